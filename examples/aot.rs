@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use codegen::{Library, Options, lower};
 use driver::link::Input;
+use driver::{Form, Request};
 use jit::{FfiFunction, ObjectRef, Runtime};
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -44,13 +45,13 @@ fn main() -> Result<(), Failure> {
 
     // Declaration → host IR → object file, for whatever links it later.
     let module = lower(&library.resolve()?, &Options::default());
-    let object = driver::backend(&driver::Options::default())?.object(&module, &[])?;
+    let object = Request::default().backend()?.object(&module, &[])?;
     println!("object: ELF {}", object.starts_with(b"\x7fELF"));
 
     // Or all the way: the object and the kernel, linked in process.
     let kernels = vec![Input::read(Path::new(&kernel))?];
-    let options = driver::Options { kernels, ..Default::default() };
-    driver::compile_shared(&library, Path::new(&output), &options)?;
+    let request = Request { kernels, ..Request::new(Form::Shared) };
+    request.write(&library, Path::new(&output))?;
     print!("{}", driver::inspect(&std::fs::read(&output)?)?);
 
     // SAFETY: the runtime is what the tool of its package names.

@@ -167,8 +167,9 @@ fn ahead_of_time(runtime: &Runtime, kernels: &str) -> Done {
     use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
     let file = std::path::Path::new(kernels).with_extension("so");
     let kernels = vec![driver::link::Input::read(kernels.as_ref())?];
-    let options = driver::Options { backend: "llvm".to_owned(), kernels, ..Default::default() };
-    driver::compile_shared(&by_symbol(), &file, &options)?;
+    let shared = driver::Request::new(driver::Form::Shared);
+    let backend = driver::BackendName::Llvm;
+    driver::Request { backend, kernels, ..shared }.write(&by_symbol(), &file)?;
     // The library finds the runtime in the process.
     let (Origin::Path(libtvm_ffi) | Origin::Environment(libtvm_ffi) | Origin::Tool(libtvm_ffi)) =
         runtime.origin()

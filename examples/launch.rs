@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use codegen::{DType, DeviceType, Expr, Image, Launch, Library, Scalar, Signature, Tensor, exprs};
-use driver::Form;
+use driver::{Form, Request};
 use jit::{Device, Jit, TensorView};
 use libloading::Library as Loaded;
 
@@ -107,7 +107,7 @@ fn main() -> Result<(), Failure> {
     print!("{library}");
 
     // Ahead of time: what is linked needs neither the driver nor a toolkit, also where it is loaded.
-    let shared = driver::emit(&library, Form::Shared, &driver::Options::default())?;
+    let shared = Request::new(Form::Shared).emit(&library)?;
     let found = driver::inspect(&shared)?;
     let names = found.undefined.iter().map(|symbol| symbol.name.as_str());
     println!("# a shared library that asks for {}", names.collect::<Vec<_>>().join(" and "));

@@ -1,9 +1,8 @@
-//! Makes the wrappers of `src/surface.ffi` with this very library, what exports them, and the header for C.
+//! Compiles the wrappers of `src/surface.ffi` with this very library, and generates their exports and the header for C.
 //!
-//! Of what Rust links into a shared library only its own functions are exported, so that each exported name is a
-//! function of Rust (`exports.rs` in `$OUT_DIR`) that goes on to the wrapper, which has another name. The functions
-//! for C, whose names here are those of everybody (`link`), get a prefix by that; the header,
-//! `$OUT_DIR/include/tvm_ffi_codegen.h`, says the same.
+//! Rust exports only its own functions from a shared library. So each exported name is a function of Rust (`exports.rs`
+//! in `$OUT_DIR`) that calls the wrapper, which has another name. The functions for C have common names here (`link`);
+//! their exports get a prefix, which the header, `$OUT_DIR/include/tvm_ffi_codegen.h`, has too.
 
 use std::env;
 use std::error::Error;
@@ -13,29 +12,29 @@ use std::path::Path;
 
 use codegen::ir::{self, Linkage, Type};
 use codegen::{Expr, Statement};
+use driver::Request;
 use driver::link::{Input, runtime_library};
-use driver::{Form, Options};
 use target_lexicon::{BinaryFormat, Triple};
 
-/// What stands before the names of the wrappers.
+/// Prefix of the names of wrappers.
 const PREFIX: &str = "tvm_ffi_codegen_wrapper_";
 
-/// What stands before the names of functions of the FFI, and of what is said of them.
+/// Prefix of the names of functions of the FFI, of their metadata and documentation.
 const FFI: &str = "__tvm_ffi_";
 
-/// What stands before the names of the functions for C.
+/// Prefix of the exported functions for C.
 const C: &str = "tvm_ffi_codegen_";
 
-/// The name by which the loader knows the library.
+/// Name by which the loader knows the library.
 const SONAME: &str = "libtvm_ffi_codegen.so";
 
-/// How the header begins.
+/// First comment of the header.
 const ABOUT: &str = "\
-/* libtvm_ffi_codegen.so for C and C++: functions of TVM FFI from declarations. Beside each of these the library has the
- * function of the FFI that its signature names. tvm_ffi_codegen.hpp is the same for programs on tvm/ffi.
+/* libtvm_ffi_codegen.so for C and C++: makes functions of TVM FFI from declarations. The library exports each function
+ * below for the FFI, too, with the signature in its comment. tvm_ffi_codegen.hpp has them typed for programs on tvm/ffi.
  *
  * Texts are UTF-8 with their sizes, options a Map, files an Array (ffi.Map and ffi.Array of the runtime make them).
- * Any thread may call any function; what jit says of modules holds. */
+ * Any thread may call any function; the comment of jit has the rules for its modules. */
 ";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -48,19 +47,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let library = fs::read_to_string(SURFACE)?.parse::<codegen::Library>()?;
     fs::create_dir_all(out.join("include"))?;
     fs::write(out.join("include/tvm_ffi_codegen.h"), header(&library)?)?;
-    let mut module = driver::lower(&library)?;
+    let mut module = driver::lower(&library, &codegen::Options::default())?;
     let exports = rename(&mut module);
     fs::write(out.join("exports.rs"), trampolines(&exports)?)?;
 
-    let options = Options { target: target.clone(), ..Options::default() };
-    let bytes = driver::emit_module(&module, Form::Object, &options)?;
+    let request = Request { target: target.clone(), ..Request::default() };
+    let bytes = request.emit_module(&module)?;
     let object = out.join("surface.o");
     fs::write(&object, &bytes)?;
     println!("cargo:rustc-cdylib-link-arg={}", object.display());
     link_runtime(out, &target, Input::new("surface.o", bytes)?)
 }
 
-/// The header, which says nothing of the kernels: they are ours alone.
+/// Returns the header, without the kernels, which nobody else calls.
 fn header(library: &codegen::Library) -> Result<String, codegen::Error> {
     let mut library = library.clone();
     library.system_lib = Some(C.to_owned());
@@ -70,7 +69,7 @@ fn header(library: &codegen::Library) -> Result<String, codegen::Error> {
     Ok(format!("{ABOUT}{}", library.resolve()?.header()))
 }
 
-/// Gives what is exported other names; those that it had, with the types.
+/// Renames the exported functions; returns their former names and their signatures.
 fn rename(module: &mut ir::Module) -> Vec<(String, ir::Signature)> {
     let is_exported =
         |symbol: ir::Symbol| module.symbols[symbol.index()].linkage == Linkage::Export;
@@ -87,7 +86,7 @@ fn rename(module: &mut ir::Module) -> Vec<(String, ir::Signature)> {
     exported.into_iter().map(|(_, name, signature)| (name, signature)).collect()
 }
 
-/// The functions of Rust that are exported, each with the type of what it goes on to; all return a status.
+/// Returns the source of the exported functions of Rust. Each has the type of its wrapper; all return a status.
 fn trampolines(exports: &[(String, ir::Signature)]) -> Result<String, std::fmt::Error> {
     let mut text = String::new();
     writeln!(text, "forward! {{")?;
@@ -114,11 +113,11 @@ fn rust(ty: Type) -> &'static str {
     }
 }
 
-/// Says that the library needs the runtime, and that it stays once it is loaded: objects that it made may be anywhere.
+/// Links the library with the runtime, and marks it as never unloaded, because objects that it made may outlive it.
 fn link_runtime(out: &Path, target: &Triple, surface: Input) -> Result<(), Box<dyn Error>> {
     let argument = |argument: &str| println!("cargo:rustc-cdylib-link-arg={argument}");
     if target.binary_format != BinaryFormat::Elf {
-        // Elsewhere the process has loaded it before.
+        // On other systems the process has loaded the runtime before.
         argument("-Wl,-undefined,dynamic_lookup");
         return Ok(());
     }

@@ -1,4 +1,4 @@
-"""Builds the wheel: the package, and in it what cargo makes of this folder: the shared object and the header for C.
+"""Builds the wheel: the package with the shared object and the header for C, both of which cargo builds from this folder.
 
 The wheel depends on the platform and not on the version of Python, since Python reaches the shared object through
 TVM FFI. `TVM_FFI_CODEGEN_PROFILE=dev` builds it without optimisation, `TVM_FFI_CODEGEN_FEATURES=llvm` with a backend
@@ -24,7 +24,7 @@ HEADER = Path("tvm_ffi_codegen", "include", "tvm_ffi_codegen.h")
 
 
 def cargo() -> dict[Path, Path]:
-    """Builds the shared object and the header: where they are, by their places in the package."""
+    """Builds the shared object and the header; returns their paths by their places in the package."""
     profile = os.environ.get("TVM_FFI_CODEGEN_PROFILE", "release")
     features = os.environ.get("TVM_FFI_CODEGEN_FEATURES", "")
     command = ["cargo", "rustc", "--locked", "--lib", "--crate-type", "cdylib", "-p", CRATE]
@@ -42,7 +42,7 @@ def cargo() -> dict[Path, Path]:
 
 
 class Build(build_py):
-    """Adds what cargo makes to the package."""
+    """Adds the shared object and the header to the package."""
 
     def run(self) -> None:
         super().run()
@@ -52,14 +52,14 @@ class Build(build_py):
 
 
 class Wheel(bdist_wheel):
-    """For every Python of one platform."""
+    """A wheel for every version of Python on one platform."""
 
     def get_tag(self) -> tuple[str, str, str]:
         return "py3", "none", super().get_tag()[2]
 
 
 class Platform(Distribution):
-    """What has a part that depends on the platform."""
+    """A distribution with a file that depends on the platform."""
 
     def has_ext_modules(self) -> bool:
         return True

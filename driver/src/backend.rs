@@ -1,49 +1,94 @@
-//! Backends by name. To add one: a file beside `cranelift.rs`, and a line in [`ALL`].
+//! Backends by name.
 
-mod cranelift;
-mod llvm;
-mod mlir;
+use std::fmt;
+use std::str::FromStr;
 
+use backend_cranelift::Cranelift;
 use codegen::Backend;
+#[cfg(feature = "llvm")]
+use {backend_llvm::Llvm, codegen::backend::Optimize};
 
-use crate::{Error, Options};
+use crate::{Error, Request};
 
-/// What sets up a backend as the options say.
-type New = fn(&Options) -> Result<Box<dyn Backend>, Error>;
-
-/// Every backend by its name, whether it is part of this build or not.
-const ALL: [(&str, New); 3] =
-    [("cranelift", cranelift::new), ("llvm", llvm::new), ("mlir", mlir::new)];
-
-/// Every name that [`backend`] knows, whether it is part of this build or not.
-pub const BACKENDS: [&str; ALL.len()] = names();
-
-const fn names() -> [&'static str; ALL.len()] {
-    let mut names = [""; ALL.len()];
-    let mut i = 0;
-    while i < names.len() {
-        names[i] = ALL[i].0;
-        i += 1;
-    }
-    names
+/// Name of a backend, whether this build has the backend or not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackendName {
+    /// Cranelift, in every build.
+    #[default]
+    Cranelift,
+    /// LLVM, with the cargo feature `llvm`.
+    Llvm,
+    /// MLIR, with the cargo feature `mlir`.
+    Mlir,
 }
 
-/// The backend that the options name, set up for their target.
-///
-/// # Errors
-/// [`Error::UnknownBackend`], or [`Error::NotBuilt`] if a cargo feature is missing. Whether the backend
-/// supports the target is known only when it is used.
-///
-/// ```
-/// use tvm_ffi_codegen_driver::{Error, Options, backend};
-///
-/// assert_eq!(backend(&Options::default())?.name(), "cranelift");
-/// let unknown = Options { backend: "gcc".to_owned(), ..Options::default() };
-/// assert!(matches!(backend(&unknown), Err(Error::UnknownBackend { .. })));
-/// # Ok::<(), Error>(())
-/// ```
-pub fn backend(options: &Options) -> Result<Box<dyn Backend>, Error> {
-    let unknown = || Error::UnknownBackend { name: options.backend.clone(), known: &BACKENDS };
-    let (_, new) = ALL.iter().find(|(name, _)| *name == options.backend).ok_or_else(unknown)?;
-    new(options)
+impl BackendName {
+    /// Every backend.
+    pub const ALL: [BackendName; 3] =
+        [BackendName::Cranelift, BackendName::Llvm, BackendName::Mlir];
+
+    /// The name in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            BackendName::Cranelift => "cranelift",
+            BackendName::Llvm => "llvm",
+            BackendName::Mlir => "mlir",
+        }
+    }
+}
+
+impl fmt::Display for BackendName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for BackendName {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<BackendName, Error> {
+        let known = BackendName::ALL.into_iter().find(|backend| backend.name() == name);
+        known.ok_or_else(|| Error::UnknownBackend { name: name.to_owned() })
+    }
+}
+
+impl Request {
+    /// Sets up the backend for the target. Whether the backend supports the target shows when the backend is used.
+    ///
+    /// # Errors
+    /// [`Error::NotBuilt`] if a cargo feature is missing; [`Error::Backend`] if `cpu` is given for Cranelift.
+    pub fn backend(&self) -> Result<Box<dyn Backend>, Error> {
+        match self.backend {
+            BackendName::Cranelift => self.cranelift(),
+            #[cfg(feature = "llvm")]
+            BackendName::Llvm => {
+                let (triple, cpu, optimize) = self.machine();
+                Ok(Box::new(Llvm { triple, cpu, optimize }))
+            }
+            #[cfg(not(feature = "llvm"))]
+            BackendName::Llvm => Err(Error::NotBuilt { name: "backend llvm", feature: "llvm" }),
+            #[cfg(feature = "mlir")]
+            BackendName::Mlir => {
+                let (triple, cpu, optimize) = self.machine();
+                Ok(Box::new(backend_mlir::Mlir { triple, cpu, optimize }))
+            }
+            #[cfg(not(feature = "mlir"))]
+            BackendName::Mlir => Err(Error::NotBuilt { name: "backend mlir", feature: "mlir" }),
+        }
+    }
+
+    fn cranelift(&self) -> Result<Box<dyn Backend>, Error> {
+        if let Some(cpu) = &self.cpu {
+            let source = format!("no processor `{cpu}`: only llvm and mlir can be told one").into();
+            return Err(Error::Backend { name: "cranelift", source });
+        }
+        Ok(Box::new(Cranelift { triple: self.target.clone() }))
+    }
+
+    /// Returns the settings of LLVM: target, processor, level of optimization.
+    #[cfg(feature = "llvm")]
+    fn machine(&self) -> (target_lexicon::Triple, String, Optimize) {
+        let cpu = self.cpu.clone().unwrap_or_else(|| Llvm::default().cpu);
+        (self.target.clone(), cpu, self.optimization)
+    }
 }

@@ -1,7 +1,5 @@
-//! From declarations to bytes: each stage by itself, and all of them in one call.
-//!
-//! The stages are [`parse_file`], [`lower`], [`emit_module`] and [`file::write`]; a shared library is an
-//! object, which [`link::shared_bytes`] links.
+//! From declarations to bytes and files: [`parse_file`], [`lower`], [`Request::emit_module`], each by itself, and all in
+//! one call, [`Request::emit`].
 
 use std::path::Path;
 
@@ -9,15 +7,14 @@ use abi_spec::c_library;
 use abi_spec::symbol::{LIBRARY_CTX, PREFIX};
 use codegen::ir::{self, Linkage};
 use codegen::language::Limit;
-use codegen::{Library, Warning, backend as native, is_linked_routine};
+use codegen::{Library, Warning, is_linked_routine};
 
-use crate::backend::backend;
 use crate::file::{self, Mode};
 use crate::link::{self, Input};
 use crate::object_file::RUNTIME_PREFIX;
-use crate::{Error, Form, Kernel, Options};
+use crate::{Error, Form, Request, Source};
 
-/// Reads declarations from a file; `-` is standard input.
+/// Parses a file of declarations; `-` is standard input.
 ///
 /// # Errors
 /// [`Error::Read`], also if the file is not UTF-8, and [`Error::Declaration`].
@@ -25,7 +22,7 @@ pub fn parse_file(path: &Path) -> Result<Library, Error> {
     parse(path, &read(path)?)
 }
 
-/// What in a file of valid declarations may not be what was meant, with positions; `-` is standard input.
+/// Returns the warnings about a file of valid declarations, with positions; `-` is standard input.
 ///
 /// # Errors
 /// Those of [`parse_file`].
@@ -44,19 +41,11 @@ fn parse(path: &Path, text: &str) -> Result<Library, Error> {
     text.parse().map_err(|error| declaration(Some(path), error))
 }
 
-/// Lowers for use ahead of time: the module contains every routine that it needs, and metadata.
+/// Lowers a library for a file. [`Request::lowering`] makes the options.
 ///
 /// # Errors
 /// [`Error::Declaration`] if the library is not valid, or has a function that can exist only in process.
-pub fn lower(library: &Library) -> Result<ir::Module, Error> {
-    lower_with(library, &codegen::Options::default())
-}
-
-/// Lowers as the options say; those for a file are [`Options::lowering`].
-///
-/// # Errors
-/// Those of [`lower`].
-pub fn lower_with(library: &Library, options: &codegen::Options) -> Result<ir::Module, Error> {
+pub fn lower(library: &Library, options: &codegen::Options) -> Result<ir::Module, Error> {
     let resolved = library.resolve().map_err(|error| declaration(None, error))?;
     resolved.ahead_of_time().map_err(|error| declaration(None, error))?;
     Ok(codegen::lower(&resolved, options))
@@ -66,80 +55,128 @@ fn declaration(path: Option<&Path>, error: codegen::Error) -> Error {
     Error::Declaration { path: path.map(Path::to_owned), source: Box::new(error) }
 }
 
-/// Compiles a library.
-///
-/// # Errors
-/// Those of [`lower`] and [`emit_module`].
-///
-/// ```
-/// use tvm_ffi_codegen_driver::{Error, Form, Options, emit, inspect};
-///
-/// let library = "twice(n: int64) -> int64 = twice_kernel(n);".parse().unwrap();
-/// let object = emit(&library, Form::Object, &Options::default())?;
-/// let found = inspect(&object).unwrap();
-/// assert_eq!(found.functions[0].name, "twice");
-/// assert_eq!(found.undefined[0].name, "twice_kernel");
-///
-/// let error = emit(&library, Form::Shared, &Options::default()).unwrap_err();
-/// assert!(matches!(error, Error::MissingSymbols { names } if names == ["twice_kernel"]));
-/// # Ok::<(), Error>(())
-/// ```
-pub fn emit(library: &Library, form: Form, options: &Options) -> Result<Vec<u8>, Error> {
-    emit_module(&lower_with(library, &options.lowering(form))?, form, options)
+impl Request {
+    /// Compiles a library.
+    ///
+    /// # Errors
+    /// Those of [`check`](Request::check), [`complete`](Request::complete), [`lower`] and
+    /// [`emit_module`](Request::emit_module).
+    ///
+    /// ```
+    /// use tvm_ffi_codegen_driver::{Error, Form, Request, inspect};
+    ///
+    /// let library = "twice(n: int64) -> int64 = twice_kernel(n);".parse().unwrap();
+    /// let object = Request::default().emit(&library)?;
+    /// let found = inspect(&object).unwrap();
+    /// assert_eq!(found.functions[0].name, "twice");
+    /// assert_eq!(found.undefined[0].name, "twice_kernel");
+    ///
+    /// let shared = Request { form: Form::Shared, ..Request::default() };
+    /// let error = shared.emit(&library).unwrap_err();
+    /// assert!(matches!(error, Error::MissingSymbols { names } if names == ["twice_kernel"]));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn emit(&self, library: &Library) -> Result<Vec<u8>, Error> {
+        self.check()?;
+        // An unknown backend is refused for every form.
+        self.backend()?;
+        let library = self.complete(library)?;
+        if self.form == Form::Header {
+            let resolved = library.resolve().map_err(|error| declaration(None, error))?;
+            return Ok(resolved.header().into_bytes());
+        }
+        self.emit_module(&lower(&library, &self.lowering())?)
+    }
+
+    /// Compiles a lowered library. `images`, `imports`, `entry` and the like were for lowering and change nothing.
+    ///
+    /// # Errors
+    /// Those of [`check`](Request::check), [`backend`](Request::backend), [`load`](Request::load) and
+    /// [`link`](Request::link); [`Error::Backend`], [`Error::MissingSymbols`] and [`Error::LibraryContext`].
+    pub fn emit_module(&self, module: &ir::Module) -> Result<Vec<u8>, Error> {
+        if !self.link.is_empty() || !self.libraries.is_empty() {
+            let mut loaded = self.clone();
+            loaded.load()?;
+            return loaded.emit_module(module);
+        }
+        self.check()?;
+        let is_linked = |symbol: &ir::SymbolData| is_linked_routine(&symbol.name);
+        if self.form == Form::Object && module.symbols.iter().any(is_linked) {
+            link::linkable(&self.target)?;
+        }
+        let kernels: Vec<_> = self.sources.iter().map(Source::input).collect();
+        let bytes = match self.form {
+            Form::Ir => return Ok(module.to_string().into_bytes()),
+            Form::Native => self.backend()?.text(module, &kernels).map(String::into_bytes),
+            Form::Bitcode => self.backend()?.bitcode(module, &kernels),
+            Form::Object | Form::Shared => self.backend()?.object(module, &kernels),
+            Form::Header => {
+                let reason = "header is made from declarations, not from host IR".to_owned();
+                return Err(Error::Usage { option: "form", reason });
+            }
+        };
+        let bytes = bytes.map_err(|source| Error::Backend {
+            name: self.backend.name(),
+            source: source.into(),
+        })?;
+        let has_kernels = self.form == Form::Object && !self.kernels.is_empty();
+        if self.form == Form::Shared || has_kernels {
+            self.linked(module, bytes)
+        } else {
+            Ok(bytes)
+        }
+    }
+
+    /// Links the object of the declarations and the kernels.
+    fn linked(&self, module: &ir::Module, host: Vec<u8>) -> Result<Vec<u8>, Error> {
+        let host = Input::new(HOST, host)?.showing(c_functions(module));
+        let inputs = [std::slice::from_ref(&host), &self.kernels].concat();
+        check_context(&inputs)?;
+        if self.form == Form::Shared {
+            check_kernels(module, &host, &self.kernels)?;
+        }
+        link::link(&inputs, self)
+    }
+
+    /// Compiles a library to a file; when anything fails, the file is as it was.
+    ///
+    /// # Errors
+    /// Those of [`emit`](Request::emit), and [`Error::Write`].
+    ///
+    /// ```no_run
+    /// use std::path::Path;
+    /// use tvm_ffi_codegen_driver::link::Input;
+    /// use tvm_ffi_codegen_driver::{Error, Form, Request, parse_file};
+    ///
+    /// let kernels = vec![Input::read(Path::new("kernel.o"))?];
+    /// let request = Request { form: Form::Shared, kernels, ..Request::default() };
+    /// request.write(&parse_file(Path::new("add_one.ffi"))?, Path::new("add_one.so"))?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn write(&self, library: &Library, output: &Path) -> Result<(), Error> {
+        file::write(output, &self.emit(library)?, self.form.mode())
+    }
+
+    /// Compiles a lowered library to a file; when anything fails, the file is as it was.
+    ///
+    /// # Errors
+    /// Those of [`emit_module`](Request::emit_module), and [`Error::Write`].
+    pub fn write_module(&self, module: &ir::Module, output: &Path) -> Result<(), Error> {
+        file::write(output, &self.emit_module(module)?, self.form.mode())
+    }
 }
 
-/// Compiles a library to a shared library on disk, in one call.
-///
-/// # Errors
-/// Those of [`emit`], and [`Error::Write`]; when anything fails, `output` is as it was.
-///
-/// ```no_run
-/// use std::path::Path;
-/// use tvm_ffi_codegen_driver::link::Input;
-/// use tvm_ffi_codegen_driver::{Error, Options, compile_shared, parse_file};
-///
-/// let kernels = vec![Input::read(Path::new("kernel.o"))?];
-/// let options = Options { kernels, ..Options::default() };
-/// compile_shared(&parse_file(Path::new("add_one.ffi"))?, Path::new("add_one.so"), &options)?;
-/// # Ok::<(), Error>(())
-/// ```
-pub fn compile_shared(library: &Library, output: &Path, options: &Options) -> Result<(), Error> {
-    let module = lower_with(library, &options.lowering(Form::Shared))?;
-    write_module(&module, Form::Shared, output, options)
-}
-
-/// Compiles a lowered library.
-///
-/// # Errors
-/// Those of [`backend`](crate::backend), of [`link::shared_bytes`] and [`link::object_bytes`],
-/// [`Error::Backend`], [`Error::MissingSymbols`] and [`Error::LibraryContext`].
-pub fn emit_module(module: &ir::Module, form: Form, options: &Options) -> Result<Vec<u8>, Error> {
-    if form == Form::Ir {
-        return Ok(module.to_string().into_bytes());
-    }
-    let is_linked = |symbol: &ir::SymbolData| is_linked_routine(&symbol.name);
-    if form == Form::Object && module.symbols.iter().any(is_linked) {
-        link::linkable(&options.target)?;
-    }
-    let backend = backend(options)?;
-    let kernels: Vec<_> = options.sources.iter().map(Kernel::input).collect();
-    let bytes = match form {
-        Form::Ir => Ok(module.to_string().into_bytes()),
-        Form::Native => backend.text(module, &kernels).map(String::into_bytes),
-        Form::Bitcode => backend.bitcode(module, &kernels),
-        Form::Object | Form::Shared => backend.object(module, &kernels),
-    };
-    let refused =
-        |source: native::Error| Error::Backend { name: backend.name(), source: source.into() };
-    let bytes = bytes.map_err(refused)?;
-    match form {
-        Form::Ir | Form::Native | Form::Bitcode => Ok(bytes),
-        Form::Object if options.kernels.is_empty() => Ok(bytes),
-        Form::Object | Form::Shared => linked(module, bytes, form, options),
+impl Form {
+    /// Returns the mode of a file of this form.
+    pub(crate) fn mode(self) -> Mode {
+        if self == Form::Shared { Mode::Executable } else { Mode::Data }
     }
 }
 
-/// The C functions beside functions of the FFI.
+/// Name in messages of the object that the declarations compile to.
+const HOST: &str = "the declarations";
+
+/// Returns the names of the exported C functions, which are beside the functions of the FFI.
 fn c_functions(module: &ir::Module) -> Vec<String> {
     let functions =
         module.functions.iter().map(|function| &module.symbols[function.symbol.index()]);
@@ -148,43 +185,9 @@ fn c_functions(module: &ir::Module) -> Vec<String> {
     own.map(|symbol| symbol.name.clone()).collect()
 }
 
-/// How messages name the object that the declarations compile to.
-const HOST: &str = "the declarations";
-
-/// The declarations' object and the other kernels, as one file.
-fn linked(
-    module: &ir::Module,
-    host: Vec<u8>,
-    form: Form,
-    options: &Options,
-) -> Result<Vec<u8>, Error> {
-    let Options { kernels, linker, target, dependencies, .. } = options;
-    let mut inputs = vec![Input::new(HOST, host)?.showing(c_functions(module))];
-    inputs.extend_from_slice(kernels);
-    check_context(&inputs)?;
-    if form == Form::Object {
-        return link::object_bytes(&inputs, linker, target);
-    }
-    check_kernels(module, &inputs[0], kernels)?;
-    link::shared_bytes(&inputs, linker, target, dependencies)
-}
-
-/// Writes what [`emit_module`] yields; when anything fails, `output` is as it was.
-///
-/// # Errors
-/// Those of [`emit_module`], and [`Error::Write`].
-pub fn write_module(
-    module: &ir::Module,
-    form: Form,
-    output: &Path,
-    options: &Options,
-) -> Result<(), Error> {
-    let mode = if form == Form::Shared { Mode::Executable } else { Mode::Data };
-    file::write(output, &emit_module(module, form, options)?, mode)
-}
-
-/// Every symbol that the declarations call must be defined, by an object or by what has become part of
-/// the module, or be a function of the C library that allocates tensors; what the kernels want in turn is between them and the loader.
+/// Checks that every symbol that the declarations call is defined by a kernel, or is a function of the runtime, a linked
+/// routine, or a function of the C library that allocates tensors. Symbols that the kernels leave undefined are for the
+/// loader.
 fn check_kernels(module: &ir::Module, host: &Input, kernels: &[Input]) -> Result<(), Error> {
     let imports = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Import);
     let missing = imports.filter(|symbol| {
@@ -198,7 +201,8 @@ fn check_kernels(module: &ir::Module, host: &Input, kernels: &[Input]) -> Result
     if names.is_empty() { Ok(()) } else { Err(Error::MissingSymbols { names }) }
 }
 
-/// The variable of the loader exists where there is an import tree that holds the library, or not at all.
+/// Checks that `__tvm_ffi__library_ctx` is defined if an input uses it: only an import tree that holds the library
+/// defines that variable.
 fn check_context(inputs: &[Input]) -> Result<(), Error> {
     if inputs.iter().any(|input| input.defines(LIBRARY_CTX)) {
         return Ok(());

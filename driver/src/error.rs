@@ -1,4 +1,4 @@
-//! What can go wrong between a file of declarations and a library on disk.
+//! Errors between a file of declarations and a library on disk.
 
 use std::error;
 use std::fmt::{self, Write};
@@ -7,64 +7,69 @@ use std::path::PathBuf;
 
 use target_lexicon::BinaryFormat;
 
+use crate::BackendName;
 use crate::printable::Printable;
-use crate::triton::Fault;
 
-/// Every failure is the fault of the input or of the machine; a bug of this library panics.
+/// A failure of the input or of the machine. Bugs of this library panic.
 #[derive(Debug)]
 pub enum Error {
     /// A file, or standard input, could not be read.
     Read {
         /// The file; `-` for standard input.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The output could not be written. A file that was there before is as it was.
+    /// The output could not be written. A file that existed is unchanged.
     Write {
         /// The file; `-` for standard output.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
     /// The declarations are wrong.
     Declaration {
-        /// The file, if they come from one; `-` for standard input.
+        /// The file, if there is one; `-` for standard input.
         path: Option<PathBuf>,
-        /// What is wrong, and where.
+        /// The error, with its position.
         source: Box<codegen::Error>,
     },
-    /// What a library is to import cannot be embedded.
+    /// A module for a library to import cannot be embedded.
     Import {
-        /// The file that describes it, or that holds its bytes.
+        /// The file with the description or the bytes of the module.
         path: PathBuf,
-        /// Line and column in it, counted from 1, if it is a text and they are known.
+        /// Line and column, counted from 1, if known.
         position: Option<(usize, usize)>,
-        /// What is wrong with it.
+        /// The mistake.
         reason: String,
     },
     /// A kernel of Triton cannot be imported.
     Triton {
-        /// Why not.
-        fault: Fault,
+        /// The reason.
+        source: triton::Error,
     },
-    /// The name of a target means nothing.
+    /// An option makes no sense with the others.
+    Usage {
+        /// The field of [`Request`](crate::Request), which Python's option is named after.
+        option: &'static str,
+        /// The rest of the sentence that begins with the option.
+        reason: String,
+    },
+    /// A target is unknown.
     Target {
         /// The name.
         name: String,
-        /// Why not.
+        /// The error of the parser.
         source: target_lexicon::ParseError,
     },
     /// There is no backend of this name.
     UnknownBackend {
         /// The name asked for.
         name: String,
-        /// Those that there are.
-        known: &'static [&'static str],
     },
     /// A backend or linker exists but was left out of this build.
     NotBuilt {
-        /// What is missing.
+        /// The backend or linker.
         name: &'static str,
         /// The cargo feature of this crate that adds it.
         feature: &'static str,
@@ -73,14 +78,14 @@ pub enum Error {
     Backend {
         /// The name of the backend.
         name: &'static str,
-        /// What it says.
+        /// The error of the backend.
         source: Box<dyn error::Error + Send + Sync>,
     },
-    /// A file is not an object that can be used here.
+    /// A file is not a usable object.
     Object {
         /// The file, and the member if it is an archive.
         file: String,
-        /// What is wrong with it.
+        /// The fault.
         fault: ObjectFault,
     },
     /// The declarations call functions that no linked file defines.
@@ -97,13 +102,13 @@ pub enum Error {
         /// The file that defines it again; it may be the same.
         second: String,
     },
-    /// A linked file uses the variable `__tvm_ffi__library_ctx`, which a library without an import tree, or
-    /// with one that does not hold the library, has not.
+    /// A linked file uses the variable `__tvm_ffi__library_ctx`, which only a library has whose import tree holds the
+    /// library.
     LibraryContext {
         /// The file.
         file: String,
     },
-    /// There is no library of this name where it was looked for.
+    /// No folder has a library of this name.
     NoLibrary {
         /// The name.
         name: String,
@@ -119,15 +124,15 @@ pub enum Error {
     Linker {
         /// Its name.
         name: String,
-        /// What it says.
+        /// Its message.
         reason: String,
     },
 }
 
-/// Why a file is not a usable object.
+/// Reason why a file is not a usable object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObjectFault {
-    /// Nothing that this library knows: text, a linker script, an empty file.
+    /// An unknown format, a linker script, or an empty file.
     Unrecognized,
     /// LLVM bitcode, as `clang -flto -c` writes it, for a backend that does not read it.
     Bitcode,
@@ -137,32 +142,32 @@ pub enum ObjectFault {
     Archive,
     /// An archive that holds paths instead of objects.
     ThinArchive,
-    /// A file of Apple's systems for several machines.
+    /// A universal file of Apple's systems, for several machines.
     Universal,
-    /// Recognized, but damaged.
+    /// A damaged file.
     Malformed {
-        /// What is damaged.
+        /// The error of the parser.
         reason: String,
     },
-    /// An executable, a shared library and the like where a relocatable object is needed.
+    /// Another kind of file where a relocatable object is needed.
     NotRelocatable {
-        /// What it is.
+        /// The kind of file.
         found: &'static str,
     },
-    /// For another machine or in another format.
+    /// An object for another machine or in another format.
     Target {
-        /// What is linked.
+        /// The machine to link for.
         expected: String,
-        /// What the file is.
+        /// The machine of the file.
         found: String,
     },
-    /// It leaves routines to the linker that only another version of this library has.
+    /// An object with linked routines that only another version of this library has.
     Routines,
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Inputs of anyone's making are quoted.
+        // Untrusted inputs are quoted.
         let mut f = Printable(f);
         match self {
             Error::Read { path, source } => write!(f, "cannot read {}: {source}", path.display()),
@@ -178,10 +183,12 @@ impl fmt::Display for Error {
             Error::Import { path, position: None, reason } => {
                 write!(f, "{}: {reason}", path.display())
             }
-            Error::Triton { fault } => write!(f, "{fault}"),
+            Error::Triton { source } => write!(f, "{source}"),
+            Error::Usage { option, reason } => write!(f, "option {option} {reason}"),
             Error::Target { name, source } => write!(f, "unknown target `{name}`: {source}"),
-            Error::UnknownBackend { name, known } => {
-                write!(f, "unknown backend `{name}`, expected one of {}", known.join(", "))
+            Error::UnknownBackend { name } => {
+                let known = BackendName::ALL.map(BackendName::name).join(", ");
+                write!(f, "unknown backend `{name}`, expected one of {known}")
             }
             Error::NotBuilt { name, feature } => {
                 write!(f, "{name} is not part of this build: enable the cargo feature `{feature}`")
@@ -219,7 +226,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// How to link for a target that is not linked for here.
+/// Returns advice on linking for a target that is not supported here.
 fn elsewhere(target: &target_lexicon::Triple) -> &'static str {
     if target.binary_format == BinaryFormat::Macho {
         "emit an object without kernels, and on macOS link both with \
@@ -266,24 +273,25 @@ impl fmt::Display for ObjectFault {
 
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        match self {
-            Error::Read { source, .. } | Error::Write { source, .. } => Some(source),
-            Error::Declaration { source, .. } => Some(source.as_ref()),
-            Error::Backend { source, .. } => Some(source.as_ref()),
-            Error::Import { .. }
-            | Error::Triton { .. }
-            | Error::Target { .. }
-            | Error::UnknownBackend { .. }
-            | Error::NotBuilt { .. }
-            | Error::Object { .. }
-            | Error::MissingSymbols { .. }
-            | Error::DuplicateSymbol { .. }
-            | Error::LibraryContext { .. }
-            | Error::NoLibrary { .. }
-            | Error::UnsupportedLink { .. }
-            | Error::Linker { .. } => None,
+        if let Error::Read { source, .. } | Error::Write { source, .. } = self {
+            Some(source)
+        } else if let Error::Declaration { source, .. } = self {
+            Some(source.as_ref())
+        } else if let Error::Backend { source, .. } = self {
+            Some(source.as_ref())
+        } else {
+            None
         }
     }
 }
 
 impl error::Error for ObjectFault {}
+
+impl From<triton::Error> for Error {
+    fn from(source: triton::Error) -> Error {
+        if let triton::Error::Declaration { source } = source {
+            return Error::Declaration { path: None, source };
+        }
+        Error::Triton { source }
+    }
+}

@@ -1,4 +1,4 @@
-//! Reading whole files, and writing them so that they appear whole or not at all.
+//! Reading of whole files, and atomic writing.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -7,21 +7,21 @@ use std::string::FromUtf8Error;
 
 use crate::Error;
 
-/// The most that is read of a pipe or device, in bytes: 1 GiB. A file is as large as it is.
+/// Most bytes that are read of a pipe or device. Regular files have no limit.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
 
-/// The path that stands for standard input and output.
+/// Path of standard input and output.
 const STANDARD: &str = "-";
 
-/// So much of a file is looked at before the rest is read.
+/// Bytes at the beginning of a file that are checked before the rest is read.
 pub(crate) const HEAD: u64 = 4096;
 
-/// The contents of a file; `-` is standard input.
+/// Reads a file; `-` is standard input.
 pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
     Ok(read_if(path, |_| true)?.unwrap_or_default())
 }
 
-/// The contents of a file if this holds for how it begins; otherwise no more of it is read.
+/// Reads a file if `wanted` accepts its beginning; otherwise reads no more of it and returns `None`.
 pub(crate) fn read_if(
     path: &Path,
     wanted: impl FnOnce(&[u8]) -> bool,
@@ -38,17 +38,17 @@ pub(crate) fn read_if(
     with(path, contents)
 }
 
-/// A file that can be read in any order; `None` for standard input, pipes and devices.
+/// Opens a file that can be read in any order; returns `None` for standard input, pipes and devices.
 pub(crate) fn regular(path: &Path) -> Result<Option<File>, Error> {
     if path == Path::new(STANDARD) {
         return Ok(None);
     }
-    // What is no file is not opened: that may have an effect, and opening a pipe waits for who writes.
+    // Devices and pipes are not opened: that may have an effect, or wait for a writer.
     let open = || Ok(if fs::metadata(path)?.is_file() { Some(File::open(path)?) } else { None });
     open().map_err(|source| Error::Read { path: path.to_owned(), source })
 }
 
-/// The contents of a text file without the mark that says that it is UTF-8; `None` if it is longer than this.
+/// Reads a text file without its byte order mark; returns `None` if it is longer than `max` bytes.
 pub(crate) fn text(path: &Path, max: usize) -> Result<Option<String>, Error> {
     let contents = |source: &mut dyn Read, _| {
         let mut bytes = Vec::new();
@@ -68,7 +68,7 @@ pub(crate) fn text(path: &Path, max: usize) -> Result<Option<String>, Error> {
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Hands on what a file holds, and how many bytes that are likely to be.
+/// Opens a file and calls `read` with it and its size, which is 0 if unknown.
 fn with<T>(
     path: &Path,
     read: impl FnOnce(&mut dyn Read, u64) -> io::Result<T>,
@@ -84,13 +84,13 @@ fn with<T>(
     result.map_err(|source| Error::Read { path: path.to_owned(), source })
 }
 
-/// Whether two paths lead to one file.
+/// Returns whether two paths lead to the same file.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| fs::canonicalize(path).ok();
     one != Path::new(STANDARD) && place(one).is_some_and(|one| place(other) == Some(one))
 }
 
-/// Reads the rest of what is likely to be so many bytes.
+/// Reads the rest of a file of an expected size.
 fn read_all(source: &mut dyn Read, expected: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
     let max = MAX_FILE_BYTES.max(expected);
     let room = usize::try_from(expected).map_err(|_| io::ErrorKind::OutOfMemory)?;
@@ -102,7 +102,7 @@ fn read_all(source: &mut dyn Read, expected: u64, bytes: &mut Vec<u8>) -> io::Re
     Ok(())
 }
 
-/// What a file is for, which decides who may run it.
+/// Kind of an output file, which decides about the permission to execute it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Text or an object.
@@ -111,13 +111,13 @@ pub enum Mode {
     Executable,
 }
 
-/// Writes a file by way of a temporary one beside it, so that on failure whatever was there stays.
-/// `-` is standard output. A symbolic link is followed; a device or pipe is written to directly.
+/// Writes a temporary file and renames it, so that on failure an old file stays. `-` is standard output. A symbolic link
+/// is followed; a device or pipe is written to directly.
 pub fn write(path: &Path, bytes: &[u8], mode: Mode) -> Result<(), Error> {
     let result = if path == Path::new(STANDARD) {
         print(bytes)
     } else {
-        // Where nothing is there yet, or a link points nowhere, the path is used as it is.
+        // A new file, or a dangling link, keeps its path.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         match fs::metadata(&target) {
             Ok(metadata) if !metadata.is_file() => fs::write(&target, bytes),
@@ -127,7 +127,7 @@ pub fn write(path: &Path, bytes: &[u8], mode: Mode) -> Result<(), Error> {
     result.map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
-/// Writes to standard output, which must be there: what is written to a closed one gets lost.
+/// Writes to standard output. A closed one is an error, because the output would be lost.
 fn print(bytes: &[u8]) -> io::Result<()> {
     if stdout::was_closed() {
         return Err(io::Error::other("standard output is closed"));
@@ -137,7 +137,7 @@ fn print(bytes: &[u8]) -> io::Result<()> {
     stdout.flush()
 }
 
-/// How the names of files start that are not complete yet.
+/// Prefix of temporary files.
 const TEMPORARY: &str = ".tvm-ffi-codegen-";
 
 fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
@@ -145,14 +145,14 @@ fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         Some(_) | None => Path::new("."),
     };
-    // A missing folder is the likely fault, and tempfile would show a name that nobody knows.
+    // Without this check a missing folder would be reported with the name of the temporary file.
     fs::metadata(folder)?;
     let mut options = File::options();
     options.write(true).create_new(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // The umask takes its share.
+        // The umask clears bits of these.
         options.mode(match mode {
             Mode::Data => 0o666,
             Mode::Executable => 0o777,
@@ -160,10 +160,10 @@ fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     }
     #[cfg(not(unix))]
     let _ = mode;
-    // What cannot be made is then said without the name of the temporary file.
+    // Errors must not name the temporary file, so the error of `open` is returned as it is.
     let mut builder = tempfile::Builder::new();
     let mut file = builder.prefix(TEMPORARY).make_in(folder, |path| options.open(path))?;
-    // Its own would name the temporary file.
+    // `write_all` of the temporary file would name it in errors; that of the file does not.
     file.as_file_mut().write_all(bytes)?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }

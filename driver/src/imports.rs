@@ -1,6 +1,6 @@
-//! Import trees as files: what a library brings along, read from the disk and written back to it.
+//! Import trees as files: reading them for a library, and extracting them from one.
 //!
-//! A tree of any shape is a TOML file beside the bytes of its modules:
+//! A TOML file describes a tree of any shape, beside files with the bytes of its modules:
 //!
 //! ```toml
 //! # The first module is what loading the library returns.
@@ -19,8 +19,8 @@
 //! ```
 //!
 //! ```
-//! use tvm_ffi_codegen_driver::imports::{extract, read_modules, read_tree};
-//! use tvm_ffi_codegen_driver::{Form, Options, emit, inspect};
+//! use tvm_ffi_codegen_driver::imports::{extract, read_tree};
+//! use tvm_ffi_codegen_driver::{File, Request, inspect};
 //! # use codegen as tvm_ffi_codegen;
 //! use tvm_ffi_codegen::Library;
 //! use tvm_ffi_codegen::library_bin::ImportTree;
@@ -28,14 +28,14 @@
 //! let folder = tempfile::tempdir()?;
 //! let weights = folder.path().join("weights.bin");
 //! std::fs::write(&weights, [1, 2, 3])?;
-//! let tree = read_modules(&[("weights".to_owned(), weights)])?;
+//! let imports = vec![("weights".to_owned(), File::Path(weights))];
 //!
 //! let library: Library = "twice(n: int64) -> int64 = twice_kernel(n);".parse()?;
-//! let library = library.with_imports(tree.clone());
-//! let object = emit(&library, Form::Object, &Options::default())?;
+//! let object = Request { imports, ..Request::default() }.emit(&library)?;
 //!
 //! let blob = inspect::library_bin(&object)?.expect("the object embeds a tree");
-//! extract(&ImportTree::decode(blob)?, &folder.path().join("parts"))?;
+//! let tree = ImportTree::decode(blob)?;
+//! extract(&tree, &folder.path().join("parts"))?;
 //! assert_eq!(read_tree(&folder.path().join("parts/tree.toml"))?, tree);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -47,26 +47,25 @@ use std::path::{Path, PathBuf};
 use abi_spec::library_bin::{ImportTree, LIBRARY_KIND, Module, Node};
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
-use crate::file;
+use crate::{Error, File, file};
 
-/// What [`extract`] calls the description of the tree.
+/// Name of the description that [`extract`] writes.
 pub const TREE_FILE: &str = "tree.toml";
 
-/// The most bytes of a description.
+/// Most bytes of a description.
 const MAX_DESCRIPTION: usize = 16 << 20;
 
-/// The most bytes of a kind that are part of a file's name.
+/// Most characters of a kind in the name of a file.
 const MAX_KIND: usize = 32;
 
-/// The TOML form of a tree.
+/// A tree in TOML.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Description {
     module: Vec<Entry>,
 }
 
-/// The TOML form of a node.
+/// A node in TOML.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -77,35 +76,36 @@ struct Entry {
     imports: Vec<usize>,
 }
 
-/// The library, importing one module per kind and file, in order.
+/// Makes the tree of a library that imports one module per kind and file, in order.
 ///
 /// # Errors
 /// [`Error::Read`], and [`Error::Import`] for an empty file, or a kind that is empty, `_lib`, or holds a
 /// control character.
-pub fn read_modules(modules: &[(String, PathBuf)]) -> Result<ImportTree<'static>, Error> {
+pub(crate) fn read_modules(modules: &[(String, File)]) -> Result<ImportTree<'static>, Error> {
     let children = (1..=modules.len()).collect();
     let mut nodes = vec![Node { module: Module::Library, children }];
-    for (kind, path) in modules {
+    for (kind, file) in modules {
         if kind.contains(char::is_control) {
-            return Err(fault(path, format!("the kind {kind:?} holds a control character")));
+            let reason = format!("the kind {kind:?} holds a control character");
+            return Err(fault(&file.path(), reason));
         }
-        nodes.push(Node { module: custom(kind, path)?, children: Vec::new() });
+        nodes.push(Node { module: custom(kind, file)?, children: Vec::new() });
     }
     let tree = ImportTree { nodes };
     match tree.validate() {
         Ok(()) => Ok(tree),
         Err(error) => {
             let at = error.node().and_then(|node| modules.get(node.wrapping_sub(1)));
-            Err(fault(at.map_or(Path::new(""), |(_, path)| path), error))
+            Err(fault(&at.map_or_else(PathBuf::new, |(_, file)| file.path()), error))
         }
     }
 }
 
-/// The tree that a TOML file describes, in the form that is shown [above](self).
+/// Reads the tree that a TOML file describes, in the form that is shown [above](self).
 ///
 /// # Errors
-/// [`Error::Read`] for a file that cannot be read, [`Error::Import`] for a description that is not
-/// valid, or not that of a tree that can be loaded.
+/// [`Error::Read`] for a file that cannot be read, [`Error::Import`] for an invalid description, or a tree that cannot be
+/// loaded.
 pub fn read_tree(path: &Path) -> Result<ImportTree<'static>, Error> {
     let text = file::text(path, MAX_DESCRIPTION)?;
     let text = text.ok_or_else(|| fault(path, format!("more than {MAX_DESCRIPTION} bytes")))?;
@@ -114,7 +114,7 @@ pub fn read_tree(path: &Path) -> Result<ImportTree<'static>, Error> {
         position: position(&text, &error),
         reason: error.message().to_owned(),
     })?;
-    // Never empty, so that a file named `-` is a file.
+    // With a folder in front a file named `-` is not standard input.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let mut nodes = Vec::with_capacity(description.module.len());
@@ -128,7 +128,7 @@ pub fn read_tree(path: &Path) -> Result<ImportTree<'static>, Error> {
                 ));
             }
             None => return Err(fault(path, format!("module {index} has no file"))),
-            Some(file) => custom(&kind, &folder.join(file))?,
+            Some(file) => custom(&kind, &File::Path(folder.join(file)))?,
         };
         nodes.push(Node { module, children: imports });
     }
@@ -137,15 +137,15 @@ pub fn read_tree(path: &Path) -> Result<ImportTree<'static>, Error> {
     Ok(tree)
 }
 
-fn custom(kind: &str, path: &Path) -> Result<Module<'static>, Error> {
-    Ok(Module::Custom { kind: kind.to_owned().into(), bytes: file::read(path)?.into() })
+fn custom(kind: &str, file: &File) -> Result<Module<'static>, Error> {
+    Ok(Module::Custom { kind: kind.to_owned().into(), bytes: file.read()?.into() })
 }
 
 fn fault(path: &Path, reason: impl ToString) -> Error {
     Error::Import { path: path.to_owned(), position: None, reason: reason.to_string() }
 }
 
-/// Line and column of what the parser complains about.
+/// Returns the line and column of an error of the parser.
 fn position(text: &str, error: &toml::de::Error) -> Option<(usize, usize)> {
     let before = text.get(..error.span()?.start)?;
     let line = before.matches('\n').count() + 1;
@@ -153,12 +153,11 @@ fn position(text: &str, error: &toml::de::Error) -> Option<(usize, usize)> {
     Some((line, column))
 }
 
-/// Writes the bytes of each module to a file in `folder`, and [`TREE_FILE`], from which [`read_tree`] makes
-/// the same tree. The folder is made if need be.
+/// Writes the bytes of each module to a file in `folder`, and [`TREE_FILE`], from which [`read_tree`] makes the same tree.
+/// Creates the folder if need be.
 ///
 /// # Errors
-/// [`Error::Write`], also if a file of such a name is there already. What has been written is then
-/// removed.
+/// [`Error::Write`], also if a file of such a name exists. The files that have been written are then removed.
 pub fn extract(tree: &ImportTree<'_>, folder: &Path) -> Result<(), Error> {
     let fail = |path: &Path, source| Error::Write { path: path.to_owned(), source };
     fs::create_dir_all(folder).map_err(|source| fail(folder, source))?;
@@ -170,7 +169,7 @@ pub fn extract(tree: &ImportTree<'_>, folder: &Path) -> Result<(), Error> {
     for (name, bytes) in files.chain([(TREE_FILE, text.as_bytes())]) {
         let path = folder.join(name);
         if let Err(source) = write_new(&path, bytes) {
-            // The first failure is what matters.
+            // Failures to remove are ignored: the first failure is reported.
             written.iter().for_each(|path| drop(fs::remove_file(path)));
             return Err(fail(&path, source));
         }
@@ -179,7 +178,7 @@ pub fn extract(tree: &ImportTree<'_>, folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A tree as TOML, and the files that it names.
+/// Returns a tree in TOML, and the names and contents of its files.
 fn describe<'a>(tree: &'a ImportTree<'_>) -> (Description, Vec<(String, &'a [u8])>) {
     let mut files = Vec::new();
     let mut module = Vec::with_capacity(tree.nodes.len());
@@ -198,13 +197,13 @@ fn describe<'a>(tree: &'a ImportTree<'_>) -> (Description, Vec<(String, &'a [u8]
     (Description { module }, files)
 }
 
-/// A kind of anyone's making as part of a file's name, on any system.
+/// Returns an untrusted kind as an ending of a file name that is valid on any system.
 fn file_ending(kind: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     kind.chars().take(MAX_KIND).map(safe).collect()
 }
 
-/// Writes a file that must not be there yet, not even as a link.
+/// Creates and writes a file; fails if one exists, even a link.
 fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(bytes).inspect_err(|_| drop(fs::remove_file(path)))

@@ -1,4 +1,4 @@
-//! What a library or object offers and needs, read from its symbols. Nothing in it is run.
+//! Inspection of a library or object: its exports and imports, read from its symbols. No code of it runs.
 
 mod contents;
 mod json;
@@ -20,57 +20,56 @@ use symbols::Symbol;
 
 pub use contents::{Contents, open};
 
-/// What [`inspect`] finds. `Display` prints a report for people, [`to_json`](Inspection::to_json) one for programs.
+/// Result of [`inspect`]. `Display` prints a report for people, [`to_json`](Inspection::to_json) one for programs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspection {
     /// Format and machine, such as `ELF x86_64`.
     pub machine: String,
-    /// What kind of file it is, such as `shared library`.
+    /// Kind of file, such as `shared library`.
     pub kind: &'static str,
     /// Exported functions, by name.
     pub functions: Vec<Function>,
-    /// The embedded import tree.
+    /// Embedded import tree.
     pub library_bin: Option<LibraryBin>,
-    /// The variable into which the loader writes the library's own module.
+    /// Variable into which the loader writes the library's own module.
     pub library_ctx: Option<Data>,
     /// Other exported symbols that the runtime reserves, by name.
     pub reserved: Vec<String>,
-    /// Runtime functions that are used, by name.
+    /// Functions of the runtime that the file uses, by name.
     pub runtime: Vec<RuntimeUse>,
-    /// Other symbols that are left to the linker or loader, by name.
+    /// Other undefined symbols, which the linker or loader has to resolve, by name.
     pub undefined: Vec<Undefined>,
-    /// Libraries that the loader is told to load first, in order.
+    /// Libraries that the loader loads first, in order.
     pub needed: Vec<String>,
 }
 
 /// An exported function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// As callers know it, without the prefix of the symbol.
+    /// Name for callers: the symbol without its prefix.
     pub name: String,
-    /// Bytes of code; `None` where the format does not say (Mach-O, COFF). Routines that several
-    /// functions share do not count.
+    /// Bytes of code, without shared routines; `None` in formats that have no sizes of symbols (Mach-O, COFF).
     pub size: Option<u64>,
-    /// Its metadata, JSON.
+    /// Metadata, as JSON.
     pub metadata: Text,
-    /// Its documentation.
+    /// Documentation.
     pub doc: Text,
 }
 
 impl Function {
-    /// The canonical text of its signature, if its metadata are a constant that holds it.
+    /// Returns the canonical text of the signature, if the metadata are a constant that holds it.
     pub fn signature(&self) -> Option<String> {
         Some(self.told()?.pointer("/declaration/signature")?.as_str()?.to_owned())
     }
 
-    /// File and line, if its metadata are a constant that holds them.
+    /// Returns file and line, if the metadata are a constant that holds them.
     fn location(&self) -> Option<String> {
         let metadata = self.told()?;
         let place = metadata.pointer("/declaration/location")?;
         Some(format!("{}:{}", place.get("file")?.as_str()?, place.get("line")?.as_u64()?))
     }
 
-    /// Its metadata, if they are a constant.
+    /// Parses the metadata, if they are a constant.
     fn told(&self) -> Option<serde_json::Value> {
         match &self.metadata {
             Text::Constant(metadata) => serde_json::from_str(metadata).ok(),
@@ -79,69 +78,70 @@ impl Function {
     }
 }
 
-/// What a file says of a function.
+/// A text about a function in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Text {
-    /// Nothing.
+    /// The file has no such text.
     #[default]
     Absent,
-    /// There is a getter, and only running it would tell.
+    /// The file has a getter; only a call would return the text.
     Computed,
-    /// A constant of the file, as [`codegen::metadata`] describes it; any text, if the file is not ours.
+    /// The text is a constant of the file, in the form of [`codegen::metadata`], or any form if another tool made the
+    /// file.
     Constant(String),
 }
 
-/// The embedded import tree.
+/// Embedded import tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LibraryBin {
-    /// That of the system library whose tree it is; empty for the tree of a library.
+    /// Prefix of the system library that the tree belongs to; empty for the tree of a library.
     pub prefix: String,
-    /// Bytes of it.
+    /// Size in bytes.
     pub size: usize,
-    /// Its modules, of which the first is what loading the library returns.
+    /// Modules. Loading the library returns the first.
     pub modules: Result<Vec<Module>, DecodeError>,
 }
 
 /// A module of an import tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
-    /// Selects the loader; `_lib` is the library itself.
+    /// Kind, which selects the loader; `_lib` is the library itself.
     pub kind: String,
-    /// Bytes that the loader gets; `None` for the library.
+    /// Size of the contents for the loader, in bytes; `None` for the library.
     pub size: Option<usize>,
-    /// Indices of the modules that it imports.
+    /// Indices of the imported modules.
     pub imports: Vec<usize>,
 }
 
 /// An exported data object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// In bytes; `None` where the format does not say.
+    /// Size in bytes; `None` in formats that have no sizes of symbols.
     pub size: Option<u64>,
 }
 
-/// A runtime function that is used.
+/// A function of the runtime that the file uses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuntimeUse {
-    /// Its symbol.
+    /// Symbol.
     pub name: String,
-    /// The release that has it; `None` if we know of none.
+    /// First release that has the function; `None` for an unknown function.
     pub since: Option<Version>,
 }
 
-/// A symbol that is used and not defined.
+/// An undefined symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undefined {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// It may stay undefined.
+    /// Whether it may stay undefined.
     pub weak: bool,
 }
 
-/// Reads an ELF, Mach-O, COFF or PE file: an object or a shared library.
+/// Inspects an ELF, Mach-O, COFF or PE file: an object or a shared library.
 ///
 /// # Errors
-/// If it is none of these, or damaged.
+/// An [`ObjectFault`] for any other file, and for a damaged one.
 ///
 /// ```
 /// use tvm_ffi_codegen_driver::{ObjectFault, inspect};
@@ -175,11 +175,11 @@ fn look<'data>(data: impl ReadRef<'data>) -> Result<Inspection, ObjectFault> {
     })
 }
 
-/// The bytes of the import tree that an object or shared library embeds, wherever they are in the file; of
-/// several system libraries the first by name.
+/// Finds the bytes of the import tree that an object or shared library embeds; of several system libraries those of the
+/// first by name. [`ImportTree::decode`] checks them.
 ///
 /// # Errors
-/// As [`inspect`]. Whether they are those of a tree, [`ImportTree::decode`] says.
+/// Those of [`inspect`].
 pub fn library_bin(bytes: &[u8]) -> Result<Option<&[u8]>, ObjectFault> {
     find_tree(bytes)
 }
@@ -194,8 +194,8 @@ fn find_tree<'data>(data: impl ReadRef<'data>) -> Result<Option<&'data [u8]>, Ob
 }
 
 impl Inspection {
-    /// The global functions that make the modules of the import tree, by name. Loading fails where one is
-    /// not registered.
+    /// Returns the names of the global functions that load the modules of the import tree. Loading the library fails
+    /// unless all are registered.
     pub fn loaders(&self) -> Vec<String> {
         let modules = self.library_bin.iter().flat_map(|tree| tree.modules.iter().flatten());
         let kinds = modules.filter(|module| module.size.is_some()).map(|module| &module.kind);
@@ -203,23 +203,22 @@ impl Inspection {
         kinds.into_iter().map(|kind| format!("{LOADER_PREFIX}{kind}")).collect()
     }
 
-    /// The first release of the runtime that has every function used here; `None` if a function is
-    /// used that we do not know.
+    /// Returns the first release of the runtime that has every used function; `None` if one is unknown.
     pub fn release(&self) -> Option<Version> {
         let newest = |newest: Version, used: &RuntimeUse| Some(newest.max(used.since?));
         self.runtime.iter().try_fold(Version::FIRST, newest)
     }
 }
 
-/// Objects name it where they want a table of addresses, and the linker makes one.
+/// Symbol of the table of addresses, which the linker itself defines.
 const TABLE: &str = "_GLOBAL_OFFSET_TABLE_";
 
-/// Symbols sorted by what they mean to TVM FFI.
+/// Symbols sorted by their meaning for TVM FFI.
 #[derive(Debug, Default)]
 struct Found<'data> {
     functions: BTreeMap<String, Function>,
     texts: Vec<(TextKind, String, Text)>,
-    /// The prefix of the import tree, and its bytes.
+    /// Prefix and bytes of the import tree.
     tree: Option<(String, &'data [u8])>,
     library_ctx: Option<Data>,
     reserved: Vec<String>,
@@ -233,7 +232,7 @@ impl<'data> Found<'data> {
         if !defined {
             self.add_use(name, weak);
         } else if let Some(prefix) = name.strip_suffix(symbol::LIBRARY_BIN) {
-            // That of a library goes before those of system libraries.
+            // The tree of a library has priority over those of system libraries.
             if self.tree.is_none() || prefix.is_empty() {
                 self.tree = Some((prefix.to_owned(), data));
             }
@@ -265,8 +264,8 @@ impl<'data> Found<'data> {
         }
     }
 
-    /// The functions, which now know what is said of them. What is said of no function here is of no use
-    /// to anyone and left out; a text goes before its getter.
+    /// Returns the functions with their texts. Texts about other functions are dropped; a constant has priority over a
+    /// getter.
     fn functions(&mut self) -> Vec<Function> {
         for (subject, name, text) in mem::take(&mut self.texts) {
             if let Some(function) = self.functions.get_mut(&name) {

@@ -1,12 +1,12 @@
 //! From declarations to files: objects, shared libraries, and the command line `tvm-ffi-codegen`.
 //!
-//! Backends are chosen by name, shared libraries are linked in process, and whatever is wrong with the
-//! input comes back as an [`Error`] before anything is written.
+//! A [`Request`] says what to make of a library, with which backend and with what linked to it;
+//! [`Request::emit`] makes it. Whatever is wrong with the input is an [`Error`] before anything is written.
 
 #![forbid(unsafe_code)]
 
 mod backend;
-pub mod command_line;
+pub mod command;
 mod emit;
 mod error;
 pub mod file;
@@ -14,15 +14,14 @@ pub mod imports;
 pub mod inspect;
 pub mod link;
 mod object_file;
-mod options;
 mod printable;
-pub mod triton;
+mod request;
 
-pub use backend::{BACKENDS, backend};
+pub use backend::BackendName;
+pub use codegen::Routines;
 pub use codegen::backend::Optimize;
-pub use emit::{
-    check_file, compile_shared, emit, emit_module, lower, lower_with, parse_file, write_module,
-};
+pub use emit::{check_file, lower, parse_file};
 pub use error::{Error, ObjectFault};
 pub use inspect::inspect;
-pub use options::{Form, Kernel, Options, Routines};
+pub use request::{CheckGroup, File, Form, Request, Source, parse_routines, parse_target};
+pub use triton;

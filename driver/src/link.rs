@@ -1,11 +1,10 @@
 //! Linking: shared libraries, and objects of several objects, in process or with the system's C compiler.
 //!
-//! A shared library is told what it needs, and the loader finds that or says what is missing: libtvm_ffi unless
-//! [`Dependencies::runtime`] is off, the shared libraries that are linked, and of the C library of the target,
-//! where this machine has it, what the kernels use, each function in the version that the linker saw. What is
-//! then still undefined is for the loader to find in the process. Only `__tvm_ffi_*` symbols and what an
-//! [`Input`] [shows](Input::showing) are visible from outside, and references to them from inside cannot be
-//! captured by a library that was loaded earlier.
+//! A shared library records its dependencies for the loader: libtvm_ffi unless [`Request::runtime_dependency`] is off, the
+//! linked shared libraries, and the parts of the target's C library that the kernels use, where this machine has them, with
+//! the version of each function. The loader resolves the symbols that are then still undefined in the process. Only
+//! `__tvm_ffi_*` symbols and those that an [`Input`] [shows](Input::showing) are exported, and a library that was loaded
+//! earlier cannot capture references to them.
 
 mod addresses;
 mod cc;
@@ -18,8 +17,9 @@ mod search;
 mod wild;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::path::PathBuf;
+use std::env;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use abi_spec::symbol::PREFIX;
 use target_lexicon::Triple;
@@ -27,15 +27,13 @@ use target_lexicon::Triple;
 pub use addresses::addresses;
 pub use input::Input;
 pub use routines::archive as routines_archive;
-pub use search::library;
+pub(crate) use search::library;
 
-use crate::file::{self, Mode};
 use crate::object_file::{self, Machine, RUNTIME_PREFIX};
-use crate::{Error, ObjectFault};
+use crate::{Error, Form, ObjectFault, Request, file};
 
-/// Options that mean the same to every linker: bind our own references to our own symbols, leave none
-/// for the first call (Wild knows no other way), keep the stack not executable, and the bytes a function
-/// of the inputs.
+/// Options of every linker: references to our own symbols bind to them, relocations are resolved when the library is
+/// loaded (Wild does nothing else), the stack is not executable, and the bytes depend on the inputs only.
 const OPTIONS: [&str; 9] = [
     "-Bsymbolic",
     "-z",
@@ -48,95 +46,107 @@ const OPTIONS: [&str; 9] = [
     "--enable-new-dtags",
 ];
 
-/// Who links.
+/// The program that links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Linker {
-    /// The linker that is part of this library (cargo feature `libwild`). It needs nothing on the
-    /// machine. Its own `WILD_*` environment variables apply. It fails where code and data are more than 2 GiB
-    /// apart, as behind a larger import tree.
+    /// Wild, which is part of this library (cargo feature `libwild`) and needs nothing on the machine. Its own `WILD_*`
+    /// environment variables apply. It fails where code and data are more than 2 GiB apart, as behind a larger import
+    /// tree.
     Wild,
-    /// A C compiler that understands the options of GCC: a name to be found on the path, or a path. It adds
-    /// its own start-up files and libraries, as always.
+    /// A C compiler that understands the options of GCC: a name to find on the path, or a path. It adds its own start-up
+    /// files and libraries, as always.
     Cc(PathBuf),
 }
 
+impl Linker {
+    /// The names that [`FromStr`] parses.
+    pub const NAMES: [&str; 2] = ["wild", "cc"];
+}
+
+impl FromStr for Linker {
+    type Err = String;
+
+    /// Parses one of [`Linker::NAMES`]; `cc` is `$CC` or else `cc`.
+    fn from_str(name: &str) -> Result<Linker, String> {
+        match name {
+            "wild" => Ok(Linker::Wild),
+            "cc" => Ok(Linker::Cc(env::var_os("CC").unwrap_or_else(|| "cc".into()).into())),
+            _ => Err(format!("no linker {name:?}, expected {}", Linker::NAMES.join(" or "))),
+        }
+    }
+}
+
 impl Default for Linker {
-    /// In process where that has been built, else `cc`.
+    /// Wild if this build has it, else `cc`.
     fn default() -> Self {
         if cfg!(feature = "libwild") { Linker::Wild } else { Linker::Cc("cc".into()) }
     }
 }
 
-/// What a shared library says of what it needs, besides the shared libraries that are linked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dependencies {
-    /// That it needs `libtvm_ffi.so`. The file need not be on this machine. Without it the library can be loaded
-    /// only into a process in which everybody sees libtvm_ffi.
-    pub runtime: bool,
-    /// Folders in which the loader is to look for what it needs, before its own; `$ORIGIN` is that of the library.
-    pub rpath: Vec<String>,
-}
-
-impl Default for Dependencies {
-    /// It needs `libtvm_ffi.so`, wherever the loader finds it.
-    fn default() -> Self {
-        Dependencies { runtime: true, rpath: Vec::new() }
-    }
-}
-
-/// What a linker is to make.
+/// The kind of file that a linker makes.
 #[derive(Clone, Copy, Debug)]
 enum Output<'a> {
-    /// A shared library, in which some symbols are called by other names too.
-    Shared(&'a Dependencies),
+    /// A shared library.
+    Shared {
+        /// Folders in which the loader looks for the libraries that it needs.
+        rpath: &'a [String],
+    },
     /// A relocatable object.
     Object,
 }
 
-/// The contents of a file that can be linked or be a kernel in a language: an object, an archive, a shared library,
-/// bitcode or text. Of others no more than the beginning is read.
+/// Reads a file that can be linked or be a kernel in a language of a backend: an object, an archive, a shared library,
+/// bitcode or text. Of others it reads no more than the beginning.
 ///
 /// # Errors
 /// [`Error::Read`], and [`Error::Object`] for another file.
-pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
     let wanted = |head: &[u8]| object_file::begins(head) || !head.contains(&0);
     let unknown =
         || Error::Object { file: path.display().to_string(), fault: ObjectFault::Unrecognized };
     file::read_if(path, wanted)?.ok_or_else(unknown)
 }
 
-/// Links a shared library and writes it; when anything fails, `output` is as it was.
-///
-/// # Errors
-/// Those of [`shared_bytes`], and [`Error::Write`].
-pub fn shared(
-    inputs: &[Input],
-    output: &Path,
-    linker: &Linker,
-    target: &Triple,
-    dependencies: &Dependencies,
-) -> Result<(), Error> {
-    let bytes = shared_bytes(inputs, linker, target, dependencies)?;
-    file::write(output, &bytes, Mode::Executable)
+impl Request {
+    /// Links the `kernels` by themselves: for [`Form::Shared`] to a shared library, else to one object, in which
+    /// everything is as visible as it was.
+    ///
+    /// # Errors
+    /// [`Error::Object`] for an input of another format or machine, or one that wants routines of another version of this
+    /// library, and for a shared library in an object; [`Error::Backend`] if there is no code generator for the routines
+    /// that it wants, [`Error::DuplicateSymbol`], [`Error::UnsupportedLink`], [`Error::NotBuilt`], [`Error::Linker`];
+    /// those of [`Request::check`].
+    pub fn link(&self) -> Result<Vec<u8>, Error> {
+        self.check()?;
+        link(&self.kernels, self)
+    }
 }
 
-/// Links a shared library in memory.
-///
-/// # Errors
-/// [`Error::Object`] for an input of another format or machine, or one that wants routines of another version of this
-/// library; [`Error::Backend`] if there is no code generator for the routines that it wants,
-/// [`Error::DuplicateSymbol`], [`Error::UnsupportedLink`], [`Error::NotBuilt`], [`Error::Linker`].
-pub fn shared_bytes(
+/// Links inputs instead of the kernels of the request.
+pub(crate) fn link(inputs: &[Input], request: &Request) -> Result<Vec<u8>, Error> {
+    let linker = request.linker.clone().unwrap_or_default();
+    let machine = check(inputs, &request.target)?;
+    if request.form == Form::Shared {
+        let inputs = with_dependencies(inputs, request, &linker, machine)?;
+        return run(&inputs, Output::Shared { rpath: &request.rpath }, &linker, machine);
+    }
+    if let Some(library) = inputs.iter().find(|input| input.is_library()) {
+        let fault = ObjectFault::NotRelocatable { found: "shared library" };
+        return Err(Error::Object { file: library.name().to_owned(), fault });
+    }
+    run(inputs, Output::Object, &linker, machine)
+}
+
+/// Returns the inputs and all that a shared library of them needs: routines, the runtime, the C library.
+fn with_dependencies(
     inputs: &[Input],
+    request: &Request,
     linker: &Linker,
-    target: &Triple,
-    dependencies: &Dependencies,
-) -> Result<Vec<u8>, Error> {
-    let machine = check(inputs, target)?;
+    machine: Machine,
+) -> Result<Vec<Input>, Error> {
     let mut all = inputs.to_vec();
-    let routines = routines::wanted(&undefined(inputs), inputs, target)?;
-    all.extend(routines);
-    if dependencies.runtime && !inputs.iter().any(runtime::is) {
+    all.extend(routines::wanted(&undefined(inputs), inputs, &request.target)?);
+    if request.runtime_dependency && !inputs.iter().any(runtime::is) {
         all.push(runtime::library(inputs, machine)?);
     }
     if *linker == Linker::Wild {
@@ -148,27 +158,14 @@ pub fn shared_bytes(
             name.starts_with(RUNTIME_PREFIX.as_bytes()) || name.starts_with(routines::PREFIX)
         };
         wanted.retain(|name| !is_ours(name));
-        all.extend(search::system(&wanted, target, machine)?);
+        all.extend(search::system(&wanted, &request.target, machine)?);
     }
-    run(&all, Output::Shared(dependencies), linker, machine)
+    Ok(all)
 }
 
-/// Links objects to one, in which everything is as visible as it was.
-///
-/// # Errors
-/// Those of [`shared_bytes`]; [`Error::Object`] also for a shared library.
-pub fn object_bytes(inputs: &[Input], linker: &Linker, target: &Triple) -> Result<Vec<u8>, Error> {
-    let machine = check(inputs, target)?;
-    if let Some(library) = inputs.iter().find(|input| input.is_library()) {
-        let fault = ObjectFault::NotRelocatable { found: "shared library" };
-        return Err(Error::Object { file: library.name().to_owned(), fault });
-    }
-    run(inputs, Output::Object, linker, machine)
-}
-
-/// `libtvm_ffi.so` as a linker sees it, for a linker that is not started here: what is linked with it says that it needs
-/// that library, which need not be on this machine. It defines nothing, so it has to be linked whether needed or not.
-/// The inputs say what else will be linked, for the sake of their calling convention.
+/// Returns `libtvm_ffi.so` as a linker sees it, for a linker that is not started here: the result of linking with it
+/// needs that library, which need not be on this machine. It defines nothing, so it has to be linked whether needed or
+/// not. The other inputs of the linker say which calling convention is in use.
 ///
 /// # Errors
 /// [`Error::UnsupportedLink`] where libraries are not in ELF.
@@ -184,7 +181,7 @@ fn check(inputs: &[Input], target: &Triple) -> Result<Machine, Error> {
     Ok(machine)
 }
 
-/// What objects for the target are, if they can be linked here.
+/// Returns the machine of objects for a target, if they can be linked here.
 pub(crate) fn linkable(target: &Triple) -> Result<Machine, Error> {
     Machine::linkable(target).ok_or_else(|| Error::UnsupportedLink { target: target.clone() })
 }
@@ -232,21 +229,21 @@ fn check_duplicates(inputs: &[Input]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the inputs must have and none of them defines.
+/// Returns the strong undefined symbols that no input defines.
 fn undefined(inputs: &[Input]) -> BTreeSet<&[u8]> {
     let objects = || inputs.iter().flat_map(Input::objects);
     let defined: BTreeSet<&[u8]> = objects().flat_map(|facts| facts.defined()).collect();
     objects().flat_map(|facts| facts.undefined()).filter(|name| !defined.contains(name)).collect()
 }
 
-/// The version script: what a library shows to the loader.
+/// Returns the version script, which lists the exports.
 fn version_script(inputs: &[Input]) -> String {
     let shown = inputs.iter().flat_map(Input::shown).map(|name| format!("{name}; "));
     let global: String = [format!("{PREFIX}*; ")].into_iter().chain(shown).collect();
     format!("{{ global: {global}local: *; }};\n")
 }
 
-/// The last part of a path, so that messages of the linker can be understood.
+/// Returns the last part of a path, for readable messages of the linker.
 fn base_name(name: &str) -> String {
     Path::new(name).file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -6,10 +6,10 @@ use std::env;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use tvm_ffi_codegen_driver::command_line;
+use tvm_ffi_codegen_driver::command;
 
 fn main() -> ExitCode {
-    // A file that grows too large is then an error like any other, and leaves nothing behind.
+    // Handled, the signal no longer ends the process: a file that grows too large becomes an error of `write`.
     #[cfg(unix)]
     let _ = signal_hook::flag::register(
         signal_hook::consts::SIGXFSZ,
@@ -19,5 +19,5 @@ fn main() -> ExitCode {
     let started = words.next();
     let program = env::current_exe().map_or_else(|_| started.unwrap_or_default(), OsString::from);
     let arguments: Vec<OsString> = words.collect();
-    command_line::run(&[program], &arguments).into()
+    command::run(&[program], &arguments).into()
 }

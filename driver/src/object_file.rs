@@ -1,4 +1,4 @@
-//! Recognizing object files. What is read here comes from anywhere and may hold anything.
+//! Recognition of object files. Their contents are untrusted.
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ use target_lexicon::Triple;
 use crate::ObjectFault;
 use crate::file::MAX_FILE_BYTES;
 
-/// The first bytes of LLVM bitcode.
+/// First bytes of LLVM bitcode.
 const BITCODE: [u8; 4] = *b"BC\xc0\xde";
 
-/// Whether a file that begins so may be one that [`parse`] reads, an archive or bitcode.
+/// Returns whether the beginning of a file is that of a file for [`parse`], of an archive or of bitcode.
 pub(crate) fn begins(head: &[u8]) -> bool {
-    // What a PE file is stands further on.
+    // The signature of a PE file is beyond the beginning.
     let marked = [&BITCODE[..], b"MZ"].iter().any(|mark| head.starts_with(mark));
     marked || FileKind::parse(head).is_ok()
 }
 
-/// Reads the headers of an ELF, Mach-O, COFF or PE file.
+/// Parses the headers of an ELF, Mach-O, COFF or PE file.
 pub(crate) fn parse<'data, R: ReadRef<'data>>(
     data: R,
 ) -> Result<object::File<'data, R>, ObjectFault> {
@@ -49,12 +49,12 @@ pub(crate) fn parse<'data, R: ReadRef<'data>>(
     object::File::parse(data).map_err(malformed)
 }
 
-/// What the `object` crate says about damage.
+/// Converts an error of the `object` crate.
 pub(crate) fn malformed(error: object::Error) -> ObjectFault {
     ObjectFault::Malformed { reason: error.to_string() }
 }
 
-/// What a file is, as reports name it.
+/// Returns the name of a kind of file in reports.
 pub(crate) fn kind_name(kind: ObjectKind) -> &'static str {
     if kind == ObjectKind::Relocatable {
         "object"
@@ -69,7 +69,7 @@ pub(crate) fn kind_name(kind: ObjectKind) -> &'static str {
     }
 }
 
-/// The format and machine of an object.
+/// Format and machine of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Machine {
     pub(crate) format: BinaryFormat,
@@ -78,7 +78,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// What an object is for.
+    /// Returns the machine of an object.
     pub(crate) fn of<'data>(file: &object::File<'data, impl ReadRef<'data>>) -> Machine {
         Machine {
             format: file.format(),
@@ -87,18 +87,21 @@ impl Machine {
         }
     }
 
-    /// What objects for a target must be, if shared libraries can be linked for it here.
+    /// Returns the machine of objects for a target; `None` if nothing can be linked for it here.
     pub(crate) fn linkable(target: &Triple) -> Option<Machine> {
         use target_lexicon::Architecture as Target;
         if target.binary_format != target_lexicon::BinaryFormat::Elf {
             return None;
         }
-        let architecture = [
-            (matches!(target.architecture, Target::X86_64), Architecture::X86_64),
-            (matches!(target.architecture, Target::Aarch64(_)), Architecture::Aarch64),
-            (matches!(target.architecture, Target::Riscv64(_)), Architecture::Riscv64),
-        ];
-        let (_, architecture) = architecture.into_iter().find(|(is, _)| *is)?;
+        let architecture = if matches!(target.architecture, Target::X86_64) {
+            Architecture::X86_64
+        } else if matches!(target.architecture, Target::Aarch64(_)) {
+            Architecture::Aarch64
+        } else if matches!(target.architecture, Target::Riscv64(_)) {
+            Architecture::Riscv64
+        } else {
+            return None;
+        };
         let little_endian = target.endianness() == Ok(target_lexicon::Endianness::Little);
         little_endian.then_some(Machine {
             format: BinaryFormat::Elf,
@@ -128,32 +131,32 @@ fn format_name(format: BinaryFormat) -> &'static str {
     }
 }
 
-/// What the names of runtime functions start with.
+/// Prefix of functions of the runtime.
 pub(crate) const RUNTIME_PREFIX: &str = "TVMFFI";
 
-/// Takes names out of a file. They may overlap in it, so that a small file can hold a great many long
-/// ones; nobody's does, and here it is an error.
+/// Limit of the bytes of names that are copied out of a file. Names may overlap, so a small hostile file could have very
+/// many long ones.
 #[derive(Debug)]
 pub(crate) struct Names {
     left: u64,
 }
 
 impl Names {
-    /// For the names of one file.
+    /// Starts to count for a file.
     pub(crate) fn of<'data>(data: impl ReadRef<'data>) -> Names {
         let len = data.len().unwrap_or_default();
-        // A file with holes may be of any length.
+        // A sparse file may have any length.
         Names { left: len.saturating_mul(4).min(MAX_FILE_BYTES) }
     }
 
-    /// A name that has been read.
+    /// Copies a name.
     pub(crate) fn take(&mut self, name: object::Result<&[u8]>) -> Result<Vec<u8>, ObjectFault> {
         let name = name.map_err(malformed)?;
         self.count(name.len())?;
         Ok(name.to_vec())
     }
 
-    /// Bytes that are about to be copied.
+    /// Counts bytes that are about to be copied.
     pub(crate) fn count(&mut self, bytes: usize) -> Result<(), ObjectFault> {
         self.left = self.left.checked_sub(bytes as u64).ok_or(ObjectFault::Malformed {
             reason: "names take more room than the file".to_owned(),

@@ -1,15 +1,15 @@
-//! Text of anyone's making, fit to be printed: a terminal obeys control characters.
+//! Escaping of control characters in untrusted text, which a terminal would obey.
 
 use std::fmt::{self, Write};
 
-/// The character, or what stands for it in a program if it is a control character.
+/// Returns a character, or the escape sequence of a control character.
 pub(crate) fn printable(c: char) -> impl Iterator<Item = char> {
     let escaped = c.is_control().then(|| c.escape_default());
     let plain = escaped.is_none().then_some(c);
     escaped.into_iter().flatten().chain(plain)
 }
 
-/// Writes text of several lines so.
+/// Writer that escapes control characters, except the ends of lines.
 pub(crate) struct Printable<'f, 'b>(pub(crate) &'f mut fmt::Formatter<'b>);
 
 impl Write for Printable<'_, '_> {

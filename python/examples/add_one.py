@@ -10,7 +10,7 @@ floats = ctypes.POINTER(ctypes.c_float)
 
 @ctypes.CFUNCTYPE(None, floats, floats, ctypes.c_int64)
 def add_one_kernel(x, y, n):  # type: ignore[no-untyped-def]
-    """Any C function will do: of numba, of a compiler of your own, of an object file."""
+    """Any C function will do: from numba, from your own compiler, from an object file."""
     for i in range(n):
         y[i] = x[i] + 1
 

@@ -5,7 +5,7 @@ use jit::{Arg, ArrayObject, IntoArg, runtime};
 
 use crate::ffi::{Outcome, global};
 
-/// Everything that is to be said of a text.
+/// Returns the errors and warnings about a text.
 pub(crate) fn check(text: &str) -> Outcome {
     let found = match text.parse::<Library>() {
         Err(error) => vec![diagnostic("error", &error.to_string(), error.position())?],
@@ -21,7 +21,7 @@ pub(crate) fn check(text: &str) -> Outcome {
     Ok(ArrayObject::new(found, runtime())?.into_object().into())
 }
 
-/// One of them, of what is printed: the place, what is wrong, and below it the line.
+/// Makes a diagnostic from its printed form: the position, the message, and below it the line.
 fn diagnostic(severity: &str, printed: &str, position: Option<&Position>) -> Outcome {
     let map = global("ffi.Map")?;
     let place = position.map(|at| format!("{}:{}: ", at.line, at.column)).unwrap_or_default();

@@ -1,23 +1,23 @@
-//! `command_line`: what the program `tvm-ffi-codegen` does, in a process of somebody else.
+//! `command_line`: the program `tvm-ffi-codegen`, inside another process.
 
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe};
 
-use driver::command_line;
+use driver::command;
 use jit::Returned;
 
 use crate::fault::Fault;
 
-/// The exit code of a program that panics, as Rust has it.
+/// Exit code of a Rust program that panics.
 const PANICKED: i64 = 101;
 
-/// Runs it with arguments as the system has them.
+/// Runs the command line. Arguments are bytes, as the system passes them.
 pub(crate) fn run(program: &Returned, arguments: &Returned) -> Result<i64, Fault> {
     let (program, arguments) = (words(program)?, words(arguments)?);
-    Ok(command_line::run(&program, &arguments).into())
+    Ok(command::run(&program, &arguments).into())
 }
 
-/// The exit code of a run. A panic goes no further; what it says is printed already.
+/// Returns the exit code of a run. A panic, which has printed its message, becomes an exit code too.
 pub(crate) fn exit_code(run: impl FnOnce() -> Result<i64, Fault>) -> i64 {
     match panic::catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(code)) => code,

@@ -1,4 +1,4 @@
-//! `describe`: what declarations offer, and what they want of whoever compiles them.
+//! `describe`: the functions of declarations, and the kernels and images that they need.
 
 use codegen::{Kernel, Library};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::ffi::{Outcome, string};
 use crate::undefined::callers;
 
-/// A report of a text, as JSON.
+/// Returns the report about a text, as JSON.
 pub(crate) fn describe(text: &str) -> Outcome {
     let library: Library = text.parse()?;
     let functions = library.functions.iter().map(|function| {

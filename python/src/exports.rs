@@ -1,9 +1,9 @@
-//! What the shared object exports: the wrappers and what is said of them, under the names that loaders look for, and
-//! the functions for C.
+//! Exports of the shared object: the wrappers with their metadata and documentation, under the names that loaders look
+//! for, and the functions for C.
 
 use std::ffi::c_void;
 
-/// Functions that go on to others, which have the same type.
+/// Defines functions that call a wrapper of the same type.
 macro_rules! forward {
     ($($name:ident($($param:ident: $ty:ty),*) => $wrapper:ident;)*) => {
         unsafe extern "C" {
@@ -12,11 +12,11 @@ macro_rules! forward {
 
         $(
             /// # Safety
-            /// Called as functions of the FFI are, or as the header for C says.
+            /// The caller keeps the contract of functions of the FFI, or that of the header for C.
             #[unsafe(no_mangle)]
-            #[allow(clippy::too_many_arguments, reason = "as many as C has")]
+            #[allow(clippy::too_many_arguments, reason = "as many as the function for C has")]
             unsafe extern "C" fn $name($($param: $ty),*) -> i32 {
-                // SAFETY: the wrapper expects what the caller gives.
+                // SAFETY: the contract of the wrapper is that of the caller.
                 unsafe { $wrapper($($param),*) }
             }
         )*

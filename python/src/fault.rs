@@ -1,4 +1,4 @@
-//! What is wrong, as the runtime knows errors: a kind, which Python has an exception for, and a text.
+//! Errors as the runtime has them: a kind, which names an exception of Python, and a message.
 
 use std::io;
 
@@ -8,7 +8,7 @@ pub(crate) struct Fault {
     /// One of [`abi_spec::error_kind::PYTHON`], or one that the Python package registers: `OSError`,
     /// `FileNotFoundError` and that of [`Fault::internal`].
     pub(crate) kind: String,
-    /// What is wrong.
+    /// The message.
     pub(crate) message: String,
 }
 
@@ -17,27 +17,27 @@ impl Fault {
         Fault { kind: kind.to_owned(), message: message.to_string() }
     }
 
-    /// A value of the right type that cannot be.
+    /// Makes the error for a wrong value of the right type.
     pub(crate) fn value(message: impl ToString) -> Fault {
         Fault::new("ValueError", message)
     }
 
-    /// A value of a wrong type.
+    /// Makes the error for a value of a wrong type.
     pub(crate) fn ty(message: impl ToString) -> Fault {
         Fault::new("TypeError", message)
     }
 
-    /// Another program, or the system, fails.
+    /// Makes the error for a failure of another program or of the system.
     pub(crate) fn runtime(message: impl ToString) -> Fault {
         Fault::new("RuntimeError", message)
     }
 
-    /// A file cannot be read or written.
+    /// Makes the error for a file that cannot be read or written.
     pub(crate) fn file(error: io::Error) -> Fault {
         Fault::new(of_file(&error), error)
     }
 
-    /// A bug of this library. Its kind is ours alone: the runtime has an `InternalError` of its own.
+    /// Makes the error for a bug of this library. Its kind has a prefix because the runtime has an `InternalError` too.
     pub(crate) fn internal(message: impl ToString) -> Fault {
         Fault::new("tvm_ffi_codegen.InternalError", message)
     }
@@ -52,20 +52,12 @@ impl From<codegen::Error> for Fault {
 impl From<driver::Error> for Fault {
     fn from(error: driver::Error) -> Fault {
         use driver::Error as E;
-        let kind = match &error {
-            E::Read { source, .. } | E::Write { source, .. } => of_file(source),
-            E::Declaration { .. }
-            | E::Import { .. }
-            | E::Target { .. }
-            | E::UnknownBackend { .. }
-            | E::Object { .. }
-            | E::MissingSymbols { .. }
-            | E::DuplicateSymbol { .. }
-            | E::LibraryContext { .. }
-            | E::NoLibrary { .. }
-            | E::Triton { .. }
-            | E::UnsupportedLink { .. } => "ValueError",
-            E::NotBuilt { .. } | E::Backend { .. } | E::Linker { .. } => "RuntimeError",
+        let kind = if let E::Read { source, .. } | E::Write { source, .. } = &error {
+            of_file(source)
+        } else if matches!(error, E::NotBuilt { .. } | E::Backend { .. } | E::Linker { .. }) {
+            "RuntimeError"
+        } else {
+            "ValueError"
         };
         Fault::new(kind, error)
     }
@@ -101,7 +93,7 @@ impl From<jit::Error> for Fault {
     }
 }
 
-/// Somebody else's error, as it is.
+/// An error that a callee raised, unchanged.
 impl From<jit::CallError> for Fault {
     fn from(error: jit::CallError) -> Fault {
         Fault { kind: error.kind, message: error.message }

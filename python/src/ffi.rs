@@ -1,4 +1,4 @@
-//! Values as the wrappers hand them over, and as they take them back.
+//! Values between wrappers and kernels: borrowed and owned values, texts, errors.
 
 use std::ffi::c_void;
 use std::panic::{self, AssertUnwindSafe};
@@ -11,7 +11,7 @@ use jit::{Arg, ArrayObject, FfiFunction, Returned, runtime};
 
 use crate::fault::Fault;
 
-// The wrappers need the same functions, so that the loader has found them before anything runs.
+// The wrappers import the same functions, so the loader finds them before anything runs.
 unsafe extern "C" {
     fn TVMFFIErrorCreate(
         kind: *const ByteArray,
@@ -23,18 +23,18 @@ unsafe extern "C" {
     fn TVMFFIObjectDecRef(object: *mut Object) -> i32;
 }
 
-/// What a kernel hands back.
+/// Result of a kernel.
 pub(crate) type Outcome = Result<Returned, Fault>;
 
-/// Runs a kernel: writes what it returns, or raises what is wrong. A panic goes no further.
+/// Runs a kernel: writes its value to `result`, or raises its fault. A panic becomes an error.
 ///
 /// # Safety
-/// `result` is a place for a value that holds no object.
+/// `result` points to a value that holds no object.
 pub(crate) unsafe fn run(result: *mut Any, kernel: impl FnOnce() -> Outcome) -> i32 {
     let outcome = panic::catch_unwind(AssertUnwindSafe(kernel));
     match outcome.unwrap_or_else(|panic| Err(Fault::internal(text_of(&*panic)))) {
         Ok(value) => {
-            // The reference goes with it.
+            // The reference moves to `result`.
             let value = std::mem::ManuallyDrop::new(value);
             // SAFETY: as required above.
             unsafe { result.write(*value.as_raw()) };
@@ -47,7 +47,7 @@ pub(crate) unsafe fn run(result: *mut Any, kernel: impl FnOnce() -> Outcome) -> 
     }
 }
 
-/// What a panic says.
+/// Returns the message of a panic.
 fn text_of(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic")
@@ -56,7 +56,7 @@ fn text_of(panic: &(dyn std::any::Any + Send)) -> &str {
 fn raise(fault: &Fault) {
     let [kind, message] = [&fault.kind, &fault.message].map(|text| ByteArray::new(text.as_bytes()));
     let mut error = ptr::null_mut();
-    // SAFETY: all places are valid; the runtime copies the texts, and takes a reference of its own to the error.
+    // SAFETY: all pointers are valid; the runtime copies the texts, and takes a reference of its own to the error.
     unsafe {
         if TVMFFIErrorCreate(&kind, &message, &ByteArray::EMPTY, &mut error) == 0 {
             TVMFFIErrorSetRaised(error);
@@ -65,39 +65,39 @@ fn raise(fault: &Fault) {
     }
 }
 
-/// Bytes as C has them.
+/// Makes a slice of a pointer and a size.
 ///
 /// # Safety
-/// There are `size` bytes, which stay for `'a`.
+/// `data` points to `size` bytes that live for `'a`.
 pub(crate) unsafe fn contents<'a>(data: *const u8, size: i64) -> &'a [u8] {
     let size = usize::try_from(size).unwrap_or(0);
     // SAFETY: as required above.
     if size == 0 { &[] } else { unsafe { slice::from_raw_parts(data, size) } }
 }
 
-/// Text as C has it.
+/// Makes a text of a pointer and a size.
 ///
 /// # Safety
-/// There are `size` bytes, which stay for `'a`.
+/// `data` points to `size` bytes that live for `'a`.
 pub(crate) unsafe fn text<'a>(data: *const u8, size: i64) -> Result<&'a str, Fault> {
     // SAFETY: as required above.
     let bytes = unsafe { contents(data, size) };
     str::from_utf8(bytes).map_err(|error| Fault::value(format!("text is no UTF-8: {error}")))
 }
 
-/// Any value, of which the result owns its share.
+/// Takes a reference to a value.
 ///
 /// # Safety
 /// The value is valid.
 pub(crate) unsafe fn value(any: Any) -> Outcome {
     // SAFETY: as required above; the value is passed on at once.
     let borrowed = unsafe { Arg::from_raw(any) };
-    // An array makes its own of what it is given.
+    // An array takes references to its elements.
     let array = ArrayObject::new([borrowed], runtime())?;
     array.get(0).ok_or_else(|| Fault::internal("an array of one value is empty"))
 }
 
-/// An object, of which the result owns its share.
+/// Takes a reference to an object.
 ///
 /// # Safety
 /// It is a live object of this class.
@@ -106,34 +106,34 @@ pub(crate) unsafe fn object(object: *mut c_void, class: TypeIndex) -> Outcome {
     unsafe { value(Any::ptr(class, object)) }
 }
 
-/// A text of the runtime.
+/// Makes a text of the runtime.
 pub(crate) fn string(text: &str) -> Outcome {
     let array = ArrayObject::new((text,), runtime())?;
     array.get(0).ok_or_else(|| Fault::internal("an array of one text is empty"))
 }
 
-/// Bytes of the runtime.
+/// Makes bytes of the runtime.
 pub(crate) fn bytes(bytes: &[u8]) -> Outcome {
     let array = ArrayObject::new((jit::Bytes(bytes),), runtime())?;
     array.get(0).ok_or_else(|| Fault::internal("an array of one value is empty"))
 }
 
-/// A function of the runtime.
+/// Returns a function of the runtime.
 pub(crate) fn global(name: &str) -> Result<FfiFunction, Fault> {
     let function = FfiFunction::global(name, runtime())?;
     function.ok_or_else(|| Fault::internal(format!("the runtime has no {name}")))
 }
 
-/// True if the process has a function of this name in its registry.
+/// Tells whether the registry of the process has a function of this name.
 pub(crate) fn is_global(name: &str) -> bool {
     FfiFunction::global(name, runtime()).is_ok_and(|function| function.is_some())
 }
 
-/// The entries of a map from texts, in its order.
+/// Returns the entries of a map from texts, in its order.
 pub(crate) fn entries(map: &Returned) -> Result<Vec<(String, Returned)>, Fault> {
     let mut size = i64::try_from(global("ffi.MapSize")?.call((map,))?)?;
     let cursor: FfiFunction = global("ffi.MapForwardIterFunctor")?.call((map,))?.try_into()?;
-    // What the cursor is asked for.
+    // The commands of the cursor.
     let (key_here, value_here, next) = (0, 1, 2);
     let mut entries = Vec::new();
     while size > 0 {
@@ -146,7 +146,7 @@ pub(crate) fn entries(map: &Returned) -> Result<Vec<(String, Returned)>, Fault> 
     Ok(entries)
 }
 
-/// What a message says of a value of another type.
+/// Returns the message for a value of a wrong type.
 pub(crate) fn expected(what: &str, expected: &str, found: &Returned) -> String {
     let ty = found.ty();
     let found = ty.received_name().map_or_else(|| ty.to_string(), str::to_owned);

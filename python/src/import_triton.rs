@@ -1,10 +1,10 @@
 //! `import_triton`: the declaration of a kernel that Triton has compiled.
 
-use driver::triton;
+use driver::{Error, triton};
 
 use crate::ffi::{Outcome, string};
 
-/// What Triton leaves of a kernel, as text and as code; its own intermediate code if it is at hand.
+/// Declares a kernel from the files that Triton compiled it to. `ttir` is its IR, if there is one.
 pub(crate) fn import_triton(
     metadata: &str,
     cubin: &[u8],
@@ -13,7 +13,8 @@ pub(crate) fn import_triton(
     ttir: Option<&str>,
 ) -> Outcome {
     if let Some(ttir) = ttir {
-        triton::check_specialization(ttir, signature)?;
+        triton::check_specialization(ttir, signature).map_err(Error::from)?;
     }
-    string(&triton::import(metadata, cubin, signature, grid)?.to_string())
+    let library = triton::import(metadata, cubin, signature, grid).map_err(Error::from)?;
+    string(&library.to_string())
 }

@@ -1,12 +1,12 @@
-//! `inspect`: what an object or a shared library offers and needs.
+//! `inspect`: the report about an object or a shared library.
 
 use jit::Returned;
 
 use crate::fault::Fault;
 use crate::ffi::{Outcome, string};
-use crate::settings::path;
+use crate::options::path;
 
-/// A report of a file, which is a path or its contents.
+/// Returns the report about a file, which is a path or its contents, as JSON.
 pub(crate) fn inspect(file: &Returned) -> Outcome {
     let found = if let Ok(bytes) = file.bytes() {
         driver::inspect(bytes).map_err(|fault| at("<bytes>", fault))?

@@ -1,6 +1,6 @@
-//! What the wrappers of `surface.ffi` call: C functions, which see to it that what is behind them is Rust.
+//! Kernels of `surface.ffi`: the C functions that the wrappers call, which convert the arguments to types of Rust.
 //!
-//! The wrappers have checked all arguments, so that addresses are good while a call runs.
+//! The wrappers have checked all arguments, so pointers are valid while a call runs.
 
 use std::ffi::c_void;
 
@@ -18,7 +18,7 @@ unsafe extern "C" fn tvm_ffi_codegen_kernel_check(
     size: i64,
     result: *mut Any,
 ) -> i32 {
-    // SAFETY: the wrapper passes a text, and a place that holds None.
+    // SAFETY: the wrapper passes a text, and a pointer to None.
     unsafe { ffi::run(result, || check::check(ffi::text(text, size)?)) }
 }
 
@@ -30,7 +30,7 @@ unsafe extern "C" fn tvm_ffi_codegen_kernel_describe(
     size: i64,
     result: *mut Any,
 ) -> i32 {
-    // SAFETY: the wrapper passes a text, and a place that holds None.
+    // SAFETY: the wrapper passes a text, and a pointer to None.
     unsafe { ffi::run(result, || describe::describe(ffi::text(text, size)?)) }
 }
 
@@ -49,7 +49,7 @@ unsafe extern "C" fn tvm_ffi_codegen_kernel_emit(
             unsafe { (ffi::text(text, size)?, ffi::object(options, TypeIndex::MAP)?) };
         emit::emit(text, &options)
     };
-    // SAFETY: the wrapper passes a place that holds None.
+    // SAFETY: the wrapper passes a pointer to None.
     unsafe { ffi::run(result, kernel) }
 }
 
@@ -68,7 +68,7 @@ unsafe extern "C" fn tvm_ffi_codegen_kernel_link(
         };
         link::link(&objects, &options)
     };
-    // SAFETY: the wrapper passes a place that holds None.
+    // SAFETY: the wrapper passes a pointer to None.
     unsafe { ffi::run(result, kernel) }
 }
 
@@ -83,14 +83,14 @@ unsafe extern "C" fn tvm_ffi_codegen_kernel_jit(
     result: *mut Any,
 ) -> i32 {
     let kernel = || {
-        // SAFETY: the wrapper passes a text and two maps; the rest is up to its caller, as the documentation says.
+        // SAFETY: the wrapper passes a text and two maps; its documentation leaves the rest to its caller.
         unsafe {
             let (kernels, options) =
                 (ffi::object(kernels, TypeIndex::MAP)?, ffi::object(options, TypeIndex::MAP)?);
             in_process::jit(ffi::text(text, size)?, &kernels, &options)
         }
     };
-    // SAFETY: the wrapper passes a place that holds None.
+    // SAFETY: the wrapper passes a pointer to None.
     unsafe { ffi::run(result, kernel) }
 }
 
@@ -98,7 +98,7 @@ unsafe extern "C" fn tvm_ffi_codegen_kernel_jit(
 /// Called by the wrapper of `inspect`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tvm_ffi_codegen_kernel_inspect(file: *const Any, result: *mut Any) -> i32 {
-    // SAFETY: the wrapper passes a text or bytes, and a place that holds None.
+    // SAFETY: the wrapper passes a text or bytes, and a pointer to None.
     unsafe { ffi::run(result, || inspect::inspect(&ffi::value(*file)?)) }
 }
 
@@ -124,20 +124,16 @@ unsafe extern "C" fn tvm_ffi_codegen_kernel_import_triton(
     result: *mut Any,
 ) -> i32 {
     let kernel = || {
-        // SAFETY: the wrapper passes texts and bytes, the last one empty where there is none.
-        let [metadata, signature, grid, ttir] = unsafe {
-            [
-                ffi::text(metadata, metadata_size)?,
-                ffi::text(signature, signature_size)?,
-                ffi::text(grid, grid_size)?,
-                ffi::text(ttir, ttir_size)?,
-            ]
-        };
-        // SAFETY: as above.
+        // SAFETY: the wrapper passes texts; `ttir` is empty if there is none.
+        let text = |data, size| unsafe { ffi::text(data, size) };
+        let (metadata, signature) =
+            (text(metadata, metadata_size)?, text(signature, signature_size)?);
+        let (grid, ttir) = (text(grid, grid_size)?, text(ttir, ttir_size)?);
+        // SAFETY: the wrapper passes bytes.
         let cubin = unsafe { ffi::contents(cubin, cubin_size) };
         import_triton(metadata, cubin, signature, grid, (has_ttir != 0).then_some(ttir))
     };
-    // SAFETY: the wrapper passes a place that holds None.
+    // SAFETY: the wrapper passes a pointer to None.
     unsafe { ffi::run(result, kernel) }
 }
 

@@ -1,14 +1,14 @@
-//! Kernels that leave an error behind, as those do that are written in Python: C has no way to return it, so a function
-//! of the FFI is called after each call of such a kernel, and raises what was left.
+//! Kernels that leave an error behind, because C cannot return it, such as kernels written in Python: after each call of
+//! such a kernel a function of the FFI is called, which raises the error.
 
 use std::mem;
 
 use codegen::{Body, Call, Expr, Function, Library, Local, ResultType, Statement, StatementKind};
 
-/// The function that raises, which the Python package registers.
+/// Name of the function that raises, which the Python package registers.
 const RAISE: &str = "tvm_ffi_codegen.raise_left";
 
-/// Has all functions ask after each call of one of these kernels.
+/// Adds a call of [`RAISE`] after each call of one of these kernels.
 pub(crate) fn ask(library: &mut Library, kernels: &[String]) {
     if kernels.is_empty() {
         return;
@@ -25,7 +25,7 @@ pub(crate) fn ask(library: &mut Library, kernels: &[String]) {
     }
 }
 
-/// The same as a body that is one call.
+/// Returns the statements for a body that is one call.
 fn one_call(function: &Function, call: Call) -> Vec<Statement> {
     match &function.signature.result {
         ResultType::None | ResultType::Allocated(_) => vec![Statement::call(call), asking()],
@@ -47,24 +47,17 @@ fn block(statements: Vec<Statement>, kernels: &[String]) -> Vec<Statement> {
 }
 
 fn of_statement(mut statement: Statement, kernels: &[String]) -> Vec<Statement> {
-    let asks = match &mut statement.kind {
-        StatementKind::Call { call: Call::Kernel(call), .. } => kernels.contains(&call.symbol),
-        StatementKind::If { then, otherwise, .. } => {
-            *then = block(mem::take(then), kernels);
-            *otherwise = block(mem::take(otherwise), kernels);
-            false
-        }
-        StatementKind::For { body, .. } => {
-            *body = block(mem::take(body), kernels);
-            false
-        }
-        StatementKind::Call { call: Call::Function { .. }, .. }
-        | StatementKind::Let { .. }
-        | StatementKind::Alloc { .. }
-        | StatementKind::Launch(_)
-        | StatementKind::Return(_)
-        | StatementKind::Raise { .. } => false,
-    };
+    if let StatementKind::If { then, otherwise, .. } = &mut statement.kind {
+        *then = block(mem::take(then), kernels);
+        *otherwise = block(mem::take(otherwise), kernels);
+    }
+    if let StatementKind::For { body, .. } = &mut statement.kind {
+        *body = block(mem::take(body), kernels);
+    }
+    let asks = matches!(
+        &statement.kind,
+        StatementKind::Call { call: Call::Kernel(call), .. } if kernels.contains(&call.symbol)
+    );
     let mut asking = asking();
     asking.location.clone_from(&statement.location);
     if asks { vec![statement, asking] } else { vec![statement] }

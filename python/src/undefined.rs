@@ -1,4 +1,4 @@
-//! What is said of functions that declarations call and nobody has given.
+//! Errors about functions that declarations call and nobody defines.
 
 use abi_spec::symbol::PREFIX;
 use codegen::{Call, Function, FunctionRef, Library, StatementKind};
@@ -6,10 +6,10 @@ use codegen::{Call, Function, FunctionRef, Library, StatementKind};
 use crate::fault::Fault;
 use crate::ffi::is_global;
 
-/// So many names are listed; a program may give a table of all kernels that it has.
+/// Most names in a list. A program may give a table of all its kernels.
 const LISTED: usize = 8;
 
-/// Symbols that are undefined, in a library for which these kernels were given.
+/// Makes the error for undefined symbols of a library for which these kernels were given.
 pub(crate) fn fault(library: &Library, symbols: &[String], given: &[String]) -> Fault {
     let said: Vec<String> = symbols.iter().map(|symbol| of_symbol(library, symbol)).collect();
     let given = match given {
@@ -19,7 +19,7 @@ pub(crate) fn fault(library: &Library, symbols: &[String], given: &[String]) -> 
     Fault::value(format!("undefined: {} ({given})", said.join("; ")))
 }
 
-/// Who calls it, and what else it may be meant to be.
+/// Describes a symbol: its callers, and the function of the FFI that may be meant.
 fn of_symbol(library: &Library, symbol: &str) -> String {
     let callers = callers(library, symbol);
     let by = match &callers[..] {
@@ -45,7 +45,7 @@ fn of_symbol(library: &Library, symbol: &str) -> String {
     )
 }
 
-/// The functions that call a symbol, in the order of the library.
+/// Returns the functions that call a symbol, in the order of the library.
 pub(crate) fn callers<'a>(library: &'a Library, symbol: &str) -> Vec<&'a str> {
     let calls = |function: &&Function| {
         let mut kernels = function.body.kernel_calls();
@@ -64,7 +64,7 @@ pub(crate) fn callers<'a>(library: &'a Library, symbol: &str) -> Vec<&'a str> {
     library.functions.iter().filter(calls).map(|function| &*function.signature.name).collect()
 }
 
-/// Names in words, the first few of them.
+/// Formats the first few names.
 fn list(names: &[impl AsRef<str>]) -> String {
     let shown: Vec<String> =
         names.iter().take(LISTED).map(|name| format!("`{}`", name.as_ref())).collect();

@@ -1,4 +1,4 @@
-"""What the tests have in common: a declaration, its kernel in several shapes, and what a failure is to be."""
+"""A declaration, kernels for it, and the check of exceptions, for all tests."""
 
 import ctypes
 from collections.abc import Callable
@@ -20,7 +20,7 @@ KernelType = ctypes.CFUNCTYPE(None, floats, floats, ctypes.c_int64)
 
 
 def callback() -> Any:
-    """A kernel in Python, which lives no longer than somebody holds it."""
+    """Makes a kernel in Python, which lives as long as a reference to it."""
 
     def k(x: Any, y: Any, n: int) -> None:
         for i in range(n):
@@ -30,7 +30,7 @@ def callback() -> Any:
 
 
 def adds_one(module: Any) -> bool:
-    """Whether the function of a module does what it is to do, and checks what it gets."""
+    """Tells whether `add_one` of a module adds one and checks its arguments."""
     x, y = np.arange(5, dtype="float32"), np.zeros(5, "float32")
     module.add_one(x, y)
     raises(ValueError, "expected 5 (= x.shape[0]) but got 4", lambda: module.add_one(x, y[:4]))
@@ -38,7 +38,7 @@ def adds_one(module: Any) -> bool:
 
 
 def raises(kind: type, text: str, call: Callable[[], Any]) -> None:
-    """The call raises exactly this class of exception, with this text in it."""
+    """Checks that the call raises exactly this class of exception, with this text in the message."""
     try:
         result = call()
     except Exception as error:

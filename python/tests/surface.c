@@ -1,10 +1,10 @@
-/* The functions of tvm_ffi_codegen.h from C: a result, and errors that only C can make. */
+/* Calls the functions of tvm_ffi_codegen.h from C: a result, and errors that only C can make. */
 #include <stdio.h>
 #include <string.h>
 #include <tvm/ffi/c_api.h>
 #include <tvm_ffi_codegen.h>
 
-/* Prints the error of the thread. */
+/* Prints the status, or the error of the thread. */
 static void complain(const char* what, int32_t status) {
   TVMFFIObjectHandle error = NULL;
   TVMFFIErrorMoveFromRaised(&error);

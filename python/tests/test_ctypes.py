@@ -1,4 +1,4 @@
-"""Functions of ctypes as kernels: their prototypes, and what they raise."""
+"""Functions of ctypes as kernels: their prototypes, and their exceptions."""
 
 import ctypes
 import threading
@@ -68,7 +68,7 @@ def test_functions_of_libraries() -> None:
 
 
 class Lost(Exception):
-    """No class that the runtime knows."""
+    """An exception class that the runtime does not know."""
 
 
 def test_what_kernels_raise_is_raised() -> None:

@@ -1,4 +1,4 @@
-"""Declarations as text, objects and shared libraries, and what is said of them."""
+"""Declarations as text, objects and shared libraries, and diagnostics of declarations."""
 
 import subprocess
 import sys
@@ -134,7 +134,7 @@ def test_routines() -> None:
 
 
 def backends() -> list[str]:
-    """Those that the shared object was built with."""
+    """Returns the backends that the shared object was built with."""
     try:
         codegen.emit(ADD_ONE, backend="llvm")
     except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""Functions that are made where a kernel is."""
+"""The decorator `function`."""
 
 import numpy as np
 import tvm_ffi_codegen as codegen

@@ -1,4 +1,4 @@
-"""The chapter on this package: its blocks run as they stand, one after the other."""
+"""The chapter on this package: its blocks run as they are, one after the other."""
 
 import re
 import warnings

@@ -1,4 +1,4 @@
-"""Declarations compiled into the process: what kernels may be, how long they live, threads, copies of the process."""
+"""Declarations compiled into the process: kinds of kernels, their lifetimes, threads, forks."""
 
 import ctypes
 import gc
@@ -21,7 +21,7 @@ def test_kernels_are_addresses() -> None:
     pointer = ctypes.cast(kernel, ctypes.c_void_p)
 
     class Compiled:
-        """As numba's `cfunc` is."""
+        """A function with an address, like numba's `cfunc`."""
 
         address = pointer.value
 
@@ -159,7 +159,7 @@ def test_copies_of_the_process() -> None:
 
 
 def in_a_copy(module: tvm_ffi.Module) -> int:
-    """Starts a copy of the process, which uses what there was and makes something new."""
+    """Forks; the child uses a module of the parent and makes a new one."""
     pid = os.fork()
     if pid == 0:
         status = 1

@@ -1,4 +1,4 @@
-"""Kernels of Triton: what becomes of their files, and of objects as Triton's compiler returns them."""
+"""Kernels of Triton, from their files and from objects such as Triton's compiler returns."""
 
 import json
 from collections import namedtuple
@@ -14,7 +14,7 @@ GRID = "cdiv(n, BLOCK)"
 
 
 class Compiled:
-    """What `triton.compile` returns, as far as it is asked."""
+    """A stand-in for the result of `triton.compile`."""
 
     def __init__(self) -> None:
         fields = json.loads((KERNELS / "add.json").read_text())

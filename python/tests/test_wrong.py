@@ -144,7 +144,7 @@ def test_values_of_options() -> None:
         (dict(prepare="add_one"), "add_one"),
         (dict(system_lib="a b"), "system library prefix"),
         (dict(system_lib="a\0b"), "system library prefix"),
-        (dict(form="ir", link=[]), "option link is for forms object and shared"),
+        (dict(form="ir", link=[OBJECT]), "option link is for forms object and shared"),
         (dict(rpath=["x"]), "option rpath is for form shared"),
         (
             dict(system_lib="", form="shared"),
@@ -163,7 +163,7 @@ def test_values_of_options() -> None:
 
 
 def of_backend(name: str) -> bytes:
-    """An object, or why there is none."""
+    """Returns an object, or the error of the backend."""
     try:
         return bytes(codegen.emit(ADD_ONE, backend=name))
     except RuntimeError as error:
@@ -353,7 +353,7 @@ def test_no_compiler() -> None:
 
 
 def emit(**options: object) -> object:
-    """Past what the package does, to the function itself."""
+    """Calls `emit` of the shared object, without the checks of the package."""
     return surface.emit(ADD_ONE, options)
 
 

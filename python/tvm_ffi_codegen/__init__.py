@@ -6,14 +6,15 @@
     )
     m.add_one(x, y)
 
-`jit` compiles declarations into this process, `function` one of them where its kernel is made, `emit` makes text,
-objects and shared libraries, `check` says what is wrong with declarations and `describe` what they offer and want, `link`
-links objects to a shared library, and `inspect` says what is in one. Modules are those of `tvm_ffi`; the guide of the
-project has the language of declarations, and a chapter on this package. `python -m tvm_ffi_codegen` is the command line.
-Compilers in C and C++ use the same functions through `include_dir()` and `library_path()`: see `tvm_ffi_codegen.config`.
+`jit` compiles declarations into this process, and `function` compiles one where its kernel is made. `emit` makes text,
+objects and shared libraries, and `link` links objects to a shared library. `check` reports errors and warnings about
+declarations, `describe` their functions and kernels, and `inspect` the contents of an object or a shared library.
+Modules are those of `tvm_ffi`. The guide of the project has the language of declarations, and a chapter on this package.
+`python -m tvm_ffi_codegen` is the command line. Compilers in C and C++ use the same functions through `include_dir()` and
+`library_path()`: see `tvm_ffi_codegen.config`.
 
-What is wrong with the input is a `ValueError` or a `TypeError`, a file that cannot be read an `OSError`, and a failure
-of a linker or compiler a `RuntimeError`. An `InternalError`, which is one too, is a bug of the package.
+Wrong input raises a `ValueError` or a `TypeError`, an unreadable file an `OSError`, and a failing linker or compiler a
+`RuntimeError`. An `InternalError`, which is a `RuntimeError` too, is a bug of the package.
 """
 
 from . import triton

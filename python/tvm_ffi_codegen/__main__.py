@@ -9,7 +9,7 @@ from ._library import library
 
 
 def main() -> int:
-    """Runs it with the arguments of this process: its exit code."""
+    """Runs the command line with the arguments of this process and returns its exit code."""
     program = [sys.executable, "-m", "tvm_ffi_codegen"]
     words = [[os.fsencode(word) for word in part] for part in (program, sys.argv[1:])]
     return int(library().command_line(*words))

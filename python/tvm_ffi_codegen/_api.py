@@ -1,4 +1,4 @@
-"""The functions of the package: thin ones over those of the shared object, which check what they are given."""
+"""The functions of the package. They convert arguments and call the shared object, which checks them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast, overload
+from typing import Any, Literal, TypedDict, Unpack, cast, overload
 
 import tvm_ffi
 
@@ -23,16 +23,16 @@ Group = Literal["shape", "strides", "device", "alignment"]
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """Something about declarations: `str` prints it as the command line does."""
+    """An error or a warning about declarations; `str` formats it as the command line does."""
 
     severity: Literal["error", "warning"]
     message: str
     line: int | None
-    """Counted from 1; None where no place is to blame."""
+    """The line, counted from 1; None if the diagnostic has no position."""
     column: int | None
-    """Counted from 1, in characters."""
+    """The column in characters, counted from 1."""
     source: str | None
-    """The line, and a caret below the place."""
+    """The text of the line, and a caret below the position."""
 
     def __str__(self) -> str:
         if self.line is None:
@@ -41,67 +41,62 @@ class Diagnostic:
 
 
 def check(text: str) -> list[Diagnostic]:
-    """What is wrong with declarations or may not be what was meant; nothing if all is well."""
+    """Returns the errors and warnings about declarations."""
     return [Diagnostic(**dict(found.items())) for found in _call("check", text)]
 
 
 def describe(text: str) -> dict[str, Any]:
-    """What declarations offer and want: `functions`, the C functions that they call as `kernels`, with their types and
-    callers, and the names of their `images`."""
+    """Describes declarations: their `functions`, the C functions that they call, as `kernels` with types and callers, and
+    the names of their `images`."""
     return cast("dict[str, Any]", json.loads(_call("describe", text)))
+
+
+class TextOptions(TypedDict, total=False):
+    """Options of `emit` for every form. The values are those of `tvm-ffi-codegen emit --help`."""
+
+    backend: str
+    target: str | None
+    cpu: str | None
+    optimization: int | None
+    images: Mapping[str, Path_ | bytes] | None
+    imports: Mapping[str, Path_ | bytes] | None
+    prepare: str | None
+    entry: str | None
+    system_lib: str | None
+    metadata: bool
+    unchecked: Iterable[Group]
+
+
+class Options(TextOptions, total=False):
+    """Options of `emit` for the forms that are no text."""
+
+    link: Sequence[Object]
+    linker: Literal["wild", "cc"] | None
+    rpath: Sequence[str]
+    runtime_dependency: bool | None
+    routines: Routines | None
 
 
 @overload
 def emit(
-    text: str,
-    form: Literal["ir", "native", "header"],
-    *,
-    backend: str = ...,
-    target: str | None = ...,
-    cpu: str | None = ...,
-    optimization: int | None = ...,
-    images: Mapping[str, Path_ | bytes] | None = ...,
-    imports: Mapping[str, Path_ | bytes] | None = ...,
-    prepare: str | None = ...,
-    entry: str | None = ...,
-    system_lib: str | None = ...,
-    metadata: bool = ...,
-    unchecked: Iterable[Group] = ...,
+    text: str, form: Literal["ir", "native", "header"], **options: Unpack[TextOptions]
 ) -> str: ...
 
 
 @overload
 def emit(
-    text: str,
-    form: Literal["bitcode", "object", "shared"] = ...,
-    *,
-    backend: str = ...,
-    target: str | None = ...,
-    cpu: str | None = ...,
-    optimization: int | None = ...,
-    link: Sequence[Object] = ...,
-    linker: Literal["wild", "cc"] | None = ...,
-    rpath: Sequence[str] = ...,
-    runtime_dependency: bool | None = ...,
-    images: Mapping[str, Path_ | bytes] | None = ...,
-    imports: Mapping[str, Path_ | bytes] | None = ...,
-    prepare: str | None = ...,
-    entry: str | None = ...,
-    system_lib: str | None = ...,
-    metadata: bool = ...,
-    routines: Routines | None = ...,
-    unchecked: Iterable[Group] = ...,
+    text: str, form: Literal["bitcode", "object", "shared"] = ..., **options: Unpack[Options]
 ) -> bytes: ...
 
 
 def emit(text: str, form: Form = "object", **options: Any) -> str | bytes:
-    """Compiles declarations: text for the forms `ir`, `native` and `header`, else bytes.
+    """Compiles declarations: to text for the forms `ir`, `native` and `header`, else to bytes.
 
     Options are those of the command line: `backend` ("cranelift"; others where this was built with them), `target` (a
     triple), `cpu`, `optimization` (0 to 3); `link` (objects, archives and shared libraries as paths or bytes, or `C`),
     `linker`, `rpath`, `runtime_dependency`; `images` and `imports` (names to paths or bytes), `prepare`, `entry`,
     `system_lib` (a prefix), `metadata`, `routines` ("embedded" makes the smallest file, "linked" compiles fastest and
-    many objects have one copy), `unchecked`. An option that is not known is a `ValueError` that names those that are.
+    lets many objects share one copy), `unchecked`. An unknown option is a `ValueError` that lists the known ones.
     """
     given = _given(options)
     if "link" in given:
@@ -143,13 +138,13 @@ def jit(
 ) -> tvm_ffi.Module:
     """Compiles declarations into this process.
 
-    A kernel is an address, a function of `ctypes`, something with an `address` (numba's `cfunc`), a path or the bytes
-    of an object that defines it, or `C`; all of these go together. `link` has what kernels need besides: objects,
-    archives and shared libraries as paths or bytes, or `C`. A kernel has the C type that the declaration calls it with
-    (`describe` says which): for functions of `ctypes` that is checked, anything else that is declared otherwise than it
-    is crashes. What a function of `ctypes` that is written in Python raises is raised by the call.
+    A kernel is an address, a function of `ctypes`, an object with an `address` (numba's `cfunc`), a path or the bytes
+    of an object file that defines it, or `C`; one call may mix these. `link` has the files that kernels need besides:
+    objects, archives and shared libraries as paths or bytes, or `C`. A kernel must have the C type that the declaration
+    calls it with (`describe` tells it). Functions of `ctypes` are checked for that; any other kernel of another type
+    crashes. An exception in a function of `ctypes` that is written in Python is raised by the call.
 
-    The module is kept for the rest of the process, and with it the kernels that were given.
+    The module and its kernels are kept for the rest of the process.
     """
     kernels = {} if kernels is None else kernels
     if not isinstance(kernels, Mapping):
@@ -161,7 +156,7 @@ def jit(
     guards: dict[str, Any] = {}
     if kernels:
         described = describe(text)
-        # What is linked may call an address that no declaration calls.
+        # Linked files may call an address that no declaration calls.
         unused = _unused(objects if linked else kernels, described)
         if unused is not None:
             warnings.warn(unused, stacklevel=2)
@@ -189,7 +184,7 @@ def jit(
 
 
 def inspect(file: Path_ | bytes) -> dict[str, Any]:
-    """What an object or a shared library offers and needs: a path, or the contents of the file."""
+    """Reports what an object or a shared library exports and needs. `file` is a path, or the contents of the file."""
     contents = bytes(file) if isinstance(file, (bytearray, memoryview)) else file
     path = os.fspath(contents) if isinstance(contents, os.PathLike) else contents
     return cast("dict[str, Any]", json.loads(_call("inspect", path)))
@@ -201,7 +196,7 @@ def _call(name: str, *arguments: Any) -> Any:
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that say something, as the shared object takes them."""
+    """Returns the options that are not None or empty, as the shared object takes them."""
     lists = {"unchecked", "rpath"}
     tables = {"images", "imports"}
     given: dict[str, Any] = {}
@@ -216,7 +211,7 @@ def _given(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _contents(file: Any, what: str) -> Any:
-    """The bytes of a file that is given by its path."""
+    """Reads a file that is given by its path; returns other values as they are."""
     if not isinstance(file, (str, os.PathLike)):
         return file
     otherwise = "what would be in the file is given as `bytes`, PTX as `source.encode()`"
@@ -230,7 +225,7 @@ def _objects(objects: Any, what: str) -> list[str | bytes]:
 
 
 def _unused(kernels: Mapping[str, Any], described: Mapping[str, Any]) -> str | None:
-    """What is to be said of kernels that no declaration calls."""
+    """Returns the warning about kernels that no declaration calls."""
     called = [one["name"] for one in described["kernels"]]
     unused = [repr(name) for name in kernels if isinstance(name, str) and name not in called]
     if not unused:
@@ -240,5 +235,5 @@ def _unused(kernels: Mapping[str, Any], described: Mapping[str, Any]) -> str | N
 
 
 def _folders(files: Iterable[str | bytes]) -> set[str]:
-    """Where shared libraries among the files are, which have to be found again when what is linked is loaded."""
+    """Returns the folders of the files, where the loader looks for shared libraries among them."""
     return {os.path.dirname(os.path.abspath(file)) for file in files if isinstance(file, str)}

@@ -1,7 +1,7 @@
-"""Functions of ctypes as kernels: whether they are what declarations call, and what becomes of what they raise.
+"""Functions of ctypes as kernels: the check of their types, and the way out for their exceptions.
 
-C has no exceptions, so that ctypes prints what a function in Python raises, and returns anything. Here it is left in the
-thread, and the declaration asks for it after each call of such a kernel.
+C has no exceptions: if a function in Python raises one, ctypes prints it and returns an arbitrary value. Here a guard
+keeps the exception in the thread, and the compiled function raises it after the call of the kernel.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import tvm_ffi
 
-# Functions have this name in the shared object.
+# The shared object calls the function of this name.
 _RAISE = "tvm_ffi_codegen.raise_left"
 
 _left = threading.local()
@@ -26,16 +26,16 @@ _left = threading.local()
 _POINTERS = (ctypes._Pointer, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_wchar_p, CFuncPtr)
 _DATA = (ctypes._SimpleCData, ctypes.Structure, ctypes.Union, ctypes.Array, *_POINTERS)
 
-# The codes of `_SimpleCData` for numbers.
+# The type codes of `_SimpleCData` for integers.
 _INTEGERS = set("cbBhHiIlLqQ")
 _FLOATS = {"float": "f", "double": "d"}
 _SIZES = {"int8_t": 1, "int16_t": 2, "int32_t": 4, "int64_t": 8}
 
 
 def guards(kernels: Mapping[str, Any], described: Mapping[str, Any]) -> dict[str, CFuncPtr]:
-    """What is called instead of the kernels that are written in Python: each leaves what it raises in its thread.
+    """Returns the functions to call instead of the kernels that are written in Python; each keeps an exception in its thread.
 
-    A `TypeError` unless the prototypes of all functions of ctypes are those that declarations call them with.
+    Raises a `TypeError` if a function of ctypes has another prototype than the declarations call it with.
     """
     found: dict[str, CFuncPtr] = {}
     for wanted in described["kernels"]:
@@ -50,7 +50,7 @@ def guards(kernels: Mapping[str, Any], described: Mapping[str, Any]) -> dict[str
 
 
 def _guarded(kernel: CFuncPtr) -> CFuncPtr | None:
-    """The same, leaving what it raises; `None` for a function that is not written in Python."""
+    """Returns the kernel with a guard around it; `None` for a function that is not written in Python."""
     function = _python(kernel)
     if function is None:
         return None
@@ -62,7 +62,7 @@ def _guarded(kernel: CFuncPtr) -> CFuncPtr | None:
     def guard(*arguments: Any) -> Any:
         try:
             returned = function(*arguments)
-            # Of what has no such value ctypes would return anything.
+            # This raises for a value that ctypes cannot convert, in place of which it would return an arbitrary one.
             if result is not None:
                 result(returned)
             return returned
@@ -87,7 +87,7 @@ def _raise_left() -> None:
 
 
 def _python(kernel: CFuncPtr) -> Callable[..., Any] | None:
-    """What a function of ctypes was made of. It says so to the garbage collector alone."""
+    """Returns the Python function that a function of ctypes wraps, which only the garbage collector can tell."""
     kept = (getattr(kernel, "_objects", None) or {}).values()
     thunk = next((one for one in kept if type(one).__name__ == "CThunkObject"), None)
     if thunk is None:
@@ -114,15 +114,15 @@ def _check(kernel: CFuncPtr, wanted: Mapping[str, Any]) -> None:
         for index, (spelled, given) in enumerate(zip(params, types, strict=True)):
             if not _fits(spelled, given):
                 raise TypeError(f"kernels[{name!r}] takes {_name(given)} as argument {index}, but {by}")
-    # A function of a library returns `int` until somebody says otherwise.
+    # `restype` of a function from a library is `c_int` by default, which declares nothing.
     said = declared or kernel.restype is not ctypes.c_int
-    # What is not asked for is dropped.
+    # An unused result may have any type.
     if said and wanted["result"] is not None and not _fits(wanted["result"], kernel.restype):
         raise TypeError(f"kernels[{name!r}] returns {_name(kernel.restype)}, but {by}")
 
 
 def _fits(spelled: str, given: Any) -> bool:
-    """Whether a type of ctypes is passed as this type of C is. An integer may have either sign, as in C itself."""
+    """Tells whether a type of ctypes is passed like a type of C. An integer may have either sign, as in C itself."""
     if not isinstance(given, type):
         return given is not None
     if not issubclass(given, _DATA):
@@ -130,7 +130,7 @@ def _fits(spelled: str, given: Any) -> bool:
     code = getattr(given, "_type_", None)
     integer = issubclass(given, ctypes._SimpleCData) and code in _INTEGERS
     if spelled.endswith("*"):
-        # An address may be taken as a number.
+        # An integer of the same size may stand for a pointer.
         return issubclass(given, _POINTERS) or integer and ctypes.sizeof(given) == ctypes.sizeof(ctypes.c_void_p)
     if spelled in _FLOATS:
         return code == _FLOATS[spelled]

@@ -1,4 +1,4 @@
-"""Functions for Python compilers, which make a kernel where they are defined."""
+"""The decorator `function`: a declaration, and below it the Python function that makes its kernel."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ._kernels import Path_
 def function(
     declaration: str, *, images: Mapping[str, Path_ | bytes] | None = None, **options: Any
 ) -> Callable[[Callable[[], Any]], Any]:
-    """Makes a function of TVM FFI of a declaration and what yields its kernel.
+    """Compiles a declaration of one function with the kernel that the decorated Python function returns.
 
         @tvm_ffi_codegen.function("add_one(x: Tensor([n], float32)) -> None = k(x.data, n);")
         def add_one():
             return compile_kernel(...)  # what `jit` takes as a kernel; a mapping where there are several
 
-    The declaration has one function; its name may be another than that in Python. What is below runs at once. Images are
-    yielded likewise, or given beforehand as `images`; the rest are options of `jit`.
+    The name of the declared function may differ from that in Python. The decorated function runs at once. It returns
+    images like kernels, unless `images` has them; the other options are those of `jit`.
     """
 
     def of(make: Callable[[], Any]) -> Any:
@@ -38,7 +38,7 @@ def function(
 
 
 def _made(make: Callable[[], Any], kernels: list[str], images: list[str]) -> dict[str, Any]:
-    """What a function in Python yields, by name."""
+    """Calls the decorated function and returns its kernels and images by name."""
     made = make()
     if isinstance(made, Mapping):
         return dict(made)

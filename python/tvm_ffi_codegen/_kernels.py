@@ -1,4 +1,4 @@
-"""What kernels may be: addresses of functions in this process, or files to link."""
+"""Kernels: addresses of functions in this process, or files to link."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class C:
 
     source: str
     flags: str | Sequence[str] = ("-O2",)
-    """Options of the compiler: words, or a text of them as a shell splits it."""
+    """Options of the compiler: words, or one text that is split as a shell does."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.source, str):
@@ -30,7 +30,7 @@ class C:
         object.__setattr__(self, "flags", self.words())
 
     def words(self) -> tuple[str, ...]:
-        """The options, each as the compiler gets it."""
+        """Returns the options as words."""
         if isinstance(self.flags, str):
             return tuple(shlex.split(self.flags))
         listed = isinstance(self.flags, Iterable) and not isinstance(self.flags, (bytes, bytearray))
@@ -44,7 +44,7 @@ class C:
 
 @runtime_checkable
 class HasAddress(Protocol):
-    """A compiled function that says where it is, as numba's `cfunc` makes them."""
+    """A compiled function that has its address, such as numba's `cfunc`."""
 
     @property
     def address(self) -> int: ...
@@ -56,7 +56,7 @@ Kernel: TypeAlias = int | ctypes.c_void_p | CFuncPtr | HasAddress | Object
 
 
 def compile_c(source: C) -> bytes:
-    """An object file of C."""
+    """Compiles C to an object file."""
     command = [*shlex.split(os.environ.get("CC") or "cc"), *source.words(), "-fPIC", "-c", "-x", "c"]
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "kernel.o")
@@ -78,7 +78,7 @@ def compile_c(source: C) -> bytes:
 
 
 def path(file: Path_, what: str, otherwise: str) -> str:
-    """The path of a file; for a text that is its contents the error says how those are given."""
+    """Returns the path of a file. For a text that looks like contents raises a `TypeError` that ends with `otherwise`."""
     found = os.fspath(file)
     if not isinstance(found, str):
         raise TypeError(f"{what} is a path of bytes, expected one of text")
@@ -88,7 +88,7 @@ def path(file: Path_, what: str, otherwise: str) -> str:
 
 
 def linkable(kernel: Any, what: str) -> str | bytes:
-    """A file to link, as a path or as its contents; C is compiled."""
+    """Returns a file to link, as a path or as its contents. C is compiled."""
     if isinstance(kernel, C):
         return compile_c(kernel)
     if isinstance(kernel, (bytes, bytearray, memoryview)):
@@ -100,7 +100,7 @@ def linkable(kernel: Any, what: str) -> str | bytes:
 
 
 def address(kernel: Any, what: str) -> int | None:
-    """Where a function of this process is; `None` for what may be a file to link."""
+    """Returns the address of a function of this process; `None` for a file to link."""
     if isinstance(kernel, int) and not isinstance(kernel, bool):
         return kernel
     if isinstance(kernel, (str, os.PathLike, bytes, bytearray, memoryview, C)):
@@ -118,15 +118,14 @@ def address(kernel: Any, what: str) -> int | None:
 
 
 def sorted_out(kernels: Mapping[str, Kernel]) -> tuple[dict[str, int], dict[str, Object]]:
-    """The addresses, and what is to be linked."""
+    """Sorts kernels into addresses and files to link."""
     found = {name: address(kernel, f"kernels[{name!r}]") for name, kernel in kernels.items()}
     here = {name: place for name, place in found.items() if place is not None}
     return here, {name: cast(Object, kernels[name]) for name in found if name not in here}
 
 
 def files(kernels: Mapping[str, Object]) -> list[str | bytes]:
-    """The files of kernels to link, each once."""
-    # Several kernels may come from one file.
+    """Returns the files to link for kernels, several of which may be in one file, each file once."""
     names = {_key(kernel): name for name, kernel in kernels.items()}
     return [linkable(kernels[name], f"kernels[{name!r}]") for name in names.values()]
 

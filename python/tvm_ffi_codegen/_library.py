@@ -1,4 +1,4 @@
-"""The shared object that does the work: loaded when it is first needed."""
+"""The shared object, which is loaded by the first call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class InternalError(RuntimeError):
     """A bug of this package."""
 
 
-# What is raised besides the errors that every process knows, by the names of the shared object.
+# The exceptions that `tvm_ffi` has no class for, by the kinds that the shared object raises.
 KINDS: dict[str, type[Exception]] = {
     "OSError": OSError,
     "FileNotFoundError": FileNotFoundError,
@@ -25,26 +25,26 @@ KINDS: dict[str, type[Exception]] = {
 
 
 def library_path() -> Path:
-    """The shared object beside this file, or the one that `TVM_FFI_CODEGEN_LIBRARY` names."""
+    """Returns the path of the shared object: the file that `TVM_FFI_CODEGEN_LIBRARY` names, else the one beside this file."""
     named = os.environ.get(VARIABLE)
     return Path(named) if named else Path(__file__).with_name(FILE)
 
 
 def include_dir() -> Path:
-    """The folder of `tvm_ffi_codegen.h` and `tvm_ffi_codegen.hpp`."""
+    """Returns the folder of `tvm_ffi_codegen.h` and `tvm_ffi_codegen.hpp`."""
     return Path(__file__).with_name("include")
 
 
 @functools.cache
 def library() -> tvm_ffi.Module:
-    """The module of the shared object."""
+    """Loads the shared object and returns its module."""
     path = library_path()
     if not path.is_file():
         raise ImportError(
             f"{path} is not there: install the package, or name the file in {VARIABLE}"
         )
     for name, kind in KINDS.items():
-        # Another package may have a class for it.
+        # Another package may have registered a class for the kind.
         if name not in tvm_ffi.core.ERROR_NAME_TO_TYPE:
             tvm_ffi.register_error(name, kind)
     return tvm_ffi.load_module(path)

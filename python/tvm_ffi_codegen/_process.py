@@ -1,4 +1,4 @@
-"""Modules of this process: one thread at a time makes one or looks something up in one.
+"""Modules of this process: one thread at a time makes a module or looks a function up in one.
 
 The runtime keeps the symbols of such modules in a table that has no lock of its own. Calls of functions need none.
 """
@@ -15,17 +15,17 @@ import tvm_ffi
 _LOCK = threading.RLock()
 _LOOKUPS = ("get_function", "get_function_metadata", "get_function_doc", "implements_function")
 
-# What kernels are made of, callbacks of ctypes for instance: a module is never freed, nor is what it calls.
+# Objects that own kernels, such as callbacks of ctypes: a module is never freed, nor are the kernels that it calls.
 _kept: list[Any] = []
 
-# Nobody is in the middle of making a module when the process is copied.
+# A fork waits until no thread makes a module.
 os.register_at_fork(
     before=_LOCK.acquire, after_in_parent=_LOCK.release, after_in_child=_LOCK.release
 )
 
 
 def module(make: Callable[[], tvm_ffi.Module], kept: Iterable[Any]) -> tvm_ffi.Module:
-    """Makes a module, for which something is kept."""
+    """Makes a module, and keeps objects for it."""
     with _LOCK:
         made = make()
         keep(kept)
@@ -35,7 +35,7 @@ def module(make: Callable[[], tvm_ffi.Module], kept: Iterable[Any]) -> tvm_ffi.M
 
 
 def keep(kernels: Iterable[Any]) -> None:
-    """Keeps what functions may call for the rest of the process."""
+    """Keeps objects for the rest of the process, because functions may call their code."""
     _kept.extend(kernels)
 
 

@@ -1,11 +1,11 @@
-"""What a program in C or C++ needs to use the library: the headers and the shared object of this package.
+"""Options of compilers for programs in C and C++: the headers and the shared object of this package.
 
     g++ compiler.cc -o compiler $(tvm-ffi-config --cxxflags --ldflags --libs) \\
         $(python3 -m tvm_ffi_codegen.config --cxxflags --ldflags --libs)
 
 `tvm_ffi_codegen.h` declares the functions for C, `tvm_ffi_codegen.hpp` typed ones on the C++ API of TVM FFI. A program
-that is linked like this finds both libraries where they are now. Options are quoted for a shell where their paths need
-it, which takes `eval` in place of the plain substitution.
+that is linked like this finds both libraries where they are now. Options with spaces in their paths are quoted for a
+shell, which needs `eval` in place of the plain substitution.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from ._library import include_dir, library_path
 
 
 def _linking() -> str:
-    """Where the library is when a program is linked, and where it and the runtime are when that is started."""
+    """Returns the options of the linker: the folder of the library, and for the loader those of the library and the runtime."""
     here, runtime = library_path().absolute().parent, Path(libinfo.find_libtvm_ffi()).parent
     options = [f"-L{here}", f"-Wl,-rpath,{here}", f"-Wl,-rpath,{runtime}"]
     return shlex.join(options)
 
 
-# In the order in which they are printed.
+# The answers, in the order in which they are printed.
 _OPTIONS: dict[str, tuple[str, Callable[[], object]]] = {
     "includedir": ("the folder of the headers", include_dir),
     "libdir": ("the folder of the shared object", lambda: library_path().parent),
@@ -38,7 +38,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[], object]]] = {
 
 
 def main() -> None:
-    """Prints what is asked for, a line each."""
+    """Prints the answers that are asked for, one a line."""
     parser = argparse.ArgumentParser(description="What programs in C and C++ need to use tvm_ffi_codegen")
     for name, (about, _) in _OPTIONS.items():
         parser.add_argument(f"--{name}", action="store_true", help=about)

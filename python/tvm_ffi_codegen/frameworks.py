@@ -1,10 +1,10 @@
-"""Functions as operators of frameworks, made of what their metadata says.
+"""Functions as operators of frameworks, made from their metadata.
 
     add = torch_op(module, "add")          # torch.compile(fullgraph=True) sees through it
     add_one = jax_target(module, "add_one", results=["y"])  # under jax.jit
 
-Shapes of results are those of the declaration: `-> out: Tensor([n, 2 * m], float32)`, or those of the tensors that a
-function writes to, which are named. PyTorch and JAX are imported where they are asked for.
+The shapes of results come from the declaration: from `-> out: Tensor([n, 2 * m], float32)`, or from the named tensors
+that a function writes to. PyTorch and JAX are imported by the functions that use them.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _BUILTINS: dict[str, Any] = {
     "ceildiv": lambda a, b: -(-a // b),
 }
 
-# XLA knows a target by its name for the rest of the process.
+# Numbers make names of targets unique, since XLA keeps a name for the rest of the process.
 _TARGETS = itertools.count()
 
 _SCALARS = {"bool": "bool", "str": "str", "float": "float", "int": "int", "uint": "int"}
 
 
 def declaration(module: tvm_ffi.Module, name: str) -> dict[str, Any]:
-    """What the metadata of a function says of its declaration; `codegen::metadata` lists the keys."""
+    """Returns the declaration in the metadata of a function; `codegen::metadata` lists the keys."""
     metadata = module.get_function_metadata(name)
     if metadata is None:
         raise ValueError(f"{name} has no metadata")
@@ -42,7 +42,7 @@ def declaration(module: tvm_ffi.Module, name: str) -> dict[str, Any]:
 def torch_op(
     module: tvm_ffi.Module, name: str, *, mutates: Sequence[str] = (), namespace: str = "tvm_ffi_codegen"
 ) -> Any:
-    """A `torch.library.custom_op` with a fake implementation. `mutates` names the tensors that the function writes to."""
+    """Makes a `torch.library.custom_op` with a fake implementation. `mutates` names the tensors that the function writes."""
     import torch
 
     declared = declaration(module, name)
@@ -77,8 +77,8 @@ def torch_op(
 def jax_target(
     module: tvm_ffi.Module, name: str, *, results: Sequence[str], platform: str = "cpu"
 ) -> Callable[..., Any]:
-    """Registers a function with jax-tvm-ffi; yields one of arrays. `results` names its last parameters, the tensors that
-    XLA allocates and the function fills."""
+    """Registers a function with jax-tvm-ffi, and returns a function of arrays that calls it. `results` names its last
+    parameters, the tensors that XLA allocates and the function fills."""
     import jax
     import jax.numpy as jnp
     import jax_tvm_ffi
@@ -112,7 +112,7 @@ def _argument(index: int, param: dict[str, Any], mutated: bool) -> str:
 
 
 def _sizes(params: Sequence[dict[str, Any]], args: Sequence[Any]) -> dict[str, Any]:
-    """The symbols that extents of arguments say, and integers."""
+    """Returns the values of symbols, from the extents of tensors, and those of integer arguments."""
     sizes: dict[str, Any] = {}
     for param, arg in zip(params, args, strict=False):
         if "tensor" not in param:
@@ -128,7 +128,7 @@ def _sizes(params: Sequence[dict[str, Any]], args: Sequence[Any]) -> dict[str, A
 
 def _shapes(tensors: Sequence[dict[str, Any]], sizes: dict[str, Any]) -> list[tuple[tuple[Any, ...], str]]:
     def extent(dim: str) -> Any:
-        # Division of the language is Python's floor division.
+        # The language's division is Python's floor division.
         return eval(dim.replace("`", "").replace("/", "//"), _BUILTINS, sizes)  # noqa: S307
 
     found = []

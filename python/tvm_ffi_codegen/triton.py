@@ -4,8 +4,8 @@
     m = tvm_ffi_codegen.triton.export(kernel, "x: *fp32[n]:16, y: *fp32[n]:16, n: i32:16, BLOCK: 1024", "cdiv(n, BLOCK)")
     m.add(x, y, n)
 
-The signature is in Triton's words with names in front, as `tvm-ffi-codegen import-triton` takes it; the declaration
-that comes of it checks what the kernel was compiled for. Nothing of Triton is imported here.
+The signature is in Triton's syntax with names in front, as `tvm-ffi-codegen import-triton` takes it. The declaration
+checks the specialisations that the kernel was compiled for. Triton itself is not imported.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from ._kernels import Path_
 
 @dataclass(frozen=True)
 class Import:
-    """A declaration, and the code that it launches."""
+    """A declaration and the code that it launches."""
 
     text: str
-    """To be read and edited."""
+    """The declaration, to be read and edited."""
     images: dict[str, bytes]
-    """What `emit` and `jit` take as `images`."""
+    """The option `images` of `emit` and `jit`."""
 
 
 def declare(kernel: Any, signature: str, grid: str) -> Import:
-    """The declaration of a compiled kernel: an object with `metadata` and `asm`, or the path of its `.json`."""
+    """Declares a compiled kernel: an object with `metadata` and `asm`, or the path of its `.json`."""
     metadata, cubin, ttir = _files(kernel) if isinstance(kernel, (str, os.PathLike)) else _compiled(kernel)
     text = str(_api._call("import_triton", metadata, cubin, signature, grid, ttir))
     name = text.split(maxsplit=2)[1].rstrip(";")
@@ -41,7 +41,7 @@ def declare(kernel: Any, signature: str, grid: str) -> Import:
 
 
 def export(kernel: Any, signature: str, grid: str, *, prepare: str | None = None) -> tvm_ffi.Module:
-    """A module with one function that launches the kernel. `_api.emit` makes a shared library of `declare`'s result."""
+    """Compiles a module with one function that launches the kernel. For a shared library pass the result of `declare` to `emit`."""
     declared = declare(kernel, signature, grid)
     return _api.jit(declared.text, images=declared.images, prepare=prepare)
 

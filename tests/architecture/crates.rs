@@ -117,7 +117,8 @@ fn unsafe_code_is_forbidden() {
 /// Cargo makes no programs of tests of these, to save the time, and so would leave out any in their sources.
 #[test]
 fn no_tests_are_left_out() {
-    for folder in ["driver", "driver/stdout", "python"].into_iter().chain(BACKENDS) {
+    for folder in ["driver", "driver/stdout", "driver/triton", "python"].into_iter().chain(BACKENDS)
+    {
         assert!(read(&format!("{folder}/Cargo.toml")).contains("test = false"), "{folder}");
         for source in sources(&format!("{folder}/src")) {
             let words = words_of(&source);

@@ -28,6 +28,12 @@ pub const BACKENDS: &[&str] = &[
     "mlir",
 ];
 
+/// A request for a form from one of [`BACKENDS`].
+pub fn request(backend: &str, form: driver::Form) -> driver::Request {
+    let backend = backend.parse().unwrap_or_else(|error| panic!("{error}"));
+    driver::Request { backend, ..driver::Request::new(form) }
+}
+
 /// A call.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use abi_spec::library_bin::{ImportTree, Module, Node};
 use codegen::Library;
-use tvm_ffi_codegen_tests::route::{BACKENDS, build};
+use tvm_ffi_codegen_tests::route::{BACKENDS, build, request};
 
 /// Loads a first library for all to see, then a second, and says what their functions return. The loader has
 /// written the context of the first when the second is loaded.
@@ -35,8 +35,7 @@ fn library(path: &Path, backend: &str, docs: &str, result: &str, number: u8) {
     .unwrap();
     let mut cc = Command::new("cc");
     assert!(cc.args(["-c", "-fPIC", "-o"]).arg(&object).arg(source).status().unwrap().success());
-    let host = driver::Options { backend: backend.to_owned(), ..driver::Options::default() };
-    let host = driver::emit(&library, driver::Form::Object, &host).unwrap();
+    let host = request(backend, driver::Form::Object).emit(&library).unwrap();
     // Neither linker option nor version script helps: the code itself must not be captured.
     let host_path = folder.join("host.o");
     std::fs::write(&host_path, host).unwrap();

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use codegen::Library;
-use driver::Optimize;
 use driver::link::{Input, Linker};
+use driver::{Form, Optimize, Request};
 use tvm_ffi_codegen_tests::argument::{Argument, Tensor};
 use tvm_ffi_codegen_tests::cases::{self, Case, Row};
 use tvm_ffi_codegen_tests::ffi::config;
 use tvm_ffi_codegen_tests::kernels::cc;
-use tvm_ffi_codegen_tests::route::{BACKENDS, build_with};
+use tvm_ffi_codegen_tests::route::{BACKENDS, build_with, request};
 
 /// A machine.
 struct Machine {
@@ -87,15 +87,14 @@ impl Machine {
         let kernels = std::fs::read(kernels).expect("the compiler has written it");
         let kernels = Input::new("kernels.o", kernels).unwrap_or_else(|error| panic!("{error}"));
         let each = |&(backend, level): &How| {
-            let options = driver::Options {
-                backend: backend.to_owned(),
+            let request = Request {
                 target: self.triple.parse().expect("a triple"),
                 kernels: vec![kernels.clone()],
-                linker: Linker::Cc(self.compiler.into()),
+                linker: Some(Linker::Cc(self.compiler.into())),
                 optimization: level,
-                ..driver::Options::default()
+                ..request(backend, Form::Shared)
             };
-            build_with(library, &codegen::Options::default(), &options, &path);
+            build_with(library, &codegen::Options::default(), &request, &path);
             let name = format!("{}, {backend}, {level:?}", self.triple);
             Outcomes { name, text: self.run(&host, &path, calls) }
         };

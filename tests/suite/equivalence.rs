@@ -1,6 +1,8 @@
 //! LLVM and MLIR are two ways to the same machine code.
 
+use driver::{Form, Optimize, Request};
 use tvm_ffi_codegen_tests::cases;
+use tvm_ffi_codegen_tests::route::request;
 
 use crate::snapshots::{bare, lowered, target};
 
@@ -9,13 +11,9 @@ fn llvm_and_mlir_compile_to_the_same_code() {
     for case in cases::table() {
         let module = lowered(&case.function, &bare());
         let object = |backend: &str| {
-            let options = driver::Options {
-                backend: backend.to_owned(),
-                target: target(),
-                optimization: driver::Optimize::O2,
-                ..driver::Options::default()
-            };
-            code(&driver::emit_module(&module, driver::Form::Object, &options).unwrap())
+            let (target, optimization) = (target(), Optimize::O2);
+            let request = Request { target, optimization, ..request(backend, Form::Object) };
+            code(&request.emit_module(&module).unwrap())
         };
         assert!(object("llvm") == object("mlir"), "{}", case.function);
     }

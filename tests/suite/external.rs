@@ -5,11 +5,12 @@ use std::process::Command;
 
 use codegen::Library;
 use driver::link::Linker;
+use driver::{Form, Request};
 use libloading::os::unix;
 use tempfile::TempDir;
 use tvm_ffi_codegen_tests::ffi::config;
 use tvm_ffi_codegen_tests::kernels::cc;
-use tvm_ffi_codegen_tests::route::{BACKENDS, build};
+use tvm_ffi_codegen_tests::route::{BACKENDS, build, request};
 
 /// A library that the program loads.
 const LOADED: &str = "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = add_one(x.data, y.data, n);";
@@ -52,8 +53,7 @@ fn prepare(folder: &TempDir) {
 fn run(folder: &TempDir, backend: &str) -> String {
     let path = |name: &str| folder.path().join(name);
     build(&LOADED.parse().unwrap(), backend, &path("library.so"));
-    let options = driver::Options { backend: backend.to_owned(), ..driver::Options::default() };
-    let bytes = driver::emit(&library(), driver::Form::Object, &options).unwrap();
+    let bytes = request(backend, Form::Object).emit(&library()).unwrap();
     std::fs::write(path("stubs.o"), bytes).unwrap();
     let libraries = config("--libdir");
     let mut link = Command::new("cc");
@@ -92,10 +92,10 @@ fn shared_libraries_show_them_to_the_loader() {
         .flat_map(|backend| linkers().map(move |linker| (backend, linker)))
         .enumerate()
     {
-        let backend = (*backend).to_owned();
-        let options = driver::Options { backend, linker, ..driver::Options::default() };
+        let linker = Some(linker);
+        let request = Request { linker, ..request(backend, Form::Shared) };
         let path = folder.path().join(format!("{number}.so"));
-        driver::compile_shared(&library, &path, &options).unwrap();
+        request.write(&library, &path).unwrap();
         // SAFETY: the library has no initialisers, and the function is of this type.
         let (status, result) = unsafe {
             let loaded = libloading::Library::new(&path).unwrap();
@@ -103,7 +103,7 @@ fn shared_libraries_show_them_to_the_loader() {
             let mut result = 0;
             (echo(-5, &raw mut result), result)
         };
-        assert_eq!((status, result), (0, -5), "{options:?}");
+        assert_eq!((status, result), (0, -5), "{request:?}");
     }
 }
 

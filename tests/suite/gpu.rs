@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use codegen::Prepare;
-use driver::Options;
 use tvm_ffi_codegen_tests::fake_cuda;
-use tvm_ffi_codegen_tests::route::BACKENDS;
+use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
 fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -25,8 +24,8 @@ fn make_libraries(folder: &Path, backend: &str) {
         library.images[0].bytes = Some(fs::read(&image).expect("the image is there"));
         library.prepare = Some(Prepare::new("prepare"));
         let name = format!("{}.so", image.file_name().unwrap().display());
-        let options = Options { backend: backend.to_owned(), ..Options::default() };
-        driver::compile_shared(&library, &folder.join(name), &options)
+        request(backend, driver::Form::Shared)
+            .write(&library, &folder.join(name))
             .unwrap_or_else(|error| panic!("{error}"));
     }
 }

@@ -14,13 +14,13 @@ use abi_spec::library_bin::{ImportTree, MAX_CHAIN, Module, Node};
 use codegen::Library;
 use driver::imports::extract;
 use driver::link::Input;
-use driver::{Form, Options, inspect};
+use driver::{Form, Request, inspect};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use tempfile::TempDir;
 use tvm_ffi_codegen_tests::kernels::cc;
-use tvm_ffi_codegen_tests::route::BACKENDS;
+use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
 const ANSWER: &str = "answer() -> int64 = answer_kernel();";
 const ANSWERER: &str = "long answer_kernel(void) { return 42; }";
@@ -106,8 +106,9 @@ impl Workshop {
         let kernels = vec![self.kernels(kernels)];
         let library: Library = text.parse().expect("the declarations are valid");
         let library = library.with_imports(ImportTree { nodes: nodes.to_vec() });
-        let options = Options { backend: backend.to_owned(), kernels, ..Options::default() };
-        driver::compile_shared(&library, &self.path(name), &options)
+        let request = Request { kernels, ..request(backend, Form::Shared) };
+        request
+            .write(&library, &self.path(name))
             .unwrap_or_else(|error| panic!("{backend}: {error}"));
     }
 
@@ -378,8 +379,7 @@ module loaders: 1
     let read = driver::imports::read_tree(&folder.path().join("parts/tree.toml")).unwrap();
     let library = Library::default().with_imports(read);
     for backend in BACKENDS {
-        let options = Options { backend: (*backend).to_owned(), ..Options::default() };
-        let object = driver::emit(&library, Form::Object, &options).unwrap();
+        let object = request(backend, Form::Object).emit(&library).unwrap();
         assert_eq!(inspect::library_bin(&object), Ok(Some(&*blobs[0])));
     }
 }

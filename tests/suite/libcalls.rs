@@ -7,10 +7,10 @@ use std::thread;
 use abi_spec::c_library;
 use codegen::ir::{Linkage, Module};
 use codegen::{Library, Loader};
-use driver::Optimize;
+use driver::{Form, Optimize, Request};
 use object::{BinaryFormat, Object, ObjectSymbol};
 use tvm_ffi_codegen_tests::cases;
-use tvm_ffi_codegen_tests::route::BACKENDS;
+use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
 const TARGETS: [&str; 7] = [
     "x86_64-unknown-linux-gnu",
@@ -108,13 +108,12 @@ fn others(module: &Module, backend: &str, target: &str, level: Optimize) -> Vec<
 
 /// What an object refers to.
 fn undefined(module: &Module, backend: &str, target: &str, level: Optimize) -> Vec<String> {
-    let options = driver::Options {
-        backend: backend.to_owned(),
+    let request = Request {
         target: target.parse().unwrap(),
         optimization: level,
-        ..driver::Options::default()
+        ..request(backend, Form::Object)
     };
-    let bytes = driver::emit_module(module, driver::Form::Object, &options).unwrap();
+    let bytes = request.emit_module(module).unwrap();
     let file = object::File::parse(&*bytes).unwrap();
     let under = if file.format() == BinaryFormat::MachO { "_" } else { "" };
     let undefined = file.symbols().filter(|symbol| symbol.is_undefined());

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use codegen::Library;
 use driver::inspect::Text;
-use tvm_ffi_codegen_tests::route::{BACKENDS, build};
+use tvm_ffi_codegen_tests::route::{BACKENDS, build, request};
 
 const DECLARATIONS: &str = "
     /// Gives back what it gets.
@@ -71,16 +71,16 @@ fn python_reads_metadata_and_docs() {
 #[test]
 fn files_tell_metadata_and_docs() {
     let library: Library = DECLARATIONS.parse().unwrap();
-    let module = driver::lower(&library).unwrap();
+    let module = driver::lower(&library, &codegen::Options::default()).unwrap();
     let targets = ["x86_64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-msvc"];
     let [documented, plain] = &library.functions[..] else { unreachable!("there are two") };
     let constant = |text: &str| Text::Constant(text.to_owned());
     let mut files = Vec::new();
     for backend in BACKENDS {
         for target in targets {
-            let (backend, target) = ((*backend).to_owned(), target.parse().unwrap());
-            let options = driver::Options { backend, target, ..Default::default() };
-            files.push(driver::emit_module(&module, driver::Form::Object, &options).unwrap());
+            let target = target.parse().unwrap();
+            let request = driver::Request { target, ..request(backend, driver::Form::Object) };
+            files.push(request.emit_module(&module).unwrap());
         }
         let folder = tempfile::tempdir().unwrap();
         build(&library, backend, &folder.path().join("library.so"));

@@ -19,7 +19,7 @@ use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
 use tvm_ffi_codegen_tests::argument::parse_list;
 use tvm_ffi_codegen_tests::ffi::{Ffi, installed};
 use tvm_ffi_codegen_tests::frame::Frame;
-use tvm_ffi_codegen_tests::route::BACKENDS;
+use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
 /// Words of an object: behind the three of its header a container has the address of its elements, and how many there
 /// are. A tensor has its rank and its shape.
@@ -144,9 +144,8 @@ fn everywhere(declaration: &str, run: impl Fn(&str, SafeCall)) {
     let folder = tempfile::tempdir().expect("a folder can be made");
     for backend in BACKENDS {
         let path = folder.path().join(format!("{backend}.so"));
-        let module = driver::lower_with(&library, &Options::default()).unwrap();
-        let options = driver::Options { backend: (*backend).to_owned(), ..Default::default() };
-        driver::write_module(&module, driver::Form::Shared, &path, &options).unwrap();
+        let module = driver::lower(&library, &Options::default()).unwrap();
+        request(backend, driver::Form::Shared).write_module(&module, &path).unwrap();
         // SAFETY: the library has no initialisers, and the function this type.
         let loaded = unsafe { Loaded::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }.unwrap();
         // SAFETY: as above.

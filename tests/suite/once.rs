@@ -1,9 +1,9 @@
 //! One copy of what several objects share, whichever backends made them and whoever links.
 
-use driver::link::{Dependencies, Input, Linker, shared_bytes};
+use driver::link::{Input, Linker};
+use driver::{Form, Request};
 use object::{Object, ObjectSymbol};
-use target_lexicon::Triple;
-use tvm_ffi_codegen_tests::route::BACKENDS;
+use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
 #[path = "../../backends/tests/counter.rs"]
 mod counter;
@@ -13,10 +13,9 @@ use counter::{SHARED, user};
 fn object(backend: &str, name: &str) -> Input {
     // Better code would do without the function, which is small.
     let optimization = driver::Optimize::O0;
-    let backend = backend.to_owned();
-    let options = driver::Options { backend, optimization, ..driver::Options::default() };
-    let bytes = driver::emit_module(&user(name), driver::Form::Object, &options).unwrap();
-    Input::new(format!("{name} by {}", options.backend), bytes).unwrap()
+    let request = Request { optimization, ..request(backend, Form::Object) };
+    let bytes = request.emit_module(&user(name)).unwrap();
+    Input::new(format!("{name} by {backend}"), bytes).unwrap()
 }
 
 #[test]
@@ -24,9 +23,11 @@ fn every_linker_keeps_one_copy() {
     let names = ["__tvm_ffi_one", "__tvm_ffi_two"];
     for (first, second) in BACKENDS.iter().flat_map(|a| BACKENDS.iter().map(move |b| (a, b))) {
         for linker in [Linker::Wild, Linker::Cc("cc".into())] {
-            let inputs = [object(first, names[0]), object(second, names[1])];
-            let alone = Dependencies { runtime: false, rpath: Vec::new() };
-            let bytes = shared_bytes(&inputs, &linker, &Triple::host(), &alone).unwrap();
+            let kernels = vec![object(first, names[0]), object(second, names[1])];
+            let linker = Some(linker);
+            let shared = Request::new(Form::Shared);
+            let request = Request { kernels, linker, runtime_dependency: false, ..shared };
+            let (bytes, linker) = (request.link().unwrap(), &request.linker);
             let file = object::File::parse(&*bytes).unwrap();
             for shared in SHARED {
                 let copies = file.symbols().filter(|s| s.name() == Ok(shared)).count();

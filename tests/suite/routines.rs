@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use codegen::Library;
-use driver::{Options, Routines, compile_shared};
-use tvm_ffi_codegen_tests::route::BACKENDS;
+use driver::{Form, Request, Routines};
+use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
 const DECLARATION: &str =
     "sum(x: Tensor([n], float32), y: Tensor([n], float32)) -> int64 = { return n + n; };";
@@ -26,8 +26,8 @@ Mismatched y.shape[0] on argument #1 when calling: \
 ";
 
 /// The size of a library, once a process of its own has loaded and called it.
-fn size(library: &Library, options: &Options, path: &Path) -> u64 {
-    compile_shared(library, path, options).unwrap_or_else(|error| panic!("{error}"));
+fn size(library: &Library, request: &Request, path: &Path) -> u64 {
+    request.write(library, path).unwrap_or_else(|error| panic!("{error}"));
     let python = Command::new("python3").args(["-c", SCRIPT]).arg(path).output();
     let output = python.unwrap_or_else(|error| panic!("python3: {error}; use tests/run"));
     assert_eq!(String::from_utf8_lossy(&output.stdout), PRINTED, "{output:?}");
@@ -41,8 +41,8 @@ fn libraries_with_their_own_are_smaller_and_say_the_same() {
     let library: Library = DECLARATION.parse().expect("the declaration is valid");
     for backend in BACKENDS {
         let [embedded, linked] = [Routines::Embedded, Routines::Linked].map(|routines| {
-            let (backend, routines) = ((*backend).to_owned(), Some(routines));
-            size(&library, &Options { backend, routines, ..Options::default() }, &path)
+            let routines = Some(routines);
+            size(&library, &Request { routines, ..request(backend, Form::Shared) }, &path)
         });
         assert!(embedded < linked, "{backend}: {embedded}, {linked}");
     }

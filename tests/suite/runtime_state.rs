@@ -5,11 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use driver::Options;
 use driver::link::Input;
+use driver::{Form, Request};
 use tvm_ffi_codegen_tests::ffi::config;
 use tvm_ffi_codegen_tests::kernels::cc;
-use tvm_ffi_codegen_tests::route::BACKENDS;
+use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
 const EXPECTED: &str = "\
 Cannot find function mylang.get_global_state in the imported modules or global registry.
@@ -53,9 +53,9 @@ fn libraries_share_the_state_of_their_runtime() {
     for backend in BACKENDS {
         let files = ["library.so", "another.so"].map(|name| folder.path().join(name));
         for file in &files {
-            let (backend, kernels) = ((*backend).to_owned(), vec![kernels.clone()]);
-            let options = Options { backend, kernels, ..Options::default() };
-            driver::compile_shared(&library, file, &options).unwrap_or_else(|e| panic!("{e}"));
+            let kernels = vec![kernels.clone()];
+            let request = Request { kernels, ..request(backend, Form::Shared) };
+            request.write(&library, file).unwrap_or_else(|e| panic!("{e}"));
         }
         let mut python = Command::new("python3");
         python.arg(folder.path().join("main.py")).args(&files);

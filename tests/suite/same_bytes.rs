@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use codegen::Options;
-use driver::Form;
+use driver::{Form, Request};
 use tvm_ffi_codegen_tests::cases;
-use tvm_ffi_codegen_tests::route::BACKENDS;
+use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
 use crate::snapshots::target;
 
@@ -22,12 +22,8 @@ fn emit() -> Vec<(String, Vec<u8>)> {
     let mut files = vec![("ir".to_owned(), module.to_string().into_bytes())];
     for backend in BACKENDS {
         for form in [Form::Native, Form::Object] {
-            let options = driver::Options {
-                backend: (*backend).to_owned(),
-                target: target(),
-                ..driver::Options::default()
-            };
-            let bytes = driver::emit_module(&module, form, &options).unwrap();
+            let request = Request { target: target(), ..request(backend, form) };
+            let bytes = request.emit_module(&module).unwrap();
             files.push((format!("{backend} {form:?}"), bytes));
         }
     }

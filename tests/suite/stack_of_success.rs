@@ -13,7 +13,7 @@ use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 use tvm_ffi_codegen_tests::frame::Frame;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::outcome::End;
-use tvm_ffi_codegen_tests::route::BACKENDS;
+use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
 /// What a successful call of an ordinary function may use.
 const LIMIT: i64 = 1024;
@@ -60,15 +60,12 @@ fn build(cases: &[Case], backend: &str, folder: &Path) -> Library {
     cc(Command::new("cc").args(["-O2", "-fPIC", "-c", "-o"]).arg(&object).arg(&source));
     let object = std::fs::read(object).expect("the compiler has written it");
     let kernels = driver::link::Input::new("kernels.o", object);
-    let options = driver::Options {
-        backend: backend.to_owned(),
-        kernels: vec![kernels.unwrap_or_else(|error| panic!("{error}"))],
-        ..driver::Options::default()
-    };
-    let module = driver::lower(&cases::library(cases)).unwrap_or_else(|error| panic!("{error}"));
-    let path = folder.join(format!("{backend}.so"));
-    driver::write_module(&module, driver::Form::Shared, &path, &options)
+    let kernels = vec![kernels.unwrap_or_else(|error| panic!("{error}"))];
+    let request = driver::Request { kernels, ..request(backend, driver::Form::Shared) };
+    let module = driver::lower(&cases::library(cases), &codegen::Options::default())
         .unwrap_or_else(|error| panic!("{error}"));
+    let path = folder.join(format!("{backend}.so"));
+    request.write_module(&module, &path).unwrap_or_else(|error| panic!("{error}"));
     // SAFETY: the library has no initialisers.
     unsafe { Library::new(&path) }.unwrap_or_else(|error| panic!("{error}"))
 }

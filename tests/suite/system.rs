@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use codegen::Library;
+use driver::{Form, Request};
 use object::{BinaryFormat, Object, ObjectSection, RelocationKind, SectionFlags, elf};
 use tempfile::TempDir;
 use tvm_ffi_codegen_tests::ffi::config;
-use tvm_ffi_codegen_tests::route::BACKENDS;
+use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
 const KERNELS: &str = "
     long twice(long n) { return 2 * n; }
@@ -18,10 +19,9 @@ const KERNELS: &str = "
 fn object(folder: &TempDir, name: &str, backend: &str, prefix: &str, library: &str) -> PathBuf {
     let library: Library = library.parse().unwrap();
     let library = library.with_entry("f").with_system_lib(prefix);
-    let module = driver::lower(&library).unwrap();
-    let options = driver::Options { backend: backend.to_owned(), ..driver::Options::default() };
+    let module = driver::lower(&library, &codegen::Options::default()).unwrap();
     let path = folder.path().join(name);
-    driver::write_module(&module, driver::Form::Object, &path, &options).unwrap();
+    request(backend, Form::Object).write_module(&module, &path).unwrap();
     path
 }
 
@@ -94,23 +94,22 @@ fn every_format_has_a_place_for_constructors() {
     ];
     let library: Library = TWICE.parse().unwrap();
     let library = library.with_system_lib("a_");
-    let module = driver::lower(&library).unwrap();
+    let module = driver::lower(&library, &codegen::Options::default()).unwrap();
     for (backend, target) in BACKENDS.iter().flat_map(|b| targets.map(|target| (b, target))) {
-        let backend = (*backend).to_owned();
-        let options =
-            driver::Options { backend, target: target.parse().unwrap(), ..Default::default() };
-        let bytes = driver::emit_module(&module, driver::Form::Object, &options).unwrap();
+        let triple = target.parse().unwrap();
+        let request = Request { target: triple, ..request(backend, Form::Object) };
+        let bytes = request.emit_module(&module).unwrap();
         let file = object::File::parse(&*bytes).unwrap();
         let section = file.section_by_name(constructors(file.format()));
-        let section = section.unwrap_or_else(|| panic!("{target}, {}", options.backend));
+        let section = section.unwrap_or_else(|| panic!("{target}, {}", request.backend));
         let relocations: Vec<_> = section.relocations().collect();
-        assert_eq!((section.size(), relocations.len()), (8, 1), "{target}, {}", options.backend);
+        assert_eq!((section.size(), relocations.len()), (8, 1), "{target}, {}", request.backend);
         let (offset, relocation) = &relocations[0];
         let place = (*offset, relocation.kind(), relocation.size());
-        assert_eq!(place, (0, RelocationKind::Absolute, 64), "{target}, {}", options.backend);
+        assert_eq!(place, (0, RelocationKind::Absolute, 64), "{target}, {}", request.backend);
         if let SectionFlags::Elf { sh_type, sh_flags } = section.flags() {
             let expected = (elf::SHT_INIT_ARRAY, elf::SHF_ALLOC | elf::SHF_WRITE);
-            assert_eq!((sh_type, sh_flags), expected, "{target}, {}", options.backend);
+            assert_eq!((sh_type, sh_flags), expected, "{target}, {}", request.backend);
         }
     }
 }

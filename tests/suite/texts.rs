@@ -1,9 +1,9 @@
 //! Texts that the table cannot write, or that stand where tools read them: with a NUL, as names of symbols, of files.
 
 use codegen::Library;
-use driver::{Form, Options, emit};
+use driver::Form;
 use object::{Object, ObjectSymbol};
-use tvm_ffi_codegen_tests::route::BACKENDS;
+use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
 use crate::results;
 
@@ -77,9 +77,9 @@ fn c_functions_have_any_name() {
         let text = format!("f(n: int64) -> int64 = \"{written}\"(n);");
         let library: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
         for backend in BACKENDS {
-            let options = Options { backend: (*backend).to_owned(), ..Options::default() };
             let emit = |form| {
-                emit(&library, form, &options).unwrap_or_else(|e| panic!("{backend}, {name}: {e}"))
+                let emitted = request(backend, form).emit(&library);
+                emitted.unwrap_or_else(|e| panic!("{backend}, {name}: {e}"))
             };
             let object = emit(Form::Object);
             let file = object::File::parse(&*object).expect("it is an object");

@@ -1,4 +1,4 @@
-//! A file to be inspected, of which no more is read than is asked for: it may be large, or claim to be.
+//! Files to inspect, read only as far as needed: a file may be large, or claim to be.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,18 +12,18 @@ use crate::file;
 use crate::object_file;
 use crate::{Error, ObjectFault};
 
-/// What a file holds that [`inspect`](super::inspect()) may know. It must not change meanwhile.
+/// An open file that begins like one that [`inspect`](super::inspect()) knows. It must not change meanwhile.
 #[derive(Debug)]
 pub struct Contents(Source);
 
 #[derive(Debug)]
 enum Source {
     File(ReadCache<File>),
-    /// What comes from a pipe or device is there once.
+    /// Contents of a pipe or device, which can be read only once.
     Bytes(Vec<u8>),
 }
 
-/// Opens a file; `-` is standard input. Of one that [`inspect`](super::inspect()) cannot know only the beginning is
+/// Opens a file; `-` is standard input. If [`inspect`](super::inspect()) does not know such files, only the beginning is
 /// read.
 ///
 /// # Errors
@@ -45,18 +45,18 @@ pub fn open(path: &Path) -> Result<Contents, Error> {
 }
 
 impl Contents {
-    /// As [`inspect`](super::inspect()).
+    /// Inspects the file, like [`inspect`](super::inspect()).
     ///
     /// # Errors
-    /// As [`inspect`](super::inspect()).
+    /// Those of [`inspect`](super::inspect()).
     pub fn inspect(&self) -> Result<Inspection, ObjectFault> {
         look(&self.0)
     }
 
-    /// As [`library_bin`](super::library_bin()).
+    /// Finds the import tree, like [`library_bin`](super::library_bin()).
     ///
     /// # Errors
-    /// As [`inspect`](super::inspect()).
+    /// Those of [`inspect`](super::inspect()).
     pub fn library_bin(&self) -> Result<Option<&[u8]>, ObjectFault> {
         find_tree(&self.0)
     }
@@ -87,10 +87,10 @@ impl<'a> ReadRef<'a> for &'a Source {
     }
 }
 
-/// The first window of [`long_name`], in bytes: the cache itself reads names of up to this length.
+/// Longest name that the cache itself reads, in bytes, with which [`long_name`] begins.
 const WINDOW: u64 = 4096;
 
-/// Looks for the end of a name in ever larger windows.
+/// Reads a name in windows that grow until one has its end.
 fn long_name(file: &ReadCache<File>, range: Range<u64>, delimiter: u8) -> Result<&[u8], ()> {
     let most = range.end.checked_sub(range.start).ok_or(())?;
     let mut size = WINDOW;

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use super::{Function, Inspection, LibraryBin, Text};
 
 impl Inspection {
-    /// The same as `Display` says, as a JSON object; new keys may come.
+    /// Formats the report as a JSON object; later versions may add keys.
     ///
     /// `functions` is a list of objects: `name`, `size` in bytes, `signature`, `metadata` as
-    /// [`codegen::metadata`] describes it, and `doc`; null for what the file does not tell. `computed` lists which of
-    /// `metadata` and `doc` only a call would tell. Other keys: `machine`, `kind`, `import_tree` (`prefix`, `size`, and
+    /// [`codegen::metadata`] describes it, and `doc`; null for unknown values. `computed` lists which of
+    /// `metadata` and `doc` only a call would return. Other keys: `machine`, `kind`, `import_tree` (`prefix`, `size`, and
     /// either `modules`, each with `kind`, `size` and the positions of its `imports`, or `damaged`), `loaders`,
     /// `library_context`, `reserved`, `runtime` (`name`, `since`), `release`, `undefined` (`name`, `weak`), `needed`.
     pub fn to_json(&self) -> String {

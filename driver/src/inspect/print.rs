@@ -59,7 +59,7 @@ fn import_tree(f: &mut fmt::Formatter<'_>, tree: Option<&LibraryBin>) -> fmt::Re
     }
 }
 
-/// Every module below the first that imports it, and where others do a note that it is there.
+/// Prints each module below the first that imports it; below later ones a note refers to that.
 fn branches(f: &mut fmt::Formatter<'_>, modules: &[Module]) -> fmt::Result {
     let mut shown = vec![false; modules.len()];
     for root in 0..modules.len() {
@@ -79,7 +79,7 @@ fn branches(f: &mut fmt::Formatter<'_>, modules: &[Module]) -> fmt::Result {
     Ok(())
 }
 
-/// The signature, or the name where the file does not say more; documentation below it.
+/// Formats a function: its signature, or else its name, and its documentation below.
 fn function(function: &Function) -> String {
     let declared = function.signature();
     let mut lines = text(declared.as_ref().unwrap_or(&function.name).as_bytes());
@@ -100,7 +100,7 @@ fn function(function: &Function) -> String {
     lines
 }
 
-/// What only a call would tell.
+/// Returns a note about a text that only a call would return.
 fn told(text: &Text, what: &str) -> Option<String> {
     (*text == Text::Computed).then(|| format!("{what} by a call"))
 }

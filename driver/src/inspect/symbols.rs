@@ -1,4 +1,4 @@
-//! The global symbols of a file, in any format.
+//! Global symbols of a file, in any format.
 
 use std::collections::BTreeMap;
 
@@ -15,21 +15,20 @@ use crate::ObjectFault;
 use crate::object_file::{Names, malformed};
 use crate::printable::printable;
 
-/// A symbol that others see, or that is wanted of others.
+/// An exported or undefined symbol.
 #[derive(Debug)]
 pub(super) struct Symbol<'data> {
     pub(super) name: String,
     pub(super) defined: bool,
     pub(super) weak: bool,
     pub(super) size: Option<u64>,
-    /// The contents of [`LIBRARY_BIN`]; empty for others, and where the file does not hold any.
+    /// Contents of [`LIBRARY_BIN`]; empty for other symbols, and if the file has none.
     pub(super) data: &'data [u8],
 }
 
 type Symbols<'data> = BTreeMap<Vec<u8>, Symbol<'data>>;
 
-/// The symbols of an object, or those that the loader knows of a linked file; each name once, in
-/// order.
+/// Returns the symbols of an object, or the dynamic symbols of a linked file: each name once, in order.
 pub(super) fn symbols<'data, R: ReadRef<'data>>(
     file: &object::File<'data, R>,
     names: &mut Names,
@@ -45,7 +44,7 @@ pub(super) fn symbols<'data, R: ReadRef<'data>>(
     Ok(symbols.into_values())
 }
 
-/// Libraries that a linked file names.
+/// Returns the libraries that a linked file needs.
 pub(super) fn needed<'data, R: ReadRef<'data>>(
     file: &object::File<'data, R>,
     names: &mut Names,
@@ -68,7 +67,7 @@ fn read_table<'data, R: ReadRef<'data>>(
     let format = file.format();
     for symbol in table.filter(|symbol| symbol.is_global()) {
         let defined = !symbol.is_undefined();
-        // COFF knows no visibility; there the linker is told what to export.
+        // COFF has no visibility: options of the linker choose the exports.
         let hidden = symbol.scope() == SymbolScope::Linkage && format != BinaryFormat::Coff;
         if defined && hidden {
             continue;
@@ -118,7 +117,7 @@ fn read_exports_and_imports<'data, R: ReadRef<'data>>(
 const EMPTY: Symbol<'static> =
     Symbol { name: String::new(), defined: false, weak: false, size: None, data: &[] };
 
-/// The name in C.
+/// Returns the name of a symbol in C.
 fn c_name(format: BinaryFormat, name: &[u8]) -> &[u8] {
     match name {
         [b'_', rest @ ..] if format == BinaryFormat::MachO => rest,
@@ -138,7 +137,7 @@ fn is_tree(name: &[u8]) -> bool {
     name.ends_with(LIBRARY_BIN.as_bytes())
 }
 
-/// What the file holds of an import tree at a place.
+/// Returns the contents of the file from an address on, up to the end of the import tree there.
 fn contents<'data, R: ReadRef<'data>>(
     file: &object::File<'data, R>,
     (section, address): (Option<SectionIndex>, u64),
@@ -157,12 +156,12 @@ fn contents<'data, R: ReadRef<'data>>(
     let rest = rest.unwrap_or_default();
     let size = size.filter(|&size| size > 0).and_then(|size| usize::try_from(size).ok());
     let sized = size.and_then(|size| rest.get(..size));
-    // The tree says where it ends.
+    // Without a size of the symbol, the header of the tree has its length.
     let own = || library_bin::blob_len(rest).ok().and_then(|size| rest.get(..size));
     sized.or_else(own).unwrap_or(rest)
 }
 
-/// The texts about functions that the file holds. They are copied, and count like names.
+/// Returns the texts about functions in the file: subject, function and text. They count like names.
 pub(super) fn texts<'data, R: ReadRef<'data>>(
     file: &object::File<'data, R>,
     names: &mut Names,
@@ -180,7 +179,7 @@ pub(super) fn texts<'data, R: ReadRef<'data>>(
     Ok(all)
 }
 
-/// A name of anyone's making, fit to be printed.
+/// Returns a name with its control characters escaped.
 pub(super) fn text(name: &[u8]) -> String {
     String::from_utf8_lossy(name).chars().flat_map(printable).collect()
 }

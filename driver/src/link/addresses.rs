@@ -1,4 +1,4 @@
-//! Functions of this process as an object to link: each jumps to the address where the function is.
+//! An object whose functions jump to addresses in this process.
 
 use object::write::{Object, Symbol, SymbolSection};
 use object::{
@@ -9,23 +9,23 @@ use target_lexicon::Triple;
 use super::{Input, linkable};
 use crate::Error;
 
-/// Code that jumps to the address that stands behind it, a multiple of 8 bytes.
+/// Code that jumps to the address that follows it. Its size is a multiple of 8 bytes.
 type Code = &'static [u8];
 
-/// `jmp [rip + 2]`, two bytes of room
+/// `jmp [rip + 2]`, two bytes of padding
 const X86_64: Code = &[0xff, 0x25, 2, 0, 0, 0, 0, 0];
 
 /// `ldr x16, . + 8`, `br x16`
 const AARCH64: Code = &[0x50, 0, 0, 0x58, 0, 0x02, 0x1f, 0xd6];
 
-/// `auipc t1, 0`, `ld t1, 16(t1)`, `jr t1`, four bytes of room
+/// `auipc t1, 0`, `ld t1, 16(t1)`, `jr t1`, four bytes of padding
 const RISCV64: Code = &[0x17, 0x03, 0, 0, 0x03, 0x33, 0x03, 0x01, 0x67, 0, 0x03, 0, 0x13, 0, 0, 0];
 
-/// An object that defines each of these names as the function at its address in this process, whatever its type is.
-/// What is linked with it is good for this process alone, as long as the functions are there.
+/// Makes an object that defines each name as a jump to its address, for functions of any type. A library that is linked
+/// with it is valid in this process only, as long as the functions are there.
 ///
 /// # Errors
-/// [`Error::UnsupportedLink`] where libraries are not linked.
+/// [`Error::UnsupportedLink`] on hosts for which nothing is linked.
 ///
 /// ```
 /// use tvm_ffi_codegen_driver::link::addresses;

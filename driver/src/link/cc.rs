@@ -6,10 +6,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{Dependencies, Input, OPTIONS, Output, base_name, version_script};
+use super::{Input, OPTIONS, Output, base_name, version_script};
 use crate::Error;
 
-/// Links in a folder of its own, from copies: what was checked is what is linked.
+/// Links copies in a temporary folder, so that the linked bytes are the checked ones.
 pub(super) fn link(inputs: &[Input], output: Output<'_>, program: &Path) -> Result<Vec<u8>, Error> {
     let fail = |reason: String| Error::Linker { name: program.display().to_string(), reason };
     let folder = tempfile::tempdir().map_err(|error| fail(error.to_string()))?;
@@ -32,7 +32,7 @@ pub(super) fn link(inputs: &[Input], output: Output<'_>, program: &Path) -> Resu
 const LIBRARY: &str = "library.so";
 const SCRIPT: &str = "exports.map";
 
-/// Writes the inputs and names them on a command line.
+/// Writes the inputs to files and returns the arguments of the compiler.
 fn prepare(
     inputs: &[Input],
     output: Output<'_>,
@@ -40,14 +40,14 @@ fn prepare(
 ) -> io::Result<Vec<OsString>> {
     let mut arguments = match output {
         Output::Object => vec!["-r".into(), "-nostdlib".into()],
-        Output::Shared(dependencies) => {
+        Output::Shared { rpath } => {
             fs::write(path(SCRIPT), version_script(inputs))?;
-            shared(dependencies, &path(SCRIPT))
+            shared(rpath, &path(SCRIPT))
         }
     };
     arguments.extend(["-o".into(), path(LIBRARY).into()]);
-    if let Output::Shared(..) = output {
-        // Some compilers leave out what is not used.
+    if let Output::Shared { .. } = output {
+        // Some compilers drop libraries of which no symbol is used.
         arguments.push("-Wl,--no-as-needed".into());
     }
     for (i, input) in inputs.iter().enumerate() {
@@ -56,21 +56,21 @@ fn prepare(
         fs::create_dir(&folder)?;
         fs::write(folder.join(&name), input.bytes())?;
         if input.is_library() {
-            // So that one which does not say its name is known by that of its file.
+            // A library without a soname is recorded by the name of its file.
             arguments.extend(["-L".into(), folder.into(), format!("-l:{name}").into()]);
         } else {
             arguments.push(folder.join(name).into());
         }
     }
-    if let Output::Shared(..) = output {
-        // Of the C library, but compilers leave it out.
+    if let Output::Shared { .. } = output {
+        // libm is a part of the C library that compilers do not link by themselves.
         arguments.extend(["-Wl,--as-needed".into(), "-lm".into()]);
     }
     Ok(arguments)
 }
 
-/// What makes it a shared library that shows what `script` says.
-fn shared(Dependencies { rpath, runtime: _ }: &Dependencies, script: &Path) -> Vec<OsString> {
+/// Returns the arguments for a shared library with the exports of a version script.
+fn shared(rpath: &[String], script: &Path) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = vec!["-shared".into()];
     arguments.extend(OPTIONS.map(|option| format!("-Wl,{option}").into()));
     let mut option = OsString::from("-Wl,--version-script=");

@@ -1,6 +1,6 @@
-//! What a C compiler adds to a shared library for the sake of C++: `__dso_handle`, by which the destructors of its
-//! objects are registered, and a function that runs them when the library is unloaded. Without it they would run when
-//! the process ends, in code that is gone.
+//! The object that C compilers link into shared libraries for C++. It defines `__dso_handle`, with which destructors are
+//! registered, and a function that runs them when the library is unloaded. Without it they would run when the process ends,
+//! after their code is gone.
 
 use object::write::{Object, Relocation, Symbol, SymbolSection};
 use object::{
@@ -12,47 +12,64 @@ use super::Input;
 use crate::Error;
 use crate::object_file::Machine;
 
-/// Whoever registers destructors refers to it.
+/// Symbol that code which registers destructors refers to.
 const HANDLE: &str = "__dso_handle";
 
-/// `void __cxa_finalize(void* handle)`, of the C library.
+/// `void __cxa_finalize(void* handle)` of the C library.
 const FINALIZE: &str = "__cxa_finalize";
 
-/// Code that calls [`FINALIZE`] with the address of [`HANDLE`] and returns, and where it mentions them.
+/// Code that calls [`FINALIZE`] with the address of [`HANDLE`] and returns, with its relocations.
 struct Code {
     bytes: &'static [u8],
-    /// Place, whether it is the function, kind, addend.
-    mentions: &'static [(u64, bool, elf::RelocationType, i64)],
-    /// The kind of an address of 64 bits.
+    relocations: &'static [CodeRelocation],
+    /// Relocation of an address of 64 bits.
     address: elf::RelocationType,
+}
+
+/// Relocation of [`Code`].
+struct CodeRelocation {
+    offset: u64,
+    /// [`HANDLE`] or [`FINALIZE`].
+    symbol: &'static str,
+    kind: elf::RelocationType,
+    addend: i64,
+}
+
+const fn relocation(
+    offset: u64,
+    symbol: &'static str,
+    kind: elf::RelocationType,
+    addend: i64,
+) -> CodeRelocation {
+    CodeRelocation { offset, symbol, kind, addend }
 }
 
 /// `lea rdi, [rip + handle]`, `jmp finalize`
 const X86_64: Code = Code {
     bytes: &[0x48, 0x8d, 0x3d, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0],
-    mentions: &[(3, false, elf::R_X86_64_PC32, -4), (8, true, elf::R_X86_64_PLT32, -4)],
+    relocations: &[
+        relocation(3, HANDLE, elf::R_X86_64_PC32, -4),
+        relocation(8, FINALIZE, elf::R_X86_64_PLT32, -4),
+    ],
     address: elf::R_X86_64_64,
 };
 
 /// `adrp x0, handle`, `add x0, x0, :lo12:handle`, `b finalize`
 const AARCH64: Code = Code {
     bytes: &[0, 0, 0, 0x90, 0, 0, 0, 0x91, 0, 0, 0, 0x14],
-    mentions: &[
-        (0, false, elf::R_AARCH64_ADR_PREL_PG_HI21, 0),
-        (4, false, elf::R_AARCH64_ADD_ABS_LO12_NC, 0),
-        (8, true, elf::R_AARCH64_JUMP26, 0),
+    relocations: &[
+        relocation(0, HANDLE, elf::R_AARCH64_ADR_PREL_PG_HI21, 0),
+        relocation(4, HANDLE, elf::R_AARCH64_ADD_ABS_LO12_NC, 0),
+        relocation(8, FINALIZE, elf::R_AARCH64_JUMP26, 0),
     ],
     address: elf::R_AARCH64_ABS64,
 };
 
-/// The object, if some input needs it and the machine is one of those whose code is here.
+/// Makes the object if an input needs it and the machine has code here.
 pub(super) fn object(undefined: bool, machine: Machine) -> Result<Option<Input>, Error> {
     let known = [(Architecture::X86_64, X86_64), (Architecture::Aarch64, AARCH64)];
     let code = known.into_iter().find(|(architecture, _)| *architecture == machine.architecture);
-    let Some((_, code)) = code else { return Ok(None) };
-    if !undefined {
-        return Ok(None);
-    }
+    let Some((_, code)) = code.filter(|_| undefined) else { return Ok(None) };
     let failed = |error: object::write::Error| Error::Linker {
         name: HANDLE.to_owned(),
         reason: error.to_string(),
@@ -60,7 +77,7 @@ pub(super) fn object(undefined: bool, machine: Machine) -> Result<Option<Input>,
     Input::new("destructors.o", bytes(machine.architecture, &code).map_err(failed)?).map(Some)
 }
 
-/// True for the name that is looked for.
+/// Returns whether the object defines a symbol.
 pub(super) fn is_wanted(name: &[u8]) -> bool {
     name == HANDLE.as_bytes()
 }
@@ -93,8 +110,8 @@ fn bytes(architecture: Architecture, code: &Code) -> object::write::Result<Vec<u
     let finalize = object.add_symbol(finalize);
     let finish = symbol("finish", SymbolKind::Text, SymbolSection::Section(text), here);
     let finish = object.add_symbol(finish);
-    for &(offset, is_function, kind, addend) in code.mentions {
-        let symbol = if is_function { finalize } else { handle };
+    for &CodeRelocation { offset, symbol, kind, addend } in code.relocations {
+        let symbol = if symbol == FINALIZE { finalize } else { handle };
         let flags = RelocationFlags::Elf { r_type: kind };
         object.add_relocation(text, Relocation { offset, symbol, addend, flags })?;
     }

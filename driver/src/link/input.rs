@@ -1,4 +1,4 @@
-//! A file to link: checked once, when it is made, so that nothing unknown ever reaches a linker.
+//! Files to link. A file is checked once, when the input is made, so no linker gets an unknown one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,7 +13,7 @@ use object::{
 use crate::object_file::{self, Machine, Names};
 use crate::{Error, ObjectFault};
 
-/// A relocatable object, an archive of them, or a shared library, with the names that it defines.
+/// A relocatable object, an archive of objects, or a shared library, with its symbols.
 #[derive(Clone, Debug)]
 pub struct Input {
     name: String,
@@ -23,29 +23,29 @@ pub struct Input {
     shown: Vec<String>,
 }
 
-/// What kind of file it is.
+/// Kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Object,
-    /// Of its members those are linked that define something still missing.
+    /// An archive, of which a linker takes the members that define a symbol still missing.
     Archive,
-    /// It is needed when what is linked is loaded.
+    /// A shared library, which becomes a dependency of the output.
     Library,
 }
 
-/// What linking needs to know about one object or shared library.
+/// Facts about one object or shared library.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
-    /// As messages name it: the file, and the member of an archive.
+    /// Name for messages: the file, and the member of an archive.
     pub(super) file: String,
     pub(super) machine: Machine,
-    /// What the machine's supplement of ELF says of calling conventions; 0 in other formats.
+    /// Flags of the ELF header, which name the calling convention; 0 in other formats.
     pub(super) flags: u32,
-    /// Every global symbol defined here.
+    /// Global symbols defined here.
     defined: BTreeSet<Vec<u8>>,
-    /// Those of which there may be only one: not weak, common, or in a group that linkers merge.
+    /// Defined symbols that may have one definition only: not weak, not common, not in a group that linkers merge.
     strong: BTreeSet<Vec<u8>>,
-    /// What an object wants of others, and whether it must have it.
+    /// Undefined symbols of an object, and whether they are strong.
     undefined: BTreeMap<Vec<u8>, bool>,
 }
 
@@ -54,19 +54,19 @@ impl Facts {
         self.defined.iter().map(Vec::as_slice)
     }
 
-    /// What it cannot do without.
+    /// Returns the strong undefined symbols.
     pub(super) fn undefined(&self) -> impl Iterator<Item = &[u8]> {
         self.undefined.iter().filter(|(_, must)| **must).map(|(name, _)| name.as_slice())
     }
 }
 
 impl Input {
-    /// Takes the contents of a file. `name` is for messages, and for shared libraries that do not say by which name
-    /// the loader knows them: its last part is it.
+    /// Checks the contents of a file. `name` is for messages; its last part is the name for the loader of a shared library
+    /// without a soname.
     ///
     /// # Errors
-    /// [`Error::Object`] unless it is a relocatable object, an archive of nothing else, or a shared library. Whether
-    /// it fits the target is checked when it is linked.
+    /// [`Error::Object`] unless it is a relocatable object, an archive of such objects, or a shared library. Linking checks
+    /// whether it fits the target.
     ///
     /// ```
     /// use tvm_ffi_codegen_driver::link::Input;
@@ -89,8 +89,8 @@ impl Input {
         Ok(Input { name, bytes: Arc::new(bytes), kind, objects, shown: Vec::new() })
     }
 
-    /// The same, of which these symbols too are visible outside of a library that it is linked into. They are
-    /// identifiers, which a linker takes as they are.
+    /// Exports these symbols, too, from a library that the input is linked into. They must be identifiers, which need no
+    /// quotes in a version script.
     #[must_use]
     pub fn showing(mut self, symbols: Vec<String>) -> Input {
         self.shown = symbols;
@@ -102,37 +102,40 @@ impl Input {
     }
 
     /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// Those of [`Input::new`], and [`Error::Read`].
     pub fn read(path: &Path) -> Result<Input, Error> {
         Input::new(path.display().to_string(), super::read(path)?)
     }
 
-    /// The name given to [`Input::new`].
+    /// Returns the name given to [`Input::new`].
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The contents.
+    /// Returns the contents.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// True if an object here defines the symbol for others to use.
+    /// Returns whether an object here defines a symbol.
     pub fn defines(&self, symbol: &str) -> bool {
         self.defines_bytes(symbol.as_bytes())
     }
 
-    /// The symbols that are defined here for others to use.
+    /// Returns the symbols defined here.
     pub fn defined(&self) -> impl Iterator<Item = String> {
         let names = self.objects.iter().flat_map(Facts::defined);
         names.map(|name| String::from_utf8_lossy(name).into_owned())
     }
 
-    /// True if an object here leaves it to others to define the symbol.
+    /// Returns whether a symbol is undefined in an object here.
     pub fn uses(&self, symbol: &str) -> bool {
         self.objects.iter().any(|facts| facts.undefined.contains_key(symbol.as_bytes()))
     }
 
-    /// True for a shared library, which does not become part of what is linked.
+    /// Returns whether this is a shared library, which does not become part of the output.
     pub fn is_library(&self) -> bool {
         self.kind == Kind::Library
     }
@@ -150,12 +153,9 @@ impl Input {
         &self.objects
     }
 
-    /// Symbols that clash with those of another input. Archives and shared libraries have none.
+    /// Returns the symbols that clash with those of another input. Archives and shared libraries have none.
     pub(super) fn strong(&self) -> impl Iterator<Item = &[u8]> {
-        let objects = match self.kind {
-            Kind::Object => &*self.objects,
-            Kind::Archive | Kind::Library => &[],
-        };
+        let objects = if self.kind == Kind::Object { &*self.objects } else { &[] };
         objects.iter().flat_map(|facts| &facts.strong).map(Vec::as_slice)
     }
 }
@@ -203,7 +203,7 @@ fn read(file: &str, bytes: &[u8]) -> Result<(Kind, Facts), ObjectFault> {
     let symbols = if is_library { object.dynamic_symbols() } else { object.symbols() };
     let mut names = Names::of(bytes);
     for symbol in symbols.filter(|symbol| symbol.is_global()) {
-        // What a shared library wants of others is between it and the loader.
+        // The loader resolves the undefined symbols of a shared library.
         if is_library && symbol.is_undefined() {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The routines that objects leave to the linker: made once for each target, an object for each or for a few.
+//! Linked routines: objects of one or a few routines, compiled once for each target.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -16,10 +16,10 @@ use target_lexicon::Triple;
 use super::{Input, linkable};
 use crate::{Error, ObjectFault};
 
-/// How the names of all routines start.
+/// Prefix of the names of routines.
 pub(super) const PREFIX: &[u8] = b"tvm_ffi_codegen.";
 
-/// What has been compiled in this process.
+/// Objects for the targets that this process has linked for.
 static COMPILED: Mutex<Vec<(Triple, Vec<Member>)>> = Mutex::new(Vec::new());
 
 /// An object of routines.
@@ -27,11 +27,11 @@ struct Member {
     name: Cow<'static, str>,
     defines: Vec<Cow<'static, str>>,
     bytes: Cow<'static, [u8]>,
-    /// The same, once it has been linked.
+    /// The parsed object, once it has been linked.
     input: Option<Input>,
 }
 
-/// The objects that define the routines among these names, and those that these use.
+/// Returns the objects that define the routines among undefined symbols, and those that these objects need.
 ///
 /// # Errors
 /// [`Error::Object`] if the routines are of another version of this library; [`Error::Backend`] if there is no code
@@ -54,7 +54,7 @@ pub(super) fn wanted(
     if names.is_empty() { Ok(Vec::new()) } else { with(target, |members| reached(names, members)) }
 }
 
-/// The objects of these names, and those that these use.
+/// Returns the objects that define routines, and those that these objects need.
 fn reached(mut names: Vec<String>, members: &mut [Member]) -> Result<Vec<Input>, Error> {
     let mut inputs = Vec::new();
     let mut is_taken = vec![false; members.len()];
@@ -69,7 +69,7 @@ fn reached(mut names: Vec<String>, members: &mut [Member]) -> Result<Vec<Input>,
         names.extend(wants.map(|name| String::from_utf8_lossy(name).into_owned()));
         inputs.push((at, input));
     }
-    // The order is that of the routines, whoever wants them.
+    // The order does not depend on the users.
     inputs.sort_by_key(|(at, _)| *at);
     Ok(inputs.into_iter().map(|(_, input)| input).collect())
 }
@@ -85,8 +85,8 @@ impl Member {
     }
 }
 
-/// An archive of the routines that objects with [linked routines](codegen::Routines::Linked) want, for a linker that is not
-/// started here: it takes the members that are wanted.
+/// Makes an archive of the routines for objects with [linked routines](codegen::Routines::Linked), for a linker that is not
+/// started here.
 ///
 /// # Errors
 /// [`Error::UnsupportedLink`] where libraries are not in ELF; [`Error::Backend`] if there is no code generator for the
@@ -116,8 +116,7 @@ pub fn archive(target: &Triple) -> Result<Vec<u8>, Error> {
     })
 }
 
-/// Does something with the objects for a target. Routines are cold, so that the backend that compiles fastest will do for
-/// all.
+/// Calls a function with the objects for a target. The backend that compiles fastest makes them, because routines are cold.
 fn with<T>(target: &Triple, f: impl FnOnce(&mut [Member]) -> Result<T, Error>) -> Result<T, Error> {
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, members)) = compiled.iter_mut().find(|(triple, _)| triple == target) {

@@ -1,5 +1,5 @@
-//! `libtvm_ffi.so` as a linker sees it: a shared library of that name. What it defines is for the loader to
-//! find out, so that the file itself need not be there.
+//! A stub of `libtvm_ffi.so` for linkers: a shared library of that name without symbols, so that the file itself need not
+//! be there.
 
 use object::elf;
 use object::write::elf::{FileHeader, ProgramHeader, Writer};
@@ -9,21 +9,21 @@ use super::{Input, base_name};
 use crate::Error;
 use crate::object_file::Machine;
 
-/// By which the loader knows the library.
+/// Name by which the loader knows the library.
 const NAME: &str = "libtvm_ffi.so";
 
-/// Whether it is the library itself, which somebody links.
+/// Returns whether an input is the library itself.
 pub(super) fn is(input: &Input) -> bool {
     input.is_library() && base_name(input.name()) == NAME
 }
 
-/// The library for the machine of the inputs.
+/// Makes the stub for the machine of the inputs.
 pub(super) fn library(inputs: &[Input], machine: Machine) -> Result<Input, Error> {
     let failed = |error: object::write::Error| Error::Linker {
         name: NAME.to_owned(),
         reason: error.to_string(),
     };
-    // Where these say which calling convention is in use, linkers compare them.
+    // Linkers compare the flags, which name the calling convention.
     let flags = inputs.iter().flat_map(Input::objects).map(|facts| facts.flags).next();
     Input::new(NAME, bytes(machine, flags.unwrap_or_default()).map_err(failed)?)
 }
@@ -40,7 +40,7 @@ fn bytes(machine: Machine, flags: u32) -> object::write::Result<Vec<u8>> {
     writer.reserve_dynstr_section_index();
     writer.reserve_dynamic_section_index();
     writer.reserve_shstrtab_section_index();
-    // Everything is at the address that is its place in the file.
+    // Addresses are offsets in the file.
     let symbols = writer.reserve_dynsym();
     let strings = writer.reserve_dynstr()?;
     let dynamic = writer.reserve_dynamic(4);

@@ -1,4 +1,4 @@
-//! Libraries by name: those that are asked for, and what the C library of the target has for kernels.
+//! Search for libraries: by name, and for the parts of the target's C library that kernels use.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,21 +12,25 @@ use super::Input;
 use crate::object_file::Machine;
 use crate::{Error, file};
 
-/// What kernels may use without saying so: the C library, its mathematics, what compilers themselves call, and
-/// the loader. Each is needed only by a library that uses it.
+/// Libraries that kernels may use without naming them: the C library, its mathematics, support functions of compilers, and
+/// the loader. Each becomes a dependency only if it is used.
 const SYSTEM: [&str; 5] =
     ["libc.so.6", "libm.so.6", "libmvec.so.1", "libgcc_s.so.1", "ld-linux-x86-64.so.2"];
 
-/// How deep linker scripts may name each other.
+/// Deepest nesting of linker scripts.
 const MAX_SCRIPTS: u32 = 4;
 
-/// The library that `-l name` means: `libNAME.so` or else `libNAME.a`, or the file itself for `:FILE`, in the first
-/// of `folders`, and after them of the target's own, that has it; where none has, the newest `libNAME.so.VERSION`.
-/// Several files if it is a linker script.
+/// Finds the library of `-l name`: `libNAME.so` or else `libNAME.a`, or the file itself for `:FILE`, in the first folder
+/// that has it: `folders`, then those of the target. If none has it, the library is the newest `libNAME.so.VERSION`. A
+/// linker script yields several files.
 ///
 /// # Errors
-/// [`Error::NoLibrary`]; [`Error::Read`] and [`Error::Object`] if what is there cannot be used.
-pub fn library(name: &str, folders: &[PathBuf], target: &Triple) -> Result<Vec<Input>, Error> {
+/// [`Error::NoLibrary`]; [`Error::Read`] and [`Error::Object`] if the file cannot be used.
+pub(crate) fn library(
+    name: &str,
+    folders: &[PathBuf],
+    target: &Triple,
+) -> Result<Vec<Input>, Error> {
     find(name, folders, target, MAX_SCRIPTS)
 }
 
@@ -58,7 +62,8 @@ fn find(name: &str, own: &[PathBuf], target: &Triple, depth: u32) -> Result<Vec<
     Ok(inputs)
 }
 
-/// The newest `libNAME.so.VERSION` of the first folder that has any: machines that do not develop have no other.
+/// Finds the newest `libNAME.so.VERSION` in the first folder that has any. Machines without development packages have no
+/// other.
 fn newest(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     let start = format!("lib{name}.so.");
     let version = |path: &PathBuf| -> Option<Vec<u32>> {
@@ -72,8 +77,8 @@ fn newest(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     })
 }
 
-/// The files that a linker script names in `GROUP` and `INPUT`. What is there in case it is needed is left out;
-/// it is among [`SYSTEM`].
+/// Returns the files that a linker script names in `GROUP` and `INPUT`, without those of `AS_NEEDED`, which are among
+/// [`SYSTEM`].
 fn script(text: &str) -> Vec<String> {
     let (mut code, mut rest) = (String::new(), text);
     while let Some((before, comment)) = rest.split_once("/*") {
@@ -95,7 +100,7 @@ fn script(text: &str) -> Vec<String> {
     files
 }
 
-/// Of the C library of the target, as far as this machine has it, what defines any of these names.
+/// Returns the parts of the target's C library that define any of these names, as far as this machine has them.
 pub(super) fn system(
     names: &BTreeSet<&[u8]>,
     target: &Triple,
@@ -123,7 +128,7 @@ pub(super) fn system(
     Ok(inputs)
 }
 
-/// Reads a library of the system, which is large, once as long as it is the same file.
+/// Reads a library of the system, which is large, once until the file changes.
 fn read_once(path: &Path) -> Result<Input, Error> {
     static READ: Mutex<Vec<(PathBuf, SystemTime, Input)>> = Mutex::new(Vec::new());
     let Ok(modified) = path.metadata().and_then(|metadata| metadata.modified()) else {
@@ -143,8 +148,8 @@ fn is_gnu(target: &Triple) -> bool {
     target.operating_system == OperatingSystem::Linux && target.environment == Environment::Gnu
 }
 
-/// Where the target's libraries are: the folders of Debian and its like, for other machines too, and those of other
-/// systems for the machine that this runs on.
+/// Returns the folders of the target's libraries: those of Debian, also for cross compilation, and for the host those of
+/// other distributions.
 fn folders(target: &Triple) -> Vec<PathBuf> {
     let is_riscv64 = matches!(target.architecture, Architecture::Riscv64(_));
     let machine = if is_riscv64 { "riscv64".into() } else { target.architecture.into_str() };

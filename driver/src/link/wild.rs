@@ -1,4 +1,4 @@
-//! The Wild linker, in process: it reads and writes memory, and runs on one thread of its own.
+//! The Wild linker, in process, on files in memory and a thread of its own.
 
 use std::any::Any;
 use std::collections::{BTreeSet, HashMap};
@@ -14,15 +14,15 @@ use libwild::error::Result as WildResult;
 use libwild::{Args, FileSystem, FileType, InputFileData, Linker, OutputFileData, OutputOptions};
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, elf};
 
-use super::{Dependencies, Input, OPTIONS, Output, base_name, version_script};
+use super::{Input, OPTIONS, Output, base_name, version_script};
 use crate::Error;
 use crate::object_file::Machine;
 
 const LIBRARY: &str = "library.so";
 const SCRIPT: &str = "exports.map";
 
-/// How much larger than its inputs a library may be, besides twice their size: headers, padding
-/// between pages. A damaged object can ask for any size or alignment.
+/// Bytes that a library may have besides twice the size of its inputs, for headers and padding between pages. A damaged
+/// object can ask for any size or alignment.
 const ROOM: usize = 64 << 20;
 
 /// Links for a machine that [`Machine::linkable`] knows.
@@ -45,18 +45,18 @@ pub(super) fn link(
     }
 }
 
-/// Why nothing was linked.
+/// Failure of the linker.
 enum Failure {
-    /// The linker says why.
+    /// An error, with its text.
     Said(String),
-    /// It panicked, with this text.
+    /// A panic, with its text.
     Panic(String),
 }
 
 fn attempt(inputs: &[Input], output: Output<'_>, machine: Machine) -> Result<Vec<u8>, Failure> {
     let memory = Memory::default();
     let arguments = arguments(inputs, output, machine, &memory);
-    // Wild uses the current pool of threads, and would leave behind one for the whole process.
+    // Wild runs in the current pool; without this one it would start the global pool, which never ends.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).thread_name(|_| THREAD.to_owned());
     let pool = pool.build().map_err(|error| Failure::Said(error.to_string()))?;
     keep_quiet();
@@ -69,10 +69,10 @@ fn attempt(inputs: &[Input], output: Output<'_>, machine: Machine) -> Result<Vec
     memory.take(Path::new(LIBRARY)).ok_or_else(|| Failure::Said("it wrote nothing".to_owned()))
 }
 
-/// The name of the thread that links.
+/// Name of the thread that links.
 const THREAD: &str = "tvm-ffi-codegen-wild";
 
-/// Leaves it to the error to say what the linker says when it panics: hooks of the process would print that.
+/// Keeps panics of the linker from being printed: the error has their text.
 fn keep_quiet() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -85,14 +85,14 @@ fn keep_quiet() {
     });
 }
 
-/// What a panic says.
+/// Returns the message of a panic.
 fn text_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("it does not say why").to_owned()
 }
 
-/// The inputs on which the linker panics when it has no others; all if there is none.
+/// Returns the names of the inputs that alone make the linker panic; all if there is none.
 fn culprits(inputs: &[Input], output: Output<'_>, machine: Machine) -> Vec<String> {
     let panics = |input: &&Input| {
         matches!(attempt(std::slice::from_ref(*input), output, machine), Err(Failure::Panic(_)))
@@ -102,10 +102,10 @@ fn culprits(inputs: &[Input], output: Output<'_>, machine: Machine) -> Vec<Strin
     named.into_iter().map(|input| input.name().to_owned()).collect()
 }
 
-/// Says of what the inputs must have that it must be there. Wild says of it what the library says that has it now: of
-/// a weak definition, that it may be missing.
+/// Makes weak undefined symbols strong that our inputs need. Wild copies a weak binding from the shared library that
+/// defines the symbol.
 fn require(library: &mut [u8], inputs: &[Input]) {
-    /// Bytes of a symbol, and where in it is how it is bound, above four bits of its type.
+    /// Bytes of a symbol in ELF, and the offset of its binding, which is above four bits of its type.
     const SYMBOL: usize = 24;
     const INFO: usize = 4;
     let wanted: BTreeSet<&[u8]> =
@@ -126,13 +126,13 @@ fn require(library: &mut [u8], inputs: &[Input]) {
 
 fn run(arguments: &[String], memory: &Memory) -> WildResult {
     let mut args = Args::new(|| arguments.iter())?;
-    // Warnings are about options that it ignores and the like; it would print them.
+    // By default it prints warnings, which are about ignored options.
     args.on_warning(Box::new(|_| {}));
     args.parse(|| arguments.iter())?;
     Linker::with_file_system(memory.clone()).run(&args).map(drop)
 }
 
-/// The command line, as `ld` would be given it. The files are put into `memory`.
+/// Returns the arguments of `ld`, and puts the files into `memory`.
 fn arguments(
     inputs: &[Input],
     output: Output<'_>,
@@ -149,7 +149,7 @@ fn arguments(
     let mut arguments: Vec<String> = ["ld", "-m", emulation].map(str::to_owned).into();
     match output {
         Output::Object => arguments.push("-r".to_owned()),
-        Output::Shared(Dependencies { rpath, runtime: _ }) => {
+        Output::Shared { rpath } => {
             let fixed = ["-shared", "--no-gc-sections", "--no-identity-comment"];
             arguments.extend(fixed.into_iter().chain(OPTIONS).map(str::to_owned));
             memory.put(SCRIPT.into(), Arc::new(version_script(inputs).into_bytes()));
@@ -158,8 +158,7 @@ fn arguments(
         }
     }
     for (i, input) in inputs.iter().enumerate() {
-        // Distinct, and never taken for an option. A library that does not say its name is known by that of
-        // its file.
+        // Paths are distinct and no options. A library keeps its name, which is recorded if it has no soname.
         let base = base_name(input.name());
         let as_is = input.is_library() && !base.starts_with('-') && !memory.has(base.as_ref());
         let path = if as_is { base } else { format!("{i}/{}", input.name()) };
@@ -170,7 +169,7 @@ fn arguments(
     arguments
 }
 
-/// The files of one run.
+/// Files of one run.
 #[derive(Clone, Default)]
 struct Memory(Arc<Mutex<HashMap<PathBuf, Arc<Vec<u8>>>>>);
 

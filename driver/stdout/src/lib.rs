@@ -1,14 +1,14 @@
-//! Whether a program has a standard output. Rust opens `/dev/null` in the place of one that is closed before `main`
-//! runs, so that what is written there is lost without an error. Only who looks before that can tell, which takes
-//! unsafe code: it is all here, so that the driver itself has none.
+//! Detection of a closed standard output. Rust opens `/dev/null` in its place before `main` runs, so output is lost
+//! without an error. Only a constructor, which runs earlier, can tell. It needs unsafe code, which is here so that the
+//! driver has none.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether it was closed, which [`LOOK`] says.
+/// Result of [`LOOK`].
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// True if the program was started without a standard output. Where that cannot be known, as on Windows and in a
-/// library that is loaded later, it is taken for granted.
+/// Returns whether the program was started without a standard output. Returns false where that is unknown: on Windows, and
+/// in a library that was loaded later.
 pub fn was_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }
@@ -20,8 +20,8 @@ extern "C" fn look() {
     CLOSED.store(flags == -1, Ordering::Relaxed);
 }
 
-/// Called before `main`, and before Rust has set up anything, of which a system call needs nothing.
-// SAFETY: the section is a list of functions that the loader calls; what it passes them may be ignored.
+/// Constructor. It runs before `main` and before Rust is set up, which a system call does not need.
+// SAFETY: the section is a list of functions that the loader calls; they may ignore its arguments.
 #[cfg(unix)]
 #[used]
 #[cfg_attr(target_vendor = "apple", unsafe(link_section = "__DATA,__mod_init_func"))]

@@ -20,7 +20,7 @@ const KERNEL: &str = "
     }
 ";
 
-/// What one run leaves behind.
+/// Result of a run.
 pub(crate) struct Outcome {
     pub(crate) code: i32,
     pub(crate) stdout: Vec<u8>,
@@ -38,7 +38,7 @@ pub(crate) fn run(folder: &Path, arguments: &str, stdin: &[u8]) -> Outcome {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // It need not read its input.
+    // The program need not read its input.
     let _ = child.stdin.take().unwrap().write_all(stdin);
     let output = child.wait_with_output().unwrap();
     Outcome {
@@ -48,14 +48,14 @@ pub(crate) fn run(folder: &Path, arguments: &str, stdin: &[u8]) -> Outcome {
     }
 }
 
-/// A run that succeeds silently.
+/// Checks that a run succeeds without messages; returns its output.
 pub(crate) fn quiet(folder: &Path, arguments: &str) -> Vec<u8> {
     let outcome = run(folder, arguments, b"");
     assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""), "{arguments}");
     outcome.stdout
 }
 
-/// A run that fails: its code and message. It must print and leave nothing else.
+/// Returns the exit code and message of a run that fails. Checks that it prints nothing else and changes no file.
 pub(crate) fn fails(folder: &Path, arguments: &str) -> (i32, String) {
     let files = |folder: &Path| {
         let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -70,7 +70,7 @@ pub(crate) fn fails(folder: &Path, arguments: &str) -> (i32, String) {
     (code, stderr)
 }
 
-/// A folder with declarations and an object.
+/// Makes a folder with declarations and an object.
 fn add_one() -> tempfile::TempDir {
     let folder = folder();
     fs::write(folder.path().join("add_one.ffi"), ADD_ONE).unwrap();
@@ -133,7 +133,7 @@ fn entries_and_system_libraries_are_options() {
     assert_eq!(emit("--system-lib 1"), (1, prefix.to_owned()));
     let (code, message) = emit("--emit shared --system-lib my_");
     assert_eq!(code, 2);
-    assert!(message.contains("--system-lib is for programs"), "{message}");
+    assert!(message.contains("--system-lib is for what is linked into programs"), "{message}");
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn check_warns() {
     assert!(outcome.stderr.starts_with(warning), "{}", outcome.stderr);
 }
 
-/// What cannot be said is no panic, and no success where something was to be said.
+/// A message that cannot be written is no panic, and a lost warning is no success.
 #[cfg(target_os = "linux")]
 #[test]
 fn standard_error_may_be_full() {
@@ -363,10 +363,17 @@ fn wrong_usage_is_exit_code_2() {
             "emit add_one.ffi --emit exe -o a.o",
             "[possible values: ir, native, bitcode, object, shared, header]",
         ),
-        ("emit add_one.ffi --emit ir --link kernel.o -o a.o", "for --link need --emit object or"),
-        ("emit add_one.ffi --emit ir --linker cc -o a.o", "-l and --linker need --emit object or"),
-        ("emit add_one.ffi --emit ir -l m -o a.o", "-l and --linker need --emit object or"),
-        ("emit add_one.ffi --rpath /a -o a.o", "--no-runtime-dependency need --emit shared"),
+        (
+            "emit add_one.ffi --emit ir --link kernel.o -o a.o",
+            "--link is for forms object and shared",
+        ),
+        (
+            "emit add_one.ffi --emit ir --linker cc -o a.o",
+            "--linker is for forms object and shared",
+        ),
+        ("emit add_one.ffi --emit ir -l m -o a.o", "-l is for forms object and shared"),
+        ("emit add_one.ffi --rpath /a -o a.o", "--rpath is for form shared"),
+        ("emit add_one.ffi --no-runtime-dependency -o a.o", "--no-runtime-dependency is for form"),
         ("emit add_one.ffi -O4 -o a.o", "[possible values: 0, 1, 2, 3]"),
         ("inspect", "<FILE>"),
         ("run add_one.ffi", "unrecognized subcommand"),

@@ -1,7 +1,6 @@
-//! Damaged inputs of `--import-tree` and of `import-triton`: many of them, each of which is an error or means
-//! something.
+//! Many damaged inputs of `--import-tree` and of `import-triton`. Each is an error or valid.
 //!
-//! The default takes seconds; `DAMAGED` says how many inputs of each kind there are, and `SEED` which:
+//! The default takes seconds. `DAMAGED` is the number of inputs of each kind, and `SEED` selects them:
 //!
 //! ```sh
 //! DAMAGED=1000000 cargo test --release -p tvm-ffi-codegen-driver --test driver damage -- --nocapture
@@ -16,20 +15,20 @@ use abi_spec::library_bin::ImportTree;
 use codegen::Library;
 use random::Random;
 use tvm_ffi_codegen_driver::imports::{extract, read_tree};
-use tvm_ffi_codegen_driver::{Error, Form, Options, emit, triton};
+use tvm_ffi_codegen_driver::{Error, Request, triton};
 
 use crate::support::folder;
 
 #[path = "../../../abi-spec/tests/fuzz/random.rs"]
 mod random;
 
-/// Inputs of each kind in a run that is part of all tests.
+/// Default number of inputs of each kind.
 const DAMAGED: u64 = 4000;
 
-/// What one input may take, however slow the machine is.
+/// Longest time for one input, on slow machines too.
 const LONG: Duration = Duration::from_secs(20);
 
-/// The most bytes of a message, and that quotes no more of an input than a reader wants.
+/// Most bytes of a message, which should quote only a part of the input.
 const MESSAGE: usize = 4096;
 
 fn number(name: &str, default: u64) -> u64 {
@@ -37,14 +36,14 @@ fn number(name: &str, default: u64) -> u64 {
         .map_or(default, |text| text.parse().unwrap_or_else(|e| panic!("{name}: {e}")))
 }
 
-/// How inputs end.
+/// Counts of outcomes.
 #[derive(Default)]
 struct Ends {
     good: u64,
     refused: u64,
 }
 
-/// Makes inputs and reads them. A panic, a long wait or a message that nobody can read shows the input.
+/// Makes inputs and reads them. A panic, a long wait or an unreadable message fails with the input.
 fn each<I: std::fmt::Debug>(
     what: &str,
     mut make: impl FnMut(&mut Random) -> I,
@@ -79,7 +78,7 @@ fn each<I: std::fmt::Debug>(
     assert!(ends.good > count / 100 && ends.refused > count / 100, "the damage is one-sided");
 }
 
-/// What may stand where something else was.
+/// Replacements for parts of an input.
 const WORDS: [&str; 44] = [
     "\"",
     "'",
@@ -145,7 +144,7 @@ fn damage(random: &mut Random, bytes: &mut Vec<u8>) {
                 bytes.splice(at..at, word);
             }
             4 | 5 => {
-                // A whole number or name.
+                // Replaces a whole number or name.
                 let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
                 let start =
                     bytes[..at].iter().rposition(|byte| !is_part(byte)).map_or(0, |i| i + 1);
@@ -205,7 +204,7 @@ fn damaged_trees_are_errors_or_trees() {
     });
 }
 
-/// What `import-triton` is given.
+/// Arguments of `import-triton`.
 #[derive(Clone, Debug)]
 struct Kernel {
     metadata: String,
@@ -273,8 +272,7 @@ fn damaged_kernels_are_errors_or_declarations() {
         parsed.images.clone_from(&library.images);
         assert_eq!(parsed, library, "{text}");
         if random.once_in(64) {
-            emit(&library, Form::Object, &Options::default())
-                .unwrap_or_else(|error| panic!("{error}\n{text}"));
+            Request::default().emit(&library).unwrap_or_else(|error| panic!("{error}\n{text}"));
         }
         Ok(())
     });

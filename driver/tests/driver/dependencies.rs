@@ -1,5 +1,5 @@
-//! What shared libraries need when they are loaded, and objects of several objects: by both linkers, run by a host
-//! that shares no symbols with what it loads.
+//! Dependencies of shared libraries, and objects of several objects: by both linkers, loaded by a host that shares no
+//! symbols with them.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,8 @@ use crate::support::{compile, folder};
 
 const DECLARATION: &str = "f(n: int32) -> int32 = kernel(n);";
 
-/// Loads the runtime unless it is `-`, then a library, both for itself only, and calls `f` with 7 and with nothing.
+/// Program that loads the runtime unless it is `-`, then a library, both locally, and calls `f` with 7 and without
+/// arguments.
 const HOST: &str = r#"
     #include <dlfcn.h>
     #include <stdint.h>
@@ -37,7 +38,7 @@ const HOST: &str = r#"
     }
 "#;
 
-/// A folder with a declaration, a host, and kernels of this source.
+/// Makes a folder with a declaration, a host, and kernels of this source.
 fn kernel(source: &str) -> TempDir {
     let folder = folder();
     fs::write(folder.path().join("f.ffi"), DECLARATION).unwrap();
@@ -59,7 +60,7 @@ fn runtime() -> String {
     String::from_utf8(config.stdout).unwrap().trim().to_owned()
 }
 
-/// What the host prints of a library.
+/// Returns the output of the host for a library.
 fn run(folder: &Path, runtime: &str, library: &str) -> String {
     let output = Command::new(folder.join("host"))
         .args([runtime, &format!("./{library}")])
@@ -74,7 +75,7 @@ fn needed(folder: &Path, library: &str) -> Vec<String> {
     inspect(&fs::read(folder.join(library)).unwrap()).unwrap().needed
 }
 
-/// Emits `f.so` by each linker, and hands it to the test.
+/// Emits `f.so` by each linker, and calls the test with it.
 fn by_both(folder: &Path, arguments: &str, test: impl Fn(&str)) {
     for linker in ["wild", "cc"] {
         quiet(folder, &format!("emit f.ffi --emit shared --linker {linker} {arguments} -o f.so"));
@@ -82,7 +83,7 @@ fn by_both(folder: &Path, arguments: &str, test: impl Fn(&str)) {
     }
 }
 
-/// An old `realpath` takes no NULL; the newest is the one that compilers mean.
+/// An old version of `realpath` takes no NULL; compilers link the newest.
 #[test]
 fn kernels_get_the_c_library_as_a_compiler_links_it() {
     let folder = kernel(
@@ -226,7 +227,7 @@ fn objects_become_one() {
     assert_eq!(outcome, (1, format!("error: {message}\n")));
 }
 
-/// The loader fills the variable in; without an import tree that holds the library there is none.
+/// The loader sets the variable; it exists only if the import tree holds the library.
 #[test]
 fn the_context_is_there_or_the_kernel_is_refused() {
     let folder = kernel(

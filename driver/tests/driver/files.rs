@@ -1,4 +1,4 @@
-//! Files of the command line: what is read of them, and what is left alone.
+//! Files of the command line: how far they are read, and which stay unchanged.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -10,7 +10,7 @@ use crate::support::{compile, folder};
 
 const TWICE: &str = "twice(n: int32) -> int32 = twice_kernel(n);\n";
 
-/// A folder with a declaration and its kernel.
+/// Makes a folder with a declaration and its kernel.
 fn twice() -> tempfile::TempDir {
     let folder = folder();
     fs::write(folder.path().join("twice.ffi"), TWICE).unwrap();
@@ -66,7 +66,7 @@ fn kinds_of_modules_are_printable() {
     assert_eq!(outcome, (1, format!("error: {message}\n")));
 }
 
-/// What is said where there is no standard output, or one that is full; nothing that was asked for is lost in silence.
+/// A closed or full standard output is an error: no output is lost in silence.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_cannot_be_printed_is_an_error() {
@@ -82,7 +82,7 @@ fn what_cannot_be_printed_is_an_error() {
         (">&-", 1, "error: cannot write -: standard output is closed\n"),
         ("> /dev/full", 1, "error: cannot write -: No space left on device (os error 28)\n"),
         ("> /dev/null", 0, ""),
-        // As some programs open it for others, and as Rust does in the place of a closed one.
+        // Some programs open `/dev/null` as the output of others, and so does Rust in the place of a closed one.
         ("1<> /dev/null", 0, ""),
     ];
     for (output, code, message) in outputs {
@@ -96,7 +96,7 @@ fn what_cannot_be_printed_is_an_error() {
     }
 }
 
-/// Of a file that is much larger than what it describes only that is read.
+/// A large sparse file is read only where its headers point to.
 #[cfg(target_os = "linux")]
 #[test]
 fn objects_are_inspected_without_reading_all_of_them() {
@@ -110,7 +110,7 @@ fn objects_are_inspected_without_reading_all_of_them() {
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
 
-/// Without memory for what they hold.
+/// Huge and endless files are refused at once, without memory for their contents.
 #[cfg(target_os = "linux")]
 #[test]
 fn endless_and_empty_files_are_refused_at_once() {

@@ -1,30 +1,27 @@
-//! Files of anyone's making: damaged objects are errors, never panics, and never exhaust memory.
+//! Untrusted files: damaged objects are errors, never panics, and never exhaust memory.
 
 use std::fs;
 
 use abi_spec::library_bin::ImportTree;
 use proptest::prelude::*;
-use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::inspect::Inspection;
-use tvm_ffi_codegen_driver::link::{self, Dependencies, Input, Linker};
-use tvm_ffi_codegen_driver::{
-    Error, Form, ObjectFault, Options, emit as emit_library, emit_module, inspect,
-};
+use tvm_ffi_codegen_driver::link::{Input, Linker};
+use tvm_ffi_codegen_driver::{Error, Form, ObjectFault, Request, inspect};
 
 use crate::cli::fails;
 use crate::support::{folder, full, object, tree, twice, undefined};
 
-/// An object or library of each kind that is read.
+/// Makes an object or library of each known kind.
 fn samples() -> Vec<Vec<u8>> {
     let kernel = object("kernel", "int kernel(int x) { return x; }");
     let targets = ["x86_64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-msvc"];
     let emit = |target: &str| {
-        let options = Options { target: target.parse().unwrap(), ..Options::default() };
-        emit_module(&twice(), Form::Object, &options).unwrap()
+        let request = Request { target: target.parse().unwrap(), ..Request::default() };
+        request.emit_module(&twice()).unwrap()
     };
     let mut samples: Vec<Vec<u8>> = targets.into_iter().map(emit).collect();
     let documented = "/// Docs.\nf() -> None = kernel();".parse().unwrap();
-    let documented = emit_library(&documented, Form::Object, &Options::default()).unwrap();
+    let documented = Request::default().emit(&documented).unwrap();
     assert!(inspect(&documented).unwrap().to_string().contains("  f() -> None\n    Docs.\n    ("));
     samples.push(documented);
     samples.push(shared(std::slice::from_ref(&kernel)).unwrap());
@@ -34,11 +31,12 @@ fn samples() -> Vec<Vec<u8>> {
 }
 
 fn shared(inputs: &[Input]) -> Result<Vec<u8>, Error> {
-    link::shared_bytes(inputs, &Linker::Wild, &Triple::host(), &Dependencies::default())
+    let (kernels, linker) = (inputs.to_vec(), Some(Linker::Wild));
+    Request { kernels, linker, ..Request::new(Form::Shared) }.link()
 }
 
-/// Reads bytes in every way that the driver has: whole, from a file as far as is asked for, and as an input of the
-/// linker. That it comes back is the test.
+/// Reads bytes in every way of the driver: whole, from a file as far as needed, and as an input of the linker. The test
+/// is that it returns.
 fn read(bytes: Vec<u8>) {
     let inspected = inspect(&bytes);
     assert_eq!(read_file(&bytes), inspected);
@@ -51,7 +49,7 @@ fn read(bytes: Vec<u8>) {
     let _ = Input::new("damaged", bytes);
 }
 
-/// The same from a file. What does not look like an object does not come so far.
+/// Inspects a file with these bytes. `open` refuses files that do not begin like an object.
 fn read_file(bytes: &[u8]) -> Result<Inspection, ObjectFault> {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), bytes).unwrap();
@@ -62,7 +60,7 @@ fn read_file(bytes: &[u8]) -> Result<Inspection, ObjectFault> {
     }
 }
 
-/// Longer than what is looked at first.
+/// Names may be longer than the beginning that is read first.
 #[test]
 fn long_names_are_read() {
     for length in [4095, 4096, 40_000] {
@@ -107,7 +105,7 @@ proptest! {
 
 #[test]
 fn overlapping_names_are_refused() {
-    // The string table is one long name, and a symbol starts at each of its bytes.
+    // The string table is one long name, in which a symbol starts at each byte.
     let name = "a".repeat(4000);
     let names: Vec<&str> = (0..name.len()).map(|start| &name[start..]).collect();
     let bytes = undefined(&names);
@@ -117,7 +115,7 @@ fn overlapping_names_are_refused() {
     assert_eq!(Input::new("a.o", bytes).unwrap_err().to_string(), format!("a.o: {fault}"));
 }
 
-/// Where the linker panics, the error names the file and says what the linker says, and nothing else is printed.
+/// If the linker panics, the error has the file and the text of the panic, and nothing else is printed.
 #[test]
 fn damaged_inputs_that_pass_the_check_do_not_bring_down_the_linker() {
     let sample = object("kernel", "int kernel(int x) { return x; }").bytes().to_vec();

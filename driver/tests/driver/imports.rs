@@ -5,10 +5,9 @@ use std::os::unix;
 use std::path::Path;
 
 use abi_spec::library_bin::{ImportTree, Module, Node};
-use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::imports::{extract, read_tree};
-use tvm_ffi_codegen_driver::link::{self, Linker};
-use tvm_ffi_codegen_driver::{Error, inspect};
+use tvm_ffi_codegen_driver::link::Linker;
+use tvm_ffi_codegen_driver::{Error, Form, Request, inspect};
 
 use crate::cli::{fails, quiet};
 use crate::support::{folder, full, object, tree};
@@ -16,11 +15,11 @@ use crate::support::{folder, full, object, tree};
 const DECLARATIONS: &str = "answer() -> int64 = answer_kernel();";
 const KERNEL: &str = "long answer_kernel(void) { return 42; }";
 
-/// The backends of this build.
+/// Backends of this build.
 const BACKENDS: &[&str] =
     if cfg!(feature = "mlir") { &["cranelift", "llvm", "mlir"] } else { &["cranelift"] };
 
-/// A folder with declarations, a kernel, two files to import, and a tree of them.
+/// Makes a folder with declarations, a kernel, two files to import, and a tree of them.
 fn sources() -> tempfile::TempDir {
     let folder = folder();
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
@@ -58,7 +57,7 @@ fn library(children: &[usize]) -> Node<'static> {
     Node { module: Module::Library, children: children.to_vec() }
 }
 
-/// The tree that a file on disk embeds.
+/// Returns the tree that a file embeds.
 fn embedded(path: &Path) -> ImportTree<'static> {
     let bytes = fs::read(path).unwrap();
     let blob = inspect::library_bin(&bytes).unwrap().expect("a tree");
@@ -292,7 +291,7 @@ fn trees_of_system_libraries_are_read() {
     }
 }
 
-/// What Apache TVM exports as C holds its tree so: an array of unknown alignment, and nothing else of ours.
+/// C code from Apache TVM has its tree in an array of unknown alignment, without other symbols of ours.
 #[test]
 fn trees_in_c_are_read() {
     let blob = tree().encode().unwrap();
@@ -313,14 +312,8 @@ fn trees_in_c_are_read() {
     for source in sources {
         let input = object("model", &source);
         let library = || {
-            let linker = Linker::Cc("cc".into());
-            link::shared_bytes(
-                std::slice::from_ref(&input),
-                &linker,
-                &Triple::host(),
-                &link::Dependencies::default(),
-            )
-            .unwrap()
+            let (kernels, linker) = (vec![input.clone()], Some(Linker::Cc("cc".into())));
+            Request { kernels, linker, ..Request::new(Form::Shared) }.link().unwrap()
         };
         for bytes in [input.bytes(), &library()] {
             assert_eq!(inspect::library_bin(bytes), Ok(Some(&*blob)), "{source}");

@@ -5,14 +5,12 @@ use std::process::Command;
 use ::object::{Object, ObjectSymbol};
 use abi_spec::library_bin::{DecodeError, ImportTree};
 use tvm_ffi_codegen_driver::inspect::{Text, Undefined};
-use tvm_ffi_codegen_driver::link::{self, Dependencies, Linker};
-use tvm_ffi_codegen_driver::{
-    Form, ObjectFault, Options, compile_shared, emit, emit_module, inspect,
-};
+use tvm_ffi_codegen_driver::link::Linker;
+use tvm_ffi_codegen_driver::{Form, ObjectFault, Request, inspect};
 
 use crate::support::{backends, folder, full, object, tree, twice, undefined};
 
-/// Sizes of code depend on the compiler.
+/// Removes sizes of code, which depend on the compiler.
 fn without_code_sizes(report: &str) -> String {
     let strip = |line: &str| match line
         .strip_prefix("    (")
@@ -59,13 +57,16 @@ needed libraries: none
     let report = without_code_sizes(&found.to_string());
     assert!(report.contains(expected), "{report}");
     assert_eq!(report, format!("ELF x86_64 object\n{expected}"));
-    let target = target_lexicon::Triple::host();
     for linker in [Linker::Wild, Linker::Cc("cc".into())] {
-        let dependencies = Dependencies { runtime: false, rpath: Vec::new() };
-        let inputs = std::slice::from_ref(&input);
-        let library = link::shared_bytes(inputs, &linker, &target, &dependencies).unwrap();
+        let request = Request {
+            kernels: vec![input.clone()],
+            linker: Some(linker.clone()),
+            runtime_dependency: false,
+            ..Request::new(Form::Shared)
+        };
+        let library = request.link().unwrap();
         let linked = inspect(&library).unwrap();
-        // Code keeps its size.
+        // Linking keeps the size of code.
         assert_eq!(linked.functions, found.functions, "{linker:?}");
         assert_eq!(linked.library_bin, found.library_bin, "{linker:?}");
         assert_eq!((linked.library_ctx, &linked.reserved), (found.library_ctx, &found.reserved));
@@ -97,8 +98,8 @@ fn every_format_is_read() {
         ("x86_64-pc-windows-msvc", "COFF x86_64", false),
     ];
     for (target, machine, sized) in rows {
-        let options = Options { target: target.parse().unwrap(), ..Options::default() };
-        let found = inspect(&emit_module(&twice(), Form::Object, &options).unwrap()).unwrap();
+        let request = Request { target: target.parse().unwrap(), ..Request::default() };
+        let found = inspect(&request.emit_module(&twice()).unwrap()).unwrap();
         assert_eq!((found.machine.as_str(), found.kind), (machine, "object"));
         assert_eq!(found.functions.len(), 1, "{target}");
         assert_eq!(found.functions[0].name, "twice", "{target}");
@@ -136,7 +137,7 @@ fn names_cannot_move_the_cursor() {
 fn functions_are_shown_as_they_are_declared() {
     let text = "/// Adds.\n///\n/// Twice.\n@\"k.py\":7 f(x: Tensor([n], int8), *rest: Any) -> None where n > 1 = k(x);
         g(n: int64) -> int64 = l(n);";
-    let object = emit(&text.parse().unwrap(), Form::Object, &Options::default()).unwrap();
+    let object = Request::default().emit(&text.parse().unwrap()).unwrap();
     let found = inspect(&object).unwrap();
     let expected = "functions: 2
   f(x: Tensor([n], int8), *rest: Any) -> None where n > 1
@@ -183,9 +184,9 @@ fn texts_about_functions_are_in_files_of_every_format() {
     for backend in backends() {
         for target in ["x86_64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-msvc"]
         {
-            let (backend, target) = ((*backend).to_owned(), target.parse().unwrap());
-            let options = Options { backend, target, ..Options::default() };
-            let object = emit(&library, Form::Object, &options).unwrap();
+            let (backend, target) = (*backend, target.parse().unwrap());
+            let request = Request { backend, target, ..Request::default() };
+            let object = request.emit(&library).unwrap();
             let texts = |text: &Text| matches!(text, Text::Constant(_));
             let found = inspect(&object).unwrap().functions;
             let found: Vec<_> = found.iter().map(|f| (texts(&f.metadata), f.doc.clone())).collect();
@@ -194,8 +195,8 @@ fn texts_about_functions_are_in_files_of_every_format() {
                 found,
                 [(true, docs), (true, Text::Absent)],
                 "{} {}",
-                options.backend,
-                options.target
+                request.backend,
+                request.target
             );
         }
     }
@@ -207,12 +208,12 @@ fn stripped_libraries_keep_texts_and_export_wrappers_only() {
     let kernels = vec![object("k", "void k(void) {}")];
     for linker in [Linker::Wild, Linker::Cc("cc".into())] {
         for backend in backends() {
-            let (backend, linker) = ((*backend).to_owned(), linker.clone());
-            let options =
-                Options { backend, linker, kernels: kernels.clone(), ..Options::default() };
+            let (backend, kernels) = (*backend, kernels.clone());
+            let linker = Some(linker.clone());
+            let request = Request { backend, linker, kernels, ..Request::new(Form::Shared) };
             let folder = folder();
             let path = folder.path().join("f.so");
-            compile_shared(&library, &path, &options).unwrap();
+            request.write(&library, &path).unwrap();
             assert!(Command::new("strip").arg("-s").arg(&path).status().unwrap().success());
             let bytes = std::fs::read(path).unwrap();
             let found = inspect(&bytes).unwrap().functions;

@@ -23,7 +23,7 @@ const MLIR: &str = "llvm.func @twice_kernel(%n: i64) -> i64 {
 }
 ";
 
-/// Runs `emit`; the message if it fails.
+/// Runs `emit`; returns the message if it fails.
 fn emit(folder: &Path, arguments: &str) -> Result<(), String> {
     emit_file(folder, "twice.ffi", arguments)
 }
@@ -47,7 +47,7 @@ fn twice() -> tempfile::TempDir {
     folder
 }
 
-/// The only export is the wrapper, the kernel is gone, and it computes.
+/// Checks that the wrapper is the only export, the kernel is no symbol, and a call returns its result.
 fn assert_twice(folder: &Path, library: &str) {
     let path = folder.join(library);
     let found = inspect(&fs::read(&path).unwrap()).unwrap();
@@ -56,7 +56,7 @@ fn assert_twice(folder: &Path, library: &str) {
     assert_eq!(call(&path, &[[1, 21]]), (0, [1, 42]));
 }
 
-/// Calls `twice` with values of these type indices: its status and result.
+/// Calls `twice` with pairs of type index and value; returns its status and result.
 fn call(path: &Path, arguments: &[[i64; 2]]) -> (i32, [i64; 2]) {
     type SafeCall = unsafe extern "C" fn(usize, *const [i64; 2], i32, *mut i64) -> i32;
     let mut result = [0_i64; 2];
@@ -81,7 +81,7 @@ fn kernels_in_llvm_ir_become_part_of_the_library() {
         assert_eq!(emit(folder.path(), &arguments), Ok(()));
         assert_twice(folder.path(), "llvm.so");
     }
-    // What was emitted as bitcode is a kernel like any other.
+    // Emitted bitcode begins like a kernel in bitcode.
     let bitcode = "--backend llvm --emit bitcode --link kernel.ll -o whole.bc";
     assert_eq!(emit(folder.path(), bitcode), Ok(()));
     assert!(fs::read(folder.path().join("whole.bc")).unwrap().starts_with(b"BC"));
@@ -98,7 +98,7 @@ fn kernels_in_mlir_become_part_of_the_library() {
     assert_eq!(emit(folder.path(), "--backend mlir --emit bitcode -o mlir.bc"), Ok(()));
 }
 
-/// As the documentation of the backends recommends it; the ending of a name says nothing.
+/// Kernels may have internal linkage, as the documentation of the backends recommends, and any file name.
 #[test]
 fn kernels_of_internal_linkage_and_any_name_are_found() {
     let folder = twice();
@@ -121,7 +121,7 @@ fn kernels_of_internal_linkage_and_any_name_are_found() {
     assert_eq!(emit(folder.path(), arguments), Ok(()));
 }
 
-/// What C compilers make of `bool`: an `i1`, with the attribute where the platform's ABI extends.
+/// `bool` as C compilers emit it: an `i1`, with the attribute if the platform's ABI extends it.
 const TRUTHS: &str = "define EXTEND i1 @k(i1 noundef EXTEND %a, i8 noundef EXTEND %b) {
   %c = icmp ugt i8 %b, 128
   %d = xor i1 %a, %c
@@ -231,7 +231,7 @@ fn empty_kernels_are_no_kernels() {
     }
 }
 
-/// A file that ends the process that reads it: LLVM 22 loses itself in it.
+/// LLVM 22 ends the process that reads this file.
 #[test]
 fn kernels_that_end_whoever_reads_them_are_named() {
     let folder = twice();
@@ -242,7 +242,7 @@ fn kernels_that_end_whoever_reads_them_are_named() {
     assert!(message.starts_with(expected) && message.lines().count() == 1, "{message}");
 }
 
-/// A product and a sum are one instruction where the processor has it.
+/// A product and a sum become one instruction if the processor has it.
 #[test]
 fn code_is_for_the_processor_that_was_asked_for() {
     let folder = twice();
@@ -279,7 +279,7 @@ fn code_is_for_the_processor_that_was_asked_for() {
     }
 }
 
-/// One line on standard error, and no file.
+/// The error is one line on standard error, and no file is written.
 #[test]
 fn targets_and_processors_that_nobody_knows_are_errors() {
     let folder = twice();

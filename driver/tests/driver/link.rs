@@ -1,4 +1,4 @@
-//! Shared libraries by both routes: what they do, export and need, and what is refused.
+//! Shared libraries by both linkers: their behaviour, exports and dependencies, and refused inputs.
 
 use std::fs;
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::process::Command;
 
 use libloading::Library;
 use target_lexicon::Triple;
-use tvm_ffi_codegen_driver::link::{self, Dependencies, Input, Linker};
-use tvm_ffi_codegen_driver::{Error, Form, Options, emit_module, inspect, write_module};
+use tvm_ffi_codegen_driver::link::{Input, Linker};
+use tvm_ffi_codegen_driver::{Error, Form, Request, file, inspect};
 
 use crate::support::{compile, folder, object, object_with, twice};
 
@@ -25,14 +25,21 @@ fn routes() -> [Linker; 2] {
     [Linker::Wild, Linker::Cc("cc".into())]
 }
 
-/// These libraries are loaded without the runtime.
-const ALONE: Dependencies = Dependencies { runtime: false, rpath: Vec::new() };
-
-fn link(inputs: &[Input], linker: &Linker) -> Result<Vec<u8>, Error> {
-    link::shared_bytes(inputs, linker, &Triple::host(), &ALONE)
+/// Returns the request for a shared library that is loaded without the runtime.
+fn alone(kernels: &[Input], linker: &Linker) -> Request {
+    let (kernels, linker) = (kernels.to_vec(), Some(linker.clone()));
+    Request { kernels, linker, runtime_dependency: false, ..Request::new(Form::Shared) }
 }
 
-/// Calls an exported function with nothing but a count.
+fn link(inputs: &[Input], linker: &Linker) -> Result<Vec<u8>, Error> {
+    alone(inputs, linker).link()
+}
+
+fn shared(kernels: Vec<Input>) -> Request {
+    Request { kernels, ..Request::new(Form::Shared) }
+}
+
+/// Calls an exported function with a count and NULL pointers.
 fn call(library: &Path, function: &str, count: i32) -> i32 {
     type SafeCall = unsafe extern "C" fn(usize, usize, i32, usize) -> i32;
     // SAFETY: the libraries of these tests have no initializers.
@@ -48,14 +55,8 @@ fn libraries_of_both_linkers_work() {
     for linker in routes() {
         let folder = folder();
         let path = folder.path().join("twice.so");
-        let options = Options {
-            kernels: vec![object("kernel", KERNEL)],
-            linker,
-            dependencies: ALONE,
-            ..Options::default()
-        };
-        write_module(&twice(), Form::Shared, &path, &options).unwrap();
-        assert_eq!(call(&path, "__tvm_ffi_twice", 21), 84, "{:?}", options.linker);
+        alone(&[object("kernel", KERNEL)], &linker).write_module(&twice(), &path).unwrap();
+        assert_eq!(call(&path, "__tvm_ffi_twice", 21), 84, "{linker:?}");
     }
 }
 
@@ -67,14 +68,14 @@ fn only_tvm_ffi_symbols_are_exported() {
         let found = inspect(&bytes).unwrap();
         let functions: Vec<&str> = found.functions.iter().map(|f| f.name.as_str()).collect();
         let runtime: Vec<&str> = found.runtime.iter().map(|f| f.name.as_str()).collect();
-        // Start-up files of a compiler want what need not be there.
+        // Start-up files of a compiler have weak undefined symbols.
         let started = |name: &str| name.starts_with('_');
         let undefined = found.undefined.iter().map(|s| s.name.as_str());
         let undefined: Vec<&str> = undefined.filter(|name| !started(name)).collect();
         assert_eq!(functions, ["plain"], "{linker:?}");
         assert_eq!(runtime, ["TVMFFIObjectDecRef"], "{linker:?}");
         assert_eq!(undefined, ["getpid"], "{linker:?}");
-        // The C library defines it so that others may.
+        // The C library has a weak definition.
         let weak = found.undefined.iter().find(|symbol| symbol.name == "getpid").unwrap().weak;
         assert!(!weak, "{linker:?}");
         assert_eq!(found.needed, ["libc.so.6"], "{linker:?}");
@@ -82,7 +83,7 @@ fn only_tvm_ffi_symbols_are_exported() {
     }
 }
 
-/// Every dynamic symbol that is defined, by the `object` crate.
+/// Returns every defined dynamic symbol.
 fn exports(bytes: &[u8]) -> Vec<String> {
     use object::{Object, ObjectSymbol};
     let file = object::File::parse(bytes).unwrap();
@@ -97,7 +98,7 @@ fn what_is_left_undefined_is_for_the_loader() {
         let path = folder.path().join("plain.so");
         let wrapper = WRAPPER.replace("TVMFFIObjectDecRef(handle)", "0");
         let inputs = [object("wrapper", &wrapper), object("kernel", KERNEL)];
-        link::shared(&inputs, &path, &linker, &Triple::host(), &ALONE).unwrap();
+        file::write(&path, &link(&inputs, &linker).unwrap(), file::Mode::Executable).unwrap();
         assert_eq!(call(&path, "__tvm_ffi_plain", 3), 7, "{linker:?}");
         let pid = call(&path, "__tvm_ffi_plain", -1).cast_unsigned();
         assert_eq!(pid, std::process::id(), "{linker:?}");
@@ -132,17 +133,16 @@ fn archives_contribute_what_is_missing() {
     for linker in routes() {
         let folder = folder();
         let kernel = compile(folder.path(), "kernel", KERNEL, &[]);
-        // Clashes with `kernel.o` if both are linked; but it is not called for.
+        // No input needs this member.
         let other = compile(folder.path(), "other", "int other(void) { return 0; }", &[]);
         let archive = folder.path().join("kernels.a");
         let ar = Command::new("ar").arg("rcs").arg(&archive).args([kernel, other]).status();
         assert!(ar.unwrap().success());
-        let kernels = vec![Input::read(&archive).unwrap()];
-        let options = Options { kernels, linker, dependencies: ALONE, ..Options::default() };
-        let bytes = emit_module(&twice(), Form::Shared, &options).unwrap();
+        let kernels = [Input::read(&archive).unwrap()];
+        let bytes = alone(&kernels, &linker).emit_module(&twice()).unwrap();
         let path = folder.path().join("twice.so");
         fs::write(&path, bytes).unwrap();
-        assert_eq!(call(&path, "__tvm_ffi_twice", 1), 4, "{:?}", options.linker);
+        assert_eq!(call(&path, "__tvm_ffi_twice", 1), 4, "{linker:?}");
     }
 }
 
@@ -163,15 +163,14 @@ fn linking_leaves_no_threads_behind() {
     for _ in 0..100 {
         link(&inputs, &Linker::Wild).unwrap();
     }
-    // Other tests come and go, and the last thread of ours may be about to end.
+    // Threads of other tests come and go, and our last thread may be about to end.
     assert!(threads() < before + 20, "{} threads", threads());
 }
 
 #[test]
 fn missing_kernels_are_named_before_linking() {
-    let kernels = vec![object("other", "int other(int x) { return x; }")];
-    let options = Options { kernels, linker: Linker::Cc("/none".into()), ..Options::default() };
-    let error = emit_module(&twice(), Form::Shared, &options).unwrap_err();
+    let kernels = [object("other", "int other(int x) { return x; }")];
+    let error = alone(&kernels, &Linker::Cc("/none".into())).emit_module(&twice()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "`kernel` is called by a declaration and defined by no linked file"
@@ -198,8 +197,7 @@ fn duplicates_are_refused_by_name() {
     }
     let own =
         object("own", "int __tvm_ffi_twice(void) { return 0; } int kernel(int x) { return x; }");
-    let options = Options { kernels: vec![own], ..Options::default() };
-    let error = emit_module(&twice(), Form::Shared, &options).unwrap_err();
+    let error = shared(vec![own]).emit_module(&twice()).unwrap_err();
     let expected = "`__tvm_ffi_twice` is defined by the declarations and again by own.o";
     assert_eq!(error.to_string(), expected);
 }
@@ -277,9 +275,9 @@ fn other_files_are_refused() {
 
 #[test]
 fn other_machines_are_refused() {
-    let aarch64 =
-        Options { target: "aarch64-unknown-linux-gnu".parse().unwrap(), ..Options::default() };
-    let foreign = Input::new("foreign.o", emit_module(&twice(), Form::Object, &aarch64).unwrap());
+    let target = "aarch64-unknown-linux-gnu".parse().unwrap();
+    let aarch64 = Request { target, ..Request::default() };
+    let foreign = Input::new("foreign.o", aarch64.emit_module(&twice()).unwrap());
     let error = link(&[foreign.unwrap()], &Linker::Wild).unwrap_err();
     let expected = "foreign.o: expected an object for ELF x86_64 but got one for ELF aarch64";
     assert_eq!(error.to_string(), expected);
@@ -290,10 +288,10 @@ fn libraries_for_other_elf_machines_are_linked_in_process() {
     for target in ["aarch64-unknown-linux-gnu", "riscv64gc-unknown-linux-gnu"] {
         let target: Triple = target.parse().unwrap();
         let mut module = twice();
-        // No kernel for these machines is at hand; the loader would have to find one.
-        let options = Options { target: target.clone(), ..Options::default() };
+        // There is no kernel for these machines, so the callee is a function of the runtime.
+        let request = Request { target: target.clone(), ..Request::new(Form::Shared) };
         module.symbols[0].name = "TVMFFIKernel".to_owned();
-        let found = inspect(&emit_module(&module, Form::Shared, &options).unwrap()).unwrap();
+        let found = inspect(&request.emit_module(&module).unwrap()).unwrap();
         assert_eq!(
             found.machine,
             format!("ELF {}", target.architecture.into_str().replace("gc", ""))
@@ -306,15 +304,12 @@ fn libraries_for_other_elf_machines_are_linked_in_process() {
 #[test]
 fn other_formats_cannot_be_linked_here() {
     for target in ["aarch64-apple-darwin", "x86_64-pc-windows-msvc"] {
-        let options = Options {
-            target: target.parse().unwrap(),
-            kernels: vec![object("kernel", KERNEL)],
-            ..Options::default()
-        };
-        let error = emit_module(&twice(), Form::Shared, &options).unwrap_err();
+        let target: Triple = target.parse().unwrap();
+        let alone = Request { target: target.clone(), ..Request::default() };
+        let request = Request { target, ..shared(vec![object("kernel", KERNEL)]) };
+        let error = request.emit_module(&twice()).unwrap_err();
         assert!(matches!(error, Error::UnsupportedLink { .. }), "{error}");
-        let alone = Options { kernels: vec![], ..options };
-        emit_module(&twice(), Form::Object, &alone).unwrap();
+        alone.emit_module(&twice()).unwrap();
     }
 }
 
@@ -323,20 +318,16 @@ fn nothing_is_written_on_failure() {
     let folder = folder();
     let path = folder.path().join("twice.so");
     fs::write(&path, "before").unwrap();
-    write_module(&twice(), Form::Shared, &path, &Options::default()).unwrap_err();
+    shared(Vec::new()).write_module(&twice(), &path).unwrap_err();
     assert_eq!(fs::read(&path).unwrap(), b"before");
-    let cc = Options {
-        kernels: vec![object("kernel", KERNEL)],
-        linker: Linker::Cc("/none/cc".into()),
-        ..Options::default()
-    };
-    let error = write_module(&twice(), Form::Shared, &path, &cc).unwrap_err();
+    let cc = alone(&[object("kernel", KERNEL)], &Linker::Cc("/none/cc".into()));
+    let error = cc.write_module(&twice(), &path).unwrap_err();
     assert_eq!(error.to_string(), "linker /none/cc: No such file or directory (os error 2)");
     assert_eq!(fs::read(&path).unwrap(), b"before");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
-/// What an object of C++ registers to be run at its end is run when the library is unloaded, not when its code is gone.
+/// Destructors of C++ objects run when the library is unloaded, before its code is gone.
 #[test]
 fn destructors_run_when_a_library_is_unloaded() {
     const SOURCE: &str = r#"

@@ -1,27 +1,27 @@
-//! Routines that objects leave to the linker.
+//! Linked routines.
 
 use std::fs;
 use std::process::Command;
 
 use object::{Object, ObjectSymbol};
 use target_lexicon::Triple;
-use tvm_ffi_codegen_driver::link::{self, Dependencies, Input, Linker};
-use tvm_ffi_codegen_driver::{Error, Form, ObjectFault, Options, Routines, emit};
+use tvm_ffi_codegen_driver::link::{Input, Linker, routines_archive};
+use tvm_ffi_codegen_driver::{Error, Form, ObjectFault, Request, Routines};
 
 use crate::cli::{fails, quiet};
 use crate::support::{backends, folder, undefined};
 
-/// Declarations, of which the last wants no routine for tensors.
+/// Declarations. The last needs no routine for tensors.
 const DECLARATIONS: [&str; 3] = [
     "f(x: Tensor([n], float32)) -> int64 = { return n; };",
     "g(x: Tensor([n], float32), y: Tensor([n], float32)) -> int64 = { return n; };",
     "h(x: str) -> str = { return x; };",
 ];
 
-/// An object of a library that leaves its routines out.
+/// Emits an object with linked routines.
 fn linked(text: &str, target: &str) -> Result<Vec<u8>, Error> {
     let (routines, target) = (Some(Routines::Linked), target.parse().unwrap());
-    emit(&text.parse().unwrap(), Form::Object, &Options { routines, target, ..Options::default() })
+    Request { routines, target, ..Request::default() }.emit(&text.parse().unwrap())
 }
 
 fn inputs(target: &str) -> Vec<Input> {
@@ -31,11 +31,17 @@ fn inputs(target: &str) -> Vec<Input> {
     DECLARATIONS.iter().enumerate().map(object).collect()
 }
 
-/// How many definitions of a routine a library has.
+/// Links a shared library.
+fn link(kernels: Vec<Input>, linker: Linker, target: Triple) -> Result<Vec<u8>, Error> {
+    let linker = Some(linker);
+    Request { kernels, linker, target, ..Request::new(Form::Shared) }.link()
+}
+
+/// Returns the number of definitions of a routine in a library.
 fn copies(library: &[u8], routine: &str) -> usize {
     let file = object::File::parse(library).unwrap();
     let start = format!("tvm_ffi_codegen.{routine}.");
-    // Its constants have names that start so, too.
+    // The names of its constants have the same prefix.
     let is_copy = |name: &str| name.starts_with(&start) && !name.ends_with(".text");
     let symbols = file.symbols().filter(|symbol| symbol.name().is_ok_and(is_copy));
     symbols.filter(|symbol| !symbol.is_undefined()).count()
@@ -45,8 +51,7 @@ fn copies(library: &[u8], routine: &str) -> usize {
 fn many_objects_have_one_copy() {
     let host = Triple::host().to_string();
     for linker in [Linker::Wild, Linker::Cc("cc".into())] {
-        let needs = Dependencies::default();
-        let library = link::shared_bytes(&inputs(&host), &linker, &Triple::host(), &needs).unwrap();
+        let library = link(inputs(&host), linker.clone(), Triple::host()).unwrap();
         let copies = ["fail_header", "fail_value", "say", "allocate"]
             .map(|routine| copies(&library, routine));
         assert_eq!(copies, [1, 1, 1, 0], "{linker:?}");
@@ -57,7 +62,7 @@ fn many_objects_have_one_copy() {
     }
 }
 
-/// With their own routines libraries are smaller; what is not asked for is what fits the form.
+/// Embedded routines make libraries smaller, and the default depends on the form.
 #[test]
 fn every_form_has_a_choice() {
     let folder = folder();
@@ -90,8 +95,7 @@ fn every_form_has_a_choice() {
 #[test]
 fn they_are_compiled_for_other_machines() {
     for target in ["aarch64-unknown-linux-gnu", "riscv64gc-unknown-linux-gnu"] {
-        let (triple, needs) = (target.parse().unwrap(), Dependencies::default());
-        let library = link::shared_bytes(&inputs(target), &Linker::Wild, &triple, &needs);
+        let library = link(inputs(target), Linker::Wild, target.parse().unwrap());
         assert_eq!(copies(&library.unwrap(), "fail_value"), 1, "{target}");
     }
     let refused = linked(DECLARATIONS[0], "x86_64-pc-windows-msvc");
@@ -104,7 +108,7 @@ fn another_linker_takes_them_from_an_archive() {
     let path = |name: &str| folder.path().join(name);
     let host = Triple::host();
     fs::write(path("f.o"), linked(DECLARATIONS[0], &host.to_string()).unwrap()).unwrap();
-    fs::write(path("libroutines.a"), link::routines_archive(&host).unwrap()).unwrap();
+    fs::write(path("libroutines.a"), routines_archive(&host).unwrap()).unwrap();
     let mut cc = Command::new("cc");
     cc.arg("-shared").args([path("f.o"), path("libroutines.a")]).arg("-o").arg(path("f.so"));
     assert!(cc.status().unwrap().success());
@@ -118,7 +122,7 @@ fn those_of_another_version_are_refused() {
     let name = "tvm_ffi_codegen.fail_count.0123456789abcdef";
     let input = Input::new("old.o", undefined(&[name])).unwrap();
     let target = "x86_64-unknown-linux-gnu".parse().unwrap();
-    let error = link::shared_bytes(&[input], &Linker::Wild, &target, &Dependencies::default());
+    let error = link(vec![input], Linker::Wild, target);
     let Err(Error::Object { file, fault: ObjectFault::Routines }) = error else {
         panic!("{error:?}");
     };

@@ -1,4 +1,4 @@
-//! Objects to link, made with the system's C compiler, and a small module of host IR.
+//! Objects to link, compiled by the system's C compiler, and a small module of host IR.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,16 +7,18 @@ use std::process::Command;
 use abi_spec::library_bin::{ImportTree, Module, Node};
 use codegen::ir::{self, Binary, Builder, Linkage, Signature, SymbolKind, Type};
 use tempfile::TempDir;
+use tvm_ffi_codegen_driver::BackendName;
 use tvm_ffi_codegen_driver::link::Input;
 
-/// A folder that lives as long as the test.
+/// Makes a temporary folder.
 pub(crate) fn folder() -> TempDir {
     tempfile::tempdir().expect("a temporary folder")
 }
 
 /// Backends of this build.
-pub(crate) fn backends() -> &'static [&'static str] {
-    if cfg!(feature = "mlir") { &["cranelift", "llvm", "mlir"] } else { &["cranelift"] }
+pub(crate) fn backends() -> &'static [BackendName] {
+    use BackendName::{Cranelift, Llvm, Mlir};
+    if cfg!(feature = "mlir") { &[Cranelift, Llvm, Mlir] } else { &[Cranelift] }
 }
 
 /// Compiles C to an object file in `folder`.
@@ -29,19 +31,19 @@ pub(crate) fn compile(folder: &Path, name: &str, source: &str, options: &[&str])
     object
 }
 
-/// Compiles C to something to link, named `name.o`.
+/// Compiles C to an input named `name.o`.
 pub(crate) fn object(name: &str, source: &str) -> Input {
     object_with(name, source, &[])
 }
 
-/// The same with options for the compiler.
+/// Compiles C to an input named `name.o`, with options of the compiler.
 pub(crate) fn object_with(name: &str, source: &str, options: &[&str]) -> Input {
     let folder = folder();
     let path = compile(folder.path(), name, source, options);
     Input::new(format!("{name}.o"), fs::read(path).expect("written by cc")).expect("an object")
 }
 
-/// Everything that a library can have.
+/// C source of a library with every kind of symbol.
 const FULL: &str = "
     int TVMFFIObjectDecRef(void*);
     int TVMFFIHandleInitOnce(void**, int (*)(void**));
@@ -64,13 +66,13 @@ const FULL: &str = "
     int (*use)(void) = __tvm_ffi_local;
 ";
 
-/// [`FULL`] with an import tree.
+/// Compiles [`FULL`] with an import tree.
 pub(crate) fn full(tree: &[u8]) -> Input {
     let bytes: Vec<String> = tree.iter().map(u8::to_string).collect();
     object("full", &FULL.replace("TREE", &bytes.join(",")))
 }
 
-/// A library that imports two modules, one of which it shares with the other.
+/// Makes the tree of a library that imports two modules, of which the first imports the second.
 pub(crate) fn tree() -> ImportTree<'static> {
     let custom = |kind: &'static str, bytes: &'static [u8]| Module::Custom {
         kind: kind.into(),
@@ -85,7 +87,7 @@ pub(crate) fn tree() -> ImportTree<'static> {
     ImportTree { nodes: modules.map(node).to_vec() }
 }
 
-/// What lowering would yield for a function that calls `kernel(num_args)` and returns twice its result.
+/// Makes the module of a function that calls `kernel(num_args)` and returns twice its result.
 pub(crate) fn twice() -> ir::Module {
     let mut module = ir::Module::default();
     let signature = Signature::new(&[Type::I32], Some(Type::I32));
@@ -101,7 +103,7 @@ pub(crate) fn twice() -> ir::Module {
     module
 }
 
-/// An ELF object that uses symbols of these names.
+/// Makes an ELF object with these undefined symbols.
 pub(crate) fn undefined(names: &[&str]) -> Vec<u8> {
     use object::write::{Object, Symbol, SymbolSection};
     use object::{Architecture, BinaryFormat, Endianness, SymbolFlags, SymbolKind, SymbolScope};

@@ -1,4 +1,4 @@
-//! Kernels of Triton: `tests/triton/kernels.py` has compiled them.
+//! Kernels of Triton, compiled by `tests/triton/kernels.py`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use codegen::Library;
 use proptest::prelude::*;
-use tvm_ffi_codegen_driver::{Error, Form, Options, emit, inspect, triton};
+use tvm_ffi_codegen_driver::{Request, inspect, triton};
 
 use crate::support::folder;
 
@@ -28,18 +28,18 @@ fn cubin(kernel: &str) -> Vec<u8> {
     fs::read(path(&format!("{kernel}.cubin"))).expect("a fixture")
 }
 
-fn import(kernel: &str, signature: &str, grid: &str) -> Result<Library, Error> {
+fn import(kernel: &str, signature: &str, grid: &str) -> Result<Library, triton::Error> {
     triton::import(&metadata(kernel), &cubin(kernel), signature, grid)
 }
 
-/// The text of a kernel's declaration, which means the same once it is parsed, and compiles.
+/// Returns the text of a kernel's declaration. Checks that it parses to the same declaration, and compiles.
 fn text(kernel: &str, signature: &str, grid: &str) -> String {
     let library = import(kernel, signature, grid).unwrap_or_else(|error| panic!("{error}"));
     let text = library.to_string();
     let mut parsed: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
     parsed.images.clone_from(&library.images);
     assert_eq!(parsed, library);
-    let object = emit(&parsed, Form::Object, &Options::default()).expect("it compiles");
+    let object = Request::default().emit(&parsed).expect("it compiles");
     let code = cubin(kernel);
     assert!(object.windows(code.len()).any(|bytes| bytes == code), "the image is in the object");
     let name = &library.functions[0].signature.name;
@@ -85,7 +85,7 @@ fn descriptors_of_the_host_are_tensor_maps_with_extents_and_strides() {
     "#);
 }
 
-/// For machines without tensor maps, descriptors are taken apart.
+/// Machines without tensor maps get the parts of descriptors.
 #[test]
 fn without_maps_descriptors_are_what_they_are_made_of() {
     let (start, end) = (r#""tensordesc_meta": ["#, " ],\n \"tmem_size\"");
@@ -119,7 +119,7 @@ fn parameters_are_given_what_an_expression_says() {
     "#);
 }
 
-/// The message of what is wrong with a signature, for the kernel `add`.
+/// Returns the error of a wrong signature for the kernel `add`.
 fn refused(signature: &str, grid: &str) -> String {
     import("add", signature, grid).expect_err("it is wrong").to_string()
 }
@@ -151,7 +151,7 @@ fn grids_are_written_as_in_python() {
 }
 
 proptest! {
-    /// Whatever is written, there is an answer.
+    /// Any text is an error or a declaration, never a panic.
     #[test]
     fn nothing_panics(
         signature in "([a-z0-9_]{0,3}[:*,=()\\[\\]<>. é/-]{0,2}(fp32|i32|16|1|tensordesc)?){0,9}",
@@ -221,7 +221,7 @@ fn signatures_that_mean_nothing_are_refused() {
     "#);
 }
 
-/// The message of what is wrong with metadata in which one text has taken the place of another.
+/// Returns the error of metadata with one text replaced by another.
 fn damaged(kernel: &str, from: &str, to: &str) -> String {
     let text = metadata(kernel);
     assert!(text.contains(from), "{kernel} has {from}");
@@ -266,7 +266,7 @@ fn metadata_that_says_too_little_or_too_much_is_refused() {
     insta::assert_snapshot!(none, @r#"the metadata is not Triton's: it is no object"#);
 }
 
-/// Unknown keys are ignored, and what is no cubin says nothing of parameters.
+/// Unknown keys are ignored, and code that is no cubin has no sizes of parameters to check.
 #[test]
 fn what_launches_do_not_need_is_not_read() {
     let text = metadata("add").replace("\"hash\"", "\"new\"");
@@ -315,7 +315,7 @@ fn the_command_writes_what_emit_reads() {
     assert!(fails(&import, Path::new(&json)).ends_with("add.json: it is one of the inputs\n"));
 }
 
-/// What a run says that fails.
+/// Returns the message of a run that fails.
 fn fails(arguments: &[&str], output: &Path) -> String {
     let done = run(arguments, output);
     assert_eq!(done.status.code(), Some(1), "{done:?}");

@@ -6,10 +6,9 @@
 //     ffi::Module module = codegen::jit("add_one(...) -> None = k(x.data, n);", {{"k", codegen::address(k)}});
 //
 // Link with libtvm_ffi_codegen.so and libtvm_ffi.so; `tvm_ffi_codegen.include_dir()` and `library_path()` of the Python
-// package say where this file and the library are. Options are those of tvm_ffi_codegen.h, which has the documentation:
-// one that is not known, or of another type, is refused by name. What is wrong is thrown as tvm::ffi::Error: a
-// ValueError, TypeError, OSError, FileNotFoundError, RuntimeError or, for a bug of the library, a
-// tvm_ffi_codegen.InternalError.
+// package return the folder of this file and the path of the library. tvm_ffi_codegen.h documents the options: an unknown
+// option, or one of a wrong type, is an error that names it. Errors are thrown as tvm::ffi::Error: a ValueError, TypeError,
+// OSError, FileNotFoundError, RuntimeError or, for a bug of the library, a tvm_ffi_codegen.InternalError.
 #ifndef TVM_FFI_CODEGEN_HPP_
 #define TVM_FFI_CODEGEN_HPP_
 
@@ -34,28 +33,28 @@ namespace tvm_ffi_codegen {
 
 namespace ffi = tvm::ffi;
 
-/// By name; see tvm_ffi_codegen.h. Texts are `ffi::String`, also in initializers.
+/// Options by name; see tvm_ffi_codegen.h. Texts are `ffi::String`, also in initializers.
 using Options = ffi::Map<ffi::String, ffi::Any>;
-/// A file by its path (`ffi::String`), or its contents (`ffi::Bytes`).
+/// A file: its path (`ffi::String`) or its contents (`ffi::Bytes`).
 using File = ffi::Variant<ffi::String, ffi::Bytes>;
 using Files = ffi::Array<File>;
-/// Addresses of functions, by the names that declarations call them by: see `address`.
+/// Addresses of kernels by the names in declarations: see `address`.
 using Kernels = ffi::Map<ffi::String, void*>;
 
-/// Something about declarations. `<<` prints it as the command line does.
+/// An error or a warning about declarations. `<<` prints it as the command line does.
 struct Diagnostic {
   /// "error" or "warning".
   ffi::String severity;
   ffi::String message;
-  /// Counted from 1; there is none where no place is to blame.
+  /// The position, counted from 1, if there is one.
   ffi::Optional<int64_t> line, column;
-  /// The line, and a caret below the place.
+  /// The text of the line, and a caret below the position.
   ffi::Optional<ffi::String> source;
 };
 
 namespace detail {
 
-/// Calls a function of the header that yields its result through its last parameter.
+/// Calls a function of the C header, which writes its result through the last parameter.
 template <typename Result, typename Function, typename... Args>
 Result Call(Function function, Args... args) {
   ffi::Any result;
@@ -63,7 +62,7 @@ Result Call(Function function, Args... args) {
   return std::move(result).cast<Result>();
 }
 
-/// An object as C has it: the caller keeps it.
+/// Borrows the handle of an object; the caller keeps the reference.
 inline TVMFFIObject* Object(const ffi::ObjectRef& ref) {
   return reinterpret_cast<TVMFFIObject*>(const_cast<ffi::Object*>(ref.get()));
 }
@@ -76,13 +75,13 @@ Result Emit(std::string_view text, const char* form, Options options) {
 
 }  // namespace detail
 
-/// The address of a C function, as `jit` takes it.
+/// Returns the address of a C function, as `jit` takes it.
 template <typename Result, typename... Args>
 void* address(Result (*function)(Args...)) {
   return reinterpret_cast<void*>(function);
 }
 
-/// What is wrong with declarations or may not be what was meant, in the order of the text; nothing if all is well.
+/// Returns the errors and warnings about declarations, in the order of the text.
 inline std::vector<Diagnostic> check(std::string_view text) {
   using Map = ffi::Map<ffi::String, ffi::Any>;
   auto found = detail::Call<ffi::Array<Map>>(tvm_ffi_codegen_check, text.data(), static_cast<int64_t>(text.size()));
@@ -118,26 +117,26 @@ inline ffi::Bytes link(const Files& files, const Options& options = {}) {
   return detail::Call<ffi::Bytes>(tvm_ffi_codegen_link, detail::Object(files), detail::Object(options));
 }
 
-/// Compiles declarations into this process. Kernels must have the C types that the declarations call them with; the
-/// header says what else is asked of them, and of threads.
+/// Compiles declarations into this process. Kernels must have the C types that the declarations call them with;
+/// tvm_ffi_codegen.h has the other requirements, and those of threads.
 inline ffi::Module jit(std::string_view text, const Kernels& kernels = {}, const Options& options = {}) {
   return detail::Call<ffi::Module>(tvm_ffi_codegen_jit, text.data(), static_cast<int64_t>(text.size()),
                                    detail::Object(kernels), detail::Object(options));
 }
 
-/// What declarations offer and want, as JSON; the header says which keys there are.
+/// Describes declarations as JSON; tvm_ffi_codegen.h has the keys.
 inline ffi::String describe(std::string_view text) {
   return detail::Call<ffi::String>(tvm_ffi_codegen_describe, text.data(), static_cast<int64_t>(text.size()));
 }
 
-/// What an object or a shared library offers and needs, as JSON.
+/// Reports as JSON what an object or a shared library exports and needs.
 inline ffi::String inspect(const File& file) {
   ffi::Any value = file;
   return detail::Call<ffi::String>(tvm_ffi_codegen_inspect, reinterpret_cast<const TVMFFIAny*>(&value));
 }
 
-/// The declaration that launches a kernel of Triton, to be read and edited. The texts are the contents of `NAME.json`,
-/// `NAME.cubin` and, if there is one, `NAME.ttir`; without it what the signature promises is not checked.
+/// Declares a kernel of Triton; the result is to be read and edited. The texts are the contents of `NAME.json`,
+/// `NAME.cubin` and, if there is one, `NAME.ttir`; without it the hints of the signature are not checked.
 inline ffi::String import_triton(std::string_view metadata, std::string_view cubin, std::string_view signature,
                                  std::string_view grid, std::string_view ttir = {}) {
   auto size = [](std::string_view text) { return static_cast<int64_t>(text.size()); };

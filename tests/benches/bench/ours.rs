@@ -5,10 +5,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use codegen::{Library, Routines, ir};
-use driver::link::{self, Input, Linker};
-use driver::{Form, Optimize};
+use driver::link::Input;
+use driver::{Form, Optimize, Request};
 use jit::{Compiled, Jit};
 use tvm_ffi_codegen_tests::ffi;
+use tvm_ffi_codegen_tests::route::request;
 
 use crate::cases;
 use crate::peers::Kernels;
@@ -32,7 +33,7 @@ pub(crate) fn lower_for_jit(library: &Library) -> ir::Module {
 /// As for a file, which carries the routines, or as one that finds them elsewhere.
 pub(crate) fn lower_for_file(library: &Library, routines: Routines) -> ir::Module {
     let options = codegen::Options { routines, ..codegen::Options::default() };
-    driver::lower_with(library, &options).unwrap_or_else(|error| panic!("{error}"))
+    driver::lower(library, &options).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A JIT that knows the kernels of a library.
@@ -84,22 +85,16 @@ pub(crate) fn durations<const N: usize>(marks: [Instant; N]) -> [f64; N] {
     })
 }
 
-/// Options for a backend and a level.
-pub(crate) fn options(backend: &str, optimization: Optimize, kernels: &[Input]) -> driver::Options {
-    let (backend, kernels) = (backend.to_owned(), kernels.to_vec());
-    driver::Options { backend, optimization, kernels, ..driver::Options::default() }
-}
-
 /// A relocatable object of a lowered library.
 pub(crate) fn object(module: &ir::Module, backend: &str, level: Optimize) -> Vec<u8> {
-    let options = options(backend, level, &[]);
-    driver::emit_module(module, Form::Object, &options).unwrap_or_else(|error| panic!("{error}"))
+    let request = Request { optimization: level, ..request(backend, Form::Object) };
+    request.emit_module(module).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// From text to a library on disk.
 pub(crate) fn write_shared(text: &str, backend: &str, kernels: &Kernels, output: &Path) {
-    let options = options(backend, Optimize::O2, &[kernels.input()]);
-    driver::compile_shared(&parse(text), output, &options).unwrap_or_else(|e| panic!("{e}"));
+    let request = Request { kernels: vec![kernels.input()], ..request(backend, Form::Shared) };
+    request.write(&parse(text), output).unwrap_or_else(|e| panic!("{e}"));
 }
 
 /// Names of what [`file_stages`] measures.
@@ -120,10 +115,8 @@ pub(crate) fn file_stages(
     let lowered = Instant::now();
     let object = object(&module, backend, level);
     let compiled = Instant::now();
-    let inputs = [Input::new("wrapper.o", object).expect("an object"), kernels.clone()];
-    let target = driver::Options::default().target;
-    let needs = link::Dependencies::default();
-    let linked = link::shared_bytes(&inputs, &Linker::default(), &target, &needs);
+    let kernels = vec![Input::new("wrapper.o", object).expect("an object"), kernels.clone()];
+    let linked = Request { kernels, ..Request::new(Form::Shared) }.link();
     let linked = linked.unwrap_or_else(|error| panic!("{error}"));
     let in_memory = Instant::now();
     let mode = driver::file::Mode::Executable;

@@ -6,6 +6,7 @@ use abi_spec::library_bin::{ImportTree, Module, Node};
 use codegen::{Library, Options, Routines, lower};
 use driver::Form;
 use tvm_ffi_codegen_tests::callgrind::{collect, count};
+use tvm_ffi_codegen_tests::route::request;
 
 use crate::calls::declarations;
 
@@ -49,10 +50,10 @@ pub(crate) fn back(backend: &str) {
         "llvm" => Form::Bitcode,
         _ => Form::Native,
     };
-    let options = driver::Options { backend: backend.to_owned(), ..driver::Options::default() };
+    let request = request(backend, form);
     for name in NAMES {
         let module = lowered(&parse(&text(name)), Routines::Shared);
-        let emit = || driver::emit_module(&module, form, &options).expect("emits");
+        let emit = || request.emit_module(&module).expect("emits");
         count(&format!("emit {backend} {name}"), || collect(emit));
     }
 }

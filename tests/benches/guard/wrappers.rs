@@ -8,7 +8,7 @@ use std::process::Command;
 
 use codegen::Library as Declarations;
 use driver::link::Input;
-use driver::{Form, Options};
+use driver::{Form, Request};
 use jit::abi::{Any, SafeCall};
 use libloading::Library;
 use tvm_ffi_codegen_tests::argument::parse_list;
@@ -16,6 +16,7 @@ use tvm_ffi_codegen_tests::callgrind::count;
 use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 use tvm_ffi_codegen_tests::frame::Frame;
 use tvm_ffi_codegen_tests::kernels::cc;
+use tvm_ffi_codegen_tests::route::request;
 
 use crate::calls::{Call, FUNCTIONS, calls, declarations};
 
@@ -26,10 +27,12 @@ fn library(folder: &Path, backend: &str) -> PathBuf {
 /// Writes the shared library of a backend.
 pub(crate) fn build(folder: &Path, backend: &str) {
     let declarations: Declarations = declarations().parse().unwrap_or_else(|e| panic!("{e}"));
-    let module = driver::lower(&declarations).unwrap_or_else(|error| panic!("{error}"));
+    let module = driver::lower(&declarations, &codegen::Options::default())
+        .unwrap_or_else(|error| panic!("{error}"));
     let kernels = vec![kernels(folder)];
-    let options = Options { backend: backend.to_owned(), kernels, ..Options::default() };
-    driver::write_module(&module, Form::Shared, &library(folder, backend), &options)
+    let request = Request { kernels, ..request(backend, Form::Shared) };
+    request
+        .write_module(&module, &library(folder, backend))
         .unwrap_or_else(|error| panic!("{error}"));
 }
 

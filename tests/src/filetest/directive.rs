@@ -1,7 +1,7 @@
 //! Directives: lines that say what must come of the module that they stand with.
 
 use codegen::ir::ReadError;
-use driver::BACKENDS;
+use driver::BackendName;
 
 /// A module of a file.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Kind {
             "read" => Some(Kind::Read),
             "verify" => Some(Kind::Verify),
             "run" => Some(Kind::Run),
-            _ => BACKENDS.into_iter().find(|backend| *backend == word).map(Kind::Text),
+            _ => word.parse().ok().map(|backend: BackendName| Kind::Text(backend.name())),
         }
     }
 

@@ -1,14 +1,14 @@
 //! What files say, compared with what comes of their modules.
 
 use codegen::ir::{Module, ReadError, verify};
-use driver::Form;
+use driver::{Form, Request};
 
 use super::call::Call;
 use super::directive::{self, Case, Expected, Kind, Test};
 use super::machine;
 use super::native::{Native, engines};
 use super::value::Value;
-use crate::route::BACKENDS;
+use crate::route::{BACKENDS, request};
 
 /// Something that a file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -183,13 +183,12 @@ fn native_text(module: &Module, backend: &'static str, expected: &[Expected]) ->
         let subject = format!("{backend}, which is no part of this build");
         return Checked { line, subject, outcome: Ok(()) };
     }
-    let options = driver::Options {
-        backend: backend.to_owned(),
+    let request = Request {
         // One target, so that the text is the same on every machine.
         target: "x86_64-unknown-linux-gnu".parse().expect("a known target"),
-        ..driver::Options::default()
+        ..request(backend, Form::Native)
     };
-    let text = driver::emit_module(module, Form::Native, &options);
+    let text = request.emit_module(module);
     let outcome = text.map_err(|error| error.to_string()).and_then(|text| {
         let text = String::from_utf8_lossy(&text);
         let mut lines = text.lines();

@@ -4,15 +4,14 @@ use std::fmt;
 use std::path::PathBuf;
 
 use codegen::ir::{Builder, Function, Linkage, Module, Signature, Type, Value as Operand};
-use driver::link::Dependencies;
-use driver::{Form, Optimize};
+use driver::{Form, Optimize, Request};
 use libloading::Library;
 use tempfile::TempDir;
 
 use super::call::{Argument, Call};
 use super::value::Value;
 use crate::ffi;
-use crate::route::BACKENDS;
+use crate::route::{BACKENDS, request};
 
 /// A backend, and how much it optimises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,14 +62,12 @@ impl Native {
         }
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let native = Native { folder, calls: calls.to_vec() };
-        let options = driver::Options {
-            backend: engine.backend.to_owned(),
+        let request = Request {
             optimization: engine.level,
-            dependencies: Dependencies { runtime: false, rpath: Vec::new() },
-            ..driver::Options::default()
+            runtime_dependency: false,
+            ..request(engine.backend, Form::Shared)
         };
-        driver::write_module(&module, Form::Shared, &native.file(), &options)
-            .map_err(|error| error.to_string())?;
+        request.write_module(&module, &native.file()).map_err(|error| error.to_string())?;
         if module.symbols.iter().any(|symbol| symbol.name.starts_with(RUNTIME)) {
             ffi::installed();
         }

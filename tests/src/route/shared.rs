@@ -5,11 +5,11 @@ use std::path::Path;
 
 use abi_spec::TypeIndex;
 use codegen::{Library, Options, ir};
-use driver::Optimize;
+use driver::{Form, Optimize, Request};
 use jit::abi::{Any, Object};
 
 use super::{
-    ALLOCATOR, Around, Call, RECORDED, Reason, Route, perform, plainly, set_allocator,
+    ALLOCATOR, Around, Call, RECORDED, Reason, Route, perform, plainly, request, set_allocator,
     with_recorder,
 };
 use crate::ffi::{self, Ffi};
@@ -73,7 +73,7 @@ pub fn build(library: &Library, backend: &str, path: &Path) {
 }
 
 fn build_with_options(library: &Library, backend: &str, options: &Options, path: &Path) {
-    build_at(library, backend, options, driver::Options::default().optimization, path);
+    build_at(library, backend, options, Optimize::default(), path);
 }
 
 fn build_at(
@@ -85,18 +85,16 @@ fn build_at(
 ) {
     let kernels = driver::link::Input::new("kernels.o", kernels().object.clone());
     let kernels = vec![kernels.unwrap_or_else(|error| panic!("{error}"))];
-    let backend = backend.to_owned();
-    let how = driver::Options { backend, kernels, optimization, ..driver::Options::default() };
+    let how = Request { kernels, optimization, ..request(backend, Form::Shared) };
     build_with(library, options, &how, path);
 }
 
 /// Writes a shared library with these kernels, for any machine.
-pub fn build_with(library: &Library, lowered: &Options, options: &driver::Options, path: &Path) {
+pub fn build_with(library: &Library, lowered: &Options, request: &Request, path: &Path) {
     let library = with_recorder(library);
-    let module = driver::lower_with(&library, lowered).unwrap_or_else(|error| panic!("{error}"));
+    let module = driver::lower(&library, lowered).unwrap_or_else(|error| panic!("{error}"));
     ir::verify(&module).unwrap();
-    driver::write_module(&module, driver::Form::Shared, path, options)
-        .unwrap_or_else(|error| panic!("{error}"));
+    request.write_module(&module, path).unwrap_or_else(|error| panic!("{error}"));
 }
 
 fn text(text: &str) -> CString {

@@ -1,7 +1,7 @@
 //! Functions of the FFI that a program calls by name: in what the library imports, then in the registry.
 
 use codegen::Library;
-use driver::Options;
+use tvm_ffi_codegen_tests::route::request;
 
 use super::{BACKENDS, ImportTree, Node, Workshop, custom, library};
 
@@ -30,8 +30,8 @@ fn each(nodes: &[Node<'static>], rows: &[(&str, &str)]) {
         nodes => library.with_imports(ImportTree { nodes: nodes.to_vec() }),
     };
     for backend in BACKENDS {
-        let options = Options { backend: (*backend).to_owned(), ..Options::default() };
-        driver::compile_shared(&library, &workshop.path("lib.so"), &options)
+        request(backend, driver::Form::Shared)
+            .write(&library, &workshop.path("lib.so"))
             .unwrap_or_else(|error| panic!("{backend}: {error}"));
         workshop.expect(rows);
     }

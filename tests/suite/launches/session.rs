@@ -10,7 +10,7 @@ use jit::{Compiled, Jit, Runtime};
 use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
 use tvm_ffi_codegen_tests::fake_cuda::{CUBIN, FATBIN, FakeCuda, PTX};
 use tvm_ffi_codegen_tests::ffi::{Ffi, installed};
-use tvm_ffi_codegen_tests::route::BACKENDS;
+use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
 /// The images that every library here declares.
 const IMAGES: [(&str, &[u8]); 3] = [("cubin", CUBIN), ("fatbin", FATBIN), ("ptx", PTX.as_bytes())];
@@ -69,11 +69,11 @@ fn in_process(library: &Library, runtime: &'static Runtime) -> Session {
 
 /// Writes a shared library without kernels of its own.
 pub(super) fn write(library: &Library, backend: &str, path: &Path) {
-    let lowered = driver::lower_with(library, &codegen::Options::default());
+    let lowered = driver::lower(library, &codegen::Options::default());
     let module = lowered.unwrap_or_else(|error| panic!("{error}"));
     codegen::ir::verify(&module).unwrap();
-    let options = driver::Options { backend: backend.to_owned(), ..driver::Options::default() };
-    driver::write_module(&module, driver::Form::Shared, path, &options)
+    request(backend, driver::Form::Shared)
+        .write_module(&module, path)
         .unwrap_or_else(|error| panic!("{error}"));
 }
 

@@ -2,17 +2,15 @@
 
 use codegen::ir;
 use cranelift_codegen::verify_function;
+use driver::{Form, Request};
+use tvm_ffi_codegen_tests::route::request;
 
 use super::target;
 
 /// The text form of a backend, which its native verifier has accepted.
 pub(super) fn text(module: &ir::Module, backend: &str) -> String {
-    let options = driver::Options {
-        backend: backend.to_owned(),
-        target: target(),
-        ..driver::Options::default()
-    };
-    let text = driver::emit_module(module, driver::Form::Native, &options);
+    let request = Request { target: target(), ..request(backend, Form::Native) };
+    let text = request.emit_module(module);
     let text = text.unwrap_or_else(|error| panic!("{backend}: {error}"));
     let text = String::from_utf8(text).expect("the native form is text");
     match backend {

@@ -1,48 +1,48 @@
-//! What Triton says of a kernel: the JSON beside a cubin, of which only what launches need is read.
+//! Metadata of a kernel: the keys of the JSON beside a cubin that launches need.
 
 use codegen::{MapType, Swizzle};
 use serde_json::{Map, Value};
 
-use super::Fault;
+use crate::Error;
 
-/// How a kernel is launched.
-pub(super) struct Metadata {
-    /// The name of the kernel in the cubin.
-    pub(super) name: String,
-    /// Threads of a block.
-    pub(super) threads: i64,
-    /// Blocks of a cluster, which do the work of one program together.
-    pub(super) ctas: i64,
+/// Parameters of the launch.
+pub(crate) struct Metadata {
+    /// Name of the kernel in the cubin.
+    pub(crate) name: String,
+    /// Threads in a block.
+    pub(crate) threads: i64,
+    /// Blocks in a cluster, which run one program together.
+    pub(crate) ctas: i64,
     /// Bytes of dynamic shared memory.
-    pub(super) shared: i64,
-    pub(super) pdl: bool,
-    pub(super) cooperative: bool,
-    /// The hidden parameters, in order.
-    pub(super) scratch: [Scratch; 2],
-    /// How tensor maps are made; empty for machines that have none.
-    pub(super) descriptors: Vec<Descriptor>,
+    pub(crate) shared: i64,
+    pub(crate) pdl: bool,
+    pub(crate) cooperative: bool,
+    /// Hidden parameters, in order.
+    pub(crate) scratch: [Scratch; 2],
+    /// Tensor maps; empty for machines that have none.
+    pub(crate) descriptors: Vec<Descriptor>,
 }
 
-/// Memory on the device that a kernel wants.
-pub(super) struct Scratch {
-    /// Bytes for each block.
-    pub(super) size: i64,
-    pub(super) align: u64,
+/// Scratch memory on the device.
+pub(crate) struct Scratch {
+    /// Bytes per block.
+    pub(crate) size: i64,
+    pub(crate) align: u64,
 }
 
 /// A tensor map.
-pub(super) struct Descriptor {
-    pub(super) swizzle: Swizzle,
-    pub(super) dtype: MapType,
-    pub(super) extents: Vec<i64>,
+pub(crate) struct Descriptor {
+    pub(crate) swizzle: Swizzle,
+    pub(crate) dtype: MapType,
+    pub(crate) extents: Vec<i64>,
 }
 
-/// Beyond this the driver has a mode of its own, which has to be set before.
+/// Most bytes of shared memory. For more, a mode of the driver would have to be set.
 const MOST_SHARED: i64 = 228 * 1024;
 
 impl Metadata {
-    pub(super) fn parse(text: &str) -> Result<Metadata, Fault> {
-        let refused = |reason: String| Fault::Metadata { reason };
+    pub(crate) fn parse(text: &str) -> Result<Metadata, Error> {
+        let refused = |reason: String| Error::Metadata { reason };
         let value: Value =
             serde_json::from_str(text).map_err(|error| refused(error.to_string()))?;
         let object = value.as_object().ok_or_else(|| refused("it is no object".into()))?;
@@ -51,7 +51,7 @@ impl Metadata {
         let shared = keys.number("shared")?;
         if shared > MOST_SHARED {
             let reason = format!("shared memory above {MOST_SHARED} bytes");
-            return Err(Fault::Unsupported { key: "shared", reason });
+            return Err(Error::Unsupported { key: "shared", reason });
         }
         let descriptors = keys.objects("tensordesc_meta")?;
         Ok(Metadata {
@@ -73,7 +73,7 @@ impl Metadata {
     }
 }
 
-/// An object of the metadata.
+/// A JSON object of the metadata.
 struct Keys<'a>(&'a Map<String, Value>);
 
 impl<'a> Keys<'a> {
@@ -82,42 +82,42 @@ impl<'a> Keys<'a> {
         key: &'static str,
         expected: &'static str,
         read: impl FnOnce(&'a Value) -> Option<T>,
-    ) -> Result<T, Fault> {
-        let value = self.0.get(key).ok_or(Fault::MissingKey { key })?;
-        read(value).ok_or_else(|| Fault::Key { key, expected, found: value.to_string() })
+    ) -> Result<T, Error> {
+        let value = self.0.get(key).ok_or(Error::MissingKey { key })?;
+        read(value).ok_or_else(|| Error::Key { key, expected, found: value.to_string() })
     }
 
-    /// Numbers are small enough for products of them.
-    fn number(&self, key: &'static str) -> Result<i64, Fault> {
+    /// Reads a number that is small enough for products.
+    fn number(&self, key: &'static str) -> Result<i64, Error> {
         self.find(key, "a number from 0 to 2147483647", small)
     }
 
-    fn flag(&self, key: &'static str) -> Result<bool, Fault> {
+    fn flag(&self, key: &'static str) -> Result<bool, Error> {
         self.find(key, "true or false", Value::as_bool)
     }
 
-    fn text(&self, key: &'static str) -> Result<&'a str, Fault> {
+    fn text(&self, key: &'static str) -> Result<&'a str, Error> {
         self.find(key, "text", Value::as_str)
     }
 
-    fn objects(&self, key: &'static str) -> Result<Vec<Keys<'a>>, Fault> {
+    fn objects(&self, key: &'static str) -> Result<Vec<Keys<'a>>, Error> {
         self.find(key, "a list of objects", |value| {
             value.as_array()?.iter().map(|value| value.as_object().map(Keys)).collect()
         })
     }
 
-    fn scratch(&self, size: &'static str, align: &'static str) -> Result<Scratch, Fault> {
+    fn scratch(&self, size: &'static str, align: &'static str) -> Result<Scratch, Error> {
         let size = self.number(size)?;
         Ok(Scratch { size, align: self.find(align, "a number", Value::as_u64)? })
     }
 
-    fn descriptor(&self) -> Result<Descriptor, Fault> {
+    fn descriptor(&self) -> Result<Descriptor, Error> {
         for (key, reason) in [
             ("fp4_padded", "a tensor map of padded 4-bit elements"),
             ("is_im2col", "a tensor map by columns of an image"),
         ] {
             if self.flag(key)? {
-                return Err(Fault::Unsupported { key, reason: reason.to_owned() });
+                return Err(Error::Unsupported { key, reason: reason.to_owned() });
             }
         }
         let named = |numbers: &'static [MapType]| {
@@ -138,18 +138,18 @@ impl<'a> Keys<'a> {
         })
     }
 
-    /// That it is for CUDA, without parameters that only a sanitizer adds.
-    fn check_supported(&self) -> Result<(), Fault> {
+    /// Checks that the kernel is for CUDA, and without the parameters that a sanitizer adds.
+    fn check_supported(&self) -> Result<(), Error> {
         let backend =
             self.find("target", "a target", |target| target.as_object()?.get("backend")?.as_str())?;
         if backend != "cuda" {
             let reason = format!("a kernel for {backend}");
-            return Err(Fault::Unsupported { key: "target", reason });
+            return Err(Error::Unsupported { key: "target", reason });
         }
         let mode = self.0.get("instrumentation_mode").and_then(Value::as_str).unwrap_or_default();
         if !mode.is_empty() {
             let reason = format!("a kernel with the instrumentation `{mode}`");
-            return Err(Fault::Unsupported { key: "instrumentation_mode", reason });
+            return Err(Error::Unsupported { key: "instrumentation_mode", reason });
         }
         Ok(())
     }
@@ -159,7 +159,7 @@ fn small(value: &Value) -> Option<i64> {
     value.as_u64().and_then(|number| i32::try_from(number).ok()).map(i64::from)
 }
 
-/// The driver's number of a type of elements: Triton has those of the device, which number three of them otherwise.
+/// Returns the driver's number of an element type for Triton's, which differs for three types.
 fn host_type(number: i64) -> i64 {
     match number {
         8 => MapType::Float32Ftz as i64,

@@ -1,4 +1,4 @@
-//! The declaration of a kernel.
+//! Declaration of the function that launches a kernel.
 
 use abi_spec::Scalar;
 use codegen::{
@@ -6,40 +6,42 @@ use codegen::{
     Member, Promotion, Shape, Signature, Statement, Strides, Tensor, TensorMap,
 };
 
-use super::Fault;
-use super::metadata::{Descriptor, Metadata, Scratch};
-use super::signature::{Hint, Kernel, Kind, Parameter};
+use crate::Error;
+use crate::metadata::{Descriptor, Metadata, Scratch};
+use crate::signature::{Hint, KernelSignature, Kind, Parameter};
 
-/// A function in the making.
-pub(super) struct Function<'a> {
-    /// Its name, and that of the image.
-    pub(super) name: String,
-    /// The sizes of the kernel's parameters.
-    pub(super) params: Vec<u32>,
+/// Declaration under construction.
+pub(crate) struct Function<'a> {
+    /// Name of the function and of the image.
+    pub(crate) name: String,
+    /// Sizes of the kernel's parameters in bytes.
+    pub(crate) params: Vec<u32>,
     metadata: &'a Metadata,
     signature: Signature,
     args: Vec<LaunchArg>,
-    /// The blocks in each direction.
+    /// Blocks in each direction.
     grid: Vec<Expr>,
 }
 
-/// Bytes of a pointer, and of a tensor map.
+/// Bytes of a pointer.
 const POINTER: u32 = 8;
+/// Bytes of a tensor map.
 const MAP: u32 = 128;
 
-/// What kernels that are specialised so, and tensor maps, want of addresses.
+/// Alignment of addresses for specialised kernels and tensor maps, in bytes.
 const ALIGN: u64 = 16;
 
-/// `CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE`, and `CU_CLUSTER_SCHEDULING_POLICY_SPREAD`.
+/// `CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE`.
 const SCHEDULING: AttributeKind = AttributeKind::Other(5);
+/// `CU_CLUSTER_SCHEDULING_POLICY_SPREAD`.
 const SPREAD: i64 = 1;
 
 impl<'a> Function<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         metadata: &'a Metadata,
-        kernel: &Kernel,
+        kernel: &KernelSignature,
         grid: &[Expr],
-    ) -> Result<Function<'a>, Fault> {
+    ) -> Result<Function<'a>, Error> {
         let own = metadata.name.trim_start_matches('_');
         let name = kernel.name.as_deref().unwrap_or(own).to_owned();
         let signature = Signature::new(&name);
@@ -58,7 +60,7 @@ impl<'a> Function<'a> {
                 }
             };
             let text = || parameter.text.clone();
-            added.map_err(|reason| Fault::Parameter { text: text(), reason: reason.to_owned() })?;
+            added.map_err(|reason| Error::Parameter { text: text(), reason: reason.to_owned() })?;
         }
         for scratch in &metadata.scratch {
             let hidden = function.scratch(scratch);
@@ -67,8 +69,8 @@ impl<'a> Function<'a> {
         Ok(function)
     }
 
-    /// The function, launch and all.
-    pub(super) fn build(self) -> Declared {
+    /// Returns the declaration, with the launch as its body.
+    pub(crate) fn build(self) -> Declared {
         let Metadata { name, threads, ctas, shared, pdl, cooperative, .. } = self.metadata;
         let mut launch = Launch::new(&self.name, name, self.args).grid(self.grid).block([*threads]);
         if *shared > 0 {
@@ -88,7 +90,7 @@ impl<'a> Function<'a> {
         self.signature.body([Statement::from(launch)])
     }
 
-    /// One more parameter of the kernel.
+    /// Adds an argument of the kernel, of a size in bytes.
     fn give(&mut self, arg: impl Into<LaunchArg>, bytes: u32) {
         self.args.push(arg.into());
         self.params.push(bytes);
@@ -156,7 +158,8 @@ impl<'a> Function<'a> {
         self.add(|signature| signature.require(condition));
     }
 
-    /// The map, extents and strides; without maps what they would be made of, and then the same.
+    /// Adds a tensor and passes its map, extents and strides; for machines without tensor maps passes the tensor's parts
+    /// instead of the map.
     fn descriptor(
         &mut self,
         parameter: &Parameter,
@@ -195,7 +198,7 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// Address, extents, strides; no padding with NaN, no rounding to TF32.
+    /// Passes address, extents and strides, and false for padding with NaN and for rounding to TF32.
     fn decomposed(&mut self, value: &Expr, dims: std::ops::Range<u32>) {
         self.give(value.data(), POINTER);
         dims.clone().for_each(|dim| self.give(value.shape(dim), 8));
@@ -203,7 +206,7 @@ impl<'a> Function<'a> {
         (0..2).for_each(|_| self.give(Expr::Int(0).cast(Scalar::Bool), 1));
     }
 
-    /// A hidden parameter: memory for every block.
+    /// Returns the argument of a hidden parameter: scratch memory for all blocks.
     fn scratch(&self, scratch: &Scratch) -> LaunchArg {
         if scratch.size == 0 {
             return Expr::Null.into();
@@ -214,7 +217,7 @@ impl<'a> Function<'a> {
     }
 }
 
-/// So many clusters are so many times the blocks, in the first direction.
+/// Returns the blocks: in the first direction one program has `ctas` of them.
 fn blocks(ctas: i64, programs: &[Expr]) -> Vec<Expr> {
     let mut grid = programs.to_vec();
     if ctas > 1 {
@@ -228,13 +231,13 @@ fn on_device(shape: Shape, dtype: DType) -> Tensor {
 }
 
 fn tensor_map(tensor: &Expr, dtype: DType, map: &Descriptor) -> TensorMap {
-    // Triton's own choice for every map.
+    // Triton promotes to 128 bytes in every map.
     let made = TensorMap::new(tensor.clone(), map.extents.clone()).promotion(Promotion::B128);
     let made = made.swizzle(map.swizzle);
     if MapType::of(dtype) == Some(map.dtype) { made } else { made.dtype(map.dtype) }
 }
 
-/// Whether an expression has `name.strides`.
+/// Returns whether an expression contains `name.strides`.
 fn asks_strides(expr: &Expr, name: &str) -> bool {
     let asks = matches!(expr, Expr::Member(of, Member::Strides(_)) if **of == Expr::name(name));
     asks || expr.children().any(|child| asks_strides(child, name))

@@ -1,52 +1,52 @@
-//! What the parameters of a kernel are, in Triton's words.
+//! Parser of signatures in Triton's syntax.
 
 use abi_spec::{DType, Scalar};
 use codegen::{Dim, Expr, Shape};
 
-use super::Fault;
+use crate::Error;
 
-/// What is said of a kernel.
-pub(super) struct Kernel {
-    /// The name of our function, if one is given.
-    pub(super) name: Option<String>,
-    /// Without constants.
-    pub(super) parameters: Vec<Parameter>,
+/// Signature of a kernel.
+pub(crate) struct KernelSignature {
+    /// Name of the declared function, if given.
+    pub(crate) name: Option<String>,
+    /// Parameters, without constants.
+    pub(crate) parameters: Vec<Parameter>,
     constants: Vec<(String, String)>,
 }
 
-/// A parameter of a kernel.
-pub(super) struct Parameter {
-    /// As it is written.
-    pub(super) text: String,
-    pub(super) name: String,
-    pub(super) kind: Kind,
-    /// The shape of its tensor.
-    pub(super) shape: Option<Shape>,
-    pub(super) hint: Option<Hint>,
-    /// What it is given, if that is no argument of its own.
-    pub(super) given: Option<Expr>,
+/// Parameter of a kernel.
+pub(crate) struct Parameter {
+    /// Source text.
+    pub(crate) text: String,
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    /// Shape of the tensor.
+    pub(crate) shape: Option<Shape>,
+    pub(crate) hint: Option<Hint>,
+    /// Expression that the kernel gets instead of an argument.
+    pub(crate) given: Option<Expr>,
 }
 
-/// What a parameter is.
-pub(super) enum Kind {
+/// Type of a parameter.
+pub(crate) enum Kind {
     /// `*fp32`
     Pointer(DType),
     /// `i32`
     Scalar(Scalar),
-    /// `tensordesc<fp16[32, 32]>`: the type of elements, and the rank.
+    /// `tensordesc<fp16[32, 32]>`: element type and rank.
     Descriptor(DType, usize),
 }
 
-/// What the kernel was compiled for.
+/// Specialisation of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hint {
+pub(crate) enum Hint {
     /// Multiples of 16.
     Divisible,
-    /// 1 alone: the kernel has no such parameter.
+    /// The value 1; the kernel has no such parameter.
     One,
 }
 
-/// Triton's types: their names, and what they are as elements of tensors and by themselves.
+/// Triton's types: name, data type of elements, and type of scalars.
 const TYPES: [(&str, &str, Option<Scalar>); 20] = [
     ("i1", "bool", Some(Scalar::Bool)),
     ("i8", "int8", Some(Scalar::Int8)),
@@ -67,11 +67,11 @@ const TYPES: [(&str, &str, Option<Scalar>); 20] = [
     ("fp8e5", "float8_e5m2", None),
     ("fp8e4b8", "float8_e4m3fnuz", None),
     ("fp8e5b16", "float8_e5m2fnuz", None),
-    // No framework has these; they travel as bytes.
+    // No framework has this type; its tensors hold bytes.
     ("fp8e4b15", "uint8", None),
 ];
 
-/// A parameter, not yet understood.
+/// A parameter split into its parts.
 struct Raw<'a> {
     text: &'a str,
     name: &'a str,
@@ -79,12 +79,13 @@ struct Raw<'a> {
     given: Option<&'a str>,
 }
 
-impl Kernel {
-    pub(super) fn parse(text: &str) -> Result<Kernel, Fault> {
+impl KernelSignature {
+    pub(crate) fn parse(text: &str) -> Result<KernelSignature, Error> {
         let (name, list) = called(text);
         let raw = split(list).into_iter().map(Raw::parse).collect::<Result<Vec<_>, _>>()?;
         let constants = raw.iter().filter_map(Raw::constant).collect();
-        let mut kernel = Kernel { name: name.map(str::to_owned), parameters: vec![], constants };
+        let mut kernel =
+            KernelSignature { name: name.map(str::to_owned), parameters: vec![], constants };
         for raw in raw.iter().filter(|raw| !raw.is_constant()) {
             let parameter = kernel.parameter(raw).map_err(|reason| raw.fault(reason))?;
             kernel.parameters.push(parameter);
@@ -122,9 +123,9 @@ impl Kernel {
         split(text).into_iter().map(dim).collect::<Result<_, _>>().map(Shape::Dims)
     }
 
-    /// One to three numbers of programs, in parentheses or not; those at the end that are 1 are left out.
-    pub(super) fn grid(&self, text: &str) -> Result<Vec<Expr>, Fault> {
-        let refused = |reason: String| Fault::Grid { reason };
+    /// Parses one to three numbers of programs, with or without parentheses. Drops ones at the end.
+    pub(crate) fn grid(&self, text: &str) -> Result<Vec<Expr>, Error> {
+        let refused = |reason: String| Error::Grid { reason };
         let extents = tuple(text).into_iter().map(|extent| self.expr(extent));
         let mut extents = extents.collect::<Result<Vec<_>, _>>().map_err(refused)?;
         if !(1..=3).contains(&extents.len()) {
@@ -136,7 +137,7 @@ impl Kernel {
         Ok(extents)
     }
 
-    /// An expression of ours, in which constants, `cdiv` and `//` may stand as in Python.
+    /// Parses an expression of our language with Python's `cdiv` and `//`, and with constants replaced by their values.
     fn expr(&self, text: &str) -> Result<Expr, String> {
         let mut ours = String::new();
         for piece in text.split_inclusive(|c| !is_word(c)) {
@@ -153,8 +154,8 @@ impl Kernel {
 }
 
 impl<'a> Raw<'a> {
-    fn parse(text: &'a str) -> Result<Raw<'a>, Fault> {
-        let (name, rest) = text.split_once(':').ok_or_else(|| Fault::Parameter {
+    fn parse(text: &'a str) -> Result<Raw<'a>, Error> {
+        let (name, rest) = text.split_once(':').ok_or_else(|| Error::Parameter {
             text: text.to_owned(),
             reason: "expected a name, `:` and a type, such as `n: i32`".to_owned(),
         })?;
@@ -165,17 +166,17 @@ impl<'a> Raw<'a> {
         Ok(Raw { text, name: name.trim(), ty: ty.trim(), given })
     }
 
-    fn fault(&self, reason: String) -> Fault {
-        Fault::Parameter { text: self.text.to_owned(), reason }
+    fn fault(&self, reason: String) -> Error {
+        Error::Parameter { text: self.text.to_owned(), reason }
     }
 
-    /// Whether the kernel was compiled for one value of it: that value, or the word for it.
+    /// Returns whether the parameter is a constant: its type is a value, or `constexpr`.
     fn is_constant(&self) -> bool {
         let is_number = self.ty.starts_with(|c: char| c.is_ascii_digit() || "-'\"".contains(c));
         is_number || ["constexpr", "tl.constexpr", "True", "False", "None"].contains(&self.ty)
     }
 
-    /// Its name and its value, if both are known.
+    /// Returns name and value of a constant whose value is given.
     fn constant(&self) -> Option<(String, String)> {
         let is_value = self.is_constant() && !self.ty.ends_with("constexpr");
         let value =
@@ -185,12 +186,12 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Members are part of a word, so that they are no constants.
+/// Returns whether a character is part of a word. Dots are, so that members are not replaced like constants.
 fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '.'
 }
 
-/// A name and what is in parentheses after it, or all of it.
+/// Splits `name(list)`; a text without a name is all list.
 fn called(text: &str) -> (Option<&str>, &str) {
     let inner = text.trim().strip_suffix(')').and_then(|text| text.split_once('('));
     match inner {
@@ -199,8 +200,8 @@ fn called(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// What is between commas that are in no brackets; nothing of a blank text, and nothing after a last comma.
-pub(super) fn split(text: &str) -> Vec<&str> {
+/// Splits a text at commas outside brackets. A blank text has no parts, nor is there one after a last comma.
+pub(crate) fn split(text: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let parts = text.split(|c| {
         depth = nested(depth, c).unwrap_or(0);
@@ -211,8 +212,8 @@ pub(super) fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Where the bracket closes that a text is in.
-pub(super) fn closing(text: &str) -> Option<usize> {
+/// Finds the end of the bracket that encloses the beginning of a text.
+pub(crate) fn closing(text: &str) -> Option<usize> {
     let mut depth = Some(0);
     text.find(|c| {
         depth = depth.and_then(|depth| nested(depth, c));
@@ -220,7 +221,7 @@ pub(super) fn closing(text: &str) -> Option<usize> {
     })
 }
 
-/// How many brackets are open after one more character; `None` if it closes one that was never opened.
+/// Returns the depth of brackets after a character; `None` if it closes one that is not open.
 fn nested(depth: usize, c: char) -> Option<usize> {
     match c {
         '(' | '[' | '<' | '{' => Some(depth + 1),
@@ -229,7 +230,7 @@ fn nested(depth: usize, c: char) -> Option<usize> {
     }
 }
 
-/// The elements of a tuple, which Python wants in parentheses if there is one alone.
+/// Splits a tuple, which may be in parentheses; one element is, with a comma.
 fn tuple(text: &str) -> Vec<&str> {
     let text = text.trim();
     let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
@@ -239,7 +240,7 @@ fn tuple(text: &str) -> Vec<&str> {
     }
 }
 
-/// What is in the brackets that a text starts with, and what follows them.
+/// Splits a text that starts with brackets into their contents and the rest.
 fn bracketed(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix('[')?;
     let end = closing(inner)?;
@@ -256,7 +257,7 @@ fn read_hint(text: &str) -> Result<(Hint, &str), String> {
     }
 }
 
-/// A type, and what follows it.
+/// Parses a type; returns the rest of the text, too.
 fn kind(text: &str) -> Result<(Kind, &str), String> {
     if let Some(inner) = text.strip_prefix("tensordesc<") {
         return descriptor(inner);
@@ -265,7 +266,7 @@ fn kind(text: &str) -> Result<(Kind, &str), String> {
     let end = name.find(|c: char| !is_word(c)).unwrap_or(name.len());
     let (name, rest) = name.split_at(end);
     if pointer {
-        // A `k` in front says that the kernel only reads.
+        // The prefix `k` marks memory that the kernel only reads.
         let element = element(name).or_else(|_| element(name.strip_prefix('k').unwrap_or(name)));
         return Ok((Kind::Pointer(element?.0), rest.trim()));
     }
@@ -275,7 +276,7 @@ fn kind(text: &str) -> Result<(Kind, &str), String> {
     }
 }
 
-/// What follows `tensordesc<`: a type of elements, the extents of a block, and what else is in between.
+/// Parses the rest of a type after `tensordesc<`: the element type, the extents of a block, and anything up to `>`.
 fn descriptor(text: &str) -> Result<(Kind, &str), String> {
     let expected = || "expected a type such as `tensordesc<fp16[32, 32]>`".to_owned();
     let (inner, rest) = text.rsplit_once('>').ok_or_else(expected)?;

@@ -8,21 +8,21 @@ use crate::{Error, inspect};
 use abi_spec::library_bin::ImportTree;
 use clap::Args;
 
-/// Shows what a library or object exports and needs.
+/// Prints the exports and imports of a library or object.
 #[derive(Args)]
-pub(super) struct Report {
-    /// A shared library or an object; `-` for standard input.
+pub(super) struct Inspect {
+    /// Shared library or object; `-` for standard input.
     file: PathBuf,
     /// Print JSON, for programs.
     #[arg(long)]
     json: bool,
-    /// Also write what the library brings along to this folder, with a tree.toml for --import-tree.
+    /// Also write the modules of the import tree to this folder, with a tree.toml for --import-tree.
     #[arg(long, value_name = "DIR")]
     extract: Option<PathBuf>,
 }
 
-impl Report {
-    /// Prints the report.
+impl Inspect {
+    /// Prints the report, and extracts the import tree if asked.
     pub(super) fn run(&self) -> Result<(), Error> {
         let path = &self.file;
         let contents = inspect::open(path)?;

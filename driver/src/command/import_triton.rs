@@ -4,39 +4,38 @@ use std::fmt::Write;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::file::{self, Mode};
-use crate::{Error, triton};
 use clap::Args;
 
-/// Takes what Triton leaves of a kernel, and writes a declaration to read and edit.
+use super::emit::refuse_overwriting;
+use crate::file::{self, Mode};
+use crate::{Error, triton};
+
+/// Declares a kernel from the files that Triton compiled it to. The declaration is to be read and edited.
 #[derive(Args)]
 pub(super) struct ImportTriton {
-    /// The kernel's metadata, NAME.json as Triton writes it to its cache; `-` for standard input. If NAME.ttir is in the
-    /// same folder, the signature must promise what that says of divisibility.
+    /// Metadata of the kernel, NAME.json as Triton writes it to its cache; `-` for standard input. If NAME.ttir is in the
+    /// same folder, the signature must have all hints of divisibility in it.
     metadata: PathBuf,
-    /// The kernel's code, from the same folder.
+    /// Code of the kernel, from the same folder.
     cubin: PathBuf,
-    /// The kernel's parameters in order, in Triton's words: 'x: *fp32[n]:16, n: i32:16, stride: i32:1, BLOCK: 1024'. A
-    /// shape and `= EXPR`, which is given instead of an argument, are optional; `name(…)` around it names the function.
+    /// Parameters of the kernel in order, in Triton's syntax: 'x: *fp32[n]:16, n: i32:16, stride: i32:1, BLOCK: 1024'. A
+    /// shape and `= EXPR`, which replaces an argument, are optional; `name(…)` around them names the function.
     #[arg(long, value_name = "PARAMS")]
     signature: String,
-    /// How many programs run, in up to three directions: 'cdiv(n, BLOCK)'.
+    /// Number of programs, in up to three directions: 'cdiv(n, BLOCK)'.
     #[arg(long, value_name = "EXPRS")]
     grid: String,
-    /// Where to write; `-` for standard output.
+    /// Output; `-` for standard output.
     #[arg(short, value_name = "OUT")]
     output: PathBuf,
 }
 
 impl ImportTriton {
-    /// Writes the declaration, and above it how it becomes a library.
+    /// Writes the declaration, below comments with the options that make a library of it.
     pub(super) fn run(&self) -> Result<(), Error> {
-        if [&self.metadata, &self.cubin].iter().any(|input| file::is_same(&self.output, input)) {
-            let source = io::Error::other("it is one of the inputs");
-            return Err(Error::Write { path: self.output.clone(), source });
-        }
+        refuse_overwriting(&self.output, &[self.metadata.clone(), self.cubin.clone()])?;
         let metadata = text(&self.metadata)?;
-        // Triton writes it to the same folder, but launches do not need it.
+        // The IR is beside the metadata, unless only the files for launches were kept.
         let ttir = self.metadata.with_extension("ttir");
         if ttir.is_file() {
             triton::check_specialization(&text(&ttir)?, &self.signature)?;
@@ -59,7 +58,7 @@ fn text(path: &Path) -> Result<String, Error> {
     })
 }
 
-/// The name of a file in a comment, where the end of a line would end it.
+/// Returns the name of a file without control characters, since an end of line would end the comment.
 fn name_of(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     name.to_string_lossy().replace(char::is_control, " ")

@@ -1,0 +1,137 @@
+//! The command line, as a function of its arguments. Exit codes: 0, 1 if the input is at fault, 2 for wrong usage.
+
+mod emit;
+mod import_triton;
+mod inspect;
+mod probe;
+mod routines;
+
+use std::error::Error as _;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
+use emit::Emit;
+use import_triton::ImportTriton;
+use inspect::Inspect;
+use probe::Probe;
+use routines::Routines;
+
+use crate::{Error, check_file};
+
+/// Emits TVM FFI host functions from their declarations.
+#[derive(Parser)]
+#[command(name = "tvm-ffi-codegen", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Compiles declarations.
+    Emit(Box<Emit>),
+    /// Shows the exports and imports of a library or object.
+    Inspect(Inspect),
+    /// Checks declarations.
+    Check {
+        /// Declarations; `-` for standard input.
+        file: PathBuf,
+    },
+    /// Declares a kernel of Triton, launch and all.
+    ImportTriton(ImportTriton),
+    /// Writes the routines for objects with `--routines linked`, as an archive for another linker.
+    Routines(Routines),
+    /// Reads a kernel in a language of a backend, and drops it.
+    #[command(hide = true)]
+    Probe(Probe),
+}
+
+impl Command {
+    /// Runs the command. `program` starts this program.
+    fn run(self, program: &[OsString]) -> Result<(), Stop> {
+        match self {
+            Command::Emit(emit) => emit.run(program),
+            Command::Inspect(inspect) => Ok(inspect.run()?),
+            Command::Check { file } => Ok(check(&file)?),
+            Command::ImportTriton(import) => Ok(import.run()?),
+            Command::Routines(routines) => Ok(routines.run()?),
+            Command::Probe(probe) => Ok(probe.run()?),
+        }
+    }
+}
+
+/// Reason why a run ends without success.
+enum Stop {
+    /// The input is at fault.
+    Input(Error),
+    /// The arguments are at fault.
+    Usage(clap::Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        if let Error::Usage { option, reason } = error {
+            let message = format!("{} {reason}", flag(option));
+            return Stop::Usage(Cli::command().error(ErrorKind::ArgumentConflict, message));
+        }
+        Stop::Input(error)
+    }
+}
+
+/// Returns the argument that fills a field of [`Request`](crate::Request).
+fn flag(field: &str) -> String {
+    let cli = Cli::command();
+    let mut arguments = cli.get_subcommands().flat_map(clap::Command::get_arguments);
+    let argument = arguments.find(|argument| argument.get_id() == field);
+    let long = argument.and_then(clap::Arg::get_long).map(|long| format!("--{long}"));
+    let short = || argument.and_then(clap::Arg::get_short).map(|short| format!("-{short}"));
+    long.or_else(short).unwrap_or_else(|| field.to_owned())
+}
+
+/// Runs the command line and returns its exit code. `program` is the command that starts this program, a path and its
+/// first arguments; `arguments` come after them. The program starts itself again to read kernels in a language of a
+/// backend, because that may end a process.
+pub fn run(program: &[OsString], arguments: &[OsString]) -> u8 {
+    let name = program.join(OsStr::new(" "));
+    let result = match Cli::try_parse_from([&name].into_iter().chain(arguments)) {
+        Ok(Cli { command }) => command.run(program),
+        Err(error) => Err(Stop::Usage(error)),
+    };
+    match result {
+        Ok(()) => 0,
+        Err(Stop::Input(error)) => input_error(&error),
+        Err(Stop::Usage(error)) => {
+            // Values that parse and cannot be used, such as unknown targets, are input.
+            if let Some(error) = error.source().and_then(|source| source.downcast_ref()) {
+                return input_error(error);
+            }
+            let _ = error.print();
+            u8::try_from(error.exit_code()).unwrap_or(2)
+        }
+    }
+}
+
+fn input_error(error: &Error) -> u8 {
+    // Where standard error cannot be written, the exit code still says that the run failed.
+    let _ = say("error", &error.to_string());
+    1
+}
+
+/// Prints the warnings about a file of declarations.
+fn check(file: &Path) -> Result<(), Error> {
+    for warning in check_file(file)? {
+        let text = format!("{}:{warning}", file.display());
+        let unsaid = |source| Error::Write { path: "standard error".into(), source };
+        say("warning", &text).map_err(unsaid)?;
+    }
+    Ok(())
+}
+
+/// Writes to standard error, which may be full or closed.
+fn say(severity: &str, text: &str) -> io::Result<()> {
+    let mut stderr = io::stderr().lock();
+    stderr.write_all(format!("{severity}: {text}\n").as_bytes())
+}

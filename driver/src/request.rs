@@ -1,0 +1,353 @@
+//! Requests: the form of the output, and all options that decide about it. The command line fills a request from its
+//! arguments, and Python from a map. The fields are documented here, and the comments are the help of the command line.
+
+mod values;
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use clap::builder::{PathBufValueParser, TypedValueParser};
+use clap::{ArgAction, Args, ValueEnum};
+use codegen::backend::{self, Optimize};
+use codegen::{Library, Loader, Prepare, Routines, Unchecked};
+use target_lexicon::{OperatingSystem, Triple};
+
+use crate::imports::{read_modules, read_tree};
+use crate::link::{self, Input, Linker};
+use crate::{BackendName, Error, file};
+pub(crate) use values::backends;
+pub use values::{parse_routines, parse_target};
+
+/// A request to make a file of a library. Options of Python are named like the fields.
+#[derive(Clone, Debug, Args)]
+pub struct Request {
+    /// Code generator.
+    #[arg(long, value_name = "NAME", default_value_t, value_parser = backends())]
+    pub backend: BackendName,
+    /// Form of the output.
+    #[arg(long = "emit", value_name = "FORM", value_enum, default_value_t)]
+    pub form: Form,
+    /// Level of optimisation of llvm and mlir.
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t, value_parser = values::levels())]
+    pub optimization: Optimize,
+    /// File that defines kernels: an object or an archive of objects; a shared library, which the loader then loads with
+    /// ours; with llvm LLVM IR as text or bitcode, with mlir MLIR, which may be inlined. May be given several times.
+    #[arg(long, value_name = "KERNEL", value_parser = PathBufValueParser::new().map(File::Path))]
+    pub link: Vec<File>,
+    /// Library to link by its name, libNAME.so or else libNAME.a, or by the name of its file, `:FILE`. May be given
+    /// several times.
+    #[arg(short = 'l', value_name = "NAME")]
+    pub libraries: Vec<String>,
+    /// Folder to search for libraries before those of the system. May be given several times.
+    #[arg(short = 'L', value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// Folder in which the loader looks for libraries that the shared library needs; `$ORIGIN` is the folder of the
+    /// library. May be given several times.
+    #[arg(long, value_name = "DIR")]
+    pub rpath: Vec<String>,
+    /// Whether the shared library records that it needs libtvm_ffi.so, which need not be on this machine. Without the
+    /// record it can be loaded only into a process in which libtvm_ffi is visible to everybody.
+    #[arg(long = "no-runtime-dependency", action = ArgAction::SetFalse,
+        help = "Do not record that the shared library needs libtvm_ffi.so: for processes that have it in another file")]
+    pub runtime_dependency: bool,
+    /// Linker; `wild` is part of this program, `cc` is $CC or else `cc` [default: wild].
+    #[arg(long, value_parser = values::linkers())]
+    pub linker: Option<Linker>,
+    /// Module that the library imports: the contents of FILE, for the loader of this kind. May be given several times.
+    #[arg(long = "import", value_name = "KIND=FILE", value_parser = values::import, conflicts_with = "import_tree")]
+    pub imports: Vec<(String, File)>,
+    /// Import tree of the library, described by a TOML file.
+    #[arg(long, value_name = "TREE.toml")]
+    pub import_tree: Option<PathBuf>,
+    /// Machine to compile for, such as aarch64-unknown-linux-gnu [default: this one].
+    #[arg(long, value_name = "TRIPLE", value_parser = parse_target, default_value_t = Triple::host(),
+        hide_default_value = true)]
+    pub target: Triple,
+    /// Processor to compile for, by LLVM's name, such as x86-64-v3; with llvm and mlir [default: the baseline of the
+    /// target].
+    #[arg(long, value_name = "NAME")]
+    pub cpu: Option<String>,
+    /// Function that is exported as `main` too: a call of the loaded module calls it.
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// GPU code to launch from: the contents of `image NAME;` are those of FILE, a cubin, a fatbin or PTX. May be given
+    /// several times.
+    #[arg(long = "image", value_name = "NAME=FILE", value_parser = values::image)]
+    pub images: Vec<(String, File)>,
+    /// Name of one more exported function, which loads all GPU code on a device: `(device_id: int64) -> None`.
+    #[arg(long, value_name = "NAME")]
+    pub prepare: Option<String>,
+    /// Prefix of the system library, which may be empty (`--system-lib ''`): the object is linked into a program, and its
+    /// functions are registered when the program starts.
+    #[arg(long, value_name = "PREFIX")]
+    pub system_lib: Option<String>,
+    /// Whether the library has the metadata and documentation of its functions.
+    #[arg(long = "no-metadata", action = ArgAction::SetFalse,
+        help = "Leave out the metadata and documentation of the functions")]
+    pub metadata: bool,
+    /// Origin of the routines that compose messages; `tvm-ffi-codegen routines` writes linked ones for other linkers
+    /// than that of --emit shared [default: linked with --emit shared, else embedded].
+    #[arg(long, value_parser = values::routines())]
+    pub routines: Option<Routines>,
+    /// Checks to leave out, for callers that have made them already: names with commas in between. Checks that make the
+    /// wrapper's own loads legal stay.
+    #[arg(long, value_name = "GROUPS", value_delimiter = ',')]
+    pub unchecked: Vec<CheckGroup>,
+    /// Kernels in a language of the backend, which become part of the module and may be inlined. LLVM's readers trust
+    /// their input: a damaged file may end the process. [`load`](Request::load) adds those of `link`.
+    #[arg(skip)]
+    pub sources: Vec<Source>,
+    /// Checked files to link. [`load`](Request::load) adds those of `link` and `libraries`.
+    #[arg(skip)]
+    pub kernels: Vec<Input>,
+}
+
+impl Default for Request {
+    /// An object by Cranelift for the machine that this runs on, with no kernels.
+    fn default() -> Self {
+        Request {
+            backend: BackendName::default(),
+            form: Form::default(),
+            optimization: Optimize::default(),
+            link: Vec::new(),
+            libraries: Vec::new(),
+            folders: Vec::new(),
+            rpath: Vec::new(),
+            runtime_dependency: true,
+            linker: None,
+            imports: Vec::new(),
+            import_tree: None,
+            target: Triple::host(),
+            cpu: None,
+            entry: None,
+            images: Vec::new(),
+            prepare: None,
+            system_lib: None,
+            metadata: true,
+            routines: None,
+            unchecked: Vec::new(),
+            sources: Vec::new(),
+            kernels: Vec::new(),
+        }
+    }
+}
+
+/// Form of the output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// Host IR as text: the same for every backend and target
+    Ir,
+    /// The text form of the backend
+    Native,
+    /// LLVM bitcode; of the backends llvm and mlir
+    Bitcode,
+    /// A relocatable object
+    #[default]
+    Object,
+    /// A shared library that a TVM FFI host can load
+    Shared,
+    /// A C header of the functions after `extern`
+    Header,
+}
+
+impl Form {
+    /// Returns whether a linker may take part in making the form.
+    pub fn is_linked(self) -> bool {
+        matches!(self, Form::Object | Form::Shared)
+    }
+
+    /// Returns whether the form is text in UTF-8.
+    pub fn is_text(self) -> bool {
+        matches!(self, Form::Ir | Form::Native | Form::Header)
+    }
+
+    /// Returns the default of [`Request::routines`]: a shared library is linked here, so its routines are linked;
+    /// everything else is complete by itself.
+    fn routines(self) -> Routines {
+        if self == Form::Shared { Routines::Linked } else { Routines::Embedded }
+    }
+}
+
+/// Group of checks that a library may go without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CheckGroup {
+    /// Extents against what is known of them
+    Shape,
+    /// Strides
+    Strides,
+    /// Devices
+    Device,
+    /// Alignment of the first element
+    Alignment,
+}
+
+/// A file: its path, or its contents in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum File {
+    /// A path; `-` is standard input.
+    Path(PathBuf),
+    /// Contents.
+    Bytes {
+        /// The name for messages.
+        name: String,
+        /// The contents.
+        bytes: Vec<u8>,
+    },
+}
+
+impl File {
+    /// Returns the path; of contents the name for messages.
+    pub(crate) fn path(&self) -> PathBuf {
+        match self {
+            File::Path(path) => path.clone(),
+            File::Bytes { name, .. } => name.into(),
+        }
+    }
+
+    /// Returns the contents.
+    pub(crate) fn read(&self) -> Result<Vec<u8>, Error> {
+        match self {
+            File::Path(path) => file::read(path),
+            File::Bytes { bytes, .. } => Ok(bytes.clone()),
+        }
+    }
+
+    /// Returns name and contents of a file to link; of files that are certainly none only the beginning is read.
+    fn into_linkable(self) -> Result<(String, Vec<u8>), Error> {
+        match self {
+            File::Path(path) => Ok((path.display().to_string(), link::read(&path)?)),
+            File::Bytes { name, bytes } => Ok((name, bytes)),
+        }
+    }
+}
+
+impl TryFrom<File> for Input {
+    type Error = Error;
+
+    fn try_from(file: File) -> Result<Input, Error> {
+        let (name, bytes) = file.into_linkable()?;
+        Input::new(name, bytes)
+    }
+}
+
+/// A kernel in a language of the backend: LLVM IR, as text or bitcode, or MLIR's LLVM dialect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The name for messages: that of the file.
+    pub name: String,
+    /// The contents.
+    pub bytes: Vec<u8>,
+}
+
+impl Source {
+    pub(crate) fn input(&self) -> backend::Input<'_> {
+        backend::Input { name: &self.name, bytes: &self.bytes }
+    }
+}
+
+impl Request {
+    /// Returns the defaults with this form.
+    pub fn new(form: Form) -> Request {
+        Request { form, ..Request::default() }
+    }
+
+    /// Checks that the options make sense together.
+    ///
+    /// # Errors
+    /// [`Error::Usage`], which names the first option that is out of place.
+    pub fn check(&self) -> Result<(), Error> {
+        let (is_linked, is_shared) = (self.form.is_linked(), self.form == Form::Shared);
+        let (linked, shared) = ("is for forms object and shared", "is for form shared");
+        let unshared = "is for what is linked into programs, not for form shared";
+        let rules = [
+            ("link", !self.kernels.is_empty() && !is_linked, linked),
+            ("libraries", !self.libraries.is_empty() && !is_linked, linked),
+            ("linker", self.linker.is_some() && !is_linked, linked),
+            ("rpath", !self.rpath.is_empty() && !is_shared, shared),
+            ("runtime_dependency", !self.runtime_dependency && !is_shared, shared),
+            ("system_lib", self.system_lib.is_some() && is_shared, unshared),
+        ];
+        let broken = rules.into_iter().find(|(_, is_broken, _)| *is_broken);
+        broken.map_or(Ok(()), |(option, _, reason)| {
+            Err(Error::Usage { option, reason: reason.to_owned() })
+        })
+    }
+
+    /// Reads the files of `link` and finds `libraries`, and moves both to `sources` and `kernels`.
+    ///
+    /// # Errors
+    /// Those of [`Request::backend`], of [`Input::new`], [`Error::Read`] and [`Error::NoLibrary`].
+    pub fn load(&mut self) -> Result<(), Error> {
+        let backend = self.backend()?;
+        for file in std::mem::take(&mut self.link) {
+            let (name, bytes) = file.into_linkable()?;
+            if backend.reads(&bytes) {
+                self.sources.push(Source { name, bytes });
+            } else {
+                self.kernels.push(Input::new(name, bytes)?);
+            }
+        }
+        for name in std::mem::take(&mut self.libraries) {
+            self.kernels.extend(link::library(&name, &self.folders, &self.target)?);
+        }
+        Ok(())
+    }
+
+    /// Adds to a library what the request has for it: `images`, `imports` or `import_tree`, `prepare`, `entry` and
+    /// `system_lib`. Reads their files.
+    ///
+    /// # Errors
+    /// [`Error::Read`], [`Error::Import`], and [`Error::Usage`] for an image that the library does not declare.
+    pub fn complete<'a>(&self, library: &'a Library) -> Result<Cow<'a, Library>, Error> {
+        let mut library = Cow::Borrowed(library);
+        if let Some(path) = &self.import_tree {
+            library.to_mut().imports = Some(read_tree(path)?);
+        } else if !self.imports.is_empty() {
+            library.to_mut().imports = Some(read_modules(&self.imports)?);
+        }
+        if let Some(entry) = &self.entry {
+            library.to_mut().entry = Some(entry.clone());
+        }
+        if let Some(prefix) = &self.system_lib {
+            library.to_mut().system_lib = Some(prefix.clone());
+        }
+        if let Some(name) = &self.prepare {
+            library.to_mut().prepare = Some(Prepare::new(name));
+        }
+        for (name, file) in &self.images {
+            let mut images = library.to_mut().images.iter_mut();
+            let image = images.find(|image| image.name == *name).ok_or_else(|| Error::Usage {
+                option: "images",
+                reason: format!("has `{name}`, but there is no `image {name};`"),
+            })?;
+            image.bytes = Some(file.read()?);
+        }
+        Ok(library)
+    }
+
+    /// Returns the options of lowering.
+    pub fn lowering(&self) -> codegen::Options {
+        let left_out = |group| self.unchecked.contains(&group);
+        let windows = self.target.operating_system == OperatingSystem::Windows;
+        codegen::Options {
+            routines: self.routines.unwrap_or(self.form.routines()),
+            metadata: self.metadata,
+            unchecked: Unchecked {
+                shape: left_out(CheckGroup::Shape),
+                strides: left_out(CheckGroup::Strides),
+                device: left_out(CheckGroup::Device),
+                alignment: left_out(CheckGroup::Alignment),
+            },
+            loader: if windows { Loader::Windows } else { Loader::Dl },
+        }
+    }
+
+    /// Returns the paths that the request reads, those of `kernels` and `sources` among them.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        let named = self.imports.iter().chain(&self.images).map(|(_, file)| file);
+        let files = named.chain(&self.link).map(File::path);
+        let loaded = self.kernels.iter().map(Input::name);
+        let loaded = loaded.chain(self.sources.iter().map(|source| source.name.as_str()));
+        files.chain(self.import_tree.clone()).chain(loaded.map(PathBuf::from)).collect()
+    }
+}

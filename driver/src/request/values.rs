@@ -1,0 +1,105 @@
+//! Parsers of the values of options, for clap, which lists the names in its help, and for Python.
+
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use codegen::Routines;
+use codegen::backend::Optimize;
+use target_lexicon::Triple;
+
+use super::{CheckGroup, File, Form};
+use crate::link::Linker;
+use crate::{BackendName, Error};
+
+impl FromStr for Form {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Form, String> {
+        let names = names::<Form>().join(", ");
+        let unknown = |_| format!("no form {name:?}, expected one of {names}");
+        <Form as ValueEnum>::from_str(name, false).map_err(unknown)
+    }
+}
+
+impl FromStr for CheckGroup {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<CheckGroup, String> {
+        let names = names::<CheckGroup>().join(", ");
+        let unknown = |_| format!("no group {name:?}, expected {names}");
+        <CheckGroup as ValueEnum>::from_str(name, false).map_err(unknown)
+    }
+}
+
+fn names<T: ValueEnum>() -> Vec<String> {
+    let values = T::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+    values.map(|value| value.get_name().to_owned()).collect()
+}
+
+/// Sources of the routines that a file can have; a module of the JIT has a third.
+const ROUTINES: [(&str, Routines, &str); 2] = [
+    (
+        "embedded",
+        Routines::Embedded,
+        "Only those that the declarations need, compiled and optimised by the backend: the smallest file",
+    ),
+    (
+        "linked",
+        Routines::Linked,
+        "Compiled beforehand and added by the linker: compiles fastest, and many objects in one library share one copy; ELF only",
+    ),
+];
+
+/// Parses [`Request::routines`](super::Request::routines).
+///
+/// # Errors
+/// A text that lists the names.
+pub fn parse_routines(name: &str) -> Result<Routines, String> {
+    let known = ROUTINES.iter().find(|(known, ..)| *known == name);
+    let unknown = || {
+        let names = ROUTINES.map(|(name, ..)| name).join(" or ");
+        format!("no routines {name:?}, expected {names}")
+    };
+    known.map(|(_, routines, _)| *routines).ok_or_else(unknown)
+}
+
+pub(super) fn routines() -> impl TypedValueParser<Value = Routines> {
+    let values = ROUTINES.map(|(name, _, help)| PossibleValue::new(name).help(help));
+    PossibleValuesParser::new(values).try_map(|name| parse_routines(&name))
+}
+
+pub(super) fn linkers() -> impl TypedValueParser<Value = Linker> {
+    PossibleValuesParser::new(Linker::NAMES).try_map(|name| name.parse::<Linker>())
+}
+
+pub(super) fn levels() -> impl TypedValueParser<Value = Optimize> {
+    let names = Optimize::ALL.map(Optimize::name);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Optimize>())
+}
+
+pub(crate) fn backends() -> impl TypedValueParser<Value = BackendName> {
+    let names = BackendName::ALL.map(BackendName::name);
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<BackendName>())
+}
+
+/// Parses a target.
+///
+/// # Errors
+/// [`Error::Target`].
+pub fn parse_target(name: &str) -> Result<Triple, Error> {
+    name.parse().map_err(|source| Error::Target { name: name.to_owned(), source })
+}
+
+pub(super) fn import(text: &str) -> Result<(String, File), &'static str> {
+    pair(text).ok_or("expected KIND=FILE")
+}
+
+pub(super) fn image(text: &str) -> Result<(String, File), &'static str> {
+    pair(text).ok_or("expected NAME=FILE")
+}
+
+fn pair(text: &str) -> Option<(String, File)> {
+    let (name, file) = text.split_once('=')?;
+    Some((name.to_owned(), File::Path(file.into())))
+}
