@@ -17,6 +17,7 @@ use tvm_ffi_codegen_tests::cases;
 use tvm_ffi_codegen_tests::every::{declarations, values};
 use tvm_ffi_codegen_tests::fake_cuda::{self, CUBIN, FakeCuda};
 use tvm_ffi_codegen_tests::ffi::config;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::outcome::{End, Outcome};
 use tvm_ffi_codegen_tests::route::{BACKENDS, Call, InProcess, Route, Shared};
@@ -56,7 +57,7 @@ fn faults() -> &'static Faults {
         compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]);
         compile.arg(format!("-I{}", config("--includedir")));
         compile.arg(format!("-I{}", config("--dlpack-includedir")));
-        compile.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("faults.c"));
+        compile.arg(host("faults.c"));
         compile.arg(Path::new(&libraries).join("libtvm_ffi.so"));
         cc(compile.arg(format!("-Wl,-rpath,{libraries}")).args(["-ldl", "-o"]).arg(&path));
         // SAFETY: the stand-in has no initialisers, the functions have these types, and the library is

@@ -1,10 +1,11 @@
 //! The kernels of the test table: `kernels.c`, compiled once by the system's C compiler.
 
-use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
 use libloading::Library;
+
+use crate::hosts::host;
 
 /// The compiled kernels.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub fn kernels() -> &'static Kernels {
     KERNELS.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let (object, shared) = (folder.path().join("kernels.o"), folder.path().join("kernels.so"));
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels.c");
+        let source = host("kernels.c");
         let options = ["-Wall", "-Wextra", "-Werror", "-O2", "-fPIC", "-c", "-o"];
         cc(Command::new("cc").args(options).arg(&object).arg(source));
         cc(Command::new("cc").args(["-shared", "-o"]).arg(&shared).arg(&object));

@@ -9,6 +9,7 @@ pub mod ffi;
 pub mod filetest;
 pub mod frame;
 pub mod generate;
+pub mod hosts;
 pub mod kernels;
 pub mod machine;
 pub mod objects;

@@ -14,6 +14,7 @@ use driver::link::{Input, Linker};
 use tvm_ffi_codegen_tests::argument::{Argument, Tensor};
 use tvm_ffi_codegen_tests::cases::{self, Case, Row};
 use tvm_ffi_codegen_tests::ffi::config;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::{BACKENDS, build_with};
 
@@ -46,8 +47,7 @@ impl Machine {
     /// Compiles C for it.
     fn compile(&self, arguments: &[&str], source: &str, output: &Path) {
         let mut compile = Command::new(self.compiler);
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
-        compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2"]).arg(source);
+        compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2"]).arg(host(source));
         cc(compile.args(arguments).arg("-o").arg(output));
     }
 

@@ -6,7 +6,6 @@
 mod differences;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -17,6 +16,7 @@ use tvm_ffi_codegen_tests::argument::{Argument, type_index};
 use tvm_ffi_codegen_tests::every::{TYPES, VALUES, declarations, values};
 use tvm_ffi_codegen_tests::ffi::{self, Ffi, config};
 use tvm_ffi_codegen_tests::frame::Frame;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::outcome::{End, Value};
 use tvm_ffi_codegen_tests::route::{Call, InProcess, Reason, Route};
@@ -29,7 +29,7 @@ struct Exports(Library);
 impl Exports {
     fn compile() -> Exports {
         let folder = tempfile::tempdir().expect("a folder can be made");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("export_macro.cc");
+        let source = host("export_macro.cc");
         let library = folder.path().join("export_macro.so");
         let mut compile = Command::new("c++");
         compile.args(["-std=c++17", "-O0", "-Wall", "-Wextra", "-shared", "-fPIC"]).arg(source);

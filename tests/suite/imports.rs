@@ -19,6 +19,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use tempfile::TempDir;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
@@ -114,7 +115,7 @@ impl Workshop {
     /// Runs statements in one process, each of which yields what is expected of it.
     fn expect(&self, rows: &[(&str, &str)]) {
         let mut child = Command::new("python3")
-            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("imports.py"))
+            .arg(host("imports.py"))
             .arg(runtime().join("runtime.so"))
             .arg(self.0.path())
             .stdin(Stdio::piped())

@@ -116,7 +116,7 @@ fn the_stub_generator_knows_the_types() {
         let mut generate = Command::new("tvm-ffi-stubgen");
         generate.args(["--imports", "extension"]).arg(&stub).env("LIBRARY", &path);
         generate.env("FUNCTIONS", "documented plain recorded").env("PYTHONDONTWRITEBYTECODE", "1");
-        generate.env("PYTHONPATH", env!("CARGO_MANIFEST_DIR"));
+        generate.env("PYTHONPATH", concat!(env!("CARGO_MANIFEST_DIR"), "/hosts"));
         let output = generate.output();
         let output =
             output.unwrap_or_else(|error| panic!("tvm-ffi-stubgen: {error}; use tests/run"));

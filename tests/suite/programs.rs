@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use codegen::Library;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::route::{BACKENDS, build};
 
 const DECLARATIONS: &str = r#"
@@ -105,7 +106,7 @@ fn call_out(declarations: &str) {
 }
 
 fn run(path: &Path, statements: &[&str]) -> Vec<String> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs.py");
+    let script = host("programs.py");
     let mut python = Command::new("python3");
     python.arg(script).arg(path).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = python.spawn().unwrap_or_else(|error| panic!("python3: {error}"));

@@ -11,6 +11,7 @@ use libloading::{Library, Symbol};
 use tvm_ffi_codegen_tests::cases::{self, Case, Row};
 use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 use tvm_ffi_codegen_tests::frame::Frame;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::outcome::End;
 use tvm_ffi_codegen_tests::route::BACKENDS;
@@ -30,7 +31,7 @@ type StackUsed = unsafe extern "C" fn(SafeCall, *const Any, i32, *mut Any) -> i6
 /// The library that measures.
 fn measuring(folder: &Path) -> Library {
     let path = folder.join("stack.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("stack.c");
+    let source = host("stack.c");
     let mut compile = Command::new("cc");
     compile.args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]);
     cc(compile.arg(source).args(["-pthread", "-o"]).arg(&path));

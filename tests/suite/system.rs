@@ -7,6 +7,7 @@ use codegen::Library;
 use object::{BinaryFormat, Object, ObjectSection, RelocationKind, SectionFlags, elf};
 use tempfile::TempDir;
 use tvm_ffi_codegen_tests::ffi::config;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
 const KERNELS: &str = "
@@ -30,7 +31,7 @@ fn link(folder: &TempDir, objects: &[&Path]) -> Output {
     let (kernels, libraries) = (folder.path().join("kernels.c"), config("--libdir"));
     std::fs::write(&kernels, KERNELS).unwrap();
     let mut cc = Command::new("cc");
-    cc.arg("-std=gnu11").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("system.c"));
+    cc.arg("-std=gnu11").arg(host("system.c"));
     cc.arg(kernels).args(objects).arg(Path::new(&libraries).join("libtvm_ffi.so"));
     cc.arg(format!("-I{}", config("--includedir")));
     cc.arg(format!("-I{}", config("--dlpack-includedir")));

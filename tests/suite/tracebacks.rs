@@ -1,9 +1,9 @@
 //! What a traceback in Python shows of a failing call.
 
-use std::path::Path;
 use std::process::Command;
 
 use codegen::Library;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::route::{BACKENDS, build};
 
 const DECLARATIONS: &str = "
@@ -53,7 +53,7 @@ fn frames_name_the_function_or_its_location() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let path = folder.path().join("library.so");
     let library: Library = DECLARATIONS.parse().expect("the declarations are valid");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("frames.py");
+    let script = host("frames.py");
     for backend in BACKENDS {
         build(&library, backend, &path);
         let mut python = Command::new("python3");

@@ -10,6 +10,7 @@ use codegen::Library;
 use jit::abi::{Any, DLTensor};
 use jit::{Compiled, Jit, Runtime};
 use tvm_ffi_codegen_tests::ffi::{Ffi, config, installed};
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::{cc, kernels};
 use tvm_ffi_codegen_tests::route::{BACKENDS, build};
 
@@ -90,7 +91,7 @@ fn callers_in_c_need_no_allocator() {
     let libraries = config("--libdir");
     let mut compile = Command::new("cc");
     compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror"]);
-    compile.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("unallocated.c"));
+    compile.arg(host("unallocated.c"));
     compile.arg(Path::new(&libraries).join("libtvm_ffi.so"));
     compile.arg(format!("-I{}", config("--includedir")));
     compile.arg(format!("-I{}", config("--dlpack-includedir")));

@@ -1,7 +1,6 @@
 //! Compiled ahead of time, and called from Python with NumPy arrays.
 
 use std::io::Write;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use codegen::Library;
@@ -10,6 +9,7 @@ use tempfile::TempDir;
 
 use super::{Call, Reason, Route, shared};
 use crate::argument::{self, Argument, Tensor};
+use crate::hosts::host;
 use crate::outcome::{End, Outcome, Value};
 
 /// A library in a file, for Python to load.
@@ -29,7 +29,7 @@ impl Python {
 
     /// Runs the calls in one process, which answers with one line for each.
     fn answers(&self, calls: &[Json]) -> Vec<Outcome> {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("calls.py");
+        let script = host("calls.py");
         let library = self.folder.path().join("library.so");
         let mut command = Command::new("python3");
         command.arg(script).arg(library).stdin(Stdio::piped()).stdout(Stdio::piped());

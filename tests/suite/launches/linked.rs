@@ -5,6 +5,7 @@ use std::process::Command;
 
 use codegen::Library;
 use tvm_ffi_codegen_tests::fake_cuda;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
@@ -58,7 +59,7 @@ fn libraries_need_nothing_of_cuda() {
 fn prepared(folder: &Path, library: &Library, backend: &str) -> String {
     let path = folder.join("library.so");
     write(library, backend, &path);
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("results.py");
+    let script = host("results.py");
     let mut python = Command::new("python3");
     python.arg(script).arg("--plain").arg(path).arg("error(lambda: m.ready(0))");
     let output = python.env("LD_LIBRARY_PATH", folder).output().expect("python3 starts");
