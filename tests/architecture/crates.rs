@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::sources::{Source, read, sources};
+use crate::sources::{Module, Source, read, sources};
 
 const BACKENDS: [&str; 3] = ["backends/cranelift", "backends/llvm", "backends/mlir"];
 
@@ -32,6 +32,63 @@ fn backends_know_nothing_of_the_abi() {
         let texts = literals(&files);
         let shared: Vec<_> = texts.intersection(&messages).collect();
         assert!(shared.is_empty(), "{backend}: {shared:?}");
+    }
+}
+
+/// Files that one backend lacks although the others have them.
+const LACKING: [(&str, &str); 4] = [
+    // Cranelift reports errors as values, has no IR to link, and needs no unsafe code.
+    ("backends/cranelift", "diagnostic"),
+    ("backends/cranelift", "link"),
+    ("backends/cranelift", "raw"),
+    // LLVM's own text has the names and labels.
+    ("backends/llvm", "print"),
+];
+
+/// Returns the names of the functions of a file in order, those of a trait with its name.
+fn functions(file: &Source) -> Vec<String> {
+    let of_item = |item| match item {
+        syn::Item::Fn(function) => vec![function.sig.ident.to_string()],
+        syn::Item::Impl(item) => {
+            let of =
+                item.trait_.and_then(|(path, _)| Some(path.segments.last()?.ident.to_string()));
+            let of = of.unwrap_or_default();
+            let functions = item.items.into_iter().filter_map(|item| match item {
+                syn::ImplItem::Fn(function) => Some(format!("{of}::{}", function.sig.ident)),
+                _ => None,
+            });
+            functions.collect()
+        }
+        _ => Vec::new(),
+    };
+    file.parse().items.into_iter().flat_map(of_item).collect()
+}
+
+/// Backends have the same files, and in them the functions that all have in the same order.
+#[test]
+fn backends_mirror_each_other() {
+    let files = BACKENDS.map(|backend| (backend, sources(&format!("{backend}/src"))));
+    let find =
+        |files: &[Source], module: &[String]| files.iter().position(|file| file.module == module);
+    let modules: BTreeSet<&Module> =
+        files.iter().flat_map(|(_, files)| files).map(|file| &file.module).collect();
+    for module in modules {
+        let has = files.each_ref().map(|(backend, files)| {
+            find(files, module).is_some() || LACKING.contains(&(backend, &module.join("/")))
+        });
+        let count = has.iter().filter(|has| **has).count();
+        assert!(count == 1 || count == 3, "{}: {has:?}", module.join("/"));
+        let lists: Vec<Vec<String>> = files
+            .iter()
+            .filter_map(|(_, files)| Some(functions(&files[find(files, module)?])))
+            .collect();
+        let common = |list: &Vec<String>| -> Vec<String> {
+            let is_common = |name: &&String| lists.iter().all(|list| list.contains(name));
+            list.iter().filter(is_common).cloned().collect()
+        };
+        for list in &lists {
+            assert_eq!(common(list), common(&lists[0]), "{}", module.join("/"));
+        }
     }
 }
 

@@ -28,7 +28,9 @@ impl Baseline {
         Baseline { made_with: versions(), counts }
     }
 
-    /// Prints what differs from a baseline; false if that is a reason to fail.
+    /// Prints what differs from a baseline; returns false if that is a reason to fail.
+    ///
+    /// A baseline of other tools is one: it judges nothing.
     pub(crate) fn compare(&self, before: &Baseline) -> bool {
         let same_tools = self.made_with == before.made_with;
         let mut names: Vec<&String> = self.counts.keys().chain(before.counts.keys()).collect();
@@ -48,13 +50,13 @@ impl Baseline {
         if !same_tools {
             println!("guard: the baseline was made with {}", before.made_with);
             println!("guard: this is             {}", self.made_with);
-            println!("guard: so nothing is judged; `{RENEW}` makes a baseline of this machine");
+            println!("guard: failed, nothing is judged; `{RENEW}` makes a baseline of these tools");
         } else if bad > 0 {
             println!("guard: failed; where the change is wanted, renew the baseline: {RENEW}");
         } else if better > 0 {
             println!("guard: passed; renew the baseline, so that this stays: {RENEW}");
         }
-        bad == 0 || !same_tools
+        bad == 0 && same_tools
     }
 }
 

@@ -11,7 +11,7 @@ const LANGUAGES: [&str; 4] = ["ir", "llvm", "mlir", "cranelift"];
 const MAX_CASES: usize = 2;
 
 /// Lines of all snapshots.
-const MAX_LINES: usize = 10_000;
+const MAX_LINES: usize = 6_000;
 
 /// Every file, as `case/name`.
 fn files() -> BTreeSet<String> {
