@@ -38,9 +38,9 @@ impl Fault {
         Fault::new("ValueError", subject, rest)
     }
 
-    /// ``<text> <place> on argument #<argument> …, expected <expected>``
-    fn at(kind: &'static str, text: &str, place: &str, argument: usize, expected: String) -> Fault {
-        let subject = format!("{text} {place} on argument #{argument}");
+    /// ``<text> <path> on argument #<argument> …, expected <expected>``
+    fn at(kind: &'static str, text: &str, path: &str, argument: usize, expected: String) -> Fault {
+        let subject = format!("{text} {path} on argument #{argument}");
         Fault::new(kind, subject, format!(", expected {expected}"))
     }
 
@@ -128,9 +128,9 @@ struct Call<'a> {
     symbols: Symbols<'a>,
 }
 
-/// A value to be checked: an argument, or what is nested in one.
+/// A value that is checked: an argument, or a value nested in one.
 #[derive(Clone)]
-struct Place<'a> {
+struct Received<'a> {
     /// How expressions and errors call it.
     path: String,
     /// The position of the argument.
@@ -164,19 +164,27 @@ enum Found<'a> {
 /// What is missing and no number.
 const MISSING: Found<'_> = Found::Missing(Number::Address { null: true, offset: 0 });
 
-impl<'a> Place<'a> {
-    fn param(function: &'a Function, argument: usize, given: &'a Argument) -> Place<'a> {
+impl<'a> Received<'a> {
+    fn param(function: &'a Function, argument: usize, given: &'a Argument) -> Received<'a> {
         let param = &function.signature.params[argument];
         let (ty, optional) = param.ty.required();
         let path = spelled(&param.name).to_string();
-        Place { path, argument, ty, optional, uncertain: optional, many: false, given: Some(given) }
+        Received {
+            path,
+            argument,
+            ty,
+            optional,
+            uncertain: optional,
+            many: false,
+            given: Some(given),
+        }
     }
 
     /// What is nested in this one.
-    fn inner(&self, path: String, ty: &'a ParamType, given: Option<&'a Argument>) -> Place<'a> {
+    fn inner(&self, path: String, ty: &'a ParamType, given: Option<&'a Argument>) -> Received<'a> {
         let (ty, optional) = ty.required();
         let uncertain = self.uncertain || optional;
-        Place { path, argument: self.argument, ty, optional, uncertain, many: self.many, given }
+        Received { path, argument: self.argument, ty, optional, uncertain, many: self.many, given }
     }
 
     /// How errors print its type.
@@ -224,7 +232,7 @@ impl<'a> Call<'a> {
         }
         let (function, arguments) = (self.function, self.arguments);
         for (index, argument) in arguments.iter().enumerate() {
-            self.value(Place::param(function, index, argument))?;
+            self.value(Received::param(function, index, argument))?;
         }
         self.settle()?;
         for constraint in &self.function.signature.constraints {
@@ -249,8 +257,8 @@ impl<'a> Call<'a> {
     }
 
     /// Notes what a value is; the last one counts.
-    fn note(&mut self, place: &Place<'a>, found: Found<'a>) {
-        self.found.push((place.path.clone(), found));
+    fn note(&mut self, received: &Received<'a>, found: Found<'a>) {
+        self.found.push((received.path.clone(), found));
     }
 
     /// What a value is that an expression names.

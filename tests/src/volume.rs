@@ -121,8 +121,8 @@ pub fn run(plan: &Plan) -> Report {
             if enough || failed {
                 break;
             }
-            let cases: Vec<Case> =
-                (index..index + functions).map(|at| Case::new(plan, at)).collect();
+            let cases: Vec<RandomFunction> =
+                (index..index + functions).map(|at| RandomFunction::new(plan, at)).collect();
             compare(plan.through, &cases, &mut own);
         }
         let mut all = report.lock().unwrap_or_else(PoisonError::into_inner);
@@ -155,19 +155,19 @@ fn noise(seed: u64, index: u64, count: u64) -> Vec<u8> {
 
 /// A random declaration with random calls of it.
 #[derive(Debug)]
-pub struct Case {
+pub struct RandomFunction {
     /// The declaration.
     pub function: Function,
     /// The arguments of each call.
     pub lists: Vec<Vec<Argument>>,
 }
 
-impl Case {
+impl RandomFunction {
     /// The case of this index; names of functions differ.
     ///
     /// # Panics
     /// If no random declaration means anything.
-    pub fn new(plan: &Plan, index: u64) -> Case {
+    pub fn new(plan: &Plan, index: u64) -> RandomFunction {
         let count = BYTES + CALL_BYTES * plan.each;
         let mut bytes = noise(plan.seed, index, count);
         // A declaration that means nothing gives way to another.
@@ -178,7 +178,7 @@ impl Case {
                 let list = |_| generate::arguments(&mut choices, &function);
                 let lists = (0..plan.each).map(list).collect();
                 function.signature.name = format!("f{index}");
-                return Case { function, lists };
+                return RandomFunction { function, lists };
             }
             let seed = bytes.iter().fold(turn, |seed, &byte| scramble(seed ^ u64::from(byte)));
             bytes = noise(seed, turn, count);
@@ -188,11 +188,11 @@ impl Case {
 }
 
 /// Makes the calls, and compares each with what the oracle says.
-fn compare(through: Through, cases: &[Case], report: &mut Report) {
+fn compare(through: Through, cases: &[RandomFunction], report: &mut Report) {
     let functions: Vec<Function> = cases.iter().map(|case| case.function.clone()).collect();
     let route = through.route(&Library::from(functions));
     report.declarations += cases.len() as u64;
-    for Case { function, lists } in cases {
+    for RandomFunction { function, lists } in cases {
         let name = &function.signature.name;
         let call = |arguments| Call { function: name, arguments, count: None };
         let calls: Vec<Call<'_>> = lists.iter().map(|arguments| call(arguments)).collect();

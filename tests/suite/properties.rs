@@ -12,7 +12,7 @@ use tvm_ffi_codegen_tests::generate::{self, Choices};
 use tvm_ffi_codegen_tests::oracle;
 use tvm_ffi_codegen_tests::outcome::End;
 use tvm_ffi_codegen_tests::route::{BACKENDS, Call, InProcess, Route};
-use tvm_ffi_codegen_tests::volume::{self, Case, Plan, Report, Through};
+use tvm_ffi_codegen_tests::volume::{self, Plan, RandomFunction, Report, Through};
 
 /// Calls of one declaration.
 const CALLS: usize = 24;
@@ -121,7 +121,9 @@ fn generated_calls_end_in_every_way() {
     ];
     let mut counts = [0; 35];
     let plan = Plan { seed: 0, calls: 48_000, each: 24, threads: 1, through: Through::Machine };
-    for Case { function, lists } in (0..2000).map(|index| Case::new(&plan, index)) {
+    for RandomFunction { function, lists } in
+        (0..2000).map(|index| RandomFunction::new(&plan, index))
+    {
         for arguments in lists {
             if let End::Error { message, .. } = oracle::predict(&function, &arguments, None).end {
                 let found = ways.iter().zip(&mut counts).filter(|(way, _)| message.contains(*way));

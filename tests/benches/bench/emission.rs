@@ -6,13 +6,13 @@ use std::time::Instant;
 use backend_cranelift::recorded::Recorder;
 use codegen::ir;
 use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::{Context, control::ControlPlane};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::default_libcall_names;
+use cranelift_module::{Module, default_libcall_names};
 use driver::Optimize;
 use target_lexicon::Triple;
 
 use crate::ours::durations;
-use crate::recorder::{compile, contexts, record, replay};
 
 /// Cranelift as the JIT sets it up.
 pub(crate) fn jit_isa() -> OwnedTargetIsa {
@@ -28,6 +28,43 @@ pub(crate) fn jit_isa() -> OwnedTargetIsa {
     }
     let builder = cranelift_native::builder().expect("the host is supported");
     builder.finish(Flags::new(flags)).expect("the flags go together")
+}
+
+/// Emits a module into CLIF and keeps it, to tell emission from compilation.
+pub(crate) fn record(source: &ir::Module, isa: OwnedTargetIsa) -> Recorder {
+    let mut recorder = Recorder::new(isa);
+    backend_cranelift::emit(&mut recorder, source).expect("it is well-formed");
+    recorder
+}
+
+/// The recorded functions, ready to compile.
+pub(crate) fn contexts(recorder: &Recorder) -> Vec<Context> {
+    recorder.functions.iter().map(|(_, func)| Context::for_function(func.clone())).collect()
+}
+
+/// Compiles to bytes.
+pub(crate) fn compile(recorder: &Recorder, contexts: Vec<Context>) {
+    for mut context in contexts {
+        context.compile(&*recorder.isa, &mut ControlPlane::default()).expect("it compiles");
+    }
+}
+
+/// Declares and defines everything in another module.
+pub(crate) fn replay(recorder: &Recorder, module: &mut dyn Module, contexts: Vec<Context>) {
+    for (id, function) in recorder.declarations.get_functions() {
+        let name = function.linkage_name(id);
+        module.declare_function(&name, function.linkage, &function.signature).expect("new");
+    }
+    for (id, data) in recorder.declarations.get_data_objects() {
+        let name = data.linkage_name(id);
+        module.declare_data(&name, data.linkage, data.writable, data.tls).expect("new");
+    }
+    for (id, data) in &recorder.data {
+        module.define_data(*id, data).expect("new");
+    }
+    for ((id, _), mut context) in recorder.functions.iter().zip(contexts) {
+        module.define_function(*id, &mut context).expect("it compiles");
+    }
 }
 
 /// Cranelift from finished CLIF to executable memory by its own means.

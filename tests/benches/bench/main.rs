@@ -16,7 +16,6 @@ mod peers;
 mod plot;
 mod processes;
 mod python;
-mod recorder;
 mod report;
 mod rust;
 mod samples;

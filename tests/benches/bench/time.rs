@@ -7,11 +7,10 @@ use driver::Optimize;
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
 use crate::cases::{Case, cases};
-use crate::emission::{compile_alone, cranelift_alone, emit, emit_and_compile, jit_isa};
+use crate::emission::{compile_alone, cranelift_alone, emit, emit_and_compile, jit_isa, record};
 use crate::ours::{self, FILE_STAGES, JIT_STAGES, LEVELS};
 use crate::peers::Peers;
 use crate::processes;
-use crate::recorder::record;
 use crate::report::{Line, Plot, Report, Section, Table, number};
 use crate::samples::{Item, interleave};
 use crate::setup::Setup;
