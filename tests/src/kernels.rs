@@ -10,7 +10,7 @@ use crate::hosts::host;
 /// The compiled kernels.
 #[derive(Debug)]
 pub struct Kernels {
-    /// The object file.
+    /// Contents of the object file.
     pub object: Vec<u8>,
     library: Library,
 }
@@ -33,7 +33,7 @@ pub fn kernels() -> &'static Kernels {
 }
 
 impl Kernels {
-    /// The address of a kernel.
+    /// Returns the address of a kernel.
     pub fn address(&self, name: &str) -> Option<*const u8> {
         // SAFETY: only the address is taken.
         let symbol = unsafe { self.library.get::<*const u8>(name) }.ok()?;
@@ -42,10 +42,9 @@ impl Kernels {
     }
 }
 
-/// Runs the C compiler.
+/// Runs a C compiler.
 ///
-/// # Panics
-/// If it refuses.
+/// # Panics If it fails.
 pub fn cc(command: &mut Command) {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let message = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! The checks of scalars.
+//! Checks of scalars.
 
 use abi_spec::Scalar;
 
@@ -44,7 +44,7 @@ impl<'a> Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// An integer that does not fit `int64`; symbols do.
+    /// Checks an integer that does not fit `int64`.
     fn big_int(&mut self, received: &Received<'a>, scalar: Scalar, value: i128) -> Checked<()> {
         let symbol = self.symbols.measures(&received.path);
         let number = match (u64::try_from(value), scalar) {
@@ -66,7 +66,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// True if an integer is a value of an integer type.
+/// Returns true if an integer is a value of an integer type.
 pub(super) fn in_range(value: i128, scalar: Scalar) -> bool {
     let values = 1_i128 << scalar.bits();
     let low = if scalar.is_signed() { -values / 2 } else { 0 };

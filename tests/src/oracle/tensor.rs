@@ -1,4 +1,4 @@
-//! The checks of a tensor.
+//! Checks of tensors.
 
 use abi_spec::{DType, DeviceType};
 use codegen::{Device, Shape, Strides};
@@ -6,22 +6,22 @@ use codegen::{Device, Shape, Strides};
 use super::{Call, Checked, Fault, Found, MISSING, Received, type_name, words};
 use crate::argument::{Argument, Tensor};
 
-/// True if some extent is 0.
+/// Returns true if some extent is 0.
 pub(super) fn is_empty(tensor: &Tensor) -> bool {
     tensor.shape.contains(&0)
 }
 
-/// The compact stride of a dim.
+/// Returns the compact stride of a dim.
 pub(super) fn compact_stride(tensor: &Tensor, dim: usize) -> i64 {
     tensor.shape[dim + 1..].iter().fold(1, |product: i64, extent| product.wrapping_mul(*extent))
 }
 
-/// The stride of a dim.
+/// Returns the stride of a dim.
 pub(super) fn stride(tensor: &Tensor, dim: usize) -> i64 {
     tensor.strides.as_ref().map_or_else(|| compact_stride(tensor, dim), |strides| strides[dim])
 }
 
-/// True if the elements are in row-major order without gaps.
+/// Returns true if the elements are in row-major order without gaps.
 pub(super) fn is_contiguous(tensor: &Tensor) -> bool {
     let counts = |dim: &usize| tensor.shape[*dim] != 1;
     is_empty(tensor)
@@ -49,7 +49,7 @@ impl<'a> Call<'a> {
         data(received, tensor, declared)
     }
 
-    /// Shape and strides.
+    /// Checks shape and strides.
     fn dims(
         &mut self,
         received: &Received<'a>,
@@ -81,7 +81,7 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Type, NULL, ndim, dtype, device, the pointer to the extents.
+    /// Checks type, NULL, ndim, dtype, device and the pointer to the extents.
     fn header(
         &mut self,
         received: &Received<'a>,
@@ -171,12 +171,12 @@ fn contiguous(received: &Received<'_>, tensor: &Tensor) -> Checked<()> {
     Ok(())
 }
 
-/// Data is needed where there are elements; alignment is of the sum with `byte_offset`.
+/// Checks the data pointer, needed only if there are elements, and the alignment of its sum with `byte_offset`.
 fn data(received: &Received<'_>, tensor: &Tensor, declared: &codegen::Tensor) -> Checked<()> {
     if tensor.data.is_none() && !is_empty(tensor) {
         return Err(null(received, ".data"));
     }
-    // That of a lane; of three bytes, say, the power of two in it; the least one of several types.
+    // The alignment is the largest power of two that divides the bytes of a lane; of several types the least.
     let lane = |dtype: &DType| 1 << dtype.lane_bytes().trailing_zeros();
     let natural = declared.dtypes.iter().map(lane).min();
     let align: u64 = declared.align.or(natural).expect("a tensor has a type of elements");

@@ -1,4 +1,4 @@
-//! The checks of values that are neither scalars nor tensors, and of what is nested in them.
+//! Checks of values that are neither scalars nor tensors, and of the values nested in them.
 
 use abi_spec::{DType, Device};
 use codegen::{Element, Leaf, Literal, ObjectClass, ParamType, Shape};
@@ -7,8 +7,7 @@ use super::{Call, Checked, Fault, Found, MISSING, Received, borrowed, quoted, ty
 use crate::argument::Argument;
 
 impl<'a> Call<'a> {
-    /// Checks a value. One that is missing binds nothing, but its symbols are known from here on to be
-    /// bound by what may be missing.
+    /// Checks a value. A missing value binds nothing, but from then on its symbols count as bound by an optional value.
     pub(super) fn value(&mut self, mut received: Received<'a>) -> Checked<()> {
         if received.optional && matches!(received.given, Some(Argument::None)) {
             received.given = None;
@@ -98,7 +97,7 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// The elements one by one, each by the same rules. Without any their symbols are looked at, too.
+    /// Checks the elements one by one by the same rules. The symbols of an empty sequence are visited too.
     fn sequence(&mut self, received: &Received<'a>, element: &'a ParamType) -> Checked<()> {
         let given = received.given.map(elements_of);
         self.note(received, Found::Several(given.map_or(0, <[_]>::len), Vec::new()));
@@ -116,7 +115,7 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// The entries one by one, each key before its value.
+    /// Checks the entries one by one, each key before its value.
     fn mapping(&mut self, received: &Received<'a>, types: &'a [ParamType; 2]) -> Checked<()> {
         let given = received.given.map_or(&[][..], entries_of);
         if given.is_empty() {
@@ -161,7 +160,7 @@ impl<'a> Call<'a> {
         self.compare_in(&path)
     }
 
-    /// The first type that fits. It binds nothing, and one that does not fit notes no device.
+    /// Checks a union by its first type that fits. A union binds nothing, and types that do not fit note no device.
     fn union(&mut self, received: &Received<'a>, types: &'a [ParamType]) -> Checked<()> {
         let Some(given) = received.given else { return Ok(()) };
         let (bindings, devices) = (self.symbols.bindings(), self.devices.clone());
@@ -176,7 +175,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What is in a sequence; nothing in an object that only claims to be one.
+/// Returns the elements of a sequence; none of an object that only claims to be one.
 fn elements_of(given: &Argument) -> &[Argument] {
     if let Argument::Array(elements) | Argument::List(elements) = borrowed(given) {
         elements
@@ -185,7 +184,7 @@ fn elements_of(given: &Argument) -> &[Argument] {
     }
 }
 
-/// What is in a mapping.
+/// Returns the entries of a mapping.
 fn entries_of(given: &Argument) -> &[(Argument, Argument)] {
     if let Argument::Map(entries) | Argument::Dict(entries) = borrowed(given) {
         entries
@@ -194,7 +193,7 @@ fn entries_of(given: &Argument) -> &[(Argument, Argument)] {
     }
 }
 
-/// What a union accepts is up to its types, and `Any` is anything, NULL included.
+/// Returns true for types without a check of the type index: unions, whose types check it, and `Any`.
 fn is_free(ty: &ParamType) -> bool {
     matches!(ty, ParamType::Union(_) | ParamType::Leaf(Leaf::Any))
 }
@@ -203,7 +202,7 @@ fn wrong_size(received: &Received<'_>, expected: usize, got: usize) -> Fault {
     received.mismatch(".size", format!("{expected} but got {got}"))
 }
 
-/// The type of a value, and that it is not NULL.
+/// Checks the type of a value, and that an object is not NULL.
 fn check_type(received: &Received<'_>, given: &Argument) -> Checked<()> {
     let given = borrowed(given);
     let (index, payload) = words(given);
@@ -224,12 +223,12 @@ fn check_type(received: &Received<'_>, given: &Argument) -> Checked<()> {
     Ok(())
 }
 
-/// Strings and bytes that are objects are there, whatever their payload is taken for.
+/// Returns true for strings and bytes, which are never NULL whatever number their payload counts as.
 fn is_text(given: &Argument) -> bool {
     matches!(given, Argument::Str(_) | Argument::Bytes(_))
 }
 
-/// True if values of a type index are of a type, as far as the index says.
+/// Returns true if a type accepts a type index.
 fn accepts(ty: &ParamType, index: i32) -> bool {
     let is_str = matches!(index, 8 | 11 | 65);
     let is_bytes = matches!(index, 9 | 12 | 66);
@@ -243,7 +242,7 @@ fn accepts(ty: &ParamType, index: i32) -> bool {
         ParamType::Object(ObjectClass::Module) => index == 73,
         ParamType::Object(ObjectClass::Tensor) => index == 70,
         ParamType::Object(ObjectClass::Any) => index >= 64,
-        // No object has the index 127.
+        // Type indices from 128 on are registered; no object has the index 127.
         ParamType::Object(ObjectClass::Key(_)) => index >= 127,
         ParamType::Sequence(..) => matches!(index, 71 | 75),
         ParamType::Mapping(..) => matches!(index, 72 | 76),
@@ -267,7 +266,7 @@ fn is_instance(ty: &ParamType, given: &Argument) -> bool {
     matches!(given, Argument::Registered(classes) if classes.contains(key))
 }
 
-/// The bytes of text or bytes.
+/// Returns the bytes of text or bytes.
 fn text(given: &Argument) -> Option<&[u8]> {
     let given = borrowed(given);
     if let Argument::Str(text) | Argument::RawStr(text) = given {
@@ -283,7 +282,7 @@ fn text(given: &Argument) -> Option<&[u8]> {
     Some(text)
 }
 
-/// An element type that is named must exist. The runtime says what is wrong.
+/// Checks that a named element type exists. The error is the runtime's.
 fn dtype(given: &Argument) -> Checked<()> {
     let Some(text) = text(given) else { return Ok(()) };
     let text = String::from_utf8_lossy(text);
@@ -303,7 +302,7 @@ fn device(received: &Received<'_>, given: &Argument) -> Checked<()> {
     Err(received.mismatch("", format!("{} but got \"{text}\"", received.expected())))
 }
 
-/// The numbers of a shape, or of a sequence that stands for one.
+/// Returns the numbers of a shape, or of a sequence that stands for one.
 fn numbers(received: &Received<'_>, given: &Argument) -> Checked<Vec<i64>> {
     if let Argument::Shape(numbers) = borrowed(given) {
         return Ok(numbers.clone());
@@ -325,7 +324,7 @@ fn numbers(received: &Received<'_>, given: &Argument) -> Checked<Vec<i64>> {
     elements.iter().enumerate().map(number).collect()
 }
 
-/// One of several values: numbers compare with numbers, text with text.
+/// Checks for one of several literals: numbers compare with numbers, text with text.
 fn literal(received: &Received<'_>, literals: &[Literal], given: &Argument) -> Checked<()> {
     let (index, bits) = words(borrowed(given));
     let number = matches!(index, 1 | 2).then_some(bits);
