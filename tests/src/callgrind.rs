@@ -65,7 +65,8 @@ pub struct Process<'a> {
 impl Process<'_> {
     /// Runs the program and returns its measures by name, in order.
     ///
-    /// # Errors If there is no valgrind, or the program fails.
+    /// # Errors
+    /// If there is no valgrind, or the program fails.
     pub fn run(&self) -> Result<Vec<(String, Counts)>, String> {
         let dumps = self.folder.join(format!("{}.counts", self.name));
         let output =

@@ -46,7 +46,8 @@ pub struct Row {
 
 /// Reads the whole table, file by file in alphabetical order.
 ///
-/// # Panics If a file does not follow the format.
+/// # Panics
+/// If a file does not follow the format.
 pub fn table() -> Vec<Case> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
     let files = fs::read_dir(&folder).expect("the table is there");

@@ -201,7 +201,8 @@ pub const VALUES: &[&str] = &[
 
 /// Parses the values.
 ///
-/// # Panics If a value is not an argument.
+/// # Panics
+/// If a value is not an argument.
 pub fn values() -> Vec<Argument> {
     let read = |text: &&str| match parse_list(&format!("({text})")) {
         Ok((mut arguments, "")) if arguments.len() == 1 => arguments.remove(0),
@@ -212,7 +213,8 @@ pub fn values() -> Vec<Argument> {
 
 /// Returns a function `take_<name>(x: <type>)` for each type.
 ///
-/// # Panics If a type is invalid.
+/// # Panics
+/// If a type is invalid.
 pub fn declarations() -> Library {
     let declare =
         |(name, ty): &(&str, &str)| format!("take_{name}(x: {ty}) -> None = record_0();\n");

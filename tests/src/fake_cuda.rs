@@ -90,7 +90,8 @@ pub fn exclusive() -> MutexGuard<'static, FakeCuda> {
 impl FakeCuda {
     /// Returns a function of the list in `cuda.c`.
     ///
-    /// # Safety `F` is the type of the function.
+    /// # Safety
+    /// `F` is the type of the function.
     unsafe fn function<F: Copy>(&self, name: &str) -> F {
         // SAFETY: the caller knows the type.
         *unsafe { self.0.get::<F>(name) }.unwrap_or_else(|error| panic!("{error}"))

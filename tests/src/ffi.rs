@@ -86,7 +86,8 @@ impl Ffi {
 
     /// Increments the reference count.
     ///
-    /// # Safety The object is live.
+    /// # Safety
+    /// The object is live.
     pub unsafe fn retain(&self, object: *mut Object) {
         // SAFETY: as required above.
         unsafe { (self.retain)(object) };
@@ -94,7 +95,8 @@ impl Ffi {
 
     /// Decrements the reference count.
     ///
-    /// # Safety The reference is the caller's, or the pointer is NULL.
+    /// # Safety
+    /// The reference is the caller's, or the pointer is NULL.
     pub unsafe fn release(&self, object: *mut Object) {
         // SAFETY: as required above.
         unsafe { (self.release)(object) };
@@ -113,7 +115,8 @@ impl Ffi {
 
     /// Sets the allocator of tensors of this thread.
     ///
-    /// # Safety The pointer is an allocator or NULL.
+    /// # Safety
+    /// The pointer is an allocator or NULL.
     pub unsafe fn set_allocator(&self, allocator: *const c_void) {
         // SAFETY: as required above.
         let status = unsafe { (self.set_allocator)(allocator, 0, std::ptr::null_mut()) };
@@ -142,7 +145,8 @@ impl Ffi {
 
     /// Looks up a function of the runtime.
     ///
-    /// # Safety `F` is a function pointer of the type that the runtime's function has.
+    /// # Safety
+    /// `F` is a function pointer of the type that the runtime's function has.
     pub unsafe fn function<F: Copy>(&self, name: &str) -> Option<F> {
         // SAFETY: as required above.
         unsafe { function(self.runtime, name) }

@@ -37,7 +37,8 @@ pub type Say<'a> = &'a mut dyn FnMut(&str, Result<String, String>);
 /// Calls a function of a file's module in the machine and, if the machine finds no fault, in the code of every backend.
 /// Returns true if all results agree.
 ///
-/// # Errors If the function or an argument is invalid.
+/// # Errors
+/// If the function or an argument is invalid.
 pub fn call(
     text: &str,
     function: &str,

@@ -44,7 +44,8 @@ impl Kernels {
 
 /// Runs a C compiler.
 ///
-/// # Panics If it fails.
+/// # Panics
+/// If it fails.
 pub fn cc(command: &mut Command) {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let message = String::from_utf8_lossy(&output.stderr);

@@ -53,7 +53,8 @@ thread_local! {
 impl InMachine {
     /// Lowers a library.
     ///
-    /// # Panics If the library is invalid, or the lowered module does not verify.
+    /// # Panics
+    /// If the library is invalid, or the lowered module does not verify.
     pub fn new(library: &Library, linked: Linked) -> InMachine {
         let routines = match linked {
             Linked::Inside => Routines::Embedded,

@@ -165,7 +165,8 @@ pub struct RandomFunction {
 impl RandomFunction {
     /// Generates the function of an index; its name includes the index.
     ///
-    /// # Panics If no random declaration is valid.
+    /// # Panics
+    /// If no random declaration is valid.
     pub fn new(plan: &Plan, index: u64) -> RandomFunction {
         let count = BYTES + CALL_BYTES * plan.each;
         let mut bytes = noise(plan.seed, index, count);

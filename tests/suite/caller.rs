@@ -1,4 +1,4 @@
-//! A host that is written in C.
+//! A host in C.
 
 use std::path::Path;
 use std::process::Command;

@@ -19,18 +19,18 @@ fn library() -> Library {
     include_str!("../hosts/external.ffi").parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A compiler with the headers of the runtime and all warnings.
+/// Returns a compiler command with the runtime's headers and all warnings.
 fn compiler(program: &str, standard: &str) -> Command {
     let mut command = Command::new(program);
     command.args([standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
     for folder in ["--includedir", "--dlpack-includedir"] {
-        // Those headers are not ours to judge.
+        // Warnings in the runtime's headers are not ours.
         command.arg("-isystem").arg(config(folder));
     }
     command
 }
 
-/// Writes the header and the stand-in for the runtime, and compiles the program up to linking.
+/// Writes the header, compiles the stand-in for the runtime, and compiles the program without linking it.
 fn prepare(folder: &TempDir) {
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("external.h"), library().resolve().unwrap().header()).unwrap();

@@ -1,5 +1,4 @@
-//! What `tests/gpu` runs on a GPU runs on the stand-in for the CUDA driver too, where the record of launches is
-//! compared instead of numbers.
+//! The checks of `tests/gpu` on the stand-in for the CUDA driver, which compares recorded launches instead of numbers.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +10,7 @@ use tvm_ffi_codegen_tests::fake_cuda;
 use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
-/// As `tests/gpu` makes them: the library of an image is that of the declarations of its name.
+/// Makes the libraries as `tests/gpu` does: an image goes with the declarations of the same name.
 fn make_libraries(folder: &Path, backend: &str) {
     let launches = host("launches");
     let kernels = ["cubin", "fatbin", "ptx"]
@@ -29,7 +28,7 @@ fn make_libraries(folder: &Path, backend: &str) {
     }
 }
 
-/// Runs it with that many devices.
+/// Runs the checks with this number of devices.
 fn run(folder: &Path, devices: &str) -> Output {
     let mut python = Command::new("python3");
     python.env("LD_LIBRARY_PATH", fake_cuda::folder()).env("FAKE_CUDA_DEVICES", devices);

@@ -26,7 +26,7 @@ const DECLARATIONS: &str = r#"
     located(n: int64) -> None = { @"kernel.py":7 if n > 0 { @"kernel.py":8 raise ValueError "here"; } };
 "#;
 
-/// Statements, and what they print.
+/// Statements and their output.
 const ROWS: [(&str, &str); 26] = [
     ("m.by_name(4)", "9"),
     ("m.by_name(5)", "11"),
@@ -82,7 +82,7 @@ fn programs_call_out() {
     call_out(DECLARATIONS);
 }
 
-/// Where there are many calls in a function, a routine makes them.
+/// A routine makes the calls if a function has many.
 #[test]
 fn programs_of_many_calls_call_out() {
     let many = r#"@"test.programs.missing"(); "#.repeat(300);

@@ -14,10 +14,10 @@ use tvm_ffi_codegen_tests::outcome::End;
 use tvm_ffi_codegen_tests::route::{BACKENDS, Call, InProcess, Route};
 use tvm_ffi_codegen_tests::volume::{self, Plan, RandomFunction, Report, Through};
 
-/// Calls of one declaration.
+/// Number of calls per declaration.
 const CALLS: usize = 24;
 
-/// Compares all calls that the bytes stand for; how many calls were accepted and refused.
+/// Compares all calls that the bytes generate; returns the numbers of accepted and refused calls.
 fn compare(bytes: &[u8]) -> Result<[usize; 2], TestCaseError> {
     let mut choices = Choices::new(bytes);
     let text = generate::declaration(&mut choices);
@@ -46,7 +46,7 @@ impl fmt::Debug for Bytes {
     }
 }
 
-/// The same cases every time, so that the gate is deterministic; `PROPTEST_RNG_SEED` and
+/// Returns a configuration with the same cases every time, so that the gate is deterministic; `PROPTEST_RNG_SEED` and
 /// `PROPTEST_CASES` ask for others.
 fn config() -> ProptestConfig {
     let given = ProptestConfig::default();
@@ -67,7 +67,7 @@ proptest! {
     }
 }
 
-/// The same, ahead of time and by every backend; `tests/volume` makes any number of calls.
+/// Shared libraries of every backend; `tests/volume` makes any number of calls.
 #[test]
 fn backends_agree_with_the_oracle() {
     for &name in BACKENDS {
@@ -79,7 +79,7 @@ fn backends_agree_with_the_oracle() {
     }
 }
 
-/// The generator is worth something only if its calls end in many ways.
+/// Generated calls end in success and in every kind of error.
 #[test]
 fn generated_calls_end_in_every_way() {
     let ways = [

@@ -42,7 +42,7 @@ wrappers! {
     optional_int optional_tensor scalar_tensor scale stream_of_scalar terms two_devices two_outputs words
 }
 
-/// Functions that are shorter than those of the test table that show the same.
+/// Functions that show the same as longer ones of the test table.
 const DECLARED: &str = "
     integers(xs: Array[int64]) -> None = record_1(xs.size);
     entries(m: Map[Any, int64]) -> None = record_object(m);
@@ -57,17 +57,17 @@ const DECLARED: &str = "
 /// Snapshots of host IR with a test of their own.
 const OTHERS: [&str; 4] = ["launch", "library", "routines", "unchecked"];
 
-/// The target of all snapshots, so that they are the same on every machine.
+/// Returns the target of all snapshots, so that they are the same on every machine.
 pub(crate) fn target() -> Triple {
     "x86_64-unknown-linux-gnu".parse().expect("a known target")
 }
 
-/// Where the snapshots are.
+/// Returns the folder of the snapshots.
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../snapshots")
 }
 
-/// Lowered, and checked by our own verifier.
+/// Lowers a function and verifies the result.
 pub(crate) fn lowered(function: &Function, options: &Options) -> ir::Module {
     let library = Library::from(vec![function.clone()]);
     let resolved = library.resolve().unwrap_or_else(|error| panic!("{error}"));
@@ -76,7 +76,7 @@ pub(crate) fn lowered(function: &Function, options: &Options) -> ir::Module {
     module
 }
 
-/// Only the wrapper.
+/// Returns options for a module of the wrapper alone.
 pub(crate) fn bare() -> Options {
     Options { routines: Routines::Shared, metadata: false, ..Options::default() }
 }
@@ -90,7 +90,7 @@ fn wrapper(case: &str, languages: &[&str]) {
     snapshot(case, &lowered(&function, &bare()), &function.to_string(), languages);
 }
 
-/// Compares the host IR and some of the other languages with the snapshots. Every language is verified.
+/// Compares the host IR and the given languages with the snapshots. Every language is verified.
 fn snapshot(case: &str, module: &ir::Module, description: &str, languages: &[&str]) {
     let mut settings = Settings::clone_current();
     settings.set_snapshot_path(folder().join(case));
@@ -108,8 +108,8 @@ fn snapshot(case: &str, module: &ir::Module, description: &str, languages: &[&st
     });
 }
 
-/// All that a library can have besides wrappers: metadata, documentation, an entry, imports, and the
-/// registration of a system library.
+/// A library with everything besides wrappers: metadata, documentation, an entry, imports, and the registration of a
+/// system library.
 #[test]
 fn library() {
     let text = "/// Echoes.\n@\"library.ffi\":2 echo(a: int8) -> int8 = echo_int8(a);";
@@ -127,7 +127,7 @@ fn library() {
     snapshot("library", &module, &function.to_string(), &[]);
 }
 
-/// A launch with what the module keeps of its image and its kernel. The image is printed by its size.
+/// A launch, with the data of its image and kernel. The image is printed as its size and a sum.
 #[test]
 fn launch() {
     let text = "image code; launch(x: Tensor([], float32, device=cuda), n: int64) -> None = { launch \
@@ -139,7 +139,7 @@ fn launch() {
     snapshot("launch", &module, &library.functions[0].to_string(), &[]);
 }
 
-/// Without the checks that callers may have made already.
+/// A wrapper without the checks that callers may have made.
 #[test]
 fn unchecked() {
     let text = "unchecked(x: Tensor([n, 64], float32, strides=[s, 1], device=cuda, align=16)) -> None = record_2(n, s);";
@@ -149,7 +149,7 @@ fn unchecked() {
     snapshot("unchecked", &module, &function.to_string(), &[]);
 }
 
-/// One of the routines that wrappers share, with its texts; the others are declared only.
+/// One of the routines that wrappers share, with its texts; the others are declarations.
 #[test]
 fn routines() {
     let mut module = codegen::routines(Loader::HOST);

@@ -15,7 +15,7 @@ const KERNELS: &str = "
     long thrice(long n) { return 3 * n; }
 ";
 
-/// Writes an object with a system library in it.
+/// Writes an object with a system library.
 fn object(folder: &TempDir, name: &str, backend: &str, prefix: &str, library: &str) -> PathBuf {
     let library: Library = library.parse().unwrap();
     let library = library.with_entry("f").with_system_lib(prefix);
@@ -71,7 +71,7 @@ fn one_prefix_for_two_libraries_is_an_error_of_the_linker() {
     }
 }
 
-/// What the section of constructors is called.
+/// Returns the name of the section of constructors.
 fn constructors(format: BinaryFormat) -> &'static str {
     if format == BinaryFormat::MachO {
         "__mod_init_func"

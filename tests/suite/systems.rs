@@ -1,9 +1,9 @@
-//! The table of systems: what a row says, whatever else a system prints.
+//! The table of systems: contents of a row, and light systems that are not here.
 
 use std::fs;
 use std::process::{Command, Output};
 
-/// A system that logs as it pleases; the table has the folder of systems in `HERE`.
+/// A system that logs.
 const NOISY: &str = "\
 import sys
 import system

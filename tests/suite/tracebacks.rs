@@ -1,4 +1,4 @@
-//! What a traceback in Python shows of a failing call.
+//! Frames of a failing call in a traceback of Python.
 
 use std::process::Command;
 
@@ -30,7 +30,7 @@ const DECLARATIONS: &str = "
         };
 ";
 
-/// Calls, and the class and frames of each error; those of native functions and of the script are left out.
+/// Calls, and the class and frames of each error, without frames of native functions and of the script.
 const ROWS: [(&str, &str); 14] = [
     ("m.plain(1)", "RuntimeError: <tvm-ffi-codegen>:0 in plain"),
     ("m.located(None)", "TypeError: kernel.py:12 in located"),

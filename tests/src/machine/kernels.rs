@@ -70,6 +70,7 @@ const RECORDERS: &[(&str, &str)] = &[
 ];
 
 /// Returns the kernel of a name.
+#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn kernel<'p>(name: &str, kernels: &Rc<Kernels>) -> Option<Host<'p>> {
     let k = Rc::clone(kernels);
     let recorder = RECORDERS.iter().find(|(known, _)| *known == name);

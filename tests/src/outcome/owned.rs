@@ -73,7 +73,8 @@ fn object(ty: TypeIndex, object: *const Object) -> Result<Argument, String> {
 
 /// Reads type, shape and device.
 ///
-/// # Safety The tensor is valid.
+/// # Safety
+/// The tensor is valid.
 unsafe fn tensor(tensor: &DLTensor) -> Tensor {
     let dtype = DType { code: tensor.code, bits: tensor.bits, lanes: tensor.lanes };
     let rank = tensor.ndim as usize;
@@ -83,7 +84,9 @@ unsafe fn tensor(tensor: &DLTensor) -> Tensor {
     Tensor { device, ..Tensor::new(dtype, shape) }
 }
 
-/// # Safety There are `count` entries; the address of no entries may be anything.
+/// # Safety
+
+/// There are `count` entries; the address of no entries may be anything.
 unsafe fn entries<'a, T>(data: *const T, count: usize) -> &'a [T] {
     // SAFETY: as required above.
     if count == 0 { &[] } else { unsafe { slice::from_raw_parts(data, count) } }
