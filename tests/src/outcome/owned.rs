@@ -85,7 +85,6 @@ unsafe fn tensor(tensor: &DLTensor) -> Tensor {
 }
 
 /// # Safety
-
 /// There are `count` entries; the address of no entries may be anything.
 unsafe fn entries<'a, T>(data: *const T, count: usize) -> &'a [T] {
     // SAFETY: as required above.
