@@ -47,21 +47,22 @@ const LACKING: [(&str, &str); 4] = [
 
 /// Returns the names of the functions of a file in order, those of a trait with its name.
 fn functions(file: &Source) -> Vec<String> {
-    let of_item = |item| match item {
-        syn::Item::Fn(function) => vec![function.sig.ident.to_string()],
-        syn::Item::Impl(item) => {
+    let mut found = Vec::new();
+    for item in file.parse().items {
+        if let syn::Item::Fn(function) = item {
+            found.push(function.sig.ident.to_string());
+        } else if let syn::Item::Impl(item) = item {
             let of =
                 item.trait_.and_then(|(path, _)| Some(path.segments.last()?.ident.to_string()));
             let of = of.unwrap_or_default();
-            let functions = item.items.into_iter().filter_map(|item| match item {
-                syn::ImplItem::Fn(function) => Some(format!("{of}::{}", function.sig.ident)),
-                _ => None,
-            });
-            functions.collect()
+            for item in item.items {
+                if let syn::ImplItem::Fn(function) = item {
+                    found.push(format!("{of}::{}", function.sig.ident));
+                }
+            }
         }
-        _ => Vec::new(),
-    };
-    file.parse().items.into_iter().flat_map(of_item).collect()
+    }
+    found
 }
 
 /// Backends have the same files, and in them the functions that all have in the same order.

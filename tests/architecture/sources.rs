@@ -173,10 +173,8 @@ impl<'ast> Visit<'ast> for Scan<'_> {
     }
 
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
-        let name = match &*item.self_ty {
-            syn::Type::Path(path) => path.path.segments.last().map(|last| &last.ident),
-            _ => None,
-        };
+        let syn::Type::Path(path) = &*item.self_ty else { return };
+        let name = path.path.segments.last().map(|last| &last.ident);
         let is_spread = |name: &Ident| SPREAD.iter().any(|spread| name == spread);
         self.in_spread = item.trait_.is_none() && name.is_some_and(is_spread);
         visit::visit_item_impl(self, item);

@@ -8,7 +8,7 @@ import sys
 import system
 
 # The checks of tests/gpu, and the tensors that they pass.
-sys.path.append(str(system.ROOT / "tests"))
+sys.path.append(str(system.ROOT / "tests" / "hosts"))
 
 import numpy as np
 from launches import cuda, place
