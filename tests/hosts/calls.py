@@ -34,7 +34,7 @@ def tensor(*args):
     return tvm_ffi.from_dlpack(array(*args))
 
 
-# The memory of tensors, which do not keep it themselves.
+# Memory of tensors, which do not own it.
 kept = []
 
 
@@ -67,7 +67,7 @@ def call(function, arguments):
     return "other", f"({describe(result)})"
 
 
-# Classes whose objects are told apart by their type index alone.
+# Classes that are told apart by their type index alone.
 CLASSES = {"Object": 64, "Error": 67, "Function": 68, "Map": 72, "Module": 73, "List": 75, "Dict": 76}
 
 

@@ -4,7 +4,7 @@ import ctypes
 
 import tvm_ffi
 
-# Capsules keep the address of their name.
+# Name of capsules, which keep its address.
 NAME = b"dltensor"
 
 
@@ -26,7 +26,7 @@ class Managed(ctypes.Structure):
     ]
 
 
-# What tensors without a deleter point at.
+# Memory of tensors without a deleter.
 kept = []
 
 

@@ -20,7 +20,7 @@ MADE = TARGET / "systems"
 NOT_HERE = 3
 
 
-# The environments that are too large to stay: PyTorch comes with all of CUDA.
+# Environments that are removed because of their size: PyTorch comes with all of CUDA.
 LARGE = {"torch"}
 
 

@@ -59,7 +59,7 @@ def shared_memory(place):
         kernels.shared(x.tensor, number, size)
         place.launched(launch("shared_kernel", 1, 32, shared=size))
         place.holds(x, [number], "x")
-    # From now on it is the driver that refuses it.
+    # The driver refuses this size.
     refused(too_much, "16777216")
 
 
@@ -82,7 +82,7 @@ def errors(place):
 def cluster(place):
     place.needs(9, 0)
     hopper = place.library("hopper.ptx")
-    # 16 are more than every device that has clusters allows.
+    # 16 exceeds the limit of some devices with clusters.
     sizes = (1, 2, 8, 16) if place.capability[0] in (9, 10) else (1, 2, 8)
     for size in sizes:
         ranks = place.array(np.full(32, -1, "int32"))
@@ -108,7 +108,7 @@ def tensor_map(place):
     values = np.arange(100 * 64, dtype="float32").reshape(100, 64)
     padded = np.pad(values, ((0, 8), (0, 32)))
     x, tile = place.array(values), place.array(np.full((8, 32), -1, "float32"))
-    # The last one is partly beyond the edges, where zeros are read.
+    # The last box reaches beyond the edges, where the map reads zeros.
     for row, column in ((0, 0), (17, 20), (96, 48)):
         hopper.tile(x.tensor, tile.tensor, row, column)
         place.launched(launch("tile_kernel", 1, 256))
@@ -180,7 +180,7 @@ def graph(place):
     with on(stream), stream.capture(work) as captured:
         place.launched(*2 * [launch("axpy_kernel", BLOCKS, 128, stream=stream.name, captured=True)])
         place.holds(y, numbers(), "y before the graph is launched")
-        # The stand-in has graphs, but nothing that launches them.
+        # The stand-in cannot launch graphs.
         if not place.is_stand_in:
             captured.launch(stream, times=3)
     place.holds(y, (1 + 3 * 2 * 2.5) * numbers(), "y")

@@ -7,10 +7,10 @@ import ctypes
 import sys
 
 NAME = "libcuda.so.1"
-# Of cuDeviceGetAttribute.
+# Attributes of cuDeviceGetAttribute.
 MULTIPROCESSORS, MAJOR, MINOR = 16, 75, 76
 NON_BLOCKING = 1
-# A capture in which no thread of the process may do what is unsafe.
+# A capture during which no thread of the process may make unsafe calls.
 CAPTURE_GLOBAL = 0
 
 
@@ -80,7 +80,7 @@ class Stream:
     def __init__(self, driver):
         self.driver = driver
         self.handle = driver.pointer("cuStreamCreate", NON_BLOCKING)
-        # They are numbered as they are made.
+        # Streams are numbered in the order of their creation.
         self.name = f"stream{driver.streams}"
         driver.streams += 1
 

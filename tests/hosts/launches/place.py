@@ -13,7 +13,7 @@ import dlpack
 from launches.cuda import Failed, Stream
 
 CUDA = 2
-# Code and bits of DLPack.
+# Type code, bits and lanes of DLPack.
 DTYPES = {"float32": (2, 32, 1), "int32": (0, 32, 1)}
 RECORDED = re.compile(r'cuLaunchKernelEx\(\w+\."(\w+)" (.*)\) -> (device=\d+) .*?( captured)?$')
 
@@ -38,11 +38,11 @@ class Array:
 
     def __init__(self, driver, values, device):
         self.driver, self.like = driver, np.ascontiguousarray(values)
-        # No memory at all cannot be allocated.
+        # The driver refuses to allocate 0 bytes.
         size = ctypes.c_size_t(max(values.nbytes, 1))
         self.address = ctypes.c_uint64(driver.pointer("cuMemAlloc_v2", size))
         driver("cuMemcpyHtoD_v2", self.address, ctypes.c_void_p(self.like.ctypes.data), ctypes.c_size_t(values.nbytes))
-        # What was copied is there when the call returns, for streams that do not wait too.
+        # Non-blocking streams too see the copy when the call returns.
         driver("cuCtxSynchronize")
         dtype = DTYPES[str(values.dtype)]
         self.tensor = dlpack.tensor(self.address.value, dtype, values.shape, None, (CUDA, device))
@@ -65,7 +65,7 @@ class Place:
         driver("cuCtxSetCurrent", driver.primary(0))
 
     def __enter__(self):
-        # What kernels there are is for this and newer.
+        # The kernels are compiled for this architecture and newer.
         self.needs(8, 0)
         self.made = ExitStack()
         self.before = self.driver.current()
@@ -77,7 +77,7 @@ class Place:
         try:
             self.made.close()
         except Failed:
-            # After an error that the context does not survive this fails too, and says less.
+            # After an error that destroys the context this call fails too, with less information.
             if kind is None:
                 raise
         if kind is None and self.driver.current() != self.before:

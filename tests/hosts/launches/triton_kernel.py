@@ -24,7 +24,7 @@ def add_kernel(x, y, z, n, BLOCK: tl.constexpr):
     tl.store(z + i, tl.load(x + i, mask=mask) + tl.load(y + i, mask=mask), mask=mask)
 
 
-# Triton adds two parameters of its own, for memory that this kernel does not need.
+# Triton adds two parameters for scratch memory, which this kernel does not need.
 DECLARATION = """\
 image code;
 
