@@ -13,14 +13,14 @@ use jit::{FfiFunction, ObjectRef, Runtime};
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// A function of the runtime.
+/// Looks up a global function of the runtime.
 fn global(name: &str, runtime: &'static Runtime) -> Result<FfiFunction, Failure> {
     FfiFunction::global(name, runtime)?.ok_or_else(|| format!("no {name}").into())
 }
 
-/// Loads the library and calls its function by way of the runtime, as every host does.
+/// Loads the library and calls its function through the runtime, as every host does.
 fn call(library: &str, runtime: &'static Runtime) -> Result<(), Failure> {
-    // A bare name would be looked for where the system has its libraries.
+    // The loader would search a bare name in the system's folders.
     let path = std::fs::canonicalize(library)?;
     let path = path.to_str().ok_or("the path is no text")?;
     let module = global("ffi.Module.load_from_file.so", runtime)?.call((path, ""))?;
@@ -43,12 +43,12 @@ fn main() -> Result<(), Failure> {
     "
     .parse()?;
 
-    // Declaration → host IR → object file, for whatever links it later.
+    // Declaration → host IR → object file, for any linker.
     let module = lower(&library.resolve()?, &Options::default());
     let object = Request::default().backend()?.object(&module, &[])?;
     println!("object: ELF {}", object.starts_with(b"\x7fELF"));
 
-    // Or all the way: the object and the kernel, linked in process.
+    // Declaration → shared library with the kernel, linked in process.
     let kernels = vec![Input::read(Path::new(&kernel))?];
     let request = Request { kernels, ..Request::new(Form::Shared) };
     request.write(&library, Path::new(&output))?;

@@ -8,7 +8,7 @@ use codegen::{Error, Library, Options, lower};
 use jit::abi::{Any, SafeCall};
 use jit::{Arg, TensorView, runtime};
 
-/// Host IR of `add_one`, and the type of the kernel that it calls.
+/// Returns the host IR of `add_one`, and the signature of the kernel that it calls.
 pub(crate) fn add_one() -> Result<(ir::Module, Signature), Error> {
     let library: Library = "
         add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
@@ -20,16 +20,16 @@ pub(crate) fn add_one() -> Result<(ir::Module, Signature), Error> {
     Ok((lower(&resolved, &Options::default()), kernel.signature))
 }
 
-/// The functions of the runtime that host code calls, by their names.
+/// Returns the functions of the runtime that host code calls, by name.
 pub(crate) fn imports(source: &ir::Module) -> impl Iterator<Item = (&str, *const c_void)> {
     let imports = source.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Import);
     imports.filter_map(|symbol| Some((symbol.name.as_str(), runtime().symbol(&symbol.name)?)))
 }
 
-/// Calls `add_one` as a host does, once rightly and once with an output that is too short.
+/// Calls `add_one` as a host does, once correctly and once with an output that is too short.
 ///
 /// # Safety
-/// `code` is the address of the wrapper of [`add_one`], which can be called now.
+/// `code` is the address of the wrapper of [`add_one`], ready to be called.
 pub(crate) unsafe fn call(code: *const u8) {
     // SAFETY: this is the type of every wrapper.
     let function: SafeCall = unsafe { std::mem::transmute(code) };

@@ -18,7 +18,7 @@ use jit::{Arg, Context, Jit, Runtime, TensorView};
 
 type Done = Result<(), Box<dyn Error>>;
 
-/// An operator, what it is applied to, and the extents of what it computes.
+/// An operator, its operands, and the extents of its result.
 struct Node {
     name: &'static str,
     operator: &'static str,
@@ -26,7 +26,7 @@ struct Node {
     shape: Vec<Expr>,
 }
 
-/// The graph: `y = relu(reshape(x, [n, 16]) · w + b)`, for any number of rows.
+/// Returns the graph `y = relu(reshape(x, [n, 16]) · w + b)`, for any number of rows.
 fn graph() -> [Node; 4] {
     let node =
         |name, operator, inputs, m: i64| Node { name, operator, inputs, shape: exprs!["n", m] };
@@ -42,7 +42,7 @@ fn floats(shape: impl Into<Shape>) -> Tensor {
     Tensor::new(shape, DType::FLOAT32)
 }
 
-/// The host function of the graph: what is not its result is an intermediate.
+/// Returns the host function of the graph, which allocates its intermediate results.
 fn network(operator: fn(&str, Vec<Expr>) -> Call) -> Function {
     let nodes = graph();
     let mut body = Vec::new();
@@ -61,7 +61,7 @@ fn network(operator: fn(&str, Vec<Expr>) -> Call) -> Function {
         .body(body)
 }
 
-/// The operators: each checks its arguments and calls its kernel.
+/// Returns the operators, each of which checks its arguments and calls its kernel.
 fn operators() -> Vec<Function> {
     let [a, b, c] = ["a", "b", "c"].map(Expr::name);
     let matrices = |name| Signature::new(name).param("a", floats(["n", "k"]));
@@ -85,13 +85,13 @@ fn operators() -> Vec<Function> {
     ]
 }
 
-/// The graph and its operators in one library.
+/// Returns a library of the graph and its operators.
 fn by_symbol() -> Library {
     let network = network(|operator, args| Call::symbol(operator, args));
     Library::new(operators().into_iter().chain([network]))
 }
 
-/// A JIT that has the kernels.
+/// Creates a JIT with the kernels.
 fn jit(runtime: &'static Runtime) -> Result<Jit, Box<dyn Error>> {
     let jit = Jit::with_runtime(runtime)?;
     let matmul: unsafe extern "C" fn(_, _, _, _, _, _) = kernels::matmul_kernel;
@@ -107,7 +107,7 @@ fn jit(runtime: &'static Runtime) -> Result<Jit, Box<dyn Error>> {
     })
 }
 
-/// What the graph computes, written by hand.
+/// Computes the graph by hand.
 fn reference(x: &[f32], w: &[f32], b: &[f32]) -> Vec<f32> {
     let element = |row: &[f32], j: usize| {
         let product: f32 = row.iter().zip(w[j..].iter().step_by(8)).map(|(x, w)| x * w).sum();
@@ -116,7 +116,7 @@ fn reference(x: &[f32], w: &[f32], b: &[f32]) -> Vec<f32> {
     x.chunks(16).flat_map(|row| (0..8).map(move |j| element(row, j))).collect()
 }
 
-/// Calls the compiled graph with several batches, and compares.
+/// Calls the compiled graph with several batches and compares the results.
 ///
 /// # Safety
 /// The function is that of the graph.
@@ -144,7 +144,7 @@ unsafe fn check(how: &str, function: SafeCall) -> Done {
     Ok(())
 }
 
-/// With operators that somebody has registered, as `graph.…`.
+/// Runs the graph with operators that are registered as `graph.…`.
 fn with_registered_operators(runtime: &'static Runtime) -> Done {
     let compiled = jit(runtime)?.compile(&Library::new(operators()))?;
     for operator in operators() {
@@ -160,7 +160,7 @@ fn with_registered_operators(runtime: &'static Runtime) -> Done {
     unsafe { check("by name, in process", function.as_ptr()) }
 }
 
-/// Compiled by LLVM, which inlines the operators, into a file that is loaded as any host would.
+/// Compiles the graph with LLVM, which inlines the operators, into a file and loads it.
 #[cfg(all(feature = "aot", feature = "llvm"))]
 fn ahead_of_time(runtime: &Runtime, kernels: &str) -> Done {
     use jit::Origin;

@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     add_one.call((&x, &mut y))?;
     println!("HostFunction: add_one({x:?}) = {y:?}");
 
-    // An object of the runtime, which keeps the code alive; `register_global` makes it known to Python.
+    // A function object keeps the code alive; `register_global` makes it visible to Python.
     let object = add_one.into_ffi_function(Context::none())?;
     object.call((&y.clone(), &mut y))?;
     println!("ffi.Function: once more, {y:?}");

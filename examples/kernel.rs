@@ -7,7 +7,7 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Signature, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{Linkage, Module};
 
-/// Defines `add_one_kernel`, of the type that the declaration calls it with.
+/// Defines `add_one_kernel` with the signature of the declaration's call.
 pub(crate) fn define(module: &mut dyn Module, signature: Signature) -> Result<(), Box<dyn Error>> {
     let (config, mut context) = (module.target_config(), module.make_context());
     context.func.signature = signature;

@@ -13,13 +13,13 @@ use libloading::Library as Loaded;
 
 type Failure = Box<dyn Error>;
 
-/// What the compiler made of `y += a * x`: a cubin, a fatbin or PTX.
+/// Code of `y += a * x` from a GPU compiler: a cubin, a fatbin or PTX.
 const CODE: &[u8] = include_bytes!("../tests/driver/kernels.cubin");
 
-/// Threads of a block.
+/// Threads per block.
 const BLOCK: i64 = 128;
 
-/// The host function, and one that loads the code before a graph is captured.
+/// Returns a library with the host function, and one that loads the code before a graph is captured.
 fn library(code: Vec<u8>) -> Library {
     let [x, y, n, a] = ["x", "y", "n", "a"].map(Expr::name);
     let vector = Tensor::new([&n], DType::FLOAT32).with_device(DeviceType::CUDA);
@@ -34,7 +34,7 @@ fn library(code: Vec<u8>) -> Library {
     Library::new([axpy]).with_image(Image::new("code").with_bytes(code)).with_prepare("load")
 }
 
-/// The driver, for memory of the device: libraries of this project find it by themselves.
+/// The driver, which this example needs for device memory only: the compiled functions find it themselves.
 struct Driver(Loaded);
 
 impl Driver {
@@ -54,7 +54,7 @@ impl Driver {
         Ok(driver)
     }
 
-    /// A function of the driver.
+    /// Returns a function of the driver.
     ///
     /// # Safety
     /// `F` is its type.
@@ -63,7 +63,7 @@ impl Driver {
         Ok(*unsafe { self.0.get::<F>(name) }?)
     }
 
-    /// A copy of numbers in the memory of the device, which is never given back.
+    /// Copies numbers to the device, into memory that is never freed.
     fn upload(&self, numbers: &[f32]) -> Result<*mut c_void, Failure> {
         let (mut address, bytes) = (0_u64, size_of_val(numbers));
         // SAFETY: the types are those of `cuda.h`.
@@ -77,7 +77,7 @@ impl Driver {
         Ok(ptr::with_exposed_provenance_mut(address as usize))
     }
 
-    /// Waits for the device, and copies back.
+    /// Waits for the device and copies numbers back.
     fn download(&self, from: *mut c_void, numbers: &mut [f32]) -> Result<(), Failure> {
         let bytes = size_of_val(numbers);
         // SAFETY: the type is that of `cuda.h`.
@@ -91,7 +91,7 @@ fn succeed(status: c_int) -> Result<(), Failure> {
     if status == 0 { Ok(()) } else { Err(format!("the driver says {status}").into()) }
 }
 
-/// A vector on the first GPU.
+/// Returns a view of a vector on the first GPU.
 fn on_gpu<'a>(data: *mut c_void, extent: usize) -> TensorView<'a> {
     let device = Device { ty: DeviceType::CUDA, id: 0 };
     // SAFETY: the kernel stays within the vector, and nothing else uses it.
@@ -106,7 +106,7 @@ fn main() -> Result<(), Failure> {
     let library = library(code);
     print!("{library}");
 
-    // Ahead of time: what is linked needs neither the driver nor a toolkit, also where it is loaded.
+    // Ahead of time: neither linking nor loading needs the driver or a toolkit.
     let shared = Request::new(Form::Shared).emit(&library)?;
     let found = driver::inspect(&shared)?;
     let names = found.undefined.iter().map(|symbol| symbol.name.as_str());

@@ -10,7 +10,7 @@ use inkwell::context::Context;
 use inkwell::module::{Linkage, Module};
 use inkwell::{IntPredicate, OptimizationLevel};
 
-/// `for i in 0..n: y[i] = x[i] + 1`
+/// Defines `for i in 0..n: y[i] = x[i] + 1`.
 fn define_kernel<'c>(
     context: &'c Context,
     module: &Module<'c>,

@@ -44,7 +44,7 @@ const GRAPH: &str = "
     }";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // The kernel compiler's part. The command line does the same with `--emit bitcode`.
+    // The kernel compiler's part, also available as `--emit bitcode` of the command line.
     let library: Library = "
         add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
             = add_one_kernel(x.data, y.data, n);
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let llvm = Llvm::default();
     let wrapper = llvm.bitcode(&lower(&library.resolve()?, &Options::default()))?;
 
-    // The graph compiler's part. What is linked becomes internal to the module.
+    // The graph compiler's part. Linked functions become internal to the module.
     let graph = GRAPH.replace("WORD", &(1_u64 | 2 << 32 | 32 << 40 | 1 << 48).to_string());
     let context = Context::create();
     let buffer = MemoryBuffer::create_from_memory_range_copy(graph.as_bytes(), "graph");

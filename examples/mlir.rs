@@ -19,7 +19,7 @@ use melior::ir::r#type::IntegerType;
 use melior::ir::{Attribute, Block, BlockLike, Identifier, Location, Module, Region, RegionLike};
 use melior::ir::{Type, Value};
 
-/// An operation with at most one result, written in one line.
+/// Builds an operation with at most one result.
 fn op<'c>(
     context: &'c Context,
     name: &str,
@@ -39,7 +39,7 @@ fn op<'c>(
         .expect("its results are given")
 }
 
-/// `y[i] = x[i] + 1`, and on to the next `i`.
+/// Fills a block with `y[i] = x[i] + 1` and a jump to the next `i`.
 fn fill_body<'c>(
     context: &'c Context,
     body: &Block<'c>,
@@ -65,7 +65,7 @@ fn fill_body<'c>(
     body.append_operation(op(context, "llvm.br", &[next], None, &[], &[head]));
 }
 
-/// `for i in 0..n: y[i] = x[i] + 1`
+/// Defines `for i in 0..n: y[i] = x[i] + 1`.
 fn define_kernel<'c>(context: &'c Context, module: &Module<'c>, ty: &Signature) {
     let here = Location::unknown(context);
     let (bool, long) = (IntegerType::new(context, 1).into(), IntegerType::new(context, 64).into());
@@ -81,7 +81,7 @@ fn define_kernel<'c>(context: &'c Context, module: &Module<'c>, ty: &Signature) 
     let zero = entry.append_operation(zero).result(0).expect("a result").into();
     entry.append_operation(op(context, "llvm.br", &[zero], None, &[], &[&head]));
 
-    // Predicate 2 is signed less.
+    // Predicate 2 is signed less-than.
     let less = [("predicate", IntegerAttribute::new(long, 2).into())];
     let more = op(context, "llvm.icmp", &[i, n], Some(bool), &less, &[]);
     let more = head.append_operation(more).result(0).expect("a result").into();
@@ -110,7 +110,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     define_kernel(&context, &module, &kernel);
     emit(&context, &module, &source)?;
 
-    // From here on it is LLVM's: `compile` makes an object of it, this runs it in process.
+    // From here on the module is LLVM IR: `compile` would make an object; this example runs it in process.
     let llvm = LlvmContext::create();
     let module = translate(&context, &module, &llvm)?;
     optimize(&module, &Llvm::default())?;

@@ -23,7 +23,7 @@ TypeError: Mismatched y.dtype on argument #1 when calling: \
     assert_eq!(rest, expected);
 }
 
-/// On a machine with nothing but Rust.
+/// The example needs nothing but Rust.
 #[test]
 fn quickstart_without_a_runtime() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quickstart"));
@@ -33,7 +33,7 @@ fn quickstart_without_a_runtime() {
     assert_eq!(printed.lines().count(), 3);
 }
 
-/// The text of what was built, and what it does.
+/// Prints the text of the built declarations, and their results.
 #[test]
 fn values() {
     let printed = output(&mut Command::new(env!("CARGO_BIN_EXE_values")));
@@ -52,7 +52,7 @@ add_and_scale: [4.0, 6.0, 8.0, 10.0, 12.0], 2 tiles
     assert_eq!(ran, expected);
 }
 
-/// By symbol with nothing but Rust, by name with the runtime.
+/// Runs by symbol with nothing but Rust, by name with the runtime.
 #[test]
 fn graph() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_graph"));
@@ -76,7 +76,7 @@ by symbol, in process: as expected
     assert_eq!(printed, network);
 }
 
-/// Through LLVM, with an object of the kernels.
+/// Compiles through LLVM, with an object of the kernels.
 #[cfg(all(feature = "aot", feature = "llvm"))]
 #[test]
 fn graph_ahead_of_time() {
@@ -105,7 +105,7 @@ fn aot() {
     assert!(printed.ends_with("\nadd_one([1.0, 2.0, 3.0]) = [2.0, 3.0, 4.0]\n"), "{printed}");
 }
 
-/// On a stand-in for the driver, which runs no kernel, and where what has the driver's name is no library.
+/// Runs on the stand-in for the driver, which runs no kernels, and on a file of the driver's name that is no library.
 #[cfg(feature = "aot")]
 #[test]
 fn launch() {
@@ -142,7 +142,7 @@ axpy(x: Tensor([n], float32, device=cuda), y: Tensor([n], float32, device=cuda),
     assert_eq!(launch(&broken), format!("{start}{missing}"));
 }
 
-/// What the kernel that each native builder wrote computes, and how a wrong call ends.
+/// Output of the examples with native builders: the result of the kernel, and the error of a wrong call.
 #[cfg(any(feature = "cranelift", feature = "llvm"))]
 const CALLS: &str = "\
 add_one with 3 elements of y: status 0
@@ -183,7 +183,7 @@ fn mlir() {
     assert_eq!(output(&mut Command::new(env!("CARGO_BIN_EXE_mlir"))), expected);
 }
 
-/// No check, no `TVMFFIAny` and no tensor on the stack: only the kernel is called, with constants.
+/// The optimised function has no check, no `TVMFFIAny` and no tensor on the stack: it calls the kernel with constants.
 #[cfg(feature = "llvm")]
 #[test]
 fn lto() {

@@ -9,7 +9,7 @@ use codegen::{
 };
 use jit::Jit;
 
-/// `y[i] = x[i] + 1`
+/// Computes `y[i] = x[i] + 1`.
 extern "C" fn add_one_kernel(x: *const f32, y: *mut f32, n: i64) {
     for i in 0..n as usize {
         // SAFETY: the declaration says that both have `n` elements.
@@ -17,7 +17,7 @@ extern "C" fn add_one_kernel(x: *const f32, y: *mut f32, n: i64) {
     }
 }
 
-/// Multiplies a tile of some elements, in place. A status that is not zero is an error.
+/// Multiplies some elements in place. A status other than zero is an error.
 extern "C" fn scale_kernel(y: *mut f32, start: i64, count: i32, factor: f32) -> i32 {
     for i in 0..count as usize {
         // SAFETY: the declaration calls this with tiles inside of `y`.
@@ -26,7 +26,7 @@ extern "C" fn scale_kernel(y: *mut f32, start: i64, count: i32, factor: f32) -> 
     i32::from(!factor.is_finite())
 }
 
-/// `add_one(x, y)`, one call.
+/// Returns `add_one(x, y)`, a single call.
 fn add_one() -> Function {
     let [x, y, n] = ["x", "y", "n"].map(Expr::name);
     let vector = Tensor::new([&n], DType::FLOAT32);
@@ -37,7 +37,8 @@ fn add_one() -> Function {
         .with_docs("Adds one to every element.")
 }
 
-/// `add_and_scale(x, y, factor)`: calls the other, then works tile by tile, and returns how many there were.
+/// Returns `add_and_scale(x, y, factor)`: calls the other function, then works tile by tile, and returns the number of
+/// tiles.
 fn add_and_scale() -> Function {
     let [y, n, i, tile, factor] = ["y", "n", "i", "tile", "factor"].map(Expr::name);
     let rows = Tensor::new([&n], DType::FLOAT32).with_align(4);

@@ -1,8 +1,8 @@
-//! The table of calls on a runtime whose functions fail: the first one that a call makes, the second, and so
-//! on. In a process of its own, since the stand-in of `faults.c` must be loaded before libtvm_ffi.
+//! The table of calls on a runtime whose functions fail: the first one that a call makes, the second, and so on. The
+//! test is a process of its own, because the stand-in of `faults.c` must be loaded before libtvm_ffi.
 //!
-//! Whatever fails, a function must succeed as if nothing had, or raise an error; write no result when it
-//! raises; and neither keep a reference nor lose one.
+//! Whatever fails, a function must succeed as if nothing had failed, or raise an error; it must write no result when it
+//! raises, and balance its references.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,11 +17,12 @@ use tvm_ffi_codegen_tests::cases;
 use tvm_ffi_codegen_tests::every::{declarations, values};
 use tvm_ffi_codegen_tests::fake_cuda::{self, CUBIN, FakeCuda};
 use tvm_ffi_codegen_tests::ffi::config;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::outcome::{End, Outcome};
 use tvm_ffi_codegen_tests::route::{BACKENDS, Call, InProcess, Route, Shared};
 
-/// The stand-in's own functions.
+/// Functions of the stand-in.
 #[derive(Debug)]
 struct Faults {
     runtime: &'static Runtime,
@@ -31,21 +32,21 @@ struct Faults {
     forget: unsafe extern "C" fn(),
 }
 
-/// The number of the call that fails, and how many calls there were.
+/// Number of the call that fails, and number of calls so far.
 static FAULT: AtomicI64 = AtomicI64::new(0);
 static CALLS: AtomicI64 = AtomicI64::new(0);
-/// Not 0 if what fails leaves no error.
+/// Not 0 if the failing call leaves no error.
 static SILENT: AtomicI64 = AtomicI64::new(0);
 
-/// The stand-in is one for all tests.
+/// Locks the stand-in, which is shared by all tests.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
-    // It must be there before libtvm_ffi is.
+    // The stand-in must be loaded before libtvm_ffi.
     faults();
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Compiles the stand-in and loads it, and with it libtvm_ffi, for all libraries to see.
+/// Compiles the stand-in and loads it, and libtvm_ffi with it, visible to all libraries.
 fn faults() -> &'static Faults {
     static FAULTS: OnceLock<Faults> = OnceLock::new();
     FAULTS.get_or_init(|| {
@@ -56,7 +57,7 @@ fn faults() -> &'static Faults {
         compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]);
         compile.arg(format!("-I{}", config("--includedir")));
         compile.arg(format!("-I{}", config("--dlpack-includedir")));
-        compile.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("faults.c"));
+        compile.arg(host("faults.c"));
         compile.arg(Path::new(&libraries).join("libtvm_ffi.so"));
         cc(compile.arg(format!("-Wl,-rpath,{libraries}")).args(["-ldl", "-o"]).arg(&path));
         // SAFETY: the stand-in has no initialisers, the functions have these types, and the library is
@@ -88,15 +89,15 @@ fn armed(call: &mut dyn FnMut() -> i32) -> i32 {
     status
 }
 
-/// Makes a call whose `fault`-th call of the runtime fails; `None` if the runtime cannot make the arguments.
-/// With it how many calls of the runtime there were.
+/// Makes a call whose `fault`-th call of the runtime fails; returns the outcome and the number of calls of the runtime.
+/// `None` if the runtime cannot make the arguments.
 fn run(route: &dyn Route, call: Call<'_>, fault: i64) -> Option<(Outcome, i64)> {
     FAULT.store(fault, Ordering::Relaxed);
     let outcome = route.run(&[call]).remove(0).ok()?;
     Some((outcome, CALLS.load(Ordering::Relaxed)))
 }
 
-/// How many objects are left that were made under a fault; they are left for ever.
+/// Returns the number of objects made under a fault that are left, and forgets them.
 fn left() -> i64 {
     let faults = faults();
     // SAFETY: nobody else uses the stand-in.
@@ -106,7 +107,7 @@ fn left() -> i64 {
     live
 }
 
-/// What is wrong with an outcome, where `unharmed` is what happens if nothing fails.
+/// Judges an outcome; `unharmed` is the outcome without a fault.
 fn judge(outcome: &Outcome, unharmed: &Outcome) -> Option<String> {
     match &outcome.end {
         End::Broken(reason) => Some(reason.clone()),
@@ -115,8 +116,8 @@ fn judge(outcome: &Outcome, unharmed: &Outcome) -> Option<String> {
     }
 }
 
-/// All faults of one call, the earliest first: what is looked up once is then looked up under the fault.
-/// Yields what happens without one, if the call is possible, and adds up the faults.
+/// Makes a call under every fault, the earliest first, so that look-ups that happen once happen under the fault.
+/// Returns the outcome without a fault, if the call is possible, and counts the faults.
 fn check(route: &dyn Route, call: Call<'_>, log: &mut Log) -> Option<Outcome> {
     let mut outcomes = Vec::new();
     let unharmed = loop {
@@ -141,7 +142,7 @@ fn check(route: &dyn Route, call: Call<'_>, log: &mut Log) -> Option<Outcome> {
     Some(unharmed)
 }
 
-/// What was found on one route.
+/// Findings of one route.
 #[derive(Debug, Default)]
 struct Log {
     faults: usize,
@@ -155,7 +156,7 @@ impl Log {
     }
 }
 
-/// Every route to a library, on the stand-in.
+/// Compiles a library for every route on the stand-in.
 fn routes(library: &Library, allocator: bool) -> Vec<Box<dyn Route>> {
     let mut in_process = InProcess::new(library, faults().runtime);
     (in_process.around, in_process.allocator) = (armed, allocator);
@@ -168,7 +169,7 @@ fn routes(library: &Library, allocator: bool) -> Vec<Box<dyn Route>> {
     routes
 }
 
-/// Makes the calls on every route, with faults that leave an error and with such that do not.
+/// Makes the calls on every route, with faults that leave an error and with faults that do not.
 fn survive(library: &Library, least: usize, calls: &dyn Fn(&dyn Route, &mut Log)) {
     survive_on(&routes(library, true), least, calls);
 }
@@ -204,7 +205,7 @@ fn whatever_fails_is_survived() {
             }
         }
     });
-    // Tensors of the C library's memory.
+    // Tensors in memory of the C library.
     survive_on(&routes(&cases::library(&table), false), 50, &|route, log| {
         for case in table.iter().filter(|case| case.group == "results_allocated") {
             for row in &case.rows {
@@ -225,7 +226,7 @@ fn whatever_fails_is_survived() {
     });
 }
 
-/// Memory, a tensor map, what must be allowed, and two launches; and one that the driver refuses.
+/// A launch with scratch memory, a tensor map, an attribute and two launches; and one that the driver refuses.
 const LAUNCHES: &str = "image code; f(x: Tensor([n, 64], float32, device=cuda)) -> None = {
     launch code.\"hidden\"(x.data, int32(n), scratch(n, 16), scratch(64, 64)) grid(n) block(1) smem(n) cluster(n);
     launch code.\"tma\"(tensormap(x, box=[1, 64]), x.data) grid(1) block(1);
@@ -233,7 +234,7 @@ const LAUNCHES: &str = "image code; f(x: Tensor([n, 64], float32, device=cuda)) 
 refused(x: Tensor([n, 64], float32, device=cuda)) -> None
     = { launch code.\"hidden\"(x.data, int32(n), scratch(n, 16), null) grid(1) block(0); };";
 
-/// Functions of the driver that fail: the runtime's objects are given back, and the call fails with an error.
+/// Makes functions of the driver fail: the runtime's objects are released, and the call fails with an error.
 fn without_driver(route: &dyn Route, call: Call<'_>, stand_in: &FakeCuda, log: &mut Log) {
     let ended = |fault: i64| {
         stand_in.reset();
@@ -256,7 +257,7 @@ fn without_driver(route: &dyn Route, call: Call<'_>, stand_in: &FakeCuda, log: &
     stand_in.reset();
 }
 
-/// Launches, on a device whose stream is the default one.
+/// Launches on a device whose stream is the default one.
 #[test]
 fn launches_survive() {
     let _alone = alone();

@@ -9,14 +9,14 @@ say() { printf 'tests/%s: %s\n' "${0##*/}" "$*" >&2; }
 
 has_llvm() { [ -e "${MLIR_SYS_220_PREFIX:-/usr/lib/llvm-22}/include/mlir-c/IR.h" ]; }
 
-# What compiles and runs C for aarch64, and the runtime for it.
+# Returns true if aarch64 has a C compiler, an emulator and a runtime.
 has_cross() { [ -e "$aarch64/made-with" ]; }
 
-# Puts the runtime at the head of PATH, and where the one for aarch64 is into TVM_FFI_AARCH64; says in `workspace` what
-# commands of cargo take: packages and features, those of LLVM and MLIR where they are. All take the same, since cargo
-# resolves features anew for every choice, and compiles what then differs and all that stands on it, Cranelift and the
-# linker for minutes. Commands that build no tests take `--examples` besides: there are none, but then the features that
-# only tests ask for are there too.
+# Puts the environment at the head of PATH and the runtime for aarch64 into TVM_FFI_AARCH64, and sets `workspace` to the
+# packages and features that every command of cargo takes, with LLVM and MLIR if they are installed. Cargo resolves
+# features anew for every selection and recompiles everything that differs, Cranelift and the linker for minutes; so all
+# commands use the same selection. Commands that build no tests add `--examples`, of which there are none: that turns on
+# the features that only tests ask for.
 enter() {
     export PATH="$PWD/$environment/bin:$PATH"
     if has_cross; then export TVM_FFI_AARCH64="$PWD/$aarch64/tvm_ffi/lib"; fi

@@ -1,5 +1,5 @@
-//! The tables of `abi-spec` against the installed headers and libtvm_ffi: a C compiler checks every number,
-//! the dynamic symbols every function, and the runtime itself the names of types.
+//! The tables of `abi-spec` against the installed headers and libtvm_ffi: a C compiler checks every number, the dynamic
+//! symbols every function, and the runtime the names of types.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -114,7 +114,7 @@ fn struct_asserts(item: &Struct) -> String {
     out
 }
 
-/// A C expression that is true if `place` has the type.
+/// Returns a C expression that is true if `place` has the type.
 fn type_condition(place: &str, ty: FieldType) -> String {
     let is = |name: &str| format!("__builtin_types_compatible_p(__typeof__({place}), {name})");
     match ty {
@@ -175,7 +175,7 @@ static void word(const char* text) {
 int main(void) {
 ";
 
-/// Compiles declarations; the error is what the compiler says.
+/// Compiles declarations; the error is the compiler's.
 fn compile(declarations: &str) -> Result<(), String> {
     let dir = tempfile::tempdir().expect("a directory can be made");
     let source = dir.path().join("spec.c");
@@ -183,7 +183,7 @@ fn compile(declarations: &str) -> Result<(), String> {
     cc(Command::new(compiler()).arg("-fsyntax-only").arg(&source))
 }
 
-/// What a C program with this body prints.
+/// Runs a C program with this body and returns its output.
 fn run(body: &str) -> String {
     let dir = tempfile::tempdir().expect("a directory can be made");
     let (source, program) = (dir.path().join("names.c"), dir.path().join("names"));
@@ -216,7 +216,7 @@ fn library() -> PathBuf {
     Path::new(&config("--libdir")).join("libtvm_ffi.so")
 }
 
-/// What `tvm-ffi-config` answers.
+/// Returns the answer of `tvm-ffi-config` to an option.
 fn config(option: &str) -> String {
     let program = std::env::var("TVM_FFI_CONFIG").unwrap_or_else(|_| "tvm-ffi-config".into());
     let output = Command::new(&program).arg(option).output();

@@ -2,10 +2,10 @@
 //! example calls them in process; `rustc --crate-type lib --emit obj -O` makes an object of this file, which is
 //! linked ahead of time.
 
-/// `c = a · b`, matrices of n × k and k × m.
+/// Computes `c = a · b`, matrices of n × k and k × m.
 ///
 /// # Safety
-/// All are compact and as large as said.
+/// All are compact and of these sizes.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn matmul_kernel(
     a: *const f32,
@@ -27,7 +27,7 @@ pub(crate) unsafe extern "C" fn matmul_kernel(
 /// Adds a row of m to each of n rows.
 ///
 /// # Safety
-/// All are compact and as large as said.
+/// All are compact and of these sizes.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn bias_kernel(
     a: *const f32,
@@ -42,10 +42,10 @@ pub(crate) unsafe extern "C" fn bias_kernel(
     }
 }
 
-/// `c = max(a, 0)`, of n elements.
+/// Computes `c = max(a, 0)` for n elements.
 ///
 /// # Safety
-/// Both are compact and as large as said.
+/// Both are compact and of this size.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn relu_kernel(a: *const f32, c: *mut f32, n: i64) {
     for i in 0..n as isize {
@@ -54,10 +54,10 @@ pub(crate) unsafe extern "C" fn relu_kernel(a: *const f32, c: *mut f32, n: i64) 
     }
 }
 
-/// `c = a`, of n elements.
+/// Copies n elements from `a` to `c`.
 ///
 /// # Safety
-/// Both are compact and as large as said.
+/// Both are compact and of this size.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn reshape_kernel(a: *const f32, c: *mut f32, n: i64) {
     for i in 0..n as isize {

@@ -1,8 +1,6 @@
-//! The rules of the architecture that the sources themselves must keep.
+//! Rules of the architecture that neither rustc, clippy nor the manifests of the crates express.
 
 mod crates;
-mod floors;
-mod methods;
-mod paths;
+mod manifests;
 mod rooms;
 mod sources;

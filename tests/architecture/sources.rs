@@ -1,16 +1,21 @@
-//! The Rust files of a folder, parsed.
+//! The Rust files of a crate, with the modules that they use and the methods that they define and call.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A file.
-#[derive(Clone, Debug)]
+use syn::visit::{self, Visit};
+use syn::{Expr, Ident, Item, UseTree, Visibility};
+
+/// A path of modules from the root of the crate; empty for the root itself.
+pub(crate) type Module = Vec<String>;
+
+/// A Rust file.
 pub(crate) struct Source {
-    /// Where it is, from the root of the repository on, with `/`.
+    /// Path from the root of the repository.
     pub(crate) path: String,
-    /// The names of the modules that lead to it; none for the root of a crate.
-    pub(crate) module: Vec<String>,
-    /// What it says.
+    /// The module that the file defines.
+    pub(crate) module: Module,
     pub(crate) text: String,
 }
 
@@ -18,22 +23,28 @@ impl Source {
     pub(crate) fn parse(&self) -> syn::File {
         syn::parse_file(&self.text).unwrap_or_else(|error| panic!("{}: {error}", self.path))
     }
+
+    /// Splits the file, without its comments, into identifiers, numbers and what else has no punctuation.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
+        let lines = self.text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        lines.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'))
+    }
 }
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// A file of the repository.
+/// Reads a file of the repository.
 pub(crate) fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Every Rust file of a folder that is the `src` of a crate, in the order of their paths.
+/// Reads every Rust file of a folder, sorted by path. The folder is taken for the `src` of a crate.
 pub(crate) fn sources(folder: &str) -> Vec<Source> {
     let mut paths = Vec::new();
-    collect(&root().join(folder), folder, &mut paths);
+    collect(folder, &mut paths);
     paths.sort();
     assert!(!paths.is_empty(), "{folder} has no sources");
     let source = |path: String| {
@@ -45,15 +56,198 @@ pub(crate) fn sources(folder: &str) -> Vec<Source> {
     paths.into_iter().map(source).collect()
 }
 
-fn collect(folder: &Path, name: &str, found: &mut Vec<String>) {
-    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{name}: {error}"));
+fn collect(folder: &str, found: &mut Vec<String>) {
+    let entries = fs::read_dir(root().join(folder)).unwrap_or_else(|e| panic!("{folder}: {e}"));
     for entry in entries {
         let entry = entry.expect("a folder can be listed");
-        let name = format!("{name}/{}", entry.file_name().to_string_lossy());
+        let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
         if entry.path().is_dir() {
-            collect(&entry.path(), &name, found);
+            collect(&name, found);
         } else if name.ends_with(".rs") {
             found.push(name);
         }
     }
+}
+
+/// The modules of a crate.
+pub(crate) struct Modules {
+    all: Vec<Module>,
+    /// Modules of the names that the root exports.
+    exports: BTreeMap<String, Module>,
+}
+
+impl Modules {
+    pub(crate) fn new(sources: &[Source]) -> Modules {
+        let all: Vec<Module> = sources.iter().map(|source| source.module.clone()).collect();
+        let root = sources.iter().find(|source| source.module.is_empty());
+        let mut exports = BTreeMap::new();
+        for item in root.expect("a crate has a root").parse().items {
+            if let Item::Use(item) = item {
+                let mut paths = Vec::new();
+                leaves(&item.tree, Vec::new(), &mut paths);
+                let named = paths.into_iter().filter_map(|mut path| Some((path.pop()?, path)));
+                exports.extend(named.filter(|(_, module)| all.contains(module)));
+            }
+        }
+        Modules { all, exports }
+    }
+
+    /// Resolves a path to the module that defines its last name, as far as the path tells.
+    fn resolve(&self, path: &[String]) -> Module {
+        let prefixes = (1..=path.len()).rev().map(|length| &path[..length]);
+        let module = prefixes.map(<[String]>::to_vec).find(|prefix| self.all.contains(prefix));
+        let export = || self.exports.get(path.first()?).cloned();
+        module.or_else(export).unwrap_or_default()
+    }
+
+    /// Scans a file.
+    pub(crate) fn scan(&self, source: &Source) -> Scan<'_> {
+        let module = source.module.clone();
+        let mut scan = Scan {
+            modules: self,
+            module,
+            in_spread: false,
+            uses: vec![],
+            defined: vec![],
+            called: vec![],
+        };
+        scan.visit_file(&source.parse());
+        scan
+    }
+}
+
+/// Types whose methods are spread over rooms.
+const SPREAD: [&str; 2] = ["Emitter", "Wrapper"];
+
+/// What a file uses of its own crate.
+pub(crate) struct Scan<'m> {
+    modules: &'m Modules,
+    /// The module that is being visited.
+    module: Module,
+    /// True inside an inherent `impl` of a type of [`SPREAD`].
+    in_spread: bool,
+    pub(crate) uses: Vec<Module>,
+    /// Methods of the types of [`SPREAD`] that the file defines.
+    pub(crate) defined: Vec<String>,
+    /// Methods called on `self` in an `impl` of these types, or on `w`, as their parameters are named.
+    pub(crate) called: Vec<String>,
+}
+
+impl Scan<'_> {
+    /// Records the module of a path that starts in this crate.
+    fn mention(&mut self, path: &[String]) {
+        let child = || [&self.module[..], &path[..1]].concat();
+        let (start, rest) = match path[0].as_str() {
+            "crate" => (Vec::new(), &path[1..]),
+            "super" => (self.module[..self.module.len() - 1].to_vec(), &path[1..]),
+            _ if self.modules.all.contains(&child()) => (self.module.clone(), path),
+            _ => return,
+        };
+        self.uses.push(self.modules.resolve(&[&start[..], rest].concat()));
+    }
+}
+
+impl<'ast> Visit<'ast> for Scan<'_> {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        self.module.push(item.ident.to_string());
+        visit::visit_item_mod(self, item);
+        self.module.pop();
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        let mut paths = Vec::new();
+        leaves(&item.tree, Vec::new(), &mut paths);
+        // A module that re-exports what its children define does not depend on them.
+        let is_import = matches!(item.vis, Visibility::Inherited);
+        for path in paths.iter().filter(|path| is_import || path[0] == "crate") {
+            self.mention(path);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let segments = path.segments.iter().map(|segment| segment.ident.to_string());
+        if path.segments.len() > 1 {
+            self.mention(&segments.collect::<Vec<_>>());
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        let syn::Type::Path(path) = &*item.self_ty else { return };
+        let name = path.path.segments.last().map(|last| &last.ident);
+        let is_spread = |name: &Ident| SPREAD.iter().any(|spread| name == spread);
+        self.in_spread = item.trait_.is_none() && name.is_some_and(is_spread);
+        visit::visit_item_impl(self, item);
+        self.in_spread = false;
+    }
+
+    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
+        if self.in_spread && function.sig.receiver().is_some() {
+            self.defined.push(function.sig.ident.to_string());
+        }
+        visit::visit_impl_item_fn(self, function);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        if let Expr::Path(path) = &*call.receiver
+            && let Some(receiver) = path.path.get_ident()
+            && (self.in_spread && receiver == "self" || receiver == "w")
+        {
+            self.called.push(call.method.to_string());
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+}
+
+/// Collects the paths of a `use`, without renames and stars.
+fn leaves(tree: &UseTree, mut path: Vec<String>, found: &mut Vec<Vec<String>>) {
+    match tree {
+        UseTree::Path(tree) => {
+            path.push(tree.ident.to_string());
+            leaves(&tree.tree, path, found);
+        }
+        UseTree::Name(tree) if tree.ident == "self" => found.push(path),
+        UseTree::Name(syn::UseName { ident }) | UseTree::Rename(syn::UseRename { ident, .. }) => {
+            path.push(ident.to_string());
+            found.push(path);
+        }
+        UseTree::Glob(_) => found.push(path),
+        UseTree::Group(group) => {
+            group.items.iter().for_each(|tree| leaves(tree, path.clone(), found));
+        }
+    }
+}
+
+#[test]
+fn paths_and_methods_are_found() {
+    let source = |module: &str, text: &str| Source {
+        path: module.to_owned(),
+        module: module.split("::").filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+        text: text.to_owned(),
+    };
+    let text = "
+        use crate::d::{self, e::{Two, Three}};
+        use super::c;
+        fn f() -> crate::Handed { (crate::d::e::G, f::three()) }
+        mod inner { use super::f; }
+        /// See [`crate::g`].
+        impl Wrapper<'_, '_> { fn one(&mut self) { self.two(|w| w.three()); other.four(); } fn new() {} }
+        impl Message { fn five(&self) { self.six(); } }
+        fn seven(w: &mut Wrapper<'_, '_>) { w.eight(); }
+    ";
+    let sources = [
+        source("", "pub use d::e::Handed;"),
+        source("a::b", text),
+        source("a::b::f", ""),
+        source("a::c", ""),
+        source("d", ""),
+        source("d::e", ""),
+        source("g", ""),
+    ];
+    let modules = Modules::new(&sources);
+    let Scan { uses, defined, called, .. } = modules.scan(&sources[1]);
+    let uses: Vec<String> = uses.iter().map(|module| module.join("::")).collect();
+    assert_eq!(uses, ["d", "d::e", "d::e", "a::c", "d::e", "d::e", "a::b::f", "a::b::f"]);
+    assert_eq!(defined, ["one"]);
+    assert_eq!(called, ["two", "three", "eight"]);
 }

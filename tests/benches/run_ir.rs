@@ -1,4 +1,4 @@
-//! Host IR from a file in the machine; run by `tests/run-ir`.
+//! Program of `tests/run-ir`: runs host IR from a file in the machine.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints a line at once, since code that a backend has made may end the process; whoever reads may have gone.
+/// Prints a line at once, because code of a backend may end the process; a closed pipe is no error.
 fn print(line: fmt::Arguments<'_>) {
     drop(writeln!(io::stdout(), "{line}"));
 }
@@ -47,7 +47,7 @@ fn say(who: &str, outcome: Result<String, String>) {
     print(format_args!("{who}: {text}"));
 }
 
-/// Prints everything that a file says, and what came of it instead; whether all is as it says.
+/// Prints every expectation of a file with its result; returns true if all hold.
 fn check(text: &str) -> bool {
     let checked = filetest::check(text);
     for filetest::Checked { line, subject, outcome } in &checked {

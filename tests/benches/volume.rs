@@ -1,4 +1,4 @@
-//! Any number of random calls, in the machine for host IR or in compiled code; run by `tests/volume`.
+//! Program of `tests/volume`: any number of random calls, in the machine for host IR or in compiled code.
 
 use std::process::ExitCode;
 use std::time::Instant;

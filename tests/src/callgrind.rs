@@ -1,8 +1,8 @@
-//! A program under callgrind: the instructions, branches and jumps of its measures, with nothing of the machine in
-//! their way.
+//! Runs of this program under callgrind, which count instructions, branches and jumps of measures independent of the
+//! machine.
 //!
-//! The program that is to be measured runs itself: [`Process`] starts it again under valgrind, with arguments by which it
-//! knows what to do, and there each [`count`] is a measure.
+//! [`Process`] starts the current program again under valgrind, with arguments that select the measures; there each
+//! [`count`] is a measure.
 
 mod counted;
 mod dump;
@@ -15,15 +15,15 @@ use crate::kernels::cc;
 pub use counted::{COLLECT, collect, count};
 pub use dump::Counts;
 
-/// Keeps glibc from choosing functions by processor. Valgrind itself shows the same processor everywhere, as
-/// long as the real one is not older.
+/// Keeps glibc from choosing functions by the processor's features. Valgrind shows the same processor everywhere,
+/// unless the real one is older.
 const TUNABLES: &str = "glibc.cpu.hwcaps=-AVX,-AVX2,-AVX512F,-AVX512VL,-AVX512BW,-AVX_Fast_Unaligned_Load,\
     -BMI1,-BMI2,-ERMS,-FSRM,-LZCNT,-MOVBE,-POPCNT,-RTM,-SSE4_1,-SSE4_2,-SSSE3,-XSAVE,-XSAVEC,\
     -Prefer_No_VZEROUPPER,-Fast_Unaligned_Copy:glibc.cpu.x86_data_cache_size=32768:\
     glibc.cpu.x86_shared_cache_size=1048576:glibc.cpu.x86_non_temporal_threshold=1048576:\
     glibc.cpu.x86_rep_movsb_threshold=2048:glibc.cpu.x86_rep_stosb_threshold=2048";
 
-/// What the standard library seeds its hash tables with: the same in every process.
+/// A library that seeds the hash tables of the standard library with the same numbers in every process.
 const SEEDS: &str = "#include <string.h>
 long getrandom(void *bytes, size_t size, unsigned flags) {
   (void)flags;
@@ -32,10 +32,10 @@ long getrandom(void *bytes, size_t size, unsigned flags) {
 }
 ";
 
-/// All that a program gets of the environment: where it finds others, and where it works.
+/// Variables of the environment that the program gets: search path of programs and working folder.
 const ENVIRONMENT: [&str; 2] = ["PATH", "CARGO_TARGET_DIR"];
 
-/// Writes the library that takes the place of the system's random numbers.
+/// Writes the library that replaces the system's random numbers.
 pub fn prepare(folder: &Path) {
     let source = folder.join("seeds.c");
     std::fs::write(&source, SEEDS).expect("the folder can be written to");
@@ -45,25 +45,25 @@ pub fn prepare(folder: &Path) {
         .arg(source));
 }
 
-/// This program again, under valgrind.
+/// A run of the current program under valgrind.
 #[derive(Clone, Copy, Debug)]
 pub struct Process<'a> {
-    /// A folder that was [`prepare`]d.
+    /// A folder that [`prepare`] has prepared.
     pub folder: &'a Path,
-    /// What its files in the folder are called.
+    /// Name of the run's files in the folder.
     pub name: &'a str,
-    /// By which the program knows what to measure.
+    /// Arguments that select the measures.
     pub arguments: &'a [&'a str],
-    /// The functions in which valgrind counts; a star stands for any text.
+    /// Functions in which valgrind counts; a star stands for any text.
     pub collect: &'a [&'a str],
-    /// One of them whose own part is not a part of any measure, while those that it calls are.
+    /// A function of `collect` whose own instructions no measure includes; its callees count.
     pub caller: Option<&'a str>,
-    /// Whether taken branches are counted, which makes large files of large measures.
+    /// True if taken branches are counted, which makes large files of large measures.
     pub taken: bool,
 }
 
 impl Process<'_> {
-    /// Runs the program; its measures by name, in order.
+    /// Runs the program and returns its measures by name, in order.
     ///
     /// # Errors
     /// If there is no valgrind, or the program fails.
@@ -98,7 +98,7 @@ impl Process<'_> {
         valgrind.args(["--tool=callgrind", "--quiet", "--cache-sim=no", "--branch-sim=yes"]);
         valgrind.args(["--compress-strings=no", "--compress-pos=no"]);
         if self.taken {
-            // Jumps are written down only where instructions have places.
+            // Callgrind writes jumps only together with the places of instructions.
             valgrind.args(["--collect-jumps=yes", "--dump-instr=yes"]);
         }
         valgrind.args(self.collect.iter().map(|name| format!("--toggle-collect={name}")));

@@ -31,20 +31,20 @@ pub struct Case {
     pub rows: Vec<Row>,
 }
 
-/// A call and what it does.
+/// A call and its expected outcome.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Where it is written.
+    /// File and line.
     pub place: String,
-    /// The number of arguments that is passed, if it is not how many there are.
+    /// The number of arguments that is passed, if it differs from the length of the list.
     pub count: Option<i32>,
     /// Arguments.
     pub arguments: Vec<Argument>,
-    /// What happens.
+    /// Expected outcome.
     pub expected: Outcome,
 }
 
-/// The whole table, file by file in alphabetical order.
+/// Reads the whole table, file by file in alphabetical order.
 ///
 /// # Panics
 /// If a file does not follow the format.
@@ -56,7 +56,7 @@ pub fn table() -> Vec<Case> {
     paths.iter().flat_map(|path| read(path)).collect()
 }
 
-/// All declarations of some cases as one library.
+/// Collects the declarations of cases in one library.
 pub fn library(cases: &[Case]) -> Library {
     cases.iter().map(|case| case.function.clone()).collect::<Vec<_>>().into()
 }

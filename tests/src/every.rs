@@ -1,11 +1,11 @@
-//! Every type of parameter, and values of every type.
+//! Every type of parameter and values of every type.
 
 use codegen::Library;
 
 use crate::argument::{Argument, parse_list};
 
-/// Types of parameters, each with a name for functions of one such parameter. `export_macro.cc` exports a
-/// function of that name with the type that is the same in C++.
+/// Types of parameters, each with a name for a function of one parameter. `export_macro.cc` exports a function of the
+/// same name with the corresponding type of C++.
 pub const TYPES: &[(&str, &str)] = &[
     ("int8", "int8"),
     ("int16", "int16"),
@@ -62,8 +62,7 @@ pub const TYPES: &[(&str, &str)] = &[
     ("variant_float_array", "Union[float64, Array[int64]]"),
 ];
 
-/// What every function is called with: every type, the edges of the numeric ones, and containers in
-/// containers.
+/// Arguments of all these functions: values of every type, limits of the numeric types, nested containers.
 pub const VALUES: &[&str] = &[
     "none",
     "true",
@@ -200,10 +199,10 @@ pub const VALUES: &[&str] = &[
     "object(test.Other)",
 ];
 
-/// The values, read.
+/// Parses the values.
 ///
 /// # Panics
-/// If a value is no argument.
+/// If a value is not an argument.
 pub fn values() -> Vec<Argument> {
     let read = |text: &&str| match parse_list(&format!("({text})")) {
         Ok((mut arguments, "")) if arguments.len() == 1 => arguments.remove(0),
@@ -212,10 +211,10 @@ pub fn values() -> Vec<Argument> {
     VALUES.iter().map(read).collect()
 }
 
-/// Functions `take_<name>(x: <type>)`, one for each type.
+/// Returns a function `take_<name>(x: <type>)` for each type.
 ///
 /// # Panics
-/// If a type is none.
+/// If a type is invalid.
 pub fn declarations() -> Library {
     let declare =
         |(name, ty): &(&str, &str)| format!("take_{name}(x: {ty}) -> None = record_0();\n");

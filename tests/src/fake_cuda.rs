@@ -1,6 +1,6 @@
 //! The stand-in for the CUDA driver: `driver/*.c`, compiled once per process by the system's C compiler.
 //!
-//! Programs find it through `LD_LIBRARY_PATH`, see [`folder`]; this process does once it is loaded, see [`exclusive`].
+//! Programs find it through `LD_LIBRARY_PATH` ([`folder`]), the current process after [`exclusive`] has loaded it.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -13,27 +13,27 @@ use crate::kernels::cc;
 
 /// Every kernel of `driver/kernels.ptx`, for the architecture 90.
 pub const CUBIN: &[u8] = include_bytes!("../driver/kernels.cubin");
-/// The first kernels, for 80 and 90.
+/// The first kernels of `driver/kernels.ptx`, for the architectures 80 and 90.
 pub const FATBIN: &[u8] = include_bytes!("../driver/kernels.fatbin");
-/// Every kernel as text, which the driver wants ended by NUL.
+/// Every kernel as PTX; the driver wants a NUL at the end.
 pub const PTX: &str = include_str!("../driver/kernels.ptx");
 
-/// Where the sources and the images are.
+/// Returns the folder of the sources and images.
 pub fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("driver")
 }
 
-/// The files of a folder that the compiler takes.
+/// Lists the C files of a folder.
 pub fn in_c(folder: &Path) -> Vec<PathBuf> {
     let files = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
     let paths = files.map(|file| file.expect("the folder can be read").path());
     paths.filter(|path| path.extension().is_some_and(|extension| extension == "c")).collect()
 }
 
-/// The folder of a `libcuda.so.1` that is the stand-in.
+/// Returns the folder of a `libcuda.so.1` that is the stand-in.
 ///
-/// It lies beside the program, not in a temporary folder that nobody would remove; whoever else builds it puts the
-/// same there, as a whole.
+/// The folder lies beside the program, because nobody would remove a temporary one. Processes that build it at the same
+/// time replace the file with the same contents, atomically.
 pub fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -51,28 +51,28 @@ pub fn folder() -> &'static Path {
     })
 }
 
-/// The stand-in in this process.
+/// The stand-in, loaded into this process.
 #[derive(Debug)]
 pub struct FakeCuda(Library);
 
-/// What is there, and has not been given back.
+/// Resources of the stand-in that have not been released.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Live {
-    /// Libraries that are loaded.
+    /// Loaded libraries.
     pub libraries: i64,
-    /// Contexts that this thread has pushed.
+    /// Contexts that the calling thread has pushed.
     pub pushed: i64,
-    /// Streams.
+    /// Created streams.
     pub streams: i64,
-    /// Pieces of device memory.
+    /// Allocations of device memory.
     pub memory: i64,
-    /// Primary contexts, each as often as it is retained.
+    /// Retains of primary contexts.
     pub retained: i64,
 }
 
-/// Loads the stand-in with the first call, so that `dlopen("libcuda.so.1")` finds it from then on, and lends it to one
-/// caller at a time, with an empty record and all values as they were at first.
+/// Loads the stand-in at the first call, so that `dlopen("libcuda.so.1")` finds it from then on, and lends it to one
+/// caller at a time, with an empty record and default settings.
 pub fn exclusive() -> MutexGuard<'static, FakeCuda> {
     static LOADED: OnceLock<Mutex<FakeCuda>> = OnceLock::new();
     let loaded = LOADED.get_or_init(|| {
@@ -81,14 +81,14 @@ pub fn exclusive() -> MutexGuard<'static, FakeCuda> {
         let library = unsafe { Library::new(&path) }.unwrap_or_else(|error| panic!("{error}"));
         Mutex::new(FakeCuda(library))
     });
-    // A test that failed has not damaged it.
+    // A panic of another test leaves the stand-in intact.
     let guard = loaded.lock().unwrap_or_else(PoisonError::into_inner);
     guard.defaults();
     guard
 }
 
 impl FakeCuda {
-    /// One of the functions that `cuda.c` lists.
+    /// Returns a function of the list in `cuda.c`.
     ///
     /// # Safety
     /// `F` is the type of the function.
@@ -97,7 +97,7 @@ impl FakeCuda {
         *unsafe { self.0.get::<F>(name) }.unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// One line per call since the last reset.
+    /// Returns the record: one line per call since the last reset.
     pub fn record(&self) -> String {
         // SAFETY: it is declared so.
         let log: extern "C" fn(*mut c_char, usize) -> usize =
@@ -108,35 +108,35 @@ impl FakeCuda {
         String::from_utf8(bytes).expect("names are text")
     }
 
-    /// How many calls there were since the last reset.
+    /// Returns the number of calls since the last reset.
     pub fn calls(&self) -> i64 {
         // SAFETY: it is declared so.
         let calls: extern "C" fn() -> i64 = unsafe { self.function("fake_cuda_calls") };
         calls()
     }
 
-    /// Forgets the record, the count and the failure to come.
+    /// Clears the record, the count and the planned failure.
     pub fn reset(&self) {
         // SAFETY: it is declared so.
         let reset: extern "C" fn() = unsafe { self.function("fake_cuda_reset") };
         reset();
     }
 
-    /// The same, and whatever was set is as it was at first.
+    /// Resets everything, settings too.
     fn defaults(&self) {
         // SAFETY: it is declared so.
         let defaults: extern "C" fn() = unsafe { self.function("fake_cuda_defaults") };
         defaults();
     }
 
-    /// Lets a call fail: the `n`-th from now on, counted from 1.
+    /// Makes the `n`-th call from now on fail, counted from 1.
     pub fn fail_at(&self, n: i64, status: i32) {
         // SAFETY: it is declared so.
         let fail_at: extern "C" fn(i64, c_int) = unsafe { self.function("fake_cuda_fail_at") };
         fail_at(n, status);
     }
 
-    /// Sets one of the values that `cuda.c` lists.
+    /// Changes a setting of the list in `cuda.c`.
     pub fn set(&self, name: &str, value: i64) {
         // SAFETY: it is declared so.
         let set: extern "C" fn(*const c_char, i64) -> c_int =
@@ -145,7 +145,7 @@ impl FakeCuda {
         assert_eq!(set(text.as_ptr(), value), 0, "there is no {name}");
     }
 
-    /// What has not been given back.
+    /// Returns the resources that have not been released.
     pub fn live(&self) -> Live {
         // SAFETY: it writes five numbers.
         let live: extern "C" fn(*mut Live) = unsafe { self.function("fake_cuda_live") };
@@ -154,7 +154,7 @@ impl FakeCuda {
         found
     }
 
-    /// Pops the contexts of this thread that a pop which failed has left there.
+    /// Pops the contexts of this thread that a failed pop has left.
     pub fn pop_all(&self) {
         // SAFETY: it is declared so.
         let pop: extern "C" fn(*mut *mut c_void) -> c_int =
@@ -164,7 +164,7 @@ impl FakeCuda {
         }
     }
 
-    /// Nothing is recorded or checked any more, or it is again.
+    /// Turns recording and checking off or on.
     pub fn quiet(&self, is_quiet: bool) {
         // SAFETY: it is declared so.
         let quiet: extern "C" fn(c_int) = unsafe { self.function("fake_cuda_quiet") };

@@ -1,4 +1,4 @@
-//! The C functions of a runtime that the tests call.
+//! C functions of a runtime, as tests call them.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -10,7 +10,7 @@ use abi_spec::TypeIndex;
 use jit::Runtime;
 use jit::abi::{Any, ByteArray, ErrorCell, Object};
 
-/// Functions of a runtime. The built-in runtime lacks those that are optional.
+/// Functions of a runtime. The built-in runtime lacks the optional ones.
 #[derive(Clone, Copy)]
 pub struct Ffi {
     runtime: &'static Runtime,
@@ -28,7 +28,7 @@ pub struct Ffi {
 pub type Raised = (String, String);
 
 impl Ffi {
-    /// The functions of a runtime.
+    /// Looks up the functions of a runtime.
     pub fn new(runtime: &'static Runtime) -> Ffi {
         // SAFETY: the types are those of `c_api.h` and `c_env_api.h`.
         unsafe {
@@ -47,12 +47,12 @@ impl Ffi {
         }
     }
 
-    /// The address of any function.
+    /// Returns the address of a function.
     pub fn symbol(&self, name: &str) -> Option<*const c_void> {
         self.runtime.symbol(name)
     }
 
-    /// Takes the error out of the thread's slot.
+    /// Takes the error out of the slot of this thread.
     pub fn take_error(&self) -> Option<Raised> {
         let mut error = std::ptr::null_mut();
         // SAFETY: the place is valid; the slot holds errors, of which the reference is ours now.
@@ -84,7 +84,7 @@ impl Ffi {
         unsafe { (self.call)(function, args, count, result) }
     }
 
-    /// Takes one more reference.
+    /// Increments the reference count.
     ///
     /// # Safety
     /// The object is live.
@@ -93,7 +93,7 @@ impl Ffi {
         unsafe { (self.retain)(object) };
     }
 
-    /// Gives one reference up.
+    /// Decrements the reference count.
     ///
     /// # Safety
     /// The reference is the caller's, or the pointer is NULL.
@@ -102,7 +102,7 @@ impl Ffi {
         unsafe { (self.release)(object) };
     }
 
-    /// Sets the stream of two devices for this thread to numbers that tell them apart.
+    /// Sets distinct streams for two devices in this thread.
     pub fn set_streams(&self) {
         for id in 0..2 {
             let stream = (STREAM + i64::from(id)) as *mut c_void;
@@ -113,17 +113,17 @@ impl Ffi {
         }
     }
 
-    /// Sets the allocator of tensors for this thread.
+    /// Sets the allocator of tensors of this thread.
     ///
     /// # Safety
-    /// It is one, or NULL.
+    /// The pointer is an allocator or NULL.
     pub unsafe fn set_allocator(&self, allocator: *const c_void) {
         // SAFETY: as required above.
         let status = unsafe { (self.set_allocator)(allocator, 0, std::ptr::null_mut()) };
         assert_eq!(status, 0, "{:?}", self.take_error());
     }
 
-    /// A global function, owned; `None` where the runtime has none of that name.
+    /// Looks up a global function and returns a reference; `None` if the runtime has no function of that name.
     pub fn global(&self, name: &str) -> Option<*mut Object> {
         let (get_global, mut object) = (self.get_global?, std::ptr::null_mut());
         // SAFETY: both places are valid.
@@ -132,8 +132,8 @@ impl Ffi {
         (!object.is_null()).then_some(object)
     }
 
-    /// The type index of a class, registered if need be. `classes` are its key and those of the classes
-    /// that it is below, the nearest first; the last one is a child of `ffi.Object`.
+    /// Returns the type index of a class and registers the class if it is new. `classes` are its key and those of its
+    /// ancestors, nearest first; the last one is a child of `ffi.Object`.
     pub fn class(&self, classes: &[String]) -> Option<i32> {
         let Some((key, above)) = classes.split_first() else { return Some(TypeIndex::OBJECT.0) };
         let (register, parent) = (self.class?, self.class(above)?);
@@ -143,7 +143,7 @@ impl Ffi {
         Some(unsafe { register(&key, -1, depth, 0, 1, parent) })
     }
 
-    /// A function of the runtime.
+    /// Looks up a function of the runtime.
     ///
     /// # Safety
     /// `F` is a function pointer of the type that the runtime's function has.
@@ -159,7 +159,7 @@ impl fmt::Debug for Ffi {
     }
 }
 
-/// The stream of cuda:0 in every test; that of cuda:1 is one more.
+/// The stream of cuda:0 in every test; that of cuda:1 is `STREAM + 1`.
 pub const STREAM: i64 = 0x5000;
 
 /// # Safety
@@ -170,7 +170,7 @@ unsafe fn function<F: Copy>(runtime: &Runtime, name: &str) -> Option<F> {
     Some(unsafe { std::mem::transmute_copy::<*const c_void, F>(&symbol) })
 }
 
-/// What `tvm-ffi-config` answers.
+/// Returns the answer of `tvm-ffi-config` to an option.
 pub fn config(option: &str) -> String {
     let output = Command::new("tvm-ffi-config").arg(option).output();
     let output = output.unwrap_or_else(|error| panic!("tvm-ffi-config: {error}; use tests/run"));
@@ -178,7 +178,7 @@ pub fn config(option: &str) -> String {
     String::from_utf8(output.stdout).expect("paths are UTF-8").trim().to_owned()
 }
 
-/// The installed runtime, visible to libraries that are loaded later, as Python does it.
+/// Loads the installed runtime, visible to libraries that are loaded later, as Python does.
 pub fn installed() -> &'static Runtime {
     static RUNTIME: OnceLock<&'static Runtime> = OnceLock::new();
     RUNTIME.get_or_init(|| {

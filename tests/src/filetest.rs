@@ -31,14 +31,14 @@ use codegen::ir::{Module, verify};
 use call::Call;
 use native::{Native, engines};
 
-/// Who has made a call, and what came of it: its result, or why there is none.
+/// Callback that gets the name of an engine and the result of its call, or the reason why there is none.
 pub type Say<'a> = &'a mut dyn FnMut(&str, Result<String, String>);
 
-/// Calls a function of the modules of a file in the machine, then, if that finds nothing wrong, in the code of every
-/// backend; whether all agree.
+/// Calls a function of a file's module in the machine and, if the machine finds no fault, in the code of every backend.
+/// Returns true if all results agree.
 ///
 /// # Errors
-/// Why there is no such call.
+/// If the function or an argument is invalid.
 pub fn call(
     text: &str,
     function: &str,
@@ -62,7 +62,7 @@ pub fn call(
     Ok(agree)
 }
 
-/// The first module of a file that has a function; a file without directives is one module.
+/// Finds the first module of a file that defines a function; a file without directives is one module.
 fn module_with(text: &str, function: &str) -> Result<Module, String> {
     let texts = match directive::parse(text) {
         Ok(cases) => cases.into_iter().map(|case| case.text).collect(),

@@ -1,4 +1,4 @@
-//! The memory behind the arguments of a call.
+//! Memory of the arguments of a call.
 
 #[cfg(test)]
 mod tests;
@@ -12,8 +12,8 @@ use jit::abi::{Any, ByteArray, DLTensor, Object, Payload};
 use crate::argument::{Argument, Tensor};
 use crate::ffi::Ffi;
 
-/// Arguments, and everything they point at. One at a time exists in a process, since some objects are the
-/// same in all of them: another one in the same thread waits for ever.
+/// Arguments and all memory that they point at. One frame at a time exists in a process, because some objects are
+/// shared by all frames: creating a second one in the same thread deadlocks.
 #[derive(Debug)]
 #[allow(
     clippy::vec_box,
@@ -23,7 +23,7 @@ pub struct Frame {
     /// The arguments; an empty list is passed as NULL.
     pub args: Vec<Any>,
     ffi: Ffi,
-    /// References to objects that the runtime made.
+    /// References to objects of the runtime, owned by the frame.
     held: Vec<*mut Object>,
     slots: Vec<Box<Slot>>,
     counts: Vec<Count>,
@@ -39,15 +39,14 @@ pub struct Frame {
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Elements: the address that tensors point at is in the middle.
+/// Elements of tensors; the addresses of tensors lie near the middle.
 #[repr(C, align(256))]
 #[derive(Debug)]
 struct Buffer([f32; 2 * MIDDLE]);
 
 const MIDDLE: usize = 1024;
 
-/// An object with room for the cell of any class.
-/// Words of the largest one: how many words an integer has, and these.
+/// Words of the largest cell, that of an integer: a count and 32 words.
 const CELL: usize = 33;
 
 #[repr(C)]
@@ -57,31 +56,32 @@ struct Instance {
     cell: [u64; CELL],
 }
 
-/// What an rvalue reference points at, and what was in it at the start.
+/// A slot that an rvalue reference points at, and its initial contents.
 #[derive(Debug)]
 struct Slot {
     now: *mut Object,
     before: *mut Object,
 }
 
-/// The references to an object when all arguments were built.
+/// An object and its reference count when all arguments were built.
 #[derive(Clone, Copy, Debug)]
 struct Count {
     object: *const Object,
     references: u64,
 }
 
-/// One strong reference, which all together hold a weak one.
+/// Combined count of one strong reference and the weak reference that all strong ones share.
 const ONE_REFERENCE: u64 = 1 << 32 | 1;
 
-/// Objects of a frame are freed with the frame; a callee that thinks otherwise releases too much.
+/// Deleter of the frame's own objects, which live as long as the frame; a call of it means that the callee released too
+/// much.
 unsafe extern "C" fn released(_: *mut c_void, _: i32) {
     eprintln!("a callee has released an argument");
     std::process::abort();
 }
 
 impl Frame {
-    /// Builds arguments; `None` if the runtime lacks what one needs.
+    /// Builds arguments; returns `None` if the runtime cannot make one of them.
     pub fn new(arguments: &[Argument], ffi: &Ffi) -> Option<Frame> {
         let mut frame = Frame {
             args: Vec::new(),
@@ -106,13 +106,13 @@ impl Frame {
         Some(frame)
     }
 
-    /// The address of the arguments.
+    /// Returns the address of the arguments.
     pub fn as_ptr(&self) -> *const Any {
         if self.args.is_empty() { std::ptr::null() } else { self.args.as_ptr() }
     }
 
-    /// True if every object has as many references as at the start, but for one in every slot that a
-    /// callee has emptied: that is the callee's.
+    /// Returns true if every object has its initial number of references, except for one per slot that the callee has
+    /// emptied and so took over.
     pub fn is_balanced(&self) -> bool {
         let slots = || self.slots.iter().filter(|slot| slot.now != slot.before);
         let moved = |object| slots().filter(|slot| slot.before.cast_const() == object).count();
@@ -172,7 +172,7 @@ impl Frame {
         })
     }
 
-    /// Keeps the reference that an object of the runtime came with.
+    /// Takes over the reference of an object of the runtime.
     fn hold(&mut self, any: Any) -> Any {
         if any.ty().is_object() {
             self.held.push(any.pointer().cast());
@@ -180,7 +180,7 @@ impl Frame {
         any
     }
 
-    /// A value for a place that has a reference of its own, as elements and slots have.
+    /// Builds a value for a place that owns a reference, such as an element or a slot.
     fn owned(&mut self, argument: &Argument) -> Option<Any> {
         let any = self.build(argument)?;
         let object = any.pointer().cast::<Object>();
@@ -194,7 +194,7 @@ impl Frame {
         Some(any)
     }
 
-    /// The cell of an array or a list: elements, how many, room for how many, what frees them.
+    /// Builds the cell of an array or list: data, size, capacity, deleter.
     fn sequence(&mut self, type_index: i32, elements: &[Argument]) -> Option<Any> {
         let elements: Option<Box<[Any]>> = elements.iter().map(|entry| self.owned(entry)).collect();
         self.elements.push(elements?);
@@ -203,8 +203,9 @@ impl Frame {
         Some(self.object(type_index, &[data, count, count]))
     }
 
-    /// A map that the global function makes, which takes references of its own; `None` for one with rvalue
-    /// references, whose objects it would take over, and for one with NULL objects, which it cannot hold.
+    /// Builds a map with the global function `maker`, which takes references of its own. Returns `None` for entries
+    /// that are rvalue references, because the map would take their objects over, and for NULL objects, which a map
+    /// cannot hold.
     fn map(&mut self, maker: &str, entries: &[(Argument, Argument)]) -> Option<Any> {
         let is_null = |index: i32, payload: i64| index >= 64 && payload == 0;
         let cannot_be = |entry: &Argument| {
@@ -223,7 +224,7 @@ impl Frame {
         Some(self.hold(map))
     }
 
-    /// The address of a slot; `None` for a value that is no object.
+    /// Returns the address of a slot; `None` for a value that is not an object.
     fn slot(&mut self, object: Option<&Argument>) -> Option<Any> {
         let object = match object {
             Some(object) => self.owned(object).filter(|any| any.ty().is_object())?.pointer().cast(),
@@ -234,7 +235,7 @@ impl Frame {
         Some(address(10, &raw const slot.now))
     }
 
-    /// Bytes with a NUL after them.
+    /// Stores bytes with a NUL after them.
     fn text(&mut self, text: &[u8]) -> ByteArray {
         let ended: Box<[u8]> = text.iter().copied().chain([0]).collect();
         let array = ByteArray { data: ended.as_ptr().cast(), size: text.len() };
@@ -242,7 +243,7 @@ impl Frame {
         array
     }
 
-    /// A small value where the text fits into one, else an object.
+    /// Builds a small value if the text fits, otherwise an object.
     fn string(&mut self, index: i32, object: i32, text: &[u8]) -> Any {
         if text.len() <= 7 {
             small(index, text, text.len() as u32)
@@ -256,7 +257,7 @@ impl Frame {
         self.object(type_index, &[array.data as u64, array.size as u64])
     }
 
-    /// An object whose cell starts with these words.
+    /// Builds an object whose cell starts with the given words.
     fn object(&mut self, type_index: i32, start: &[u64]) -> Any {
         let combined_ref_count = AtomicU64::new(ONE_REFERENCE);
         let header = Object { combined_ref_count, type_index, padding: 0, deleter: Some(released) };
@@ -291,14 +292,14 @@ impl Frame {
         self.object(70, &cell)
     }
 
-    /// Extents or strides at an address of their own, which is not NULL even if there are none.
+    /// Stores extents or strides at an address of their own, which is not NULL even if there are none.
     fn dims(&mut self, dims: Option<&[i64]>) -> *mut i64 {
         let Some(dims) = dims else { return std::ptr::null_mut() };
         self.dims.push(dims.into());
         self.dims.last_mut().map_or(std::ptr::null_mut(), |dims| dims.as_mut_ptr())
     }
 
-    /// Elements of type `float32` that count up from 0 at the address.
+    /// Fills elements of type `float32` that count up from 0 at the address.
     fn buffer(&mut self, at: i64) -> *mut c_void {
         let elements = std::array::from_fn(|index| index as f32 - MIDDLE as f32);
         self.buffers.push(Box::new(Buffer(elements)));
@@ -308,7 +309,7 @@ impl Frame {
     }
 }
 
-/// Gives back what the frame holds; nothing if a callee has kept or lost a reference.
+/// Releases the references of the frame; leaks the objects if a callee has kept or lost a reference.
 impl Drop for Frame {
     fn drop(&mut self) {
         if !self.is_balanced() {
@@ -328,14 +329,14 @@ impl Drop for Frame {
     }
 }
 
-/// The combined count of an object.
+/// Reads the combined reference count of an object.
 fn references(object: *const Object) -> u64 {
     // SAFETY: the objects of a frame are live; a callee that frees one is found by its count, or does
     // not get that far.
     unsafe { (*object).combined_ref_count.load(Ordering::Relaxed) }
 }
 
-/// A text of at most eight bytes, and a length, whatever that is.
+/// Builds a small value of at most eight bytes with any length field.
 fn small(type_index: i32, text: &[u8], small_len: u32) -> Any {
     let mut bytes = [0; 8];
     bytes[..text.len()].copy_from_slice(text);

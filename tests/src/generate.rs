@@ -1,7 +1,7 @@
-//! Random declarations and arguments that nearly fit them.
+//! Generators of random declarations and of arguments that nearly fit them.
 //!
-//! Everything is decided by a string of bytes, so that a test that fails is made smaller by making the
-//! bytes fewer and smaller: where they have run out every choice is the first.
+//! A string of bytes decides everything, so that shrinking the bytes shrinks a failing test: after the last byte every
+//! choice is the first one.
 
 mod arguments;
 mod declaration;
@@ -15,17 +15,17 @@ pub use declaration::declaration;
 pub struct Choices<'a>(&'a [u8]);
 
 impl<'a> Choices<'a> {
-    /// Decisions from bytes.
+    /// Creates a source from bytes.
     pub fn new(bytes: &'a [u8]) -> Choices<'a> {
         Choices(bytes)
     }
 
-    /// True if all decisions have been made.
+    /// Returns true if no bytes are left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// A number below `count`, which is at most 256.
+    /// Chooses a number below `count`, which is at most 256.
     fn below(&mut self, count: usize) -> usize {
         let Some((first, rest)) = self.0.split_first() else { return 0 };
         self.0 = rest;
@@ -36,7 +36,7 @@ impl<'a> Choices<'a> {
         from[self.below(from.len())]
     }
 
-    /// True once in so many times.
+    /// Returns true once in `count` times.
     fn once_in(&mut self, count: usize) -> bool {
         self.below(count) == count - 1
     }

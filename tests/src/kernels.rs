@@ -1,15 +1,16 @@
 //! The kernels of the test table: `kernels.c`, compiled once by the system's C compiler.
 
-use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
 use libloading::Library;
 
+use crate::hosts::host;
+
 /// The compiled kernels.
 #[derive(Debug)]
 pub struct Kernels {
-    /// The object file.
+    /// Contents of the object file.
     pub object: Vec<u8>,
     library: Library,
 }
@@ -20,7 +21,7 @@ pub fn kernels() -> &'static Kernels {
     KERNELS.get_or_init(|| {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let (object, shared) = (folder.path().join("kernels.o"), folder.path().join("kernels.so"));
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("kernels.c");
+        let source = host("kernels.c");
         let options = ["-Wall", "-Wextra", "-Werror", "-O2", "-fPIC", "-c", "-o"];
         cc(Command::new("cc").args(options).arg(&object).arg(source));
         cc(Command::new("cc").args(["-shared", "-o"]).arg(&shared).arg(&object));
@@ -32,7 +33,7 @@ pub fn kernels() -> &'static Kernels {
 }
 
 impl Kernels {
-    /// The address of a kernel.
+    /// Returns the address of a kernel.
     pub fn address(&self, name: &str) -> Option<*const u8> {
         // SAFETY: only the address is taken.
         let symbol = unsafe { self.library.get::<*const u8>(name) }.ok()?;
@@ -41,10 +42,10 @@ impl Kernels {
     }
 }
 
-/// Runs the C compiler.
+/// Runs a C compiler.
 ///
 /// # Panics
-/// If it refuses.
+/// If it fails.
 pub fn cc(command: &mut Command) {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let message = String::from_utf8_lossy(&output.stderr);

@@ -1,4 +1,4 @@
-//! What the tests share: the table of calls, the arguments it is written in, and the ways to make a call.
+//! Shared parts of the tests: the table of calls, its arguments, and the routes by which calls are made.
 
 pub mod argument;
 pub mod callgrind;
@@ -9,6 +9,7 @@ pub mod ffi;
 pub mod filetest;
 pub mod frame;
 pub mod generate;
+pub mod hosts;
 pub mod kernels;
 pub mod machine;
 pub mod objects;

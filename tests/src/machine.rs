@@ -1,4 +1,4 @@
-//! Calls on the machine for host IR, with its model of the runtime and kernels that are closures.
+//! The route through the machine for host IR, with its model of the runtime and kernels that are closures.
 
 mod frame;
 mod kernels;
@@ -16,33 +16,33 @@ use crate::route::{Call, Reason, Route};
 use frame::Frame;
 use kernels::Kernels;
 
-/// Where the routines come from in the machine.
+/// Place of the routines in the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Linked {
-    /// Every module has its own.
+    /// In every module.
     Inside,
-    /// A module of routines is linked to that of the wrappers.
+    /// In a module of routines, linked with the module of the wrappers.
     Beside,
 }
 
-/// A library that is lowered and runs in the machine.
+/// A lowered library for the machine.
 #[derive(Debug)]
 pub struct InMachine {
     modules: Vec<Rc<ir::Module>>,
-    /// Which call of the runtime fails.
+    /// The call of the runtime that fails.
     pub fault: Option<Fault>,
-    /// Tensors are allocated by the kernels' allocator, not by the C library.
+    /// True if the kernels' allocator makes tensors, not the C library.
     pub allocator: bool,
-    /// Kernels that images have, with the bytes of their parameters, where there is a driver.
+    /// Kernels of images and the sizes of their parameters, if there is a driver.
     pub driver: Option<Vec<(&'static str, Vec<u64>)>>,
 }
 
-/// What [`InMachine::run_faulty`] says of a call.
+/// Result of [`InMachine::run_faulty`].
 #[derive(Debug)]
 pub struct Run {
-    /// What the call did.
+    /// Outcome of the call.
     pub outcome: Result<Outcome, Reason>,
-    /// How many calls it made that may fail.
+    /// Number of fallible calls that it made.
     pub fallible_calls: u64,
 }
 
@@ -54,7 +54,7 @@ impl InMachine {
     /// Lowers a library.
     ///
     /// # Panics
-    /// If it is no library, or what it lowers to does not verify.
+    /// If the library is invalid, or the lowered module does not verify.
     pub fn new(library: &Library, linked: Linked) -> InMachine {
         let routines = match linked {
             Linked::Inside => Routines::Embedded,
@@ -71,19 +71,19 @@ impl InMachine {
         InMachine { modules, fault: None, allocator: true, driver: None }
     }
 
-    /// The same with modules of its own, which may be changed.
+    /// Copies the modules, so that they can be changed.
     pub fn copied(&self) -> InMachine {
         let own = |module: &Rc<ir::Module>| Rc::new(ir::Module::clone(module));
         let driver = self.driver.clone();
         InMachine { modules: self.modules.iter().map(own).collect(), driver, ..*self }
     }
 
-    /// The modules, to be changed: only where the routines are not beside, since those are shared.
+    /// Returns the modules for changes; only if the routines are inside, because those beside are shared.
     pub fn modules_mut(&mut self) -> impl Iterator<Item = &mut ir::Module> {
         self.modules.iter_mut().filter_map(Rc::get_mut)
     }
 
-    /// Makes one call in a machine of its own.
+    /// Makes a call in a fresh machine.
     pub fn run_faulty(&self, call: &Call<'_>, fault: Option<Fault>) -> Run {
         let mut calls = Vec::new();
         let mut outcomes = self.each(std::slice::from_ref(call), fault, &mut calls);
@@ -122,7 +122,7 @@ impl InMachine {
     }
 }
 
-/// Instructions of one call.
+/// Limit of instructions per call.
 const BUDGET: u64 = 20_000_000;
 
 impl Route for InMachine {
@@ -135,11 +135,11 @@ impl Route for InMachine {
     }
 }
 
-/// What results hold before a call: no object, and nothing that a callee would write.
+/// Contents of the result before a call: no object, and no value that a callee would write.
 const NOISE: Value =
     Value { index: -0x5a5a_5a5b, small: 0xa5a5_a5a5, payload: Word::bits(0xa5a5_a5a5_a5a5_a5a5) };
 
-/// Makes a call; what the machine finds makes the outcome a broken one.
+/// Makes a call; a finding of the machine makes the outcome a broken one.
 fn perform(
     machine: &mut Machine<'_>,
     kernels: &Rc<Kernels>,
@@ -199,7 +199,7 @@ fn ended(
     Ok(end)
 }
 
-/// Functions of the registry have the registry's reference and one for each handle that is kept.
+/// Checks that functions of the registry have the registry's reference and one for each handle that is kept.
 fn check_registry(machine: &Machine<'_>) -> Result<(), Box<Finding>> {
     for (name, function) in machine.globals() {
         let references = machine.references(function)? as usize;

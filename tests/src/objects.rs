@@ -9,7 +9,7 @@ use jit::abi::{Any, ByteArray, Object};
 
 use crate::ffi::Ffi;
 
-/// What [`note`] has noted on this thread.
+/// Notes that [`note`] has made on this thread.
 #[derive(Debug, Default)]
 struct Notes(RefCell<Vec<String>>);
 
@@ -17,12 +17,12 @@ thread_local! {
     static NOTES: Notes = Notes::default();
 }
 
-/// The calls of functions made by [`Ffi::noting_function`] on this thread since it was last asked.
+/// Takes the calls of functions made by [`Ffi::noting_function`] on this thread since the last call.
 pub fn take_notes() -> Vec<String> {
     NOTES.with(|notes| notes.0.take())
 }
 
-/// Notes how many arguments there are, and returns that.
+/// Notes and returns the number of arguments.
 unsafe extern "C" fn note(_: *mut c_void, _: *const Any, count: i32, result: *mut Any) -> i32 {
     NOTES.with(|notes| notes.0.borrow_mut().push(format!("called with {count}")));
     // SAFETY: callers give a place for the result.
@@ -32,9 +32,9 @@ unsafe extern "C" fn note(_: *mut c_void, _: *const Any, count: i32, result: *mu
 
 unsafe extern "C" fn forget(_: *mut c_void) {}
 
-/// Each answer owns one reference; `None` where the runtime lacks what is needed.
+/// Objects of the runtime; each result owns one reference. `None` if the runtime lacks a function.
 impl Ffi {
-    /// A function that notes its calls.
+    /// Makes a function that notes its calls.
     pub fn noting_function(&self) -> Option<Any> {
         type Create = unsafe extern "C" fn(
             *mut c_void,
@@ -50,7 +50,7 @@ impl Ffi {
         Some(self.made(status, object))
     }
 
-    /// An error.
+    /// Makes an error.
     pub fn error(&self, kind: &str, message: &str) -> Option<Any> {
         type Create = unsafe extern "C" fn(
             *const ByteArray,
@@ -67,7 +67,7 @@ impl Ffi {
         Some(self.made(status, object))
     }
 
-    /// An object of another language, which is none at all.
+    /// Makes an opaque object of another language, with nothing in it.
     pub fn opaque(&self) -> Option<Any> {
         type Create = unsafe extern "C" fn(
             *mut c_void,
@@ -83,7 +83,7 @@ impl Ffi {
         Some(self.made(status, object))
     }
 
-    /// An integer, which is an object if it does not fit 64 bits.
+    /// Makes an integer: an object if it does not fit 64 bits.
     pub fn big_int(&self, value: i128) -> Option<Any> {
         type Make = unsafe extern "C" fn(*const ByteArray, *mut Any) -> i32;
         // SAFETY: the type is that of `c_api.h`.
@@ -95,7 +95,7 @@ impl Ffi {
         Some(result)
     }
 
-    /// What a global function of the runtime returns.
+    /// Calls a global function of the runtime and returns its result.
     pub fn call_global(&self, name: &str, args: &[Any]) -> Option<Any> {
         let (function, mut result) = (self.global(name)?, Any::NONE);
         // SAFETY: the function is live and the arguments are valid.

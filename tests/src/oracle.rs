@@ -1,7 +1,7 @@
-//! What a declaration means: an interpreter written from the design, not from the lowering.
+//! The meaning of a declaration: an interpreter written from the design, not from the lowering.
 //!
-//! It predicts the outcome of a call, the text of errors included, for declarations whose body is
-//! `record_property(…)`. The property tests compare it with what the compiled code does.
+//! The oracle predicts the outcome of a call, the text of errors included, for declarations whose body is
+//! `record_property(…)`. The property tests compare the prediction with the behaviour of compiled code.
 
 mod expression;
 mod half;
@@ -19,11 +19,11 @@ use crate::outcome::{End, Outcome, Value};
 use expression::Number;
 use symbols::Symbols;
 
-/// An error.
+/// An error of a call.
 enum Fault {
-    /// Of the function: its kind, what it is about, and the rest. The signature stands in between.
+    /// Error of the function: its kind and the text before and after the signature.
     Own { kind: &'static str, subject: String, rest: String },
-    /// Of the runtime: its kind and text.
+    /// Error of the runtime: its kind and text.
     Foreign { kind: &'static str, message: String },
 }
 
@@ -38,9 +38,9 @@ impl Fault {
         Fault::new("ValueError", subject, rest)
     }
 
-    /// ``<text> <place> on argument #<argument> …, expected <expected>``
-    fn at(kind: &'static str, text: &str, place: &str, argument: usize, expected: String) -> Fault {
-        let subject = format!("{text} {place} on argument #{argument}");
+    /// Creates ``<text> <path> on argument #<argument> …, expected <expected>``.
+    fn at(kind: &'static str, text: &str, path: &str, argument: usize, expected: String) -> Fault {
+        let subject = format!("{text} {path} on argument #{argument}");
         Fault::new(kind, subject, format!(", expected {expected}"))
     }
 
@@ -56,11 +56,11 @@ impl Fault {
     }
 }
 
-/// Bytes of a text of the declaration that a message quotes, and those of a message.
+/// Maximal bytes of a declaration's text in a message, and of a message.
 const QUOTED: usize = 1024;
 const MESSAGE: usize = 4096;
 
-/// A text of the declaration as messages quote it.
+/// Shortens a text of the declaration as messages do.
 fn elided(text: &str) -> String {
     if text.len() <= QUOTED {
         return text.to_owned();
@@ -68,7 +68,7 @@ fn elided(text: &str) -> String {
     format!("{}...", &text[..text.floor_char_boundary(QUOTED - 3)])
 }
 
-/// A message that is too long loses its end.
+/// Truncates a message that is too long.
 fn cut(mut message: String) -> String {
     const END: &str = "...";
     if message.len() > MESSAGE {
@@ -79,7 +79,7 @@ fn cut(mut message: String) -> String {
     message
 }
 
-/// Received text as messages quote it: the first 64 bytes, in which all but printable characters is escaped.
+/// Quotes received text as messages do: the first 64 bytes, with all but printable characters escaped.
 fn quoted(text: &[u8]) -> String {
     const SHOWN: usize = 64;
     let (mut quoted, mut at) = (String::from('"'), 0);
@@ -104,7 +104,7 @@ fn quoted(text: &[u8]) -> String {
     quoted + end
 }
 
-/// The outcome of a call.
+/// Predicts the outcome of a call.
 pub fn predict(function: &Function, arguments: &[Argument], count: Option<i32>) -> Outcome {
     let count = count.unwrap_or(arguments.len() as i32);
     let symbols = Symbols::new(function);
@@ -116,70 +116,78 @@ pub fn predict(function: &Function, arguments: &[Argument], count: Option<i32>) 
     }
 }
 
-/// A call that is being interpreted.
+/// A call under interpretation.
 struct Call<'a> {
     function: &'a Function,
     arguments: &'a [Argument],
-    /// What is known of each value that has been checked, by its path.
+    /// Facts about checked values, by path.
     found: Vec<(String, Found<'a>)>,
-    /// The first device of each type but the cpu, and the tensor that it was found in, unless that is one
-    /// of many.
+    /// The first device of each type except the cpu, and the path of its tensor, unless the tensor is an element of a
+    /// sequence.
     devices: Vec<(DeviceType, i32, Option<String>)>,
     symbols: Symbols<'a>,
 }
 
-/// A value to be checked: an argument, or what is nested in one.
+/// A value that is checked: an argument, or a value nested in one.
 #[derive(Clone)]
-struct Place<'a> {
-    /// How expressions and errors call it.
+struct Received<'a> {
+    /// Path of the value in expressions and errors.
     path: String,
-    /// The position of the argument.
+    /// Position of the argument.
     argument: usize,
-    /// Its type, without `Optional`.
+    /// Type of the value, without `Optional`.
     ty: &'a ParamType,
-    /// None is accepted too.
+    /// True if None is accepted too.
     optional: bool,
-    /// It may be missing, by itself or with what it is in.
+    /// True if the value, or a value around it, may be missing.
     uncertain: bool,
-    /// It is one of many.
+    /// True for an element of a sequence or mapping.
     many: bool,
-    /// What is there, unless it is missing.
+    /// The value, unless it is missing.
     given: Option<&'a Argument>,
 }
 
-/// What is known of a value.
+/// Facts about a value that expressions use.
 #[derive(Clone)]
 enum Found<'a> {
     Number(Number),
     Tensor(&'a Tensor),
-    /// How many numbers, bytes or elements, and the numbers of a shape.
+    /// Number of numbers, bytes or elements, and the numbers of a shape.
     Several(usize, Vec<i64>),
-    /// The bytes of a text.
+    /// Bytes of a text.
     Text(&'a [u8]),
-    /// What it counts as in expressions.
+    /// Value in expressions of a missing value.
     Missing(Number),
     Other,
 }
 
-/// What is missing and no number.
+/// Fact about a missing value that is not a number.
 const MISSING: Found<'_> = Found::Missing(Number::Address { null: true, offset: 0 });
 
-impl<'a> Place<'a> {
-    fn param(function: &'a Function, argument: usize, given: &'a Argument) -> Place<'a> {
+impl<'a> Received<'a> {
+    fn param(function: &'a Function, argument: usize, given: &'a Argument) -> Received<'a> {
         let param = &function.signature.params[argument];
         let (ty, optional) = param.ty.required();
         let path = spelled(&param.name).to_string();
-        Place { path, argument, ty, optional, uncertain: optional, many: false, given: Some(given) }
+        Received {
+            path,
+            argument,
+            ty,
+            optional,
+            uncertain: optional,
+            many: false,
+            given: Some(given),
+        }
     }
 
-    /// What is nested in this one.
-    fn inner(&self, path: String, ty: &'a ParamType, given: Option<&'a Argument>) -> Place<'a> {
+    /// Creates a value nested in this one.
+    fn inner(&self, path: String, ty: &'a ParamType, given: Option<&'a Argument>) -> Received<'a> {
         let (ty, optional) = ty.required();
         let uncertain = self.uncertain || optional;
-        Place { path, argument: self.argument, ty, optional, uncertain, many: self.many, given }
+        Received { path, argument: self.argument, ty, optional, uncertain, many: self.many, given }
     }
 
-    /// How errors print its type.
+    /// Returns the type as errors print it.
     fn expected(&self) -> String {
         let word = match self.ty {
             ParamType::Tensor(_) => "Tensor".to_owned(),
@@ -224,9 +232,9 @@ impl<'a> Call<'a> {
         }
         let (function, arguments) = (self.function, self.arguments);
         for (index, argument) in arguments.iter().enumerate() {
-            self.value(Place::param(function, index, argument))?;
+            self.value(Received::param(function, index, argument))?;
         }
-        self.settle()?;
+        self.bind_stride_symbols()?;
         for constraint in &self.function.signature.constraints {
             self.constraint(constraint)?;
         }
@@ -236,7 +244,7 @@ impl<'a> Call<'a> {
         Ok(self.recorded(&values))
     }
 
-    /// What `record_property` notes.
+    /// Returns the notes of `record_property`.
     fn recorded(&self, values: &[Number]) -> String {
         let texts = values[..7].iter().map(|value| match value {
             Number::Int(value) => value.to_string(),
@@ -248,23 +256,23 @@ impl<'a> Call<'a> {
         texts.collect::<Vec<_>>().join(", ")
     }
 
-    /// Notes what a value is; the last one counts.
-    fn note(&mut self, place: &Place<'a>, found: Found<'a>) {
-        self.found.push((place.path.clone(), found));
+    /// Notes a fact about a value; later notes replace earlier ones.
+    fn note(&mut self, received: &Received<'a>, found: Found<'a>) {
+        self.found.push((received.path.clone(), found));
     }
 
-    /// What a value is that an expression names.
+    /// Returns the fact about the value of a path.
     fn find(&self, path: &str) -> Option<&Found<'a>> {
         self.found.iter().rev().find(|(known, _)| known == path).map(|(_, found)| found)
     }
 }
 
-/// An argument as it counts for types: what an rvalue reference refers to, if it does.
+/// Returns the object that an rvalue reference refers to, otherwise the argument itself.
 fn borrowed(argument: &Argument) -> &Argument {
     if let Argument::RValue(Some(object)) = argument { object } else { argument }
 }
 
-/// The type index and the payload, where that is a number. A registered class has any index of its kind.
+/// Returns the type index and the payload, 0 if that is no number. A registered class has some index of its kind.
 fn words(argument: &Argument) -> (i32, i64) {
     let payload = match argument {
         Argument::Int(value) => *value,
@@ -297,7 +305,7 @@ fn words(argument: &Argument) -> (i32, i64) {
     (type_index(argument).unwrap_or(TypeIndex::DYN_OBJECT_BEGIN.0), payload)
 }
 
-/// What errors call the type of an argument.
+/// Returns the type of an argument as errors print it.
 fn type_name(argument: &Argument) -> String {
     if let Argument::Registered(classes) = argument {
         return classes[0].clone();

@@ -1,4 +1,4 @@
-//! What a call does, as the test table writes it.
+//! Outcomes of calls, in the form of the test table.
 //!
 //! ```text
 //! 3                           the result: an integer
@@ -19,28 +19,28 @@ use jit::abi::Any;
 
 use crate::argument::{self, Argument};
 
-/// What a call did.
+/// Outcome of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// What the kernel noted; empty if it noted nothing.
+    /// Notes of the kernel; empty if there are none.
     pub recorded: String,
     /// How the call ended.
     pub end: End,
 }
 
-/// How a call ended.
+/// End of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
-    /// With a result.
+    /// A result.
     Result(Value),
-    /// With an error.
+    /// An error.
     Error {
-        /// Its kind, such as `TypeError`.
+        /// Kind of the error, such as `TypeError`.
         kind: String,
-        /// Its text.
+        /// Text of the error.
         message: String,
     },
-    /// In a way that the ABI does not allow.
+    /// A violation of the ABI.
     Broken(String),
 }
 
@@ -57,18 +57,18 @@ pub enum Value {
     Float(u64),
     /// An opaque pointer.
     Pointer(u64),
-    /// Any other, as it would be passed: strings and bytes whether small or not, tensors with their type,
-    /// shape and device, arrays, shapes, and `object(68)` for what only a runtime can make.
+    /// Any other value, as the argument that would pass it: strings and bytes whether small or not, tensors with their
+    /// type, shape and device, arrays, shapes, and `object(68)` for objects that only a runtime can make.
     Other(Argument),
 }
 
 impl Value {
-    /// A float.
+    /// Creates the value of a float.
     pub fn float(value: f64) -> Value {
         Value::Float(if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() })
     }
 
-    /// A result that a callee wrote, if all of its 16 bytes are as they must be.
+    /// Reads a result that a callee wrote and checks all of its 16 bytes.
     pub fn read(any: &Any) -> Result<Value, String> {
         if !matches!(any.type_index, 0..=4) {
             return owned::read(any).map(Value::Other);
@@ -89,7 +89,7 @@ impl Value {
         }
     }
 
-    /// What an argument is as a result.
+    /// Converts an argument to the result that it equals.
     pub fn of(argument: &Argument) -> Option<Value> {
         match argument {
             Argument::None => Some(Value::None),
@@ -127,7 +127,7 @@ impl Value {
 }
 
 impl Outcome {
-    /// Reads the expectation of a row about a function with this signature.
+    /// Parses the expectation of a row about a function with this signature.
     pub fn parse(text: &str, signature: &Signature) -> Result<Outcome, String> {
         let (recorded, rest) = match text.strip_prefix('[') {
             Some(rest) => rest.split_once(']').ok_or("`[` without `]`")?,

@@ -1,4 +1,4 @@
-//! The ways in which a declared function is reached.
+//! Routes: the ways by which tests call a declared function.
 
 mod in_process;
 mod python;
@@ -19,7 +19,7 @@ pub use in_process::InProcess;
 pub use python::{BEYOND_PYTHON, Python};
 pub use shared::{Shared, build, build_with};
 
-/// Names of the backends that are part of this build.
+/// Names of the backends of this build.
 pub const BACKENDS: &[&str] = &[
     "cranelift",
     #[cfg(feature = "llvm")]
@@ -28,42 +28,42 @@ pub const BACKENDS: &[&str] = &[
     "mlir",
 ];
 
-/// A request for a form from one of [`BACKENDS`].
+/// Returns a request for a form from one of [`BACKENDS`].
 pub fn request(backend: &str, form: driver::Form) -> driver::Request {
     let backend = backend.parse().unwrap_or_else(|error| panic!("{error}"));
     driver::Request { backend, ..driver::Request::new(form) }
 }
 
-/// A call.
+/// A call of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {
-    /// The declared name.
+    /// Declared name.
     pub function: &'a str,
     /// Arguments.
     pub arguments: &'a [Argument],
-    /// The number that is passed, if it is another.
+    /// The number of arguments that is passed, if it differs from their actual number.
     pub count: Option<i32>,
 }
 
-/// A way to call the functions of one library.
+/// A way to call the functions of a library.
 pub trait Route {
-    /// How messages call it.
+    /// Returns the name of the route in messages.
     fn name(&self) -> String;
 
-    /// Makes the calls, one after the other; for one that cannot be expressed, the reason.
+    /// Makes the calls in order; returns the reason for calls that the route cannot express.
     fn run(&self, calls: &[Call<'_>]) -> Vec<Result<Outcome, Reason>>;
 }
 
-/// Why a route cannot make a call.
+/// Reason why a route cannot make a call.
 pub type Reason = &'static str;
 
-/// Calls with what only an installed runtime makes, such as mappings, errors and integers of many words.
+/// Reason for arguments that only an installed runtime makes, such as mappings, errors and integers of many words.
 pub const LACKING: Reason = "the runtime does not make such values";
 
-/// The declaration that every library gets, which says what a kernel has noted.
+/// Declaration in every library that returns the notes of the last kernel.
 const RECORDED: &str = "recorded";
 
-/// The declaration that every library gets, which yields the allocator of tensors.
+/// Declaration in every library that returns the allocator of tensors.
 const ALLOCATOR: &str = "allocator";
 
 /// Adds [`RECORDED`] and [`ALLOCATOR`] to a library.
@@ -76,18 +76,18 @@ fn with_recorder(library: &Library) -> Library {
     library
 }
 
-/// An FFI function: arguments, their number, result.
+/// An FFI function: arguments, their number, and the result.
 type SafeCall<'a> = &'a dyn Fn(*const Any, i32, *mut Any) -> i32;
 
-/// What is done around each call of a function, and not while arguments are built or results are read.
+/// Code around each call of a function, excluding building of arguments and reading of results.
 pub type Around = fn(call: &mut dyn FnMut() -> i32) -> i32;
 
-/// Only the call.
+/// Makes the call and nothing else.
 fn plainly(call: &mut dyn FnMut() -> i32) -> i32 {
     call()
 }
 
-/// Calls a function and checks that it keeps its side of the ABI.
+/// Calls a function and checks that it obeys the ABI.
 fn perform(
     ffi: &Ffi,
     call: &Call<'_>,
@@ -95,7 +95,7 @@ fn perform(
     function: SafeCall<'_>,
     recorder: SafeCall<'_>,
 ) -> Result<Outcome, Reason> {
-    // Kernels note in one place; the frame sees to it that there is one call at a time.
+    // Kernels have one place for notes; only one frame, and so one call, exists at a time.
     let frame = Frame::new(call.arguments, ffi).ok_or(LACKING)?;
     assert_eq!(ffi.take_error(), None, "left from before");
     let count = call.count.unwrap_or(call.arguments.len() as i32);
@@ -110,7 +110,7 @@ fn perform(
     Ok(Outcome { recorded: recorded.join(", "), end })
 }
 
-/// What results hold before a call: no object, and nothing that a callee would write.
+/// Contents of the result before a call: no object, and no value that a callee would write.
 const NOISE: Any =
     Any { type_index: -0x5a5a_5a5b, small_len: 0xa5a5_a5a5, payload: Payload { bytes: [0xa5; 8] } };
 
@@ -145,7 +145,7 @@ fn broken(reason: String) -> End {
     End::Broken(reason)
 }
 
-/// The address that a function returns.
+/// Returns the address that a function returns.
 fn pointer(ffi: &Ffi, function: SafeCall<'_>) -> u64 {
     let mut result = NOISE;
     let status = function(std::ptr::null(), 0, &mut result);
@@ -154,7 +154,7 @@ fn pointer(ffi: &Ffi, function: SafeCall<'_>) -> u64 {
     address
 }
 
-/// Makes the functions that are called from now on allocate what the kernels' allocator makes.
+/// Sets the kernels' allocator for calls from now on.
 fn set_allocator(ffi: &Ffi, allocator: SafeCall<'_>) {
     let address = pointer(ffi, allocator) as *const std::ffi::c_void;
     // SAFETY: the kernels have an allocator.

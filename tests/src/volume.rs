@@ -1,4 +1,4 @@
-//! Random calls in any number, in the machine or in compiled code: what they do is compared with the oracle.
+//! Random calls in any number, in the machine or in compiled code, compared with the oracle.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,40 +15,40 @@ use crate::oracle;
 use crate::outcome::{End, Outcome};
 use crate::route::{BACKENDS, Call, InProcess, Route, Shared};
 
-/// What is to be run.
+/// Parameters of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// Another seed makes other declarations.
+    /// Seed; another one makes other declarations.
     pub seed: u64,
-    /// How many calls at least.
+    /// Minimal number of calls.
     pub calls: u64,
-    /// Calls of one declaration.
+    /// Calls per declaration.
     pub each: u64,
-    /// How many threads share the work.
+    /// Number of threads.
     pub threads: usize,
-    /// Where the calls are made.
+    /// Engine of the calls.
     pub through: Through,
 }
 
-/// Where calls are made.
+/// Engine of the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Through {
-    /// In the machine for host IR.
+    /// The machine for host IR.
     Machine,
-    /// In code that the JIT has compiled.
+    /// The JIT.
     Jit,
-    /// In shared libraries of the backend of this name.
+    /// Shared libraries of the named backend.
     Backend(&'static str),
 }
 
 impl Through {
-    /// All that this build has.
+    /// Returns the engines of this build.
     pub fn all() -> Vec<Through> {
         let backends = BACKENDS.iter().map(|&name| Through::Backend(name));
         [Through::Machine, Through::Jit].into_iter().chain(backends).collect()
     }
 
-    /// The name that [`tests/volume`](self) takes.
+    /// Returns the name that [`tests/volume`](self) accepts.
     pub fn name(self) -> &'static str {
         match self {
             Through::Machine => "machine",
@@ -57,7 +57,7 @@ impl Through {
         }
     }
 
-    /// Declarations of one library: few where libraries cost little.
+    /// Returns the number of declarations per library: fewer if libraries cost little.
     fn functions(self) -> u64 {
         match self {
             Through::Machine => 1,
@@ -74,16 +74,16 @@ impl Through {
     }
 }
 
-/// What was run.
+/// Result of a run.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Declarations.
+    /// Number of declarations.
     pub declarations: u64,
-    /// Calls.
+    /// Number of calls.
     pub calls: u64,
-    /// Calls that succeeded.
+    /// Number of calls that succeeded.
     pub accepted: u64,
-    /// The calls that did not do what they should, with the declaration and what was found.
+    /// Calls with a wrong outcome: declaration and difference.
     pub wrong: Vec<String>,
 }
 
@@ -98,13 +98,13 @@ impl fmt::Display for Report {
     }
 }
 
-/// What is wrong is listed up to this number.
+/// Maximal number of wrong calls that are listed.
 const SHOWN: usize = 20;
 
-/// Bytes that decide one declaration.
+/// Bytes of choices per declaration.
 const BYTES: u64 = 60;
 
-/// Bytes that decide one call.
+/// Bytes of choices per call.
 const CALL_BYTES: u64 = 35;
 
 /// Runs random calls until there are enough.
@@ -121,8 +121,8 @@ pub fn run(plan: &Plan) -> Report {
             if enough || failed {
                 break;
             }
-            let cases: Vec<Case> =
-                (index..index + functions).map(|at| Case::new(plan, at)).collect();
+            let cases: Vec<RandomFunction> =
+                (index..index + functions).map(|at| RandomFunction::new(plan, at)).collect();
             compare(plan.through, &cases, &mut own);
         }
         let mut all = report.lock().unwrap_or_else(PoisonError::into_inner);
@@ -140,14 +140,14 @@ pub fn run(plan: &Plan) -> Report {
     report.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A number from each number; the same on every machine.
+/// Hashes a number; the same on every machine.
 fn scramble(seed: u64) -> u64 {
     let mixed = (seed ^ seed >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed ^ mixed >> 32
 }
 
-/// So many bytes, which the seed and the index decide.
+/// Returns `count` bytes that depend on the seed and the index.
 fn noise(seed: u64, index: u64, count: u64) -> Vec<u8> {
     let start = scramble(seed.wrapping_mul(0x1_0000_0001) ^ index << 20);
     (0..count).map(|at| (scramble(start.wrapping_add(at)) >> 24) as u8).collect()
@@ -155,22 +155,22 @@ fn noise(seed: u64, index: u64, count: u64) -> Vec<u8> {
 
 /// A random declaration with random calls of it.
 #[derive(Debug)]
-pub struct Case {
+pub struct RandomFunction {
     /// The declaration.
     pub function: Function,
     /// The arguments of each call.
     pub lists: Vec<Vec<Argument>>,
 }
 
-impl Case {
-    /// The case of this index; names of functions differ.
+impl RandomFunction {
+    /// Generates the function of an index; its name includes the index.
     ///
     /// # Panics
-    /// If no random declaration means anything.
-    pub fn new(plan: &Plan, index: u64) -> Case {
+    /// If no random declaration is valid.
+    pub fn new(plan: &Plan, index: u64) -> RandomFunction {
         let count = BYTES + CALL_BYTES * plan.each;
         let mut bytes = noise(plan.seed, index, count);
-        // A declaration that means nothing gives way to another.
+        // An invalid declaration is replaced by another.
         for turn in 0..64 {
             let mut choices = Choices::new(&bytes);
             let text = generate::declaration(&mut choices);
@@ -178,7 +178,7 @@ impl Case {
                 let list = |_| generate::arguments(&mut choices, &function);
                 let lists = (0..plan.each).map(list).collect();
                 function.signature.name = format!("f{index}");
-                return Case { function, lists };
+                return RandomFunction { function, lists };
             }
             let seed = bytes.iter().fold(turn, |seed, &byte| scramble(seed ^ u64::from(byte)));
             bytes = noise(seed, turn, count);
@@ -187,12 +187,12 @@ impl Case {
     }
 }
 
-/// Makes the calls, and compares each with what the oracle says.
-fn compare(through: Through, cases: &[Case], report: &mut Report) {
+/// Makes the calls and compares each outcome with the oracle's.
+fn compare(through: Through, cases: &[RandomFunction], report: &mut Report) {
     let functions: Vec<Function> = cases.iter().map(|case| case.function.clone()).collect();
     let route = through.route(&Library::from(functions));
     report.declarations += cases.len() as u64;
-    for Case { function, lists } in cases {
+    for RandomFunction { function, lists } in cases {
         let name = &function.signature.name;
         let call = |arguments| Call { function: name, arguments, count: None };
         let calls: Vec<Call<'_>> = lists.iter().map(|arguments| call(arguments)).collect();
@@ -211,10 +211,9 @@ fn compare(through: Through, cases: &[Case], report: &mut Report) {
     }
 }
 
-/// Makes a call with every fault, the earliest first; hands on what is wrong, and yields how many faults
-/// there were.
+/// Makes a call with every fault, the earliest first; reports wrong outcomes and returns the number of faults.
 ///
-/// Whatever fails, a call must succeed as if nothing had, or raise an error.
+/// Whatever fails, a call must succeed as if nothing had failed, or raise an error.
 pub fn faults(machine: &InMachine, call: &Call<'_>, wrong: &mut dyn FnMut(String)) -> u64 {
     let unharmed = machine.run_faulty(call, None);
     let Ok(expected) = unharmed.outcome else { return 0 };
@@ -238,7 +237,7 @@ pub fn faults(machine: &InMachine, call: &Call<'_>, wrong: &mut dyn FnMut(String
     count
 }
 
-/// What is wrong with an outcome, where `unharmed` is what happens if nothing fails.
+/// Judges an outcome; `unharmed` is the outcome without a fault.
 fn judge(outcome: &Outcome, unharmed: &Outcome) -> Option<String> {
     match &outcome.end {
         End::Broken(reason) => Some(reason.clone()),

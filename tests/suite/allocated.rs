@@ -1,4 +1,4 @@
-//! What is in tensors that a wrapper has allocated, seen from Python, and how long they live.
+//! Contents and lifetime of tensors that wrappers allocate, seen from Python.
 
 use codegen::Library;
 
@@ -11,12 +11,12 @@ const DECLARATIONS: &str = "
     live() -> int64 = live_tensors();
 ";
 
-/// Expressions, and what they are.
+/// Expressions and their values.
 const ROWS: [(&str, &str); 6] = [
     ("array(m.next(np.array([1, 2.5], 'float32'))).tolist()", "[2.0, 3.5]"),
     ("array(m.next(m.next(np.zeros(3, 'float32')))).tolist()", "[2.0, 2.0, 2.0]"),
     ("[array(t).tolist() for t in m.sorted(3)]", "[[0.0, 1.0, 2.0], [3, 2, 1]]"),
-    // An array keeps its elements, an element needs no array.
+    // The array keeps its elements alive; an element outlives the array.
     ("array(m.sorted(2)[1]).tolist()", "[2, 1]"),
     ("(lambda tensors: m.live())(m.sorted(2))", "2"),
     ("m.live()", "0"),

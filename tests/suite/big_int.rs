@@ -4,7 +4,7 @@ use codegen::Library;
 use tvm_ffi_codegen_tests::argument::Argument;
 use tvm_ffi_codegen_tests::route::{BACKENDS, Call, Route, Shared};
 
-/// The digits of a positive number, the least significant word first.
+/// Prints a positive number in decimal; the least significant word comes first.
 fn decimal(words: &[u64]) -> String {
     let mut digits = vec![0u32];
     for byte in words.iter().rev().flat_map(|word| word.to_be_bytes()) {
@@ -21,7 +21,7 @@ fn decimal(words: &[u64]) -> String {
     digits.iter().rev().map(u32::to_string).collect()
 }
 
-/// The number with the other sign.
+/// Negates a number.
 fn negated(words: &[u64]) -> Vec<u64> {
     let mut carry = true;
     let turn = |word: &u64| {
@@ -32,7 +32,7 @@ fn negated(words: &[u64]) -> Vec<u64> {
     words.iter().map(turn).collect()
 }
 
-/// Positive numbers of so many words: the largest, a power of two, and others.
+/// Returns positive numbers of `count` words: the largest, a power of two, and others.
 fn numbers(count: usize) -> [Vec<u64>; 4] {
     let mut largest = vec![u64::MAX; count];
     largest[count - 1] >>= 1;
@@ -44,7 +44,7 @@ fn numbers(count: usize) -> [Vec<u64>; 4] {
     [largest, power, few, mixed]
 }
 
-/// What a call with an object that has these words says that it got.
+/// Returns the number in the message of a call with an integer object of these words.
 fn got(route: &Shared, words: Vec<u64>) -> String {
     let cell = [words.len() as u64].into_iter().chain(words).collect();
     let arguments = [Argument::Big(cell)];

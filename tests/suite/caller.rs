@@ -1,10 +1,11 @@
-//! A host that is written in C.
+//! A host in C.
 
 use std::path::Path;
 use std::process::Command;
 
 use codegen::Library;
 use tvm_ffi_codegen_tests::ffi::config;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::{BACKENDS, build};
 
@@ -21,8 +22,7 @@ ValueError: Mismatched y.shape[0] on argument #1 when calling: \
 fn libraries_serve_a_host_in_c() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let (caller, library) = (folder.path().join("caller"), folder.path().join("library.so"));
-    let (source, libraries) =
-        (Path::new(env!("CARGO_MANIFEST_DIR")).join("caller.c"), config("--libdir"));
+    let (source, libraries) = (host("caller.c"), config("--libdir"));
     let runtime = Path::new(&libraries).join("libtvm_ffi.so");
     let mut compile = Command::new("cc");
     compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror"]).arg(source).arg(runtime);

@@ -8,7 +8,7 @@ use codegen::Library;
 use jit::{Arg, Compiled, Context, Error, FfiFunction, Jit, Origin, Returned, Runtime};
 use tvm_ffi_codegen_tests::ffi;
 
-/// The context: what is added, and a witness of its life.
+/// Context of the function: an addend, and a witness of the context's lifetime.
 struct Adder {
     addend: i64,
     _witness: Arc<()>,
@@ -36,7 +36,7 @@ extern "C" fn twice(n: i64) -> i64 {
     n
 }
 
-/// The declarations, compiled; `witness` is kept as long as the code.
+/// Compiles the declarations; the code keeps `witness` alive.
 fn compile(runtime: &'static Runtime, witness: &Arc<()>) -> Compiled {
     let library: Library = DECLARATIONS.parse().expect("the declarations are valid");
     let jit = Jit::with_runtime(runtime).unwrap().keep(witness.clone());

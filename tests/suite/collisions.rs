@@ -1,4 +1,4 @@
-//! Libraries that export the same names, entries, and imports that load libraries themselves.
+//! Libraries that export the same names and entries, and imports whose loading loads libraries.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,8 +7,8 @@ use abi_spec::library_bin::{ImportTree, Module, Node};
 use codegen::Library;
 use tvm_ffi_codegen_tests::route::{BACKENDS, build, request};
 
-/// Loads a first library for all to see, then a second, and says what their functions return. The loader has
-/// written the context of the first when the second is loaded.
+/// Loads the first library globally, then the second, and prints the results of their functions. The loader has written
+/// the context of the first when it loads the second.
 const SCRIPT: &str = "
 import ctypes, sys
 import tvm_ffi
@@ -36,7 +36,7 @@ fn library(path: &Path, backend: &str, docs: &str, result: &str, number: u8) {
     let mut cc = Command::new("cc");
     assert!(cc.args(["-c", "-fPIC", "-o"]).arg(&object).arg(source).status().unwrap().success());
     let host = request(backend, driver::Form::Object).emit(&library).unwrap();
-    // Neither linker option nor version script helps: the code itself must not be captured.
+    // Linked without version script or linker options: only the code itself can prevent capture.
     let host_path = folder.join("host.o");
     std::fs::write(&host_path, host).unwrap();
     let mut cc = Command::new("cc");
@@ -59,7 +59,7 @@ fn libraries_loaded_earlier_capture_nothing() {
     }
 }
 
-/// What a script prints.
+/// Runs a script and returns its output.
 fn python(script: &str, arguments: &[&Path]) -> String {
     let output = Command::new("python3").arg("-c").arg(script).args(arguments).output();
     let output = output.unwrap_or_else(|error| panic!("python3: {error}; use tests/run"));
@@ -67,7 +67,7 @@ fn python(script: &str, arguments: &[&Path]) -> String {
     String::from_utf8(output.stdout).expect("the output is text")
 }
 
-/// Loads a library whose import is loaded by loading a library and calling it, and which fails at first.
+/// Loads a library with an import whose loader loads and calls another library, and fails at first.
 const LOADER: &str = "
 import sys
 import tvm_ffi

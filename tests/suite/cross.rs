@@ -1,7 +1,7 @@
-//! Other machines: the rows of the table that a host in C can make, on what the backends compile for them. The same
-//! host on this machine says what must come of it.
+//! Rows of the table that a host in C can make, on other machines: their outcomes must be those of the same host on
+//! this machine.
 //!
-//! `tests/setup` installs what this needs, and `tests/run` says where the runtime of the machine is.
+//! `tests/setup` installs compilers and emulators; `tests/run` sets the folders of the runtimes.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -14,44 +14,44 @@ use driver::{Form, Optimize, Request};
 use tvm_ffi_codegen_tests::argument::{Argument, Tensor};
 use tvm_ffi_codegen_tests::cases::{self, Case, Row};
 use tvm_ffi_codegen_tests::ffi::config;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::{BACKENDS, build_with, request};
 
 /// A machine.
 struct Machine {
     triple: &'static str,
-    /// Its C compiler.
+    /// C compiler for the machine.
     compiler: &'static str,
-    /// The folder of its libtvm_ffi.
+    /// Folder of its libtvm_ffi.
     runtime: PathBuf,
-    /// What runs its programs, and where they find their libraries.
+    /// Emulator of the machine, with the folder of its libraries.
     emulator: &'static [&'static str],
-    /// Functions extend what they return, so that kernels which do not are none of its.
+    /// True if functions of the machine's ABI extend narrow results, which some kernels of the table do not.
     extends: bool,
 }
 
-/// This one.
+/// Returns this machine.
 fn native() -> Machine {
     let (triple, compiler) = ("x86_64-unknown-linux-gnu", "cc");
     Machine { triple, compiler, runtime: config("--libdir").into(), emulator: &[], extends: false }
 }
 
-/// Where a runtime for another machine is.
+/// Returns the folder of the runtime of another machine.
 fn runtime(variable: &str) -> PathBuf {
     let folder = std::env::var_os(variable);
     folder.unwrap_or_else(|| panic!("{variable} is not set; use tests/run")).into()
 }
 
 impl Machine {
-    /// Compiles C for it.
+    /// Compiles C for the machine.
     fn compile(&self, arguments: &[&str], source: &str, output: &Path) {
         let mut compile = Command::new(self.compiler);
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
-        compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2"]).arg(source);
+        compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2"]).arg(host(source));
         cc(compile.args(arguments).arg("-o").arg(output));
     }
 
-    /// What the host prints.
+    /// Runs the host and returns its output.
     fn run(&self, host: &Path, library: &Path, calls: &str) -> String {
         let mut all = self.emulator.iter().map(AsRef::as_ref).chain([host.as_os_str()]);
         let mut command = Command::new(all.next().unwrap_or_default());
@@ -71,7 +71,7 @@ impl Machine {
         text
     }
 
-    /// What comes of the calls with the code of a backend at a level.
+    /// Makes the calls in the code of each backend and level.
     fn outcomes(&self, library: &Library, calls: &str, how: &[How]) -> Vec<Outcomes> {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let [host, kernels, path] =
@@ -102,17 +102,17 @@ impl Machine {
     }
 }
 
-/// A backend, and a level. Cranelift has none.
+/// A backend and a level of optimisation, which Cranelift does not have.
 type How = (&'static str, Optimize);
 
-/// What comes of all calls.
+/// Outcomes of all calls.
 struct Outcomes {
     name: String,
     text: String,
 }
 
-/// A call in words, if the host can make it: numbers, views of tensors and C strings. Objects would need a runtime's
-/// makers on both sides.
+/// Writes a call for the host, if the host can make it: with numbers, views of tensors and C strings. Objects would
+/// need a maker on both sides.
 fn express(function: &str, row: &Row) -> Option<String> {
     let arguments: Option<Vec<String>> = row.arguments.iter().map(argument).collect();
     let arguments = arguments?;
@@ -179,7 +179,7 @@ fn view(tensor: &Tensor) -> String {
     )
 }
 
-/// The same comes of every call here and there.
+/// Compares all outcomes with those of this machine.
 fn compare(other: &Machine) {
     let mut table = cases::table();
     let noisy =
@@ -218,8 +218,7 @@ fn aarch64_does_what_this_machine_does() {
     });
 }
 
-/// There is no package with a runtime for it: `TVM_FFI_RISCV64` is a folder with one that was compiled from its
-/// sources.
+/// No package has a runtime for riscv64: `TVM_FFI_RISCV64` is a folder with one that was compiled from its sources.
 #[test]
 #[ignore = "needs a runtime that nobody offers"]
 fn riscv64_does_what_this_machine_does() {

@@ -1,4 +1,4 @@
-//! What is said about texts that are no declarations.
+//! Errors of invalid declarations.
 
 use std::fmt::Write;
 use std::fs;
@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use codegen::Library;
 
-/// What the library says of a text.
+/// Returns the error of a text.
 fn error(text: &str) -> String {
     match text.parse::<Library>() {
         Ok(library) => format!("no error\n{library}"),
@@ -15,8 +15,7 @@ fn error(text: &str) -> String {
     }
 }
 
-/// The entries of `declarations.txt`, with errors as they are now. With `INSTA_UPDATE=always` the file is
-/// written anew.
+/// The entries of `declarations.txt` and their errors. `INSTA_UPDATE=always` rewrites the file.
 #[test]
 fn errors_say_what_and_where() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("declarations.txt");
@@ -50,7 +49,7 @@ fn errors_say_what_and_where() {
     assert_eq!(found.len(), written.len());
 }
 
-/// Texts of a few megabytes, which must be refused about as fast as they are read.
+/// Invalid texts of a few megabytes must be refused about as fast as they are read.
 #[test]
 fn no_text_is_too_long_or_too_deep() {
     let repeat = |text: &str| text.repeat(1_000_000);

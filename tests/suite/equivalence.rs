@@ -1,4 +1,4 @@
-//! LLVM and MLIR are two ways to the same machine code.
+//! LLVM and MLIR yield the same machine code.
 
 use driver::{Form, Optimize, Request};
 use tvm_ffi_codegen_tests::cases;
@@ -19,7 +19,7 @@ fn llvm_and_mlir_compile_to_the_same_code() {
     }
 }
 
-/// What an object holds: its sections, and their relocations by the names of symbols.
+/// Returns the sections of an object, and their relocations by the names of symbols.
 fn code(bytes: &[u8]) -> Vec<String> {
     use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget};
     let file = object::File::parse(bytes).expect("the backend wrote an object");

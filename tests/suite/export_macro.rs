@@ -1,12 +1,11 @@
-//! Which values are accepted, compared with what the C++ export macro accepts for the same parameter.
+//! Values that parameters accept, compared with those of the C++ export macro.
 //!
-//! `export_macro.cc` exports one function per type. What differs is listed in [`DIFFERENCES`] with the reason;
-//! a difference that is not listed fails, and so does one that is listed and does not occur.
+//! `export_macro.cc` exports a function per type. [`DIFFERENCES`] lists differences with their reasons; a difference
+//! that is not listed fails, and so does a listed one that does not occur.
 
 mod differences;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -17,19 +16,20 @@ use tvm_ffi_codegen_tests::argument::{Argument, type_index};
 use tvm_ffi_codegen_tests::every::{TYPES, VALUES, declarations, values};
 use tvm_ffi_codegen_tests::ffi::{self, Ffi, config};
 use tvm_ffi_codegen_tests::frame::Frame;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::outcome::{End, Value};
 use tvm_ffi_codegen_tests::route::{Call, InProcess, Reason, Route};
 
 use differences::{DIFFERENCES, Difference, Only};
 
-/// The functions of the macro, loaded for ever.
+/// Functions of the macro; never unloaded.
 struct Exports(Library);
 
 impl Exports {
     fn compile() -> Exports {
         let folder = tempfile::tempdir().expect("a folder can be made");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("export_macro.cc");
+        let source = host("export_macro.cc");
         let library = folder.path().join("export_macro.so");
         let mut compile = Command::new("c++");
         compile.args(["-std=c++17", "-O0", "-Wall", "-Wextra", "-shared", "-fPIC"]).arg(source);
@@ -41,7 +41,7 @@ impl Exports {
         Exports(unsafe { Library::new(&library) }.unwrap_or_else(|error| panic!("{error}")))
     }
 
-    /// Calls a function: its result, if it succeeds.
+    /// Calls a function and returns its result, if it succeeds.
     fn call(&self, function: &str, argument: &Argument, ffi: &Ffi) -> Option<Any> {
         let frame = Frame::new(std::slice::from_ref(argument), ffi);
         let frame = frame.expect("the installed runtime makes every value");
@@ -56,13 +56,13 @@ impl Exports {
     }
 }
 
-/// The functions of the macro, compiled once.
+/// Compiles and loads the functions of the macro, once.
 fn exports() -> &'static Exports {
     static EXPORTS: OnceLock<Exports> = OnceLock::new();
     EXPORTS.get_or_init(Exports::compile)
 }
 
-/// Whether our functions accept the values, function by function.
+/// Returns for each function and value whether our function accepts it.
 fn ours(arguments: &[Argument]) -> Vec<bool> {
     let library = declarations();
     let functions = library.functions.iter().map(|function| &function.signature.name);
@@ -105,7 +105,7 @@ fn the_same_values_are_accepted_but_for_listed_differences() {
     assert!(stale.is_empty(), "{} that do not occur\n{}", stale.len(), print(&stale));
 }
 
-/// Among them the last number that is rounded down to the largest `float32`, and the one after it, which is not.
+/// Includes the last number that rounds down to the largest `float32`, and its successor, which does not.
 #[test]
 fn floats_are_rounded_as_the_macro_rounds_them() {
     let floats =
@@ -124,7 +124,7 @@ fn floats_are_rounded_as_the_macro_rounds_them() {
     }
 }
 
-/// Who alone accepts which value: function, who, value.
+/// Differences: function, the only side that accepts, value.
 type Found = BTreeSet<(&'static str, Only, &'static str)>;
 
 fn listed() -> Found {
@@ -140,7 +140,7 @@ fn listed() -> Found {
     all
 }
 
-/// One line for each function, and for who accepts its values.
+/// Prints a line for each function and accepting side.
 fn print(found: &Found) -> String {
     let mut lines = BTreeMap::<_, Vec<&str>>::new();
     for (function, only, value) in found {

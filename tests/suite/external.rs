@@ -1,6 +1,6 @@
 //! C functions beside functions of the FFI, called by a program in C.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use codegen::Library;
@@ -9,6 +9,7 @@ use driver::{Form, Request};
 use libloading::os::unix;
 use tempfile::TempDir;
 use tvm_ffi_codegen_tests::ffi::config;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::{BACKENDS, build, request};
 
@@ -16,36 +17,32 @@ use tvm_ffi_codegen_tests::route::{BACKENDS, build, request};
 const LOADED: &str = "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = add_one(x.data, y.data, n);";
 
 fn library() -> Library {
-    include_str!("../external.ffi").parse().unwrap_or_else(|error| panic!("{error}"))
+    include_str!("../hosts/external.ffi").parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
-}
-
-/// A compiler with the headers of the runtime and all warnings.
+/// Returns a compiler command with the runtime's headers and all warnings.
 fn compiler(program: &str, standard: &str) -> Command {
     let mut command = Command::new(program);
     command.args([standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
     for folder in ["--includedir", "--dlpack-includedir"] {
-        // Those headers are not ours to judge.
+        // Warnings in the runtime's headers are not ours.
         command.arg("-isystem").arg(config(folder));
     }
     command
 }
 
-/// Writes the header and the stand-in for the runtime, and compiles the program up to linking.
+/// Writes the header, compiles the stand-in for the runtime, and compiles the program without linking it.
 fn prepare(folder: &TempDir) {
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("external.h"), library().resolve().unwrap().header()).unwrap();
     let runtime = Path::new(&config("--libdir")).join("libtvm_ffi.so");
     let mut faults = Command::new("cc");
-    faults.args(["-std=gnu11", "-O2", "-shared", "-fPIC"]).arg(source("faults.c"));
+    faults.args(["-std=gnu11", "-O2", "-shared", "-fPIC"]).arg(host("faults.c"));
     faults.arg(format!("-I{}", config("--includedir")));
     faults.arg(format!("-I{}", config("--dlpack-includedir")));
     cc(faults.arg(runtime).args(["-ldl", "-o"]).arg(path("libfaults.so")));
     let mut program = compiler("cc", "-std=gnu11");
-    program.arg("-I").arg(folder.path()).arg("-c").arg(source("external.c"));
+    program.arg("-I").arg(folder.path()).arg("-c").arg(host("external.c"));
     cc(program.arg("-o").arg(path("external.o")));
 }
 

@@ -1,4 +1,4 @@
-//! The stand-in for the CUDA driver does what it says, in a program in C and in this process.
+//! The stand-in for the CUDA driver: a test program in C, and this process.
 
 use std::ffi::{c_int, c_void};
 use std::process::Command;
@@ -10,7 +10,7 @@ use tvm_ffi_codegen_tests::kernels::cc;
 type GetCount = extern "C" fn(*mut c_int) -> c_int;
 type GetName = extern "C" fn(c_int, *mut *const c_void) -> c_int;
 
-/// The program compares records and refusals with what they should be, and says what differs.
+/// The program compares records and refusals with the expected ones, and prints differences.
 #[test]
 fn a_program_in_c_finds_it_and_agrees_with_its_records() {
     let folder = tempfile::tempdir().expect("a folder can be made");
@@ -26,7 +26,7 @@ fn a_program_in_c_finds_it_and_agrees_with_its_records() {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// An entry point as our code gets at it: by the name of the library alone.
+/// Finds an entry point as generated code does: by the name of the library alone.
 fn entry_point<T>(name: &str) -> Symbol<T> {
     // SAFETY: the library is loaded already.
     let library = unsafe { Library::new("libcuda.so.1") }.expect("it is found by its soname");
@@ -54,7 +54,7 @@ fn this_process_finds_it_once_it_is_loaded() {
     cuda.quiet(false);
 }
 
-/// They are kept in the repository, and small.
+/// The images are kept in the repository, so they must be small.
 #[test]
 fn the_images_are_what_their_names_say() {
     assert!(CUBIN.starts_with(b"\x7fELF") && CUBIN.len() < 20_000);

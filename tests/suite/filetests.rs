@@ -1,4 +1,4 @@
-//! The files of `codegen/filetests`: what each says comes of its modules.
+//! The files of `codegen/filetests`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use tvm_ffi_codegen_tests::filetest;
 
-/// A test for each folder, and the list of their names.
+/// Defines a test for each folder, and the list of their names.
 macro_rules! folders {
     ($($folder:ident)*) => {
         const FOLDERS: &[&str] = &[$(stringify!($folder)),*];
@@ -25,7 +25,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../codegen/filetests")
 }
 
-/// What is in a folder, in the order of the names.
+/// Lists a folder by name.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
     let entries = entries.map(|entry| entry.expect("a folder can be listed").path());

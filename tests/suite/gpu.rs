@@ -1,27 +1,24 @@
-//! What `tests/gpu` runs on a GPU runs on the stand-in for the CUDA driver too, where the record of launches is
-//! compared instead of numbers.
+//! The checks of `tests/gpu` on the stand-in for the CUDA driver, which compares recorded launches instead of numbers.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use codegen::Prepare;
 use tvm_ffi_codegen_tests::fake_cuda;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
-fn source(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
-}
-
-/// As `tests/gpu` makes them: the library of an image is that of the declarations of its name.
+/// Makes the libraries as `tests/gpu` does: an image goes with the declarations of the same name.
 fn make_libraries(folder: &Path, backend: &str) {
-    let kernels = ["cubin", "fatbin", "ptx"].map(|form| format!("driver/kernels.{form}"));
-    let others = ["hopper", "together"].map(|name| format!("launches/{name}.ptx"));
-    for image in kernels.iter().chain(&others).map(|name| source(name)) {
-        let declarations =
-            source("launches").join(image.with_extension("ffi").file_name().unwrap());
+    let launches = host("launches");
+    let kernels = ["cubin", "fatbin", "ptx"]
+        .map(|form| fake_cuda::sources().join("kernels").with_extension(form));
+    let others = ["hopper.ptx", "together.ptx"].map(|name| launches.join(name));
+    for image in kernels.iter().chain(&others) {
+        let declarations = launches.join(image.with_extension("ffi").file_name().unwrap());
         let mut library = driver::parse_file(&declarations).unwrap_or_else(|e| panic!("{e}"));
-        library.images[0].bytes = Some(fs::read(&image).expect("the image is there"));
+        library.images[0].bytes = Some(fs::read(image).expect("the image is there"));
         library.prepare = Some(Prepare::new("prepare"));
         let name = format!("{}.so", image.file_name().unwrap().display());
         request(backend, driver::Form::Shared)
@@ -30,11 +27,11 @@ fn make_libraries(folder: &Path, backend: &str) {
     }
 }
 
-/// Runs it with that many devices.
+/// Runs the checks with this number of devices.
 fn run(folder: &Path, devices: &str) -> Output {
     let mut python = Command::new("python3");
     python.env("LD_LIBRARY_PATH", fake_cuda::folder()).env("FAKE_CUDA_DEVICES", devices);
-    python.arg(source("gpu.py")).arg("--stand-in").arg(folder);
+    python.arg(host("gpu.py")).arg("--stand-in").arg(folder);
     python.output().expect("use tests/run")
 }
 

@@ -1,27 +1,27 @@
-//! Memory between pages that nobody can touch.
+//! Memory between inaccessible pages.
 
 use std::ffi::c_void;
 use std::ptr;
 
-/// What canaries are made of, and how many there are: a frame that is not probed may step over a page.
+/// Byte and number of canaries; more than a page, because a frame without probes may step over the guard page.
 const CANARY: u8 = 0xc5;
 const CANARIES: usize = 128 << 10;
 
-/// Canaries, a page that cannot be touched, memory, and again a page that cannot be touched.
+/// Canaries, an inaccessible page, memory, and another inaccessible page.
 #[derive(Debug)]
 pub(crate) struct Guarded {
     start: *mut u8,
     size: usize,
 }
 
-/// The size of a page.
+/// Returns the size of a page.
 fn page() -> usize {
     // SAFETY: this only asks.
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
 }
 
 impl Guarded {
-    /// Fresh memory of at least so many bytes.
+    /// Maps fresh memory of at least `bytes` bytes.
     pub(crate) fn new(bytes: usize) -> Guarded {
         let page = page();
         let size = bytes.next_multiple_of(page);
@@ -41,18 +41,18 @@ impl Guarded {
         }
     }
 
-    /// The memory.
+    /// Returns the address of the memory.
     pub(crate) fn memory(&self) -> *mut u8 {
         // SAFETY: the mapping goes on there.
         unsafe { self.start.add(CANARIES + page()) }
     }
 
-    /// How much it is.
+    /// Returns the size of the memory.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
-    /// Whether nobody has written below the page that cannot be touched.
+    /// Returns true if the canaries below the guard page are unchanged.
     pub(crate) fn is_intact(&self) -> bool {
         // SAFETY: the canaries are readable.
         let canaries = unsafe { std::slice::from_raw_parts(self.start, CANARIES) };

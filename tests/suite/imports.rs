@@ -1,5 +1,5 @@
-//! Libraries that bring modules along: what Python makes of them, with a runtime library in C++ that knows a
-//! kind of module, and what inspection finds in a library that Apache TVM exported.
+//! Libraries with imports: their behaviour in Python, with a runtime library in C++ that registers a kind of module,
+//! and inspection of a library that Apache TVM exported.
 
 mod by_name;
 
@@ -19,6 +19,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use tempfile::TempDir;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
@@ -30,7 +31,7 @@ const DECLARATIONS: &str = "
     through_context(n: int64) -> int64 = through_context_kernel(n);
 ";
 
-/// A kernel of its own, and one that calls `twice` of an imported module with its argument.
+/// Kernels: one without dependencies, and one that calls `twice` of an imported module with its argument.
 const KERNELS: &str = r#"
     #include <tvm/ffi/c_api.h>
     #include <tvm/ffi/extra/c_env_api.h>
@@ -54,14 +55,14 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("modules").join(name)
 }
 
-/// What `tvm-ffi-config` says, in words.
+/// Returns the words that `tvm-ffi-config` prints.
 fn config(options: &[&str]) -> Vec<String> {
     let output = Command::new("tvm-ffi-config").args(options).output().expect("use tests/run");
     let text = String::from_utf8(output.stdout).expect("options are text");
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// The runtime library, compiled at the first call.
+/// Compiles the runtime library at the first call.
 fn runtime() -> &'static Path {
     static RUNTIME: OnceLock<TempDir> = OnceLock::new();
     let folder = RUNTIME.get_or_init(|| {
@@ -98,9 +99,9 @@ impl Workshop {
         Input::read(&object).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Compiles and links a library of this name that imports a tree.
+    /// Compiles and links a library that imports a tree.
     fn library(&self, name: &str, backend: &str, nodes: &[Node<'static>]) {
-        // Without the library in its tree there is no context.
+        // A library that its tree does not mention gets no context.
         let in_context = nodes.iter().any(|node| node.module == Module::Library);
         let (text, kernels) = if in_context { (DECLARATIONS, KERNELS) } else { (ANSWER, ANSWERER) };
         let kernels = vec![self.kernels(kernels)];
@@ -112,10 +113,10 @@ impl Workshop {
             .unwrap_or_else(|error| panic!("{backend}: {error}"));
     }
 
-    /// Runs statements in one process, each of which yields what is expected of it.
+    /// Runs statements in one process and compares each value with the expected one.
     fn expect(&self, rows: &[(&str, &str)]) {
         let mut child = Command::new("python3")
-            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("imports.py"))
+            .arg(host("imports.py"))
             .arg(runtime().join("runtime.so"))
             .arg(self.0.path())
             .stdin(Stdio::piped())
@@ -294,7 +295,7 @@ result.imports[0].inner()";
     }
 }
 
-/// Trees of up to 12 modules, of which each imports some that come after it in an order of their own.
+/// Generates trees of up to 12 modules, each of which imports some later ones in any order.
 fn trees() -> impl Strategy<Value = ImportTree<'static>> {
     let shape = (1..=12_usize).prop_flat_map(|count| {
         let imports = prop::collection::vec(prop::collection::vec(0..count, 0..4), count);
@@ -315,7 +316,7 @@ fn trees() -> impl Strategy<Value = ImportTree<'static>> {
     })
 }
 
-/// What `graph` of `imports.py` prints.
+/// Returns the expected output of `graph` of `imports.py`.
 fn graph(tree: &ImportTree<'_>) -> String {
     let number = |node: usize| match tree.nodes[node].module {
         Module::Library => -1,
@@ -351,7 +352,7 @@ fn the_runtime_reads_what_is_encoded() {
     Workshop::new().expect(&rows);
 }
 
-/// What Apache TVM itself has exported, by `modules/apache_tvm.py`.
+/// The tree in a library that Apache TVM exported by `modules/apache_tvm.py`.
 #[test]
 fn trees_of_apache_tvm_are_read() {
     let tree = "import tree: 553 bytes
@@ -374,7 +375,7 @@ module loaders: 1
         inspect::library_bin(&bytes).unwrap().unwrap().to_vec()
     });
     assert!(blobs.iter().all(|blob| *blob == blobs[0]));
-    // What we make of its parts is the very same.
+    // A tree of the same parts encodes to the same bytes.
     extract(&ImportTree::decode(&blobs[0]).unwrap(), &folder.path().join("parts")).unwrap();
     let read = driver::imports::read_tree(&folder.path().join("parts/tree.toml")).unwrap();
     let library = Library::default().with_imports(read);

@@ -1,4 +1,4 @@
-//! Launches, by every route, on a stand-in for the CUDA driver: what is compared is what that was asked.
+//! Launches by every route, on the stand-in for the CUDA driver: tests compare the recorded calls of the driver.
 
 mod arguments;
 mod attributes;

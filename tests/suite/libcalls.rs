@@ -1,4 +1,4 @@
-//! Objects call nothing that the host IR does not import: no function of a C library or of a compiler.
+//! Objects refer only to symbols that the host IR imports, not to functions of a C library or of a compiler.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -24,12 +24,12 @@ const TARGETS: [&str; 7] = [
 
 const LEVELS: [Optimize; 4] = [Optimize::O0, Optimize::O1, Optimize::O2, Optimize::O3];
 
-/// What LLVM refers to on Windows whatever it compiles: a number by whose presence the C library of
-/// Visual C++ knows that floats are used, and the function that touches the pages of a large frame. Both
-/// are in the import library that every program there is linked with.
+/// Symbols that LLVM refers to on Windows in any object: a number that makes the C library of Visual C++ support
+/// floats, and the function that probes the pages of a large frame. Every program links the import library that defines
+/// both.
 const WINDOWS: [&str; 2] = ["_fltused", "__chkstk"];
 
-/// Cranelift has no levels, and MLIR comes to the same code as LLVM.
+/// Returns the levels of a backend: Cranelift has none, and MLIR yields the same code as LLVM.
 fn levels(backend: &str) -> &'static [Optimize] {
     if backend == "llvm" { &LEVELS } else { &LEVELS[2..3] }
 }
@@ -52,7 +52,7 @@ fn objects_refer_to_imports_only() {
     thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
 }
 
-/// The C library is there for tensors that nobody else allocates.
+/// Allocation without an allocator of the environment needs the C library.
 #[test]
 fn only_what_allocates_needs_the_c_library() {
     let kinds = [
@@ -71,7 +71,7 @@ fn only_what_allocates_needs_the_c_library() {
     }
 }
 
-/// The platform's loader is there for launches, which nothing of CUDA is linked for.
+/// Launches need the platform's loader, because no library of CUDA is linked.
 #[test]
 fn only_what_launches_opens_libraries() {
     let text = "image i; f(x: Tensor([n], float32, device=cuda)) -> None \
@@ -96,7 +96,7 @@ fn only_what_launches_opens_libraries() {
     }
 }
 
-/// What an object refers to and the module does not import.
+/// Returns the undefined symbols of an object that the module does not import.
 fn others(module: &Module, backend: &str, target: &str, level: Optimize) -> Vec<String> {
     let imports = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Import);
     let imports: BTreeSet<&str> = imports.map(|symbol| symbol.name.as_str()).collect();
@@ -106,7 +106,7 @@ fn others(module: &Module, backend: &str, target: &str, level: Optimize) -> Vec<
     undefined.filter(|name| !known(name)).collect()
 }
 
-/// What an object refers to.
+/// Returns the undefined symbols of an object.
 fn undefined(module: &Module, backend: &str, target: &str, level: Optimize) -> Vec<String> {
     let request = Request {
         target: target.parse().unwrap(),

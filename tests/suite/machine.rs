@@ -1,4 +1,4 @@
-//! The machine for host IR runs what the other routes run natively, and finds nothing.
+//! The other routes' calls in the machine for host IR, which must find no violation.
 
 mod planted;
 
@@ -22,7 +22,7 @@ fn every_row_of_the_table() {
     }
 }
 
-/// The table, with every call of the runtime failing in its turn.
+/// The table, with every call of the runtime failing in turn.
 #[test]
 fn every_row_under_faults() {
     let table: Vec<Case> = cases::table();
@@ -61,7 +61,7 @@ fn every_value_for_every_type() {
     assert!(faults > 2000, "only {faults} faults");
 }
 
-/// Hidden memory, a tensor map, what must be allowed, every width of a parameter; and a launch in a loop.
+/// Launches with scratch memory, a tensor map, an attribute, parameters of every width, and a launch in a loop.
 const LAUNCHES: &str = "image code; f(x: Tensor([n, 64], float32, device=cuda)) -> None = {
     launch code.\"hidden\"(x.data, int32(n), scratch(n, 16), scratch(64, 64)) grid(n) block(1) smem(n) cluster(n);
     launch code.\"tma\"(tensormap(x, box=[1, 64]), x.data) grid(1) block(1);
@@ -74,7 +74,7 @@ g(x: Tensor([n], float32, device=cuda), a: float32) -> None = {
     }
 };";
 
-/// The bytes of the parameters of each.
+/// Kernels and the bytes of their parameters.
 const KERNELS: &[(&str, &[u64])] = &[
     ("hidden", &[8, 4, 8, 8]),
     ("tma", &[128, 8]),
@@ -82,8 +82,8 @@ const KERNELS: &[(&str, &[u64])] = &[
     ("widths", &[1, 2, 4, 8, 4, 8, 12, 24]),
 ];
 
-/// Launches, on a device whose stream is the default one and on one that has a stream, with every function of
-/// the runtime and of the driver failing in its turn.
+/// Launches on a device whose stream is the default one and on one with a stream, with every function of the runtime
+/// and of the driver failing in turn.
 #[test]
 fn launches_under_faults() {
     let mut library: Library = LAUNCHES.parse().expect("it is a library");
@@ -111,7 +111,7 @@ fn launches_under_faults() {
     }
 }
 
-/// Random declarations and arguments; `tests/volume` makes as many others as are wanted.
+/// Random declarations and arguments; `tests/volume` makes more of them.
 #[test]
 fn random_calls() {
     let report = volume::run(&Plan {
@@ -125,7 +125,7 @@ fn random_calls() {
     assert!(report.accepted * 5 > report.calls && report.accepted * 2 < report.calls, "{report}");
 }
 
-/// A machine that watches nothing would pass all of the above.
+/// The tests above would pass on a machine that checks nothing.
 #[test]
 fn a_finding_breaks_a_call() {
     let declaration = "f(x: Tensor([n], float32)) -> None = add_one(x.data, x.data, n + 100000);";

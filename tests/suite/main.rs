@@ -21,7 +21,6 @@ mod libcalls;
 mod machine;
 mod messages;
 mod metadata;
-mod mirror;
 mod mutated;
 mod once;
 mod programs;

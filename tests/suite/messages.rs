@@ -1,4 +1,4 @@
-//! What is said in words that people act on: kinds of errors, element types, classes of Python.
+//! Texts that users act on: kinds of errors, element types, classes of Python.
 
 use std::process::Command;
 
@@ -12,7 +12,7 @@ const DECLARATIONS: &str = "
     truth(b: bool) -> None = record_1(int64(b));
 ";
 
-/// Expressions, and what they are. `odd` is a tensor of an element type that NumPy cannot say.
+/// Expressions and their values. `odd` makes a tensor of an element type that NumPy lacks.
 const ROWS: [(&str, &str); 2] = [
     (
         "error(lambda: m.opaque(odd(3, 8)))",
@@ -33,7 +33,7 @@ fn messages_say_what_to_do() {
     results::hold(&library, &[], &ROWS);
 }
 
-/// The runtime's package says so itself.
+/// The runtime's package is the source of the list.
 #[test]
 fn the_kinds_that_python_knows_are_these() {
     let mut python = Command::new("python3");
@@ -54,7 +54,7 @@ fn the_attributes_of_modules_are_these() {
     assert_eq!(found, module_attribute::PYTHON, "{output:?}");
 }
 
-/// Names that are something else in Python.
+/// Warnings of functions whose names are something else on modules in Python.
 #[test]
 fn functions_that_modules_hide_are_warned_of() {
     let text = "\
@@ -78,7 +78,7 @@ extern imports() -> None = { };
     assert_eq!(heads.len(), 3, "{heads:?}");
 }
 
-/// Where kinds stand that Python does not know.
+/// Warnings of kinds of errors that Python does not know, with their places.
 #[test]
 fn unknown_kinds_are_warned_of() {
     let text = "\

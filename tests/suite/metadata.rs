@@ -1,4 +1,4 @@
-//! What Python reads of the functions of a library, and what the file alone tells.
+//! Metadata of functions: as Python reads it from a loaded library, and as inspection reads it from the file.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +16,7 @@ const DECLARATIONS: &str = "
     plain(x: Tensor([n], float32), p: ptr, b: bool) -> None = record_0();
 ";
 
-/// Prints what a library says of its functions.
+/// Prints the metadata of a library's functions.
 const READER: &str = "
 import json, sys
 import tvm_ffi
@@ -99,7 +99,7 @@ fn files_tell_metadata_and_docs() {
     }
 }
 
-/// A file that the stub generator fills in.
+/// A file for the stub generator to fill in.
 const STUB: &str = "\
 # tvm-ffi-stubgen(begin): global/ours
 # tvm-ffi-stubgen(end)
@@ -116,7 +116,7 @@ fn the_stub_generator_knows_the_types() {
         let mut generate = Command::new("tvm-ffi-stubgen");
         generate.args(["--imports", "extension"]).arg(&stub).env("LIBRARY", &path);
         generate.env("FUNCTIONS", "documented plain recorded").env("PYTHONDONTWRITEBYTECODE", "1");
-        generate.env("PYTHONPATH", env!("CARGO_MANIFEST_DIR"));
+        generate.env("PYTHONPATH", concat!(env!("CARGO_MANIFEST_DIR"), "/hosts"));
         let output = generate.output();
         let output =
             output.unwrap_or_else(|error| panic!("tvm-ffi-stubgen: {error}; use tests/run"));

@@ -1,6 +1,6 @@
-//! Containers that others change while a function checks them: it succeeds or raises an error, and keeps and loses no
-//! reference. Other threads do, and whoever writes between any two instructions of a call. What is changed stays
-//! readable: where a container gives its memory back, nobody can read it.
+//! Containers that others change while a function checks them: the function must succeed or raise an error, and balance
+//! its references. Writers are other threads, or a trap between any two instructions of a call. Changed memory stays
+//! readable: no test frees the memory of a container, which no reader could survive.
 
 #[cfg(target_arch = "x86_64")]
 mod between;
@@ -21,25 +21,25 @@ use tvm_ffi_codegen_tests::ffi::{Ffi, installed};
 use tvm_ffi_codegen_tests::frame::Frame;
 use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
-/// Words of an object: behind the three of its header a container has the address of its elements, and how many there
-/// are. A tensor has its rank and its shape.
+/// Positions of words in an object: after the three of the header, a container has the address of its elements and
+/// their number. A tensor has its rank and its shape.
 const ELEMENTS: usize = 3;
 const SIZE: usize = 4;
 const RANK: usize = 5;
 const SHAPE: usize = 6;
 
-/// What a word becomes, and back.
+/// New value of a word.
 #[derive(Clone, Copy)]
 enum To {
     Number(u64),
-    /// The address of an argument.
+    /// Address of an argument.
     Argument(usize),
-    /// The elements of an argument.
+    /// Elements of an argument.
     ElementsOf(usize),
 }
 
-/// What is declared, the arguments, of which the first is passed, and which words change: from the first argument over
-/// words that are addresses.
+/// A declaration, its arguments, of which the first is passed, and the words that change: paths of words from the first
+/// argument through addresses.
 type Row = (&'static str, &'static str, &'static [(&'static [usize], To)]);
 
 const ROWS: [Row; 8] = [
@@ -110,8 +110,8 @@ const ROWS: [Row; 8] = [
     ),
 ];
 
-/// What the runtime sets an element with: of the first argument, under the key that is the second one, to the third
-/// and the fourth one. At last the word of the elements that is the address of this one.
+/// A declaration; the function of the runtime that sets an element; the container, the key, and two elements to set in
+/// turn; the word of the elements that is the address of the changing one.
 const SET: [(&str, &str, &str, usize); 2] = [
     (
         "f(a: List[Tensor([n], float32)]) -> Any = { return a; };",
@@ -127,17 +127,17 @@ const SET: [(&str, &str, &str, usize); 2] = [
     ),
 ];
 
-/// Calls at least, and how long it may take until one has succeeded and one has failed.
+/// Minimal number of calls, and the time limit for both a success and a failure.
 const CALLS: u32 = 1_000;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Instructions after which a word changes: before the function is called, and while it says what has failed.
+/// Instructions after which a word changes: while arguments are prepared, and while the error is composed.
 #[cfg(target_arch = "x86_64")]
 const FEW: u64 = 40;
 #[cfg(target_arch = "x86_64")]
 const MANY: u64 = 1_000;
 
-/// Runs what is declared on every backend.
+/// Runs a test on the code of every backend.
 fn everywhere(declaration: &str, run: impl Fn(&str, SafeCall)) {
     installed();
     let library: Library = declaration.parse().unwrap_or_else(|error| panic!("{error}"));
@@ -153,8 +153,8 @@ fn everywhere(declaration: &str, run: impl Fn(&str, SafeCall)) {
     }
 }
 
-/// Calls a function with the first argument while `change` runs again and again in so many other threads, which is
-/// told a number that is never the same.
+/// Calls a function with the first argument while `change` runs repeatedly in `threads` other threads, with a different
+/// number each time.
 fn calls(
     place: &str,
     function: SafeCall,
@@ -183,7 +183,7 @@ fn calls(
     assert!(ended.contains_key("") && ended.len() > 1, "{place}: {ended:?}");
 }
 
-/// The kind of the error, or nothing.
+/// Makes a call and returns the kind of its error.
 fn call(place: &str, function: SafeCall, frame: &Frame, ffi: &Ffi) -> String {
     let mut result = Any::NONE;
     // SAFETY: the arguments are live, and whatever they hold is.
@@ -204,7 +204,7 @@ fn frame(arguments: &str) -> Frame {
     Frame::new(&arguments, &Ffi::new(installed())).expect("the runtime has all it takes")
 }
 
-/// A word, what was in it at first, and what it becomes.
+/// Returns a word, its initial and its new value.
 fn word(frame: &Frame, path: &[usize], to: To) -> (&'static AtomicU64, [u64; 2]) {
     let address = |argument: usize| frame.args[argument].pointer().cast::<u64>();
     let (last, path) = path.split_last().expect("a path is not empty");
@@ -221,13 +221,13 @@ fn word(frame: &Frame, path: &[usize], to: To) -> (&'static AtomicU64, [u64; 2])
     }
 }
 
-/// A number from each number.
+/// Hashes a number.
 fn scramble(number: u64) -> u64 {
     let mixed = (number ^ number >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ mixed >> 29
 }
 
-/// Every word of every row, from what it was at first and back to it: at some fifteen places of the call.
+/// Changes every word of every row and restores it, at some fifteen points of the call.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn what_changes_between_two_instructions_is_accepted_or_refused() {
@@ -264,7 +264,7 @@ fn what_threads_change_is_accepted_or_refused() {
             calls(&place, function, &frame, 2, |number| {
                 let number = scramble(number);
                 let (place, values) = words[(number >> 32) as usize % words.len()];
-                // The first value comes more often than others, so that sometimes all words have it.
+                // The first value occurs more often, so that sometimes all words have it.
                 place.store(values[usize::from(number.is_multiple_of(4))], Ordering::Relaxed);
             });
             words.iter().for_each(|(place, values)| place.store(values[0], Ordering::Relaxed));
@@ -273,7 +273,7 @@ fn what_threads_change_is_accepted_or_refused() {
     }
 }
 
-/// Lets other threads read arguments, of which nobody writes to any.
+/// Arguments that other threads read and nobody writes to.
 struct Shared(Vec<Any>);
 
 // SAFETY: values are not written to, and the runtime's counts of references are atomic.

@@ -1,4 +1,5 @@
-//! One copy of what several objects share, whichever backends made them and whoever links.
+//! Definitions that several objects share are linked once, whichever backends made the objects and whichever linker
+//! links them.
 
 use driver::link::{Input, Linker};
 use driver::{Form, Request};
@@ -11,7 +12,7 @@ mod counter;
 use counter::{SHARED, user};
 
 fn object(backend: &str, name: &str) -> Input {
-    // Better code would do without the function, which is small.
+    // Optimisation would inline the small function.
     let optimization = driver::Optimize::O0;
     let request = Request { optimization, ..request(backend, Form::Object) };
     let bytes = request.emit_module(&user(name)).unwrap();
@@ -38,7 +39,7 @@ fn every_linker_keeps_one_copy() {
     }
 }
 
-/// What two functions of a library return, called with 5 and 7.
+/// Returns the results of two functions of a library, called with 5 and 7.
 fn calls(library: &[u8], names: [&str; 2]) -> [i64; 2] {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("library.so");

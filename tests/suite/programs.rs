@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use codegen::Library;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::route::{BACKENDS, build};
 
 const DECLARATIONS: &str = r#"
@@ -25,7 +26,7 @@ const DECLARATIONS: &str = r#"
     located(n: int64) -> None = { @"kernel.py":7 if n > 0 { @"kernel.py":8 raise ValueError "here"; } };
 "#;
 
-/// Statements, and what they print.
+/// Statements and their output.
 const ROWS: [(&str, &str); 26] = [
     ("m.by_name(4)", "9"),
     ("m.by_name(5)", "11"),
@@ -81,7 +82,7 @@ fn programs_call_out() {
     call_out(DECLARATIONS);
 }
 
-/// Where there are many calls in a function, a routine makes them.
+/// A routine makes the calls if a function has many.
 #[test]
 fn programs_of_many_calls_call_out() {
     let many = r#"@"test.programs.missing"(); "#.repeat(300);
@@ -105,7 +106,7 @@ fn call_out(declarations: &str) {
 }
 
 fn run(path: &Path, statements: &[&str]) -> Vec<String> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs.py");
+    let script = host("programs.py");
     let mut python = Command::new("python3");
     python.arg(script).arg(path).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = python.spawn().unwrap_or_else(|error| panic!("python3: {error}"));

@@ -12,12 +12,12 @@ use tvm_ffi_codegen_tests::generate::{self, Choices};
 use tvm_ffi_codegen_tests::oracle;
 use tvm_ffi_codegen_tests::outcome::End;
 use tvm_ffi_codegen_tests::route::{BACKENDS, Call, InProcess, Route};
-use tvm_ffi_codegen_tests::volume::{self, Case, Plan, Report, Through};
+use tvm_ffi_codegen_tests::volume::{self, Plan, RandomFunction, Report, Through};
 
-/// Calls of one declaration.
+/// Number of calls per declaration.
 const CALLS: usize = 24;
 
-/// Compares all calls that the bytes stand for; how many calls were accepted and refused.
+/// Compares all calls that the bytes generate; returns the numbers of accepted and refused calls.
 fn compare(bytes: &[u8]) -> Result<[usize; 2], TestCaseError> {
     let mut choices = Choices::new(bytes);
     let text = generate::declaration(&mut choices);
@@ -46,7 +46,7 @@ impl fmt::Debug for Bytes {
     }
 }
 
-/// The same cases every time, so that the gate is deterministic; `PROPTEST_RNG_SEED` and
+/// Returns a configuration with the same cases every time, so that the gate is deterministic; `PROPTEST_RNG_SEED` and
 /// `PROPTEST_CASES` ask for others.
 fn config() -> ProptestConfig {
     let given = ProptestConfig::default();
@@ -67,7 +67,7 @@ proptest! {
     }
 }
 
-/// The same, ahead of time and by every backend; `tests/volume` makes any number of calls.
+/// Shared libraries of every backend; `tests/volume` makes any number of calls.
 #[test]
 fn backends_agree_with_the_oracle() {
     for &name in BACKENDS {
@@ -79,7 +79,7 @@ fn backends_agree_with_the_oracle() {
     }
 }
 
-/// The generator is worth something only if its calls end in many ways.
+/// Generated calls end in success and in every kind of error.
 #[test]
 fn generated_calls_end_in_every_way() {
     let ways = [
@@ -121,7 +121,9 @@ fn generated_calls_end_in_every_way() {
     ];
     let mut counts = [0; 35];
     let plan = Plan { seed: 0, calls: 48_000, each: 24, threads: 1, through: Through::Machine };
-    for Case { function, lists } in (0..2000).map(|index| Case::new(&plan, index)) {
+    for RandomFunction { function, lists } in
+        (0..2000).map(|index| RandomFunction::new(&plan, index))
+    {
         for arguments in lists {
             if let End::Error { message, .. } = oracle::predict(&function, &arguments, None).end {
                 let found = ways.iter().zip(&mut counts).filter(|(way, _)| message.contains(*way));

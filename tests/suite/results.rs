@@ -1,16 +1,16 @@
-//! What Python sees of a library: expressions, as `results.py` evaluates them.
+//! Values of expressions in Python, which `results.py` evaluates.
 
-use std::path::Path;
 use std::process::Command;
 
 use codegen::Library;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::route::{BACKENDS, build};
 
-/// The expressions have these values on every backend. The options are those of `results.py`.
+/// Checks that the expressions have these values on every backend. The options are those of `results.py`.
 pub(crate) fn hold(library: &Library, options: &[&str], rows: &[(&str, &str)]) {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let path = folder.path().join("library.so");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("results.py");
+    let script = host("results.py");
     for backend in BACKENDS {
         build(library, backend, &path);
         let mut python = Command::new("python3");

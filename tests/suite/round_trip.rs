@@ -1,4 +1,4 @@
-//! The text form of host IR, read again.
+//! The text form of host IR, parsed again.
 
 use codegen::ir::{Module, verify};
 use codegen::{Library, Loader, Options, lower};
@@ -8,7 +8,7 @@ use tvm_ffi_codegen_tests::machine::{InMachine, Linked};
 use crate::snapshots::{bare, lowered};
 use crate::table::check;
 
-/// A module from its text, which prints as it did.
+/// Parses the text of a module; the result must print the same.
 fn read(module: &Module) -> Module {
     let text = format!("{module:#}");
     let read: Module = text.parse().unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -35,7 +35,7 @@ fn every_module_is_read_as_it_is_printed() {
     }
 }
 
-/// What is read does what it did before.
+/// Parsed modules behave as before.
 #[test]
 fn what_is_read_runs_the_table() {
     let table = cases::table();

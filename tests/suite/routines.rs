@@ -1,4 +1,4 @@
-//! Libraries with their own routines, and with those that are made beforehand: alike, but for their size.
+//! Libraries with routines of their own and with prebuilt ones, which differ only in size.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ Mismatched y.shape[0] on argument #1 when calling: \
 `sum(x: Tensor([n], float32), y: Tensor([n], float32))`, expected 5 (= x.shape[0]) but got 4
 ";
 
-/// The size of a library, once a process of its own has loaded and called it.
+/// Loads and calls a library in a process of its own; returns the size of the library.
 fn size(library: &Library, request: &Request, path: &Path) -> u64 {
     request.write(library, path).unwrap_or_else(|error| panic!("{error}"));
     let python = Command::new("python3").args(["-c", SCRIPT]).arg(path).output();

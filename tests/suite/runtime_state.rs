@@ -1,5 +1,5 @@
-//! The example of a language whose compiled libraries share the state of a runtime library, as a user in Python
-//! has it: the package of the runtime, and compiled files.
+//! The example of a language whose compiled libraries share the state of a runtime library, as a user of Python has it:
+//! a package with the runtime, and compiled files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/runtime_state").join(name)
 }
 
-/// The program and the package in a folder, with its runtime library.
+/// Writes the program, the package and its runtime library into a folder.
 fn package(folder: &Path) {
     let package = folder.join("mylang");
     fs::create_dir(&package).expect("a folder can be made");

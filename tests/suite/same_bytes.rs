@@ -1,4 +1,4 @@
-//! The same declarations yield the same bytes, in every process.
+//! The same declarations yield the same bytes in every process.
 
 use std::env;
 use std::fs;
@@ -12,10 +12,10 @@ use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
 use crate::snapshots::target;
 
-/// The folder that another process writes into.
+/// Variable with the folder that the other process writes to.
 const FOLDER: &str = "TVM_FFI_CODEGEN_SAME_BYTES";
 
-/// The whole table as one library: host IR, and what each backend makes of it.
+/// Emits the whole table as one library: host IR, and the outputs of each backend.
 fn emit() -> Vec<(String, Vec<u8>)> {
     let library = cases::library(&cases::table());
     let module = codegen::lower(&library.resolve().unwrap(), &Options::default());

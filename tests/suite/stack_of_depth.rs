@@ -1,4 +1,4 @@
-//! How much stack the depth of a declaration costs. `guide::kinds` says it.
+//! Stack that nested parameters cost, as `guide::kinds` promises.
 
 use codegen::Library;
 use tvm_ffi_codegen_tests::argument::parse_list;
@@ -7,14 +7,14 @@ use tvm_ffi_codegen_tests::route::{BACKENDS, Call, Route, Shared};
 
 use crate::stack_of_failure::{depth, painted};
 
-/// As deep as a parameter may be.
+/// Maximal depth of a parameter.
 const DEEP: usize = 63;
 
-/// The start of a type, that and the end of a value, two limits in bytes, and the backends.
+/// Start of a type, start and end of a value, limits in bytes of a successful and a failing call, and the backends.
 type Row = (&'static str, [&'static str; 2], [usize; 2], &'static [&'static str]);
 
-/// Types that nest, values of them, and what a successful and a failing call may take, all frames together. LLVM takes
-/// long for mappings, and its frames are smaller.
+/// Nested types, their values, and the stack of a successful and a failing call, all frames together. LLVM compiles
+/// mappings slowly, and has smaller frames.
 const ROWS: [Row; 2] = [
     ("Array[", ["array(", ")"], [3 << 10, 8 << 10], BACKENDS),
     ("Map[str, ", ["map(\"a\": ", ")"], [10 << 10, 16 << 10], &["cranelift"]),

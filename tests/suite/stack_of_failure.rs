@@ -1,4 +1,4 @@
-//! How much stack a call takes: told from paint on it, and on threads that have little.
+//! Stack of failing calls: measured by paint, and on threads with little stack.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -16,19 +16,19 @@ use tvm_ffi_codegen_tests::route::{Call, InProcess, Route};
 
 use crate::guarded::Guarded;
 
-/// What a failing call may take, all frames together.
+/// Maximal bytes of stack of a failing call, all frames together.
 const FAILING: usize = 8 << 10;
 
 /// Bytes of paint.
 const PAINTED: usize = 256 << 10;
 
-/// Bytes right below the painter's frame that are not painted, since it uses them.
+/// Unpainted bytes below the painter's frame, which the painter uses itself.
 const GAP: usize = 512;
 
 const PAINT: u64 = 0x5ca1_ab1e_0dd5_eed5;
 
 thread_local! {
-    /// The depth of the last call, in bytes.
+    /// Stack of the last call, in bytes.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -50,13 +50,13 @@ pub(crate) fn painted(call: &mut dyn FnMut() -> i32) -> i32 {
     status
 }
 
-/// How many bytes of stack the last call took.
+/// Returns the bytes of stack that the last call took.
 pub(crate) fn depth() -> usize {
     DEPTH.get()
 }
 
-/// In these the runtime throws and catches an exception, looks up a class, or makes a backtrace of all its callers
-/// with their debug information, in frames of its own.
+/// Cases in which frames of the runtime count: it throws and catches an exception, looks up a class, or makes a
+/// backtrace of all callers with their debug information.
 const RUNTIME: [&str; 13] = [
     "attempt_with_error",
     "dtype_of_text",
@@ -73,10 +73,10 @@ const RUNTIME: [&str; 13] = [
     "workspace",
 ];
 
-/// Declarations with these are read by the runtime, whose iterators have frames of its own.
+/// Types that iterators of the runtime read, with frames of their own.
 const READ_BY_RUNTIME: [&str; 2] = ["Map[", "Dict["];
 
-/// Makes all calls of the table; no failing one may take more than is allowed beyond what the route takes.
+/// Makes all calls of the table and checks the stack of failing ones, without the stack of the route.
 fn check(table: &[Case], route: &dyn Route) {
     let mut depths = Vec::new();
     for case in table {
@@ -131,7 +131,7 @@ fn failing_calls_take_little_however_optimized() {
     }
 }
 
-/// Calls that fail in many ways.
+/// Calls that fail in different ways.
 const CALLS: [(&str, &str); 6] = [
     ("f(a: int8) -> None = record_0();", "(300)"),
     (
@@ -193,14 +193,14 @@ fn compile(text: &str) -> HostFunction {
     compiled.function("f").expect("it is declared")
 }
 
-/// A job, its frame, and how it is to end.
+/// Returns a job with its frame and the expected kind of error.
 fn job(text: &str, arguments: &[Argument]) -> (Job, Frame) {
     let frame = Frame::new(arguments, &Ffi::new(ffi::installed())).expect("the runtime has all");
     let (args, count) = (frame.as_ptr(), arguments.len() as i32);
     (Job { function: compile(text), args, count, status: 0 }, frame)
 }
 
-/// The stack that a thread takes which calls a function that does little.
+/// Returns the stack of a thread that calls a trivial function.
 fn thread_takes() -> usize {
     let stack = Guarded::new(1 << 20);
     // SAFETY: nobody uses the memory yet.
@@ -220,7 +220,7 @@ fn failing_calls_fit_small_threads() {
         let (arguments, _) = parse_list(arguments).unwrap_or_else(|error| panic!("{error}"));
         let (mut job, _frame) = job(text, &arguments);
         let size = takes + FAILING;
-        // The stack ends where the page begins that cannot be touched.
+        // The stack ends at the inaccessible page.
         let stack = Guarded::new(size);
         run(&mut job, stack.memory(), stack.size());
         assert_eq!(job.status, -1, "{text}");

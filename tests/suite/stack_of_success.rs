@@ -1,5 +1,5 @@
-//! How much stack successful calls use, in every backend's code: the frames of wrappers, of routines and of the
-//! runtime. Kernels do nothing here.
+//! Stack of successful calls in the code of every backend: frames of wrappers, routines and the runtime. Kernels do
+//! nothing here.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,26 +11,27 @@ use libloading::{Library, Symbol};
 use tvm_ffi_codegen_tests::cases::{self, Case, Row};
 use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 use tvm_ffi_codegen_tests::frame::Frame;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::outcome::End;
 use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
-/// What a successful call of an ordinary function may use.
+/// Maximal bytes of a successful call of an ordinary function.
 const LIMIT: i64 = 1024;
 
-/// What one may use that calls the runtime, whose own frames are no part of the promise: its iterator over a
-/// mapping takes 2 KiB, its parser of element types 1, or 6 where the text is none.
+/// Maximal bytes of a call that enters the runtime, whose own frames the promise excludes: its iterator over a mapping
+/// takes 2 KiB, its parser of element types 1 KiB, or 6 for an invalid text.
 const LIMIT_WITH_RUNTIME: i64 = 8 * 1024;
 
-/// Types with values that only the runtime can read.
+/// Types whose values only the runtime can read.
 const READ_BY_RUNTIME: [&str; 3] = ["Map[", "Dict[", "dtype"];
 
 type StackUsed = unsafe extern "C" fn(SafeCall, *const Any, i32, *mut Any) -> i64;
 
-/// The library that measures.
+/// Compiles the library that measures.
 fn measuring(folder: &Path) -> Library {
     let path = folder.join("stack.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("stack.c");
+    let source = host("stack.c");
     let mut compile = Command::new("cc");
     compile.args(["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]);
     cc(compile.arg(source).args(["-pthread", "-o"]).arg(&path));
@@ -38,7 +39,7 @@ fn measuring(folder: &Path) -> Library {
     unsafe { Library::new(&path) }.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Functions that take tensors, text and containers, and give nothing back.
+/// Returns functions that take tensors, text and containers, and return nothing.
 fn ordinary() -> Vec<Case> {
     let mut cases = cases::table();
     cases.retain(|case| {
@@ -48,7 +49,7 @@ fn ordinary() -> Vec<Case> {
     cases
 }
 
-/// Compiles declarations into a shared library, with kernels that do nothing.
+/// Compiles declarations into a shared library with kernels that do nothing.
 fn build(cases: &[Case], backend: &str, folder: &Path) -> Library {
     let names: BTreeSet<&str> = cases
         .iter()
@@ -70,7 +71,7 @@ fn build(cases: &[Case], backend: &str, folder: &Path) -> Library {
     unsafe { Library::new(&path) }.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Bytes that a call uses; `None` if it is not a successful one, or cannot be made.
+/// Returns the bytes that a call uses; `None` if the call fails or cannot be made.
 fn used(stack_used: &Symbol<'_, StackUsed>, wrapper: SafeCall, row: &Row) -> Option<i64> {
     if !matches!((&row.expected.end, row.count), (End::Result(_), None)) {
         return None;

@@ -8,6 +8,7 @@ use driver::{Form, Request};
 use object::{BinaryFormat, Object, ObjectSection, RelocationKind, SectionFlags, elf};
 use tempfile::TempDir;
 use tvm_ffi_codegen_tests::ffi::config;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
 const KERNELS: &str = "
@@ -15,7 +16,7 @@ const KERNELS: &str = "
     long thrice(long n) { return 3 * n; }
 ";
 
-/// Writes an object with a system library in it.
+/// Writes an object with a system library.
 fn object(folder: &TempDir, name: &str, backend: &str, prefix: &str, library: &str) -> PathBuf {
     let library: Library = library.parse().unwrap();
     let library = library.with_entry("f").with_system_lib(prefix);
@@ -30,7 +31,7 @@ fn link(folder: &TempDir, objects: &[&Path]) -> Output {
     let (kernels, libraries) = (folder.path().join("kernels.c"), config("--libdir"));
     std::fs::write(&kernels, KERNELS).unwrap();
     let mut cc = Command::new("cc");
-    cc.arg("-std=gnu11").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("system.c"));
+    cc.arg("-std=gnu11").arg(host("system.c"));
     cc.arg(kernels).args(objects).arg(Path::new(&libraries).join("libtvm_ffi.so"));
     cc.arg(format!("-I{}", config("--includedir")));
     cc.arg(format!("-I{}", config("--dlpack-includedir")));
@@ -70,7 +71,7 @@ fn one_prefix_for_two_libraries_is_an_error_of_the_linker() {
     }
 }
 
-/// What the section of constructors is called.
+/// Returns the name of the section of constructors.
 fn constructors(format: BinaryFormat) -> &'static str {
     if format == BinaryFormat::MachO {
         "__mod_init_func"

@@ -1,9 +1,9 @@
-//! The table of systems: what a row says, whatever else a system prints.
+//! The table of systems: contents of a row, and light systems that are not here.
 
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Output};
 
-/// A system that logs as it pleases; the table has the folder of systems in `HERE`.
+/// A system that logs.
 const NOISY: &str = "\
 import sys
 import system
@@ -14,29 +14,51 @@ system.say('its arrays need a GPU')
 print('2026-11-22 12:00:01 [WARNING] compiled', file=sys.stderr)
 ";
 
-/// A row as the table prints it.
-const ROW: &str = "\
+/// Prints the table of one light system, whose folder is in that of the first argument.
+const TABLE: &str = "\
 import pathlib, sys, table
 table.HERE = pathlib.Path(sys.argv[1])
-table.SYSTEMS = {'noisy': table.System('gcc, object', 'Python')}
-sys.exit(table.table(['noisy']))
+table.SYSTEMS = {'system': table.System('gcc, object', 'Python', light=True)}
+sys.exit(table.table(['system']))
 ";
 
-#[test]
-fn rows_hold_what_is_said_and_no_logs() {
+/// Runs the table of a system with this script; `ci` is the value of the variable `CI`.
+fn table(script: &str, ci: &str) -> Output {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let systems = concat!(env!("CARGO_MANIFEST_DIR"), "/systems");
-    fs::create_dir(folder.path().join("noisy")).expect("a folder can be made");
-    fs::write(folder.path().join("noisy/check.py"), NOISY).expect("it can be written");
+    fs::create_dir(folder.path().join("system")).expect("a folder can be made");
+    fs::write(folder.path().join("system/check.py"), script).expect("it can be written");
     std::os::unix::fs::symlink(format!("{systems}/shared"), folder.path().join("shared"))
         .expect("a link can be made");
     let mut python = Command::new("python3");
-    python.args(["-c", ROW]).arg(folder.path()).env("PYTHONPATH", systems);
+    python.args(["-c", TABLE]).arg(folder.path()).env("PYTHONPATH", systems).env("CI", ci);
     python.env("SYSTEMS_TARGET", folder.path().join("target")).env("SYSTEMS_BACKENDS", "none");
     python.env("PYTHONDONTWRITEBYTECODE", "1");
-    let output = python.output().unwrap_or_else(|error| panic!("python3: {error}"));
+    python.output().unwrap_or_else(|error| panic!("python3: {error}"))
+}
+
+fn row(output: &Output) -> String {
     let printed = String::from_utf8_lossy(&output.stdout);
-    let last = printed.lines().last();
-    let expected = "| noisy | gcc, object | Python | works: cranelift; its arrays need a GPU |";
-    assert_eq!(last, Some(expected), "{output:?}");
+    printed.lines().last().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn rows_hold_what_is_said_and_no_logs() {
+    let output = table(NOISY, "true");
+    let expected = "| system | gcc, object | Python | works: cranelift; its arrays need a GPU |";
+    assert_eq!(row(&output), expected, "{output:?}");
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
+fn light_systems_that_are_not_here_fail_in_ci() {
+    for (ci, status) in [("true", 1), ("", 0)] {
+        let output = table("import system; system.not_here('needs a GPU')", ci);
+        let expected = "| system | gcc, object | Python | not here: needs a GPU |";
+        assert_eq!(
+            (row(&output).as_str(), output.status.code()),
+            (expected, Some(status)),
+            "{output:?}"
+        );
+    }
 }

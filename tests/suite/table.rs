@@ -42,7 +42,7 @@ fn shared_libraries_from_python() {
     }
 }
 
-/// The class that a kind of error becomes; Python's own TypeError and ValueError are the same.
+/// Replaces a kind of error by the class that Python raises; TypeError and ValueError stay the same.
 fn in_python(end: &End) -> End {
     const CLASSES: [&str; 7] = [
         "ValueError",
@@ -61,8 +61,7 @@ fn in_python(end: &End) -> End {
     }
 }
 
-/// Makes all calls, but for those that are impossible for one of these reasons. There are calls for every reason, and
-/// few altogether.
+/// Makes all calls except for those that are impossible for one of the reasons. Each reason must occur, but rarely.
 pub(crate) fn check(route: &dyn Route, table: &[Case], reasons: &[Reason]) {
     let rows = || table.iter().flat_map(|case| case.rows.iter().map(move |row| (case, row)));
     let calls: Vec<Call<'_>> = rows()

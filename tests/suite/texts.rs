@@ -1,4 +1,4 @@
-//! Texts that the table cannot write, or that stand where tools read them: with a NUL, as names of symbols, of files.
+//! Texts that the table cannot express, or that other tools read: with a NUL, as names of symbols and files.
 
 use codegen::Library;
 use driver::Form;
@@ -7,7 +7,7 @@ use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
 use crate::results;
 
-/// The functions, where `0` in angle brackets is a NUL.
+/// The functions; `<0>` stands for a NUL.
 const DECLARATIONS: &str = r#"
     short() -> str = { return "a<0>b"; };
     long() -> str = { return "a longer text<0>with an end"; };
@@ -31,7 +31,7 @@ const DECLARATIONS: &str = r#"
     noted() -> ptr = recorded();
 "#;
 
-/// Expressions, and what they are.
+/// Expressions and their values.
 const ROWS: [(&str, &str); 22] = [
     ("repr(m.short())", r"'a\x00b'"),
     ("repr(m.long())", r"'a longer text\x00with an end'"),
@@ -66,7 +66,7 @@ fn a_nul_ends_no_text() {
     results::hold(&library, &[], &ROWS);
 }
 
-/// Whatever a C function is called, an object refers to it by this name, as the backend's text does by one of its own.
+/// A C function may have any name, which objects refer to unchanged; text forms must escape it.
 #[test]
 fn c_functions_have_any_name() {
     let long = "n".repeat(20_000);
@@ -90,7 +90,7 @@ fn c_functions_have_any_name() {
     }
 }
 
-/// What a tool would take for something else.
+/// Names that LLVM or an assembler would take for something else.
 #[test]
 fn some_names_are_no_functions() {
     for name in ["llvm.trap", "llvm.other", ".text", ".Lhidden", "."] {
@@ -103,7 +103,7 @@ fn some_names_are_no_functions() {
     }
 }
 
-/// Names of functions and of classes that no identifier is.
+/// Names of functions, classes and kinds that are not identifiers.
 const NAMED: &str = r#"
     any_name(n: int64) -> int64 = { let r: int64 = @"a \"b\\ %s{} é $@.#<long>"(n); return r; };
     any_class(o: Optional[Object["a \"b\\ %s{} é $@.#<long>"]]) -> bool = { return o.is_some; };

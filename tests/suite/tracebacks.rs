@@ -1,9 +1,9 @@
-//! What a traceback in Python shows of a failing call.
+//! Frames of a failing call in a traceback of Python.
 
-use std::path::Path;
 use std::process::Command;
 
 use codegen::Library;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::route::{BACKENDS, build};
 
 const DECLARATIONS: &str = "
@@ -30,7 +30,7 @@ const DECLARATIONS: &str = "
         };
 ";
 
-/// Calls, and the class and frames of each error; those of native functions and of the script are left out.
+/// Calls, and the class and frames of each error, without frames of native functions and of the script.
 const ROWS: [(&str, &str); 14] = [
     ("m.plain(1)", "RuntimeError: <tvm-ffi-codegen>:0 in plain"),
     ("m.located(None)", "TypeError: kernel.py:12 in located"),
@@ -53,7 +53,7 @@ fn frames_name_the_function_or_its_location() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let path = folder.path().join("library.so");
     let library: Library = DECLARATIONS.parse().expect("the declarations are valid");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("frames.py");
+    let script = host("frames.py");
     for backend in BACKENDS {
         build(&library, backend, &path);
         let mut python = Command::new("python3");

@@ -9,7 +9,7 @@ use jit::{DType, Device, DeviceType, HostFunction, Jit, TensorView};
 use tvm_ffi_codegen_tests::fake_cuda::{self, FakeCuda};
 use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 
-/// What Triton has left of a kernel.
+/// The metadata and the cubin of a kernel, as Triton left them.
 macro_rules! left {
     ($kernel:literal) => {
         (
@@ -28,7 +28,7 @@ const ADD_SIGNATURE: &str =
 const TILES_SIGNATURE: &str = "x: *fp16[rows, columns]:16, out: *fp16[rows, columns]:16, rows: i32, columns: i32:16, BLOCK: 32";
 const SCALE_SIGNATURE: &str = "scale(x: tensordesc<bf16[32, 32]>[m, n], out: tensordesc<bf16[32, 32]>[m, n], factor: fp32, BLOCK: 32)";
 
-/// The only function of an imported kernel.
+/// Returns the only function of an imported kernel.
 fn function((metadata, cubin): (&str, &[u8]), signature: &str, grid: &str) -> HostFunction {
     let library = driver::triton::import(metadata, cubin, signature, grid)
         .unwrap_or_else(|error| panic!("{error}"));
@@ -43,7 +43,7 @@ fn function((metadata, cubin): (&str, &[u8]), signature: &str, grid: &str) -> Ho
     compiled.function(&signature.name).expect("it is there")
 }
 
-/// A tensor on a GPU, which nobody reads.
+/// Makes a tensor on a GPU whose memory nobody reads.
 fn tensor(address: usize, dtype: DType, shape: &[i64]) -> TensorView<'static> {
     let device = Device { ty: DeviceType::CUDA, id: 0 };
     // SAFETY: the stand-in runs no kernel.
@@ -52,7 +52,7 @@ fn tensor(address: usize, dtype: DType, shape: &[i64]) -> TensorView<'static> {
     }
 }
 
-/// The calls that say what is launched, without the number that the library has in this process.
+/// Returns the recorded launches, without the number of the library in this process.
 fn launches(cuda: &FakeCuda) -> String {
     let record = cuda.record();
     let starts = ["cuLaunchKernelEx(", "cuTensorMapEncodeTiled("];
@@ -74,7 +74,7 @@ fn a_vector_is_added_by_blocks_of_its_own_size() {
     insta::assert_snapshot!(launches(&cuda), @r#"cuLaunchKernelEx("add" grid=5,1,1 block=128,1,1 shared=0 stream=null attributes=[]) -> device=0 context=primary0 parameters=[0010000000000000, 0020000000000000, 0030000000000000, 10100000, 0000000000000000, 0000000000000000]"#);
 }
 
-/// Code for multiples of 16 and strides of 1 is wrong for others, so it does not run.
+/// Code that was specialised for multiples of 16 or strides of 1 must refuse other values.
 #[test]
 fn what_the_kernel_was_not_compiled_for_is_refused() {
     let cuda = fake_cuda::exclusive();
@@ -111,10 +111,10 @@ fn clusters_have_twice_the_blocks_and_scratch_for_each() {
     insta::assert_snapshot!(launches(&cuda), @r#"cuLaunchKernelEx("tiles" grid=4,3,1 block=128,1,1 shared=1032 stream=null attributes=[4:020000000100000001, 5:01]) -> device=0 context=primary0 parameters=[0010000000000000, 0020000000000000, 28000000, 60000000, 0070000000000000, 0000000000000000]"#);
 }
 
-/// What was asked for last.
+/// Size of the last allocation.
 static BYTES: AtomicI64 = AtomicI64::new(0);
 
-/// An allocator whose memory lies at one address, where nobody looks for it.
+/// An allocator that always returns one address, which nobody dereferences.
 unsafe extern "C" fn allocate(
     prototype: *mut DLTensor,
     out: *mut *mut DLManagedTensorVersioned,

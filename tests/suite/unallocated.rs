@@ -1,4 +1,4 @@
-//! Tensors where the host has set no allocator: callers from Python with NumPy, from C and from Rust.
+//! Allocation without an allocator of the host: callers from Python with NumPy, from C and from Rust.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,6 +10,7 @@ use codegen::Library;
 use jit::abi::{Any, DLTensor};
 use jit::{Compiled, Jit, Runtime};
 use tvm_ffi_codegen_tests::ffi::{Ffi, config, installed};
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::{cc, kernels};
 use tvm_ffi_codegen_tests::route::{BACKENDS, build};
 
@@ -29,7 +30,7 @@ const DECLARATIONS: &str = "
     elsewhere(n: int64) -> out: Tensor([n], float32, device=cuda) = fill(out.data, n);
 ";
 
-/// What is said where nobody allocates, and where there is no room.
+/// Errors of a device without an allocator, and of memory that is exhausted.
 const ELSEWHERE: &str = "RuntimeError: Missing allocator of cuda:0 tensors for out when calling: \
     `elsewhere(n: int64)`, pass a PyTorch tensor or call TVMFFIEnvSetDLPackManagedTensorAllocator before";
 const FULL: &str =
@@ -39,7 +40,7 @@ fn library() -> Library {
     DECLARATIONS.parse().expect("the declarations are valid")
 }
 
-/// Expressions of Python, and what they are.
+/// Returns expressions of Python and their values.
 fn rows() -> Vec<(&'static str, String)> {
     let rows = [
         ("array(m.iota(4)).tolist()", "[0.0, 1.0, 2.0, 3.0]"),
@@ -74,7 +75,7 @@ fn numpy_callers_need_no_allocator() {
     results::hold(&library(), &["--plain"], &rows);
 }
 
-/// What `unallocated.c` prints.
+/// Output of `unallocated.c`.
 const PRINTED: &str = "\
 0 1 2 3 4, rank 1, extent 5, stride 1, aligned 1
 no memory: MemoryError: Out of memory for out when calling: `iota(n: int64)`, 1073741824 bytes
@@ -82,7 +83,7 @@ without the library: 0 1 2 3 4
 grows: 0
 ";
 
-/// The library is unloaded before the tensor is.
+/// The tensor outlives the library.
 #[test]
 fn callers_in_c_need_no_allocator() {
     let folder = tempfile::tempdir().expect("a folder can be made");
@@ -90,7 +91,7 @@ fn callers_in_c_need_no_allocator() {
     let libraries = config("--libdir");
     let mut compile = Command::new("cc");
     compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror"]);
-    compile.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("unallocated.c"));
+    compile.arg(host("unallocated.c"));
     compile.arg(Path::new(&libraries).join("libtvm_ffi.so"));
     compile.arg(format!("-I{}", config("--includedir")));
     compile.arg(format!("-I{}", config("--dlpack-includedir")));
@@ -104,7 +105,7 @@ fn callers_in_c_need_no_allocator() {
     }
 }
 
-/// The functions in the JIT, which knows the kernels.
+/// Compiles the functions in the JIT, with the addresses of the kernels.
 fn compiled(runtime: &'static Runtime) -> Compiled {
     let library = library();
     let mut jit = Jit::with_runtime(runtime).expect("the machine has a backend");
@@ -128,14 +129,14 @@ fn call(compiled: &Compiled, name: &str, args: &[i64]) -> (i32, Any) {
     (status, result)
 }
 
-/// The tensor in a result.
+/// Returns the tensor of a result.
 fn tensor(result: &Any) -> &DLTensor {
     assert_eq!(result.ty(), TypeIndex::TENSOR);
     // SAFETY: the tensor is behind the header of the object, which lives.
     unsafe { &*result.pointer().byte_add(OBJECT.size as usize).cast::<DLTensor>() }
 }
 
-/// The numbers at an address.
+/// Copies numbers from an address.
 fn numbers<T: Copy>(from: *const T, count: usize) -> Vec<T> {
     // SAFETY: the tensor is as large.
     unsafe { std::slice::from_raw_parts(from, count) }.to_vec()
@@ -168,7 +169,7 @@ fn callers_in_rust_need_no_allocator() {
     }
 }
 
-/// Kernels may be called like functions of the C library, if they are of its types.
+/// Kernels may be named like functions of the C library if they have their types.
 #[test]
 fn the_types_of_c_functions_are_known() {
     let library = |text: &str| text.parse::<Library>().and_then(|l| l.resolve().map(drop));

@@ -24,12 +24,12 @@ const DEVICE: Unchecked = Unchecked { device: true, ..Unchecked::NONE };
 const ALIGNMENT: Unchecked = Unchecked { alignment: true, ..Unchecked::NONE };
 const ALL: Unchecked = Unchecked { shape: true, strides: true, device: true, alignment: true };
 
-/// What is left out, a function, its arguments, what happens with all checks, and what without.
+/// Omitted checks, function, arguments, outcome with all checks, outcome without.
 type Row = (Unchecked, &'static str, &'static str, &'static str, &'static str);
 
 #[rustfmt::skip]
 const ROWS: &[Row] = &[
-    // What passes does the same.
+    // Valid calls behave the same.
     (ALL, "shape", "(float32[2, 4], 3, float32[3, 6])", "[2, 3, 4, 6] none", "[2, 3, 4, 6] none"),
     (ALL, "sizes", "(shape(2, 3), float32[5], float32[2, 5, 5])", "[2, 5] none", "[2, 5] none"),
     (ALL, "sizes", "(shape(2, 3), none, float32[2, 5, 5])", "[2, 5] none", "[2, 5] none"),
@@ -53,7 +53,7 @@ const ROWS: &[Row] = &[
     // Alignment.
     (ALIGNMENT, "alignment", "(float32[2]{data=2})", "Misaligned x.data", "[0] none"),
     (ALIGNMENT, "alignment", "(float32[2]{data=null})", "Mismatched x.data", "Mismatched x.data"),
-    // What loads and allocation depend on, and what tells types apart.
+    // Checks remain that loads and allocation depend on, or that tell types apart.
     (ALL, "shape", "(float32[2], 3, float32[3, 6])", "Mismatched x.ndim", "Mismatched x.ndim"),
     (ALL, "shape", "(float64[2, 4], 3, float32[3, 6])", "Mismatched x.dtype", "Mismatched x.dtype"),
     (ALL, "shape", "(float32[2, 4]{shape=null}, 3, float32[3, 6])", "Mismatched x.shape", "Mismatched x.shape"),

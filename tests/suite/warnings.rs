@@ -1,4 +1,4 @@
-//! Conditions that are said never to hold, against the oracle: no call satisfies them.
+//! Warnings of conditions that never hold, against the oracle: no call may satisfy such a condition.
 
 use codegen::{Function, Library};
 use tvm_ffi_codegen_tests::argument::{Argument, print_list};
@@ -6,7 +6,7 @@ use tvm_ffi_codegen_tests::cases;
 use tvm_ffi_codegen_tests::oracle;
 use tvm_ffi_codegen_tests::outcome::End;
 
-/// Decisions, the same on every machine.
+/// A source of decisions, the same on every machine.
 struct Noise(u64);
 
 impl Noise {
@@ -21,10 +21,10 @@ impl Noise {
     }
 }
 
-/// What conditions are about.
+/// Parameters that conditions are about.
 const PARAMS: &str = "n: int8, m: int64, u: uint8, w: uint64, p: float64, b: bool, s: str";
 
-/// A number.
+/// Generates a number.
 fn number(noise: &mut Noise, depth: usize) -> String {
     const LEAVES: [&str; 18] = [
         "n", "n", "n", "m", "m", "u", "w", "p", "p", "u", "s.size", "0", "1", "2", "4", "-3",
@@ -48,7 +48,7 @@ fn number(noise: &mut Noise, depth: usize) -> String {
     }
 }
 
-/// A truth.
+/// Generates a condition.
 fn condition(noise: &mut Noise, depth: usize) -> String {
     if depth > 0 && noise.below(3) == 0 {
         let (a, b) = (condition(noise, depth - 1), condition(noise, depth - 1));
@@ -114,7 +114,7 @@ fn what_is_said_never_to_hold_never_does() {
         let count = 1 + noise.below(3);
         let conditions: Vec<String> = (0..count).map(|_| condition(&mut noise, 1)).collect();
         let text = format!("f({PARAMS}) -> None where {} = record_0();", conditions.join(", "));
-        // Some are refused: a division by the literal 0, floats where integers are needed.
+        // Some texts are invalid: they divide by the literal 0, or have floats for integers.
         let Ok(function) = text.parse::<Function>() else { continue };
         tried += 1;
         let Some(warning) = never_holds(&function) else { continue };
@@ -127,7 +127,7 @@ fn what_is_said_never_to_hold_never_does() {
     assert!(said > tried / 20, "{said} of {tried}");
 }
 
-/// Nor is it said of what some row of the table satisfies.
+/// Conditions that some row of the table satisfies are not warned of.
 #[test]
 fn the_table_satisfies_its_conditions() {
     for case in cases::table() {

@@ -70,7 +70,7 @@ mod metadata;
 mod signature;
 mod ttir;
 
-use codegen::{Image, GpuKernelFacts, Library};
+use codegen::{GpuKernelFacts, Image, Library};
 
 pub use error::Error;
 use function::Function;

@@ -1,4 +1,4 @@
-//! What every peer says to every call, asked in processes of their own: what is not checked may crash.
+//! Answers of all peers to all calls, from child processes, because peers without checks may crash.
 
 use std::time::Duration;
 
@@ -11,24 +11,24 @@ use crate::peers::{Kind, Peer, Peers};
 use crate::report::Section;
 use crate::setup::Setup;
 
-/// The name of the child.
+/// Name of the child.
 pub(crate) const NAME: &str = "answers";
 
-/// What is said to each call, by peer. An empty text: as it should be.
+/// Verdicts on the answers, by peer and call. An empty text is a correct answer.
 #[derive(Debug)]
 pub(crate) struct Answers {
     pub(crate) calls: Vec<Call>,
     by_peer: Vec<(String, Vec<String>)>,
 }
 
-/// Where a peer has no such function.
+/// Text for a function that a peer lacks.
 const ABSENT: &str = "—";
 
 impl Answers {
-    /// Asks everybody.
+    /// Asks all peers.
     ///
     /// # Panics
-    /// If one of ours, or of those that claim to be identical, does not answer as it should.
+    /// If one of ours, or of the peers that must be identical, answers wrongly.
     pub(crate) fn new(peers: &Peers) -> Answers {
         let calls: Vec<Call> = timed().into_iter().chain(questions()).collect();
         let mut by_peer = vec![(JIT.to_owned(), ask("jit", calls.len()))];
@@ -46,14 +46,14 @@ impl Answers {
         Answers { calls, by_peer }
     }
 
-    /// Why a call of a peer cannot be timed; None if it answers as it should.
+    /// Returns the reason why a call of a peer cannot be timed; None if the answer is correct.
     pub(crate) fn fault(&self, peer: &str, call: &str) -> Option<&str> {
         let (_, answers) = self.by_peer.iter().find(|(name, _)| name == peer)?;
         let index = self.calls.iter().position(|asked| asked.name() == call)?;
         Some(answers[index].as_str()).filter(|answer| !answer.is_empty())
     }
 
-    /// A table of what is not as it should be.
+    /// Returns a table of wrong answers.
     pub(crate) fn section(&self, peers: &Peers) -> Section {
         let mut text = String::from("| call | should | ");
         self.by_peer.iter().for_each(|(name, _)| text.push_str(&format!("{name} | ")));
@@ -80,7 +80,7 @@ impl Answers {
     }
 }
 
-/// What a peer says itself that it does not check: a line per text, and the cases that it is said of.
+/// Returns the checks that a peer states it omits: a line per text, with its cases.
 fn claims(peer: &Peer) -> Option<String> {
     let mut lines: Vec<(&str, Vec<&str>)> = Vec::new();
     for (case, text) in peer.unchecked.as_object()? {
@@ -96,7 +96,7 @@ fn claims(peer: &Peer) -> Option<String> {
     Some(lines.into_iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
-/// True for ours, and for hand-written C, whose checks are to be identical.
+/// Returns true for our peers and hand-written C, whose checks must be identical.
 fn must_agree(peer: &Peer) -> bool {
     match peer.kind {
         Kind::Ours(_) => true,
@@ -105,7 +105,7 @@ fn must_agree(peer: &Peer) -> bool {
     }
 }
 
-/// Asks one peer, again from the next call on after one that is fatal.
+/// Asks a peer in children; after a crash another child continues with the next call.
 fn ask(folder: &str, count: usize) -> Vec<String> {
     let mut answers = Vec::new();
     while answers.len() < count {
@@ -122,7 +122,7 @@ fn ask(folder: &str, count: usize) -> Vec<String> {
     answers
 }
 
-/// The child: prints a line per answer.
+/// Runs the child: prints a line per answer.
 pub(crate) fn child(setup: &Setup, arguments: &[String]) {
     let [folder, from] = arguments else { panic!("{arguments:?}") };
     let ffi = Ffi::new(ffi::installed());
@@ -146,7 +146,7 @@ pub(crate) fn child(setup: &Setup, arguments: &[String]) {
     }
 }
 
-/// Empty if the answer is as it should be.
+/// Judges an answer; empty if it is correct.
 fn judge(call: &Call, answer: &Answer, reference: &Answer) -> String {
     match (call.fails, answer) {
         (false, Answer::Result(None)) | (true, Answer::Raises(_)) => String::new(),

@@ -1,4 +1,4 @@
-//! What calls cost, by symbol and through a function object.
+//! Time of calls, by symbol and through a function object.
 
 use std::hint::black_box;
 use std::ptr;
@@ -18,20 +18,20 @@ use crate::said;
 use crate::samples::{Item, Series, interleave};
 use crate::setup::Setup;
 
-/// The peer that others are compared with.
+/// Peer that others are compared with.
 pub(crate) const BASE: &str = "C, gcc -O2";
 
-/// Nanoseconds that a batch of calls of one function should take.
+/// Target duration of a batch of calls, in nanoseconds.
 const BATCH: f64 = 200_000.0;
 
-/// How a function is reached.
+/// Ways to call a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Symbol,
     Object,
 }
 
-/// One function and one list of arguments.
+/// A function and its arguments.
 #[derive(Clone, Copy)]
 struct Job<'a> {
     function: Function,
@@ -42,7 +42,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Nanoseconds per call, of so many. Errors are fetched and released.
+    /// Makes `count` calls; returns nanoseconds per call. Errors are fetched and released.
     fn batch(&self, count: u32) -> f64 {
         let start = Instant::now();
         match (self.way, self.fails) {
@@ -72,7 +72,7 @@ impl Job<'_> {
     fn good(&self, call: impl Fn(&Self, &mut Any) -> i32) {
         let mut result = Any::NONE;
         assert_eq!(call(self, &mut result), 0);
-        // Its address only: reading all of it at once would wait for the callee's stores, which are smaller.
+        // Only the address escapes: a full read would wait for the callee's smaller stores.
         black_box(&mut result);
     }
 
@@ -88,14 +88,14 @@ impl Job<'_> {
         }
     }
 
-    /// How many calls make a batch.
+    /// Returns the number of calls in a batch.
     fn calibrated(&self) -> u32 {
         let each = self.batch(10).min(self.batch(50));
         (BATCH / each).clamp(5.0, 1e6) as u32
     }
 }
 
-/// Everybody's functions in this process. Who cannot be loaded is left out.
+/// Loads the functions of all peers; leaves out peers that cannot be loaded.
 pub(crate) fn load_all(peers: &mut Peers) -> Vec<Functions> {
     let ffi = Ffi::new(ffi::installed());
     let mut all = vec![Functions::jit(&peers.kernels, &ffi)];
@@ -109,7 +109,7 @@ pub(crate) fn load_all(peers: &mut Peers) -> Vec<Functions> {
     all
 }
 
-/// The tables: title, whether the calls fail, how functions are reached.
+/// Tables: title, whether the calls fail, and the way of the calls.
 const TABLES: [(&str, bool, Way); 4] = [
     ("Successful calls by symbol", false, Way::Symbol),
     ("Successful calls through a function object", false, Way::Object),
@@ -117,7 +117,7 @@ const TABLES: [(&str, bool, Way); 4] = [
     ("Failing calls through a function object", true, Way::Object),
 ];
 
-/// Runs the part.
+/// Runs this part.
 pub(crate) fn run(
     setup: &Setup,
     peers: &Peers,
@@ -167,7 +167,7 @@ pub(crate) fn run(
     report.sections.push(Section { title, notes, tables });
 }
 
-/// What all systems can do, and how the summary calls it.
+/// Rows that all systems can do, and their names in the summary.
 const EVERYWHERE: [(&str, &str); 6] = [
     ("add_one", "checked call of `add_one`"),
     ("matmul", "`matmul`, three matrices"),
@@ -177,11 +177,11 @@ const EVERYWHERE: [(&str, &str); 6] = [
     ("many32", "32 matrices"),
 ];
 
-/// Who is in the plot of the README.
+/// Peers in the plot of the README.
 const SHOWN: [&str; 7] =
     ["JIT", "Cranelift .so", "LLVM .so", BASE, "C++ macro, checked", "Apache TVM", "CuTe DSL"];
 
-/// The figures of a table that the README shows as a plot.
+/// Returns the figures of a table that the README plots.
 fn in_short(table: &Table) -> Table {
     let is_shown = |series: &&Series| {
         SHOWN.contains(&&*series.column) && EVERYWHERE.iter().any(|(row, _)| *row == series.row)
@@ -197,7 +197,7 @@ fn in_short(table: &Table) -> Table {
     }
 }
 
-/// The function that a call is of, or why the peer cannot be asked.
+/// Returns the function of a call, or the reason why the peer cannot be called.
 pub(crate) fn function_of(
     functions: &Functions,
     call: &Call,
@@ -214,8 +214,8 @@ fn item<'a>(job: Job<'a>, peer: &str, call: &Call) -> Item<'a> {
     Item { column: peer.to_owned(), rows: vec![call.name()], run }
 }
 
-/// What others can do, or ours alone: a row of the first table, how the summary calls it, and what it is compared
-/// with.
+/// Rows that only some peers or ours alone can do: the row of the first table, its name in the summary, and the peer to
+/// compare with.
 const ELSEWHERE: [(&str, &str, &str); 13] = [
     ("add_one: DLTensor*", "`add_one`, every tensor a `DLTensor*`", BASE),
     ("add_one: alternating", "`add_one`, objects and `DLTensor*` in turn", BASE),
@@ -234,7 +234,7 @@ const ELSEWHERE: [(&str, &str, &str); 13] = [
 
 const MACRO: &str = "C++ macro, checked";
 
-/// Lines for the README: ours beside C or the macro, and beside other systems.
+/// Adds lines to the summary: ours beside C or the macro, and beside other systems.
 fn summarize(tables: &[Table], peers: &Peers, report: &mut Report) {
     let ours = peers.all.iter().filter(|peer| matches!(peer.kind, Kind::Ours(_)));
     let ours: Vec<&str> = [JIT].into_iter().chain(ours.map(|peer| &*peer.name)).collect();
@@ -253,7 +253,7 @@ fn summarize(tables: &[Table], peers: &Peers, report: &mut Report) {
     line(&tables[2], "add_one: unequal extents", "failing call", BASE);
 }
 
-/// A line of a row: ours, and the others of which the first is the base.
+/// Creates a line from a row: ours beside the others, the first of which is the base.
 fn summary(table: &Table, row: &str, what: &str, ours: &[&str], beside: &[&str]) -> Option<Line> {
     let time = |name: &str| Some(format!("{} ns", number(table.cell(row, name)?.median())));
     let one = |name: &&str| {
@@ -271,7 +271,7 @@ fn summary(table: &Table, row: &str, what: &str, ours: &[&str], beside: &[&str])
     Some(line)
 }
 
-/// What is counted of some peers in a row; those of whom the same is counted stand together.
+/// Prints the counts of some peers in a row; peers with the same counts stand together.
 fn counted(table: &Table, row: &str, names: &[&str]) -> String {
     let mut groups: Vec<(String, String)> = Vec::new();
     for name in names {

@@ -1,5 +1,4 @@
-//! What is measured: functions, calls of them that succeed or fail, and what tells careful functions from
-//! careless ones.
+//! Measured functions, their calls that succeed or fail, and calls that show which checks a peer makes.
 
 use tvm_ffi_codegen_tests::fake_cuda;
 
@@ -7,7 +6,7 @@ use tvm_ffi_codegen_tests::fake_cuda;
 #[derive(Debug)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    /// Our declaration.
+    /// Declaration for our peers.
     pub(crate) declaration: String,
 }
 
@@ -15,16 +14,16 @@ pub(crate) struct Case {
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) case: &'static str,
-    /// What is special about it.
+    /// Remark that tells calls of a function apart.
     pub(crate) what: &'static str,
-    /// As `tvm_ffi_codegen_tests::argument` writes them.
+    /// Arguments in the form of `tvm_ffi_codegen_tests::argument`.
     pub(crate) arguments: String,
-    /// Should be refused.
+    /// True if the call must be refused.
     pub(crate) fails: bool,
 }
 
 impl Case {
-    /// True for a body of several statements, which only what runs in this process can call.
+    /// Returns true for a body of several statements, which only peers in this process can run.
     pub(crate) fn is_program(&self) -> bool {
         self.declaration.contains('{')
     }
@@ -37,12 +36,12 @@ impl Call {
     }
 }
 
-/// A list of numbered entries.
+/// Writes a list of numbered entries.
 fn list(count: usize, entry: impl Fn(usize) -> String) -> String {
     (0..count).map(entry).collect::<Vec<_>>().join(", ")
 }
 
-/// All cases, by the names that peers know them under.
+/// Returns all cases, by the names that peers use.
 pub(crate) fn cases() -> Vec<Case> {
     let strided = list(8, |i| format!("x{i}: Tensor([a, b, c, d], float32, strides=any)"));
     let many = list(32, |i| format!("x{i}: Tensor([n, m], float32)"));
@@ -97,7 +96,7 @@ pub(crate) fn cases() -> Vec<Case> {
             "x: Optional[Tensor([_], float32)], k: Optional[int64]",
             "x.data, x.is_some, k, k.is_some",
         ),
-        // The harness registers this function.
+        // The harness registers the function that this one calls.
         Case { name: "by_name", declaration: program("by_name", "\"bench.number\"") },
         Case { name: "by_symbol", declaration: number + &program("by_symbol", "number") },
         // On a driver that does nothing.
@@ -106,29 +105,29 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-/// The image of the kernel that takes tensor maps.
+/// Image with the kernel that takes tensor maps.
 const MAPS: &str = "maps";
 const MAPS_PTX: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry tensor_maps_kernel(\
     .param .align 128 .b8 a[128], .param .align 128 .b8 b[128], .param .align 128 .b8 c[128], .param .u32 k) { ret; }\n";
 
-/// The bytes of an image.
+/// Returns the bytes of an image.
 pub(crate) fn image(name: &str) -> Vec<u8> {
     if name == MAPS { MAPS_PTX.into() } else { fake_cuda::CUBIN.to_vec() }
 }
 
-/// A tensor object as the runtime makes them, with compact strides.
+/// Writes a tensor object with compact strides.
 fn tensor(dims: &[i64]) -> String {
     let stride = |i: usize| dims[i + 1..].iter().product::<i64>().to_string();
     let strides: Vec<String> = (0..dims.len()).map(stride).collect();
     format!("float32{dims:?}{{strides=[{}], object}}", strides.join(", "))
 }
 
-/// A call with the arguments as a list.
+/// Creates a call with a list of arguments.
 fn call(case: &'static str, what: &'static str, arguments: &str, fails: bool) -> Call {
     Call { case, what, arguments: format!("({arguments})"), fails }
 }
 
-/// Calls with tensor objects, with a `DLTensor*` to each of them, and with both kinds in turn.
+/// Creates calls with tensor objects, with `DLTensor*`, and with both in turn.
 fn arrivals(case: &'static str, objects: &[&str]) -> [Call; 3] {
     let pointers: Vec<String> = objects.iter().map(|text| text.replace(", object", "")).collect();
     let either = |i: usize| if i.is_multiple_of(2) { objects[i] } else { &pointers[i] };
@@ -140,11 +139,11 @@ fn arrivals(case: &'static str, objects: &[&str]) -> [Call; 3] {
     ]
 }
 
-/// Four dims without rows that are contiguous, and with such rows.
+/// Tensors of four dims without contiguous rows, and with contiguous rows.
 const STRIDED: &str = "float32[2, 3, 4, 5]{strides=[120, 40, 10, 2], object}";
 const ROWS: &str = "float32[2, 3, 4, 5]{strides=[120, 40, 10, 1], object}";
 
-/// The calls that are timed.
+/// Returns the calls that are timed.
 pub(crate) fn timed() -> Vec<Call> {
     let five = tensor(&[5]);
     let good = |case, what, arguments: &str| call(case, what, arguments, false);
@@ -186,7 +185,7 @@ pub(crate) fn timed() -> Vec<Call> {
     calls
 }
 
-/// Calls that show what is checked, and what is accepted although it need not be refused.
+/// Returns calls that show which errors a peer detects, and which legal arguments it accepts.
 pub(crate) fn questions() -> Vec<Call> {
     let five = tensor(&[5]);
     let matrices = format!("{}, {}", tensor(&[4, 3]), tensor(&[4, 4]));
@@ -239,12 +238,12 @@ pub(crate) fn questions() -> Vec<Call> {
         .into()
 }
 
-/// Eight tensors with these dims and strides.
+/// Writes eight tensors with these dims and strides.
 fn eight(dims: &str, strides: &str) -> String {
     list(8, |_| format!("float32{dims}{{strides={strides}, object}}"))
 }
 
-/// Twice a tensor with one dim and these options, as an object.
+/// Writes two tensor objects of one dim with these options.
 fn one(options: &str, dim: &str) -> String {
     let tensor = format!("float32[{dim}]{}", options.replacen('}', ", object}", 1));
     format!("{tensor}, {tensor}")

@@ -1,23 +1,23 @@
-//! This program again, in a process of its own: where one may crash, hang, or is to be weighed alone.
+//! Child processes of this program, for work that may crash or hang, or whose memory is measured.
 
 use std::io::Read;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// The first argument of a child.
+/// First argument of a child.
 pub(crate) const CHILD: &str = "--child";
 
-/// How a child ended, and what it printed until then.
+/// Exit status and output of a child.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// None if it took too long.
+    /// Exit status; None if the child exceeded the limit.
     pub(crate) status: Option<ExitStatus>,
     pub(crate) output: String,
     pub(crate) errors: String,
 }
 
 impl Ended {
-    /// What a reader wants to know of a child that did not end well.
+    /// Describes an unsuccessful end.
     pub(crate) fn reason(&self) -> String {
         use std::os::unix::process::ExitStatusExt;
         match self.status.map(|status| (status.signal(), status)) {
@@ -32,7 +32,7 @@ impl Ended {
     }
 }
 
-/// Runs a child with these arguments; ends it if it takes longer.
+/// Runs a child with these arguments; kills it after the limit.
 pub(crate) fn run(arguments: &[&str], limit: Duration) -> Ended {
     let program = std::env::current_exe().expect("the program has a path");
     let mut command = Command::new(program);
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &[&str], limit: Duration) -> Ended {
     run_command(&mut command, limit)
 }
 
-/// Runs any program with a limit of time.
+/// Runs any program with a time limit.
 pub(crate) fn run_command(command: &mut Command, limit: Duration) -> Ended {
     let start = Instant::now();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -65,7 +65,7 @@ pub(crate) fn run_command(command: &mut Command, limit: Duration) -> Ended {
 
 fn read(from: &mut dyn Read) -> String {
     let mut bytes = Vec::new();
-    // What was read until an error is all there is.
+    // After an error the bytes so far count.
     let _ = from.read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }

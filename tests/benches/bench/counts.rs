@@ -1,4 +1,4 @@
-//! What calls cost in instructions and branches. No machine changes that: callgrind counts them, in a process per peer.
+//! Instructions and branches of calls, counted by callgrind in a process per peer; they do not depend on the machine.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -16,13 +16,13 @@ use crate::functions::{Arguments, Function, Functions, JIT};
 use crate::peers::{Peer, Peers};
 use crate::setup::{Setup, exists};
 
-/// The name of the child.
+/// Name of the child.
 pub(crate) const NAME: &str = "counts";
 
-/// The function from which callgrind counts. What it costs itself is left out.
+/// The function from which callgrind counts. Its own instructions are left out.
 const CALL: &str = "bench_call";
 
-/// A call of a peer's function, from its first instruction to its return.
+/// Counts of a call of a peer's function, from its first instruction to its return.
 #[derive(Clone, Debug)]
 pub(crate) struct Counted {
     pub(crate) row: String,
@@ -34,12 +34,12 @@ pub(crate) struct Counted {
 struct Job<'a> {
     peer: &'a str,
     folder: String,
-    /// Their places in [`timed`].
+    /// Indices of the calls in [`timed`].
     calls: Vec<usize>,
 }
 
-/// Counts everything that is timed by symbol, on all processors. Who cannot be counted is left out, and in short mode
-/// so are calls that fail: the runtime reads all debug information for the first error of C.
+/// Counts the timed calls by symbol, on all processors. Peers that cannot be counted are left out, and in short mode
+/// failing calls are too, because the runtime reads all debug information for the first error from C.
 pub(crate) fn run(
     setup: &Setup,
     peers: &Peers,
@@ -117,7 +117,7 @@ impl<'a> Job<'a> {
     }
 }
 
-/// The child: makes every call as often as callgrind wants it.
+/// Runs the child: makes every call as often as callgrind wants it.
 pub(crate) fn child(setup: &Setup, arguments: &[String]) {
     let [folder, indices] = arguments else { panic!("{arguments:?}") };
     let (ffi, kernels) = (Ffi::new(ffi::installed()), Peers::built(setup));
@@ -138,7 +138,7 @@ pub(crate) fn child(setup: &Setup, arguments: &[String]) {
 }
 
 /// # Panics
-/// If the call does not end as it should.
+/// If the call has the wrong outcome.
 fn once(function: Function, args: &[Any], fails: bool, ffi: &Ffi) {
     let (mut result, count) = (Any::NONE, args.len() as i32);
     // SAFETY: the arguments are valid, and the result is a place for one.
@@ -153,6 +153,6 @@ fn once(function: Function, args: &[Any], fails: bool, ffi: &Ffi) {
 unsafe fn bench_call(function: SafeCall, args: *const Any, count: i32, result: *mut Any) -> i32 {
     // SAFETY: as required of the caller.
     let status = unsafe { function(std::ptr::null_mut(), args, count, result) };
-    // Keeps the call from being a jump, so that this function returns after it.
+    // Keeps the call above from becoming a tail call.
     std::hint::black_box(status)
 }

@@ -1,20 +1,20 @@
-//! What native compilers do by themselves: host IR into their own, that to machine code, and Cranelift from
-//! finished CLIF to memory.
+//! Time of native compilers alone: emission of host IR, its compilation to machine code, and Cranelift from finished
+//! CLIF to memory.
 
 use std::time::Instant;
 
 use backend_cranelift::recorded::Recorder;
 use codegen::ir;
 use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::{Context, control::ControlPlane};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::default_libcall_names;
+use cranelift_module::{Module, default_libcall_names};
 use driver::Optimize;
 use target_lexicon::Triple;
 
 use crate::ours::durations;
-use crate::recorder::{compile, contexts, record, replay};
 
-/// Cranelift as the JIT sets it up.
+/// Returns Cranelift's settings as the JIT has them.
 pub(crate) fn jit_isa() -> OwnedTargetIsa {
     use cranelift_codegen::settings::{Configurable, Flags, builder};
     let mut flags = builder();
@@ -30,7 +30,44 @@ pub(crate) fn jit_isa() -> OwnedTargetIsa {
     builder.finish(Flags::new(flags)).expect("the flags go together")
 }
 
-/// Cranelift from finished CLIF to executable memory by its own means.
+/// Emits a module into CLIF and keeps it, to tell emission from compilation.
+pub(crate) fn record(source: &ir::Module, isa: OwnedTargetIsa) -> Recorder {
+    let mut recorder = Recorder::new(isa);
+    backend_cranelift::emit(&mut recorder, source).expect("it is well-formed");
+    recorder
+}
+
+/// Copies the recorded functions, ready to compile.
+pub(crate) fn contexts(recorder: &Recorder) -> Vec<Context> {
+    recorder.functions.iter().map(|(_, func)| Context::for_function(func.clone())).collect()
+}
+
+/// Compiles functions to bytes.
+pub(crate) fn compile(recorder: &Recorder, contexts: Vec<Context>) {
+    for mut context in contexts {
+        context.compile(&*recorder.isa, &mut ControlPlane::default()).expect("it compiles");
+    }
+}
+
+/// Declares and defines everything recorded in another module.
+pub(crate) fn replay(recorder: &Recorder, module: &mut dyn Module, contexts: Vec<Context>) {
+    for (id, function) in recorder.declarations.get_functions() {
+        let name = function.linkage_name(id);
+        module.declare_function(&name, function.linkage, &function.signature).expect("new");
+    }
+    for (id, data) in recorder.declarations.get_data_objects() {
+        let name = data.linkage_name(id);
+        module.declare_data(&name, data.linkage, data.writable, data.tls).expect("new");
+    }
+    for (id, data) in &recorder.data {
+        module.define_data(*id, data).expect("new");
+    }
+    for ((id, _), mut context) in recorder.functions.iter().zip(contexts) {
+        module.define_function(*id, &mut context).expect("it compiles");
+    }
+}
+
+/// Returns the microseconds of `cranelift-jit` from finished CLIF to executable memory.
 pub(crate) fn cranelift_alone(recorder: &Recorder) -> f64 {
     let contexts = contexts(recorder);
     let start = Instant::now();
@@ -45,17 +82,17 @@ pub(crate) fn cranelift_alone(recorder: &Recorder) -> f64 {
     time
 }
 
-/// Microseconds of emission into an empty native module.
+/// Returns the microseconds of emission into an empty native module.
 pub(crate) fn emit(source: &ir::Module, backend: &str) -> f64 {
     emission(source, backend, None)[0]
 }
 
-/// Microseconds of emission into an empty native module, and of its compilation to an object.
+/// Returns the microseconds of emission into an empty native module, and of compilation to an object.
 pub(crate) fn emit_and_compile(source: &ir::Module, backend: &str, level: Optimize) -> [f64; 2] {
     emission(source, backend, Some(level))
 }
 
-/// The latter is left out without a level.
+/// Measures emission and, given a level, compilation.
 fn emission(source: &ir::Module, backend: &str, level: Option<Optimize>) -> [f64; 2] {
     match backend {
         "cranelift" => cranelift(source, level.is_some()),
@@ -67,7 +104,7 @@ fn emission(source: &ir::Module, backend: &str, level: Option<Optimize>) -> [f64
     }
 }
 
-/// By Cranelift's own means: CLIF, and the bytes of its functions.
+/// Measures emission to CLIF and, if wanted, compilation of its functions to bytes.
 fn cranelift(source: &ir::Module, compile: bool) -> [f64; 2] {
     use backend_cranelift::{Settings, isa};
     let isa = || isa(&Triple::host(), Settings::OBJECT).expect("a known target");
@@ -80,7 +117,7 @@ fn cranelift(source: &ir::Module, compile: bool) -> [f64; 2] {
     [emitted, compiled.unwrap_or_default()]
 }
 
-/// Microseconds from CLIF to bytes.
+/// Returns the microseconds from CLIF to bytes.
 pub(crate) fn compile_alone(recorder: &Recorder) -> f64 {
     let contexts = contexts(recorder);
     let start = Instant::now();

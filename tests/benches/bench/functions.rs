@@ -1,4 +1,4 @@
-//! Functions of peers in this process, and arguments to call them with.
+//! Functions of peers in this process, and their arguments.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -18,10 +18,10 @@ use crate::cases::{Call, cases};
 use crate::ours;
 use crate::peers::{Kernels, Peer, open};
 
-/// The name of our functions that the JIT compiles.
+/// Name of the peer whose functions the JIT compiles.
 pub(crate) const JIT: &str = "JIT";
 
-/// Arguments of many calls. Only one can exist.
+/// Arguments of many calls. Only one value can exist.
 #[derive(Debug)]
 pub(crate) struct Arguments {
     frame: Frame,
@@ -46,15 +46,15 @@ impl Arguments {
     }
 }
 
-/// The functions of one peer, by case.
+/// Functions of a peer, by case.
 pub(crate) struct Functions {
     pub(crate) peer: String,
     pub(crate) by_case: BTreeMap<&'static str, Function>,
-    /// Keeps compiled code.
+    /// Compiled code, kept alive.
     _compiled: Vec<Compiled>,
 }
 
-/// A function by its symbol, and as an object of the runtime.
+/// A function by its symbol and as an object of the runtime.
 #[derive(Clone, Copy)]
 pub(crate) struct Function {
     pub(crate) direct: SafeCall,
@@ -62,7 +62,7 @@ pub(crate) struct Function {
 }
 
 impl Functions {
-    /// Those that the JIT compiles.
+    /// Compiles our functions in the JIT.
     pub(crate) fn jit(kernels: &Kernels, ffi: &Ffi) -> Functions {
         let (mut by_case, mut compiled) = (BTreeMap::new(), Vec::new());
         for case in cases() {
@@ -74,7 +74,7 @@ impl Functions {
         Functions { peer: JIT.to_owned(), by_case, _compiled: compiled }
     }
 
-    /// Those of a peer's libraries.
+    /// Loads the functions of a peer's libraries.
     pub(crate) fn load(peer: &Peer, ffi: &Ffi) -> Result<Functions, String> {
         for path in peer.needs() {
             open(&path, true)?;
@@ -97,7 +97,7 @@ fn load(path: &Path, case: &str, ffi: &Ffi) -> Result<Function, String> {
     Ok(Function { direct, object: function_object(ffi, direct) })
 }
 
-/// Two tensors as a number: what is called by name.
+/// The function that is called by name: makes a number from two tensors.
 unsafe extern "C" fn number(_: *mut c_void, args: *const Any, _: i32, result: *mut Any) -> i32 {
     // SAFETY: callers pass two tensors, and a place for the result.
     unsafe {
@@ -113,7 +113,7 @@ fn tensor(arg: &Any) -> *const DLTensor {
     unsafe { arg.pointer().byte_add(at).cast() }
 }
 
-/// Gives the runtime what cases call by name.
+/// Registers the functions that cases call by name.
 pub(crate) fn register(ffi: &Ffi) {
     type Set = unsafe extern "C" fn(*const ByteArray, *mut Object, i32) -> i32;
     let name = ByteArray::new(b"bench.number");
@@ -125,7 +125,7 @@ pub(crate) fn register(ffi: &Ffi) {
     assert_eq!(status, 0, "{:?}", ffi.take_error());
 }
 
-/// A function object around a function; it is never freed.
+/// Makes a function object, which is never freed.
 fn function_object(ffi: &Ffi, function: SafeCall) -> *mut Object {
     type Free = unsafe extern "C" fn(*mut c_void);
     type Create =
@@ -140,7 +140,7 @@ fn function_object(ffi: &Ffi, function: SafeCall) -> *mut Object {
     object
 }
 
-/// The functions of the runtime that the measured loops call.
+/// Functions of the runtime that the measured loops call.
 #[derive(Clone, Copy)]
 pub(crate) struct Calls {
     pub(crate) call: unsafe extern "C" fn(*mut Object, *const Any, i32, *mut Any) -> i32,
@@ -164,14 +164,14 @@ impl Calls {
     }
 }
 
-/// What a function says to a call.
+/// Outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// Success, with what the kernel has made of its arguments, if the function returns that.
+    /// Success, with the number that the kernel makes of its arguments, if the function returns it.
     Result(Option<i64>),
     /// An error of this kind.
     Raises(String),
-    /// What the ABI does not allow.
+    /// A violation of the ABI.
     Broken(String),
 }
 

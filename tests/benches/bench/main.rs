@@ -1,7 +1,7 @@
-//! The benchmark: calls, what they cost in time and in instructions, time, scale, size and stack of our functions
-//! beside those of others, in one run.
+//! The benchmark: time and instructions of calls, and time, scale, size and stack of our functions beside those of
+//! others, in one run.
 //!
-//! `tests/bench [part …] [--short]` sets up what it needs and runs it; `target/bench/report.md` is for people,
+//! `tests/bench [part …] [--short]` installs its needs and runs it; `target/bench/report.md` is for people,
 //! `target/bench/results.json` for programs. Parts: `calls time scale size stack python`.
 
 mod answers;
@@ -16,7 +16,6 @@ mod peers;
 mod plot;
 mod processes;
 mod python;
-mod recorder;
 mod report;
 mod rust;
 mod samples;
@@ -66,7 +65,7 @@ fn main() {
     println!("{}", setup.folder.join("report.md").display());
 }
 
-/// Runs the parts that are wanted.
+/// Runs the wanted parts.
 fn measure(setup: &Setup, peers: &mut Peers, report: &mut Report) {
     let calling = ["calls", "stack", "python"].iter().any(|part| setup.wants(part));
     if calling {
@@ -94,7 +93,7 @@ fn measure(setup: &Setup, peers: &mut Peers, report: &mut Report) {
     }
 }
 
-/// Says how long something took.
+/// Runs something and prints its duration.
 fn said<T>(what: &str, run: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let value = run();

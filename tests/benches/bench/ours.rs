@@ -1,4 +1,4 @@
-//! Everything that the benchmark uses of the library it measures: its public surface.
+//! Every use of the measured library: its public surface.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -14,7 +14,7 @@ use tvm_ffi_codegen_tests::route::request;
 use crate::cases;
 use crate::peers::Kernels;
 
-/// Levels of optimisation by name; Cranelift knows none.
+/// Levels of optimisation by name; Cranelift has none.
 pub(crate) const LEVELS: [(&str, Optimize); 4] =
     [("-O0", Optimize::O0), ("-O1", Optimize::O1), ("-O2", Optimize::O2), ("-O3", Optimize::O3)];
 
@@ -24,19 +24,19 @@ pub(crate) fn parse(text: &str) -> Library {
     library
 }
 
-/// As the JIT lowers: the routines that compose messages are its own.
+/// Lowers as the JIT does, whose routines are shared.
 pub(crate) fn lower_for_jit(library: &Library) -> ir::Module {
     let resolved = library.resolve().unwrap_or_else(|error| panic!("{error}"));
     codegen::lower(&resolved, &Jit::OPTIONS)
 }
 
-/// As for a file, which carries the routines, or as one that finds them elsewhere.
+/// Lowers as for a file, with routines in it or elsewhere.
 pub(crate) fn lower_for_file(library: &Library, routines: Routines) -> ir::Module {
     let options = codegen::Options { routines, ..codegen::Options::default() };
     driver::lower(library, &options).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A JIT that knows the kernels of a library.
+/// Creates a JIT with the kernels of a library.
 pub(crate) fn jit(library: &Library, kernels: &Kernels) -> Jit {
     let mut jit = Jit::with_runtime(ffi::installed()).unwrap_or_else(|error| panic!("{error}"));
     let calls = library.functions.iter().flat_map(|function| function.body.kernel_calls());
@@ -47,7 +47,7 @@ pub(crate) fn jit(library: &Library, kernels: &Kernels) -> Jit {
     jit
 }
 
-/// From text to what can be called.
+/// Compiles a text to callable functions.
 pub(crate) fn compile(text: &str, kernels: &Kernels) -> Compiled {
     let library = parse(text);
     // SAFETY: nothing is launched that touches memory, since the driver does nothing.
@@ -55,11 +55,11 @@ pub(crate) fn compile(text: &str, kernels: &Kernels) -> Compiled {
     jit.compile(&library).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Names of what [`jit_stages`] measures.
+/// Names of the stages of [`jit_stages`].
 pub(crate) const JIT_STAGES: [&str; 6] =
     ["parse", "lower", "make a JIT", "emit and compile", "finalize", "whole"];
 
-/// Microseconds of each stage on the way to what can be called, and the result.
+/// Returns the microseconds of each stage from text to callable functions, and the functions.
 pub(crate) fn jit_stages(text: &str, kernels: &Kernels) -> ([f64; 6], Compiled) {
     let start = Instant::now();
     let library = parse(text);
@@ -76,7 +76,7 @@ pub(crate) fn jit_stages(text: &str, kernels: &Kernels) -> ([f64; 6], Compiled) 
     (durations(marks), compiled)
 }
 
-/// Microseconds between marks in time, and of all together.
+/// Returns the microseconds between points in time, and of all together.
 pub(crate) fn durations<const N: usize>(marks: [Instant; N]) -> [f64; N] {
     let micros = |a: Instant, b: Instant| (b - a).as_secs_f64() * 1e6;
     std::array::from_fn(|i| match marks.get(i + 1) {
@@ -85,22 +85,22 @@ pub(crate) fn durations<const N: usize>(marks: [Instant; N]) -> [f64; N] {
     })
 }
 
-/// A relocatable object of a lowered library.
+/// Compiles a lowered library to a relocatable object.
 pub(crate) fn object(module: &ir::Module, backend: &str, level: Optimize) -> Vec<u8> {
     let request = Request { optimization: level, ..request(backend, Form::Object) };
     request.emit_module(module).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// From text to a library on disk.
+/// Compiles a text to a library on disk.
 pub(crate) fn write_shared(text: &str, backend: &str, kernels: &Kernels, output: &Path) {
     let request = Request { kernels: vec![kernels.input()], ..request(backend, Form::Shared) };
     request.write(&parse(text), output).unwrap_or_else(|e| panic!("{e}"));
 }
 
-/// Names of what [`file_stages`] measures.
+/// Names of the stages of [`file_stages`].
 pub(crate) const FILE_STAGES: [&str; 6] = ["parse", "lower", "object", "link", "write", "whole"];
 
-/// Microseconds of each stage on the way to a library on disk.
+/// Returns the microseconds of each stage from text to a library on disk.
 pub(crate) fn file_stages(
     text: &str,
     backend: &str,

@@ -1,4 +1,4 @@
-//! Everybody who has the functions, as folders with one shared library per case, and the kernels of all.
+//! Peers: systems that have the functions, as folders with a shared library per case; and the kernels of all.
 
 mod build;
 mod python;
@@ -15,7 +15,7 @@ use crate::setup::Setup;
 pub(crate) use build::{compilers, link_command};
 pub(crate) use python::environment;
 
-/// The kernels: linked into every library, and in one of their own for the JIT.
+/// The kernels: linked into every library, and as a library of their own for the JIT.
 #[derive(Debug)]
 pub(crate) struct Kernels {
     pub(crate) object: PathBuf,
@@ -25,20 +25,20 @@ pub(crate) struct Kernels {
 extern "C" fn nothing() {}
 
 impl Kernels {
-    /// The address of a kernel, or that of one that ignores its arguments.
+    /// Returns the address of a kernel, or of one that ignores its arguments.
     pub(crate) fn address(&self, name: &str) -> *const u8 {
         // SAFETY: only the address is taken, and the library is never unloaded.
         let symbol = unsafe { self.library.get::<*const u8>(name) };
         symbol.map_or(nothing as *const u8, |symbol| *symbol)
     }
 
-    /// For the driver to link.
+    /// Returns the kernels as an input of the driver's linker.
     pub(crate) fn input(&self) -> Input {
         Input::read(&self.object).unwrap_or_else(|error| panic!("{error}"))
     }
 }
 
-/// Who made a library.
+/// Maker of a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Our backend of this name.
@@ -55,9 +55,9 @@ pub(crate) struct Peer {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) folder: PathBuf,
-    /// What it says of the time it takes: cases, stages, milliseconds.
+    /// Times that the peer's script reports: cases, stages, milliseconds.
     pub(crate) times: Value,
-    /// What it says that it does not check, by case.
+    /// Checks that the peer's script states it omits, by case.
     pub(crate) unchecked: Value,
 }
 
@@ -67,29 +67,29 @@ impl Peer {
         Peer { name: name.to_owned(), kind, folder, times, unchecked }
     }
 
-    /// What is in a folder.
+    /// Reads the peer of a folder.
     pub(crate) fn of_folder(folder: PathBuf) -> Peer {
         Peer::new("", Kind::System, folder)
     }
 
-    /// The library of a case, if there is one.
+    /// Returns the library of a case, if there is one.
     pub(crate) fn library(&self, case: &str) -> Option<PathBuf> {
         Some(self.folder.join(format!("{case}.so"))).filter(|path| path.exists())
     }
 
-    /// False for a peer that only takes times.
+    /// Returns false for a peer that only reports times.
     pub(crate) fn has_libraries(&self) -> bool {
         cases().iter().any(|case| self.library(case.name).is_some())
     }
 
-    /// What is to be opened before any of its libraries, visible to all.
+    /// Returns the libraries to open globally before any of the peer's.
     pub(crate) fn needs(&self) -> Vec<PathBuf> {
         let text = std::fs::read_to_string(self.folder.join("needs")).unwrap_or_default();
         text.lines().filter(|line| !line.is_empty()).map(PathBuf::from).collect()
     }
 }
 
-/// All peers that this machine has, and why others are left out.
+/// Peers on this machine, and the reasons why others are left out.
 #[derive(Debug)]
 pub(crate) struct Peers {
     pub(crate) kernels: Kernels,
@@ -98,7 +98,7 @@ pub(crate) struct Peers {
 }
 
 impl Peers {
-    /// Builds what is not built yet.
+    /// Builds the peers, unless they are up to date.
     pub(crate) fn new(setup: &Setup) -> Peers {
         let kernels = build::kernels(setup);
         let mut peers = Peers { kernels, all: Vec::new(), left_out: Vec::new() };
@@ -108,7 +108,7 @@ impl Peers {
         peers
     }
 
-    /// The folders of a run whose peers were built before: for children.
+    /// Returns the kernels of an earlier build, for children.
     pub(crate) fn built(setup: &Setup) -> Kernels {
         build::kernels(setup)
     }

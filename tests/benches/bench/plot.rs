@@ -1,4 +1,4 @@
-//! Plots of tables, as SVG. Text is left to whoever shows them, so no font of this machine is used.
+//! Plots of tables, as SVG. The viewer renders the text, so that no font of this machine is used.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ const WIDTH: u32 = 1000;
 const STEP: u32 = 9;
 const GAP: u32 = 10;
 
-/// Draws a table into a file; its name, if the table is one to draw.
+/// Draws a table into a file; returns its name, or none for a table without a plot.
 pub(crate) fn draw(table: &Table, folder: &Path) -> Option<String> {
     if table.series.is_empty() || table.plot == Plot::None {
         return None;
@@ -34,7 +34,7 @@ pub(crate) fn draw(table: &Table, folder: &Path) -> Option<String> {
     Some(file)
 }
 
-/// Least and most of all figures, for an axis of powers.
+/// Returns the range of all figures, for a logarithmic axis.
 fn range(table: &Table) -> std::ops::Range<f64> {
     let all = || table.series.iter().map(|series| &series.samples);
     let low = all().map(Samples::min).filter(|v| *v > 0.0).fold(f64::INFINITY, f64::min);
@@ -42,7 +42,7 @@ fn range(table: &Table) -> std::ops::Range<f64> {
     if low.is_finite() { low * 0.8..high.max(low) * 1.25 } else { 0.5..2.0 }
 }
 
-/// The colour of a column.
+/// Returns the colour of a column.
 fn color(column: usize) -> RGBColor {
     const COLORS: [RGBColor; 12] = [
         RGBColor(31, 119, 180),
@@ -61,7 +61,7 @@ fn color(column: usize) -> RGBColor {
     COLORS[column % COLORS.len()]
 }
 
-/// The names of the columns in their colours, along the top.
+/// Draws the names of the columns in their colours, along the top.
 fn legend(area: &Area<'_>, columns: &[&str]) -> Drawn {
     for (index, column) in columns.iter().enumerate() {
         let (x, y) = (10 + 245 * (index as i32 % 4), 26 + 16 * (index as i32 / 4));
@@ -75,7 +75,7 @@ fn head(columns: usize) -> u32 {
     32 + 16 * columns.div_ceil(4) as u32
 }
 
-/// A mark for each median and a line from least to most, rows below one another.
+/// Draws a mark for each median and a line from minimum to maximum, one row below another.
 fn marks(table: &Table, path: &Path) -> Drawn {
     let (rows, columns) = (table.rows(), table.columns());
     let group = STEP * columns.len() as u32 + GAP;
@@ -114,7 +114,7 @@ fn title(area: &Area<'_>, table: &Table) -> Drawn {
     area.draw(&Text::new(text, (10, 6), ("sans-serif", 15)))
 }
 
-/// A curve of medians per column over rows that are numbers, with a line from least to most at each.
+/// Draws a curve of medians per column over numeric rows, with a line from minimum to maximum at each.
 fn curves(table: &Table, path: &Path) -> Drawn {
     let columns = table.columns();
     let at = |row: &str| row.parse::<f64>().expect("rows of curves are numbers");

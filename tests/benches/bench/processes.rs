@@ -1,4 +1,4 @@
-//! How long programs take that make a function: compilers, our command line, a program that compiles in process.
+//! Time of whole processes that make a function: compilers, our command line, a program that compiles in process.
 
 use std::process::Command;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use crate::samples::{Item, Samples, Series, interleave};
 use crate::setup::{Setup, must};
 use crate::time::{CASE, names};
 
-/// Whole processes: compilers, our command line, and a program that compiles in process and calls.
+/// Measures the processes.
 pub(crate) fn run(setup: &Setup, peers: &Peers, text: &str) -> Table {
     let folder = setup.subfolder("time");
     let whole = |column: &str, rows: &[&str], commands: Vec<Command>| Item {
@@ -54,7 +54,7 @@ pub(crate) fn run(setup: &Setup, peers: &Peers, text: &str) -> Table {
     }
 }
 
-/// Milliseconds of the program that compiles and calls, as it says itself and from its start to its end.
+/// Returns the milliseconds of the program that compiles and calls: as it reports, and from its start to its end.
 fn cold(runtime: Option<String>) -> impl FnMut() -> Vec<f64> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cold"));
     match runtime {
@@ -69,7 +69,7 @@ fn cold(runtime: Option<String>) -> impl FnMut() -> Vec<f64> {
     }
 }
 
-/// Milliseconds of each command, and of all if there are several.
+/// Returns the milliseconds of each command, and of all if there are several.
 fn process(mut commands: Vec<Command>) -> impl FnMut() -> Vec<f64> {
     move || {
         let mut times: Vec<f64> = Vec::new();
@@ -85,7 +85,7 @@ fn process(mut commands: Vec<Command>) -> impl FnMut() -> Vec<f64> {
     }
 }
 
-/// The times that a peer's script has taken itself.
+/// Returns a table of the times that a peer's script reports.
 pub(crate) fn own_words(peer: &Peer) -> Option<Table> {
     let mut series = Vec::new();
     for (case, stages) in peer.times.as_object()? {

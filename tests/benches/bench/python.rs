@@ -1,7 +1,7 @@
-//! What calls cost from Python, and how long a process takes until its first call.
+//! Time of calls from Python, and of a process until its first call.
 //!
-//! `peers/python.py LIB.so… CASE` and `peers/cold.py (LIB.so | PEER)… CASE` print
-//! `{"LIB.so": {"CASE": [figure, …]}}`; the former adds a library `empty` whose functions do nothing.
+//! `peers/python.py LIB.so… CASE` and `peers/cold.py (LIB.so | PEER)… CASE` print `{"LIB.so": {"CASE": [figure, …]}}`;
+//! the former adds a library `empty` whose functions do nothing.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -18,10 +18,10 @@ use crate::setup::Setup;
 const BASE: &str = "C, gcc -O2";
 const EMPTY: &str = "empty";
 
-/// A library or the name of a script, and the name of the column.
+/// A library or the name of a script, and the name of its column.
 type Word = (String, String);
 
-/// Runs the part.
+/// Runs this part.
 pub(crate) fn run(setup: &Setup, peers: &Peers, answers: &Answers, report: &mut Report) {
     let all = cases().into_iter().filter(|case| !case.is_program());
     let all: Vec<&str> = all.map(|case| case.name).collect();
@@ -63,7 +63,7 @@ pub(crate) fn run(setup: &Setup, peers: &Peers, answers: &Answers, report: &mut 
     }
 }
 
-/// The libraries of a case, of peers that answer its first call as they should.
+/// Returns the libraries of a case, of peers that answer its first call correctly.
 fn libraries(peers: &Peers, answers: &Answers, case: &str) -> Vec<Word> {
     let call = answers.calls.iter().find(|call| call.case == case).expect("every case is called");
     let fits = |name: &str| answers.fault(name, &call.name()).is_none();
@@ -72,7 +72,7 @@ fn libraries(peers: &Peers, answers: &Answers, case: &str) -> Vec<Word> {
     peers.filter_map(|peer| Some((word(peer.library(case)?), peer.name.clone()))).collect()
 }
 
-/// The systems that compile when they are started.
+/// Returns the systems that compile when they start.
 fn systems(setup: &Setup, peers: &Peers) -> Vec<Word> {
     let systems = peers.all.iter().filter(|p| p.kind == Kind::System && p.has_libraries());
     let word = |folder: &PathBuf| Some(folder.file_name()?.to_str()?.to_owned());
@@ -83,7 +83,7 @@ fn systems(setup: &Setup, peers: &Peers) -> Vec<Word> {
         .collect()
 }
 
-/// Runs a script, and reads what it prints.
+/// Runs a script and parses its output.
 fn measure(setup: &Setup, script: &str, words: &[Word], case: &str) -> Result<Vec<Series>, String> {
     let path = setup.sources.join(format!("{script}.py"));
     if !path.exists() {

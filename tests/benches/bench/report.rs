@@ -11,12 +11,12 @@ use crate::counts::Counted;
 use crate::plot;
 use crate::samples::{Samples, Series};
 
-/// All that one run found.
+/// Results of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
-    /// Lines on the machine and the versions of what was used.
+    /// Lines about the machine and the versions of tools.
     pub(crate) machine: Vec<[String; 2]>,
-    /// What was left out, and why.
+    /// Omissions and their reasons.
     pub(crate) left_out: Vec<String>,
     pub(crate) summary: Vec<Line>,
     pub(crate) sections: Vec<Section>,
@@ -26,11 +26,11 @@ pub(crate) struct Report {
 #[derive(Debug, Default)]
 pub(crate) struct Line {
     pub(crate) measure: String,
-    /// What ours cost.
+    /// Figure of our library.
     pub(crate) figure: String,
-    /// What others cost.
+    /// Figures of others.
     pub(crate) beside: String,
-    /// What all of them cost in instructions and branches, where that is counted.
+    /// Instructions and branches of all, if they are counted.
     pub(crate) counts: String,
 }
 
@@ -40,7 +40,7 @@ impl Line {
     }
 }
 
-/// What one part found.
+/// Results of a part.
 #[derive(Debug, Default)]
 pub(crate) struct Section {
     pub(crate) title: String,
@@ -51,32 +51,32 @@ pub(crate) struct Section {
 /// Figures by row and column.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    /// Also the name of its plot.
+    /// Title of the table and name of its plot.
     pub(crate) title: String,
     pub(crate) unit: &'static str,
     pub(crate) note: String,
-    /// The column that ratios are of, where ratios mean something.
+    /// Column that ratios relate to, if ratios make sense.
     pub(crate) base: Option<String>,
     pub(crate) series: Vec<Series>,
-    /// What stands beside ratios: instructions and branches, where they are counted.
+    /// Instructions and branches beside the ratios, if they are counted.
     pub(crate) counts: Vec<Counted>,
-    /// Row, column, and why there is no figure.
+    /// Row, column, and the reason for a missing figure.
     pub(crate) absent: Vec<[String; 3]>,
     pub(crate) plot: Plot,
 }
 
-/// How a table is drawn.
+/// Form of a table's plot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Plot {
     #[default]
     None,
-    /// A mark for each median, a line from least to most.
+    /// A mark for each median, a line from minimum to maximum.
     Marks,
     /// A curve per column; rows are numbers.
     Curves,
 }
 
-/// What is counted of calls, and how it is written behind ratios.
+/// Names of the counts, in the form that follows ratios.
 const COUNTED: &str = "instructions / branches / taken";
 const COUNTS: &str = ", then instructions / conditional branches / branches taken";
 
@@ -96,7 +96,7 @@ impl Table {
         all.find(|series| series.row == row && series.column == column).map(|found| &found.samples)
     }
 
-    /// How a column compares with another one in a row.
+    /// Returns the ratio of two columns in a row.
     pub(crate) fn ratio(&self, row: &str, column: &str, base: &str) -> Option<f64> {
         Some(self.cell(row, column)?.ratio(self.cell(row, base)?))
     }
@@ -106,14 +106,14 @@ impl Table {
         Some(all.find(|counted| counted.row == row && counted.column == column)?.counts)
     }
 
-    /// Instructions, branches and taken branches of a cell, where they are counted.
+    /// Returns instructions, branches and taken branches of a cell, if they are counted.
     pub(crate) fn counted(&self, row: &str, column: &str) -> Option<String> {
         let counts = self.counts_of(row, column)?;
         let taken = counts.taken.map(|taken| format!(" / {taken}")).unwrap_or_default();
         Some(format!("{} / {}{taken}", counts.instructions, counts.branches))
     }
 
-    /// How a cell compares with that of the base, and what is counted of it.
+    /// Returns the ratio of a cell to the base, and its counts.
     fn compared(&self, row: &str, column: &str, base: &str) -> Option<String> {
         let ratio = self.ratio(row, column, base).map(|ratio| format!("{ratio:.2}×"));
         let parts: Vec<String> = ratio.into_iter().chain(self.counted(row, column)).collect();
@@ -143,7 +143,7 @@ impl Table {
         self.grid(out, |row, column| self.cell(row, column).map(spread));
     }
 
-    /// A table of one kind of entry.
+    /// Prints a table of one kind of entry.
     fn grid(&self, out: &mut String, entry: impl Fn(&str, &str) -> Option<String>) {
         let columns = self.columns();
         writeln!(out, "| | {} |", columns.join(" | ")).expect("strings grow");
@@ -233,13 +233,13 @@ impl Report {
     }
 }
 
-/// `least / median / most`, with three significant digits or so; one number where all are the same.
+/// Prints `min / median / max` with about three significant digits; one number if all are the same.
 fn spread(samples: &Samples) -> String {
     let [min, median, max] = [samples.min(), samples.median(), samples.max()].map(number);
     if min == max { median } else { format!("{min} / {median} / {max}") }
 }
 
-/// A figure with as many digits as it deserves.
+/// Prints a figure with a suitable number of digits.
 pub(crate) fn number(value: f64) -> String {
     match value.abs() {
         v if v == v.trunc() && v < 1e15 => format!("{value}"),

@@ -1,4 +1,4 @@
-//! What calls of our functions cost in Rust, through the handles of the JIT.
+//! Time of calls of our functions in Rust, through the handles of the JIT.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use crate::setup::Setup;
 
 const CALLS: u32 = 20_000;
 
-/// Nanoseconds per call.
+/// Returns the nanoseconds per call.
 fn batch(mut call: impl FnMut()) -> Vec<f64> {
     let start = Instant::now();
     (0..CALLS).for_each(|_| call());
@@ -27,7 +27,7 @@ fn item<'a>(column: &str, run: impl FnMut() -> Vec<f64> + 'a) -> Item<'a> {
     Item { column, rows, run: Box::new(run) }
 }
 
-/// `add_one` by its address, by the safe handle, and as a function object that keeps its code.
+/// Measures `add_one` by its address, by the safe handle, and as a function object that keeps its code.
 pub(crate) fn handles(setup: &Setup, kernels: &Kernels) -> Table {
     let case = cases().into_iter().find(|case| case.name == "add_one").expect("one of them");
     let function = ours::compile(&case.declaration, kernels).function(case.name);

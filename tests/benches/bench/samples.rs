@@ -1,4 +1,4 @@
-//! Measuring in turn, and what is made of the measurements.
+//! Interleaved measurements and their statistics.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ impl Samples {
         }
     }
 
-    /// The median of the ratios of rounds; of the medians where the two were not measured in turn.
+    /// Returns the median of the rounds' ratios, or the ratio of the medians if the two were not measured in turn.
     pub(crate) fn ratio(&self, base: &Samples) -> f64 {
         if self.0.len() != base.0.len() {
             return self.median() / base.median();
@@ -39,14 +39,14 @@ impl Samples {
     }
 }
 
-/// One thing that takes its turn: a column of a table, and the rows that each run of it fills.
+/// A measurement that takes its turn: a column of a table, and the rows that each run fills.
 pub(crate) struct Item<'a> {
     pub(crate) column: String,
     pub(crate) rows: Vec<String>,
     pub(crate) run: Box<dyn FnMut() -> Vec<f64> + 'a>,
 }
 
-/// A cell of a table.
+/// Samples of a cell of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(crate) row: String,
@@ -54,7 +54,7 @@ pub(crate) struct Series {
     pub(crate) samples: Samples,
 }
 
-/// Runs everything once to warm up, then everything in turn, round after round.
+/// Runs every item once to warm up, then all in turn, round after round.
 pub(crate) fn interleave(mut items: Vec<Item<'_>>, rounds: usize) -> Vec<Series> {
     let mut measured: Vec<Vec<Samples>> = Vec::new();
     for item in &mut items {

@@ -1,6 +1,5 @@
-//! What happens when there is much of something: functions, parameters of a kind, constraints, texts, nesting,
-//! statements.
-//! Every point is a process of its own.
+//! Growth with the number of functions, parameters of a kind, constraints, texts, levels, statements. Every point is a
+//! process of its own.
 
 use std::time::{Duration, Instant};
 
@@ -17,21 +16,21 @@ use crate::report::{Line, Plot, Report, Section, Table, number};
 use crate::samples::{Samples, Series};
 use crate::setup::Setup;
 
-/// The name of the child.
+/// Name of the child.
 pub(crate) const NAME: &str = "scale";
 
 /// A dimension along which a library grows.
 struct Kind {
     name: &'static str,
-    /// How many there are at each point.
+    /// Numbers at the points.
     points: &'static [usize],
-    /// A library with so many.
+    /// Makes a library of a size.
     library: fn(usize) -> Source,
-    /// Whether it is compiled as declarations are, and not by code generators alone.
+    /// True for declarations; false for host IR, which only code generators compile.
     declared: bool,
 }
 
-/// What is compiled.
+/// Source of a library.
 enum Source {
     Text(String),
     Module(ir::Module),
@@ -56,8 +55,8 @@ const fn kind(name: &'static str, points: &'static [usize], library: fn(usize) -
     Kind { name, points, library, declared: true }
 }
 
-/// A function that loads words and calls another one with them: what no wrapper with as many parameters can do
-/// without.
+/// Makes a function that loads `count` words and calls another function with them: the least that a wrapper with as
+/// many parameters needs.
 fn words(count: usize) -> Source {
     let mut module = ir::Module::default();
     let callee = ir::SymbolKind::Function(ir::Signature::new(&vec![ir::Type::Ptr; count], None));
@@ -123,7 +122,7 @@ fn nested(depth: usize) -> Source {
     Source::Text(format!("f(x: {ty}) -> None = k(x);"))
 }
 
-/// The ways to compile: our JIT, and objects by backend.
+/// Returns the ways to compile: our JIT, and objects by backend.
 fn routes(kind: &Kind) -> impl Iterator<Item = &'static str> {
     kind.declared.then_some(JIT).into_iter().chain(BACKENDS.iter().copied())
 }
@@ -131,10 +130,10 @@ fn routes(kind: &Kind) -> impl Iterator<Item = &'static str> {
 /// The route in process.
 const JIT: &str = "jit";
 
-/// The most seconds that a point may take.
+/// Time limit of a point.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Runs the part.
+/// Runs this part.
 pub(crate) fn run(setup: &Setup, report: &mut Report) {
     let per_item = |title: &str, unit| Table { title: title.to_owned(), unit, ..Table::default() };
     let mut bytes = per_item("Bytes of code and data per item", "bytes");
@@ -147,7 +146,7 @@ pub(crate) fn run(setup: &Setup, report: &mut Report) {
         let mut time = per_item(&format!("Time per item: {}", kind.name), "µs");
         time.plot = Plot::Curves;
         for route in routes(kind) {
-            // What works with several also works with one.
+            // A point above one shows in short mode that one works too.
             for &count in setup.pick(kind.points, &kind.points[1..2]) {
                 let point = measure(setup, kind.name, count, route);
                 let row = format!("{}, {count}", kind.name);
@@ -172,7 +171,7 @@ pub(crate) fn run(setup: &Setup, report: &mut Report) {
     report.sections.push(Section { title: "Scale".to_owned(), notes, tables });
 }
 
-/// Runs a child, and reads what it prints.
+/// Runs a child and parses its output.
 fn measure(setup: &Setup, kind: &str, count: usize, route: &str) -> Result<Value, String> {
     let limit = setup.pick(LIMIT, Duration::from_secs(5));
     let ended =
@@ -203,7 +202,7 @@ fn add(point: &Value, count: usize, row: &str, [time, bytes, memory]: [&mut Tabl
     memory.series.push(Series { row, column, samples: one(number("peak")) });
 }
 
-/// The child: one library, one route.
+/// Runs the child: one library, one route.
 pub(crate) fn child(setup: &Setup, arguments: &[String]) {
     let [kind, count, route, budget] = arguments else { panic!("{arguments:?}") };
     let budget = Duration::from_millis(budget.parse().expect("a number"));
@@ -231,7 +230,7 @@ pub(crate) fn child(setup: &Setup, arguments: &[String]) {
     println!("{}", json!({ "route": route, "stages": stages, "bytes": bytes, "peak": grown }));
 }
 
-/// Microseconds by stage, and bytes.
+/// Returns microseconds by stage, and bytes.
 fn compile(source: &Source, route: &str, kernels: &Kernels) -> (Vec<(&'static str, f64)>, usize) {
     let start = Instant::now();
     let lowered;
@@ -254,7 +253,7 @@ fn compile_in_process(text: &str, kernels: &Kernels) -> (Vec<(&'static str, f64)
     (named.collect(), compiled.mapped_bytes())
 }
 
-/// The most memory that this process has had, in KiB.
+/// Returns the peak memory of this process, in KiB.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("this is Linux");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,28 +1,28 @@
-//! Where things are, and running other programs.
+//! Folders of a run, and execution of other programs.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::children::CHILD;
 
-/// What can be measured by name.
+/// Names of the parts.
 const PARTS: [&str; 6] = ["calls", "time", "scale", "size", "stack", "python"];
 
-/// What a run was asked for, and where it works.
+/// Request and folders of a run.
 #[derive(Debug)]
 pub(crate) struct Setup {
-    /// Few rounds and few points: shows that everything works.
+    /// True for few rounds and few points, which only show that everything works.
     pub(crate) short: bool,
-    /// Parts by name; all of them if there is none.
+    /// Parts by name; all if the list is empty.
     pub(crate) parts: Vec<String>,
-    /// Where everything is written: `target/bench`.
+    /// Output folder, `target/bench`.
     pub(crate) folder: PathBuf,
-    /// The sources of other peers.
+    /// Folder with the sources of other peers.
     pub(crate) sources: PathBuf,
 }
 
 impl Setup {
-    /// Of the arguments of the process.
+    /// Parses the arguments of the process.
     pub(crate) fn new() -> Setup {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = tests.parent().expect("the crate is in a workspace");
@@ -45,19 +45,19 @@ impl Setup {
         self.parts.is_empty() || self.parts.iter().any(|wanted| wanted == part)
     }
 
-    /// One of two numbers, the second in short mode.
+    /// Returns the second number in short mode, otherwise the first.
     pub(crate) fn pick<T>(&self, full: T, short: T) -> T {
         if self.short { short } else { full }
     }
 
-    /// A folder below [`Setup::folder`], made if need be.
+    /// Creates a folder below [`Setup::folder`].
     pub(crate) fn subfolder(&self, name: &str) -> PathBuf {
         let path = self.folder.join(name);
         std::fs::create_dir_all(&path).expect("the folder is writable");
         path
     }
 
-    /// Lines on this machine, the processor first, and on the versions of what is used.
+    /// Returns lines about this machine, the processor first, and about versions of tools.
     pub(crate) fn machine(&self) -> Vec<[String; 2]> {
         let mut lines = vec![
             ["processor".to_owned(), processor()],
@@ -76,7 +76,7 @@ impl Setup {
     }
 }
 
-/// What the processor says of itself. Virtual machines shorten names, not numbers.
+/// Returns the processor's own description. Virtual machines shorten names, not numbers.
 fn processor() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
@@ -88,7 +88,7 @@ fn processor() -> String {
     format!("{name} (family {family}, model {model}), {cores} cores")
 }
 
-/// The first line that a program prints; `not found` if there is no such program.
+/// Returns the first line that a program prints; `not found` if there is no such program.
 fn first_line(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     let output = output.ok().filter(|output| output.status.success());
@@ -96,12 +96,12 @@ fn first_line(program: &str, arguments: &[&str]) -> String {
     text.and_then(|text| Some(text.lines().next()?.to_owned())).unwrap_or("not found".to_owned())
 }
 
-/// True if a program can be started.
+/// Returns true if a program can be started.
 pub(crate) fn exists(program: &str) -> bool {
     Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// Runs a program to its end; what it has printed.
+/// Runs a program and returns its output.
 ///
 /// # Panics
 /// If it fails.

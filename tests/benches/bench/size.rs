@@ -1,4 +1,4 @@
-//! How large functions are, read from object files and shared libraries.
+//! Sizes of functions, read from object files and shared libraries.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::peers::{Kind, Peer, Peers};
 use crate::report::{Line, Plot, Report, Section, Table};
 use crate::samples::{Samples, Series};
 
-/// What is counted of one function, in bytes but for relocations.
+/// Sizes of a function in bytes; relocations as a number.
 #[derive(Debug, Default)]
 struct Sizes {
     hot: Option<u64>,
@@ -37,7 +37,7 @@ const TABLES: [(&str, &str, Field); 7] = [
     ("Whole library as a file", "bytes", |s| s.file),
 ];
 
-/// Runs the part.
+/// Runs this part.
 pub(crate) fn run(peers: &Peers, report: &mut Report) {
     let mut found = Vec::new();
     for case in cases() {
@@ -70,7 +70,7 @@ pub(crate) fn run(peers: &Peers, report: &mut Report) {
     report.sections.push(Section { title: "Size".to_owned(), notes, tables });
 }
 
-/// How the code grows with the number of tensors, all of one extent.
+/// Measures the growth of code with the number of tensors of one extent.
 fn by_tensors() -> Table {
     let title = "Code up to the call of the kernel, by the number of tensors".to_owned();
     let mut table = Table { title, unit: "bytes", ..Table::default() };
@@ -92,7 +92,7 @@ fn by_tensors() -> Table {
     table
 }
 
-/// The object file of a function, where there is one.
+/// Returns the object file of a function, if the peer has one.
 fn object_of(peer: &Peer, case: &str, declaration: &str) -> Option<Vec<u8>> {
     match peer.kind {
         Kind::Ours(backend) => {
@@ -104,7 +104,7 @@ fn object_of(peer: &Peer, case: &str, declaration: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// The function's own code, before and after it calls its kernel, and the code beside it.
+/// Measures the function's own code, before and after the call of its kernel, and other code.
 fn of_object(bytes: &[u8], case: &str, sizes: &mut Sizes) {
     let file = object::File::parse(bytes).expect("an object");
     let (name, kernel) = (format!("__tvm_ffi_{case}"), format!("{case}_kernel"));
@@ -127,7 +127,7 @@ fn of_object(bytes: &[u8], case: &str, sizes: &mut Sizes) {
     sizes.other = Some(text.map(|section| section.size()).sum::<u64>() - own);
 }
 
-/// What a library takes when it is loaded, and as a file.
+/// Measures a library in memory and as a file.
 fn of_library(path: &Path) -> Sizes {
     let bytes = std::fs::read(path).expect("it was just made");
     let file = object::File::parse(&*bytes).expect("a shared library");
@@ -139,7 +139,7 @@ fn of_library(path: &Path) -> Sizes {
     Sizes {
         code: total(&|name| starts(name, &[".text", ".ltext"])),
         constants: total(&|name| starts(name, &[".rodata", ".lrodata", ".data.rel.ro"])),
-        // Each takes 24 bytes.
+        // A relocation takes 24 bytes.
         relocations: total(&|name| name.starts_with(".rela.")).map(|bytes: u64| bytes / 24),
         file: Some(bytes.len() as u64),
         ..Sizes::default()

@@ -1,4 +1,4 @@
-//! How much stack a call touches: it runs on one that was painted before.
+//! Stack of calls, measured on a painted stack.
 
 use std::ptr;
 
@@ -11,12 +11,12 @@ use crate::functions::{Arguments, Functions, JIT};
 use crate::report::{Line, Plot, Report, Section, Table};
 use crate::samples::{Samples, Series};
 
-/// How much of the stack is painted, and how much the thread has.
+/// Bytes of paint, and of the thread's stack.
 const PAINTED: usize = 1 << 20;
 const STACK: usize = 4 << 20;
 const PAINT: u64 = 0x5a5a_c3c3_a5a5_3c3c;
 
-/// Runs the part.
+/// Runs this part.
 pub(crate) fn run(all: &[Functions], answers: &Answers, report: &mut Report) {
     let (ffi, calls) = (Ffi::new(ffi::installed()), timed());
     let arguments = Arguments::new(&calls, &ffi);
@@ -65,12 +65,12 @@ fn summarize(table: &Table, calls: &[Call], all: &[Functions], report: &mut Repo
     report.summary.push(Line::new(what, ours, beside));
 }
 
-/// Touches what every call does.
+/// A function that touches the stack of any call.
 unsafe extern "C" fn nothing(_: *mut std::ffi::c_void, _: *const Any, _: i32, _: *mut Any) -> i32 {
     0
 }
 
-/// What a thread calls; the pointers stay valid while it runs.
+/// A call for a thread; the pointers stay valid while it runs.
 #[derive(Clone, Copy)]
 struct Job {
     function: SafeCall,
@@ -81,7 +81,7 @@ struct Job {
 // SAFETY: only one thread uses it, while the other waits.
 unsafe impl Send for Job {}
 
-/// Bytes of stack that a call touches, with its return address.
+/// Returns the bytes of stack that a call touches, with its return address.
 fn touched(function: SafeCall, args: &[Any], ffi: &Ffi) -> usize {
     let (job, ffi) = (Job { function, args: args.as_ptr(), count: args.len() as i32 }, *ffi);
     let run = move || {
@@ -89,7 +89,7 @@ fn touched(function: SafeCall, args: &[Any], ffi: &Ffi) -> usize {
         ffi.take_error();
         bytes
     };
-    // Twice in one thread: what is set up at a thread's first error is not counted.
+    // The smaller of two calls in one thread: the first error of a thread needs extra stack.
     let twice = move || run().min(run());
     std::thread::scope(|scope| {
         let builder = std::thread::Builder::new().stack_size(STACK);
@@ -98,7 +98,7 @@ fn touched(function: SafeCall, args: &[Any], ffi: &Ffi) -> usize {
     })
 }
 
-/// Where the stack ends now: what is below is free for callees.
+/// Returns the stack pointer; memory below is free for callees.
 #[inline(always)]
 fn stack_pointer() -> usize {
     let pointer: usize;
@@ -115,7 +115,7 @@ fn stack_pointer() -> usize {
     pointer
 }
 
-/// Paints the stack below this frame, calls, and looks how far down the paint is gone.
+/// Paints the stack below this frame, calls, and returns the depth of damaged paint.
 #[inline(never)]
 fn on_painted_stack(job: Job) -> usize {
     let (mut result, top) = (Any::NONE, stack_pointer() & !7);

@@ -1,4 +1,4 @@
-//! How long it takes to get a function: stage by stage, warm, from process start, and to a file.
+//! Time to get a function: stage by stage, warm, from process start, and to a file.
 
 use std::time::Instant;
 
@@ -7,11 +7,10 @@ use driver::Optimize;
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
 use crate::cases::{Case, cases};
-use crate::emission::{compile_alone, cranelift_alone, emit, emit_and_compile, jit_isa};
+use crate::emission::{compile_alone, cranelift_alone, emit, emit_and_compile, jit_isa, record};
 use crate::ours::{self, FILE_STAGES, JIT_STAGES, LEVELS};
 use crate::peers::Peers;
 use crate::processes;
-use crate::recorder::record;
 use crate::report::{Line, Plot, Report, Section, Table, number};
 use crate::samples::{Item, interleave};
 use crate::setup::Setup;
@@ -24,12 +23,12 @@ fn text() -> String {
     case.expect("it is one of them").declaration
 }
 
-/// Names that are owned.
+/// Copies names.
 pub(crate) fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// Runs the part.
+/// Runs this part.
 pub(crate) fn run(setup: &Setup, peers: &Peers, report: &mut Report) {
     let mut tables = vec![callable(setup, peers), all_cases(setup, peers), emitted(setup)];
     tables.push(files(setup, peers));
@@ -42,7 +41,7 @@ pub(crate) fn run(setup: &Setup, peers: &Peers, report: &mut Report) {
     report.sections.push(Section { title: "Time".to_owned(), notes, tables });
 }
 
-/// From text to a callable function, and what Cranelift takes of it.
+/// Measures the way from text to a callable function, and the part of Cranelift.
 fn callable(setup: &Setup, peers: &Peers) -> Table {
     let text = text();
     let module = ours::lower_for_jit(&ours::parse(&text));
@@ -82,7 +81,7 @@ fn callable(setup: &Setup, peers: &Peers) -> Table {
     }
 }
 
-/// From text to a callable function, every case.
+/// Measures the way from text to a callable function for every case.
 fn all_cases(setup: &Setup, peers: &Peers) -> Table {
     let kernels = &peers.kernels;
     let item = |case: Case| -> Item<'_> {
@@ -103,7 +102,7 @@ fn all_cases(setup: &Setup, peers: &Peers) -> Table {
     }
 }
 
-/// The backends with their levels: Cranelift has one.
+/// Returns the backends with their levels; Cranelift has one.
 fn ways() -> Vec<(String, &'static str, Optimize)> {
     let mut ways = Vec::new();
     for &backend in BACKENDS {
@@ -118,7 +117,7 @@ fn ways() -> Vec<(String, &'static str, Optimize)> {
     ways
 }
 
-/// Emission and compilation of one function, with and without the routines that compose messages.
+/// Measures emission and compilation of a function, with and without the routines that compose messages.
 fn emitted(setup: &Setup) -> Table {
     let library = ours::parse(&text());
     let modules = [("wrapper", Routines::Linked), ("with routines", Routines::Embedded)]
@@ -142,7 +141,7 @@ fn emitted(setup: &Setup) -> Table {
     }
 }
 
-/// From text to a library on disk, stage by stage.
+/// Measures the way from text to a library on disk, stage by stage.
 fn files(setup: &Setup, peers: &Peers) -> Table {
     let (text, folder, input) = (text(), setup.subfolder("time"), peers.kernels.input());
     let (text, input, output) = (text.as_str(), &input, folder.join("ours.so"));

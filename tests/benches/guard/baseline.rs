@@ -1,4 +1,4 @@
-//! The committed baseline: a table of measures, their instructions and branches, and what it was made with.
+//! The committed baseline: a table of measures with their instructions and branches, and the versions of tools.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,28 +7,30 @@ use std::str::FromStr;
 
 use tvm_ffi_codegen_tests::callgrind::Counts;
 
-/// What a measure may grow by, in percent.
+/// Maximal growth of a measure, in percent.
 const LIMIT: f64 = 3.0;
 
-/// The command that writes the baseline.
+/// Command that writes the baseline.
 const RENEW: &str = "tests/guard --renew";
 
-/// What measures cost.
+/// Counts of all measures.
 #[derive(Debug)]
 pub(crate) struct Baseline {
-    /// Versions of everything that has a part in them but is not in this repository.
+    /// Versions of all tools outside of this repository that influence the counts.
     pub(crate) made_with: String,
-    /// In alphabetical order.
+    /// Counts by measure, in alphabetical order.
     pub(crate) counts: BTreeMap<String, Counts>,
 }
 
 impl Baseline {
-    /// Measured here and now.
+    /// Creates a baseline from counts and the versions here.
     pub(crate) fn new(counts: BTreeMap<String, Counts>) -> Baseline {
         Baseline { made_with: versions(), counts }
     }
 
-    /// Prints what differs from a baseline; false if that is a reason to fail.
+    /// Prints what differs from a baseline; returns false if that is a reason to fail.
+    ///
+    /// A baseline of other tools is one: it judges nothing.
     pub(crate) fn compare(&self, before: &Baseline) -> bool {
         let same_tools = self.made_with == before.made_with;
         let mut names: Vec<&String> = self.counts.keys().chain(before.counts.keys()).collect();
@@ -48,17 +50,17 @@ impl Baseline {
         if !same_tools {
             println!("guard: the baseline was made with {}", before.made_with);
             println!("guard: this is             {}", self.made_with);
-            println!("guard: so nothing is judged; `{RENEW}` makes a baseline of this machine");
+            println!("guard: failed, nothing is judged; `{RENEW}` makes a baseline of these tools");
         } else if bad > 0 {
             println!("guard: failed; where the change is wanted, renew the baseline: {RENEW}");
         } else if better > 0 {
             println!("guard: passed; renew the baseline, so that this stays: {RENEW}");
         }
-        bad == 0 || !same_tools
+        bad == 0 && same_tools
     }
 }
 
-/// A difference that is worth a line.
+/// A printed difference.
 struct Change {
     text: String,
     is_bad: bool,
@@ -77,13 +79,13 @@ fn changes(name: &str, before: Option<&Counts>, now: Option<&Counts>) -> Vec<Cha
 }
 
 fn change(name: &str, unit: &str, before: u64, now: u64) -> Option<Change> {
-    // A change from 0 is infinite, and from 0 to 0 it is no number, which no limit is below.
+    // A change from 0 is infinite; one from 0 to 0 is NaN, which exceeds no limit.
     let percent = (now as f64 / before as f64 - 1.0) * 100.0;
     let text = format!("{percent:+.1} %: {name}: {before} {unit} before, {now} now");
     (percent.abs() > LIMIT).then_some(Change { text, is_bad: percent > 0.0 })
 }
 
-/// Versions of the tools that counts depend on.
+/// Returns the versions of the tools that influence counts.
 fn versions() -> String {
     let runtime = "import importlib.metadata as m; print(m.version('apache-tvm-ffi'))";
     [

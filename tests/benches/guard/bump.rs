@@ -1,13 +1,12 @@
-//! An allocator for which what came before makes no difference. What glibc's costs depends on how its heap
-//! happens to be arranged: counts of the same code differed by up to three percent. All unsafe code of this
-//! file is that of an allocator.
+//! An allocator whose costs do not depend on earlier allocations. Those of glibc's depend on the state of its heap:
+//! counts of the same code differed by up to three percent. The unsafe code of this file implements the allocator.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The system's allocator, until it is told to [`start`](Bump::start); then it hands out memory from one end
-/// of a chunk to the other, and takes nothing back.
+/// The system's allocator until [`start`](Bump::start); from then on memory comes from one end of a chunk to the other
+/// and is never reused.
 #[derive(Debug)]
 pub(crate) struct Bump {
     started: AtomicBool,
@@ -15,14 +14,14 @@ pub(crate) struct Bump {
     free: UnsafeCell<Free>,
 }
 
-/// What is left of the chunk.
+/// Remaining part of the chunk.
 #[derive(Debug)]
 struct Free {
     start: usize,
     end: usize,
 }
 
-/// The size of a chunk. What is larger than a small part of it is the system's.
+/// Size of a chunk. Allocations above a small part of it go to the system.
 const CHUNK: usize = 64 << 20;
 const LARGE: usize = CHUNK / 64;
 
@@ -30,13 +29,13 @@ const LARGE: usize = CHUNK / 64;
 unsafe impl Sync for Bump {}
 
 impl Bump {
-    /// The system's allocator.
+    /// Creates an allocator that uses the system's.
     pub(crate) const fn new() -> Bump {
         let free = UnsafeCell::new(Free { start: 0, end: 0 });
         Bump { started: AtomicBool::new(false), locked: AtomicBool::new(false), free }
     }
 
-    /// From now on, no memory is given back.
+    /// Starts to allocate from chunks.
     pub(crate) fn start(&self) {
         self.started.store(true, Ordering::Relaxed);
     }

@@ -1,5 +1,4 @@
-//! What is called: a function for each kind of parameter, with arguments that it takes and some that it
-//! refuses.
+//! Measured functions: one for each kind of parameter, with accepted arguments and some refused ones.
 
 /// Functions whose kernels, named after them, do nothing.
 const DECLARATIONS: &str = "
@@ -17,18 +16,18 @@ optional(x: Optional[Tensor([n], float32)], k: Optional[int64]) -> None
     = optional_kernel(x.data, x.is_some, k, k.is_some);
 ";
 
-/// A call.
+/// A measured call.
 pub(crate) struct Call {
-    /// What the baseline calls it: the function, then what is special.
+    /// Name in the baseline: the function, then a remark.
     pub(crate) name: String,
-    /// Arguments as the test table writes them.
+    /// Arguments in the form of the test table.
     pub(crate) arguments: String,
-    /// The kind of error that it raises.
+    /// Kind of the expected error.
     pub(crate) error: Option<&'static str>,
 }
 
 impl Call {
-    /// The declared name.
+    /// Returns the declared name.
     pub(crate) fn function(&self) -> &str {
         self.name.split(' ').next().unwrap_or_default()
     }
@@ -44,7 +43,7 @@ fn list(count: usize, entry: impl Fn(usize) -> String) -> String {
     (0..count).map(entry).collect::<Vec<_>>().join(", ")
 }
 
-/// All functions as one text.
+/// Returns the declarations of all functions.
 pub(crate) fn declarations() -> String {
     let function = |name: &str, params: String, args: String| {
         format!("{name}({params}) -> None = {name}_kernel({args});\n")
@@ -68,14 +67,14 @@ pub(crate) fn declarations() -> String {
     .concat()
 }
 
-/// A tensor object as the runtime makes them, with strides.
+/// Writes a tensor object with strides, as the runtime makes them.
 fn tensor(dtype: &str, dims: &[i64]) -> String {
     let stride = |dim: usize| dims[dim + 1..].iter().product::<i64>();
     let strides: Vec<i64> = (0..dims.len()).map(stride).collect();
     format!("{dtype}{dims:?}{{strides={strides:?}, object}}")
 }
 
-/// All calls.
+/// Returns all calls.
 pub(crate) fn calls() -> Vec<Call> {
     const STRIDED: &str = "float32[2, 3, 4, 5]{strides=[120, 40, 10, 2], object}";
     const ROWS: &str = "float32[2, 3, 4, 5]{strides=[120, 40, 10, 1], object}";

@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Groups of measures, each for a process of its own; the slowest first.
+/// Returns the groups of measures, each for a process of its own, the slowest first.
 fn groups() -> Vec<String> {
     let emit = BACKENDS.iter().rev().map(|backend| format!("emit {backend}"));
     let wrappers = WITH_WRAPPERS.iter().filter(|backend| BACKENDS.contains(backend));
@@ -62,10 +62,10 @@ fn measure(group: &str, folder: &Path) {
     }
 }
 
-/// The measures of a group, made in a process of its own.
+/// Makes the measures of a group in a process of its own.
 ///
 /// # Panics
-/// If one of them fails.
+/// If a measure fails.
 fn count(group: &str, folder: &Path) -> Vec<(String, Counts)> {
     let process = Process {
         folder,
@@ -78,7 +78,7 @@ fn count(group: &str, folder: &Path) -> Vec<(String, Counts)> {
     process.run().unwrap_or_else(|error| panic!("{group}: {error}; use tests/guard"))
 }
 
-/// Measures everything, on all processors.
+/// Makes all measures, on all processors.
 fn all() -> BTreeMap<String, Counts> {
     let folder = tempfile::tempdir().expect("a folder can be made");
     callgrind::prepare(folder.path());

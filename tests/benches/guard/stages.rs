@@ -1,4 +1,4 @@
-//! The way from text to code, stage by stage, and the codec of import trees.
+//! Measures of the stages from text to code, and of the codec of import trees.
 
 use std::hint::black_box;
 
@@ -10,7 +10,7 @@ use tvm_ffi_codegen_tests::route::request;
 
 use crate::calls::declarations;
 
-/// The declarations that are measured one by one.
+/// Declarations that are measured one by one.
 const NAMES: [&str; 4] = ["add_one", "strided8", "many32", "union"];
 
 fn text(name: &str) -> String {
@@ -23,13 +23,13 @@ fn parse(text: &str) -> Library {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Without the routines that compose messages, which every library and process has once.
+/// Lowers a library without the routines that compose messages, which exist once per library or process.
 fn lowered(library: &Library, routines: Routines) -> codegen::ir::Module {
     let options = Options { routines, ..Options::default() };
     lower(&library.resolve().unwrap_or_else(|error| panic!("{error}")), &options)
 }
 
-/// Parsing and lowering, which no backend has a part in.
+/// Measures parsing and lowering, which are independent of backends.
 pub(crate) fn front() {
     for name in NAMES {
         let text = text(name);
@@ -42,8 +42,8 @@ pub(crate) fn front() {
     count("lower add_one with routines", || collect(all));
 }
 
-/// What follows on lowering: for Cranelift emission and compilation, for LLVM emission, for MLIR
-/// emission and printing.
+/// Measures the stages after lowering: emission and compilation for Cranelift, emission for LLVM, emission and printing
+/// for MLIR.
 pub(crate) fn back(backend: &str) {
     let form = match backend {
         "cranelift" => Form::Object,
@@ -58,7 +58,7 @@ pub(crate) fn back(backend: &str) {
     }
 }
 
-/// A library with many modules, of which each imports the next two.
+/// Makes a tree of many modules, each of which imports the next two.
 fn tree() -> ImportTree<'static> {
     const MODULES: usize = 200;
     let node = |index: usize| Node {
@@ -71,7 +71,7 @@ fn tree() -> ImportTree<'static> {
     ImportTree { nodes: (0..MODULES).map(node).collect() }
 }
 
-/// Encoding and decoding.
+/// Measures encoding and decoding.
 pub(crate) fn codec() {
     let tree = tree();
     let blob = tree.encode().expect("the tree is valid");

@@ -1,7 +1,7 @@
-//! Wrappers: compiled into a shared library ahead of time, and called where valgrind counts.
+//! Measures of wrappers in a shared library.
 //!
-//! A shared library is the same on every machine, and its symbols tell valgrind where a wrapper begins. What
-//! the JIT makes is the same host IR by the same backend, for the processor that it runs on.
+//! A shared library is the same on every machine, and its symbols tell valgrind where a wrapper begins. The JIT
+//! compiles the same host IR by the same backend, but for the processor that it runs on.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -36,7 +36,7 @@ pub(crate) fn build(folder: &Path, backend: &str) {
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Kernels that return at once.
+/// Compiles kernels that return at once.
 fn kernels(folder: &Path) -> Input {
     let (source, object) = (folder.join("kernels.c"), folder.join("kernels.o"));
     let text: String = FUNCTIONS.map(|name| format!("void {name}_kernel(void) {{}}\n")).concat();
@@ -45,7 +45,7 @@ fn kernels(folder: &Path) -> Input {
     Input::read(&object).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Makes every call, from the caller's instruction to the wrapper's return.
+/// Makes every call, counted from the caller's instruction to the wrapper's return.
 pub(crate) fn measure(folder: &Path, backend: &str) {
     let ffi = Ffi::new(ffi::installed());
     // SAFETY: the library has no initialisers.
@@ -62,7 +62,7 @@ pub(crate) fn measure(folder: &Path, backend: &str) {
 }
 
 /// # Panics
-/// If the call does not end as it should.
+/// If the call has the wrong outcome.
 fn once(ffi: &Ffi, call: &Call, function: SafeCall, frame: &Frame) {
     let mut result = Any::NONE;
     let count = frame.args.len() as i32;

@@ -23,7 +23,7 @@ UNCHECKED = (
 )
 UNCHECKED_INTEGERS = "checks as ours does; returns nothing"
 
-# The stages up to an object.
+# Stages up to an object.
 OBJECT = ("MLIR context", "wrapper in MLIR", "MLIR to object")
 
 

@@ -114,7 +114,7 @@ def main(build, first):
         case ["--first", name, kernels] if name in CASES:
             first(name, kernels)
             print("called", flush=True)
-            # What a process does at its end is not asked for.
+            # Exits without the clean-up of libraries, which is not measured.
             os._exit(0)
         case [out] | [out, _] if not out.startswith("-"):
             folder = Path(out).resolve()

@@ -95,7 +95,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         libraries[EMPTY] = empty_library(Path(folder), cases)
         print(json.dumps(measure(libraries, cases)), flush=True)
-        # Modules need not be unloaded in order, and peers may mind.
+        # Exits without unloading modules, whose order some peers depend on.
         os._exit(0)
 
 

@@ -5,7 +5,7 @@ import sys
 import peer
 from cases import CASES, Tensor, arguments
 
-# This file has the name of the package that it wants.
+# This file has the name of the package that it imports.
 sys.path.remove(str(peer.HERE))
 
 try:
@@ -21,7 +21,7 @@ UNCHECKED = (
 )
 UNCHECKED_INTEGERS = "does not check that integers fit into 32 bits, it cuts them off"
 
-# The stages up to a module of LLVM.
+# Stages up to a module of LLVM.
 MODULE = ("TVMScript to TIR", "TIR to LLVM, optimised")
 
 

@@ -5,7 +5,7 @@ use codegen::ir::{Binary, Cond, Convert, Type};
 use crate::finding::{Finding, ensure};
 use crate::word::Word;
 
-/// The bits that a value of a type has.
+/// Returns the width of a type in bits.
 const fn width(ty: Type) -> u32 {
     match ty {
         Type::Bool => 1,
@@ -16,28 +16,28 @@ const fn width(ty: Type) -> u32 {
     }
 }
 
-/// The bits of a value of a type, without those above its width.
+/// Clears the bits above the width of a type.
 pub(crate) const fn truncate(ty: Type, bits: u64) -> u64 {
     if width(ty) == 64 { bits } else { bits & ((1 << width(ty)) - 1) }
 }
 
-/// The value of a signed integer.
+/// Sign-extends a value of an integer type.
 const fn signed(ty: Type, bits: u64) -> i64 {
     let above = 64 - width(ty);
     (bits << above) as i64 >> above
 }
 
-/// The value of a float.
+/// Reads the bits of a float.
 fn float(ty: Type, bits: u64) -> f64 {
     if ty == Type::F32 { f64::from(f32::from_bits(bits as u32)) } else { f64::from_bits(bits) }
 }
 
-/// The bits of a float.
+/// Returns the bits of a float.
 fn float_bits(ty: Type, value: f64) -> u64 {
     if ty == Type::F32 { u64::from((value as f32).to_bits()) } else { value.to_bits() }
 }
 
-/// The result of an operation on two values of a type.
+/// Computes a binary operation on two values of a type.
 pub(crate) fn binary(op: Binary, ty: Type, lhs: Word, rhs: Word) -> Result<Word, Box<Finding>> {
     let (a, b) = (lhs.bits, rhs.bits);
     let bits = match op {
@@ -66,20 +66,20 @@ pub(crate) fn binary(op: Binary, ty: Type, lhs: Word, rhs: Word) -> Result<Word,
         Binary::Fmul => floats(ty, a, b, |a, b| a * b, |a, b| a * b),
         Binary::Fdiv => floats(ty, a, b, |a, b| a / b, |a, b| a / b),
     };
-    // Rounding an address, or moving it, leaves it in its region; the distance of two is a number.
+    // Rounding or moving an address keeps its region; the distance of two addresses is a number.
     let moves = matches!(op, Binary::Add | Binary::Sub | Binary::And | Binary::Or | Binary::Xor);
     let origin = if moves { lhs.origin.xor(rhs.origin) } else { None };
     Ok(Word { bits: truncate(ty, bits), origin })
 }
 
-/// The amount of a shift, which is below the width.
+/// Returns the amount of a shift, which must be below the width.
 fn shift(ty: Type, value: u64, amount: u64) -> Result<u64, Box<Finding>> {
     let all = width(ty);
     ensure(amount < u64::from(all), || format!("{ty} {value:#x} is shifted by {amount} of {all}"))?;
     Ok(amount)
 }
 
-/// An operation of two floats of a type, by what it is for each.
+/// Computes an operation on two floats of a type.
 fn floats(
     ty: Type,
     a: u64,
@@ -94,7 +94,7 @@ fn floats(
     double(f64::from_bits(a), f64::from_bits(b)).to_bits()
 }
 
-/// Whether a condition holds between two values of a type.
+/// Compares two values of a type.
 pub(crate) fn compare(cond: Cond, ty: Type, lhs: Word, rhs: Word) -> bool {
     let (a, b) = (lhs.bits, rhs.bits);
     let (signed_a, signed_b) = (signed(ty, a), signed(ty, b));
@@ -118,7 +118,7 @@ pub(crate) fn compare(cond: Cond, ty: Type, lhs: Word, rhs: Word) -> bool {
     }
 }
 
-/// A value as another type.
+/// Converts a value to another type.
 pub(crate) fn convert(op: Convert, from: Type, value: Word, to: Type) -> Word {
     let bits = value.bits;
     let result = match op {

@@ -1,4 +1,4 @@
-//! A model of the functions of the C library and of its loader that host IR calls.
+//! Model of the functions of the C library and of its loader that host IR calls.
 
 use abi_spec::c_library::{FREE, MALLOC, loader};
 use codegen::ir::{Signature, Type};
@@ -11,7 +11,7 @@ use crate::run::Outcome;
 use crate::runtime::{Found, Model};
 use crate::word::Word;
 
-/// A function by its name.
+/// Returns the function of a name.
 pub(crate) fn function(name: &str) -> Option<Found> {
     const { assert!(abi_spec::c_library::ALL.len() == 6) };
     use Type::{I32, I64, Ptr};
@@ -29,7 +29,7 @@ pub(crate) fn function(name: &str) -> Option<Found> {
     }
 }
 
-/// Bytes above which there is no memory left.
+/// Bytes above which an allocation fails.
 const LARGEST: u64 = 1 << 24;
 
 fn malloc(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
@@ -46,7 +46,7 @@ fn free(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     Ok(Word::NULL)
 }
 
-/// The handle of the only library that there is.
+/// Handle of the only library that exists.
 const LIBRARY: Word = Word::bits(0x0011_b0a7);
 
 fn open(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {

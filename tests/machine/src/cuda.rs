@@ -1,4 +1,4 @@
-//! A model of the CUDA driver: as much as launches need. It runs no kernel.
+//! Model of the CUDA driver, limited to the functions that launches need. The model runs no kernels.
 
 use std::collections::BTreeMap;
 
@@ -11,38 +11,38 @@ use crate::run::Outcome;
 use crate::runtime::{Found, Model};
 use crate::word::Word;
 
-/// The names of the driver's library.
+/// File names of the driver's library.
 pub const LIBRARIES: [&str; 2] = ["libcuda.so.1", "nvcuda.dll"];
 
-/// The state of the driver.
+/// State of the driver.
 #[derive(Debug)]
 pub struct Driver {
-    /// Whether there is a driver at all.
+    /// True if a driver is installed.
     pub is_installed: bool,
-    /// How many devices there are.
+    /// Number of devices.
     pub devices: i32,
-    /// Kernels that images have: the bytes of each parameter.
+    /// Kernels of images and the bytes of each of their parameters.
     pub kernels: BTreeMap<String, Vec<u64>>,
-    /// What was launched.
+    /// Launches so far.
     pub launches: Vec<Launch>,
-    /// The devices whose primary contexts are current, the innermost last.
+    /// Devices whose primary contexts are current, the innermost last.
     pub contexts: Vec<i32>,
-    /// Names of kernels that have been taken out of images; a handle is a position.
+    /// Names of kernels that images have handed out; a handle is a position.
     handles: Vec<String>,
-    /// How many images are loaded.
+    /// Number of loaded images.
     pub loaded: usize,
 }
 
 /// A launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// The name of the kernel.
+    /// Name of the kernel.
     pub kernel: String,
     /// Grid, block, and bytes of shared memory.
     pub shape: [u32; 7],
-    /// The stream.
+    /// Stream of the launch.
     pub stream: Word,
-    /// The bytes of each parameter.
+    /// Bytes of each parameter.
     pub parameters: Vec<Vec<u8>>,
 }
 
@@ -60,7 +60,7 @@ impl Default for Driver {
     }
 }
 
-/// The status of calls that fail by an injected fault: `CUDA_ERROR_UNKNOWN`.
+/// Status of calls with an injected fault: `CUDA_ERROR_UNKNOWN`.
 const UNKNOWN: i32 = 999;
 
 const INVALID_VALUE: Word = Word::int32(1);
@@ -69,15 +69,15 @@ const INVALID_CONTEXT: Word = Word::int32(201);
 const INVALID_HANDLE: Word = Word::int32(400);
 const NOT_FOUND: Word = Word::int32(500);
 
-/// The version that the driver says it is.
+/// Version that the driver reports.
 const VERSION: i32 = 12_080;
 
-/// What handles are counted from; contexts, kernels and libraries are numbers, as nobody may look into them.
+/// Bases of handles: contexts, kernels and libraries are numbers, because no caller may dereference them.
 const CONTEXTS: u64 = 0xc0de_0000;
 const KERNELS: u64 = 0xcafe_0000;
 const LIBRARY: Word = Word::bits(0xbeef_0000);
 
-/// A function by its name.
+/// Returns the function of a name.
 pub(crate) fn function(name: &str) -> Option<Found> {
     use Type::{I32, I64, Ptr};
     let found = |model: Model, params: &[Type]| {
@@ -112,7 +112,7 @@ pub(crate) fn function(name: &str) -> Option<Found> {
 }
 
 impl Machine<'_> {
-    /// Writes a number that a function yields.
+    /// Writes a number to an output parameter.
     fn yield_int32(&mut self, out: Word, value: i32) -> Outcome {
         self.memory.store(out, Word::int32(value), 4, 4)?;
         Ok(Word::NULL)
@@ -123,7 +123,7 @@ impl Machine<'_> {
         Ok(Word::NULL)
     }
 
-    /// The name of a kernel by its handle.
+    /// Returns the name of a kernel by its handle.
     fn kernel_name(&self, handle: Word) -> Option<&String> {
         let at = usize::try_from(handle.bits.checked_sub(KERNELS)?).ok()?;
         self.cuda.handles.get(at)
@@ -174,7 +174,7 @@ fn retain_primary(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
 }
 
 fn device_attribute(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
-    /// Bytes of shared memory that a block may ask for.
+    /// Maximal bytes of shared memory per block.
     const SHARED: i32 = 227 << 10;
     machine.yield_int32(args[0], SHARED)
 }
@@ -239,7 +239,7 @@ fn param_info(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     Ok(Word::NULL)
 }
 
-/// `cuLaunchKernelEx`: the whole configuration, every attribute and every parameter is read.
+/// `cuLaunchKernelEx`: reads the whole configuration, every attribute and every parameter.
 fn launch(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     const FIELDS: usize = 7;
     const STREAM: i64 = 32;
@@ -274,7 +274,7 @@ fn launch(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     Ok(Word::NULL)
 }
 
-/// `cuTensorMapEncodeTiled`: all arrays are read, all of the map is written.
+/// `cuTensorMapEncodeTiled`: reads all arrays and writes the whole map.
 fn encode_map(machine: &mut Machine<'_>, args: &[Word]) -> Result<Word, Box<Finding>> {
     const MAP: usize = 128;
     let rank = args[2].as_int32();

@@ -1,37 +1,37 @@
-//! Faults that a test injects: one of the calls that host IR makes fails.
+//! Injected faults: one of the calls that host IR makes fails.
 
 use crate::finding::Finding;
 use crate::link::Machine;
 use crate::word::Word;
 
-/// Which call fails, and how.
+/// The call that fails, and how it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The number of the call, from 1, among those that can fail.
+    /// Number of the call among the fallible ones, from 1.
     pub number: u64,
-    /// It leaves no error where it could, as only a broken runtime does.
+    /// True if the call leaves no error where it could, as only a broken runtime does.
     pub silent: bool,
 }
 
 /// How a function fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failing {
-    /// It never does.
+    /// The function never fails.
     Never,
-    /// By -1, with an error.
+    /// The function returns -1 with an error.
     Status,
-    /// By -1, with an error even where a fault is silent.
+    /// The function returns -1, with an error even if a fault is silent.
     StatusWithError,
-    /// By -1 and an error, and by success and NULL in its last argument if the fault is silent.
+    /// The function returns -1 with an error; if the fault is silent, success with NULL in the last argument.
     Missing,
-    /// By NULL.
+    /// The function returns NULL.
     Null,
-    /// By the status of a driver.
+    /// The function returns a status of the driver.
     Driver(i32),
 }
 
 impl Machine<'_> {
-    /// Counts a call of a function; what it returns if it is the one that fails.
+    /// Counts a call of a function; returns its result if the call fails by the fault.
     pub(crate) fn injected(
         &mut self,
         name: &str,

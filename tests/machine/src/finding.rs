@@ -1,19 +1,18 @@
-//! What the machine says is wrong.
+//! Findings: violations that end a run.
 
 use std::{error, fmt};
 
-/// Something that no code may do, and where it was done.
+/// A violation and where it happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What is wrong.
+    /// Reason in words.
     pub reason: String,
-    /// The instruction with the values of its operands, its block and its function; then the callers, the
-    /// nearest first.
+    /// Instruction with its operands' values, block and function; then the callers, innermost first.
     pub trace: Vec<String>,
 }
 
 impl Finding {
-    /// A finding that no function is known for yet.
+    /// Creates a finding without a place.
     pub fn new(reason: impl Into<String>) -> Box<Finding> {
         Box::new(Finding { reason: reason.into(), trace: Vec::new() })
     }
@@ -28,7 +27,7 @@ impl fmt::Display for Finding {
 
 impl error::Error for Finding {}
 
-/// A finding unless something holds.
+/// Returns a finding unless a condition holds.
 pub(crate) fn ensure(holds: bool, reason: impl FnOnce() -> String) -> Result<(), Box<Finding>> {
     if holds { Ok(()) } else { Err(Finding::new(reason())) }
 }

@@ -1,4 +1,4 @@
-//! Modules and models become one machine.
+//! Linking of modules and models into a machine.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,33 +14,33 @@ use crate::runtime::{self, Runtime};
 use crate::word::Word;
 use crate::{c_library, cuda};
 
-/// A function that is no host IR. Its arguments have no bits above the width of their types; neither may
-/// its result.
+/// A function outside of host IR. Its arguments have no bits above the width of their types, and neither may its
+/// result.
 pub type Host<'p> = Rc<dyn Fn(&mut Machine<'p>, &[Word]) -> Outcome + 'p>;
 
 /// Linked modules, their memory, and the state of the models.
 pub struct Machine<'p> {
-    /// All memory.
+    /// Memory of modules and models.
     pub memory: Memory<'p>,
-    /// The state of the runtime.
+    /// State of the runtime.
     pub runtime: Runtime,
-    /// The state of the CUDA driver.
+    /// State of the CUDA driver.
     pub cuda: cuda::Driver,
-    /// How many instructions may still run.
+    /// Number of instructions that may still run.
     pub budget: u64,
-    /// Which call fails.
+    /// The call that fails.
     pub fault: Option<Fault>,
-    /// How many calls that may fail host IR has made.
+    /// Number of fallible calls that host IR has made.
     pub fallible_calls: u64,
-    /// The function whose call failed by the fault, once one did.
+    /// Name of the function whose call has failed by the fault.
     pub failed: Option<String>,
     pub(crate) functions: Vec<Function<'p>>,
     pub(crate) modules: Vec<Linked<'p>>,
-    /// Everything that has a name outside its module.
+    /// Addresses of exported and imported names.
     names: HashMap<String, Word>,
-    /// The registers of calls that have returned, to be used again.
+    /// Registers of calls that have returned, for reuse.
     pub(crate) spare: Vec<Vec<Word>>,
-    /// How many calls are under way.
+    /// Number of calls under way.
     pub(crate) depth: usize,
 }
 
@@ -51,14 +51,14 @@ impl fmt::Debug for Machine<'_> {
     }
 }
 
-/// A module and where its symbols are.
+/// A module and the addresses of its symbols.
 pub(crate) struct Linked<'p> {
     pub(crate) module: &'p Module,
-    /// For each symbol the address of what it names.
+    /// Address of each symbol.
     pub(crate) addresses: Vec<Word>,
 }
 
-/// A function by its number.
+/// A function of the machine.
 #[derive(Clone)]
 pub(crate) struct Function<'p> {
     pub(crate) name: String,
@@ -67,20 +67,20 @@ pub(crate) struct Function<'p> {
 
 #[derive(Clone)]
 pub(crate) enum Code<'p> {
-    /// That of a module, both by their position.
+    /// Position of a module, and of a function in it.
     Ir { module: usize, function: usize },
     /// A model, or a closure of the test.
     Host { run: Host<'p>, signature: Option<Signature>, failing: Failing },
-    /// Declared, and defined nowhere.
+    /// A declaration without a definition.
     Undefined,
 }
 
-/// How many instructions a machine runs before it says that there is no end.
+/// Default limit of instructions per machine.
 const BUDGET: u64 = 50_000_000;
 
 impl<'p> Machine<'p> {
-    /// Links modules. What they import is found in each other, then among the functions of `host`, then in
-    /// the models; what is in none of them is a finding when it is called.
+    /// Links modules. Imports resolve to exports of other modules, then to functions of `host`, then to models; a call
+    /// of an unresolved one is a finding.
     ///
     /// # Panics
     /// If two modules export one name.
@@ -143,7 +143,7 @@ impl<'p> Machine<'p> {
         self.modules.push(Linked { module, addresses });
     }
 
-    /// Finds what a module imports.
+    /// Resolves the imports of a module.
     fn import(&mut self, index: usize, host: &dyn Fn(&str) -> Option<Host<'p>>) {
         let module = self.modules[index].module;
         for (position, symbol) in module.symbols.iter().enumerate() {
@@ -185,13 +185,13 @@ impl<'p> Machine<'p> {
         address
     }
 
-    /// The address of a new function of the test, which takes and returns what `signature` says.
+    /// Adds a function of the test and returns its address.
     pub fn host(&mut self, name: &str, signature: Option<Signature>, run: Host<'p>) -> Word {
         let failing = Failing::Never;
         self.add(name.to_owned(), Code::Host { run, signature, failing })
     }
 
-    /// The address of a function of a model: always the same for the same name.
+    /// Returns the address of a model's function; the same name always has the same address.
     pub fn model(&mut self, name: &str) -> Option<Word> {
         if let Some(known) = self.names.get(name) {
             return Some(*known);
@@ -204,12 +204,12 @@ impl<'p> Machine<'p> {
         Some(address)
     }
 
-    /// The address of what modules export, or import from elsewhere.
+    /// Returns the address of an exported or imported name.
     pub fn symbol(&self, name: &str) -> Option<Word> {
         self.names.get(name).copied()
     }
 
-    /// The address of a symbol of a module.
+    /// Returns the address of a symbol of a module.
     pub fn address(&self, module: usize, symbol: Symbol) -> Word {
         self.modules[module].addresses[symbol.index()]
     }
@@ -217,7 +217,7 @@ impl<'p> Machine<'p> {
     /// Runs the constructors of all modules.
     ///
     /// # Errors
-    /// What the machine finds.
+    /// The finding of the machine.
     pub fn construct(&mut self) -> Result<(), Box<Finding>> {
         for index in 0..self.modules.len() {
             for &constructor in &self.modules[index].module.constructors {

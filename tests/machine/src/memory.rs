@@ -1,4 +1,4 @@
-//! Memory: regions, and accesses that are checked.
+//! Memory: regions and checked accesses.
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
@@ -6,8 +6,7 @@ use std::num::NonZeroU32;
 use crate::finding::{Finding, ensure};
 use crate::word::Word;
 
-/// A piece of memory that is made and freed as a whole: a stack slot, a data object, a block of the heap, a
-/// function.
+/// A piece of memory with one lifetime: a stack slot, a data object, a block of the heap, a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Region(NonZeroU32);
 
@@ -17,44 +16,44 @@ impl Region {
     }
 }
 
-/// All memory of a machine. Addresses and regions are never used twice.
+/// Memory of a machine. Addresses and regions are never reused.
 #[derive(Debug)]
 pub struct Memory<'p> {
     regions: Vec<RegionData<'p>>,
-    /// The first address that no region has.
+    /// First address above all regions.
     next: u64,
 }
 
 #[derive(Debug)]
 struct RegionData<'p> {
-    /// What findings call it.
+    /// Name of the region in findings.
     label: Cow<'p, str>,
     kind: Kind,
     address: u64,
     bytes: Cow<'p, [u8]>,
-    /// For each byte whether it has been written; `None` if all have.
+    /// For each byte, whether it has been written; `None` if all have.
     written: Option<Vec<bool>>,
-    /// For each eight bytes where the pointer in them points; shorter where no pointer was stored behind.
+    /// For each eight bytes, the region of the pointer stored there; shorter if no pointer was stored behind.
     origins: Vec<Option<Region>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Read and written.
+    /// Readable and writable.
     Variable,
-    /// Read and written, and to be given back: a leak if it is not.
+    /// Readable and writable; a leak if it is not freed.
     Heap,
     /// A block of the heap that is no leak.
     Kept,
-    /// Only read.
+    /// Readable.
     Constant,
-    /// A function: its number. Neither read nor written.
+    /// A function and its number; neither readable nor writable.
     Code(u32),
-    /// Gone.
+    /// Freed.
     Freed,
 }
 
-/// Distance between regions: a pointer that is a little off hits none.
+/// Distance between regions: a pointer that is slightly off hits no region.
 const GAP: u64 = 64;
 
 impl Default for Memory<'_> {
@@ -64,7 +63,7 @@ impl Default for Memory<'_> {
 }
 
 impl<'p> Memory<'p> {
-    /// A region whose address is a multiple of `align` and of no more.
+    /// Adds a region whose address is a multiple of `align` but of no larger power of two.
     fn add(&mut self, label: Cow<'p, str>, kind: Kind, bytes: Cow<'p, [u8]>, align: u64) -> Word {
         let odd = self.next.next_multiple_of(2 * align) + align;
         let address = if odd - 2 * align >= self.next { odd - 2 * align } else { odd };
@@ -75,7 +74,7 @@ impl<'p> Memory<'p> {
         Word { bits: address, origin: NonZeroU32::new(count).map(Region) }
     }
 
-    /// A region of bytes that may only be read.
+    /// Adds a read-only region.
     pub fn constant(
         &mut self,
         label: impl Into<Cow<'p, str>>,
@@ -85,7 +84,7 @@ impl<'p> Memory<'p> {
         self.add(label.into(), Kind::Constant, bytes.into(), align)
     }
 
-    /// A region of bytes that may be read and written.
+    /// Adds a writable region.
     pub fn variable(
         &mut self,
         label: impl Into<Cow<'p, str>>,
@@ -95,7 +94,7 @@ impl<'p> Memory<'p> {
         self.add(label.into(), Kind::Variable, bytes.into(), align)
     }
 
-    /// A region of bytes that must be written before they are read.
+    /// Adds a region whose bytes must be written before they are read.
     pub fn uninitialised(
         &mut self,
         label: impl Into<Cow<'p, str>>,
@@ -107,19 +106,19 @@ impl<'p> Memory<'p> {
         word
     }
 
-    /// A block of the heap, as `malloc` makes it: a leak if it is not freed.
+    /// Allocates a block of the heap: a leak if it is not freed.
     pub fn heap(&mut self, label: impl Into<Cow<'p, str>>, size: usize, align: u64) -> Word {
         let word = self.uninitialised(label, size, align);
         self.data_mut(word).kind = Kind::Heap;
         word
     }
 
-    /// A block of the heap whose bytes are 0.
+    /// Allocates a block of the heap whose bytes are 0.
     pub fn zeroed(&mut self, label: impl Into<Cow<'p, str>>, size: usize, align: u64) -> Word {
         self.add(label.into(), Kind::Heap, vec![0; size].into(), align)
     }
 
-    /// Takes a block of the heap for granted: it is no leak.
+    /// Marks a block of the heap as kept, so that it is no leak.
     pub fn keep(&mut self, pointer: Word) {
         self.data_mut(pointer).kind = Kind::Kept;
     }
@@ -133,7 +132,7 @@ impl<'p> Memory<'p> {
         &mut self.regions[region.index()]
     }
 
-    /// Ends the life of a block of the heap; the pointer must be the one that it was made with.
+    /// Frees a block of the heap; the pointer must be the one that was allocated.
     pub fn free(&mut self, pointer: Word) -> Result<(), Box<Finding>> {
         let (region, offset) = self.locate(pointer)?;
         let RegionData { label, kind, .. } = &self.regions[region.index()];
@@ -145,7 +144,7 @@ impl<'p> Memory<'p> {
         Ok(())
     }
 
-    /// Ends the life of any region, such as a variable of a function that returns.
+    /// Ends the lifetime of any region, such as a stack slot of a function that returns.
     pub(crate) fn end(&mut self, pointer: Word) {
         let data = self.data_mut(pointer);
         data.kind = Kind::Freed;
@@ -153,12 +152,12 @@ impl<'p> Memory<'p> {
         (data.written, data.origins) = (None, Vec::new());
     }
 
-    /// Makes a region one that may only be read from now on.
+    /// Makes a region read-only.
     pub fn freeze(&mut self, pointer: Word) {
         self.data_mut(pointer).kind = Kind::Constant;
     }
 
-    /// The function that a pointer points at.
+    /// Returns the number of the function that a pointer points at.
     pub(crate) fn function(&self, pointer: Word) -> Result<u32, Box<Finding>> {
         let (region, offset) = self.locate(pointer)?;
         let data = &self.regions[region.index()];
@@ -168,7 +167,7 @@ impl<'p> Memory<'p> {
         Err(Finding::new(format!("`{}`+{offset} is called", data.label)))
     }
 
-    /// What a pointer points into, and how far from its start. The region is alive.
+    /// Returns the live region that a pointer points into, and the offset from its start.
     fn locate(&self, pointer: Word) -> Result<(Region, i64), Box<Finding>> {
         let Some(region) = pointer.origin else {
             let at = pointer.bits;
@@ -181,7 +180,7 @@ impl<'p> Memory<'p> {
         Ok((region, pointer.bits.wrapping_sub(data.address) as i64))
     }
 
-    /// The region of an access and where in it the access is.
+    /// Checks an access; returns the region and the offset.
     fn access(
         &self,
         pointer: Word,
@@ -264,7 +263,7 @@ impl<'p> Memory<'p> {
         Ok(())
     }
 
-    /// Writes bytes, which are no pointers; where in the region.
+    /// Writes bytes that are not pointers; returns their offset in the region.
     pub fn write(
         &mut self,
         pointer: Word,
@@ -283,7 +282,7 @@ impl<'p> Memory<'p> {
         Ok(offset)
     }
 
-    /// Puts an address into a constant or variable that is being made.
+    /// Writes an address into a constant or variable that is being built.
     pub(crate) fn relocate(&mut self, data: Word, offset: usize, target: Word) {
         let kind = std::mem::replace(&mut self.data_mut(data).kind, Kind::Variable);
         let at = data.offset(offset as i64);
@@ -291,7 +290,7 @@ impl<'p> Memory<'p> {
         self.data_mut(data).kind = kind;
     }
 
-    /// The bytes up to a NUL.
+    /// Reads the bytes up to a NUL.
     pub fn c_string(&self, pointer: Word) -> Result<Vec<u8>, Box<Finding>> {
         let mut text = Vec::new();
         loop {
@@ -302,25 +301,25 @@ impl<'p> Memory<'p> {
         }
     }
 
-    /// The blocks of the heap that were made since there were so many regions, and are not freed.
+    /// Returns the labels of live heap blocks that were allocated after the first `count` regions.
     pub fn left_since(&self, count: usize) -> impl Iterator<Item = &str> {
         let made = self.regions.iter().skip(count);
         made.filter(|data| data.kind == Kind::Heap).map(|data| &*data.label)
     }
 
-    /// How many regions have been made.
+    /// Returns the number of regions that have been created.
     pub fn count(&self) -> usize {
         self.regions.len()
     }
 
-    /// How many variables and kept blocks hold a pointer to the start of a region.
+    /// Counts the variables and kept blocks that hold a pointer to the start of a region.
     pub fn holders(&self, of: Region) -> usize {
         let is_kept = |data: &&RegionData<'_>| matches!(data.kind, Kind::Variable | Kind::Kept);
         let kept = self.regions.iter().filter(is_kept);
         kept.flat_map(|data| &data.origins).filter(|origin| **origin == Some(of)).count()
     }
 
-    /// What findings call a value: a number, or where a pointer points.
+    /// Describes a value in findings: as a number, or as region and offset.
     pub fn describe(&self, word: Word) -> String {
         let Some(region) = word.origin else {
             let value = word.as_int();

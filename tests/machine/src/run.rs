@@ -1,4 +1,4 @@
-//! Running functions.
+//! Execution of functions.
 
 use std::borrow::Cow;
 
@@ -11,10 +11,10 @@ use crate::finding::{Finding, ensure};
 use crate::link::{Code, Linked, Machine};
 use crate::word::Word;
 
-/// What a function returns: 0 if it returns nothing.
+/// Result of a function: 0 if it returns nothing.
 pub type Outcome = Result<Word, Box<Finding>>;
 
-/// Calls that may be under way at a time.
+/// Maximal depth of calls.
 const DEPTH: usize = 200;
 
 /// A call of a function of host IR.
@@ -29,7 +29,7 @@ impl<'p> Machine<'p> {
     /// Calls a function by its address, with arguments that fit its signature.
     ///
     /// # Errors
-    /// What the machine finds.
+    /// The finding of the machine.
     pub fn call(&mut self, function: Word, args: &[Word]) -> Outcome {
         self.enter(function, None, args)
     }
@@ -58,7 +58,7 @@ impl<'p> Machine<'p> {
             Code::Host { run, signature, failing } => {
                 agrees(&entry.name, wanted, signature.as_ref())?;
                 let (run, failing, name) = (run.clone(), *failing, entry.name.clone());
-                // Only calls of host IR fail: those that say what they expect.
+                // Faults hit only calls from host IR, which state a signature.
                 let injected = match wanted {
                     Some(_) => self.injected(&name, failing, args)?,
                     None => None,
@@ -199,7 +199,7 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// Calls a function and checks that what it returns is of its type.
+    /// Calls a function and truncates its result to its type.
     fn enter_checked(
         &mut self,
         callee: Word,
@@ -208,17 +208,17 @@ impl<'p> Machine<'p> {
     ) -> Outcome {
         let result = self.enter(callee, signature, args)?;
         let ty = signature.and_then(|signature| signature.result).map(|result| result.ty);
-        // What a kernel leaves above the width of its result is for the caller to ignore.
+        // Callers ignore the bits that a kernel leaves above the width of its result.
         Ok(ty.map_or(Word::NULL, |ty| Word { bits: truncate(ty, result.bits), ..result }))
     }
 
-    /// Values as findings list them.
+    /// Lists values in findings.
     fn listed(&self, values: &[Word]) -> String {
         let texts: Vec<String> = values.iter().map(|&word| self.memory.describe(word)).collect();
         texts.join(", ")
     }
 
-    /// An instruction, or the end of a block: the text, the values, where it stands.
+    /// Describes an instruction or the end of a block: its text, the values, its position.
     fn place(&self, frame: &Frame<'p>, block: usize, position: Option<usize>) -> String {
         let Frame { module, function, .. } = frame;
         let name = self.modules[*module].module.name(function.symbol);
@@ -240,7 +240,7 @@ impl<'p> Machine<'p> {
 }
 
 impl Frame<'_> {
-    /// Gives the parameters of a block their values; the block.
+    /// Assigns the parameters of a block; returns the block.
     fn enter(&mut self, target: &Target) -> usize {
         let Target { block, args } = target;
         let params = &self.function.blocks[block.index()].params;
@@ -258,7 +258,7 @@ impl Frame<'_> {
     }
 }
 
-/// What an instruction is called in findings.
+/// Returns the name of an instruction in findings.
 fn verb(inst: &Inst) -> String {
     match inst {
         Inst::Const { .. } => "const".into(),
@@ -279,7 +279,7 @@ fn verb(inst: &Inst) -> String {
     }
 }
 
-/// Arguments as a function in C finds them: the bits above a narrow integer are what its caller has said.
+/// Extends narrow integers to 64 bits as their parameters' attributes say, as functions in C expect.
 fn extended<'a>(signature: Option<&Signature>, args: &'a [Word]) -> Cow<'a, [Word]> {
     let is_signed = |param: &AbiType| param.extend == Extend::Sign;
     let Some(signature) = signature.filter(|signature| signature.params.iter().any(is_signed))
@@ -293,7 +293,7 @@ fn extended<'a>(signature: Option<&Signature>, args: &'a [Word]) -> Cow<'a, [Wor
     each.collect()
 }
 
-/// A caller and a function must mean the same by the types of arguments and result.
+/// Checks that a caller and a function agree about the types of arguments and result.
 fn agrees(
     name: &str,
     wanted: Option<&Signature>,

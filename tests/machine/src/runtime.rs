@@ -1,9 +1,9 @@
-//! A model of libtvm_ffi: objects and their references, errors, functions, containers, tensors, classes.
+//! Model of libtvm_ffi: objects and their references, errors, functions, containers, tensors, classes.
 //!
-//! Objects lie in the machine's memory as the ABI says. What they own, and what the ABI keeps private, is
-//! kept beside them. Where the real runtime crashes, ends the process or leaves something undefined the
-//! model makes a finding; where it raises an error the model raises the same kind with its own words, or
-//! the same words where errors pass through to callers.
+//! Objects lie in the machine's memory as the ABI defines. Values that they own, and fields that the ABI keeps private,
+//! are stored beside them. Where the real runtime crashes, ends the process or has undefined behaviour the model makes
+//! a finding. Where the real one raises an error the model raises the same kind in its own words, or in the same words
+//! if the error passes through to callers.
 
 mod container;
 mod error;
@@ -30,35 +30,35 @@ use crate::run::Outcome;
 use crate::word::Word;
 use types::Classes;
 
-/// The state of the runtime.
+/// State of the runtime.
 #[derive(Debug, Default)]
 pub struct Runtime {
-    /// The error in the slot of the thread, which owns a reference.
+    /// Error in the slot of the thread; the slot owns a reference.
     pub raised: Option<Word>,
-    /// The tensor allocator of the thread, or NULL.
+    /// Tensor allocator of the thread, or NULL.
     pub allocator: Word,
-    /// Functions that imported modules have, by name; borrowed by who looks them up.
+    /// Functions of imported modules, by name; look-ups borrow them.
     pub imports: BTreeMap<String, Word>,
-    /// The registry: functions by name, each with a reference of the registry's.
+    /// Registry: functions by name, each with a reference of the registry's.
     globals: BTreeMap<String, Word>,
-    /// Addresses that were registered as symbols of the system library.
+    /// Addresses registered as symbols of the system library.
     pub system_symbols: BTreeMap<String, Word>,
-    /// The streams that were set, by device type and index.
+    /// Streams by device type and index.
     streams: BTreeMap<(i32, i32), Word>,
     classes: Classes,
-    /// What objects are made of beside their memory.
+    /// Parts of objects that are not in memory.
     bodies: HashMap<Region, Body>,
-    /// A slot is being filled by `TVMFFIHandleInitOnce`.
+    /// True while `TVMFFIHandleInitOnce` fills a slot.
     initialising: bool,
 }
 
 /// A function of the model.
 pub(crate) type Model = for<'a, 'b, 'p> fn(&'a mut Machine<'p>, &'b [Word]) -> Outcome;
 
-/// A function of a model, what it takes and returns, and how it fails where a fault is injected.
+/// A function of a model, its signature, and how it fails by an injected fault.
 pub(crate) type Found = (Model, Option<Signature>, Failing);
 
-/// Everything that the runtime exports.
+/// Functions that the runtime exports.
 #[rustfmt::skip]
 pub(crate) const FUNCTIONS: &[(abi::Function, Model, Failing)] = {
     use Failing::{Missing, Never, Status, StatusWithError};
@@ -125,7 +125,7 @@ const PRIVATE: &[(&str, Model)] = &[
     (tensor::DELETER, tensor::delete_exported),
 ];
 
-/// A function of the model by its name.
+/// Returns the function of a name.
 pub(crate) fn function(name: &str) -> Option<Found> {
     let exported = FUNCTIONS.iter().find(|(function, ..)| function.name == name);
     if let Some((function, model, failing)) = exported {
@@ -135,7 +135,7 @@ pub(crate) fn function(name: &str) -> Option<Found> {
     private.map(|(_, model)| (*model, None, Failing::Never))
 }
 
-/// What a function takes and returns; `None` for one that returns a struct, which no host IR calls.
+/// Returns the signature of a function; `None` for functions that return a struct, which host IR does not call.
 fn signature(function: &abi::Function) -> Option<Signature> {
     let types: Vec<Type> = function.params.iter().filter_map(|&ty| c_type(ty)).collect();
     let returns_struct = function.result == CType::ByteArray;

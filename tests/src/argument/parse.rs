@@ -1,17 +1,17 @@
-//! Reading arguments.
+//! Parser of arguments.
 
 use abi_spec::{DType, Device, DeviceType};
 
 use super::{Argument, Tensor};
 
-/// A parenthesized list of arguments at the start of `text`, and what follows it.
+/// Parses a parenthesized list of arguments at the start of `text`; returns the rest of the text too.
 pub fn parse_list(text: &str) -> Result<(Vec<Argument>, &str), String> {
     let mut cursor = Cursor(text);
     let arguments = cursor.list("(", ")", Cursor::argument)?;
     Ok((arguments, cursor.0))
 }
 
-/// The rest of the text.
+/// The text that has not been parsed.
 struct Cursor<'a>(&'a str);
 
 impl<'a> Cursor<'a> {
@@ -57,7 +57,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Letters, digits and what numbers and names of devices consist of; a colon only inside.
+    /// Reads letters, digits and the punctuation of numbers and names of devices; a colon counts only in the middle.
     fn word(&mut self) -> &'a str {
         let text = self.0.trim_start();
         let is_part = |c: char| c.is_ascii_alphanumeric() || "_+-.:".contains(c);
@@ -72,7 +72,7 @@ impl<'a> Cursor<'a> {
         word.parse().map_err(|_| format!("`{word}` is not a {}", std::any::type_name::<T>()))
     }
 
-    /// The bytes between quotation marks.
+    /// Reads the bytes between quotation marks.
     fn quoted(&mut self) -> Result<Vec<u8>, String> {
         self.expect("\"")?;
         let mut text = Vec::new();
@@ -88,7 +88,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// What follows a backslash.
+    /// Reads the rest of an escape sequence after its backslash.
     fn escaped(&mut self) -> Result<u8, String> {
         let digits = |text: &str| u8::from_str_radix(text.get(1..3)?, 16).ok();
         let (byte, length) = match self.0.as_bytes().first() {
@@ -141,7 +141,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// What has as many entries as it likes, up to the closing parenthesis.
+    /// Reads the entries of an argument with a variable number of them, up to the closing parenthesis.
     fn sequence(&mut self, word: &str) -> Option<Result<Argument, String>> {
         Some(match word {
             "big" => self.rest_of_list(")", Cursor::parsed).map(Argument::Big),
@@ -160,7 +160,7 @@ impl<'a> Cursor<'a> {
         Ok((key, self.argument()?))
     }
 
-    /// What stands between the parentheses after a word.
+    /// Reads the text in parentheses after a word.
     fn call(&mut self, word: &str) -> Result<Argument, String> {
         Ok(match word {
             "ptr" => Argument::Pointer(self.parsed()?),
@@ -236,7 +236,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The value of an option.
+/// A value of an option of a tensor.
 enum Setting {
     Flag,
     Word(String),

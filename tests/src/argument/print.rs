@@ -1,4 +1,4 @@
-//! Writing arguments as they are read.
+//! Printer of arguments, in the form that the parser reads.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use abi_spec::{DType, Device};
 
 use super::{Argument, Tensor};
 
-/// A list of arguments as the table writes it.
+/// Prints a list of arguments as the test table writes it.
 pub fn print_list(arguments: &[Argument]) -> String {
     format!("({})", Entries(arguments))
 }
 
-/// Entries with commas in between.
+/// Entries, separated by commas.
 struct Entries<'a, T>(&'a [T]);
 
 impl<T: fmt::Display> fmt::Display for Entries<'_, T> {
@@ -24,7 +24,7 @@ impl<T: fmt::Display> fmt::Display for Entries<'_, T> {
     }
 }
 
-/// A key and a value.
+/// A key and its value.
 struct Entry<'a>(&'a (Argument, Argument));
 
 impl fmt::Display for Entry<'_> {
@@ -34,7 +34,7 @@ impl fmt::Display for Entry<'_> {
     }
 }
 
-/// A text between quotation marks.
+/// A text in quotation marks.
 struct Quoted<'a>(&'a [u8]);
 
 impl fmt::Display for Quoted<'_> {

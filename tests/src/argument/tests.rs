@@ -1,4 +1,4 @@
-//! Texts of arguments.
+//! Tests of the text form of arguments.
 
 use super::*;
 

@@ -1,23 +1,23 @@
-//! Where callgrind counts: it is told the names of these functions.
+//! Functions that tell callgrind by their names where to count.
 
 use std::hint::black_box;
 
-/// How often each measure is repeated: what grows or fills up now and then counts with its share.
+/// Repetitions of each measure: costs that occur now and then, such as growing a table, count with their share.
 pub(super) const TIMES: u64 = 4;
 
-/// The function after which valgrind writes down what it has counted since the last time.
+/// The function after which valgrind writes the counts since the last time.
 pub(super) const MEASURE: &str = "callgrind_measure";
 
 /// The function in which [`collect`] counts.
 pub const COLLECT: &str = "callgrind_collect";
 
-/// The number of the file with the counts of a measure.
+/// Returns the number of the file with the counts of a measure.
 pub(super) fn dump(measure: usize) -> usize {
     2 * (measure + 1)
 }
 
-/// Makes one measure and prints its name. There are two counts of it: in the first one symbols are bound,
-/// caches are filled and whatever was counted before is in it; the second one is what is wanted.
+/// Makes a measure and prints its name. Valgrind writes two counts of it: the first includes binding of symbols,
+/// filling of caches and everything counted before; the second is the result.
 pub fn count(name: &str, mut run: impl FnMut()) {
     callgrind_measure(&mut run);
     callgrind_measure(&mut run);
@@ -32,7 +32,7 @@ fn callgrind_measure(run: &mut dyn FnMut()) {
     }
 }
 
-/// Counts what is run and the drop of what it yields.
+/// Counts a run and the drop of its result.
 pub fn collect<T>(mut run: impl FnMut() -> T) {
     callgrind_collect(&mut || drop(black_box(run())));
 }
@@ -41,6 +41,6 @@ pub fn collect<T>(mut run: impl FnMut() -> T) {
 #[inline(never)]
 fn callgrind_collect(run: &mut dyn FnMut()) {
     run();
-    // Keeps the call from being a jump, so that this function returns after it.
+    // Keeps the call above from becoming a tail call.
     black_box(());
 }

@@ -1,22 +1,21 @@
-//! What callgrind writes down: lines of costs by function and instruction, calls, jumps, and a line of totals.
+//! Parser of callgrind's dumps: lines of costs by function and instruction, calls, jumps, and a line of totals.
 
 #[cfg(test)]
 mod tests;
 
-/// What something costs.
+/// Counts of a measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counts {
-    /// Instructions.
+    /// Executed instructions.
     pub instructions: u64,
-    /// Conditional branches, taken or not.
+    /// Executed conditional branches.
     pub branches: u64,
-    /// Those of them that were taken, and jumps that are not conditional; calls and returns are neither. None where
-    /// they were not counted.
+    /// Taken conditional branches and unconditional jumps, without calls and returns; none if they were not counted.
     pub taken: Option<u64>,
 }
 
 impl Counts {
-    /// The share of one of so many repetitions, rounded up.
+    /// Divides the counts by a number of repetitions, rounding up.
     pub(super) fn each(self, times: u64) -> Counts {
         Counts {
             instructions: self.instructions.div_ceil(times),
@@ -25,7 +24,7 @@ impl Counts {
         }
     }
 
-    /// Reads what a dump sums up to, without what a function of the name `caller` costs by itself.
+    /// Reads the totals of a dump, without the own costs of the function named `caller`.
     pub(super) fn read(dump: &str, caller: Option<&str>, taken: bool) -> Result<Counts, String> {
         let mut reader = Reader::default();
         dump.lines().for_each(|line| reader.line(line, caller));
@@ -38,13 +37,13 @@ impl Counts {
 /// The first two events of branch simulation: instructions and conditional branches.
 type Events = [u64; 2];
 
-/// The lines up to now.
+/// State of the parser after some lines.
 #[derive(Debug, Default)]
 struct Reader {
-    /// How many words of a line say where in the program it is.
+    /// Number of words of a line that tell a position in the program.
     places: usize,
     is_caller: bool,
-    /// True of a line that belongs to the one before it: the place and the cost of a call, the place of a jump.
+    /// True if the line belongs to the previous one: position and cost of a call, position of a jump.
     is_second: bool,
     own: Events,
     taken: u64,
@@ -65,7 +64,7 @@ impl Reader {
         } else if let Some(jump) = line.strip_prefix("jump=").or_else(|| line.strip_prefix("jcnd="))
         {
             self.is_second = true;
-            // A conditional one has two numbers: how often it was taken, and how often it was executed.
+            // A conditional jump has two numbers: how often it was taken and how often it was executed.
             let end = jump.find(|c: char| !c.is_ascii_digit()).unwrap_or(jump.len());
             self.taken += if self.is_caller { 0 } else { number(&jump[..end]) };
         } else if let Some(total) = line.strip_prefix("totals: ") {
@@ -77,7 +76,7 @@ impl Reader {
     }
 }
 
-/// What is missing at the end is zero.
+/// Numbers that are missing at the end of a line are zero.
 fn events<'a>(mut words: impl Iterator<Item = &'a str>) -> Events {
     std::array::from_fn(|_| words.next().map_or(0, number))
 }

@@ -1,31 +1,31 @@
-//! Calls of functions of a module, with constants and addresses for arguments.
+//! Calls of functions of a module with constants and addresses as arguments.
 
 use codegen::ir::{Module, Symbol, Type};
 
 use super::value::Value;
 
-/// A call.
+/// A call of a function.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     /// A function that the module defines.
     pub(super) function: Symbol,
-    /// One for each of its parameters.
+    /// Arguments, one per parameter.
     pub(super) arguments: Vec<Argument>,
-    /// The type of what it returns.
+    /// Type of the result.
     pub(super) result: Option<Type>,
 }
 
-/// An argument.
+/// An argument of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Argument {
-    /// Bits of a type.
+    /// A constant: its type and bits.
     Bits(Type, u64),
-    /// So many bytes behind the start of what a symbol names.
+    /// An address: a symbol and an offset in bytes.
     Address(Symbol, i64),
 }
 
 impl Call {
-    /// The call of a function by its name, with arguments as directives write them.
+    /// Creates a call from the name of the function and arguments in the text form of directives.
     pub(super) fn new(module: &Module, name: &str, arguments: &[&str]) -> Result<Call, String> {
         let mut defined = module.functions.iter();
         let function = defined.find(|function| module.name(function.symbol) == name);
@@ -42,7 +42,7 @@ impl Call {
         Ok(Call { function: function.symbol, arguments, result })
     }
 
-    /// Reads `f(1, 2)`; and what is behind it.
+    /// Parses `f(1, 2)` and returns the rest of the text too.
     pub(super) fn parse<'t>(module: &Module, text: &'t str) -> Result<(Call, &'t str), String> {
         let parts = text.split_once('(').and_then(|(name, rest)| {
             let (arguments, rest) = rest.split_once(')')?;
@@ -56,14 +56,14 @@ impl Call {
         Ok((Call::new(module, name, &arguments)?, rest))
     }
 
-    /// The value whose bits a call left; those above the width of its type mean nothing.
+    /// Returns the result of a call from its bits; bits above the width of its type are ignored.
     pub(super) fn value(&self, bits: u64) -> Value {
         self.result
             .map_or(Value::Nothing, |ty| Value::Bits(ty, bits & u64::MAX >> (64 - 8 * ty.bytes())))
     }
 }
 
-/// `@name`, `@name+8`, or a value of the type.
+/// Parses `@name`, `@name+8`, or a constant of the type.
 fn argument(module: &Module, ty: Type, text: &str) -> Result<Argument, String> {
     let Some(name) = text.strip_prefix('@').filter(|_| ty == Type::Ptr) else {
         return match Value::parse(ty, text)? {

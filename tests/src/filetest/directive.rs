@@ -1,52 +1,52 @@
-//! Directives: lines that say what must come of the module that they stand with.
+//! Directives: lines of a file test that state expectations of a module.
 
 use codegen::ir::ReadError;
 use driver::BackendName;
 
-/// A module of a file.
+/// A module of a file and its tests.
 #[derive(Debug)]
 pub(super) struct Case {
-    /// Its text, behind as many empty lines as there are lines before it in the file.
+    /// Text of the module, preceded by empty lines so that line numbers are those of the file.
     pub(super) text: String,
-    /// What is asked of it; at least one.
+    /// Tests of the module; at least one.
     pub(super) tests: Vec<Test>,
 }
 
-/// One way to look at a module.
+/// A test of a module.
 #[derive(Debug)]
 pub(super) struct Test {
-    /// The line that asks for it, from 1.
+    /// Line of the directive `# test`, from 1.
     pub(super) line: usize,
-    /// What is looked at.
+    /// Subject of the test.
     pub(super) kind: Kind,
-    /// The lines that say what there is to be seen.
+    /// Expectations.
     pub(super) expected: Vec<Expected>,
 }
 
-/// A directive that belongs to a test, without its first word.
+/// A directive of a test, without its first word.
 #[derive(Debug)]
 pub(super) struct Expected {
-    /// The line, from 1.
+    /// Line of the directive, from 1.
     pub(super) line: usize,
-    /// What it says.
+    /// Text of the directive.
     pub(super) text: String,
 }
 
-/// What a test looks at.
+/// Subject of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The text.
+    /// Text form of the module.
     Read,
-    /// The verdict of the verifier.
+    /// Verdict of the verifier.
     Verify,
     /// Results of calls.
     Run,
-    /// The text form of a backend.
+    /// Text form of a backend.
     Text(&'static str),
 }
 
 impl Kind {
-    /// What stands behind `# test`.
+    /// Parses the word after `# test`.
     fn of(word: &str) -> Option<Kind> {
         match word {
             "read" => Some(Kind::Read),
@@ -56,7 +56,7 @@ impl Kind {
         }
     }
 
-    /// The word of its directives.
+    /// Returns the first word of the directives that belong to the test.
     fn directive(self) -> &'static str {
         match self {
             Kind::Read | Kind::Verify => "error",
@@ -65,7 +65,7 @@ impl Kind {
         }
     }
 
-    /// How many directives it may have at least and at most.
+    /// Returns the minimal and maximal number of directives.
     fn counts(self) -> (usize, usize) {
         match self {
             Kind::Read | Kind::Verify => (0, 1),
@@ -74,7 +74,7 @@ impl Kind {
     }
 }
 
-/// The modules of a file, or what is wrong with its directives.
+/// Parses the modules of a file.
 pub(super) fn parse(text: &str) -> Result<Vec<Case>, ReadError> {
     let mut cases: Vec<Case> = Vec::new();
     let mut has_text = true;
@@ -103,7 +103,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Case>, ReadError> {
     Ok(cases)
 }
 
-/// What is wrong with a file that asks for nothing, or not before it says something.
+/// Error of a file without `# test`, or with text before the first one.
 const NO_TEST: &str = "expected `# test`";
 
 /// Adds a directive to a module.
@@ -123,7 +123,7 @@ fn directive(case: &mut Case, line: usize, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Every module and every test has what it needs.
+/// Checks that every module has a test and every test its directives.
 fn complete(cases: &[Case]) -> Result<(), ReadError> {
     if cases.is_empty() {
         return Err(ReadError { line: 1, reason: NO_TEST.to_owned() });

@@ -1,4 +1,4 @@
-//! What files say, compared with what comes of their modules.
+//! Comparison of a file test's expectations with the behaviour of its modules.
 
 use codegen::ir::{Module, ReadError, verify};
 use driver::{Form, Request};
@@ -10,18 +10,18 @@ use super::native::{Native, engines};
 use super::value::Value;
 use crate::route::{BACKENDS, request};
 
-/// Something that a file says.
+/// A checked expectation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// The line that says it, from 1.
+    /// Line of the expectation, from 1.
     pub line: usize,
-    /// Who was asked, and what.
+    /// Engine and directive.
     pub subject: String,
-    /// What came of it instead, if it was something else.
+    /// Success, or the actual behaviour.
     pub outcome: Result<(), String>,
 }
 
-/// Compares everything that a file says with what comes of it, in order.
+/// Checks all expectations of a file in order.
 pub fn check(text: &str) -> Vec<Checked> {
     match directive::parse(text) {
         Ok(cases) => cases.iter().flat_map(case).collect(),
@@ -63,7 +63,7 @@ fn test(text: &str, test: &Test) -> Vec<Checked> {
     }
 }
 
-/// What is wrong with a refusal, or with there being none.
+/// Compares a refusal with the expected one.
 fn refusal(expected: Option<&Expected>, found: Option<String>) -> Result<(), String> {
     match (expected.map(|expected| &*expected.text), found) {
         (None, None) => Ok(()),
@@ -74,7 +74,7 @@ fn refusal(expected: Option<&Expected>, found: Option<String>) -> Result<(), Str
     }
 }
 
-/// What is wrong with a text that should print as it is written, but for comments.
+/// Checks that a text, apart from comments, prints as it is written.
 fn as_written(text: &str) -> Result<(), String> {
     let module: Module = text.parse().map_err(|error: ReadError| error.to_string())?;
     let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -82,26 +82,26 @@ fn as_written(text: &str) -> Result<(), String> {
     if written.trim() == printed.trim() { Ok(()) } else { Err(format!("prints as\n{printed}")) }
 }
 
-/// A call that a file asks for, and what it says of it.
+/// An expected call.
 struct Run<'t> {
     line: usize,
-    /// The directive.
+    /// Text of the directive.
     text: &'t str,
     call: Call,
     end: End<'t>,
 }
 
-/// How a call ends.
+/// Expected end of a call.
 #[derive(PartialEq)]
 enum End<'t> {
-    /// With a result.
+    /// A result.
     Returns(Value),
-    /// For a reason that the machine gives.
+    /// A fault with the machine's reason.
     Faults(&'t str),
 }
 
 impl<'t> Run<'t> {
-    /// Reads `f(1) == 2`, `f(1)` or `f(1) faults: reason`.
+    /// Parses `f(1) == 2`, `f(1)` or `f(1) faults: reason`.
     fn parse(module: &Module, expected: &'t Expected) -> Result<Run<'t>, String> {
         let Expected { line, text } = expected;
         let (call, rest) = Call::parse(module, text)?;
@@ -121,7 +121,7 @@ impl<'t> Run<'t> {
         Checked { line: self.line, subject: format!("{who}: {}", self.text), outcome }
     }
 
-    /// Makes the call in the machine.
+    /// Runs the call in the machine.
     fn in_machine(&self, module: &Module) -> Checked {
         let outcome = match (machine::run(module, &self.call), &self.end) {
             (Ok(found), End::Returns(expected)) if found == *expected => Ok(()),
@@ -133,7 +133,7 @@ impl<'t> Run<'t> {
     }
 }
 
-/// Makes the calls in the machine, then those that return in the code of every backend.
+/// Runs the calls in the machine, then the calls that return in the code of every backend.
 fn calls(module: &Module, expected: &[Expected]) -> Vec<Checked> {
     let (mut runs, mut checked) = (Vec::new(), Vec::new());
     for expected in expected {
@@ -149,7 +149,7 @@ fn calls(module: &Module, expected: &[Expected]) -> Vec<Checked> {
     let in_machine: Vec<Checked> = runs.iter().map(|run| run.in_machine(module)).collect();
     let is_sound = in_machine.iter().all(|checked| checked.outcome.is_ok());
     checked.extend(in_machine);
-    // Native code runs only if the machine has found nothing wrong: it may do anything in this process.
+    // Native code runs only if the machine has found no fault, because undefined behaviour could corrupt this process.
     if is_sound {
         runs.retain(|run| matches!(run.end, End::Returns(_)));
         checked.extend(native(module, &runs));
@@ -157,7 +157,7 @@ fn calls(module: &Module, expected: &[Expected]) -> Vec<Checked> {
     checked
 }
 
-/// Makes calls in the code of every backend.
+/// Runs calls in the code of every backend.
 fn native(module: &Module, runs: &[Run<'_>]) -> Vec<Checked> {
     let calls: Vec<Call> = runs.iter().map(|run| run.call.clone()).collect();
     let mut checked = Vec::new();
@@ -175,8 +175,8 @@ fn native(module: &Module, runs: &[Run<'_>]) -> Vec<Checked> {
     checked
 }
 
-/// Looks for parts of lines in the text of a backend, each behind the one before; nothing if the backend is no part of
-/// this build.
+/// Searches the text form of a backend for parts of lines, each after the previous one; checks nothing if the build
+/// lacks the backend.
 fn native_text(module: &Module, backend: &'static str, expected: &[Expected]) -> Checked {
     let line = expected.first().map_or(0, |expected| expected.line);
     if !BACKENDS.contains(&backend) {
@@ -184,7 +184,7 @@ fn native_text(module: &Module, backend: &'static str, expected: &[Expected]) ->
         return Checked { line, subject, outcome: Ok(()) };
     }
     let request = Request {
-        // One target, so that the text is the same on every machine.
+        // A fixed target makes the text the same on every machine.
         target: "x86_64-unknown-linux-gnu".parse().expect("a known target"),
         ..request(backend, Form::Native)
     };
@@ -204,7 +204,7 @@ fn native_text(module: &Module, backend: &'static str, expected: &[Expected]) ->
 mod tests {
     use super::*;
 
-    /// What is wrong with a file.
+    /// Returns the failed expectations of a file.
     fn wrong(text: &str) -> Vec<String> {
         let wrong = check(text).into_iter().filter_map(|checked| {
             let reason = checked.outcome.err()?;

@@ -1,4 +1,4 @@
-//! Calls in the code that backends make of a module.
+//! Calls in the machine code that backends make of a module.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use super::value::Value;
 use crate::ffi;
 use crate::route::{BACKENDS, request};
 
-/// A backend, and how much it optimises.
+/// A backend and its optimisation level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Engine {
     backend: &'static str,
@@ -29,7 +29,7 @@ impl fmt::Display for Engine {
     }
 }
 
-/// The engines of this build. Cranelift has one level, and MLIR comes to the same code as LLVM.
+/// Returns the engines of this build. Cranelift has one level; MLIR has the same code generator as LLVM.
 pub(super) fn engines() -> impl Iterator<Item = Engine> {
     let levels = |backend: &str| match backend {
         "llvm" => &[Optimize::O0, Optimize::O2][..],
@@ -39,21 +39,21 @@ pub(super) fn engines() -> impl Iterator<Item = Engine> {
     BACKENDS.iter().copied().flat_map(each)
 }
 
-/// A module in a shared library, with a function of one shape for each call.
+/// A module in a shared library, with a function of one prototype for each call.
 #[derive(Debug)]
 pub(super) struct Native {
     folder: TempDir,
     calls: Vec<Call>,
 }
 
-/// What the functions of the runtime start with.
+/// Prefix of the names of the runtime's functions.
 const RUNTIME: &str = "TVMFFI";
 
-/// Reads arguments from the words at the first pointer, and writes the result to the second.
+/// Reads arguments from the words at the first pointer and writes the result to the second.
 type Entry = unsafe extern "C" fn(*const u64, *mut u64);
 
 impl Native {
-    /// Compiles a module that verifies.
+    /// Compiles a valid module.
     pub(super) fn new(module: &Module, calls: &[Call], engine: Engine) -> Result<Native, String> {
         let mut module = module.clone();
         for (index, call) in calls.iter().enumerate() {
@@ -78,7 +78,7 @@ impl Native {
         self.folder.path().join("module.so")
     }
 
-    /// Makes a call in memory of its own: the library is loaded for it.
+    /// Runs a call in fresh memory: the library is loaded for each call.
     pub(super) fn run(&self, index: usize) -> Result<Value, String> {
         let call = &self.calls[index];
         let arguments = call.arguments.iter().map(|argument| match *argument {
@@ -97,12 +97,12 @@ impl Native {
     }
 }
 
-/// The name of the function that makes a call.
+/// Returns the name of the function that makes a call.
 fn name(index: usize) -> String {
     format!("filetest.call{index}")
 }
 
-/// The function that makes a call.
+/// Builds the function that makes a call.
 fn entry(module: &mut Module, index: usize, call: &Call) -> Function {
     let signature = Signature::new(&[Type::Ptr, Type::Ptr], None);
     let mut b = Builder::function(module, &name(index), Linkage::Export, signature);

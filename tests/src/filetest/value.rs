@@ -1,27 +1,27 @@
-//! Values as directives write them.
+//! Values in the text form of directives.
 
 use std::fmt;
 
 use codegen::ir::Type;
 
-/// What a call yields.
+/// A result of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value {
-    /// Nothing.
+    /// No result.
     Nothing,
-    /// A number or a pointer: its type and its bits.
+    /// A number or a pointer: its type and bits.
     Bits(Type, u64),
 }
 
 impl Value {
-    /// The value of a type that a text says.
+    /// Parses a value of a type.
     pub(super) fn parse(ty: Type, text: &str) -> Result<Value, String> {
         let bits = bits(ty, text).ok_or_else(|| format!("`{text}` is no {ty}"))?;
         Ok(Value::Bits(ty, bits))
     }
 }
 
-/// The bits of a type that a text says.
+/// Parses a value of a type into its bits.
 fn bits(ty: Type, text: &str) -> Option<u64> {
     let width = 8 * ty.bytes();
     if let Some(digits) = text.strip_prefix("0x") {
@@ -41,7 +41,8 @@ fn bits(ty: Type, text: &str) -> Option<u64> {
     }
 }
 
-/// Compares results. All that are no number are the same, and so are pointers other than NULL: each memory has its own.
+/// Compares results. All NaNs are equal, and so are all pointers other than NULL, because each engine has its own
+/// memory.
 impl PartialEq for Value {
     fn eq(&self, other: &Value) -> bool {
         let is_nan = |ty, bits: u64| match ty {

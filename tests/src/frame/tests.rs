@@ -1,4 +1,4 @@
-//! What frames say of callees.
+//! Tests that frames detect callees that break the rules of ownership.
 
 use super::*;
 use crate::argument::parse_list;
@@ -24,7 +24,7 @@ fn what_is_left_alone_is_balanced() {
     assert!(frame("()").as_ptr().is_null());
 }
 
-/// Every object, wherever it is, has a count that is watched.
+/// Every object counts, wherever it is nested.
 #[test]
 fn references_that_are_kept_or_lost_are_found() {
     let frame = frame(NESTED);
@@ -85,7 +85,7 @@ fn functions_note_their_calls() {
     assert!(take_notes().is_empty());
 }
 
-/// The built-in runtime makes what does not need the real one.
+/// The built-in runtime makes only arguments that need no installed runtime.
 #[test]
 fn the_built_in_runtime_lacks_some() {
     let ffi = Ffi::new(jit::Runtime::builtin());

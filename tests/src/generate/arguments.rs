@@ -1,4 +1,4 @@
-//! Arguments: first such that they fit, then with a few changes.
+//! Generator of arguments that fit a function, followed by a few random changes.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use codegen::{BinaryOp, Builtin, Dim, Expr, Function, ParamType, Shape, Strides}
 use super::{Choices, kinds};
 use crate::argument::{Argument, Tensor};
 
-/// Arguments for a call.
+/// Generates arguments for a call.
 pub fn arguments(choices: &mut Choices<'_>, function: &Function) -> Vec<Argument> {
     let mut values = BTreeMap::new();
     let mut arguments: Vec<Argument> = Vec::new();
@@ -37,7 +37,7 @@ pub fn arguments(choices: &mut Choices<'_>, function: &Function) -> Vec<Argument
 
 type Values = BTreeMap<String, i64>;
 
-/// The value of a symbol, chosen when it is first asked for.
+/// Returns the value of a symbol, chosen at its first use.
 pub(super) fn symbol(choices: &mut Choices<'_>, values: &mut Values, name: &str) -> i64 {
     if let Some(value) = values.get(name) {
         return *value;
@@ -47,7 +47,7 @@ pub(super) fn symbol(choices: &mut Choices<'_>, values: &mut Values, name: &str)
     value
 }
 
-/// The value of a dim; 1 where there is none.
+/// Returns the value of a dim; 1 if it has none.
 fn dim(choices: &mut Choices<'_>, values: &mut Values, dim: &Dim) -> i64 {
     match dim {
         Dim::Any => choices.pick(&[1, 2, 3, 0]),
@@ -158,7 +158,7 @@ pub(super) fn fitting_tensor(
     tensor
 }
 
-/// Changes an argument: to another of its kind, or of another kind.
+/// Replaces an argument by another of its kind or of another kind.
 pub(super) fn change(choices: &mut Choices<'_>, argument: &mut Argument, ty: &ParamType) {
     if choices.once_in(16) {
         *argument = stranger(choices);
@@ -178,14 +178,14 @@ pub(super) fn change(choices: &mut Choices<'_>, argument: &mut Argument, ty: &Pa
     }
 }
 
-/// An integer that does not fit `int64`, but perhaps `uint64`.
+/// Generates an integer outside `int64`, perhaps inside `uint64`.
 fn big_int(choices: &mut Choices<'_>) -> Argument {
     let (low, high) = (i128::from(i64::MIN), i128::from(u64::MAX));
     let values = [-low, high, high + 1, low - 1, -high, 1 << 100, i128::MIN, i128::MAX];
     Argument::BigInt(choices.pick(&values))
 }
 
-/// A value at the edge of an integer type.
+/// Generates a value near the limits of an integer type.
 fn edge(choices: &mut Choices<'_>, scalar: Scalar) -> i64 {
     let bits = scalar.bits() - u32::from(scalar.is_signed());
     let high = if bits >= 63 { i64::MAX } else { (1 << bits) - 1 };
@@ -194,7 +194,7 @@ fn edge(choices: &mut Choices<'_>, scalar: Scalar) -> i64 {
     choices.pick(&values)
 }
 
-/// A value of any type at all.
+/// Generates a value of any type.
 pub(super) fn stranger(choices: &mut Choices<'_>) -> Argument {
     match choices.below(20) {
         0 => Argument::None,

@@ -1,10 +1,10 @@
-//! Declarations: all kinds of parameters, dims, options, constraints and expressions.
+//! Generator of declarations with all kinds of parameters, dims, options, constraints and expressions.
 
 use codegen::Expr;
 
 use super::{Choices, kinds};
 
-/// The text of a declaration of `f`, whose body calls `record_property`. It may mean nothing.
+/// Generates the text of a declaration of `f`, whose body calls `record_property`. The declaration may be invalid.
 pub fn declaration(choices: &mut Choices<'_>) -> String {
     let mut names = Names::default();
     let count = choices.pick(&[1, 2, 3, 2, 4, 6]);
@@ -21,12 +21,12 @@ pub fn declaration(choices: &mut Choices<'_>) -> String {
         floats.join(", "),
         address.unwrap_or("null, null".to_owned()),
     );
-    // A program evaluates and fails by other code than a single call.
+    // Programs evaluate and fail in other code than single calls.
     let body = if choices.once_in(2) { format!("{{ {call}; }}") } else { call };
     format!("f({}) -> None {clause} {} = {body};", params.join(", "), constraints.join(", "))
 }
 
-/// What expressions can mention.
+/// Names that expressions can mention.
 #[derive(Default)]
 pub(super) struct Names {
     symbols: Vec<&'static str>,
@@ -34,11 +34,11 @@ pub(super) struct Names {
     bools: Vec<String>,
     floats: Vec<String>,
     pointers: Vec<String>,
-    /// Other integers.
+    /// Integers other than symbols.
     pub(super) ints: Vec<String>,
-    /// Texts that are always there.
+    /// Texts that are never missing.
     pub(super) texts: Vec<String>,
-    /// Tensors and their ranks; `None` for any.
+    /// Tensors and their ranks; `None` for any rank.
     tensors: Vec<(String, Option<usize>)>,
 }
 
@@ -144,7 +144,7 @@ fn stride(choices: &mut Choices<'_>, names: &mut Names) -> String {
     dim(choices, names, a, b)
 }
 
-/// Mostly plain, sometimes linear, sometimes neither.
+/// Generates a dim: mostly a symbol or number, sometimes linear, sometimes neither.
 fn dim(choices: &mut Choices<'_>, names: &mut Names, a: &'static str, b: &'static str) -> String {
     let form = choices.below(24);
     if form < 2 {
@@ -189,7 +189,7 @@ fn constraint(choices: &mut Choices<'_>, names: &Names) -> String {
     comparison + &message
 }
 
-/// Texts that could mean something where they stand, beside some that cannot. A NUL ends what C takes for a text.
+/// Texts with characters that could have a meaning in messages, formats or C. A NUL ends a text for C.
 pub(super) const HOSTILE: [&str; 10] = [
     "the user's words",
     "a\tb",
@@ -207,24 +207,24 @@ pub(super) const HOSTILE: [&str; 10] = [
     ),
 ];
 
-/// One of them, as the language writes it.
+/// Chooses a hostile text, as a literal of the language.
 pub(super) fn hostile(choices: &mut Choices<'_>) -> String {
     Expr::Text(choices.pick(&HOSTILE).to_owned()).to_string()
 }
 
-/// Whether a text is another one.
+/// Generates a comparison of two texts.
 fn equality(choices: &mut Choices<'_>, names: &Names) -> String {
     let name = &names.texts[choices.below(names.texts.len())];
     format!("{name} {} {}", choices.pick(&["==", "!="]), hostile(choices))
 }
 
-/// An integer expression.
+/// Generates an integer expression.
 fn int(choices: &mut Choices<'_>, names: &Names, depth: usize) -> String {
     if depth == 0 || choices.below(3) == 0 {
         return leaf(choices, names);
     }
     let [a, b] = [0; 2].map(|_| int(choices, names, depth - 1));
-    // Divisors are often zero, and few values are those of a narrow type.
+    // Often a small constant: values are often zero as divisors, and rarely fit a narrow type.
     let b = if choices.once_in(3) { b } else { choices.pick(&["2", "3", "-1", "4"]).to_owned() };
     match choices.below(16) {
         15 if !names.texts.is_empty() => format!("({a} / ({}))", equality(choices, names)),
@@ -277,7 +277,7 @@ fn leaf(choices: &mut Choices<'_>, names: &Names) -> String {
     choices.pick(&CONSTANTS).to_owned()
 }
 
-/// A float expression.
+/// Generates a float expression.
 fn float(choices: &mut Choices<'_>, names: &Names, depth: usize) -> String {
     if depth == 0 || choices.below(2) == 0 {
         return match choices.below(4) {

@@ -1,4 +1,4 @@
-//! Types of parameters beyond scalars and tensors, and values of them.
+//! Generator of types of parameters other than scalars and tensors, and of their values.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use super::arguments::{evaluate, fitting_scalar, fitting_tensor, stranger};
 use super::declaration::{HOSTILE, Names, hostile};
 use crate::argument::{Argument, Tensor};
 
-/// The class of the user, and one below it.
+/// Keys of a user's class and of a child class.
 const CLASS: &str = "test.Thing";
 
-/// Where a type stands.
+/// Position of a type in a parameter.
 #[derive(Clone)]
 pub(super) struct At {
-    /// How expressions call its value; `None` for one of many.
+    /// Path of the value in expressions; `None` for elements of a sequence.
     path: Option<String>,
-    /// Symbols that nothing outside of the parameter mentions.
+    /// Symbols that only this parameter mentions.
     own: [String; 2],
-    /// How deep types may be nested below.
+    /// Levels of types that may still be nested.
     depth: usize,
-    /// The value is always there.
+    /// True if the value is never missing.
     certain: bool,
 }
 
@@ -41,13 +41,13 @@ impl At {
         At { path: None, depth: self.depth - 1, certain: false, ..self.clone() }
     }
 
-    /// Expressions may mention a part of the value.
+    /// Lets expressions mention a part of the value.
     fn offer(&self, names: &mut Names, part: &str) {
         names.ints.extend(self.path.iter().map(|path| format!("{path}{part}")));
     }
 }
 
-/// A type that is no scalar and no tensor, at the top of a parameter.
+/// Generates a type of a whole parameter that is neither scalar nor tensor.
 pub(super) fn kind(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
     match choices.below(16) {
         0..=2 => optional(choices, names, at),
@@ -58,7 +58,7 @@ pub(super) fn kind(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> Str
     }
 }
 
-/// Without other types inside.
+/// Generates a type without nested types.
 fn simple(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
     match choices.below(14) {
         0 | 1 => {
@@ -106,7 +106,7 @@ fn dim(choices: &mut Choices<'_>, at: &At) -> String {
     }
 }
 
-/// A type in another one.
+/// Generates a nested type.
 fn nested(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
     let form = choices.below(16);
     match form {
@@ -132,7 +132,7 @@ fn nested(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
 fn optional(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
     at.offer(names, ".is_some");
     let inner = nested(choices, names, &At { certain: false, ..at.clone() });
-    // These include None already.
+    // These types include None already.
     if matches!(inner.as_str(), "Any" | "Stream") { inner } else { format!("Optional[{inner}]") }
 }
 
@@ -184,7 +184,7 @@ type Values = BTreeMap<String, i64>;
 
 const TEXTS: [&str; 6] = ["sum", "", "seven b", "a longer mean", "auto", "é\\"];
 
-/// A value that a type accepts.
+/// Generates a value that a type accepts.
 pub(super) fn fitting(choices: &mut Choices<'_>, values: &mut Values, ty: &ParamType) -> Argument {
     match ty {
         ParamType::Scalar(Scalar::Bool) => Argument::Bool(choices.below(2) == 0),
@@ -259,7 +259,7 @@ fn bytes(choices: &mut Choices<'_>) -> Argument {
     }
 }
 
-/// A real mapping of at most two entries; the keys are of scalar types or text, and differ.
+/// Generates a mapping of at most two entries, whose keys are distinct scalars or texts.
 fn mapping(choices: &mut Choices<'_>, values: &mut Values, types: &[ParamType; 2]) -> Argument {
     let is_text = types[0] == ParamType::Leaf(Leaf::Str);
     let keys = if is_text { ["k", "a longer key"] } else { ["", ""] };
@@ -271,7 +271,7 @@ fn mapping(choices: &mut Choices<'_>, values: &mut Values, types: &[ParamType; 2
         if choices.once_in(8) {
             value = Argument::Float(0.5);
         }
-        // A mapping takes over what an rvalue reference refers to, and holds no NULL object.
+        // A mapping would take over the object of an rvalue reference, and cannot hold a NULL object.
         if let Argument::RValue(_) | Argument::Raw { .. } = value {
             value = Argument::Bool(false);
         }
@@ -327,7 +327,7 @@ fn literal(literal: &Literal) -> Argument {
     }
 }
 
-/// Changes a value of a type, or something in it.
+/// Changes a value of a type, or a value nested in it.
 pub(super) fn change(choices: &mut Choices<'_>, argument: &mut Argument, ty: &ParamType) {
     let form = choices.below(6);
     let (Argument::Array(elements) | Argument::List(elements)) = argument else {
@@ -359,7 +359,7 @@ pub(super) fn change(choices: &mut Choices<'_>, argument: &mut Argument, ty: &Pa
     }
 }
 
-/// The type of an element, where there is one.
+/// Returns the type of an element; `Any` if it is not known.
 fn element_type(ty: &ParamType, at: usize) -> &ParamType {
     if let ParamType::Sequence(_, element) = ty {
         return element;

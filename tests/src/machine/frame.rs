@@ -15,22 +15,22 @@ use super::kernels::Kernels;
 use crate::argument::{Argument, Tensor};
 use crate::route::{LACKING, Reason};
 
-/// Arguments, and the references that they hold.
+/// Arguments and the references that they hold.
 #[derive(Debug)]
 pub(super) struct Frame {
-    /// The address of the arguments; NULL if there are none.
+    /// Address of the arguments; NULL if there are none.
     pub(super) args: Word,
-    /// References to objects that the runtime made.
+    /// References to objects of the runtime, owned by the frame.
     held: Vec<Word>,
-    /// The references of every object when all arguments were built.
+    /// Reference count of every object when all arguments were built.
     counts: Vec<(Word, u32)>,
-    /// What rvalue references point at, and what was in it.
+    /// Slots that rvalue references point at, and their initial contents.
     slots: Vec<(Word, Word)>,
 }
 
 type Built<T> = Result<Result<T, Reason>, Box<Finding>>;
 
-/// Passes a reason on.
+/// Returns early with a reason.
 macro_rules! known {
     ($built:expr) => {
         match $built? {
@@ -61,8 +61,8 @@ impl Frame {
         Ok(Ok(frame))
     }
 
-    /// Every object has as many references as at the start, but for one in every slot that was emptied: that
-    /// is the callee's.
+    /// Checks that every object has its initial number of references, except for one per slot that the callee has
+    /// emptied and so took over.
     pub(super) fn check_balance(&self, machine: &mut Machine<'_>) -> Result<(), Box<Finding>> {
         let mut moved = Vec::new();
         for &(slot, before) in &self.slots {
@@ -88,7 +88,7 @@ impl Frame {
         Ok(())
     }
 
-    /// Gives back what the frame holds and was not moved out of a slot.
+    /// Releases the objects of the frame that were not moved out of a slot.
     pub(super) fn give_back(&mut self, machine: &mut Machine<'_>) -> Result<(), Box<Finding>> {
         for &(slot, before) in &self.slots {
             if machine.memory.load(slot, 8, 8)? != before
@@ -101,7 +101,7 @@ impl Frame {
     }
 }
 
-/// Values one after the other, which nobody may write.
+/// Stores values in read-only memory.
 fn anys<'p>(
     machine: &mut Machine<'p>,
     label: &'static str,
@@ -120,7 +120,7 @@ struct Builder<'a, 'p> {
     machine: &'a mut Machine<'p>,
     kernels: &'a Rc<Kernels>,
     frame: Frame,
-    /// Objects of our own making, which no callee may free.
+    /// Objects of the frame's own making, which no callee may free.
     instances: Vec<Word>,
 }
 
@@ -201,7 +201,7 @@ impl Builder<'_, '_> {
         }))
     }
 
-    /// A function that notes its calls, and returns how many arguments there were.
+    /// Makes a function that notes its calls and returns the number of its arguments.
     fn noting_function(&mut self) -> Word {
         let kernels = Rc::clone(self.kernels);
         self.machine.closure(
@@ -215,7 +215,7 @@ impl Builder<'_, '_> {
         )
     }
 
-    /// Keeps the reference that an object of the runtime came with.
+    /// Takes over the reference of an object of the runtime.
     fn hold(&mut self, value: Value) -> Value {
         if value.is_object() {
             self.machine.memory.keep(value.payload);
@@ -224,7 +224,7 @@ impl Builder<'_, '_> {
         value
     }
 
-    /// A value for a place that has a reference of its own, as elements and slots have.
+    /// Builds a value for a place that owns a reference, such as an element or a slot.
     fn owned(&mut self, argument: &Argument) -> Built<Value> {
         let value = known!(self.build(argument));
         if value.is_object() && !value.payload.is_null() {
@@ -246,7 +246,7 @@ impl Builder<'_, '_> {
         Ok(Ok(self.object(index, &[data, count, count])?))
     }
 
-    /// A map of the runtime, which holds references of its own. Rvalue references and NULL cannot be in one.
+    /// Builds a map of the runtime, which holds references of its own. A map cannot hold rvalue references or NULL.
     fn map(&mut self, index: TypeIndex, entries: &[(Argument, Argument)]) -> Built<Value> {
         let cannot_be = |entry: &Argument| {
             matches!(entry, Argument::RValue(_))
@@ -263,7 +263,7 @@ impl Builder<'_, '_> {
                 *place = self.own(view)?;
             }
             let [key, value] = pair;
-            // The last entry of a key counts, as if it had been set again.
+            // The last entry of a key replaces earlier ones.
             if let Some(at) = made.iter().position(|(known, _)| *known == key) {
                 let (_, before) = std::mem::replace(&mut made[at], (key, value));
                 self.machine.release_value(key)?;
@@ -276,7 +276,7 @@ impl Builder<'_, '_> {
         Ok(Ok(self.hold(Value::new(index.0, map))))
     }
 
-    /// A reference of the map's own; what is not owned as it is passed becomes an object.
+    /// Makes a reference of the map's own; borrowed text becomes an object.
     fn own(&mut self, view: Value) -> Result<Value, Box<Finding>> {
         Ok(match TypeIndex(view.index) {
             TypeIndex::RAW_STR => {
@@ -304,7 +304,7 @@ impl Builder<'_, '_> {
         value
     }
 
-    /// The address of a slot; impossible for a value that is no object.
+    /// Returns the address of a slot; fails for a value that is not an object.
     fn slot(&mut self, object: Option<&Argument>) -> Built<Value> {
         let object = match object {
             Some(object) => {
@@ -322,7 +322,7 @@ impl Builder<'_, '_> {
         Ok(Ok(Value::new(10, slot)))
     }
 
-    /// Bytes with a NUL after them.
+    /// Stores bytes with a NUL after them.
     fn text(&mut self, text: &[u8]) -> Word {
         let ended: Vec<u8> = text.iter().copied().chain([0]).collect();
         self.machine.memory.constant("text", ended, 1)
@@ -340,7 +340,7 @@ impl Builder<'_, '_> {
         self.object(index, &[data, Word::int(text.len() as i64)])
     }
 
-    /// Words one after the other, which nobody may write.
+    /// Stores words in read-only memory.
     fn words(&mut self, label: &'static str, words: &[Word]) -> Result<Word, Box<Finding>> {
         let place = self.machine.memory.variable(label, vec![0; 8 * words.len()], 8);
         for (index, word) in words.iter().enumerate() {
@@ -350,7 +350,7 @@ impl Builder<'_, '_> {
         Ok(place)
     }
 
-    /// An object whose cell starts with these words, and has the size that its class has.
+    /// Builds an object whose cell starts with the given words and has the size of its class.
     fn object(&mut self, index: i32, start: &[Word]) -> Result<Value, Box<Finding>> {
         let size = cell_size(index).max(8 * start.len());
         let signature = Signature::new(&[Type::Ptr, Type::I32], None);
@@ -388,14 +388,14 @@ impl Builder<'_, '_> {
         Ok(Value::new(7, self.words("DLTensor", &words)?))
     }
 
-    /// Extents or strides at an address of their own, which is not NULL even if there are none.
+    /// Stores extents or strides at an address of their own, which is not NULL even if there are none.
     fn dims(&mut self, dims: Option<&[i64]>) -> Word {
         let Some(dims) = dims else { return Word::NULL };
         let bytes: Vec<u8> = dims.iter().flat_map(|dim| dim.to_le_bytes()).collect();
         self.machine.memory.constant("dims", bytes, 8)
     }
 
-    /// Elements of type `float32` that count up from 0 at the address.
+    /// Fills elements of type `float32` that count up from 0 at the address.
     fn buffer(&mut self, at: i64) -> Word {
         const MIDDLE: usize = 1024;
         let element = |index: usize| (index as f32 - MIDDLE as f32).to_le_bytes();
@@ -405,7 +405,7 @@ impl Builder<'_, '_> {
     }
 }
 
-/// The size of the cell of a class.
+/// Returns the size of the cell of a class.
 fn cell_size(index: i32) -> usize {
     let cell = match TypeIndex(index) {
         TypeIndex::STR | TypeIndex::BYTES => BYTE_ARRAY.size,
@@ -415,14 +415,14 @@ fn cell_size(index: i32) -> usize {
         TypeIndex::TENSOR => DL_TENSOR.size,
         TypeIndex::ARRAY | TypeIndex::LIST => SEQ_CELL.size,
         TypeIndex::OPAQUE_PY_OBJECT => OPAQUE_OBJECT_CELL.size,
-        // How many words there are, and at most so many.
+        // A count and at most 32 words.
         TypeIndex::BIG_INT => 8 * 33,
         _ => 0,
     };
     cell as usize
 }
 
-/// A text of at most eight bytes, and a length, whatever that is.
+/// Builds a small value of at most eight bytes with any length field.
 fn small(index: i32, text: &[u8], length: u32) -> Value {
     let mut bytes = [0; 8];
     bytes[..text.len()].copy_from_slice(text);

@@ -1,4 +1,4 @@
-//! The kernels of `kernels.c`, as closures that run on the machine's memory.
+//! The kernels of `kernels.c` as closures on the machine's memory.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,20 +13,20 @@ use machine::{Finding, Host, Machine, Outcome, Word};
 
 use super::notes::Notes;
 
-/// What kernels keep between calls.
+/// State of the kernels between calls.
 #[derive(Debug, Default)]
 pub(super) struct Kernels {
-    /// What the last kernel noted.
+    /// Notes of the last kernel.
     pub(super) notes: Notes,
-    /// What functions that are arguments noted.
+    /// Notes of functions that are arguments.
     pub(super) called: RefCell<Vec<String>>,
-    /// Objects of the kernels' making that live.
+    /// Live objects that the kernels have made.
     objects: Cell<i64>,
-    /// Tensors of the kernels' allocator that live.
+    /// Live tensors of the kernels' allocator.
     tensors: Cell<i64>,
 }
 
-/// Kernels that note their parameters and do nothing else: the type of each, by a letter of [`note`].
+/// Kernels that only note their parameters: the type of each as a letter of [`note`].
 const RECORDERS: &[(&str, &str)] = &[
     ("record_1", "i"),
     ("record_2", "ii"),
@@ -69,7 +69,8 @@ const RECORDERS: &[(&str, &str)] = &[
     ("write_nothing", "a"),
 ];
 
-/// A kernel, if there is one of this name.
+/// Returns the kernel of a name.
+#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn kernel<'p>(name: &str, kernels: &Rc<Kernels>) -> Option<Host<'p>> {
     let k = Rc::clone(kernels);
     let recorder = RECORDERS.iter().find(|(known, _)| *known == name);
@@ -204,8 +205,8 @@ pub(super) fn kernel<'p>(name: &str, kernels: &Rc<Kernels>) -> Option<Host<'p>> 
     })
 }
 
-/// Kernels of one argument whose result is made of nothing else. What is above the width of a result is
-/// noise, which callers ignore.
+/// Returns kernels of one argument whose result depends on it alone. Bits above the width of a result are noise, which
+/// callers ignore.
 fn plain(name: &str) -> Option<fn(Word) -> Word> {
     let echoes = ["echo_", "noisy_", "bits_of_", "extended_"];
     if echoes.iter().any(|start| name.starts_with(start)) {
@@ -233,7 +234,7 @@ fn record(machine: &mut Machine<'_>, k: &Kernels, params: &str, args: &[Word]) -
     for letter in params.bytes() {
         let arg = args.next().or(stream).unwrap_or_default();
         match letter {
-            // Comes first and is noted last.
+            // The stream is the first parameter and the last note.
             b's' if params.starts_with('s') => stream = Some(arg),
             b't' | b'I' | b'A' => {
                 let size = args.next().unwrap_or_default().as_int();
@@ -309,7 +310,7 @@ fn status(k: &Kernels, code: Word) -> Word {
     Word::int32(code.as_int32())
 }
 
-/// Calls a function with one argument, and passes its error on.
+/// Calls a function with one argument and passes its error on.
 fn call(machine: &mut Machine<'_>, k: &Kernels, args: &[Word]) -> Outcome {
     let values = machine.memory.variable("argument of a kernel's", vec![0; 16], 8);
     let result = machine.memory.variable("result of a kernel's", vec![0; 16], 8);
@@ -327,7 +328,7 @@ fn call(machine: &mut Machine<'_>, k: &Kernels, args: &[Word]) -> Outcome {
     Ok(status)
 }
 
-/// A new object of a sequence's layout, whose elements are none.
+/// Makes an object with the layout of a sequence and no elements.
 fn object<'p>(
     machine: &mut Machine<'p>,
     kernels: &Rc<Kernels>,
@@ -360,7 +361,7 @@ fn object<'p>(
     Ok(object)
 }
 
-/// An array of up to two elements: 7, or new objects.
+/// Writes an array of up to two elements: 7, or new objects.
 fn write_array(machine: &mut Machine<'_>, kernels: &Rc<Kernels>, args: &[Word]) -> Outcome {
     let size = args[2].as_int();
     let array = object(machine, kernels, TypeIndex::ARRAY.0, size)?;
@@ -395,7 +396,7 @@ fn fill_both(machine: &mut Machine<'_>, k: &Kernels, args: &[Word]) -> Outcome {
     Ok(Word::NULL)
 }
 
-/// What an allocator does wrong, by the first extent.
+/// Mistakes of the allocator, by the first extent.
 mod wrong {
     pub(super) const NO_MEMORY: i64 = 1001;
     pub(super) const STATUS_ALONE: i64 = 1002;
@@ -405,7 +406,7 @@ mod wrong {
     pub(super) const NO_DATA: i64 = 1006;
 }
 
-/// The address of the kernels' allocator.
+/// Returns the address of the kernels' allocator.
 pub(super) fn allocator(machine: &mut Machine<'_>, kernels: &Rc<Kernels>) -> Word {
     let k = Rc::clone(kernels);
     let deleter = machine.host(
@@ -431,7 +432,8 @@ pub(super) fn allocator(machine: &mut Machine<'_>, kernels: &Rc<Kernels>) -> Wor
     )
 }
 
-/// `DLPackManagedTensorAllocator`: prototype, where the tensor goes, context, what takes an error.
+/// `DLPackManagedTensorAllocator`: its parameters are the prototype, the address for the tensor, a context and the
+/// function that sets an error.
 fn allocate(machine: &mut Machine<'_>, k: &Kernels, deleter: Word, args: &[Word]) -> Outcome {
     let &[prototype, out, context, set_error] = args else { unreachable!("four are declared") };
     let field = |offset: i32, size: usize| (prototype.offset(offset.into()), size);
@@ -469,7 +471,7 @@ fn allocate(machine: &mut Machine<'_>, k: &Kernels, deleter: Word, args: &[Word]
     let size = DL_MANAGED_TENSOR_VERSIONED.size as usize;
     let tensor = machine.memory.zeroed("a kernels' tensor", size, 8);
     let view = tensor.offset(managed::DL_TENSOR.offset.into());
-    // Device, rank and element type as they were asked for; the other fields of the prototype are not read.
+    // Copies device, rank and element type of the prototype; its other fields are not read.
     for at in [dl_tensor::DEVICE.offset, dl_tensor::NDIM.offset] {
         let word = machine.memory.load(prototype.offset(at.into()), 8, 8)?;
         machine.memory.store(view.offset(at.into()), word, 8, 8)?;

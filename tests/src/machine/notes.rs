@@ -1,4 +1,4 @@
-//! How kernels note what they were called with: as those of `kernels.c` do in `notes.h`.
+//! Notes of kernels about their arguments, in the form of `notes.h`.
 
 use std::cell::RefCell;
 
@@ -7,29 +7,29 @@ use abi_spec::layout::{byte_array, object};
 use machine::runtime::Value;
 use machine::{Finding, Machine, Word};
 
-/// What the last kernel has noted.
+/// Notes of the last kernel.
 #[derive(Debug, Default)]
 pub(super) struct Notes(RefCell<State>);
 
 #[derive(Debug, Default)]
 struct State {
     text: String,
-    /// The next entry is the first of its list.
+    /// True if the next entry is the first of its list.
     first: bool,
 }
 
-/// Bytes that are kept; the rest is cut off.
+/// Maximal bytes of the notes; the rest is cut off.
 const ROOM: usize = 1023;
 
 type Noted = Result<(), Box<Finding>>;
 
 impl Notes {
-    /// Forgets what was noted.
+    /// Clears the notes.
     pub(super) fn begin_anew(&self) {
         *self.0.borrow_mut() = State { text: String::new(), first: true };
     }
 
-    /// What was noted since it was last asked.
+    /// Takes the notes since the last call.
     pub(super) fn take(&self) -> String {
         let State { mut text, .. } = self.0.take();
         if text.len() > ROOM {
@@ -38,7 +38,7 @@ impl Notes {
         text
     }
 
-    /// An entry.
+    /// Adds an entry.
     pub(super) fn put(&self, text: &str) {
         let mut state = self.0.borrow_mut();
         if !std::mem::take(&mut state.first) {
@@ -70,7 +70,7 @@ impl Notes {
         self.put(if value.is_null() { "null" } else { "pointer" });
     }
 
-    /// The entries of a list in parentheses.
+    /// Adds a list of entries in parentheses.
     pub(super) fn list(&self, name: &str, entries: impl FnOnce() -> Noted) -> Noted {
         self.open(name);
         entries()?;
@@ -88,7 +88,7 @@ impl Notes {
         Ok(())
     }
 
-    /// Bytes above 127 come as they are, so that UTF-8 stays UTF-8.
+    /// Bytes above 127 are not escaped, so that UTF-8 stays UTF-8.
     fn quoted(&self, bytes: &[u8]) {
         let mut text = vec![b'"'];
         for &byte in bytes {
@@ -201,7 +201,7 @@ impl Notes {
         Ok(())
     }
 
-    /// The value at an address, which may be NULL.
+    /// Reads the value at an address; NULL is allowed.
     pub(super) fn value_at(&self, machine: &Machine<'_>, at: Word) -> Noted {
         if at.is_null() {
             self.put("null");
@@ -211,7 +211,7 @@ impl Notes {
     }
 }
 
-/// `%.17g` of C.
+/// Prints a float as `%.17g` of C does.
 fn shortest(value: f64) -> String {
     const DIGITS: i32 = 17;
     if !value.is_finite() {

@@ -1,4 +1,4 @@
-//! Reading results out of the machine.
+//! Reader of results in the machine.
 
 use abi_spec::layout::{byte_array, dl_tensor, object};
 use abi_spec::{DType, Device, DeviceType, TypeIndex};
@@ -8,7 +8,7 @@ use machine::{Finding, Machine, Word};
 use crate::argument::{Argument, Tensor};
 use crate::outcome;
 
-/// A result, if all of its bytes are as they must be; else what is wrong.
+/// Reads a result and checks all of its bytes.
 pub(super) fn value(
     machine: &Machine<'_>,
     found: Value,

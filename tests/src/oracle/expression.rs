@@ -1,4 +1,4 @@
-//! Expressions and constraints.
+//! Evaluation of expressions and constraints.
 
 use abi_spec::Scalar;
 use codegen::language::spelled;
@@ -7,23 +7,23 @@ use codegen::{BinaryOp, Builtin, Comparison, Constraint, Expr, Logic, Member, Pa
 use super::scalar::in_range;
 use super::{Call, Checked, Fault, Found, elided, half, quoted, tensor};
 
-/// A value in arithmetic.
+/// An operand of an expression.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Number {
     Int(i64),
     /// A `uint64`.
     Unsigned(u64),
     Float(f64),
-    /// An address: of a tensor's first element, a tensor, or anything.
+    /// An address: of a tensor's first element, of a tensor, or any other.
     Address {
         null: bool,
-        /// From the tensor's `data`.
+        /// Byte offset from the tensor's `data`.
         offset: i64,
     },
 }
 
 impl Number {
-    /// A value of an integer type.
+    /// Creates an operand from a value of an integer type.
     pub(super) fn int(value: i64, scalar: Scalar) -> Number {
         if scalar == Scalar::Uint64 {
             return Number::Unsigned(value.cast_unsigned());
@@ -31,7 +31,7 @@ impl Number {
         Number::Int(value)
     }
 
-    /// As arithmetic of integers takes it.
+    /// Reinterprets a `uint64` as `int64`, as integer arithmetic does.
     fn wrapped(self) -> Number {
         match self {
             Number::Unsigned(value) => Number::Int(value.cast_signed()),
@@ -49,7 +49,7 @@ impl Number {
     }
 }
 
-/// The quotient rounded down, and what is left.
+/// Returns the quotient, rounded down, and the remainder.
 pub(super) fn floor_divide(a: i64, b: i64) -> (i64, i64) {
     let (wide_a, wide_b) = (i128::from(a), i128::from(b));
     let mut quotient = wide_a / wide_b;
@@ -99,7 +99,7 @@ impl Call<'_> {
         })
     }
 
-    /// The value of an integer expression.
+    /// Evaluates an integer expression.
     pub(super) fn int(&self, expr: &Expr) -> Checked<i64> {
         match self.evaluate(expr)?.wrapped() {
             Number::Int(value) => Ok(value),
@@ -125,7 +125,7 @@ impl Call<'_> {
         }
     }
 
-    /// A number of a shape, or an element of a tuple.
+    /// Evaluates an index into a shape or a tuple.
     fn number_or_element(&self, expr: &Expr, of: &Expr, index: usize) -> Checked<Number> {
         match self.find(&of.to_string()) {
             Some(Found::Several(_, numbers)) if index < numbers.len() => {
@@ -254,13 +254,13 @@ impl Call<'_> {
         Err(Fault::value(subject, leaves))
     }
 
-    /// The text that an expression names.
+    /// Returns the text that an expression names.
     fn text(&self, expr: &Expr) -> Option<&[u8]> {
         let found = if let Expr::Text(_) = expr { None } else { self.find(&expr.to_string()) };
         if let Some(Found::Text(text)) = found { Some(text) } else { None }
     }
 
-    /// Whether a condition holds.
+    /// Evaluates a condition.
     fn truth(&self, expr: &Expr) -> Checked<bool> {
         if let Expr::Compare(op, lhs, rhs) = expr
             && let Some(text) = self.text(lhs)
@@ -287,7 +287,7 @@ impl Call<'_> {
         Ok(self.evaluate(expr)?.float() != 0.0)
     }
 
-    /// `, n = 6, x.shape[0] = 3`: names and members, each once.
+    /// Prints the values of names and members in expressions, each once: `, n = 6, x.shape[0] = 3`.
     fn leaves(&self, exprs: &[&Expr]) -> Checked<String> {
         let mut leaves = Vec::new();
         exprs.iter().for_each(|expr| collect(expr, &mut leaves));
@@ -336,7 +336,7 @@ fn collect<'e>(expr: &'e Expr, leaves: &mut Vec<&'e Expr>) {
     }
 }
 
-/// True for integers that are known before the call.
+/// Returns true for integer expressions of literals.
 fn is_constant(expr: &Expr) -> bool {
     match expr {
         Expr::Int(_) | Expr::Unsigned(_) => true,
@@ -362,7 +362,7 @@ fn is_constant(expr: &Expr) -> bool {
     }
 }
 
-/// Whether two numbers compare so: `uint64` and literals as what they are, other integers as arithmetic takes them.
+/// Compares two numbers: `uint64` and constants exactly, other integers after wrapping.
 fn holds(op: Comparison, exprs: [&Expr; 2], (lhs, rhs): (Number, Number)) -> bool {
     let exact =
         |expr: &Expr, value: &Number| is_constant(expr) || matches!(value, Number::Unsigned(_));

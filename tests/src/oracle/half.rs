@@ -1,9 +1,9 @@
-//! Rounding to the narrower float types, by the definition: to the nearest multiple of the unit in the
-//! last place. Every step but the rounding is exact in `f64`.
+//! Rounding to the narrower float types by definition: to the nearest multiple of the unit in the last place. Every
+//! step but the rounding is exact in `f64`.
 
 use abi_spec::Scalar;
 
-/// The nearest value of a float type, ties to even.
+/// Rounds to the nearest value of a float type, ties to even.
 pub(super) fn round(value: f64, scalar: Scalar) -> f64 {
     if scalar == Scalar::Float32 {
         f64::from(value as f32)

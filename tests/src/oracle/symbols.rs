@@ -1,4 +1,4 @@
-//! The symbols of a declaration, and what it says of them.
+//! The symbols of a declaration, and which of them the declaration has bound at some point.
 
 mod occurrences;
 
@@ -6,57 +6,57 @@ use codegen::{BinaryOp, Dim, Expr, Function, ParamType, Shape, Strides};
 
 use crate::argument::Tensor;
 
-/// The symbols of a function, in the order in which they are first mentioned.
+/// The symbols of a function, in the order of their first occurrence.
 pub(super) struct Symbols<'a> {
     all: Vec<Symbol<'a>>,
     rules: Rules<'a>,
 }
 
-/// What the declaration says at some point, whatever the arguments are.
+/// State of the checks that depends on the declaration, not on the arguments.
 #[derive(Clone)]
 pub(super) struct Rules<'a> {
-    /// Of each symbol.
+    /// State of each symbol.
     known: Vec<Known>,
-    /// Occurrences with several unknowns.
+    /// Occurrences with several unknown symbols.
     waiting: Vec<Occurrence<'a>>,
 }
 
 struct Symbol<'a> {
     name: &'a str,
-    /// Something but a parameter mentions it.
+    /// True if anything but a parameter mentions the symbol.
     measures: bool,
     value: Option<i64>,
-    /// The place that shows the value.
+    /// Path that bound the symbol, as errors show it.
     origin: String,
-    /// The first stride that is linear in it.
+    /// The first stride that is linear in the symbol.
     first: Option<Occurrence<'a>>,
 }
 
-/// Whether a symbol is known.
+/// State of a symbol.
 #[derive(Clone, Copy, PartialEq)]
 enum Known {
     No,
-    /// If the strides count that it occurs in.
+    /// Bound if the stride counts in which the symbol occurs.
     Maybe,
-    /// If what it occurs in, in this argument, is there.
+    /// Bound if the value in this argument is present in which the symbol occurs.
     Within(usize),
     Yes,
 }
 
-/// A number that an expression must be equal to.
+/// An occurrence: a number that must equal the value of an expression.
 #[derive(Clone)]
 pub(super) struct Occurrence<'a> {
     argument: usize,
-    place: String,
-    /// `None` where it is missing.
+    path: String,
+    /// The number; `None` if the value around it is missing.
     value: Option<i64>,
     expr: &'a Expr,
     counts: bool,
-    /// What it occurs in may be missing.
+    /// True if the value around the number may be missing.
     uncertain: bool,
-    /// It is one of many, and shows no value by its name.
+    /// True in an element of a sequence, whose path no error names.
     many: bool,
-    /// The tensor and the dim of a stride.
+    /// Tensor and dim of a stride.
     stride: Option<(&'a Tensor, usize)>,
     is_stride: bool,
 }
@@ -120,12 +120,12 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// True for what extents and the like depend on.
+    /// Returns true if an extent, a number of a shape or a stride mentions the symbol.
     pub(super) fn measures(&self, name: &str) -> bool {
         self.all.iter().any(|symbol| symbol.name == name && symbol.measures)
     }
 
-    /// The names of all.
+    /// Returns the names of all symbols.
     pub(super) fn all(&self) -> impl Iterator<Item = &'a str> {
         self.all.iter().map(|symbol| symbol.name)
     }
@@ -134,29 +134,29 @@ impl<'a> Symbols<'a> {
         self.rules.clone()
     }
 
-    /// Forgets what the declaration has said since.
+    /// Restores an earlier state.
     pub(super) fn restore(&mut self, rules: Rules<'a>) {
         self.rules = rules;
     }
 
-    /// What is bound.
+    /// Returns the values of all symbols and their origins.
     pub(super) fn bindings(&self) -> Vec<(Option<i64>, String)> {
         self.all.iter().map(|symbol| (symbol.value, symbol.origin.clone())).collect()
     }
 
-    /// Forgets what has been bound since.
+    /// Restores earlier values.
     pub(super) fn unbind(&mut self, bindings: Vec<(Option<i64>, String)>) {
         for (symbol, (value, origin)) in self.all.iter_mut().zip(bindings) {
             (symbol.value, symbol.origin) = (value, origin);
         }
     }
 
-    /// The value of a symbol that is bound.
+    /// Returns the value of a bound symbol.
     pub(super) fn value(&self, name: &str) -> Option<i64> {
         self.all.iter().find(|symbol| symbol.name == name)?.value
     }
 
-    /// The symbols of an expression that are not known for sure, each once.
+    /// Returns the symbols of an expression that may be unbound, each once.
     fn unknown(&self, expr: &Expr) -> Vec<usize> {
         self.symbols(expr, |known| known != Known::Yes)
     }
@@ -175,22 +175,22 @@ impl<'a> Symbols<'a> {
         found
     }
 
-    /// True if an occurrence that may be missing waits for nothing but what is there if something else in
-    /// the same argument is.
-    fn is_settled(&self, occurrence: &Occurrence<'_>) -> bool {
+    /// Returns true if an occurrence that may be missing depends only on symbols that are bound whenever the other
+    /// optional values of its argument are present.
+    fn is_decided(&self, occurrence: &Occurrence<'_>) -> bool {
         let within = Known::Within(occurrence.argument);
         let is_open = |known| known != Known::Yes && known != within;
         occurrence.uncertain && self.symbols(occurrence.expr, is_open).is_empty()
     }
 
-    /// True if what may be missing has bound the symbols of an expression, but for one.
+    /// Returns true if every symbol of an expression except one has a value.
     fn is_bound(&self, expr: &Expr, but: &str) -> bool {
         let is_free = |name: &&str| *name != but && self.value(name).is_none();
         !names(expr).iter().any(is_free)
     }
 }
 
-/// The names in an expression.
+/// Returns the names in an expression.
 fn names(expr: &Expr) -> Vec<&str> {
     match expr {
         Expr::Name(name) => vec![name],
@@ -215,7 +215,7 @@ fn names(expr: &Expr) -> Vec<&str> {
     }
 }
 
-/// True if an expression is a sum of multiples of a symbol and of what does not mention it.
+/// Returns true if an expression is linear in a symbol: a sum of multiples of the symbol and of terms without it.
 fn is_linear(expr: &Expr, symbol: &str) -> bool {
     if !names(expr).contains(&symbol) {
         return true;

@@ -1,27 +1,27 @@
-//! The checks of a tensor.
+//! Checks of tensors.
 
 use abi_spec::{DType, DeviceType};
 use codegen::{Device, Shape, Strides};
 
-use super::{Call, Checked, Fault, Found, MISSING, Place, type_name, words};
+use super::{Call, Checked, Fault, Found, MISSING, Received, type_name, words};
 use crate::argument::{Argument, Tensor};
 
-/// True if some extent is 0.
+/// Returns true if some extent is 0.
 pub(super) fn is_empty(tensor: &Tensor) -> bool {
     tensor.shape.contains(&0)
 }
 
-/// The compact stride of a dim.
+/// Returns the compact stride of a dim.
 pub(super) fn compact_stride(tensor: &Tensor, dim: usize) -> i64 {
     tensor.shape[dim + 1..].iter().fold(1, |product: i64, extent| product.wrapping_mul(*extent))
 }
 
-/// The stride of a dim.
+/// Returns the stride of a dim.
 pub(super) fn stride(tensor: &Tensor, dim: usize) -> i64 {
     tensor.strides.as_ref().map_or_else(|| compact_stride(tensor, dim), |strides| strides[dim])
 }
 
-/// True if the elements are in row-major order without gaps.
+/// Returns true if the elements are in row-major order without gaps.
 pub(super) fn is_contiguous(tensor: &Tensor) -> bool {
     let counts = |dim: &usize| tensor.shape[*dim] != 1;
     is_empty(tensor)
@@ -33,26 +33,26 @@ pub(super) fn is_contiguous(tensor: &Tensor) -> bool {
 impl<'a> Call<'a> {
     pub(super) fn tensor(
         &mut self,
-        place: &Place<'a>,
+        received: &Received<'a>,
         declared: &'a codegen::Tensor,
     ) -> Checked<()> {
-        let tensor = match place.given {
-            Some(given) => Some(self.header(place, declared, given)?),
+        let tensor = match received.given {
+            Some(given) => Some(self.header(received, declared, given)?),
             None => None,
         };
-        self.note(place, tensor.map_or(MISSING, Found::Tensor));
-        self.dims(place, declared, tensor)?;
+        self.note(received, tensor.map_or(MISSING, Found::Tensor));
+        self.dims(received, declared, tensor)?;
         let Some(tensor) = tensor else { return Ok(()) };
         if declared.strides == Strides::Contiguous {
-            contiguous(place, tensor)?;
+            contiguous(received, tensor)?;
         }
-        data(place, tensor, declared)
+        data(received, tensor, declared)
     }
 
-    /// Shape and strides.
+    /// Checks shape and strides.
     fn dims(
         &mut self,
-        place: &Place<'a>,
+        received: &Received<'a>,
         declared: &'a codegen::Tensor,
         tensor: Option<&'a Tensor>,
     ) -> Checked<()> {
@@ -60,13 +60,13 @@ impl<'a> Call<'a> {
             (Shape::Dims(dims), _) => {
                 for (dim, rule) in dims.iter().enumerate() {
                     let value = tensor.map(|tensor| tensor.shape[dim]);
-                    extent_sign(place, dim, value)?;
-                    self.dim(place, format!(".shape[{dim}]"), value, rule)?;
+                    extent_sign(received, dim, value)?;
+                    self.dim(received, format!(".shape[{dim}]"), value, rule)?;
                 }
             }
             (Shape::AnyRank, Some(tensor)) => {
                 for (dim, extent) in tensor.shape.iter().enumerate() {
-                    extent_sign(place, dim, Some(*extent))?;
+                    extent_sign(received, dim, Some(*extent))?;
                 }
             }
             (Shape::AnyRank, None) => {}
@@ -75,60 +75,65 @@ impl<'a> Call<'a> {
             for (dim, rule) in strides.iter().enumerate() {
                 let counts = |tensor: &Tensor| tensor.shape[dim] > 1 && !is_empty(tensor);
                 let found = tensor.map(|tensor| (tensor, stride(tensor, dim), counts(tensor)));
-                self.stride(place, dim, found, rule)?;
+                self.stride(received, dim, found, rule)?;
             }
         }
         Ok(())
     }
 
-    /// Type, NULL, ndim, dtype, device, the pointer to the extents.
+    /// Checks type, NULL, ndim, dtype, device and the pointer to the extents.
     fn header(
         &mut self,
-        place: &Place<'a>,
+        received: &Received<'a>,
         declared: &codegen::Tensor,
         given: &'a Argument,
     ) -> Checked<&'a Tensor> {
         let Argument::Tensor(tensor) = given else {
             let null = matches!(words(given), (7 | 70, 0));
             let got = if null { "NULL".to_owned() } else { type_name(given) };
-            return Err(place.wrong_type(&got));
+            return Err(received.wrong_type(&got));
         };
         let ndim = tensor.ndim();
         match &declared.shape {
             Shape::Dims(dims) if dims.len() as i32 != ndim => {
-                return Err(place.mismatch(".ndim", format!("{} but got {ndim}", dims.len())));
+                return Err(received.mismatch(".ndim", format!("{} but got {ndim}", dims.len())));
             }
             Shape::AnyRank if ndim < 0 => {
                 let expected = format!("a non-negative rank but got {ndim}");
-                return Err(place.mismatch(".ndim", expected));
+                return Err(received.mismatch(".ndim", expected));
             }
             Shape::Dims(_) | Shape::AnyRank => {}
         }
         if !declared.accepted().contains(&tensor.dtype) {
             let names: Vec<String> = declared.dtypes.iter().map(DType::to_string).collect();
             let expected = format!("{} but got {}", names.join("|"), tensor.dtype);
-            return Err(place.fault("TypeError", "Mismatched", ".dtype", expected));
+            return Err(received.fault("TypeError", "Mismatched", ".dtype", expected));
         }
-        self.device(place, tensor, declared.device)?;
+        self.device(received, tensor, declared.device)?;
         if tensor.null_shape && ndim != 0 {
-            return Err(null(place, ".shape"));
+            return Err(null(received, ".shape"));
         }
         Ok(tensor)
     }
 
-    fn device(&mut self, place: &Place<'a>, tensor: &Tensor, declared: Device) -> Checked<()> {
+    fn device(
+        &mut self,
+        received: &Received<'a>,
+        tensor: &Tensor,
+        declared: Device,
+    ) -> Checked<()> {
         let found = tensor.device;
         if let Device::Type(ty) = declared
             && found.ty != ty
         {
-            return Err(place.mismatch(".device", format!("{ty} but got {found}")));
+            return Err(received.mismatch(".device", format!("{ty} but got {found}")));
         }
         if found.ty == DeviceType::CPU {
             return Ok(());
         }
         let first = self.devices.iter().find(|(ty, _, _)| *ty == found.ty);
         let Some((ty, id, path)) = first else {
-            let path = (!place.many).then(|| place.path.clone());
+            let path = (!received.many).then(|| received.path.clone());
             self.devices.push((found.ty, found.id, path));
             return Ok(());
         };
@@ -137,41 +142,41 @@ impl<'a> Call<'a> {
         }
         let origin = path.as_ref().map_or(String::new(), |path| format!(" (= {path}.device)"));
         let first = abi_spec::Device { ty: *ty, id: *id };
-        Err(place.mismatch(".device", format!("{first}{origin} but got {found}")))
+        Err(received.mismatch(".device", format!("{first}{origin} but got {found}")))
     }
 }
 
-fn null(place: &Place<'_>, part: &str) -> Fault {
-    place.mismatch(part, "a non-NULL pointer but got NULL".to_owned())
+fn null(received: &Received<'_>, part: &str) -> Fault {
+    received.mismatch(part, "a non-NULL pointer but got NULL".to_owned())
 }
 
-fn extent_sign(place: &Place<'_>, dim: usize, extent: Option<i64>) -> Checked<()> {
+fn extent_sign(received: &Received<'_>, dim: usize, extent: Option<i64>) -> Checked<()> {
     match extent {
         Some(extent @ ..=-1) => {
             let expected = format!("a non-negative extent but got {extent}");
-            Err(place.mismatch(&format!(".shape[{dim}]"), expected))
+            Err(received.mismatch(&format!(".shape[{dim}]"), expected))
         }
         Some(_) | None => Ok(()),
     }
 }
 
-fn contiguous(place: &Place<'_>, tensor: &Tensor) -> Checked<()> {
+fn contiguous(received: &Received<'_>, tensor: &Tensor) -> Checked<()> {
     for (dim, extent) in tensor.shape.iter().enumerate() {
         let (expected, found) = (compact_stride(tensor, dim), stride(tensor, dim));
         if *extent != 1 && !is_empty(tensor) && found != expected {
             let expected = format!("{expected} (contiguous) but got {found}");
-            return Err(place.mismatch(&format!(".strides[{dim}]"), expected));
+            return Err(received.mismatch(&format!(".strides[{dim}]"), expected));
         }
     }
     Ok(())
 }
 
-/// Data is needed where there are elements; alignment is of the sum with `byte_offset`.
-fn data(place: &Place<'_>, tensor: &Tensor, declared: &codegen::Tensor) -> Checked<()> {
+/// Checks the data pointer, needed only if there are elements, and the alignment of its sum with `byte_offset`.
+fn data(received: &Received<'_>, tensor: &Tensor, declared: &codegen::Tensor) -> Checked<()> {
     if tensor.data.is_none() && !is_empty(tensor) {
-        return Err(null(place, ".data"));
+        return Err(null(received, ".data"));
     }
-    // That of a lane; of three bytes, say, the power of two in it; the least one of several types.
+    // The alignment is the largest power of two that divides the bytes of a lane; of several types the least.
     let lane = |dtype: &DType| 1 << dtype.lane_bytes().trailing_zeros();
     let natural = declared.dtypes.iter().map(lane).min();
     let align: u64 = declared.align.or(natural).expect("a tensor has a type of elements");
@@ -181,5 +186,5 @@ fn data(place: &Place<'_>, tensor: &Tensor, declared: &codegen::Tensor) -> Check
         return Ok(());
     }
     let expected = format!("a multiple of {align} bytes but got remainder {remainder}");
-    Err(place.fault("ValueError", "Misaligned", ".data", expected))
+    Err(received.fault("ValueError", "Misaligned", ".data", expected))
 }

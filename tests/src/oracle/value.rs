@@ -1,182 +1,181 @@
-//! The checks of values that are neither scalars nor tensors, and of what is nested in them.
+//! Checks of values that are neither scalars nor tensors, and of the values nested in them.
 
 use abi_spec::{DType, Device};
 use codegen::{Element, Leaf, Literal, ObjectClass, ParamType, Shape};
 
-use super::{Call, Checked, Fault, Found, MISSING, Place, borrowed, quoted, type_name, words};
+use super::{Call, Checked, Fault, Found, MISSING, Received, borrowed, quoted, type_name, words};
 use crate::argument::Argument;
 
 impl<'a> Call<'a> {
-    /// Checks a value. One that is missing binds nothing, but its symbols are known from here on to be
-    /// bound by what may be missing.
-    pub(super) fn value(&mut self, mut place: Place<'a>) -> Checked<()> {
-        if place.optional && matches!(place.given, Some(Argument::None)) {
-            place.given = None;
+    /// Checks a value. A missing value binds nothing, but from then on its symbols count as bound by an optional value.
+    pub(super) fn value(&mut self, mut received: Received<'a>) -> Checked<()> {
+        if received.optional && matches!(received.given, Some(Argument::None)) {
+            received.given = None;
         }
-        if let ParamType::Scalar(scalar) = place.ty {
-            return self.scalar(&place, *scalar);
+        if let ParamType::Scalar(scalar) = received.ty {
+            return self.scalar(&received, *scalar);
         }
-        if let ParamType::Tensor(tensor) = place.ty {
-            return self.tensor(&place, tensor);
+        if let ParamType::Tensor(tensor) = received.ty {
+            return self.tensor(&received, tensor);
         }
-        if let (Some(given), false) = (place.given, is_free(place.ty)) {
-            check_type(&place, given)?;
+        if let (Some(given), false) = (received.given, is_free(received.ty)) {
+            check_type(&received, given)?;
         }
-        self.content(&place)
+        self.content(&received)
     }
 
-    fn content(&mut self, place: &Place<'a>) -> Checked<()> {
-        match place.ty {
-            ParamType::Leaf(Leaf::Str) if place.given.is_some() => {
-                let given = place.given.and_then(text).unwrap_or_default();
-                self.note(place, Found::Text(given));
+    fn content(&mut self, received: &Received<'a>) -> Checked<()> {
+        match received.ty {
+            ParamType::Leaf(Leaf::Str) if received.given.is_some() => {
+                let given = received.given.and_then(text).unwrap_or_default();
+                self.note(received, Found::Text(given));
                 Ok(())
             }
             ParamType::Leaf(Leaf::Str) | ParamType::Leaf(Leaf::Bytes) => {
-                let size = place.given.map_or(0, |given| text(given).map_or(0, <[u8]>::len));
-                self.note(place, Found::Several(size, Vec::new()));
+                let size = received.given.map_or(0, |given| text(given).map_or(0, <[u8]>::len));
+                self.note(received, Found::Several(size, Vec::new()));
                 Ok(())
             }
-            ParamType::Leaf(Leaf::DType) => place.given.map_or(Ok(()), dtype),
+            ParamType::Leaf(Leaf::DType) => received.given.map_or(Ok(()), dtype),
             ParamType::Leaf(Leaf::Device) => {
-                place.given.map_or(Ok(()), |given| device(place, given))
+                received.given.map_or(Ok(()), |given| device(received, given))
             }
-            ParamType::Shape(shape) => self.shape(place, shape),
-            ParamType::Tuple(elements) => self.tuple(place, elements),
-            ParamType::Sequence(_, element) => self.sequence(place, element),
-            ParamType::Union(types) => self.union(place, types),
+            ParamType::Shape(shape) => self.shape(received, shape),
+            ParamType::Tuple(elements) => self.tuple(received, elements),
+            ParamType::Sequence(_, element) => self.sequence(received, element),
+            ParamType::Union(types) => self.union(received, types),
             ParamType::Literal(literals) => {
-                place.given.map_or(Ok(()), |given| literal(place, literals, given))
+                received.given.map_or(Ok(()), |given| literal(received, literals, given))
             }
             ParamType::Object(_) | ParamType::Leaf(Leaf::Any) | ParamType::Leaf(Leaf::Stream) => {
-                let found = if place.given.is_some() { Found::Other } else { MISSING };
-                self.note(place, found);
+                let found = if received.given.is_some() { Found::Other } else { MISSING };
+                self.note(received, found);
                 Ok(())
             }
-            ParamType::Mapping(_, types) => self.mapping(place, types),
+            ParamType::Mapping(_, types) => self.mapping(received, types),
             ParamType::Scalar(_) | ParamType::Tensor(_) | ParamType::Optional(_) => {
                 unreachable!("checked elsewhere")
             }
         }?;
-        if place.given.is_none() {
-            self.note(place, MISSING);
+        if received.given.is_none() {
+            self.note(received, MISSING);
         }
         Ok(())
     }
 
-    fn shape(&mut self, place: &Place<'a>, shape: &'a Shape) -> Checked<()> {
-        let numbers = place.given.map(|given| numbers(place, given)).transpose()?;
+    fn shape(&mut self, received: &Received<'a>, shape: &'a Shape) -> Checked<()> {
+        let numbers = received.given.map(|given| numbers(received, given)).transpose()?;
         if let (Shape::Dims(dims), Some(numbers)) = (shape, &numbers)
             && dims.len() != numbers.len()
         {
-            return Err(wrong_size(place, dims.len(), numbers.len()));
+            return Err(wrong_size(received, dims.len(), numbers.len()));
         }
         let known = numbers.clone().unwrap_or_default();
-        self.note(place, Found::Several(known.len(), known));
+        self.note(received, Found::Several(known.len(), known));
         let Shape::Dims(dims) = shape else { return Ok(()) };
         for (dim, rule) in dims.iter().enumerate() {
             let value = numbers.as_ref().map(|numbers| numbers[dim]);
-            self.dim(place, format!("[{dim}]"), value, rule)?;
+            self.dim(received, format!("[{dim}]"), value, rule)?;
         }
         Ok(())
     }
 
-    fn tuple(&mut self, place: &Place<'a>, elements: &'a [Element]) -> Checked<()> {
-        let given = place.given.map(elements_of);
+    fn tuple(&mut self, received: &Received<'a>, elements: &'a [Element]) -> Checked<()> {
+        let given = received.given.map(elements_of);
         if let Some(given) = given
             && given.len() != elements.len()
         {
-            return Err(wrong_size(place, elements.len(), given.len()));
+            return Err(wrong_size(received, elements.len(), given.len()));
         }
         for (index, element) in elements.iter().enumerate() {
             let path = match &element.name {
-                Some(name) => format!("{}.{name}", place.path),
-                None => format!("{}[{index}]", place.path),
+                Some(name) => format!("{}.{name}", received.path),
+                None => format!("{}[{index}]", received.path),
             };
-            self.value(place.inner(path, &element.ty, given.map(|given| &given[index])))?;
+            self.value(received.inner(path, &element.ty, given.map(|given| &given[index])))?;
         }
         Ok(())
     }
 
-    /// The elements one by one, each by the same rules. Without any their symbols are looked at, too.
-    fn sequence(&mut self, place: &Place<'a>, element: &'a ParamType) -> Checked<()> {
-        let given = place.given.map(elements_of);
-        self.note(place, Found::Several(given.map_or(0, <[_]>::len), Vec::new()));
+    /// Checks the elements one by one by the same rules. The symbols of an empty sequence are visited too.
+    fn sequence(&mut self, received: &Received<'a>, element: &'a ParamType) -> Checked<()> {
+        let given = received.given.map(elements_of);
+        self.note(received, Found::Several(given.map_or(0, <[_]>::len), Vec::new()));
         if *element == ParamType::Leaf(Leaf::Any) {
             return Ok(());
         }
         let Some(given) = given.filter(|given| !given.is_empty()) else {
-            return self.element(place, element, 0, None);
+            return self.element(received, element, 0, None);
         };
         let before = self.symbols.rules();
         for (index, one) in given.iter().enumerate() {
             self.symbols.restore(before.clone());
-            self.element(place, element, index, Some(one))?;
+            self.element(received, element, index, Some(one))?;
         }
         Ok(())
     }
 
-    /// The entries one by one, each key before its value.
-    fn mapping(&mut self, place: &Place<'a>, types: &'a [ParamType; 2]) -> Checked<()> {
-        let given = place.given.map_or(&[][..], entries_of);
+    /// Checks the entries one by one, each key before its value.
+    fn mapping(&mut self, received: &Received<'a>, types: &'a [ParamType; 2]) -> Checked<()> {
+        let given = received.given.map_or(&[][..], entries_of);
         if given.is_empty() {
-            return self.entry(place, types, 0, None);
+            return self.entry(received, types, 0, None);
         }
         let before = self.symbols.rules();
         for (index, entry) in given.iter().enumerate() {
             self.symbols.restore(before.clone());
-            self.entry(place, types, index, Some(entry))?;
+            self.entry(received, types, index, Some(entry))?;
         }
         Ok(())
     }
 
     fn entry(
         &mut self,
-        place: &Place<'a>,
+        received: &Received<'a>,
         types: &'a [ParamType; 2],
         index: usize,
         given: Option<&'a (Argument, Argument)>,
     ) -> Checked<()> {
         let given = [given.map(|(key, _)| key), given.map(|(_, value)| value)];
         for ((part, ty), given) in ["keys", "values"].into_iter().zip(types).zip(given) {
-            let mut inner = place.inner(format!("{}.{part}[{index}]", place.path), ty, given);
+            let mut inner = received.inner(format!("{}.{part}[{index}]", received.path), ty, given);
             (inner.uncertain, inner.many) = (true, true);
             self.value(inner)?;
         }
-        let parts = ["keys", "values"].map(|part| format!("{}.{part}[{index}]", place.path));
+        let parts = ["keys", "values"].map(|part| format!("{}.{part}[{index}]", received.path));
         parts.iter().try_for_each(|path| self.compare_in(path))
     }
 
     fn element(
         &mut self,
-        place: &Place<'a>,
+        received: &Received<'a>,
         ty: &'a ParamType,
         index: usize,
         given: Option<&'a Argument>,
     ) -> Checked<()> {
-        let mut inner = place.inner(format!("{}[{index}]", place.path), ty, given);
+        let mut inner = received.inner(format!("{}[{index}]", received.path), ty, given);
         (inner.uncertain, inner.many) = (true, true);
         let path = inner.path.clone();
         self.value(inner)?;
         self.compare_in(&path)
     }
 
-    /// The first type that fits. It binds nothing, and one that does not fit notes no device.
-    fn union(&mut self, place: &Place<'a>, types: &'a [ParamType]) -> Checked<()> {
-        let Some(given) = place.given else { return Ok(()) };
+    /// Checks a union by its first type that fits. A union binds nothing, and types that do not fit note no device.
+    fn union(&mut self, received: &Received<'a>, types: &'a [ParamType]) -> Checked<()> {
+        let Some(given) = received.given else { return Ok(()) };
         let (bindings, devices) = (self.symbols.bindings(), self.devices.clone());
         let fits = types.iter().any(|ty| {
             self.devices.clone_from(&devices);
-            let inner = place.inner(place.path.clone(), ty, Some(given));
+            let inner = received.inner(received.path.clone(), ty, Some(given));
             let fits = self.value(inner).is_ok();
             self.symbols.unbind(bindings.clone());
             fits
         });
-        if fits { Ok(()) } else { Err(place.wrong_type(&type_name(borrowed(given)))) }
+        if fits { Ok(()) } else { Err(received.wrong_type(&type_name(borrowed(given)))) }
     }
 }
 
-/// What is in a sequence; nothing in an object that only claims to be one.
+/// Returns the elements of a sequence; none of an object that only claims to be one.
 fn elements_of(given: &Argument) -> &[Argument] {
     if let Argument::Array(elements) | Argument::List(elements) = borrowed(given) {
         elements
@@ -185,7 +184,7 @@ fn elements_of(given: &Argument) -> &[Argument] {
     }
 }
 
-/// What is in a mapping.
+/// Returns the entries of a mapping.
 fn entries_of(given: &Argument) -> &[(Argument, Argument)] {
     if let Argument::Map(entries) | Argument::Dict(entries) = borrowed(given) {
         entries
@@ -194,42 +193,42 @@ fn entries_of(given: &Argument) -> &[(Argument, Argument)] {
     }
 }
 
-/// What a union accepts is up to its types, and `Any` is anything, NULL included.
+/// Returns true for types without a check of the type index: unions, whose types check it, and `Any`.
 fn is_free(ty: &ParamType) -> bool {
     matches!(ty, ParamType::Union(_) | ParamType::Leaf(Leaf::Any))
 }
 
-fn wrong_size(place: &Place<'_>, expected: usize, got: usize) -> Fault {
-    place.mismatch(".size", format!("{expected} but got {got}"))
+fn wrong_size(received: &Received<'_>, expected: usize, got: usize) -> Fault {
+    received.mismatch(".size", format!("{expected} but got {got}"))
 }
 
-/// The type of a value, and that it is not NULL.
-fn check_type(place: &Place<'_>, given: &Argument) -> Checked<()> {
+/// Checks the type of a value, and that an object is not NULL.
+fn check_type(received: &Received<'_>, given: &Argument) -> Checked<()> {
     let given = borrowed(given);
     let (index, payload) = words(given);
-    let accepted = accepts(place.ty, index);
+    let accepted = accepts(received.ty, index);
     let empty_slot = matches!(given, Argument::RValue(None)) || (index == 10 && payload == 0);
-    let takes_objects = (64..=128).any(|index| accepts(place.ty, index));
+    let takes_objects = (64..=128).any(|index| accepts(received.ty, index));
     let null = index >= 64 || matches!(index, 8 | 9);
     if (accepted && null && payload == 0 && !is_text(given)) || (empty_slot && takes_objects) {
-        return Err(place.wrong_type("NULL"));
+        return Err(received.wrong_type("NULL"));
     }
-    if !accepted || !is_instance(place.ty, given) {
-        return Err(place.wrong_type(&type_name(given)));
+    if !accepted || !is_instance(received.ty, given) {
+        return Err(received.wrong_type(&type_name(given)));
     }
     if let Argument::Small { length: length @ 8.., .. } = given {
         let expected = format!("at most 7 but got {length}");
-        return Err(place.fault("ValueError", "Out of range", ".size", expected));
+        return Err(received.fault("ValueError", "Out of range", ".size", expected));
     }
     Ok(())
 }
 
-/// Strings and bytes that are objects are there, whatever their payload is taken for.
+/// Returns true for strings and bytes, which are never NULL whatever number their payload counts as.
 fn is_text(given: &Argument) -> bool {
     matches!(given, Argument::Str(_) | Argument::Bytes(_))
 }
 
-/// True if values of a type index are of a type, as far as the index says.
+/// Returns true if a type accepts a type index.
 fn accepts(ty: &ParamType, index: i32) -> bool {
     let is_str = matches!(index, 8 | 11 | 65);
     let is_bytes = matches!(index, 9 | 12 | 66);
@@ -243,7 +242,7 @@ fn accepts(ty: &ParamType, index: i32) -> bool {
         ParamType::Object(ObjectClass::Module) => index == 73,
         ParamType::Object(ObjectClass::Tensor) => index == 70,
         ParamType::Object(ObjectClass::Any) => index >= 64,
-        // No object has the index 127.
+        // Type indices from 128 on are registered; no object has the index 127.
         ParamType::Object(ObjectClass::Key(_)) => index >= 127,
         ParamType::Sequence(..) => matches!(index, 71 | 75),
         ParamType::Mapping(..) => matches!(index, 72 | 76),
@@ -267,7 +266,7 @@ fn is_instance(ty: &ParamType, given: &Argument) -> bool {
     matches!(given, Argument::Registered(classes) if classes.contains(key))
 }
 
-/// The bytes of text or bytes.
+/// Returns the bytes of text or bytes.
 fn text(given: &Argument) -> Option<&[u8]> {
     let given = borrowed(given);
     if let Argument::Str(text) | Argument::RawStr(text) = given {
@@ -283,7 +282,7 @@ fn text(given: &Argument) -> Option<&[u8]> {
     Some(text)
 }
 
-/// An element type that is named must exist. The runtime says what is wrong.
+/// Checks that a named element type exists. The error is the runtime's.
 fn dtype(given: &Argument) -> Checked<()> {
     let Some(text) = text(given) else { return Ok(()) };
     let text = String::from_utf8_lossy(text);
@@ -294,17 +293,17 @@ fn dtype(given: &Argument) -> Checked<()> {
     Err(Fault::Foreign { kind: "ValueError", message })
 }
 
-fn device(place: &Place<'_>, given: &Argument) -> Checked<()> {
+fn device(received: &Received<'_>, given: &Argument) -> Checked<()> {
     let Some(text) = text(given) else { return Ok(()) };
     let text = String::from_utf8_lossy(text);
     if text.parse::<Device>().is_ok() {
         return Ok(());
     }
-    Err(place.mismatch("", format!("{} but got \"{text}\"", place.expected())))
+    Err(received.mismatch("", format!("{} but got \"{text}\"", received.expected())))
 }
 
-/// The numbers of a shape, or of a sequence that stands for one.
-fn numbers(place: &Place<'_>, given: &Argument) -> Checked<Vec<i64>> {
+/// Returns the numbers of a shape, or of a sequence that stands for one.
+fn numbers(received: &Received<'_>, given: &Argument) -> Checked<Vec<i64>> {
     if let Argument::Shape(numbers) = borrowed(given) {
         return Ok(numbers.clone());
     }
@@ -315,18 +314,18 @@ fn numbers(place: &Place<'_>, given: &Argument) -> Checked<Vec<i64>> {
             let at = format!("[{index}]");
             Err(if let Argument::BigInt(value) = element {
                 let expected = format!("int64 but got {value}");
-                place.fault("ValueError", "Out of range", &at, expected)
+                received.fault("ValueError", "Out of range", &at, expected)
             } else {
                 let expected = format!("int but got {}", type_name(element));
-                place.fault("TypeError", "Mismatched type of", &at, expected)
+                received.fault("TypeError", "Mismatched type of", &at, expected)
             })
         }
     };
     elements.iter().enumerate().map(number).collect()
 }
 
-/// One of several values: numbers compare with numbers, text with text.
-fn literal(place: &Place<'_>, literals: &[Literal], given: &Argument) -> Checked<()> {
+/// Checks for one of several literals: numbers compare with numbers, text with text.
+fn literal(received: &Received<'_>, literals: &[Literal], given: &Argument) -> Checked<()> {
     let (index, bits) = words(borrowed(given));
     let number = matches!(index, 1 | 2).then_some(bits);
     let text = text(given);
@@ -340,15 +339,15 @@ fn literal(place: &Place<'_>, literals: &[Literal], given: &Argument) -> Checked
         return Ok(());
     }
     if let Argument::BigInt(value) = given {
-        return Err(place.mismatch("", format!("{} but got {value}", place.expected())));
+        return Err(received.mismatch("", format!("{} but got {value}", received.expected())));
     }
     if index == 78 {
-        return Err(place.wrong_type(&type_name(given)));
+        return Err(received.wrong_type(&type_name(given)));
     }
     let got = match text {
         Some(text) => quoted(text),
         None if index == 2 => (if bits == 0 { "False" } else { "True" }).to_owned(),
         None => bits.to_string(),
     };
-    Err(place.mismatch("", format!("{} but got {got}", place.expected())))
+    Err(received.mismatch("", format!("{} but got {got}", received.expected())))
 }

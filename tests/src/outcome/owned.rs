@@ -1,4 +1,4 @@
-//! Reading results that are neither numbers nor pointers.
+//! Reader of results that are neither numbers nor pointers.
 
 use std::slice;
 
@@ -7,7 +7,7 @@ use jit::abi::{Any, ByteArray, DLTensor, Object};
 
 use crate::argument::{Argument, Tensor};
 
-/// A value that a callee owns up to having given away, as it would be passed.
+/// Reads a value that the callee has given away, as an argument that would pass it.
 pub(super) fn read(any: &Any) -> Result<Argument, String> {
     let bits = any.bits();
     let small = [TypeIndex::SMALL_STR, TypeIndex::SMALL_BYTES].contains(&any.ty());
@@ -33,7 +33,7 @@ pub(super) fn read(any: &Any) -> Result<Argument, String> {
     })
 }
 
-/// The bytes of a small value; those after them are 0.
+/// Returns the bytes of a small value; the padding must be 0.
 fn small_bytes(any: &Any) -> Result<Vec<u8>, String> {
     let (bytes, length) = (any.bits().to_le_bytes(), any.small_len as usize);
     if length > 7 || bytes[length..].iter().any(|byte| *byte != 0) {
@@ -71,7 +71,7 @@ fn object(ty: TypeIndex, object: *const Object) -> Result<Argument, String> {
     }
 }
 
-/// Type, shape and device.
+/// Reads type, shape and device.
 ///
 /// # Safety
 /// The tensor is valid.
@@ -85,7 +85,7 @@ unsafe fn tensor(tensor: &DLTensor) -> Tensor {
 }
 
 /// # Safety
-/// There are as many; the address of none at all may be anything.
+/// There are `count` entries; the address of no entries may be anything.
 unsafe fn entries<'a, T>(data: *const T, count: usize) -> &'a [T] {
     // SAFETY: as required above.
     if count == 0 { &[] } else { unsafe { slice::from_raw_parts(data, count) } }

@@ -1,4 +1,4 @@
-//! Compiled by the JIT and called directly.
+//! The route through the JIT: functions are called directly.
 
 use std::ptr;
 
@@ -18,9 +18,9 @@ use crate::outcome::Outcome;
 pub struct InProcess {
     compiled: Compiled,
     ffi: Ffi,
-    /// What is done around each call.
+    /// Code around each call.
     pub around: Around,
-    /// Whether the kernels' allocator is set for the calls.
+    /// True if the kernels' allocator is set for the calls.
     pub allocator: bool,
 }
 
@@ -36,7 +36,7 @@ impl InProcess {
     }
 }
 
-/// Compiles a library of declarations that call the kernels of this crate.
+/// Compiles a library whose declarations call the kernels of this crate.
 fn compile(library: &Library, runtime: &'static Runtime) -> Compiled {
     let options = Options { routines: Routines::Shared, ..Options::default() };
     let resolved = library.resolve().unwrap_or_else(|error| panic!("{error}"));

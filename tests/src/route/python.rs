@@ -1,7 +1,6 @@
-//! Compiled ahead of time, and called from Python with NumPy arrays.
+//! The route through Python: a shared library, called with NumPy arrays.
 
 use std::io::Write;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use codegen::Library;
@@ -10,9 +9,10 @@ use tempfile::TempDir;
 
 use super::{Call, Reason, Route, shared};
 use crate::argument::{self, Argument, Tensor};
+use crate::hosts::host;
 use crate::outcome::{End, Outcome, Value};
 
-/// A library in a file, for Python to load.
+/// A shared library for Python to load.
 #[derive(Debug)]
 pub struct Python {
     backend: &'static str,
@@ -27,9 +27,9 @@ impl Python {
         Python { backend, folder }
     }
 
-    /// Runs the calls in one process, which answers with one line for each.
+    /// Runs calls in one process, which answers each with a line.
     fn answers(&self, calls: &[Json]) -> Vec<Outcome> {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("calls.py");
+        let script = host("calls.py");
         let library = self.folder.path().join("library.so");
         let mut command = Command::new("python3");
         command.arg(script).arg(library).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -67,10 +67,10 @@ const FORGED: Reason = "values of Python are what their type indices say";
 const MOVED: Reason = "Python moves objects of the runtime's own classes only";
 const SHAPE: Reason = "the runtime makes a tensor object only where there is a shape";
 
-/// Why calls cannot be made from Python.
+/// Reasons why calls cannot be made from Python.
 pub const BEYOND_PYTHON: [Reason; 5] = [COUNT, TEXT, FORGED, MOVED, SHAPE];
 
-/// A call in Python, if it can be written there.
+/// Writes a call in Python, if Python can express it.
 fn express(call: &Call<'_>) -> Result<Json, Reason> {
     if call.count.is_some() {
         return Err(COUNT);
@@ -79,7 +79,7 @@ fn express(call: &Call<'_>) -> Result<Json, Reason> {
     Ok(json!([call.function, arguments?]))
 }
 
-/// A Python expression over the names of `calls.py`.
+/// Writes a Python expression over the names of `calls.py`.
 fn expression(argument: &Argument) -> Result<String, Reason> {
     Ok(match argument {
         Argument::None => "None".to_owned(),
@@ -116,13 +116,13 @@ fn expression(argument: &Argument) -> Result<String, Reason> {
     })
 }
 
-/// A list of Python, which is passed as an array.
+/// Writes a list, which is passed as an array.
 fn expressions(arguments: &[Argument]) -> Result<String, Reason> {
     let texts: Result<Vec<String>, Reason> = arguments.iter().map(expression).collect();
     Ok(format!("[{}]", texts?.join(", ")))
 }
 
-/// A dictionary of Python, which is passed as a map.
+/// Writes a dictionary, which is passed as a map.
 fn pairs(entries: &[(Argument, Argument)]) -> Result<String, Reason> {
     let pair = |(key, value): &(Argument, Argument)| {
         Ok(format!("{}: {}", expression(key)?, expression(value)?))
@@ -131,7 +131,7 @@ fn pairs(entries: &[(Argument, Argument)]) -> Result<String, Reason> {
     Ok(format!("{{{}}}", texts?.join(", ")))
 }
 
-/// Only what is an object of the runtime in Python, too, can be moved.
+/// Writes an object to be moved: only objects of the runtime can be.
 fn moved(object: &Argument) -> Result<String, Reason> {
     let is_wrapped = matches!(
         object,
@@ -148,7 +148,7 @@ fn moved(object: &Argument) -> Result<String, Reason> {
     }
 }
 
-/// Element types that NumPy has and that DLPack calls by the same name.
+/// Element types of NumPy whose names DLPack shares.
 const NUMPY: [&str; 14] = [
     "bool",
     "int8",
@@ -166,7 +166,7 @@ const NUMPY: [&str; 14] = [
     "complex128",
 ];
 
-/// Any tensor that the runtime takes from other libraries. Python passes all of them as tensor objects.
+/// Writes a tensor through DLPack. Python passes it as a tensor object.
 fn foreign(tensor: &Tensor) -> Result<String, Reason> {
     let Tensor { dtype, shape, strides, device, data, byte_offset, .. } = tensor;
     if tensor.ndim.is_some() || tensor.null_shape {
@@ -179,7 +179,7 @@ fn foreign(tensor: &Tensor) -> Result<String, Reason> {
     Ok(format!("foreign({dtype:?}, {shape:?}, {strides}, {device:?}, {data}, {byte_offset})"))
 }
 
-/// NumPy knows arrays on the cpu, of at most 64 dims, with strides in whole bytes.
+/// Writes a NumPy array: on the cpu, at most 64 dims, strides in whole bytes.
 fn array(tensor: &Tensor) -> Option<String> {
     let Tensor { dtype, shape, strides, ndim, null_shape, device, data, byte_offset, object } =
         tensor;
@@ -189,14 +189,14 @@ fn array(tensor: &Tensor) -> Option<String> {
     if !plain || !fits(tensor) {
         return None;
     }
-    // What NumPy takes for the compact strides of an empty array is something else.
+    // NumPy has other strides than the compact ones for an empty array.
     let given = strides.clone().or_else(|| shape.contains(&0).then(|| tensor.compact_strides()));
     let strides = given.map_or("None".to_owned(), |strides| format!("{strides:?}"));
     let make = if *object { "tensor" } else { "array" };
     Some(format!("{make}('{dtype}', {shape:?}, {strides}, {})", (*data)?))
 }
 
-/// True if the elements are within 2 KiB of the first one, on both sides.
+/// Returns true if all elements lie within 2 KiB of the first one.
 fn fits(tensor: &Tensor) -> bool {
     let reach = |(dim, extent): (usize, &i64)| {
         let stride = tensor.strides.as_ref().map_or(1, |strides| strides[dim].unsigned_abs());
@@ -213,7 +213,7 @@ fn fits(tensor: &Tensor) -> bool {
     reach * u128::from(tensor.dtype.lane_bytes()) <= 2048
 }
 
-/// Reads an answer of `calls.py`: what was recorded, then a type and a value, or a class and a message.
+/// Parses an answer of `calls.py`: notes, then a type and a value, or a class and a message.
 fn answer(line: &str) -> Outcome {
     let answer: Json = serde_json::from_str(line).unwrap_or_else(|e| panic!("{line}: {e}"));
     let text = |index: usize| answer[index].as_str().unwrap_or_else(|| panic!("{line}"));
@@ -229,7 +229,7 @@ fn answer(line: &str) -> Outcome {
     Outcome { recorded: text(0).to_owned(), end }
 }
 
-/// A result as the table writes it.
+/// Parses a result in the form of the table.
 fn other(text: &str) -> Value {
     let list = argument::parse_list(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let ([argument], "") = (&list.0[..], list.1) else { panic!("{text}") };

@@ -1,4 +1,4 @@
-//! Compiled ahead of time, and loaded through libtvm_ffi as every host does.
+//! The route through libtvm_ffi: a shared library, loaded as hosts do.
 
 use std::ffi::CString;
 use std::path::Path;
@@ -16,14 +16,14 @@ use crate::ffi::{self, Ffi};
 use crate::kernels::kernels;
 use crate::outcome::Outcome;
 
-/// A library in a file that libtvm_ffi has loaded.
+/// A shared library that libtvm_ffi has loaded.
 #[derive(Debug)]
 pub struct Shared {
     backend: &'static str,
     ffi: Ffi,
-    /// What is done around each call.
+    /// Code around each call.
     pub around: Around,
-    /// Whether the kernels' allocator is set for the calls.
+    /// True if the kernels' allocator is set for the calls.
     pub allocator: bool,
     module: Any,
 }
@@ -34,12 +34,12 @@ impl Shared {
         Shared::with_options(library, backend, &Options::default())
     }
 
-    /// Compiles, links and loads a library that is optimised as much as this.
+    /// Compiles at a level of optimisation, links and loads a library.
     pub fn optimized(library: &Library, backend: &'static str, level: Optimize) -> Shared {
         Shared::load(backend, |path| build_at(library, backend, &Options::default(), level, path))
     }
 
-    /// Compiles, links and loads a library that is lowered as the options say.
+    /// Lowers with options, compiles, links and loads a library.
     pub fn with_options(library: &Library, backend: &'static str, options: &Options) -> Shared {
         Shared::load(backend, |path| build_with_options(library, backend, options, path))
     }
@@ -56,7 +56,7 @@ impl Shared {
         Shared { backend, ffi, around: plainly, allocator: true, module }
     }
 
-    /// A function object of the module.
+    /// Returns a function object of the module.
     fn function(&self, name: &str) -> *mut Object {
         let name = text(name);
         let args = [self.module, string(&name), Any::int(TypeIndex::BOOL, 0)];
@@ -67,7 +67,7 @@ impl Shared {
     }
 }
 
-/// Writes a shared library with the kernels in it.
+/// Writes a shared library that includes the kernels.
 pub fn build(library: &Library, backend: &str, path: &Path) {
     build_with_options(library, backend, &Options::default(), path);
 }
@@ -89,7 +89,7 @@ fn build_at(
     build_with(library, options, &how, path);
 }
 
-/// Writes a shared library with these kernels, for any machine.
+/// Writes a shared library with given kernels, for any target.
 pub fn build_with(library: &Library, lowered: &Options, request: &Request, path: &Path) {
     let library = with_recorder(library);
     let module = driver::lower(&library, lowered).unwrap_or_else(|error| panic!("{error}"));

@@ -1,13 +1,13 @@
-//! How we differ from the C++ export macro, and why.
+//! Differences from the C++ export macro and their reasons.
 
-/// Who accepts what the other one refuses.
+/// The only side that accepts a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Only {
     Ours,
     Macro,
 }
 
-/// Functions and values about which we and the macro disagree, all in the same way.
+/// Functions and values with the same difference.
 pub(super) struct Difference {
     pub(super) accepts: Only,
     pub(super) functions: &'static [&'static str],

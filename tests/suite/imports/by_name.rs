@@ -1,4 +1,4 @@
-//! Functions of the FFI that a program calls by name: in what the library imports, then in the registry.
+//! Functions of the FFI that a program calls by name: searched in the library's imports, then in the registry.
 
 use codegen::Library;
 use tvm_ffi_codegen_tests::route::request;
@@ -21,7 +21,7 @@ const MISSING: &str =
 /// Registers a function under a name.
 const REGISTER: &str = "register = lambda name, add: tvm_ffi.register_global_func(name, lambda n: n + add, override=True)";
 
-/// A library of programs that imports a tree, by every way to make shared libraries.
+/// Compiles programs that import a tree, by every way to make shared libraries, and checks the rows.
 fn each(nodes: &[Node<'static>], rows: &[(&str, &str)]) {
     let workshop = Workshop::new();
     let library: Library = DECLARATIONS.parse().expect("the declarations are valid");
@@ -66,7 +66,7 @@ fn imports_are_asked_first() {
     each(&tree(), &rows);
 }
 
-/// A function of the registry is kept once it was found; that there is none is not.
+/// A function of the registry is cached once it is found; its absence is not.
 const LATER: [(&str, &str); 9] = [
     (REGISTER, ""),
     ("m = load('lib.so')", ""),
@@ -85,7 +85,7 @@ fn what_is_missing_may_come_later() {
     each(&[library(&[])], &LATER);
 }
 
-/// Where the library is in no tree it asks the registry itself, and says the same.
+/// A library outside of any tree asks the registry, with the same messages.
 #[test]
 fn without_imports_the_registry_is_asked() {
     each(&[], &LATER);

@@ -1,4 +1,4 @@
-//! What kernels are given: every C type, structs, members of tensors, and extents; and where launches stand.
+//! Arguments of kernels: every C type, structs, members of tensors, extents; and launches in every position of a body.
 
 use abi_spec::TypeIndex;
 use jit::abi::Any;
@@ -10,7 +10,7 @@ const PARAMS: &str = "x: Tensor([n, 4], float32, device=cuda), z: Tensor([m], fl
     s8: int8, u8: uint8, u16: uint16, s32: int32, u64: uint64, h: float16, g: bfloat16, a: float32, d: float64, \
     b: bool, p: ptr";
 
-/// The arguments of [`PARAMS`]: 3 rows, 5 elements, and numbers.
+/// Calls with the arguments of [`PARAMS`]: 3 rows, 5 elements, and numbers.
 fn call(rows: &[Row<'_>]) {
     let x = Fake::new(0x1000, &[3, 4]);
     let z = Fake::new(0x2000, &[5]).of(2, 64);

@@ -1,4 +1,4 @@
-//! Attributes of launches, byte by byte, and what kernels are allowed: shared memory and large clusters.
+//! Attributes of launches, byte by byte, and attributes of kernels: shared memory and large clusters.
 
 use tvm_ffi_codegen_tests::fake_cuda;
 
@@ -42,7 +42,7 @@ fn attributes_are_what_the_driver_reads() {
             "\"cluster_kernel\" grid=1,1,1 block=1,1,1 attributes=[1:00100000000000000700000000000000000000000000f03f\
              0700000000000000070000000000000007]) -> parameters=[0010000000000000]",
         ),
-        // All of them, larger first: nothing of one launch is left in the next.
+        // All attributes, larger values first, so that values left by one launch would show in the next.
         (
             "launch cubin.\"cluster_kernel\"(x.data) grid(1) block(1) attribute(1, -1, -1, -1, -1, -1, -1, -1, -1) attribute(7, -1, -1); \
              launch cubin.\"cluster_kernel\"(x.data) grid(1) block(1) pdl cooperative;",
@@ -81,8 +81,8 @@ fn what_the_driver_refuses_is_said_with_all_that_was_asked() {
     ]);
 }
 
-/// Of the 232448 bytes that a block may have the kernel has 1024 of itself. What is too much is said each time, also
-/// where less has been launched before.
+/// Of the 232448 bytes that a block may have the kernel uses 1024 statically. An excess is reported at every launch,
+/// even after a smaller one has succeeded.
 #[test]
 fn shared_memory_is_within_what_the_device_has() {
     const LAUNCHED: &str = "\"shared_kernel\" grid=1,1,1 block=1,1,1 shared=231424) -> parameters=[0010000000000000, 03000000]";
@@ -108,7 +108,7 @@ fn shared_memory_is_within_what_the_device_has() {
     ]);
 }
 
-/// What a kernel needs is asked for once for each device: the first time it is launched there, or is prepared.
+/// Attributes of a kernel are set once per device: at the first launch there, or when it is prepared.
 #[test]
 fn kernels_are_allowed_what_they_need_once() {
     let cuda = fake_cuda::exclusive();

@@ -1,4 +1,4 @@
-//! Corners of launches: names that are no words, tensors that are allocated or absent, numbers without end, the stack.
+//! Corners of launches: unusual names, allocated or missing tensors, huge numbers, stack.
 
 use std::ptr;
 
@@ -13,7 +13,7 @@ use super::session::{
 use super::table::{brief, hold};
 use crate::stack_of_failure::{depth, painted};
 
-/// Whatever a symbol in an image may be called, on every backend. PTX is read by the driver only.
+/// Kernels may have any name on every backend. Only the driver reads PTX.
 #[test]
 fn kernels_have_any_name() {
     let names = [
@@ -39,7 +39,7 @@ fn kernels_have_any_name() {
     for session in sessions(&library) {
         for (index, name) in names.iter().enumerate() {
             let x = Fake::new(0x1000, &[3]);
-            // What follows a name that is too long for a message is said nevertheless.
+            // Text after a name that is too long for a message is still part of the message.
             let shown =
                 if name.len() > 1024 { format!("{}...", &name[..1021]) } else { (*name).into() };
             let name = shown.replace("\\\\", "\\");
@@ -55,7 +55,7 @@ fn kernels_have_any_name() {
     }
 }
 
-/// Of a tensor that is absent the data is NULL, and the device is that of another.
+/// A missing tensor has NULL as its data; the device is that of another tensor.
 #[test]
 fn tensors_are_anywhere() {
     let params =
@@ -81,7 +81,7 @@ fn tensors_are_anywhere() {
     hold(params, &[x.arg(), elsewhere.arg()], &rows.map(|(body, _)| (body, refused)));
 }
 
-/// A tensor that the function makes is on the device that its declaration says, or on that of another.
+/// A tensor that the function allocates is on the declared device, or on that of another tensor.
 #[test]
 fn workspace_is_launched_on() {
     let stand_in = fake_cuda::exclusive();
@@ -108,7 +108,7 @@ fn workspace_is_launched_on() {
     driver.destroy_stream(1, stream);
 }
 
-/// No number makes resolving or lowering fail but by an error.
+/// Huge numbers end in errors of resolving, never in panics.
 #[test]
 fn numbers_have_no_end() {
     let most = u32::MAX;
@@ -133,7 +133,7 @@ fn numbers_have_no_end() {
     }
 }
 
-/// The function that prepares launches has a name like any other.
+/// The name of the function that prepares launches must be unique too.
 #[test]
 fn functions_have_different_names() {
     let text = "f(x: Tensor([n], float32, device=cuda)) -> None \
@@ -155,7 +155,7 @@ fn functions_have_different_names() {
     library.resolve().unwrap();
 }
 
-/// The stand-in is quiet, so that its own frames are small.
+/// The stand-in records nothing, so that its own frames are small.
 #[test]
 fn launches_take_little_stack() {
     let stand_in = fake_cuda::exclusive();

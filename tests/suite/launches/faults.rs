@@ -1,4 +1,4 @@
-//! Whatever the driver fails at is said, leaves nothing behind, and is done again by the next call.
+//! Failures of the driver raise an error and leave no resources behind; the next call repeats the failed steps.
 
 use std::ptr;
 
@@ -8,7 +8,7 @@ use tvm_ffi_codegen_tests::fake_cuda::{self, FakeCuda};
 use super::scratch::{live, set_allocator};
 use super::session::{Driver, Fake, Session, int, library, makers};
 
-/// Memory, a tensor map, what must be allowed, and two launches.
+/// A program with scratch memory, a tensor map, an attribute, and two launches.
 fn program() -> Library {
     let text = "
         f(x: Tensor([n, 64], float32, device=cuda)) -> None = {
@@ -27,13 +27,13 @@ fn run(session: &Session, function: &str) -> Result<(), String> {
     }
 }
 
-/// Calls of which a failure is no harm: a kernel was to have no more parameters.
+/// Returns true for calls whose failure is expected: the one that asks for a parameter beyond the last.
 fn is_harmless(line: &str) -> bool {
     let last = ["\"hidden\" 4)", "\"tma\" 2)"].iter().any(|end| line.contains(end));
     line.starts_with("cuKernelGetParamInfo") && last
 }
 
-/// Lets one call of the driver fail. False if there were not so many.
+/// Makes one call of the driver fail. Returns false if there were fewer calls.
 fn survives(
     session: &Session,
     stand_in: &FakeCuda,
@@ -78,7 +78,7 @@ fn survives(
     true
 }
 
-/// As many faults as there are calls.
+/// Makes each call of the driver fail in turn.
 fn all_faults(stand_in: &FakeCuda, function: &str, session: &dyn Fn() -> Session) -> usize {
     let mut status = [999, 2, 719].into_iter().cycle();
     let survives = |fault: &i64| {
@@ -92,7 +92,7 @@ fn all_faults(stand_in: &FakeCuda, function: &str, session: &dyn Fn() -> Session
     (1..).take_while(survives).count()
 }
 
-/// From the first launch of a library on, in which everything is found under the fault.
+/// The first launch of a library, which loads and finds everything under the fault.
 #[test]
 fn first_launches_survive_every_failure() {
     let stand_in = fake_cuda::exclusive();
@@ -105,7 +105,7 @@ fn first_launches_survive_every_failure() {
     }
 }
 
-/// Of launches when everything is there: on the default stream, with nothing current.
+/// Launches with everything loaded: on the default stream, without a current context.
 #[test]
 fn later_launches_survive_every_failure() {
     let stand_in = fake_cuda::exclusive();

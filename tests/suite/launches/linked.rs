@@ -1,16 +1,17 @@
-//! What libraries of launches need: nothing of CUDA, and the loader of the platform only where something is launched.
+//! Dependencies of libraries with launches: no library of CUDA, and the platform's loader only if there is a launch.
 
 use std::path::Path;
 use std::process::Command;
 
 use codegen::Library;
 use tvm_ffi_codegen_tests::fake_cuda;
+use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
 use super::session::{library, write};
 
-/// What a tool of binutils prints of a library.
+/// Returns the output of a tool of binutils for a library.
 fn printed(tool: &str, options: &[&str], path: &Path) -> String {
     let output = Command::new(tool).args(options).arg(path).output();
     let output = output.unwrap_or_else(|error| panic!("{tool}: {error}"));
@@ -18,7 +19,7 @@ fn printed(tool: &str, options: &[&str], path: &Path) -> String {
     String::from_utf8(output.stdout).expect("it prints text")
 }
 
-/// The libraries that are needed, and what is imported of the platform's loader.
+/// Returns the needed libraries and the imports from the platform's loader.
 fn needs(library: &Library, backend: &str) -> (Vec<String>, Vec<String>) {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let path = folder.path().join("library.so");
@@ -40,7 +41,7 @@ fn libraries_need_nothing_of_cuda() {
         "f(x: Tensor([n], float32, device=cuda)) -> None \
          = { launch cubin.\"cluster_kernel\"(x.data) grid(1) block(1); };",
     );
-    // An image from which nothing is launched is left out.
+    // An image without launches is left out.
     let plain = library("f(n: int64) -> int64 = { return n; };");
     for backend in BACKENDS {
         let (needed, imports) = needs(&launch, backend);
@@ -54,11 +55,11 @@ fn libraries_need_nothing_of_cuda() {
     }
 }
 
-/// What Python, in a process that finds this driver, says when a library is prepared.
+/// Prepares a library in a Python process that finds the driver in `folder`; returns the output.
 fn prepared(folder: &Path, library: &Library, backend: &str) -> String {
     let path = folder.join("library.so");
     write(library, backend, &path);
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("results.py");
+    let script = host("results.py");
     let mut python = Command::new("python3");
     python.arg(script).arg("--plain").arg(path).arg("error(lambda: m.ready(0))");
     let output = python.env("LD_LIBRARY_PATH", folder).output().expect("python3 starts");
@@ -66,7 +67,7 @@ fn prepared(folder: &Path, library: &Library, backend: &str) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// A file of the driver's name in a folder, which hides that of the machine.
+/// Builds a file of the driver's name in a folder, which hides the machine's driver.
 fn driver(folder: &Path, options: &[&str], sources: &[std::path::PathBuf]) {
     let mut compile = Command::new("cc");
     compile.args(["-std=gnu11", "-fPIC", "-shared", "-fvisibility=hidden", "-x", "c"]);
@@ -74,7 +75,7 @@ fn driver(folder: &Path, options: &[&str], sources: &[std::path::PathBuf]) {
     cc(compile.arg(folder.join("libcuda.so.1")));
 }
 
-/// Processes that have no driver, one of another kind, or one that lacks what newer ones have.
+/// Processes without a driver, with a library that is no driver, or with a driver that lacks newer functions.
 #[test]
 fn drivers_may_be_missing() {
     const PLACE: &str = "when calling: `ready(device_id: int64)`";
@@ -109,7 +110,7 @@ fn drivers_may_be_missing() {
             &[&without("cuKernelGetParamInfo"), &without("cuFuncLoad")],
             &stand_in,
         );
-        // No error is printed as nothing.
+        // Python prints None: there is no error.
         assert_eq!(prepared(folder.path(), &library, backend), "None", "{backend}");
     }
 }

@@ -1,4 +1,4 @@
-//! Loading: the driver, images and kernels are found at the first launch and once; what is wrong with them is said.
+//! Loading: the first launch finds driver, images and kernels, once; errors of each.
 
 use std::ptr;
 use std::sync::Barrier;
@@ -23,7 +23,8 @@ fn axpy(image: &str) -> Library {
     library(&text(image, "axpy_kernel", "x.data, x.data, int32(n), float32(n)"))
 }
 
-/// How a first call goes on the default stream: the record without what happens once in a process, and the error.
+/// Makes a first call on the default stream; returns the record without calls that happen once per process, and the
+/// error.
 fn first(session: &Session, stand_in: &FakeCuda) -> String {
     session.set_stream(0, ptr::null_mut());
     stand_in.reset();
@@ -73,7 +74,7 @@ cuKernelGetParamInfo(lib.\"axpy_kernel\" 4) = 1 CUDA_ERROR_INVALID_VALUE (it has
     }
 }
 
-/// A shared library finds the driver itself, and retains each primary context once.
+/// A shared library finds the driver itself and retains each primary context once.
 #[test]
 fn the_driver_is_found_at_the_first_launch() {
     let stand_in = fake_cuda::exclusive();
@@ -94,7 +95,7 @@ fn the_driver_is_found_at_the_first_launch() {
     }
 }
 
-/// What is missing is found by the next call, once it is there.
+/// A driver or function that was missing is found by the next call.
 #[test]
 fn drivers_are_new_enough_and_work() {
     let stand_in = fake_cuda::exclusive();
@@ -120,7 +121,7 @@ fn drivers_are_new_enough_and_work() {
     }
 }
 
-/// Kernels, what they are given, and what is wrong with that. PTX is read by the driver only.
+/// Kernels, their arguments, and errors about these. Only the driver reads PTX.
 const WRONG: [(&str, &str, &str); 10] = [
     (
         "no_kernel",
@@ -149,7 +150,7 @@ const WRONG: [(&str, &str, &str); 10] = [
         "struct(n, n, n), x.data",
         "Mismatched size of parameter #0 of tma …, expected 128 but got 24",
     ),
-    // A wrong number is said before a wrong size.
+    // A wrong number is reported before a wrong size.
     (
         "axpy_kernel",
         "int32(n), x.data",
@@ -179,8 +180,8 @@ fn images_hold_what_is_launched() {
     }
 }
 
-/// Images that can be read are asked before there is any code: whether there is the kernel, then how many parameters it
-/// has, then how large they are.
+/// Errors at compile time about images that can be read: existence of the kernel, then the number of its parameters,
+/// then their sizes.
 const KNOWN_WRONG: [(&str, &str, &str); 6] = [
     ("axpy", "x.data", "image `IMAGE` has no kernel `axpy`: it has KERNELS"),
     (
@@ -226,11 +227,11 @@ fn images_that_can_be_read_are_asked_before() {
             );
             assert_eq!(error, expected, "{kernel}({args})");
         }
-        // Without the bytes nothing is known.
+        // Without its bytes nothing is known of an image.
         let mut unknown = library(&text(image, "axpy", "x.data"));
         unknown.images.iter_mut().for_each(|image| image.bytes = None);
         unknown.validate().unwrap();
-        // Of bytes that only begin as an image does, neither.
+        // Nothing is known of bytes that only begin like an image.
         let mut junk = library(&text(image, "axpy", "x.data"));
         for image in &mut junk.images {
             image.bytes.as_mut().expect("it has bytes")[64..].fill(0);
@@ -240,7 +241,7 @@ fn images_that_can_be_read_are_asked_before() {
     }
 }
 
-/// Bytes that begin as an image does, and images for other devices.
+/// Bytes that only begin like an image, and images for other devices.
 #[test]
 fn images_are_for_the_device() {
     let stand_in = fake_cuda::exclusive();
@@ -282,7 +283,7 @@ fn images_are_for_the_device() {
     }
 }
 
-/// The driver is not told where an image ends.
+/// The driver gets no length, so that images must be complete.
 #[test]
 fn images_are_whole() {
     let cut = [
@@ -301,7 +302,7 @@ fn images_are_whole() {
     }
 }
 
-/// An image that is refused only where its kernel is launched.
+/// An image that the driver refuses only when its kernel is launched.
 #[test]
 fn images_may_be_refused_late() {
     let stand_in = fake_cuda::exclusive();
@@ -315,7 +316,7 @@ fn images_may_be_refused_late() {
     }
 }
 
-/// Of eight threads that launch at once one loads, or what the others have loaded is unloaded.
+/// Of eight threads that launch at once one keeps its load; the loads of the others are undone.
 #[test]
 fn threads_share_what_one_has_loaded() {
     let stand_in = fake_cuda::exclusive();

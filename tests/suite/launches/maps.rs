@@ -1,4 +1,4 @@
-//! Tensor maps: what the driver is asked to encode, that kernels get what it makes, and what every rule says.
+//! Tensor maps: requests to the driver, the encoded maps in kernels' arguments, and the error of every rule.
 
 use super::session::{Fake, int};
 use super::table::{Call, hold, hold_calls};
@@ -6,12 +6,12 @@ use super::table::{Call, hold, hold_calls};
 const PARAMS: &str = "x: Tensor([n, m], float32, device=cuda, strides=any), h: Tensor([a, b, c], float16, device=cuda), \
     v: Tensor([k], int8, device=cuda, align=1), i: int64";
 
-/// What is launched with a map of `x`, and with it alone.
+/// Writes a launch whose only argument is a map of `x`.
 fn launch(map: &str) -> String {
     format!("launch cubin.\"tma\"({map}, x.data) grid(1) block(1);")
 }
 
-/// Tensors, and the maps of each with what is asked for or said.
+/// Calls with tensors; each has maps with the expected request or error.
 fn call(groups: &[(&Fake, &[(&str, &str)])]) {
     let h = Fake::new(0x20000, &[4, 5, 64]).of(2, 16);
     let v = Fake::new(0x30000, &[256]).of(0, 8);
@@ -26,8 +26,8 @@ fn call(groups: &[(&Fake, &[(&str, &str)])]) {
     hold_calls(PARAMS, &calls);
 }
 
-/// A map in short, `type rank address dims strides box steps options`, as the driver is asked for it and as the kernel
-/// gets it; an error as it is.
+/// Expands the short form `type rank address dims strides box steps options` of a map into the request to the driver
+/// and the argument of the kernel; errors stay as they are.
 fn launched(expected: &str) -> String {
     if expected.contains("Error") {
         return expected.to_owned();
@@ -107,7 +107,7 @@ fn maps_are_of_the_tensor_as_it_is() {
             &Fake::new(0x10000, &[96, 12]).with_strides(&[256, 1]),
             &[("tensormap(x, box=[4, 4])", "7 10000 12,96 1024 4,4 1,1 0,0,0,0")],
         ),
-        // Nothing steps over a single row, whose stride may be anything.
+        // The stride of a single row may be anything.
         (
             &Fake::new(0x10000, &[1, 12]).with_strides(&[-5, 1]),
             &[("tensormap(x, box=[1, 4])", "7 10000 12,1 16 4,1 1,1 0,0,0,0")],
@@ -210,7 +210,7 @@ fn what_no_map_can_be_made_for_is_refused() {
     call(&groups);
 }
 
-/// What only the driver refuses.
+/// Errors that only the driver can find.
 #[test]
 fn the_driver_has_the_last_word() {
     let refused = (
@@ -222,7 +222,7 @@ fn the_driver_has_the_last_word() {
     call(&[(&Fake::new(0x10000, &[96, 128]), &[refused])]);
 }
 
-/// The map of a launch before is no part of the next.
+/// Maps in a loop are encoded anew for each launch.
 #[test]
 fn maps_in_loops() {
     let x = Fake::new(0x10000, &[4, 128]);

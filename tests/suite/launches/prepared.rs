@@ -1,4 +1,4 @@
-//! What is prepared can be launched while a graph is captured, and nothing else can.
+//! Prepared launches work while a graph is captured; other first launches do not.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -11,7 +11,7 @@ use super::session::{
 };
 use super::table::brief;
 
-/// Two kernels of two images, one of which is launched in two ways.
+/// Returns a library with two kernels of two images, one of which is launched in two ways.
 fn prepared() -> Library {
     let text = "
         f(x: Tensor([n], float32, device=cuda)) -> None = {
@@ -54,7 +54,7 @@ const LAUNCHED: &str = "\
 \"cluster_kernel\" grid=1,1,1 block=1,1,1) -> parameters=[0010000000000000] captured
 ";
 
-/// Calls `f` while the stream of a device is captured; how that ends, and the capture.
+/// Calls `f` while the stream of a device is captured; returns the result and the end of the capture.
 fn captured(
     session: &Session,
     stand_in: &FakeCuda,
@@ -86,7 +86,7 @@ fn launches_of_what_is_prepared_are_captured() {
         let (ended, record, status) = captured(&session, &stand_in, stream);
         assert_eq!((ended, status), (Ok(()), 0), "{}", session.name);
         assert_same(&record, LAUNCHED, &session.name);
-        // Once more it is nothing new, also while a graph is captured.
+        // Preparing again makes no calls of the driver, even while a graph is captured.
         session.call("ready", &[int(0)]).unwrap();
         let again = take_loading(&stand_in);
         assert!(!again.contains("cuLibraryLoad") && !again.contains("cuKernelSet"), "{again}");
@@ -95,7 +95,7 @@ fn launches_of_what_is_prepared_are_captured() {
     driver.destroy_stream(0, stream);
 }
 
-/// Another context of the same device, or another device, is current before and afterwards.
+/// Another context of the same device, or another device, stays current.
 #[test]
 fn preparing_leaves_no_context_behind() {
     let stand_in = fake_cuda::exclusive();
@@ -125,7 +125,7 @@ fn preparing_leaves_no_context_behind() {
     driver.destroy_context(own);
 }
 
-/// A function with nothing to prepare, and one that looks up what it calls.
+/// A function without anything to prepare, and one that looks up its callee.
 #[test]
 fn functions_that_are_called_by_name_are_looked_up() {
     let _stand_in = fake_cuda::exclusive();

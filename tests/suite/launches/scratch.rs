@@ -1,4 +1,4 @@
-//! Memory of a launch: where it comes from, and that it is given back on every way out.
+//! Scratch memory of launches: allocation, and release on every exit.
 
 use std::cell::RefCell;
 use std::ffi::{c_char, c_void};
@@ -12,12 +12,12 @@ use super::session::{
 };
 use super::table::brief;
 
-/// What the allocator of this thread has been asked for, and what of it is left.
+/// Requests to the allocator of this thread, and its live tensors.
 #[derive(Default)]
 struct Given {
     asked: Vec<String>,
     live: usize,
-    /// The next one is off by a byte.
+    /// True if the next address is off by a byte.
     is_odd: bool,
 }
 
@@ -25,7 +25,7 @@ thread_local! {
     static GIVEN: RefCell<Given> = RefCell::default();
 }
 
-/// Makes tensors at made-up addresses, of which only the extents are memory.
+/// Makes tensors at invented addresses; only the extents are real memory.
 unsafe extern "C" fn allocate(
     prototype: *mut DLTensor,
     out: *mut *mut DLManagedTensorVersioned,
@@ -68,14 +68,14 @@ unsafe extern "C" fn give_back(managed: *mut DLManagedTensorVersioned) {
     GIVEN.with_borrow_mut(|given| given.live -= 1);
 }
 
-/// Gives the session the allocator, or none.
+/// Sets or clears the session's allocator.
 pub(super) fn set_allocator(session: &Session, is_set: bool) {
     let allocator = if is_set { allocate as *const c_void } else { ptr::null() };
     // SAFETY: it is an allocator, or NULL.
     unsafe { session.ffi.set_allocator(allocator) };
 }
 
-/// How much of what the allocator has given to this thread is left.
+/// Returns the number of this thread's live tensors.
 pub(super) fn live() -> usize {
     GIVEN.with_borrow(|given| given.live)
 }
@@ -100,7 +100,7 @@ const TEXT: &str = "
             launch cubin.\"hidden\"(t.data, int32(n), scratch(8, 16), x.data) grid(1) block(1) on t; };
 ";
 
-/// A call, what is asked for, and the launches or the error.
+/// A call, its requests, and the launches or the error.
 type Row = (&'static str, i64, i32, &'static [&'static str], &'static str);
 
 const ROWS: &[Row] = &[
@@ -210,7 +210,7 @@ fn call(
     found
 }
 
-/// An allocator that does not align as it is asked to.
+/// An allocator that ignores the requested alignment.
 fn odd(session: &Session, stand_in: &FakeCuda) {
     GIVEN.with_borrow_mut(|given| given.is_odd = true);
     let found = call(session, stand_in, ("hidden", 1, 0));

@@ -1,4 +1,4 @@
-//! A library of launches by every route, called directly, and what the stand-in records of the calls.
+//! Sessions: a library of launches by every route, called directly, with the record of the stand-in.
 
 use std::ffi::{c_int, c_void};
 use std::path::Path;
@@ -12,10 +12,10 @@ use tvm_ffi_codegen_tests::fake_cuda::{CUBIN, FATBIN, FakeCuda, PTX};
 use tvm_ffi_codegen_tests::ffi::{Ffi, installed};
 use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
-/// The images that every library here declares.
+/// Images that every library declares.
 const IMAGES: [(&str, &[u8]); 3] = [("cubin", CUBIN), ("fatbin", FATBIN), ("ptx", PTX.as_bytes())];
 
-/// The declarations of a library, after those of the images.
+/// Parses declarations after those of the images.
 pub(super) fn library(text: &str) -> Library {
     let images = IMAGES.map(|(name, _)| format!("image {name};\n")).concat();
     let library: Result<Library, _> = format!("{images}{text}").parse();
@@ -26,9 +26,9 @@ pub(super) fn library(text: &str) -> Library {
     library
 }
 
-/// A compiled library, in which nothing has been launched.
+/// A freshly compiled library without launches so far.
 pub(super) struct Session {
-    /// How messages call it.
+    /// Name of the route in messages.
     pub(super) name: String,
     pub(super) ffi: Ffi,
     code: Code,
@@ -39,12 +39,12 @@ enum Code {
     Shared(Loaded),
 }
 
-/// By every route.
+/// Makes a session by every route.
 pub(super) fn sessions(library: &Library) -> Vec<Session> {
     makers(library).iter().map(|make| make()).collect()
 }
 
-/// What makes sessions of a library, by every route: one after the other, in each of which nothing has been launched.
+/// Returns makers of fresh sessions of a library, one per route.
 pub(super) fn makers(library: &Library) -> Vec<Maker<'_>> {
     let linked = BACKENDS.iter().map(|backend| linking(library, backend));
     let in_process = [installed(), Runtime::builtin()]
@@ -54,7 +54,7 @@ pub(super) fn makers(library: &Library) -> Vec<Maker<'_>> {
 
 pub(super) type Maker<'a> = Box<dyn Fn() -> Session + 'a>;
 
-/// As shared libraries, each of which finds the driver itself. The JIT finds it once in a process.
+/// Makes sessions of shared libraries, each of which finds the driver itself. The JIT finds it once per process.
 pub(super) fn shared(library: &Library) -> Vec<Session> {
     BACKENDS.iter().map(|backend| linking(library, backend)()).collect()
 }
@@ -77,7 +77,7 @@ pub(super) fn write(library: &Library, backend: &str, path: &Path) {
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Links a library once, and loads a copy of it every time.
+/// Links a library once; each session loads a copy.
 fn linking(library: &Library, backend: &'static str) -> Maker<'static> {
     let ffi = Ffi::new(installed());
     let folder = tempfile::tempdir().expect("a folder can be made");
@@ -94,7 +94,7 @@ fn linking(library: &Library, backend: &'static str) -> Maker<'static> {
 }
 
 impl Session {
-    /// The address of a function.
+    /// Returns the address of a function.
     pub(super) fn function(&self, name: &str) -> SafeCall {
         match &self.code {
             Code::Jit(compiled) => {
@@ -108,7 +108,7 @@ impl Session {
         }
     }
 
-    /// Calls a function that returns nothing; how it failed, if it has.
+    /// Calls a function without a result; returns its error, if it fails.
     pub(super) fn call(&self, function: &str, args: &[Any]) -> Result<(), String> {
         let (function, mut result) = (self.function(function), Any::NONE);
         let count = args.len() as i32;
@@ -122,7 +122,7 @@ impl Session {
         }
     }
 
-    /// Sets the stream of a device of the environment, for this thread.
+    /// Sets the environment's stream of a device for this thread.
     pub(super) fn set_stream(&self, device: i32, stream: *mut c_void) {
         type Set = unsafe extern "C" fn(i32, i32, *mut c_void, *mut *mut c_void) -> i32;
         // SAFETY: the type is that of `c_env_api.h`.
@@ -134,14 +134,14 @@ impl Session {
     }
 }
 
-/// A tensor of which only the address is known.
+/// A tensor of which only the address is used.
 pub(super) struct Fake {
     dl: Box<DLTensor>,
     dims: Vec<Box<[i64]>>,
 }
 
 impl Fake {
-    /// A compact tensor of `float32` on cuda:0.
+    /// Creates a compact tensor of `float32` on cuda:0.
     pub(super) fn new(address: usize, shape: &[i64]) -> Fake {
         let mut shape: Box<[i64]> = shape.into();
         let dl = DLTensor {
@@ -164,7 +164,7 @@ impl Fake {
         self
     }
 
-    /// With elements of so many bits: a float of 16 or 64, an int of 8.
+    /// Sets the type code and the bits of the elements.
     pub(super) fn of(mut self, code: u8, bits: u8) -> Fake {
         (self.dl.code, self.dl.bits) = (code, bits);
         self
@@ -190,12 +190,12 @@ pub(super) fn float(value: f64) -> Any {
     Any { type_index: TypeIndex::FLOAT.0, small_len: 0, payload: Payload { float: value } }
 }
 
-/// A GPU by its number.
+/// Returns the GPU of a number.
 pub(super) fn cuda(id: i32) -> Device {
     Device { ty: DeviceType::CUDA, id }
 }
 
-/// An entry point of the stand-in.
+/// Returns an entry point of the stand-in.
 fn entry<F: Copy>(name: &str) -> F {
     // SAFETY: the stand-in is loaded already.
     let library = unsafe { Loaded::new("libcuda.so.1") }.expect("it is found by its soname");
@@ -207,11 +207,11 @@ fn succeed(name: &str, status: c_int) {
     assert_eq!(status, 0, "{name}");
 }
 
-/// The driver, as a program around the library uses it. Takes the record of what it does away.
+/// The driver, as a host program around the library uses it. Its calls are removed from the record.
 pub(super) struct Driver<'a>(pub(super) &'a FakeCuda);
 
 impl Driver<'_> {
-    /// The primary context of a device, retained once more.
+    /// Retains the primary context of a device.
     pub(super) fn primary(&self, device: c_int) -> *mut c_void {
         let mut context = std::ptr::null_mut();
         let init: extern "C" fn(u32) -> c_int = entry("cuInit");
@@ -223,7 +223,7 @@ impl Driver<'_> {
         context
     }
 
-    /// Gives the primary context back.
+    /// Releases the primary context of a device.
     pub(super) fn release(&self, device: c_int) {
         let release: extern "C" fn(c_int) -> c_int = entry("cuDevicePrimaryCtxRelease_v2");
         succeed("release", release(device));
@@ -244,7 +244,7 @@ impl Driver<'_> {
         context
     }
 
-    /// What is current in this thread; NULL if nothing is.
+    /// Returns the current context of this thread; NULL if there is none.
     pub(super) fn current(&self) -> *mut c_void {
         let (get, mut context): (extern "C" fn(*mut *mut c_void) -> c_int, _) =
             (entry("cuCtxGetCurrent"), std::ptr::null_mut());
@@ -252,7 +252,7 @@ impl Driver<'_> {
         context
     }
 
-    /// A context beside the primary one, which is current from now on.
+    /// Creates another context than the primary one and makes it current.
     pub(super) fn create_context(&self, device: c_int) -> *mut c_void {
         let (create, mut context): (extern "C" fn(*mut *mut c_void, u32, c_int) -> c_int, _) =
             (entry("cuCtxCreate_v2"), std::ptr::null_mut());
@@ -267,7 +267,7 @@ impl Driver<'_> {
         self.0.reset();
     }
 
-    /// A stream of the primary context of a device that waits for no other.
+    /// Creates a non-blocking stream of the primary context of a device.
     pub(super) fn create_stream(&self, device: c_int) -> *mut c_void {
         self.push(self.primary(device));
         let (create, mut stream): (extern "C" fn(*mut *mut c_void, u32) -> c_int, _) =
@@ -277,14 +277,14 @@ impl Driver<'_> {
         stream
     }
 
-    /// Gives back what [`Driver::create_stream`] made.
+    /// Destroys a stream of [`Driver::create_stream`].
     pub(super) fn destroy_stream(&self, device: c_int, stream: *mut c_void) {
         let destroy: extern "C" fn(*mut c_void) -> c_int = entry("cuStreamDestroy_v2");
         succeed("destroy", destroy(stream));
         self.release(device);
     }
 
-    /// Does something while a stream is captured in the strictest mode; how the capture ends.
+    /// Runs `work` while a stream is captured in the strictest mode; returns the end of the capture.
     pub(super) fn capture(&self, stream: *mut c_void, work: impl FnOnce()) -> c_int {
         let begin: extern "C" fn(*mut c_void, c_int) -> c_int = entry("cuStreamBeginCapture_v2");
         let end: extern "C" fn(*mut c_void, *mut *mut c_void) -> c_int =
@@ -302,7 +302,7 @@ impl Driver<'_> {
     }
 }
 
-/// The record since the last reset, which this is. Numbers of handles, which depend on earlier tests, are left out.
+/// Takes the record since the last reset, and resets it. Handles depend on earlier tests, so their numbers are removed.
 pub(super) fn take_record(cuda: &FakeCuda) -> String {
     let record = cuda.record();
     cuda.reset();
@@ -311,15 +311,15 @@ pub(super) fn take_record(cuda: &FakeCuda) -> String {
         .fold(record, |text, name| unnumbered(&text, name))
 }
 
-/// Those lines of the record that launch or make tensor maps.
+/// Takes the lines of the record that launch or encode tensor maps.
 pub(super) fn take_launches(cuda: &FakeCuda) -> String {
     only(&take_record(cuda), &["cuLaunchKernelEx", "cuTensorMapEncodeTiled"])
 }
 
-/// What happens once in a process with the JIT, and once in a library otherwise.
+/// Calls that happen once per process with the JIT, once per library otherwise.
 pub(super) const OPENING: [&str; 3] = ["cuDriverGetVersion", "cuInit", "cuDevicePrimaryCtxRetain"];
 
-/// The record but for the lines of [`OPENING`].
+/// Takes the record without the lines of [`OPENING`].
 pub(super) fn take_loading(cuda: &FakeCuda) -> String {
     let record = take_record(cuda);
     let opens = |line: &&str| OPENING.iter().any(|name| line.starts_with(name));
@@ -341,7 +341,7 @@ fn unnumbered(text: &str, name: &str) -> String {
     result
 }
 
-/// The text of an error of a function, in which `…` stands for its place.
+/// Expands an error of a function, in which `…` stands for its place.
 pub(super) fn error_of(library: &Library, function: &str, text: &str) -> String {
     let mut signatures = library.functions.iter().map(|function| &function.signature);
     let signature = signatures.find(|signature| signature.name == function);
@@ -349,7 +349,7 @@ pub(super) fn error_of(library: &Library, function: &str, text: &str) -> String 
     text.replace('…', &format!("when calling: `{}`", signature.header()))
 }
 
-/// Texts are the same, where `?` stands for any character.
+/// Compares texts; `?` stands for any character.
 pub(super) fn assert_same(found: &str, expected: &str, place: &str) {
     let same = found.chars().count() == expected.chars().count()
         && found.chars().zip(expected.chars()).all(|(a, b)| a == b || b == '?');

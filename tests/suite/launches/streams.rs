@@ -1,4 +1,4 @@
-//! Streams and contexts: what is current when a kernel is launched, and what is so afterwards.
+//! Streams and contexts: the current context during a launch and after it.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -11,7 +11,7 @@ use super::session::{
 };
 use super::table::brief;
 
-/// How a launch begins.
+/// Start of the record of a launch.
 const LAUNCH: &str = "\"cluster_kernel\" grid=1,1,1 block=1,1,1";
 
 fn one_launch() -> Library {
@@ -21,7 +21,7 @@ fn one_launch() -> Library {
     )
 }
 
-/// Calls the function twice, the second time with all loaded; what the second asks of the driver.
+/// Calls the function twice and returns the record of the second call, which loads nothing.
 fn second(session: &Session, stand_in: &FakeCuda, device: i32) -> String {
     let x = Fake::new(0x1000, &[3]).on(cuda(device));
     session.call("f", &[x.arg()]).unwrap();
@@ -30,7 +30,7 @@ fn second(session: &Session, stand_in: &FakeCuda, device: i32) -> String {
     brief(&take_loading(stand_in))
 }
 
-/// A launch on a stream of its own is one call of the driver, whatever is current, even nothing.
+/// A launch on a stream of its own is one call of the driver, whatever context is current, even none.
 #[test]
 fn a_stream_knows_its_context() {
     let stand_in = fake_cuda::exclusive();
@@ -51,22 +51,22 @@ fn a_stream_knows_its_context() {
     (0..).zip(streams).for_each(|(device, stream)| driver.destroy_stream(device, stream));
 }
 
-/// What is current before and after, and with what the launch of the default stream runs.
+/// Current contexts before and after a launch, and the context of the launch on a default stream.
 struct Around {
     current: *mut c_void,
-    /// The device of the tensor.
+    /// Device of the tensor.
     device: i32,
     expected: String,
 }
 
-/// Two primary contexts, and another one of the first device.
+/// Primary contexts of two devices, and another context of the first.
 #[derive(Clone, Copy)]
 struct Contexts {
     primary: [*mut c_void; 2],
     own: *mut c_void,
 }
 
-/// What is asked for on a stream of this name.
+/// Lists the calls of the driver for launches on a stream of this name.
 fn all_around(contexts: Contexts, name: &str) -> [Around; 7] {
     let launched = |device: i32, context: &str| {
         let place = format!(" device={device} context={context}");
@@ -96,7 +96,8 @@ fn all_around(contexts: Contexts, name: &str) -> [Around; 7] {
     ]
 }
 
-/// On a default stream the context is that of the tensor's device: the current one, or else its primary one.
+/// The context of a launch on a default stream is the current one if it belongs to the tensor's device, otherwise the
+/// device's primary one.
 #[test]
 fn a_default_stream_is_that_of_the_device() {
     let stand_in = fake_cuda::exclusive();
@@ -124,7 +125,7 @@ fn hold(session: &Session, stand_in: &FakeCuda, around: &Around) {
     }
     let found = second(session, stand_in, around.device);
     assert_same(&found, &around.expected, &session.name);
-    // Whatever fails, what was current is so again.
+    // Whatever fails, the current context is restored.
     let calls = around.expected.lines().count() as i64;
     for fault in 1..=calls {
         let x = Fake::new(0x1000, &[3]).on(cuda(around.device));
@@ -144,7 +145,7 @@ fn hold(session: &Session, stand_in: &FakeCuda, around: &Around) {
     assert_eq!(stand_in.live().pushed, 0, "{}", session.name);
 }
 
-/// The call of the driver that fails, its status, and what is said. The third is the launch.
+/// The failing call of the driver, its status, and the error. The third call is the launch.
 const FAILURES: [(i64, i32, &str); 9] = [
     (1, 3, "CUDA_ERROR_NOT_INITIALIZED (3): initialization error, device = cuda:0"),
     (2, 709, "CUDA_ERROR_CONTEXT_IS_DESTROYED (709): context is destroyed, device = cuda:0"),
@@ -173,7 +174,7 @@ const FAILURES: [(i64, i32, &str); 9] = [
     (3, 123_456, " (123456): "),
 ];
 
-/// The texts of what can go wrong with a context and with a launch.
+/// Errors about contexts and launches.
 #[test]
 fn failures_say_what_failed_and_where() {
     let stand_in = fake_cuda::exclusive();
@@ -196,7 +197,7 @@ fn failures_say_what_failed_and_where() {
     }
 }
 
-/// The context cannot be left either: it is the launch that is said.
+/// Restoring the context fails too: the error is that of the launch.
 #[test]
 fn a_launch_that_fails_is_what_is_said() {
     let stand_in = fake_cuda::exclusive();
@@ -219,7 +220,7 @@ fn a_launch_that_fails_is_what_is_said() {
     }
 }
 
-/// A device that is not there, and one that no variable has a place for.
+/// A device that does not exist, and one beyond the library's table of devices.
 #[test]
 fn devices_are_those_of_the_driver() {
     let stand_in = fake_cuda::exclusive();

@@ -1,25 +1,24 @@
-//! Tables of bodies, each with what the stand-in is asked to launch or how the call fails.
+//! Tables of bodies, each with the expected launches or the expected error.
 
 use jit::abi::Any;
 use tvm_ffi_codegen_tests::fake_cuda;
 
 use super::session::{Driver, assert_same, error_of, library, sessions, take_launches};
 
-/// The statements of a body, and the launches in short, see [`brief`], or the error.
+/// Statements of a body, and the launches in short form ([`brief`]) or the error.
 pub(super) type Row<'a> = (&'a str, &'a str);
 
-/// Arguments, and a row.
+/// Arguments and a row.
 pub(super) type Call<'a> = (&'a [Any], &'a str, &'a str);
 
-/// Holds every body to its row, on every route; each is that of a function with these parameters. Both devices
-/// have streams of their own.
+/// Checks bodies on every route; each becomes a function with these parameters. Both devices have streams of their own.
 pub(super) fn hold(params: &str, args: &[Any], rows: &[Row<'_>]) {
     let calls: Vec<Call<'_>> =
         rows.iter().map(|&(body, expected)| (args, body, expected)).collect();
     hold_calls(params, &calls);
 }
 
-/// The same with arguments of their own.
+/// Checks bodies with different arguments.
 pub(super) fn hold_calls(params: &str, calls: &[Call<'_>]) {
     let cuda = fake_cuda::exclusive();
     let function = |(index, (_, body, _)): (usize, &Call<'_>)| {
@@ -45,7 +44,7 @@ pub(super) fn hold_calls(params: &str, calls: &[Call<'_>]) {
     (0..).zip(streams).for_each(|(device, stream)| driver.destroy_stream(device, stream));
 }
 
-/// Launches without what is the same in most of them: a stream of its own on cuda:0, no shared memory.
+/// Shortens launches by the usual values: a stream of its own on cuda:0, no shared memory.
 pub(super) fn brief(record: &str) -> String {
     let usual = [
         "cuLaunchKernelEx(lib.",

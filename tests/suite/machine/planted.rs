@@ -1,4 +1,4 @@
-//! Mistakes that are planted in host IR: the table of calls in the machine finds each of them.
+//! Mistakes planted in host IR, each of which the table of calls must find in the machine.
 
 #![allow(
     clippy::wildcard_enum_match_arm,
@@ -11,10 +11,10 @@ use tvm_ffi_codegen_tests::machine::{InMachine, Linked};
 use tvm_ffi_codegen_tests::outcome::End;
 use tvm_ffi_codegen_tests::route::{Call, Route};
 
-/// Makes a mistake in a function, if there is a place for it.
+/// Makes a mistake in a function; returns false if the function has no place for it.
 type Mistake = fn(&Module, &mut Function) -> bool;
 
-/// What the mistake is; a part of the names of the functions that get it, each by itself until it is found; the
+/// Description of the mistake; part of the names of functions that get it, one after the other until it is found; the
 /// mistake.
 const MISTAKES: &[(&str, &str, Mistake)] = &[
     ("an offset of a load", "__tvm_ffi_add_one", |_, function| {
@@ -97,13 +97,13 @@ const MISTAKES: &[(&str, &str, Mistake)] = &[
     }),
 ];
 
-/// Changes the first instruction that `change` takes.
+/// Changes the first instruction that `change` accepts.
 fn edit(function: &mut Function, change: impl FnMut(&mut Inst) -> bool) -> bool {
     let insts = function.blocks.iter_mut().flat_map(|block| &mut block.insts);
     insts.map(|(_, inst)| inst).any(change)
 }
 
-/// Makes every branch into a cold block one that is never taken; how many there were.
+/// Replaces every branch to a cold and a hot block by a jump to the hot one; returns their number.
 fn skip_checks(function: &mut Function) -> usize {
     let cold: Vec<bool> = function.blocks.iter().map(|block| block.cold).collect();
     let is_cold = |target: &Target| cold[target.block.index()];
@@ -127,7 +127,7 @@ fn position(module: &Module, function: &Function, callee: &str) -> Option<(usize
     })
 }
 
-/// Takes out the first call of a function of the runtime. What it returns is not looked at.
+/// Removes the first call of a function of the runtime, whose result must be unused.
 fn remove(module: &Module, function: &mut Function, callee: &str) -> bool {
     let Some((block, at)) = position(module, function, callee) else { return false };
     let (_, inst) = &mut function.blocks[block].insts[at];
@@ -135,7 +135,7 @@ fn remove(module: &Module, function: &mut Function, callee: &str) -> bool {
     true
 }
 
-/// Makes the first call of a function of the runtime twice.
+/// Doubles the first call of a function of the runtime.
 fn twice(module: &Module, function: &mut Function, callee: &str) -> bool {
     let Some((block, at)) = position(module, function, callee) else { return false };
     let call = function.blocks[block].insts[at].clone();
@@ -143,7 +143,7 @@ fn twice(module: &Module, function: &mut Function, callee: &str) -> bool {
     true
 }
 
-/// What the first call of the table that goes wrong does.
+/// Returns the first wrong outcome of the table.
 fn found(table: &[Case], machine: &InMachine) -> Option<String> {
     let rows = table.iter().flat_map(|case| case.rows.iter().map(move |row| (case, row)));
     rows.into_iter().find_map(|(case, row)| {

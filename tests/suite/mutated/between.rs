@@ -1,18 +1,18 @@
-//! Calls in which a word changes between two instructions, as if another thread had written to it just then.
+//! Calls in which a word changes between two instructions, as if another thread had written it at that moment.
 
 use std::ffi::{c_int, c_void};
 use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-/// The flag of the processor that makes it trap after every instruction.
+/// Flag of the processor that makes it trap after every instruction.
 const TRAP: i64 = 0x100;
 
-/// Instructions until the change, the word, and what it becomes. Only one thread at a time runs such calls.
+/// Instructions until the change, the word, and its new value. Only one thread at a time runs these calls.
 static LEFT: AtomicU64 = AtomicU64::new(0);
 static PLACE: AtomicPtr<u64> = AtomicPtr::new(std::ptr::null_mut());
 static VALUE: AtomicU64 = AtomicU64::new(0);
 
-/// Counts an instruction. After the last one the word changes, and the call goes on as usual.
+/// Counts an instruction. After the last one the word changes, and the call continues untraced.
 unsafe extern "C" fn count(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
     if LEFT.fetch_sub(1, Ordering::Relaxed) > 1 {
         return;
@@ -26,7 +26,8 @@ unsafe extern "C" fn count(_: c_int, _: *mut libc::siginfo_t, context: *mut c_vo
     }
 }
 
-/// Calls, and changes the word after so many instructions, at least one. False if the call was over before.
+/// Makes a call and changes the word after `instructions` instructions, at least one. Returns false if the call ended
+/// before.
 pub(super) fn change(
     instructions: u64,
     place: &AtomicU64,

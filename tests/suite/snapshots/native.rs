@@ -1,4 +1,4 @@
-//! What each backend makes of a module, as text that its native verifier accepts.
+//! Text forms of backends, accepted by their native verifiers.
 
 use codegen::ir;
 use cranelift_codegen::verify_function;
@@ -7,7 +7,7 @@ use tvm_ffi_codegen_tests::route::request;
 
 use super::target;
 
-/// The text form of a backend, which its native verifier has accepted.
+/// Returns the text form of a backend after its native verifier has accepted it.
 pub(super) fn text(module: &ir::Module, backend: &str) -> String {
     let request = Request { target: target(), ..request(backend, Form::Native) };
     let text = request.emit_module(module);
@@ -61,7 +61,7 @@ fn verify_mlir(text: &str) {
     assert_eq!(numbered(&module.as_operation().to_string()), numbered(text));
 }
 
-/// With the names of values and blocks, which MLIR forgets, as numbers in the order in which they appear.
+/// Replaces the names of values and blocks, which MLIR forgets, by numbers in the order of their first use.
 #[cfg(feature = "mlir")]
 fn numbered(text: &str) -> String {
     let mut numbers = std::collections::HashMap::new();

@@ -1,4 +1,4 @@
-"""C: a program that loads a library and calls a function through the runtime's C API, tests/caller.c."""
+"""C: a program that loads a library and calls a function through the runtime's C API, tests/hosts/caller.c."""
 
 import system
 
@@ -7,7 +7,7 @@ SAID = "2 3 4 5 6\nresult: type index 0\nValueError: Mismatched y.shape[0] on ar
 libraries = system.config("--libdir")[0]
 program = system.MADE / "caller"
 includes = [f"-I{folder}" for option in ("--includedir", "--dlpack-includedir") for folder in system.config(option)]
-source = system.ROOT / "tests" / "caller.c"
+source = system.ROOT / "tests" / "hosts" / "caller.c"
 system.run("gcc", "-std=gnu11", *includes, source, f"{libraries}/libtvm_ffi.so", f"-Wl,-rpath,{libraries}", "-o", program)
 
 

@@ -7,7 +7,7 @@ import torch
 
 import system
 
-# It wants to know for which GPU before it is asked for anything.
+# FlashInfer needs the architecture of a GPU at its import.
 os.environ |= {"FLASHINFER_WORKSPACE_BASE": str(system.MADE), "FLASHINFER_CUDA_ARCH_LIST": "9.0a"}
 
 from flashinfer.jit import core

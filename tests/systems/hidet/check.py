@@ -33,6 +33,6 @@ def check(library):
     system.check_add_one(add_one, lambda values: torch.tensor(values, dtype=torch.float32))
 
 
-# What it generates has objects to destroy when the library is closed; the default linker sees to that.
+# Generated code has destructors for when the library is closed, which the default linker supports.
 options = ["-L", HIDET / "lib", "-l", "hidet_runtime", "--rpath", HIDET / "lib"]
 system.on_each(check, "add_one.ffi", compile_kernel(), options=options)

@@ -9,7 +9,7 @@ import system
 FLOATS = numba.types.CPointer(numba.types.float32)
 
 
-# Without Python's errors nothing of Numba's runtime is needed, which no shared library has.
+# With Python's errors the code would need Numba's runtime, which no shared library has.
 @numba.cfunc(numba.types.int32(FLOATS, FLOATS, numba.types.int64), error_model="numpy")
 def add_one(x, y, n):
     for i in range(n):

@@ -44,7 +44,7 @@ def check(library):
     machine = relax.VirtualMachine(tvm.compile(Program, target="llvm"), tvm.cpu())
     x = np.arange(5, dtype="float32")
     assert np.array_equal(machine["main"](tvm.runtime.tensor(x)).numpy(), x + 2)
-    # TVM's own kernels assume an alignment that its tensors have.
+    # TVM's own kernels assume an alignment that tensors of TVM have.
     tensor = lambda values: tvm.runtime.tensor(np.array(values, "float32"))
     system.check_add_one(add_one, tensor, numbers=lambda made: made.numpy())
 

@@ -7,15 +7,15 @@ import sys
 
 import system
 
-# The checks of tests/gpu, and the tensors that they pass.
-sys.path.append(str(system.ROOT / "tests"))
+# Checks of tests/gpu and their tensors.
+sys.path.append(str(system.ROOT / "tests" / "hosts"))
 
 import numpy as np
 from launches import cuda, place
 
-# No multiple of any block, so that kernels have to mind the end.
+# No multiple of a block, so that kernels have to check bounds.
 N = 1000
-# The architecture that the stand-in says it has.
+# Architecture of the stand-in.
 RECORDED = 90
 
 
@@ -32,7 +32,7 @@ def real():
 def device():
     """The first device. Compilers look for drivers too: they run before this has opened the stand-in."""
     if not real():
-        # Who asks for it by its name from now on gets this one.
+        # Later look-ups of the driver by its name find the stand-in.
         ctypes.CDLL(str(system.build_stand_in() / "libcuda.so.1"), ctypes.RTLD_GLOBAL)
     return place.Place(real() or cuda.Driver(), system.MADE, not real())
 

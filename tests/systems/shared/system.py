@@ -10,14 +10,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-# The ends of names of files by form.
+# Extensions of files by form.
 FORMS = {"shared": "so", "object": "o"}
 BACKENDS = os.environ["SYSTEMS_BACKENDS"].split()
 MADE = Path(os.environ["SYSTEMS_MADE"])
-# The folder of the script, in which its sources and declarations are.
+# Folder of the script, with its sources and declarations.
 HERE = Path(sys.argv[0]).resolve().parent
 ROOT = HERE.parents[2]
-# What a call of `add_one` says that gets five elements and room for four.
+# Part of the error of `add_one` for five elements and room for four.
 WRONG_SHAPE = "expected 5 (= x.shape[0]) but got 4"
 
 
@@ -58,7 +58,7 @@ def build_stand_in(*sources):
     """A folder with a `libcuda.so.1` that records what it is asked: tests/driver and further sources."""
     sources = [*sorted((ROOT / "tests" / "driver").glob("*.c")), *sources]
     options = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-Wl,-soname,libcuda.so.1"]
-    # Not where scripts run: some libraries look there for others.
+    # Some libraries search the folder of the script for other libraries, so the stand-in lies elsewhere.
     folder = MADE / "driver"
     folder.mkdir()
     run("gcc", *options, *sources, "-lpthread", "-o", folder / "libcuda.so.1")

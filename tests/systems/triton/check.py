@@ -15,7 +15,7 @@ if not (headers / "Python.h").exists():
 
 driver = system.build_stand_in(system.HERE / "modules.c")
 
-# The runtime is that of the tests, whose `tvm-ffi-config` is at the head of PATH.
+# The runtime is that of the tests: its `tvm-ffi-config` is at the head of PATH.
 libraries = [driver, system.run("tvm-ffi-config", "--libdir").strip(), os.environ.get("LD_LIBRARY_PATH", "")]
 printed = system.run(
     sys.executable,

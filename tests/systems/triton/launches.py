@@ -29,7 +29,7 @@ def scalars(out, yes, large, factor, BLOCK: tl.constexpr):
 class Tensor:
     """Compact memory of a GPU, which nobody reads: what Triton asks of a tensor, and the ABI's DLTensor."""
 
-    # Triton's name of the type, code and bits.
+    # For each type of Triton: name in DLPack, type code, bits.
     TYPES = {"fp32": ("float32", 2, 32), "fp16": ("float16", 2, 16), "bf16": ("bfloat16", 4, 16)}
 
     def __init__(self, address, kind, *shape):
@@ -103,7 +103,7 @@ Managed._fields_ = [
     ("version", ctypes.c_uint32 * 2), ("context", ctypes.c_void_p), ("deleter", DELETER),
     ("flags", ctypes.c_uint64), ("tensor", DLTensor),
 ]  # fmt: skip
-# What was asked of both allocators since the last call, in bytes, and what ours has yielded.
+# Bytes requested from both allocators since the last call, and the tensors of ours.
 ALLOCATED, KEPT = [], []
 
 
@@ -190,7 +190,7 @@ def cases():
     given = (x, True, 1 << 40, 0.5)
     signature = "out: *fp32:16, yes: u1, large: i64:16, factor: fp32, BLOCK: 128"
     yield "scalars", scalars, (1,), given, signature, "1", given, {"BLOCK": 128}
-    # A machine that has no tensor maps: Triton takes descriptors apart.
+    # A device without tensor maps, for which Triton takes descriptors apart.
     DRIVER.fake_cuda_set(b"capability:0", ctypes.c_int64(80))
     older = triton.jit(_scale.fn)
     signature = "x: tensordesc<bf16[32, 32]>[m, n], out: tensordesc<bf16[32, 32]>[m, n], factor: fp32"

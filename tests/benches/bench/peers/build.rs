@@ -1,4 +1,4 @@
-//! Compiling the peers in C and C++, and our own libraries.
+//! Compilation of the peers in C and C++, and of our own libraries.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,13 +20,13 @@ pub(crate) struct Compiler {
     folder: &'static str,
     pub(crate) program: &'static str,
     options: &'static [&'static str],
-    /// Of the sources: `c` or `cc`.
+    /// Extension of its sources: `c` or `cc`.
     extension: &'static str,
 }
 
 const C: [&str; 3] = ["-std=c11", "-Wall", "-Wextra"];
 
-/// All compilers; those that are not here are left out.
+/// Returns all compilers, whether they are installed or not.
 pub(crate) fn compilers() -> [Compiler; 6] {
     let c = |name, folder, program, options| Compiler {
         name,
@@ -47,11 +47,11 @@ pub(crate) fn compilers() -> [Compiler; 6] {
     ]
 }
 
-/// The cases of C++ in short mode: the compiler takes seconds for each.
+/// Cases of C++ in short mode: the compiler takes seconds for each.
 const CXX_CASES: [&str; 2] = ["add_one", "union"];
 
 impl Compiler {
-    /// The cases that it compiles: those of which there is a source.
+    /// Returns the cases that have a source.
     fn cases(&self, setup: &Setup) -> Vec<&'static str> {
         let all = cases().into_iter().map(|case| case.name);
         let few = setup.short && self.extension == "cc";
@@ -64,7 +64,7 @@ impl Compiler {
         setup.sources.join(folder).join(format!("{case}.{}", self.extension))
     }
 
-    /// The command that makes an object of a case.
+    /// Returns the command that compiles a case to an object.
     pub(crate) fn command(&self, setup: &Setup, case: &str, output: &Path) -> Command {
         let mut command = Command::new(self.program);
         command.args(if self.extension == "c" { &C[..] } else { &["-std=c++17"] });
@@ -76,7 +76,7 @@ impl Compiler {
     }
 }
 
-/// The command that links an object with the kernels.
+/// Returns the command that links an object with the kernels.
 pub(crate) fn link_command(
     compiler: &Compiler,
     object: &Path,
@@ -88,7 +88,7 @@ pub(crate) fn link_command(
     command
 }
 
-/// True if the output was made by this very command from sources that have not changed since.
+/// Returns true if the output was made by this command from unchanged sources.
 fn is_fresh(command: &Command, sources: &Path, output: &Path) -> bool {
     let time = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
     let record = output.with_extension("command");
@@ -99,7 +99,7 @@ fn is_fresh(command: &Command, sources: &Path, output: &Path) -> bool {
     same && time(output).is_some_and(|made| Some(made) > newest)
 }
 
-/// Runs a command unless what it makes is there already.
+/// Runs a command unless its output is up to date.
 fn make(setup: &Setup, mut command: Command, output: &Path) {
     if !is_fresh(&command, &setup.sources, output) {
         must(&mut command);
@@ -150,7 +150,7 @@ pub(super) fn compiled(setup: &Setup, peers: &mut Peers) {
     std::thread::scope(|scope| (0..2).for_each(|_| drop(scope.spawn(run))));
 }
 
-/// Our own libraries, which are made anew every time.
+/// Builds our own libraries, every time.
 pub(super) fn ours(setup: &Setup, peers: &mut Peers) {
     for backend in BACKENDS {
         let folder = setup.subfolder(&format!("peers/ours-{backend}"));

@@ -1,7 +1,7 @@
-//! Peers whose compilers are driven from Python.
+//! Peers whose compilers run from Python.
 //!
-//! `peers/NAME.py OUT` writes `OUT/<case>.so` for the cases that the system can express, `OUT/needs`,
-//! `OUT/times.json` and `OUT/unchecked.json`; status 3 and a line on standard error say why there is nothing.
+//! `peers/NAME.py OUT` writes `OUT/<case>.so` for the cases that the system can express, `OUT/needs`, `OUT/times.json`
+//! and `OUT/unchecked.json`; with status 3 a line on standard error gives the reason why there is nothing.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,17 +11,17 @@ use serde_json::Value;
 use super::{Kind, Peer, Peers};
 use crate::setup::Setup;
 
-/// Names of scripts, and of peers.
+/// Names of scripts and of their peers.
 const SYSTEMS: [[&str; 2]; 3] =
     [["tvm", "Apache TVM"], ["cutedsl", "CuTe DSL"], ["orcjit", "tvm-ffi-orcjit"]];
 
-/// The interpreter of the environment that was made for a script.
+/// Returns the interpreter of a script's environment.
 pub(crate) fn environment(setup: &Setup, name: &str) -> Option<PathBuf> {
     let python = setup.folder.join(format!("venv-{name}/bin/python"));
     Some(python).filter(|path| path.exists())
 }
 
-/// Runs every script that can be run.
+/// Runs every script whose environment exists.
 pub(super) fn systems(setup: &Setup, peers: &mut Peers) {
     if setup.short {
         peers.left_out.push("other systems: not in short mode".to_owned());

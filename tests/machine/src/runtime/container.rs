@@ -11,7 +11,7 @@ use crate::link::Machine;
 use crate::run::Outcome;
 use crate::word::Word;
 
-/// A global function of the runtime.
+/// Returns a global function of the runtime by its name.
 pub(super) fn global(name: &str) -> Option<Model> {
     Some(match name {
         "ffi.Array" => |machine, args| sequence(machine, args, TypeIndex::ARRAY),
@@ -28,7 +28,7 @@ pub(super) fn global(name: &str) -> Option<Model> {
 }
 
 impl Machine<'_> {
-    /// An array or a list of owned values, whose references it takes.
+    /// Makes an array or a list of owned values; takes over their references.
     pub fn sequence(&mut self, index: TypeIndex, elements: &[Value]) -> Word {
         let cell = SEQ_CELL.size as usize;
         let object = self.object(index.0, "sequence", cell + elements.len() * 16, Body::Plain);
@@ -46,7 +46,7 @@ impl Machine<'_> {
         object
     }
 
-    /// A shape object.
+    /// Makes a shape object.
     pub fn shape(&mut self, extents: &[i64]) -> Word {
         let (index, cell) = (TypeIndex::SHAPE.0, SHAPE_CELL.size as usize);
         let object = self.object(index, "shape", cell + extents.len() * 8, Body::Plain);
@@ -63,9 +63,9 @@ impl Machine<'_> {
         object
     }
 
-    /// A map of owned keys and values, whose references it takes.
+    /// Makes a map of owned keys and values; takes over their references.
     pub fn mapping(&mut self, index: TypeIndex, entries: Vec<(Value, Value)>) -> Word {
-        // The layout behind the header is private to the runtime: nobody may read it.
+        // The layout behind the header is private to the runtime, so it must not be read.
         self.object(index.0, "mapping", 0, Body::Entries(entries))
     }
 
@@ -111,7 +111,7 @@ fn shape(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     machine.give(args, Value::new(TypeIndex::SHAPE.0, object))
 }
 
-/// Keys are equal if their bytes are, also those of texts.
+/// Keys are equal if their bytes are; this holds for texts too.
 fn mapping(machine: &mut Machine<'_>, args: &[Word], index: TypeIndex) -> Outcome {
     let Some(values) = machine.owned_arguments(args)? else { return Ok(FAILED) };
     let entries = values.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
@@ -119,7 +119,7 @@ fn mapping(machine: &mut Machine<'_>, args: &[Word], index: TypeIndex) -> Outcom
     machine.give(args, Value::new(index.0, object))
 }
 
-/// The map that is the only argument.
+/// Returns the map that is the only argument.
 fn the_map(machine: &Machine<'_>, args: &[Word], index: TypeIndex) -> Result<Word, Box<Finding>> {
     match machine.arguments(args)?[..] {
         [value] if value.index == index.0 => Ok(value.payload),
@@ -144,7 +144,7 @@ fn iterator(machine: &mut Machine<'_>, args: &[Word], index: TypeIndex) -> Outco
     machine.give(args, Value::new(TypeIndex::FUNCTION.0, object))
 }
 
-/// A call of an iterator: 0 asks for the key, 1 for the value, 2 moves on and says whether there is another.
+/// Calls an iterator: 0 returns the key, 1 the value, 2 moves on and returns whether another entry exists.
 pub(super) fn step(
     machine: &mut Machine<'_>,
     [map, iterator]: [Word; 2],

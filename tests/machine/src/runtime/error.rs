@@ -9,18 +9,18 @@ use crate::link::Machine;
 use crate::run::Outcome;
 use crate::word::Word;
 
-/// What a test sees of an error.
+/// An error as a test reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Raised {
-    /// Its kind.
+    /// Kind of the error.
     pub kind: String,
-    /// Its message.
+    /// Message.
     pub message: Vec<u8>,
-    /// Its frames.
+    /// Frames, printed.
     pub backtrace: String,
 }
 
-/// The name of the function that errors point at.
+/// Name of the function in the field `update_backtrace` of errors.
 pub(super) const UPDATE_BACKTRACE: &str = "update_backtrace";
 
 impl Machine<'_> {
@@ -30,7 +30,7 @@ impl Machine<'_> {
         self.set(Some(error)).expect("errors of the runtime can be freed");
     }
 
-    /// An error object with one reference.
+    /// Makes an error object with one reference.
     pub fn error(&mut self, kind: &[u8], message: &[u8], backtrace: &[u8]) -> Word {
         let index = TypeIndex::ERROR.0;
         let error = self.object(index, "error", ERROR_CELL.size as usize, Body::Plain);
@@ -47,7 +47,7 @@ impl Machine<'_> {
         error
     }
 
-    /// Gives a field of an error a text of its own.
+    /// Allocates a text for a field of an error.
     fn set_text(&mut self, error: Word, field: Field, text: &[u8]) -> Word {
         let mut ended = text.to_vec();
         ended.push(0);
@@ -61,7 +61,7 @@ impl Machine<'_> {
         data
     }
 
-    /// Puts an error, whose reference it takes, into the slot, or empties it.
+    /// Puts an error into the slot and takes over its reference, or empties the slot.
     fn set(&mut self, error: Option<Word>) -> Result<(), Box<Finding>> {
         let before = std::mem::replace(&mut self.runtime.raised, error);
         before.map_or(Ok(()), |before| self.release(before))
@@ -70,7 +70,7 @@ impl Machine<'_> {
     /// Takes the error out of the slot and reads it.
     ///
     /// # Errors
-    /// If it is no error, or its texts cannot be read.
+    /// If the object is no error, or its texts cannot be read.
     pub fn take_error(&mut self) -> Result<Option<Raised>, Box<Finding>> {
         let Some(error) = self.runtime.raised.take() else { return Ok(None) };
         let text = |field: Field| self.byte_array(error.offset(field.in_object().into()));
@@ -95,7 +95,7 @@ pub(super) fn move_from_raised(machine: &mut Machine<'_>, args: &[Word]) -> Outc
     Ok(Word::NULL)
 }
 
-/// `TVMFFIErrorSetRaised`: the slot takes a reference of its own.
+/// `TVMFFIErrorSetRaised`: the slot takes a new reference.
 pub(super) fn set_raised(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     machine.check_error(args[0])?;
     machine.retain(args[0])?;
@@ -168,7 +168,7 @@ pub(super) fn update_backtrace(machine: &mut Machine<'_>, args: &[Word]) -> Outc
     Ok(Word::NULL)
 }
 
-/// `TVMFFIBacktrace`: the stack of a machine has no frames to show.
+/// `TVMFFIBacktrace`: empty, because the machine has no frames to show.
 pub(super) fn backtrace(machine: &mut Machine<'_>, _: &[Word]) -> Outcome {
     Ok(machine.memory.constant("backtrace", vec![0; 16], 8))
 }

@@ -1,4 +1,4 @@
-//! Functions: calls, objects, the registry.
+//! Function objects, calls and the registry.
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::{FUNCTION_CELL, byte_array, function_cell};
@@ -12,7 +12,7 @@ use crate::link::Machine;
 use crate::run::Outcome;
 use crate::word::Word;
 
-/// The name of the function that all function objects point at.
+/// Name of the function in the field `safe_call` of function objects.
 pub(super) const THUNK: &str = "(safe_call of the runtime's functions)";
 
 /// `TVMFFISafeCallType`
@@ -21,7 +21,7 @@ pub(crate) fn safe_call() -> Signature {
 }
 
 impl Machine<'_> {
-    /// A function object with one reference.
+    /// Makes a function object with one reference.
     pub(crate) fn created(&mut self, context: Word, call: Word, deleter: Word) -> Word {
         self.function_object(Body::Created { context, call, deleter })
     }
@@ -35,7 +35,7 @@ impl Machine<'_> {
         object
     }
 
-    /// The function of a name in the registry, borrowed; those of the runtime are made at their first use.
+    /// Returns a function of the registry, borrowed; those of the runtime are made at their first use.
     pub fn global(&mut self, name: &str) -> Option<Word> {
         if let Some(known) = self.runtime.globals.get(name) {
             return Some(*known);
@@ -46,13 +46,13 @@ impl Machine<'_> {
         Some(made)
     }
 
-    /// Registers a function, whose reference the registry takes.
+    /// Registers a function; the registry takes over its reference.
     pub fn register(&mut self, name: &str, function: Word) {
         self.memory.keep(function);
         self.runtime.globals.insert(name.to_owned(), function);
     }
 
-    /// Functions of the registry that have been looked up, by name.
+    /// Returns the functions of the registry that have been looked up, by name.
     pub fn globals(&self) -> impl Iterator<Item = (&str, Word)> {
         self.runtime.globals.iter().map(|(name, function)| (&**name, *function))
     }
@@ -105,7 +105,7 @@ pub(super) fn set_global_from_method_info(machine: &mut Machine<'_>, args: &[Wor
     set(machine, &name, method.payload, args[1].as_int32() != 0)
 }
 
-/// `TVMFFIFunctionCall`: all arguments are valid, the result holds no object.
+/// `TVMFFIFunctionCall`: all arguments must be valid, and the result must hold no object.
 pub(super) fn call(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     let &[function, values, count, result] = args else { unreachable!("four are declared") };
     let index = machine.type_index(function)?;
@@ -117,7 +117,7 @@ pub(super) fn call(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     ensure(!before.is_object(), || "the place for a result holds an object".to_owned())?;
     let at = function.offset(function_cell::SAFE_CALL.in_object().into());
     let safe_call = machine.memory.load(at, 8, 8)?;
-    // The callee may drop the last reference of its caller.
+    // The callee may drop the last reference to the function that is called.
     machine.retain(function)?;
     let status = machine.call(safe_call, &[function, values, count, result])?;
     machine.release(function)?;
@@ -127,7 +127,7 @@ pub(super) fn call(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     Ok(status)
 }
 
-/// What function objects call: the function that they were made of.
+/// `safe_call` of all function objects: calls the function that the object was made of.
 pub(super) fn thunk(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     let function = args[0];
     match machine.body(function).cloned() {

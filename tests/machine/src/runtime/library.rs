@@ -1,4 +1,4 @@
-//! What belongs to the environment and to libraries: streams, imports, symbols, slots that are filled once.
+//! Functions of the environment and of libraries: streams, imports, symbols, slots that are filled once.
 
 use super::value::FAILED;
 use crate::finding::{Finding, ensure};
@@ -6,7 +6,7 @@ use crate::link::Machine;
 use crate::run::Outcome;
 use crate::word::Word;
 
-/// The version that the model says it is.
+/// Version that the model reports.
 const VERSION: [i32; 3] = [0, 1, 16];
 
 /// `TVMFFIGetVersion`
@@ -34,7 +34,7 @@ pub(super) fn get_stream(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     Ok(machine.runtime.streams.get(&device).copied().unwrap_or(Word::NULL))
 }
 
-/// `TVMFFIEnvCheckSignals`: no signal is waiting.
+/// `TVMFFIEnvCheckSignals`: no signal is pending.
 pub(super) fn check_signals(_: &mut Machine<'_>, _: &[Word]) -> Outcome {
     Ok(Word::NULL)
 }
@@ -44,7 +44,7 @@ pub(super) fn register_c_api(machine: &mut Machine<'_>, args: &[Word]) -> Outcom
     machine.memory.c_string(args[0]).map(|_| Word::NULL)
 }
 
-/// `TVMFFIEnvModLookupFromImports`: imports, then the registry; the answer is borrowed.
+/// `TVMFFIEnvModLookupFromImports`: searches imports, then the registry; the result is borrowed.
 pub(super) fn look_up(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     let name = String::from_utf8_lossy(&machine.memory.c_string(args[1])?).into_owned();
     let imported = machine.runtime.imports.get(&name).copied();
@@ -70,7 +70,7 @@ pub(super) fn register_system_symbol(machine: &mut Machine<'_>, args: &[Word]) -
     Ok(Word::NULL)
 }
 
-/// `TVMFFIHandleInitOnce`: one lock for all, so that one call inside another waits for ever.
+/// `TVMFFIHandleInitOnce`: all slots share one lock, so that a nested call deadlocks.
 pub(super) fn init_once(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     if !machine.memory.load(args[0], 8, 8)?.is_null() {
         return Ok(Word::NULL);

@@ -1,4 +1,4 @@
-//! Objects, their references, and how they die.
+//! Objects, their references, and their deletion.
 
 use std::borrow::Cow;
 
@@ -11,40 +11,40 @@ use crate::link::{Host, Machine};
 use crate::run::Outcome;
 use crate::word::Word;
 
-/// What an object is made of beside its memory.
+/// Parts of an object that are not in memory.
 #[derive(Clone)]
 pub enum Body {
-    /// Nothing that it owns.
+    /// No owned values.
     Plain,
-    /// The texts of an error, which are regions of their own.
+    /// Texts of an error, which are regions of their own.
     Error(Vec<Word>),
-    /// The entries of a map, in order.
+    /// Entries of a map, in order.
     Entries(Vec<(Value, Value)>),
-    /// A function made of an address: `self`, what is called, what frees `self`.
+    /// A function made of an address.
     Created {
-        /// What the callee gets as its handle; the function object itself if this and `deleter` are NULL.
+        /// Handle that the callee gets; the function object itself if `context` and `deleter` are NULL.
         context: Word,
         /// A `TVMFFISafeCallType`.
         call: Word,
-        /// Called with `context` when the function dies; may be NULL.
+        /// Function that is called with `context` when the object dies; may be NULL.
         deleter: Word,
     },
     /// A function of the runtime.
     Model(super::Model),
-    /// A function that goes over the entries of a map, and where it is.
+    /// An iterator over the entries of a map.
     Iterator {
-        /// The map, of which it holds a reference.
+        /// The map; the iterator holds a reference.
         map: Word,
-        /// The number of the entry.
+        /// Number of the current entry.
         at: usize,
     },
-    /// A tensor: what it was made of, that one's deleter, and the strides that it was given.
+    /// A tensor.
     Tensor {
-        /// A managed tensor, or a tensor object.
+        /// The managed tensor or tensor object that it was made of.
         owner: Word,
-        /// `owner` is an object.
+        /// True if `owner` is an object.
         is_view: bool,
-        /// Where its deleter is in `owner`.
+        /// Offset of the deleter in `owner`.
         deleter_at: i64,
         /// Strides that the managed tensor did not have.
         strides: Option<Word>,
@@ -65,14 +65,14 @@ impl std::fmt::Debug for Body {
     }
 }
 
-/// One strong reference, and the weak one that all strong ones hold together.
+/// Combined count of one strong reference and the weak one that all strong references share.
 pub const REFERENCE: u64 = 1 << 32 | 1;
 
-/// The name of the function that frees objects of the model.
+/// Name of the function that frees objects of the model.
 pub(super) const DELETER: &str = "(the deleter of the runtime's objects)";
 
 impl<'p> Machine<'p> {
-    /// A new object with one reference: its header, then its cell, whose bytes are 0.
+    /// Makes an object with one reference: its header, then its cell, whose bytes are 0.
     pub fn object(
         &mut self,
         index: i32,
@@ -86,7 +86,7 @@ impl<'p> Machine<'p> {
         word
     }
 
-    /// A new object with one reference and a deleter of its own.
+    /// Makes an object with one reference and a deleter of its own.
     pub fn object_with(
         &mut self,
         index: i32,
@@ -107,16 +107,16 @@ impl<'p> Machine<'p> {
         word
     }
 
-    /// The type index in the header of a live object.
+    /// Reads the type index of a live object.
     pub(crate) fn type_index(&self, of: Word) -> Result<i32, Box<Finding>> {
         self.references(of)?;
         Ok(self.memory.load(of.offset(object::TYPE_INDEX.offset.into()), 4, 4)?.as_int32())
     }
 
-    /// The strong references of a live object.
+    /// Returns the strong references of a live object.
     ///
     /// # Errors
-    /// If there is no such object.
+    /// If the object is not live.
     pub fn references(&self, of: Word) -> Result<u32, Box<Finding>> {
         let count = self.memory.load(of, 8, 8)?.bits as u32;
         let what =
@@ -125,20 +125,20 @@ impl<'p> Machine<'p> {
         Ok(count)
     }
 
-    /// Takes a reference.
+    /// Increments the reference count.
     ///
     /// # Errors
-    /// If there is no such object.
+    /// If the object is not live.
     pub fn retain(&mut self, of: Word) -> Result<(), Box<Finding>> {
         self.references(of)?;
         let count = self.memory.load(of, 8, 8)?.bits;
         self.memory.store(of, Word::bits(count + 1), 8, 8)
     }
 
-    /// Gives a reference back; the last one ends the object. NULL has none.
+    /// Decrements the reference count and deletes the object at 0. NULL is ignored.
     ///
     /// # Errors
-    /// If there is no such object.
+    /// If the object is not live.
     pub fn release(&mut self, of: Word) -> Result<(), Box<Finding>> {
         if of.is_null() {
             return Ok(());
@@ -156,15 +156,15 @@ impl<'p> Machine<'p> {
         Ok(())
     }
 
-    /// Gives up what a value holds.
+    /// Releases the object of a value.
     ///
     /// # Errors
-    /// If there is no such object.
+    /// If the object is not live.
     pub fn release_value(&mut self, value: Value) -> Result<(), Box<Finding>> {
         if value.is_object() { self.release(value.payload) } else { Ok(()) }
     }
 
-    /// What an object of the model is made of.
+    /// Returns the parts of an object that are not in memory.
     pub(crate) fn body(&self, of: Word) -> Option<&Body> {
         self.runtime.bodies.get(&of.origin?)
     }
@@ -175,14 +175,14 @@ impl<'p> Machine<'p> {
         }
     }
 
-    /// A function object around a closure, with one reference.
+    /// Makes a function object of a closure, with one reference.
     pub fn closure(&mut self, name: &str, run: Host<'p>) -> Word {
         let call = self.host(name, Some(super::function::safe_call()), run);
         self.created(Word::NULL, call, Word::NULL)
     }
 }
 
-/// Frees an object of the model that has no references left, and gives up what it owns.
+/// Frees an object of the model without references, and releases the values that it owns.
 pub(super) fn delete(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     let this = args[0];
     let region = this.origin.ok_or_else(|| Finding::new("no object is deleted"))?;
@@ -240,7 +240,7 @@ pub(super) fn dec_ref(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     machine.release(args[0]).map(|()| Word::NULL)
 }
 
-/// `TVMFFIObjectCreateOpaque`: the handle is called back when the object dies.
+/// `TVMFFIObjectCreateOpaque`: the deleter is called with the handle when the object dies.
 pub(super) fn create_opaque(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     let &[context, index, deleter, out] = args else { unreachable!("four are declared") };
     if index.as_int32() != TypeIndex::OPAQUE_PY_OBJECT.0 {
@@ -255,16 +255,16 @@ pub(super) fn create_opaque(machine: &mut Machine<'_>, args: &[Word]) -> Outcome
     Ok(Word::NULL)
 }
 
-/// `TVMFFIGetCustomAllocator`: there is one, and it may not be used.
+/// `TVMFFIGetCustomAllocator`: returns an address that must not be used.
 pub(super) fn get_allocator(machine: &mut Machine<'_>, _: &[Word]) -> Outcome {
     Ok(machine.memory.constant("the allocator of objects", vec![0; 16], 8))
 }
 
-/// `TVMFFISetCustomAllocator`: a process sets it before any object is made.
+/// `TVMFFISetCustomAllocator`: a finding, because a process may set it only before any object is made.
 pub(super) fn set_allocator(_: &mut Machine<'_>, _: &[Word]) -> Outcome {
     Err(Finding::new("the allocator of objects is set while there are objects"))
 }
 
-/// Sizes of the cells that the model makes.
+/// Sizes of the cells of the model's objects.
 pub(super) const TEXT_CELL: usize = BYTE_ARRAY.size as usize;
 pub(super) const ELEMENT: i64 = ANY.size as i64;

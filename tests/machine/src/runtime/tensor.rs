@@ -1,4 +1,4 @@
-//! Tensors: from and to DLPack, views, and the allocator of the environment.
+//! Tensors: import from and export to DLPack, views, and the allocator of the environment.
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::{
@@ -13,14 +13,14 @@ use crate::link::Machine;
 use crate::run::Outcome;
 use crate::word::Word;
 
-/// The names of functions that allocators and managed tensors are given.
+/// Names of functions that allocators and managed tensors get.
 pub(super) const SET_ERROR: &str = "(set_error of an allocation)";
 pub(super) const DELETER: &str = "(the deleter of an exported tensor)";
 
-/// A flag of managed tensors: elements below a byte take a byte each.
+/// Flag of managed tensors: elements below a byte take a byte each.
 const SUBBYTE_TYPE_PADDED: u64 = 4;
 
-/// What is asked of a tensor that becomes an object.
+/// Requirements of a tensor that becomes an object.
 struct Wanted {
     align: i32,
     contiguous: bool,
@@ -39,7 +39,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// The extents and the strides of a tensor; no strides where they are NULL.
+    /// Reads the extents and the strides of a tensor; no strides if they are NULL.
     fn dims(&self, tensor: Word) -> Result<Dims, Box<Finding>> {
         let rank = self.memory.load(tensor.offset(dl_tensor::NDIM.offset.into()), 4, 4)?;
         let rank = i64::from(rank.as_int32());
@@ -54,7 +54,7 @@ impl Machine<'_> {
         Ok((shape, strides))
     }
 
-    /// A tensor object that has taken over what `owner` is, or an error.
+    /// Makes a tensor object that takes over `owner`, or raises an error.
     fn take_over(
         &mut self,
         tensor: Word,
@@ -109,7 +109,7 @@ impl Machine<'_> {
         ensure(index == TypeIndex::TENSOR.0, || format!("an object of {index} is no tensor"))
     }
 
-    /// Sets the stream of a device for the thread.
+    /// Sets the stream of a device for the thread; returns the previous one.
     pub fn set_stream(&mut self, device: (i32, i32), stream: Word) -> Option<Word> {
         self.runtime.streams.insert(device, stream)
     }
@@ -139,7 +139,7 @@ pub(super) fn from_versioned(machine: &mut Machine<'_>, args: &[Word]) -> Outcom
     machine.answer(made, out)
 }
 
-/// A managed tensor that holds a reference to an object.
+/// Makes a managed tensor that holds a reference to an object.
 fn export(machine: &mut Machine<'_>, args: &[Word], is_versioned: bool) -> Outcome {
     machine.check_tensor(args[0])?;
     machine.retain(args[0])?;
@@ -174,7 +174,8 @@ pub(super) fn to_versioned(machine: &mut Machine<'_>, args: &[Word]) -> Outcome 
     export(machine, args, true)
 }
 
-/// Frees what [`export`] has made, of either form: the context is in the second or in the last word but one.
+/// Frees a managed tensor that [`export`] has made, in either form: the context is in the second or the last word but
+/// one.
 pub(super) fn delete_exported(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     let at = |field: abi_spec::layout::Field| args[0].offset(field.offset.into());
     let first = machine.memory.load(at(versioned::MANAGER_CTX), 8, 8)?;
@@ -237,7 +238,7 @@ pub(super) fn allocate(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     from_versioned(machine, &[managed, Word::NULL, Word::NULL, args[1]])
 }
 
-/// What an allocator says its error with: context, kind, message.
+/// `set_error` of an allocator call: its parameters are context, kind and message.
 pub(super) fn set_error(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     let kind = machine.memory.c_string(args[1])?;
     let message = machine.memory.c_string(args[2])?;

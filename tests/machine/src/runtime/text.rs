@@ -11,7 +11,7 @@ use crate::run::Outcome;
 use crate::word::Word;
 
 impl Machine<'_> {
-    /// What a `TVMFFIByteArray` refers to.
+    /// Reads the bytes that a `TVMFFIByteArray` refers to.
     ///
     /// # Errors
     /// As for every access.
@@ -26,12 +26,12 @@ impl Machine<'_> {
         Ok(self.memory.read(data, size, 1)?.to_vec())
     }
 
-    /// A name or another text that is UTF-8.
+    /// Reads a name, or another text that must be UTF-8.
     pub(crate) fn name_in(&self, at: Word) -> Result<String, Box<Finding>> {
         Ok(String::from_utf8_lossy(&self.byte_array(at)?).into_owned())
     }
 
-    /// An owned string or bytes, small where they fit.
+    /// Makes an owned string or bytes, small if they fit.
     pub fn text(&mut self, object: TypeIndex, text: &[u8]) -> Value {
         if text.len() <= 7 {
             let is_string = object == TypeIndex::STR;
@@ -41,7 +41,7 @@ impl Machine<'_> {
         Value::new(object.0, self.text_object(object.0, text))
     }
 
-    /// A string or bytes object: a NUL follows the bytes.
+    /// Makes a string or bytes object, with a NUL after the bytes.
     pub fn text_object(&mut self, index: i32, text: &[u8]) -> Word {
         let object = self.object(index, "text object", TEXT_CELL + text.len() + 1, Body::Plain);
         let cell = object.offset(i64::from(byte_array::DATA.in_object()));
@@ -71,7 +71,7 @@ pub(super) fn bytes_from_bytes(machine: &mut Machine<'_>, args: &[Word]) -> Outc
     make(machine, args, TypeIndex::BYTES)
 }
 
-/// What the runtime calls an element type beside the names of `abi-spec`.
+/// Names of element types that the runtime knows beside those of `abi-spec`.
 const ABBREVIATIONS: [(&str, [u16; 3]); 9] = [
     ("", [3, 0, 0]),
     ("void", [3, 0, 0]),
@@ -92,7 +92,7 @@ pub(super) fn dtype_from_string(machine: &mut Machine<'_>, args: &[Word]) -> Out
         (Some((_, [code, bits, lanes])), _) => {
             u64::from(*code) | u64::from(*bits) << 8 | u64::from(*lanes) << 16
         }
-        // The runtime has no name for complex numbers.
+        // The runtime has no names for complex numbers.
         (None, Ok(dtype)) if !text.starts_with("complex") => u64::from(dtype.to_word()),
         _ => {
             let lanes = "Lanes must be a positive integer.";
@@ -120,7 +120,7 @@ pub(super) fn dtype_to_string(machine: &mut Machine<'_>, args: &[Word]) -> Outco
 }
 
 impl Machine<'_> {
-    /// An integer: an object if it has more than 64 bits.
+    /// Makes an integer: an object if it has more than 64 bits.
     pub fn integer(&mut self, value: i128) -> Value {
         if let Ok(small) = i64::try_from(value) {
             return Value::int(small);
@@ -129,7 +129,7 @@ impl Machine<'_> {
         Value::new(TypeIndex::BIG_INT.0, self.words(&words))
     }
 
-    /// An integer object of these words.
+    /// Makes an integer object of words.
     fn words(&mut self, words: &[u64]) -> Word {
         let object =
             self.object(TypeIndex::BIG_INT.0, "integer object", 8 + 8 * words.len(), Body::Plain);
@@ -144,7 +144,7 @@ impl Machine<'_> {
     }
 }
 
-/// `TVMFFIBigIntFromByteArray`: words that only repeat the sign are left out.
+/// `TVMFFIBigIntFromByteArray`: drops words that only repeat the sign.
 pub(super) fn big_int_from_words(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     let bytes = machine.byte_array(args[0])?;
     let chunks = bytes.chunks_exact(8);
@@ -166,7 +166,7 @@ pub(super) fn big_int_from_words(machine: &mut Machine<'_>, args: &[Word]) -> Ou
     Ok(Word::NULL)
 }
 
-/// `TVMFFIBigIntGetContentByteArray`: host IR has no structs as results.
+/// `TVMFFIBigIntGetContentByteArray`: a finding, because host IR has no structs as results.
 pub(super) fn big_int_words(_: &mut Machine<'_>, _: &[Word]) -> Outcome {
     Err(Finding::new("a function that returns a struct is called"))
 }

@@ -1,4 +1,4 @@
-//! Classes: their indices, keys and ancestors.
+//! Classes: type indices, keys and ancestors.
 
 use std::collections::HashMap;
 
@@ -11,18 +11,18 @@ use crate::link::Machine;
 use crate::run::Outcome;
 use crate::word::Word;
 
-/// The classes that have been registered, and what has been said of all.
+/// Registered classes, and the `TVMFFITypeInfo` of classes.
 #[derive(Debug, Default)]
 pub(super) struct Classes {
-    /// Key and parent of each, from [`TypeIndex::DYN_OBJECT_BEGIN`] on.
+    /// Key and parent of each registered class, from [`TypeIndex::DYN_OBJECT_BEGIN`] on.
     registered: Vec<(String, i32)>,
-    /// The `TVMFFITypeInfo` of each class that was asked for.
+    /// `TVMFFITypeInfo` of each class that was asked for.
     infos: HashMap<i32, Word>,
 }
 
 impl Machine<'_> {
-    /// The index of a class, registered now if it is new: its key, then those that it is below, the nearest
-    /// first.
+    /// Returns the index of a class and registers the class if it is new. `keys` are its key and those of its
+    /// ancestors, nearest first.
     pub fn class(&mut self, keys: &[String]) -> i32 {
         let parents = keys.iter().rev();
         parents.fold(TypeIndex::OBJECT.0, |parent, key| self.class_below(key, parent))
@@ -45,7 +45,7 @@ impl Machine<'_> {
         fixed.or_else(|| position().map(|at| TypeIndex::DYN_OBJECT_BEGIN.0 + at as i32))
     }
 
-    /// The key of a class and the class that it is directly below.
+    /// Returns the key and the parent of a class.
     fn known(&self, index: i32) -> Option<(String, Option<i32>)> {
         if let Some(key) = TypeIndex(index).type_key() {
             let below = index > TypeIndex::OBJECT.0;
@@ -56,7 +56,7 @@ impl Machine<'_> {
         Some((key.clone(), Some(*parent)))
     }
 
-    /// The `TVMFFITypeInfo` of a class; `None` for an index that nothing has.
+    /// Returns the `TVMFFITypeInfo` of a class; `None` for an unknown index.
     fn info(&mut self, index: i32) -> Option<Word> {
         if let Some(known) = self.runtime.classes.infos.get(&index) {
             return Some(*known);
@@ -109,7 +109,7 @@ pub(super) fn key_to_index(machine: &mut Machine<'_>, args: &[Word]) -> Outcome 
     Ok(Word::NULL)
 }
 
-/// `TVMFFIGetTypeInfo`: the real one ends the process where the index is unknown.
+/// `TVMFFIGetTypeInfo`: the real one ends the process if the index is unknown.
 pub(super) fn get_info(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     let index = args[0].as_int32();
     let unknown = || Finding::new(format!("the runtime is asked about type index {index}"));
@@ -127,7 +127,7 @@ pub(super) fn get_or_alloc_index(machine: &mut Machine<'_>, args: &[Word]) -> Ou
     Ok(Word::int32(index))
 }
 
-/// `TVMFFITypeRegisterField`, `…Method`, `…Metadata`, `…Attr`: of classes that exist.
+/// `TVMFFITypeRegisterField`, `…Method`, `…Metadata`, `…Attr`: the class must exist.
 pub(super) fn register(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     get_info(machine, args).map(|_| Word::NULL)
 }

@@ -1,4 +1,4 @@
-//! Values as the ABI passes them.
+//! Values in the form of the ABI.
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::{ANY, any};
@@ -16,30 +16,30 @@ pub struct Value {
     pub index: i32,
     /// `small_str_len`, or padding.
     pub small: u32,
-    /// The union.
+    /// Payload: a number, or an address.
     pub payload: Word,
 }
 
 impl Value {
-    /// No value.
+    /// None.
     pub const NONE: Value = Value::new(TypeIndex::NONE.0, Word::NULL);
 
-    /// Any value that is no small text.
+    /// Creates a value other than small text.
     pub const fn new(index: i32, payload: Word) -> Value {
         Value { index, small: 0, payload }
     }
 
-    /// An integer.
+    /// Creates an integer.
     pub const fn int(value: i64) -> Value {
         Value::new(TypeIndex::INT.0, Word::int(value))
     }
 
-    /// True if the payload is an object, which may be NULL.
+    /// Returns true if the payload is an object, which may be NULL.
     pub const fn is_object(self) -> bool {
         TypeIndex(self.index).is_object()
     }
 
-    /// A text of at most seven bytes.
+    /// Creates a text of at most seven bytes.
     pub(crate) fn small(index: TypeIndex, text: &[u8]) -> Value {
         let mut bytes = [0; 8];
         bytes[..text.len()].copy_from_slice(text);
@@ -47,14 +47,14 @@ impl Value {
         Value { index: index.0, small: text.len() as u32, payload }
     }
 
-    /// The bytes as they lie in memory, but for where the payload points.
+    /// Returns the first eight bytes of the value in memory.
     pub fn head(self) -> u64 {
         u64::from(self.index as u32) | u64::from(self.small) << 32
     }
 }
 
 impl Memory<'_> {
-    /// Reads a `TVMFFIAny`, all of its bytes.
+    /// Reads a `TVMFFIAny`; all of its bytes must have been written.
     ///
     /// # Errors
     /// As for every access.
@@ -64,7 +64,7 @@ impl Memory<'_> {
         Ok(Value { index: head as i32, small: (head >> 32) as u32, payload })
     }
 
-    /// Writes a `TVMFFIAny`, all of its bytes.
+    /// Writes all bytes of a `TVMFFIAny`.
     ///
     /// # Errors
     /// As for every access.
@@ -73,7 +73,7 @@ impl Memory<'_> {
         self.store(at.offset(any::PAYLOAD.offset.into()), value.payload, 8, 8)
     }
 
-    /// Reads several, one after the other.
+    /// Reads consecutive values.
     ///
     /// # Errors
     /// As for every access.
@@ -84,7 +84,7 @@ impl Memory<'_> {
 }
 
 impl Machine<'_> {
-    /// Checks that a value may be passed: what it points at is there and is what the type index says.
+    /// Checks that a value may be passed: its object is live and has the type of the type index.
     pub(crate) fn check_value(&self, value: Value) -> Result<(), Box<Finding>> {
         if value.is_object() && !value.payload.is_null() {
             let header = self.type_index(value.payload)?;
@@ -95,7 +95,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// A value that owns what it holds.
+    /// Makes an owned value of a view; `Err` if the runtime raises an error.
     pub(crate) fn owned(&mut self, view: Value) -> Result<Result<Value, ()>, Box<Finding>> {
         let payload = view.payload;
         Ok(Ok(match TypeIndex(view.index) {
@@ -136,5 +136,5 @@ pub(super) fn view_to_owned(machine: &mut Machine<'_>, args: &[Word]) -> Outcome
     }
 }
 
-/// -1, with an error in the slot.
+/// Status of a failed call; the error is in the slot.
 pub(crate) const FAILED: Word = Word::int32(-1);

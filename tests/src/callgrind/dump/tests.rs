@@ -1,4 +1,5 @@
-//! A dump, as callgrind 3.19 writes it: a function that loops, called four times by one that is not to count.
+//! Test on a dump of callgrind 3.19: a function with a loop, called four times by a function whose own costs do not
+//! count.
 
 use super::Counts;
 

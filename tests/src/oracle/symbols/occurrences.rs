@@ -1,4 +1,4 @@
-//! The occurrences of symbols in a call: which binds, which are compared, and when.
+//! The occurrences of symbols in a call: which one binds, which are compared, and when.
 
 use codegen::language::spelled;
 use codegen::{Dim, Expr};
@@ -7,48 +7,48 @@ use super::{Known, Occurrence, Symbol, Symbols, is_linear, names};
 use crate::argument::Tensor;
 use crate::oracle::expression::floor_divide;
 use crate::oracle::tensor::compact_stride;
-use crate::oracle::{Call, Checked, Fault, Place};
+use crate::oracle::{Call, Checked, Fault, Received};
 
 impl<'a> Call<'a> {
-    /// Visits an extent of a tensor or a number of a shape.
+    /// Checks an extent of a tensor or a number of a shape.
     pub(in crate::oracle) fn dim(
         &mut self,
-        place: &Place<'a>,
+        received: &Received<'a>,
         part: String,
         value: Option<i64>,
         rule: &'a Dim,
     ) -> Checked<()> {
         let Dim::Expr(expr) = rule else { return Ok(()) };
         self.occurrence(Occurrence {
-            argument: place.argument,
-            place: format!("{}{part}", place.path),
+            argument: received.argument,
+            path: format!("{}{part}", received.path),
             value,
             expr,
             counts: true,
-            uncertain: place.uncertain,
-            many: place.many,
+            uncertain: received.uncertain,
+            many: received.many,
             stride: None,
             is_stride: false,
         })
     }
 
-    /// Visits a stride.
+    /// Checks a stride.
     pub(in crate::oracle) fn stride(
         &mut self,
-        place: &Place<'a>,
+        received: &Received<'a>,
         dim: usize,
         tensor: Option<(&'a Tensor, i64, bool)>,
         rule: &'a Dim,
     ) -> Checked<()> {
         let Dim::Expr(expr) = rule else { return Ok(()) };
         self.occurrence(Occurrence {
-            argument: place.argument,
-            place: format!("{}.strides[{dim}]", place.path),
+            argument: received.argument,
+            path: format!("{}.strides[{dim}]", received.path),
             value: tensor.map(|(_, value, _)| value),
             expr,
             counts: tensor.is_some_and(|(_, _, counts)| counts),
-            uncertain: place.uncertain,
-            many: place.many,
+            uncertain: received.uncertain,
+            many: received.many,
             stride: tensor.map(|(tensor, _, _)| (tensor, dim)),
             is_stride: true,
         })
@@ -68,7 +68,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// What the declaration says of a symbol after an occurrence that may bind it.
+    /// Updates the state of a symbol after an occurrence that may bind it.
     fn bound(&mut self, symbol: usize, occurrence: Occurrence<'a>) -> Checked<()> {
         let known = &mut self.symbols.rules.known[symbol];
         if occurrence.uncertain {
@@ -85,9 +85,13 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// The value of an integer parameter is an occurrence of the symbol of its name.
-    pub(in crate::oracle) fn parameter(&mut self, place: &Place<'a>, value: i64) -> Checked<()> {
-        let name = &place.path;
+    /// Binds or compares the symbol that has the name of an integer parameter.
+    pub(in crate::oracle) fn parameter(
+        &mut self,
+        received: &Received<'a>,
+        value: i64,
+    ) -> Checked<()> {
+        let name = &received.path;
         let index = self.symbols.all().position(|symbol| symbol == name);
         let index = index.expect("integer parameters are symbols");
         let symbol = &mut self.symbols.all[index];
@@ -98,7 +102,7 @@ impl<'a> Call<'a> {
             }
             Some(known) if known != value => {
                 let expected = format!("{known} (= {}) but got {value}", symbol.origin);
-                return Err(place.mismatch("", expected));
+                return Err(received.mismatch("", expected));
             }
             Some(_) => {}
         }
@@ -106,18 +110,18 @@ impl<'a> Call<'a> {
     }
 
     fn mismatch_at(&self, occurrence: &Occurrence<'_>, value: i64, expected: &str) -> Fault {
-        let Occurrence { argument, place, .. } = occurrence;
+        let Occurrence { argument, path, .. } = occurrence;
         let expected = format!("{expected} but got {value}");
-        Fault::at("ValueError", "Mismatched", place, *argument, expected)
+        Fault::at("ValueError", "Mismatched", path, *argument, expected)
     }
 
-    /// Compares with an expression whose symbols all have values.
+    /// Compares a number with an expression whose symbols all have values.
     fn compare(&self, occurrence: &Occurrence<'a>) -> Checked<()> {
         let Some(value) = occurrence.value.filter(|_| self.symbols.is_bound(occurrence.expr, ""))
         else {
             return Ok(());
         };
-        // What is declared is computed, even where it does not count.
+        // The expression is evaluated even if the number does not count, since it may fault.
         let expected = self.int(occurrence.expr)?;
         if !occurrence.counts || expected == value {
             return Ok(());
@@ -152,12 +156,11 @@ impl<'a> Call<'a> {
         let symbol = &mut self.symbols.all[symbol];
         symbol.value = Some(value);
         symbol.origin =
-            if shown { occurrence.place.clone() } else { spelled(symbol.name).to_string() };
+            if shown { occurrence.path.clone() } else { spelled(symbol.name).to_string() };
         Ok(())
     }
 
-    /// The value of the symbol for which an expression that is linear in it has this value, rounded
-    /// down, and whether it is exact.
+    /// Solves a linear expression for a symbol; returns the value, rounded down, and whether it is exact.
     fn solve(&mut self, symbol: usize, expr: &'a Expr, value: i64) -> Checked<(i64, bool)> {
         let mut at = |trial: i64| {
             self.symbols.all[symbol].value = Some(trial);
@@ -175,15 +178,15 @@ impl<'a> Call<'a> {
         Ok((quotient, quotient.wrapping_mul(coefficient) == difference))
     }
 
-    /// A symbol is known from here on: compares what waited for it.
+    /// Marks a symbol as bound and compares the occurrences that waited for it.
     fn know(&mut self, symbol: usize) -> Checked<()> {
         self.symbols.rules.known[symbol] = Known::Yes;
         self.compare_waiting(|symbols, one| symbols.unknown(one.expr).is_empty())
     }
 
-    /// Compares what waits in an element of a loop, by its path, and cannot wait any longer.
+    /// Compares the waiting occurrences of an element, given by its path, that wait for nothing else in it.
     pub(in crate::oracle) fn compare_in(&mut self, path: &str) -> Checked<()> {
-        self.compare_waiting(|symbols, one| one.place.starts_with(path) && symbols.is_settled(one))
+        self.compare_waiting(|symbols, one| one.path.starts_with(path) && symbols.is_decided(one))
     }
 
     fn compare_waiting(
@@ -200,8 +203,8 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// A symbol that only strides mention, none of which counts, takes the compact value of the first.
-    pub(in crate::oracle) fn settle(&mut self) -> Checked<()> {
+    /// Binds symbols that only strides mention, none of which counts, to the compact value of the first stride.
+    pub(in crate::oracle) fn bind_stride_symbols(&mut self) -> Checked<()> {
         for index in 0..self.symbols.all.len() {
             if self.symbols.rules.known[index] != Known::Maybe {
                 continue;
@@ -216,6 +219,6 @@ impl<'a> Call<'a> {
             }
             self.know(index)?;
         }
-        self.compare_waiting(|symbols, one| symbols.is_settled(one))
+        self.compare_waiting(|symbols, one| symbols.is_decided(one))
     }
 }

@@ -1,0 +1,54 @@
+"""Compiles a kernel with Triton, where that can be imported, for the device that is here.
+
+Usage: triton_kernel.py FOLDER, into which it writes triton.cubin and the declarations triton.ffi.
+"""
+
+import sys
+from pathlib import Path
+
+import triton
+import triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+from cuda import Driver
+
+BLOCK = 1024
+POINTER = "*fp32"
+
+
+@triton.jit
+def add_kernel(x, y, z, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = i < n
+    tl.store(z + i, tl.load(x + i, mask=mask) + tl.load(y + i, mask=mask), mask=mask)
+
+
+# Triton adds two parameters for scratch memory, which this kernel does not need.
+DECLARATION = """\
+image code;
+
+add(x: Tensor([n], float32, device=cuda), y: Tensor([n], float32, device=cuda), z: Tensor([n], float32, device=cuda)) -> None
+    = {{
+        launch code."{name}"(x.data, y.data, z.data, int32(n), null, null)
+            grid(ceildiv(n, {block})) block({threads}) smem({shared});
+    }};
+"""
+
+
+def main():
+    major, minor = Driver().capability(0)
+    source = ASTSource(
+        fn=add_kernel,
+        signature={"x": POINTER, "y": POINTER, "z": POINTER, "n": "i32", "BLOCK": "constexpr"},
+        constexprs={"BLOCK": BLOCK},
+    )
+    compiled = triton.compile(source, target=GPUTarget("cuda", 10 * major + minor, 32))
+    facts = compiled.metadata
+    text = DECLARATION.format(name=facts.name, block=BLOCK, threads=32 * facts.num_warps, shared=facts.shared)
+    folder = Path(sys.argv[1])
+    (folder / "triton.cubin").write_bytes(compiled.asm["cubin"])
+    (folder / "triton.ffi").write_text(text)
+
+
+main()
