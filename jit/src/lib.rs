@@ -68,8 +68,8 @@
 //! `jit`) and with machine code (`code`).
 //!
 //! # Floors
-//! Modules from the ground up, each of which uses those below it only: `abi`, `kernel`, `error`, `builtin`, `runtime`, `value`, `code`,
-//! `compiled`, `closure`, `typed`, `module_object`, `jit`.
+//! Modules from the ground up, each of which uses those below it only: `abi`, `kernel`, `error`, `builtin`, `runtime`,
+//! `value`, `code`, `compiled`, `closure`, `typed`, `module_object`, `jit`.
 
 /// Calls a macro with every number of names, 0 to 16.
 macro_rules! arities {
