@@ -199,8 +199,9 @@ impl Jit {
         self
     }
 
-    /// Marks a parameter of a function as a tensor that the function only reads, so that callers may pass shared memory:
-    /// `&x`. For other tensors a call takes `&mut x` only, since a declaration does not say which tensors kernels write to.
+    /// Marks a parameter of a function as a tensor that the function only reads, so that callers may pass shared
+    /// memory: `&x`. For other tensors a call takes `&mut x` only, since a declaration does not say which tensors
+    /// kernels write to.
     ///
     /// # Safety
     /// No kernel of the function writes to the memory of that tensor.

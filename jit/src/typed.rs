@@ -47,8 +47,8 @@ impl<A: TypedArgs, R: TypedResult> TypedFunction<A, R> {
 impl Compiled {
     /// Returns the function of this name with Rust types for its arguments and its result.
     ///
-    /// A type fits if it has a value in common with the declared one: `&[f32]` is a `Tensor([n], float32)`, and `i64` an
-    /// `int8`. Each call checks the values, as [`HostFunction::call`] does. Borrowed types stand for any lifetime.
+    /// A type fits if it has a value in common with the declared one: `&[f32]` is a `Tensor([n], float32)`, and `i64`
+    /// an `int8`. Each call checks the values, as [`HostFunction::call`] does. Borrowed types stand for any lifetime.
     ///
     /// ```
     /// use tvm_ffi_codegen::Library;
