@@ -96,8 +96,8 @@ impl fmt::Debug for Any {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Object {
-    /// Number of strong references in the low half. Number of weak references in the high half, plus one while there are
-    /// strong references.
+    /// Number of strong references in the low half. Number of weak references in the high half, plus one while there
+    /// are strong references.
     pub combined_ref_count: AtomicU64,
     /// The type index of the class.
     pub type_index: i32,

@@ -49,8 +49,8 @@ impl Context {
     /// Makes a context of any pointer. `free` is called with it once, when the function object is freed.
     ///
     /// # Safety
-    /// The kernels of the closure may use `pointer` as `self` from any thread until `free` is called, or for ever without
-    /// `free`; `free` may be called on any thread.
+    /// The kernels of the closure may use `pointer` as `self` from any thread until `free` is called, or for ever
+    /// without `free`; `free` may be called on any thread.
     pub const unsafe fn from_raw(
         pointer: *mut c_void,
         free: Option<unsafe extern "C" fn(*mut c_void)>,
@@ -96,7 +96,8 @@ unsafe extern "C" fn enter(
     num_args: i32,
     result: *mut Any,
 ) -> i32 {
-    // SAFETY: the handle is the holder that the function object was created with, and the caller keeps the object alive.
+    // SAFETY: the handle is the holder that the function object was created with, and the caller keeps the object
+    // alive.
     let holder = unsafe { &*handle.cast::<Holder>() };
     // SAFETY: the other arguments are passed on unchanged; the context is the one that the closure expects.
     unsafe { (holder.address)(holder.context.pointer(), args, num_args, result) }

@@ -66,8 +66,9 @@ impl Compiled {
     /// Returns the address of the C function of a declaration that is `extern`.
     ///
     /// Its type is the prototype in [`Resolved::header`](tvm_ffi_codegen::Resolved::header): the parameters of the
-    /// declaration as C types, then a pointer for the result unless that is `None`. It returns 0, or -1 with the error in
-    /// the thread's slot, from which [`Compiled::raised`] takes it. The address is valid while a handle to the code lives.
+    /// declaration as C types, then a pointer for the result unless that is `None`. It returns 0, or -1 with the error
+    /// in the thread's slot, from which [`Compiled::raised`] takes it. The address is valid while a handle to the code
+    /// lives.
     ///
     /// ```
     /// use tvm_ffi_codegen::Library;
@@ -117,8 +118,8 @@ impl Compiled {
         self.0.entries.iter().map(|entry| entry.name.as_str())
     }
 
-    /// Names of the [kernels](crate::Jit::kernel) that were given and that nothing calls, in alphabetical order. Callers
-    /// may warn of them, since the names may be misspelt.
+    /// Names of the [kernels](crate::Jit::kernel) that were given and that nothing calls, in alphabetical order.
+    /// Callers may warn of them, since the names may be misspelt.
     pub fn uncalled(&self) -> impl Iterator<Item = &str> {
         self.0.uncalled.iter().map(String::as_str)
     }
@@ -202,9 +203,9 @@ impl HostFunction {
     /// ```
     ///
     /// # Errors
-    /// The error that a check of the declaration or a kernel raised. A `TypeError` if an argument is an object of another
-    /// runtime, memory that is shared and might be written to, or an address that a call has returned and that is not
-    /// [vouched for](crate::Arg::vouched). A `RuntimeError` for a closure, which has no context yet; see
+    /// The error that a check of the declaration or a kernel raised. A `TypeError` if an argument is an object of
+    /// another runtime, memory that is shared and might be written to, or an address that a call has returned and that
+    /// is not [vouched for](crate::Arg::vouched). A `RuntimeError` for a closure, which has no context yet; see
     /// [`HostFunction::into_ffi_function`].
     #[inline]
     pub fn call(&self, args: impl Args) -> Result<Returned, CallError> {

@@ -76,15 +76,15 @@ impl Default for JitOptions {
 ///   that of other tensors; a `ptr` is what its caller vouched for, in unsafe code; a closure's `self` is what its
 ///   [`Context`](crate::Context) holds;
 /// * write only 0 and 1 to tensors of `bool`, and to no tensor that [`Jit::reads`] names;
-/// * leave the memory of a tensor that it returns to those who hold the tensor;
+/// * not access the memory of a tensor after it has returned the tensor;
 /// * not unwind;
-/// * stay where it is until the code is freed. [`Jit::keep`] helps.
+/// * stay at its address until the code is freed: [`Jit::keep`] keeps its library loaded.
 pub struct Jit {
     options: JitOptions,
     assembly: Assembly,
     closures: Vec<String>,
     reads: Vec<ReadTensor>,
-    /// True if images may be launched from.
+    /// True if libraries may launch GPU kernels.
     launches: bool,
     /// The library that [`Jit::signature`] has lowered last.
     lowered: Mutex<Option<(Library, ir::Module)>>,
@@ -199,32 +199,32 @@ impl Jit {
         self
     }
 
-    /// Says that a function only reads a tensor, so that callers may pass memory that is shared: `&x`.
-    /// Without this a call takes `&mut x` only, since a declaration does not say what kernels write to.
+    /// Marks a parameter of a function as a tensor that the function only reads, so that callers may pass shared
+    /// memory: `&x`. For other tensors a call takes `&mut x` only, since a declaration does not say which tensors
+    /// kernels write to.
     ///
     /// # Safety
-    /// No kernel of the function writes to what it gets for that parameter.
+    /// No kernel of the function writes to the memory of that tensor.
     pub unsafe fn reads(mut self, function: &str, param: &str) -> Jit {
         self.reads.push(ReadTensor { function: function.to_owned(), param: param.to_owned() });
         self
     }
 
-    /// Says that the exported function of this name reads its handle. [`Jit::compile`] knows that of declarations;
-    /// this is for [`Jit::emit`].
+    /// Marks an exported function of [`Jit::emit`] as a closure, which reads its handle. [`Jit::compile`] knows the
+    /// closures of declarations.
     pub fn closure(mut self, name: &str) -> Jit {
         self.closures.push(name.to_owned());
         self
     }
 
-    /// Keeps a value until the code is freed: a library that kernels are in, a module that another code
-    /// generator compiled. It is dropped on some thread.
+    /// Keeps a value until the code is freed, such as the loaded library that kernels are in. Any thread may drop it.
     pub fn keep(mut self, value: impl Send + 'static) -> Jit {
         self.kept.push(Box::new(value));
         self
     }
 
-    /// Returns the native type of a kernel, as the declarations call it, before anything is compiled.
-    /// [`Jit::compile`] uses what was lowered for this.
+    /// Returns the native type that the declarations call a kernel with. [`Jit::compile`] reuses the host IR that this
+    /// makes.
     ///
     /// # Errors
     /// [`Error::Declaration`] if the declarations are not valid; [`Error::Unknown`] if they call no such kernel.
@@ -241,8 +241,7 @@ impl Jit {
         found.ok_or_else(|| Error::Unknown { what: "kernel", name: kernel.to_owned() })
     }
 
-    /// The options of lowering that [`JitOptions`] start from: with the routines that the runtime shares, and without
-    /// metadata.
+    /// The default of [`JitOptions::lowering`]: shared routines, no metadata, all checks.
     pub const OPTIONS: Options = Options {
         routines: Routines::Shared,
         metadata: false,
@@ -254,7 +253,8 @@ impl Jit {
         Ok(tvm_ffi_codegen::lower(&library.resolve()?, &self.options.lowering))
     }
 
-    /// Compiles declarations: lowers them, emits them, and links all that was emitted.
+    /// Compiles declarations: lowers them, emits the host IR, and links it with everything that was emitted and defined
+    /// before.
     ///
     /// # Errors
     /// [`Error::Declaration`] if they are not valid; [`Error::Undefined`] naming the kernels that are
@@ -280,22 +280,21 @@ impl Jit {
     /// Emits host IR and compiles it to machine code. May be called several times, before [`Jit::finish`].
     ///
     /// # Safety
-    /// Lowering made the host IR, from declarations whose kernels keep their contract; or else its
-    /// exports named `__tvm_ffi_…` are functions of the FFI that are as sound as those. Those that do not
-    /// ignore their handle are given to [`Jit::closure`].
+    /// Lowering made the host IR, from declarations whose kernels keep their contract; or else its exports named
+    /// `__tvm_ffi_…` are FFI functions that are as sound. [`Jit::closure`] names those that read their handle.
     ///
     /// # Errors
-    /// [`Error::Undefined`] if a symbol is nowhere; [`Error::Kernel`] if a kernel has another type;
+    /// [`Error::Undefined`] if a symbol is not defined; [`Error::Kernel`] if a kernel has another type;
     /// [`Error::Backend`].
     pub unsafe fn emit(mut self, source: &ir::Module) -> Result<Jit, Error> {
         self.assembly.emit(source)?;
         Ok(self)
     }
 
-    /// Links what was emitted and defined, and makes it executable and callable.
+    /// Links all functions that were emitted and defined, and makes them executable and callable.
     ///
     /// # Errors
-    /// [`Error::Undefined`] if the native module refers to a symbol that is nowhere; [`Error::Memory`];
+    /// [`Error::Undefined`] if the native module refers to a symbol that is not defined; [`Error::Memory`];
     /// [`Error::Profile`].
     pub fn finish(self) -> Result<Compiled, Error> {
         self.link(&Declared::default())
@@ -332,7 +331,7 @@ impl Jit {
     }
 }
 
-/// The functions of a library by the name under which they are exported.
+/// The functions of a library by their exported names.
 #[derive(Default)]
 struct Declared<'a> {
     functions: HashMap<&'a str, DeclaredFunction>,

@@ -2,8 +2,8 @@
 
 use tvm_ffi_codegen::ir::{AbiType, Extend, Signature, Type};
 
-/// A type that C functions take and return by value: `bool`, integers, floats, and pointers. A 16-bit float is passed as
-/// its bits, in a `u16`.
+/// A type that C functions take and return by value: `bool`, integers, floats, and pointers. A 16-bit float is passed
+/// as its bits, in a `u16`.
 pub trait KernelType: sealed::Sealed {
     /// How C passes it.
     #[doc(hidden)]

@@ -47,20 +47,20 @@
 //! `compiled.typed::<(&[f32], &mut [f32]), ()>("add_one")?.call((&x, &mut y))?`.
 //!
 //! # The runtime
-//! Code calls `TVMFFI*` functions, to raise errors for instance. They come from `libtvm_ffi` if the process has loaded it
-//! or `TVM_FFI_LIBRARY` names it, else from a small runtime in this crate, so that nothing but Rust is needed.
+//! Code calls `TVMFFI*` functions, to raise errors for instance. They come from `libtvm_ffi` if the process has loaded
+//! it or `TVM_FFI_LIBRARY` names it, else from a small runtime in this crate, so that nothing but Rust is needed.
 //! [`runtime`] returns the default, and [`JitOptions`] can name another.
 //!
 //! # Lifetime and threads
-//! [`Compiled`], [`HostFunction`], [`TypedFunction`] and [`FfiFunction`] are handles, which any thread may use. The code
-//! is freed with the last handle and the last reference to a function object of it. Libraries share pages of memory, so
-//! that only memory limits their number.
+//! [`Compiled`], [`HostFunction`], [`TypedFunction`] and [`FfiFunction`] are handles, which any thread may use. The
+//! code is freed with the last handle and the last reference to a function object of it. Libraries share pages of
+//! memory, so that only memory limits their number.
 //!
 //! The code of a library that became a module object, [`Compiled::into_module`], is never freed.
 //!
 //! # Debuggers, profilers, unwinders
-//! The code has unwind tables, so that backtraces and exceptions of C++ pass through it. [`Observers`] announces functions
-//! by name to GDB, LLDB and `perf`.
+//! The code has unwind tables, so that backtraces and exceptions of C++ pass through it. [`Observers`] announces
+//! functions by name to GDB, LLDB and `perf`.
 //!
 //! # Unsafety
 //! Giving a kernel is a promise, see [`Jit`]; calling a compiled function is safe then. Inside the crate `unsafe` is in
@@ -68,8 +68,8 @@
 //! `jit`) and with machine code (`code`).
 //!
 //! # Floors
-//! Modules from the ground up, each of which uses those below it only: `abi`, `kernel`, `error`, `builtin`, `runtime`, `value`, `code`,
-//! `compiled`, `closure`, `typed`, `module_object`, `jit`.
+//! Modules from the ground up, each of which uses those below it only: `abi`, `kernel`, `error`, `builtin`, `runtime`,
+//! `value`, `code`, `compiled`, `closure`, `typed`, `module_object`, `jit`.
 
 /// Calls a macro with every number of names, 0 to 16.
 macro_rules! arities {

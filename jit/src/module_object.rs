@@ -2,8 +2,8 @@
 //!
 //! The C interface cannot make a module object. But the runtime makes one of the symbols that are registered as a
 //! *system library* under a prefix, so the functions of a compiled library are registered under a prefix of their own.
-//! The import tree is loaded here and attached afterwards, so that loaders run before anything is registered, and without
-//! a lock.
+//! The import tree is loaded here and attached afterwards, so that loaders run before anything is registered, and
+//! without a lock.
 
 use std::ffi::CString;
 use std::ptr;
@@ -36,8 +36,8 @@ impl Compiled {
     /// and its context, which then holds the module.
     ///
     /// Each call makes another module, also of libraries whose functions have the same names. If clones of one handle
-    /// become modules, the context holds the last one. The runtime keeps modules and their imports for ever, so **the code
-    /// is never freed** afterwards, nor are the values of [`Jit::keep`](crate::Jit::keep). Functions from
+    /// become modules, the context holds the last one. The runtime keeps modules and their imports for ever, so **the
+    /// code is never freed** afterwards, nor are the values of [`Jit::keep`](crate::Jit::keep). Functions from
     /// [`Compiled::function`] need no module; without one the code is freed with the last of them.
     ///
     /// Loaders of imports run first, in the order of the tree. They may make other modules. They do not see this one.
@@ -48,11 +48,11 @@ impl Compiled {
     /// means. Functions that were looked up before may be called.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] with the built-in runtime; [`Error::Context`] if there is a closure;
-    /// [`Error::Import`] for a kind without a loader, or a loader that returns no module; [`Error::Call`] if a loader
-    /// raises. After these errors nothing is registered. [`Error::Call`] also if the runtime refuses to attach an import,
-    /// because two loaders returned one module and there would be a cycle. Then the functions are registered under a
-    /// prefix that nobody knows, and the code is never freed.
+    /// [`Error::Unavailable`] with the built-in runtime; [`Error::Context`] if there is a closure; [`Error::Import`]
+    /// for a kind without a loader, or a loader that returns no module; [`Error::Call`] if a loader raises. After these
+    /// errors nothing is registered. [`Error::Call`] also if the runtime refuses to attach an import, because two
+    /// loaders returned one module and there would be a cycle. Then the functions are registered under a prefix that
+    /// nobody knows, and the code is never freed.
     pub unsafe fn into_module(self) -> Result<ObjectRef, Error> {
         let runtime = self.runtime();
         runtime.register_symbol()?;
@@ -140,8 +140,8 @@ fn module(returned: Returned) -> Option<ObjectRef> {
     returned.into_object().ok().filter(|object| object.ty() == TypeIndex::MODULE)
 }
 
-/// Registers the functions and the context under a prefix that nothing else has, and returns their module. The registered
-/// import tree is that of a library alone: without one the runtime would use the tree of another library.
+/// Registers the functions and the context under a prefix that nothing else has, and returns their module. The
+/// registered import tree is that of a library alone: without one the runtime would use the tree of another library.
 fn register(code: &Arc<Code>, system_lib: &FfiFunction) -> Result<ObjectRef, Error> {
     let tree = own_tree().encode().expect("a valid tree");
     // The runtime cannot forget addresses, so all memory that they point at is leaked.

@@ -62,8 +62,8 @@ pub struct Runtime {
 }
 
 /// Returns the runtime that [`Jit::new`](crate::Jit::new) uses. The first call looks for it, in this order: a
-/// `libtvm_ffi` that the process has loaded, the library that `TVM_FFI_LIBRARY` names, the built-in runtime. It starts no
-/// process and searches for no file; [`Runtime::ask_tool`] does.
+/// `libtvm_ffi` that the process has loaded, the library that `TVM_FFI_LIBRARY` names, the built-in runtime. It starts
+/// no process and searches for no file; [`Runtime::ask_tool`] does.
 ///
 /// The result does not change if the process loads `libtvm_ffi` later. Then two runtimes are in the process, each with
 /// its own errors and classes, and calls refuse objects of the other runtime.
@@ -72,7 +72,8 @@ pub fn runtime() -> &'static Runtime {
 }
 
 impl Runtime {
-    /// Loads a runtime from a library, for the rest of the process. Keep the result: each call allocates another handle.
+    /// Loads a runtime from a library, for the rest of the process. Keep the result: each call allocates another
+    /// handle.
     ///
     /// # Safety
     /// The library is `libtvm_ffi` of any release, and its initialisers may run now.
@@ -89,7 +90,8 @@ impl Runtime {
     /// `limit`, and loads the library from that folder. Keep the result: each call allocates another handle.
     ///
     /// # Safety
-    /// The first `tvm-ffi-config` on the `PATH` is that of the package, and the initialisers of its library may run now.
+    /// The first `tvm-ffi-config` on the `PATH` is that of the package, and the initialisers of its library may run
+    /// now.
     ///
     /// # Errors
     /// [`Error::Runtime`] if there is no such tool, if it does not answer in time, or if the folder has no runtime.

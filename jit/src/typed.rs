@@ -31,8 +31,8 @@ impl<A: TypedArgs, R: TypedResult> TypedFunction<A, R> {
     /// Calls the function.
     ///
     /// # Errors
-    /// [`Error::Call`] as [`HostFunction::call`]; [`Error::Mismatch`] if the result has a value that the Rust type
-    /// has not.
+    /// [`Error::Call`] as [`HostFunction::call`]; [`Error::Mismatch`] if the result is no value of the Rust
+    /// type.
     #[inline]
     pub fn call(&self, args: A::Of<'_>) -> Result<R, Error> {
         R::convert(self.function.call(args)?)
@@ -47,8 +47,8 @@ impl<A: TypedArgs, R: TypedResult> TypedFunction<A, R> {
 impl Compiled {
     /// Returns the function of this name with Rust types for its arguments and its result.
     ///
-    /// A type fits if it has a value in common with the declared one: `&[f32]` is a `Tensor([n], float32)`, and `i64` an
-    /// `int8`. Each call checks the values, as [`HostFunction::call`] does. Borrowed types stand for any lifetime.
+    /// A type fits if it has a value in common with the declared one: `&[f32]` is a `Tensor([n], float32)`, and `i64`
+    /// an `int8`. Each call checks the values, as [`HostFunction::call`] does. Borrowed types stand for any lifetime.
     ///
     /// ```
     /// use tvm_ffi_codegen::Library;
@@ -122,7 +122,7 @@ impl Compiled {
     }
 }
 
-/// Returns how many arguments are declared, unless a call may have `count`.
+/// Returns the declared number of arguments, unless a call may have `count`.
 fn wrong_count(signature: &Signature, count: usize) -> Option<String> {
     let (least, most) = (signature.required(), signature.most());
     if least <= count && most.is_none_or(|most| count <= most) {
@@ -152,12 +152,12 @@ impl Values {
         Values { name: type_name::<T>(), has, vector: None, shared: false }
     }
 
-    /// Says whether some value is an argument for a parameter of this type.
+    /// True if some value is an argument for a parameter of this type.
     fn is_accepted(self, declared: &ParamType) -> bool {
         self.meets(declared, ParamType::accepts)
     }
 
-    /// Says whether a function of this result may return some value.
+    /// True if a function of this result may return some value.
     fn is_returned(self, declared: &ResultType) -> bool {
         match declared {
             ResultType::None => (self.has)(TypeIndex::NONE),
@@ -171,6 +171,7 @@ impl Values {
         }
     }
 
+    /// True if the declared type accepts the type index of some value.
     fn meets(self, declared: &ParamType, accepts: fn(&ParamType, TypeIndex) -> bool) -> bool {
         if let ParamType::Optional(inner) = declared {
             return (self.has)(TypeIndex::NONE) || self.meets(inner, accepts);
@@ -187,7 +188,7 @@ impl Values {
     }
 }
 
-/// Says whether tensors of one dim on the CPU, with elements of this type, are accepted.
+/// True if tensors of one dim on the CPU, with elements of this type, are accepted.
 fn takes_vectors(tensor: &codegen::Tensor, element: DType) -> bool {
     let rank = match &tensor.shape {
         Shape::AnyRank => true,

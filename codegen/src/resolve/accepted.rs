@@ -188,8 +188,8 @@ pub(crate) fn possible(ty: &ParamType) -> Accepted {
 }
 
 impl ParamType {
-    /// Says whether values of this type index may be arguments for a parameter of this type. Their contents decide
-    /// the rest.
+    /// True if values of this type index can be arguments for a parameter of this type. Other checks are of their
+    /// contents.
     pub fn accepts(&self, index: TypeIndex) -> bool {
         let bit = u32::try_from(index.0).unwrap_or(u32::MAX).min(64 + DYNAMIC);
         let Accepted { low, high } = possible(self);

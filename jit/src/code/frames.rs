@@ -10,8 +10,8 @@ use cranelift_codegen::isa::unwind::UnwindInfo;
 
 use crate::error::Error;
 
-/// Least distance in bytes between functions of different sections. Functions of another library may lie in a gap of this
-/// size.
+/// Least distance in bytes between functions of different sections. Functions of another library may lie in a gap of
+/// this size.
 const APART: usize = 4096;
 
 /// The address range of a function and its unwind information.

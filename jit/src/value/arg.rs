@@ -73,7 +73,8 @@ const ADDRESSES: [TypeIndex; 5] = [
 
 /// An argument: any value that can be passed, borrowed for `'a`.
 ///
-/// Most arguments convert by themselves, see [`IntoArg`]. This type is for lists whose length is known at run time only.
+/// Most arguments convert by themselves, see [`IntoArg`]. This type is for lists whose length is known at run time
+/// only.
 ///
 /// ```
 /// use tvm_ffi_codegen_jit::{Arg, TensorView};
@@ -201,7 +202,8 @@ pub(crate) fn object(object: &ObjectRef) -> Arg<'_> {
 ///   `ndarray`).
 /// * Bytes are [`Bytes`](crate::Bytes), since `&[u8]` is a tensor.
 /// * `&TensorObject` is only read; by `&mut` it may be written to if nobody else holds it.
-/// * A call refuses integers beyond `int64`, objects of another runtime, and addresses that a call has returned, also in
+/// * A call refuses integers beyond `int64`, objects of another runtime, and addresses that a call has returned, also
+///   in
 ///   arrays: see [`Arg::vouched`]. [`Arg::pointer`] makes an address an argument.
 pub trait IntoArg {
     /// The storage of the argument while the call runs.

@@ -80,8 +80,8 @@ impl ArrayObject {
 
     /// Copies an element, with a reference of its own if it is an object.
     fn copy(&self, element: &Any) -> Returned {
-        // SAFETY: the array keeps the element alive. The first handle is never dropped, so that cloning it takes the only
-        // reference.
+        // SAFETY: the array keeps the element alive. The first handle is never dropped, so that cloning it takes the
+        // only reference.
         let owned = unsafe { Owned::new(*element, self.0.runtime()) };
         let handle = std::mem::ManuallyDrop::new(owned);
         Returned::from(Owned::clone(&handle))

@@ -109,8 +109,8 @@ fn boxed(status: i32, runtime: &'static Runtime) -> Box<CallError> {
     Box::new(raised(status, runtime))
 }
 
-/// Reads the result word by word, as callees write it. A load of both words at once cannot be forwarded from two stores,
-/// and waiting for them takes as long as the call.
+/// Reads the result word by word, as callees write it. A load of both words at once cannot be forwarded from two
+/// stores, and waiting for them takes as long as the call.
 #[inline]
 fn take(result: &Any) -> Any {
     let words: *const u64 = (&raw const *result).cast();

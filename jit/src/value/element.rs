@@ -4,8 +4,8 @@ use abi_spec::DType;
 #[cfg(feature = "complex")]
 use abi_spec::TypeCode;
 
-/// A Rust type of the elements of a tensor: numbers and `bool`; with the features `half` and `complex` also `half::f16`,
-/// `half::bf16` and `num_complex::Complex`.
+/// A Rust type of the elements of a tensor: numbers and `bool`; with the features `half` and `complex` also
+/// `half::f16`, `half::bf16` and `num_complex::Complex`.
 pub trait TensorElement: sealed::Sealed + Copy + Send + Sync + 'static {
     /// The data type of DLPack.
     const DTYPE: DType;

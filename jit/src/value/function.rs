@@ -80,8 +80,8 @@ impl FfiFunction {
     /// Takes over a reference. Returns `None` for NULL and for objects that are no functions.
     ///
     /// # Safety
-    /// The object is live and belongs to this runtime, the caller gives one reference up, and the function can be called
-    /// with any valid arguments on any thread.
+    /// The object is live and belongs to this runtime, the caller gives one reference up, and the function can be
+    /// called with any valid arguments on any thread.
     pub unsafe fn from_raw(object: *mut Object, runtime: &'static Runtime) -> Option<FfiFunction> {
         // SAFETY: as required above.
         FfiFunction::try_from(unsafe { ObjectRef::from_raw(object, runtime) }?).ok()

@@ -190,8 +190,8 @@ pub(crate) fn raised(status: i32, runtime: &'static Runtime) -> CallError {
         return CallError::new("RuntimeError", message);
     };
     let cell = error.cell::<ErrorCell>();
-    // SAFETY: the slot holds errors only. These fields are in the cells of every release, and their bytes live as long as
-    // the error.
+    // SAFETY: the slot holds errors only. These fields are in the cells of every release, and their bytes live as long
+    // as the error.
     let [kind, message, backtrace] =
         unsafe { [(*cell).kind, (*cell).message, (*cell).backtrace].map(|part| part.bytes()) }
             .map(|bytes| String::from_utf8_lossy(bytes).into_owned());

@@ -158,8 +158,8 @@ impl TensorObject {
     /// [`Error::Shared`] if there are other references to the tensor, whose holders might write to it.
     pub fn as_slice<T: TensorElement>(&self) -> Result<&[T], Error> {
         let (data, len) = self.elements::<T>()?;
-        // SAFETY: this is the only reference to the tensor, and it is borrowed; the tensor has `len` elements, which are
-        // valid.
+        // SAFETY: this is the only reference to the tensor, and it is borrowed; the tensor has `len` elements, which
+        // are valid.
         Ok(unsafe { std::slice::from_raw_parts(data, len) })
     }
 

@@ -1,5 +1,5 @@
-//! Addresses that a call has returned, which other calls refuse unless they are vouched for; tensors that a function only
-//! reads, also behind many parameters.
+//! Addresses that a call has returned, which other calls refuse unless they are vouched for; tensors that a function
+//! only reads, also behind many parameters.
 
 use crate::ir::{installed, runtimes};
 use tvm_ffi_codegen::Library;

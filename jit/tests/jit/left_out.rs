@@ -11,8 +11,8 @@ pub(crate) fn missing(what: &str) {
     left_out(&format!("there is no {what}"));
 }
 
-/// Prints why the test, or a part of it, does not run. The harness hides the output of `eprintln` in tests that pass, so
-/// this writes to standard error itself.
+/// Prints why the test, or a part of it, does not run. The harness hides the output of `eprintln` in tests that pass,
+/// so this writes to standard error itself.
 pub(crate) fn left_out(reason: &str) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");

@@ -64,8 +64,8 @@ fn text(module: &ObjectRef, method: &str, name: &str) -> Option<String> {
     ask(module, method, name, false).option()?.try_into().ok()
 }
 
-/// A loader that compiles its bytes, which are a declaration. It returns an integer for `number`, and raises an error for
-/// other bytes.
+/// A loader that compiles its bytes, which are a declaration. It returns an integer for `number`, and raises an error
+/// for other bytes.
 unsafe extern "C" fn load(_: *mut c_void, args: *const Any, _: i32, result: *mut Any) -> i32 {
     // SAFETY: the loader gets one argument, bytes, and a pointer for its result.
     let (argument, result) = unsafe { (&*args, &mut *result) };
