@@ -3,7 +3,7 @@
 //! A TOML file describes a tree of any shape, beside files with the bytes of its modules:
 //!
 //! ```toml
-//! # The first module is what loading the library returns.
+//! # Loading the library returns the first module.
 //! [[module]]
 //! kind = "_lib"            # the library itself; it has no file
 //! imports = [1, 2]         # positions in this list, counted from 0

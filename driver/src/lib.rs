@@ -1,7 +1,7 @@
 //! From declarations to files: objects, shared libraries, and the command line `tvm-ffi-codegen`.
 //!
-//! A [`Request`] says what to make of a library, with which backend and with what linked to it;
-//! [`Request::emit`] makes it. Whatever is wrong with the input is an [`Error`] before anything is written.
+//! A [`Request`] has the form of the output, the backend, the files to link, and all other options;
+//! [`Request::emit`] makes the output of a library. A wrong input is an [`Error`] before anything is written.
 
 #![forbid(unsafe_code)]
 

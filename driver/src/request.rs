@@ -171,7 +171,7 @@ impl Form {
 /// Group of checks that a library may go without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CheckGroup {
-    /// Extents against what is known of them
+    /// Extents, against known values
     Shape,
     /// Strides
     Strides,
@@ -293,8 +293,7 @@ impl Request {
         Ok(())
     }
 
-    /// Adds to a library what the request has for it: `images`, `imports` or `import_tree`, `prepare`, `entry` and
-    /// `system_lib`. Reads their files.
+    /// Adds `images`, `imports` or `import_tree`, `prepare`, `entry` and `system_lib` to a library. Reads their files.
     ///
     /// # Errors
     /// [`Error::Read`], [`Error::Import`], and [`Error::Usage`] for an image that the library does not declare.
