@@ -1,6 +1,6 @@
-//! From a declaration to an object file and a shared library, from Rust and without a C toolchain:
-//! `aot KERNEL.o OUT.so`, where the kernel is `void add_one_kernel(const float*, float*, int64_t)`. With an
-//! installed runtime the library is then loaded and called.
+//! Compiles a declaration to an object file and a shared library, from Rust and without a C toolchain: `aot KERNEL.o
+//! OUT.so`, where the kernel is `void add_one_kernel(const float*, float*, int64_t)`. With an installed runtime the
+//! library is then loaded and called.
 
 use std::error::Error;
 use std::path::Path;

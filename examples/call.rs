@@ -1,4 +1,4 @@
-//! What the examples of the native tiers share: the declaration, and a call of what they compile it to.
+//! Shared parts of the examples of the native tiers: the declaration, and a call of its compiled wrapper.
 
 use std::ffi::c_void;
 use std::ptr;

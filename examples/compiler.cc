@@ -27,7 +27,7 @@
 namespace codegen = tvm_ffi_codegen;
 namespace ffi = tvm::ffi;
 
-// The front end: sums and products of numbers and vectors, as LLVM's instructions in the order in which they run.
+// The front end: compiles sums and products of numbers and vectors to LLVM's instructions, in the order of execution.
 class Formula {
  public:
   Formula(const std::string& text, std::vector<std::string> vectors) : in_(text), vectors_(std::move(vectors)) {
@@ -58,7 +58,7 @@ class Formula {
       if (word == vector) return "%v." + vector;
     }
     if (word.empty() || !std::isdigit(word[0])) throw std::runtime_error("no vector and no number: " + word);
-    char bits[19];  // LLVM writes floats by the bits of the double
+    char bits[19];  // LLVM writes floats as the bits of a double.
     double number = static_cast<float>(std::stod(word));
     uint64_t image;
     std::memcpy(&image, &number, sizeof image);
@@ -92,7 +92,7 @@ std::string kernel(const std::string& name, const std::vector<std::string>& vect
   return out.str();
 }
 
-// The function: what callers see of the kernel. This is all that the compiler says of the ABI.
+// The declaration: the function as callers see it. The compiler says nothing else about the ABI.
 std::string declaration(const std::string& name, const std::vector<std::string>& vectors) {
   std::string params, args;
   for (const std::string& vector : vectors) {

@@ -1,7 +1,7 @@
-//! A graph compiler: a graph with a dynamic batch becomes one host function, whose intermediates are allocated
-//! and whose operators are called by symbol, where they are part of the library, or by name, where somebody else
-//! has registered them. Nothing is written as text. `graph [KERNELS.o]`: with an object of `graph/kernels.rs`, and
-//! with LLVM, also ahead of time.
+//! A graph compiler: a graph with a dynamic batch becomes one host function, which allocates the intermediate results
+//! and calls the operators: by symbol if they are part of the library, by name if somebody else has registered them.
+//! The declarations are Rust values, not text. `graph [KERNELS.o]`: with an object of `graph/kernels.rs`, and with
+//! LLVM, also ahead of time.
 
 #[path = "graph/kernels.rs"]
 mod kernels;

@@ -1,5 +1,5 @@
-//! A compiler that runs what it compiles: the kernel, written with cranelift_frontend, goes into the module of
-//! the JIT; the function is called from Rust, and as an `ffi.Function` by whoever knows TVM FFI.
+//! A compiler that runs its output: the kernel, written with cranelift_frontend, goes into the module of the JIT; the
+//! function is called from Rust, and as an `ffi.Function` by any host of TVM FFI.
 
 mod kernel;
 

@@ -1,4 +1,4 @@
-//! What the examples on Cranelift share: `for i in 0..n: y[i] = x[i] + 1`, written with cranelift_frontend.
+//! The kernel of the examples on Cranelift: `for i in 0..n: y[i] = x[i] + 1`, written with cranelift_frontend.
 
 use std::error::Error;
 

@@ -1,6 +1,6 @@
-//! Calling by symbol within one binary: what a graph compiler on LLVM does with the host functions of its
-//! kernels. Caller and wrappers are bitcode of their own, linked before optimisation. What the caller
-//! knows of its tensors is then not checked at run time, and nothing of the calling convention is left.
+//! Calls by symbol within one binary: a graph compiler on LLVM calls the host functions of its kernels. Caller and
+//! wrappers are bitcode, linked before optimisation. LLVM then removes the checks that the caller's knowledge of its
+//! tensors decides, and the calling convention.
 
 use std::error::Error;
 

@@ -1,4 +1,4 @@
-//! What the examples print.
+//! Tests of the examples' output.
 
 #[cfg(feature = "aot")]
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Declare a function, compile it in process, call it on data, and see what a wrong call says.
+//! Declares a function, compiles it in process, calls it on data, and prints the error of a wrong call.
 
 use std::error::Error;
 

@@ -1,5 +1,5 @@
-//! Declarations without text: a function of one call, and one with a body of statements, as a compiler makes
-//! them of what it knows. `cargo doc` of `tvm_ffi_codegen`, as which others import `codegen`, has every constructor.
+//! Declarations as Rust values: a function of one call, and one with a body of statements, as a compiler makes them.
+//! `cargo doc` of `tvm_ffi_codegen`, which users import as `codegen`, has every constructor.
 
 use std::error::Error;
 

@@ -1,4 +1,4 @@
-# What tests/setup has installed, for the scripts of this folder. They source this file in the root of the repository.
+# Locations of the parts that tests/setup installs. Scripts of this folder source it in the root of the repository.
 # shellcheck shell=bash
 # shellcheck disable=SC2034
 

@@ -2,7 +2,7 @@
 
 #include "state.h"
 
-// Adds up what it is given, and notes that in the state.
+// Returns the sum of the numbers, and notes it in the state.
 float mylang_sum(mylang_state* state, const float* x, int64_t n) {
   float sum = 0;
   for (int64_t i = 0; i < n; ++i) sum += x[i];

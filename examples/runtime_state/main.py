@@ -1,4 +1,4 @@
-"""Uses a compiled library before and after its runtime is there, from eight threads, and from another library.
+"""Uses a compiled library before and after its runtime is loaded, from eight threads, and from another library.
 
 Usage: main.py LIBRARY ANOTHER. Both are `kernels.ffi` with `kernels.c`; `mylang` holds `runtime.cc` as
 `libmylang_runtime.so`.

@@ -1,6 +1,5 @@
-// The runtime library of a language: state that all its compiled libraries share, here of one process. It is
-// built once, as a shared library next to `mylang/__init__.py`; compiled libraries do not link to it, they ask
-// for the state by name.
+// The runtime library of a language: state that all its compiled libraries share in a process. It is built once, as a
+// shared library next to `mylang/__init__.py`; compiled libraries do not link to it, they look the state up by name.
 
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -9,7 +8,7 @@
 
 namespace {
 
-// The state is made when it is first asked for, and never destroyed: threads may use it until the end.
+// Creates the state at the first request and never destroys it: threads may use it until the end.
 mylang_state* Global() {
   static mylang_state* state = new mylang_state();
   return state;

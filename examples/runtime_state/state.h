@@ -1,4 +1,4 @@
-// What kernels and the runtime library agree on.
+// The interface between kernels and the runtime library.
 
 #ifndef MYLANG_STATE_H_
 #define MYLANG_STATE_H_

@@ -119,7 +119,7 @@ impl Modules {
 /// Types whose methods are spread over rooms.
 const SPREAD: [&str; 2] = ["Emitter", "Wrapper"];
 
-/// What a file uses of its own crate.
+/// Uses, definitions and calls of a file within its own crate.
 pub(crate) struct Scan<'m> {
     modules: &'m Modules,
     /// The module that is being visited.

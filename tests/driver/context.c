@@ -10,7 +10,7 @@ __thread struct context *pushed[MAX_PUSHED];
 __thread int depth;
 
 static struct context primary[MAX_DEVICES];
-/* Those that programs have made; they stay here when they are destroyed. */
+/* Contexts that programs have created; destroyed ones stay in the list. */
 static struct context *others;
 static int made;
 
@@ -82,7 +82,7 @@ CALL(cuDeviceGetName, (char *name, int size, CUdevice device), (name, size, devi
   return SUCCESS;
 }
 
-/* The numbers are those of an H100, as far as launches ask for them; the others are 0. */
+/* Attributes of an H100, as far as launches ask for them; others are 0. */
 int device_attribute(int attribute, CUdevice device) {
   int capability = knobs.capability[device];
   switch (attribute) {
@@ -182,14 +182,14 @@ static CUresult told_pop(CUcontext *context) {
   return SUCCESS;
 }
 
-/* The device is written where the caller wants it. */
+/* Writes the device to an output parameter. */
 static CUresult current_device(CUdevice *device) {
   if (!current()) return INVALID_CONTEXT;
   *device = current()->device;
   return SUCCESS;
 }
 
-/* Makes a context and pushes it, as green contexts and those of older programs are. */
+/* Makes a context and pushes it, as for green contexts and cuCtxCreate. */
 static CUresult make(CUcontext *context, CUdevice device) {
   if (!context) return refuse(INVALID_VALUE, "NULL");
   if (!is_device(device)) return refuse(INVALID_DEVICE, "there are %d", knobs.devices);
@@ -255,7 +255,7 @@ QUICK_CALL(cuCtxGetDevice, (CUdevice * device), (device), current_device(device)
   return SUCCESS;
 }
 
-/* Of CUDA 13: the device of any context, of the current one for NULL. */
+/* CUDA 13: the device of a context, of the current one for NULL. */
 CALL(cuCtxGetDevice_v2, (CUdevice * device, CUcontext context), (device, context), "%s", context_text(context)) {
   if (!device) return refuse(INVALID_VALUE, "NULL");
   struct context *asked = context ? context : current();

@@ -1,6 +1,5 @@
-/* A stand-in for the CUDA driver, `libcuda.so.1`, on machines without a GPU: it records what it is asked to do,
- * refuses what the real one would, and runs no kernel. It is not the real driver, and nothing of the real one is
- * in it.
+/* A stand-in for the CUDA driver, `libcuda.so.1`, on machines without a GPU: it records calls,
+ * refuses invalid ones as the real one does, and runs no kernels. It contains nothing of the real driver.
  *
  * Compiled with the soname `libcuda.so.1`; a program finds it through LD_LIBRARY_PATH, or, since a library that is
  * loaded is found by its soname, by loading it under any path before. It is several files:
@@ -61,7 +60,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Text that grows. */
+/* Growing text. */
 struct text {
   char *bytes;
   size_t size, capacity;
@@ -77,12 +76,12 @@ int initialized;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int64_t calls;
-/* Calls until the one that fails, counting it; 0 for none. */
+/* Calls until the failing one, inclusive; 0 for none. */
 static int64_t until_failure;
 static CUresult failure;
-/* The record, and of the line that is being written: what was given, what is yielded, why it is refused. */
+/* The record, and parts of the line that is being written: arguments, results, reason of a refusal. */
 static struct text record, given, yielded, reason;
-/* Whether the line goes into the record. */
+/* True if the line is recorded. */
 static int records;
 
 static void append(struct text *text, const char *format, va_list arguments) {
@@ -132,12 +131,12 @@ void say_bytes(const void *bytes, size_t size) {
   for (size_t i = 0; i < size; i++) say("%02x", ((const unsigned char *)bytes)[i]);
 }
 
-/* Whether a call is one of the few that need no driver to be initialised. */
+/* Returns true for the few calls that work before cuInit. */
 static int needs_nothing(const char *name) {
   return !strcmp(name, "cuInit") || !strcmp(name, "cuDriverGetVersion");
 }
 
-/* An empty line, if it is to be written. */
+/* Begins a line, which is recorded if it is wanted. */
 static void begin_line(const char *name, int is_wanted) {
   pthread_mutex_lock(&mutex);
   records = is_wanted && !quiet;
@@ -208,7 +207,7 @@ EXPORT void fake_cuda_quiet(int on) {
   pthread_mutex_unlock(&mutex);
 }
 
-/* Where a value is kept; NULL if there is no such name. */
+/* Returns the variable of a setting; NULL if there is none of that name. */
 static int *knob(const char *name) {
   struct {
     const char *name;
@@ -241,7 +240,7 @@ EXPORT int fake_cuda_set(const char *name, int64_t value) {
   return place || is_all ? 0 : -1;
 }
 
-/* How it is when it is loaded. */
+/* Sets the initial state. */
 EXPORT __attribute__((constructor)) void fake_cuda_defaults(void) {
   const char *devices = getenv("FAKE_CUDA_DEVICES");
   pthread_mutex_lock(&mutex);

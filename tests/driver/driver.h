@@ -1,4 +1,4 @@
-/* What the files of the stand-in for the CUDA driver share; cuda.c says what it is.
+/* Declarations that the files of the stand-in for the CUDA driver share; cuda.c describes it.
  *
  * Types and numbers are those of the real interface, as far as callers can see them: handles are pointers,
  * structures have its layout, constants its values. */
@@ -45,10 +45,10 @@ typedef struct kernel *CUkernel;
 typedef void *CUfunction;
 typedef struct graph *CUgraph;
 
-/* Streams that are no handles: that of the context, the same by its other name, that of the thread. */
+/* Special streams: that of the context, its other name, that of the thread. */
 enum { STREAM_NULL = 0, STREAM_LEGACY = 1, STREAM_PER_THREAD = 2 };
 
-/* What can be asked of kernels; each number below the last is one. */
+/* Attributes of kernels; each number below the last is one. */
 enum {
   FUNCTION_MAX_THREADS = 0,
   FUNCTION_SHARED = 1,
@@ -63,7 +63,7 @@ enum {
 
 enum { MAX_DEVICES = 8, MAX_PUSHED = 16 };
 
-/* Where a parameter of a kernel lies among them, in bytes. */
+/* Offset and size of a kernel's parameter, in bytes. */
 struct parameter {
   uint32_t offset, size;
 };
@@ -73,18 +73,18 @@ struct entry {
   char *name;
   struct parameter *parameters;
   uint32_t count;
-  /* Bytes of shared memory that every block has. */
+  /* Static shared memory of a block, in bytes. */
   uint32_t shared;
-  /* Of a block and a cluster; 0 where the kernel says nothing. */
+  /* Declared sizes of a block and a cluster; 0 if the kernel declares none. */
   uint32_t max_threads, exact_block[3], cluster[3];
-  /* A launch must say how large its clusters are. */
+  /* True if a launch must state the size of its clusters. */
   int needs_cluster;
 };
 
-/* A kernel's code for one architecture: machine code, or PTX. */
+/* Code of an image for one architecture: machine code, or PTX. */
 struct image {
   int is_text;
-  /* 10 * major + minor, and that no other will do. */
+  /* 10 * major + minor, and whether no other architecture will do. */
   int arch, only;
   struct entry *entries;
   size_t count;
@@ -93,7 +93,7 @@ struct image {
 
 struct context {
   CUdevice device;
-  /* A primary context lives while it is retained, another until it is destroyed. */
+  /* A primary context lives while it is retained, another one until it is destroyed. */
   int is_primary, retained, alive, number;
   struct context *next;
 };
@@ -102,7 +102,7 @@ struct stream {
   struct context *context;
   unsigned flags;
   int number;
-  /* The status of the capture, its mode, the thread that has begun it, and launches in it. */
+  /* Status of the capture, its mode, the thread that began it, and its launches. */
   int capture, mode, launches;
   uintptr_t thread;
   struct stream *next;
@@ -119,7 +119,7 @@ struct kernel {
   struct library *library;
   char *name;
   struct function *functions;
-  /* What has been set, by device, and whether. */
+  /* Attributes by device, and whether each is set. */
   int attributes[MAX_DEVICES][FUNCTION_ATTRIBUTES];
   unsigned char is_set[MAX_DEVICES][FUNCTION_ATTRIBUTES];
   struct kernel *next;
@@ -132,7 +132,7 @@ struct function {
   struct function *next;
 };
 
-/* cuda.c: the record, and what can be set from outside. */
+/* cuda.c: the record, and the settings. */
 struct knobs {
   int version, devices, shared_optin, multiprocessors, param_info, late_arch, missing_is_success, lookups;
   int capability[MAX_DEVICES];
@@ -141,26 +141,26 @@ extern struct knobs knobs;
 extern int quiet;
 extern int initialized;
 
-/* Begins the line of a call; what it returns, if not 0, is what the call is to fail with. */
+/* Begins the line of a call; a result other than 0 is the failure of the call. */
 CUresult begin(const char *name);
-/* The same for a lookup, which is not counted and does not fail on demand. */
+/* Begins the line of a look-up, which is not counted and does not fail on demand. */
 void lookup_begin(const char *name);
-/* Adds to what the call was given. */
+/* Adds an argument to the line. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void say_bytes(const void *bytes, size_t size);
-/* Adds to what the call yields. */
+/* Adds a result to the line. */
 void yield(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void yield_bytes(const void *bytes, size_t size);
-/* Says why a call fails. */
+/* Records the reason of a failure. */
 CUresult refuse(CUresult status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Ends the line. */
 CUresult end(CUresult status);
 const char *error_name(CUresult status);
 
-/* What a call is given that is given nothing. */
+/* Format of a call without arguments. */
 #define NOTHING "%s", ""
 
-/* An entry point, whose code follows. While the driver is quiet, `quick` is all that it does. */
+/* Defines an entry point, whose code follows. While the driver is quiet, it only runs `quick`. */
 #define QUICK_CALL(name, parameters, arguments, quick, ...)     \
   static CUresult do_##name parameters;                         \
   EXPORT CUresult name parameters {                             \
@@ -171,7 +171,7 @@ const char *error_name(CUresult status);
   }                                                             \
   static CUresult do_##name parameters
 
-/* The same, where nobody minds the time. */
+/* Defines an entry point without a quick form. */
 #define CALL(name, parameters, arguments, ...)         \
   static CUresult do_##name parameters;                \
   EXPORT CUresult name parameters {                    \
@@ -181,13 +181,13 @@ const char *error_name(CUresult status);
   }                                                    \
   static CUresult do_##name parameters
 
-/* image.c, ptx.c: reads a cubin, a fatbin or PTX. */
+/* image.c, ptx.c: parsers of cubins, fatbins and PTX. */
 CUresult image_parse(const void *code, struct image **out);
 CUresult ptx_parse(const char *text, struct image *image);
 struct entry *image_add(struct image *image, const char *name, size_t length);
 void entry_add(struct entry *entry, uint32_t ordinal, struct parameter parameter);
 void image_free(struct image *image);
-/* The image that a device of that capability runs, and the kernel in one. */
+/* Returns the image that a device of a capability runs, and the kernel in an image. */
 const struct image *image_for(const struct image *images, int capability);
 const struct entry *image_entry(const struct image *image, const char *name);
 
@@ -196,19 +196,19 @@ extern __thread struct context *pushed[MAX_PUSHED] __attribute__((tls_model("ini
 extern __thread int depth __attribute__((tls_model("initial-exec")));
 struct context *current(void);
 int is_device(CUdevice device);
-/* Whether a handle is a context that may be used; says so if not. */
+/* Checks that a handle is a usable context; records why not. */
 CUresult context_check(CUcontext context);
 int64_t contexts_retained(void);
-/* How a context is called in the record. */
+/* Returns the name of a context in the record. */
 const char *context_text(CUcontext context);
-/* What a device says of itself. */
+/* Returns an attribute of a device. */
 int device_attribute(int attribute, CUdevice device);
 
 /* stream.c */
 const char *stream_text(CUstream stream);
-/* The context that work on a stream runs in. */
+/* Returns the context of work on a stream. */
 CUresult stream_context(CUstream stream, struct context **out);
-/* Refuses, and ends the captures, if graphs are captured that do not allow what is about to happen. */
+/* Refuses a call, and invalidates the captures, if a capture forbids the call. */
 CUresult capture_forbids(const char *what);
 /* Adds a launch to the capture of a stream, if there is one. */
 CUresult capture_launch(CUstream stream, struct context *context, int *captured);
@@ -218,12 +218,12 @@ int64_t memory_live(void);
 /* library.c */
 int64_t libraries_live(void);
 const char *kernel_text(CUfunction handle);
-/* A kernel, or the kernel of a function and its context; NULL if it is neither. */
+/* Returns a kernel, or the kernel and context of a function; NULL for other handles. */
 struct kernel *kernel_of(CUfunction handle, struct context **context);
-/* A kernel's function in a context, made if need be. */
+/* Returns a kernel's function in a context, creating it if necessary. */
 CUresult function_in(struct kernel *kernel, struct context *context, struct function **out);
 CUresult function_load(struct function *function);
-/* Unloads all functions of a context that is no more. */
+/* Unloads all functions of a destroyed context. */
 void functions_unload(const struct context *context);
 const struct entry *kernel_entry(const struct kernel *kernel, CUdevice device);
 int kernel_attribute(const struct kernel *kernel, const struct entry *entry, int attribute, CUdevice device);

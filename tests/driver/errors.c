@@ -1,4 +1,4 @@
-/* Part of the stand-in for the CUDA driver: names and texts of results, those that callers are likely to meet. */
+/* Part of the stand-in for the CUDA driver: names and texts of the common results. */
 
 #include "driver.h"
 
@@ -42,7 +42,7 @@ static const struct {
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
-/* The position of a result; -1 where it is none. */
+/* Returns the index of a result; -1 for other numbers. */
 static int find(int status) {
   int i = sizeof ERRORS / sizeof *ERRORS - 1;
   while (i >= 0 && ERRORS[i].status != status) i--;
@@ -54,7 +54,7 @@ const char *error_name(CUresult status) {
   return i < 0 ? "a result without a name" : ERRORS[i].name;
 }
 
-/* Both yield NULL for a number that is no result. */
+/* Both functions return NULL for an unknown number. */
 EXPORT CUresult cuGetErrorName(CUresult status, const char **out) {
   int i = find(status);
   if (!out) return INVALID_VALUE;

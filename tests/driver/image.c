@@ -1,10 +1,10 @@
-/* Part of the stand-in for the CUDA driver: what is in a cubin or a fatbin.
+/* Part of the stand-in for the CUDA driver: the contents of cubins and fatbins.
  *
  * A cubin is an ELF file whose machine is 190. Each kernel has a section `.nv.info.<kernel>` of records: a format,
- * an attribute and two bytes more, which for format 4 are the size of what follows. What blocks share is the size
- * of `.nv.shared.<kernel>`, which from architecture 90 on begins with 1 KiB that is the driver's.
+ * an attribute and two bytes more, which for format 4 are the size of the payload. The static shared memory is the
+ * size of `.nv.shared.<kernel>`, which from architecture 90 on begins with 1 KiB of the driver's.
  *
- * The size of an image is not known to the driver: what an image says of itself is believed. */
+ * The driver does not know the size of an image, and trusts the sizes in it. */
 
 #include "driver.h"
 
@@ -14,11 +14,11 @@
 
 enum { MACHINE = 190, INFO_VALUE = 4, MAX_THREADS = 0x05, EXACT_THREADS = 0x10, PARAMETER = 0x17, CLUSTER = 0x3d,
        NEEDS_CLUSTER = 0x3e, LARGE_PARAMETER = 0x45, RESERVED_SHARED = 1024 };
-/* In `.nv.compat`. */
+/* An attribute of `.nv.compat`. */
 enum { ONLY_HERE = 0x09 };
 enum { FATBIN_WRAPPER = 0x466243b1, FATBIN = 0xba55ed50, FATBIN_PTX = 1, FATBIN_ELF = 2, COMPRESSED = 0xf000 };
 
-/* What nvcc puts before a fatbin in a host's object. */
+/* The header that nvcc puts before a fatbin in a host's object. */
 struct wrapper {
   uint32_t magic, version;
   const void *fatbin, *unused;
@@ -30,7 +30,7 @@ struct fatbin {
   uint64_t size;
 };
 
-/* Before each image of a fatbin. */
+/* The header of each image of a fatbin. */
 struct fatbin_entry {
   uint16_t kind, version;
   uint32_t header_size;
@@ -86,7 +86,7 @@ const struct image *image_for(const struct image *images, int capability) {
   const struct image *best = NULL;
   for (const struct image *image = images; image; image = image->next) {
     if (!fits(image, capability)) continue;
-    /* Machine code is better than PTX, and the nearer architecture than the farther one. */
+    /* Machine code is better than PTX, and a nearer architecture than a farther one. */
     int better = !best || best->is_text > image->is_text ||
                  (best->is_text == image->is_text && best->arch < image->arch);
     if (better) best = image;
@@ -94,13 +94,12 @@ const struct image *image_for(const struct image *images, int capability) {
   return best;
 }
 
-/* One record of `.nv.info`, whose payload may lie anywhere. */
+/* Reads a record of `.nv.info`, whose payload may be unaligned. */
 static void read_info(struct entry *entry, int attribute, const unsigned char *payload) {
   uint32_t words[3];
   memcpy(words, payload, sizeof words);
   switch (attribute) {
-    /* A word that is unused, the ordinal and the offset, then the size, above what else is known of it if there is
-     * room for both. */
+    /* An unused word; ordinal and offset; the size, which PARAMETER has in the upper bits. */
     case PARAMETER:
     case LARGE_PARAMETER:
       words[2] >>= attribute == PARAMETER ? 18 : 0;
@@ -123,13 +122,13 @@ static void read_infos(struct entry *entry, const unsigned char *at, const unsig
   }
 }
 
-/* What follows a prefix; NULL if it is none of the text. */
+/* Returns the text after a prefix; NULL if the text has another start. */
 static const char *after(const char *text, const char *prefix) {
   size_t size = strlen(prefix);
   return strncmp(text, prefix, size) ? NULL : text + size;
 }
 
-/* Whether a cubin of a toolkit from 13 on is for its architecture alone. */
+/* Returns true if a cubin of a toolkit from 13 on is for its architecture alone. */
 static int read_compat(const unsigned char *at, const unsigned char *end) {
   for (; end - at >= 4; at += 4 + (at[0] == INFO_VALUE ? at[2] | at[3] << 8 : 0)) {
     if (at[1] == ONLY_HERE) return at[2] == 1;
@@ -137,14 +136,14 @@ static int read_compat(const unsigned char *at, const unsigned char *end) {
   return 0;
 }
 
-/* A section that makes a kernel known. */
+/* Reads a section that defines a kernel. */
 static void read_section(const char *name, const unsigned char *at, uint64_t size, struct image *image) {
   const char *kernel = after(name, ".nv.info.");
   if (kernel) read_infos(image_add(image, kernel, strlen(kernel)), at, at + size);
   if (!strcmp(name, ".nv.compat")) image->only = read_compat(at, at + size);
 }
 
-/* A section that adds to a known kernel. */
+/* Reads a section that adds to a known kernel. */
 static void read_shared(const char *name, uint64_t size, struct image *image) {
   const char *kernel = after(name, ".nv.shared.");
   struct entry *entry = kernel ? (struct entry *)image_entry(image, kernel) : NULL;
@@ -152,8 +151,7 @@ static void read_shared(const char *name, uint64_t size, struct image *image) {
   if (entry) entry->shared = size - reserved;
 }
 
-/* Kernels of tiles know how many threads they need: who launches them says one. A cubin of theirs has a section for
- * the driver. */
+/* Kernels of tiles know their number of threads: launches state one. Their cubins have a section for the driver. */
 static void read_tiles(const char *name, struct image *image) {
   if (strcmp(name, ".nv.host")) return;
   for (size_t i = 0; i < image->count; i++) memcpy(image->entries[i].exact_block, (uint32_t[]){1, 1, 1}, 12);
@@ -177,7 +175,7 @@ static CUresult parse_elf(const unsigned char *code, struct image *image) {
     return refuse(INVALID_IMAGE, "an ELF file of another machine");
   if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shstrndx >= header.e_shnum)
     return refuse(INVALID_IMAGE, "an ELF file without sections");
-  /* Toolkits from 13 on write the architecture elsewhere, and whether no other will do in a section. */
+  /* Toolkits from 13 on write the architecture elsewhere, and a section tells whether no other will do. */
   int is_new = header.e_ident[EI_ABIVERSION] >= 8;
   image->arch = header.e_flags >> (is_new ? 8 : 0) & 0xff;
   image->only = !is_new && header.e_flags & 0x800;

@@ -1,4 +1,4 @@
-/* Part of the stand-in for the CUDA driver: launches. They are checked and recorded; no kernel runs. */
+/* Part of the stand-in for the CUDA driver: launches, which are checked and recorded, but run no kernels. */
 
 #include "driver.h"
 
@@ -7,7 +7,7 @@
 enum { IGNORE = 0, COOPERATIVE = 2, SYNCHRONIZATION_POLICY = 3, CLUSTER_DIMENSION = 4, PREFERRED_CLUSTER = 11,
        RESERVED = 15, LAST_ATTRIBUTE = 18 };
 enum { PORTABLE_CLUSTER = 8, LARGEST_CLUSTER = 16 };
-/* Before values in `extra`. */
+/* Keys in `extra`. */
 enum { EXTRA_END = 0, EXTRA_BUFFER = 1, EXTRA_SIZE = 2 };
 
 struct attribute {
@@ -30,7 +30,7 @@ _Static_assert(sizeof(struct attribute) == 72 && offsetof(struct attribute, valu
 _Static_assert(sizeof(CUlaunchConfig) == 56 && offsetof(CUlaunchConfig, stream) == 32, "as in the interface");
 _Static_assert(offsetof(CUlaunchConfig, attributes) == 40 && offsetof(CUlaunchConfig, count) == 48, "likewise");
 
-/* What is launched, where. */
+/* A launch: kernel, context, configuration. */
 struct launch {
   const CUlaunchConfig *config;
   struct kernel *kernel;
@@ -55,7 +55,7 @@ static void say_launch(const CUlaunchConfig *config, CUfunction handle) {
   say("]");
 }
 
-/* The attribute that counts, which is the last of its kind. */
+/* Returns the last attribute of a kind, which is the effective one. */
 static const struct attribute *attribute_of(const CUlaunchConfig *config, uint32_t id) {
   for (uint32_t i = config->count; i-- > 0;) {
     if (config->attributes[i].id == id) return &config->attributes[i];
@@ -90,7 +90,7 @@ static CUresult check_sizes(const struct launch *launch) {
   return SUCCESS;
 }
 
-/* Clusters must divide the grid, and be of at most 8 blocks, 16 if the kernel allows it. */
+/* Checks clusters: they must divide the grid, and have at most 8 blocks, 16 if the kernel allows it. */
 static CUresult check_cluster(const struct launch *launch) {
   CUdevice device = launch->context->device;
   const struct attribute *given = attribute_of(launch->config, CLUSTER_DIMENSION);
@@ -117,8 +117,8 @@ static CUresult check_cluster(const struct launch *launch) {
   return SUCCESS;
 }
 
-/* All blocks of a cooperative launch must fit at a time: on each multiprocessor at most 32, 2048 threads, and as
- * many as its shared memory has room for, each with the 1 KiB of the driver. Registers are not counted. */
+/* Checks a cooperative launch, whose blocks must all fit at a time: on each multiprocessor at most 32, 2048 threads,
+ * and as many as its shared memory has room for, each with the 1 KiB of the driver. Registers are not counted. */
 static CUresult check_cooperative(const struct launch *launch) {
   const CUlaunchConfig *config = launch->config;
   const struct attribute *asked = attribute_of(config, COOPERATIVE);
@@ -136,7 +136,7 @@ static CUresult check_cooperative(const struct launch *launch) {
   return refuse(COOPERATIVE_LAUNCH_TOO_LARGE, "more than %u blocks", (unsigned)blocks);
 }
 
-/* The kernel, and the context that it is to run in. */
+/* Finds the kernel and the context of a launch. */
 static CUresult find(struct launch *launch, CUfunction handle) {
   struct context *own;
   if (!(launch->kernel = kernel_of(handle, &own))) return refuse(INVALID_HANDLE, "it is no kernel");
@@ -148,7 +148,7 @@ static CUresult find(struct launch *launch, CUfunction handle) {
   return status;
 }
 
-/* What `extra` says: all parameters in one buffer. NULL if there is none. */
+/* Reads `extra`: all parameters in one buffer; NULL if there is none. */
 static CUresult read_extra(void **extra, const unsigned char **buffer, size_t *size) {
   *buffer = NULL, *size = 0;
   for (; extra && (uintptr_t)*extra != EXTRA_END; extra += 2) {
@@ -160,7 +160,7 @@ static CUresult read_extra(void **extra, const unsigned char **buffer, size_t *s
   return SUCCESS;
 }
 
-/* That there are all parameters; what is read is not beyond what the image says. */
+/* Checks that all parameters are present; reads no more than the image declares. */
 static CUresult check_parameters(const struct entry *entry, void **parameters, void **extra) {
   const unsigned char *buffer;
   size_t size;
@@ -213,7 +213,7 @@ static CUresult launch(const char *name, const CUlaunchConfig *config, CUfunctio
   return end(status ? status : do_launch(config, function, parameters, extra));
 }
 
-/* The form in which NULL is the stream of the thread. */
+/* Converts a stream of the form in which NULL is the stream of the thread. */
 static CUstream of_thread(CUstream stream) { return stream ? stream : (CUstream)STREAM_PER_THREAD; }
 
 EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,

@@ -27,7 +27,7 @@ int64_t libraries_live(void) {
   return count;
 }
 
-/* A handle's kernel, and its function if it is one. */
+/* Returns the kernel of a handle, and the function if the handle is one. */
 static struct kernel *find(const void *handle, struct function **function) {
   *function = NULL;
   for (struct library *library = libraries; library; library = library->next) {
@@ -68,7 +68,7 @@ const struct entry *kernel_entry(const struct kernel *kernel, CUdevice device) {
   return image_entry(image_for(kernel->library->images, knobs.capability[device]), kernel->name);
 }
 
-/* A kernel as the first device that can run it does. */
+/* Returns a kernel as the first device that can run it does. */
 static const struct entry *any_entry(const struct kernel *kernel) {
   for (CUdevice device = 0; device < knobs.devices; device++) {
     const struct entry *entry = kernel_entry(kernel, device);
@@ -224,7 +224,7 @@ int kernel_attribute(const struct kernel *kernel, const struct entry *entry, int
   switch (attribute) {
     case FUNCTION_MAX_THREADS: return entry->max_threads ? (int)entry->max_threads : 1024;
     case FUNCTION_SHARED: return entry->shared;
-    /* What the registers are is not read. */
+    /* The number of registers is not read from images. */
     case FUNCTION_REGISTERS: return 32;
     case FUNCTION_PTX: return knobs.capability[device];
     case FUNCTION_BINARY: return knobs.capability[device];
@@ -251,7 +251,7 @@ static int is_loaded(const struct kernel *kernel, CUdevice device) {
   return function != NULL;
 }
 
-/* Those below 8 cannot be set. Shared memory must fit with what the kernel has of itself. */
+/* Sets an attribute; those below 8 are read-only. Shared memory must fit beside the kernel's static memory. */
 static CUresult set_attribute(struct kernel *kernel, int attribute, int value, CUdevice device) {
   if (attribute < FUNCTION_MAX_DYNAMIC || attribute >= FUNCTION_ATTRIBUTES)
     return refuse(INVALID_VALUE, "no such attribute to set");

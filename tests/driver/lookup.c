@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum { PER_THREAD_STREAM = 2 };
-/* What is said beside the result. */
+/* Reports beside the result. */
 enum { FOUND = 0, NO_SUCH_NAME = 1, OLDER_VERSION = 2 };
 
 /* Entry points, oldest first, with the version that brought each; those that take streams also in the form in
@@ -68,12 +68,12 @@ enum { FOUND = 0, NO_SUCH_NAME = 1, OLDER_VERSION = 2 };
   ONE(cuGetErrorName, , 6000)                     \
   ONE(cuGetErrorString, , 6000)
 
-/* Only addresses are of interest here. */
+/* Only addresses matter here. */
 #define DECLARE(name, suffix, version) extern void name##suffix(void);
 #define DECLARE_STREAM(name, suffix, version) DECLARE(name, suffix, version) extern void name##suffix##_ptsz(void);
 ENTRY_POINTS(DECLARE, DECLARE_STREAM)
 
-/* Without what version 12 added. */
+/* The form before version 12. */
 EXPORT CUresult cuGetProcAddress(const char *name, void **out, int version, uint64_t flags);
 EXPORT CUresult cuGetProcAddress_v2(const char *name, void **out, int version, uint64_t flags, int *result);
 
@@ -89,7 +89,7 @@ static const struct point {
     {"cuGetProcAddress", 12000, (void *)cuGetProcAddress_v2, NULL},
 };
 
-/* The newest entry point of a name that the driver has and the caller knows. */
+/* Returns the newest entry point of a name that both the driver and the caller know. */
 static const struct point *find(const char *name, int version, int *result) {
   const struct point *found = NULL;
   *result = NO_SUCH_NAME;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Text without comments, each word between spaces that is not one already. */
+/* Removes comments and puts spaces between words. */
 static char *plain(const char *text) {
   char *out = malloc(3 * strlen(text) + 1), *to = out;
   if (!out) abort();
@@ -29,7 +29,7 @@ static char *plain(const char *text) {
   return out;
 }
 
-/* The next word, ended by NUL in place; NULL at the end. */
+/* Returns the next word, ended by NUL in place; NULL at the end. */
 static char *word(char **at) {
   char *start = *at + strspn(*at, " "), *end = start + strcspn(start, " ");
   if (!*start) return NULL;
@@ -40,7 +40,7 @@ static char *word(char **at) {
 
 static int is(const char *text, const char *other) { return text && !strcmp(text, other); }
 
-/* Bytes of a type such as `.u64` or `.b8`; 0 if it is none. */
+/* Returns the bytes of a type such as `.u64` or `.b8`; 0 for other words. */
 static uint32_t type_size(const char *type) {
   if (!type || type[0] != '.' || !strchr("bufs", type[1]) || !isdigit((unsigned char)type[2])) return 0;
   char *end;
@@ -48,7 +48,7 @@ static uint32_t type_size(const char *type) {
   return *end ? 0 : bits / 8;
 }
 
-/* A variable, after the name of its space: bytes and alignment. Reads up to its name and count. */
+/* Parses a variable after the name of its space: bytes and alignment. Stops after its name and count. */
 static uint32_t variable(char **at, uint32_t *align) {
   uint32_t size = 0;
   for (*align = 0; !size;) {
@@ -69,7 +69,7 @@ static uint32_t round_up(uint32_t size, uint32_t align) {
   return align ? (size + align - 1) / align * align : size;
 }
 
-/* The parameters, up to the closing parenthesis; `.ptr` and its kind of memory are of no interest. */
+/* Parses the parameters, up to the closing parenthesis; ignores `.ptr` and its kind of memory. */
 static void read_parameters(char **at, struct entry *entry) {
   uint32_t offset = 0, align;
   for (char *next = word(at); next && !is(next, ")"); next = word(at)) {
@@ -81,7 +81,7 @@ static void read_parameters(char **at, struct entry *entry) {
   }
 }
 
-/* Three numbers with commas; those that are missing are 1. */
+/* Parses three numbers separated by commas; missing ones are 1. */
 static void read_three(char **at, uint32_t out[3]) {
   out[0] = out[1] = out[2] = 1;
   for (int i = 0; i < 3; i++) {
@@ -92,7 +92,7 @@ static void read_three(char **at, uint32_t out[3]) {
   }
 }
 
-/* A kernel from its name on, to the end of its body. */
+/* Parses a kernel from its name to the end of its body. */
 static void read_entry(char **at, struct image *image) {
   uint32_t align, three[3];
   int braces = 0;

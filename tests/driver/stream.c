@@ -19,14 +19,14 @@ struct graph {
   int launches;
 };
 
-/* A piece of memory. */
+/* An allocation of memory. */
 struct piece {
   unsigned char *bytes;
   size_t size;
   struct piece *next;
 };
 
-/* An entry point whose parameter `stream` is the context's stream where it is NULL, and its other form. */
+/* Defines an entry point whose parameter `stream` may be NULL for the context's stream, and its other form. */
 #define STREAM_CALL(name, parameters, arguments, ...)           \
   EXPORT CUresult name parameters;                              \
   EXPORT CUresult name##_ptsz parameters {                      \
@@ -74,7 +74,7 @@ CUresult stream_context(CUstream stream, struct context **out) {
   return context_check(*out);
 }
 
-/* Whether a capture forbids this thread what is unsafe. */
+/* Returns true if a capture forbids unsafe calls in this thread. */
 static int forbids(const struct stream *stream) {
   int is_own = stream->thread == (uintptr_t)pthread_self();
   if (stream->capture == NOT_CAPTURED || stream->mode == MODE_RELAXED || thread_mode == MODE_RELAXED) return 0;
@@ -91,7 +91,7 @@ CUresult capture_forbids(const char *what) {
   return status;
 }
 
-/* Refuses work on a context's own stream while a stream that waits for it is captured. */
+/* Refuses work on a context's own stream while a stream that synchronizes with it is captured. */
 static CUresult implicit(const struct context *context) {
   for (struct stream *stream = streams; stream; stream = stream->next) {
     if (stream->context != context || stream->capture == NOT_CAPTURED || stream->flags & NON_BLOCKING) continue;
@@ -221,7 +221,7 @@ CALL(cuThreadExchangeStreamCaptureMode, (int *mode), (mode), "%d", mode ? *mode 
   return SUCCESS;
 }
 
-/* The piece that holds so many bytes at an address. */
+/* Returns the allocation that contains `size` bytes at an address. */
 static struct piece *piece_at(CUdeviceptr address, size_t size) {
   for (struct piece *piece = pieces; piece; piece = piece->next) {
     CUdeviceptr first = (uintptr_t)piece->bytes;
@@ -256,7 +256,7 @@ CALL(cuMemFree_v2, (CUdeviceptr address), (address), NOTHING) {
   return SUCCESS;
 }
 
-/* What both directions check: copies work on the context's own stream. */
+/* Checks a copy in either direction: it works on the context's own stream. */
 static CUresult check_copy(CUdeviceptr device, size_t size) {
   CUresult status = context_check(current());
   if (!status) status = implicit(current());

@@ -9,7 +9,7 @@ enum { MAX_RANK = 5, MAX_BOX = 256, MAX_STEP = 8 };
 enum { TYPES = 16, PACKED_8 = 13, PACKED_16 = 14, PACKED_6 = 15 };
 enum { INTERLEAVE_NONE = 0, INTERLEAVE_32B = 2, SWIZZLE_32B = 1, SWIZZLES = 7, PROMOTIONS = 4 };
 
-/* Little-endian, 128 bytes. */
+/* Layout of a map: little-endian, 128 bytes. */
 struct map {
   char magic[8];
   uint64_t address, dims[MAX_RANK], strides[MAX_RANK - 1];
@@ -20,7 +20,7 @@ _Static_assert(sizeof(struct map) == 128, "as in the interface");
 
 /* Bits of an element, by type. */
 static const uint8_t BITS[TYPES] = {8, 16, 32, 32, 64, 64, 16, 32, 64, 16, 32, 32, 32, 4, 4, 6};
-/* Whether it is a floating-point type, which may be filled with NaN. */
+/* True for floating-point types, which may be filled with NaN. */
 static const uint8_t IS_FLOAT[TYPES] = {[6] = 1, 1, 1, 1, 1, 1, 1};
 
 struct tiles {
@@ -33,7 +33,7 @@ struct tiles {
   int interleave, swizzle, promotion, fill;
 };
 
-/* The alignment of the address and the strides. */
+/* Returns the alignment of the address and the strides. */
 static uint64_t unit(const struct tiles *tiles) {
   int is_wide = tiles->interleave == INTERLEAVE_32B || tiles->type == PACKED_16 || tiles->type == PACKED_6;
   return is_wide ? 32 : 16;
@@ -77,7 +77,7 @@ static CUresult check_extents(const struct tiles *tiles) {
   return SUCCESS;
 }
 
-/* The rules of the innermost dimension, which depend on the size of elements. */
+/* Checks the rules of the innermost dimension, which depend on the size of elements. */
 static CUresult check_row(const struct tiles *tiles) {
   static const uint16_t spans[SWIZZLES] = {0, 32, 64, 128, 128, 128, 128};
   int is_wide = tiles->type == PACKED_16 || tiles->type == PACKED_6;
@@ -102,7 +102,7 @@ static void encode(const struct tiles *tiles) {
   memcpy(tiles->map, &map, sizeof map);
 }
 
-/* Lists as they are given, as long as the rank says, if that can be. */
+/* Records a list, with as many entries as the rank, if the rank is valid. */
 static void say_list(const char *name, const void *list, int width, uint32_t count) {
   say(" %s=", name);
   if (!list) return say("NULL");

@@ -1,5 +1,5 @@
-/* A host in C: loads a library through libtvm_ffi, calls a function on tensors, and prints what it says of a
- * bad call. After the guide "Stable C ABI" of apache/tvm-ffi.
+/* A host in C: loads a library through libtvm_ffi, calls a function on tensors, and prints the error
+ * of a wrong call. After the guide "Stable C ABI" of apache/tvm-ffi.
  *
  * Usage: caller LIBRARY, which exports add_one(x: Tensor([n], float32), y: Tensor([n], float32)). */
 

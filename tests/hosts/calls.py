@@ -1,4 +1,4 @@
-"""Calls functions of a library as Rust asks for, and prints what they do, one line for each call.
+"""Makes the calls of a library that Rust sends, and prints the outcomes, one line for each call.
 
 Usage: calls.py LIBRARY < CALLS, where CALLS is a JSON list of [function, [expression, ...]].
 """
@@ -18,7 +18,7 @@ notes = []
 
 
 def array(dtype, shape, strides, start):
-    """An array whose first element is `start` bytes above a multiple of 256, inside a buffer of its own."""
+    """Makes an array whose first element lies `start` bytes above a multiple of 256, inside a buffer of its own."""
     memory = np.zeros(2 * MIDDLE + 256, dtype="uint8")
     aligned = MIDDLE + -(memory.ctypes.data + MIDDLE) % 256
     if dtype == "float32":
@@ -39,7 +39,7 @@ kept = []
 
 
 def foreign(dtype, shape, strides, device, start, byte_offset):
-    """A tensor that NumPy has no array for: its fields as they are, memory as in `array`."""
+    """Makes a tensor that NumPy cannot represent from its fields; its memory is as in `array`."""
     memory = None if start is None else array("float32", [1], None, start)
     kept.append(memory)
     data = None if memory is None else memory.ctypes.data
@@ -72,13 +72,13 @@ CLASSES = {"Object": 64, "Error": 67, "Function": 68, "Map": 72, "Module": 73, "
 
 
 def quoted(text):
-    """A text as the table writes it."""
+    """Writes a text in the form of the table."""
     escaped = (f"\\x{ord(c):02x}" if c < " " or c in '\x7f"\\' else c for c in text)
     return f'"{"".join(escaped)}"'
 
 
 def describe(value):
-    """A result as the table writes it."""
+    """Writes a result in the form of the table."""
     if value is None or isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, (int, float)):
@@ -103,7 +103,7 @@ def describe(value):
 
 
 def set_environment(allocator):
-    """Sets the allocator of this thread, and the streams of two devices to numbers that tell them apart."""
+    """Sets the allocator of this thread, and distinct streams of two devices."""
     library = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())
     assert library.TVMFFIEnvSetDLPackManagedTensorAllocator(allocator, 0, None) == 0
     for index in range(2):

@@ -1,5 +1,5 @@
-/* A host in C for machines on which the rest of the tests does not run: reads calls from its input, makes each, and
- * prints what happened, one line for each.
+/* A host in C for other machines: reads calls from its input, makes each, and
+ * prints its outcome on a line.
  *
  * Usage: cross LIBRARY. A call is `call NAME COUNT ARGUMENTS` and that many of
  *   any TYPE_INDEX LENGTH BITS
@@ -7,7 +7,7 @@
  *   tensor CODE BITS LANES DEVICE_TYPE DEVICE_ID NDIM OFFSET DATA DIMS DIMS
  * where DATA is a number or `null`, and DIMS a number of integers and these, or `null`.
  *
- * All that arguments point at is at the same addresses on every machine. */
+ * Memory of arguments has the same addresses on every machine. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -30,7 +30,7 @@ static void stop(const char *reason) {
   exit(1);
 }
 
-/* Memory until the next call. */
+/* Allocates memory until the next call. */
 static void *take(size_t size, size_t align) {
   used = (used + align - 1) / align * align;
   void *start = arena + used;
@@ -49,7 +49,7 @@ static int is_null(const char *text) { return strcmp(text, "null") == 0; }
 
 static int64_t number(void) { return (int64_t)strtoll(word(), NULL, 10); }
 
-/* Elements of type float32 that count up from 0 at the address. */
+/* Fills elements of type float32 that count up from 0 at the address. */
 static void *buffer(int64_t at) {
   float *start = take(2 * MIDDLE * sizeof(float), 256);
   for (int i = 0; i < 2 * MIDDLE; i++) start[i] = (float)(i - MIDDLE);

@@ -1,4 +1,4 @@
-"""Tensors that NumPy has no array for: `DLManagedTensor` of dlpack.h, as Python hands it over."""
+"""Tensors that NumPy cannot represent: `DLManagedTensor` of dlpack.h, in the form in which Python passes it."""
 
 import ctypes
 
@@ -31,7 +31,7 @@ kept = []
 
 
 def tensor(data, dtype, shape, strides, device, byte_offset=0):
-    """A tensor with these fields; who calls keeps the memory."""
+    """Makes a tensor with these fields; the caller keeps the memory alive."""
     dims = [None if dims is None else (ctypes.c_int64 * len(dims))(*dims) for dims in (shape, strides)]
     value = Managed(data, (2 * ctypes.c_int32)(*device), len(shape), *dtype, *dims, byte_offset, None, None)
     kept.append((dims, value))

@@ -1,5 +1,5 @@
-// One function per parameter type, exported as a C++ library does it. The test compares which values they accept
-// with which ours do. `-O0`, one file: what costs time is the headers.
+// One function per parameter type, exported as a C++ library does it. The test compares the values that they accept
+// with those that our functions accept. Compiled with `-O0`; the headers take most of the time.
 
 #include <cstdint>
 
@@ -23,7 +23,7 @@ namespace {
 
 using namespace tvm::ffi;
 
-// A class of the user, with a class below it that only the test knows.
+// A class of the user, and a child class that only the test knows.
 class ThingObj : public Object {
  public:
   TVM_FFI_DECLARE_OBJECT_INFO("test.Thing", ThingObj, Object);
@@ -94,6 +94,6 @@ EXPORT(tuple_nested, Tuple<Tuple<int64_t, double>, Optional<String>>)
 EXPORT(variant_int_str, Variant<int64_t, String>)
 EXPORT(variant_float_array, Variant<double, Array<int64_t>>)
 
-// What the macro makes of a number.
+// Converts a number as the macro does.
 static double rounded(float x) { return x; }
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(rounded, rounded)

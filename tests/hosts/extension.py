@@ -1,5 +1,5 @@
-"""Registers functions of a library as global functions `ours.<name>`, with what the library says of them, as an
-extension does that wants stubs. The environment names the library and the functions."""
+"""Registers functions of a library as global functions `ours.<name>`, with the library's metadata, as an extension does
+that wants stubs. The environment names the library and the functions."""
 
 import ctypes
 import os

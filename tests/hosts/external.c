@@ -1,7 +1,7 @@
-/* A program in C that calls functions of the FFI with plain C types, by the header that goes with them.
+/* A program in C that calls functions of the FFI with plain C types, by their generated header.
  *
  * Usage: external LIBRARY, which exports add_one(x: Tensor([n], float32), y: Tensor([n], float32)). The runtime is
- * that of faults.c: after each call has shown what it does, every call of the runtime in it fails once. */
+ * that of faults.c: after each call has succeeded, every call of the runtime in it fails once. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ static int allocate(DLTensor *like, DLManagedTensorVersioned **out, void *contex
   return *out = made, 0;
 }
 
-/* What is called on. */
+/* State of the calls. */
 
 static const char *library;
 static float numbers[] = {1, 2, 3, 4}, others[4];
@@ -82,7 +82,7 @@ static TVMFFIObject *function;
 
 static int references(TVMFFIObject *object) { return (int)(uint32_t)object->combined_ref_count; }
 
-/* Prints a result and gives it up. */
+/* Prints a result and releases it. */
 static void show(TVMFFIAny *value) {
   SAY("type index %d", value->type_index);
   if (value->type_index < kTVMFFISmallStr) SAY(", payload %ld", value->v_int64);
@@ -242,14 +242,14 @@ static int call_loader(void) {
 }
 static int call_loader_without_function(void) { return load_and_call(library, strlen(library), "missing", 7, &x, &y); }
 static int call_loader_without_library(void) {
-  /* What the runtime says is its own affair. */
+  /* The text of this error is the runtime's own. */
   return load_and_call("/none.so", 8, "add_one", 7, &x, &y) == -1 ? forget_error() : -1;
 }
 static int call_loader_wrong(void) { return load_and_call(library, strlen(library), "add_one", 7, &x, &short_y); }
 
-/* Running it all. */
+/* The main program. */
 
-/* What the error in the slot says, up to the signature; it is gone then. */
+/* Prints the error in the slot up to the signature, and clears the slot. */
 static int print_error(void) {
   TVMFFIObjectHandle error = NULL;
   TVMFFIErrorMoveFromRaised(&error);

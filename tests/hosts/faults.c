@@ -1,7 +1,7 @@
 /* A stand-in for the runtime: its functions forward to those of libtvm_ffi, until they are told to fail.
  *
- * While it is armed it counts the calls that generated code makes, lets one of them fail, and keeps account of
- * the objects that the others have made. It must be visible to libraries before libtvm_ffi is: then it also
+ * While it is armed it counts the calls that generated code makes, lets one of them fail, and tracks the
+ * objects that the others have made. It must be visible to libraries before libtvm_ffi is: then it also
  * gets the calls of libtvm_ffi to itself, which are passed on as they are. */
 
 #define _GNU_SOURCE
@@ -14,15 +14,15 @@
 #include <tvm/ffi/extra/c_env_api.h>
 
 static int armed;
-/* Inside a function of the runtime. */
+/* Depth of calls inside of the runtime. */
 static int depth;
 static int64_t calls;
-/* The number of the call that fails; 0 for none. */
+/* Number of the failing call; 0 for none. */
 static int64_t fault;
-/* What fails leaves no error, as only a broken runtime does. */
+/* True if the failing call leaves no error, as only a broken runtime does. */
 static int silent;
 
-/* An object that was made while armed and still lives, and how it is to be freed. */
+/* A live object that was made while armed, and its original deleter. */
 struct object {
   TVMFFIObject *object;
   void (*deleter)(void *, int);
@@ -30,21 +30,21 @@ struct object {
 static struct object objects[4096];
 static size_t live;
 
-/* From now on the fault-th call fails. */
+/* Makes the fault-th call from now on fail. */
 void faults_arm(int64_t number, int without_error) {
   armed = 1, calls = 0, fault = number, silent = without_error;
 }
 
-/* The number of calls since the arming. */
+/* Disarms; returns the number of calls since the arming. */
 int64_t faults_disarm(void) {
   armed = 0;
   return calls;
 }
 
-/* How many objects that were made while armed are alive. */
+/* Returns the number of live objects that were made while armed. */
 int64_t faults_live(void) { return (int64_t)live; }
 
-/* Forgets them, so that a leak is reported once. */
+/* Forgets these objects, so that a leak is reported once. */
 void faults_forget(void) {
   for (size_t i = 0; i < live; i++) objects[i].object->deleter = objects[i].deleter;
   live = 0;
@@ -69,7 +69,7 @@ static void delete(void *self, int flags) {
   deleter(self, flags);
 }
 
-/* Watches an object that has one reference: it is new. */
+/* Watches an object that has one reference, and so is new. */
 static void watch(void *handle) {
   TVMFFIObject *object = handle;
   if (!armed || depth || !object || (uint32_t)object->combined_ref_count != 1) return;
@@ -95,14 +95,14 @@ static void raise(const char *name) {
   TVMFFIObjectDecRef(error);
 }
 
-/* True if this is the call that fails. */
+/* Counts a call; returns true if it is the failing one. */
 static int fails(const char *name, int may_be_silent) {
   if (!armed || depth || ++calls != fault) return 0;
   if (!silent || !may_be_silent) raise(name);
   return 1;
 }
 
-/* A function that returns a status, and what it makes. */
+/* Defines a function that returns a status, with the object that it makes. */
 #define FALLIBLE(name, parameters, arguments, made) \
   int name parameters {                             \
     REAL(name);                                     \
@@ -148,7 +148,7 @@ FALLIBLE(TVMFFIEnvModLookupFromImports,
          NOTHING)
 FALLIBLE(TVMFFIHandleInitOnce, (void **slot, int (*init)(void **)), (slot, init), NOTHING)
 
-/* Without an error to raise there is nothing to say: the runtime raises one itself. */
+/* If it fails there is no error to raise: the runtime raises one itself. */
 int TVMFFIErrorCreate(const TVMFFIByteArray *kind, const TVMFFIByteArray *message,
                       const TVMFFIByteArray *backtrace, TVMFFIObjectHandle *out) {
   REAL(TVMFFIErrorCreate);
@@ -160,7 +160,7 @@ int TVMFFIErrorCreate(const TVMFFIByteArray *kind, const TVMFFIByteArray *messag
   return status;
 }
 
-/* A function that is missing is no error: it is NULL. */
+/* A missing function is no error: the result is NULL. */
 int TVMFFIFunctionGetGlobal(const TVMFFIByteArray *name, TVMFFIObjectHandle *out) {
   REAL(TVMFFIFunctionGetGlobal);
   if (fails("TVMFFIFunctionGetGlobal", 1)) {

@@ -1,4 +1,4 @@
-"""Launches through functions of ours on a GPU, and prints a table: what works, what fails and why, what is not here.
+"""Launches on a GPU through functions of ours, and prints a table: what works, what fails and why, what is not here.
 
 Usage: gpu.py [--stand-in] FOLDER, where FOLDER has a library `IMAGE.so` of every image, as tests/gpu makes them.
 With --stand-in the driver is that of tests/driver, which runs no kernels: what is compared then is what it recorded.
@@ -14,7 +14,7 @@ from launches.place import NotHere, Place
 
 
 def outcome(place, check):
-    """Whether a check failed, and what the table says of it."""
+    """Runs a check; returns whether it failed, and its entry in the table."""
     try:
         with place:
             said = check(place)

@@ -15,18 +15,18 @@ LIBRARY_CTX = "__tvm_ffi__library_ctx"
 
 
 def load(name):
-    """A library that is gone with the last reference to it."""
+    """Loads a library that is unloaded with the last reference to it."""
     return tvm_ffi.load_module(os.path.abspath(name), keep_module_alive=False)
 
 
 def tree(module):
-    """The kinds of a module and of what it imports."""
+    """Returns the kinds of a module and of its imports."""
     imports = [tree(one) for one in module.imports]
     return (module.kind, *imports)
 
 
 def context(name):
-    """What the loader has written into a library: nothing, or a module."""
+    """Returns whether the loader has written a context into a library; "none" if the library has no slot for it."""
     library = ctypes.CDLL(os.path.abspath(name))
     try:
         return bool(ctypes.c_void_p.in_dll(library, LIBRARY_CTX).value)
@@ -35,7 +35,7 @@ def context(name):
 
 
 def system(blob):
-    """What the runtime makes of an import tree, as that of a system library of its own."""
+    """Decodes an import tree with the runtime, as that of a new system library."""
     prefix = f"tree{len(blobs)}_"
     memory = ctypes.create_string_buffer(bytes.fromhex(blob)), ctypes.c_void_p()
     blobs.append(memory)
@@ -46,7 +46,7 @@ def system(blob):
 
 
 def graph(root):
-    """For each module its `id`, or -1 for a library, and those of its imports."""
+    """Returns for each module its `id`, or -1 for a library, and those of its imports."""
     number = lambda module: -1 if module.kind == "library" else module.id()
     found, left = {}, [root]
     while left:
@@ -58,14 +58,14 @@ def graph(root):
 
 
 def answer(name):
-    """What a function of a library returns that may not have been loaded to the end."""
+    """Returns the result of a function of a library that may not be completely loaded."""
     result = (ctypes.c_int64 * 2)()
     status = ctypes.CDLL(os.path.abspath(name)).__tvm_ffi_answer(None, None, 0, result)
     return status or result[1]
 
 
 def callback(payload):
-    """A loader that runs statements of its own while the library that asks for it is being loaded."""
+    """Registers a loader that runs statements while the library that asks for it is being loaded."""
     for statement in payload.decode().split("\n"):
         events.append(run(statement))
     return names["result"]

@@ -1,16 +1,16 @@
-/* The kernels that the declarations of the test table call. Those named `record…` note what they were called
- * with; `recorded` says it. The others answer a question about their arguments. */
+/* The kernels of the test table. Kernels named `record…` note their arguments; `recorded` returns the notes. The others
+ * compute something from their arguments. */
 
 #include "notes.h"
 
-/* The arguments of the last kernel that noted them, or nothing if they were asked for before. */
+/* Returns the notes of the last kernel since the previous call. */
 const char *recorded(void) {
   if (taken) text[0] = 0;
   taken = 1;
   return text;
 }
 
-/* Scalars as they come. */
+/* Scalars, returned unchanged. */
 
 #define ECHO(name, type) \
   type echo_##name(type value) { return value; }
@@ -29,7 +29,7 @@ ECHO(float32, float)
 ECHO(float64, double)
 ECHO(ptr, void *)
 
-/* Results that do not fit: what a compiler leaves in the rest of the register is noise to the caller. */
+/* Results narrower than the register, whose upper bits callers must ignore. */
 
 int8_t negate_int8(int8_t value) { return (int8_t)-value; }
 int16_t negate_int16(int16_t value) { return (int16_t)-value; }
@@ -37,7 +37,7 @@ uint8_t next_uint8(uint8_t value) { return (uint8_t)(value + 1); }
 uint16_t next_uint16(uint16_t value) { return (uint16_t)(value + 1); }
 uint8_t is_odd(int8_t value) { return value & 1; }
 
-/* The bits of scalars, to see how they were rounded. */
+/* Bits of scalars, which show the rounding. */
 
 int64_t bits_of_bool(uint8_t value) { return value; }
 int64_t bits_of_half(uint16_t value) { return value; }
@@ -50,7 +50,7 @@ int64_t bits_of_float64(double value) {
   return u.bits;
 }
 
-/* Results from bits. Declared with narrow results: the rest of the register is noise to the caller. */
+/* Results from bits, declared narrower: callers must ignore the upper bits of the register. */
 
 #define NOISY(name) \
   int64_t noisy_##name(int64_t bits) { return bits; }
@@ -83,7 +83,7 @@ int64_t extended_int16(int32_t value) { return value; }
 int64_t extended_uint16(int32_t value) { return value; }
 int64_t extended_bool(int32_t value) { return value; }
 
-/* Notes. */
+/* Kernels that note scalars. */
 
 void record_0(void) {
   begin();
@@ -143,7 +143,7 @@ void record_many_floats(double a, float b, double c, float d, double e, float f,
   put_int(k);
 }
 
-/* Where the first element is, seen from the pointer that the caller gave. */
+/* Notes the distance of the first element from the pointer that the caller passed. */
 void record_data(const char *data, const struct tensor *x) {
   begin();
   put_int(data - (const char *)x->data);
@@ -163,7 +163,7 @@ static void put_bits(double value) {
   else put("%016" PRIx64, bits_of_float64(value));
 }
 
-/* What the property tests call: a mix of arguments, with an address and the tensor that it is in. */
+/* The kernel of the property tests: arguments of all kinds, with an address and its tensor. */
 void record_property(int64_t a, int64_t b, int64_t c, int64_t d, double e, double f, const char *data,
                      const struct tensor *x) {
   begin();
@@ -186,7 +186,7 @@ void record_text_int(const char *a, int64_t a_size, int64_t b) {
   begin();
   put_text(a, a_size), put_int(b);
 }
-/* True if a NUL follows, as it does in every text of the runtime. */
+/* Returns true if a NUL follows, as in every text of the runtime. */
 uint8_t ends_with_nul(const char *a, int64_t a_size) { return a[a_size] == 0; }
 void record_ints(const int64_t *a, int64_t a_size) {
   begin();
@@ -233,7 +233,7 @@ void record_pointer_2(const void *a, const void *b) {
   put_pointer(a), put_pointer(b);
 }
 
-/* What may be missing, and whether it is there. */
+/* Optional values and their flags. */
 
 void record_flag(uint8_t a) {
   begin();
@@ -295,7 +295,7 @@ static void put_floats(const float *data, int64_t size) {
   close_list();
 }
 
-/* Notes both tensors as they are afterwards: were they one, or exchanged, the numbers would be others. */
+/* Notes both tensors after the call: the numbers would differ if the tensors were one, or exchanged. */
 void add_one(const float *x, float *y, int64_t n) {
   for (int64_t i = 0; i < n; i++) y[i] = x[i] + 1;
   begin();
@@ -321,14 +321,14 @@ int32_t status_and_error(int64_t code, void (*raise)(const char *, const char *)
   return (int32_t)code;
 }
 
-/* Results that a kernel writes. What they are is in the arguments. */
+/* Results that a kernel writes, as its arguments say. */
 
 void write_raw(int64_t type_index, int64_t length, int64_t payload, struct any *result) {
   result->type_index = (int32_t)type_index;
   result->length = (uint32_t)length;
   result->value.integer = payload;
 }
-/* Writes nothing, and notes what is there. */
+/* Writes nothing, and notes the initial contents of the result. */
 void write_nothing(const struct any *result) {
   begin();
   put_value(result);
@@ -340,7 +340,7 @@ int32_t write_status(int64_t code, int64_t payload, struct any *result) {
   return (int32_t)code;
 }
 
-/* Objects of our own making, and how many of them there are. */
+/* Objects of the kernels, and the number of live ones. */
 
 static int64_t objects;
 
@@ -367,7 +367,7 @@ static struct object *make_object(int64_t type_index, int64_t size) {
   objects++;
   return object;
 }
-/* An object that says it is of another class than the value does. */
+/* Writes an object whose header has another class than the value. */
 void write_object(int64_t type_index, int64_t header, struct any *result) {
   write_raw(type_index, 0, (int64_t)(intptr_t)make_object(header, 0), result);
 }
@@ -377,7 +377,7 @@ int32_t write_object_status(int64_t code, int64_t type_index, struct any *result
   write_object(type_index, type_index, result);
   return (int32_t)code;
 }
-/* Text as an object. */
+/* Writes text as an object. */
 void write_text(const char *from, int64_t size, struct any *result) {
   struct object *object = make_object(65, size);
   free((void *)object->cell.bytes.data);
@@ -386,7 +386,7 @@ void write_text(const char *from, int64_t size, struct any *result) {
   object->cell.bytes.data = data;
   write_raw(65, 0, (int64_t)(intptr_t)object, result);
 }
-/* An integer of two words, the lower one first. */
+/* Writes an integer of two words, the lower one first. */
 void write_big(int64_t low, int64_t high, struct any *result) {
   struct object *object = make_object(78, 0);
   free((void *)object->cell.sequence.data);
@@ -394,7 +394,7 @@ void write_big(int64_t low, int64_t high, struct any *result) {
   memcpy(&object->cell, cell, sizeof cell);
   write_raw(78, 0, (int64_t)(intptr_t)object, result);
 }
-/* An array of up to two elements: 7, or new objects. */
+/* Writes an array of up to two elements: 7, or new objects. */
 void write_array(int64_t first_index, int64_t second_index, int64_t size, struct any *result) {
   struct object *array = make_object(71, size);
   struct any *elements = (struct any *)array->cell.sequence.data;
@@ -408,7 +408,7 @@ void write_array(int64_t first_index, int64_t second_index, int64_t size, struct
 }
 int64_t live_objects(void) { return objects; }
 
-/* An allocator of tensors, and how many of them there are. What it does wrong is in the first extent. */
+/* An allocator of tensors, and the number of live ones. The first extent selects a mistake. */
 
 struct managed {
   uint32_t version[2];
@@ -451,7 +451,7 @@ static int allocate(struct tensor *prototype, struct managed **out, void *contex
 const void *allocator(void) { return (const void *)(uintptr_t)allocate; }
 int64_t live_tensors(void) { return tensors; }
 
-/* Tensors to be filled. */
+/* Kernels that fill tensors. */
 
 void fill(float *out, int64_t n) {
   begin();

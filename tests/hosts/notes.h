@@ -1,5 +1,5 @@
-/* How kernels note what they were called with: as the test table writes arguments, but for lists, which stand
- * in parentheses. This file and the kernels are compiled without the runtime's headers. */
+/* Notes of kernels about their arguments, in the form of the test table, but with lists in parentheses. This file and
+ * the kernels are compiled without the runtime's headers. */
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ struct tensor {
   uint64_t byte_offset;
 };
 
-/* `TVMFFIAny`, and what it may point at. */
+/* `TVMFFIAny`, and objects that it may point at. */
 struct any {
   int32_t type_index;
   uint32_t length;
@@ -61,7 +61,7 @@ struct object {
 
 static char text[1024];
 static size_t length;
-/* A text has begun in which the next entry is the first. */
+/* True if the next entry is the first of its list. */
 static int first;
 static int taken;
 
@@ -72,7 +72,7 @@ static void begin(void) {
   taken = 0;
 }
 
-/* What does not fit is cut off. */
+/* Appends to the notes; cuts off text that does not fit. */
 static void append(const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -81,7 +81,7 @@ static void append(const char *format, ...) {
   if (length >= sizeof text) length = sizeof text - 1;
 }
 
-/* Comes before every entry. */
+/* Separates entries. */
 static void next(void) {
   if (!first) append(", ");
   first = 0;

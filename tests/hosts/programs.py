@@ -15,7 +15,7 @@ import tvm_ffi
 
 
 class Owner(tvm_ffi.Object):
-    """What is counted while it is alive."""
+    """An object that tests count while it is alive."""
 
 
 @tvm_ffi.register_global_func("test.programs.double")
@@ -36,12 +36,12 @@ def text(value):
 
 
 def back(m):
-    """A function that calls the library again."""
+    """Makes a function that calls the library again."""
     return lambda n, *rest: m.recursion(n - 1) + len(rest)
 
 
 def alive(make):
-    """Whether the function that `make` calls with is released once the call is over."""
+    """Returns whether the function that `make` calls with is alive after the call."""
     function = lambda *rest: None
     watch = weakref.ref(function)
     make(tvm_ffi.convert(function))
@@ -51,7 +51,7 @@ def alive(make):
 
 
 def parallel(count, call):
-    """What `count` threads get that call at once."""
+    """Returns the results of `count` threads that call at once."""
     barrier, results = threading.Barrier(count), [None] * count
 
     def run(index):

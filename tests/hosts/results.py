@@ -21,7 +21,7 @@ array = np.from_dlpack
 
 
 def error(call):
-    """How a call fails."""
+    """Returns the error of a call."""
     try:
         call()
     except Exception as error:
@@ -29,7 +29,7 @@ def error(call):
 
 
 def frames(call):
-    """The frames of how a call fails."""
+    """Returns the frames of a call's error."""
     try:
         call()
     except Exception as error:
@@ -37,7 +37,7 @@ def frames(call):
 
 
 def odd(code, bits):
-    """A tensor of three elements of a type that is made up."""
+    """Makes a tensor of three elements of an invented type."""
     base = tvm_ffi.from_dlpack(np.zeros(3, "int64"))
     view = base.__chandle__() + 24
     for offset, byte in [(20, code), (21, bits)]:
@@ -46,13 +46,13 @@ def odd(code, bits):
 
 
 def resident():
-    """Bytes of memory that the process has."""
+    """Returns the bytes of memory of the process."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * 4096
 
 
 def grows(call):
-    """Whether 100,000 calls take more memory than the first thousand did."""
+    """Returns whether 100,000 calls take more memory than the first thousand did."""
     for _ in range(1000):
         call()
     before = resident()

@@ -1,5 +1,5 @@
-/* How much stack a call uses: it runs twice on one thread, and in between the stack below is painted. The first
- * time pays for what is done once per thread or process. */
+/* Measures the stack of a call: the call runs twice on one thread, and in between the stack below is painted. The first
+ * run pays for work that happens once per thread or process. */
 
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -16,13 +16,13 @@ struct call {
   int32_t count;
   void *result;
   int32_t status;
-  /* The lowest address of the stack. */
+  /* Lowest address of the stack. */
   volatile unsigned char *stack;
   /* Bytes that the second run has written below the frame of `run`. */
   int64_t used;
 };
 
-/* Paints what is well below its own frame; yields where the paint ends. */
+/* Paints the stack well below its own frame; returns the end of the paint. */
 static __attribute__((noinline)) volatile unsigned char *paint(volatile unsigned char *stack) {
   volatile unsigned char *end = (unsigned char *)__builtin_frame_address(0) - 256;
   for (volatile unsigned char *at = stack; at < end; at++) *at = PAINT;
@@ -39,7 +39,7 @@ static void *run(void *data) {
   return NULL;
 }
 
-/* Bytes of stack that a call needs, at least 256; -1 if it fails or could not be made. */
+/* Returns the bytes of stack that a call needs, at least 256; -1 if it fails or could not be made. */
 int64_t stack_used(function *callee, const void *args, int32_t count, void *result) {
   void *stack = aligned_alloc(4096, SIZE);
   if (!stack) return -1;

@@ -1,5 +1,5 @@
-/* A program with libraries linked into it. Calls, for each argument `prefix:function:number`, the function of
- * the system library of that prefix, and prints what it returns and whether the library has metadata of it. */
+/* A program with libraries linked into it. For each argument `prefix:function:number` it calls the function of the
+ * system library of that prefix, and prints the result and whether the library has metadata of the function. */
 
 #include <stdio.h>
 #include <stdlib.h>

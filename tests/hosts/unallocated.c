@@ -1,4 +1,4 @@
-/* A host in C that sets no allocator: what a function makes is a tensor all the same, and outlives the library.
+/* A host in C that sets no allocator: functions allocate tensors all the same, and these outlive the library.
  *
  * Usage: unallocated LIBRARY, which exports iota(n: int64) -> out: Tensor([n], float32). */
 
@@ -43,7 +43,7 @@ static long resident(void) {
   return pages * sysconf(_SC_PAGESIZE);
 }
 
-/* A gigabyte in an address space that has no room for it. */
+/* Allocates a gigabyte in an address space without room for it. */
 static void run_out(void) {
   struct rlimit before, small = {1 << 29, RLIM_INFINITY};
   TVMFFIAny result;

@@ -16,7 +16,7 @@ namespace {
 
 namespace ffi = tvm::ffi;
 
-// Modules that have been made and not been destroyed.
+// Number of live modules.
 std::atomic<int64_t> alive{0};
 
 class TableObj : public ffi::ModuleObj {
@@ -40,7 +40,7 @@ class TableObj : public ffi::ModuleObj {
   ffi::Optional<ffi::Function> GetFunction(const ffi::String& name) final {
     if (numbers_.count(name) == 0) return std::nullopt;
     const int64_t number = numbers_.at(name);
-    // The function keeps the module.
+    // The function keeps the module alive.
     auto self = ffi::detail::ObjectUnsafe::ObjectPtrFromUnowned<ffi::Object>(this);
     return ffi::Function([self, number](ffi::PackedArgs args, ffi::Any* result) {
       *result = number + (args.size() > 0 ? args[0].cast<int64_t>() : 0);

@@ -45,10 +45,9 @@ pub enum Argument {
     Bool(bool),
     /// An integer.
     Int(i64),
-    /// An integer that is an object, since it has more than 64 bits.
+    /// An integer of more than 64 bits, which is an object.
     BigInt(i128),
-    /// An object that claims to be an integer: how many words of 64 bits it says there are, and at most 32
-    /// that are there.
+    /// An integer object that claims to have as many words of 64 bits as listed, of which it holds at most 32.
     Big(Vec<u64>),
     /// A float.
     Float(f64),
@@ -74,22 +73,21 @@ pub enum Argument {
         index: i32,
         /// At most eight bytes.
         text: Vec<u8>,
-        /// The length that is passed.
+        /// Length field of the value.
         length: u32,
     },
     /// A string or bytes object.
     Text {
         /// The type index.
         index: i32,
-        /// The bytes in it.
+        /// Bytes of the text.
         text: Vec<u8>,
     },
     /// An object of a static class.
     Object(i32),
-    /// An object of a class that is registered at run time: its key, then those of the classes that it is
-    /// below, the nearest first.
+    /// An object of a class that is registered at run time: its key and those of its ancestors, nearest first.
     Registered(Vec<String>),
-    /// Anything.
+    /// Any type index and payload.
     Raw {
         /// The type index.
         index: i32,
@@ -129,22 +127,22 @@ pub struct Tensor {
     pub shape: Vec<i64>,
     /// Strides in elements; `None` for NULL.
     pub strides: Option<Vec<i64>>,
-    /// What is passed as `ndim`, if that is not the number of extents.
+    /// Passed `ndim`, if it differs from the number of extents.
     pub ndim: Option<i32>,
-    /// The pointer to the extents is NULL.
+    /// True if the pointer to the extents is NULL.
     pub null_shape: bool,
     /// Device.
     pub device: Device,
-    /// Bytes from an aligned address to `data`; `None` for NULL.
+    /// Offset of `data` from an aligned address, in bytes; `None` for NULL.
     pub data: Option<i64>,
     /// `byte_offset`.
     pub byte_offset: u64,
-    /// Passed as a tensor object, not as a `DLTensor*`.
+    /// True for a tensor object, false for a `DLTensor*`.
     pub object: bool,
 }
 
 impl Tensor {
-    /// A compact tensor on the cpu.
+    /// Creates a compact tensor on the cpu.
     pub fn new(dtype: DType, shape: &[i64]) -> Tensor {
         Tensor {
             dtype,
@@ -159,19 +157,19 @@ impl Tensor {
         }
     }
 
-    /// The strides that NULL stands for.
+    /// Returns the strides that NULL stands for.
     pub fn compact_strides(&self) -> Vec<i64> {
         let product = |dims: &[i64]| dims.iter().fold(1_i64, |a, b| a.wrapping_mul(*b));
         (0..self.shape.len()).map(|dim| product(&self.shape[dim + 1..])).collect()
     }
 
-    /// What is passed as `ndim`.
+    /// Returns the passed `ndim`.
     pub fn ndim(&self) -> i32 {
         self.ndim.unwrap_or(self.shape.len() as i32)
     }
 }
 
-/// The type index with which an argument is passed, as far as it is the same in every process.
+/// Returns the type index of an argument, if it is the same in every process.
 pub fn type_index(argument: &Argument) -> Option<i32> {
     let fits = |text: &[u8]| text.len() <= 7;
     Some(match argument {

@@ -24,7 +24,7 @@ use crate::argument::{self, Argument};
 pub struct Outcome {
     /// Notes of the kernel; empty if there are none.
     pub recorded: String,
-    /// How the call ended.
+    /// End of the call.
     pub end: End,
 }
 

@@ -26,8 +26,8 @@ LARGE = {"torch"}
 
 @dataclass(frozen=True)
 class System:
-    """Who makes the kernel, and as what; who calls; the environment that it shares with others; whether it is part of
-    tests/run; how many seconds installing and running may take each."""
+    """A system: its kernels and their form, the host that calls them, the environment that it shares with others,
+    whether tests/run includes it, and the time limits in seconds of installing and of running."""
 
     kernel: str
     host: str
@@ -63,7 +63,7 @@ SYSTEMS = {
 
 
 class NotHere(Exception):
-    """Why a system cannot run here."""
+    """The reason why a system cannot run here."""
 
 
 def last_line(text):
@@ -71,7 +71,7 @@ def last_line(text):
 
 
 def run(command, seconds, **options):
-    """Exit status and output of a command, whose processes all end when its time is over."""
+    """Runs a command, whose processes all end at the time limit; returns its status and output."""
     piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
     with subprocess.Popen(list(map(str, command)), **piped, **options) as process:
         try:
@@ -84,7 +84,7 @@ def run(command, seconds, **options):
 
 
 def python(name, system):
-    """The interpreter of a system: of its environment, made of what it requires, or ours."""
+    """Returns the interpreter of a system: that of its environment, made from its requirements, or ours."""
     wanted = HERE / "shared" / f"{system.environment}.txt" if system.environment else HERE / name / "requirements.txt"
     if not wanted.exists():
         return sys.executable
@@ -106,7 +106,7 @@ def python(name, system):
 
 
 def check(name, system):
-    """What the script of a system says; an error if it fails."""
+    """Runs the script of a system; returns what it reports, and raises if it fails."""
     made = MADE / name / "made"
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The runtime of a language: importing it registers what compiled libraries ask for by name."""
+"""The runtime of a language: its import registers the functions that compiled libraries look up by name."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""The functions that peers are asked for, as data, and arguments to call them with."""
+"""Functions of the peers as data, and arguments to call them with."""
 
 from dataclasses import dataclass
 
@@ -7,13 +7,13 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Tensor:
-    """Of float32, with these symbols as extents; its strides are symbols or 1, and contiguous without them."""
+    """A tensor of float32 with symbols as extents; its strides are symbols or 1, or contiguous without them."""
 
     shape: tuple
     strides: tuple = ()
 
     def symbols(self):
-        """All symbols, in order."""
+        """Returns all symbols in order."""
         return [text for text in self.shape + self.strides if text != 1]
 
 
@@ -26,7 +26,7 @@ class Case:
     symbols: tuple = ()
 
     def tensors(self):
-        """All tensors in order, those in tuples too."""
+        """Returns all tensors in order, including those in tuples."""
         flat = [p if isinstance(p, tuple) else (p,) for p in self.params.values()]
         return [param for params in flat for param in params if isinstance(param, Tensor)]
 
@@ -40,7 +40,7 @@ DIMS = ("a", "b", "c", "d")
 
 
 def stride_symbols(tensor, count):
-    """Those that a tensor does not share with others."""
+    """Returns the symbols that occur in one tensor only."""
     return tuple(f"s{tensor}{dim}" for dim in range(count))
 
 
@@ -63,7 +63,7 @@ EXTENTS = {"n": 5, "m": 4, "k": 3, "a": 2, "b": 3, "c": 4, "d": 6}
 
 
 def array(tensor):
-    """An array that the tensor accepts; where strides are free it has others than a contiguous array."""
+    """Makes an array that the tensor accepts; free strides differ from those of a contiguous array."""
     shape = [EXTENTS[symbol] for symbol in tensor.shape]
     if not tensor.strides:
         return np.zeros(shape, "float32")
@@ -78,12 +78,12 @@ def argument(param):
 
 
 def arguments(case):
-    """Arguments that a function accepts."""
+    """Makes arguments that a function accepts."""
     return [argument(param) for param in CASES[case].params.values()]
 
 
 def wrong_arguments(case):
-    """Arguments that a function refuses: the last tensor is longer, the last integer is a text."""
+    """Makes arguments that a function refuses: the last tensor is longer, the last integer is a text."""
     *fine, last = arguments(case)
     if isinstance(last, list):
         last = [*last[:-1], longer(last[-1])]

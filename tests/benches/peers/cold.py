@@ -1,4 +1,4 @@
-"""How long a process of Python takes from its start to its first call, in milliseconds.
+"""Measures a process of Python from its start to its first call, in milliseconds.
 
 `cold.py LIB.so... CASE...` prints {"LIB.so": {"CASE": [ms, ...]}}: imports of the runtime, loading, one call. A
 word in place of a library is a peer, whose script compiles the function first, in the environment beside this
@@ -17,7 +17,7 @@ FIRST = ["--first-call"]
 
 
 def first_call(library, case):
-    """In a process of its own."""
+    """Runs the measured process."""
     from loading import load
     from python import ffi_object, python_arguments
 

@@ -1,4 +1,4 @@
-"""CuTe DSL: its wrapper builder driven on the CPU, around calls of the kernels.
+"""CuTe DSL: its builder of wrappers, driven on the CPU, around calls of the kernels.
 
 The DSL itself compiles kernels for GPUs; what is measured here is the part that makes the host function, with
 a call of a C function in place of a launch.
@@ -50,7 +50,7 @@ class CallKernel(CallProvider):
 
 
 def declare(name):
-    """The parameters of a function, and what its kernel gets."""
+    """Parameters of a function, and the arguments of its kernel."""
     case, symbols, args = CASES[name], {}, []
 
     def symbol(text):

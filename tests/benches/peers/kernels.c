@@ -1,4 +1,4 @@
-/* See kernels.h. With -DVISIBLE they can be taken out of a shared library by name. */
+/* See kernels.h. With -DVISIBLE a shared library exports them. */
 #include "kernels.h"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 

@@ -1,5 +1,5 @@
-/* The kernels of the benchmark, which cost nearly nothing: each folds a few of its arguments into a number, by
- * which the harness sees that everybody passes the same. One object file of them is linked into every library. */
+/* The kernels of the benchmark, which cost nearly nothing: each folds a few of its arguments into a number, by which
+ * the harness checks that all peers pass the same. One object file of them is linked into every library. */
 #ifndef KERNELS_H
 #define KERNELS_H
 
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Called in the library itself, without a detour through a table of the loader. */
+/* Hidden, so that calls within the library need no table of the loader. */
 #ifdef VISIBLE
 #pragma GCC visibility push(default)
 #else

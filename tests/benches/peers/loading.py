@@ -8,8 +8,8 @@ _opened = set()
 
 
 def load(library, case):
-    """A function of a library, or None if it has none of that name. What is listed in `needs` beside the
-    library is opened first."""
+    """Returns a function of a library, or None if it has none of that name. Libraries listed in `needs` beside it are
+    opened first."""
     needs = library.parent / "needs"
     for path in needs.read_text().splitlines() if needs.exists() else []:
         if path not in _opened:

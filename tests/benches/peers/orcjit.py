@@ -49,7 +49,7 @@ def build(folder):
 
 
 def first(name, kernels):
-    """Of objects that are there already."""
+    """Loads objects that exist already."""
     folder = Path(kernels).parent
     load(ExecutionSession(), name, [folder / f"{name}.o", folder / "kernels.o"])(*arguments(name))
 

@@ -1,4 +1,4 @@
-"""What the scripts of all peers do: build the kernels, take times, try what they have built, write files.
+"""Shared steps of the peers' scripts: build the kernels, measure, test the libraries, write files.
 
 A script is called as `NAME.py OUT [ROUNDS]`; `NAME.py --first CASE KERNELS` compiles and calls one function and
 says so, by which others measure how long a process takes until then.
@@ -22,7 +22,7 @@ FIRST = "process start to first call"
 
 
 def absent(reason):
-    """Ends the script: the peer cannot be had."""
+    """Ends the script: the peer cannot be installed or run."""
     print(str(reason).splitlines()[0], file=sys.stderr)
     sys.exit(3)
 
@@ -32,7 +32,7 @@ def run(*command):
 
 
 def build_kernels(folder):
-    """The object that is linked into libraries, and one to open where code is made in process."""
+    """Compiles the kernels: an object to link, and a library to open where code is made in process."""
     source, linked, opened = HERE / "kernels.c", folder / "kernels.o", folder / "kernels.so"
     run("gcc", "-O2", "-fPIC", "-c", source, "-o", linked)
     run("gcc", "-O2", "-fPIC", "-shared", "-DVISIBLE", source, "-o", opened)
@@ -44,7 +44,7 @@ def open_global(path):
 
 
 class Stages:
-    """Milliseconds of stages, which follow each other."""
+    """Milliseconds of consecutive stages."""
 
     def __init__(self):
         self.times = {}
@@ -64,13 +64,13 @@ def rounds():
 
 
 def repeat(function):
-    """The times of a function that returns `Stages`, after two calls that warm up."""
+    """Measures a function that returns `Stages`, after two calls that warm up."""
     taken = [function().times for _ in range(rounds() + 2)][2:]
     return {stage: [times[stage] for times in taken] for stage in taken[0]}
 
 
 def cold(script, case, kernels):
-    """Milliseconds from the start of a process to its first call."""
+    """Measures milliseconds from the start of a process to its first call."""
     command = [sys.executable, str(script), "--first", case, str(kernels)]
     return [until_called(command) for _ in range(min(rounds(), COLD_ROUNDS))]
 
@@ -87,7 +87,7 @@ def until_called(command):
 
 
 def check(function, case):
-    """A function must take what it should and refuse what it should not."""
+    """Checks that a function accepts valid arguments and refuses invalid ones."""
     function(*arguments(case))
     try:
         function(*wrong_arguments(case))
@@ -109,7 +109,7 @@ def write(folder, times, unchecked, needs=()):
 
 
 def main(build, first):
-    """`build(folder)` does what a script is for; `first(case, kernels)` makes one call as soon as it can."""
+    """Runs a script: `build(folder)` makes its files; `first(case, kernels)` makes one call as soon as it can."""
     match sys.argv[1:]:
         case ["--first", name, kernels] if name in CASES:
             first(name, kernels)

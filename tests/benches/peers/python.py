@@ -1,4 +1,4 @@
-"""What calls from Python cost: `python.py LIB.so... CASE...` prints {"LIB.so": {"CASE": [ns, ...]}}.
+"""Measures calls from Python: `python.py LIB.so... CASE...` prints {"LIB.so": {"CASE": [ns, ...]}}.
 
 A case is called with objects of the FFI, and as `CASE, from Python` with NumPy arrays and Python's own objects
 where that is something else. All libraries take turns, and so does a function that does nothing, `empty`.
@@ -22,7 +22,7 @@ EMPTY = "empty"
 
 
 def python_arguments(case):
-    """As a user of NumPy passes them."""
+    """Makes arguments as a user of NumPy passes them."""
     five = np.zeros(5, "float32")
     strided = np.zeros((2, 3, 4, 12), "float32")
     return {
@@ -42,7 +42,7 @@ def python_arguments(case):
 
 
 def ffi_object(value):
-    """The same as objects that need no conversion."""
+    """Makes arguments that need no conversion."""
     if isinstance(value, np.ndarray):
         return tvm_ffi.from_dlpack(value)
     if isinstance(value, (list, tuple)):
@@ -51,7 +51,7 @@ def ffi_object(value):
 
 
 def ways(case):
-    """Arguments by what results call them."""
+    """Makes arguments, by their names in the results."""
     python = python_arguments(case)
     ffi = [ffi_object(value) for value in python]
     if all(mine is other for mine, other in zip(ffi, python)):
@@ -60,7 +60,7 @@ def ways(case):
 
 
 def empty_library(folder, cases):
-    """Functions that take anything and return None."""
+    """Loads functions that take anything and return None."""
     source, library = folder / "empty.c", folder / "empty.so"
     line = "int __tvm_ffi_%s(void *s, const void *a, int n, void *r) { return 0; }\n"
     source.write_text("".join(line % case for case in cases))

@@ -26,7 +26,7 @@ MODULE = ("TVMScript to TIR", "TIR to LLVM, optimised")
 
 
 def script(name):
-    """The text of a function, for cases that can be expressed: there are no tuples."""
+    """Writes a function in TVMScript, for cases without tuples."""
     case = CASES[name]
     symbols = {symbol for tensor in case.tensors() for symbol in tensor.symbols()}
     lines = [f"{symbol} = T.int64()" for symbol in sorted(symbols)]

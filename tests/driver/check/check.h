@@ -1,5 +1,5 @@
-/* What the programs that try the stand-in for the CUDA driver share: calls by name, comparisons, images. They know
- * the interface on their own, not by its header. */
+/* Shared parts of the programs that test the stand-in for the CUDA driver: calls by name, comparisons, images. They
+ * declare the interface themselves, without the stand-in's header. */
 
 #ifndef CHECK_H
 #define CHECK_H
@@ -43,7 +43,7 @@ static inline void check(const char *file, int line, const char *what, long long
 
 #define IS(expression, value) check(__FILE_NAME__, __LINE__, #expression, expression, value)
 
-/* Compares the record with lines, and begins it anew. */
+/* Compares the record with lines, and resets it. */
 static inline void recorded(const char *file, int line, const char *expected) {
   static char text[1 << 16];
   size_t (*log)(char *, size_t) = (size_t(*)(char *, size_t))symbol("fake_cuda_log");
@@ -93,7 +93,7 @@ static inline void *kernel_of(void *library, const char *name) {
   return kernel;
 }
 
-/* limits.c: what the stand-in refuses. */
+/* limits.c: refusals of the stand-in. */
 void limits(const char *folder);
 
 #endif

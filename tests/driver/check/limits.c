@@ -1,10 +1,10 @@
-/* What the stand-in for the CUDA driver refuses, in tables: launches, tensor maps, work during captures. */
+/* Refusals of the stand-in for the CUDA driver, in tables: launches, tensor maps, work during captures. */
 
 #include "check.h"
 
 #include <pthread.h>
 
-/* Kernels that say what their blocks and clusters are to be. */
+/* Kernels that declare their blocks and clusters. */
 static const char STRICT[] =
     ".version 8.0\n.target sm_80\n.address_size 64\n"
     ".visible .entry exact() .reqntid 64, 2, 1 { ret; }\n"
@@ -30,7 +30,7 @@ static const struct launch {
     {"hidden", {1, 1, 1}, {1, 0, 1}, 0, NONE, {0}, 1},
     {"hidden", {1, 1, 1}, {1, 1, 65}, 0, NONE, {0}, 1},
     {"hidden", {1, 1, 1}, {32, 33, 1}, 0, NONE, {0}, 1},
-    /* Without opting in: 48 KiB less what the kernel has of itself. */
+    /* Limit without opting in: 48 KiB minus the static memory of the kernel. */
     {"shared_kernel", {1, 1, 1}, {1, 1, 1}, 48128, NONE, {0}, 0},
     {"shared_kernel", {1, 1, 1}, {1, 1, 1}, 48129, NONE, {0}, 1},
     {"hidden", {1, 1, 1}, {1, 1, 1}, 49152, NONE, {0}, 0},
@@ -84,7 +84,7 @@ static void launches(void *library, void *strict) {
   IS(shared, 40);
 }
 
-/* Devices, and contexts that are not primary ones: they are on top of the stack when they are made. */
+/* Devices, and contexts other than primary ones, which are pushed when they are created. */
 static void devices(void) {
   void *made = NULL, *again = NULL;
   char name[8];
@@ -112,7 +112,7 @@ static void devices(void) {
   IS(CALL(cuCtxSynchronize), 0);
 }
 
-/* Attributes are those of one device; larger clusters need one, shared memory above 48 KiB another. */
+/* Attributes apply to one device; larger clusters need one, shared memory above 48 KiB another. */
 static void attributes(void *library) {
   void *shared = kernel_of(library, "shared_kernel"), *cluster = kernel_of(library, "cluster_kernel");
   struct launch large = {"", {16, 1, 1}, {1, 1, 1}, 0, CLUSTER, {16, 1, 1}, 0};
@@ -129,7 +129,7 @@ static void attributes(void *library) {
   IS(CALL(cuKernelSetAttribute, 8, 0, shared, 2), 101);
 }
 
-/* A device of an older architecture gets its own code, or none. */
+/* A device of an older architecture uses its own code, or fails. */
 static void architectures(void *library, void *several, void *stream) {
   struct launch plain = {"", {2, 1, 1}, {1, 1, 1}, 0, NONE, {0}, 0};
   struct launch clusters = {"", {2, 1, 1}, {1, 1, 1}, 0, CLUSTER, {2, 1, 1}, 0};
@@ -144,7 +144,7 @@ static void architectures(void *library, void *several, void *stream) {
   set("capability:1", 90);
 }
 
-/* Of a launch without a context, of another context's function, of what is gone. */
+/* Launches without a context, of another context's function, of destroyed handles. */
 static void handles(void *library, void *several, void *stream) {
   struct launch plain = {"", {1, 1, 1}, {1, 1, 1}, 0, NONE, {0}, 0};
   void *popped = NULL, *function = NULL, *kernel = kernel_of(several, "axpy_kernel");
@@ -218,7 +218,7 @@ static void *allocate(void *context) {
   return (void *)status;
 }
 
-/* What another thread's allocation gives while a stream is captured in a mode. */
+/* Result of another thread's allocation while a stream is captured in a mode. */
 static int in_other_thread(void *stream, int mode, int end) {
   pthread_t thread;
   void *status, *context = NULL, *graph = NULL;
@@ -243,7 +243,7 @@ static void captures(void *library) {
   IS(CALL(cuMemAlloc_v2, &memory, (size_t)16), 0);
   IS(CALL(cuMemFree_v2, memory), 0);
   IS(CALL(cuStreamIsCapturing, stream, &state), 0), IS(state, 1);
-  /* The stream waits for the context's own. */
+  /* The stream synchronizes with the context's own. */
   IS(launch(&plain, kernel, NULL), 906);
   IS(launch(&plain, kernel, stream), 901);
   IS(CALL(cuStreamEndCapture, stream, &graph), 901);
@@ -251,7 +251,7 @@ static void captures(void *library) {
   IS(CALL(cuStreamDestroy_v2, stream), 0);
 }
 
-/* The other forms of images, streams and contexts; memory. */
+/* Other forms of images, streams and contexts; memory. */
 static void forms(const char *fatbin) {
   struct launch plain = {"", {1, 1, 1}, {1, 1, 1}, 0, NONE, {0}, 0};
   struct {
@@ -275,7 +275,7 @@ static void forms(const char *fatbin) {
   IS(CALL(cuStreamGetCtx, NULL, &context), 0);
   IS(CALL(cuCtxGetCurrent, &current), 0), IS(context == current, 1);
   IS(CALL(cuThreadExchangeStreamCaptureMode, &mode), 0), IS(mode, 0);
-  /* Who has taken the blame beforehand may load during a capture. */
+  /* A thread in relaxed mode may load during a capture. */
   IS(CALL(cuStreamCreate, &stream, 1), 0);
   IS(CALL(cuStreamBeginCapture_v2, stream, 0), 0);
   IS(launch(&plain, kernel_of(library, "add_kernel"), stream), 0);
@@ -283,7 +283,7 @@ static void forms(const char *fatbin) {
   IS(CALL(cuStreamSynchronize, stream), 900);
   IS(CALL(cuThreadExchangeStreamCaptureMode, &mode), 0), IS(mode, 2);
   IS(CALL(cuStreamDestroy_v2, stream), 0);
-  /* What is loaded is lost with its context. */
+  /* Functions are unloaded with their context. */
   IS(CALL(cuKernelGetFunction, &current, kernel), 0);
   IS(CALL(cuFuncIsLoaded, &value, current), 0), IS(value, 1);
   IS(CALL(cuDevicePrimaryCtxRelease_v2, 0), 0);

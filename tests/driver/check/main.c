@@ -1,4 +1,4 @@
-/* Tries the stand-in for the CUDA driver as a caller would, and compares the record with what it should be.
+/* Tests the stand-in for the CUDA driver as a caller would, and compares its records with the expected ones.
  *
  * Usage: check FOLDER, where the images are; the stand-in is found as `libcuda.so.1`. */
 
@@ -9,7 +9,7 @@
 void *driver;
 int failures;
 
-/* Nothing works before cuInit. */
+/* Calls before cuInit fail. */
 static void begin(void) {
   int count = -1, version = 0;
   IS(CALL(cuDeviceGetCount, &count), 3);
@@ -24,7 +24,7 @@ static void begin(void) {
       "cuDriverGetVersion() -> 12080\n");
 }
 
-/* The stack of contexts, and what lives. */
+/* The stack of contexts, and live resources. */
 static void contexts(void) {
   void *first = NULL, *second = NULL, *popped = NULL;
   int device = -1;
@@ -48,8 +48,8 @@ static void contexts(void) {
       "cuCtxPopCurrent_v2() -> primary1\n");
 }
 
-/* The parameters of a kernel; `text` is the same kernel in PTX. Where the first one lies is the assembler's
- * affair: it aligns to more than 16 bytes counting from another place. */
+/* Parameters of a kernel; `text` is the same kernel in PTX. The offset of the first one depends on the assembler, which
+ * aligns to more than 16 bytes from another base. */
 static void parameters(void *library, void *text, const char *name, const size_t (*expected)[2], size_t count) {
   void *kernels[] = {kernel_of(library, name), kernel_of(text, name)};
   for (int k = 0; k < 2; k++) {
@@ -116,7 +116,7 @@ static void images(const char *folder, const char *cubin) {
   free(ptx), free(fatbin);
 }
 
-/* Launches on the stream of the context and on one of another device; what is wrong with others. */
+/* Launches on the stream of the context and on one of another device; errors of others. */
 static void launches(const char *cubin) {
   void *library = load(cubin), *axpy = kernel_of(library, "axpy_kernel");
   uint64_t x = 0x1122334455667788, y = 0;
@@ -134,7 +134,7 @@ static void launches(const char *cubin) {
   IS(CALL(cuLaunchKernel, axpy, 1, 1, 1, 128, 1, 1, 49153, NULL, values, NULL), 1);
   IS(CALL(cuKernelSetAttribute, 8, 65536, axpy, 0), 0);
   IS(CALL(cuLaunchKernel, axpy, 1, 1, 1, 128, 1, 1, 49153, NULL, values, NULL), 0);
-  /* The stream is of the second device, the context of the first. */
+  /* The stream belongs to the second device, the context to the first. */
   void *stream = NULL, *second = NULL;
   IS(CALL(cuDevicePrimaryCtxRetain, &second, 1), 0);
   IS(CALL(cuCtxPushCurrent_v2, second), 0);
@@ -173,7 +173,7 @@ static void launches(const char *cubin) {
       "cuLibraryUnload(lib4)\n");
 }
 
-/* A kernel that is not loaded yet loses the capture; one that is becomes part of it. */
+/* Loading a kernel invalidates the capture; launching a loaded one adds it. */
 static void capture(const char *cubin) {
   void *library = load(cubin), *kernel = kernel_of(library, "cluster_kernel");
   void *stream = NULL, *graph = NULL, *function = NULL, *other = NULL;
@@ -215,7 +215,7 @@ static void capture(const char *cubin) {
       "cuLibraryUnload(lib5)\n");
 }
 
-/* What is in an encoded map: a mark, the address, then five extents. */
+/* Contents of an encoded map: a mark, the address, then five extents. */
 static void tensor_maps(void) {
   static _Alignas(64) uint64_t map[16];
   uint64_t dims[] = {64, 32}, strides[] = {128}, odd[] = {100}, address = 0x1000;
@@ -233,7 +233,7 @@ static void tensor_maps(void) {
       "promotion=2 fill=0) = 1 CUDA_ERROR_INVALID_VALUE (rows longer than the swizzle)\n");
 }
 
-/* Entry points by version; the n-th call fails; silence. */
+/* Entry points by version; failure of the n-th call; quiet mode. */
 static void faults_and_lookups(void) {
   void *found = NULL;
   int result = -1, device = -1;
@@ -268,7 +268,7 @@ static void faults_and_lookups(void) {
   IS(strcmp(name, "CUDA_ERROR_ILLEGAL_ADDRESS"), 0);
 }
 
-/* Contexts are those of each thread. */
+/* Each thread has contexts of its own. */
 static void *in_thread(void *first) {
   int device = -1;
   for (int i = 0; i < 1000; i++) {

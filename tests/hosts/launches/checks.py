@@ -1,5 +1,5 @@
-"""What is checked where there is a GPU: each check launches through functions of ours and compares numbers with NumPy's,
-or on the stand-in the record of launches."""
+"""Checks for GPUs: each launches through functions of ours and compares numbers with NumPy's, or on the stand-in the
+record of launches."""
 
 import threading
 
@@ -12,7 +12,7 @@ BLOCKS = -(-N // 128)
 
 
 def numbers(count=N):
-    """Numbers small enough for every sum of a check to be exact."""
+    """Returns numbers that are small enough for every sum of a check to be exact."""
     return np.arange(count, dtype="float32") % 97
 
 
@@ -43,7 +43,7 @@ def add_ptx(place):
 
 
 def no_elements(place):
-    """A grid without blocks is no launch; a driver would refuse it."""
+    """A grid without blocks launches nothing; a driver would refuse it."""
     kernels = place.library(place.image())
     x, y = place.array(numbers(0)), place.array(numbers(0))
     kernels.axpy(x.tensor, y.tensor, 2.5)
@@ -116,7 +116,7 @@ def tensor_map(place):
 
 
 def two_streams(place):
-    """Two blocks wait for each other, each on a stream: on one stream, or on none, they would wait in vain."""
+    """Two blocks wait for each other, each on a stream of its own: on one stream they would deadlock."""
     together = place.library("together.ptx")
     together.prepare(0)
     place.launched()
@@ -168,7 +168,7 @@ def another_device(place):
 
 
 def graph(place):
-    """After `prepare` launches can be captured; they are not made then, but whenever the graph is launched."""
+    """After `prepare` launches can be captured; they run whenever the graph is launched."""
     kernels = place.library(place.image())
     kernels.prepare(0)
     x, y, stream = place.array(numbers()), place.array(numbers()), place.stream()

@@ -1,5 +1,5 @@
-/* Loops of launches for tests/gpu: through our function, and through the driver alone. Both yield nanoseconds per
- * launch, below zero where one failed. */
+/* Loops of launches for tests/gpu: through our function, and through the driver alone. Both return nanoseconds per
+ * launch, or a negative number if a launch failed. */
 #include <stdint.h>
 #include <time.h>
 #include <tvm/ffi/c_api.h>
@@ -21,7 +21,7 @@ static double now(void) {
   return 1e9 * (double)time.tv_sec + (double)time.tv_nsec;
 }
 
-/* `axpy` of one element on device 0 and the environment's stream. */
+/* Launches `axpy` of one element on device 0 and the environment's stream. */
 double ours(Function axpy, void* x, void* y, int64_t times) {
   int64_t shape[] = {1};
   DLTensor tensors[2];
@@ -40,7 +40,7 @@ double ours(Function axpy, void* x, void* y, int64_t times) {
   return (now() - start) / (double)times;
 }
 
-/* The launch that it makes. */
+/* Makes the same launch through the driver. */
 double direct(LaunchKernel launch, void* kernel, void* stream, void* x, void* y, int64_t times) {
   double start = now();
   for (int64_t i = 0; i < times; i++) {

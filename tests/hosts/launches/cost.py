@@ -1,4 +1,4 @@
-"""What a launch costs through a function of ours, beside `cuLaunchKernelEx` alone: the median of the ratios of pairs."""
+"""Measures a launch through a function of ours, beside `cuLaunchKernelEx` alone: the median of the ratios of pairs."""
 
 import ctypes
 import statistics
@@ -32,7 +32,7 @@ def loops():
 
 
 def kernel(driver, image):
-    """The kernel as the driver has it, loaded once more."""
+    """Loads the kernel once more, as the driver's handle."""
     code = ctypes.create_string_buffer(image.read_bytes())
     nothing, none = ctypes.c_void_p(), ctypes.c_uint(0)
     options = (nothing, nothing, none, nothing, nothing, none)
@@ -41,7 +41,7 @@ def kernel(driver, image):
 
 
 def pairs(place, loaded, found, handle):
-    """Times of ours and of the driver's, in turn."""
+    """Measures our launches and the driver's, in turn."""
     x, y = (ctypes.c_void_p(place.array(np.ones(1, "float32")).address.value) for _ in range(2))
     axpy = ctypes.CDLL(str(place.folder / f"{place.image()}.so")).__tvm_ffi_axpy
     launch = place.driver.library.cuLaunchKernelEx

@@ -19,7 +19,7 @@ class Failed(Exception):
 
 
 class Driver:
-    """The driver, with a device. Its calls are `driver("cuCtxSynchronize", …)`, which raises where one fails."""
+    """The driver, with a device. `driver("cuCtxSynchronize", …)` makes a call and raises if it fails."""
 
     def __init__(self):
         try:
@@ -40,13 +40,13 @@ class Driver:
             raise Failed(f"{name}: {(text.value or b'no such result').decode()} ({status})")
 
     def number(self, name, *arguments):
-        """What a call writes as its first argument, an `int`."""
+        """Returns the `int` that a call writes to its first argument."""
         value = ctypes.c_int()
         self(name, ctypes.byref(value), *arguments)
         return value.value
 
     def pointer(self, name, *arguments, before=()):
-        """What a call writes as its first argument, or after others, a handle or an address; 0 for NULL."""
+        """Returns the handle or address that a call writes to its first argument, or after others; 0 for NULL."""
         value = ctypes.c_void_p()
         self(name, *before, ctypes.byref(value), *arguments)
         return value.value or 0
@@ -64,7 +64,7 @@ class Driver:
         return text.value.decode()
 
     def primary(self, device):
-        """The primary context of a device, which stays retained."""
+        """Returns the primary context of a device, which stays retained."""
         return ctypes.c_void_p(self.pointer("cuDevicePrimaryCtxRetain", device))
 
     def current(self):
@@ -75,7 +75,7 @@ class Driver:
 
 
 class Stream:
-    """A stream that waits for no other, destroyed at the end of a `with`."""
+    """A non-blocking stream, destroyed at the end of a `with`."""
 
     def __init__(self, driver):
         self.driver = driver
@@ -94,7 +94,7 @@ class Stream:
         self.driver("cuStreamSynchronize", ctypes.c_void_p(self.handle))
 
     def capture(self, work):
-        """A graph of the work, which is not done."""
+        """Captures a graph of the work, which is not executed."""
         self.driver("cuStreamBeginCapture_v2", ctypes.c_void_p(self.handle), CAPTURE_GLOBAL)
         try:
             work()

@@ -1,5 +1,5 @@
-"""Where checks run: a device with arrays on it and libraries that launch there, or the stand-in for the driver, which
-runs no kernel but has recorded what it was asked."""
+"""The device of the checks: arrays on it, libraries that launch there, or the stand-in for the driver, which runs no
+kernels but records launches."""
 
 import ctypes
 import re
@@ -19,15 +19,15 @@ RECORDED = re.compile(r'cuLaunchKernelEx\(\w+\."(\w+)" (.*)\) -> (device=\d+) .*
 
 
 class Wrong(Exception):
-    """What a check found that is not as it should be."""
+    """A wrong result of a check."""
 
 
 class NotHere(Exception):
-    """Why a check cannot be made here."""
+    """The reason why a check cannot run here."""
 
 
 def launch(kernel, grid, block, shared=0, stream="null", attributes="", device=0, captured=False):
-    """A launch as the record has it."""
+    """Writes a launch as it is recorded."""
     sizes = f"grid={grid},1,1 block={block},1,1 shared={shared}"
     ending = " captured" if captured else ""
     return f"{kernel} {sizes} stream={stream} attributes=[{attributes}] device={device}{ending}"
@@ -57,7 +57,7 @@ class Array:
 
 
 class Place:
-    """A device, and what a check has made there, which is released at the end of a `with`."""
+    """A device, and the resources that a check creates there and that the end of a `with` releases."""
 
     def __init__(self, driver, folder, is_stand_in):
         self.driver, self.folder, self.is_stand_in = driver, Path(folder), is_stand_in
@@ -93,11 +93,11 @@ class Place:
             raise Wrong(f"left behind: {pushed - 1} contexts, {streams} streams, {memory} pieces of memory")
 
     def library(self, image):
-        """What was made of an image, such as `kernels.cubin`."""
+        """Loads the library of an image, such as `kernels.cubin`."""
         return tvm_ffi.load_module(self.folder / f"{image}.so")
 
     def image(self):
-        """The form of the kernels of the tests that this device runs: machine code of 9.0 or 8.0, or else text."""
+        """Returns the image of the tests that this device runs: machine code for 9.0 or 8.0, otherwise PTX."""
         return {9: "kernels.cubin", 8: "kernels.fatbin"}.get(self.capability[0], "kernels.ptx")
 
     def needs(self, major, minor):
@@ -114,7 +114,7 @@ class Place:
 
     @contextmanager
     def on_device(self, device):
-        """Its primary context is current."""
+        """Makes the device's primary context current."""
         self.driver("cuCtxPushCurrent_v2", self.driver.primary(device))
         try:
             yield
@@ -122,7 +122,7 @@ class Place:
             self.driver.pointer("cuCtxPopCurrent_v2")
 
     def launched(self, *expected):
-        """Compares the launches since the last time; only where they are recorded."""
+        """Compares the launches since the last call, if launches are recorded."""
         if not self.is_stand_in:
             return
         log = self.driver.library.fake_cuda_log
@@ -135,7 +135,7 @@ class Place:
             raise Wrong(f"expected the launches {list(expected)} but recorded {found}")
 
     def holds(self, array, expected, what):
-        """Compares numbers; only where kernels run."""
+        """Compares numbers, if kernels run."""
         if self.is_stand_in:
             return
         self.driver("cuCtxSynchronize")
@@ -148,12 +148,12 @@ class Place:
 
 
 def on(stream, device=0):
-    """What is launched in a `with` goes to a stream."""
+    """Sets the stream for the launches in a `with`."""
     return tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", device), stream.handle)
 
 
 def refused(call, *parts):
-    """That a call fails and says all of this."""
+    """Checks that a call fails with all of these texts in its message."""
     try:
         call()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Compiles a kernel with Triton, where that can be imported, for the device that is here.
+"""Compiles a kernel with Triton, if it can be imported, for the device of this machine.
 
 Usage: triton_kernel.py FOLDER, into which it writes triton.cubin and the declarations triton.ffi.
 """

@@ -13,7 +13,7 @@ pub struct Fault {
     pub silent: bool,
 }
 
-/// How a function fails.
+/// Way in which a function fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failing {
     /// The function never fails.

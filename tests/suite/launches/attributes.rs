@@ -81,8 +81,8 @@ fn what_the_driver_refuses_is_said_with_all_that_was_asked() {
     ]);
 }
 
-/// Of the 232448 bytes that a block may have the kernel uses 1024 statically. An excess is reported at every launch,
-/// even after a smaller one has succeeded.
+/// The kernel uses 1024 of the 232448 bytes that a block may have. An excess is reported at every launch, even after a
+/// smaller one has succeeded.
 #[test]
 fn shared_memory_is_within_what_the_device_has() {
     const LAUNCHED: &str = "\"shared_kernel\" grid=1,1,1 block=1,1,1 shared=231424) -> parameters=[0010000000000000, 03000000]";

@@ -316,7 +316,7 @@ fn images_may_be_refused_late() {
     }
 }
 
-/// Of eight threads that launch at once one keeps its load; the loads of the others are undone.
+/// When eight threads launch at once, one keeps its load and the loads of the others are undone.
 #[test]
 fn threads_share_what_one_has_loaded() {
     let stand_in = fake_cuda::exclusive();

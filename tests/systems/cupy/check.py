@@ -1,4 +1,4 @@
-"""CuPy: a kernel in CUDA C++ that its NVRTC compiles to a cubin; its arrays are arguments where there is a GPU."""
+"""CuPy: a kernel in CUDA C++, compiled by its NVRTC to a cubin; its arrays are arguments if there is a GPU."""
 
 from cupy_backends.cuda.libs import nvrtc
 

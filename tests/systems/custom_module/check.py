@@ -1,4 +1,4 @@
-"""A custom module: the library imports bytes of a kind that a loader in Python knows, and calls what they define."""
+"""A custom module: the library imports bytes of a kind that a loader in Python loads, and calls the functions in it."""
 
 import tempfile
 
@@ -10,7 +10,7 @@ import system
 
 @tvm_ffi.register_global_func("ffi.Module.load_from_bytes.reversed")
 def load_reversed(payload):
-    """Modules of this kind are libraries whose bytes have been turned around."""
+    """Loads modules of this kind: libraries whose bytes are reversed."""
     with tempfile.NamedTemporaryFile(suffix=".so") as file:
         file.write(bytes(payload)[::-1])
         file.flush()

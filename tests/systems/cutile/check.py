@@ -1,4 +1,4 @@
-"""cuTile: a kernel that it exports as a cubin, in its calling convention: an array is an address, extents, strides."""
+"""cuTile: a kernel exported as a cubin, in its calling convention: an array is an address, extents, strides."""
 
 import io
 

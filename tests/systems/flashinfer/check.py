@@ -1,4 +1,4 @@
-"""FlashInfer: its modules are libraries in a cache, which its specifications load; ours is one that is there already."""
+"""FlashInfer: its specifications load modules from libraries in a cache; ours is placed there before."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Helion: the kernel that it writes for Triton, which compiles it; the command line declares its launch."""
+"""Helion: its kernel is written for Triton, which compiles it; the command line declares its launch."""
 
 import importlib.util
 import os
@@ -25,7 +25,7 @@ def add_one(x: torch.Tensor) -> torch.Tensor:
 
 
 def write_kernel():
-    """The module that Helion writes."""
+    """Returns the module that Helion writes."""
     path = system.MADE / "written.py"
     path.write_text(add_one.bind((torch.empty(gpu.N),)).to_triton_code(helion.Config(block_sizes=[128])))
     found = importlib.util.spec_from_file_location("written", path)
@@ -35,7 +35,7 @@ def write_kernel():
 
 
 def compile_kernel(kernel):
-    """Metadata and cubin, as files."""
+    """Writes metadata and cubin to files."""
     types = {"x": "*fp32", "y": "*fp32", "x_size_0": "i32", "x_stride_0": "i32", "y_stride_0": "i32"}
     target = GPUTarget("cuda", gpu.architecture(), 32)
     compiled = triton.compile(ASTSource(fn=kernel, signature=types, constexprs={}), target=target)

@@ -18,7 +18,7 @@ def add_one(x, y, n):
 
 
 def compile_kernel():
-    """The same code as an object and as text, in which it has a name that is no mangled one."""
+    """Compiles the same code to an object and to text, in which the function has an unmangled name."""
     text = add_one.inspect_llvm().replace(add_one.native_name, "add_one_kernel")
     machine = llvm.Target.from_default_triple().create_target_machine(opt=3, reloc="pic", codemodel="default")
     kernel, source = system.MADE / "kernel.o", system.MADE / "kernel.ll"

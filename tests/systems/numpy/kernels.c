@@ -1,4 +1,4 @@
-/* Kernels that know nothing of who calls them. */
+/* Kernels that know nothing of their callers. */
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-"""orcjit: what it loads into a process are objects, which ours makes, with the kernel beside them or in them."""
+"""orcjit: loads our objects into a process, with the kernel beside them or inside."""
 
 import numpy as np
 from tvm_ffi_orcjit import ExecutionSession

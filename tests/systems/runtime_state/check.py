@@ -1,4 +1,4 @@
-"""A runtime with state: examples/runtime_state, in which compiled libraries share what a runtime library keeps."""
+"""A runtime with state: examples/runtime_state, whose compiled libraries share the state of a runtime library."""
 
 import shutil
 import sys

@@ -1,4 +1,4 @@
-/* The kernel of the systems that are here for their hosts. */
+/* The kernel of systems that are tested as hosts. */
 
 #include <stdint.h>
 

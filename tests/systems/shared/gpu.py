@@ -1,5 +1,5 @@
-"""Launches for the scripts of systems that compile for GPUs: on the machine's GPU if it has one, which runs the kernel,
-else on the stand-in of tests/driver, which records what it is asked to launch."""
+"""Launches for the scripts of systems that compile for GPUs: on the machine's GPU, which runs the kernel, or on the
+stand-in of tests/driver, which records launches."""
 
 import ctypes
 import functools
@@ -21,7 +21,7 @@ RECORDED = 90
 
 @functools.cache
 def real():
-    """The driver of a GPU, if there is one."""
+    """Returns the driver of a GPU, if there is one."""
     try:
         return cuda.Driver()
     except cuda.Failed:
@@ -30,7 +30,7 @@ def real():
 
 @functools.cache
 def device():
-    """The first device. Compilers look for drivers too: they run before this has opened the stand-in."""
+    """Opens the first device. Compilers look for drivers too, so they run before the stand-in is opened."""
     if not real():
         # Later look-ups of the driver by its name find the stand-in.
         ctypes.CDLL(str(system.build_stand_in() / "libcuda.so.1"), ctypes.RTLD_GLOBAL)
@@ -38,7 +38,7 @@ def device():
 
 
 def architecture():
-    """What kernels are to be compiled for, such as 90."""
+    """Returns the architecture that kernels are compiled for, such as 90."""
     if not real():
         return RECORDED
     major, minor = real().capability(0)
@@ -46,8 +46,8 @@ def architecture():
 
 
 def check_add_one(declarations, cubin, launch, image="code"):
-    """Has `add_one` of these declarations launch a kernel of the cubin, whose image they name, and compares the launch,
-    and the numbers where there are some."""
+    """Checks that `add_one` of these declarations launches a kernel of the cubin, whose image they name: compares the
+    launch, and the numbers on a GPU."""
     made = system.MADE / "kernel.cubin"
     made.write_bytes(cubin)
 

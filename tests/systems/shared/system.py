@@ -1,4 +1,4 @@
-"""What the scripts of the systems share: commands, libraries of each backend, comparisons.
+"""Shared parts of the systems' scripts: commands, libraries of each backend, comparisons.
 
 table.py says in the environment which command line and backends there are and where files are made. A script says what
 it has compared with `say`, exits with 0 if all was as expected, and through `not_here` if its system cannot run here.
@@ -22,7 +22,7 @@ WRONG_SHAPE = "expected 5 (= x.shape[0]) but got 4"
 
 
 def say(text):
-    """Says a part of what the table says."""
+    """Adds text to the system's row of the table."""
     with open(os.environ["SYSTEMS_SAID"], "a") as said:
         print(text, file=said)
 
@@ -34,7 +34,7 @@ def not_here(why):
 
 
 def run(*command, **environment):
-    """What a command prints."""
+    """Runs a command and returns its output."""
     words = list(map(str, command))
     done = subprocess.run(words, env=os.environ | environment, capture_output=True, text=True)
     if done.returncode != 0:
@@ -43,19 +43,19 @@ def run(*command, **environment):
 
 
 def config(option):
-    """Words that `tvm-ffi-config` of the runtime prints."""
+    """Returns the words that the runtime's `tvm-ffi-config` prints."""
     return run(sys.executable, "-m", "tvm_ffi.config", option).split()
 
 
 def compile_c(source, *options, compiler="gcc"):
-    """The object of a file in C, or in C++."""
+    """Compiles a file in C or C++ to an object."""
     kernel = MADE / f"{Path(source).stem}.o"
     run(compiler, "-O2", "-fPIC", *options, "-c", HERE / source, "-o", kernel)
     return kernel
 
 
 def build_stand_in(*sources):
-    """A folder with a `libcuda.so.1` that records what it is asked: tests/driver and further sources."""
+    """Builds a `libcuda.so.1` that records its calls, from tests/driver and further sources; returns its folder."""
     sources = [*sorted((ROOT / "tests" / "driver").glob("*.c")), *sources]
     options = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-Wl,-soname,libcuda.so.1"]
     # Some libraries search the folder of the script for other libraries, so the stand-in lies elsewhere.
@@ -66,7 +66,7 @@ def build_stand_in(*sources):
 
 
 def emit(backend, declarations, *kernels, form="shared", options=()):
-    """What the command line makes of declarations, which stand beside the script, and of kernels linked with them."""
+    """Compiles declarations, which stand beside the script, with the command line and links kernels."""
     made = MADE / f"{Path(declarations).stem}_{backend}.{FORMS[form]}"
     links = [word for kernel in kernels for word in ("--link", kernel)]
     command = [os.environ["SYSTEMS_COMMAND_LINE"], "emit", HERE / declarations, "--backend", backend]
@@ -75,7 +75,7 @@ def emit(backend, declarations, *kernels, form="shared", options=()):
 
 
 def on_each(check, declarations, *kernels, form="shared", options=(), backends=BACKENDS, note=""):
-    """Calls `check` with what each backend makes, and says which; `note` says what else is to be known of it."""
+    """Calls `check` with the library of each backend and adds the backends, with a note, to the row."""
     for backend in backends:
         check(emit(backend, declarations, *kernels, form=form, options=options))
     say(f"{note}: {', '.join(backends)}" if note else ", ".join(backends))
@@ -88,7 +88,7 @@ def load(library):
 
 
 def refused(kind, said, function, *arguments):
-    """A call fails, with an error of this class and with this in its text."""
+    """Checks that a call fails with an error of this class and with this text in its message."""
     try:
         function(*arguments)
     except kind as error:
@@ -98,7 +98,7 @@ def refused(kind, said, function, *arguments):
 
 
 def check_add_one(function, array, numbers=list):
-    """Has `add_one` work on arrays of a host, which `array` makes of lists and `numbers` turns into something like."""
+    """Checks `add_one` on arrays of a host; `array` makes them of lists and `numbers` makes them iterable."""
     x, y = array([0.0, 1.0, 2.0, 3.0, 4.0]), array([0.0] * 5)
     function(x, y)
     assert [float(value) for value in numbers(y)] == [1.0, 2.0, 3.0, 4.0, 5.0], y

@@ -1,4 +1,4 @@
-"""TileLang: what it generates for the CPU is C++, whose kernel ours calls, from PyTorch."""
+"""TileLang: it generates C++ for the CPU, whose kernel our function calls, from PyTorch."""
 
 import tilelang
 import torch

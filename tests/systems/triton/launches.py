@@ -1,4 +1,4 @@
-"""Launches kernels by Triton and by what is imported of them, and compares what the stand-in for the driver records."""
+"""Launches kernels by Triton and by their imports, and compares the records of the stand-in for the driver."""
 
 import ctypes
 import os
@@ -27,7 +27,7 @@ def scalars(out, yes, large, factor, BLOCK: tl.constexpr):
 
 
 class Tensor:
-    """Compact memory of a GPU, which nobody reads: what Triton asks of a tensor, and the ABI's DLTensor."""
+    """Compact memory of a GPU, never read: with the interface that Triton wants of a tensor, and the ABI's DLTensor."""
 
     # For each type of Triton: name in DLPack, type code, bits.
     TYPES = {"fp32": ("float32", 2, 32), "fp16": ("float16", 2, 16), "bf16": ("bfloat16", 4, 16)}
@@ -51,7 +51,7 @@ class Tensor:
 
 
 class DescribedType:
-    """A type of Triton that also has a size, as those of frameworks have."""
+    """A type of Triton that also has a size, as types of frameworks have."""
 
     def __init__(self, dtype):
         self.name, self.itemsize = str(dtype), dtype.primitive_bitwidth // 8
@@ -109,7 +109,7 @@ ALLOCATED, KEPT = [], []
 
 @DELETER
 def keep(_):
-    """Memory lives as long as the process, which is short."""
+    """Keeps the memory, which lives as long as the short process."""
 
 
 @ctypes.CFUNCTYPE(
@@ -126,8 +126,8 @@ def allocate(prototype, out, _context, _set_error):
 
 
 def record():
-    """Launches and tensor maps since the last time, whatever the number of the library, and whether what is launched
-    is a kernel or its function in a context; what scratch memory was asked for."""
+    """Takes launches and tensor maps since the last call, without the number of the library and without telling a
+    kernel from its function in a context; and the requests for scratch memory."""
     size = DRIVER.fake_cuda_log(None, ctypes.c_size_t(0))
     text = ctypes.create_string_buffer(size + 1)
     DRIVER.fake_cuda_log(text, ctypes.c_size_t(size + 1))
@@ -138,7 +138,7 @@ def record():
 
 
 def by_triton(kernel, grid, arguments, options):
-    """The record, and the files that Triton leaves in its cache."""
+    """Returns the record, and the files that Triton leaves in its cache."""
     ALLOCATED.clear()
     record()
     compiled = kernel[grid](*arguments, **options)
@@ -165,7 +165,7 @@ def ours(files, signature, grid, arguments, folder, backend):
 
 
 def cases():
-    """Name, kernel, grid and arguments as Triton gets them; our signature, grid and arguments; options."""
+    """A row: name, kernel, grid and arguments for Triton; our signature, grid and arguments; options."""
     x, y, out = [Tensor(at, "fp32", 4112) for at in (0x1000, 0x2000, 0x3000)]
     signature = "x: *fp32[n]:16, y: *fp32[n]:16, out: *fp32[n]:16, n: i32:16, stride: i32:1, BLOCK: 1024"
     block = {"BLOCK": 1024}

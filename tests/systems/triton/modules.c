@@ -1,5 +1,5 @@
-/* What Triton's launcher asks of the CUDA driver beyond the stand-in of tests/driver, with which this is compiled:
- * modules, which are libraries whose kernels are functions of the current context. */
+/* Functions of the CUDA driver that Triton's launcher needs beyond the stand-in of tests/driver, with which this is
+ * compiled: modules, which are libraries whose kernels are functions of the current context. */
 
 #include "../../driver/driver.h"
 

@@ -1,4 +1,4 @@
-/* A function by name, whose handle is kept. */
+/* A function by name, whose handle is cached. */
 #include "programs.h"
 
 static TVMFFIObjectHandle number;

@@ -1,6 +1,6 @@
-/* What the hand-written functions share: the checks that our declarations imply, in the order in which our
- * wrappers report them, as somebody would write them who knows the ABI and cares for speed. Messages do without
- * the values that were received. */
+/* Shared parts of the hand-written functions: the checks that our declarations imply, in the order in which our
+ * wrappers report them, written by somebody who knows the ABI and cares for speed. Messages lack the received values.
+ * */
 #ifndef CHECKS_H
 #define CHECKS_H
 
@@ -12,7 +12,7 @@
 
 #include "../kernels.h"
 
-/* Where tensors are. */
+/* Device of the tensors. */
 #ifndef DEVICE
 #define DEVICE kDLCPU
 #endif
@@ -42,7 +42,7 @@ INLINE int give(TVMFFIAny* result, int64_t value) {
   return 0;
 }
 
-/* An object of one of two classes, also by rvalue reference; NULL for anything else. */
+/* Returns an object of one of two classes, also by rvalue reference; NULL for anything else. */
 INLINE const TVMFFIObject* object(const TVMFFIAny* arg, int32_t class, int32_t other) {
   if (arg->type_index == class || arg->type_index == other) return arg->v_obj;
   if (arg->type_index != kTVMFFIObjectRValueRef || arg->v_ptr == NULL) return NULL;
@@ -55,7 +55,7 @@ INLINE bool is_int(const TVMFFIAny* arg) {
   return arg->type_index == kTVMFFIInt || arg->type_index == kTVMFFIBool;
 }
 
-/* The text of an argument; NULL if it is none. */
+/* Returns the text of an argument; NULL for anything else. */
 INLINE const char* text(const TVMFFIAny* arg, int64_t* size) {
   if (arg->type_index == kTVMFFISmallStr) {
     *size = arg->small_str_len;
@@ -72,7 +72,7 @@ INLINE const char* text(const TVMFFIAny* arg, int64_t* size) {
   return bytes->data;
 }
 
-/* A `DLTensor*` or a tensor object; NULL for anything else. */
+/* Returns a `DLTensor*` or a tensor object's; NULL for anything else. */
 INLINE const DLTensor* tensor(const TVMFFIAny* arg) {
   if (arg->type_index == kTVMFFITensor && arg->v_obj != NULL) return (const DLTensor*)(arg->v_obj + 1);
   if (arg->type_index == kTVMFFIDLTensorPtr) return (const DLTensor*)arg->v_ptr;
@@ -87,7 +87,7 @@ COLD int wrong_header(const DLTensor* t, int ndim) {
   return fail("TypeError", "expected float32");
 }
 
-/* All that comes before the extents are compared. */
+/* Makes the checks before the comparison of extents. */
 INLINE int check_shape(const DLTensor* t, int ndim) {
   REQUIRE(t != NULL, "TypeError", "expected a tensor");
   uint64_t header;
@@ -126,7 +126,7 @@ INLINE int check_data(const DLTensor* t, int ndim) {
   return 0;
 }
 
-/* All that comes after the extents were compared. */
+/* Makes the checks after the comparison of extents. */
 INLINE int check_layout(const DLTensor* t, int ndim) {
   REQUIRE(is_compact(t, ndim), "ValueError", "expected contiguous strides");
   return check_data(t, ndim);

@@ -1,4 +1,4 @@
-/* What the functions that launch share: the driver, which is opened when something is first launched. */
+/* Shared parts of the functions that launch: the driver is opened at the first launch. */
 #ifndef LAUNCHES_H
 #define LAUNCHES_H
 
@@ -40,7 +40,7 @@ COLD int load_kernel(const char* image, const char* name) {
   return 0;
 }
 
-/* The kernel, which is loaded with the first launch; NULL if it cannot be. */
+/* Loads the kernel at the first launch; returns NULL if that fails. */
 INLINE void* find_kernel(const char* image, const char* name) {
   void* found = __atomic_load_n(&kernel, __ATOMIC_ACQUIRE);
   if (found != NULL) return found;

@@ -1,4 +1,4 @@
-/* A mapping of text to integers. What is in it can be asked of the runtime only. */
+/* A mapping of text to integers, whose entries only the runtime can read. */
 #include "checks.h"
 
 static int look_up(const char* name, void** function) {
@@ -29,7 +29,7 @@ static void drop(const TVMFFIAny* value) {
   if (value->type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(value->v_obj);
 }
 
-/* The entry at which `entries` stands. */
+/* Checks the current entry of an iterator. */
 static int check_entry(void* entries) {
   TVMFFIAny key, value;
   int64_t size;

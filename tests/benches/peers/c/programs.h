@@ -1,4 +1,4 @@
-/* What the functions that call others share: two matrices of one shape, and what the callee gives. */
+/* Shared parts of the functions that call others: two matrices of one shape, and the callee's result. */
 #ifndef PROGRAMS_H
 #define PROGRAMS_H
 
@@ -19,7 +19,7 @@ COLD int no_number(const TVMFFIAny* made) {
   return fail("TypeError", "expected int64");
 }
 
-/* Hands a number on, and releases anything else. */
+/* Passes a number on, and releases anything else. */
 INLINE int pass_on(const TVMFFIAny* made, TVMFFIAny* result) {
   if (!is_int(made)) return no_number(made);
   return give(result, made->v_int64);

@@ -1,10 +1,10 @@
-/* Eight tensors of rank four, of one shape, each with strides of its own but for rows, which are contiguous. */
+/* Eight tensors of rank four, of one shape, each with contiguous rows and other strides of its own. */
 #include "checks.h"
 
 #define X(i) x[0##i]
 #define S(i) s[0##i][0], s[0##i][1], s[0##i][2]
 
-/* Strides where some have no meaning: those of extents of 1 and of empty tensors, and where there are none. */
+/* Computes strides without meaning: those of extents of 1, of empty tensors, and NULL. */
 COLD int unusual_strides(const DLTensor* t, int64_t* out) {
   bool has_none = t->strides == NULL || is_empty(t, 4);
   uint64_t compact = 1;

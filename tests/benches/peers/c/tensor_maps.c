@@ -1,4 +1,4 @@
-/* A launch with three tensor maps, which are made anew for every call. What the driver requires of them it checks. */
+/* A launch with three tensor maps, encoded anew for every call. The driver checks its requirements. */
 #include "launches.h"
 
 static const char image[] =

@@ -1,7 +1,7 @@
 /* An integer, text, or a tensor of rank one. */
 #include "checks.h"
 
-/* A tensor that does not fit is no alternative, and no error of its own. */
+/* A tensor that does not fit is not an alternative, and raises no error of its own. */
 INLINE bool fits(const DLTensor* t) {
   if (t == NULL) return false;
   uint64_t header;

@@ -1,4 +1,4 @@
-// A function by name, which is kept.
+// A function by name, which is cached.
 #include "programs.h"
 
 static int64_t by_name(TensorView x, TensorView y) {

@@ -1,5 +1,5 @@
-// What the functions behind the C++ export macro share: the checks that the macro leaves to its users, those of
-// our declarations. Without -DCHECKED there are none, and the macro's own conversions are all that is checked.
+// Shared parts of the functions behind the C++ export macro: the checks of our declarations, which the macro leaves to
+// its users. Without -DCHECKED only the macro's own conversions check.
 
 #pragma once
 
@@ -40,7 +40,7 @@ inline bool is_empty(const TensorView& t) {
   return false;
 }
 
-// All that comes before the extents are compared.
+// Makes the checks before the comparison of extents.
 template <int rank>
 inline void check_shape(const TensorView& t) {
   if (!kChecked) return;
@@ -58,7 +58,7 @@ inline void check_data(const TensorView& t) {
   require(reinterpret_cast<uintptr_t>(address(t)) % sizeof(float) == 0, "misaligned data");
 }
 
-// All that comes after the extents were compared.
+// Makes the checks after the comparison of extents.
 template <int rank>
 inline void check_layout(const TensorView& t) {
   if (!kChecked) return;

@@ -1,4 +1,4 @@
-// Sixteen integers of 32 bits. The macro cuts off what does not fit, so the checked form takes 64.
+// Sixteen integers of 32 bits. The macro truncates larger ones, so the checked form takes 64 bits.
 #include "checks.h"
 
 #ifdef CHECKED

@@ -1,4 +1,4 @@
-// What the functions that call others share: two matrices of one shape.
+// Shared parts of the functions that call others: two matrices of one shape.
 
 #pragma once
 

@@ -1,7 +1,7 @@
-// Eight tensors of rank four, of one shape, each with strides of its own but for rows, which are contiguous.
+// Eight tensors of rank four, of one shape, each with contiguous rows and other strides of its own.
 #include "checks.h"
 
-// Strides where some have no meaning: those of extents of 1 and of empty tensors.
+// Computes strides without meaning: those of extents of 1 and of empty tensors.
 static __attribute__((cold, noinline)) void unusual_strides(const TensorView& t, int64_t* out) {
   const int64_t* dims = t.shape().data();
   bool has_none = is_empty<4>(t);
