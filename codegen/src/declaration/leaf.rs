@@ -67,7 +67,7 @@ pub(crate) struct Facts {
     pub(crate) passed: &'static [Scalar],
     /// C type of the addresses in `passed`.
     pub(crate) address: &'static str,
-    /// Type indices that values may have; `None` for all.
+    /// Type indices that values may have, first that of the type itself; `None` for all.
     pub(crate) accepted: Option<&'static [TypeIndex]>,
     /// Literals that the default of a parameter may be.
     pub(crate) defaults: Defaults,
@@ -184,6 +184,18 @@ impl Leaf {
     /// Returns the keyword of the language.
     pub const fn name(self) -> &'static str {
         self.facts().name
+    }
+
+    /// Returns true if text may name a value of this type, which the runtime parses.
+    pub(crate) fn is_parsed(self) -> bool {
+        self.word_index().is_some() && self.accepts(TypeIndex::STR)
+    }
+
+    /// Returns the type index of values whose payload is one word, the first that the type accepts; `None` for text,
+    /// bytes and any value.
+    pub(crate) fn word_index(self) -> Option<TypeIndex> {
+        let accepted = self.facts().accepted.filter(|_| self.facts().kind != Kind::Text)?;
+        accepted.first().copied()
     }
 
     /// Returns true if every value is one of this type.

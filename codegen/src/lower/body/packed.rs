@@ -3,7 +3,7 @@
 use abi_spec::layout::{ANY, any, object};
 use abi_spec::{Scalar, TypeIndex};
 
-use crate::declaration::{Leaf, ParamType};
+use crate::declaration::ParamType;
 use crate::ir::{Cond, Convert, Type, Value};
 use crate::lower::emitter::state::ValueState;
 use crate::lower::failure::message::Message;
@@ -147,7 +147,7 @@ impl Wrapper<'_, '_> {
                 return self.pack_scalar(value, scalar, to, at);
             }
             (ValueState::Word(word), ParamType::Leaf(leaf)) => {
-                return match word_index(*leaf) {
+                return match leaf.word_index() {
                     Some(index) => self.store_there(value, index, word, to, at),
                     None => self.pack_copy(value, to, at),
                 };
@@ -209,15 +209,5 @@ impl Wrapper<'_, '_> {
             self.failing(|_| Message::of(Complaint::WideArgument, path).with_values(&[wide]));
         let fits = self.b.compare_const(Cond::Sge, wide, 0);
         self.b.guard(fits, fail);
-    }
-}
-
-/// Returns the type index of a leaf whose word is its payload; `None` for leaves that are copied as they came.
-fn word_index(leaf: Leaf) -> Option<TypeIndex> {
-    match leaf {
-        Leaf::DType => Some(TypeIndex::DATA_TYPE),
-        Leaf::Device => Some(TypeIndex::DEVICE),
-        Leaf::Stream => Some(TypeIndex::OPAQUE_PTR),
-        Leaf::Str | Leaf::Bytes | Leaf::Any => None,
     }
 }

@@ -3,7 +3,7 @@
 use abi_spec::layout::any;
 use abi_spec::{Scalar, TypeIndex};
 
-use crate::declaration::{Leaf, ParamType, ResultType};
+use crate::declaration::{ParamType, ResultType};
 use crate::ir::{Cond, Type, Value};
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
@@ -163,10 +163,7 @@ impl<'a> Wrapper<'a, '_> {
 /// Returns true if an object may be accepted for a type that is none: text that names a dtype, a large integer.
 fn is_converted(ty: &ParamType) -> bool {
     match ty {
-        ParamType::Leaf(leaf) => match leaf {
-            Leaf::DType | Leaf::Device => true,
-            Leaf::Str | Leaf::Bytes | Leaf::Any | Leaf::Stream => false,
-        },
+        ParamType::Leaf(leaf) => leaf.is_parsed(),
         ParamType::Scalar(scalar) => may_be_object(*scalar),
         ParamType::Tensor(_)
         | ParamType::Shape(_)

@@ -59,7 +59,7 @@ impl<'a> Wrapper<'a, '_> {
 
     /// Returns true for alternatives that may parse text.
     fn may_parse(&self, value: ValueId) -> bool {
-        matches!(self.function.values[value].ty, ParamType::Leaf(Leaf::DType | Leaf::Device))
+        self.function.values[value].ty.leaf().is_some_and(Leaf::is_parsed)
     }
 
     /// Returns the type indices that an alternative accepts; `None` if its own steps test the type index first, or if it

@@ -2,7 +2,6 @@
 
 use abi_spec::Scalar;
 
-use crate::declaration::{Leaf, ParamType};
 use crate::ir::{Convert, Type, Value};
 use crate::lower::emitter::state::ValueState;
 use crate::lower::value::Span;
@@ -11,7 +10,7 @@ use crate::lower::wrapper::Wrapper;
 use crate::resolve::c_type::abi_type;
 use crate::resolve::function::Argument;
 use crate::resolve::ids::ValueId;
-use crate::resolve::term::{Node, Term};
+use crate::resolve::term::{Kind, Node, Term};
 
 impl Wrapper<'_, '_> {
     /// Returns the scalars in which an argument is passed.
@@ -60,22 +59,19 @@ impl Wrapper<'_, '_> {
             ValueState::Tuple(_) => {
                 declared.children.iter().flat_map(|&child| self.pass_value(child)).collect()
             }
-            ValueState::Word(word) => match declared.ty {
-                ParamType::Leaf(Leaf::DType) => {
-                    vec![self.b.convert(Convert::Trunc, word, Type::I32)]
-                }
-                ParamType::Leaf(Leaf::Device) => self.device_numbers(word).into(),
-                ParamType::Leaf(Leaf::Any | Leaf::Stream | Leaf::Str | Leaf::Bytes)
-                | ParamType::Scalar(_)
-                | ParamType::Tensor(_)
-                | ParamType::Shape(_)
-                | ParamType::Object(_)
-                | ParamType::Sequence(..)
-                | ParamType::Mapping(..)
-                | ParamType::Tuple(_)
-                | ParamType::Optional(_)
-                | ParamType::Union(_)
-                | ParamType::Literal(_) => vec![word],
+            ValueState::Word(word) => match declared.ty.leaf().map(|leaf| leaf.facts().kind) {
+                Some(Kind::DType) => vec![self.b.convert(Convert::Trunc, word, Type::I32)],
+                Some(Kind::Device) => self.device_numbers(word).into(),
+                Some(
+                    Kind::Int
+                    | Kind::Bool
+                    | Kind::Unsigned
+                    | Kind::Float
+                    | Kind::Ptr
+                    | Kind::Text
+                    | Kind::Several,
+                )
+                | None => vec![word],
             },
             ValueState::Pending => self.values[value].is_no("argument"),
         }
