@@ -1,4 +1,4 @@
-//! Dependencies: every one is used, and under a licence that lets us distribute what is linked.
+//! Dependencies of the crates: every one is used, and its licence allows to distribute linked programs.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Uses inside of crates: rooms of `codegen/src` use rooms below them, files of `jit/src` have no circle.
+//! Dependencies inside of crates: rooms of `codegen/src` use rooms below them, files of `jit/src` form no circle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
