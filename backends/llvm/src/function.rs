@@ -8,6 +8,7 @@ use codegen::backend::Error;
 use codegen::ir::{self, Inst, Target, Terminator};
 use inkwell::basic_block::BasicBlock;
 use inkwell::builder::Builder;
+use inkwell::module::Module;
 use inkwell::values::{
     BasicValue, BasicValueEnum, FunctionValue, IntValue, PhiValue, PointerValue,
 };
@@ -22,6 +23,7 @@ pub(crate) struct Functions<'a, 'ctx> {
     /// The host IR, and the native symbol of each of its symbols.
     pub(crate) source: &'a ir::Module,
     pub(crate) symbols: &'a Symbols<'ctx>,
+    pub(crate) module: &'a Module<'ctx>,
     builder: Builder<'ctx>,
     /// The native values of the current function, by host IR value.
     values: Vec<BasicValueEnum<'ctx>>,
@@ -43,10 +45,11 @@ impl<'a, 'ctx> Functions<'a, 'ctx> {
         types: &'a Types<'ctx>,
         source: &'a ir::Module,
         symbols: &'a Symbols<'ctx>,
+        module: &'a Module<'ctx>,
     ) -> Self {
         let builder = types.context.create_builder();
         let (values, blocks, names) = (Vec::new(), Vec::new(), Vec::new());
-        Functions { types, source, symbols, builder, values, blocks, names }
+        Functions { types, source, symbols, module, builder, values, blocks, names }
     }
 }
 

@@ -2,10 +2,11 @@
 
 use codegen::backend::Error;
 use codegen::ir::{self, Binary, Cond, Convert, Type};
+use inkwell::intrinsics::Intrinsic;
 use inkwell::types::{BasicMetadataTypeEnum, FunctionType, IntType};
 use inkwell::values::{
-    BasicMetadataValueEnum, BasicValue, BasicValueEnum, FunctionValue, InstructionOpcode, IntValue,
-    PointerValue,
+    BasicMetadataValueEnum, BasicValue, BasicValueEnum, FunctionValue, InstructionOpcode,
+    InstructionValue, IntValue, PointerValue,
 };
 use inkwell::{AtomicOrdering, FloatPredicate, IntPredicate};
 
@@ -181,7 +182,24 @@ impl<'ctx> Body<'_, '_, 'ctx> {
     ) -> Emitted<'ctx> {
         let (then, otherwise, name) =
             (self.value(then), self.value(otherwise), self.name(self.result));
-        self.ins().build_select(self.int(cond), then, otherwise, name).map_err(refused)
+        let cond = self.int(cond);
+        let selected = self.ins().build_select(cond, then, otherwise, name).map_err(refused)?;
+        let compares = |cond: InstructionValue<'_>| cond.get_opcode() == InstructionOpcode::FCmp;
+        if selected.is_float_value() && cond.as_instruction_value().is_some_and(compares) {
+            return self.fence(selected);
+        }
+        Ok(selected)
+    }
+
+    /// Hides the minimum or maximum of two floats from the optimizer, at no cost. LLVM 22 folds `max(c, max(x, c))` to
+    /// `max(x, c)`, which differs if `x` is a NaN.
+    fn fence(&self, value: BasicValueEnum<'ctx>) -> Emitted<'ctx> {
+        let fence = Intrinsic::find("llvm.arithmetic.fence");
+        let module = self.functions.module;
+        let fence = fence.and_then(|fence| fence.get_declaration(module, &[value.get_type()]));
+        let fence = fence.ok_or_else(|| refused("LLVM has no arithmetic fence"))?;
+        let call = self.ins().build_call(fence, &[value.into()], "").map_err(refused)?;
+        call.try_as_basic_value().basic().ok_or_else(|| refused("the fence has a result"))
     }
 
     pub(crate) fn convert(&self, op: Convert, value: ir::Value, to: Type) -> Emitted<'ctx> {

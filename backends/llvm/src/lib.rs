@@ -125,7 +125,7 @@ fn define<'ctx>(
         }
     }
     let defined = |symbol: ir::Symbol| plan[symbol.index()].defined().is_some();
-    let mut functions = function::Functions::new(types, source, &symbols);
+    let mut functions = function::Functions::new(types, source, &symbols, module);
     for function in source.functions.iter().filter(|function| defined(function.symbol)) {
         if let Some(native) = symbols.natives[function.symbol.index()].function {
             function::define(&mut functions, native, function)?;

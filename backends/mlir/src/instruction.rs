@@ -1,6 +1,7 @@
 //! The translation of each instruction of host IR to the `llvm` dialect.
 
 use codegen::ir::{self, Binary, Cond, Convert, Type};
+use melior::ir::operation::{OperationLike, OperationResult};
 use melior::ir::{Value, ValueLike};
 
 use crate::function::Body;
@@ -152,7 +153,17 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
         otherwise: ir::Value,
     ) -> Value<'c, 'a> {
         let operands = [self.value(cond), self.value(then), self.value(otherwise)];
-        self.push(self.ops.op("llvm.select", &operands, &[self.ty(then)], &[]))
+        let selected = self.push(self.ops.op("llvm.select", &operands, &[self.ty(then)], &[]));
+        if self.source.ty(then).is_float() && is_result_of(operands[0], "llvm.fcmp") {
+            return self.fence(selected);
+        }
+        selected
+    }
+
+    /// Hides the minimum or maximum of two floats from the optimizer, at no cost. LLVM 22 folds `max(c, max(x, c))` to
+    /// `max(x, c)`, which differs if `x` is a NaN.
+    fn fence(&self, value: Value<'c, 'a>) -> Value<'c, 'a> {
+        self.push(self.ops.intrinsic("llvm.arithmetic.fence", value))
     }
 
     pub(crate) fn convert(&self, op: Convert, value: ir::Value, to: Type) -> Value<'c, 'a> {
@@ -225,4 +236,10 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
         }
         self.push(ops.offset(base, offset))
     }
+}
+
+/// Returns true if an operation of this name computes a value.
+fn is_result_of(value: Value<'_, '_>, operation: &str) -> bool {
+    OperationResult::try_from(value)
+        .is_ok_and(|result| result.owner().name().as_string_ref().as_str() == Ok(operation))
 }

@@ -4,7 +4,7 @@ use codegen::backend::Side;
 use codegen::ir;
 use melior::dialect::llvm::r#type::{array, r#struct};
 use melior::ir::attribute::{DenseI32ArrayAttribute, DenseI64ArrayAttribute, TypeAttribute};
-use melior::ir::{Attribute, Block, Identifier, Operation, Type, Value};
+use melior::ir::{Attribute, Block, Identifier, Operation, Type, Value, ValueLike};
 
 use super::{Named, Ops, build};
 use crate::raw;
@@ -174,6 +174,16 @@ impl<'c> Ops<'c> {
         attributes.extend(convention.map(|convention| (self.names.convention, convention)));
         attributes.extend(self.extensions(signature, [Side::Sender, Side::Receiver]));
         self.op("llvm.call", operands, result.as_slice(), &attributes)
+    }
+
+    /// Calls an intrinsic that returns a value of the type of its argument.
+    pub(crate) fn intrinsic(&self, name: &str, argument: Value<'c, '_>) -> Operation<'c> {
+        let attributes = [
+            (self.names.intrin, self.string(name)),
+            (self.names.operand_segment_sizes, self.sizes(&[1, 0])),
+            (self.names.op_bundle_sizes, self.no_sizes),
+        ];
+        self.op("llvm.call_intrinsic", &[argument], &[argument.r#type()], &attributes)
     }
 
     fn sizes(&self, sizes: &[usize]) -> Attribute<'c> {
