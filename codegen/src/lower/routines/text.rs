@@ -12,7 +12,7 @@ const CAPACITY: u64 = MAX_TEXT as u64;
 /// Offset of [`CUT`] in a full message.
 const CUT_AT: u64 = CAPACITY - CUT.len() as u64;
 
-/// Largest number of bytes of a UTF-8 character before its last byte.
+/// Largest number of bytes of a UTF-8 character that can be left before the cut.
 const REST: u64 = 3;
 
 /// Appends text. A message that becomes too long is cut off and ends in [`CUT`].
@@ -30,7 +30,8 @@ pub(crate) fn put(s: &MessageBuffer, text: Text) {
     }
 }
 
-/// Writes [`CUT`] at the end of a full message. The bytes of a character that [`CUT`] overwrites in part become dots.
+/// Writes [`CUT`] at the end of a full message. If it overwrites part of a character, the bytes that are left of the
+/// character become dots.
 #[routine(inline)]
 fn cut(message: &u8) {
     let mut broken = continues(message[CUT_AT]);
