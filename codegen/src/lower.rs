@@ -4,8 +4,8 @@
 //! has an exit: a cold block to which a check that fails branches. The exit passes a constant record, and values that
 //! are known only at run time, to a shared routine, which composes the message and raises it.
 //!
-//! Methods of the emitter and the wrapper emit code. "Checks", "loads" or "releases" in their comments is done by the
-//! emitted code; the value that a method returns is a value of host IR. Code that "leaves with an error" releases what
+//! Methods of the emitter and the wrapper emit code. Where their comments say "checks", "loads" or "releases", the
+//! emitted code does so; a value that they return is a value of host IR. Code that "leaves with an error" releases what
 //! the wrapper owns and returns a status that is not 0.
 
 mod body;

@@ -24,7 +24,8 @@ macro_rules! entries {
                 match self { $(Entry::$variant => $name,)* }
             }
 
-            /// Returns true if a driver without the function is refused. The others are newer than 12.0.
+            /// Returns true if a driver without the function is refused. Functions that are not needed are newer than
+            /// 12.0.
             pub(crate) const fn is_needed(self) -> bool {
                 match self { $(Entry::$variant => $needed,)* }
             }

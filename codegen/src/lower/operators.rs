@@ -24,7 +24,7 @@ pub(crate) fn unary(b: &mut Builder<'_>, op: Unary, value: Value) -> Value {
     }
 }
 
-/// Returns 1 if an integer compares with 0 by `cond`, else 0.
+/// Returns 1 if the comparison `cond` of an integer with 0 holds, else 0.
 fn truth(b: &mut Builder<'_>, cond: Cond, value: Value) -> Value {
     let truth = b.compare_const(cond, value, 0);
     b.widen_bool(truth, Type::I64)

@@ -25,7 +25,7 @@ impl<K: Id, T: Clone> Scoped<K, T> {
         Scoped { now: Table::like(other, entry), before: Vec::new(), marks: 0 }
     }
 
-    /// Marks the present state.
+    /// Marks the current state.
     pub(crate) fn mark(&mut self) -> Mark {
         self.marks += 1;
         Mark(self.before.len())

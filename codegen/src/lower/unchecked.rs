@@ -1,4 +1,4 @@
-//! Omission of checks that callers guarantee.
+//! Omission of checks whose conditions callers guarantee.
 //!
 //! Checks are removed from the steps, so that neither the wrapper nor its records contain them. A check stays if it
 //! makes a load safe (types, ranks, dtypes, NULL pointers, signs of extents), binds a symbol, or tells the alternatives

@@ -121,7 +121,7 @@ impl Builder<'_> {
         self.runtime(&abi_spec::runtime::OBJECT_DEC_REF, &[object]);
     }
 
-    /// Returns a `Bool`: true if the type index is that of an object.
+    /// Returns a `Bool`: true if values of the type index are objects.
     pub(crate) fn is_object(&mut self, index: Value) -> Value {
         self.compare_const(Cond::Sge, index, TypeIndex::STATIC_OBJECT_BEGIN.0.into())
     }

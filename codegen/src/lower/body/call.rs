@@ -90,7 +90,8 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(next);
     }
 
-    /// Emits a statement that calls an FFI function. Objects that were made for its arguments are released after it.
+    /// Emits a statement that calls an FFI function. Objects that were made for its arguments are released after the
+    /// call.
     pub(crate) fn call(&mut self, call: &PackedCall<'a>, result: Option<&'a Received<'a>>) {
         let before = self.frame.owned();
         let outlined = self.outlined_callee(call);

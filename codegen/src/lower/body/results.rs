@@ -114,7 +114,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.if_then(was_object, |b| b.release_object(object));
     }
 
-    /// Emits the return of a value that the body writes; a borrowed object gets a reference.
+    /// Emits the return of a value that the body writes. A borrowed object is retained.
     fn return_packed(&mut self, packed: &Packed<'_>, received: Option<&'a Received<'a>>) {
         let slot = self.own_none();
         let owned = self.frame.owned();

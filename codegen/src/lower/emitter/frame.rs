@@ -50,7 +50,7 @@ impl Slot {
     }
 }
 
-/// The block that releases the owned values after a failure and returns.
+/// A leave block, which releases the owned values after a failure and returns.
 #[derive(Clone, Copy, Debug)]
 struct LeaveBlock {
     block: Block,
@@ -67,7 +67,7 @@ pub(crate) struct Frame {
     owned: u32,
     /// The address of each slot that is used.
     slots: [Option<Value>; Slot::COUNT],
-    /// The current block for exits. It is replaced once it has [`MAX_PREDECESSORS`].
+    /// The current leave block. It is replaced after [`MAX_PREDECESSORS`] jumps.
     leave: Option<LeaveBlock>,
     /// The number of jumps to `leave`.
     leaving: u32,
@@ -172,7 +172,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Returns the current block for exits, and creates it if there is none.
+    /// Returns the current leave block. Creates it if there is none.
     fn leave_block(&mut self) -> Block {
         if let Some(leave) = self.frame.leave {
             return leave.block;
@@ -184,7 +184,7 @@ impl Emitter<'_, '_> {
         block
     }
 
-    /// Emits the contents of the current block for exits, if it exists.
+    /// Emits the contents of the current leave block if there is one.
     pub(crate) fn write_leave(&mut self) {
         let Some(LeaveBlock { block, count, status }) = self.frame.leave.take() else { return };
         self.frame.leaving = 0;

@@ -146,17 +146,16 @@ impl ValueState {
 /// State of a symbol.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SymbolState {
-    /// No occurrence has bound it.
+    /// Not bound by any occurrence so far.
     Unbound,
-    /// Only occurrences that some calls skip have bound it: the value, and the place that has bound it, an `I64` that
-    /// is 0 if none has.
+    /// Bound only in some calls: the value, and the place that has bound the symbol, an `I64` that is 0 if none has.
     Maybe(Value, Value),
-    /// Every call has bound it here: the value, and the place that has bound it.
+    /// Bound in every call: the value, and the place that has bound the symbol.
     Bound(Value, Origin),
 }
 
 impl SymbolState {
-    /// Whether every call has bound it.
+    /// Whether the symbol is bound in every call.
     pub(crate) fn is_bound(self) -> bool {
         matches!(self, SymbolState::Bound(..))
     }

@@ -29,7 +29,7 @@ pub(crate) struct Exits<'a> {
     /// The block to which failing checks branch instead of an exit: the checks of the next alternative of a union.
     /// `None` outside of unions.
     pub(crate) other: Option<Block>,
-    /// The source location of the current statement; `None` for that of the function.
+    /// The source location of the current statement; `None` for the source location of the function.
     pub(crate) location: Option<&'a Location>,
     /// The enclosing loops, the outermost first.
     loops: Vec<Turn>,
@@ -62,7 +62,7 @@ pub(crate) struct NumberCheck<'s> {
     pub(crate) place: Place,
     /// The value of the number.
     pub(crate) found: Value,
-    /// The requirement.
+    /// The rule that the number must obey.
     pub(crate) rule: NumberRule,
     /// The text of the expected number in messages; empty if they do not show it.
     pub(crate) text: &'s str,

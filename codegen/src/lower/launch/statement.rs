@@ -122,8 +122,8 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Emits the call of the driver that launches the kernel, on the current stream of the device in the environment. A
-    /// stream that was created knows its context. The default stream belongs to the current context, so that must be of
-    /// the device.
+    /// stream that was created knows its context. The default stream belongs to the current context, which must
+    /// therefore be a context of the device.
     fn start(&mut self, launch: &'a Launch<'a>, site: Value, area: Value, addresses: Value) {
         let kernel = images::kernel(self.b.module, launch);
         let kernel = self.b.address(kernel);

@@ -114,8 +114,8 @@ pub(crate) fn context(module: &mut Module) {
 /// Symbol of `void tvm_ffi_codegen.unload(void)`, which unloads all images of a module from the driver.
 ///
 /// A module that launches GPU kernels and [shares](crate::Routines::Shared) its routines, as JIT code does, exports it.
-/// The next launch loads its image again. No function of the module may run at the same time, and no kernel that was
-/// loaded before may run at the same time or later, for example in a captured graph.
+/// The next launch loads its image again. While `unload` runs, no function of the module may run. A kernel that was
+/// loaded before may run neither then nor later, for example in a captured graph.
 pub const UNLOAD: &str = "tvm_ffi_codegen.unload";
 
 /// Adds the function [`UNLOAD`] if the module has images.

@@ -39,8 +39,8 @@ impl Resolved<'_> {
     /// Returns a header for C and C++ with the prototypes of `extern` functions, and of the C functions that the
     /// library calls.
     ///
-    /// A file that defines `TVM_FFI_NO_KERNELS` does not see the prototypes of the latter: a kernel may declare its
-    /// pointers with types that a declaration does not know. A C function whose name is no C identifier has no
+    /// A file that defines `TVM_FFI_NO_KERNELS` does not see the prototypes of these C functions: a kernel may declare
+    /// its pointers with types that a declaration does not know. A C function whose name is no C identifier has no
     /// prototype.
     ///
     /// ```

@@ -1,4 +1,4 @@
-//! The number of arguments, and defaults of those that the caller omits.
+//! The number of arguments, and defaults of arguments that the caller omits.
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::{ANY, any};

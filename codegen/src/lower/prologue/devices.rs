@@ -68,7 +68,8 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Compares the device of a tensor with the device of its type in the table, or adds it if the table has none.
+    /// Checks that the device of a tensor is the device of the same type in the table. Adds the device if the table has
+    /// none.
     pub(crate) fn note_device(&mut self, value: ValueId) {
         let Some(table) = self.devices.table else { return };
         let dl = self.dl(value);

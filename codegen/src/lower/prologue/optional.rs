@@ -17,7 +17,8 @@ impl<'a> Wrapper<'a, '_> {
         declared.optional && declared.ty.tensor().is_some()
     }
 
-    /// Emits the checks of an optional tensor if the steps start with one. Returns the number of steps that are done.
+    /// Emits the checks of an optional tensor if the steps start with one. Returns the number of steps that it has
+    /// emitted.
     pub(crate) fn optional_tensor(&mut self, steps: &'a [Step<'a>]) -> usize {
         let Some(value) = steps.first().and_then(Step::opens).filter(|&at| self.is_branched(at))
         else {

@@ -66,7 +66,7 @@ impl Wrapper<'_, '_> {
         Some(dl)
     }
 
-    /// Leaves if a routine has returned NULL, after it has raised the error.
+    /// Leaves if `address` is NULL: the routine that has returned it has raised the error.
     pub(crate) fn require_raised(&mut self, address: Value) {
         let raised = self.raised();
         self.checks.or_go_to(raised).non_null(&mut self.b, address);

@@ -76,7 +76,7 @@ fn plain<'a>(function: &Function<'_>, steps: &[Step<'a>]) -> Option<(usize, &'a 
 }
 
 impl<'a> Wrapper<'a, '_> {
-    /// Emits the checks of a run if the steps start with one. Returns the number of steps that are done.
+    /// Emits the checks of a run if the steps start with one. Returns the number of steps that it has emitted.
     pub(crate) fn run(&mut self, steps: &'a [Step<'a>]) -> usize {
         let first = steps.first().and_then(Step::opens).filter(|&value| self.forms.runs[value] > 0);
         let Some(first) = first else { return 0 };

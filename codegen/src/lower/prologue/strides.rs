@@ -34,7 +34,7 @@ type Joined = (SymbolId, Value, Option<Value>);
 
 impl<'a> Wrapper<'a, '_> {
     /// Emits the checks of declared strides if the steps start with strides of a tensor that is not optional. Returns
-    /// the number of steps that are done.
+    /// the number of steps that it has emitted.
     pub(crate) fn declared_strides(&mut self, steps: &'a [Step<'a>]) -> usize {
         let Some((value, _)) = steps.first().and_then(stride) else { return 0 };
         let same = steps.iter().map_while(stride).take_while(|(of, _)| *of == value);

@@ -50,7 +50,7 @@ pub(crate) fn accepts(index: i32, low: u64, high: u64) -> bool {
     mask >> shift & 1 != 0 && index >= 0
 }
 
-/// Whether a type index is that of an object.
+/// Whether values of a type index are objects.
 #[routine(inline)]
 pub(crate) fn is_object(index: i32) -> bool {
     index >= TypeIndex::STATIC_OBJECT_BEGIN

@@ -43,8 +43,8 @@ const HEAD: u64 = MANAGED.size as u64;
 /// Name of the function that makes a tensor object from a block, for messages.
 const MAKER: &str = runtime::TENSOR_FROM_DL_PACK_VERSIONED.name;
 
-/// Allocates tensors and writes them to `tensors` as owned values. `extents` has those of all tensors in a row,
-/// `devices` one device for each. Returns 0, or -1 once it has raised; then nothing stays allocated.
+/// Allocates tensors and writes them to `tensors` as owned values. `extents` holds the extents of all tensors in a row,
+/// `devices` one device for each tensor. Returns 0, or -1 once it has raised; then nothing stays allocated.
 #[routine]
 pub(crate) fn allocate(
     caller: Caller,

@@ -43,7 +43,7 @@ pub(crate) fn fail_value(subject: &Subject, values: &Any, nth: u64, indices: &i6
     }
 }
 
-/// Raises the error for a value of a wrong type. An rvalue reference is named by the type of its object.
+/// Raises the error for a value of a wrong type. For an rvalue reference, the message names the type of its object.
 #[routine]
 pub(crate) fn wrong_type(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let required = required_of(subject) as &Required;

@@ -139,7 +139,7 @@ codes! {
         Dtype,
         /// A device, or the name of one.
         Device,
-        /// The integers of a shape; `size` is their number unless any is accepted.
+        /// The integers of a shape. `size` is their number, if that is fixed.
         Numbers,
         /// An instance of a class.
         Class,
@@ -156,8 +156,8 @@ record! {
     /// Requirements of a value that is neither scalar nor tensor.
     Required {
         expected: TextRef,
-        /// The type indices with which another requirement may be violated, as the two masks of a set. With others, the
-        /// type is wrong.
+        /// Type indices, as the two masks of a set. A value with one of them violates another requirement; any other
+        /// value has a wrong type.
         low: u64,
         high: u64,
         require: Requirement,

@@ -12,7 +12,7 @@ const CAPACITY: u64 = MAX_TEXT as u64;
 /// Offset of [`CUT`] in a full message.
 const CUT_AT: u64 = CAPACITY - CUT.len() as u64;
 
-/// Largest number of bytes of a UTF-8 character that can be left before the cut.
+/// Largest number of bytes that remain of a UTF-8 character whose end is overwritten.
 const REST: u64 = 3;
 
 /// Appends text. A message that becomes too long is cut off and ends in [`CUT`].
@@ -30,7 +30,7 @@ pub(crate) fn put(s: &MessageBuffer, text: Text) {
     }
 }
 
-/// Writes [`CUT`] at the end of a full message. If it overwrites part of a character, the bytes that are left of the
+/// Writes [`CUT`] at the end of a full message. If it overwrites the end of a character, the remaining bytes of that
 /// character become dots.
 #[routine(inline)]
 fn cut(message: &u8) {
