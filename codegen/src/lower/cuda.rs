@@ -94,7 +94,7 @@ impl Const for Entry {
 pub(crate) const COUNT: u64 = Entry::ALL.len() as u64;
 
 structs! {
-    /// The addresses of the functions, then a word that is not 0 once the addresses are stored.
+    /// The addresses of the functions, then a word that is not 0 once the driver is open.
     Table TableFields: 8 * COUNT as u32 + 8, 8 => {
         functions: Nested<Ref<u8>> = 0,
         ready: Field<u64> = 8 * COUNT as i32,

@@ -74,7 +74,7 @@ pub(crate) fn call_named(
 
 /// Calls a function object. Returns 0, or the status of [`fail_at()`] once it has raised.
 ///
-/// Where `result` is NULL the result is released. The result of a callee that fails is overwritten with None and never
+/// If `result` is NULL, the result is released. If the callee fails, the result is overwritten with None and never
 /// released.
 #[routine]
 pub(crate) fn call_object(

@@ -86,8 +86,8 @@ pub(crate) fn put_unsigned(s: &MessageBuffer, value: u64) {
 /// Largest number of bytes of a quoted text; the rest is elided.
 const QUOTED: u64 = 64;
 
-/// Appends text in quotes. Bytes that are control characters or not well-formed UTF-8 are escaped, and `...` stands for
-/// the end of text of more than [`QUOTED`] bytes.
+/// Appends text in quotes. Quotes, backslashes, control characters and bytes that are not well-formed UTF-8 are
+/// escaped. `...` stands for the end of a text of more than [`QUOTED`] bytes.
 #[routine]
 pub(crate) fn put_quoted(s: &MessageBuffer, text: Text) {
     put(s, "\"");
