@@ -1,8 +1,12 @@
-//! Declaration → host IR. All ABI policy lives here.
+//! Lowers resolved declarations to host IR. Every decision about the ABI is made in this folder.
 //!
-//! A wrapper counts its arguments, checks them, runs the body and writes the result. A check that fails branches to the
-//! exit of its group, a cold block. The exit passes a constant record, and the values that only the call knows, to a
-//! shared routine, which composes the message and raises it.
+//! A wrapper counts its arguments, checks them, runs the body and writes the result. Checks are grouped, and each group
+//! has an exit: a cold block to which a check that fails branches. The exit passes a constant record, and values that
+//! are known only at run time, to a shared routine, which composes the message and raises it.
+//!
+//! Methods of the emitter and the wrapper emit code. Where their comments say "checks", "loads" or "releases", the
+//! emitted code does so; a value that they return is a value of host IR. Code that "leaves with an error" releases what
+//! the wrapper owns and returns a status that is not 0.
 
 mod body;
 mod check;
@@ -41,11 +45,11 @@ pub struct Options {
     pub metadata: bool,
     /// Checks that are omitted.
     pub unchecked: Unchecked,
-    /// Functions by which the platform loads libraries; launches load the driver of their device with them.
+    /// Functions with which launches open the library of the GPU driver.
     pub loader: Loader,
 }
 
-/// The options for libraries that are compiled ahead of time.
+/// The default options are those for libraries that are compiled ahead of time.
 impl Default for Options {
     fn default() -> Self {
         let (routines, unchecked, loader) = (Routines::Embedded, Unchecked::NONE, Loader::Dl);
@@ -59,10 +63,10 @@ pub enum Routines {
     /// The module has a local copy of each routine that it uses.
     #[default]
     Embedded,
-    /// The module imports them by name; [`routines`](routines()) defines them.
+    /// The module imports the routines by name; the module that [`routines`](routines()) returns defines them.
     Shared,
-    /// The module has the routines that may be inlined. A linker adds the others, once for all modules; they are in
-    /// [`linked_routines`].
+    /// The module has a copy of each routine that may be inlined. A linker adds the others from [`linked_routines`],
+    /// once for all modules.
     Linked,
 }
 

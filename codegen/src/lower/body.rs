@@ -1,4 +1,4 @@
-//! Bodies, which run once the arguments are checked: statements, calls, and results.
+//! Bodies: statements, calls and results. A body runs after the arguments have passed their checks.
 
 mod call;
 pub(crate) mod outlined;

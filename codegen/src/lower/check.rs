@@ -1,11 +1,11 @@
 //! Checks of the hot path: each is a comparison and a branch to a cold exit.
 //!
 //! Processors fuse comparison and branch into one operation and predict the branch, so that merging checks into one
-//! condition costs more than it saves. The exits are in [`failure`](super::failure).
+//! condition costs more than it saves. Exits are emitted in [`failure`](super::failure).
 
 use crate::ir::{Binary, Block, Builder, Cond, Value};
 
-/// The exit of failing checks, and the condition under which they apply.
+/// The exit to which checks branch if they fail, and the condition under which they apply.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Checks {
     /// Exit block.

@@ -1,28 +1,31 @@
-//! Facts of the CUDA driver, from `cuda.h` of 12.0 and newer: functions, layouts and numbers. What loads, enters a
-//! context and launches is in [`routines`](mod@super::routines); another driver replaces both.
+//! Facts of the CUDA driver, from `cuda.h` of 12.0 and newer: functions, layouts and constants. The code that loads
+//! kernels, enters contexts and launches is in [`routines`](mod@super::routines). Support for another driver would
+//! replace both.
 
 use crate::ir::Type::I32;
 use crate::ir::typed::{Const, Handle, Int, Make, Pointee, Ref, Single, routine, structs};
 use crate::ir::{Builder, Signature, Type};
 use crate::lower::value::zeros;
 
-/// Declares the functions that are taken from the driver: name, how routines call it, and whether 12.0 has it.
+/// Declares functions of the driver. A row is a variant of [`Entry`], the name of the symbol, the Rust function that
+/// emits a call, and whether the function is [needed](Entry::is_needed).
 macro_rules! entries {
     ($($(#[$doc:meta])* $variant:ident $name:literal $call:ident($($param:ident: $ty:ty),*) $needed:literal;)*) => {
-        /// A function of the driver; all return a `CUresult`.
+        /// A function of the driver. Each returns a `CUresult`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Entry { $($(#[$doc])* $variant,)* }
 
         impl Entry {
-            /// All of them, in the order of the table that holds their addresses.
+            /// All functions, in the order of their addresses in [`Table`].
             pub(crate) const ALL: &[Entry] = &[$(Entry::$variant),*];
 
-            /// The name of its symbol.
+            /// Returns the name of the symbol.
             pub(crate) const fn name(self) -> &'static str {
                 match self { $(Entry::$variant => $name,)* }
             }
 
-            /// True if nothing works without it.
+            /// Returns true if a driver without the function is refused. Functions that are not needed are newer than
+            /// 12.0.
             pub(crate) const fn is_needed(self) -> bool {
                 match self { $(Entry::$variant => $needed,)* }
             }
@@ -51,7 +54,7 @@ entries! {
     DriverGetVersion "cuDriverGetVersion" driver_get_version(version: Ref<i32>) true;
     GetErrorName "cuGetErrorName" get_error_name(status: Int<i32>, name: Ref<Ref<u8>>) true;
     GetErrorString "cuGetErrorString" get_error_string(status: Int<i32>, text: Ref<Ref<u8>>) true;
-    /// That of the current context.
+    /// Finds the device of the current context.
     CtxGetDevice "cuCtxGetDevice" ctx_get_device(device: Ref<i32>) true;
     CtxPushCurrent "cuCtxPushCurrent_v2" ctx_push_current(context: Ref<CuContext>) true;
     CtxPopCurrent "cuCtxPopCurrent_v2" ctx_pop_current(context: Ref<Ref<CuContext>>) true;
@@ -63,22 +66,22 @@ entries! {
         library_options: Ref<i32>, library_values: Ref<Ref<u8>>, library_count: Int<i32>) true;
     LibraryUnload "cuLibraryUnload" library_unload(library: Ref<CuLibrary>) true;
     LibraryGetKernel "cuLibraryGetKernel" library_get_kernel(kernel: Ref<Ref<CuKernel>>, library: Ref<CuLibrary>, name: Ref<u8>) true;
-    /// In the current context.
+    /// Finds the function of a kernel in the current context.
     KernelGetFunction "cuKernelGetFunction" kernel_get_function(function: Ref<Ref<CuFunction>>, kernel: Ref<CuKernel>) true;
     KernelGetAttribute "cuKernelGetAttribute" kernel_get_attribute(value: Ref<i32>, attribute: Int<i32>, kernel: Ref<CuKernel>, device: Int<i32>) true;
     KernelSetAttribute "cuKernelSetAttribute" kernel_set_attribute(attribute: Int<i32>, value: Int<i32>, kernel: Ref<CuKernel>, device: Int<i32>) true;
-    /// It takes a `CUkernel` for a `CUfunction`.
+    /// Accepts a `CUkernel` in place of a `CUfunction`.
     LaunchKernelEx "cuLaunchKernelEx" launch_kernel_ex(config: Ref<Config>, kernel: Ref<CuKernel>, params: Ref<Ref<u8>>, extra: Ref<Ref<u8>>) true;
     TensorMapEncodeTiled "cuTensorMapEncodeTiled" tensor_map_encode_tiled(
         map: Ref<u8>, dtype: Int<i32>, rank: Int<i32>, address: Ref<u8>, extents: Ref<u64>, strides: Ref<u64>, boxes: Ref<u32>,
         steps: Ref<u32>, interleave: Int<i32>, swizzle: Int<i32>, promotion: Int<i32>, fill: Int<i32>) true;
-    /// 12.4. Offset and size are a `size_t` each.
+    /// Since 12.4. Offset and size are a `size_t` each.
     KernelGetParamInfo "cuKernelGetParamInfo" kernel_get_param_info(kernel: Ref<CuKernel>, index: Int<i64>, offset: Ref<u64>, size: Ref<u64>) false;
-    /// 12.4.
+    /// Since 12.4.
     FuncLoad "cuFuncLoad" func_load(function: Ref<CuFunction>) false;
 }
 
-/// A routine hands it to functions of Rust.
+/// An entry in a routine stays a Rust value, so that Rust functions can take it while the routine is emitted.
 impl Const for Entry {
     type Handle = Entry;
 
@@ -87,48 +90,49 @@ impl Const for Entry {
     }
 }
 
-/// How many there are.
+/// Number of functions.
 pub(crate) const COUNT: u64 = Entry::ALL.len() as u64;
 
 structs! {
-    /// The addresses of the functions, and at last a word that is not 0 once they are there.
+    /// The addresses of the functions, then a word that is not 0 once the driver is open.
     Table TableFields: 8 * COUNT as u32 + 8, 8 => {
         functions: Nested<Ref<u8>> = 0,
         ready: Field<u64> = 8 * COUNT as i32,
     }
 }
 
-/// The addresses of the functions.
+/// Emits the address of the table of functions.
 pub(crate) fn table(b: &mut Builder<'_>) -> Ref<Table> {
     variable(b, "tvm_ffi_codegen.driver", 1)
 }
 
-/// The address of a function of the driver, which is open; NULL if it has none.
+/// Loads the address of a function of the open driver; NULL if the driver lacks the function.
 pub(crate) fn driver_address(b: &mut Builder<'_>, entry: Entry) -> Ref<u8> {
     let table = table(b).value(b);
     Ref::new(b.load(Type::Ptr, table, 8 * entry as i32))
 }
 
-/// A variable of the process: so many in a row, zeros at first.
+/// Emits the address of a variable of the module: `count` values in a row, initially zero.
 pub(crate) fn variable<T: Pointee>(b: &mut Builder<'_>, name: &str, count: u64) -> Ref<T> {
     let symbol = zeros(b.module, name, count as usize * T::SIZE as usize);
     Ref::new(b.address(symbol))
 }
 
-/// What the driver has made, which only it sees into.
+/// Opaque types of the driver.
 pub(crate) enum CuContext {}
 pub(crate) enum CuLibrary {}
 pub(crate) enum CuKernel {}
 pub(crate) enum CuFunction {}
 
-/// The oldest version, as `cuDriverGetVersion` counts.
+/// Oldest supported version, in the encoding of `cuDriverGetVersion`.
 pub(crate) const MIN_DRIVER_VERSION: i32 = 12_000;
 
-/// The libraries, by the loader of the platform.
+/// File name of the driver's library, for each [`Loader`].
 pub(crate) const LIBRARY: &str = "libcuda.so.1";
 pub(crate) const WINDOWS_LIBRARY: &str = "nvcuda.dll";
 
-/// `CUlaunchConfig`; grid, block and shared memory stand first, 32 bits each.
+/// Byte offsets in a `CUlaunchConfig`. The extents of grid and block and the size of the shared memory are 32 bits
+/// each.
 pub(crate) mod config {
     pub(crate) const SIZE: u32 = 56;
     pub(crate) const GRID: i32 = 0;
@@ -139,12 +143,12 @@ pub(crate) mod config {
     pub(crate) const COUNT: i32 = 48;
 }
 
-/// `CUlaunchAttribute`: a number, and 64 bytes whose rest is zero.
+/// Byte offsets in a `CUlaunchAttribute`: a number, then a value of 64 bytes, whose unused bytes are zero.
 pub(crate) mod attribute {
     pub(crate) const SIZE: u32 = 72;
     pub(crate) const ID: i32 = 0;
     pub(crate) const VALUE: i32 = 8;
-    /// How many words of 8 bytes it has.
+    /// Size in words of 8 bytes.
     pub(crate) const WORDS: u32 = SIZE / 8;
 }
 
@@ -164,11 +168,10 @@ structs! {
     }
 }
 
-/// `CUtensorMap`: 64 up to 12.9, 128 from 13.0 on.
+/// Alignment of a `CUtensorMap` in bytes: 64 up to 12.9, 128 from 13.0 on.
 pub(crate) const MAP_ALIGN: u32 = 128;
 
-/// The last of the handles that stand for the default stream of the current context: NULL, `CU_STREAM_LEGACY` (1) and
-/// this one.
+/// Largest handle of the default stream of the current context. The others are NULL and `CU_STREAM_LEGACY` (1).
 pub(crate) const CU_STREAM_PER_THREAD: i64 = 2;
 
 /// Values of `CUresult`.
@@ -182,8 +185,8 @@ const CUDA_ERROR_HARDWARE_STACK_ERROR: i32 = 714;
 const CUDA_ERROR_LAUNCH_FAILED: i32 = 719;
 const CUDA_ERROR_TENSOR_MEMORY_LEAK: i32 = 721;
 
-/// Whether `cuda.h` says of a status that it leaves the process in an inconsistent state, so that later calls return
-/// it too.
+/// Whether a status leaves the process in an inconsistent state, so that later calls return it too (`cuda.h`,
+/// `CUresult`).
 #[routine(inline)]
 pub(crate) fn loses_context(status: i32) -> bool {
     match status {
@@ -204,7 +207,8 @@ pub(crate) const CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: i32 = 1;
 pub(crate) const CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: i32 = 8;
 pub(crate) const CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: i32 = 14;
 
-/// Variables of fields of 8 bytes: where each field is, and what routines see there.
+/// Declares structs of 8-byte fields. A row is the constant of the byte offset, the index of the field, and the typed
+/// field that routines access.
 macro_rules! fields {
     ($($(#[$doc:meta])* $module:ident $struct:ident $fields:ident {
         $($(#[$field_doc:meta])* $name:ident $index:literal $field:ident: $kind:ident<$ty:ty>;)*
@@ -222,52 +226,53 @@ macro_rules! fields {
 }
 
 fields! {
-    /// What a module keeps of an image.
+    /// The variable of an image in a module.
     image Image ImageFields {
-        /// The `CUlibrary`, once it is loaded.
+        /// The `CUlibrary`; NULL until the image is loaded.
         LIBRARY 0 library: Field<Ref<CuLibrary>>;
         BYTES 1 bytes: Field<Ref<u8>>;
         NAME 2 name: Field<Ref<u8>>;
         NAME_SIZE 3 name_size: Field<u64>;
     } 4;
-    /// What a module keeps of a kernel.
+    /// The variable of a GPU kernel in a module.
     kernel Kernel KernelFields {
-        /// The `CUkernel`, once it is known.
+        /// The `CUkernel`; NULL until the kernel is loaded.
         KERNEL 0 handle: Field<Ref<CuKernel>>;
-        /// A bit for each device on which it has been allowed what it needs.
+        /// Bit mask of the devices on which the attributes in [`ALLOWED`] are set.
         DEVICES 1 devices: Field<u64>;
         IMAGE 2 image: Field<Ref<Image>>;
-        /// Ends with a NUL.
+        /// The name of the kernel, which ends with a NUL.
         NAME 3 name: Field<Ref<u8>>;
-        /// The name in messages, where mangled ones lose their end: how many bytes.
+        /// Length in bytes of the name in messages.
         SHOWN_SIZE 4 shown_size: Field<u64>;
-        /// What it needs to be allowed.
+        /// Bits of the attributes that launches of the kernel need: [`ALLOW_SHARED`](super::ALLOW_SHARED),
+        /// [`ALLOW_CLUSTER`](super::ALLOW_CLUSTER).
         ALLOWED 5 allowed: Field<u64>;
-        /// The address of `cuLaunchKernelEx`, once the kernel is known.
+        /// The address of `cuLaunchKernelEx`, stored when the kernel is loaded.
         LAUNCH 6 launch: Field<Ref<u8>>;
-        /// How many parameters it has.
+        /// Number of parameters.
         COUNT 7 count: Field<i64>;
-        /// The name in messages.
+        /// The name in messages, elided if it is long.
         SHOWN 8 shown: Field<Ref<u8>>;
-        /// The bytes of each parameter, which stand behind these fields.
+        /// The size of each parameter in bytes. The sizes follow the fields.
         SIZES 9 sizes: Nested<u64>;
     } 9;
-    /// A constant that says how a tensor map is made.
+    /// The constant that describes how to encode a tensor map.
     map How HowFields {
         RANK 0 rank: Field<i64>;
         DTYPE 1 dtype: Field<i64>;
-        /// Of an element.
+        /// Size of an element in bytes.
         BYTES 2 bytes: Field<u64>;
         INTERLEAVE 3 interleave: Field<i64>;
         SWIZZLE 4 swizzle: Field<i64>;
         PROMOTION 5 promotion: Field<i64>;
         FILL 6 fill: Field<i64>;
-        /// Whether there are steps after the extents of the box.
+        /// 1 if the steps are given after the extents of the box, else 0.
         STEPS 7 steps: Field<u64>;
-        /// Whether elements are whole bytes.
+        /// 1 if the size of an element is a whole number of bytes, else 0.
         PLAIN 8 plain: Field<u64>;
         NAME_SIZE 9 name_size: Field<u64>;
-        /// Stands behind these fields.
+        /// The name of the tensor, which follows the fields.
         NAME 10 name: Nested<u8>;
     } 10;
 }
@@ -276,7 +281,7 @@ fields! {
 pub(crate) const ALLOW_SHARED: u64 = 1;
 pub(crate) const ALLOW_CLUSTER: u64 = 2;
 
-/// How a platform opens libraries.
+/// Functions with which a platform opens libraries and finds symbols.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Loader {
     /// `dlopen` and `dlsym`.
@@ -287,6 +292,6 @@ pub enum Loader {
 }
 
 impl Loader {
-    /// That of the machine which runs this.
+    /// The loader of the platform that this crate is compiled for.
     pub const HOST: Loader = if cfg!(windows) { Loader::Windows } else { Loader::Dl };
 }

@@ -1,5 +1,5 @@
 //! The emitter of one function: its code so far, the values that the code has loaded, and the contents of its frame.
-//! Code that is emitted here neither checks nor fails.
+//! Methods of the emitter emit neither checks nor exits.
 
 pub(crate) mod frame;
 mod output;
@@ -31,11 +31,11 @@ pub(crate) struct Emitter<'a, 'm> {
     names: Table<ValueId, u32>,
     /// The address of the arguments, defaults included.
     pub(crate) args: Value,
-    /// The number of arguments, defaults included; `None` if it never varies.
+    /// The number of arguments, defaults included; `None` if it is the same in every call.
     num_args: Option<Value>,
     /// The loaded parts of each value.
     pub(crate) values: Scoped<ValueId, ValueState>,
-    /// For each optional value a `Bool`: the value and all that contain it are present.
+    /// For each optional value a `Bool`: true if the value and all values that contain it are present.
     pub(crate) present: Scoped<ValueId, Option<Value>>,
     /// The state of each symbol.
     pub(crate) symbols: Scoped<SymbolId, SymbolState>,
@@ -54,13 +54,13 @@ pub(crate) struct Emitter<'a, 'm> {
     pub(crate) scope: Scope,
     /// The number of scopes so far.
     scopes: u32,
-    /// The scope in which each value was loaded. Parts of it that are loaded in other scopes are not remembered.
+    /// The scope in which each value was loaded. Parts of a value that are loaded in another scope are not remembered.
     born: Table<ValueId, Scope>,
     /// The owned values, and the slots of the stack frame.
     pub(crate) frame: Frame,
 }
 
-/// A point of the emitted code whose known values can be restored.
+/// A point of the emitted code. The tables of known values can be restored to their state at it.
 #[derive(Debug)]
 pub(crate) struct Checkpoint {
     values: Mark,
@@ -122,7 +122,7 @@ impl Emitter<'_, '_> {
         Hint { name: Some(self.names[value]), part, index }
     }
 
-    /// Whether a value is a scalar that is never an object: any but `uint64` and `ptr`.
+    /// Whether a value is a scalar that never arrives as an object: any but `uint64` and `ptr`.
     pub(crate) fn is_plain(&self, value: ValueId) -> bool {
         matches!(self.function.values[value].ty, ParamType::Scalar(scalar)
             if !matches!(scalar, Scalar::Uint64 | Scalar::Ptr))
@@ -163,7 +163,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Restores what was known at a point.
+    /// Restores the tables to their state at a marked point.
     pub(crate) fn go_back(&mut self, known: Checkpoint) {
         let Checkpoint { values, present, symbols, known_sign } = known;
         self.values.go_back(values);

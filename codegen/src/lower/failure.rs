@@ -1,4 +1,4 @@
-//! Failures: the records that describe checks, messages, and the exits that hand both to fail routines.
+//! Failures: records that describe checks, messages, and the exits that pass them to fail routines.
 
 mod exit;
 pub(crate) mod message;

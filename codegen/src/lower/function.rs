@@ -40,7 +40,7 @@ pub(crate) fn wrapper<'a>(
     host
 }
 
-/// Begins a wrapper: its arguments are counted, nothing else is known of them.
+/// Begins a wrapper, after the code that counts the arguments. No argument is loaded yet.
 fn start<'a, 'm>(
     emitter: Emitter<'a, 'm>,
     (exits, records): (Exits<'a>, &'m mut Records),

@@ -24,7 +24,7 @@ pub(crate) fn unary(b: &mut Builder<'_>, op: Unary, value: Value) -> Value {
     }
 }
 
-/// Returns 1 if an integer compares with 0 as `cond` says, else 0.
+/// Returns 1 if the comparison `cond` of an integer with 0 holds, else 0.
 fn truth(b: &mut Builder<'_>, cond: Cond, value: Value) -> Value {
     let truth = b.compare_const(cond, value, 0);
     b.widen_bool(truth, Type::I64)
@@ -98,7 +98,7 @@ pub(crate) fn divide_by(b: &mut Builder<'_>, op: Division, x: Value, divisor: i6
     pick(b, op, quotient, remainder)
 }
 
-/// Returns the result of a division for its floor quotient and remainder.
+/// Returns the result of a division, given its floor quotient and remainder.
 fn pick(b: &mut Builder<'_>, op: Division, quotient: Value, remainder: Value) -> Value {
     match op {
         Division::Div => quotient,

@@ -1,4 +1,7 @@
-//! Prologues: arguments are counted, checked, unpacked and bound to names, in code that dominates the body.
+//! Prologues: code that counts, checks and unpacks the arguments and binds symbols. It dominates the body.
+//!
+//! A place is a number in an argument: an integer, an extent, a stride or an integer of a shape. An occurrence is a
+//! place with a rule for its number. The usual form of an argument is checked inline, unusual forms in cold blocks.
 
 pub(crate) mod arguments;
 mod binding;

@@ -1,4 +1,4 @@
-//! Routines: functions that all wrappers share. Few are on the hot path; most run where a check fails.
+//! Routines: functions that all wrappers share. A few are on the hot path; most run only after a check has failed.
 //!
 //! Routines are host IR, so each backend compiles the same code. They are written in the language of
 //! [`routine`](crate::ir::typed::routine), and the symbol of a routine is [`PREFIX`] and the name of its function.
@@ -37,7 +37,7 @@ use crate::ir::typed;
 use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind};
 use crate::lower::cuda::Loader;
 
-/// Declares [`Routine`]. A row is a variant, its [`Heat`], and the path of the function that it stands for.
+/// Declares [`Routine`]. A row is a variant, its [`Heat`], and the path of the function with its source.
 macro_rules! routines {
     ($($name:ident $heat:ident, $path:path;)*) => {
         /// A shared routine. Predicates return 0 or 1.
@@ -94,7 +94,7 @@ enum Heat {
     hot,
     /// Called on the hot path of some functions, never inlined.
     outline,
-    /// Called only where something fails or is unusual.
+    /// Called only after a failure or in an unusual case.
     cold,
 }
 
@@ -224,7 +224,7 @@ pub(crate) fn declare_all(module: &mut Module, linkage: Linkage) {
     }
 }
 
-/// Defines the declared routines that satisfy `wanted`, and the wanted routines that those call.
+/// Defines the routines that the module declares and that satisfy `wanted`, and likewise the routines that they call.
 pub(crate) fn define_used(
     module: &mut Module,
     linkage: Linkage,

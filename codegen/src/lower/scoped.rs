@@ -9,23 +9,23 @@ use crate::resolve::ids::{Id, Table};
 #[derive(Debug)]
 pub(crate) struct Scoped<K, T> {
     now: Table<K, T>,
-    /// Entries before their changes, in order, while a mark is set.
+    /// The log: keys and old entries of the changes since the first mark, in order.
     before: Vec<(K, T)>,
     /// Number of marks.
     marks: usize,
 }
 
-/// A state to restore: the length of the log at that time.
+/// A state to restore, as the length of the log at the mark.
 #[derive(Debug)]
 pub(crate) struct Mark(usize);
 
 impl<K: Id, T: Clone> Scoped<K, T> {
-    /// Returns a table of copies of an entry, as long as another table.
+    /// Returns a table of copies of an entry, with the length of another table.
     pub(crate) fn like<U>(other: &Table<K, U>, entry: T) -> Self {
         Scoped { now: Table::like(other, entry), before: Vec::new(), marks: 0 }
     }
 
-    /// Marks the present state.
+    /// Marks the current state.
     pub(crate) fn mark(&mut self) -> Mark {
         self.marks += 1;
         Mark(self.before.len())

@@ -1,5 +1,5 @@
-//! What arguments, bodies and launches share: terms are evaluated, values are passed to C functions, and tensors are
-//! allocated.
+//! Code that checks, bodies and launches share: evaluation of terms, arguments of C functions, allocation of tensors,
+//! and values in messages.
 
 mod allocate;
 mod evaluate;

@@ -1,8 +1,8 @@
-//! Omission of checks that callers have made already.
+//! Omission of checks whose conditions callers guarantee.
 //!
-//! Checks are removed from the steps, so that neither the wrapper nor its records have them. Checks stay that make a load
-//! safe (types, ranks, dtypes, NULL pointers, signs of extents), that bind a symbol, or that tell the alternatives of a
-//! union apart.
+//! Checks are removed from the steps, so that neither the wrapper nor its records contain them. A check stays if it
+//! makes a load safe (types, ranks, dtypes, NULL pointers, signs of extents), binds a symbol, or tells the alternatives
+//! of a union apart.
 
 use std::borrow::Cow;
 
@@ -11,8 +11,8 @@ use crate::resolve::ids::{SymbolId, Table, ValueId};
 use crate::resolve::step::{Place, Rule, Step};
 use crate::resolve::value::Value;
 
-/// Groups of checks of tensors and shapes that a library omits. A call that passes them behaves the same without them;
-/// the effect of any other call depends on the kernel.
+/// Groups of checks of tensors and shapes that a library omits. A call that would pass the checks behaves the same
+/// without them; the effect of any other call depends on the kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unchecked {
     /// Comparisons of extents, numbers of shapes and integer parameters with symbols and expressions.
@@ -63,7 +63,8 @@ impl Unchecked {
         }
     }
 
-    /// Removes the check of an occurrence. `known` has the symbols that earlier steps bind in every call.
+    /// Removes the check of an occurrence if its group is omitted. `known` is true for symbols that earlier steps bind
+    /// in every call.
     fn occurrence(
         self,
         all: &Table<ValueId, Value<'_>>,
@@ -85,7 +86,8 @@ impl Unchecked {
         if group && symbol.is_none_or(|symbol| known[symbol]) {
             *rule = Rule::Any;
         }
-        // A stride may be ignored, an optional value absent, a sequence empty: such occurrences may not bind.
+        // A stride may be ignored, an optional value absent, a sequence empty. Such an occurrence does not bind its
+        // symbol in every call.
         let value = place.value();
         let always = all[value].guard.is_none();
         if let Some(symbol) = symbol

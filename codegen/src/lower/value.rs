@@ -10,9 +10,9 @@ use crate::ir::{
 /// Consecutive bytes, numbers or arguments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
-    /// The address of the first one.
+    /// The address of the first item.
     pub(crate) data: Value,
-    /// Their count, an `I64`.
+    /// The number of items, an `I64`.
     pub(crate) size: Value,
 }
 
@@ -65,12 +65,12 @@ pub(crate) fn cache(b: &mut Builder<'_>, name: &str) -> Value {
     b.address(symbol)
 }
 
-/// Returns a variable of the module: 8 bytes, initially 0.
+/// Returns the variable of a name: 8 bytes, initially 0. The first call adds it to the module.
 pub(crate) fn variable(module: &mut Module, name: &str) -> Symbol {
     zeros(module, name, 8)
 }
 
-/// Returns a variable of the module: `size` bytes, initially 0.
+/// Returns the variable of a name: `size` bytes, initially 0. The first call adds it to the module.
 pub(crate) fn zeros(module: &mut Module, name: &str, size: usize) -> Symbol {
     let known = module.find(name).is_some();
     let symbol = module.declare(name, Linkage::Local, SymbolKind::Data);
@@ -121,7 +121,7 @@ impl Builder<'_> {
         self.runtime(&abi_spec::runtime::OBJECT_DEC_REF, &[object]);
     }
 
-    /// Returns a `Bool`: true if the type index is that of an object.
+    /// Returns a `Bool`: true if values of the type index are objects.
     pub(crate) fn is_object(&mut self, index: Value) -> Value {
         self.compare_const(Cond::Sge, index, TypeIndex::STATIC_OBJECT_BEGIN.0.into())
     }

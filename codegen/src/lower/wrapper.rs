@@ -1,4 +1,4 @@
-//! A wrapper under construction: emitted code, and the exits by which it fails.
+//! A wrapper under construction: an emitter with exits, records, and the devices and shapes that checks compare.
 
 use std::ops::{Deref, DerefMut};
 
@@ -23,26 +23,26 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) devices: Devices,
     /// The shapes of tensors whose strides are declared.
     pub(crate) shapes: Shapes,
-    /// Parts that are loops or calls of routines instead of inline code.
+    /// Choice of loops or calls of routines instead of inline code.
     pub(crate) forms: Forms,
 }
 
 /// Shapes of tensors whose strides are declared.
 #[derive(Debug)]
 pub(crate) struct Shapes {
-    /// Shapes that have been tested: the symbols of their extents, each with a number that it must exceed, and a `Bool`
-    /// that is true if all do.
+    /// Shapes that have been tested: the symbols that the extents equal, each with the number to exceed, and a `Bool`
+    /// that is true if all symbols exceed their numbers.
     pub(crate) tested: Vec<(Vec<(SymbolId, i64)>, Value)>,
-    /// Symbols that are bound wherever a shape is usual, each with the index of that shape in `tested`.
+    /// Symbols that are bound if a shape is usual, each with the index of the shape in `tested`.
     pub(crate) bound: Vec<(SymbolId, usize)>,
     /// The number of occurrences that mention each symbol.
     pub(crate) mentions: Table<SymbolId, u32>,
 }
 
-/// Parts of large functions that are loops or calls of routines.
+/// Choice of loops or calls of routines instead of inline code, for large functions.
 #[derive(Debug)]
 pub(crate) struct Forms {
-    /// Number of tensors from each one to the end of its [run](super::prologue::runs); 0 outside runs.
+    /// Number of tensors from each tensor to the end of its [run](super::prologue::runs); 0 outside of runs.
     pub(crate) runs: Table<ValueId, usize>,
     /// Tensors that routines check.
     pub(crate) outlined: Table<ValueId, bool>,
@@ -52,14 +52,14 @@ pub(crate) struct Forms {
     pub(crate) calls: bool,
 }
 
-/// The devices of tensors that must agree.
+/// Devices of tensors so far, with which later tensors are compared.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Devices {
     /// The device of the first tensor whose device index matters, how it was declared, and the place of the tensor.
     pub(crate) first: Option<(Value, Device, u64)>,
-    /// Tensors so far.
+    /// The tensors so far that are compared without a table.
     pub(crate) tensors: Vec<ValueId>,
-    /// Address of the table of devices, if only the call knows which tensors must agree.
+    /// Address of the table of devices; `None` unless calls differ in the tensors that they have.
     pub(crate) table: Option<Value>,
 }
 
@@ -79,7 +79,7 @@ impl DerefMut for Wrapper<'_, '_> {
 }
 
 impl Wrapper<'_, '_> {
-    /// Makes later checks apply only if a value is not absent.
+    /// Makes later checks apply only if a value is present.
     pub(crate) fn only_if_there(&mut self, value: ValueId) {
         let mask = self.mask(value);
         self.checks.mask = mask;

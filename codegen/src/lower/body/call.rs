@@ -64,7 +64,7 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
-    /// Binds the scalar that a C function has returned in its C type. A `bool` is true unless its byte is 0.
+    /// Binds a scalar that a C function has returned, in its C type. A `bool` is true unless its byte is 0.
     fn returned_scalar(&mut self, value: ValueId, returned: Value) {
         let ty = self.function.values[value].ty.scalar().unwrap_or(Scalar::Int64);
         let native = if ty == Scalar::Bool {
@@ -76,7 +76,7 @@ impl<'a> Wrapper<'a, '_> {
         self.set_state(value, ValueState::Scalar(ScalarState { native, ty, wide: None }));
     }
 
-    /// Leaves with the kernel's error unless its status is 0.
+    /// Leaves with the kernel's error unless the status is 0.
     fn check_status(&mut self, call: &KernelCall<'_>, status: Value) {
         self.b.hint(status, "status");
         let failed = self.b.compare_const(Cond::Ne, status, 0);
@@ -90,7 +90,8 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(next);
     }
 
-    /// Emits a statement that calls an FFI function. Objects that were made for its arguments are released after it.
+    /// Emits a statement that calls an FFI function. Objects that were made for its arguments are released after the
+    /// call.
     pub(crate) fn call(&mut self, call: &PackedCall<'a>, result: Option<&'a Received<'a>>) {
         let before = self.frame.owned();
         let outlined = self.outlined_callee(call);
@@ -209,13 +210,13 @@ impl<'a> Wrapper<'a, '_> {
         self.routine_value(Routine::LookUp, &[site, text, length, cache, context])
     }
 
-    /// Leaves with the callee's error unless its status is 0.
+    /// Leaves with the callee's error unless the status is 0.
     fn check_call(&mut self, call: &PackedCall<'_>, status: Value, slot: Value) {
         let failed = self.b.compare_const(Cond::Ne, status, 0);
         let (fail, next) = (self.b.cold_block("failed"), self.b.block("next"));
         self.b.branch(failed, fail, next);
         self.b.switch_to(fail);
-        // A callee that fails may leave anything in the result; it is not ours to release.
+        // A callee that fails may leave any bits in the result slot. They must not be released, so None is stored.
         let none = self.b.i64(0);
         crate::lower::value::write_any(&mut self.b, slot, abi_spec::TypeIndex::NONE, none);
         let fault = self.call_fault(call);
@@ -225,7 +226,8 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(next);
     }
 
-    /// Checks a value that a call has written as arguments are checked; leaves with an error unless it conforms.
+    /// Checks that a value that a call has written is owned and conforms to its declared type. The checks are those of
+    /// arguments.
     pub(crate) fn receive(&mut self, received: &'a Received<'a>, at: Value) {
         let value = received.value;
         self.addresses[value] = Some(at);
@@ -246,7 +248,7 @@ impl<'a> Wrapper<'a, '_> {
         self.devices = devices;
     }
 
-    /// Checks that an object is owned. Types that are never objects: only their padding is checked.
+    /// Checks that a value is owned. For a type that is never an object, only the padding is checked.
     fn require_owned(&mut self, value: ValueId, at: Value) {
         let wrong = if self.is_plain(value) {
             let length = self.b.load(Type::I32, at, any::SMALL_LEN.offset);
@@ -274,7 +276,7 @@ pub(crate) fn cache_name(name: &str) -> String {
     format!("tvm_ffi_codegen.callee.{name}")
 }
 
-/// Returns the errors that the declaration gives to statuses, for a kernel that raises none itself.
+/// Returns the declared errors of a kernel, by status. They are raised if the kernel has left no error itself.
 fn status_fault(call: &KernelCall<'_>) -> Failed {
     let errors = call.status.unwrap_or_default();
     let says = |error: &StatusError| {

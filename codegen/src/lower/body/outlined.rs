@@ -15,7 +15,8 @@ use crate::resolve::ids::ValueId;
 /// Largest number of calls that a body makes inline.
 const INLINE: usize = 16;
 
-/// Returns true if the routine makes the calls of a function. Calls by symbol stay inline: linkers may inline them.
+/// Returns true if the routine makes the calls in the body of a function. Calls by symbol stay inline: linkers may
+/// inline them.
 pub(crate) fn outlines_calls(function: &Function<'_>) -> bool {
     let statements = function.statements();
     let calls = statements.iter().filter(|statement| {
@@ -27,9 +28,9 @@ pub(crate) fn outlines_calls(function: &Function<'_>) -> bool {
 /// A callee that is a function object.
 #[derive(Clone, Copy)]
 pub(crate) enum Object<'a> {
-    /// By its name.
+    /// The function of a name.
     Named(&'a str),
-    /// A value.
+    /// The function object of a value.
     Value(ValueId),
 }
 
@@ -49,7 +50,7 @@ impl<'a> Wrapper<'a, '_> {
         Object::of(&call.callee).filter(|_| self.forms.calls)
     }
 
-    /// Emits the call of the routine, which releases the result if its address is NULL.
+    /// Emits the call of the routine. The routine drops the result if the address for it is NULL.
     pub(crate) fn call_outlined(
         &mut self,
         call: &PackedCall<'a>,
@@ -66,7 +67,7 @@ impl<'a> Wrapper<'a, '_> {
         self.exit_unless_zero(status, "failed");
     }
 
-    /// Returns the address of the record by which the routine looks a name up.
+    /// Returns the address of the constant from which the routine looks a name up.
     fn named(&mut self, name: &str) -> Value {
         let cache = variable(self.b.module, &cache_name(name));
         let module = &mut *self.b.module;

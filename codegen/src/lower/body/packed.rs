@@ -16,7 +16,7 @@ use crate::resolve::function::{Packed, Plain};
 use crate::resolve::ids::ValueId;
 use crate::resolve::term::{Kind, Term};
 
-/// A value for which no object is left to be made.
+/// A value to write, after the object that it may need has been made.
 enum Made<'p, 'a> {
     Plain(&'p Plain<'a>),
     /// Address of an owned value: an array, a shape or a string that was made.
@@ -39,7 +39,7 @@ impl Wrapper<'_, '_> {
         area
     }
 
-    /// Writes one value to an address. The frame owns the object that was made for it, if any.
+    /// Writes one value to an address. If an object was made for the value, the frame owns the object.
     pub(crate) fn pack_one(&mut self, packed: &Packed<'_>, to: Value) {
         match self.make(packed) {
             Made::Plain(plain) => self.pack(plain, to, 0),
@@ -55,7 +55,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Makes the object of a value that needs one.
+    /// Makes the object of a value if it needs one: an array, a shape, or text that only an object can hold.
     fn make<'p, 'a>(&mut self, packed: &'p Packed<'a>) -> Made<'p, 'a> {
         match packed {
             Packed::Array(all) => {
@@ -138,7 +138,8 @@ impl Wrapper<'_, '_> {
         self.store_any(index, value, to, at);
     }
 
-    /// Writes a declared value: scalars with the type index of their kind, references to objects as the objects.
+    /// Writes a declared value. A scalar gets the type index of its kind; an rvalue reference becomes the object that
+    /// it refers to.
     pub(crate) fn pack_value(&mut self, value: ValueId, to: Value, at: i32) {
         let ty = self.function.values[value].ty;
         let index = match (self.values[value].clone(), ty) {
@@ -173,7 +174,7 @@ impl Wrapper<'_, '_> {
         self.store_words(value, AnyWords { head, payload }, to, at);
     }
 
-    /// Copies a value as it came, with its padding cleared.
+    /// Copies a value as the caller passed it, with its padding cleared.
     fn pack_copy(&mut self, value: ValueId, to: Value, at: i32) {
         let from = self.any_address(value);
         let to = if at == 0 { to } else { self.b.ptr_offset(to, at.into()) };
@@ -203,7 +204,7 @@ impl Wrapper<'_, '_> {
         self.store_there(value, result_index(scalar), wide, to, at);
     }
 
-    /// Fails if a `uint64` exceeds `int64`, the only integer of the FFI.
+    /// Leaves with an error if a `uint64` exceeds `int64`, the only integer type of the FFI.
     fn require_int64(&mut self, wide: Value, path: &str) {
         let fail =
             self.failing(|_| Message::of(Complaint::WideArgument, path).with_values(&[wide]));

@@ -101,7 +101,8 @@ impl<'a> Wrapper<'a, '_> {
         self.hand_over(at);
     }
 
-    /// Writes an owned value, in place, as it was declared; releases its object if conversion drops it.
+    /// Converts an owned value in place to its declared type. If the conversion replaces an object by a scalar, dtype
+    /// or device, the object is released.
     fn pack_received(&mut self, value: ValueId, at: Value) {
         if !is_converted(self.function.values[value].ty) {
             return self.pack_value(value, at, 0);
@@ -113,7 +114,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.if_then(was_object, |b| b.release_object(object));
     }
 
-    /// Emits the return of a value that the body writes; a borrowed object gets a reference.
+    /// Emits the return of a value that the body writes. A borrowed object is retained.
     fn return_packed(&mut self, packed: &Packed<'_>, received: Option<&'a Received<'a>>) {
         let slot = self.own_none();
         let owned = self.frame.owned();
@@ -135,7 +136,7 @@ impl<'a> Wrapper<'a, '_> {
         self.hand_over(slot);
     }
 
-    /// Emits the return of the last value that the frame owns, which is at this address.
+    /// Emits the return of the last value that the frame owns. `at` is its address.
     fn hand_over(&mut self, at: Value) {
         self.disown(1);
         self.release_beyond(0);
@@ -160,7 +161,8 @@ impl<'a> Wrapper<'a, '_> {
     }
 }
 
-/// Returns true if an object may be accepted for a type that is none: text that names a dtype, a large integer.
+/// Returns true if a type whose values are not objects also accepts an object: text that names a dtype or a device, or
+/// an integer object.
 fn is_converted(ty: &ParamType) -> bool {
     match ty {
         ParamType::Leaf(leaf) => leaf.is_parsed(),

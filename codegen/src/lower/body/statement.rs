@@ -143,7 +143,7 @@ fn repeat<'a>(
     w.b.switch_to(next);
 }
 
-/// Returns the hint that names a local.
+/// Returns the name hint of a local.
 fn hint(w: &mut Wrapper<'_, '_>, local: LocalId) -> crate::ir::Hint {
     let name = w.function.locals[local].name;
     let name = Some(w.b.name(name));

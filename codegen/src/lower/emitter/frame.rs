@@ -13,7 +13,7 @@ use crate::lower::value::write_any;
 /// between the predecessors.
 pub(crate) const MAX_PREDECESSORS: u32 = 64;
 
-/// A thing that the prologue holds and releases on every exit.
+/// A reference that the prologue holds and releases on every exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Held {
     /// An object.
@@ -50,7 +50,7 @@ impl Slot {
     }
 }
 
-/// The block that releases the owned values after a failure and returns.
+/// A leave block, which releases the owned values after a failure and returns.
 #[derive(Clone, Copy, Debug)]
 struct LeaveBlock {
     block: Block,
@@ -67,11 +67,11 @@ pub(crate) struct Frame {
     owned: u32,
     /// The address of each slot that is used.
     slots: [Option<Value>; Slot::COUNT],
-    /// The current block that leaves after a failure.
+    /// The current leave block. It is replaced after [`MAX_PREDECESSORS`] jumps.
     leave: Option<LeaveBlock>,
     /// The number of jumps to `leave`.
     leaving: u32,
-    /// The things that the prologue holds at the current point.
+    /// The references that the prologue holds at the current point.
     pub(crate) held: Vec<Held>,
 }
 
@@ -119,12 +119,12 @@ impl Emitter<'_, '_> {
         slot
     }
 
-    /// Stops owning all values but the first `count`, without releasing the others.
+    /// Stops owning all values but the first `count`. Emits no release.
     pub(crate) fn keep_owned(&mut self, count: u32) {
         self.frame.owned = count;
     }
 
-    /// Stops owning the last `count` values, without releasing them.
+    /// Stops owning the last `count` values. Emits no release.
     pub(crate) fn disown(&mut self, count: u32) {
         self.frame.owned -= count;
     }
@@ -156,7 +156,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Emits code that releases all owned values, keeps the error that is set, and returns a status.
+    /// Emits code that releases all owned values, keeps the error in the thread's slot, and returns a status.
     pub(crate) fn exit(&mut self, status: Option<Value>) {
         let Some(status) = status.filter(|_| self.frame.owned > 0) else {
             return self.b.ret(status);
@@ -172,7 +172,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Returns the current block that leaves after a failure.
+    /// Returns the current leave block. Creates it if there is none.
     fn leave_block(&mut self) -> Block {
         if let Some(leave) = self.frame.leave {
             return leave.block;
@@ -184,7 +184,7 @@ impl Emitter<'_, '_> {
         block
     }
 
-    /// Emits the contents of the current block that leaves after a failure, if it has jumps.
+    /// Emits the contents of the current leave block if there is one.
     pub(crate) fn write_leave(&mut self) {
         let Some(LeaveBlock { block, count, status }) = self.frame.leave.take() else { return };
         self.frame.leaving = 0;
@@ -194,7 +194,7 @@ impl Emitter<'_, '_> {
         self.b.ret(Some(status));
     }
 
-    /// Emits code that releases things, the last one first.
+    /// Emits code that releases references, the last one first.
     pub(crate) fn release_held(&mut self, held: &[Held]) {
         let release = crate::lower::runtime(self.b.module, &runtime::OBJECT_DEC_REF);
         for &held in held.iter().rev() {
@@ -213,7 +213,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Emits code that releases all held things but the first `outer`.
+    /// Emits code that releases all held references but the first `outer`.
     pub(crate) fn release_own(&mut self, outer: usize) {
         let own = self.frame.held[outer..].to_vec();
         self.release_held(&own);

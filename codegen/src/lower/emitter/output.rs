@@ -30,7 +30,8 @@ impl Emitter<'_, '_> {
         self.b.ptr_add(data, offset)
     }
 
-    /// Emits `stream(out)`: the stream of the tensor on whose device `out` is allocated, or of device 0.
+    /// Emits `stream(out)`: the stream of the tensor on whose device `out` is allocated; without such a tensor, the
+    /// stream of device 0.
     pub(crate) fn output_stream(&mut self, output: OutputId) -> Value {
         let output = &self.function.outputs[output];
         match (output.home, output.tensor.device) {

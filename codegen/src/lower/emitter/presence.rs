@@ -1,4 +1,4 @@
-//! Presence of optional values: which ones are None, and addresses that can be read in their place.
+//! Presence of optional values: conditions that are true where a value is not None, and zeros to read where it is.
 
 use abi_spec::layout::any;
 
@@ -7,7 +7,7 @@ use crate::lower::emitter::{Checkpoint, Emitter};
 use crate::resolve::ids::ValueId;
 
 impl Emitter<'_, '_> {
-    /// Computes whether an optional value is present. Values that are not optional need nothing.
+    /// Computes whether a value is present. Does nothing if the value is not optional.
     pub(crate) fn enter(&mut self, value: ValueId) {
         let declared = &self.function.values[value];
         if declared.optional && self.branched != Some(value) {
@@ -23,8 +23,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Marks the start of code that runs only if a value is present: the optional values that it depends on are taken
-    /// to be present.
+    /// Marks the start of code that runs only if a value is present. There, the value and the optional values that
+    /// contain it need no mask.
     pub(crate) fn mark_where_there(&mut self, value: ValueId) -> Checkpoint {
         let known = self.mark();
         for optional in self.function.optionals(value) {
@@ -33,18 +33,19 @@ impl Emitter<'_, '_> {
         known
     }
 
-    /// Returns a `Bool`, whether a value is present; `None` if it always is.
+    /// Returns a `Bool`: true if a value is present. Returns `None` if it always is.
     pub(crate) fn mask(&self, value: ValueId) -> Option<Value> {
         let nearest = self.function.values[value].guard;
         nearest.and_then(|optional| self.present[optional])
     }
 
-    /// Returns a `Bool`, whether a value is present.
+    /// Returns a `Bool`: true if a value is present.
     pub(crate) fn there(&mut self, value: ValueId) -> Value {
         self.mask(value).unwrap_or_else(|| self.b.constant(Type::Bool, 1))
     }
 
-    /// Selects an address that can be read for `size` bytes: `address`, or that of zeros if the value is absent.
+    /// Selects an address from which `size` bytes can be read: `address`, or the address of zeros if the value is
+    /// absent.
     pub(crate) fn readable(&mut self, value: ValueId, address: Value, size: usize) -> Value {
         let Some(mask) = self.mask(value) else { return address };
         let absent = self.absent(size);

@@ -41,7 +41,8 @@ pub(crate) struct LoadedStrides {
 }
 
 impl TensorState {
-    /// Creates the state of a tensor of which only these are loaded. The rank is that which the header check requires.
+    /// Creates the state of a tensor of which at most `DLTensor*` and `shape` are loaded. `rank` is the number of
+    /// extents that may be loaded; `None` if the header check sets it later.
     pub(crate) fn new(dl: Option<Value>, shape: Option<Value>, rank: Option<usize>) -> TensorState {
         TensorState {
             dl,
@@ -106,7 +107,7 @@ pub(crate) enum ValueState {
     Tuple(Value),
 }
 
-/// Accessors. Steps load a value before it is used, and as the variant of its type.
+/// Accessors. The steps load a value before it is used, and the type of the value decides the variant.
 ///
 /// # Panics
 /// If the value is loaded as another variant.
@@ -136,7 +137,7 @@ impl ValueState {
         if let ValueState::Tuple(elements) = self { *elements } else { self.is_no("tuple") }
     }
 
-    /// Panics: the value is used as another variant.
+    /// Panics with the message that the value is used as another variant.
     pub(crate) fn is_no(&self, wanted: &str) -> ! {
         unreachable!("{self:?} is used as a {wanted}")
     }
@@ -145,17 +146,16 @@ impl ValueState {
 /// State of a symbol.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SymbolState {
-    /// No occurrence has bound it.
+    /// Not bound by any occurrence so far.
     Unbound,
-    /// Occurrences that do not count in every call have bound it: the value, and the place that has bound it, an `I64`
-    /// that is 0 if none has.
+    /// Bound only in some calls: the value, and the place that has bound the symbol, an `I64` that is 0 if none has.
     Maybe(Value, Value),
-    /// An occurrence has bound it in every call: the value, and the place.
+    /// Bound in every call: the value, and the place that has bound the symbol.
     Bound(Value, Origin),
 }
 
 impl SymbolState {
-    /// Whether an occurrence has bound it in every call.
+    /// Whether the symbol is bound in every call.
     pub(crate) fn is_bound(self) -> bool {
         matches!(self, SymbolState::Bound(..))
     }
@@ -164,9 +164,9 @@ impl SymbolState {
 /// The [place] that has determined a number.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Origin {
-    /// The same place in every call.
+    /// A place that is the same in every call.
     Known(u64),
-    /// The place is computed by the call, an `I64`.
+    /// A place that is computed at run time, an `I64`.
     Told(Value),
 }
 

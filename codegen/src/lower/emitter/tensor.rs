@@ -21,7 +21,7 @@ impl Emitter<'_, '_> {
         self.b.select(object, inside, payload)
     }
 
-    /// Returns a part of a tensor, which `load` loads on first use.
+    /// Returns a part of a tensor. On first use, `load` emits the load.
     fn part<T: Copy>(
         &mut self,
         value: ValueId,
@@ -158,7 +158,8 @@ impl Emitter<'_, '_> {
         self.b.select(present, loaded, compact)
     }
 
-    /// Computes a `Bool`: the stride of a dim counts, because its extent is above 1 and the tensor has elements.
+    /// Computes a `Bool`: true if the stride of a dim matters, because the extent is above 1 and the tensor has
+    /// elements.
     pub(crate) fn stride_counts(&mut self, value: ValueId, dim: usize) -> Value {
         let extent = self.extent(value, dim);
         let several = self.b.compare_const(Cond::Sgt, extent, 1);
@@ -166,7 +167,7 @@ impl Emitter<'_, '_> {
         self.b.and(several, not_empty)
     }
 
-    /// Returns a `Bool`: no extent is 0.
+    /// Returns a `Bool`: true if no extent is 0.
     pub(crate) fn not_empty(&mut self, value: ValueId) -> Value {
         let load = |e: &mut Self| {
             let mut all = e.b.constant(Type::Bool, 1);

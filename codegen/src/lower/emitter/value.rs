@@ -13,7 +13,7 @@ use crate::resolve::ids::ValueId;
 use crate::resolve::value::Source;
 
 impl Emitter<'_, '_> {
-    /// Returns the address of a value, as a base and an offset in bytes. The address of the context is the handle
+    /// Returns the address of a value, as a base and an offset in bytes. The context is at the address in the handle
     /// argument.
     pub(crate) fn address_of(&mut self, value: ValueId) -> (Value, i32) {
         match self.function.values[value].source {
@@ -36,7 +36,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Whether a value is present in every call and no element of a loop.
+    /// Whether every call has the value exactly once: it is an argument or part of one, and neither it nor a value that
+    /// contains it is optional, in a loop or in a union.
     pub(crate) fn is_once(&self, value: ValueId) -> bool {
         let declared = &self.function.values[value];
         !declared.dynamic && declared.guard.is_none() && self.addresses[value].is_none()
@@ -97,7 +98,7 @@ impl Emitter<'_, '_> {
         Span { data, size }
     }
 
-    /// Returns a scalar as arithmetic uses it: `I64`, `F64` or `Ptr`.
+    /// Returns a scalar widened for arithmetic: `I64`, `F64` or `Ptr`.
     pub(crate) fn wide(&mut self, value: ValueId) -> Value {
         let state = self.values[value].scalar();
         if let Some(wide) = state.wide {

@@ -26,9 +26,10 @@ use crate::resolve::step::Place;
 /// State of the exits of a function.
 #[derive(Debug)]
 pub(crate) struct Exits<'a> {
-    /// The block to which failing checks branch instead of an exit: the check of the next type of a union.
+    /// The block to which failing checks branch instead of an exit: the checks of the next alternative of a union.
+    /// `None` outside of unions.
     pub(crate) other: Option<Block>,
-    /// The source location of the current statement; `None` for that of the function.
+    /// The source location of the current statement; `None` for the source location of the function.
     pub(crate) location: Option<&'a Location>,
     /// The enclosing loops, the outermost first.
     loops: Vec<Turn>,
@@ -36,7 +37,7 @@ pub(crate) struct Exits<'a> {
     pub(super) run: Option<Run>,
     /// The blocks that leave the function once a routine has raised, each with the number of exits that jump to it.
     raised: FxHashMap<ExitState, (Block, u32)>,
-    /// For each held thing, in order, the block that releases it and all that were held before it.
+    /// For each held reference, in order, the block that releases it and all references that were held before it.
     releasing: Vec<(Held, Block)>,
     /// The offset of the record of each value.
     pub(super) subjects: Table<ValueId, Option<u32>>,
@@ -55,33 +56,33 @@ pub(crate) enum Turn {
     Left { size: Value, left: Value },
 }
 
-/// A check of the number at a place.
+/// A check of a number: an integer argument, an extent, a stride or an integer of a shape.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NumberCheck<'s> {
     pub(crate) place: Place,
-    /// The number.
+    /// The value of the number.
     pub(crate) found: Value,
-    /// What the number must be.
+    /// The rule that the number must obey.
     pub(crate) rule: NumberRule,
-    /// The text of the expected number, empty where messages have none.
+    /// The text of the expected number in messages; empty if they do not show it.
     pub(crate) text: &'s str,
-    /// The expected number, where it is known.
+    /// The expected number; `None` if the check compares with none.
     pub(crate) expected: Option<Value>,
     /// The place that has determined the expected number.
     pub(crate) origin: Origin,
 }
 
-/// What exits must have in common to leave the function through the same block.
+/// State of the frame at an exit. Exits with equal state leave the function through the same block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct ExitState {
-    /// The last thing that is held.
+    /// The last held reference.
     held: Option<Held>,
     /// The number of owned values.
     owned: u32,
 }
 
 impl<'a> Exits<'a> {
-    /// Creates the state of a function without exits, whose record is at offset `host`.
+    /// Creates the state of a function that has no exits yet. `host` is the offset of the record of the function.
     pub(crate) fn new(function: &Function<'_>, host: u32) -> Exits<'a> {
         let mut requirements = Table::like(&function.values, TensorRequirements::NONE);
         note(&function.steps, &mut requirements);
@@ -116,12 +117,12 @@ impl<'a> Wrapper<'a, '_> {
         self.exit_by(Routine::FailLayout, |w| [w.subject(value), refused])
     }
 
-    /// Returns the exit for any other value.
+    /// Returns the exit for a value that is neither scalar nor tensor.
     pub(crate) fn value_exit(&mut self, value: ValueId) -> Block {
         self.value_exit_by(Routine::FailValue, value)
     }
 
-    /// Returns the exit for a value of a callee that must be owned.
+    /// Returns the exit for a value that a callee has written and that must be owned.
     pub(crate) fn owned_exit(&mut self, value: ValueId) -> Block {
         self.exit_by(Routine::FailOwned, |w| {
             let record = w.owned_record(value);
@@ -131,8 +132,8 @@ impl<'a> Wrapper<'a, '_> {
         })
     }
 
-    /// Returns a value as an element of an array: base address and index. The base of an argument is the array of
-    /// arguments, which all exits have in common; any other value is element 0 at its own address.
+    /// Returns the address of a value as the base of an array and an index. The base of an argument is the array of
+    /// arguments, a register that all exits share; any other value is element 0 of an array at its own address.
     fn any_in(&mut self, value: ValueId) -> (Value, i64) {
         match self.address_of(value) {
             (base, offset) if base == self.args => (base, i64::from(offset) / i64::from(ANY.size)),
@@ -140,7 +141,7 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
-    /// Returns an exit that passes record and value to a routine.
+    /// Returns an exit that passes the record of a value and the value to a routine.
     fn value_exit_by(&mut self, routine: Routine, value: ValueId) -> Block {
         self.exit_by(routine, |w| {
             let subject = w.subject(value);
@@ -172,8 +173,8 @@ impl<'a> Wrapper<'a, '_> {
         })
     }
 
-    /// Returns the exit for the device of a tensor, which must be `first`, the device of the first tensor of its device
-    /// type at place `origin`.
+    /// Returns the exit for a tensor that is not on device `first`. That is the device of the first tensor of the same
+    /// device type, which is at place `origin`.
     pub(crate) fn device_exit(&mut self, value: ValueId, first: Value, origin: Origin) -> Block {
         self.exit_by(Routine::FailDevice, |w| {
             let (subject, dl) = (w.subject(value), w.dl(value));
@@ -266,7 +267,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 }
 
-/// Scopes of exits, and their blocks.
+/// Scopes that change exits, and the blocks of exits.
 impl<'a> Wrapper<'a, '_> {
     /// Runs `body`, which emits the body of a loop.
     pub(crate) fn in_loop<T>(&mut self, turn: Turn, body: impl FnOnce(&mut Self) -> T) -> T {
@@ -292,7 +293,7 @@ impl<'a> Wrapper<'a, '_> {
         value
     }
 
-    /// Adds the requirements of steps that are emitted from now on.
+    /// Adds the requirements of tensors that the given steps check. Must precede the emission of the steps.
     pub(crate) fn note_requirements(&mut self, steps: &[crate::resolve::step::Step<'_>]) {
         note(steps, &mut self.exits.requirements);
     }
@@ -322,7 +323,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.jump(raised, &[]);
     }
 
-    /// Emits a cold block. What the emitter learns in `body` is forgotten after it.
+    /// Emits a cold block with the code of `body`. Values that `body` loads are forgotten at its end.
     pub(crate) fn cold(&mut self, label: &'static str, body: impl FnOnce(&mut Self)) -> Block {
         let (here, block) = (self.b.current(), self.b.cold_block(label));
         self.b.switch_to(block);
@@ -351,7 +352,7 @@ impl<'a> Wrapper<'a, '_> {
         block
     }
 
-    /// Emits the place that has determined a symbol.
+    /// Returns the place that has determined a number, as an `I64`.
     pub(crate) fn origin(&mut self, origin: Origin) -> Value {
         match origin {
             Origin::Known(place) => self.b.i64(place as i64),
@@ -362,7 +363,7 @@ impl<'a> Wrapper<'a, '_> {
 
 /// Leaving a function once something has raised.
 impl Wrapper<'_, '_> {
-    /// Emits code that releases what is held, keeps the error, and leaves with a status.
+    /// Emits code that releases the held references, keeps the error in the thread's slot, and leaves with a status.
     pub(super) fn leave_prologue(&mut self, status: Value) {
         if self.frame.held.is_empty() {
             return self.exit(Some(status));
@@ -372,8 +373,8 @@ impl Wrapper<'_, '_> {
         self.b.jump(release, &[error]);
     }
 
-    /// Returns the block that releases the first `count` held things, the last one first, and leaves with its
-    /// parameter, an error. Blocks are shared between failures that hold the same things.
+    /// Returns the block that releases the first `count` held references, the last one first, and leaves with an error,
+    /// its parameter. Failures with the same held references share blocks.
     fn releasing(&mut self, count: usize) -> Block {
         let known = self.exits.releasing.iter().zip(&self.frame.held);
         let known = known.take_while(|((held, _), now)| held == *now).count();
@@ -412,7 +413,7 @@ impl Wrapper<'_, '_> {
         });
     }
 
-    /// Leaves with the error of a routine, unless its status is 0. `label` names the cold block.
+    /// Leaves with the error that a routine has raised unless the status is 0. `label` names the cold block.
     pub(crate) fn exit_unless_zero(&mut self, status: Value, label: &'static str) {
         let failed = self.b.compare_const(Cond::Ne, status, 0);
         let (fail, next) = (self.b.cold_block(label), self.b.block("next"));

@@ -1,4 +1,4 @@
-//! Messages that a function has of its own, made of pieces that are known when it is lowered and of values of the call.
+//! Messages of one function. Their texts are known when the function is lowered, their values at run time.
 
 use crate::ir::Value;
 use crate::lower::failure::records::Records;
@@ -13,7 +13,7 @@ use crate::lower::wrapper::Wrapper;
 pub(crate) struct Message {
     /// The kind of the error.
     kind: String,
-    /// The pieces: a kind, and the text of [`PieceKind::Words`].
+    /// The pieces: the kind of each, and its text, which is empty unless the kind is [`PieceKind::Words`].
     pieces: Vec<(PieceKind, String)>,
     /// The values, in the order of their pieces.
     pub(super) values: Vec<Value>,
@@ -25,7 +25,8 @@ impl Message {
         Message { kind: kind.to_owned(), pieces: Vec::new(), values: Vec::new() }
     }
 
-    /// Creates the message of a complaint about `subject`. The values are left to [`with_values`](Self::with_values).
+    /// Creates the message of a complaint about `subject`, without values; [`with_values`](Self::with_values) adds
+    /// them.
     pub(crate) fn of(complaint: Complaint, subject: &str) -> Message {
         let mut message = Message::new(complaint.kind());
         for part in complaint.parts() {
@@ -82,7 +83,7 @@ impl Message {
         self
     }
 
-    /// Whether a piece is of a [rare](PieceKind::is_rare) kind.
+    /// Whether the message has a piece of a [rare](PieceKind::is_rare) kind.
     pub(super) fn is_rare(&self) -> bool {
         self.pieces.iter().any(|(kind, _)| kind.is_rare())
     }

@@ -1,4 +1,4 @@
-//! The constant of the records of a module, which has no relocations and grows while functions are lowered.
+//! The constant that holds the records of a module. It has no relocations and grows while functions are lowered.
 
 use rustc_hash::FxHashMap;
 

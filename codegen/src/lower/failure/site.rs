@@ -14,9 +14,9 @@ use crate::lower::wrapper::Wrapper;
 pub(crate) struct Failed {
     /// The kind of callee.
     pub(crate) callee: CalleeKind,
-    /// The message if the callee has left no error and no case has its status.
+    /// The message if the callee has left no error and its status has no case.
     pub(crate) message: Message,
-    /// The messages for statuses.
+    /// The messages of single statuses.
     pub(crate) cases: Vec<(i32, Message)>,
 }
 
@@ -41,7 +41,7 @@ impl Failed {
 }
 
 impl Wrapper<'_, '_> {
-    /// Emits code that raises a failure with these values. Returns the status.
+    /// Emits code that raises a failure with these values. Returns the status to leave with.
     pub(crate) fn fail_at(&mut self, failed: &Failed, values: &[Value]) -> Value {
         let site = self.site(failed);
         let values = self.scratch(values);
@@ -55,7 +55,7 @@ impl Wrapper<'_, '_> {
         records::address(&mut self.b, record)
     }
 
-    /// Emits the address of the record of the function: the `Caller` of routines that raise messages of their own.
+    /// Emits the address of the record of the function, which routines take as their `Caller`.
     pub(crate) fn here(&mut self) -> Value {
         let host = self.host();
         records::address(&mut self.b, host)

@@ -17,7 +17,7 @@ use crate::resolve::ids::{Table, ValueId};
 use crate::resolve::step::{Place, Step};
 use crate::resolve::value::INDEX;
 
-/// Requirements of a tensor that its steps decide.
+/// Requirements of a tensor that depend on its steps, not only on its type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TensorRequirements {
     /// Whether the device type is checked.
@@ -71,7 +71,7 @@ impl Wrapper<'_, '_> {
         self.b.ptr_add(address, bytes)
     }
 
-    /// Returns the offset of the record of a value, which is added if it does not exist.
+    /// Returns the offset of the record of a value. The first call adds the record.
     pub(crate) fn subject_record(&mut self, value: ValueId) -> u32 {
         if let Some(known) = self.exits.subjects[value] {
             return known;
@@ -80,7 +80,7 @@ impl Wrapper<'_, '_> {
         self.add_subject(value, required)
     }
 
-    /// Adds the records of values such that they are adjacent.
+    /// Adds the records of values next to each other.
     pub(crate) fn subjects_in_a_row(&mut self, values: &[ValueId]) {
         let required: Vec<u32> = values.iter().map(|&value| self.required(value)).collect();
         for (&value, required) in values.iter().zip(required) {
@@ -167,8 +167,8 @@ impl Wrapper<'_, '_> {
         self.records.shared(record, &accepted)
     }
 
-    /// Adds a record of a value of a callee that must be owned, and whose requirements name only its expected type.
-    /// Returns its offset.
+    /// Adds a record for the exit of [`owned_exit`](Self::owned_exit), in which the only requirement of the value is
+    /// its type. Returns the offset.
     pub(crate) fn owned_record(&mut self, value: ValueId) -> u32 {
         let declared = &self.function.values[value];
         let text = accepted::expected(declared.ty, declared.optional);
@@ -206,7 +206,7 @@ impl Wrapper<'_, '_> {
     }
 }
 
-/// Splits a path at its loop indices, which belong to the enclosing loops from the outside in.
+/// Splits a path at its loop indices. Their order is that of the enclosing loops, the outermost first.
 fn texts(path: &str) -> Vec<String> {
     let (mut texts, mut chars) = (vec![String::new()], path.chars());
     while let Some(next) = chars.next() {
@@ -231,7 +231,7 @@ pub(crate) fn number(at: Place) -> u64 {
     }
 }
 
-/// Returns the requirement of values of a type beyond the type index, and its size if it has one.
+/// Returns the requirement of a type beyond the type index, and the number of elements if the type fixes it.
 fn require(ty: &ParamType) -> (Requirement, Option<u32>) {
     let require = match ty {
         ParamType::Leaf(Leaf::DType) => Requirement::Dtype,

@@ -13,7 +13,7 @@ pub(crate) const KERNELS: &str = "tvm_ffi_codegen.kernel.";
 /// Alignment of the bytes of an image.
 const ALIGN: u32 = 64;
 
-/// Largest image, in bytes, that is placed near the code.
+/// Largest size in bytes of an image that is placed near the code.
 const LARGE: usize = 1 << 30;
 
 /// Returns the variable of the kernel of a launch; all launches of a kernel share it.
@@ -68,7 +68,7 @@ fn constant(module: &mut Module, bytes: Vec<u8>) -> Symbol {
     module.constant("tvm_ffi_codegen.constant.", bytes)
 }
 
-/// Adds a variable of words, some of which are addresses.
+/// Adds a variable with initial words. `addresses` are the byte offsets of words that are addresses of symbols.
 fn variable(module: &mut Module, name: &str, words: &[u64], addresses: &[(i32, Symbol)]) -> Symbol {
     let symbol = module.declare(name, Linkage::Local, SymbolKind::Data);
     let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -79,7 +79,7 @@ fn variable(module: &mut Module, name: &str, words: &[u64], addresses: &[(i32, S
     symbol
 }
 
-/// Adds the constant by which a routine encodes a tensor map.
+/// Adds the constant that describes to a routine how to encode a tensor map.
 pub(crate) fn map(module: &mut Module, words: &[u64], name: &str) -> Symbol {
     let start = "tvm_ffi_codegen.map.";
     let known = |at: &usize| module.find(&format!("{start}{at}")).is_none();

@@ -1,4 +1,4 @@
-//! Tensor maps, which the driver encodes in the frame.
+//! Tensor maps. The driver encodes them in the frame.
 
 use crate::ir::{Binary, Convert, Type, Value};
 use crate::lower::cuda::{MAP_ALIGN, map};
@@ -8,7 +8,7 @@ use crate::lower::routines::Routine;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::launch::TensorMap;
 
-/// Spare bytes before a map, since maps are aligned to more than the frame is.
+/// Bytes to reserve for alignment, since maps have a larger alignment than the frame.
 pub(super) const SLACK: u32 = MAP_ALIGN - 16;
 
 impl<'a> Wrapper<'a, '_> {
@@ -32,7 +32,7 @@ impl<'a> Wrapper<'a, '_> {
         to
     }
 
-    /// Returns the first address in an area that is aligned as maps are.
+    /// Returns the first address in an area that has the alignment of maps.
     fn map_address(&mut self, address: Value) -> Value {
         let number = self.b.convert(Convert::PtrToInt, address, Type::I64);
         let zero = self.b.i64(0);
@@ -42,7 +42,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 }
 
-/// Returns the constant by which the routine knows how to encode a map: the fields of [`map`].
+/// Returns the fields of [`map`], which describe to the routine how to encode a map.
 fn words(declared: &TensorMap<'_>, name: &str) -> [u64; map::SIZE as usize / 8] {
     let (options, element) = (declared.declared, declared.element);
     let steps = !options.steps.is_empty();

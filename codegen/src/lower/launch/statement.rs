@@ -1,5 +1,5 @@
-//! The launch statement. The struct that the driver reads (`CUlaunchConfig`), its attributes and the kernel's arguments
-//! are in one area of the frame, which all launches of a function share.
+//! The launch statement. The config (`CUlaunchConfig`), the launch attributes and the kernel's arguments are in one
+//! area of the frame, which all launches of a function share.
 
 use abi_spec::layout::dl_tensor;
 use abi_spec::{DeviceType, runtime};
@@ -48,7 +48,7 @@ impl Layout {
     }
 }
 
-/// What the routines of launches take first.
+/// The first arguments of all routines of launches.
 #[derive(Clone, Copy)]
 struct Subject {
     /// Address of the record of the function, for errors.
@@ -121,8 +121,9 @@ impl<'a> Wrapper<'a, '_> {
         self.start(launch, site, area, addresses);
     }
 
-    /// Emits the call of the driver, on the environment's stream of the device. A stream that was created has a
-    /// context; the default stream belongs to the current context, which must be that of the device.
+    /// Emits the call of the driver that launches the kernel, on the current stream of the device in the environment. A
+    /// stream that was created knows its context. The default stream belongs to the current context, which must
+    /// therefore be a context of the device.
     fn start(&mut self, launch: &'a Launch<'a>, site: Value, area: Value, addresses: Value) {
         let kernel = images::kernel(self.b.module, launch);
         let kernel = self.b.address(kernel);
@@ -150,7 +151,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(next);
     }
 
-    /// Returns the `CUkernel`; the first launch loads it.
+    /// Returns the `CUkernel`. The first launch loads the kernel.
     fn loaded_kernel(&mut self, subject: Subject) -> Value {
         let found = self.b.atomic_load(Type::Ptr, subject.kernel, kernel::KERNEL);
         let is_known = self.b.compare_const(Cond::Ne, found, 0);
@@ -189,7 +190,7 @@ impl<'a> Wrapper<'a, '_> {
         entered
     }
 
-    /// Pops the context if one was pushed, so that the caller goes on in its own.
+    /// Pops the context if one was pushed, so that the context of the caller is current again.
     fn leave_context(&mut self, entered: Value, site: Value, status: Value) {
         let entered = self.b.compare_const(Cond::Ne, entered, 0);
         let (leave, next) = (self.b.cold_block("leave_context"), self.b.block("next"));
@@ -235,8 +236,8 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
-    /// Stores the attributes, and where they are in the config. A routine clears them first: LLVM may turn many stores
-    /// of zero into a call of the C library.
+    /// Stores the attributes, and their address and count in the config. A routine clears the attributes first, since
+    /// LLVM may turn many stores of zero into a call of the C library.
     fn store_attributes(&mut self, area: Value, layout: &Layout, launch: &'a Launch<'a>) {
         let count = launch.attributes.len() as i64;
         let attributes = self.b.ptr_offset(area, layout.attributes.into());
@@ -296,7 +297,7 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
-    /// Checks that a tensor, unless it is absent, is on a GPU; its declaration allows any device.
+    /// Checks that a tensor is on a GPU or absent. Needed if the declaration allows any device.
     fn require_cuda(&mut self, value: ValueId) {
         let dl = self.dl(value);
         let dl = self.readable(value, dl, 16);
@@ -324,7 +325,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(next);
     }
 
-    /// Emits the loading of kernels, for the function that a library calls before its first launch.
+    /// Emits the calls that prepare each kernel, in the function that prepares launches.
     pub(crate) fn load_kernels(&mut self, prepare: &'a Prepare<'a>) {
         let device = self.values[prepare.device].scalar().native;
         let site = self.here();
@@ -337,7 +338,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 }
 
-/// Returns the number that a part of a struct always is.
+/// Returns the value of a part of a struct if it is a constant.
 fn constant((_, argument): &(u32, Argument)) -> Option<i64> {
     match argument {
         Argument::Term(term, _) => term.constant(),

@@ -35,7 +35,7 @@ pub(crate) fn getters(module: &mut Module, library: &Library, linkage: Linkage) 
     module.data.push(Data { listed: true, ..Data::constant(symbol, bytes, 1) });
 }
 
-/// Adds the function `main`, which calls the entry with its own arguments.
+/// Adds the function `main`, which passes its arguments to the entry.
 pub(crate) fn entry(module: &mut Module, entry: &str) {
     let kind = SymbolKind::Function(safe_call());
     let callee = module.declare(&symbol::function_symbol(entry), Linkage::Export, kind);
@@ -88,11 +88,11 @@ fn getter(module: &mut Module, name: &str, text: TextRange, linkage: Linkage) {
     module.functions.push(function);
 }
 
-/// Size in bytes above which the import tree goes to a section for large data, like that of Apache TVM.
+/// Size in bytes above which the import tree goes to a section for large data, as in Apache TVM.
 const LARGE: usize = 1 << 30;
 
-/// Adds the encoded import tree. A tree with a node for the library itself also needs the [`context`], by which calls
-/// find functions of imported modules.
+/// Adds the encoded import tree. A tree with a node for the library itself also needs the [`context`], through which
+/// calls find functions of imported modules.
 pub(crate) fn import_tree(module: &mut Module, tree: &ImportTree<'_>) {
     let bytes = tree.encode().expect("the tree was validated when the library was resolved");
     let large = bytes.len() > LARGE;
@@ -114,8 +114,8 @@ pub(crate) fn context(module: &mut Module) {
 /// Symbol of `void tvm_ffi_codegen.unload(void)`, which unloads all images of a module from the driver.
 ///
 /// A module that launches GPU kernels and [shares](crate::Routines::Shared) its routines, as JIT code does, exports it.
-/// The next launch loads its image again. While the function runs no function of the module may run, and no kernel of
-/// the module may run then or later, for example in a captured graph.
+/// The next launch loads its image again. While `unload` runs, no function of the module may run. A kernel that was
+/// loaded before may run neither then nor later, for example in a captured graph.
 pub const UNLOAD: &str = "tvm_ffi_codegen.unload";
 
 /// Adds the function [`UNLOAD`] if the module has images.

@@ -39,8 +39,8 @@ impl Resolved<'_> {
     /// Returns a header for C and C++ with the prototypes of `extern` functions, and of the C functions that the
     /// library calls.
     ///
-    /// The prototypes of the latter disappear where `TVM_FFI_NO_KERNELS` is defined, since a kernel may declare its
-    /// pointers with types that a declaration does not know. A C function whose name is no C identifier has no
+    /// A file that defines `TVM_FFI_NO_KERNELS` does not see the prototypes of these C functions: a kernel may declare
+    /// its pointers with types that a declaration does not know. A C function whose name is no C identifier has no
     /// prototype.
     ///
     /// ```
@@ -74,7 +74,7 @@ impl Resolved<'_> {
     }
 }
 
-/// Appends the prototype of an `extern` function, with documentation and signature as its comment.
+/// Appends the prototype of an `extern` function, after a comment with its documentation and signature.
 fn put_external(text: &mut String, external: &External<'_>) {
     let declared = external.declared;
     text.push_str("\n/*\n");

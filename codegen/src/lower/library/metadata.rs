@@ -9,8 +9,8 @@
 //!
 //! The type schema of a function is `{"type":"ffi.Function","args":[result, parameters…]}`, which every reader accepts.
 //! An empty list of parameters reads as any parameters, so a function without parameters has
-//! `"named_args":{"return":[result],"params":[]}` instead. Readers know that form from 0.1.15 on; older ones take it
-//! for a function of anything. 0.1.15 refuses a schema with both keys.
+//! `"named_args":{"return":[result],"params":[]}` instead. Readers know that form from 0.1.15 on; older ones read it as
+//! a function with any parameters. 0.1.15 refuses a schema with both keys.
 //!
 //! `declaration` is an object. Its texts are in the [language](crate::language) of declarations:
 //!
@@ -46,7 +46,7 @@ use crate::declaration::{
 };
 use abi_spec::Scalar;
 
-/// Kind of a text about a function.
+/// Kind of text about a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextKind {
     /// Metadata.
@@ -305,7 +305,7 @@ fn param_schema(ty: &ParamType) -> Schema {
     }
 }
 
-/// Returns the schema of literals: a variant of their types, or their only type.
+/// Returns the schema of literals: their type, or a `Variant` if they have several types.
 fn literals_schema(literals: &[Literal]) -> Schema {
     let mut names: Vec<&'static str> = Vec::new();
     for literal in literals {
@@ -326,7 +326,7 @@ fn literals_schema(literals: &[Literal]) -> Schema {
     }
 }
 
-/// Returns the schema of a scalar: the key of the type by which the runtime passes it.
+/// Returns the schema of a scalar: the key of its type in the runtime.
 fn scalar_schema(scalar: Scalar) -> Schema {
     scalar.type_index().type_key().unwrap_or("Any").into()
 }

@@ -1,4 +1,5 @@
-//! Caller stubs: C functions of `extern` declarations. A stub packs its parameters as arguments and calls the wrapper.
+//! Caller stubs: C functions of `extern` declarations. A stub packs its C parameters as arguments of the wrapper and
+//! calls it.
 
 mod argument;
 
@@ -25,11 +26,11 @@ struct Stub<'m> {
     records: &'m mut Records,
     /// The linkage of routines.
     linkage: Linkage,
-    /// The address of the values that the stub owns during the call, each None until it is made.
+    /// The address of the slots of the values that the stub owns. A slot is None until its value is made.
     made: Value,
-    /// The number of owned values that are used so far.
+    /// The number of slots that are used so far.
     used: u32,
-    /// The number of owned values.
+    /// The number of slots.
     room: u32,
     /// The block that failures jump to, with the status.
     leave: Block,
@@ -67,7 +68,7 @@ pub(crate) fn stub(
     module.functions.push(function);
 }
 
-/// Begins a stub: declares it and initializes the values that it owns to None.
+/// Begins a stub: declares it and initializes its slots to None.
 fn start<'m>(
     module: &'m mut Module,
     external: &External<'_>,
@@ -76,7 +77,7 @@ fn start<'m>(
 ) -> Stub<'m> {
     let given = external.params.iter().flat_map(|param| param.types());
     let types = given.map(|(_, ty)| ty).chain(external.result.ty());
-    // Parameters are not declared as extended: not all callers extend narrow integers.
+    // The signature does not say that narrow integers are extended, since not all callers extend them.
     let params: Vec<Type> = types.map(|ty: CType| ty.abi().ty).collect();
     let signature = Signature::new(&params, Some(Type::I32));
     let mut b = Builder::function(module, &external.symbol, Linkage::Export, signature);
@@ -126,7 +127,7 @@ impl Stub<'_> {
         self.b.return_code(0);
     }
 
-    /// Writes the result in its C type. The wrapper has already made a scalar fit its type.
+    /// Writes the result in its C type. A scalar fits the type, since the wrapper has converted it.
     fn hand_over(&mut self, yielded: Yielded, result: Value, to: Value) {
         match yielded {
             Yielded::None => {}

@@ -12,11 +12,11 @@ const REGISTER: &str = "tvm_ffi_codegen.register";
 const NAMES: &str = "tvm_ffi_codegen.register.names";
 
 /// Makes a module a system library: prefixes the symbols of FFI that it exports, and adds a constructor that registers
-/// their addresses. Exported C functions have the prefix already and are not registered, as nothing looks them up by
-/// name.
+/// their addresses. Exported C functions already have the prefix. They are not registered, since the runtime never
+/// looks them up.
 ///
-/// For a prefix without import tree or context the runtime uses those without prefix, which belong to another library.
-/// So a library with a prefix always has both.
+/// A library with a prefix always has an import tree and a context. If one were missing, the runtime would use the one
+/// without a prefix, which belongs to another library.
 pub(crate) fn register(module: &mut Module, prefix: &str) {
     if !prefix.is_empty() {
         complete(module);

@@ -1,4 +1,4 @@
-//! The number of arguments, and defaults of those that the caller omits.
+//! The number of arguments, and defaults of arguments that the caller omits.
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::{ANY, any};
@@ -7,8 +7,8 @@ use crate::declaration::{Literal, Signature};
 use crate::ir::{Block, Builder, Cond, Hint, Type, Value};
 use crate::lower::value::write_text;
 
-/// Checks the number of arguments. Returns their address and, where the number varies, their number with defaults
-/// included.
+/// Checks the number of arguments. Returns their address and, unless every call has the same number, their number. Both
+/// include defaults.
 pub(crate) fn count(
     b: &mut Builder<'_>,
     signature: &Signature,

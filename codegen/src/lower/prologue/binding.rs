@@ -1,4 +1,4 @@
-//! Symbols. The first occurrence of a symbol binds it, each other one is compared with it.
+//! Symbols. The first occurrence of a symbol binds it; at each later occurrence, the number is compared with it.
 
 use crate::ir::{Binary, Cond, Value};
 use crate::language::spelled;
@@ -17,18 +17,19 @@ use crate::resolve::term::Term;
 pub(super) struct Found {
     pub(super) place: Place,
     pub(super) value: Value,
-    /// A `Bool`: false where the number is to be ignored, as the stride of an extent of 1 is; `None` if it never is.
+    /// A `Bool`: false if the number is ignored, such as the stride of an extent of 1. `None` if the number is never
+    /// ignored.
     pub(super) counts: Option<Value>,
 }
 
 impl Wrapper<'_, '_> {
-    /// Emits an occurrence: reads the number at its place, and checks it or binds a symbol by it.
+    /// Reads the number at a place, and checks it or binds a symbol to it, as the rule says.
     pub(crate) fn occurrence(&mut self, place: Place, rule: &Rule) {
         let found = self.found(place);
         self.number_is(&found, rule);
     }
 
-    /// Checks a number by a rule, or binds a symbol by it.
+    /// Checks a number or binds a symbol to it, as the rule says.
     pub(super) fn number_is(&mut self, found: &Found, rule: &Rule) {
         match rule {
             Rule::Any => self.sign(found),
@@ -39,7 +40,8 @@ impl Wrapper<'_, '_> {
                     self.sign(found);
                     self.compare_or_solve(*symbol, [known, origin], found, (linear, text));
                 }
-                // The expression is compared; solving it would divide by a coefficient that may be 0.
+                // The value of the expression is compared. Solving the expression would divide by a coefficient that
+                // may be 0.
                 SymbolState::Bound(known, _) => {
                     self.sign(found);
                     let expected = self.linear(linear, known);
@@ -55,7 +57,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Emits an occurrence of a symbol without an expression around it.
+    /// Handles a number whose rule is a symbol alone.
     fn symbol_at(&mut self, symbol: SymbolId, found: &Found) {
         let name = spelled(self.function.symbols[symbol].name).to_string();
         let state = self.symbols[symbol];
@@ -84,7 +86,8 @@ impl Wrapper<'_, '_> {
         self.is_symbol(found.place, symbol, found.counts);
     }
 
-    /// Replaces an extent by the symbol that it always equals, so that it need not stay in a register.
+    /// Uses the value of a symbol as the extent if both are equal in every call, so that the extent need not stay in a
+    /// register.
     fn is_symbol(&mut self, place: Place, symbol: SymbolId, counts: Option<Value>) {
         if let (Place::Extent { value, dim }, None, SymbolState::Bound(known, _)) =
             (place, counts, self.symbols[symbol])
@@ -98,7 +101,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Checks that a number equals a term, where the `uncertain` symbols of the term are bound.
+    /// Checks that a number equals a term if all `uncertain` symbols of the term are bound at run time.
     fn compare(&mut self, found: &Found, term: &Term, text: &str, uncertain: &[SymbolId]) {
         // A term that may fail is computed after the sign of the extent is checked.
         let early = uncertain.is_empty() && !term.can_fail() && self.checks.mask.is_none();
@@ -115,7 +118,8 @@ impl Wrapper<'_, '_> {
         }
         let outer = self.checks.mask;
         for &symbol in uncertain {
-            // A symbol that a union or an element of a sequence binds is unbound here and compared there.
+            // A symbol that is bound only within a union or an element of a sequence is unbound here, so that the rule
+            // does not apply.
             let origin = match self.symbols[symbol] {
                 SymbolState::Maybe(_, origin) => origin,
                 SymbolState::Bound(..) => continue,
@@ -164,7 +168,7 @@ impl Wrapper<'_, '_> {
         };
     }
 
-    /// Returns a `Bool`: true if some place has bound the symbol of this origin.
+    /// Returns a `Bool`: true if a symbol is bound, given its origin.
     fn is_bound(&mut self, origin: Value) -> Value {
         self.b.compare_const(Cond::Ne, origin, 0)
     }
@@ -193,12 +197,12 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Makes later checks leave for an exit that says what the rule expects of a number.
+    /// Sets the exit of later checks: its message says which value the rule expects at the place.
     fn expect(&mut self, found: &Found, rule: (Is, &str), (expected, origin): (Value, Origin)) {
         self.fail_as(found, rule, (Some(expected), origin));
     }
 
-    /// Lets the checks that follow leave for an exit that compares a number with what is expected.
+    /// Sets the exit of later checks: its message names the number, the rule and the expected value if there is one.
     fn fail_as(
         &mut self,
         found: &Found,
@@ -210,7 +214,7 @@ impl Wrapper<'_, '_> {
         self.checks.fail = self.number_exit(check);
     }
 
-    /// Checks that a number is the expected one, where it counts.
+    /// Checks that a number is the expected one if `counts` is true or `None`.
     fn require_equal(&mut self, found: &Found, expected: Value, counts: Option<Value>) {
         let Some(counts) = counts else {
             return self.checks.equal(&mut self.b, found.value, expected);
@@ -220,7 +224,7 @@ impl Wrapper<'_, '_> {
         self.checks.never(&mut self.b, violated);
     }
 
-    /// Compares a number with a symbol that is bound, or binds the symbol; `here` is the place for messages.
+    /// Compares a number with a symbol, or binds the symbol to it. `here` is the place of the number.
     fn bind_or_compare(&mut self, symbol: SymbolId, found: &Found, here: u64) {
         match self.symbols[symbol] {
             SymbolState::Unbound => {}
@@ -234,7 +238,7 @@ impl Wrapper<'_, '_> {
         self.bind(symbol, found.value, found.counts, here);
     }
 
-    /// Binds a symbol to a value where `counts` is true, unless it is bound already.
+    /// Binds a symbol to a value if it is not bound and `counts` is true or `None`.
     fn bind(&mut self, symbol: SymbolId, value: Value, counts: Option<Value>, here: u64) {
         let place = self.b.i64(here as i64);
         self.symbols[symbol] = match (self.symbols[symbol], counts) {
@@ -265,7 +269,7 @@ impl Wrapper<'_, '_> {
         self.b.binary(Binary::Add, product, constant)
     }
 
-    /// Solves a linear expression for its symbol; fails if no integer solves it.
+    /// Solves a linear expression for its symbol. Leaves with an error if no integer solves it.
     fn solve(
         &mut self,
         found: &Found,
@@ -294,7 +298,7 @@ impl Wrapper<'_, '_> {
         quotient
     }
 
-    /// Returns the floor quotient; divides by 1 instead of 0.
+    /// Returns the floor quotient. A divisor of 0 is replaced by 1.
     fn divide_unless_zero(&mut self, value: Value, by: Value) -> Value {
         let zero = self.b.compare_const(Cond::Eq, by, 0);
         let one = self.b.i64(1);

@@ -1,7 +1,8 @@
-//! Devices of tensors that may be absent, or are elements of a sequence or of a union.
+//! Devices of tensors that may be absent or are within a sequence or a union.
 //!
-//! Tensors on the same type of device, other than the cpu, must be on the same device. Where their number varies, each
-//! is compared with a table in the frame, which the wrapper fills as it meets them.
+//! Tensors on the same type of device, other than the CPU, must be on the same device. If calls differ in the tensors
+//! that they have, each tensor is compared with a table in the frame, to which the wrapper adds the first device of
+//! each type.
 
 use abi_spec::DeviceType;
 use abi_spec::layout::dl_tensor;
@@ -22,11 +23,11 @@ const MAX_DEVICES: i64 = 24;
 const TABLE_SIZE: u32 = 8 + ENTRY as u32 * MAX_DEVICES as u32;
 const FIRST: i32 = 8;
 
-/// Bytes of an entry, and byte offset of its place from the address that [`entry`] returns.
+/// Size of an entry in bytes, and byte offset of its place from the address that [`entry`] returns.
 const ENTRY: i64 = 16;
 const PLACE: i32 = FIRST + 8;
 
-/// Returns true if only the call knows which tensors of these steps are there.
+/// Returns true if calls differ in which tensors of these steps they have.
 fn vary(function: &Function<'_>, steps: &[Step<'_>]) -> bool {
     let mut vary = false;
     Step::visit_all(steps, &mut |step| {
@@ -41,7 +42,7 @@ fn vary(function: &Function<'_>, steps: &[Step<'_>]) -> bool {
 }
 
 impl Wrapper<'_, '_> {
-    /// Clears a table of devices for these steps, if they need one.
+    /// Creates an empty table of devices if these steps need one.
     pub(crate) fn device_table(&mut self, steps: &[Step<'_>]) {
         self.devices.table = None;
         if vary(self.function, steps) {
@@ -67,7 +68,8 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Checks that a tensor is on the device that the table has for its type of device, or adds its device.
+    /// Checks that the device of a tensor is the device of the same type in the table. Adds the device if the table has
+    /// none.
     pub(crate) fn note_device(&mut self, value: ValueId) {
         let Some(table) = self.devices.table else { return };
         let dl = self.dl(value);
@@ -93,7 +95,7 @@ impl Wrapper<'_, '_> {
     }
 }
 
-/// A `DLDevice` as `I64`, and the place of the tensor that is on it.
+/// A `DLDevice` as an `I64`, and the place of the first tensor on it.
 type Noted = [Value; 2];
 
 impl Wrapper<'_, '_> {

@@ -43,8 +43,8 @@ impl Wrapper<'_, '_> {
         self.remember(value, |state| state.address = Some(known));
     }
 
-    /// Makes the symbols that extents of a tensor have bound parameters of a block; returns their values so far. Symbols
-    /// of a tensor that is an element or may be absent stay as they are.
+    /// Rebinds each symbol that equals an extent of a tensor to a new parameter of `next`. Returns the arguments for
+    /// these parameters. Leaves symbols alone if the tensor is an element or may be absent.
     fn extents_again(&mut self, value: ValueId, next: Block) -> Vec<Value> {
         if !self.is_once(value) || !self.keeps(value) {
             self.tensor_state(value).symbols.clear();
@@ -64,7 +64,8 @@ impl Wrapper<'_, '_> {
         before
     }
 
-    /// Loads the address of the data, then the extents of those symbols, from a tensor that the routine has accepted.
+    /// Loads the address of the data and the extents of the rebound symbols from a tensor that the routine has
+    /// accepted.
     fn read_again(&mut self, value: ValueId, dl: Value) -> Vec<Value> {
         let data = self.b.load(Type::Ptr, dl, dl_tensor::DATA.offset);
         let offset = self.b.load(Type::I64, dl, dl_tensor::BYTE_OFFSET.offset);
@@ -93,7 +94,7 @@ impl Wrapper<'_, '_> {
     /// Branches to `unusual` unless the data pointer is not NULL, it is aligned, and the strides are compact; returns the
     /// address of the data.
     ///
-    /// Extents that are remembered are loaded before the first branch. Of the other loads, one stands between any two
+    /// Extents that stay in registers are loaded before the first branch. One other load stands between any two
     /// branches; otherwise LLVM would merge the conditions.
     fn usual(&mut self, value: ValueId, align: u64, unusual: Block) -> Value {
         let checks = self.checks.or_go_to(unusual);
@@ -113,7 +114,7 @@ impl Wrapper<'_, '_> {
         address
     }
 
-    /// Branches to `unusual` unless the strides are NULL or the products of `extents`, which lack the first dim.
+    /// Branches to `unusual` unless the strides are NULL or compact. `extents` are those of all dims but the first.
     fn usual_strides(&mut self, value: ValueId, extents: &[Value], unusual: Block) {
         let strides = self.field(value, Type::Ptr, dl_tensor::STRIDES.offset, "strides");
         let strides = self.or_zero(value, strides);
@@ -140,8 +141,8 @@ impl Wrapper<'_, '_> {
         self.b.switch_to(done);
     }
 
-    /// Emits the call of the routine that judges data and strides; leaves with an error if it refuses. Returns the
-    /// `DLTensor*` again.
+    /// Emits the call of the routine that judges data and strides. Leaves with an error if the routine refuses the
+    /// tensor. Returns the `DLTensor*` that the routine returns.
     fn settle(&mut self, value: ValueId, align: u64) -> Value {
         let (dl, compact) = (self.dl(value), self.tensor_state(value).compact);
         let mask = self.b.i64(align as i64 - 1);

@@ -30,7 +30,7 @@ impl Wrapper<'_, '_> {
         ValueState::Span(text)
     }
 
-    /// Checks a value against literals of which some are numbers and some are texts.
+    /// Checks a value against literals that include both numbers and texts.
     fn number_or_text(&mut self, value: ValueId, literals: &[Literal]) -> ValueState {
         let (index, payload) = self.words(value, Type::I64);
         let above = self.b.binary_const(Binary::Sub, index, TypeIndex::INT.0.into());
@@ -83,7 +83,7 @@ impl Wrapper<'_, '_> {
         any.unwrap_or_else(|| self.b.constant(Type::Bool, 0))
     }
 
-    /// Returns the same, found by a routine in a list of texts.
+    /// Returns a `Bool`: true if a routine finds a text among the literals.
     fn is_text_of_list(&mut self, found: Span, literals: &[Literal]) -> Value {
         let (mut list, mut count) = (Vec::new(), 0);
         for literal in literals {

@@ -1,4 +1,5 @@
-//! Mappings: a loop over the entries with the iterator of the runtime, since their layout is private to it.
+//! Mappings: a loop over the entries with the iterator of the runtime, since the layout of mappings is private to the
+//! runtime.
 //!
 //! The iterator is a function object. Called with 0 it returns the key, with 1 the value, and with 2 it advances and
 //! returns whether there is another entry. The frame holds a reference to it, and to the key and value of an entry.
@@ -31,13 +32,13 @@ struct Entries<'a> {
     iterator: Global,
     /// Number of entries.
     size: Value,
-    /// Key and value, each with the address where it is put; `None` if it is not read.
+    /// Key and value, each with the address of its slot; `None` if it is not fetched.
     parts: [(ValueId, Option<Value>); 2],
     /// Symbols that an entry may bind; later entries are compared with them.
     symbols: Vec<SymbolId>,
     /// Block after the loop; its parameters are the symbols.
     after: Block,
-    /// Number of references that the frame holds outside the loop.
+    /// Number of references that the frame holds before the loop.
     outer: usize,
 }
 
@@ -87,7 +88,8 @@ impl<'a> Wrapper<'a, '_> {
         (is_map, AnyWords { head, payload: mapping })
     }
 
-    /// Reserves the slots of key and value. A key or value of type `Any` gets none, since nothing is checked of it.
+    /// Reserves the slots of key and value. A key or value of type `Any` is not fetched, since nothing of it is
+    /// checked.
     fn parts(&mut self, value: ValueId, steps: &[Step<'_>]) -> [(ValueId, Option<Value>); 2] {
         let values = &self.function.values;
         let children = self.function.values[value].children.clone();
@@ -102,7 +104,7 @@ impl<'a> Wrapper<'a, '_> {
         })
     }
 
-    /// Emits the loop itself: an entry, then the iterator advances.
+    /// Emits the loop: the body for one entry, then the call that advances the iterator.
     fn entries(&mut self, entries: &Entries<'a>) {
         let Entries { iterator, size, ref symbols, outer, after, .. } = *entries;
         let [head, again, end] = ["entry", "again", "end"].map(|label| self.b.block(label));
@@ -122,7 +124,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(next);
         let moved = self.ask(entries, MOVE_ON, None);
         self.frame.held.truncate(outer);
-        // Fewer entries than the size: another thread has removed some.
+        // The iterator may end before `size` entries, if another thread has removed some.
         let more = self.b.load(Type::I64, moved, any::PAYLOAD.offset);
         let more = self.b.compare_const(Cond::Ne, more, 0);
         self.b.branch(more, again, end);
@@ -134,7 +136,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.jump(after, &symbols);
     }
 
-    /// Emits the body of the loop: key and value are fetched, checked and released.
+    /// Emits the body of the loop: fetches, checks and releases key and value.
     fn entry(&mut self, entries: &Entries<'a>) {
         let outer = entries.outer;
         for (which, (_, slot)) in entries.parts.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Optional tensors. A branch skips the checks of a tensor that is None, so that the checks need no mask.
 //!
-//! After the branch, a tensor that is None reads as a header of zeros.
+//! After the branch, loads from a tensor that is None read a header of zeros.
 
 use abi_spec::layout::DL_TENSOR;
 
@@ -17,7 +17,8 @@ impl<'a> Wrapper<'a, '_> {
         declared.optional && declared.ty.tensor().is_some()
     }
 
-    /// Emits the checks of an optional tensor if these steps start with one; returns the number of its steps.
+    /// Emits the checks of an optional tensor if the steps start with one. Returns the number of steps that it has
+    /// emitted.
     pub(crate) fn optional_tensor(&mut self, steps: &'a [Step<'a>]) -> usize {
         let Some(value) = steps.first().and_then(Step::opens).filter(|&at| self.is_branched(at))
         else {
@@ -63,7 +64,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 }
 
-/// Returns the value that a step checks; `None` for steps that check several.
+/// Returns the value that a step checks; `None` for steps that concern several values.
 pub(crate) fn about(step: &Step<'_>) -> Option<ValueId> {
     match step {
         Step::Scalar { value, .. }

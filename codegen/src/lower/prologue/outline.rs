@@ -1,4 +1,5 @@
-//! Tensors and texts that routines check, in functions with many: inline checks would be large, and slow to compile.
+//! Tensors and texts that routines check. In functions with many of them, inline checks would be large and slow to
+//! compile.
 
 use crate::declaration::{Leaf, ParamType};
 use crate::ir::Value;
@@ -11,8 +12,8 @@ use crate::resolve::step::Step;
 /// Largest number of outlinable tensors in a function that checks them inline.
 pub(crate) const INLINE: usize = 8;
 
-/// Returns which tensors [`Routine::CheckHeader`] and [`Routine::Settle`] check: those of compact strides, one dtype and a
-/// fixed rank, which are not masked.
+/// Returns which tensors [`Routine::CheckHeader`] and [`Routine::Settle`] check: those with compact strides, one dtype
+/// and a fixed rank, which no other optional value contains.
 pub(crate) fn outlined(
     function: &Function<'_>,
     runs: &Table<ValueId, usize>,
@@ -42,7 +43,7 @@ pub(crate) fn outlined(
 /// Largest number of texts in a function that reads them inline.
 const INLINE_TEXTS: usize = 16;
 
-/// Returns true if [`Routine::Text`] reads the texts of a function, but for optional ones.
+/// Returns true if [`Routine::Text`] reads the texts of a function. Texts that may be absent are read inline.
 pub(crate) fn outlines_texts(function: &Function<'_>) -> bool {
     let is_text = |ty: &ParamType| matches!(ty, ParamType::Leaf(Leaf::Str | Leaf::Bytes));
     function.values.values().filter(|value| is_text(value.ty)).count() > INLINE_TEXTS
@@ -65,7 +66,7 @@ impl Wrapper<'_, '_> {
         Some(dl)
     }
 
-    /// Leaves if a routine has returned NULL; it has raised the error.
+    /// Leaves if `address` is NULL: the routine that has returned it has raised the error.
     pub(crate) fn require_raised(&mut self, address: Value) {
         let raised = self.raised();
         self.checks.or_go_to(raised).non_null(&mut self.b, address);

@@ -1,5 +1,5 @@
-//! Calls of functions of the runtime's registry from a prologue. Each comes in a pair, for `Map` and `Dict`, of which a
-//! condition selects one.
+//! Calls of functions of the runtime's registry from a prologue. Functions come in pairs, for `Map` and for `Dict`; a
+//! condition selects one of a pair.
 
 use abi_spec::layout::{ANY, BYTE_ARRAY, any, byte_array};
 use abi_spec::runtime;
@@ -12,7 +12,7 @@ use crate::lower::routines::records::CalleeKind;
 use crate::lower::value::{AnyWords, Span, cache, constant_bytes};
 use crate::lower::wrapper::Wrapper;
 
-/// A function object: one of a pair of the registry, or an iterator that it has made.
+/// A function object: one of a pair in the registry, or an iterator that such a function has made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Global {
     pub(crate) object: Value,
@@ -22,15 +22,15 @@ pub(crate) struct Global {
 }
 
 impl Global {
-    /// Returns a function that this one has made; errors name this one.
+    /// Returns the handle of a function that this one has made. Errors name the maker.
     pub(crate) fn made(self, object: Value) -> Global {
         Global { object, ..self }
     }
 }
 
 impl Wrapper<'_, '_> {
-    /// Returns one of a pair of functions. The first call looks it up and caches it. `outer` is the number of references
-    /// that the frame holds outside the loop.
+    /// Returns one of a pair of functions. The first call looks it up and caches it. `outer` is the number of
+    /// references that the frame holds before the loop.
     pub(crate) fn global(
         &mut self,
         first: Value,
@@ -107,7 +107,7 @@ impl Wrapper<'_, '_> {
         result
     }
 
-    /// Leaves if the status of a call is not 0.
+    /// Leaves with the error of a call unless its status is 0.
     fn require_status(
         &mut self,
         status: Value,
@@ -123,8 +123,8 @@ impl Wrapper<'_, '_> {
         self.b.switch_to(next);
     }
 
-    /// Emits the failure of a call: the error of the runtime stays, or says that the function is missing. In a union the
-    /// error is dropped, since another alternative may match.
+    /// Emits the code after a failed call or look-up. The error of the callee is passed on; without a status, the error
+    /// says that the function is missing. In a union the error is dropped, since another alternative may match.
     fn fail_call(
         &mut self,
         first: Value,

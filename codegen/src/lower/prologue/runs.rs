@@ -1,7 +1,7 @@
-//! Runs: consecutive tensors that are declared alike, which a loop checks.
+//! Runs: consecutive tensor arguments that are declared alike. A loop checks them.
 //!
-//! The tensor before a run is declared alike too; it binds the symbols, so that the run only compares. The loop stores
-//! the address of the data of each tensor; other fields are loaded again where they are needed.
+//! The tensor before a run is declared alike too. It binds the symbols, so that the loop only compares with them. The
+//! loop stores the address of the data of each tensor; other fields are loaded again where they are needed.
 
 use abi_spec::layout::ANY;
 
@@ -42,7 +42,8 @@ pub(crate) fn runs(function: &Function<'_>) -> Table<ValueId, usize> {
     left
 }
 
-/// Returns true if steps check an argument exactly as `before` checks the argument before it.
+/// Returns true if steps check an argument exactly as the steps `before` check the argument before it, and solve no
+/// expression.
 fn follows(function: &Function<'_>, before: &[Step<'_>], steps: &[Step<'_>]) -> bool {
     let (Some(first), Some(second)) = (plain(function, before), plain(function, steps)) else {
         return false;
@@ -58,8 +59,8 @@ fn follows(function: &Function<'_>, before: &[Step<'_>], steps: &[Step<'_>]) -> 
     first.0 + 1 == second.0 && first.1 == second.1 && steps.iter().all(only_compares)
 }
 
-/// Returns the index and the type of the tensor argument that steps check; `None` if it may be absent, or has other steps
-/// than a header, extents, compact strides and data.
+/// Returns the index and the type of the tensor argument that steps check; `None` if it may be absent, or if there are
+/// steps other than header, extents, compact strides and data.
 fn plain<'a>(function: &Function<'_>, steps: &[Step<'a>]) -> Option<(usize, &'a Tensor)> {
     let [Step::Header { value, tensor, device: true }, rest @ .., Step::Data { .. }] = steps else {
         return None;
@@ -75,7 +76,7 @@ fn plain<'a>(function: &Function<'_>, steps: &[Step<'a>]) -> Option<(usize, &'a 
 }
 
 impl<'a> Wrapper<'a, '_> {
-    /// Emits the checks of a run if these steps start with one; returns the number of its steps.
+    /// Emits the checks of a run if the steps start with one. Returns the number of steps that it has emitted.
     pub(crate) fn run(&mut self, steps: &'a [Step<'a>]) -> usize {
         let first = steps.first().and_then(Step::opens).filter(|&value| self.forms.runs[value] > 0);
         let Some(first) = first else { return 0 };
@@ -116,7 +117,8 @@ impl<'a> Wrapper<'a, '_> {
         self.b.branch(more, Target { block: turn, args: vec![at, to] }, done);
         self.b.switch_to(done);
         self.addresses[first] = None;
-        // All are on the device of the tensor before the run, which represents them in later comparisons.
+        // All tensors of the run are on the device of the tensor before it, so later tensors are compared with that one
+        // only.
         self.devices.tensors.truncate(devices);
         self.go_back(outside);
     }
@@ -132,7 +134,8 @@ impl<'a> Wrapper<'a, '_> {
         self.set_state(value, ValueState::Tensor(state));
     }
 
-    /// Returns, for a step of an extent, the value of the symbol that it equals.
+    /// Returns the value of the symbol that an extent equals, `Some(None)` if there is no symbol. The outer `None` is
+    /// for other steps.
     fn known_extent(&self, step: &Step<'_>) -> Option<Option<Value>> {
         let Step::Occurrence { rule, .. } = step else { return None };
         let Rule::Symbol(symbol) = rule else { return Some(None) };

@@ -34,8 +34,8 @@ impl Wrapper<'_, '_> {
         self.set_state(value, ValueState::Scalar(state));
     }
 
-    /// Checks that the type index is between that of int and `last`; returns the type index and the payload. The payload
-    /// is loaded after the check: LLVM merges conditions that have no load between them.
+    /// Checks that the type index is in the range from int to `last`. Returns the type index and the payload. The
+    /// payload is loaded after the check, since LLVM merges conditions that have no load between them.
     fn number(&mut self, value: ValueId, last: TypeIndex) -> (Value, Value) {
         let (index, first) = (self.type_index(value), TypeIndex::INT.0);
         let above = self.b.binary_const(Binary::Sub, index, first.into());
@@ -66,8 +66,8 @@ impl Wrapper<'_, '_> {
         ScalarState { ty: Scalar::Uint64, native, wide: Some(native) }
     }
 
-    /// Returns the value of `usual` unless `other` is true; then the value is an integer object, of which the low 64 bits
-    /// are returned and the others must be 0.
+    /// Returns the result of `usual` if `other` is false. Otherwise the value must be an integer object that fits 64
+    /// unsigned bits, which are returned.
     fn or_big_int(
         &mut self,
         value: ValueId,
@@ -88,7 +88,7 @@ impl Wrapper<'_, '_> {
         let (base, offset) = self.address_of(value);
         let object = self.b.load(Type::Ptr, base, offset + any::PAYLOAD.offset);
         self.checks.non_null(&mut self.b, object);
-        // An integer object has two words or more, no more than it needs; the last one has the sign.
+        // An integer object has at least two words and no superfluous ones. The last word has the sign.
         let size = self.b.load(Type::I64, object, big_int::SIZE.in_object());
         self.checks.equal_const(&mut self.b, size, 2);
         let [low, high] =
@@ -100,7 +100,7 @@ impl Wrapper<'_, '_> {
         result
     }
 
-    /// Loads an integer or a truth that must be one of the literals.
+    /// Loads an integer or a truth value that must be one of the literals.
     pub(crate) fn literal_number(&mut self, value: ValueId, literals: &[Literal]) -> ScalarState {
         let (_, wide) = self.number(value, TypeIndex::BOOL);
         let known = self.is_number_of(wide, literals);
@@ -111,7 +111,7 @@ impl Wrapper<'_, '_> {
         ScalarState { ty, native: self.truncate(wide, ty), wide: Some(wide) }
     }
 
-    /// Loads a truth; an int is true unless it is 0.
+    /// Loads a truth value. An int is true unless it is 0.
     fn boolean(&mut self, value: ValueId) -> ScalarState {
         let (_, payload) = self.number(value, TypeIndex::BOOL);
         let truth = self.b.compare_const(Cond::Ne, payload, 0);

@@ -1,5 +1,5 @@
-//! Scopes of a prologue: loops, alternatives and branches. Values that are loaded inside do not dominate the code after
-//! a scope; symbols that it binds become parameters of the block after it.
+//! Scopes of a prologue: loops, alternatives and branches. Values that are loaded inside a scope do not dominate the
+//! code after it. Symbols that the scope binds become parameters of the block after it.
 
 use crate::declaration::{Leaf, ParamType};
 use crate::ir::{Block, Hint, Type, Value};
@@ -31,7 +31,8 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
-    /// Adds parameters to a block, for what [`carry`](Self::carry) returns; returns the states that they mean.
+    /// Adds parameters to a block for the values of [`carry`](Self::carry). Returns the states of the symbols in the
+    /// block.
     pub(crate) fn carried_to(&mut self, block: Block, symbols: &[SymbolId]) -> Vec<SymbolState> {
         let of = |&symbol| {
             let [value, origin] = ["", "origin"].map(|part| self.carried(block, symbol, part));
@@ -53,7 +54,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 }
 
-/// Adds the symbols that occurrences in steps may bind, each once. Unions bind none.
+/// Collects the symbols that steps may bind, each once. Unions bind none.
 fn mentioned(steps: &[Step<'_>], symbols: &mut Vec<SymbolId>) {
     for step in steps {
         if let Step::Each { steps, .. } = step {
@@ -68,7 +69,7 @@ fn mentioned(steps: &[Step<'_>], symbols: &mut Vec<SymbolId>) {
     }
 }
 
-/// Returns true if steps check nothing, since their values are of type `Any`.
+/// Returns true if steps check nothing, because all their values are of type `Any`.
 pub(crate) fn require_nothing(
     all: &Table<ValueId, crate::resolve::value::Value<'_>>,
     steps: &[Step<'_>],

@@ -1,4 +1,4 @@
-//! Sequences: a loop over the elements, which checks each as an argument is checked.
+//! Sequences: a loop over the elements. The checks of an element are those of an argument.
 
 use abi_spec::layout::{ANY, OBJECT, seq_cell};
 
@@ -43,7 +43,7 @@ impl<'a> Wrapper<'a, '_> {
         self.set_symbols(&elements.symbols, &states);
     }
 
-    /// Returns start and end of the elements of a sequence; an absent one has none.
+    /// Returns start and end of the elements of a sequence; they are equal if the sequence is absent.
     fn elements_of(&mut self, value: ValueId) -> (Value, Value) {
         let sequence = self.values[value].word();
         let sequence = self.readable(value, sequence, OBJECT.size as usize + 16);

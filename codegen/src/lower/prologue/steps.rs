@@ -7,7 +7,7 @@ use crate::resolve::step::Step;
 use crate::resolve::value::Source;
 
 impl<'a> Wrapper<'a, '_> {
-    /// Emits steps.
+    /// Emits steps in order. Optional tensors, runs and declared strides take several steps at once.
     pub(crate) fn check_steps(&mut self, steps: &'a [Step<'a>]) {
         let mut rest = steps;
         while let Some((first, others)) = rest.split_first() {
@@ -60,7 +60,7 @@ impl<'a> Wrapper<'a, '_> {
         self.checks.mask = None;
     }
 
-    /// Begins the checks of a value, at its first step: they leave for its exit.
+    /// Begins the checks of a value at its first step: sets the exit and the mask.
     fn open(&mut self, step: &Step<'_>, value: ValueId) {
         self.enter(value);
         self.only_if_there(value);

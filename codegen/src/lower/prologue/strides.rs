@@ -1,6 +1,6 @@
-//! Declared strides. A tensor is usual if it has strides and every extent is above 1; its strides are checked as they are
-//! loaded. A cold block checks those of other tensors: NULL means compact strides, and the stride of an extent of 1 or of
-//! an empty tensor is ignored.
+//! Declared strides. A tensor is usual if its strides are not NULL, no extent is 0, and every extent whose stride has a
+//! rule is above 1. The strides of a usual tensor are loaded and checked. A cold block checks other tensors: NULL means
+//! compact strides, and the stride of an extent of 1 or of an empty tensor is ignored.
 
 use crate::declaration::{Dim, Expr, Shape};
 use crate::ir::{Block, Cond, Type, Value};
@@ -25,7 +25,7 @@ pub(crate) fn mentions(function: &Function<'_>) -> Table<SymbolId, u32> {
 /// A dim and the rule of its stride.
 type Stride<'a> = (usize, &'a Rule);
 
-/// Dims of a usual tensor whose extents are tested, each with a number that the extent exceeds.
+/// The dims whose extents are tested, each with the number that the extent of a usual tensor exceeds.
 type Above = Vec<(usize, i64)>;
 
 /// A symbol that strides bind, and the parameters of the block after them: its value and, if other occurrences mention
@@ -33,8 +33,8 @@ type Above = Vec<(usize, i64)>;
 type Joined = (SymbolId, Value, Option<Value>);
 
 impl<'a> Wrapper<'a, '_> {
-    /// Emits the checks of declared strides if these steps start with those of a tensor that is not optional; returns the
-    /// number of their steps.
+    /// Emits the checks of declared strides if the steps start with strides of a tensor that is not optional. Returns
+    /// the number of steps that it has emitted.
     pub(crate) fn declared_strides(&mut self, steps: &'a [Step<'a>]) -> usize {
         let Some((value, _)) = steps.first().and_then(stride) else { return 0 };
         let same = steps.iter().map_while(stride).take_while(|(of, _)| *of == value);
@@ -44,7 +44,7 @@ impl<'a> Wrapper<'a, '_> {
         let symbols = self.unbound_in(&steps[..strides.len()]);
         let joined: Vec<Joined> =
             symbols.into_iter().map(|symbol| self.joined(symbol, join)).collect();
-        // The shape is tested first, so that the result of the test serves later tensors of the same shape.
+        // The shape is tested first, so that later tensors of the same shape can use the result.
         let pointer = self.strides_pointer(value);
         let shape = self.require_usual(value, &above, unusual);
         let some = self.b.compare_const(Cond::Ne, pointer, 0);
@@ -87,8 +87,8 @@ impl<'a> Wrapper<'a, '_> {
         Some(above)
     }
 
-    /// Branches to `unusual` unless the extents are those of a usual tensor. Returns the index of the shape in the table of
-    /// tested shapes, if it is there.
+    /// Branches to `unusual` unless the extents are those of a usual tensor. Returns the index of the shape in
+    /// `shapes.tested`; `None` if the shape has no key.
     fn require_usual(&mut self, value: ValueId, above: &Above, unusual: Block) -> Option<usize> {
         let key = self.shape_of(value, above);
         let tested = &self.shapes.tested;
@@ -114,8 +114,8 @@ impl<'a> Wrapper<'a, '_> {
         Some(self.shapes.tested.len() - 1)
     }
 
-    /// Returns the symbols that the tested extents equal, with the numbers that they exceed: the key of a shape. `None` if
-    /// an extent is no symbol, or if not every call makes the test.
+    /// Returns the key of a shape: the symbols that the tested extents equal, each with the number to exceed. `None` if
+    /// an extent equals no symbol, or if not every call makes the test.
     fn shape_of(&mut self, value: ValueId, above: &Above) -> Option<Vec<(SymbolId, i64)>> {
         if !self.is_once(value) {
             return None;
@@ -128,7 +128,8 @@ impl<'a> Wrapper<'a, '_> {
         Some(key)
     }
 
-    /// Emits the checks of the strides of a usual tensor. Symbols that usual tensors of the same shape have bound are bound.
+    /// Emits the checks of the strides of a usual tensor. A symbol that an earlier usual tensor of the same shape has
+    /// bound is known to be bound.
     fn usual_declared(
         &mut self,
         (value, pointer): (ValueId, Value),
@@ -167,15 +168,15 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
-    /// Adds the parameters for a symbol to the block after the strides.
+    /// Adds the parameters of a symbol to the block after the strides.
     fn joined(&mut self, symbol: SymbolId, join: Block) -> Joined {
         let value = self.carried(join, symbol, "");
         let is_alone = self.shapes.mentions[symbol] == 1;
         (symbol, value, (!is_alone).then(|| self.carried(join, symbol, "origin")))
     }
 
-    /// Emits `body` and a jump to the block after the strides, with the symbols that it binds. Returns for each symbol
-    /// whether it is bound for certain.
+    /// Emits the code of `body` and a jump to the block after the strides, which passes the symbols. Returns for each
+    /// symbol whether `body` binds it in every call.
     fn joining(
         &mut self,
         join: Block,

@@ -12,7 +12,7 @@ use crate::resolve::ids::ValueId;
 use crate::resolve::step::Place;
 
 impl Wrapper<'_, '_> {
-    /// Checks the type index and the pointer of a tensor; finds its `DLTensor*`.
+    /// Checks the type index and the pointer of a tensor, and records its `DLTensor*`.
     pub(crate) fn tensor_type(&mut self, value: ValueId) {
         let dl = match self.outlined_tensor(value) {
             Some(dl) => dl,
@@ -23,8 +23,8 @@ impl Wrapper<'_, '_> {
         self.set_state(value, ValueState::Tensor(TensorState::new(Some(dl), None, None)));
     }
 
-    /// Emits the inline checks of an object or a `DLTensor*`. Objects fall through; both are common, since Python passes
-    /// either.
+    /// Emits the inline checks of type and pointer; returns the `DLTensor*`. The path of an object falls through. Both
+    /// objects and `DLTensor*` are common, since Python passes either.
     fn inline_tensor(&mut self, value: ValueId) -> Value {
         let (index, payload) = self.words(value, Type::Ptr);
         if self.checks.mask.is_some() {
@@ -45,7 +45,7 @@ impl Wrapper<'_, '_> {
         self.b.block_param(join, Type::Ptr, Hint::default())
     }
 
-    /// Emits the same for a tensor that may be absent.
+    /// Emits the checks of [`inline_tensor`](Self::inline_tensor) for a tensor that may be absent.
     fn masked_tensor(&mut self, value: ValueId, index: Value, payload: Value) -> Value {
         let (checks, b) = (self.checks, &mut self.b);
         let [object, view] = [TypeIndex::TENSOR, TypeIndex::DL_TENSOR_PTR]
@@ -173,8 +173,8 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Emits the comparison with the first device, for tensors of any type of device; if it differs, a routine compares
-    /// all tensors so far.
+    /// Compares a device with the first one. If they differ, the types of the devices may differ too, so a routine
+    /// compares the tensor with all tensors so far.
     fn same_device_or_type(&mut self, value: ValueId, word: Value, first: Value) {
         let same = self.b.eq(word, first);
         let (slow, next) = (self.b.cold_block("devices"), self.b.block("next"));

@@ -1,7 +1,7 @@
 //! Unions: the alternatives that accept the type index are tried in turn.
 //!
-//! A union binds no symbols and passes the value as it came, so the order of alternatives does not matter: those that
-//! parse text come last.
+//! A union binds no symbols and passes the value unchanged, so the order of alternatives does not matter. Alternatives
+//! that parse text come last.
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::any;
@@ -62,8 +62,8 @@ impl<'a> Wrapper<'a, '_> {
         self.function.values[value].ty.leaf().is_some_and(Leaf::is_parsed)
     }
 
-    /// Returns the type indices that an alternative accepts; `None` if its own steps test the type index first, or if it
-    /// accepts all.
+    /// Returns the type indices that an alternative accepts; `None` if the steps of the alternative test the type index
+    /// first, or if it accepts all.
     fn told_by_index(&self, value: ValueId) -> Option<Accepted> {
         let ty = self.function.values[value].ty;
         let mut accepted = match ty {
@@ -125,7 +125,7 @@ impl<'a> Wrapper<'a, '_> {
         any.unwrap_or_else(|| self.b.constant(Type::Bool, 0))
     }
 
-    /// Returns a `Bool`: true if an index is `first` plus the number of a bit that is set; bit 0 is set.
+    /// Returns a `Bool`: true if bit `index - first` of `bits` is set. Bit 0 must be set.
     fn is_in(&mut self, index: Value, first: u32, bits: u64) -> Value {
         if bits == 1 {
             return self.b.compare_const(Cond::Eq, index, first.into());

@@ -1,6 +1,6 @@
 //! Parameters that are neither scalars nor tensors: text, objects, containers, dtypes, devices.
 //!
-//! The usual form of each is unpacked inline; a routine in a cold block accepts the other forms.
+//! The usual form of each value is unpacked inline; a routine in a cold block accepts the other forms.
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::{BYTE_ARRAY, OBJECT, any, seq_cell};
@@ -82,7 +82,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Returns the address and the number of the arguments from `first` on.
+    /// Returns the address and the number of the arguments from index `first` on.
     fn rest(&mut self, value: ValueId, first: usize) -> ValueState {
         let address = self.any_address(value);
         let num_args = self.num_args();
@@ -91,8 +91,8 @@ impl Wrapper<'_, '_> {
         ValueState::Span(Span { data: address, size: count })
     }
 
-    /// Returns `then` if all conditions hold, otherwise the value that `otherwise` computes in a cold block, and 0 if the
-    /// value is absent.
+    /// Returns 0 if the value is absent, `then` if all conditions hold, and else the result of `otherwise`, which is
+    /// computed in a cold block.
     fn usually(
         &mut self,
         value: ValueId,
@@ -119,7 +119,7 @@ impl Wrapper<'_, '_> {
         result
     }
 
-    /// Leaves with the error of the value if a pointer is NULL.
+    /// Branches to the current exit if a pointer is NULL. Returns the pointer.
     fn guard_non_null(&mut self, pointer: Value) -> Value {
         let some = self.b.compare_const(Cond::Ne, pointer, 0);
         let fail = self.checks.fail;
@@ -133,8 +133,8 @@ impl Wrapper<'_, '_> {
         [self.b.i64(accepted.low as i64), self.b.i64(accepted.high as i64)]
     }
 
-    /// Returns the object of a value. The usual type index, or any object without one, passes inline; a routine accepts
-    /// rvalue references and other types.
+    /// Returns the object of a value. Inline code accepts the type index `usual`, or any object if that is `None`; a
+    /// routine accepts rvalue references and other types.
     fn object(&mut self, value: ValueId, usual: Option<TypeIndex>) -> Value {
         let (index, payload) = self.words(value, Type::Ptr);
         let right = match usual {
@@ -203,7 +203,7 @@ impl Wrapper<'_, '_> {
         Span { data, size }
     }
 
-    /// Returns address and size of text inside the `TVMFFIAny`; branches to `slow` if its length exceeds that.
+    /// Returns address and size of text inside the `TVMFFIAny`; branches to `slow` if its length exceeds [`MAX_SMALL`].
     fn small_text(&mut self, value: ValueId, slow: Block) -> Span {
         let address = self.any_address(value);
         let length = self.b.load(Type::I32, address, any::SMALL_LEN.offset);
@@ -221,7 +221,7 @@ impl Wrapper<'_, '_> {
         self.array_of_bytes(value, array)
     }
 
-    /// Returns the address of a `TVMFFIByteArray` that a routine fills from text of any form.
+    /// Returns the address of a `TVMFFIByteArray` that a routine finds or fills for text of any form.
     fn text_array(&mut self, value: ValueId) -> Value {
         let address = self.any_address(value);
         let [low, high] = self.masks(value);

@@ -1,5 +1,5 @@
-//! Reading values in every form that callers may pass: objects, also behind rvalue references, text, numbers, names of
-//! element types and devices, instances of classes.
+//! Reads of values in every form that callers may pass: objects and rvalue references to them, text, integers of
+//! shapes, names of element types and of devices, instances of classes.
 
 use abi_spec::TypeIndex;
 
@@ -11,11 +11,11 @@ use crate::lower::routines::memory::{Any, ByteArray, KnownText, Numbers, Object,
 use crate::lower::routines::runtime::{data_type_from_string, get_type_info, type_key_to_index};
 use crate::resolve::accepted::{DYNAMIC, MAX_SMALL};
 
-/// The bit that all dynamic type indices share.
+/// The bit of a set that stands for all dynamic type indices.
 const OTHERS: u64 = DYNAMIC as u64;
 
 handles! {
-    /// A type index and an object, with any rvalue reference resolved.
+    /// A type index and an object. Rvalue references are replaced by the objects that they refer to.
     pub(crate) struct Borrowed {
         index: Int<i32>,
         object: Ref<Object>,
@@ -23,7 +23,7 @@ handles! {
 }
 
 /// Returns type index and payload of a value, or of the object that an rvalue reference refers to. A reference to NULL
-/// keeps its own index with a NULL object.
+/// yields the type index of rvalue references and a NULL object.
 #[routine(inline)]
 pub(crate) fn borrow(any: &Any) -> Borrowed {
     let index = any.type_index;
@@ -50,7 +50,7 @@ pub(crate) fn accepts(index: i32, low: u64, high: u64) -> bool {
     mask >> shift & 1 != 0 && index >= 0
 }
 
-/// Whether a type index is that of an object.
+/// Whether values of a type index are objects.
 #[routine(inline)]
 pub(crate) fn is_object(index: i32) -> bool {
     index >= TypeIndex::STATIC_OBJECT_BEGIN
@@ -67,7 +67,7 @@ pub(crate) fn object(any: &Any, low: u64, high: u64) -> &Object {
     if accepted { object } else { nothing }
 }
 
-/// Returns text or bytes as a `TVMFFIByteArray`, which is `array` if the value holds none itself.
+/// Returns text or bytes as a `TVMFFIByteArray`. Fills and returns `array` if the value holds no such struct itself.
 ///
 /// Returns NULL if the type index is not in the set, if the value is neither text nor bytes or is a NULL pointer, or if
 /// a small text claims more bytes than the value has room for.
@@ -139,8 +139,8 @@ pub(crate) fn same_text(text: Text, other: Text) -> i32 {
     1
 }
 
-/// Returns the integers of a shape, an array or a list. A shape yields its own cell; the integers of an array or list
-/// are copied to `buffer`.
+/// Returns the integers of a shape, an array or a list. Of a shape, its cell is returned; the integers of an array or
+/// list are copied to `buffer`.
 ///
 /// Returns NULL if the value is none of the three, or an array or list of more than [`MAX_RANK`] elements or with an
 /// element that is no integer.
@@ -173,8 +173,8 @@ pub(crate) fn numbers(any: &Any, buffer: &Numbers) -> &Numbers {
     buffer
 }
 
-/// Parses the name of an element type and writes its word to `out`. Returns 1, or 0 without an error if the value is no
-/// text in the set or names no element type.
+/// Parses the name of an element type and writes its word to `out`. Returns 1. Returns 0, and leaves no error, if the
+/// value is no text in the set or names no element type.
 #[routine]
 pub(crate) fn to_dtype(any: &Any, low: u64, high: u64, out: &u64) -> i32 {
     let array: ByteArray;
@@ -207,7 +207,7 @@ pub(crate) fn to_device(any: &Any, low: u64, high: u64, out: &u64) -> i32 {
     }
     let ty = device_type(slice(text, colon));
     let digits = len - colon - 1;
-    // Without a digit the subtraction wraps. More than nine digits may not fit 32 bits.
+    // If there is no digit, the subtraction wraps. A number of more than nine digits may not fit 32 bits.
     if colon < len && digits - 1 > 8 {
         return 0;
     }
@@ -240,8 +240,8 @@ fn device_type(b: &mut Builder<'_>, name: Text) -> Int<u64> {
 
 /// Returns 1 if an object is an instance of the class of a key or of a class derived from it, else 0.
 ///
-/// A NULL object is no instance, and a class that is not registered has none. `cache` may be NULL; else it keeps the
-/// type index of the class.
+/// A NULL object is no instance, and a class that is not registered has no instances. `cache` keeps the type index of
+/// the class unless it is NULL.
 #[routine]
 pub(crate) fn is_instance(object: &Object, key: Text, cache: &i64) -> i32 {
     if object == null {
@@ -267,7 +267,7 @@ pub(crate) fn is_instance(object: &Object, key: Text, cache: &i64) -> i32 {
     if index as i64 == class {
         return 1;
     }
-    // The runtime aborts on an index that it does not know, which a static one may be.
+    // The runtime aborts on an unknown type index. A static type index may be unknown.
     if index < TypeIndex::DYN_OBJECT_BEGIN {
         return 0;
     }

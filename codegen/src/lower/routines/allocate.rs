@@ -1,4 +1,5 @@
-//! Allocation of tensors, with the allocator of the host or, if it has set none, on the CPU with `malloc`.
+//! Allocation of tensors, with the allocator of the host. If the host has set none, tensors on the CPU are allocated
+//! with `malloc`.
 //!
 //! A tensor from `malloc` is one block: a `DLManagedTensorVersioned`, the extents, the strides, and the aligned
 //! elements. Its deleter is `free` itself, so that the tensor may outlive this library.
@@ -31,7 +32,7 @@ const MINOR: u32 = 1;
 /// Largest size of a tensor in bytes.
 const MAX_SIZE: i64 = 1 << 62;
 
-/// Largest number of elements, which matters for elements below a byte.
+/// Largest number of elements. [`MAX_SIZE`] does not imply it for elements smaller than a byte.
 const MAX_ELEMENTS: u64 = i64::MAX as u64;
 
 const CPU: u32 = DeviceType::CPU.0 as u32;
@@ -39,11 +40,11 @@ const CPU: u32 = DeviceType::CPU.0 as u32;
 /// Size of the `DLManagedTensorVersioned` at the start of a block.
 const HEAD: u64 = MANAGED.size as u64;
 
-/// Name of the function that makes a tensor object of a block, for messages.
+/// Name of the function that makes a tensor object from a block, for messages.
 const MAKER: &str = runtime::TENSOR_FROM_DL_PACK_VERSIONED.name;
 
-/// Allocates tensors and writes them to `tensors` as owned values. `extents` has those of all tensors in a row,
-/// `devices` one device for each. Returns 0, or -1 once it has raised; then nothing stays allocated.
+/// Allocates tensors and writes them to `tensors` as owned values. `extents` holds the extents of all tensors in a row,
+/// `devices` one device for each tensor. Returns 0, or -1 once it has raised; then nothing stays allocated.
 #[routine]
 pub(crate) fn allocate(
     caller: Caller,
@@ -74,7 +75,7 @@ pub(crate) fn allocate(
     0
 }
 
-/// Fills in the prototype for an allocator.
+/// Fills in the prototype, a `DLTensor` that tells the allocator what to allocate.
 #[routine(inline)]
 fn describe(to: &DlTensor, output: &OutputRecord, extents: &i64, device: u64) {
     to.data = null;
@@ -160,7 +161,7 @@ fn name_of(caller: Caller, output: &OutputRecord) -> Text {
     text_of(caller.site as &Head, output.name)
 }
 
-/// Writes all of a block but the elements.
+/// Fills in a block, except the elements.
 #[routine(inline)]
 fn fill(block: &Managed, rank: u64, prototype: &DlTensor, align: u64) {
     block.major = MAJOR;
@@ -187,7 +188,7 @@ fn fill(block: &Managed, rank: u64, prototype: &DlTensor, align: u64) {
     tensor.byte_offset = 0;
 }
 
-/// Makes a tensor object of a block. Returns 0, or -1 once it has freed the block and raised.
+/// Makes a tensor object from a block. Returns 0, or -1 once it has freed the block and raised.
 #[routine(inline)]
 fn hand_over(caller: Caller, block: &Managed, tensor: &Any) -> i32 {
     let created: &Object;
@@ -202,8 +203,8 @@ fn hand_over(caller: Caller, block: &Managed, tensor: &Any) -> i32 {
     0
 }
 
-/// Returns the size of the elements in bytes, rounded up, or -1 for more than [`MAX_SIZE`] bytes or [`MAX_ELEMENTS`]
-/// elements. No extent may be negative.
+/// Returns the size of all elements in bytes, rounded up; -1 if it exceeds [`MAX_SIZE`] or if there are more than
+/// [`MAX_ELEMENTS`] elements. No extent may be negative.
 #[routine]
 pub(crate) fn data_size(output: &OutputRecord, extents: &i64) -> i64 {
     let mut count: u64 = 1;
@@ -225,8 +226,8 @@ pub(crate) fn data_size(output: &OutputRecord, extents: &i64) -> i64 {
     if size > MAX_SIZE as u64 { none } else { size as i64 }
 }
 
-/// Multiplies a number of elements by an extent. More than [`MAX_ELEMENTS`] saturates at one more, from which an extent
-/// of 0 still leads to 0.
+/// Multiplies a number of elements by an extent. The product saturates at [`MAX_ELEMENTS`] + 1. An extent of 0 yields 0
+/// even after saturation.
 #[routine(inline)]
 fn elements(count: u64, extent: u64) -> u64 {
     let divisor = if extent == 0 { 1 } else { extent };

@@ -9,7 +9,7 @@ use crate::lower::routines::text::put;
 /// Largest number of 64-bit words of an integer that is written in full.
 const WORDS: u64 = 32;
 
-/// Size of the buffer for sign and digits, rounded up to whole groups. A digit is more than 3.32 bits.
+/// Size of the buffer for sign and digits, rounded up to whole groups. A digit has more than 3.32 bits of information.
 const ROOM: u64 = 1 + (64 * WORDS * 100 / 332 + 2 * GROUP);
 
 /// Number of digits that one division yields: [`DIVISOR`] must fit 32 bits.
@@ -18,7 +18,7 @@ const GROUP: u64 = 9;
 /// Divisor that yields a group of digits as the remainder.
 const DIVISOR: u64 = 10_u64.pow(GROUP as u32);
 
-/// Text for an integer of more words.
+/// Text for an integer of more than [`WORDS`] words.
 const LONG: &str = "an integer of over 2048 bits";
 
 /// Whether a value is an integer object. The runtime makes none of fewer than two words.
@@ -50,7 +50,7 @@ handles! {
     }
 }
 
-/// Copies an integer in two's complement as absolute value and sign.
+/// Converts an integer in two's complement to absolute value and sign.
 #[routine(inline)]
 fn magnitude(from: &u64, size: u64) -> Magnitude {
     let words: [u64; WORDS];
@@ -65,7 +65,7 @@ fn magnitude(from: &u64, size: u64) -> Magnitude {
     Magnitude { words, size, is_negative: sign != 0 }
 }
 
-/// Formats an integer in decimal. Its words become 0.
+/// Formats an integer in decimal. Overwrites its words with 0.
 #[routine(inline)]
 fn decimal(number: Magnitude) -> Text {
     let text: [u8; ROOM];

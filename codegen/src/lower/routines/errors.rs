@@ -8,8 +8,8 @@ use crate::lower::routines::runtime::{
     error_create, error_move_from_raised, error_set_raised, object_dec_ref,
 };
 
-/// Size in bytes from which a backtrace takes no more frames. Without a limit it would grow with the depth of a
-/// recursion, and for ever where a callee keeps an error and raises it again.
+/// Size in bytes from which no frame is appended to a backtrace. Without a limit a backtrace would grow with the depth
+/// of a recursion, and forever if a callee keeps an error and raises it again.
 const MAX_BACKTRACE: u64 = 1 << 16;
 
 /// Mode of `update_backtrace` that appends.
@@ -39,7 +39,7 @@ pub(crate) fn forget_error() {
 
 /// Raises the composed message as an error of a kind.
 ///
-/// Its backtrace is the constant line of the host function, which spares a walk up the native stack.
+/// The backtrace is the constant line of the host function, which saves a walk of the native stack.
 #[routine]
 pub(crate) fn raise(s: &MessageBuffer, kind: Text) {
     let arrays: [ByteArray; 3];
@@ -54,7 +54,7 @@ pub(crate) fn raise(s: &MessageBuffer, kind: Text) {
     }
 }
 
-/// Passes on the error in the thread's slot, with the frame of the caller added. Returns 1, or 0 if there is no error.
+/// Passes on the error in the thread's slot, with the frame of the caller added. Returns 1, or 0 if the slot is empty.
 #[routine]
 pub(crate) fn pass_on(caller: Caller) -> i32 {
     let error = take_error();

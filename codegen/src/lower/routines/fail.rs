@@ -1,5 +1,5 @@
-//! Fail routines for argument counts, numbers and scalars. A fail routine serves a group of checks: it finds out which
-//! of them has failed, raises, and returns -1.
+//! Fail routines for argument counts, numbers and scalars. A fail routine serves a group of checks: it finds the check
+//! that has failed, raises its error, and returns -1.
 
 use abi_spec::TypeIndex;
 
@@ -21,13 +21,13 @@ pub(crate) fn failure(subject: &Subject, indices: &i64) -> Failure {
     Failure { head: subject.head, indices }
 }
 
-/// Returns the place of a value itself.
+/// Returns the place of a value as a whole.
 #[routine(inline)]
 pub(crate) fn place_of(subject: &Subject) -> u64 {
     subject.head.at << (place::OFFSET as u64)
 }
 
-/// Returns the record of what is required of a value: a `ScalarRecord`, `TensorRecord` or `Required`.
+/// Returns the record of the requirements of a value: a `ScalarRecord`, `TensorRecord` or `Required`.
 #[routine(inline)]
 pub(crate) fn required_of(subject: &Subject) -> &u8 {
     &base_of(subject.head)[subject.required]
@@ -39,7 +39,7 @@ pub(crate) fn quoted(subject: &Subject, text: &Span) -> Text {
     text_of(subject.head, text)
 }
 
-/// Raises that the number of arguments is wrong.
+/// Raises the error for a wrong number of arguments.
 #[routine]
 pub(crate) fn fail_count(host: &Host, given: i32) -> i32 {
     let nothing: &i64 = null;
@@ -54,10 +54,10 @@ pub(crate) fn fail_count(host: &Host, given: i32) -> i32 {
     raise!(failure, Complaint::Count, least, given);
 }
 
-/// Raises that a number is a negative extent, or differs from `expected`.
+/// Raises the error for a number that is a negative extent or differs from `expected`.
 ///
-/// `which` is a place with the `NumberRule` of the number, and with the offset of the text of the expected number
-/// instead of a subject. `origin` is the place that has bound the symbol.
+/// `which` is a place that also holds the `NumberRule` of the number, and the offset of the text of the expected number
+/// instead of the offset of a subject. `origin` is the place that has bound the symbol.
 #[routine]
 pub(crate) fn fail_number(
     subject: &Subject,
@@ -87,7 +87,7 @@ pub(crate) fn fail_number(
     raise!(failure, Complaint::Symbol, place, expected, quoted(subject, shown), found);
 }
 
-/// Raises that element `nth` of `values` has another type than a scalar, or is out of its range.
+/// Raises the error for element `nth` of `values`, which is not of the scalar type or out of its range.
 #[routine]
 pub(crate) fn fail_scalar(subject: &Subject, values: &Any, nth: u64, indices: &i64) -> i32 {
     let value = &values[nth];

@@ -17,7 +17,7 @@ use crate::lower::routines::view::{
 
 const CPU: i32 = DeviceType::CPU.0;
 
-/// Raises the fault of the header of element `nth` of `values`, of which a tensor is required. Returns -1.
+/// Raises the error for element `nth` of `values`, which is no tensor or has a wrong header. Returns -1.
 #[routine]
 pub(crate) fn fail_header(subject: &Subject, values: &Any, nth: u64, indices: &i64) -> i32 {
     let value = &values[nth];
@@ -74,7 +74,7 @@ pub(crate) fn check_header(any: &Any, subject: &Subject) -> &DlTensor {
     dl
 }
 
-/// Whether an element type is among those accepted.
+/// Whether a tensor parameter accepts an element type.
 #[routine(inline)]
 fn accepts_dtype(tensor: &TensorRecord, dtype: u64) -> bool {
     let accepted = &tensor[1] as &u32;
@@ -85,8 +85,8 @@ fn accepts_dtype(tensor: &TensorRecord, dtype: u64) -> bool {
     found
 }
 
-/// Raises that a tensor is on another device than `first`, the device of the first tensor of its device type, whose
-/// place is `origin`. Returns -1.
+/// Raises the error for a tensor that is not on device `first`. That is the device of the first tensor of the same
+/// device type, which is at place `origin`. Returns -1.
 #[routine]
 pub(crate) fn fail_device(
     subject: &Subject,
@@ -103,8 +103,8 @@ pub(crate) fn fail_device(
     raise!(failure, Complaint::OtherDevice, place, first, dl.device);
 }
 
-/// Checks that the last of `count` tensors is on the same device as the first one of its device type, unless that is
-/// CPU. Returns 0, or -1 once it has raised.
+/// Checks that the last of `count` tensors is on the same device as the first tensor of its device type. Tensors on the
+/// CPU always pass. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn check_device(subject: &Subject, tensors: &PlacedTensor, count: i64) -> i32 {
     let last = tensors[count - 1].tensor;
@@ -124,7 +124,7 @@ pub(crate) fn check_device(subject: &Subject, tensors: &PlacedTensor, count: i64
     0
 }
 
-/// Raises the fault of the layout of a tensor that [`settle`](fn@super::view::settle) has refused. Returns -1.
+/// Raises the error for the layout of a tensor that [`settle`](fn@super::view::settle) has refused. Returns -1.
 #[routine]
 pub(crate) fn fail_layout(subject: &Subject, refused: &DlTensor, indices: &i64) -> i32 {
     let dl = refused_tensor(refused);

@@ -1,4 +1,5 @@
-//! Fail routines for values that are neither scalars nor tensors. Each raises and returns -1, unless it says otherwise.
+//! Fail routines for values that are neither scalars nor tensors. Each raises and returns -1, unless its comment says
+//! otherwise.
 
 use abi_spec::TypeIndex;
 
@@ -22,7 +23,7 @@ const MOST: u64 = MAX_RANK as u64;
 /// A mask of all type indices.
 const ALL: u64 = u64::MAX;
 
-/// Raises that element `nth` of `values` is of another type, or violates another requirement of its type.
+/// Raises the error for element `nth` of `values`, which is of a wrong type or violates another requirement.
 #[routine]
 pub(crate) fn fail_value(subject: &Subject, values: &Any, nth: u64, indices: &i64) -> i32 {
     let value = &values[nth];
@@ -42,7 +43,7 @@ pub(crate) fn fail_value(subject: &Subject, values: &Any, nth: u64, indices: &i6
     }
 }
 
-/// Raises that a value, or the object that an rvalue reference refers to, is of another type.
+/// Raises the error for a value of a wrong type. For an rvalue reference, the message names the type of its object.
 #[routine]
 pub(crate) fn wrong_type(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let required = required_of(subject) as &Required;
@@ -102,7 +103,7 @@ fn text_of_value(value: &Any, array: &ByteArray) -> Text {
     Text { data, len }
 }
 
-/// Passes on the error of the runtime for text that names no element type, or raises one if it has left none.
+/// Passes on the error of the runtime for text that names no element type. Raises one if the runtime has left none.
 #[routine]
 pub(crate) fn fail_dtype(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let array: ByteArray;
@@ -121,12 +122,12 @@ pub(crate) fn fail_dtype(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     raise!(failure(subject, indices), Complaint::Failed, parser(), status);
 }
 
-/// The name of the function that parses element types, for messages.
+/// Returns the name of the function that parses element types, for messages.
 fn parser(b: &mut Builder<'_>) -> Text {
     constant(b, abi_spec::runtime::DATA_TYPE_FROM_STRING.name)
 }
 
-/// Raises that text is none of those expected.
+/// Raises the error for text that is not accepted.
 #[routine]
 pub(crate) fn fail_text(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let array: ByteArray;
@@ -136,7 +137,7 @@ pub(crate) fn fail_text(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     raise!(failure(subject, indices), Complaint::LiteralText, place_of(subject), expected, found);
 }
 
-/// Raises that a shape, array or list has the wrong number of elements, or an element that is no integer.
+/// Raises the error for a shape, array or list with a wrong number of elements or an element that is no integer.
 #[routine]
 pub(crate) fn fail_numbers(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let failure = failure(subject, indices);
@@ -168,7 +169,7 @@ pub(crate) fn fail_element(failure: Failure, place: u64, at: u64, element: &Any)
     0
 }
 
-/// Raises that a container has the wrong number of elements.
+/// Raises the error for a container with a wrong number of elements.
 #[routine]
 pub(crate) fn fail_size(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let required = required_of(subject) as &Required;
@@ -177,7 +178,7 @@ pub(crate) fn fail_size(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     raise!(failure(subject, indices), Complaint::Size, place, required.size, object.size);
 }
 
-/// Raises that a value is none of several literals.
+/// Raises the error for a value that is none of the literals.
 #[routine]
 pub(crate) fn fail_literal(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let place = place_of(subject);

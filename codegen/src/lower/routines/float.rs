@@ -8,7 +8,7 @@ use crate::ir::typed::{Bool, Int, Ref, handles, routine};
 use crate::lower::routines::memory::{MessageBuffer, slice};
 use crate::lower::routines::text::{put, put_int};
 
-/// Number of 32-bit words of a big integer: enough for 2^1074 times ten, doubled twice.
+/// Number of 32-bit words of a big integer. The largest one is 2^1074 times ten, doubled twice.
 const WORDS: u64 = 40;
 /// Stored mantissa bits of an `f64`.
 const MANTISSA: u64 = 52;
@@ -18,8 +18,8 @@ const INFINITY: u64 = 0x7ff << MANTISSA;
 const MAX_DIGITS: u64 = 24;
 
 handles! {
-    /// The number `numerator / denominator` with its rounding interval: a decimal reads back as this number if it is
-    /// less than `below / denominator` smaller or `above / denominator` larger.
+    /// The number `numerator / denominator` with its rounding interval. A decimal reads back as this number if it is
+    /// smaller by less than `below / denominator` or larger by less than `above / denominator`.
     struct Ratio {
         numerator: Ref<u32>,
         denominator: Ref<u32>,
@@ -27,7 +27,7 @@ handles! {
         above: Ref<u32>,
         /// The big integer 0, for comparisons.
         zero: Ref<u32>,
-        /// Whether the ends of the interval read back as this number too.
+        /// Whether the ends of the interval also read back as this number.
         inclusive: Bool,
     }
     /// The decimal digits `d…` of the number `0.d…` times ten to the power of `point`.
@@ -146,7 +146,7 @@ fn scale(r: Ratio) -> i64 {
         big_scale(r.denominator, 10);
         point += 1;
     }
-    // Each turn multiplies by ten. A number that stays below one had a leading zero.
+    // Each turn multiplies by ten. If the number stays below one, it had a leading zero.
     loop {
         times_ten(r);
         if reaches(r) {
@@ -170,7 +170,7 @@ fn generate(r: Ratio, text: &u8) -> i64 {
         let down = is_within(r);
         let up = reaches(r);
         if down || up {
-            // Where both roundings are in the interval the nearer one is taken, and the upper one in the middle.
+            // If both roundings are in the interval, the nearer one is taken; if they are equally near, the upper one.
             let nearer_up = big_compare(r.numerator, r.numerator, r.denominator) >= 0;
             text[count] = digit + (up && (!down || nearer_up)) as u8;
             return count + 1;

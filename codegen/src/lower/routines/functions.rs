@@ -1,4 +1,4 @@
-//! Calls of FFI functions: lookup by name, and containers that functions of the registry make.
+//! Calls of FFI functions: look-up by name, and calls of functions of the registry that make containers.
 
 use abi_spec::TypeIndex;
 
@@ -17,8 +17,8 @@ use crate::lower::routines::runtime::{
 /// Looks up a function by its name, which ends with a NUL. Returns NULL once it has raised.
 ///
 /// The imports of the library, if `context` is not NULL, come before the registry. A function of the imports is
-/// borrowed from its module; a function of the registry stays in the cache for good. Of threads that race, one fills
-/// the cache and the others release what they found.
+/// borrowed from its module; a function of the registry stays in the cache for good. If threads race, one fills the
+/// cache and the others release the function that they found.
 #[routine]
 pub(crate) fn look_up(caller: Caller, name: Text, cache: &&Object, context: &u8) -> &Object {
     let out: &Object;
@@ -74,7 +74,7 @@ pub(crate) fn call_named(
 
 /// Calls a function object. Returns 0, or the status of [`fail_at()`] once it has raised.
 ///
-/// Where `result` is NULL the result is released. The result of a callee that fails is overwritten with None and never
+/// If `result` is NULL, the result is released. If the callee fails, the result is overwritten with None and never
 /// released.
 #[routine]
 pub(crate) fn call_object(
@@ -100,8 +100,8 @@ pub(crate) fn call_object(
     0
 }
 
-/// Passes on the error that a function of the runtime has raised, or else raises one that names the function. Returns
-/// -1.
+/// Passes on the error that a function of the runtime has raised. Raises one that names the function if there is none.
+/// Returns -1.
 #[routine(inline)]
 pub(crate) fn fail_call(caller: Caller, name: Text, status: i32) -> i32 {
     if pass_on(caller) == 0 {
@@ -110,7 +110,7 @@ pub(crate) fn fail_call(caller: Caller, name: Text, status: i32) -> i32 {
     -1
 }
 
-/// Makes an `ffi.Array` that shares the values. Returns 0, or -1 once it has raised.
+/// Makes an `ffi.Array` of values, which retains their objects. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn make_array(caller: Caller, values: &Any, count: i32, result: &Any) -> i32 {
     made("ffi.Array", TypeIndex::ARRAY, caller, values, count, result)

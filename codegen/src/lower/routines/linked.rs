@@ -20,7 +20,8 @@ pub(crate) fn import_linked(module: &mut Module, loader: Loader) {
 /// Returns modules of routines for a linker, each with the name of its object file.
 ///
 /// There is one module for each routine, so that a linker adds only the routines that are called. The routines of
-/// launches share variables, and so one module. A linker keeps one copy of each routine and exports none.
+/// launches share variables and are therefore in one module. A linked file has one copy of each routine and exports
+/// none.
 ///
 /// ```
 /// use tvm_ffi_codegen::{Library, Options, Routines, ir, is_linked_routine, linked_routines, lower};
@@ -59,7 +60,7 @@ fn linked(group: &[Routine]) -> (String, Module) {
     (name.trim_start_matches(super::PREFIX).to_owned(), module)
 }
 
-/// Whether a symbol is that of a linked routine of this version, with the same stamp.
+/// Whether a symbol names a linked routine of this version, whose stamp it has.
 ///
 /// ```
 /// use tvm_ffi_codegen::is_linked_routine;

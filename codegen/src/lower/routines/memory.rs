@@ -12,7 +12,7 @@ use crate::ir::typed::{Int, Ref, Text, handles, routine, structs};
 use crate::language::MAX_RANK;
 use crate::lower::routines::records::{CallSite, Head, Subject};
 
-/// Size of the buffer for the integers of an array or list: an address, a size, and [`MAX_RANK`] integers.
+/// Size in bytes of the buffer for the integers of an array or list: an address, a count, and [`MAX_RANK`] integers.
 pub(crate) const NUMBERS_SIZE: u32 = 16 + 8 * MAX_RANK as u32;
 
 structs! {
@@ -90,7 +90,7 @@ structs! {
         size: Field<u64> = shape_cell::SIZE.offset,
         values: Nested<i64> = SHAPE_CELL.size as i32,
     }
-    /// One of several texts in a row: its length and its bytes.
+    /// A text in a list of texts: its length, then its bytes. The next text follows.
     KnownText KnownTextFields: 4, 1 => {
         len: Unaligned<u32> = 0,
         bytes: Nested<u8> = 4,
@@ -127,8 +127,8 @@ structs! {
     }
 }
 
-/// The constant that describes a function which [`CallNamed`](super::Routine) calls: offsets of its fields, and its
-/// bytes.
+/// The constant that describes a function which [`CallNamed`](super::Routine) calls: byte offsets of its fields, and
+/// its encoding.
 pub(crate) mod named {
     /// The address of the variable that caches the function.
     pub(crate) const CACHE: u32 = 0;
@@ -142,7 +142,7 @@ pub(crate) mod named {
     /// The name, which ends with a NUL.
     pub(crate) const NAME: u32 = 24;
 
-    /// Encodes the constant. The addresses are left to relocations.
+    /// Encodes the constant. Relocations fill in the addresses.
     pub(crate) fn encode(name: &str) -> Vec<u8> {
         let mut bytes = vec![0; LENGTH as usize];
         bytes.extend((name.len() as u64).to_le_bytes());
@@ -154,12 +154,12 @@ pub(crate) mod named {
 
 /// Offset of the text of a message.
 const TEXT: u32 = 40;
-/// Size of the text of a message in bytes; the rest is cut off.
+/// Largest size of the text of a message in bytes; the rest is cut off.
 pub(crate) const MAX_TEXT: u32 = 4096;
 
 handles! {
-    /// The function to name in messages: a call site, or the record of a host function read as one, of which only the
-    /// head is used.
+    /// The record of a call site or of a host function. It leads to the function that messages name. Of a host
+    /// function, only the head is read.
     pub(crate) struct Caller {
         site: Ref<CallSite>,
     }

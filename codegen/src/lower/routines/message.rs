@@ -28,7 +28,7 @@ handles! {
     }
 }
 
-/// The first argument of `raise!`: anything that gives a message its context.
+/// The first argument of `raise!`, which gives a message its context.
 pub(crate) trait IntoFailure {
     /// Returns the context.
     fn into_failure(self, b: &mut Builder<'_>) -> Failure;
@@ -99,11 +99,11 @@ fn template(complaint: Complaint) -> (Vec<u8>, bool) {
     (bytes, is_rare)
 }
 
-/// Passes on the error that the callee of a call site has left, or else raises the message of the call site. Returns
-/// -1.
+/// Passes on the error that the callee of a call site has left. Raises the message of the call site if there is no
+/// error. Returns -1.
 ///
-/// Returns -2 if an FFI function has returned -2 and left no error: up to 0.1.8 that is how runtimes report an error
-/// that the host holds itself.
+/// Returns -2 if an FFI function has returned -2 and left no error. Runtimes up to 0.1.8 report in this way an error
+/// that the host itself holds.
 #[routine]
 pub(crate) fn fail_at(caller: Caller, values: &i64) -> i32 {
     let callee = caller.site.callee;

@@ -26,8 +26,8 @@ handles! {
     }
 }
 
-/// Adds a constant table of names. Entries with offset and length of each name come first, then the names, each once. A
-/// number without a name has an empty one.
+/// Adds a constant table of names: an entry with offset and length for each number, then the names, each once. A number
+/// without a name gets an empty one.
 pub(crate) fn table<'n>(
     b: &mut Builder<'_>,
     names: impl ExactSizeIterator<Item = &'n [u8]>,
@@ -61,26 +61,26 @@ pub(crate) fn name_at(names: Names, number: u64) -> Text {
     slice(&(names.entries as &u8)[name.offset], name.len as u64)
 }
 
-/// The names of static type indices.
+/// Returns the names of static type indices.
 fn type_names(b: &mut Builder<'_>) -> Names {
     let last = TypeIndex::ALL.iter().map(|index| index.0).max().unwrap_or(0);
     let names: Vec<_> = (0..=last).map(|index| TypeIndex(index).received_name()).collect();
     table(b, names.iter().map(|name| name.unwrap_or("").as_bytes()))
 }
 
-/// The names of the codes of element types.
+/// Returns the names of the codes of element types.
 fn code_names(b: &mut Builder<'_>) -> Names {
     table(b, TypeCode::ALL.iter().map(|code| code.name().as_bytes()))
 }
 
-/// The names of device types.
+/// Returns the names of device types.
 fn device_names(b: &mut Builder<'_>) -> Names {
     let last = DeviceType::ALL.iter().map(|ty| ty.0).max().unwrap_or(0);
     let names: Vec<_> = (0..=last).map(|ty| DeviceType(ty).name()).collect();
     table(b, names.iter().map(|name| name.unwrap_or("").as_bytes()))
 }
 
-/// One byte for each code of an element type: the width in bits that its name implies, or 0.
+/// Returns one byte for each code of an element type: the width in bits that its name implies, or 0.
 fn implied_bits(b: &mut Builder<'_>) -> Text {
     let bits: Vec<u8> = TypeCode::ALL.iter().map(|code| code.implied_bits().unwrap_or(0)).collect();
     constant(b, &bits[..])
@@ -95,7 +95,7 @@ pub(crate) fn put_type(s: &MessageBuffer, value: &Any) {
         put(s, name);
         return;
     }
-    // The runtime aborts on a type index that it does not know. The index of a live object is known.
+    // The runtime aborts on an unknown type index. The type index of a live object is known.
     if index >= TypeIndex::DYN_OBJECT_BEGIN && value.object != null {
         let object = value.object;
         if object.type_index == index {

@@ -55,7 +55,7 @@ record! {
 }
 
 record! {
-    /// A host function, at a location in its source.
+    /// A host function at a source location.
     Host {
         head: Head,
         /// Its signature, as messages quote it.
@@ -77,7 +77,7 @@ record! {
         path: TextRef,
         /// The offset of the [`Rest`] of its path; 0 if the path has no loop index.
         rest: u32,
-        /// The number of the argument that it is or is part of.
+        /// The number of the argument that the value is or is part of.
         argument: Option<u32>,
         /// The offset of the record of its type: [`ScalarRecord`], [`TensorRecord`] or [`Required`].
         required: u32,
@@ -139,7 +139,7 @@ codes! {
         Dtype,
         /// A device, or the name of one.
         Device,
-        /// The integers of a shape, as many as `size` if that is some.
+        /// The integers of a shape. `size` is their number, if that is fixed.
         Numbers,
         /// An instance of a class.
         Class,
@@ -156,7 +156,8 @@ record! {
     /// Requirements of a value that is neither scalar nor tensor.
     Required {
         expected: TextRef,
-        /// The type indices for which the type is not the fault, as the two masks of a set.
+        /// Type indices, as the two masks of a set. A value with one of them violates another requirement; any other
+        /// value has a wrong type.
         low: u64,
         high: u64,
         require: Requirement,
@@ -186,10 +187,11 @@ pub(crate) mod place {
     /// Lowest bit of the suffix.
     pub(crate) const SUFFIX: u32 = 8;
 
-    /// Lowest bit of the [`NumberRule`](super::NumberRule) that `fail_number` finds in bits that no place uses.
+    /// Lowest bit of a [`NumberRule`](super::NumberRule) in the parameter of `fail_number`. A place does not use these
+    /// bits.
     pub(crate) const RULE: u32 = 12;
 
-    /// The place that stands for one that messages do not name.
+    /// A place that messages do not name.
     pub(crate) const UNNAMED: u64 = 1;
 
     /// Packs suffix and index.
@@ -219,8 +221,8 @@ codes! {
 }
 
 codes! {
-    /// Kind of a piece of a message: its own text, or a placeholder. Placeholders take the values in order, one word
-    /// each unless they say otherwise.
+    /// Kind of a piece of a message: text, or a placeholder. Placeholders take the values in order, one word each
+    /// unless stated otherwise.
     PieceKind {
         /// The text of the piece. Takes no value.
         Words,
@@ -247,9 +249,9 @@ codes! {
         Written,
         /// A truth value.
         Truth,
-        /// A place whose value becomes the subject of the message.
+        /// A place, whose value becomes the subject of the message.
         At,
-        /// The path of a place whose value becomes the subject of the message.
+        /// The path of the value of a place. The value becomes the subject of the message.
         Path,
         /// `` on argument #0 when calling: `f()` ``, for the argument of the subject. Takes no value.
         On,
@@ -297,18 +299,18 @@ record! {
 }
 
 record! {
-    /// A message that one function has of its own. The wrapper passes the values.
+    /// A message of one function. The wrapper passes the values.
     Fault { head: Head, message: MessageRecord }
 }
 
 codes! {
-    /// Kind of callee: decides whose error goes before the message of a call site.
+    /// Kind of callee. It decides whether an error of the callee replaces the message of the call site.
     CalleeKind {
-        /// No callee: the message is raised.
+        /// No callee. The message is raised.
         None,
-        /// A kernel: an error that it has left is passed on.
+        /// A kernel. An error that it has left is passed on.
         Kernel,
-        /// An FFI function: likewise, and a status of -2 without an error is returned.
+        /// An FFI function. An error that it has left is passed on; a status of -2 without an error is returned.
         Function,
     }
 }
@@ -319,7 +321,7 @@ record! {
         head: Head,
         /// The kind of callee.
         callee: CalleeKind,
-        /// The message if the callee has left no error and no case has its status.
+        /// The message if the callee has left no error and its status has no case.
         message: MessageRecord,
         cases: u32,
     }

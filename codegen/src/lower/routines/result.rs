@@ -19,8 +19,8 @@ use crate::resolve::accepted::{MAX_SMALL, owned};
 /// Largest number of bytes of a small text, which is held in the value itself.
 const SMALL: u64 = MAX_SMALL as u64;
 
-/// Copies a value with its unused bytes cleared. An rvalue reference becomes a value of its object, which is not
-/// retained.
+/// Copies a value with its unused bytes cleared. An rvalue reference is replaced by the object that it refers to, which
+/// is not retained.
 #[routine]
 pub(crate) fn copy_any(from: &Any, to: &Any) {
     let index = from.type_index;
@@ -36,7 +36,7 @@ pub(crate) fn copy_any(from: &Any, to: &Any) {
     to.payload = used_payload(from);
 }
 
-/// Returns the payload with its unused bytes cleared. That of a small text with an invalid length is returned
+/// Returns the payload with its unused bytes cleared. The payload of a small text with an invalid length is returned
 /// unchanged.
 #[routine(inline)]
 fn used_payload(value: &Any) -> u64 {
@@ -96,12 +96,12 @@ fn is_foreign(value: &Any, index: i32) -> bool {
     object == null || object.type_index != index
 }
 
-/// The lower mask of the type indices of owned values.
+/// Returns the lower mask of the type indices of owned values.
 fn owned_low(b: &mut Builder<'_>) -> Int<u64> {
     constant(b, owned().low)
 }
 
-/// The upper mask of the type indices of owned values.
+/// Returns the upper mask of the type indices of owned values.
 fn owned_high(b: &mut Builder<'_>) -> Int<u64> {
     constant(b, owned().high)
 }
@@ -114,9 +114,9 @@ pub(crate) fn is_owned(value: &Any) -> i32 {
     (!(faults.foreign || faults.long)) as i32
 }
 
-/// Raises the fault of a value that should be owned. Returns -1.
+/// Raises the error for a value that should be owned. Returns -1.
 ///
-/// A value without a fault is small text where the scalar `scalar` is required.
+/// If the value has none of the [`Faults`], it is small text or bytes instead of the scalar that `scalar` describes.
 #[routine]
 pub(crate) fn fail_owned(subject: &Subject, value: &Any, scalar: &Subject) -> i32 {
     let failure = failure(subject, null);
@@ -148,7 +148,8 @@ pub(crate) fn own(caller: Caller, value: &Any) -> i32 {
         raise!(caller, Complaint::Borrowed);
     }
     if index == TypeIndex::RAW_STR || index == TypeIndex::BYTE_ARRAY_PTR {
-        // Only running out of memory fails, and the message of the runtime is that of a C++ exception.
+        // The call fails only if memory runs out. The message of the runtime is then that of a C++ exception, so
+        // another one is raised.
         if any_view_to_owned_any(value, value) != 0 {
             raise!(caller, Complaint::ResultMemory);
         }
@@ -178,8 +179,8 @@ pub(crate) fn leave(values: &Any, count: i64) {
     }
 }
 
-/// Returns text as an owned string: the body of a getter. Returns 0, or -1 if the runtime has raised; `result` is
-/// written only on success.
+/// Stores text as an owned string in `result`: the body of a getter. Returns 0, or -1 if the runtime has raised;
+/// `result` is written only on success.
 #[routine]
 pub(crate) fn give_text(text: Text, result: &Any) -> i32 {
     let bytes: ByteArray;

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use crate::ir::typed::{Bool, Int, Member, Ref, Single};
 use crate::ir::{Builder, Convert, Type, Value};
 
-/// A type of fields, and of whole records: it takes a fixed number of words.
+/// A type of fields or of whole records. A value takes a fixed number of words.
 pub(crate) trait FieldType: Copy + fmt::Debug + PartialEq {
     /// The number of words.
     const WORDS: u32;
@@ -97,7 +97,7 @@ impl FieldType for u32 {
     }
 }
 
-/// Encoded as the number, or as -1 for `None`.
+/// `None` is encoded as -1.
 impl FieldType for Option<u32> {
     const WORDS: u32 = 1;
 
@@ -209,7 +209,7 @@ macro_rules! record {
                 }
             }
 
-            /// Mirror of the encoding, whose field offsets are those of the fields.
+            /// Mirror of the encoding. Its field offsets are the byte offsets of the encoded fields.
             #[repr(C)]
             #[allow(dead_code, reason = "only the offsets of the fields matter")]
             struct Layout {

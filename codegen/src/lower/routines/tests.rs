@@ -1,4 +1,4 @@
-//! Tests of the schema: a record that is encoded and decoded stays the same.
+//! Tests of the schema: encoding and decoding a record yields the same record.
 
 use crate::lower::routines::complaints::{Complaint, TemplatePart};
 use crate::lower::routines::records::{
@@ -7,8 +7,8 @@ use crate::lower::routines::records::{
 };
 use crate::lower::routines::schema::{FieldType, WordReader};
 
-/// Whether a record that is decoded from words is the same once it is encoded and decoded; `None` if the words do not
-/// decode.
+/// Decodes a record from words and returns whether it stays the same when encoded and decoded again; `None` if the
+/// words do not decode.
 fn round_trips<P: FieldType>(words: &[u32]) -> Option<bool> {
     let mut left = WordReader { left: words };
     let part = P::decode(&mut left)?;

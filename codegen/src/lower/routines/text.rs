@@ -12,7 +12,7 @@ const CAPACITY: u64 = MAX_TEXT as u64;
 /// Offset of [`CUT`] in a full message.
 const CUT_AT: u64 = CAPACITY - CUT.len() as u64;
 
-/// Largest number of bytes of a UTF-8 character before its last byte.
+/// Largest number of bytes that remain of a UTF-8 character whose end is overwritten.
 const REST: u64 = 3;
 
 /// Appends text. A message that becomes too long is cut off and ends in [`CUT`].
@@ -30,7 +30,8 @@ pub(crate) fn put(s: &MessageBuffer, text: Text) {
     }
 }
 
-/// Writes [`CUT`] at the end of a full message. The bytes of a character that [`CUT`] overwrites in part become dots.
+/// Writes [`CUT`] at the end of a full message. If it overwrites the end of a character, the remaining bytes of that
+/// character become dots.
 #[routine(inline)]
 fn cut(message: &u8) {
     let mut broken = continues(message[CUT_AT]);
@@ -85,8 +86,8 @@ pub(crate) fn put_unsigned(s: &MessageBuffer, value: u64) {
 /// Largest number of bytes of a quoted text; the rest is elided.
 const QUOTED: u64 = 64;
 
-/// Appends text in quotes. Bytes that are control characters or not well-formed UTF-8 are escaped, and `...` stands for
-/// the end of text of more than [`QUOTED`] bytes.
+/// Appends text in quotes. Quotes, backslashes, control characters and bytes that are not well-formed UTF-8 are
+/// escaped. `...` stands for the end of a text of more than [`QUOTED`] bytes.
 #[routine]
 pub(crate) fn put_quoted(s: &MessageBuffer, text: Text) {
     put(s, "\"");

@@ -22,11 +22,11 @@ pub(crate) fn tensor_in(value: &Any) -> &DlTensor {
     dl
 }
 
-/// Judges the layout of a tensor: returns the tensor itself if it is acceptable, else the tensor [`refused`].
+/// Judges the layout of a tensor. Returns the tensor if the layout is accepted, else the tensor marked as [`refused`].
 ///
 /// No extent may be negative. A tensor with elements needs a data pointer and, if `must_be_compact`, compact strides in
-/// the dims whose extent is not 1. The first element must be aligned. Callers get the tensor back, so that they need
-/// not keep it in a register across the call.
+/// the dims whose extent is not 1. The first element must be aligned. Since callers get the tensor back, they need not
+/// keep it in a register across the call.
 #[routine]
 pub(crate) fn settle(dl: &DlTensor, align_mask: u64, must_be_compact: i32) -> &DlTensor {
     let strides = dl.strides;

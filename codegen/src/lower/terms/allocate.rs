@@ -1,5 +1,5 @@
-//! Tensors that a body allocates: results, workspaces, scratches of launches. They are planned first (extents and
-//! devices), then allocated together.
+//! Tensors that a body allocates: results, workspaces, scratches of launches. First the extents and devices of tensors
+//! are computed, then the tensors are allocated together.
 
 use abi_spec::DeviceType;
 use abi_spec::layout::{ANY, any, dl_tensor};
@@ -27,7 +27,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Returns the device of a tensor as the first 8 bytes of a `DLDevice`, `I64`.
+    /// Returns the device of a tensor: the 8 bytes of a `DLDevice` as an `I64`.
     fn output_device(&mut self, output: &Output<'_>) -> Value {
         let dl = match (output.home, output.tensor.device) {
             (Some(Home::Value(value)), _) => self.dl(value),
@@ -38,7 +38,7 @@ impl Wrapper<'_, '_> {
         self.b.load(Type::I64, dl, dl_tensor::DEVICE_TYPE.offset)
     }
 
-    /// Emits the allocation of planned tensors, which the frame owns from then on.
+    /// Emits the allocation of tensors after [`plan`](Self::plan). From then on the frame owns them.
     pub(crate) fn allocate(&mut self, outputs: &[OutputId]) {
         let planned = outputs.iter().filter_map(|&output| self.outputs[output].clone());
         let planned: Vec<OutputState> = planned.collect();

@@ -51,7 +51,7 @@ impl Wrapper<'_, '_> {
         if self.b.ty(value) == Type::Bool { self.b.widen_bool(value, Type::I64) } else { value }
     }
 
-    /// Returns the value of a term; a truth may be a `Bool`.
+    /// Returns the value of a term as `I64`, `F64` or `Ptr`; a truth value may also be a `Bool`.
     fn computed(&mut self, term: &Term) -> Value {
         match &term.node {
             Node::Int(value) => self.b.i64(*value),
@@ -92,7 +92,8 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Returns an integer term in a C type that it must fit; `text` is the conversion as messages quote it.
+    /// Returns an integer term converted to a C type. Leaves with an error if it does not fit. `text` is the conversion
+    /// as messages quote it.
     pub(crate) fn cast(&mut self, scalar: Scalar, operand: &Term, text: &str) -> Value {
         let value = self.term(operand);
         let shown =
@@ -110,7 +111,7 @@ impl Wrapper<'_, '_> {
         native
     }
 
-    /// Converts an integer to a C type, with the check that it fits.
+    /// Converts an integer to a C type and checks that it fits.
     fn fitted(&mut self, value: Value, kind: Kind, scalar: Scalar) -> Value {
         if kind == Kind::Unsigned && scalar.is_signed() {
             let above = self.b.binary_const(ir::Binary::Lshr, value, i64::from(scalar.bits()) - 1);
@@ -120,7 +121,7 @@ impl Wrapper<'_, '_> {
         self.narrow(value, scalar)
     }
 
-    /// Converts an `I64` to a narrower integer type, with the check that it fits.
+    /// Converts an `I64` to an integer type and checks that it fits.
     pub(crate) fn narrow(&mut self, wide: Value, scalar: Scalar) -> Value {
         let ty = abi_type(scalar).ty;
         if ty == Type::I64 {
@@ -136,8 +137,8 @@ impl Wrapper<'_, '_> {
         narrow
     }
 
-    /// Returns the conjunction or disjunction of two truths. A second operand that may fail is evaluated only if the first
-    /// does not decide.
+    /// Returns the conjunction or disjunction of two truth values. A second operand that may fail is evaluated only if
+    /// the first one does not decide the result.
     fn logic(&mut self, op: Logic, [first, second]: &[Term; 2]) -> Value {
         let first = self.truth(first);
         if !second.can_fail() {
@@ -163,7 +164,7 @@ impl Wrapper<'_, '_> {
         both
     }
 
-    /// Returns a declared value that terms use as one word.
+    /// Returns a declared value as the word that terms use.
     fn whole(&mut self, value: ValueId) -> Value {
         match &self.values[value] {
             ValueState::Scalar(_) => self.wide(value),
@@ -203,7 +204,7 @@ impl Wrapper<'_, '_> {
         self.or_zero(value, word)
     }
 
-    /// Returns a property of a value that is an address and a size.
+    /// Returns a property of a value that is loaded as address and size.
     fn property_of_several(&mut self, value: ValueId, property: OfSeveral) -> Value {
         let Span { data, size } = self.values[value].span();
         match property {
@@ -268,7 +269,7 @@ impl Wrapper<'_, '_> {
         self.routine_value(Routine::StrideAt, &[dl, dim])
     }
 
-    /// Leaves with an error if a tensor of any rank has no such dim; later loads depend on it.
+    /// Leaves with an error if a tensor of any rank lacks a dim, so that later loads of its extent and stride are safe.
     fn require_rank(&mut self, value: ValueId, dim: u32) {
         let ndim = self.ndim32(value);
         let has = self.b.compare_const(Cond::Sgt, ndim, dim.into());
@@ -278,7 +279,7 @@ impl Wrapper<'_, '_> {
         });
     }
 
-    /// Returns the message for an index that a value does not have.
+    /// Returns the message for an index beyond the dims or numbers of a value.
     fn too_few(&mut self, value: ValueId, of: Complaint, index: u32, found: Value) -> Message {
         let place = self.place_number(Place::Value { value });
         let values = [place as i64, i64::from(index) + 1].map(|number| self.b.i64(number));
@@ -303,7 +304,7 @@ impl Wrapper<'_, '_> {
         self.b.guard(holds, fail);
     }
 
-    /// Returns the result of a division; fails if the divisor is 0.
+    /// Returns the result of a division. Leaves with an error if the divisor is 0.
     fn division(&mut self, op: Division, operands: &[Term; 2], quote: &Quote) -> Value {
         let x = self.term(&operands[0]);
         if let Some(divisor) = operands[1].constant() {
@@ -318,7 +319,7 @@ impl Wrapper<'_, '_> {
             message
         });
         if self.checks.mask.is_some() {
-            // The check is masked: where it does not apply, the divisor may be 0.
+            // The check applies only where the mask is true; elsewhere the divisor may be 0.
             let zero = self.b.compare_const(Cond::Eq, y, 0);
             self.checks.or_go_to(fail).never(&mut self.b, zero);
             let one = self.b.i64(1);

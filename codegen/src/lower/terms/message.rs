@@ -17,7 +17,7 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Appends a piece of a message of the user; texts are not quoted and truths are words.
+    /// Appends a piece of a message that the declaration gives. Texts are not quoted; truth values are shown as words.
     pub(crate) fn say_piece(&mut self, message: &mut Message, piece: &Piece<'_>) {
         match piece {
             Piece::Text(text) => {
@@ -44,7 +44,7 @@ impl Wrapper<'_, '_> {
             return;
         }
         if matches!(term.kind, Kind::Text | Kind::Several) {
-            // Any pointer that is not NULL: for such values messages only tell that they are not None.
+            // Messages show these values only as a pointer that is not NULL, so any such pointer serves.
             let some = self.b.i64(1);
             message.piece(PieceKind::Ptr, &[some]);
             return;

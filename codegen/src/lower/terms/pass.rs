@@ -26,9 +26,10 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Returns a term in the C type of a scalar.
+    /// Returns a term converted to the C type of a scalar.
     fn pass_term(&mut self, term: &Term, scalar: Scalar) -> Value {
-        // `int64(int8(n))` is not of this form: it is narrowed to `int8` and passed as `int64`.
+        // Only a conversion to the type of the argument matches: `int64(int8(n))` is narrowed to `int8` and passed as
+        // `int64`.
         if let Node::Narrow(to, operand, text) = &term.node
             && *to == scalar
         {

@@ -10,7 +10,7 @@ use crate::lower::wrapper::Wrapper;
 const INLINE: usize = 32;
 
 impl Wrapper<'_, '_> {
-    /// Returns a `Bool`: true if bytes are those of a constant text.
+    /// Returns a `Bool`: true if bytes equal a constant text.
     pub(crate) fn text_equals(&mut self, found: Span, text: &str) -> Value {
         let Span { data, size } = found;
         let known = constant_bytes(&mut self.b, text.as_bytes().to_vec());
@@ -23,7 +23,7 @@ impl Wrapper<'_, '_> {
         if text.is_empty() {
             return same_size;
         }
-        // Bytes of another size may not be readable as far; the constant is.
+        // A text of another size may be too short to read, so the constant is read in its place.
         let data = self.b.select(same_size, data, known);
         let mut difference = None;
         for word in words(text.as_bytes()) {
@@ -35,7 +35,7 @@ impl Wrapper<'_, '_> {
         self.b.and(same_size, same)
     }
 
-    /// Returns an `I64` that is 0 if the bytes have this word at its offset.
+    /// Returns an `I64` that is 0 if the bytes at the offset of a word equal the word.
     fn differs(&mut self, data: Value, word: Word) -> Value {
         let found = self.b.load_aligned(word.ty, data, word.offset as i32, 1);
         let differs = self.b.binary_const(Binary::Xor, found, word.bits as i64);
@@ -54,7 +54,7 @@ struct Word {
     bits: u64,
 }
 
-/// Returns words that cover a text; the last two may overlap.
+/// Returns words that cover a text. The last two may overlap.
 fn words(text: &[u8]) -> Vec<Word> {
     let (ty, size) = match text.len() {
         0 => return Vec::new(),

@@ -16,7 +16,7 @@ use crate::resolve::c_type::abi_type;
 use crate::resolve::external::{Given, Param};
 
 impl Stub<'_> {
-    /// Packs a parameter. `given` has its C parameters, one or two.
+    /// Packs a parameter, which consists of one or two C parameters, `given`.
     pub(super) fn argument(&mut self, param: &Param<'_>, given: &[Value]) -> AnyWords {
         let (optional, value) = (param.optional, given[0]);
         match param.given {
@@ -86,15 +86,15 @@ impl Stub<'_> {
         }
         let wide = self.b.widen(native, scalar, self.linkage);
         if scalar == Scalar::Uint64 {
-            // An integer argument is an `int64`, so that larger values are refused.
+            // An integer argument is passed as `int64`, so larger values are refused.
             let fits = self.b.compare_const(Cond::Sge, wide, 0);
             self.require(fits, Complaint::WideArgument, spelled(param.name).to_string(), &[wide]);
         }
         self.words(result_index(scalar), wide)
     }
 
-    /// Packs an element type or a device, whose type index and type in memory `of` names. An optional one is passed by
-    /// address; a device by value is two C parameters.
+    /// Packs an element type or a device. `of` is its type index and its type in memory. If it is optional, `given` is
+    /// its address. A device that is not optional is two C parameters.
     fn plain(&mut self, param: &Param<'_>, given: &[Value], of: (TypeIndex, Type)) -> AnyWords {
         let (index, ty) = of;
         if param.optional {
@@ -117,10 +117,10 @@ impl Stub<'_> {
         self.b.convert(Convert::Zext, word, Type::I64)
     }
 
-    /// Packs text as an owned string, since borrowed text would have to end with a NUL.
+    /// Packs text as an owned string: the text need not end with a NUL, which borrowed text must.
     ///
-    /// The runtime fails only if it runs out of memory. Its message is that of a C++ exception, so the stub raises its
-    /// own.
+    /// The runtime fails only if memory runs out. Its message is then that of a C++ exception, so the stub raises
+    /// another one.
     fn text(&mut self, param: &Param<'_>, span: Span) -> AnyWords {
         let there = self.is_there(param, span);
         self.unless_none(there, |s| {
@@ -187,8 +187,8 @@ impl Stub<'_> {
         })
     }
 
-    /// Requires a size that is not negative, and computes a `Bool`: the parameter is not None. NULL is None, unless the
-    /// parameter is not optional and the size is 0.
+    /// Requires that a size is not negative. Returns a `Bool`: true if the parameter is not None. NULL means None, or
+    /// an empty value if the size is 0 and the parameter is not optional.
     fn is_there(&mut self, param: &Param<'_>, Span { data, size }: Span) -> Value {
         let fits = self.b.compare_const(Cond::Sge, size, 0);
         self.require(
@@ -213,7 +213,7 @@ impl Stub<'_> {
         array
     }
 
-    /// Returns the address of the next value that the stub owns.
+    /// Returns the address of the next free slot.
     fn make(&mut self) -> Value {
         let at = self.used * ANY.size;
         self.used += 1;

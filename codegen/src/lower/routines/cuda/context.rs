@@ -9,7 +9,8 @@ use crate::lower::routines::cuda::failed::{Attempt, check, check_driver, kernel_
 use crate::lower::routines::cuda::load::{allow, load_kernel};
 use crate::lower::routines::memory::Caller;
 
-/// The table of primary contexts, one for each device. A context is retained once and never released.
+/// Emits the address of the table of primary contexts, one for each device. A context is retained once and never
+/// released.
 fn contexts(b: &mut Builder<'_>) -> Ref<Ref<CuContext>> {
     variable(b, "tvm_ffi_codegen.contexts", DEVICES)
 }
@@ -44,7 +45,7 @@ pub(crate) fn push_primary(attempt: Attempt) -> i32 {
     }
     if *context == null {
         check(attempt, cuda::device_primary_ctx_retain(context, device as i32))?;
-        // Of threads that race, one stores the context and the others release it.
+        // If threads race, one stores the context and the others release it.
         if has_place && cell.compare_exchange(null, *context) != null {
             cuda::device_primary_ctx_release(device as i32);
         }
@@ -52,8 +53,8 @@ pub(crate) fn push_primary(attempt: Attempt) -> i32 {
     check(attempt, cuda::ctx_push_current(*context))
 }
 
-/// Pops the context that [`enter_context()`] or [`push_primary()`] has pushed. Returns 0, or -1 once it has raised that
-/// popping failed. If `status` is not 0 another error has been raised, which stays.
+/// Pops the context that [`enter_context()`] or [`push_primary()`] has pushed. Returns 0, or -1 once it has raised. A
+/// `status` that is not 0 is an earlier failure, whose error takes precedence: no error of popping is raised.
 #[routine]
 pub(crate) fn leave_context(caller: Caller, status: i32) -> i32 {
     let context: &CuContext;
@@ -78,8 +79,8 @@ pub(crate) fn prepare(attempt: Attempt) -> i32 {
     if code != 0 { code } else { left }
 }
 
-/// Prepares a kernel in the current context. Returns 0, or -1 once it has raised. Code is copied to the device only
-/// when the function of the kernel is loaded.
+/// Prepares a kernel in the current context. Returns 0, or -1 once it has raised. The driver copies code to the device
+/// only when the function of the kernel is loaded.
 #[routine]
 pub(crate) fn prepare_here(attempt: Attempt) -> i32 {
     let plain: Config;

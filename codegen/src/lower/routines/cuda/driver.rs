@@ -25,18 +25,18 @@ pub(crate) fn open_driver_on_windows(caller: Caller) -> i32 {
     open_windows(caller)
 }
 
-/// Calls [`open`] for a loader that is known when the routine is built.
+/// Emits a call of [`open`]. The loader is known when the routine is emitted.
 fn open_unix(b: &mut Builder<'_>, caller: Caller) -> Int<i32> {
     open(b, Loader::Dl, caller)
 }
 
-/// Calls [`open`] for a loader that is known when the routine is built.
+/// Emits a call of [`open`]. The loader is known when the routine is emitted.
 fn open_windows(b: &mut Builder<'_>, caller: Caller) -> Int<i32> {
     open(b, Loader::Windows, caller)
 }
 
 /// Opens the driver, finds the addresses of its functions, checks its version and initializes it. Returns 0, or -1 once
-/// it has raised. Functions that [`Entry::is_needed`] must exist.
+/// it has raised. Functions for which [`Entry::is_needed`] is true must exist.
 #[routine(inline)]
 fn open(#[known] loader: Loader, caller: Caller) -> i32 {
     let table = table();
@@ -67,7 +67,8 @@ fn open(#[known] loader: Loader, caller: Caller) -> i32 {
     0
 }
 
-/// Adds the table of the names of all functions. Also returns how many of them, from the first, are needed.
+/// Emits the address of a table of the names of all functions. Also returns the number of needed functions, which come
+/// first.
 fn names(b: &mut Builder<'_>) -> (Ref<u8>, Int<u64>) {
     let mut names = vec![0; (NAME_SIZE * COUNT) as usize];
     for (cell, entry) in names.chunks_exact_mut(NAME_SIZE as usize).zip(Entry::ALL) {
@@ -77,7 +78,7 @@ fn names(b: &mut Builder<'_>) -> (Ref<u8>, Int<u64>) {
     (Ref::new(b.constant_bytes(&names, 8)), constant(b, needed as u64))
 }
 
-/// The file name of the driver's library, with a NUL after it.
+/// Returns the file name of the driver's library, which ends with a NUL.
 fn file(b: &mut Builder<'_>, loader: Loader) -> Text {
     let name = if loader == Loader::Windows { cuda::WINDOWS_LIBRARY } else { cuda::LIBRARY };
     let text = constant(b, format!("{name}\0").as_str());

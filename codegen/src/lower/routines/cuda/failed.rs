@@ -9,28 +9,28 @@ use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::memory::{Caller, slice};
 use crate::lower::routines::message::raise;
 
-/// Suffix of the text of an error that [loses the context](cuda::loses_context).
+/// Suffix of the message for a status that [loses the context](cuda::loses_context).
 const EARLIER: &str = ", which may stem from earlier work";
 
 /// The launch attribute that holds the extents of clusters.
 const CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: u32 = AttributeKind::Cluster.id();
 
 handles! {
-    /// An attempt to use a kernel: the function to name in messages, the kernel, the device.
+    /// An attempt to use a kernel on a device. `caller` is the function that messages name.
     pub(crate) struct Attempt {
         caller: Caller,
         kernel: Ref<Kernel>,
-        /// The `CUdevice`, which is the number of the device. A negative number is a large `u64`.
+        /// The `CUdevice`, which is the device index. A negative index becomes a large `u64`.
         device: Int<u64>,
     }
-    /// The description of a status: the values of its part of a message.
+    /// The values that describe a status in a message.
     struct Said {
         name: Text,
         status: Int<i32>,
         text: Text,
         earlier: Text,
     }
-    /// The values of a message about a kernel: its name, that of its image, and the status.
+    /// The values that describe a kernel and a status in a message: the names of kernel and image, and the status.
     struct KernelFailure {
         kernel: Text,
         image: Text,
@@ -44,7 +44,7 @@ handles! {
     }
 }
 
-/// The name of a function of the driver, for messages.
+/// Returns the name of a function of the driver, for messages.
 fn name_of(b: &mut Builder<'_>, entry: Entry) -> Text {
     constant(b, entry.name())
 }
@@ -69,22 +69,23 @@ pub(super) fn check(attempt: Attempt, status: i32) -> i32 {
     0
 }
 
-/// Raises that a function of the driver has failed.
+/// Raises the error for a function of the driver that has failed.
 #[routine]
 pub(crate) fn driver_failed(caller: Caller, name: Text, status: i32) {
     raise!(caller, Complaint::Driver, name, said(status));
 }
 
-/// Raises that loading a kernel has failed, or entering a context for it.
+/// Raises the error for a kernel that could not be loaded or whose context could not be entered.
 #[routine]
 pub(crate) fn kernel_failed(attempt: Attempt, status: i32) {
     let failure = failure(attempt.kernel, status);
     raise!(attempt.caller, Complaint::Kernel, failure, attempt.device);
 }
 
-/// Raises that a launch has failed.
+/// Raises the error for a launch that has failed.
 ///
-/// The driver reports too much dynamic shared memory only as an invalid value, so it is looked for here.
+/// If a launch wants too much dynamic shared memory, the driver reports only an invalid value, so this case is checked
+/// here.
 #[routine]
 pub(crate) fn launch_failed(attempt: Attempt, config: &Config, status: i32) {
     let shares = attempt.kernel.allowed & cuda::ALLOW_SHARED != 0;
@@ -98,8 +99,8 @@ pub(crate) fn launch_failed(attempt: Attempt, config: &Config, status: i32) {
     raise!(caller, Complaint::Launch, failure, grid, block, cluster, config.shared, device);
 }
 
-/// Returns the largest dynamic shared memory of a kernel on a device in bytes, which its static shared memory reduces.
-/// Returns -1 once it has raised, as for a launch that wants more.
+/// Returns the largest size in bytes of the dynamic shared memory of a kernel on a device: the limit of the device less
+/// the static shared memory of the kernel. Returns -1 once it has raised, for example for a launch that wants more.
 #[routine]
 pub(crate) fn fit_shared(attempt: Attempt, config: &Config) -> i32 {
     let (kernel, device) = (attempt.kernel, attempt.device as i32);
@@ -173,7 +174,7 @@ pub(super) fn c_text(text: &u8) -> Text {
     slice(text, len)
 }
 
-/// Returns the extents of the clusters of a launch, 1 each without the attribute.
+/// Returns the extents of the clusters of a launch. They are 1 if the launch lacks the attribute.
 #[routine(inline)]
 fn cluster(config: &Config) -> Extents {
     let mut found = Extents { x: 1, y: 1, z: 1 };

@@ -26,8 +26,8 @@ pub(crate) fn load_kernel(attempt: Attempt) -> i32 {
     0
 }
 
-/// Loads the image of a kernel. Returns 0, or -1 once it has raised. Of threads that race, one keeps its library and
-/// the others unload theirs.
+/// Loads the image of a kernel. Returns 0, or -1 once it has raised. If threads race, one stores its library and the
+/// others unload theirs.
 #[routine]
 pub(crate) fn load_image(attempt: Attempt) -> i32 {
     let image = attempt.kernel.image;
@@ -53,8 +53,8 @@ pub(crate) fn unload_image(image: &Image) {
     }
 }
 
-/// Compares number and sizes of the parameters with those that the kernel was compiled for, if the driver can tell
-/// them. Returns 0, or -1 once it has raised.
+/// Compares number and sizes of the declared parameters with those of the compiled kernel, if the driver can report
+/// these. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn check_params(attempt: Attempt, found: &CuKernel) -> i32 {
     if driver_address(Entry::KernelGetParamInfo) == null {
@@ -91,8 +91,8 @@ pub(crate) fn check_params(attempt: Attempt, found: &CuKernel) -> i32 {
     0
 }
 
-/// Sets the attributes that a kernel needs on a device, once for each device with a bit. Returns 0, or -1 once it has
-/// raised.
+/// Sets the attributes that a kernel needs on a device. For a device with a bit in the masks, this is done once.
+/// Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn allow(attempt: Attempt, config: &Config) -> i32 {
     let (kernel, device) = (attempt.kernel, attempt.device);

@@ -13,8 +13,8 @@ use crate::lower::routines::view::stride_at;
 /// Largest rank of a tensor map.
 const RANK: u32 = 5;
 
-/// Limits that the driver documents for `cuTensorMapEncodeTiled`: extents, strides in bytes, extents of the box and
-/// steps; and the bytes that addresses and strides are multiples of, without and with interleaving.
+/// Documented limits of `cuTensorMapEncodeTiled`: of extents, strides in bytes, extents of the box, and steps. Then the
+/// alignment in bytes of addresses and strides, without and with interleaving.
 const MOST_EXTENT: u64 = 1 << 32;
 const MOST_STRIDE: u64 = 1 << 40;
 const MOST_BOX: u64 = 256;
@@ -34,13 +34,13 @@ handles! {
         /// The name of the tensor, for messages.
         name: Text,
         rank: Int<i64>,
-        /// The bytes that addresses and strides must be multiples of.
+        /// The alignment of addresses and strides in bytes.
         unit: Int<u64>,
     }
 }
 
-/// Encodes the map of a tensor at `to`. Returns 0, or -1 once it has raised. `numbers` has the extents of the box and,
-/// if the map has steps, those.
+/// Encodes the map of a tensor at `to`. Returns 0, or -1 once it has raised. `numbers` holds the extents of the box,
+/// then the steps if the map has any.
 #[routine]
 pub(crate) fn tensor_map(caller: Caller, how: &How, dl: &DlTensor, numbers: &i64, to: &u8) -> i32 {
     open_driver(caller)?;
@@ -84,7 +84,7 @@ fn dims(map: Map, dl: &DlTensor, extents: &u64, strides: &u64) -> i32 {
             raise!(caller, Complaint::MapInner, name, dim, stride);
         }
         if at != 0 {
-            // The stride of a dim of one element is never used, so any value is accepted.
+            // The stride of a dim with an extent of 1 is never used, so any value is accepted.
             let near = stride < MOST_STRIDE || extent == 1;
             let step = if extent == 1 { unit } else { stride * bytes };
             if !near || step & (unit - 1) != 0 || step >= MOST_STRIDE {
@@ -96,8 +96,8 @@ fn dims(map: Map, dl: &DlTensor, extents: &u64, strides: &u64) -> i32 {
     0
 }
 
-/// Writes the extents of the box, whose innermost row must be a multiple of 16 bytes and no wider than its swizzle.
-/// Returns 0, or -1 once it has raised.
+/// Writes the extents of the box. Without interleaving, a row of whole-byte elements must be a multiple of 16 bytes and
+/// no wider than the swizzle. Returns 0, or -1 once it has raised.
 #[routine(inline)]
 fn box_extents(map: Map, numbers: &i64, boxes: &u32) -> i32 {
     for at in 0..map.rank {
