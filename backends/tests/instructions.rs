@@ -64,7 +64,7 @@ fn loads_and_stores_of_every_type_at_every_alignment() {
     }
 }
 
-/// Stores below the natural alignment, which the builder does not emit.
+/// Limits the alignment of stores to `align`; the builder states the natural one.
 fn align_stores(module: &mut Module, align: u32) {
     let blocks = module.functions.iter_mut().flat_map(|function| &mut function.blocks);
     for (_, inst) in blocks.flat_map(|block| &mut block.insts) {

@@ -1,4 +1,5 @@
-//! Unwind tables of ELF objects, with which debuggers, profilers and backtraces walk through our frames.
+//! Unwind tables of ELF objects, with which debuggers, profilers and backtraces walk through the frames of
+//! emitted functions.
 //!
 //! Those of `cranelift-object` have absolute addresses, which the read-only segment of a shared library must not have.
 

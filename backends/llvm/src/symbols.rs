@@ -140,7 +140,7 @@ pub(crate) struct Native<'ctx> {
 pub(crate) struct Symbols<'ctx> {
     /// The native symbol of each symbol, in the order of the host IR.
     pub(crate) natives: Vec<Native<'ctx>>,
-    /// The address by which our own code reaches each symbol.
+    /// The address by which emitted code reaches each symbol.
     pub(crate) references: Vec<PointerValue<'ctx>>,
 }
 

@@ -172,7 +172,7 @@ pub(crate) fn name<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> Option
 pub(crate) struct Symbols<'c, 'a> {
     /// The native symbol of each symbol, in the order of the host IR.
     pub(crate) natives: Vec<OperationRefMut<'c, 'a>>,
-    /// The reference by which our own code reaches each symbol.
+    /// The reference by which emitted code reaches each symbol.
     pub(crate) references: Vec<Reference<'c>>,
 }
 

@@ -3,7 +3,7 @@
 use syn::visit::{self, Visit};
 use syn::{BinOp, Block, Expr, Ident, Lit, Member, Pat, Stmt, UnOp};
 
-/// The kind of an expression, from the most constant on.
+/// The kind of an expression; the most constant kind comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// An integer literal without a type, or arithmetic on such literals.
