@@ -44,7 +44,7 @@
 //! [`Signature::new`] and the methods of [`Signature`], [`Tensor::new`], the functions of [`ParamType`], [`Call`] and
 //! [`Statement`], and the operators of [`Expr`] build declarations; [`exprs!`] lists operands of several types. Fields
 //! are public, but only the constructors build a struct that may gain fields. Declarations contain [`DType`],
-//! [`DeviceType`], [`Scalar`] and [`library_bin`], types of the ABI.
+//! [`DeviceType`], [`Scalar`] and the import tree of [`library_bin`], which the crate of the ABI defines.
 //!
 //! # The stages of a declaration
 //! 1. [`language`] parses text to a [`Library`] and prints a [`Library`] as text.

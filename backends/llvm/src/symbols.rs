@@ -1,4 +1,4 @@
-//! Symbols: those of the caller's module by name, and the native symbol of each symbol of the host IR.
+//! The symbols of the caller's module by name, and the native symbol of each symbol of the host IR.
 
 use codegen::backend::{Capabilities, Error, Existing, Mismatch, Plan, State, SymbolSource};
 use codegen::ir;

@@ -54,8 +54,8 @@ pub struct Plan<'a, N> {
     pub source: SymbolSource<'a, N>,
     /// The local alias by which emitted code reaches the symbol, if it has one.
     pub alias: Option<String>,
-    /// True for a function that only cold blocks of this module call: it should preserve the registers of its callers,
-    /// where a convention exists for that ([`Facts::keeps`]).
+    /// True if the function should preserve the registers of its callers, since only cold blocks of this module call
+    /// it. [`Facts::keeps`] tells whether a convention for that exists.
     ///
     /// [`Facts::keeps`]: super::Facts::keeps
     pub keeps: bool,
@@ -86,7 +86,8 @@ impl<N> Plan<'_, N> {
 /// Plans every symbol of verified host IR, in order.
 ///
 /// Imports may be declared or defined in the module already, a kernel for instance. Exports may be declared there.
-/// Locals are renamed if their name is taken. A once-symbol that the module defines already keeps that definition.
+/// Locals are renamed if their name is taken. A once-symbol that the module
+/// defines as once already keeps that definition.
 ///
 /// # Errors
 /// [`Error::Kernel`] if a symbol of the module has another kind or type, [`Error::Defined`] if it defines a symbol that
