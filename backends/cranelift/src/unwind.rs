@@ -77,8 +77,8 @@ impl Tables {
     }
 }
 
-/// Returns a relocation with the distance to a function. The relocation refers to the section of the function, since its
-/// symbol may be preempted.
+/// Returns a relocation with the distance to a function. The relocation refers to the section of the function, since
+/// the symbol may be preempted.
 fn distance(object: &mut Object<'_>, function: SymbolId, at: &Relocation) -> write::Relocation {
     let &Symbol { value, section, .. } = object.symbol(function);
     let symbol = section.id().map_or(function, |section| object.section_symbol(section));
