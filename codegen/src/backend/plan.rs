@@ -86,8 +86,8 @@ impl<N> Plan<'_, N> {
 /// Plans every symbol of verified host IR, in order.
 ///
 /// Imports may be declared or defined in the module already, a kernel for instance. Exports may be declared there.
-/// Locals are renamed if their name is taken. A once-symbol that the module
-/// defines as once already keeps that definition.
+/// Locals are renamed if their name is taken. A once-symbol that the module defines as once already keeps that
+/// definition.
 ///
 /// # Errors
 /// [`Error::Kernel`] if a symbol of the module has another kind or type, [`Error::Defined`] if it defines a symbol that
