@@ -1,10 +1,10 @@
-//! The stamp of linked routines: objects may share routines if they were made by the same sources.
+//! Computes the stamp of linked routines: objects with equal stamps were made by the same sources and share routines.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// What decides how routines are called: the sources of this crate, of what translates its routines, and of the ABI, where
-/// they are beside it.
+/// Folders whose sources determine how routines are called: this crate, the translator of its routines, and the ABI.
+/// Missing folders are skipped.
 const SOURCES: [&str; 3] = ["src", "routine/src", "../abi-spec/src"];
 
 fn main() -> io::Result<()> {
@@ -13,7 +13,7 @@ fn main() -> io::Result<()> {
         println!("cargo::rerun-if-changed={}", folder.display());
         for file in files(folder)? {
             stamp = digest(stamp, file.to_string_lossy().replace('\\', "/").as_bytes());
-            // As it is checked out everywhere.
+            // Without the carriage returns of a checkout on Windows.
             stamp = digest(stamp, fs::read_to_string(&file)?.replace("\r\n", "\n").as_bytes());
         }
     }
@@ -21,7 +21,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// What no bytes digest to.
+/// The digest of no bytes.
 const DIGEST: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// Adds bytes to a digest: FNV-1a, which is the same on every machine.
@@ -31,7 +31,7 @@ fn digest(digest: u64, bytes: &[u8]) -> u64 {
         .fold(digest, |digest, &byte| (digest ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 
-/// The sources of a folder, in order.
+/// Returns the Rust files in a folder and the folders below it, in order.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let entries: io::Result<Vec<_>> = fs::read_dir(folder)?.collect();
     let mut paths: Vec<PathBuf> = entries?.iter().map(fs::DirEntry::path).collect();

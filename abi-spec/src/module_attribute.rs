@@ -1,7 +1,7 @@
 //! Attributes of modules.
 
-/// The public attributes of the Python class `tvm_ffi.Module`, release 0.1.15. For a function of such a name the
-/// attribute of a module is that of the class; `module[name]` is the function.
+/// The public attributes of the Python class `tvm_ffi.Module`, release 0.1.15. They hide functions of the same names,
+/// which only `module[name]` returns.
 pub const PYTHON: [&str; 20] = [
     "clear_imports",
     "entry_name",

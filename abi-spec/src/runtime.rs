@@ -2,7 +2,8 @@
 //!
 //! Unless its comment says otherwise, a function returns 0 on success, or -1 with the error in the slot of the calling
 //! thread. "Owned" means that the caller gets one reference and releases it with [`OBJECT_DEC_REF`]; "borrowed" means
-//! that it gets none.
+//! that it gets none. The comment of a function names the arguments in parentheses, then its action, or the value that
+//! it writes to `out`.
 
 use std::fmt;
 
@@ -48,11 +49,11 @@ impl CType {
 /// releases report the number of the next release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version {
-    /// The number of incompatible changes.
+    /// The major version; incompatible changes increase it.
     pub major: u32,
-    /// The number of releases.
+    /// The minor version; releases increase it.
     pub minor: u32,
-    /// The number of fixes.
+    /// The patch version; fixes increase it.
     pub patch: u32,
 }
 
@@ -132,9 +133,9 @@ functions! {
     since 0 {
         /// `(out)`: the version of the runtime.
         GET_VERSION = TVMFFIGetVersion(OUT_VERSION) -> VOID;
-        /// `(object)`: one more reference. The object must not be NULL.
+        /// `(object)`: adds a reference. The object must not be NULL.
         OBJECT_INC_REF = TVMFFIObjectIncRef(OBJECT) -> INT;
-        /// `(object)`: one reference less. NULL is fine.
+        /// `(object)`: releases a reference. The object may be NULL.
         OBJECT_DEC_REF = TVMFFIObjectDecRef(OBJECT) -> INT;
         /// `(handle, type index, deleter, out)`: an owned object around a `PyObject*`.
         OBJECT_CREATE_OPAQUE = TVMFFIObjectCreateOpaque(POINTER, INT, DELETER, OUT_OBJECT) -> INT;
@@ -143,17 +144,17 @@ functions! {
         /// `(self, call, deleter, out)`: an owned function that passes `self` as the handle. Where
         /// `self` and the deleter are NULL the handle is the function object.
         FUNCTION_CREATE = TVMFFIFunctionCreate(POINTER, SAFE_CALL, DELETER, OUT_OBJECT) -> INT;
-        /// `(name, out)`: an owned function; success and NULL where there is none.
+        /// `(name, out)`: an owned function; NULL for an unknown name, which is no error.
         FUNCTION_GET_GLOBAL = TVMFFIFunctionGetGlobal(BYTES, OUT_OBJECT) -> INT;
         /// `(name, function, override)`: registers a function; an error if the name is taken and
         /// `override` is 0.
         FUNCTION_SET_GLOBAL = TVMFFIFunctionSetGlobal(BYTES, OBJECT, INT) -> INT;
-        /// `(method, override)`: the same with documentation and metadata.
+        /// `(method, override)`: registers a function with its documentation and metadata, likewise.
         FUNCTION_SET_GLOBAL_FROM_METHOD_INFO =
             TVMFFIFunctionSetGlobalFromMethodInfo(METHOD_INFO, INT) -> INT;
         /// `(view, out)`: an owned copy of a borrowed value. A `DLTensor*` stays borrowed.
         ANY_VIEW_TO_OWNED_ANY = TVMFFIAnyViewToOwnedAny(VALUE, OUT_VALUE) -> INT;
-        /// `(function, args, count, result)`: a call. The type index of `result` must be below 64.
+        /// `(function, args, count, result)`: calls a function. The type index of `result` must be below 64.
         FUNCTION_CALL = TVMFFIFunctionCall(OBJECT, OUT_VALUE, INT, OUT_VALUE) -> INT;
         /// `(out)`: takes the error out of the thread's slot, owned; NULL if there is none.
         ERROR_MOVE_FROM_RAISED = TVMFFIErrorMoveFromRaised(OUT_OBJECT) -> VOID;
@@ -161,7 +162,7 @@ functions! {
         ERROR_SET_RAISED = TVMFFIErrorSetRaised(OBJECT) -> VOID;
         /// `(kind, message)`: raises with a native backtrace; copies the texts.
         ERROR_SET_RAISED_FROM_C_STR = TVMFFIErrorSetRaisedFromCStr(TEXT, TEXT) -> VOID;
-        /// `(kind, parts, count)`: the same; the message is the parts that are not NULL.
+        /// `(kind, parts, count)`: raises likewise; the message is the parts that are not NULL, joined.
         ERROR_SET_RAISED_FROM_C_STR_PARTS =
             TVMFFIErrorSetRaisedFromCStrParts(TEXT, TEXTS, INT) -> VOID;
         /// `(kind, message, backtrace, out)`: an owned error; copies the texts, none of them NULL.
@@ -218,14 +219,14 @@ functions! {
         /// `(library context, name, out)`: a function of the imported modules or the global
         /// registry, borrowed.
         ENV_MOD_LOOKUP_FROM_IMPORTS = TVMFFIEnvModLookupFromImports(OBJECT, TEXT, OUT_OBJECT) -> INT;
-        /// `(name, address)`: a pointer that is written into every library loaded later.
+        /// `(name, address)`: registers a pointer that is written into every library loaded later.
         ENV_MOD_REGISTER_CONTEXT_SYMBOL = TVMFFIEnvModRegisterContextSymbol(TEXT, POINTER) -> INT;
-        /// `(symbol, address)`: a symbol of the system library. The registry has no lock.
+        /// `(symbol, address)`: registers a symbol of the system library. The registry has no lock.
         ENV_MOD_REGISTER_SYSTEM_LIB_SYMBOL = TVMFFIEnvModRegisterSystemLibSymbol(TEXT, POINTER) -> INT;
     }
     since 5 {
         /// `(slot, init)`: fills the slot once, under one lock for the process; `init` must not
-        /// come back here.
+        /// call this function.
         HANDLE_INIT_ONCE = TVMFFIHandleInitOnce(OUT_POINTER, INIT) -> INT;
         /// `(slot, deinit)`: empties the slot.
         HANDLE_DEINIT_ONCE = TVMFFIHandleDeinitOnce(OUT_POINTER, DEINIT) -> INT;
@@ -235,7 +236,7 @@ functions! {
         TENSOR_CREATE_UNSAFE_VIEW = TVMFFITensorCreateUnsafeView(OBJECT, TENSOR, OUT_OBJECT) -> INT;
     }
     since 8 {
-        /// `(kind, message, backtrace, cause, context, out)`: an owned error with a history.
+        /// `(kind, message, backtrace, cause, context, out)`: an owned error with a cause and a context.
         ERROR_CREATE_WITH_CAUSE_AND_EXTRA_CONTEXT =
             TVMFFIErrorCreateWithCauseAndExtraContext(BYTES, BYTES, BYTES, OBJECT, OBJECT, OUT_OBJECT)
             -> INT;

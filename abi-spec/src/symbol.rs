@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-/// The prefix of exported functions. The runtime reserves names with one more underscore.
+/// The prefix of exported functions. The runtime reserves names that continue with an underscore.
 pub const PREFIX: &str = "__tvm_ffi_";
 
 /// The symbol of the embedded import tree, read-only bytes; see [`library_bin`](crate::library_bin).
@@ -19,7 +19,7 @@ pub const METADATA_PREFIX: &str = "__tvm_ffi__metadata_";
 /// The prefix of the function that returns a function's documentation.
 pub const DOC_PREFIX: &str = "__tvm_ffi__doc_";
 
-/// The symbol of the function that calling a module calls, `main`.
+/// The symbol of `main`, the function that a call of the module calls.
 pub const MAIN: &str = "__tvm_ffi_main";
 
 /// The largest length of a function's name, in bytes.
@@ -30,8 +30,8 @@ pub fn function_symbol(name: &str) -> String {
     format!("{PREFIX}{name}")
 }
 
-/// Returns the name of a library's symbol in the system library of a prefix. Such a library is linked into a program,
-/// and registers its symbols under these names with [`ENV_MOD_REGISTER_SYSTEM_LIB_SYMBOL`].
+/// Returns the name that a symbol has in a system library with a prefix. A system library is linked into a program, and
+/// registers its symbols under these names with [`ENV_MOD_REGISTER_SYSTEM_LIB_SYMBOL`].
 ///
 /// ```
 /// use tvm_ffi_abi_spec::symbol::{LIBRARY_CTX, system_symbol};

@@ -50,7 +50,7 @@ type_codes! {
     Handle = 3, kDLOpaqueHandle, "handle", Some(64);
     /// The upper half of a binary32.
     Bfloat = 4, kDLBfloat, "bfloat", None;
-    /// Pair of IEEE 754 floats; the bits count both. The runtime has no name for it, we do.
+    /// Pair of IEEE 754 floats; the bits count both. The runtime has no name for it.
     Complex = 5, kDLComplex, "complex", None;
     /// Truth value.
     Bool = 6, kDLBool, "bool", Some(8);

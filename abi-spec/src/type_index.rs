@@ -107,8 +107,8 @@ impl TypeIndex {
         self.0 >= TypeIndex::STATIC_OBJECT_BEGIN.0
     }
 
-    /// Returns the name of the type in our errors: one word for every form of a type (`str` for 8, 11 and 65), else the
-    /// type key. `None` for types that are not static, which print as their index.
+    /// Returns the name of the type in errors of generated code: one word for every form of a type (`str` for 8, 11 and
+    /// 65), else the type key. `None` for types that are not static, which print as their index.
     pub const fn received_name(self) -> Option<&'static str> {
         Some(match self {
             TypeIndex::OPAQUE_PTR => "ptr",

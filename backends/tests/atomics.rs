@@ -96,7 +96,7 @@ fn additions_of_two_threads_all_count() {
     }
 }
 
-/// A function that writes 1, 2, … to a word and then to a flag, and waits until the flag is 0 again.
+/// Defines a function that writes 1, 2, … to a word and then to a flag, and waits until the flag is 0 again.
 fn define_send(module: &mut Module) {
     functions::define(module, "send", &[Type::Ptr, Type::I64], |b, v| {
         let (place, one) = (v[0], b.i64(1));
@@ -113,7 +113,7 @@ fn define_send(module: &mut Module) {
     });
 }
 
-/// A function that waits for a flag that is not 0, adds up the words, and sets the flag to 0.
+/// Defines a function that waits for a flag that is not 0, adds up the words, and sets the flag to 0.
 fn define_receive(module: &mut Module) {
     functions::define(module, "receive", &[Type::Ptr, Type::I64], |b, v| {
         let (place, zero) = (v[0], b.i64(0));
@@ -150,10 +150,10 @@ fn what_was_written_before_a_store_is_seen_after_a_load() {
     }
 }
 
-/// A small number: on one processor each turn takes a time slice.
+/// The number of rounds, small because on one processor each round takes a time slice.
 const ROUNDS: u64 = 50;
 
-/// Emits a loop while the flag compares so with 0.
+/// Emits a loop that runs while the flag compares with 0 as `cond` says.
 fn wait(b: &mut Builder<'_>, flag: Value, cond: Cond) {
     b.while_loop(
         |b| {

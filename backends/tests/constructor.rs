@@ -2,7 +2,7 @@
 
 use codegen::ir::{Builder, Linkage, Module, Signature, verify};
 
-/// A constructor that does nothing.
+/// Returns the module. The constructor does nothing.
 pub(crate) fn module() -> Module {
     let mut module = Module::default();
     let nothing = Signature::new(&[], None);

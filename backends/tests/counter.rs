@@ -7,8 +7,8 @@ use codegen::ir::{
 /// The once-symbols of every module of [`user`].
 pub(crate) const SHARED: [&str; 3] = ["shared_next", "shared_table", "shared_word"];
 
-/// Returns a module that exports `name`, which returns the addresses of a function, a table and a word that every such
-/// module defines once; the function counts its calls.
+/// Returns a module that exports `name(n, addresses)`, which writes the addresses of three once-symbols: a function, a
+/// table and a word. The function adds `n` to the word; `name` calls it and returns the sum.
 pub(crate) fn user(name: &str) -> Module {
     let mut module = Module::default();
     let unary = Signature::new(&[Type::I64], Some(Type::I64));

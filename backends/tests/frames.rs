@@ -9,7 +9,7 @@ use crate::functions;
 use crate::objects::compiled;
 use crate::sample::TRIPLES;
 
-/// A function that writes to the far end of a slot of 64 KiB.
+/// Returns a module with a function that writes to the far end of a slot of 64 KiB.
 fn deep() -> Module {
     let mut module = Module::default();
     let touch = SymbolKind::Function(Signature::new(&[Type::Ptr], None));
@@ -23,8 +23,8 @@ fn deep() -> Module {
     module
 }
 
-/// Calls the function on a stack of 32 KiB, below which are a guard page and foreign memory: the call must end in the
-/// guard page, with the foreign memory unchanged.
+/// A program that calls the function on a stack of 32 KiB, with a guard page and foreign memory below the stack: the
+/// call must end in the guard page and leave the foreign memory unchanged.
 const MAIN: &str = r#"
     #define _GNU_SOURCE
     #include <pthread.h>
@@ -86,7 +86,7 @@ fn a_large_frame_ends_in_the_guard_page() {
     }
 }
 
-/// Instructions that write zero to a page of the frame, by LLVM and by Cranelift.
+/// Returns the instructions by which LLVM and Cranelift write zero to a page of the frame.
 fn probes(triple: &str) -> [&'static [u8]; 2] {
     if triple.starts_with("x86_64") {
         // mov qword ptr [rsp], 0; mov dword ptr [rsp], 0
@@ -100,7 +100,7 @@ fn probes(triple: &str) -> [&'static [u8]; 2] {
     }
 }
 
-/// On Windows LLVM calls the platform's function instead.
+/// The functions of the platform that LLVM calls on Windows instead.
 const PLATFORM: [&str; 2] = ["__chkstk", "___chkstk_ms"];
 
 #[test]

@@ -2,7 +2,7 @@
 
 use codegen::ir::{Builder, Cond, Linkage, Module, Signature, Type, Value};
 
-/// The signature of functions that `Running::call` calls: the addresses of input and output.
+/// Returns the signature of functions that `Running::call` calls: the addresses of input and output.
 pub(crate) fn shape() -> Signature {
     Signature::new(&[Type::Ptr, Type::Ptr], None)
 }
@@ -33,7 +33,7 @@ pub(crate) fn define(
     module.functions.push(function);
 }
 
-/// Calls such a function: it reads `input` and writes its answer.
+/// Calls a function of this shape, which reads `input` and writes one word; returns the word.
 pub(crate) fn call(address: usize, input: &[u64]) -> u64 {
     let mut output = 0;
     // SAFETY: the tests in these folders define the function with this signature; it reads no more than the test

@@ -64,7 +64,7 @@ fn loads_and_stores_of_every_type_at_every_alignment() {
     }
 }
 
-/// Stores below the natural alignment, which the builder does not emit.
+/// Limits the alignment of stores to `align`; the builder states the natural one.
 fn align_stores(module: &mut Module, align: u32) {
     let blocks = module.functions.iter_mut().flat_map(|function| &mut function.blocks);
     for (_, inst) in blocks.flat_map(|block| &mut block.insts) {
@@ -197,7 +197,7 @@ fn calls_by_symbol_and_by_pointer() {
     check(&module, "calls", &[(&[5, 3], 400), (&[3, 5], -400_i64 as u64)]);
 }
 
-/// A callee compiled by Rust: narrow integers in registers and on the stack, floats in between.
+/// Combines its arguments to a number: narrow integers in registers and on the stack, with floats in between.
 #[rustfmt::skip]
 extern "C" fn narrow(
     a: i8, b: u8, x: f32, c: i16, d: u16, y: f64, e: i32, f: bool, g: i8, h: u16, i: i32,

@@ -12,7 +12,7 @@ use crate::sample::TRIPLES;
 use counter::SHARED;
 pub(crate) use counter::user;
 
-/// Two callers of one function, which counts its calls.
+/// A program that calls one function, which adds to one word, through two objects.
 const MAIN: &str = "
     #include <string.h>
     long long one(long long, void**);

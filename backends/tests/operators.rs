@@ -8,7 +8,7 @@ use crate::jit;
 const INTS: [Type; 4] = [Type::I8, Type::I16, Type::I32, Type::I64];
 const FLOATS: [Type; 2] = [Type::F32, Type::F64];
 
-/// Boundary values of a type, as bits.
+/// Returns the boundary values of a type, as bits.
 fn values(ty: Type) -> Vec<u64> {
     let f32s = [0.0, -0.0, 1.0, -1.5, 0.1, f32::MAX, f32::MIN_POSITIVE, 1e-45, f32::INFINITY];
     let f64s = [0.0, -0.0, 1.0, -1.5, 0.1, f64::MAX, 5e-324, 1e300, f64::NEG_INFINITY];
@@ -36,12 +36,12 @@ fn signed(ty: Type, bits: u64) -> i64 {
     (bits << (64 - width(ty))) as i64 >> (64 - width(ty))
 }
 
-/// A float of either width as `f64`, which holds every `f32`.
+/// Returns a float of either width as `f64`, which holds every `f32`.
 fn float(ty: Type, bits: u64) -> f64 {
     if ty == Type::F32 { f32::from_bits(bits as u32).into() } else { f64::from_bits(bits) }
 }
 
-/// NaNs may differ in sign and payload.
+/// Returns true for equal values, and for two NaNs, which may differ in sign and payload.
 fn same(ty: Type, a: u64, b: u64) -> bool {
     a == b || (ty.is_float() && float(ty, a).is_nan() && float(ty, b).is_nan())
 }
@@ -129,7 +129,7 @@ fn convert(op: Convert, from: Type, to: Type, a: u64) -> u64 {
     result & mask(to)
 }
 
-/// A function for every operation on every type.
+/// Returns a module with a function for every operation on every type.
 fn binary_module() -> (Module, Vec<(Binary, Type)>) {
     use Binary::*;
     let int = [Add, Sub, Mul, Sdiv, Srem, Udiv, Urem, And, Or, Xor, Shl, Lshr, Ashr];
@@ -164,7 +164,7 @@ fn pairs(ty: Type) -> impl Iterator<Item = (u64, u64)> {
     values(ty).into_iter().flat_map(move |a| values(ty).into_iter().map(move |b| (a, b)))
 }
 
-/// A function for every condition on every type.
+/// Returns a module with a function for every condition on every type.
 fn condition_module() -> (Module, Vec<(Cond, Type)>) {
     use Cond::*;
     let on_ints = [Eq, Ne, Slt, Sle, Sgt, Sge, Ult, Ule, Ugt, Uge];
@@ -199,7 +199,7 @@ fn conditions() {
     }
 }
 
-/// A function for every conversion between every two types.
+/// Returns a module with a function for every conversion between every two types.
 fn conversion_module() -> (Module, Vec<(Convert, Type, Type)>) {
     use Convert::*;
     let ints = |op| INTS.into_iter().flat_map(move |from| INTS.map(|to| (op, from, to)));
@@ -238,7 +238,7 @@ fn conversions() {
     }
 }
 
-/// Every operation, condition and conversion.
+/// Returns the modules of every operation, condition and conversion.
 pub(crate) fn modules() -> [Module; 3] {
     [binary_module().0, condition_module().0, conversion_module().0]
 }

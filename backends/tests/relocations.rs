@@ -13,7 +13,7 @@ fn unary() -> Signature {
     Signature::new(&[Type::I64], Some(Type::I64))
 }
 
-/// A function that multiplies by `factor`.
+/// Defines a function that multiplies by `factor`.
 fn times(module: &mut Module, name: &str, linkage: Linkage, factor: i64) -> Symbol {
     let mut b = Builder::function(module, name, linkage, unary());
     let product = b.binary_const(Binary::Mul, b.param(0), factor);
@@ -24,7 +24,7 @@ fn times(module: &mut Module, name: &str, linkage: Linkage, factor: i64) -> Symb
     symbol
 }
 
-/// Two words.
+/// Defines a data object of two words.
 fn words(module: &mut Module, name: &str, linkage: Linkage, words: [u64; 2]) -> Symbol {
     let symbol = module.declare(name, linkage, SymbolKind::Data);
     let bytes = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -32,7 +32,7 @@ fn words(module: &mut Module, name: &str, linkage: Linkage, words: [u64; 2]) -> 
     symbol
 }
 
-/// Addresses with addends, from the second word on; the first and the last word are numbers.
+/// Defines a data object of addresses with addends between two numbers.
 fn table(module: &mut Module, name: &str, linkage: Linkage, addresses: &[(Symbol, i64)]) -> Symbol {
     let symbol = module.declare(name, linkage, SymbolKind::Data);
     let mut bytes = vec![0; 8 * addresses.len() + 16];
@@ -49,7 +49,8 @@ fn table(module: &mut Module, name: &str, linkage: Linkage, addresses: &[(Symbol
     symbol
 }
 
-/// Tables that hold symbols of every linkage, functions and data, and each other.
+/// Returns a module with tables that hold the addresses of functions and data of every linkage, and of each other; and
+/// its tables `functions` and `places`.
 fn module() -> (Module, Symbol, Symbol) {
     let mut module = Module::default();
     let outside = module.declare("outside", Linkage::Import, SymbolKind::Data);

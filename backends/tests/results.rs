@@ -6,7 +6,7 @@ use object::{Object, ObjectSection, SectionKind};
 use crate::objects::compiled;
 use crate::{functions, jit};
 
-/// A function that widens the narrow result of `kernel(x)`.
+/// Returns a module with a function that widens the narrow result of `kernel(x)`.
 fn widened(result: AbiType) -> Module {
     let mut module = Module::default();
     let signature = Signature { params: vec![Type::I64.into()], result: Some(result) };

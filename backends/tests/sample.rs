@@ -16,7 +16,7 @@ pub(crate) const TRIPLES: [&str; 8] = [
     "x86_64-pc-windows-gnu",
 ];
 
-/// The signature of `kernel`.
+/// Returns the signature of `kernel`.
 pub(crate) fn kernel() -> Signature {
     Signature::new(&[Type::I64, Type::I32, Type::F64], Some(Type::I32))
 }
@@ -27,7 +27,7 @@ fn data(module: &mut Module, name: &str, linkage: Linkage, bytes: &[u8], writabl
     symbol
 }
 
-/// `entry` calls `kernel`, `helper` and `other`, and reads all data but `blob`.
+/// Returns the module. Its function `entry` calls `kernel`, `helper` and `other`, and reads all data but `blob`.
 pub(crate) fn module() -> Module {
     let mut module = Module::default();
     let kernel = module.declare("kernel", Linkage::Import, SymbolKind::Function(kernel()));

@@ -1,4 +1,4 @@
-//! The part that all backends share: the interface, the plan of symbols, the error type, facts of targets.
+//! The code that all backends share: the interface, the plan of symbols, the error type, facts of targets.
 //!
 //! Backends translate and decide nothing. The common decisions are here: [`plan()`] maps symbols to native symbols,
 //! [`Facts`] holds the C ABI of a platform, [`Machine`] lists the machines with a code generator.
@@ -28,8 +28,8 @@ pub struct Input<'a> {
 /// A code generator for one target. Each backend crate also has a native tier: `emit` into a module that the caller
 /// owns.
 ///
-/// `kernels` are kernels that the backend [reads](Backend::reads): they are linked into the native module before the
-/// host IR is emitted, and may be inlined.
+/// `kernels` must be in a language that the backend [reads](Backend::reads). They are linked into the native module
+/// before the host IR is emitted, and may be inlined.
 pub trait Backend {
     /// Returns the name of the backend on the command line.
     fn name(&self) -> &'static str;

@@ -117,17 +117,18 @@
 //! | optional values | `is_some` |
 //!
 //! A parameter accepts the same arguments as the C++ export macro, with these differences: integers must fit, None is
-//! accepted only by `Optional`, `ptr` and `Stream`, `Tensor` accepts exactly its two forms, and an rvalue reference to
-//! an object is borrowed wherever an object other than a tensor is accepted. An integer beyond `int64`, which the
-//! runtime passes as an object, is accepted by `uint64` and `ptr` if it fits 64 bits, and out of range elsewhere. A
-//! float is rounded to the nearest of its type, as in C++; one that is too large becomes an infinity: `1e300` for a
-//! `float32`. A `uint64` on which an extent or a stride depends must fit `int64`. Text in quotes is compared with text,
-//! and with the name of an element type or a device. Text may contain a NUL, which does not end it; a default with a
-//! NUL has at most 7 bytes.
+//! accepted only by `Optional`, `ptr` and `Stream`, `Tensor` accepts only tensor objects and `DLTensor*`, and an rvalue
+//! reference to an object is borrowed wherever an object other than a tensor is accepted. An integer beyond `int64`,
+//! which the runtime passes as an object, is accepted by `uint64` and `ptr` if it fits 64 bits, and out of range
+//! elsewhere. A float is rounded to the nearest of its type, as in C++; one that is too large becomes an infinity:
+//! `1e300` for a `float32`. A `uint64` on which an extent or a stride depends must fit `int64`. Text in quotes is
+//! compared with text, and with the name of an element type or a device. Text may contain a NUL, which does not end it;
+//! a default with a NUL has at most 7 bytes.
 //!
-//! A symbol that only an optional value, or the elements of a sequence or mapping, determine may be used in the same
-//! parameter alone; the types of a union determine no symbols. Errors name elements of a sequence `xs[3]`, and those of
-//! a mapping `m.keys[0]` and `m.values[0]`. A shape may be passed as an array or list of at most [`MAX_RANK`] integers.
+//! A symbol that nothing but an optional value, or the elements of a sequence or mapping, determines may be used in the
+//! same parameter only; the types of a union determine no symbols. Errors name elements of a sequence `xs[3]`, and
+//! those of a mapping `m.keys[0]` and `m.values[0]`. A shape may be passed as an array or list of at most [`MAX_RANK`]
+//! integers.
 //!
 //! # Results
 //!
@@ -142,7 +143,7 @@
 //! Its device is that of the first tensor parameter that is declared for the same device (with `device=any`: of the
 //! first tensor), else the first device of its type, the cpu for `any`. Arguments of the body may use `out`,
 //! `out.data`, `stream(out)` and, known before the allocation, `out.shape[0]`, `out.strides[0]` and `out.ndim`. An
-//! error of the allocator is passed on; its tensor must be compact and aligned as declared.
+//! error of the allocator is passed on; the tensor that it returns must be compact and aligned as declared.
 //!
 //! The allocator is the caller's: that of PyTorch if one of its tensors is among the arguments, or the one that the
 //! host has set with `TVMFFIEnvSetDLPackManagedTensorAllocator`. Without one, tensors on the cpu are memory of the C
@@ -200,9 +201,9 @@
 //! A function may call itself, by `@name` or through others; only the C stack bounds the depth, and a program that
 //! exhausts it ends as one in C does. A name is looked up at the first call and kept once it was found. If the library
 //! imports modules, the runtime searches them by `TVMFFIEnvModLookupFromImports`, and holds one mutex of the process
-//! meanwhile. The `GetFunction` of an imported module must therefore not call, on any thread that it waits for, a
-//! function that is about to look up a name, or both wait for ever. Such calls belong before the first call, or into
-//! the function that `GetFunction` returns.
+//! meanwhile. While the `GetFunction` of an imported module runs, no thread that it waits for may call a function that
+//! looks up a name for the first time: both would wait for ever. Make such a call earlier, or in the function that
+//! `GetFunction` returns.
 //!
 //! # C functions
 //!
@@ -232,10 +233,10 @@
 //! A violated constraint raises ``ValueError: Violated n % 4 == 0 when calling: `…`, n = 6``; a text after `else`
 //! replaces `Violated n % 4 == 0`. A non-zero status raises the error that the kernel has left in the thread's slot.
 //! Without one, the entry of that status, or that of `_`, is the kind and the text of an error ``<text> when calling:
-//! `…`, status = 1``; without an entry it is a RuntimeError `Failed kernel …`. Every error has one frame of ours: the
-//! location of the statement or the function, or `<tvm-ffi-codegen>` without a line, and the function's name. Errors
-//! that are raised here have no other frames. The error of a callee remains the same object, with its kind, its text
-//! and its own frames, to which this one is appended, up to a backtrace of 64 KiB.
+//! `…`, status = 1``; without an entry it is a RuntimeError `Failed kernel …`. The wrapper adds one frame to every
+//! error: the location of the statement or the function, or `<tvm-ffi-codegen>` without a line, and the function's
+//! name. Errors that the wrapper raises have no other frames. The error of a callee remains the same object, with its
+//! kind, its text and its own frames, to which this one is appended, up to a backtrace of 64 KiB.
 //!
 //! # Canonical text
 //!

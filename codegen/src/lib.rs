@@ -22,7 +22,7 @@
 //! # Ok::<(), tvm_ffi_codegen::Error>(())
 //! ```
 //!
-//! The same library without text, which is what a compiler makes of what it knows:
+//! The same library as Rust values, without text:
 //!
 //! ```
 //! use tvm_ffi_codegen::{Call, DType, Expr, Library, Scalar, Signature, Tensor, exprs};
@@ -41,24 +41,24 @@
 //! ```
 //!
 //! # Constructors
-//! [`Signature::new`] and what follows it, [`Tensor::new`], [`ParamType`], [`Call`], [`Statement`] and the operators
-//! of [`Expr`] build declarations; [`exprs!`] lists expressions of several kinds. Fields stay public, but
-//! structs to which some will come are made with these. Of the ABI, [`DType`], [`DeviceType`], [`Scalar`] and
-//! [`library_bin`] are what declarations are made of.
+//! [`Signature::new`] and the methods of [`Signature`], [`Tensor::new`], the functions of [`ParamType`], [`Call`] and
+//! [`Statement`], and the operators of [`Expr`] build declarations; [`exprs!`] lists operands of several types. Fields
+//! are public, but only the constructors build a struct that may gain fields. Declarations contain [`DType`],
+//! [`DeviceType`], [`Scalar`] and the import tree of [`library_bin`], which the crate of the ABI defines.
 //!
-//! # The way of a declaration
-//! 1. [`language`]: text ⇄ [`Library`]. Text and values are two faces of one thing.
-//! 2. `validate`, `scope`, `resolve`: what the names stand for, which occurrence binds a symbol, and the
-//!    checks in the order in which a failure is reported.
-//! 3. [`lower()`]: the checks, each a branch with a cold exit, and the constant records that exits hand to shared
-//!    routines, which say what failed. All ABI policy is here.
-//! 4. [`ir`]: data, printed and verified without any backend.
-//! 5. [`Backend`]: what every code generator offers; each also emits into a module of its user.
+//! # The stages of a declaration
+//! 1. [`language`] parses text to a [`Library`] and prints a [`Library`] as text.
+//! 2. [`Library::resolve`] binds names, chooses the occurrence that binds each symbol, and orders the checks as
+//!    failures are reported.
+//! 3. [`lower()`] emits host IR. A check is a branch with a cold exit, which hands a constant record to a shared
+//!    routine; the routine raises the error that the record describes. All ABI policy is here.
+//! 4. [`ir`] defines host IR: data, printed and verified without any backend.
+//! 5. [`Backend`] is the interface of every code generator; each also emits into a module of its user.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::too_many_lines, reason = "tables have as many rows as they need"))]
 
-// What `routine` makes names this crate so, in the crate itself too.
+// The code that `routine` generates uses this name, also inside this crate.
 extern crate self as tvm_ffi_codegen;
 
 pub mod backend;

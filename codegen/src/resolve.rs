@@ -72,7 +72,7 @@ impl Library {
     /// ```
     ///
     /// # Errors
-    /// The first thing that is wrong with the library, see [`Error`].
+    /// The first fault of the library, see [`Error`].
     pub fn resolve(&self) -> Result<Resolved<'_>, Error> {
         let resolved = self.resolve_declarations()?;
         match self.images.iter().position(|image| image.bytes.is_none()) {
@@ -216,7 +216,7 @@ fn exported(library: &Library) -> impl Iterator<Item = &crate::Function> {
     library.functions.iter().chain(prepared)
 }
 
-/// Returns the part of call number `count` of a C function, in source order.
+/// Returns the part of a body that is its call number `count` of a C function, counted from 0 in source order.
 fn callee(body: &Body, count: usize) -> Part {
     let Body::Block(_) = body else { return Part::Callee };
     nth_statement(body, count, |action| {
@@ -224,14 +224,14 @@ fn callee(body: &Body, count: usize) -> Part {
     })
 }
 
-/// Returns the part of the wanted statement number `count`, in source order.
+/// Returns the part that is number `count` of the statements that satisfy a predicate, counted from 0 in source order.
 fn nth_statement(body: &Body, count: usize, wanted: impl Fn(&StatementKind) -> bool) -> Part {
     let mut found = body.statements().enumerate().filter(|(_, at)| wanted(&at.kind));
     found.nth(count).map_or(Part::Callee, |(index, _)| Part::Statement(index))
 }
 
-/// Checks calls of functions that lowering calls too, to allocate tensors and to find the driver: their types must
-/// agree.
+/// Checks calls of C functions that lowering calls too, to allocate tensors and to find the driver: both must call a
+/// function with the same type.
 fn c_library(library: &Library, functions: &[Function<'_>]) -> Result<(), Error> {
     let mut known = Vec::new();
     if functions.iter().any(|function| function.outputs.iter().next().is_some()) {
@@ -255,7 +255,7 @@ fn c_library(library: &Library, functions: &[Function<'_>]) -> Result<(), Error>
     Ok(())
 }
 
-/// Name of the exported function that a call of the module calls.
+/// Name under which the entry is exported too: the function that a call of the module calls.
 pub(crate) const MAIN: &str = "main";
 
 /// Checks that the entry is a function of the library and that no other function is called [`MAIN`].
@@ -275,7 +275,8 @@ fn entry(library: &Library) -> Result<(), Error> {
     }
 }
 
-/// Checks that names may contain the prefix of a system library, and that no callee has a name that the prefix makes.
+/// Checks that the prefix of a system library is a valid name, and that no callee has the name of a symbol that gets
+/// the prefix.
 fn system_lib(library: &Library, prefix: &str, functions: &[Function<'_>]) -> Result<(), Error> {
     let invalid = |reason| Err(Error::Prefix { prefix: prefix.to_owned(), reason });
     if prefix.is_empty() {

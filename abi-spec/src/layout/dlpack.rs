@@ -45,9 +45,9 @@ structs! {
 
     /// The version of DLPack that a producer follows.
     DL_PACK_VERSION = DLPackVersion size 8 align 4, dl_pack_version {
-        /// The number of incompatible changes.
+        /// The major version; incompatible changes increase it.
         MAJOR = "major" at 0: FieldType::U32;
-        /// The number of compatible changes.
+        /// The minor version; compatible changes increase it.
         MINOR = "minor" at 4: FieldType::U32;
     }
 

@@ -5,11 +5,11 @@ use super::{Struct, structs};
 structs! {
     /// The version of the runtime.
     VERSION = TVMFFIVersion size 12 align 4, version {
-        /// The number of incompatible changes.
+        /// The major version; incompatible changes increase it.
         MAJOR = "major" at 0: FieldType::U32;
-        /// The number of releases.
+        /// The minor version; releases increase it.
         MINOR = "minor" at 4: FieldType::U32;
-        /// The number of fixes.
+        /// The patch version; fixes increase it.
         PATCH = "patch" at 8: FieldType::U32;
     }
 

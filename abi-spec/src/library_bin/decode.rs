@@ -20,8 +20,8 @@ pub fn blob_len(bytes: &[u8]) -> Result<usize, DecodeError> {
 }
 
 impl<'a> ImportTree<'a> {
-    /// Decodes a blob. Kinds and bytes are borrowed from it; the allocations are a small multiple of the lists and
-    /// lengths in it.
+    /// Decodes a blob. Kinds and bytes are borrowed from it. The allocated memory is a small multiple of the lists and
+    /// lengths that the blob holds, whatever numbers it states.
     ///
     /// # Errors
     ///
@@ -35,7 +35,7 @@ impl<'a> ImportTree<'a> {
         let list = reader.words()?;
         rows.check_rows(list.words.len())?;
         let count = rows.words.len() - 1;
-        // The capacity is limited by the rest of the blob.
+        // No more modules than fit into the rest of the blob, whatever `count` states.
         let room = count.min((blob.len() - reader.offset) / MIN_MODULE);
         let (mut nodes, mut offsets) = (Vec::with_capacity(room), Vec::with_capacity(room));
         for node in 0..count {
@@ -144,7 +144,7 @@ impl Words<'_> {
         self.offset + at * WORD
     }
 
-    /// Checks that the rows split a list of `children`; every row is then a range of it.
+    /// Checks that the rows split a list of `children` entries; every row is then a range of the list.
     fn check_rows(&self, children: usize) -> Result<(), DecodeError> {
         let fault = |at, defect| Err(DecodeError { offset: self.offset_of(at), defect });
         if self.words.len() < 2 {

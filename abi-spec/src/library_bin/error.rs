@@ -25,7 +25,7 @@ pub enum TreeError {
         /// The index of the module.
         node: usize,
     },
-    /// A second module is the library; the first one would be cut off from its context.
+    /// A second module is the library; the runtime would then leave the first one without its context.
     SecondLibrary {
         /// The index of the module.
         node: usize,

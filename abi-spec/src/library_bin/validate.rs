@@ -50,7 +50,7 @@ struct Step {
     node: usize,
     /// The number of its children that have been visited.
     visited: usize,
-    /// The length of the longest chain that starts at one of those.
+    /// The length of the longest chain that starts at a visited child.
     below: usize,
 }
 

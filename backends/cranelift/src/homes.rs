@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind
 
 use crate::types::{self, ty};
 
-/// Functions with fewer blocks and fewer calls than these are not changed.
+/// A function is not changed if it has fewer blocks than this and fewer calls than [`CALLS`].
 const BLOCKS: usize = 256;
 const CALLS: usize = 48;
 
@@ -36,7 +36,7 @@ enum Home {
     Wanted,
     /// A slot in the frame.
     Frame(StackSlot),
-    /// None: the value is the address of a slot, which is computed again.
+    /// No home: the value is the address of this slot, which each block that uses it computes again.
     Address(StackSlot),
 }
 
@@ -119,8 +119,8 @@ impl Homes {
     }
 }
 
-/// Returns the only predecessor of each block, if it has only one. No value is live between the two, wherever they are
-/// in the layout: failure blocks are last.
+/// Returns the only predecessor of each block, if it has only one. A value that the predecessor defines and the block
+/// uses is live in no block that the layout places between the two; failure blocks come last there.
 fn only_predecessors(source: &ir::Function) -> Vec<Option<usize>> {
     let mut ways = vec![0; source.blocks.len()];
     let mut last = vec![None; source.blocks.len()];

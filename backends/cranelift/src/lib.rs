@@ -37,11 +37,11 @@
 //! # Limits
 //! * Targets: x86-64 and aarch64 in ELF, Mach-O and COFF, riscv64 in ELF, with the generic CPU. Without the cargo
 //!   feature `targets` only the machine that this crate is compiled for, which is enough for the JIT.
-//! * Unwind tables are written for ELF only. Our functions do not unwind; on other formats debuggers and profilers miss
-//!   their frames.
+//! * Unwind tables are written for ELF only. Emitted functions do not unwind; on other formats debuggers and profilers
+//!   miss their frames.
 //! * Frames above a page touch every page in objects of [`Cranelift`] and in code of [`isa`]; in other modules only if
 //!   their code generator says so (`enable_probestack`, `probestack_strategy=inline`). On riscv64 Cranelift touches the
-//!   far end first, which for frames above two pages may be below the guard page.
+//!   far end first; in frames above two pages the far end may be below the guard page.
 //! * In an ELF object of [`Cranelift`], host code reaches the symbols that it exports directly. In a
 //!   position-independent module of the caller, [`emit`] reaches them as the loader resolves them: a library that was
 //!   loaded earlier may take their place.
@@ -175,7 +175,7 @@ impl Cranelift {
     }
 }
 
-/// Refuses kernels: Cranelift has no form of its own for them. The kernels of a caller's module are for [`emit`].
+/// Refuses kernels: Cranelift has no file format for them. [`emit`] calls the kernels of a caller's module.
 fn none(kernels: &[Input<'_>]) -> Result<(), Error> {
     let refused = Error::Unsupported { reason: "only llvm and mlir take kernels in IR" };
     if kernels.is_empty() { Ok(()) } else { Err(refused) }

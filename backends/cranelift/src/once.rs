@@ -10,11 +10,11 @@ use cranelift_object::object::{
     BinaryFormat, ComdatKind, LittleEndian as LE, SectionFlags, elf, pod,
 };
 
-/// Marks a definition as one of many, of which the linker keeps one. The symbol is hidden, and alone in its section.
+/// Marks the definition of a once-symbol, which is hidden, and alone in its section.
 pub(crate) fn mark(object: &mut Object<'_>, symbol: SymbolId) {
     let Some(section) = object.symbol(symbol).section.id() else { return };
     let format = object.format();
-    // Weak symbols mean something else in COFF.
+    // In COFF a weak symbol is an undefined symbol with a default.
     object.symbol_mut(symbol).weak = format != BinaryFormat::Coff;
     if format == BinaryFormat::MachO {
         return;

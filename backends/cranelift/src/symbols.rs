@@ -1,4 +1,4 @@
-//! Symbols: those of the caller's module by name, and the native id of each symbol of the host IR.
+//! The symbols of the caller's module by name, and the native id of each symbol of the host IR.
 
 use codegen::backend::{Capabilities, Error, Existing, Mismatch, Plan, State, SymbolSource};
 use codegen::ir;
@@ -26,8 +26,8 @@ impl Existing for Names<'_> {
         self.0.get_name(name)
     }
 
-    /// Returns the state of a symbol. Symbols with any linkage but that of imports count as defined: the `Module` trait
-    /// does not tell whether they are.
+    /// Returns the state of a symbol. Symbols with any linkage but that of imports count as defined, since the `Module`
+    /// trait does not tell whether they are.
     fn state(&self, id: FuncOrDataId) -> State {
         let declarations = self.0.declarations();
         let linkage = match id {
@@ -43,8 +43,8 @@ impl Existing for Names<'_> {
 }
 
 /// Checks that an existing symbol is of the same kind, and that a function has the same parameter and result types. An
-/// import may have another calling convention or extension: it is called as it was declared. A symbol to define must be
-/// declared exactly so.
+/// import may have another calling convention or extension: it is called as it was declared. A symbol that is to be
+/// defined must be declared with the same ones.
 fn check_type(module: &dyn Module, symbol: &ir::SymbolData, id: FuncOrDataId) -> Result<(), Error> {
     let mismatch = match (&symbol.kind, id) {
         (ir::SymbolKind::Data, FuncOrDataId::Data(_)) => None,

@@ -26,8 +26,8 @@ pub(crate) fn ty(ty: ir::Type) -> Type {
     }
 }
 
-/// Returns the signature under the C calling convention of the target. Senders extend narrow integers as it says;
-/// Cranelift's code never relies on the extension of values that it receives.
+/// Returns the signature under the C calling convention of the target. Senders extend narrow integers as the convention
+/// says; Cranelift's code never relies on the extension of values that it receives.
 pub(crate) fn signature(isa: &dyn TargetIsa, source: &ir::Signature) -> Signature {
     let facts = Facts::of(isa.triple());
     let mut signature = Signature::new(isa.default_call_conv());
@@ -44,8 +44,8 @@ pub(crate) fn signature(isa: &dyn TargetIsa, source: &ir::Signature) -> Signatur
 /// The number of arguments in floating-point registers on riscv64.
 const FLOAT_REGISTERS: usize = 8;
 
-/// Turns further floats into integers: on riscv64 they use the integer registers before the stack, but Cranelift would
-/// use the stack.
+/// Turns the floats after the first [`FLOAT_REGISTERS`] into integers: on riscv64 they use the integer registers before
+/// the stack, but Cranelift would use the stack.
 fn floats_as_integers(params: &mut [AbiParam]) {
     let floats = params.iter_mut().filter(|param| param.value_type.is_float());
     floats.skip(FLOAT_REGISTERS).for_each(|param| param.value_type = param.value_type.as_int());

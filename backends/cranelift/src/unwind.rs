@@ -1,4 +1,5 @@
-//! Unwind tables of ELF objects, with which debuggers, profilers and backtraces walk through our frames.
+//! Unwind tables of ELF objects, with which debuggers, profilers and backtraces walk through the frames of
+//! emitted functions.
 //!
 //! Those of `cranelift-object` have absolute addresses, which the read-only segment of a shared library must not have.
 
@@ -76,7 +77,8 @@ impl Tables {
     }
 }
 
-/// Returns a relocation with the distance to a function. It refers to the section, since the symbol may be preempted.
+/// Returns a relocation with the distance to a function. The relocation refers to the section of the function, since
+/// the symbol may be preempted.
 fn distance(object: &mut Object<'_>, function: SymbolId, at: &Relocation) -> write::Relocation {
     let &Symbol { value, section, .. } = object.symbol(function);
     let symbol = section.id().map_or(function, |section| object.section_symbol(section));

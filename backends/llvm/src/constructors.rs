@@ -44,8 +44,8 @@ pub(crate) fn define<'ctx>(
 
 /// Replaces the list of a module by the section of addresses that ELF has for it.
 ///
-/// LLVM does so if an option is set, which only C++ can do; otherwise it writes `.ctors`, which not every linker
-/// accepts. Lists with entries that belong to other data are left to LLVM.
+/// LLVM writes this section only if an option is set, which needs C++; otherwise it writes `.ctors`, which not every
+/// linker accepts. Lists with entries that belong to other data are left to LLVM.
 pub(crate) fn place(module: &Module<'_>) {
     let Some(Found::Variable(list)) = raw::find(module, LIST) else { return };
     let elements = raw::elements(list);

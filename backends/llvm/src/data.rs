@@ -65,8 +65,8 @@ fn contents<'ctx>(
     types.context.const_struct(&parts, true).into()
 }
 
-/// Checks that a declaration to be defined has the type of the bytes. A zero-initialised variable may have any type of
-/// the same size.
+/// Checks that a declaration that is to be defined has the type of the contents. If the contents are zeros, any type of
+/// the same size will do.
 pub(crate) fn check_type<'ctx>(
     module: &Module<'ctx>,
     types: &Types<'ctx>,

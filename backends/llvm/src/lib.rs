@@ -45,7 +45,7 @@
 //! # Limits
 //! * Targets: x86-64 and aarch64 in ELF, Mach-O and COFF, riscv64 in ELF. Code for aarch64 Linux calls no
 //!   outlined atomics, so kernels that clang compiled without `-mno-outline-atomics` are called, not inlined.
-//! * Our functions do not unwind, and have no unwind tables.
+//! * Emitted functions do not unwind, and have no unwind tables.
 //! * On Windows LLVM itself refers to `__chkstk`, which touches the pages of frames above a page, and, where floats are
 //!   used, to `_fltused`, a number by which the C library of Visual C++ notices floats. Neither can be turned off; both
 //!   are in the libraries that every program there is linked with. LLVM calls nothing else by itself: loops and cold
@@ -54,7 +54,7 @@
 //! * LLVM ends the process on a fatal error, which no host IR and no checked kernel causes.
 //!
 //! # Linkage
-//! * Exported symbols have default visibility, and are exported from a DLL. Our own code reaches them by an internal
+//! * Exported symbols have default visibility, and are exported from a DLL. Emitted code reaches them by an internal
 //!   alias, `name.local`, so that a library that was loaded earlier cannot take their place.
 //! * Local data is private, local functions are internal; LLVM renames them if their name is taken.
 

@@ -15,9 +15,9 @@ pub(crate) fn reads(kernel: &[u8]) -> bool {
     is_bitcode(kernel) || std::str::from_utf8(kernel).is_ok_and(is_text)
 }
 
-/// Links kernels, in LLVM's text or bitcode form, into `module`, where [`emit`](crate::emit) then finds them, internal
-/// ones too unless several inputs or the module itself have the name. Their definitions become internal, and disappear
-/// where they are inlined. After an error the module is unchanged.
+/// Links kernels, in LLVM's text or bitcode form, into `module`. Their definitions become internal, and disappear where
+/// they are inlined. [`emit`](crate::emit) then finds them by name, but does not find an internal function whose name
+/// another input or the module has. After an error the module is unchanged.
 pub fn link(module: &Module<'_>, inputs: &[Input<'_>]) -> Result<(), Error> {
     if inputs.is_empty() {
         return Ok(());
@@ -43,8 +43,8 @@ pub fn link(module: &Module<'_>, inputs: &[Input<'_>]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes internal functions of kernels external: linking drops them unless their own module calls them, but here the
-/// module to come does. A function whose name anything else has stays internal.
+/// Makes internal functions of kernels external: linking would drop those that their own module does not call, but the
+/// host IR, emitted later, may call them. A function stays internal if another kernel or the module has its name.
 fn show_locals(module: &Module<'_>, kernels: &[(&str, Module<'_>)]) {
     let known = |name: &str| {
         let kernels = kernels.iter().filter(|(_, kernel)| raw::find(kernel, name).is_some());

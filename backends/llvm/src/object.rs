@@ -76,7 +76,7 @@ fn passes(module: &Module<'_>, llvm: &Llvm, machine: &TargetMachine) -> Result<(
     done.map_err(native)
 }
 
-/// Exempts our cold functions from optimisation: they are most of a small module, and at this level compile time
+/// Exempts the cold functions of host IR from optimisation: they are most of a small module, and at `-O1` compile time
 /// matters more than size.
 fn spare_cold(module: &Module<'_>) {
     let attributes = Attributes::new(module.get_context());
@@ -163,8 +163,8 @@ pub(crate) fn machine(llvm: &Llvm) -> Result<TargetMachine, Error> {
 struct Known {
     name: &'static str,
     cpus: &'static str,
-    /// The processor that clang assumes; `features` are those that LLVM leaves out. With fewer features code that clang
-    /// compiled would not be inlined.
+    /// The processor that clang assumes. `features` are the features that clang adds to it; without them code that
+    /// clang compiled would not be inlined.
     generic: &'static str,
     features: &'static str,
     abi: &'static str,

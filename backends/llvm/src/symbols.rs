@@ -1,4 +1,4 @@
-//! Symbols: those of the caller's module by name, and the native symbol of each symbol of the host IR.
+//! The symbols of the caller's module by name, and the native symbol of each symbol of the host IR.
 
 use codegen::backend::{Capabilities, Error, Existing, Mismatch, Plan, State, SymbolSource};
 use codegen::ir;
@@ -140,7 +140,7 @@ pub(crate) struct Native<'ctx> {
 pub(crate) struct Symbols<'ctx> {
     /// The native symbol of each symbol, in the order of the host IR.
     pub(crate) natives: Vec<Native<'ctx>>,
-    /// The address by which our own code reaches each symbol.
+    /// The address by which emitted code reaches each symbol.
     pub(crate) references: Vec<PointerValue<'ctx>>,
 }
 

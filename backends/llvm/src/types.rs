@@ -59,13 +59,13 @@ impl<'ctx> Types<'ctx> {
         type_in(self.context, of)
     }
 
-    /// Returns the type of a function. Extension is an attribute, not part of it.
+    /// Returns the type of a function. Extensions are attributes, not part of the type.
     pub(crate) fn signature(&self, source: &ir::Signature) -> FunctionType<'ctx> {
         signature_in(self.context, source)
     }
 
-    /// Returns the type of a function with `i1` for each truth value for which `own`, the type of an existing function,
-    /// has it.
+    /// Returns the type of a function whose truth values are `i1` wherever `own`, the type of an existing function, has
+    /// `i1`.
     pub(crate) fn like(
         &self,
         source: &ir::Signature,

@@ -6,7 +6,8 @@ use std::rc::Rc;
 use melior::Context;
 use melior::diagnostic::{Diagnostic, DiagnosticSeverity};
 
-/// Runs `action`; if it returns `None`, returns MLIR's errors meanwhile. Nothing reaches stderr.
+/// Runs `action`. Returns its result, or the errors that MLIR has reported if the result is `None`. Nothing reaches
+/// stderr.
 pub(crate) fn diagnosed<T>(
     context: &Context,
     action: impl FnOnce() -> Option<T>,

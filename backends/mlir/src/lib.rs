@@ -40,8 +40,8 @@
 //!
 //! # Limits
 //! * [`emit`] leaves out the names of values, which take time; [`Mlir::text`] has them, and the labels of blocks.
-//! * [`emit`] finds the symbols of the caller's module by one walk over its top level. For many libraries in one
-//!   module, lower them to one host IR module, or accept that walk.
+//! * Each [`emit`] walks over the top level of the caller's module once to find its symbols. To avoid many walks, lower
+//!   many libraries to one host IR module.
 
 mod constructors;
 mod data;

@@ -70,7 +70,7 @@ fn export(module: &LlvmModule<'_>) {
 const TRIPLE: &str = "llvm.target_triple";
 const DATA_LAYOUT: &str = "llvm.data_layout";
 
-/// Sets the triple and data layout of the target on an empty module, those of an empty LLVM module.
+/// Sets the triple and data layout of the target on an empty module, as an empty LLVM module has them.
 pub(crate) fn adopt<'c>(
     context: &'c Context,
     module: &mut Module<'c>,

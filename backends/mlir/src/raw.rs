@@ -92,7 +92,7 @@ pub(crate) fn load_data_layout(context: &Context) {
     handle.load_dialect(context);
 }
 
-/// Prints results with the names of their locations.
+/// Sets the flag by which results are printed with the names of their locations.
 pub(crate) fn name_results(flags: &OperationPrintingFlags) {
     // SAFETY: the flags are alive.
     unsafe { sys::mlirOpPrintingFlagsPrintNameLocAsPrefix(flags.to_raw()) }

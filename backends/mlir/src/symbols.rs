@@ -1,4 +1,4 @@
-//! Symbols: those of the caller's module by name, and the native symbol of each symbol of the host IR.
+//! The symbols of the caller's module by name, and the native symbol of each symbol of the host IR.
 
 use std::collections::HashMap;
 
@@ -172,7 +172,7 @@ pub(crate) fn name<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> Option
 pub(crate) struct Symbols<'c, 'a> {
     /// The native symbol of each symbol, in the order of the host IR.
     pub(crate) natives: Vec<OperationRefMut<'c, 'a>>,
-    /// The reference by which our own code reaches each symbol.
+    /// The reference by which emitted code reaches each symbol.
     pub(crate) references: Vec<Reference<'c>>,
 }
 

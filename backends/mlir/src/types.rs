@@ -60,8 +60,8 @@ impl<'c> Types<'c> {
         function(result, &params, false)
     }
 
-    /// Returns the type of a function with `i1` for each truth value for which `own`, the type of an existing function,
-    /// has it.
+    /// Returns the type of a function whose truth values are `i1` wherever `own`, the type of an existing function, has
+    /// `i1`.
     pub(crate) fn like(
         &self,
         context: &'c Context,

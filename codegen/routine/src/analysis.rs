@@ -3,7 +3,7 @@
 use syn::visit::{self, Visit};
 use syn::{BinOp, Block, Expr, Ident, Lit, Member, Pat, Stmt, UnOp};
 
-/// The kind of an expression, from the most constant on.
+/// The kind of an expression; the most constant kind comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     /// An integer literal without a type, or arithmetic on such literals.
@@ -61,7 +61,7 @@ pub(crate) fn block_kind(block: &Block) -> Kind {
     }
 }
 
-/// Returns true for an operator that is defined for all operands.
+/// Returns true if an operator is defined for every left operand; a constant divisor or shift amount counts as valid.
 fn is_total(op: &BinOp, right: &Expr) -> bool {
     match op {
         BinOp::Div(_) | BinOp::Rem(_) | BinOp::Shl(_) | BinOp::Shr(_) => kind(right) <= Kind::Const,
@@ -76,7 +76,7 @@ fn is_truth(op: &BinOp) -> bool {
     )
 }
 
-/// Returns true for `+=` and the like.
+/// Returns true for operators that assign, such as `+=`.
 pub(crate) fn is_assignment(op: &BinOp) -> bool {
     matches!(
         op,
@@ -100,7 +100,7 @@ fn is_constant(path: &syn::ExprPath) -> bool {
     path.path.segments.len() > 1 || name.chars().all(|c| !c.is_ascii_lowercase())
 }
 
-/// Returns the variable that an expression is.
+/// Returns the name of the variable if the expression is one.
 pub(crate) fn variable(expr: &Expr) -> Option<&Ident> {
     match expr {
         Expr::Path(path) if !is_constant(path) => path.path.get_ident(),
@@ -169,7 +169,7 @@ pub(crate) fn has_break(body: &Block) -> bool {
     breaks.0
 }
 
-/// Returns true if a body returns or raises anywhere.
+/// Returns true if a body contains `return`, `?` or `raise!`.
 pub(crate) fn has_return(body: &Block) -> bool {
     struct Returns(bool);
     impl<'a> Visit<'a> for Returns {

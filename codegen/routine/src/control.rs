@@ -232,7 +232,7 @@ impl Translator {
     }
 }
 
-/// Returns the condition of an `if`, and whether it is marked as `unlikely(condition)`.
+/// Returns the condition of an `if` without a mark `unlikely(…)`, and whether it has the mark.
 fn likeliness(cond: &Expr) -> (&Expr, bool) {
     if let Expr::Call(call) = cond
         && let Expr::Path(path) = &*call.func

@@ -81,7 +81,7 @@ impl Translator {
         }
     }
 
-    /// Translates a method call of a handle; its first argument is the builder.
+    /// Translates a call of a method of a handle; the builder becomes the first argument.
     fn method(&mut self, call: &syn::ExprMethodCall) -> Result<TokenStream> {
         let b = self.b.clone();
         let receiver = self.value(&call.receiver, None)?;

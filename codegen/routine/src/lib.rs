@@ -5,8 +5,8 @@
 //!
 //! # Types
 //!
-//! `i8` to `u64`, `f32`, `f64`, `bool`; `&T`, the address of a number, of another address or of a struct that is
-//! declared to `typed`, which may be NULL; tuples; structs of handles, such as `Text`, the type of `"…"`.
+//! `i8` to `u64`, `f32`, `f64`, `bool`; `&T`, an address, which may be NULL, of a number, of another address or of a
+//! struct that `typed::structs!` declares; tuples; structs of handles, such as `Text`, the type of `"…"`.
 //!
 //! # Statements
 //!
@@ -16,18 +16,19 @@
 //! | `let mut x: T = e;` `x = e;` `x += e;` | a variable, which becomes parameters of blocks, never memory |
 //! | `let x: T;` `let x: [T; N];` | room on the stack; `x` is its address, `&T` |
 //! | `*p = e;` `p[i] = e;` `p.field = e;` | a store |
-//! | `if`, `match` on integers, `while`, `loop`, `for i in a..b`, `for i in (a..b).rev()`, `break`, `continue`, `return` | as in Rust |
+//! | `if`, `match` on integers, `while`, `loop`, `break`, `continue`, `return` | as in Rust |
+//! | `for i in a..b`, `for i in (a..b).rev()` | as in Rust |
 //! | `if unlikely(c) { … }` | an `if` whose body is cold |
 //! | `call(…)?` | returns the result of the call, unless it is 0 |
-//! | `raise!(where, complaint, e, …)` | calls `raise`, and returns -1, NULL or nothing; an `if` that ends so is cold |
+//! | `raise!(where, complaint, e, …)` | calls `raise`, returns -1, NULL or nothing; an `if` that ends with it is cold |
 //!
 //! # Expressions
 //!
 //! Arithmetic wraps; the type decides its sign. `*p`, `p[i]`, `p.field` load; `&p[i]` and `&p.field` are addresses;
 //! `as` converts. Names in capitals, `Type::Variant` and literals are Rust's constants. An integer literal takes its
-//! type from the other operand, or from its context. `null` is the null address. A call is of another routine, or of
-//! any Rust function whose first parameter is the builder; so is a method of a handle. An `if` or a `match` whose arms
-//! have no effects is a `select`.
+//! type from the other operand, or from its context. `null` is the null address. A call names another routine, or any
+//! Rust function whose first parameter is the builder; so does a call of a method of a handle. An `if` or a `match`
+//! whose arms have no effects becomes a `select`.
 //!
 //! `#[routine(inline)]` emits the body at each call instead of defining a function. Parameters with `#[known]` are Rust
 //! values.

@@ -22,7 +22,7 @@ impl Translator {
         Ok(quote_spanned!(here(block.span())=> { #statements }))
     }
 
-    /// Translates statements, which yield the last one.
+    /// Translates statements, which yield the value of the last one.
     pub(crate) fn statements(
         &mut self,
         stmts: &[Stmt],

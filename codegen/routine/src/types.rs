@@ -10,7 +10,8 @@ pub(crate) fn typed() -> TokenStream {
     quote!(::tvm_ffi_codegen::ir::typed)
 }
 
-/// Returns the span of generated code: errors show the source, and its variables are invisible to the source.
+/// Returns a span for generated code: errors show the source at `span`, and the source does not see the variables of
+/// the generated code.
 pub(crate) fn here(span: Span) -> Span {
     span.resolved_at(Span::mixed_site())
 }
@@ -49,7 +50,7 @@ pub(crate) fn handle(ty: &Type) -> Result<TokenStream> {
     })
 }
 
-/// Returns the type in memory behind an address.
+/// Returns the form of a type in memory: an address is a `Ref`, any other type stays itself.
 pub(crate) fn stored(ty: &Type) -> TokenStream {
     match ty {
         Type::Reference(to) => {

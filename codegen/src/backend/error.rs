@@ -24,7 +24,7 @@ pub enum Error {
         /// The type or kind in the caller's module.
         found: String,
     },
-    /// A symbol that the host IR defines is defined, or declared as defined, in the caller's module.
+    /// The caller's module defines a symbol that the host IR defines, or declares it with the linkage of a definition.
     Defined {
         /// The name of the symbol.
         symbol: String,

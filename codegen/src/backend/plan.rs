@@ -42,8 +42,8 @@ pub enum State {
 pub struct Capabilities {
     /// Symbols of which a linker keeps one copy. Without them [`Linkage::Once`] becomes [`Linkage::Local`].
     pub once: bool,
-    /// Aliases of symbols. Our own code reaches exported symbols by a local alias, so that a library that was loaded
-    /// earlier and exports the same name cannot capture them.
+    /// Aliases of symbols. Emitted code reaches exported symbols by a local alias, so that a library that was loaded
+    /// earlier and exports the same name cannot take their place.
     pub aliases: bool,
 }
 
@@ -52,10 +52,10 @@ pub struct Capabilities {
 pub struct Plan<'a, N> {
     /// The source of the native symbol.
     pub source: SymbolSource<'a, N>,
-    /// The local alias by which our own code reaches the symbol, if it has one.
+    /// The local alias by which emitted code reaches the symbol, if it has one.
     pub alias: Option<String>,
-    /// True if the function should preserve the registers of its callers, where a convention exists for that
-    /// ([`Facts::keeps`]): only cold blocks of this module call it.
+    /// True if the function should preserve the registers of its callers, since only cold blocks of this module call
+    /// it. [`Facts::keeps`] tells whether a convention for that exists.
     ///
     /// [`Facts::keeps`]: super::Facts::keeps
     pub keeps: bool,
@@ -86,7 +86,8 @@ impl<N> Plan<'_, N> {
 /// Plans every symbol of verified host IR, in order.
 ///
 /// Imports may be declared or defined in the module already, a kernel for instance. Exports may be declared there.
-/// Locals are renamed if their name is taken. Of once-symbols an equal definition is kept.
+/// Locals are renamed if their name is taken. A once-symbol that the module defines as once already keeps that
+/// definition.
 ///
 /// # Errors
 /// [`Error::Kernel`] if a symbol of the module has another kind or type, [`Error::Defined`] if it defines a symbol that

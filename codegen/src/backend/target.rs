@@ -181,9 +181,9 @@ impl Facts {
     }
 }
 
-/// Returns true for a function that may have LLVM's `no-builtins`: LLVM turns loops, and in code optimised for size
-/// also many stores, into calls of `strlen`, `memset` and the like. Functions without loops on the hot path do not get
-/// the attribute, since LLVM inlines functions that have it only into functions that have it.
+/// Returns true for functions that get LLVM's attribute `no-builtins`. Without it LLVM turns loops, and in code
+/// optimised for size also many stores, into calls of `strlen`, `memset` and the like. Hot functions without loops do
+/// not get it, since LLVM inlines functions that have it only into functions that have it.
 pub fn is_apart(function: &Function) -> bool {
     function.cold || function.no_inline || function.has_loop()
 }

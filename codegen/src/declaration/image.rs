@@ -70,7 +70,7 @@ impl Image {
 }
 
 impl ImageKind {
-    /// Detects the format from the header; returns `None` if the driver loads no such bytes.
+    /// Detects the format from the header; returns `None` for bytes that the driver does not load.
     ///
     /// ```
     /// use tvm_ffi_codegen::ImageKind;

@@ -16,7 +16,7 @@ pub struct Launch {
     pub args: Vec<LaunchArg>,
     /// Extents of the grid in blocks: one to three, x first; missing ones are 1. An extent of 0 launches nothing.
     pub grid: Vec<Expr>,
-    /// Extents of a block in threads, likewise.
+    /// Extents of a block in threads, in the same form.
     pub block: Vec<Expr>,
     /// Bytes of dynamic shared memory; `None` for 0.
     pub shared: Option<Expr>,
@@ -170,7 +170,7 @@ pub(crate) enum AttributeValue {
 }
 
 attributes! {
-    /// Extents of a cluster in blocks; those of the grid are multiples.
+    /// Extents of a cluster in blocks; the extents of the grid are multiples of them.
     Cluster "cluster" 4 Dims;
     /// Extents of the preferred cluster, used where it fits on the device.
     PreferredCluster "preferred_cluster" 11 Dims;

@@ -4,7 +4,7 @@ use abi_spec::{Scalar, TypeIndex};
 
 use super::Literal;
 
-/// Kind of a term: what an expression yields.
+/// Kind of a term, the resolved form of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An `int64`.

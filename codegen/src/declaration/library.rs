@@ -12,18 +12,18 @@ pub struct Library {
     pub functions: Vec<Function>,
     /// Images that launches take GPU kernels from; names are unique. Images without a launch are not emitted.
     pub images: Vec<Image>,
-    /// A further function, `(device_id: int64) -> None`. It loads all GPU kernels on a device, so that launches are
-    /// legal while a graph is captured, and looks up the functions that are called by name.
+    /// A further exported function, `(device_id: int64) -> None`. It loads all GPU kernels on a device, so that
+    /// launches are legal while a graph is captured, and looks up the functions that are called by name.
     pub prepare: Option<Prepare>,
     /// Import tree to embed, any that is [valid](ImportTree::validate). If the tree does not contain the library
-    /// itself, loading returns something from which the library is unreachable. `None` embeds no tree.
+    /// itself, loading returns a module from which the library is unreachable. `None` embeds no tree.
     pub imports: Option<ImportTree<'static>>,
     /// Name of the function that a call of the loaded module calls; it is exported as `main` too.
     pub entry: Option<String>,
     /// Prefix of a *system library*, which is linked into a program instead of loaded from a file; it may be empty.
     /// The functions are registered when the program starts, and `ffi.SystemLib(prefix)` finds them. Exported symbols
     /// contain the prefix, so that libraries of different prefixes can be linked into one program. Loaders of imports
-    /// run while the runtime holds the lock of its system libraries, so they must not ask for another one.
+    /// run while the runtime holds the lock of its system libraries, so they must not ask for another system library.
     pub system_lib: Option<String>,
 }
 

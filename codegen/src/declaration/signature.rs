@@ -46,8 +46,8 @@ pub enum ResultType {
     /// None.
     None,
     /// A value. A C function returns a scalar in its C type, and writes any other value through its last argument, a
-    /// `TVMFFIAny*`. It finds None there and leaves a value that it owns, which the wrapper checks like an argument
-    /// and returns.
+    /// `TVMFFIAny*` that points to None before the call. The wrapper takes over the written value, checks it like an
+    /// argument, and returns it.
     Value(ParamType),
     /// Tensors that the wrapper allocates and the body fills. One is returned as it is, several as an array.
     Allocated(Vec<Output>),

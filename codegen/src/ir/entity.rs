@@ -10,7 +10,7 @@ macro_rules! entity {
         pub struct $name(pub(crate) u32);
 
         impl $name {
-            /// The position in the table that this entity indexes.
+            /// Returns the position in the table that this entity indexes.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }

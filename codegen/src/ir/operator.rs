@@ -31,7 +31,7 @@ listed! {
         Mul,
         /// Signed quotient, rounded to zero. Undefined for a zero divisor and for `MIN / -1`.
         Sdiv,
-        /// Signed remainder of [`Binary::Sdiv`]; undefined where that is.
+        /// Signed remainder of [`Binary::Sdiv`]; undefined where the quotient is.
         Srem,
         /// Unsigned quotient. Undefined for a zero divisor.
         Udiv,

@@ -65,8 +65,8 @@ impl fmt::Display for Type {
     }
 }
 
-/// How the sender of a narrow integer fills the upper bits of its register. C compilers expect integers below 32 bits
-/// to be extended; some platforms (riscv64) extend 32 bits too, which backends add.
+/// Extension by which the sender of a narrow integer fills the upper bits of its register. C compilers expect integers
+/// below 32 bits to be extended. Platforms that extend 32 bits too (riscv64) are the business of backends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extend {
     /// No extension: 32 bits and wider, floats, pointers.

@@ -21,7 +21,7 @@ pub struct SymbolData {
 /// The linkage of a symbol: who defines it and who sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Linkage {
-    /// Defined in another module: the runtime, the user's kernel.
+    /// Defined in another module, such as the runtime or the user's kernel.
     Import,
     /// Defined here and visible in this module only. A backend may rename it to avoid a collision.
     Local,
@@ -41,7 +41,7 @@ pub enum SymbolKind {
     Data,
 }
 
-/// The error of a declaration whose name is declared otherwise already.
+/// The error of a declaration whose name has another declaration already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeclareError {
     /// The name is declared as data, or as a function of another signature.

@@ -1,4 +1,4 @@
-//! The verifier: symbols are defined as their linkage says, data is laid out well, functions are well-formed and typed.
+//! The verifier checks that symbols are defined as their linkage says, and that data and functions are well-formed.
 
 mod function;
 #[cfg(test)]
@@ -17,7 +17,8 @@ use super::symbols::{Linkage, SymbolKind};
 pub struct Malformed {
     /// The rule that is broken.
     pub reason: String,
-    /// The text of the function that breaks it; only its name if the function refers to something that does not exist.
+    /// The text of the function that breaks the rule; only its name if the function refers to a value, block or symbol
+    /// that does not exist.
     pub function: Option<String>,
 }
 
@@ -28,7 +29,7 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// Same as `Display`, so that `unwrap` shows the function.
+/// Prints as `Display` does, so that `unwrap` shows the function.
 impl fmt::Debug for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -41,7 +41,7 @@ impl Parser<'_> {
         Ok(StatementKind::Launch(Box::new(launch)))
     }
 
-    /// Parses a clause, each at most once; returns the tokens that may follow it.
+    /// Parses a clause that the launch does not have yet; returns the tokens that may follow it.
     fn clause(&mut self, launch: &mut Launch, expected: &str) -> Parsed<&'static str> {
         const NEXT: &str = "a clause such as `smem`, or `;`";
         let word = self.peek_word();

@@ -144,7 +144,7 @@ impl Parser<'_> {
         found.map(|(_, infix)| *infix)
     }
 
-    /// Returns an expression whose highest operand has this height.
+    /// Returns an expression whose highest operand has this height, or the error for too much nesting.
     fn above(&self, height: usize, expr: impl FnOnce() -> Expr) -> Parsed<Tree> {
         if height == Limit::Nesting.max() {
             return Err(self.excess(Limit::Nesting));
@@ -284,7 +284,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips the current token and returns the leaf that it is.
+    /// Skips the current token and returns `expr`, the leaf that it stands for.
     fn leaf(&mut self, expr: Expr) -> Tree {
         self.advance();
         Tree::leaf(expr)

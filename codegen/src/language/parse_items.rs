@@ -1,6 +1,7 @@
 //! The parser: items and signatures.
 //!
-//! One function parses one rule of the grammar, and leaves the parser at the token after it.
+//! One function parses one rule of the grammar, and leaves the parser at the token after it. A comment in backticks is
+//! the rule.
 
 use super::parser::{Parsed, Parser};
 use super::token::Token;

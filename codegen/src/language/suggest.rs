@@ -29,7 +29,7 @@ fn find(table: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
 }
 
 impl Parser<'_> {
-    /// Returns the error for the current token with what to write instead.
+    /// Returns the error for the current token; `meant` says what to write instead.
     #[cold]
     fn instead(&self, expected: &str, meant: &str) -> Box<Error> {
         self.syntax(expected, format!("`{}`, {meant}", self.slice()))

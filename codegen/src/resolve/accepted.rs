@@ -13,7 +13,7 @@ pub(crate) struct Accepted {
     pub(crate) high: u64,
 }
 
-/// Largest number of bytes in a small string or small bytes; a larger number is out of range.
+/// Largest number of bytes in a small string or small bytes.
 pub(crate) const MAX_SMALL: i64 = 7;
 
 /// Returns true for a text that only an object can hold: it contains a NUL and is too long for a small string.
@@ -21,7 +21,7 @@ pub(crate) fn needs_object(text: &str) -> bool {
     text.contains('\0') && text.len() > MAX_SMALL as usize
 }
 
-/// Bit of [`Accepted::high`] that stands for all assigned indices: 127 is no index.
+/// Bit of [`Accepted::high`] that stands for all assigned indices; no type has the index of this bit, 127.
 pub(crate) const DYNAMIC: u32 = 63;
 
 impl Accepted {
@@ -82,8 +82,8 @@ pub(crate) fn accepted(ty: &ParamType) -> Accepted {
     }
 }
 
-/// Returns the type indices that the explanation of an error lets through, so that it can say what is wrong with the value. They
-/// include integers beyond `int64`, which literals are compared with.
+/// Returns the type indices that the explanation of an error lets through, so that it can say what is wrong with the
+/// value. They include integers beyond `int64`, which literals are compared with.
 pub(crate) fn told_apart(ty: &ParamType) -> Accepted {
     let number = |literal: &Literal| matches!(literal, Literal::Bool(_) | Literal::Int(_));
     let numbers = matches!(ty, ParamType::Literal(literals) if literals.iter().any(number));
@@ -161,7 +161,7 @@ pub(crate) fn owned() -> Accepted {
     Accepted::of_those(|index| !borrowed.contains(&index)).or(Accepted::GIVEN_OUT)
 }
 
-/// Returns all indices that a value of a type may have, including forms of scalars and tensors.
+/// Returns all indices that a value of a type may have, also for scalars, tensors and `Optional`.
 pub(crate) fn possible(ty: &ParamType) -> Accepted {
     use TypeIndex as T;
     let (required, optional) = ty.required();
@@ -188,8 +188,8 @@ pub(crate) fn possible(ty: &ParamType) -> Accepted {
 }
 
 impl ParamType {
-    /// True if values of this type index can be arguments for a parameter of this type. Other checks are of their
-    /// contents.
+    /// Returns true if a parameter of this type accepts the type index. Its other checks are about the contents of the
+    /// value.
     pub fn accepts(&self, index: TypeIndex) -> bool {
         let bit = u32::try_from(index.0).unwrap_or(u32::MAX).min(64 + DYNAMIC);
         let Accepted { low, high } = possible(self);

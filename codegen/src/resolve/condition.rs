@@ -21,7 +21,7 @@ impl<'a> Names<'a> {
         Ok(Condition { message: message.as_deref(), test, quote })
     }
 
-    /// Checks that an expression contains no stream and no address of a value without a tensor: both are for calls
+    /// Checks that an expression contains no stream, and no `.data` of a value other than a tensor: both are for calls
     /// only.
     fn before_the_call(&self, expr: &Expr) -> Explained<()> {
         if matches!(expr, Expr::Stream(_)) {

@@ -30,7 +30,7 @@ pub(crate) struct Param<'a> {
     pub(crate) name: &'a str,
     /// True if NULL stands for None.
     pub(crate) optional: bool,
-    /// Form in which C passes it.
+    /// Form in which C passes the argument.
     pub(crate) given: Given,
 }
 

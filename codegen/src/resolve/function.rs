@@ -187,7 +187,7 @@ pub(crate) enum KernelResult<'a> {
 pub(crate) struct Received<'a> {
     pub(crate) value: ValueId,
     pub(crate) steps: Vec<Step<'a>>,
-    /// Symbols that the checks mention and that are bound before.
+    /// Symbols that the checks mention and that are bound before the checks.
     pub(crate) known: Vec<SymbolId>,
 }
 
@@ -244,7 +244,7 @@ pub(crate) enum Returned<'a> {
     Outputs,
     /// A number, converted to the type of a scalar.
     Scalar(Term, Scalar),
-    /// A value. It is received, and so checked, unless its type is known to be that of the result.
+    /// A value. It is checked like a received value unless its type is known to be that of the result.
     Packed(Packed<'a>, Option<Received<'a>>),
 }
 
@@ -344,7 +344,8 @@ impl<'a> Function<'a> {
         self.values[value].tensor()
     }
 
-    /// Returns the optional values that must not be None for this one to exist, innermost first, itself included.
+    /// Returns the optional values that must not be None for a value to exist, innermost first; the value itself too if
+    /// it is optional.
     pub(crate) fn optionals(&self, value: ValueId) -> impl Iterator<Item = ValueId> {
         super::value::optionals(&self.values, value)
     }

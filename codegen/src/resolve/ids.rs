@@ -1,7 +1,7 @@
 //! Typed indices of the values, symbols, outputs and locals of a function, and the tables that they index.
 //!
-//! Not `cranelift-entity`: this crate builds without Cranelift, and the tables need only push, index, iterate and
-//! find, which is less code than the crate's maps would save.
+//! The crate `cranelift-entity` has such tables too. It is not used, since this crate builds without Cranelift and
+//! needs only a few methods.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -25,9 +25,9 @@ pub(crate) struct Launch<'a> {
     pub(crate) params: Vec<Param<'a>>,
     /// Tensor on whose device the GPU kernel runs.
     pub(crate) device: Home,
-    /// Tensors that may or may not be on a GPU, as only the call knows, each once.
+    /// Tensors declared for any device, each once: only the call determines whether they are on a GPU.
     pub(crate) unsure: Vec<ValueId>,
-    /// Permissions that the GPU kernel needs once on every device.
+    /// Permissions that the GPU kernel needs, set once for each device.
     pub(crate) allowed: Allowed,
 }
 

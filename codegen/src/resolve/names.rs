@@ -44,9 +44,9 @@ pub(super) struct Names<'a> {
     results: FxHashMap<&'a str, OutputId>,
     /// Names of the body that are in scope.
     defined: FxHashMap<&'a str, Meaning>,
-    /// Names in `defined`, and symbols that the body is the first to mention; innermost scope last.
+    /// Names in `defined`, and symbols that only the body mentions, in the order of their definition.
     scoped: Vec<&'a str>,
-    /// Number of values of the body; they count on from the parameters.
+    /// Number of values of the body so far. Their [`Value::param`] counts on from the parameters.
     others: usize,
 }
 

@@ -140,7 +140,7 @@ impl<'n, 'a> Order<'n, 'a> {
         Ok(())
     }
 
-    /// Orders the checks of a union. A type that does not match must leave no trace, so none may bind a symbol.
+    /// Orders the checks of a union. A type that does not match must leave no trace, so no type may bind a symbol.
     fn union(&mut self, value: ValueId) -> Located<()> {
         let (names, before) = (self.names, self.knowledge.clone());
         let mut types = Vec::new();
@@ -321,7 +321,7 @@ impl<'n, 'a> Order<'n, 'a> {
         self.waiting.push(Some(Waiting { place, expr, term, unknown: unknown.len() }));
     }
 
-    /// Marks a symbol as known, and compares the expressions that waited for it alone.
+    /// Marks a symbol as known, and compares the expressions of which it was the last unknown symbol.
     fn know(&mut self, symbol: SymbolId) {
         if self.knowledge[symbol] == Known::Always {
             return;
@@ -339,7 +339,8 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    /// Compares waiting expressions, from index `from` on, at wanted places whose parameter binds all their symbols.
+    /// Compares waiting expressions, from index `from` on, whose symbols are bound by every call or by their own
+    /// parameter. `wanted` selects among the places that may be absent.
     fn compare_within(&mut self, from: usize, wanted: impl Fn(&Self, Place) -> bool) {
         for index in from..self.waiting.len() {
             let Some(Waiting { place, term, .. }) = &self.waiting[index] else { continue };
@@ -359,7 +360,7 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    /// Returns the symbols of a term whose state is wanted, each once, in order.
+    /// Returns the symbols of a term whose state satisfies a predicate, each once, in order.
     fn symbols(&self, term: &Term, wanted: impl Fn(Known) -> bool) -> Vec<SymbolId> {
         /// Number of symbols up to which a linear search is used instead of a set.
         const FEW: usize = 16;

@@ -29,7 +29,7 @@ impl Prototype {
     }
 }
 
-/// How a C function yields its result.
+/// Way in which a C function yields its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResultConvention {
     /// No result.

@@ -7,7 +7,7 @@ use crate::declaration::reserved::spelled;
 use crate::error::{Error, Part, Site, is_name};
 
 impl Error {
-    /// Builds the error for a part of function number `index` without a meaning. It has no position.
+    /// Builds the error for a part of function number `index` that has no meaning. The error has no position.
     pub(crate) fn invalid(
         index: usize,
         function: &Function,
@@ -18,7 +18,7 @@ impl Error {
         Error::Invalid { site, reason: reason.into(), position: None }
     }
 
-    /// Builds the error for a part of function number `index` that exceeds a limit. It has no position.
+    /// Builds the error for a part of function number `index` that exceeds a limit. The error has no position.
     pub(crate) fn limit(index: usize, function: &Function, part: Part, limit: Limit) -> Error {
         Error::Limit { limit, site: Some(Site::new(index, function, part)), position: None }
     }

@@ -27,12 +27,12 @@ pub(super) struct Block<'n, 'a> {
     count: usize,
 }
 
-/// How control leaves a block.
+/// State of control at the end of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     /// The block has no statements.
     Empty,
-    /// Control leaves after statement number `.0`.
+    /// Control leaves the block after statement number `.0`.
     After(usize),
     /// The end of the block is unreachable.
     Unreachable,

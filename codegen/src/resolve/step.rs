@@ -121,7 +121,7 @@ impl Place {
 /// Rule for the number at a place.
 #[derive(Clone, Debug)]
 pub(crate) enum Rule {
-    /// No rule, except those for all extents.
+    /// Any number that the rules for all extents allow.
     Any,
     /// The number equals a symbol, or binds it if no earlier occurrence has.
     Symbol(SymbolId),

@@ -82,7 +82,7 @@ pub(crate) enum OfTensor {
     Data,
     /// An extent. `checked` if the rank is not fixed, so that access may fail.
     Extent { dim: u32, checked: bool },
-    /// A stride, likewise.
+    /// A stride; `checked` as for an extent.
     Stride { dim: u32, checked: bool },
     /// The rank.
     Ndim,

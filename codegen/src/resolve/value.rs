@@ -16,7 +16,7 @@ pub(crate) struct Value<'a> {
     pub(crate) ty: &'a ParamType,
     /// True if None is accepted.
     pub(crate) optional: bool,
-    /// Index of the parameter that it is, or is nested in. Values of the body count on from the parameters.
+    /// Index of the parameter that it is, or is nested in. Values of the body have the indices after the parameters.
     pub(crate) param: usize,
     /// Origin.
     pub(crate) source: Source,
@@ -161,7 +161,8 @@ fn nested<'a>(value: &Value<'a>, of: ValueId) -> Vec<(String, &'a ParamType, Sou
     }
 }
 
-/// Returns the optional values that must not be None for a value to exist, innermost first, itself included.
+/// Returns the optional values that must not be None for a value to exist, innermost first; the value itself too if it
+/// is optional.
 pub(crate) fn optionals(
     all: &Table<ValueId, Value<'_>>,
     value: ValueId,

@@ -1,4 +1,4 @@
-//! Warnings about valid declarations that may not be what was meant.
+//! Warnings about valid declarations that may be mistakes.
 
 mod contradiction;
 mod possible;

@@ -85,7 +85,7 @@ impl<'c> Ops<'c> {
         self.op("llvm.store", &[value, address], &[], &[self.alignment(align), ordering])
     }
 
-    /// Results in the old value, and whether it was the expected one.
+    /// Exchanges a value; yields the old value, and whether it was the expected one.
     pub(crate) fn compare_exchange(
         &self,
         ty: Type<'c>,
@@ -125,13 +125,13 @@ impl<'c> Ops<'c> {
         (self.names.position, DenseI64ArrayAttribute::new(self.context, &[position]).into())
     }
 
-    /// `base + offset` for a constant byte offset except `i32::MIN`, which means an operand.
+    /// Computes `base + offset` for a constant byte offset except `i32::MIN`, which means an operand.
     pub(crate) fn offset(&self, base: Value<'c, '_>, offset: i32) -> Operation<'c> {
         let index = DenseI32ArrayAttribute::new(self.context, &[offset]).into();
         self.element_pointer(&[base], index)
     }
 
-    /// `base + offset` for a byte offset of type `i64`.
+    /// Computes `base + offset` for a byte offset of type `i64`.
     pub(crate) fn ptr_add(&self, base: Value<'c, '_>, offset: Value<'c, '_>) -> Operation<'c> {
         self.element_pointer(&[base, offset], self.dynamic_index)
     }
@@ -142,7 +142,7 @@ impl<'c> Ops<'c> {
         self.op("llvm.getelementptr", operands, &[self.types.ptr], &[byte, index])
     }
 
-    /// `llvm.icmp` or `llvm.fcmp`; `predicate` is the number of its enumeration.
+    /// Compares by `llvm.icmp` or `llvm.fcmp`; `predicate` is a number of the enumeration of its predicates.
     pub(crate) fn compare(
         &self,
         name: &str,
@@ -154,7 +154,7 @@ impl<'c> Ops<'c> {
         self.op(name, &[lhs, rhs], &[self.types.i1], &[predicate])
     }
 
-    /// Calls `callee`, or the first operand.
+    /// Calls `callee`, or without a callee the first operand.
     pub(crate) fn call(
         &self,
         callee: Option<&Reference<'c>>,

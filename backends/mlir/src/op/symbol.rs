@@ -81,7 +81,7 @@ impl<'c> Ops<'c> {
         attributes
     }
 
-    /// A list of COMDATs, with an entry for each symbol.
+    /// Returns a list of COMDATs, with an entry for each symbol.
     pub(crate) fn groups(&self, name: &str, symbols: &[&str]) -> Operation<'c> {
         const ANY: i64 = 0;
         let region = Region::new();
@@ -103,7 +103,7 @@ impl<'c> Ops<'c> {
         }
     }
 
-    /// An external function without a body.
+    /// Returns an external function without a body.
     pub(crate) fn func(&self, name: &str, ty: Type<'c>) -> Operation<'c> {
         let attributes = [
             (self.names.sym_name, self.string(name)),
@@ -139,7 +139,7 @@ impl<'c> Ops<'c> {
         attributes
     }
 
-    /// An external data object without contents.
+    /// Returns an external data object without contents.
     pub(crate) fn global(&self, name: &str, ty: Type<'c>) -> Operation<'c> {
         let attributes = [
             (self.names.sym_name, self.string(name)),
@@ -171,7 +171,7 @@ impl<'c> Ops<'c> {
         attributes
     }
 
-    /// An internal alias of a symbol.
+    /// Returns an internal alias of a symbol.
     pub(crate) fn alias(&self, name: &str, ty: Type<'c>, target: Attribute<'c>) -> Operation<'c> {
         let attributes = [
             (self.names.sym_name, self.string(name)),
@@ -186,7 +186,7 @@ impl<'c> Ops<'c> {
         build(self.start(ALIAS, &[], &attributes).add_regions([region]))
     }
 
-    /// A list of constructors, at the last priority.
+    /// Returns a list of constructors, at the last priority.
     pub(crate) fn constructors(&self, functions: &[Attribute<'c>]) -> Operation<'c> {
         const PRIORITY: i64 = 65535;
         let list = |entries: &[Attribute<'c>]| ArrayAttribute::new(self.context, entries).into();

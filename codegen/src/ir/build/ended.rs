@@ -16,8 +16,8 @@ enum Returned {
 }
 
 impl Builder<'_> {
-    /// Redirects the returns so far to few blocks: one for each constant, and one for all other values. The epilogue is
-    /// then emitted no more often. Meant for functions that should be small.
+    /// Redirects the returns so far to few blocks: one for each constant, and one for all other values. This makes a
+    /// function smaller, since every block that returns has an epilogue.
     ///
     /// ```
     /// # use tvm_ffi_codegen::ir::{Builder, Linkage, Module, Signature, Type, verify};

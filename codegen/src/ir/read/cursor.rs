@@ -53,7 +53,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Skips a word or a sign that must be next.
+    /// Skips a word or a sign, which must be next.
     pub(super) fn expect(&mut self, what: &str) -> Read<()> {
         let is_sign = !what.starts_with(is_word);
         let found = if is_sign { self.eat(what) } else { self.keyword(what) };

@@ -73,7 +73,7 @@ pub trait Stored: Pointee {
 
 /// Structs in memory.
 pub trait Struct: Pointee {
-    /// The struct of fields: a [`Field`] or [`Nested`] for each, by name.
+    /// The struct of fields: a [`Field`], [`Unaligned`] or [`Nested`] for each, by name.
     type Fields;
 
     /// The fields.

@@ -198,30 +198,30 @@ macro_rules! operators {
 }
 
 operators! {
-    /// `lhs + rhs`, wrapping.
+    /// Emits `lhs + rhs`, wrapping.
     add: Arithmetic, L::ADD;
-    /// `lhs - rhs`, wrapping.
+    /// Emits `lhs - rhs`, wrapping.
     sub: Arithmetic, L::SUB;
-    /// `lhs * rhs`, wrapping.
+    /// Emits `lhs * rhs`, wrapping.
     mul: Arithmetic, L::MUL;
-    /// `lhs / rhs`; undefined where the instruction is.
+    /// Emits `lhs / rhs`; undefined where the instruction is.
     div: Arithmetic, L::DIV;
-    /// `lhs % rhs`; undefined where the instruction is.
+    /// Emits `lhs % rhs`; undefined where the instruction is.
     rem: Remainder, L::REM;
-    /// `lhs & rhs`
+    /// Emits `lhs & rhs`.
     bit_and: Bits, Binary::And;
-    /// `lhs | rhs`
+    /// Emits `lhs | rhs`.
     bit_or: Bits, Binary::Or;
-    /// `lhs ^ rhs`
+    /// Emits `lhs ^ rhs`.
     bit_xor: Bits, Binary::Xor;
 }
 
-/// `lhs << rhs`; `rhs` must be below the width.
+/// Emits `lhs << rhs`; `rhs` must be below the width.
 pub fn shl<T: Integer>(b: &mut Builder<'_>, lhs: Int<T>, rhs: impl Make<Int<T>>) -> Int<T> {
     binary(b, Binary::Shl, lhs, rhs)
 }
 
-/// `lhs >> rhs`, arithmetic for signed integers; `rhs` must be below the width.
+/// Emits `lhs >> rhs`, arithmetic for signed integers; `rhs` must be below the width.
 pub fn shr<T: Integer>(b: &mut Builder<'_>, lhs: Int<T>, rhs: impl Make<Int<T>>) -> Int<T> {
     binary(b, if T::SIGNED { Binary::Ashr } else { Binary::Lshr }, lhs, rhs)
 }
@@ -325,17 +325,17 @@ macro_rules! comparisons {
 }
 
 comparisons! {
-    /// `lhs == rhs`
+    /// Emits `lhs == rhs`.
     eq;
-    /// `lhs != rhs`
+    /// Emits `lhs != rhs`.
     ne;
-    /// `lhs < rhs`
+    /// Emits `lhs < rhs`.
     lt;
-    /// `lhs <= rhs`
+    /// Emits `lhs <= rhs`.
     le;
-    /// `lhs > rhs`
+    /// Emits `lhs > rhs`.
     gt;
-    /// `lhs >= rhs`
+    /// Emits `lhs >= rhs`.
     ge;
 }
 

@@ -8,7 +8,7 @@ use super::generate;
 use crate::declaration::Library;
 use crate::language::parse_library;
 
-/// Parses a text and checks the result.
+/// Parses a text and checks the result, which may be an error.
 fn check(text: &str) -> Result<(), TestCaseError> {
     match text.parse::<Library>() {
         Ok(library) => prop_assert_eq!(library.to_string().parse::<Library>(), Ok(library)),
@@ -134,7 +134,7 @@ proptest! {
         check(&tokens.join(glue))?;
     }
 
-    /// A correct text with one part replaced by a token.
+    /// Replaces one part of a correct text by a token.
     #[test]
     fn mutations(
         library in generate::library(),

@@ -32,7 +32,7 @@ const RESERVED: &[&str] = &[
     "True", "Shape", "Tensor", "Any", "str", "float32", "ptr", "bool",
 ];
 
-/// A name of a parameter or a symbol.
+/// Generates a name of a parameter or a symbol.
 pub(super) fn name() -> impl Strategy<Value = String> {
     prop_oneof![
         4 => "[a-zA-Z_][a-zA-Z0-9_]{0,5}",
@@ -61,7 +61,7 @@ fn member() -> impl Strategy<Value = Member> {
     ]
 }
 
-/// An expression of at most a handful of levels.
+/// Generates an expression of a few levels.
 pub(super) fn expr() -> BoxedStrategy<Expr> {
     let finite = float::POSITIVE | float::NEGATIVE | float::NORMAL | float::SUBNORMAL | float::ZERO;
     let leaf = prop_oneof![
@@ -119,7 +119,7 @@ pub(super) fn tensor() -> impl Strategy<Value = Tensor> {
         .boxed()
 }
 
-/// The name of an element of a tuple.
+/// Generates a name of an element of a tuple.
 fn element_name() -> impl Strategy<Value = String> {
     name().prop_filter("a member", |word| !Member::is_name(word))
 }
@@ -144,7 +144,7 @@ fn class() -> impl Strategy<Value = ObjectClass> {
     ]
 }
 
-/// A type of at most a few levels.
+/// Generates a type of a few levels.
 pub(super) fn param_type() -> impl Strategy<Value = ParamType> {
     let simple = [
         ParamType::Leaf(Leaf::Str),
@@ -185,7 +185,7 @@ fn param() -> impl Strategy<Value = Param> {
         .prop_map(|(name, ty, default, variadic)| Param { name, ty, default, variadic })
 }
 
-/// A text in quotes.
+/// Generates a text that may stand in quotes.
 pub(super) fn text() -> impl Strategy<Value = String> {
     "[^\\p{Cc}]{0,9}"
 }
@@ -199,7 +199,7 @@ fn result() -> impl Strategy<Value = ResultType> {
     ]
 }
 
-/// A signature, with and without constraints.
+/// Generates a signature, with or without constraints.
 pub(super) fn signature() -> impl Strategy<Value = Signature> {
     let constraint = (expr(), option::of(text()))
         .prop_map(|(condition, message)| Constraint { condition, message });
@@ -209,7 +209,7 @@ pub(super) fn signature() -> impl Strategy<Value = Signature> {
     )
 }
 
-/// A library of a few functions.
+/// Generates a library of a few functions.
 pub(super) fn library() -> impl Strategy<Value = Library> {
     let docs = "([^\\p{Cc}]{0,9}[\n\t ]{0,3}){0,3}";
     let function = (docs, option::of(location()), signature(), body(), any::<bool>()).prop_map(

@@ -16,12 +16,12 @@ use crate::declaration::{
 const WORDS: &[&str] =
     &["let", "alloc", "on", "if", "for", "in", "return", "raise", "launch", "image", "extern"];
 
-/// A line of a source.
+/// Generates a source line.
 pub(super) fn location() -> impl Strategy<Value = Location> {
     (text(), 0..=i32::MAX as u32).prop_map(|(file, line)| Location { file, line })
 }
 
-/// A call, or statements of a few levels.
+/// Generates a call, or statements of a few levels.
 pub(super) fn body() -> impl Strategy<Value = Body> {
     prop_oneof![kernel_call().prop_map(Body::Call), vec(statement(), 0..4).prop_map(Body::Block)]
 }
@@ -52,12 +52,12 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// A new name, which may be one of the words.
+/// Generates a new name, which may be one of the [`WORDS`].
 fn local() -> impl Strategy<Value = String> {
     prop_oneof![4 => name(), 1 => word()]
 }
 
-/// An expression in which the words are names too.
+/// Generates an expression in which the [`WORDS`] may be names.
 fn value() -> BoxedStrategy<Expr> {
     prop_oneof![4 => expr(), 1 => word().prop_map(Expr::Name)].boxed()
 }

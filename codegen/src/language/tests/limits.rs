@@ -22,7 +22,7 @@ fn limit<T>(result: Result<T, Error>) -> Option<Limit> {
     }
 }
 
-/// Returns a text with a part repeated.
+/// A function that returns a text with a part repeated as often as its argument says.
 type SizedText<'a> = &'a dyn Fn(usize) -> String;
 
 #[test]

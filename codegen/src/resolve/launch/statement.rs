@@ -23,9 +23,9 @@ use crate::resolve::term::{Node, OfTensor, Property, Term};
 /// Tensors among the arguments of a launch.
 #[derive(Default)]
 struct LaunchTensors {
-    /// First tensor that is on a GPU.
+    /// First tensor that is or may be on a GPU and that is never None.
     first: Option<Home>,
-    /// Tensors whose device only the call knows.
+    /// Tensors declared for any device.
     unsure: Vec<ValueId>,
 }
 

@@ -143,7 +143,8 @@ fn conditions_that_never_hold() {
     }
 }
 
-/// Conditions that hold at the ends of what types and other conditions leave, or that are not followed.
+/// Conditions that hold for a smallest or largest value that types and other conditions allow, or that are not
+/// examined.
 #[test]
 fn conditions_that_may_hold() {
     let rows = [

@@ -1,5 +1,5 @@
-//! Finds conditions of a `where` clause that never hold. It follows the possible values of terms from one condition
-//! to the next; anything unknown counts as possible.
+//! Finds conditions of a `where` clause that never hold. Each condition restricts the possible values of terms for the
+//! next one; every unknown value counts as possible.
 
 use abi_spec::Scalar;
 
@@ -11,7 +11,7 @@ use crate::resolve::operator::{Binary, Division, Unary};
 use crate::resolve::step::{Place, Rule, Step};
 use crate::resolve::term::{Node, OfSeveral, OfTensor, Property, Term};
 
-/// Largest number of conditions that are followed.
+/// Largest number of conditions that are examined.
 const FOLLOWED: usize = 64;
 
 /// Returns the first condition that never holds, and the reason.

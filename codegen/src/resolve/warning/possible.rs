@@ -92,8 +92,8 @@ impl Possible {
         }
     }
 
-    /// Applies a function of two arguments to two sets: to every pair if there are few, else to the ends. The result
-    /// is every `int64` if `ends` returns `None` or leaves the range of `int64`.
+    /// Applies an operation to two sets: `each` to every pair of values if there are few pairs, else `ends` to the ends
+    /// of both sets. The result is every `int64` if `ends` returns `None` or a set with other values.
     pub(super) fn combine(
         &self,
         other: &Possible,
