@@ -88,11 +88,12 @@ impl Request {
         self.emit_module(&lower(&library, &self.lowering())?)
     }
 
-    /// Compiles a lowered library. `images`, `imports`, `entry` and the like were for lowering and change nothing.
+    /// Compiles a lowered library. Options of lowering, such as `images`, `imports` and `entry`, change nothing.
     ///
     /// # Errors
     /// Those of [`check`](Request::check), [`backend`](Request::backend), [`load`](Request::load) and
-    /// [`link`](Request::link); [`Error::Backend`], [`Error::MissingSymbols`] and [`Error::LibraryContext`].
+    /// [`link`](Request::link); [`Error::Backend`], [`Error::MissingSymbols`] and [`Error::LibraryContext`];
+    /// [`Error::Usage`] for a header, which is made from declarations.
     pub fn emit_module(&self, module: &ir::Module) -> Result<Vec<u8>, Error> {
         if !self.link.is_empty() || !self.libraries.is_empty() {
             let mut loaded = self.clone();

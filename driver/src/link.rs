@@ -163,9 +163,9 @@ fn with_dependencies(
     Ok(all)
 }
 
-/// Returns `libtvm_ffi.so` as a linker sees it, for a linker that is not started here: the result of linking with it
-/// needs that library, which need not be on this machine. It defines nothing, so it has to be linked whether needed or
-/// not. The other inputs of the linker say which calling convention is in use.
+/// Returns a stub of `libtvm_ffi.so` for a linker that is not started here. The output of that linker then needs the
+/// library, which need not be on this machine. The stub defines nothing, so the linker must not drop it as unneeded.
+/// `inputs`, the other inputs of the linker, tell the calling convention.
 ///
 /// # Errors
 /// [`Error::UnsupportedLink`] where libraries are not in ELF.
