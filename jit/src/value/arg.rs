@@ -20,7 +20,7 @@ pub(crate) enum Note {
     Shared,
     /// An integer outside the range of `int64`.
     TooLarge,
-    /// An address that a call has returned, or an array that holds one.
+    /// An address that a call has returned, or an array or list that holds an address.
     Address,
 }
 
