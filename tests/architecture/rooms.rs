@@ -6,7 +6,8 @@ use crate::sources::{Module, Modules, Source, sources};
 
 /// The rooms of `codegen/src`, from the ground up: a room uses itself and rooms before it.
 ///
-/// A room is a folder with the file of its name. Files directly under `lower/` are `lower/floor`, which its rooms share.
+/// A room is a folder with the file of its name. Files directly under `lower/` are `lower/floor`, which its rooms
+/// share.
 const ROOMS: [&str; 16] = [
     "ir",
     "backend",

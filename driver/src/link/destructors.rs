@@ -1,6 +1,6 @@
-//! The object that C compilers link into shared libraries for C++. It defines `__dso_handle`, with which destructors are
-//! registered, and a function that runs them when the library is unloaded. Without it they would run when the process ends,
-//! after their code is gone.
+//! The object that C compilers link into shared libraries for C++. It defines `__dso_handle`, with which destructors
+//! are registered, and a function that runs them when the library is unloaded. Without it they would run when the
+//! process ends, after their code is gone.
 
 use object::write::{Object, Relocation, Symbol, SymbolSection};
 use object::{

@@ -158,8 +158,8 @@ impl<'a> Function<'a> {
         self.add(|signature| signature.require(condition));
     }
 
-    /// Adds a tensor and passes its map, extents and strides; for machines without tensor maps passes the tensor's parts
-    /// instead of the map.
+    /// Adds a tensor and passes its map, extents and strides; for machines without tensor maps passes the tensor's
+    /// parts instead of the map.
     fn descriptor(
         &mut self,
         parameter: &Parameter,
