@@ -50,7 +50,7 @@ enum Command {
 }
 
 impl Command {
-    /// Runs the command. `program` starts this program.
+    /// Runs the command. `program` is the command that starts this program.
     fn run(self, program: &[OsString]) -> Result<(), Stop> {
         match self {
             Command::Emit(emit) => emit.run(program),
@@ -104,7 +104,7 @@ pub fn run(program: &[OsString], arguments: &[OsString]) -> u8 {
         Ok(()) => 0,
         Err(Stop::Input(error)) => input_error(&error),
         Err(Stop::Usage(error)) => {
-            // Values that parse and cannot be used, such as unknown targets, are input.
+            // Values that are not usable, such as unknown targets, count as wrong input, not as wrong usage.
             if let Some(error) = error.source().and_then(|source| source.downcast_ref()) {
                 return input_error(error);
             }

@@ -1,5 +1,5 @@
-//! From declarations to bytes and files: [`parse_file`], [`lower`], [`Request::emit_module`], each by itself, and all in
-//! one call, [`Request::emit`].
+//! From declarations to bytes and files: [`parse_file`], [`lower`], [`Request::emit_module`], each by itself, and all
+//! in one call, [`Request::emit`].
 
 use std::path::Path;
 
@@ -88,11 +88,12 @@ impl Request {
         self.emit_module(&lower(&library, &self.lowering())?)
     }
 
-    /// Compiles a lowered library. `images`, `imports`, `entry` and the like were for lowering and change nothing.
+    /// Compiles a lowered library. Options of lowering, such as `images`, `imports` and `entry`, change nothing.
     ///
     /// # Errors
     /// Those of [`check`](Request::check), [`backend`](Request::backend), [`load`](Request::load) and
-    /// [`link`](Request::link); [`Error::Backend`], [`Error::MissingSymbols`] and [`Error::LibraryContext`].
+    /// [`link`](Request::link); [`Error::Backend`], [`Error::MissingSymbols`] and [`Error::LibraryContext`];
+    /// [`Error::Usage`] for a header, which is made from declarations.
     pub fn emit_module(&self, module: &ir::Module) -> Result<Vec<u8>, Error> {
         if !self.link.is_empty() || !self.libraries.is_empty() {
             let mut loaded = self.clone();
@@ -185,9 +186,9 @@ fn c_functions(module: &ir::Module) -> Vec<String> {
     own.map(|symbol| symbol.name.clone()).collect()
 }
 
-/// Checks that every symbol that the declarations call is defined by a kernel, or is a function of the runtime, a linked
-/// routine, or a function of the C library that allocates tensors. Symbols that the kernels leave undefined are for the
-/// loader.
+/// Checks that every symbol that the declarations call is defined by a kernel, or is a function of the runtime, a
+/// linked routine, or a function of the C library that allocates tensors. Symbols that the kernels leave undefined are
+/// for the loader.
 fn check_kernels(module: &ir::Module, host: &Input, kernels: &[Input]) -> Result<(), Error> {
     let imports = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Import);
     let missing = imports.filter(|symbol| {

@@ -102,8 +102,8 @@ pub enum Error {
         /// The file that defines it again; it may be the same.
         second: String,
     },
-    /// A linked file uses the variable `__tvm_ffi__library_ctx`, which only a library has whose import tree holds the
-    /// library.
+    /// A linked file uses the variable `__tvm_ffi__library_ctx`, which is defined only in a library whose import tree
+    /// holds the library itself.
     LibraryContext {
         /// The file.
         file: String,

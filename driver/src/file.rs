@@ -111,8 +111,8 @@ pub enum Mode {
     Executable,
 }
 
-/// Writes a temporary file and renames it, so that on failure an old file stays. `-` is standard output. A symbolic link
-/// is followed; a device or pipe is written to directly.
+/// Writes a temporary file and renames it, so that on failure an old file stays. `-` is standard output. A symbolic
+/// link is followed; a device or pipe is written to directly.
 pub fn write(path: &Path, bytes: &[u8], mode: Mode) -> Result<(), Error> {
     let result = if path == Path::new(STANDARD) {
         print(bytes)

@@ -104,8 +104,8 @@ pub(crate) fn read_modules(modules: &[(String, File)]) -> Result<ImportTree<'sta
 /// Reads the tree that a TOML file describes, in the form that is shown [above](self).
 ///
 /// # Errors
-/// [`Error::Read`] for a file that cannot be read, [`Error::Import`] for an invalid description, or a tree that cannot be
-/// loaded.
+/// [`Error::Read`] for a file that cannot be read, [`Error::Import`] for an invalid description, or a tree that cannot
+/// be loaded.
 pub fn read_tree(path: &Path) -> Result<ImportTree<'static>, Error> {
     let text = file::text(path, MAX_DESCRIPTION)?;
     let text = text.ok_or_else(|| fault(path, format!("more than {MAX_DESCRIPTION} bytes")))?;
@@ -153,8 +153,8 @@ fn position(text: &str, error: &toml::de::Error) -> Option<(usize, usize)> {
     Some((line, column))
 }
 
-/// Writes the bytes of each module to a file in `folder`, and [`TREE_FILE`], from which [`read_tree`] makes the same tree.
-/// Creates the folder if need be.
+/// Writes the bytes of each module to a file in `folder`, and [`TREE_FILE`], from which [`read_tree`] makes the same
+/// tree. Creates the folder if need be.
 ///
 /// # Errors
 /// [`Error::Write`], also if a file of such a name exists. The files that have been written are then removed.

@@ -1,10 +1,10 @@
 //! Linking: shared libraries, and objects of several objects, in process or with the system's C compiler.
 //!
-//! A shared library records its dependencies for the loader: libtvm_ffi unless [`Request::runtime_dependency`] is off, the
-//! linked shared libraries, and the parts of the target's C library that the kernels use, where this machine has them, with
-//! the version of each function. The loader resolves the symbols that are then still undefined in the process. Only
-//! `__tvm_ffi_*` symbols and those that an [`Input`] [shows](Input::showing) are exported, and a library that was loaded
-//! earlier cannot capture references to them.
+//! A shared library records its dependencies for the loader: libtvm_ffi unless [`Request::runtime_dependency`] is off,
+//! the linked shared libraries, and the parts of the target's C library that the kernels use, where this machine has
+//! them, with the version of each function. The loader resolves the symbols that are then still undefined in the
+//! process. Only `__tvm_ffi_*` symbols and those that an [`Input`] [shows](Input::showing) are exported, and a library
+//! that was loaded earlier cannot capture references to them.
 
 mod addresses;
 mod cc;
@@ -53,8 +53,8 @@ pub enum Linker {
     /// environment variables apply. It fails where code and data are more than 2 GiB apart, as behind a larger import
     /// tree.
     Wild,
-    /// A C compiler that understands the options of GCC: a name to find on the path, or a path. It adds its own start-up
-    /// files and libraries, as always.
+    /// A C compiler that understands the options of GCC: a name to find on the path, or a path. It adds its own
+    /// start-up files and libraries, as always.
     Cc(PathBuf),
 }
 
@@ -112,10 +112,10 @@ impl Request {
     /// everything is as visible as it was.
     ///
     /// # Errors
-    /// [`Error::Object`] for an input of another format or machine, or one that wants routines of another version of this
-    /// library, and for a shared library in an object; [`Error::Backend`] if there is no code generator for the routines
-    /// that it wants, [`Error::DuplicateSymbol`], [`Error::UnsupportedLink`], [`Error::NotBuilt`], [`Error::Linker`];
-    /// those of [`Request::check`].
+    /// [`Error::Object`] for an input of another format or machine, or one that wants routines of another version of
+    /// this library, and for a shared library in an object; [`Error::Backend`] if there is no code generator for the
+    /// routines that it wants, [`Error::DuplicateSymbol`], [`Error::UnsupportedLink`], [`Error::NotBuilt`],
+    /// [`Error::Linker`]; those of [`Request::check`].
     pub fn link(&self) -> Result<Vec<u8>, Error> {
         self.check()?;
         link(&self.kernels, self)
@@ -163,9 +163,9 @@ fn with_dependencies(
     Ok(all)
 }
 
-/// Returns `libtvm_ffi.so` as a linker sees it, for a linker that is not started here: the result of linking with it
-/// needs that library, which need not be on this machine. It defines nothing, so it has to be linked whether needed or
-/// not. The other inputs of the linker say which calling convention is in use.
+/// Returns a stub of `libtvm_ffi.so` for a linker that is not started here. The output of that linker then needs the
+/// library, which need not be on this machine. The stub defines nothing, so the linker must not drop it as unneeded.
+/// `inputs`, the other inputs of the linker, tell the calling convention.
 ///
 /// # Errors
 /// [`Error::UnsupportedLink`] where libraries are not in ELF.

@@ -134,8 +134,8 @@ fn format_name(format: BinaryFormat) -> &'static str {
 /// Prefix of functions of the runtime.
 pub(crate) const RUNTIME_PREFIX: &str = "TVMFFI";
 
-/// Limit of the bytes of names that are copied out of a file. Names may overlap, so a small hostile file could have very
-/// many long ones.
+/// Limit of the bytes of names that are copied out of a file. Names may overlap, so a small hostile file could have
+/// very many long ones.
 #[derive(Debug)]
 pub(crate) struct Names {
     left: u64,

@@ -153,7 +153,7 @@ impl HostFunction {
         };
         // SAFETY: on success the object comes with a reference, and is this function.
         match (status, unsafe { FfiFunction::from_raw(object, runtime) }) {
-            // SAFETY: the same holds for the host function.
+            // SAFETY: the object calls the host function, which only reads these arguments.
             (0, Some(object)) => Ok(unsafe { object.reading(reads) }),
             _ => {
                 // SAFETY: no function object owns the holder.

@@ -38,7 +38,7 @@ pub(crate) struct Code {
     pub(crate) uncalled: Vec<String>,
     /// The code. It is dropped before the values that it refers to.
     pub(crate) text: Text,
-    /// The values of [`Jit::keep`](crate::Jit::keep). The lock stands for `Sync`, which they need not be.
+    /// The values of [`Jit::keep`](crate::Jit::keep). The lock makes the field `Sync`, which the values need not be.
     pub(crate) _kept: Mutex<Vec<Box<dyn any::Any + Send>>>,
 }
 
@@ -46,9 +46,9 @@ pub(crate) struct Code {
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) address: SafeCall,
-    /// The signature of its declaration; `None` if it was lowered elsewhere.
+    /// The signature of its declaration; `None` for host IR that [`Jit::emit`](crate::Jit::emit) got.
     pub(crate) signature: Option<Arc<Signature>>,
-    /// True if it reads its handle.
+    /// True if the function reads its handle.
     pub(crate) closure: bool,
     pub(crate) reads: Reads,
 }
@@ -99,8 +99,8 @@ impl Compiled {
         raised(status, self.0.runtime)
     }
 
-    /// Unloads the images that functions of this code have launched GPU kernels of. The next launch loads them again.
-    /// Freeing the code leaves images loaded, since it is not known when the last of their GPU kernels has run.
+    /// Unloads the images from which functions of this code have launched GPU kernels. The next launch loads them
+    /// again. Freeing the code leaves images loaded, since it is not known when the last of their GPU kernels has run.
     ///
     /// # Safety
     /// No function of this code is running. No GPU kernel of the images is running or will run, as one in a captured
@@ -248,7 +248,7 @@ impl HostFunction {
         &self.code.entries[self.index].name
     }
 
-    /// The signature of its declaration; `None` for a function that was lowered elsewhere.
+    /// The signature of its declaration; `None` for a function of host IR that [`Jit::emit`](crate::Jit::emit) got.
     pub fn signature(&self) -> Option<&Signature> {
         self.code.entries[self.index].signature.as_deref()
     }

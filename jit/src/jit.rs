@@ -44,9 +44,9 @@ pub struct JitOptions {
     pub opt_level: OptLevel,
     /// The tools that learn of functions; none by default.
     pub observers: Observers,
-    /// How [`Jit::compile`] lowers declarations; [`Jit::OPTIONS`] by default. With metadata, for instance,
-    /// [`Compiled::into_module`] makes it known. With [`Routines::Embedded`] the routines call the kernels of the names
-    /// `malloc` and `free`, if there are any, as if both had been linked.
+    /// The options with which [`Jit::compile`] lowers declarations; [`Jit::OPTIONS`] by default. With metadata, for
+    /// instance, modules of [`Compiled::into_module`] have it. With [`Routines::Embedded`], kernels named `malloc` and
+    /// `free` replace those of the C library in the routines, as they would in a linked library.
     pub lowering: Options,
 }
 
@@ -86,7 +86,7 @@ pub struct Jit {
     reads: Vec<ReadTensor>,
     /// True if libraries may launch GPU kernels.
     launches: bool,
-    /// The library that [`Jit::signature`] has lowered last.
+    /// The library that [`Jit::signature`] lowered last, and its host IR.
     lowered: Mutex<Option<(Library, ir::Module)>>,
     kept: Vec<Box<dyn any::Any + Send>>,
 }

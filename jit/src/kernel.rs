@@ -19,8 +19,8 @@ pub trait KernelResult: sealed::Sealed {
 
 /// A pointer to a C function of up to 16 parameters: `extern "C" fn(…)` or `unsafe extern "C" fn(…)`.
 ///
-/// The name of a function stands for a type of its own, which is no pointer. `let k: extern "C" fn(_, _) -> _ = k;`
-/// makes a pointer of it, and so does `k as extern "C" fn(_, _) -> _`.
+/// The name of a function has a type of its own, which is no pointer. `let k: extern "C" fn(_, _) -> _ = k;` makes a
+/// pointer of it, and so does `k as extern "C" fn(_, _) -> _`.
 pub trait KernelFn: sealed::Sealed + Copy {
     /// The address of its code.
     #[doc(hidden)]

@@ -67,11 +67,11 @@
 //! the modules that deal with the C ABI (`abi`, `builtin`, `runtime`, `value`, `compiled`, `closure`, `module_object`,
 //! `jit`) and with machine code (`code`).
 //!
-//! # Floors
-//! Modules from the ground up, each of which uses those below it only: `abi`, `kernel`, `error`, `builtin`, `runtime`,
-//! `value`, `code`, `compiled`, `closure`, `typed`, `module_object`, `jit`.
+//! # Layers
+//! Modules from the lowest to the highest, each of which uses lower ones only: `abi`, `kernel`, `error`, `builtin`,
+//! `runtime`, `value`, `code`, `compiled`, `closure`, `typed`, `module_object`, `jit`.
 
-/// Calls a macro with every number of names, 0 to 16.
+/// Calls a macro once for each number of type names, 0 to 16.
 macro_rules! arities {
     ($callback:ident) => { arities! { @ $callback; ; A B C D E F G H I J K L M N O P } };
     (@ $callback:ident; $($names:ident)*; ) => { $callback! { $($names)* } };
@@ -117,7 +117,7 @@ pub use value::returned::Returned;
 pub use value::tensor::TensorObject;
 pub use value::view::TensorView;
 
-/// The example of a chapter of the guide, which is in a crate below this one.
+/// Tests the example in a chapter of the guide. The chapter is in `codegen`, on which this crate depends.
 #[cfg(doctest)]
 #[doc = include_str!("../../codegen/src/guide/comparison.md")]
 struct Comparison;

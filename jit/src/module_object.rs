@@ -140,8 +140,9 @@ fn module(returned: Returned) -> Option<ObjectRef> {
     returned.into_object().ok().filter(|object| object.ty() == TypeIndex::MODULE)
 }
 
-/// Registers the functions and the context under a prefix that nothing else has, and returns their module. The
-/// registered import tree is that of a library alone: without one the runtime would use the tree of another library.
+/// Registers the functions and the context under a unique prefix, and returns the module of that prefix. The import
+/// tree of a library without imports is registered with them: without any tree the runtime would use that of another
+/// library.
 fn register(code: &Arc<Code>, system_lib: &FfiFunction) -> Result<ObjectRef, Error> {
     let tree = own_tree().encode().expect("a valid tree");
     // The runtime cannot forget addresses, so all memory that they point at is leaked.

@@ -135,7 +135,7 @@ fn wrong_count(signature: &Signature, count: usize) -> Option<String> {
     })
 }
 
-/// The values of a Rust type, as far as a declaration can exclude them.
+/// A description of the values of a Rust type, by which declarations that accept none of them are recognised.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Values {
@@ -182,7 +182,7 @@ impl Values {
         if let (ParamType::Tensor(tensor), Some(element)) = (declared, self.vector) {
             return takes_vectors(tensor, element);
         }
-        // One dynamic index stands for all.
+        // The first dynamic index stands for all registered classes.
         let mut indices = TypeIndex::ALL.iter().chain([&TypeIndex::DYN_OBJECT_BEGIN]);
         indices.any(|&index| (self.has)(index) && accepts(declared, index))
     }
@@ -201,13 +201,13 @@ fn takes_vectors(tensor: &codegen::Tensor, element: DType) -> bool {
     rank && device && tensor.accepted().contains(&element)
 }
 
-/// A Rust type of an argument of a [typed function](Compiled::typed): what [`IntoArg`] takes, and [`Arg`] for any
-/// value.
+/// A Rust type of an argument of a [typed function](Compiled::typed): a type that [`IntoArg`] converts, or [`Arg`] for
+/// any value.
 pub trait TypedArg {
     /// The type with another lifetime.
     type Of<'a>: IntoArg;
 
-    /// Its values.
+    /// Describes the values of the type.
     #[doc(hidden)]
     fn values() -> Values;
 }
@@ -217,7 +217,7 @@ pub trait TypedArgs {
     /// The types with another lifetime.
     type Of<'a>: Args;
 
-    /// The values of each.
+    /// Describes the values of each type.
     #[doc(hidden)]
     fn types() -> Vec<Values>;
 }
@@ -229,7 +229,7 @@ pub trait TypedResult: Sized {
     #[doc(hidden)]
     fn convert(returned: Returned) -> Result<Self, Error>;
 
-    /// Its values.
+    /// Describes the values of the type.
     #[doc(hidden)]
     fn values() -> Values;
 }

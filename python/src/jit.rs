@@ -15,7 +15,7 @@ use crate::ffi::{Outcome, entries, expected, global};
 use crate::options::{JIT, Options};
 use crate::{raising, undefined};
 
-/// Compiles a text with kernels by address, and those of option `link`.
+/// Makes a module of a text, kernels given by their addresses, and the files of the option `link`.
 ///
 /// # Safety
 /// The kernels keep the contract of [`Jit`]. No other thread looks anything up in a module from this function.

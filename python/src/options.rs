@@ -39,7 +39,7 @@ pub(crate) const LINK: &[&str] = &["target", "linker", "rpath", "runtime_depende
 pub(crate) const JIT: &[&str] =
     &["link", "rpath", RAISING, "images", "imports", "prepare", "entry", "metadata", "unchecked"];
 
-/// The option of `jit` that is for it alone: names of kernels.
+/// The option that only `jit` has: the names of the kernels that may leave an error behind.
 const RAISING: &str = "raising";
 
 /// Values of the options of one call.
@@ -52,7 +52,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Reads a map of a function that has options of these names. An option that is None is left out.
+    /// Reads the map of a call whose options have the names `known`. An option that is None counts as not given.
     pub(crate) fn read(map: &Returned, known: &[&str]) -> Result<Options, Fault> {
         let given = entries(map)?;
         if let Some((name, _)) = given.iter().find(|(name, _)| !known.contains(&&**name)) {

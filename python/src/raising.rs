@@ -1,5 +1,5 @@
-//! Kernels that leave an error behind, because C cannot return it, such as kernels written in Python: after each call of
-//! such a kernel a function of the FFI is called, which raises the error.
+//! Kernels that leave an error behind, because C cannot return it, such as kernels written in Python: after each call
+//! of such a kernel a function of the FFI is called, which raises the error.
 
 use std::mem;
 

@@ -6,7 +6,7 @@ use crate::sources::{Source, read, root, sources};
 
 /// Dependencies that no source names.
 const UNNAMED: [(&str, &str); 4] = [
-    // State features, so that every build of the workspace compiles the same crates.
+    // Set features, so that every build of the workspace compiles the same crates.
     ("backends/cranelift/prebuilt", "fnv"),
     ("backends/cranelift/prebuilt", "libc"),
     // Link LLVM and MLIR.
@@ -49,7 +49,7 @@ fn dependencies(manifest: &str) -> Vec<(&str, bool)> {
     found
 }
 
-/// Reads the sources of a crate, without those of crates in its folder and with the tests that backends share.
+/// Reads the sources of a crate, without those of crates in its folder. Backends also get the tests that they share.
 fn sources_of(member: &str, members: &[String]) -> Vec<Source> {
     let inner = |other: &&String| other.starts_with(&format!("{member}/"));
     let inner: Vec<&String> = members.iter().filter(inner).collect();
@@ -91,7 +91,7 @@ fn licences_allow_distribution() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.lines().count() > 100, "{output:?}");
     let is_allowed = |licence: &str| LICENCES.contains(&licence.trim_matches(['(', ')', ' ']));
-    // mlir-sys, whose manifest names a file instead, is under MIT.
+    // The manifest of mlir-sys names a file instead of a licence; the licence is MIT.
     let is_named = |line: &&str| !line.is_empty() && !line.starts_with("mlir-sys ");
     for line in text.lines().filter(is_named) {
         let (_, licences) =

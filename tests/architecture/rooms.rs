@@ -1,4 +1,4 @@
-//! Dependencies inside of crates: rooms of `codegen/src` use rooms below them, files of `jit/src` form no circle.
+//! Dependencies inside of crates: a room of `codegen/src` uses only rooms below it; files of `jit/src` have no cycle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,8 @@ use crate::sources::{Module, Modules, Source, sources};
 
 /// The rooms of `codegen/src`, from the ground up: a room uses itself and rooms before it.
 ///
-/// A room is a folder with the file of its name. Files directly under `lower/` are `lower/floor`, which its rooms share.
+/// A room is a folder with the file of its name. Files directly under `lower/` are `lower/floor`, which its rooms
+/// share.
 const ROOMS: [&str; 16] = [
     "ir",
     "backend",
@@ -89,7 +90,8 @@ fn files_of_the_jit_have_no_circle() {
         .map(|source| (&source.module, modules.scan(source).uses.into_iter().collect()))
         .collect();
     assert!(uses.len() > 20, "files are found: {}", uses.len());
-    // Takes away files that use none of those left; files may share what their parent module has.
+    // Removes files that use no remaining file, until only cycles and their users are left. Uses of a parent module do
+    // not count.
     loop {
         let left: BTreeSet<Module> = uses.keys().map(|module| (*module).clone()).collect();
         uses.retain(|module, uses| {

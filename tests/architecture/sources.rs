@@ -24,7 +24,7 @@ impl Source {
         syn::parse_file(&self.text).unwrap_or_else(|error| panic!("{}: {error}", self.path))
     }
 
-    /// Splits the file, without its comments, into identifiers, numbers and what else has no punctuation.
+    /// Splits the file, without its comment lines, at every character that is neither alphanumeric nor `_`.
     pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         let lines = self.text.lines().filter(|line| !line.trim_start().starts_with("//"));
         lines.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'))
@@ -41,7 +41,7 @@ pub(crate) fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Reads every Rust file of a folder, sorted by path. The folder is taken for the `src` of a crate.
+/// Reads every Rust file of a folder, sorted by path. Modules are named as if the folder were the `src` of a crate.
 pub(crate) fn sources(folder: &str) -> Vec<Source> {
     let mut paths = Vec::new();
     collect(folder, &mut paths);

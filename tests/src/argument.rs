@@ -2,21 +2,21 @@
 //!
 //! ```text
 //! none  true  -3  0.5  inf  nan            what they are in most languages
-//! 9223372036854775808                      an integer object, where 64 bits do not do
-//! big(2, 5, 0)                             one that claims two words, and the first of them
+//! 9223372036854775808                      an integer object, for an integer outside `int64`
+//! big(2, 5, 0)                             an integer object that claims two words, and its words, the lowest first
 //! ptr(16)                                  an opaque pointer
-//! runtime(TVMFFIErrorSetRaisedFromCStr)    one to a function of the runtime
+//! runtime(TVMFFIErrorSetRaisedFromCStr)    an opaque pointer to a function of the runtime
 //! dtype(float32)  device(cuda:1)
-//! "text"  raw("text")                      a string object, or a small one up to 7 bytes; a `const char*`
-//! bytes("text")  raw_bytes("text")         likewise
-//! small(11, "text")  small(12, "", 9)      a small string or small bytes of any length that is claimed
+//! "text"  raw("text")                      a string: small up to 7 bytes, else an object; a `const char*`
+//! bytes("text")  raw_bytes("text")         bytes: small up to 7 bytes, else an object; a `TVMFFIByteArray*`
+//! small(11, "text")  small(12, "", 9)      a small string or small bytes, with any length field
 //! object(65, "text")  object(66, "text")   a string or bytes object, however short
 //! object(69)  object(test.Thing)           a live object of a static class, or of a class that is registered
-//! object(test.Child < test.Thing)          one of a class below another
+//! object(test.Child < test.Thing)          an object of a class that is registered below another
 //! any(-1, 0)                               any type index and payload
 //! shape(1, 2)                              a shape object
 //! array(1, "x", float32[2])  list(1, 2)    sequences of anything
-//! map("k": 1, 2: none)  dict()             real objects of the runtime, as are all of the next line
+//! map("k": 1, 2: none)  dict()             maps, made by the runtime like the objects of the next line
 //! function  module  error  opaque          a function that notes its calls; an opaque object of another language
 //! rvalue(array(1))  rvalue(null)           the address of a slot that holds an object, or NULL
 //! float32[2, 3]                            a `DLTensor*`: compact, strides NULL, on the cpu
@@ -45,9 +45,10 @@ pub enum Argument {
     Bool(bool),
     /// An integer.
     Int(i64),
-    /// An integer of more than 64 bits, which is an object.
+    /// An integer outside `int64`, which is an object.
     BigInt(i128),
-    /// An integer object that claims to have as many words of 64 bits as listed, of which it holds at most 32.
+    /// An integer object as the words of its cell: the number of words that it claims, then at most 32 words, lowest
+    /// first.
     Big(Vec<u64>),
     /// A float.
     Float(f64),

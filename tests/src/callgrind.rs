@@ -1,8 +1,7 @@
-//! Runs of this program under callgrind, which count instructions, branches and jumps of measures independent of the
-//! machine.
+//! Counts of instructions, branches and jumps by callgrind, which do not depend on the machine.
 //!
-//! [`Process`] starts the current program again under valgrind, with arguments that select the measures; there each
-//! [`count`] is a measure.
+//! [`Process`] starts the current program again under valgrind. There each call of [`count`] is a *measure*: code whose
+//! costs are counted under a name.
 
 mod counted;
 mod dump;

@@ -10,7 +10,7 @@
 //!   (1, 2) -> TypeError: Mismatched number of arguments …, expected 1 but got 2
 //! ```
 //!
-//! A row that starts with `count=-1` passes that number of arguments, whatever there are.
+//! A row that starts with `count=-1` passes that number of arguments, however long the list is.
 
 use std::fs;
 use std::path::Path;

@@ -99,7 +99,7 @@ impl FakeCuda {
 
     /// Returns the record: one line per call since the last reset.
     pub fn record(&self) -> String {
-        // SAFETY: it is declared so.
+        // SAFETY: `cuda.c` defines the function with this type.
         let log: extern "C" fn(*mut c_char, usize) -> usize =
             unsafe { self.function("fake_cuda_log") };
         let mut bytes = vec![0; log(std::ptr::null_mut(), 0) + 1];
@@ -110,35 +110,35 @@ impl FakeCuda {
 
     /// Returns the number of calls since the last reset.
     pub fn calls(&self) -> i64 {
-        // SAFETY: it is declared so.
+        // SAFETY: `cuda.c` defines the function with this type.
         let calls: extern "C" fn() -> i64 = unsafe { self.function("fake_cuda_calls") };
         calls()
     }
 
     /// Clears the record, the count and the planned failure.
     pub fn reset(&self) {
-        // SAFETY: it is declared so.
+        // SAFETY: `cuda.c` defines the function with this type.
         let reset: extern "C" fn() = unsafe { self.function("fake_cuda_reset") };
         reset();
     }
 
     /// Resets everything, settings too.
     fn defaults(&self) {
-        // SAFETY: it is declared so.
+        // SAFETY: `cuda.c` defines the function with this type.
         let defaults: extern "C" fn() = unsafe { self.function("fake_cuda_defaults") };
         defaults();
     }
 
     /// Makes the `n`-th call from now on fail, counted from 1.
     pub fn fail_at(&self, n: i64, status: i32) {
-        // SAFETY: it is declared so.
+        // SAFETY: `cuda.c` defines the function with this type.
         let fail_at: extern "C" fn(i64, c_int) = unsafe { self.function("fake_cuda_fail_at") };
         fail_at(n, status);
     }
 
     /// Changes a setting of the list in `cuda.c`.
     pub fn set(&self, name: &str, value: i64) {
-        // SAFETY: it is declared so.
+        // SAFETY: `cuda.c` defines the function with this type.
         let set: extern "C" fn(*const c_char, i64) -> c_int =
             unsafe { self.function("fake_cuda_set") };
         let text = CString::new(name).expect("a name has no NUL");
@@ -147,7 +147,7 @@ impl FakeCuda {
 
     /// Returns the resources that have not been released.
     pub fn live(&self) -> Live {
-        // SAFETY: it writes five numbers.
+        // SAFETY: `cuda.c` defines the function with this type; it writes five numbers.
         let live: extern "C" fn(*mut Live) = unsafe { self.function("fake_cuda_live") };
         let mut found = Live::default();
         live(&mut found);
@@ -156,7 +156,7 @@ impl FakeCuda {
 
     /// Pops the contexts of this thread that a failed pop has left.
     pub fn pop_all(&self) {
-        // SAFETY: it is declared so.
+        // SAFETY: `cuda.c` defines the function with this type.
         let pop: extern "C" fn(*mut *mut c_void) -> c_int =
             unsafe { self.function("cuCtxPopCurrent_v2") };
         while self.live().pushed > 0 {
@@ -166,7 +166,7 @@ impl FakeCuda {
 
     /// Turns recording and checking off or on.
     pub fn quiet(&self, is_quiet: bool) {
-        // SAFETY: it is declared so.
+        // SAFETY: `cuda.c` defines the function with this type.
         let quiet: extern "C" fn(c_int) = unsafe { self.function("fake_cuda_quiet") };
         quiet(c_int::from(is_quiet));
     }

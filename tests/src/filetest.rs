@@ -1,21 +1,21 @@
-//! File tests: small modules of host IR with their expected behaviour, in `codegen/filetests`.
+//! File tests: small modules of host IR and directives about their behaviour, in `codegen/filetests`.
 //!
-//! Lines that start with `#` are directives; lines that start with `##` are for readers. A file holds one module or
-//! several, each after `# test` lines of its own:
+//! Lines that start with `#` are directives, lines that start with `##` are for readers. A file holds one module or
+//! several, each behind `# test` lines of its own:
 //!
 //! | line | expectation |
 //! |---|---|
-//! | `# test read` | the text is valid, and prints as it is written |
+//! | `# test read` | the text parses, and prints as it is written |
 //! | `# test verify` | the module verifies |
-//! | `# error: …` | instead, the reader or the verifier refuses the module with exactly this text |
-//! | `# test run` | the calls below behave the same in the machine and in the code of every backend |
-//! | `# run: f(1, -2.5, null, @data+8) == 3` | a call and its result; nothing after the call if it has none |
-//! | `# run: f(0) faults: …` | a call, made in the machine only, that faults with exactly this reason |
+//! | `# error: …` | instead, the parser or the verifier refuses the module with exactly this message |
+//! | `# test run` | the calls below have the same results in the machine and in the code of every backend |
+//! | `# run: f(1, -2.5, null, @data+8) == 3` | a call and its result; nothing behind the call if there is none |
+//! | `# run: f(0) faults: …` | a call that the machine stops for exactly this reason; backends do not run it |
 //! | `# test cranelift`, `llvm` or `mlir` | the backend's text for x86-64 Linux has the lines below, in this order |
 //! | `# check: …` | a part of a line |
 //!
-//! Integers are signed or unsigned, or hexadecimal as bits of any type; a pointer as a result is `null` or not. Every
-//! call starts with the memory of the module, unchanged by earlier calls.
+//! Integers are signed or unsigned; the bits of any number may be hexadecimal. Results that are pointers are only
+//! compared with NULL. Every call finds memory as the module initialises it.
 
 mod call;
 mod directive;

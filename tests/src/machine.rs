@@ -31,7 +31,7 @@ pub struct InMachine {
     modules: Vec<Rc<ir::Module>>,
     /// The call of the runtime that fails.
     pub fault: Option<Fault>,
-    /// True if the kernels' allocator makes tensors, not the C library.
+    /// True if the kernels' allocator allocates tensors; otherwise the C library's `malloc` does.
     pub allocator: bool,
     /// Kernels of images and the sizes of their parameters, if there is a driver.
     pub driver: Option<Vec<(&'static str, Vec<u64>)>>,

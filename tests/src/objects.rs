@@ -83,7 +83,7 @@ impl Ffi {
         Some(self.made(status, object))
     }
 
-    /// Makes an integer: an object if it does not fit 64 bits.
+    /// Makes an integer: an object if it does not fit `int64`.
     pub fn big_int(&self, value: i128) -> Option<Any> {
         type Make = unsafe extern "C" fn(*const ByteArray, *mut Any) -> i32;
         // SAFETY: the type is that of `c_api.h`.

@@ -152,7 +152,7 @@ struct Received<'a> {
 enum Found<'a> {
     Number(Number),
     Tensor(&'a Tensor),
-    /// Number of numbers, bytes or elements, and the numbers of a shape.
+    /// Number of elements or bytes, and the numbers of a shape.
     Several(usize, Vec<i64>),
     /// Bytes of a text.
     Text(&'a [u8]),

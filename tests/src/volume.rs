@@ -98,7 +98,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Maximal number of wrong calls that are listed.
+/// Number of wrong calls after which a thread stops.
 const SHOWN: usize = 20;
 
 /// Bytes of choices per declaration.

@@ -16,7 +16,7 @@ pub(crate) struct Guarded {
 
 /// Returns the size of a page.
 fn page() -> usize {
-    // SAFETY: this only asks.
+    // SAFETY: the call only reads a property of the system.
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
 }
 
@@ -43,7 +43,7 @@ impl Guarded {
 
     /// Returns the address of the memory.
     pub(crate) fn memory(&self) -> *mut u8 {
-        // SAFETY: the mapping goes on there.
+        // SAFETY: the offset is inside the mapping.
         unsafe { self.start.add(CANARIES + page()) }
     }
 
@@ -62,7 +62,7 @@ impl Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and who used it has ended.
+        // SAFETY: the mapping belongs to this value, and nothing uses it any more.
         unsafe { libc::munmap(self.start.cast::<c_void>(), CANARIES + self.size + 2 * page()) };
     }
 }

@@ -1,4 +1,4 @@
-//! One binary, since linking takes longer than running.
+//! The suite: one binary, since linking takes longer than running.
 
 mod allocated;
 mod big_int;

@@ -54,7 +54,7 @@ fn the_attributes_of_modules_are_these() {
     assert_eq!(found, module_attribute::PYTHON, "{output:?}");
 }
 
-/// Warnings of functions whose names are something else on modules in Python.
+/// Warnings about functions whose names are attributes of every module in Python.
 #[test]
 fn functions_that_modules_hide_are_warned_of() {
     let text = "\
@@ -78,7 +78,7 @@ extern imports() -> None = { };
     assert_eq!(heads.len(), 3, "{heads:?}");
 }
 
-/// Warnings of kinds of errors that Python does not know, with their places.
+/// Warnings about kinds of errors that Python does not know, with their positions.
 #[test]
 fn unknown_kinds_are_warned_of() {
     let text = "\

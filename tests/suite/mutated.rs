@@ -131,7 +131,8 @@ const SET: [(&str, &str, &str, usize); 2] = [
 const CALLS: u32 = 1_000;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Instructions after which a word changes: while arguments are prepared, and while the error is composed.
+/// Bounds of the number of instructions after which a word changes: from the preparation of the arguments to the
+/// composition of the error.
 #[cfg(target_arch = "x86_64")]
 const FEW: u64 = 40;
 #[cfg(target_arch = "x86_64")]
@@ -227,7 +228,7 @@ fn scramble(number: u64) -> u64 {
     mixed ^ mixed >> 29
 }
 
-/// Changes every word of every row and restores it, at some fifteen points of the call.
+/// Changes every word of every row, in both directions, at up to eighteen points of the call.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn what_changes_between_two_instructions_is_accepted_or_refused() {

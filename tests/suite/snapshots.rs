@@ -29,20 +29,20 @@ macro_rules! wrappers {
 }
 
 wrappers! {
-    /// Functions in every language.
+    /// Functions with a snapshot in every language.
     every_language, super::BACKENDS;
     add_one integers
 }
 
 wrappers! {
-    /// Functions as host IR.
+    /// Functions with a snapshot of the host IR only.
     host_ir, &[];
     a_device a_stream a_thing above_int64 any_rank default_and_tail either element_type entries extents fields
     float_constraint floor free give_float16 give_int8 give_str literal_text meaning none_result one_of_two_types
     optional_int optional_tensor scalar_tensor scale stream_of_scalar terms two_devices two_outputs words
 }
 
-/// Functions that show the same as longer ones of the test table.
+/// Functions that show as much as longer ones of the test table.
 const DECLARED: &str = "
     integers(xs: Array[int64]) -> None = record_1(xs.size);
     entries(m: Map[Any, int64]) -> None = record_object(m);

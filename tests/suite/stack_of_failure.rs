@@ -55,8 +55,8 @@ pub(crate) fn depth() -> usize {
     DEPTH.get()
 }
 
-/// Cases in which frames of the runtime count: it throws and catches an exception, looks up a class, or makes a
-/// backtrace of all callers with their debug information.
+/// Functions that are not checked, since their failing calls need much stack in the runtime, which throws and catches
+/// an exception, looks up a class, or makes a backtrace of all callers with their debug information.
 const RUNTIME: [&str; 13] = [
     "attempt_with_error",
     "dtype_of_text",
@@ -73,7 +73,7 @@ const RUNTIME: [&str; 13] = [
     "workspace",
 ];
 
-/// Types that iterators of the runtime read, with frames of their own.
+/// Types of parameters that are not checked, since iterators of the runtime read their values.
 const READ_BY_RUNTIME: [&str; 2] = ["Map[", "Dict["];
 
 /// Makes all calls of the table and checks the stack of failing ones, without the stack of the route.

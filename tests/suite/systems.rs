@@ -1,4 +1,4 @@
-//! The table of systems: contents of a row, and light systems that are not here.
+//! The table of systems: contents of a row, and light systems that are `not here`.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -14,7 +14,7 @@ system.say('its arrays need a GPU')
 print('2026-11-22 12:00:01 [WARNING] compiled', file=sys.stderr)
 ";
 
-/// Prints the table of one light system, whose folder is in that of the first argument.
+/// Prints the table of one light system, whose folder is in the folder of the first argument.
 const TABLE: &str = "\
 import pathlib, sys, table
 table.HERE = pathlib.Path(sys.argv[1])

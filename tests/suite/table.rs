@@ -42,7 +42,7 @@ fn shared_libraries_from_python() {
     }
 }
 
-/// Replaces a kind of error by the class that Python raises; TypeError and ValueError stay the same.
+/// Replaces kinds of errors for which Python raises no class of their own by `RuntimeError`.
 fn in_python(end: &End) -> End {
     const CLASSES: [&str; 7] = [
         "ValueError",

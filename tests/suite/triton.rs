@@ -104,7 +104,7 @@ fn clusters_have_twice_the_blocks_and_scratch_for_each() {
     unsafe { Ffi::new(ffi::installed()).set_allocator(allocate as *const c_void) };
     let [x, out] = [0x1000, 0x2000].map(|address| tensor(address, DType::FLOAT16, &[40, 96]));
     let called = tiles.call((&x, &out, 40, 96));
-    // SAFETY: none is one.
+    // SAFETY: NULL means no allocator.
     unsafe { Ffi::new(ffi::installed()).set_allocator(ptr::null()) };
     called.expect("it launches");
     assert_eq!(BYTES.load(Ordering::Relaxed), 2 * 2 * 3 * 256);
@@ -137,7 +137,7 @@ unsafe extern "C" fn allocate(
 }
 
 unsafe extern "C" fn free(tensor: *mut DLManagedTensorVersioned) {
-    // SAFETY: both are those of `allocate`.
+    // SAFETY: `allocate` has made both boxes.
     unsafe { drop((Box::from_raw((*tensor).tensor.shape), Box::from_raw(tensor))) };
 }
 

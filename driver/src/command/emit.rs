@@ -23,7 +23,7 @@ pub(super) struct Emit {
 }
 
 impl Emit {
-    /// Compiles declarations. `program` starts this program.
+    /// Compiles declarations. `program` is the command that starts this program.
     pub(super) fn run(self, program: &[OsString]) -> Result<(), Stop> {
         let Emit { file, mut request, output } = self;
         request.check()?;

@@ -16,7 +16,7 @@ use crate::{BackendName, Error, File, Request, Source, parse_target};
 /// Name of the command.
 const COMMAND: &str = "probe";
 
-/// Exit codes of a process that has reached its end.
+/// Exit codes of a child that has survived reading the kernel.
 const SAID: [i32; 2] = [0, 1];
 
 /// Reads a kernel.
@@ -46,7 +46,8 @@ impl Probe {
     }
 }
 
-/// Reads a kernel in a child process; returns an error if that ends the child. `program` starts this program.
+/// Reads a kernel in a child process; returns an error if reading it ends the child. `program` is the command that
+/// starts this program.
 pub(super) fn probe(program: &[OsString], request: &Request, kernel: &Source) -> Result<(), Error> {
     let Some((first, rest)) = program.split_first() else { return Ok(()) };
     let mut command = Command::new(first);

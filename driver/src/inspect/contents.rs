@@ -23,8 +23,8 @@ enum Source {
     Bytes(Vec<u8>),
 }
 
-/// Opens a file; `-` is standard input. If [`inspect`](super::inspect()) does not know such files, only the beginning is
-/// read.
+/// Opens a file; `-` is standard input. If [`inspect`](super::inspect()) does not know such files, only the beginning
+/// is read.
 ///
 /// # Errors
 /// [`Error::Read`], and [`Error::Object`] for another file.

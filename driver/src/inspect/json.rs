@@ -7,11 +7,11 @@ use super::{Function, Inspection, LibraryBin, Text};
 impl Inspection {
     /// Formats the report as a JSON object; later versions may add keys.
     ///
-    /// `functions` is a list of objects: `name`, `size` in bytes, `signature`, `metadata` as
-    /// [`codegen::metadata`] describes it, and `doc`; null for unknown values. `computed` lists which of
-    /// `metadata` and `doc` only a call would return. Other keys: `machine`, `kind`, `import_tree` (`prefix`, `size`, and
-    /// either `modules`, each with `kind`, `size` and the positions of its `imports`, or `damaged`), `loaders`,
-    /// `library_context`, `reserved`, `runtime` (`name`, `since`), `release`, `undefined` (`name`, `weak`), `needed`.
+    /// `functions` is a list of objects: `name`, `size` in bytes, `signature`, `metadata` as [`codegen::metadata`]
+    /// describes it, and `doc`; null for unknown values. `computed` lists which of `metadata` and `doc` only a call
+    /// would return. Other keys: `machine`, `kind`, `import_tree` (`prefix`, `size`, and either `modules`, each with
+    /// `kind`, `size` and the positions of its `imports`, or `damaged`), `loaders`, `library_context`, `reserved`,
+    /// `runtime` (`name`, `since`), `release`, `undefined` (`name`, `weak`), `needed`.
     pub fn to_json(&self) -> String {
         let runtime = self.runtime.iter().map(
             |used| json!({ "name": used.name, "since": used.since.map(|since| since.to_string()) }),

@@ -59,7 +59,7 @@ fn import_tree(f: &mut fmt::Formatter<'_>, tree: Option<&LibraryBin>) -> fmt::Re
     }
 }
 
-/// Prints each module below the first that imports it; below later ones a note refers to that.
+/// Prints each module below the first module that imports it, and a note below the others.
 fn branches(f: &mut fmt::Formatter<'_>, modules: &[Module]) -> fmt::Result {
     let mut shown = vec![false; modules.len()];
     for root in 0..modules.len() {

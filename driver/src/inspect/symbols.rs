@@ -161,7 +161,8 @@ fn contents<'data, R: ReadRef<'data>>(
     sized.or_else(own).unwrap_or(rest)
 }
 
-/// Returns the texts about functions in the file: subject, function and text. They count like names.
+/// Returns the texts about functions in the file: subject, function and text. Their bytes count towards the limit of
+/// names.
 pub(super) fn texts<'data, R: ReadRef<'data>>(
     file: &object::File<'data, R>,
     names: &mut Names,

@@ -1,6 +1,6 @@
-//! The object that C compilers link into shared libraries for C++. It defines `__dso_handle`, with which destructors are
-//! registered, and a function that runs them when the library is unloaded. Without it they would run when the process ends,
-//! after their code is gone.
+//! The object that C compilers link into shared libraries for C++. It defines `__dso_handle`, with which destructors
+//! are registered, and a function that runs them when the library is unloaded. Without it they would run when the
+//! process ends, after their code is gone.
 
 use object::write::{Object, Relocation, Symbol, SymbolSection};
 use object::{
@@ -22,7 +22,7 @@ const FINALIZE: &str = "__cxa_finalize";
 struct Code {
     bytes: &'static [u8],
     relocations: &'static [CodeRelocation],
-    /// Relocation of an address of 64 bits.
+    /// Type of a relocation for a 64-bit address.
     address: elf::RelocationType,
 }
 
@@ -65,7 +65,7 @@ const AARCH64: Code = Code {
     address: elf::R_AARCH64_ABS64,
 };
 
-/// Makes the object if an input needs it and the machine has code here.
+/// Makes the object if [`HANDLE`] is undefined in the inputs and the code for the machine is known.
 pub(super) fn object(undefined: bool, machine: Machine) -> Result<Option<Input>, Error> {
     let known = [(Architecture::X86_64, X86_64), (Architecture::Aarch64, AARCH64)];
     let code = known.into_iter().find(|(architecture, _)| *architecture == machine.architecture);

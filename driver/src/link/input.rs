@@ -61,12 +61,12 @@ impl Facts {
 }
 
 impl Input {
-    /// Checks the contents of a file. `name` is for messages; its last part is the name for the loader of a shared library
-    /// without a soname.
+    /// Checks the contents of a file. `name` is for messages; its last part is the name for the loader of a shared
+    /// library without a soname.
     ///
     /// # Errors
-    /// [`Error::Object`] unless it is a relocatable object, an archive of such objects, or a shared library. Linking checks
-    /// whether it fits the target.
+    /// [`Error::Object`] unless it is a relocatable object, an archive of such objects, or a shared library. Linking
+    /// checks whether it fits the target.
     ///
     /// ```
     /// use tvm_ffi_codegen_driver::link::Input;
@@ -89,8 +89,8 @@ impl Input {
         Ok(Input { name, bytes: Arc::new(bytes), kind, objects, shown: Vec::new() })
     }
 
-    /// Exports these symbols, too, from a library that the input is linked into. They must be identifiers, which need no
-    /// quotes in a version script.
+    /// Exports these symbols, too, from a library that the input is linked into. They must be identifiers, which need
+    /// no quotes in a version script.
     #[must_use]
     pub fn showing(mut self, symbols: Vec<String>) -> Input {
         self.shown = symbols;

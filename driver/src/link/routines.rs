@@ -85,8 +85,8 @@ impl Member {
     }
 }
 
-/// Makes an archive of the routines for objects with [linked routines](codegen::Routines::Linked), for a linker that is not
-/// started here.
+/// Makes an archive of the routines for objects with [linked routines](codegen::Routines::Linked), for a linker that is
+/// not started here.
 ///
 /// # Errors
 /// [`Error::UnsupportedLink`] where libraries are not in ELF; [`Error::Backend`] if there is no code generator for the
@@ -116,7 +116,8 @@ pub fn archive(target: &Triple) -> Result<Vec<u8>, Error> {
     })
 }
 
-/// Calls a function with the objects for a target. The backend that compiles fastest makes them, because routines are cold.
+/// Calls a function with the objects for a target. The backend that compiles fastest makes them, because routines are
+/// cold.
 fn with<T>(target: &Triple, f: impl FnOnce(&mut [Member]) -> Result<T, Error>) -> Result<T, Error> {
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, members)) = compiled.iter_mut().find(|(triple, _)| triple == target) {

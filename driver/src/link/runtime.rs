@@ -1,5 +1,5 @@
-//! A stub of `libtvm_ffi.so` for linkers: a shared library of that name without symbols, so that the file itself need not
-//! be there.
+//! A stub of `libtvm_ffi.so` for linkers: a shared library of that name without symbols, so that the file itself need
+//! not be there.
 
 use object::elf;
 use object::write::elf::{FileHeader, ProgramHeader, Writer};

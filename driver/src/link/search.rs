@@ -12,17 +12,17 @@ use super::Input;
 use crate::object_file::Machine;
 use crate::{Error, file};
 
-/// Libraries that kernels may use without naming them: the C library, its mathematics, support functions of compilers, and
-/// the loader. Each becomes a dependency only if it is used.
+/// Libraries that kernels may use without naming them: the C library, its mathematics, support functions of compilers,
+/// and the loader. Each becomes a dependency only if it is used.
 const SYSTEM: [&str; 5] =
     ["libc.so.6", "libm.so.6", "libmvec.so.1", "libgcc_s.so.1", "ld-linux-x86-64.so.2"];
 
 /// Deepest nesting of linker scripts.
 const MAX_SCRIPTS: u32 = 4;
 
-/// Finds the library of `-l name`: `libNAME.so` or else `libNAME.a`, or the file itself for `:FILE`, in the first folder
-/// that has it: `folders`, then those of the target. If none has it, the library is the newest `libNAME.so.VERSION`. A
-/// linker script yields several files.
+/// Finds the library of `-l name`: `libNAME.so` or else `libNAME.a`, or the file itself for `:FILE`, in the first
+/// folder that has it: `folders`, then those of the target. If none has it, the library is the newest
+/// `libNAME.so.VERSION`. A linker script yields several files.
 ///
 /// # Errors
 /// [`Error::NoLibrary`]; [`Error::Read`] and [`Error::Object`] if the file cannot be used.
@@ -62,8 +62,8 @@ fn find(name: &str, own: &[PathBuf], target: &Triple, depth: u32) -> Result<Vec<
     Ok(inputs)
 }
 
-/// Finds the newest `libNAME.so.VERSION` in the first folder that has any. Machines without development packages have no
-/// other.
+/// Finds the newest `libNAME.so.VERSION` in the first folder that has any. Machines without development packages have
+/// no other.
 fn newest(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     let start = format!("lib{name}.so.");
     let version = |path: &PathBuf| -> Option<Vec<u32>> {
@@ -148,8 +148,8 @@ fn is_gnu(target: &Triple) -> bool {
     target.operating_system == OperatingSystem::Linux && target.environment == Environment::Gnu
 }
 
-/// Returns the folders of the target's libraries: those of Debian, also for cross compilation, and for the host those of
-/// other distributions.
+/// Returns the folders of the target's libraries: those of Debian, also for cross compilation, and for the host those
+/// of other distributions.
 fn folders(target: &Triple) -> Vec<PathBuf> {
     let is_riscv64 = matches!(target.architecture, Architecture::Riscv64(_));
     let machine = if is_riscv64 { "riscv64".into() } else { target.architecture.into_str() };

@@ -102,8 +102,8 @@ fn culprits(inputs: &[Input], output: Output<'_>, machine: Machine) -> Vec<Strin
     named.into_iter().map(|input| input.name().to_owned()).collect()
 }
 
-/// Makes weak undefined symbols strong that our inputs need. Wild copies a weak binding from the shared library that
-/// defines the symbol.
+/// Makes weak undefined symbols of a library strong if an input refers to them strongly: Wild copies a weak binding
+/// from the shared library that defines the symbol.
 fn require(library: &mut [u8], inputs: &[Input]) {
     /// Bytes of a symbol in ELF, and the offset of its binding, which is above four bits of its type.
     const SYMBOL: usize = 24;
@@ -126,7 +126,7 @@ fn require(library: &mut [u8], inputs: &[Input]) {
 
 fn run(arguments: &[String], memory: &Memory) -> WildResult {
     let mut args = Args::new(|| arguments.iter())?;
-    // By default it prints warnings, which are about ignored options.
+    // Keeps warnings from being printed: they are about ignored options.
     args.on_warning(Box::new(|_| {}));
     args.parse(|| arguments.iter())?;
     Linker::with_file_system(memory.clone()).run(&args).map(drop)

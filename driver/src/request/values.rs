@@ -37,7 +37,7 @@ fn names<T: ValueEnum>() -> Vec<String> {
     values.map(|value| value.get_name().to_owned()).collect()
 }
 
-/// Sources of the routines that a file can have; a module of the JIT has a third.
+/// Origins that the routines of a file can have: name, value and help. Modules of the JIT have a third one.
 const ROUTINES: [(&str, Routines, &str); 2] = [
     (
         "embedded",

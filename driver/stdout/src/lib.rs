@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Result of [`LOOK`].
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Returns whether the program was started without a standard output. Returns false where that is unknown: on Windows, and
-/// in a library that was loaded later.
+/// Returns whether the program was started without a standard output. Returns false where that is unknown: on Windows,
+/// and in a library that was loaded later.
 pub fn was_closed() -> bool {
     CLOSED.load(Ordering::Relaxed)
 }

@@ -158,8 +158,8 @@ impl<'a> Function<'a> {
         self.add(|signature| signature.require(condition));
     }
 
-    /// Adds a tensor and passes its map, extents and strides; for machines without tensor maps passes the tensor's parts
-    /// instead of the map.
+    /// Adds a tensor and passes its map, extents and strides; for machines without tensor maps passes the tensor's
+    /// parts instead of the map.
     fn descriptor(
         &mut self,
         parameter: &Parameter,
@@ -198,7 +198,8 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    /// Passes address, extents and strides, and false for padding with NaN and for rounding to TF32.
+    /// Passes the parts of a tensor: address, extents, strides, and two times false, for padding with NaN and rounding
+    /// to TF32.
     fn decomposed(&mut self, value: &Expr, dims: std::ops::Range<u32>) {
         self.give(value.data(), POINTER);
         dims.clone().for_each(|dim| self.give(value.shape(dim), 8));
@@ -217,7 +218,7 @@ impl<'a> Function<'a> {
     }
 }
 
-/// Returns the blocks: in the first direction one program has `ctas` of them.
+/// Returns the grid in blocks: each program has `ctas` of them, all in the first direction.
 fn blocks(ctas: i64, programs: &[Expr]) -> Vec<Expr> {
     let mut grid = programs.to_vec();
     if ctas > 1 {

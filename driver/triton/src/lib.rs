@@ -32,11 +32,11 @@
 //! type      = "*" element | element | "tensordesc<" element "[" block "]" ">"
 //! hint      = "16" | "1"
 //! ```
-//! The signature lists every parameter of the Python function, in order, as `triton.tools.compile` wants it; each has its
-//! name in front, because neither file has the names. Two additions save editing the result: the *shape* of a tensor,
-//! and an *expression* that the kernel gets instead of an argument, such as `stride: i32:16 = x.strides[0]`. Both are
-//! written in the [language](codegen::language) of declarations. The name in front of the parentheses names the declared
-//! function; without one the function is named after the kernel, without leading underscores.
+//! The signature lists every parameter of the Python function, in order, as `triton.tools.compile` wants it; each has
+//! its name in front, because neither file has the names. Two additions save editing the result: the *shape* of a
+//! tensor, and an *expression* that the kernel gets instead of an argument, such as `stride: i32:16 = x.strides[0]`.
+//! Both are written in the [language](codegen::language) of declarations. The name in front of the parentheses names
+//! the declared function; without one the function is named after the kernel, without leading underscores.
 //!
 //! | Triton | declaration |
 //! |---|---|
@@ -48,19 +48,19 @@
 //! | `BLOCK: 1024` | nothing: the number replaces the name in expressions and in the grid |
 //! | `x: tensordesc<fp16[32, 32]>` | a tensor of that rank, passed as a tensor map, extents and strides |
 //!
-//! Tuples are written element by element. `TensorDescriptor(padding="nan")` becomes `fill="nan_request_zero_fma"` of the
-//! map, and `round_f32_to_tf32=True` becomes `dtype="tfloat32"`.
+//! Tuples are written element by element. `TensorDescriptor(padding="nan")` becomes `fill="nan_request_zero_fma"` of
+//! the map, and `round_f32_to_tf32=True` becomes `dtype="tfloat32"`.
 //!
-//! A specialisation is a promise: code that was compiled for multiples of 16 computes wrong results for other values. So
-//! the declaration checks every hint of the signature. Hints that Triton found by itself are only in its IR, `NAME.ttir`
-//! beside the cubin; [`check_specialization`] compares them with the signature, and so does the command line. The grid
-//! is Python's, one to three expressions, and may use `cdiv` and `//`.
+//! A specialisation is a promise: code that was compiled for multiples of 16 computes wrong results for other values.
+//! So the declaration checks every hint of the signature. Hints that Triton found by itself are only in its IR,
+//! `NAME.ttir` beside the cubin; [`check_specialization`] compares them with the signature, and so does the command
+//! line. The grid is Python's, one to three expressions, and may use `cdiv` and `//`.
 //!
 //! # The launch
-//! The launch is that of Triton 3.9: `num_warps * warp_size` threads; clusters of `num_ctas` blocks, spread, and the grid
-//! times `num_ctas`; dynamic shared memory; `pdl` and `cooperative`. The last two parameters, which the kernel hides, are
-//! pointers to scratch memory for all its blocks, `null` where it uses none. The sizes of the parameters in the cubin must
-//! agree with the signature.
+//! The launch is that of Triton 3.9: `num_warps * warp_size` threads; clusters of `num_ctas` blocks, spread, and the
+//! grid times `num_ctas`; dynamic shared memory; `pdl` and `cooperative`. The last two parameters, which the kernel
+//! hides, are pointers to scratch memory for all its blocks, `null` where it uses none. The sizes of the parameters in
+//! the cubin must agree with the signature.
 
 #![forbid(unsafe_code)]
 

@@ -87,7 +87,7 @@ impl<'a> Keys<'a> {
         read(value).ok_or_else(|| Error::Key { key, expected, found: value.to_string() })
     }
 
-    /// Reads a number that is small enough for products.
+    /// Reads a number so small that products of two do not overflow.
     fn number(&self, key: &'static str) -> Result<i64, Error> {
         self.find(key, "a number from 0 to 2147483647", small)
     }
@@ -159,7 +159,7 @@ fn small(value: &Value) -> Option<i64> {
     value.as_u64().and_then(|number| i32::try_from(number).ok()).map(i64::from)
 }
 
-/// Returns the driver's number of an element type for Triton's, which differs for three types.
+/// Converts Triton's number of an element type to the driver's, which differs for three types.
 fn host_type(number: i64) -> i64 {
     match number {
         8 => MapType::Float32Ftz as i64,

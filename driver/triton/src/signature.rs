@@ -186,7 +186,7 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Returns whether a character is part of a word. Dots are, so that members are not replaced like constants.
+/// Returns whether a character is part of a word. A dot is: in `x.BLOCK` no constant `BLOCK` is replaced.
 fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '.'
 }
@@ -200,7 +200,7 @@ fn called(text: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// Splits a text at commas outside brackets. A blank text has no parts, nor is there one after a last comma.
+/// Splits a text at commas outside brackets. A blank text has no parts, and a comma at the end adds none.
 pub(crate) fn split(text: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let parts = text.split(|c| {
@@ -230,7 +230,7 @@ fn nested(depth: usize, c: char) -> Option<usize> {
     }
 }
 
-/// Splits a tuple, which may be in parentheses; one element is, with a comma.
+/// Splits a tuple, which may be in parentheses. `(a,)` is a tuple of one element, `(a)` an expression.
 fn tuple(text: &str) -> Vec<&str> {
     let text = text.trim();
     let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));

@@ -10,8 +10,8 @@ use crate::signature::{Hint, KernelSignature, closing, split};
 /// Attribute of a parameter that is a multiple of 16.
 const DIVISIBLE: &str = "tt.divisibility = 16";
 
-/// Checks that the signature has `:16` for every parameter that the kernel was compiled with it for. A text without a kernel
-/// passes.
+/// Checks that the signature has `:16` for every parameter that is a multiple of 16 in Triton's IR. A text without a
+/// kernel passes.
 pub(crate) fn check(ttir: &str, kernel: &KernelSignature) -> Result<(), Error> {
     let Some(arguments) = arguments(ttir) else { return Ok(()) };
     let given = kernel.parameters.iter().filter(|parameter| parameter.hint != Some(Hint::One));

@@ -1,5 +1,5 @@
-//! The functions of the C library that generated code calls. They are linked here, since the loader of the system does
-//! not find them in every process.
+//! The functions of the C library that generated code calls. This crate refers to them at link time, because the
+//! system's loader does not find them by name in every process.
 
 use std::ffi::c_void;
 

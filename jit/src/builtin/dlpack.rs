@@ -16,7 +16,7 @@ const SUBBYTE_TYPE_PADDED: u64 = 4;
 #[repr(C)]
 struct Body {
     tensor: DLTensor,
-    /// The strides that `tensor` points at if it came with NULL.
+    /// Compact strides, at which `tensor` points if its own were NULL.
     strides: Box<[i64]>,
     owner: Managed,
 }
@@ -53,8 +53,8 @@ fn compact(shape: &[i64]) -> Box<[i64]> {
     (0..shape.len()).map(|dim| product(&shape[dim + 1..])).collect()
 }
 
-/// Makes a tensor object. Raises an error if the tensor is not aligned or not contiguous, where that is required; the
-/// caller keeps the tensor then.
+/// Makes a tensor object. If the tensor lacks the required alignment or is not contiguous although it must be, raises
+/// an error and leaves the tensor to the caller.
 ///
 /// # Safety
 /// The tensor is valid until its owner is dropped; `out` is valid.
@@ -137,7 +137,7 @@ pub(super) unsafe extern "C" fn to_versioned(
     out: *mut *mut DLManagedTensorVersioned,
 ) -> i32 {
     unsafe extern "C" fn delete(managed: *mut DLManagedTensorVersioned) {
-        // SAFETY: called once, with what is made below.
+        // SAFETY: called once, with the tensor made below.
         unsafe { object::dec_ref(Box::from_raw(managed).manager_ctx.cast()) };
     }
     // SAFETY: as required above.
@@ -163,7 +163,7 @@ pub(super) unsafe extern "C" fn to_unversioned(
     out: *mut *mut DLManagedTensor,
 ) -> i32 {
     unsafe extern "C" fn delete(managed: *mut DLManagedTensor) {
-        // SAFETY: called once, with what is made below.
+        // SAFETY: called once, with the tensor made below.
         unsafe { object::dec_ref(Box::from_raw(managed).manager_ctx.cast()) };
     }
     // SAFETY: as required above.

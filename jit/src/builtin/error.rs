@@ -125,7 +125,7 @@ pub(super) unsafe extern "C" fn set_raised_from_c_str(kind: *const c_char, messa
 /// `TVMFFIErrorSetRaisedFromCStrParts`: NULL parts are skipped.
 ///
 /// # Safety
-/// `kind` and the `count` parts are NUL-terminated strings.
+/// `kind` is a NUL-terminated string; so are the `count` parts unless they are NULL.
 pub(super) unsafe extern "C" fn set_raised_from_c_str_parts(
     kind: *const c_char,
     parts: *const *const c_char,

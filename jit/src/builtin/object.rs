@@ -11,9 +11,9 @@ use crate::abi::Object;
 const STRONG: u64 = 1;
 /// One weak reference.
 const WEAK: u64 = 1 << 32;
-/// Runs the destructor.
+/// Flag of deleters: run the destructor.
 const DESTROY: i32 = 1;
-/// Frees the memory.
+/// Flag of deleters: free the memory.
 const FREE: i32 = 2;
 
 /// An object: the header and a body, which starts with the cell of its class.

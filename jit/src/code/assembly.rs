@@ -48,7 +48,7 @@ pub(crate) struct Assembly {
     memory: Memory,
     exports: Vec<(String, FuncId)>,
     data: Vec<(String, DataId)>,
-    /// True if observers may ask for the names of functions after linking.
+    /// True for the routines, which observers may learn of after linking.
     named: bool,
 }
 
@@ -152,8 +152,8 @@ impl Assembly {
             && self.symbols.find(&symbol.name).is_none()
     }
 
-    /// True for a function of the C library to which only routines refer. They allocate tensors with them. In other
-    /// functions the name is that of a kernel, which the user must give.
+    /// True for a function of the C library to which only routines refer, such as `malloc`, with which they allocate
+    /// tensors. A name to which another function refers is that of a kernel, which the user must give.
     fn is_for_routines(&self, source: &ir::Module, symbol: &ir::SymbolData) -> bool {
         let refers = |function: &&ir::Function| {
             let insts = function.blocks.iter().flat_map(|block| &block.insts);

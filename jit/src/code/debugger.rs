@@ -60,7 +60,7 @@ unsafe extern "C" {
     fn __jit_debug_register_code();
 }
 
-/// Elsewhere debuggers do not look for the list.
+/// The list on other platforms, where no debugger looks for it.
 #[cfg(not(target_os = "linux"))]
 #[allow(non_upper_case_globals, reason = "the name on Linux")]
 static mut __jit_debug_descriptor: Descriptor =

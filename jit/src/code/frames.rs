@@ -10,8 +10,8 @@ use cranelift_codegen::isa::unwind::UnwindInfo;
 
 use crate::error::Error;
 
-/// Least distance in bytes between functions of different sections. Functions of another library may lie in a gap of
-/// this size.
+/// Smallest gap in bytes between two functions that separates sections. Functions of another library may lie in such a
+/// gap.
 const APART: usize = 4096;
 
 /// The address range of a function and its unwind information.

@@ -9,8 +9,8 @@ use crate::error::Error;
 
 /// Cranelift's optimisation level.
 ///
-/// Optimising wrappers doubles the time to compile them and gains nothing, since they are chains of compares. It is for
-/// kernels of the native module ([`Jit::define`](crate::Jit::define)).
+/// Optimisation is for kernels of the native module ([`Jit::define`](crate::Jit::define)). Wrappers gain nothing from
+/// it, since they are chains of compares, and take twice as long to compile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OptLevel {
     /// No optimisation: the default.

@@ -1,7 +1,7 @@
 //! Memory for code and data. Pages of code are writable first and executable later, never both.
 //!
-//! The memory of one [`Compiled`](crate::Compiled) is a few runs of pages of the pool that all of them
-//! share. Large pieces are mappings of their own.
+//! Each [`Compiled`](crate::Compiled) owns a few runs of pages from a pool that all of them share. Pieces larger than a
+//! run are mappings of their own.
 
 use std::io;
 use std::ops::Range;
@@ -47,7 +47,7 @@ enum Store {
     Mapping(Allocation),
 }
 
-// SAFETY: a mapping belongs to its area, and no thread is special to it.
+// SAFETY: a mapping belongs to its area and is not tied to a thread.
 unsafe impl Send for Store {}
 
 impl Memory {
@@ -81,7 +81,7 @@ impl Areas {
         area.take(size, align).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
-    /// Opens another area of a kind, twice as large as the one before.
+    /// Opens another area of a kind: for at least `size` bytes, and twice as large as the one before, up to `LARGEST`.
     fn grow(&mut self, size: usize, kind: Kind) -> io::Result<()> {
         let doubled = 2 * self.open[kind as usize].as_ref().map_or(0, |area| area.range().len());
         let len = whole_pages(size.max(doubled.min(LARGEST))).ok_or(io::ErrorKind::OutOfMemory)?;

@@ -33,15 +33,16 @@ impl Kind {
     }
 }
 
-/// Bytes of a zone of the first chunk.
+/// Size in bytes of each zone of the first chunk.
 const FIRST: usize = 1 << 20;
-/// The zones of so many further chunks are twice as large as those before.
+/// Number of further chunks whose zones are twice as large as those of the chunk before. Later chunks do not grow.
 const DOUBLINGS: usize = 5;
 
 /// Largest number of single writable pages that a zone keeps.
 const WAITING: usize = 16;
 
-/// The pages of the process. Chunks are never unmapped; the memory of most pages that are given back is.
+/// The pages of the process. Chunks are never unmapped, but most pages that come back return their memory to the
+/// system.
 static POOL: Mutex<Pool> = Mutex::new(Pool { chunks: Vec::new() });
 
 struct Pool {
@@ -50,7 +51,7 @@ struct Pool {
 
 struct Chunk {
     _mapping: Allocation,
-    /// By [`Kind`].
+    /// The zones, indexed by [`Kind`].
     zones: [Zone; Kind::ALL.len()],
 }
 
@@ -106,7 +107,7 @@ impl Pages {
         Ok(Pages { kind, chunk, range, sealed: false })
     }
 
-    /// The chunk that they are in.
+    /// The index of the chunk that the pages belong to.
     pub(super) fn home(&self) -> usize {
         self.chunk
     }

@@ -30,9 +30,9 @@ struct Shared {
 /// A C function that code may call.
 struct Kernel {
     address: Address,
-    /// Its type, where more than its address is known.
+    /// Its type; `None` if only the address is known.
     signature: Option<Signature>,
-    /// True once it has been looked up.
+    /// True once code has referred to the kernel.
     is_called: bool,
 }
 

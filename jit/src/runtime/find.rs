@@ -24,7 +24,8 @@ const FILE: &str = if cfg!(windows) {
 /// The tool of the Python package that prints the folder of its runtime.
 const TOOL: &str = "tvm-ffi-config";
 
-/// Looks a function of the runtime up. Names of other functions are not found, since the process may define them.
+/// Looks a function of the runtime up. Returns `None` for names without the runtime's prefix, since the process may
+/// define them.
 pub(super) fn library_symbol(library: &Library, name: &str) -> Option<*const c_void> {
     if !name.starts_with("TVMFFI") {
         return None;

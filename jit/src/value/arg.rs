@@ -20,7 +20,7 @@ pub(crate) enum Note {
     Shared,
     /// An integer outside the range of `int64`.
     TooLarge,
-    /// An address that a call has returned, or an array that holds one.
+    /// An address that a call has returned, or an array or list that holds an address.
     Address,
 }
 
@@ -164,7 +164,7 @@ impl Arg<'_> {
         Arg { note: if note == Note::Address { note } else { Note::Plain }, ..self }
     }
 
-    /// The same tensor, for functions that write to it too.
+    /// The same tensor, also for functions that write to it.
     pub(crate) fn writable(self) -> Self {
         Arg { note: Note::Plain, ..self }
     }
@@ -203,8 +203,7 @@ pub(crate) fn object(object: &ObjectRef) -> Arg<'_> {
 /// * Bytes are [`Bytes`](crate::Bytes), since `&[u8]` is a tensor.
 /// * `&TensorObject` is only read; by `&mut` it may be written to if nobody else holds it.
 /// * A call refuses integers beyond `int64`, objects of another runtime, and addresses that a call has returned, also
-///   in
-///   arrays: see [`Arg::vouched`]. [`Arg::pointer`] makes an address an argument.
+///   inside arrays: see [`Arg::vouched`]. [`Arg::pointer`] makes an address an argument.
 pub trait IntoArg {
     /// The storage of the argument while the call runs.
     type Held: Held;

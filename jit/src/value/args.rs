@@ -16,7 +16,7 @@ pub trait Args {
     fn call(self, callee: &impl Callee) -> Result<Returned, CallError>;
 }
 
-/// Returns from the call with an error unless it may take the argument.
+/// Returns an error from the enclosing function unless the callee may take the argument.
 macro_rules! check {
     ($callee:expr, $index:expr, $arg:expr) => {
         if !fits($callee, $index, $arg) {

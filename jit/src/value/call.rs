@@ -11,12 +11,12 @@ use crate::abi::{Any, Payload};
 use crate::error::CallError;
 use crate::runtime::Runtime;
 
-/// The numbers of the arguments that a function only reads; none by default.
+/// The indices of the arguments that a function only reads; none by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Reads {
-    /// A bit for each of the first ones.
+    /// A bit for each of the first arguments.
     first: u64,
-    /// The numbers of further ones, which few functions have.
+    /// The indices of further arguments, which few functions have.
     others: Option<Arc<[usize]>>,
 }
 

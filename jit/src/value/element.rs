@@ -14,7 +14,7 @@ pub trait TensorElement: sealed::Sealed + Copy + Send + Sync + 'static {
 pub(crate) mod sealed {
     /// Types without padding. Every bit pattern is a value, so that kernels may write any, except in `bool`.
     pub trait Sealed {
-        /// True if these bytes are elements of the type.
+        /// True if the bytes are valid elements of the type.
         fn are_valid(_bytes: &[u8]) -> bool {
             true
         }
@@ -66,7 +66,7 @@ pub trait Elements<'a> {
     /// The type of an element.
     type Element: TensorElement;
 
-    /// The address of the first element, the number of elements, and whether others may read them meanwhile.
+    /// The address of the first element, the number of elements, and true if the memory is borrowed as shared.
     fn parts(self) -> (*mut Self::Element, usize, bool);
 }
 

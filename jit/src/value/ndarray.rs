@@ -64,7 +64,7 @@ where
 }
 
 impl TensorObject {
-    /// A view of the elements of a compact tensor on the CPU.
+    /// A view of the elements of a compact tensor in host memory.
     ///
     /// # Errors
     /// Those of [`TensorObject::as_slice`].
@@ -75,7 +75,7 @@ impl TensorObject {
         ArrayView::from_shape(IxDyn(&shape).into_shape_with_order(), data).map_err(wrong)
     }
 
-    /// A mutable view of the elements.
+    /// A mutable view of the elements of a compact tensor in host memory.
     ///
     /// # Errors
     /// Those of [`TensorObject::as_slice`].

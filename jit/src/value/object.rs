@@ -35,14 +35,14 @@ impl Owned {
         self.runtime
     }
 
-    /// The value as an object; `None` if it is none.
+    /// The value as an object; `None` if it is not an object.
     pub(crate) fn as_object(&self) -> Option<&ObjectRef> {
         let is_object = self.any.ty().is_object() && !self.any.pointer().is_null();
         // SAFETY: `ObjectRef` is a transparent `Owned` that holds an object.
         is_object.then(|| unsafe { &*(&raw const *self).cast::<ObjectRef>() })
     }
 
-    /// The value as an object. Returns the value if it is none.
+    /// The value as an object. Returns the value if it is not an object.
     pub(crate) fn into_object(self) -> Result<ObjectRef, Owned> {
         if self.as_object().is_some() { Ok(ObjectRef(self)) } else { Err(self) }
     }

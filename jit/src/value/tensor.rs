@@ -151,11 +151,12 @@ impl TensorObject {
         compact || self.shape().contains(&0)
     }
 
-    /// The elements of a compact tensor on the CPU.
+    /// The elements of a compact tensor in host memory: on the CPU, or pinned for CUDA or ROCm.
     ///
     /// # Errors
-    /// [`Error::Mismatch`] if its elements are of another type or it is not compact or on another device;
-    /// [`Error::Shared`] if there are other references to the tensor, whose holders might write to it.
+    /// [`Error::Mismatch`] if the elements are of another type, the tensor is not compact, aligned and in host memory,
+    /// or a `bool` is neither 0 nor 1; [`Error::Shared`] if there are other references to the tensor, whose holders
+    /// might write to it.
     pub fn as_slice<T: TensorElement>(&self) -> Result<&[T], Error> {
         let (data, len) = self.elements::<T>()?;
         // SAFETY: this is the only reference to the tensor, and it is borrowed; the tensor has `len` elements, which
@@ -163,7 +164,7 @@ impl TensorObject {
         Ok(unsafe { std::slice::from_raw_parts(data, len) })
     }
 
-    /// The elements of a compact tensor on the CPU, for writing.
+    /// The elements of a compact tensor in host memory, for writing.
     ///
     /// # Errors
     /// Those of [`TensorObject::as_slice`].
@@ -282,7 +283,7 @@ fn manage<T: TensorElement>(mut data: Vec<T>, shape: &[usize]) -> *mut DLManaged
     Box::into_raw(Box::new(managed))
 }
 
-/// The deleter of such a tensor.
+/// The deleter of a DLPack tensor that owns a vector.
 ///
 /// # Safety
 /// Called once, with a result of [`manage`].

@@ -87,8 +87,8 @@ impl<'a> TensorView<'a> {
     /// Makes any tensor: of any data type, on any device, or malformed for tests.
     ///
     /// # Safety
-    /// Kernels that get the tensor may access the memory that it describes, for as long as it lives, also while others
-    /// do. That need not be so for a tensor that the checks of the declaration refuse.
+    /// As long as the view lives, kernels that get the tensor may access the memory that it describes, also while
+    /// others do. Memory of a tensor that the checks of the declaration refuse is not accessed and may be invalid.
     ///
     /// # Panics
     /// If there is not one stride for each extent.

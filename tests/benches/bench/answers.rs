@@ -28,7 +28,7 @@ impl Answers {
     /// Asks all peers.
     ///
     /// # Panics
-    /// If one of ours, or of the peers that must be identical, answers wrongly.
+    /// If one of our peers answers wrongly, or another one whose checks must be identical to ours.
     pub(crate) fn new(peers: &Peers) -> Answers {
         let calls: Vec<Call> = timed().into_iter().chain(questions()).collect();
         let mut by_peer = vec![(JIT.to_owned(), ask("jit", calls.len()))];

@@ -167,7 +167,7 @@ pub(crate) fn run(
     report.sections.push(Section { title, notes, tables });
 }
 
-/// Rows that all systems can do, and their names in the summary.
+/// Rows of functions that all systems can make, and their names in the summary.
 const EVERYWHERE: [(&str, &str); 6] = [
     ("add_one", "checked call of `add_one`"),
     ("matmul", "`matmul`, three matrices"),

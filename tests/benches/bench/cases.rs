@@ -23,7 +23,7 @@ pub(crate) struct Call {
 }
 
 impl Case {
-    /// Returns true for a body of several statements, which only peers in this process can run.
+    /// Returns true for a body of statements, which needs functions or the driver of this process.
     pub(crate) fn is_program(&self) -> bool {
         self.declaration.contains('{')
     }

@@ -1,4 +1,5 @@
-//! Peers: systems that have the functions, as folders with a shared library per case; and the kernels of all.
+//! Peers: systems that provide the measured functions, as folders with a shared library per case; and the kernels of
+//! all.
 
 mod build;
 mod python;

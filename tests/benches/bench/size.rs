@@ -25,8 +25,9 @@ struct Sizes {
     file: Option<u64>,
 }
 
-/// Titles and fields of the tables.
+/// A field of [`Sizes`].
 type Field = fn(&Sizes) -> Option<u64>;
+/// Title, unit and field of each table.
 const TABLES: [(&str, &str, Field); 7] = [
     ("Code up to the call of the kernel", "bytes", |s| s.hot),
     ("Other code of the function", "bytes", |s| s.rest),

@@ -65,7 +65,7 @@ fn summarize(table: &Table, calls: &[Call], all: &[Functions], report: &mut Repo
     report.summary.push(Line::new(what, ours, beside));
 }
 
-/// A function that touches the stack of any call.
+/// A function that does nothing, so that a call of it touches the stack that every call touches.
 unsafe extern "C" fn nothing(_: *mut std::ffi::c_void, _: *const Any, _: i32, _: *mut Any) -> i32 {
     0
 }

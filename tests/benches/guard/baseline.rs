@@ -28,9 +28,8 @@ impl Baseline {
         Baseline { made_with: versions(), counts }
     }
 
-    /// Prints what differs from a baseline; returns false if that is a reason to fail.
-    ///
-    /// A baseline of other tools is one: it judges nothing.
+    /// Prints the differences from a baseline. Returns false if a count has grown too much, if a measure is new or
+    /// missing, or if the baseline was made with other tools, so that nothing is judged.
     pub(crate) fn compare(&self, before: &Baseline) -> bool {
         let same_tools = self.made_with == before.made_with;
         let mut names: Vec<&String> = self.counts.keys().chain(before.counts.keys()).collect();

@@ -1,4 +1,4 @@
-//! An allocator whose costs do not depend on earlier allocations. Those of glibc's depend on the state of its heap:
+//! An allocator whose costs do not depend on earlier allocations. The costs of glibc's depend on the state of its heap:
 //! counts of the same code differed by up to three percent. The unsafe code of this file implements the allocator.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -25,7 +25,7 @@ struct Free {
 const CHUNK: usize = 64 << 20;
 const LARGE: usize = CHUNK / 64;
 
-// SAFETY: `free` is used by who has set `locked`.
+// SAFETY: only the thread that has set `locked` uses `free`.
 unsafe impl Sync for Bump {}
 
 impl Bump {

@@ -6,7 +6,8 @@
 //! tests/guard --renew   # writes the baseline
 //! ```
 //!
-//! The same input costs the same in every run; LLVM's and MLIR's emission vary by 0.3 % with the length of paths. Needs what `tests/guard` installs.
+//! The same input costs the same in every run; LLVM's and MLIR's emission vary by 0.3 % with the length of paths. The
+//! program needs what `tests/guard` installs.
 
 mod baseline;
 mod bump;
@@ -28,7 +29,7 @@ use tvm_ffi_codegen_tests::route::BACKENDS;
 #[global_allocator]
 static ALLOCATOR: Bump = Bump::new();
 
-/// MLIR's wrappers are the same machine code as LLVM's.
+/// Backends whose wrappers are measured: MLIR's are the same machine code as LLVM's.
 const WITH_WRAPPERS: [&str; 2] = ["cranelift", "llvm"];
 
 fn main() -> ExitCode {

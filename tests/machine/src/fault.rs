@@ -9,7 +9,7 @@ use crate::word::Word;
 pub struct Fault {
     /// Number of the call among the fallible ones, from 1.
     pub number: u64,
-    /// True if the call leaves no error where it could, as only a broken runtime does.
+    /// True if the call raises no error where it should, as only a broken runtime does.
     pub silent: bool,
 }
 
@@ -31,7 +31,7 @@ pub enum Failing {
 }
 
 impl Machine<'_> {
-    /// Counts a call of a function; returns its result if the call fails by the fault.
+    /// Counts a call of a function; returns the result of the call if the fault makes it fail.
     pub(crate) fn injected(
         &mut self,
         name: &str,

@@ -4,9 +4,9 @@
 //! the C library and of the CUDA driver, and with kernels that are closures of the caller. Memory consists
 //! of [regions](Region): every pointer knows the region that it was made for, and every access is checked
 //! against the region's bounds, its lifetime, its alignment, and against the bytes that have been written.
-//! Whatever is wrong is a [`Finding`], which ends the run.
+//! Every violation is a [`Finding`], which ends the run.
 //!
-//! The machine knows nothing of declarations. What a call should have done is the caller's to say.
+//! The machine knows nothing of declarations: callers compare the outcome of a call with the expected one.
 //!
 //! ```
 //! use codegen::ir::{Builder, Linkage, Module, Signature, Type};

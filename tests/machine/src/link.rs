@@ -32,7 +32,7 @@ pub struct Machine<'p> {
     pub fault: Option<Fault>,
     /// Number of fallible calls that host IR has made.
     pub fallible_calls: u64,
-    /// Name of the function whose call has failed by the fault.
+    /// Name of the function that the fault has made fail.
     pub failed: Option<String>,
     pub(crate) functions: Vec<Function<'p>>,
     pub(crate) modules: Vec<Linked<'p>>,
@@ -67,7 +67,7 @@ pub(crate) struct Function<'p> {
 
 #[derive(Clone)]
 pub(crate) enum Code<'p> {
-    /// Position of a module, and of a function in it.
+    /// A function of a module: the indices of both.
     Ir { module: usize, function: usize },
     /// A model, or a closure of the test.
     Host { run: Host<'p>, signature: Option<Signature>, failing: Failing },

@@ -33,7 +33,7 @@ struct RegionData<'p> {
     bytes: Cow<'p, [u8]>,
     /// For each byte, whether it has been written; `None` if all have.
     written: Option<Vec<bool>>,
-    /// For each eight bytes, the region of the pointer stored there; shorter if no pointer was stored behind.
+    /// Region of the pointer in each eight bytes, up to the last pointer that was stored.
     origins: Vec<Option<Region>>,
 }
 

@@ -2,7 +2,8 @@
 
 use std::hint::black_box;
 
-/// Repetitions of each measure: costs that occur now and then, such as growing a table, count with their share.
+/// Repetitions of each measure, whose counts are averaged: they include a share of occasional costs, such as growing a
+/// table.
 pub(super) const TIMES: u64 = 4;
 
 /// The function after which valgrind writes the counts since the last time.
@@ -16,7 +17,7 @@ pub(super) fn dump(measure: usize) -> usize {
     2 * (measure + 1)
 }
 
-/// Makes a measure and prints its name. Valgrind writes two counts of it: the first includes binding of symbols,
+/// Measures code and prints the name of the measure. Valgrind writes two counts: the first includes binding of symbols,
 /// filling of caches and everything counted before; the second is the result.
 pub fn count(name: &str, mut run: impl FnMut()) {
     callgrind_measure(&mut run);

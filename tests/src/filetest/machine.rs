@@ -9,7 +9,7 @@ use super::value::Value;
 /// Instructions that one call may take.
 const BUDGET: u64 = 1_000_000;
 
-/// Makes a call in a fresh machine; returns its result or the finding.
+/// Makes a call in a fresh machine; returns the result or the finding.
 pub(super) fn run(module: &Module, call: &Call) -> Result<Value, Box<Finding>> {
     let mut machine = Machine::link(&[module], &|_| None);
     machine.budget = BUDGET;

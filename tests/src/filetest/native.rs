@@ -39,7 +39,7 @@ pub(super) fn engines() -> impl Iterator<Item = Engine> {
     BACKENDS.iter().copied().flat_map(each)
 }
 
-/// A module in a shared library, with a function of one prototype for each call.
+/// A module in a shared library, with an added function of type [`Entry`] for each call.
 #[derive(Debug)]
 pub(super) struct Native {
     folder: TempDir,

@@ -10,7 +10,7 @@ use super::arguments::{evaluate, fitting_scalar, fitting_tensor, stranger};
 use super::declaration::{HOSTILE, Names, hostile};
 use crate::argument::{Argument, Tensor};
 
-/// Keys of a user's class and of a child class.
+/// Key of a user's class.
 const CLASS: &str = "test.Thing";
 
 /// Position of a type in a parameter.

@@ -36,9 +36,9 @@ struct Symbol<'a> {
 #[derive(Clone, Copy, PartialEq)]
 enum Known {
     No,
-    /// Bound if the stride counts in which the symbol occurs.
+    /// Bound if the stride that mentions the symbol counts.
     Maybe,
-    /// Bound if the value in this argument is present in which the symbol occurs.
+    /// Bound if the value in this argument that mentions the symbol is present.
     Within(usize),
     Yes,
 }

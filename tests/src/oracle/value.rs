@@ -223,7 +223,7 @@ fn check_type(received: &Received<'_>, given: &Argument) -> Checked<()> {
     Ok(())
 }
 
-/// Returns true for strings and bytes, which are never NULL whatever number their payload counts as.
+/// Returns true for strings and bytes, which are never NULL although [`words`] gives them the payload 0.
 fn is_text(given: &Argument) -> bool {
     matches!(given, Argument::Str(_) | Argument::Bytes(_))
 }

@@ -179,7 +179,8 @@ fn foreign(tensor: &Tensor) -> Result<String, Reason> {
     Ok(format!("foreign({dtype:?}, {shape:?}, {strides}, {device:?}, {data}, {byte_offset})"))
 }
 
-/// Writes a NumPy array: on the cpu, at most 64 dims, strides in whole bytes.
+/// Writes a NumPy array; returns `None` for a tensor that NumPy cannot hold, such as one on a GPU or with
+/// `byte_offset`.
 fn array(tensor: &Tensor) -> Option<String> {
     let Tensor { dtype, shape, strides, ndim, null_shape, device, data, byte_offset, object } =
         tensor;

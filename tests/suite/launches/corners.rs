@@ -81,7 +81,7 @@ fn tensors_are_anywhere() {
     hold(params, &[x.arg(), elsewhere.arg()], &rows.map(|(body, _)| (body, refused)));
 }
 
-/// A tensor that the function allocates is on the declared device, or on that of another tensor.
+/// Launches with a tensor that the function allocates are on the device of that tensor.
 #[test]
 fn workspace_is_launched_on() {
     let stand_in = fake_cuda::exclusive();
@@ -108,7 +108,7 @@ fn workspace_is_launched_on() {
     driver.destroy_stream(1, stream);
 }
 
-/// Huge numbers end in errors of resolving, never in panics.
+/// Declarations with huge numbers resolve, and lower to host IR that verifies.
 #[test]
 fn numbers_have_no_end() {
     let most = u32::MAX;
@@ -133,7 +133,7 @@ fn numbers_have_no_end() {
     }
 }
 
-/// The name of the function that prepares launches must be unique too.
+/// The function that prepares launches needs a valid name of its own, and images need their bytes.
 #[test]
 fn functions_have_different_names() {
     let text = "f(x: Tensor([n], float32, device=cuda)) -> None \

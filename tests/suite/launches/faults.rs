@@ -78,7 +78,7 @@ fn survives(
     true
 }
 
-/// Makes each call of the driver fail in turn.
+/// Makes each call of the driver fail in turn; returns the number of calls.
 fn all_faults(stand_in: &FakeCuda, function: &str, session: &dyn Fn() -> Session) -> usize {
     let mut status = [999, 2, 719].into_iter().cycle();
     let survives = |fault: &i64| {

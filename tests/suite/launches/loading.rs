@@ -95,7 +95,7 @@ fn the_driver_is_found_at_the_first_launch() {
     }
 }
 
-/// A driver or function that was missing is found by the next call.
+/// After a driver that is too old, finds no device or fails, the next call tries again.
 #[test]
 fn drivers_are_new_enough_and_work() {
     let stand_in = fake_cuda::exclusive();

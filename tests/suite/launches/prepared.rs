@@ -54,7 +54,7 @@ const LAUNCHED: &str = "\
 \"cluster_kernel\" grid=1,1,1 block=1,1,1) -> parameters=[0010000000000000] captured
 ";
 
-/// Calls `f` while the stream of a device is captured; returns the result and the end of the capture.
+/// Calls `f` while the stream of a device is captured; returns the result, the record, and the status of the capture.
 fn captured(
     session: &Session,
     stand_in: &FakeCuda,
@@ -86,7 +86,7 @@ fn launches_of_what_is_prepared_are_captured() {
         let (ended, record, status) = captured(&session, &stand_in, stream);
         assert_eq!((ended, status), (Ok(()), 0), "{}", session.name);
         assert_same(&record, LAUNCHED, &session.name);
-        // Preparing again makes no calls of the driver, even while a graph is captured.
+        // Preparing again loads no image and sets no attribute.
         session.call("ready", &[int(0)]).unwrap();
         let again = take_loading(&stand_in);
         assert!(!again.contains("cuLibraryLoad") && !again.contains("cuKernelSet"), "{again}");

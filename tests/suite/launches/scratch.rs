@@ -35,7 +35,7 @@ unsafe extern "C" fn allocate(
     // SAFETY: the caller describes a tensor of one dim.
     let (tensor, bytes) = unsafe { (*prototype, *(*prototype).shape) };
     if bytes == 666 {
-        // SAFETY: the function is that which goes with the context.
+        // SAFETY: the caller passes the function together with its context.
         unsafe { set_error(context, c"MemoryError".as_ptr(), c"none is left".as_ptr()) };
         return -1;
     }

@@ -284,7 +284,7 @@ impl Driver<'_> {
         self.release(device);
     }
 
-    /// Runs `work` while a stream is captured in the strictest mode; returns the end of the capture.
+    /// Runs `work` while a stream is captured in the strictest mode; returns the status at the end of the capture.
     pub(super) fn capture(&self, stream: *mut c_void, work: impl FnOnce()) -> c_int {
         let begin: extern "C" fn(*mut c_void, c_int) -> c_int = entry("cuStreamBeginCapture_v2");
         let end: extern "C" fn(*mut c_void, *mut *mut c_void) -> c_int =

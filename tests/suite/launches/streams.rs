@@ -51,7 +51,7 @@ fn a_stream_knows_its_context() {
     (0..).zip(streams).for_each(|(device, stream)| driver.destroy_stream(device, stream));
 }
 
-/// Current contexts before and after a launch, and the context of the launch on a default stream.
+/// A launch on a default stream: the context that is current before it, and the expected calls of the driver.
 struct Around {
     current: *mut c_void,
     /// Device of the tensor.
@@ -66,7 +66,7 @@ struct Contexts {
     own: *mut c_void,
 }
 
-/// Lists the calls of the driver for launches on a stream of this name.
+/// Lists launches on the default stream of this name.
 fn all_around(contexts: Contexts, name: &str) -> [Around; 7] {
     let launched = |device: i32, context: &str| {
         let place = format!(" device={device} context={context}");

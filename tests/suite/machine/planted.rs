@@ -14,8 +14,8 @@ use tvm_ffi_codegen_tests::route::{Call, Route};
 /// Makes a mistake in a function; returns false if the function has no place for it.
 type Mistake = fn(&Module, &mut Function) -> bool;
 
-/// Description of the mistake; part of the names of functions that get it, one after the other until it is found; the
-/// mistake.
+/// Mistakes: a description; a part of the names of functions in which the mistake is planted, one after another until
+/// it is found; the change.
 const MISTAKES: &[(&str, &str, Mistake)] = &[
     ("an offset of a load", "__tvm_ffi_add_one", |_, function| {
         edit(function, |inst| match inst {

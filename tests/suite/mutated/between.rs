@@ -47,7 +47,7 @@ pub(super) fn change(
     PLACE.store(place.as_ptr(), Ordering::Relaxed);
     VALUE.store(value, Ordering::Relaxed);
     LEFT.store(instructions, Ordering::Relaxed);
-    // SAFETY: these change the flag alone, and what traps is handled.
+    // SAFETY: the instructions change only the trap flag, and the signal has a handler.
     unsafe { std::arch::asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq") };
     call();
     // SAFETY: as above.

@@ -111,7 +111,7 @@ fn shape(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     machine.give(args, Value::new(TypeIndex::SHAPE.0, object))
 }
 
-/// Keys are equal if their bytes are; this holds for texts too.
+/// Makes a map of keys and values in turn. The keys must be distinct.
 fn mapping(machine: &mut Machine<'_>, args: &[Word], index: TypeIndex) -> Outcome {
     let Some(values) = machine.owned_arguments(args)? else { return Ok(FAILED) };
     let entries = values.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();

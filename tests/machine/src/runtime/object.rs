@@ -265,6 +265,6 @@ pub(super) fn set_allocator(_: &mut Machine<'_>, _: &[Word]) -> Outcome {
     Err(Finding::new("the allocator of objects is set while there are objects"))
 }
 
-/// Sizes of the cells of the model's objects.
+/// Bytes of the cell of a string or bytes object, and of a value in memory.
 pub(super) const TEXT_CELL: usize = BYTE_ARRAY.size as usize;
 pub(super) const ELEMENT: i64 = ANY.size as i64;

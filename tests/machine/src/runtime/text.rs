@@ -120,7 +120,7 @@ pub(super) fn dtype_to_string(machine: &mut Machine<'_>, args: &[Word]) -> Outco
 }
 
 impl Machine<'_> {
-    /// Makes an integer: an object if it has more than 64 bits.
+    /// Makes an integer: an object if it does not fit `int64`.
     pub fn integer(&mut self, value: i128) -> Value {
         if let Ok(small) = i64::try_from(value) {
             return Value::int(small);

@@ -203,7 +203,8 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Binds symbols that only strides mention, none of which counts, to the compact value of the first stride.
+    /// Binds symbols that only strides mention to the compact value of the first of these strides, if none of them
+    /// counts.
     pub(in crate::oracle) fn bind_stride_symbols(&mut self) -> Checked<()> {
         for index in 0..self.symbols.all.len() {
             if self.symbols.rules.known[index] != Known::Maybe {
