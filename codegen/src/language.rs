@@ -198,6 +198,9 @@
 //! no others. Results of calls and of `alloc` are owned by their name and released on every way out of the block, in
 //! reverse order.
 //!
+//! `min(a, b)` is `a` if `a < b`, else `b`; `max(a, b)` is `b` if `a < b`, else `a`. If one of them is a NaN, `min` is
+//! therefore `b` and `max` is `a`.
+//!
 //! A function may call itself, by `@name` or through others; only the C stack bounds the depth, and a program that
 //! exhausts it ends as one in C does. A name is looked up at the first call and kept once it was found. If the library
 //! imports modules, the runtime searches them by `TVMFFIEnvModLookupFromImports`, and holds one mutex of the process
