@@ -1,5 +1,5 @@
 //! Launches of GPU kernels: the statement, kernel arguments, tensor maps and images. Facts of the driver are in
-//! [`cuda`](super::cuda), the routines of launches in [`routines`](super::routines).
+//! [`cuda`](super::cuda), the routines of launches in [`routines`](mod@super::routines).
 
 pub(crate) mod images;
 mod map;
