@@ -290,7 +290,10 @@ fn collect_shown<'e>(expr: &'e Expr, shown: &mut Vec<&'e Expr>) {
 }
 
 fn over_symbols(expr: &Expr) -> Explained<()> {
-    if let Expr::Int(_) | Expr::Name(_) | Expr::Neg(_) | Expr::Binary(..) | Expr::Call(..) = expr {
+    if let Expr::Int(_) | Expr::Name(_) = expr {
+        return Ok(());
+    }
+    if let Expr::Neg(_) | Expr::Binary(..) | Expr::Call(..) = expr {
         return expr.children().try_for_each(over_symbols);
     }
     Err(format!("`{expr}` is no expression over symbols"))

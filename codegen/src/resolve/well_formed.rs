@@ -105,7 +105,10 @@ impl Checker<'_> {
 
     /// Checks every node of an expression.
     fn nodes(&self, part: Part, expr: &Expr) -> Result<(), Error> {
-        if let Expr::Name(name) | Expr::Field(_, name) = expr {
+        if let Expr::Name(name) = expr {
+            return self.identifier(part, name);
+        }
+        if let Expr::Field(_, name) = expr {
             self.identifier(part, name)?;
         } else if let Expr::Float(value) = expr {
             self.float(part, *value)?;
