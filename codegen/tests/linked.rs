@@ -87,7 +87,7 @@ fn libraries_want_no_more_of_the_platform_than_they_use() {
     assert_eq!(wanted, ["", "", "", "", "free malloc", "", "dlopen dlsym"]);
 }
 
-/// What a routine remembers is remembered once, where the linker puts it.
+/// The variables of routines exist once, in the objects of the linker.
 #[test]
 fn routines_that_stay_with_a_module_share_no_state() {
     let all = linked_routines();

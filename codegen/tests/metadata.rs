@@ -44,7 +44,8 @@ fn schemas_name_the_types_of_the_runtime() {
     }
 }
 
-/// As `args` they would read as functions of anything; a schema with both forms is refused by 0.1.15.
+/// The schema has `named_args`: with `args`, 0.1.15 reads a function without parameters as one of any arguments, and it
+/// refuses a schema with both.
 #[test]
 fn functions_without_parameters_say_so() {
     let rows = [

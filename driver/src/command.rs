@@ -115,7 +115,7 @@ pub fn run(program: &[OsString], arguments: &[OsString]) -> u8 {
 }
 
 fn input_error(error: &Error) -> u8 {
-    // Where standard error cannot be written, the exit code still says that the run failed.
+    // The exit code tells of the failure even if standard error cannot be written.
     let _ = say("error", &error.to_string());
     1
 }

@@ -164,10 +164,10 @@ impl Jit {
         self
     }
 
-    /// Gives a kernel of which only the address is known. Its type is not checked.
+    /// Adds a kernel by its address. Its type is not checked.
     ///
     /// # Safety
-    /// As for [`Jit::kernel`].
+    /// The requirements of [`Jit::kernel`] hold, and the function has the C type that the declarations call it with.
     pub unsafe fn kernel_at(self, symbol: &str, address: *const u8) -> Jit {
         self.assembly.symbols.define(symbol, address, None);
         self

@@ -141,7 +141,7 @@ def jit(
     A kernel is an address, a function of `ctypes`, an object with an `address` (numba's `cfunc`), a path or the bytes
     of an object file that defines it, or `C`; one call may mix these. `link` has the files that kernels need besides:
     objects, archives and shared libraries as paths or bytes, or `C`. A kernel must have the C type that the declaration
-    calls it with (`describe` tells it). Functions of `ctypes` are checked for that; any other kernel of another type
+    calls it with (`describe` returns it). Functions of `ctypes` are checked for that; any other kernel of another type
     crashes. An exception in a function of `ctypes` that is written in Python is raised by the call.
 
     The module and its kernels are kept for the rest of the process.

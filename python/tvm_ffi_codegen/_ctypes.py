@@ -1,4 +1,4 @@
-"""Functions of ctypes as kernels: the check of their types, and the way out for their exceptions.
+"""Functions of ctypes as kernels: the check of their types, and the transport of their exceptions to the caller.
 
 C has no exceptions: if a function in Python raises one, ctypes prints it and returns an arbitrary value. Here a guard
 keeps the exception in the thread, and the compiled function raises it after the call of the kernel.

@@ -18,7 +18,7 @@ struct Arguments {
     /// Calls of one declaration.
     #[arg(long, default_value_t = 24)]
     each: u64,
-    /// Where the calls are made: `machine`, `jit`, or the name of a backend, whose code is in shared libraries.
+    /// Engine of the calls: `machine`, `jit`, or the name of a backend, whose code is in shared libraries.
     #[arg(long, default_value = "machine", value_parser = through)]
     through: Through,
     /// How many threads share the work. Compiled code is called by one thread at a time.

@@ -157,7 +157,7 @@ impl Body<'_> {
         let (value, to) = (self.value(value), ty(to));
         let ins = self.ins();
         match op {
-            // Only a `Bool` widens to this type, which is its own native type.
+            // The operand is a `Bool`, the only type that widens to an `i8`; both are an `i8` natively.
             Convert::Zext if to == types::BOOL => value,
             Convert::Zext => ins.uextend(to, value),
             Convert::Sext => ins.sextend(to, value),

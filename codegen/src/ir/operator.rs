@@ -77,9 +77,9 @@ listed! {
     /// Conditions. `S` signed, `U` unsigned (also for pointers), `F` floating point, where every ordered
     /// condition is false on NaN and `Fne` is true.
     Cond {
-        /// Equal.
+        /// Equality of integers or pointers.
         Eq,
-        /// Not equal.
+        /// Inequality of integers or pointers.
         Ne,
         /// Signed less.
         Slt,

@@ -76,7 +76,7 @@ macro_rules! routines {
                 }
             }
 
-            /// Whether the routine serves launches of GPU kernels.
+            /// Returns true if the routine serves launches of GPU kernels.
             fn is_of_launches(self) -> bool {
                 match self {
                     $(Routine::$name => stringify!($path).starts_with("cuda"),)*

@@ -72,7 +72,7 @@ impl Job<'_> {
     fn good(&self, call: impl Fn(&Self, &mut Any) -> i32) {
         let mut result = Any::NONE;
         assert_eq!(call(self, &mut result), 0);
-        // Only the address escapes: a full read would wait for the callee's smaller stores.
+        // Passes the address on: a read of the whole value would wait for the callee's smaller stores.
         black_box(&mut result);
     }
 

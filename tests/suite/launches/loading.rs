@@ -231,7 +231,7 @@ fn images_that_can_be_read_are_asked_before() {
         let mut unknown = library(&text(image, "axpy", "x.data"));
         unknown.images.iter_mut().for_each(|image| image.bytes = None);
         unknown.validate().unwrap();
-        // Nothing is known of bytes that only begin like an image.
+        // Bytes that only begin like an image resolve, too: their kernels are unknown.
         let mut junk = library(&text(image, "axpy", "x.data"));
         for image in &mut junk.images {
             image.bytes.as_mut().expect("it has bytes")[64..].fill(0);

@@ -3,7 +3,7 @@
 use abi_spec::layout::any;
 use abi_spec::{Scalar, TypeIndex};
 
-use crate::declaration::{ParamType, ResultType};
+use crate::declaration::{Leaf, ParamType, ResultType};
 use crate::ir::{Cond, Type, Value};
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
@@ -164,17 +164,5 @@ impl<'a> Wrapper<'a, '_> {
 /// Returns true if a type whose values are not objects also accepts an object: text that names a dtype or a device, or
 /// an integer object.
 fn is_converted(ty: &ParamType) -> bool {
-    match ty {
-        ParamType::Leaf(leaf) => leaf.is_parsed(),
-        ParamType::Scalar(scalar) => may_be_object(*scalar),
-        ParamType::Tensor(_)
-        | ParamType::Shape(_)
-        | ParamType::Object(_)
-        | ParamType::Sequence(..)
-        | ParamType::Mapping(..)
-        | ParamType::Tuple(_)
-        | ParamType::Optional(_)
-        | ParamType::Union(_)
-        | ParamType::Literal(_) => false,
-    }
+    ty.leaf().is_some_and(Leaf::is_parsed) || ty.scalar().is_some_and(may_be_object)
 }

@@ -27,7 +27,7 @@ handles! {
         above: Ref<u32>,
         /// The big integer 0, for comparisons.
         zero: Ref<u32>,
-        /// Whether the ends of the interval also read back as this number.
+        /// True if the ends of the interval read back as this number, too.
         inclusive: Bool,
     }
     /// The decimal digits `d…` of the number `0.d…` times ten to the power of `point`.

@@ -28,8 +28,8 @@ impl Wrapper<'_, '_> {
 
     /// Returns a term converted to the C type of a scalar.
     fn pass_term(&mut self, term: &Term, scalar: Scalar) -> Value {
-        // Only a conversion to the type of the argument matches: `int64(int8(n))` is narrowed to `int8` and passed as
-        // `int64`.
+        // A conversion to the type of the argument needs no second one. `int64(int8(n))` is no such conversion: it is
+        // narrowed to `int8` and passed as `int64`.
         if let Node::Narrow(to, operand, text) = &term.node
             && *to == scalar
         {

@@ -192,7 +192,7 @@ fn conditions_that_may_hold() {
     for conditions in rows {
         assert_eq!(of_conditions(conditions), [""; 0], "{conditions}");
     }
-    // None is neither literal, and its members are 0.
+    // An absent value has the members 0 and equals neither literal.
     let optional = "f(x: Optional[Tensor([3, _], int8)], l: Literal[1, 2, None], u: Optional[uint8]) -> None \
                     where x.shape[0] == 0, x.ndim == 0 = k(x, l, u);";
     assert_eq!(warnings(optional), [""; 0]);
