@@ -104,3 +104,22 @@ fn trampolines(exports: &[(String, ir::Signature)]) -> Result<String, std::fmt::
 fn rust(ty: Type) -> String {
     if ty == Type::Ptr { "*const c_void".to_owned() } else { ty.to_string() }
 }
+
+/// Links the library with the runtime, and marks it as never unloaded, because objects that it made may outlive it.
+fn link_runtime(out: &Path, target: &Triple, surface: Input) -> Result<(), Box<dyn Error>> {
+    let argument = |argument: &str| println!("cargo:rustc-cdylib-link-arg={argument}");
+    if target.binary_format != BinaryFormat::Elf {
+        // On other systems the process has loaded the runtime before.
+        argument("-Wl,-undefined,dynamic_lookup");
+        return Ok(());
+    }
+    let runtime = runtime_library(&[surface], target)?;
+    let path = out.join("libtvm_ffi.so");
+    fs::write(&path, runtime.bytes())?;
+    argument("-Wl,--no-as-needed");
+    argument(&path.display().to_string());
+    argument("-Wl,--as-needed");
+    argument("-Wl,-z,nodelete");
+    argument(&format!("-Wl,-soname,{SONAME}"));
+    Ok(())
+}
