@@ -33,4 +33,5 @@ pub use param_type::{Element, Literal, Mapping, ObjectClass, ParamType, Sequence
 pub(crate) use param_type::{is_text, literal_scalar};
 pub(crate) use reserved::is_identifier;
 pub use signature::{Constraint, Output, Param, ResultType, Signature};
+pub(crate) use tensor::OwnDim;
 pub use tensor::{Device, Dim, Shape, Strides, Tensor};

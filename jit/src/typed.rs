@@ -193,6 +193,7 @@ fn takes_vectors(tensor: &codegen::Tensor, element: DType) -> bool {
     let rank = match &tensor.shape {
         Shape::AnyRank => true,
         Shape::Dims(dims) => dims.len() == 1,
+        Shape::Trailing { folds, dims } => dims.len() <= 1 + usize::from(*folds),
     };
     let device = match tensor.device {
         codegen::Device::Any => true,

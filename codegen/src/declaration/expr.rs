@@ -60,10 +60,11 @@ macro_rules! members {
         /// A member of a value.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Member {
-            /// `x.shape[i]`: the extent of dim i, in elements.
-            Shape(u32),
-            /// `x.strides[i]`: the stride of dim i in elements; the compact stride where the strides are NULL.
-            Strides(u32),
+            /// `x.shape[i]`: the extent of dim i, in elements; a negative index counts from the end.
+            Shape(i32),
+            /// `x.strides[i]`: the stride of dim i in elements; the compact stride where the strides are NULL. A
+            /// negative index counts from the end.
+            Strides(i32),
             $($(#[$doc])* $member,)*
         }
 
@@ -283,13 +284,13 @@ impl Expr {
         Expr::Member(Box::new(self.clone()), member)
     }
 
-    /// Builds `self.shape[dim]`.
-    pub fn shape(&self, dim: u32) -> Expr {
+    /// Builds `self.shape[dim]`, from the end if `dim` is negative.
+    pub fn shape(&self, dim: i32) -> Expr {
         self.member(Member::Shape(dim))
     }
 
-    /// Builds `self.strides[dim]`.
-    pub fn strides(&self, dim: u32) -> Expr {
+    /// Builds `self.strides[dim]`, from the end if `dim` is negative.
+    pub fn strides(&self, dim: i32) -> Expr {
         self.member(Member::Strides(dim))
     }
 

@@ -228,8 +228,8 @@ impl Parser<'_> {
         let plain = Member::PLAIN.iter().find(|(member, _)| *member == name);
         let member = match (name, plain) {
             (_, Some((_, member))) => *member,
-            ("shape", None) => Member::Shape(self.index()?),
-            ("strides", None) => Member::Strides(self.index()?),
+            ("shape", None) => Member::Shape(self.dim_index()?),
+            ("strides", None) => Member::Strides(self.dim_index()?),
             _ => {
                 let name = name.to_owned();
                 return self.above(tree.height, || Expr::Field(Box::new(tree.expr), name));
@@ -244,6 +244,16 @@ impl Parser<'_> {
         let index = self.int(u32::MAX.into(), "an index")?;
         self.expect(Token::CloseBracket, "`]`")?;
         Ok(index as u32)
+    }
+
+    /// Parses the index of a dim in brackets: `[3]`, or `[-1]` from the end.
+    fn dim_index(&mut self) -> Parsed<i32> {
+        self.expect(Token::OpenBracket, "`[`")?;
+        let is_negative = self.accept(Token::Minus);
+        let most = i32::MAX as u64 + u64::from(is_negative);
+        let index = self.int(most, "an index")? as i64;
+        self.expect(Token::CloseBracket, "`]`")?;
+        Ok(if is_negative { -index } else { index } as i32)
     }
 
     fn atom(&mut self) -> Parsed<Tree> {

@@ -84,7 +84,11 @@ impl Display for Tensor {
             write!(f, "{}{dtype}", if index == 0 { "" } else { "|" })?;
         }
         if self.strides != Strides::Contiguous {
-            write!(f, ", strides={}", self.strides)?;
+            let dots = if self.shape.is_trailing() && !self.shape.folds() { "..., " } else { "" };
+            match &self.strides {
+                Strides::List(dims) => enclosed(f, &format!(", strides=[{dots}"), dims, "]")?,
+                strides => write!(f, ", strides={strides}")?,
+            }
         }
         if self.device != Device::Type(DeviceType::CPU) {
             write!(f, ", device={}", self.device)?;
@@ -106,6 +110,12 @@ impl Display for Shape {
         match self {
             Shape::AnyRank => f.write_str("[...]"),
             Shape::Dims(dims) => enclosed(f, "[", dims, "]"),
+            Shape::Trailing { folds: false, dims } => enclosed(f, "[..., ", dims, "]"),
+            Shape::Trailing { folds: true, dims } => match &dims[..] {
+                [] => f.write_str("[...]"),
+                [outer] => write!(f, "[{outer}...]"),
+                [outer, rest @ ..] => enclosed(f, &format!("[{outer}..., "), rest, "]"),
+            },
         }
     }
 }

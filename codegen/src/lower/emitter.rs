@@ -7,6 +7,7 @@ mod presence;
 pub(crate) mod state;
 mod tensor;
 mod value;
+mod view;
 
 use abi_spec::Scalar;
 
@@ -48,6 +49,8 @@ pub(crate) struct Emitter<'a, 'm> {
     /// The address of each value that has none among the arguments: the current element of a loop, the alternative of a
     /// union, the result of a call.
     pub(crate) addresses: Table<ValueId, Option<Value>>,
+    /// The area of the frame with the [view] of each tensor of which leading dims are folded.
+    areas: Table<ValueId, Option<Value>>,
     /// The optional tensor that is present in the current branch.
     pub(crate) branched: Option<ValueId>,
     /// The scope of the current block.
@@ -94,6 +97,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
             outputs: Table::like(&function.outputs, None),
             locals: Table::like(&function.locals, None),
             addresses: Table::like(values, None),
+            areas: Table::like(values, None),
             branched: None,
             scope: Scope::OUTER,
             scopes: 0,

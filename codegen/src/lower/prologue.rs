@@ -21,3 +21,4 @@ pub(crate) mod strides;
 mod tensor;
 mod union;
 mod value;
+mod view;

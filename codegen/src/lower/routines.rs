@@ -117,6 +117,9 @@ routines! {
     MakeShape outline, functions::make_shape;
     Make outline, functions::make;
     Settle outline, view::settle;
+    Leading outline, view::leading;
+    Fold outline, view::fold;
+    FoldedExtent outline, view::folded_extent;
     CheckHeader outline, fail_tensor::check_header;
     CheckDevice cold, fail_tensor::check_device;
     StrideAt hot, view::stride_at;
@@ -173,6 +176,8 @@ routines! {
     FailNumber cold, fail::fail_number;
     FailScalar cold, fail::fail_scalar;
     FailHeader cold, fail_tensor::fail_header;
+    FailTrailing cold, fail_tensor::fail_trailing;
+    FailLeading cold, fail_tensor::fail_leading;
     FailDevice cold, fail_tensor::fail_device;
     FailLayout cold, fail_tensor::fail_layout;
     FailValue cold, fail_value::fail_value;
@@ -205,6 +210,8 @@ impl Routine {
             Routine::FailNumber
                 | Routine::FailScalar
                 | Routine::FailHeader
+                | Routine::FailTrailing
+                | Routine::FailLeading
                 | Routine::FailDevice
                 | Routine::FailLayout
                 | Routine::FailValue

@@ -103,10 +103,7 @@ impl Names<'_> {
         match (member, known_member(tensor, member)) {
             (Member::Data, _) => Ok(Some(Term::new(Kind::Ptr, Node::OutputData(output)))),
             (_, Some(expr)) => self.term(&expr).map(Some),
-            (Member::Shape(dim) | Member::Strides(dim), None) => {
-                let rank = tensor.extents().count();
-                Err(format!("`{name}` has rank {rank}, which leaves no dim {dim}"))
-            }
+            (Member::Shape(dim) | Member::Strides(dim), None) => Err(no_dim(name, tensor, dim)),
             (member, None) => {
                 Err(format!("`{name}.{member}` is not known before `{name}` is allocated"))
             }
@@ -123,24 +120,34 @@ fn property(kind: Kind, of: ValueId, property: Property) -> Term {
     Term::new(kind, Node::Property(of, property))
 }
 
+/// Returns the error for an index beyond the rank of a tensor.
+fn no_dim(of: impl Display, tensor: &Tensor, index: i32) -> String {
+    let rank = tensor.shape.dims().len();
+    format!("`{of}` has rank {rank}, which leaves no dim {index}")
+}
+
 /// Finds a member of a tensor.
 fn tensor_member(
     of: &Expr,
     tensor: &Tensor,
     member: Member,
 ) -> Explained<Option<(Kind, OfTensor)>> {
-    let checked = |dim: u32| match tensor.rank() {
-        Some(rank) if dim as usize >= rank => {
-            Err(format!("`{of}` has rank {rank}, which leaves no dim {dim}"))
-        }
-        Some(_) => Ok(false),
-        None => Ok(true),
+    let dim = |index: i32| match tensor.shape.declared_dim(index) {
+        Some(dim) => Ok((dim as i32, false)),
+        None if tensor.rank().is_some() => Err(no_dim(of, tensor, index)),
+        None => Ok((index, true)),
     };
     Ok(Some(match member {
         Member::Data => (Kind::Ptr, OfTensor::Data),
         Member::DType => (Kind::DType, OfTensor::DType),
-        Member::Shape(dim) => (Kind::Int, OfTensor::Extent { dim, checked: checked(dim)? }),
-        Member::Strides(dim) => (Kind::Int, OfTensor::Stride { dim, checked: checked(dim)? }),
+        Member::Shape(index) => {
+            let (dim, checked) = dim(index)?;
+            (Kind::Int, OfTensor::Extent { dim, checked })
+        }
+        Member::Strides(index) => {
+            let (dim, checked) = dim(index)?;
+            (Kind::Int, OfTensor::Stride { dim, checked })
+        }
         Member::Ndim => (Kind::Int, OfTensor::Ndim),
         Member::DeviceType => (Kind::Int, OfTensor::DeviceType),
         Member::DeviceId => (Kind::Int, OfTensor::DeviceId),
@@ -180,8 +187,10 @@ fn known_member(tensor: &Tensor, member: Member) -> Option<Expr> {
         all.reduce(|product, extent| product.binary(BinaryOp::Mul, extent)).unwrap_or(Expr::Int(1))
     };
     match member {
-        Member::Shape(dim) => extents.get(dim as usize).map(|extent| (*extent).clone()),
-        Member::Strides(dim) => extents.get(dim as usize + 1..).map(product),
+        Member::Shape(index) => tensor.shape.declared_dim(index).map(|dim| extents[dim].clone()),
+        Member::Strides(index) => {
+            tensor.shape.declared_dim(index).map(|dim| product(&extents[dim + 1..]))
+        }
         Member::Ndim => Some(Expr::Int(extents.len() as i64)),
         Member::Numel => Some(product(&extents)),
         Member::IsContiguous => Some(Expr::Bool(true)),

@@ -170,6 +170,9 @@ impl<'n, 'a> Order<'n, 'a> {
     fn tensor(&mut self, value: ValueId, tensor: &'a Tensor) -> Located<()> {
         self.steps.push(Step::Header { value, tensor, device: true });
         self.dims(&tensor.shape, |dim| Place::Extent { value, dim })?;
+        if tensor.checks_fold() {
+            self.steps.push(Step::Folded { value });
+        }
         match &tensor.strides {
             Strides::Contiguous => self.steps.push(Step::Compact { value }),
             Strides::Any => {}

@@ -80,10 +80,11 @@ pub(crate) enum Property {
 pub(crate) enum OfTensor {
     /// The address of the first element.
     Data,
-    /// An extent. `checked` if the rank is not fixed, so that access may fail.
-    Extent { dim: u32, checked: bool },
-    /// A stride; `checked` as for an extent.
-    Stride { dim: u32, checked: bool },
+    /// An extent: of a declared dim, or if `checked` of a dim of the tensor itself, which it may lack. A negative index
+    /// counts from the end; that of a declared dim is never negative.
+    Extent { dim: i32, checked: bool },
+    /// A stride, as for an extent.
+    Stride { dim: i32, checked: bool },
     /// The rank.
     Ndim,
     /// The element type.

@@ -111,16 +111,29 @@ fn param(choices: &mut Choices<'_>, names: &mut Names) -> String {
 fn tensor(choices: &mut Choices<'_>, names: &mut Names) -> String {
     let name = names.fresh();
     let rank = choices.pick(&[Some(1), Some(2), Some(2), Some(3), Some(0), None]);
-    names.tensors.push((name.clone(), rank));
+    let leading = match choices.below(4) {
+        0 => "...".to_owned(),
+        1 => format!("{}...", names.symbol(choices.pick(&EXTENT_SYMBOLS))),
+        _ => String::new(),
+    };
+    let is_trailing = !leading.is_empty() && rank.is_some_and(|rank| rank > 0);
+    names.tensors.push((name.clone(), rank.filter(|_| !is_trailing)));
     let shape = match rank {
         None => "...".to_owned(),
+        Some(rank) if is_trailing => {
+            let dims = list(rank - usize::from(leading != "..."), || extent(choices, names));
+            if dims.is_empty() { leading.clone() } else { format!("{leading}, {dims}") }
+        }
         Some(rank) => list(rank, || extent(choices, names)),
     };
     let dtype = choices.pick(&DTYPES);
     let strides = match (choices.below(6), rank) {
         (0 | 1, _) => String::new(),
         (2, _) | (_, None) => ", strides=any".to_owned(),
-        (_, Some(rank)) => format!(", strides=[{}]", list(rank, || stride(choices, names))),
+        (_, Some(rank)) => {
+            let dots = if is_trailing && leading == "..." { "..., " } else { "" };
+            format!(", strides=[{dots}{}]", list(rank, || stride(choices, names)))
+        }
     };
     let device = choices.pick(&["", "", "", ", device=cuda", ", device=any"]);
     let align = choices.pick(&["", "", "", ", align=1", ", align=16", ", align=256"]);
@@ -269,7 +282,8 @@ fn leaf(choices: &mut Choices<'_>, names: &Names) -> String {
             2 => format!("{name}.byte_offset"),
             _ if *rank == Some(0) => format!("{name}.ndim"),
             member => {
-                let dim = choices.below(rank.unwrap_or(2));
+                let dim = choices.below(rank.unwrap_or(2)) as i64;
+                let dim = if choices.once_in(3) { -1 - dim } else { dim };
                 format!("{name}.{}[{dim}]", if member == 3 { "shape" } else { "strides" })
             }
         };

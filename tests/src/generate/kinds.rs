@@ -286,7 +286,7 @@ fn mapping(choices: &mut Choices<'_>, values: &mut Values, types: &[ParamType; 2
 fn fitting_shape(choices: &mut Choices<'_>, values: &mut Values, shape: &Shape) -> Argument {
     let numbers: Vec<i64> = match shape {
         Shape::AnyRank => (0..choices.below(4)).map(|_| choices.pick(&[2, -3, 0])).collect(),
-        Shape::Dims(dims) => dims
+        Shape::Dims(dims) | Shape::Trailing { dims, .. } => dims
             .iter()
             .map(|dim| match dim {
                 Dim::Any => choices.pick(&[1, 2, -1]),

@@ -147,10 +147,13 @@ impl Call<'_> {
             (_, Member::Size) => return Ok(Number::Int(0)),
             _ => unreachable!("`{path}` has no `{member}`"),
         };
-        if let Member::Shape(dim) | Member::Strides(dim) = member
-            && dim as usize >= tensor.shape.len()
+        let (rank, index) = (tensor.shape.len() as i64, i64::from(index_of(member)));
+        let at = if index < 0 { rank + index } else { index };
+        if let Member::Shape(_) | Member::Strides(_) = member
+            && !(0..rank).contains(&at)
         {
-            let expected = format!("at least {} but got {}", dim + 1, tensor.shape.len());
+            let least = if index < 0 { -index } else { index + 1 };
+            let expected = format!("at least {least} but got {rank}");
             let root = path.split(['.', '[']).next().unwrap_or_default();
             let params = &self.function.signature.params;
             let argument = params.iter().position(|param| spelled(&param.name).to_string() == root);
@@ -162,8 +165,8 @@ impl Call<'_> {
                 let offset = tensor.byte_offset as i64;
                 return Ok(Number::Address { null: tensor.data.is_none() && offset == 0, offset });
             }
-            Member::Shape(dim) => tensor.shape[dim as usize],
-            Member::Strides(dim) => tensor::stride(tensor, dim as usize),
+            Member::Shape(_) => tensor.shape[at as usize],
+            Member::Strides(_) => tensor::stride(tensor, at as usize),
             Member::Ndim => tensor.ndim().into(),
             Member::DeviceId => tensor.device.id.into(),
             Member::ByteOffset => tensor.byte_offset as i64,
@@ -388,4 +391,9 @@ fn compare<T: PartialOrd>(op: Comparison, a: &T, b: &T) -> bool {
         Comparison::Gt => a > b,
         Comparison::Ge => a >= b,
     }
+}
+
+/// Returns the index of a member; 0 without one.
+fn index_of(member: Member) -> i32 {
+    if let Member::Shape(index) | Member::Strides(index) = member { index } else { 0 }
 }

@@ -4,8 +4,6 @@ mod occurrences;
 
 use codegen::{BinaryOp, Dim, Expr, Function, ParamType, Shape, Strides};
 
-use crate::argument::Tensor;
-
 /// The symbols of a function, in the order of their first occurrence.
 pub(super) struct Symbols<'a> {
     all: Vec<Symbol<'a>>,
@@ -56,8 +54,8 @@ pub(super) struct Occurrence<'a> {
     uncertain: bool,
     /// True in an element of a sequence, whose path no error names.
     many: bool,
-    /// Tensor and dim of a stride.
-    stride: Option<(&'a Tensor, usize)>,
+    /// The compact value of a stride.
+    compact: Option<i64>,
     is_stride: bool,
 }
 
@@ -97,7 +95,7 @@ impl<'a> Symbols<'a> {
     }
 
     fn mention_shape(&mut self, shape: &'a Shape) {
-        if let Shape::Dims(dims) = shape {
+        if let Shape::Dims(dims) | Shape::Trailing { dims, .. } = shape {
             dims.iter().for_each(|dim| self.mention_dim(dim));
         }
     }

@@ -77,7 +77,63 @@ fn syntax() {
             "1:17: expected `,` and an element type, found `float32`",
         ),
         ("f(x: Tensor([..], float32)) -> None = k();", "1:14: expected an expression, found `..`"),
-        ("f(x: Tensor([..., n], float32)) -> None = k();", "1:17: expected `]`, found `,`"),
+        ("f(x: Tensor([...; n], float32)) -> None = k();", "1:17: expected `]`, found `;`"),
+        ("f(x: Tensor([..., ], float32)) -> None = k();", "1:19: expected a dim, found `]`"),
+        (
+            "f(x: Tensor([..., ...], float32)) -> None = k();",
+            "1:19: expected an expression, found `...`",
+        ),
+        ("f(x: Tensor([n..., ], float32)) -> None = k();", "1:20: expected a dim, found `]`"),
+        ("f(x: Tensor([n... m], float32)) -> None = k();", "1:19: expected `,` or `]`, found `m`"),
+        (
+            "f(x: Tensor([n..., m...], float32)) -> None = k();",
+            "1:21: expected an operator, `,` or `]`, found `...`",
+        ),
+        (
+            "f(x: Tensor([m, n...], float32)) -> None = k();",
+            "1:18: expected an operator, `,` or `]`, found `...`",
+        ),
+        (
+            "f(x: Tensor([2..., m], float32)) -> None = k();",
+            "1:15: expected an operator, `,` or `]`, found `...`",
+        ),
+        (
+            "f(x: Tensor([_..., m], float32)) -> None = k();",
+            "1:14: expected the name of all leading dims, found `_`, which needs backticks",
+        ),
+        (
+            "f(x: Tensor([min..., m], float32)) -> None = k();",
+            "1:14: expected the name of all leading dims, found `min`, which needs backticks",
+        ),
+        (
+            "f(x: Tensor([..., n], float32, strides=[s])) -> None = k();",
+            "1:41: expected `...`, for the strides of the leading dims, found `s`",
+        ),
+        (
+            "f(x: Tensor([..., n], float32, strides=[...])) -> None = k();",
+            "1:44: expected `,` and the strides of the declared dims, found `]`",
+        ),
+        (
+            "f(x: Tensor([..., n], float32, strides=[..., ])) -> None = k();",
+            "1:46: expected a dim, found `]`",
+        ),
+        (
+            "f(x: Tensor([..., n], float32, strides=[s..., 1])) -> None = k();",
+            "1:41: expected `...`, for the strides of the leading dims, found `s`",
+        ),
+        (
+            "f(x: Tensor([n..., m], float32, strides=[..., 1])) -> None = k();",
+            "1:42: expected an expression, found `...`",
+        ),
+        (
+            "f(x: Tensor([m], float32, strides=[..., 1])) -> None = k();",
+            "1:36: expected an expression, found `...`",
+        ),
+        ("f(x: Shape([..., n])) -> None = k();", "1:16: expected `]`, found `,`"),
+        (
+            "f(x: Shape([n...])) -> None = k();",
+            "1:14: expected an operator, `,` or `]`, found `...`",
+        ),
         (
             "f(x: Tensor([n, ...], float32)) -> None = k();",
             "1:17: expected an expression, found `...`",
@@ -177,7 +233,11 @@ fn syntax() {
         ("f() -> None = k(x.);", "1:19: expected a member such as `data` or `shape[0]`, found `)`"),
         ("f() -> None = k(x.shape);", "1:24: expected `[`, found `)`"),
         ("f() -> None = k(x.shape[n]);", "1:25: expected an index, found `n`"),
-        ("f() -> None = k(x.shape[-1]);", "1:25: expected an index, found `-`"),
+        ("f() -> None = k(x.shape[--1]);", "1:26: expected an index, found `-`"),
+        ("f() -> None = k(x[-1]);", "1:19: expected an index, found `-`"),
+        ("f() -> None = k(x.shape[-n]);", "1:26: expected an index, found `n`"),
+        ("f() -> None = k(x.shape[2147483648]);", "1:25: expected an index, found `2147483648`"),
+        ("f() -> None = k(x.strides[-2147483649]);", "1:28: expected an index, found `2147483649`"),
         ("f() -> None = k(x.shape[4294967296]);", "1:25: expected an index, found `4294967296`"),
         ("f() -> None = k(x.shape[0);", "1:26: expected `]`, found `)`"),
         ("f() -> None = k(5.data);", "1:18: expected an operator, `,` or `)`, found `.`"),

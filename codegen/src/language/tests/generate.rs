@@ -56,8 +56,8 @@ fn dtype() -> impl Strategy<Value = DType> {
 fn member() -> impl Strategy<Value = Member> {
     prop_oneof![
         select(&Member::PLAIN).prop_map(|(_, member)| member),
-        any::<u32>().prop_map(Member::Shape),
-        any::<u32>().prop_map(Member::Strides),
+        any::<i32>().prop_map(Member::Shape),
+        any::<i32>().prop_map(Member::Strides),
     ]
 }
 
@@ -105,13 +105,22 @@ fn dims() -> impl Strategy<Value = Vec<Dim>> {
 }
 
 pub(super) fn tensor() -> impl Strategy<Value = Tensor> {
-    let shape = prop_oneof![Just(Shape::AnyRank), dims().prop_map(Shape::Dims)];
+    let some_dims = || dims().prop_filter("no dims", |dims| !dims.is_empty());
+    let shape = prop_oneof![
+        Just(Shape::AnyRank),
+        dims().prop_map(Shape::Dims),
+        some_dims().prop_map(|dims| Shape::Trailing { folds: false, dims }),
+        (name(), dims()).prop_map(|(outer, dims)| Shape::folded(&outer, dims)),
+    ];
     let strides =
         prop_oneof![Just(Strides::Contiguous), Just(Strides::Any), dims().prop_map(Strides::List)];
     let device = prop_oneof![Just(Device::Any), select(&DeviceType::ALL).prop_map(Device::Type)];
     let align = option::of(prop_oneof![any::<u64>(), (0..8).prop_map(|n| 1u64 << n)]);
     (shape, vec(dtype(), 1..4), any::<bool>(), strides, device, align)
         .prop_map(|(shape, dtypes, storage, strides, device, align)| {
+            let has_dots = shape.is_trailing() && !shape.folds();
+            let is_empty = has_dots && strides == Strides::List(Vec::new());
+            let strides = if is_empty { Strides::Any } else { strides };
             let tensor = Tensor { shape, dtypes, storage, strides, device, align: None };
             let align = align.filter(|align| *align != tensor.natural_alignment());
             Tensor { align, ..tensor }

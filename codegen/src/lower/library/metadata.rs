@@ -23,9 +23,9 @@
 //! | `params[i].default` | the value for an argument that is left out; no key without one |
 //! | `params[i].variadic` | true for the parameter that takes all further arguments; else no key |
 //! | `params[i].tensor` | the parts of the type of a tensor, which may be optional; no key for other types |
-//! | `….tensor.shape` | a list of texts, such as `n`, `64`, `_`; null for any rank |
+//! | `….tensor.shape` | a list of texts, such as `n`, `64`, `_`; null for any rank; `...` or `outer...` as the first for leading dims |
 //! | `….tensor.dtype` | the accepted element types, `|` between them |
-//! | `….tensor.strides` | `contiguous`, `any`, or a list of texts |
+//! | `….tensor.strides` | `contiguous`, `any`, or a list of texts, the first of which may be `...` |
 //! | `….tensor.device` | the device type, or `any` |
 //! | `….tensor.align` | the alignment of the first element in bytes |
 //! | `result` | the type of the result, `None` for nothing |
@@ -41,8 +41,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::declaration::{
-    Function, Literal, Location, Mapping, Output, Param, ParamType, ResultType, Sequence, Shape,
-    Signature, Strides, Tensor,
+    Dim, Function, Literal, Location, Mapping, Output, Param, ParamType, ResultType, Sequence,
+    Shape, Signature, Strides, Tensor,
 };
 use abi_spec::Scalar;
 
@@ -197,17 +197,34 @@ impl TensorText {
             shape: match &tensor.shape {
                 Shape::AnyRank => None,
                 Shape::Dims(dims) => Some(list(dims)),
+                Shape::Trailing { folds: false, dims } => Some(after_dots(dims)),
+                Shape::Trailing { folds: true, dims } => {
+                    let mut texts = list(dims);
+                    texts.iter_mut().take(1).for_each(|outer| outer.push_str("..."));
+                    Some(texts)
+                }
             },
             dtype: list(&tensor.dtypes).join("|"),
             strides: match &tensor.strides {
                 Strides::Contiguous => StridesText::Word("contiguous"),
                 Strides::Any => StridesText::Word("any"),
-                Strides::List(dims) => StridesText::List(list(dims)),
+                Strides::List(dims) => StridesText::List(match tensor.shape {
+                    Shape::Trailing { folds: false, .. } => after_dots(dims),
+                    Shape::Trailing { folds: true, .. } | Shape::AnyRank | Shape::Dims(_) => {
+                        list(dims)
+                    }
+                }),
             },
             device: tensor.device.to_string(),
             align: tensor.alignment(),
         }
     }
+}
+
+/// Returns `...` and the texts of the dims after it.
+fn after_dots(dims: &[Dim]) -> Vec<String> {
+    let dots = std::iter::once("...".to_owned());
+    dots.chain(list(dims)).collect()
 }
 
 impl OutputText {

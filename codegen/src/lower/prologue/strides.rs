@@ -1,8 +1,8 @@
-//! Declared strides. A tensor is usual if its strides are not NULL, no extent is 0, and every extent whose stride has a
+//! Declared strides. A tensor is usual if its strides are not NULL, no extent is 0, leading ones included, and every extent whose stride has a
 //! rule is above 1. The strides of a usual tensor are loaded and checked. A cold block checks other tensors: NULL means
 //! compact strides, and the stride of an extent of 1 or of an empty tensor is ignored.
 
-use crate::declaration::{Dim, Expr, Shape};
+use crate::declaration::{Dim, Expr};
 use crate::ir::{Block, Cond, Type, Value};
 use crate::lower::emitter::state::{Origin, SymbolState};
 use crate::lower::prologue::binding::Found;
@@ -46,6 +46,11 @@ impl<'a> Wrapper<'a, '_> {
             symbols.into_iter().map(|symbol| self.joined(symbol, join)).collect();
         // The shape is tested first, so that later tensors of the same shape can use the result.
         let pointer = self.strides_pointer(value);
+        if self.has_free_leading_dims(value) {
+            let leading = self.leading(value);
+            let has_elements = self.b.compare_const(Cond::Ne, leading, 0);
+            self.b.guard(has_elements, unusual);
+        }
         let shape = self.require_usual(value, &above, unusual);
         let some = self.b.compare_const(Cond::Ne, pointer, 0);
         self.b.guard(some, unusual);
@@ -72,7 +77,7 @@ impl<'a> Wrapper<'a, '_> {
     /// Returns the extents that are tested. `None` if a tensor of this type is never usual, if no stride has a rule, or if
     /// the tensor may be absent.
     fn extents_above(&self, value: ValueId, strides: &[Stride<'_>]) -> Option<Above> {
-        let Shape::Dims(dims) = &self.function.tensor(value)?.shape else { return None };
+        let dims = self.function.tensor(value)?.shape.dims();
         let matters = |(_, rule): &&Stride<'_>| !matches!(rule, Rule::Any);
         strides.iter().find(matters).filter(|_| self.mask(value).is_none())?;
         let mut above = Vec::with_capacity(dims.len());
@@ -117,7 +122,8 @@ impl<'a> Wrapper<'a, '_> {
     /// Returns the key of a shape: the symbols that the tested extents equal, each with the number to exceed. `None` if
     /// an extent equals no symbol, or if not every call makes the test.
     fn shape_of(&mut self, value: ValueId, above: &Above) -> Option<Vec<(SymbolId, i64)>> {
-        if !self.is_once(value) {
+        // Free leading dims may be empty, so that equal extents do not make a tensor usual.
+        if !self.is_once(value) || self.has_free_leading_dims(value) {
             return None;
         }
         let symbols = &self.tensor_state(value).symbols;

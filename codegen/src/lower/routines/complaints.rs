@@ -49,6 +49,8 @@ complaints! {
     NoData: "ValueError" "Mismatched {at}.data{on}, expected a non-NULL pointer but got NULL";
     Negative: "ValueError" "Mismatched {at}{on}, expected a non-negative extent but got {int}";
     NegativeAt: "ValueError" "Mismatched {path}.shape[{int}]{on}, expected a non-negative extent but got {int}";
+    LargeExtent: "ValueError" "Out of range {at}{on}, expected int64 but got more";
+    Folded: "ValueError" "Mismatched {path}.strides[{int}]{on}, expected {int} (folded) but got {int}";
     Contiguous: "ValueError" "Mismatched {path}.strides[{int}]{on}, expected {int} (contiguous) but got {int}";
     Misaligned: "ValueError" "Misaligned {at}.data{on}, expected a multiple of {unsigned} bytes but got remainder {unsigned}";
     Symbol: "ValueError" "Mismatched {at}{on}, expected {int} (= {plain}) but got {int}";

@@ -1,7 +1,7 @@
 //! Evaluation of terms and constraints.
 
 use abi_spec::Scalar;
-use abi_spec::layout::seq_cell;
+use abi_spec::layout::{dl_tensor, seq_cell};
 
 use crate::declaration::Logic;
 use crate::ir::{self, Cond, Convert, Type, Value};
@@ -255,28 +255,53 @@ impl Wrapper<'_, '_> {
     }
 
     /// Returns an extent of a tensor of any rank.
-    fn extent_at(&mut self, value: ValueId, dim: u32) -> Value {
-        self.require_rank(value, dim);
-        let shape = self.shape(value);
-        let shape = self.readable(value, shape, 8 * (dim as usize + 1));
-        self.b.load(Type::I64, shape, 8 * dim as i32)
+    fn extent_at(&mut self, value: ValueId, dim: i32) -> Value {
+        let at = self.require_rank(value, dim);
+        let shape = match self.trailing(value) {
+            true => self.own_dims(value, dl_tensor::SHAPE),
+            false => self.shape(value),
+        };
+        let Some(at) = at else {
+            let shape = self.readable(value, shape, 8 * (dim as usize + 1));
+            return self.b.load(Type::I64, shape, 8 * dim);
+        };
+        let bytes = self.b.binary_const(ir::Binary::Shl, at, 3);
+        let extent = self.b.ptr_add(shape, bytes);
+        let extent = self.readable(value, extent, 8);
+        self.b.load(Type::I64, extent, 0)
     }
 
     /// Returns a stride of a tensor of any rank.
-    fn stride_at(&mut self, value: ValueId, dim: u32) -> Value {
-        self.require_rank(value, dim);
-        let (dl, dim) = (self.dl(value), self.b.i64(dim.into()));
-        self.routine_value(Routine::StrideAt, &[dl, dim])
+    fn stride_at(&mut self, value: ValueId, dim: i32) -> Value {
+        let at = match self.require_rank(value, dim) {
+            Some(at) => self.or_zero(value, at),
+            None => self.b.i64(dim.into()),
+        };
+        let dl = self.dl(value);
+        self.routine_value(Routine::StrideAt, &[dl, at])
     }
 
     /// Leaves with an error if a tensor of any rank lacks a dim, so that later loads of its extent and stride are safe.
-    fn require_rank(&mut self, value: ValueId, dim: u32) {
+    /// Returns the index from the start, an `I64`, of a dim that counts from the end.
+    fn require_rank(&mut self, value: ValueId, dim: i32) -> Option<Value> {
+        let last = if dim < 0 { dim.unsigned_abs() - 1 } else { dim.unsigned_abs() };
+        let tensor = self.function.tensor(value);
+        let least = tensor.map_or(0, |tensor| tensor.shape.least_rank());
+        if dim >= 0 && (last as usize) < least {
+            return None;
+        }
         let ndim = self.ndim32(value);
-        let has = self.b.compare_const(Cond::Sgt, ndim, dim.into());
-        self.guard_where_there(value, has, |w| {
-            let ndim = w.b.convert(Convert::Sext, ndim, Type::I64);
-            w.too_few(value, Complaint::RankLeast, dim, ndim)
-        });
+        if last as usize >= least {
+            let has = self.b.compare_const(Cond::Sgt, ndim, last.into());
+            self.guard_where_there(value, has, |w| {
+                let ndim = w.b.convert(Convert::Sext, ndim, Type::I64);
+                w.too_few(value, Complaint::RankLeast, last, ndim)
+            });
+        }
+        (dim < 0).then(|| {
+            let ndim = self.b.convert(Convert::Sext, ndim, Type::I64);
+            self.b.binary_const(ir::Binary::Sub, ndim, i64::from(last) + 1)
+        })
     }
 
     /// Returns the message for an index beyond the dims or numbers of a value.

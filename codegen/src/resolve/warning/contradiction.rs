@@ -186,8 +186,11 @@ impl<'f> Facts<'f> {
         if value.guard.is_some() {
             return of_kind(kind);
         }
-        if let Property::Tensor(OfTensor::Extent { dim, .. }) = property {
-            let Some(Shape::Dims(dims)) = value.ty.shape() else { return Possible::NATURAL };
+        if let Property::Tensor(OfTensor::Extent { checked: true, .. }) = property {
+            return Possible::NATURAL;
+        }
+        if let Property::Tensor(OfTensor::Extent { dim, checked: false }) = property {
+            let dims = value.ty.shape().map_or(&[][..], Shape::dims);
             let Some(Dim::Expr(Expr::Int(extent))) = dims.get(dim as usize) else {
                 return Possible::NATURAL;
             };
@@ -197,7 +200,11 @@ impl<'f> Facts<'f> {
             property
         {
             let rank = value.ty.shape().and_then(Shape::rank);
-            return rank.map_or(Possible::NATURAL, |rank| Possible::one(rank as i128));
+            let least = value.ty.shape().map_or(0, Shape::least_rank);
+            let most = i64::MAX.into();
+            return rank.map_or(Possible::Between(least as i128, most), |rank| {
+                Possible::one(rank as i128)
+            });
         }
         if let Property::Tensor(OfTensor::DType) = property {
             let accepted = value.tensor().map(|tensor| tensor.accepted()).unwrap_or_default();

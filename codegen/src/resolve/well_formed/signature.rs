@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use super::Checker;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Body, Device, Dim, Element, Function, Leaf, Literal, Member, ObjectClass, Output, Param,
+    Body, Device, Dim, Element, Expr, Function, Leaf, Literal, Member, ObjectClass, Output, Param,
     ParamType, ResultType, Shape, Strides, Tensor,
 };
 use crate::error::{Error, Part};
@@ -118,6 +118,9 @@ impl Checker<'_> {
         let part = spot.part(Part::Type);
         match value.ty {
             ParamType::Tensor(tensor) => self.tensor(spot, tensor),
+            ParamType::Shape(Shape::Trailing { .. }) => {
+                Err(self.invalid(part, "only a tensor has leading dims"))
+            }
             ParamType::Shape(shape) => self.dims(spot, shape.dims(), Part::Dim),
             ParamType::Object(ObjectClass::Key(key)) => self.key(part, key),
             ParamType::Tuple(elements) => self.elements(part, elements),
@@ -199,6 +202,7 @@ impl Checker<'_> {
 
     fn tensor(&self, spot: Spot, tensor: &Tensor) -> Result<(), Error> {
         let part = spot.part(Part::Type);
+        self.leading(spot, &tensor.shape)?;
         self.dims(spot, tensor.shape.dims(), Part::Dim)?;
         self.dims(spot, tensor.strides.dims(), Part::Stride)?;
         if tensor.dtypes.is_empty() {
@@ -215,12 +219,30 @@ impl Checker<'_> {
         self.device(part, tensor)
     }
 
+    /// Checks the dims that stand for leading ones.
+    fn leading(&self, spot: Spot, shape: &Shape) -> Result<(), Error> {
+        let Shape::Trailing { folds, dims } = shape else { return Ok(()) };
+        match &dims[..] {
+            [] => Err(self.invalid(spot.part(Part::Type), "a dim follows the leading dims")),
+            [Dim::Expr(Expr::Name(_)), ..] => Ok(()),
+            [..] if !folds => Ok(()),
+            [..] => {
+                let part = spot.part(|value| Part::Dim(value, 0));
+                Err(self.invalid(part, "the extent of all leading dims has a name"))
+            }
+        }
+    }
+
     /// Checks that every dim has a stride and that the alignment is a power of two.
     fn layout(&self, spot: Spot, tensor: &Tensor) -> Result<(), Error> {
+        let dims = match &tensor.shape {
+            Shape::AnyRank => None,
+            Shape::Dims(dims) | Shape::Trailing { dims, .. } => Some(dims.len()),
+        };
         if let Strides::List(strides) = &tensor.strides
-            && tensor.rank() != Some(strides.len())
+            && dims != Some(strides.len())
         {
-            let dims = tensor.rank().map_or("any number of".to_owned(), |rank| rank.to_string());
+            let dims = dims.map_or("any number of".to_owned(), |dims| dims.to_string());
             let reason = format!("{} strides for {dims} dims", strides.len());
             return Err(self.invalid(spot.part(Part::Type), reason));
         }
