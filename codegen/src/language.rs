@@ -32,12 +32,13 @@
 //!            | "Literal" "[" literal { "," literal } "]"
 //! element    = [ name ":" ] type
 //! literal    = "None" | "True" | "False" | [ "-" ] ( int | float ) | quoted
-//! tensor     = "Tensor" "(" shape "," dtype { "|" dtype } { "," option } ")"
-//! option     = "strides" "=" ( "contiguous" | "any" | "[" dims "]" )
+//! tensor     = "Tensor" "(" ( shape | trailing ) "," dtype { "|" dtype } { "," option } ")"
+//! option     = "strides" "=" ( "contiguous" | "any" | "[" [ "..." "," ] dims "]" )
 //!            | "device" "=" ( device | "any" )
 //!            | "align" "=" int
 //!            | "dtypes" "=" ( "exact" | "storage" )      (each option at most once, in any order)
 //! shape      = "[" ( "..." | dims ) "]"
+//! trailing   = "[" "..." "," dim { "," dim } "]" | "[" name "..." { "," dim } "]"
 //! dims       = [ dim { "," dim } ]
 //! dim        = "_" | expr
 //! constraint = expr [ "else" quoted ]
@@ -70,7 +71,7 @@
 //! unary      = "-" unary | int | float | postfix
 //! postfix    = atom { "." member | "[" int "]" }
 //! member     = "data" | "size" | "ndim" | "dtype" | "numel" | "device_type" | "device_id" | "byte_offset"
-//!            | "is_contiguous" | "is_some" | ( "shape" | "strides" ) "[" int "]" | label
+//!            | "is_contiguous" | "is_some" | ( "shape" | "strides" ) "[" [ "-" ] int "]" | label
 //! atom       = "null" | "None" | "True" | "False" | name | quoted | "(" expr ")" | "[" args "]"
 //!            | "Shape" "(" args ")" | scalar "(" expr ")" | "stream" "(" expr ")"
 //!            | ( "min" | "max" | "ceildiv" ) "(" expr "," expr ")"
@@ -124,6 +125,15 @@
 //! `1e300` for a `float32`. A `uint64` on which an extent or a stride depends must fit `int64`. Text in quotes is
 //! compared with text, and with the name of an element type or a device. Text may contain a NUL, which does not end it;
 //! a default with a NUL has at most 7 bytes.
+//!
+//! `...` before the dims of a tensor stands for any number of leading dims: `Tensor([..., m, k], float32, strides=[...,
+//! s, 1])`. With a name before the dots the leading dims are one: in `Tensor([outer..., k], float32, strides=[s, 1])`
+//! the symbol `outer` is the product of the leading extents, 1 if there are none, and each of their strides is that of
+//! the next dim times its extent, where extents are not 1. The stride `s` is that of the innermost leading dim whose
+//! extent is above 1. Leading extents are checked for their sign first, and count where a tensor without elements may
+//! have any strides. `x.shape[i]`, `x.ndim` and `x.numel` are those of the tensor itself, whatever is declared of it; a
+//! negative index counts from the end. Errors name declared dims from the end: `x.shape[-1]`, and `x.shape[:-1]` for
+//! `outer`.
 //!
 //! A symbol that nothing but an optional value, or the elements of a sequence or mapping, determines may be used in the
 //! same parameter only; the types of a union determine no symbols. Errors name elements of a sequence `xs[3]`, and

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -120,10 +121,20 @@ def _sizes(params: Sequence[dict[str, Any]], args: Sequence[Any]) -> dict[str, A
             continue
         if arg is None:
             continue
-        for dim, extent in zip(param["tensor"]["shape"] or [], arg.shape, strict=False):
+        for dim, extent in _extents(param["tensor"]["shape"] or [], arg.shape):
             if re.fullmatch(r"`?[A-Za-z_]\w*`?", dim) and dim != "_":
                 sizes.setdefault(dim.strip("`"), extent)
     return sizes
+
+
+def _extents(dims: Sequence[str], extents: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Returns the declared dims with their extents. After `...` they are the last ones; `n...` is all before the others."""
+    if not dims or not dims[0].endswith("..."):
+        return list(zip(dims, extents, strict=False))
+    last = dims[1:]
+    leading = max(len(extents) - len(last), 0)
+    outer = [(dims[0].removesuffix("..."), math.prod(extents[:leading]))] if dims[0] != "..." else []
+    return [*outer, *zip(last, extents[leading:], strict=False)]
 
 
 def _shapes(tensors: Sequence[dict[str, Any]], sizes: dict[str, Any]) -> list[tuple[tuple[Any, ...], str]]:
@@ -134,7 +145,8 @@ def _shapes(tensors: Sequence[dict[str, Any]], sizes: dict[str, Any]) -> list[tu
     found = []
     for one in tensors:
         tensor = one["tensor"]
-        if tensor["shape"] is None or "_" in tensor["shape"]:
+        shape = tensor["shape"]
+        if shape is None or "_" in shape or (shape and shape[0].endswith("...")):
             raise TypeError(f"the shape of {one['name']} is not known: {tensor['shape']}")
         found.append((tuple(extent(dim) for dim in tensor["shape"]), tensor["dtype"]))
     return found

@@ -210,6 +210,22 @@ fn what_no_map_can_be_made_for_is_refused() {
     call(&groups);
 }
 
+/// A map of a tensor of which only the last dims are declared has the declared dims.
+#[test]
+fn maps_of_declared_dims() {
+    const PARAMS: &str = "x: Tensor([outer..., k], float32, device=cuda, strides=[s, 1]), \
+        y: Tensor([..., k], float32, device=cuda, strides=[..., 1])";
+    let x = Fake::new(0x10000, &[4, 3, 128]).with_strides(&[768, 256, 1]);
+    let y = Fake::new(0x20000, &[9, 128]);
+    let flat = Fake::new(0x10000, &[12, 128]).with_strides(&[256, 1]);
+    let folded = launched("7 10000 128,12 1024 32,4 1,1 0,0,0,0");
+    let last = launched("7 20000 128  32 1 0,0,0,0");
+    let [first, second] = ["tensormap(x, box=[4, 32])", "tensormap(y, box=[32])"].map(launch);
+    for x in [x, flat] {
+        hold(PARAMS, &[x.arg(), y.arg()], &[(&first, &folded), (&second, &last)]);
+    }
+}
+
 /// Errors that only the driver can find.
 #[test]
 fn the_driver_has_the_last_word() {

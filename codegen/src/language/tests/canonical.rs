@@ -113,6 +113,10 @@ fn tensors() {
         ),
         ("[...],float64,device=any,strides=any", "[...], float64, strides=any, device=any"),
         ("[],float64,strides=[]", "[], float64, strides=[]"),
+        ("[ ... ,n],int8,strides=[...,_]", "[..., n], int8, strides=[..., _]"),
+        ("[...,2*n,_],int8,strides=any", "[..., 2 * n, _], int8, strides=any"),
+        ("[n ...],int8,strides=[ s ]", "[n...], int8, strides=[s]"),
+        ("[`min`...,k,_],int8", "[`min`..., k, _], int8"),
     ];
     for (text, canonical) in rows {
         let signature: Signature = format!("f(x:Tensor({text}))->None").parse().unwrap();

@@ -455,7 +455,7 @@ fn tensor(function: &mut Function) -> &mut Tensor {
 
 #[test]
 fn values_built_in_rust() {
-    let rows: [(Change, &str); 17] = [
+    let rows: [(Change, &str); 21] = [
         (&|f| f.signature.name.clear(), "function 0: \"\" is not an identifier"),
         (&|f| f.signature.name = "a\nb".into(), "function 0: \"a\\nb\" is not an identifier"),
         (
@@ -492,6 +492,22 @@ fn values_built_in_rust() {
         (
             &|f| tensor(f).shape = Shape::Dims(vec![Dim::Any, Dim::Expr(Expr::name("a b"))]),
             "f: x.shape[1]: \"a b\" is not an identifier",
+        ),
+        (
+            &|f| tensor(f).shape = Shape::trailing([Dim::Any; 0]),
+            "f: x: a dim follows the leading dims",
+        ),
+        (
+            &|f| tensor(f).shape = Shape::Trailing { folds: true, dims: vec![Dim::Any, 2.into()] },
+            "f: x.shape[:-1]: the extent of all leading dims has a name",
+        ),
+        (
+            &|f| tensor(f).shape = Shape::folded("n", [Dim::Expr(Expr::name("a b"))]),
+            "f: x.shape[-1]: \"a b\" is not an identifier",
+        ),
+        (
+            &|f| f.signature.params[1].ty = ParamType::Shape(Shape::trailing(["n"])),
+            "f: a: only a tensor has leading dims",
         ),
         (
             &|f| f.signature.params[1].ty = ParamType::Literal(vec!["a\nb".into()]),

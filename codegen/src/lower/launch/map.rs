@@ -6,6 +6,7 @@ use crate::lower::launch::images;
 use crate::lower::quote::elide;
 use crate::lower::routines::Routine;
 use crate::lower::wrapper::Wrapper;
+use crate::resolve::function::Home;
 use crate::resolve::launch::TensorMap;
 
 /// Bytes to reserve for alignment, since maps have a larger alignment than the frame.
@@ -25,7 +26,10 @@ impl<'a> Wrapper<'a, '_> {
         let name = elide(&declared.name);
         let how = images::map(self.b.module, &words(declared, &name), &name);
         let how = self.b.address(how);
-        let dl = self.home_tensor(declared.tensor);
+        let dl = match declared.tensor {
+            Home::Value(value) => self.declared_tensor(value),
+            Home::Output(_) => self.home_tensor(declared.tensor),
+        };
         let args = [site, how, dl, numbers, to];
         let status = self.routine_value(Routine::TensorMap, &args);
         self.exit_unless_zero(status, "not_launched");

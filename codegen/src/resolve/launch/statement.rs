@@ -181,8 +181,9 @@ impl<'a> Block<'_, 'a> {
         let tensor = self.home(&map.tensor)?;
         let declared = self.tensor_of(tensor);
         let declared = declared.ok_or_else(|| format!("`{}` is no tensor", map.tensor))?;
-        let Shape::Dims(dims) = &declared.shape else {
-            return Err(format!("the rank of `{}` is not known", map.tensor));
+        let dims = match &declared.shape {
+            Shape::AnyRank => return Err(format!("the rank of `{}` is not known", map.tensor)),
+            Shape::Dims(dims) | Shape::Trailing { dims, .. } => dims,
         };
         if dims.len() != map.extents.len() {
             let (rank, given) = (dims.len(), map.extents.len());

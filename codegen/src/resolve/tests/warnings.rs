@@ -143,6 +143,27 @@ fn conditions_that_never_hold() {
     }
 }
 
+/// What is known of a tensor of which only the last dims are declared.
+#[test]
+fn conditions_on_leading_dims() {
+    let rows = [
+        ("x.ndim < 2", false),
+        ("x.ndim == 2", true),
+        ("x.ndim > 9", true),
+        ("x.shape[-1] == 5", false),
+        ("x.shape[-2] == 5", true),
+        ("x.shape[0] == 4", true),
+        ("x.shape[-3] < 0", false),
+        ("outer < 0", false),
+    ];
+    for (condition, holds) in rows {
+        let text = format!(
+            "f(x: Tensor([outer..., m, 4], int8)) -> None where {condition} = k(x, outer, m);"
+        );
+        assert_eq!(warnings(&text).is_empty(), holds, "{condition}");
+    }
+}
+
 /// Conditions that hold for a smallest or largest value that types and other conditions allow, or that are not
 /// examined.
 #[test]
