@@ -44,7 +44,7 @@
 //! body       = kernel ";" | block ";"
 //! block      = "{" { [ location ] statement } "}"
 //! statement  = "let" name "=" expr ";" | "let" name ":" type "=" call ";" | call ";"
-//!            | "let" name "=" "alloc" tensor [ "on" expr ] ";"
+//!            | "let" name "=" "alloc" tensor [ "on" expr ] ";" | "let" name "=" map ";"
 //!            | branch | "for" name "in" expr ".." expr block
 //!            | "return" [ expr ] ";" | "raise" word [ expr { "," expr } ] ";"
 //!            | "launch" name "." quoted "(" [ given { "," given } ] ")" { clause } ";"
@@ -55,7 +55,8 @@
 //! args       = [ expr { "," expr } ]
 //! errors     = "errors" "{" [ status { "," status } ] "}"                    (only after "try")
 //! given      = expr | "struct" "(" [ given { "," given } ] ")" | "scratch" "(" expr "," int ")"
-//!            | "tensormap" "(" expr { "," word "=" ( "[" args "]" | quoted ) } ")"
+//!            | map
+//! map        = "tensormap" "(" expr { "," word "=" ( "[" args "]" | expr | quoted ) } ")"
 //! clause     = ( "grid" | "block" | "cluster" | "preferred_cluster" ) "(" expr [ "," expr [ "," expr ] ] ")"
 //!            | ( "smem" | "priority" | "mem_sync_domain" ) "(" expr ")" | "cooperative" | "pdl"
 //!            | "attribute" "(" int "," args ")" | "on" expr           (grid and block always, each once)
