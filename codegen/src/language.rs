@@ -187,6 +187,7 @@
 //! | `@(f)(a)` | a call of a value of type `Function` |
 //! | `let t = alloc Tensor([n], float32) on x;` | workspace, allocated as outputs are, on the device of `x`; without `on` on the first device of its own type: the cpu, unless its `device` is another |
 //! | `launch i."k"(…) grid(…) block(…);` | a kernel of an image: see [launches](crate::guide::launches) |
+//! | `let m = tensormap(x, box=[…], …);` | a tensor map for launches |
 //! | `if c { … } else if d { … } else { … }` | a branch; `c` is a truth value |
 //! | `for i in a..b { … }` | a loop; `i` is an `int64`, both ends are evaluated once, and `b` is excluded |
 //! | `return e;`, `return [a, b];`, `return;` | the results as declared |

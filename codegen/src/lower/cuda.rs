@@ -6,6 +6,7 @@ use crate::ir::Type::I32;
 use crate::ir::typed::{Const, Handle, Int, Make, Pointee, Ref, Single, routine, structs};
 use crate::ir::{Builder, Signature, Type};
 use crate::lower::value::zeros;
+use crate::resolve::launch::MAP_SIZE;
 
 /// Declares functions of the driver. A row is a variant of [`Entry`], the name of the symbol, the Rust function that
 /// emits a call, and whether the function is [needed](Entry::is_needed).
@@ -294,7 +295,7 @@ fields! {
 }
 
 /// Number of words of a tensor map.
-pub(crate) const MAP_WORDS: u32 = 16;
+pub(crate) const MAP_WORDS: u32 = MAP_SIZE / 8;
 
 /// Bits of [`map::GIVEN`]: the declaration gives dims, strides, an offset; the elements of the map share bytes.
 pub(crate) const GIVEN_DIMS: u64 = 1;
