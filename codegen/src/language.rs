@@ -45,7 +45,7 @@
 //! body       = kernel ";" | block ";"
 //! block      = "{" { [ location ] statement } "}"
 //! statement  = "let" name "=" expr ";" | "let" name ":" type "=" call ";" | call ";"
-//!            | "let" name "=" "alloc" tensor [ "on" expr ] ";"
+//!            | "let" name "=" "alloc" tensor [ "on" expr ] ";" | "let" name "=" map ";"
 //!            | branch | "for" name "in" expr ".." expr block
 //!            | "return" [ expr ] ";" | "raise" word [ expr { "," expr } ] ";"
 //!            | "launch" name "." quoted "(" [ given { "," given } ] ")" { clause } ";"
@@ -56,7 +56,8 @@
 //! args       = [ expr { "," expr } ]
 //! errors     = "errors" "{" [ status { "," status } ] "}"                    (only after "try")
 //! given      = expr | "struct" "(" [ given { "," given } ] ")" | "scratch" "(" expr "," int ")"
-//!            | "tensormap" "(" expr { "," word "=" ( "[" args "]" | quoted ) } ")"
+//!            | map
+//! map        = "tensormap" "(" expr { "," word "=" ( "[" args "]" | expr | quoted ) } ")"
 //! clause     = ( "grid" | "block" | "cluster" | "preferred_cluster" ) "(" expr [ "," expr [ "," expr ] ] ")"
 //!            | ( "smem" | "priority" | "mem_sync_domain" ) "(" expr ")" | "cooperative" | "pdl"
 //!            | "attribute" "(" int "," args ")" | "on" expr           (grid and block always, each once)
@@ -196,6 +197,7 @@
 //! | `@(f)(a)` | a call of a value of type `Function` |
 //! | `let t = alloc Tensor([n], float32) on x;` | workspace, allocated as outputs are, on the device of `x`; without `on` on the first device of its own type: the cpu, unless its `device` is another |
 //! | `launch i."k"(…) grid(…) block(…);` | a kernel of an image: see [launches](crate::guide::launches) |
+//! | `let m = tensormap(x, box=[…], …);` | a tensor map for launches |
 //! | `if c { … } else if d { … } else { … }` | a branch; `c` is a truth value |
 //! | `for i in a..b { … }` | a loop; `i` is an `int64`, both ends are evaluated once, and `b` is excluded |
 //! | `return e;`, `return [a, b];`, `return;` | the results as declared |

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod attributes;
+mod cached;
 mod corners;
 mod faults;
 mod linked;

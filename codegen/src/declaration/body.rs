@@ -1,6 +1,6 @@
 //! Bodies: statements and calls that run after the arguments are checked.
 
-use super::{Expr, Launch, Location, ParamType, Tensor};
+use super::{Expr, Launch, Location, ParamType, Tensor, TensorMap};
 
 /// Code that runs after the arguments are checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +47,13 @@ pub enum StatementKind {
         /// Tensor whose device the workspace shares. `None` selects the first device of the declared type, the cpu
         /// for `any`.
         on: Option<Expr>,
+    },
+    /// `let m = tensormap(x, box=[64, 64]);`: encodes a tensor map, which launches may take several times.
+    TensorMap {
+        /// New name.
+        name: String,
+        /// The map.
+        map: Box<TensorMap>,
     },
     /// `if c { … } else { … }`
     If {
@@ -212,6 +219,7 @@ impl StatementKind {
                 ty.chain(call.exprs()).collect()
             }
             StatementKind::Alloc { tensor, on, .. } => tensor.extents().chain(on).collect(),
+            StatementKind::TensorMap { map, .. } => map.exprs().collect(),
             StatementKind::If { condition, .. } => vec![condition],
             StatementKind::For { start, end, .. } => vec![start, end],
             StatementKind::Launch(launch) => launch.exprs().collect(),
@@ -228,6 +236,7 @@ impl StatementKind {
             StatementKind::Let { .. }
             | StatementKind::Call { .. }
             | StatementKind::Alloc { .. }
+            | StatementKind::TensorMap { .. }
             | StatementKind::Launch(_)
             | StatementKind::Return(_)
             | StatementKind::Raise { .. } => [&[], &[]],
@@ -403,6 +412,11 @@ impl Statement {
     /// Builds `let name = alloc tensor on other;`, an allocation on the device of another tensor.
     pub fn alloc_on(name: impl Into<String>, tensor: Tensor, other: impl Into<Expr>) -> Statement {
         StatementKind::Alloc { name: name.into(), tensor, on: Some(other.into()) }.into()
+    }
+
+    /// Builds `let name = map;`, a tensor map that launches take by its name.
+    pub fn let_map(name: impl Into<String>, map: TensorMap) -> Statement {
+        StatementKind::TensorMap { name: name.into(), map: Box::new(map) }.into()
     }
 
     /// Builds `if condition { … }`.

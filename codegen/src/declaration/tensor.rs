@@ -64,6 +64,18 @@ impl Display for OwnDim {
     }
 }
 
+impl OwnDim {
+    /// Returns the index of the dim in the language: negative if it counts from the end. Leading dims have the index of
+    /// the last of them.
+    pub(crate) fn index(self) -> i32 {
+        match self {
+            OwnDim::FromStart(at) => at as i32,
+            OwnDim::FromEnd(count) => -(count as i32),
+            OwnDim::Leading(after) => -(after as i32) - 1,
+        }
+    }
+}
+
 /// One extent or stride.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Dim {

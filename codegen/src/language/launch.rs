@@ -132,7 +132,7 @@ impl Parser<'_> {
         match word {
             "struct" => self.structure(),
             "scratch" => self.scratch(),
-            "tensormap" => self.tensor_map(),
+            "tensormap" => self.tensor_map().map(LaunchArg::TensorMap),
             _ => self.expr().map(LaunchArg::Value),
         }
     }
@@ -156,8 +156,15 @@ impl Parser<'_> {
         Ok(LaunchArg::Scratch { bytes, align })
     }
 
+    /// `tensormap ";"`, after `"let" name "="`
+    pub(super) fn named_map(&mut self, name: String) -> Parsed<StatementKind> {
+        let map = Box::new(self.tensor_map()?);
+        self.expect(Token::Semicolon, "`;`")?;
+        Ok(StatementKind::TensorMap { name, map })
+    }
+
     /// `"tensormap" "(" expr { "," option } ")"`
-    fn tensor_map(&mut self) -> Parsed<LaunchArg> {
+    fn tensor_map(&mut self) -> Parsed<TensorMap> {
         self.advance();
         self.advance();
         let tensor = self.expr()?;
@@ -172,11 +179,14 @@ impl Parser<'_> {
             seen.push(option);
         }
         self.expect(Token::CloseParen, AFTER)?;
-        Ok(LaunchArg::TensorMap(map))
+        Ok(map)
     }
 
     fn map_option(&mut self, map: &mut TensorMap, option: &str) -> Parsed<()> {
         match option {
+            "dims" => map.dims = self.assigned(Self::map_dims)?,
+            "strides" => map.strides = self.assigned(Self::map_dims)?,
+            "offset" => map.offset = Some(self.assigned(Self::expr)?),
             "box" => map.extents = self.assigned(Self::map_dims)?,
             "steps" => map.steps = self.assigned(Self::map_dims)?,
             "interleave" => {
@@ -187,7 +197,8 @@ impl Parser<'_> {
             "fill" => map.fill = self.named_option(Fill::ALL, |one| one.name())?,
             "dtype" => map.dtype = Some(self.named_option(MapType::ALL, |one| one.name())?),
             _ => {
-                let known = "`box`, `steps`, `interleave`, `swizzle`, `l2`, `fill` or `dtype`";
+                let known = "`dims`, `strides`, `offset`, `box`, `steps`, `interleave`, `swizzle`, `l2`, `fill` or \
+                             `dtype`";
                 return Err(self.unexpected(known));
             }
         }
@@ -281,8 +292,14 @@ impl Display for LaunchArg {
 /// Leaves out options that hold their default.
 impl Display for TensorMap {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "tensormap({}, ", self.tensor)?;
-        enclosed(f, "box=[", &self.extents, "]")?;
+        write!(f, "tensormap({}", self.tensor)?;
+        for (start, numbers) in [(", dims=[", &self.dims), (", strides=[", &self.strides)] {
+            if !numbers.is_empty() {
+                enclosed(f, start, numbers, "]")?;
+            }
+        }
+        self.offset.as_ref().map_or(Ok(()), |offset| write!(f, ", offset={offset}"))?;
+        enclosed(f, ", box=[", &self.extents, "]")?;
         if !self.steps.is_empty() {
             enclosed(f, ", steps=[", &self.steps, "]")?;
         }

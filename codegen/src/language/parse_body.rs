@@ -151,7 +151,7 @@ impl Parser<'_> {
         Ok(StatementKind::Raise { kind, message })
     }
 
-    /// `"let" name ( ":" type "=" call | "=" alloc | "=" expr ";" )`
+    /// `"let" name ( ":" type "=" call | "=" alloc | "=" map ";" | "=" expr ";" )`
     fn let_statement(&mut self) -> Parsed<StatementKind> {
         self.advance();
         let name = self.name("a name")?;
@@ -166,6 +166,9 @@ impl Parser<'_> {
         let next = self.next_word().filter(|word| Infix::named(word).is_none());
         if self.is_word("alloc") && next.is_some() {
             return self.allocation(name);
+        }
+        if self.is_word("tensormap") && self.next_is(Token::OpenParen) {
+            return self.named_map(name);
         }
         self.value(name)
     }

@@ -54,6 +54,7 @@ fn statement_kind(f: &mut Formatter<'_>, kind: &StatementKind, margin: usize) ->
         StatementKind::Alloc { name, tensor, on: None } => {
             write!(f, "let {} = alloc {tensor};", spelled(name))
         }
+        StatementKind::TensorMap { name, map } => write!(f, "let {} = {map};", spelled(name)),
         StatementKind::If { condition, then, otherwise } => {
             write!(f, "if {condition} ")?;
             block(f, then, margin + STEP)?;

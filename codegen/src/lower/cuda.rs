@@ -6,6 +6,7 @@ use crate::ir::Type::I32;
 use crate::ir::typed::{Const, Handle, Int, Make, Pointee, Ref, Single, routine, structs};
 use crate::ir::{Builder, Signature, Type};
 use crate::lower::value::zeros;
+use crate::resolve::launch::MAP_SIZE;
 
 /// Declares functions of the driver. A row is a variant of [`Entry`], the name of the symbol, the Rust function that
 /// emits a call, and whether the function is [needed](Entry::is_needed).
@@ -73,7 +74,7 @@ entries! {
     /// Accepts a `CUkernel` in place of a `CUfunction`.
     LaunchKernelEx "cuLaunchKernelEx" launch_kernel_ex(config: Ref<Config>, kernel: Ref<CuKernel>, params: Ref<Ref<u8>>, extra: Ref<Ref<u8>>) true;
     TensorMapEncodeTiled "cuTensorMapEncodeTiled" tensor_map_encode_tiled(
-        map: Ref<u8>, dtype: Int<i32>, rank: Int<i32>, address: Ref<u8>, extents: Ref<u64>, strides: Ref<u64>, boxes: Ref<u32>,
+        map: Ref<u64>, dtype: Int<i32>, rank: Int<i32>, address: Ref<u8>, extents: Ref<u64>, strides: Ref<u64>, boxes: Ref<u32>,
         steps: Ref<u32>, interleave: Int<i32>, swizzle: Int<i32>, promotion: Int<i32>, fill: Int<i32>) true;
     /// Since 12.4. Offset and size are a `size_t` each.
     KernelGetParamInfo "cuKernelGetParamInfo" kernel_get_param_info(kernel: Ref<CuKernel>, index: Int<i64>, offset: Ref<u64>, size: Ref<u64>) false;
@@ -261,21 +262,46 @@ fields! {
     map How HowFields {
         RANK 0 rank: Field<i64>;
         DTYPE 1 dtype: Field<i64>;
-        /// Size of an element in bytes.
-        BYTES 2 bytes: Field<u64>;
+        /// Size of an element in bits.
+        BITS 2 bits: Field<u64>;
         INTERLEAVE 3 interleave: Field<i64>;
         SWIZZLE 4 swizzle: Field<i64>;
         PROMOTION 5 promotion: Field<i64>;
         FILL 6 fill: Field<i64>;
-        /// 1 if the steps are given after the extents of the box, else 0.
-        STEPS 7 steps: Field<u64>;
-        /// 1 if the size of an element is a whole number of bytes, else 0.
-        PLAIN 8 plain: Field<u64>;
-        NAME_SIZE 9 name_size: Field<u64>;
+        /// Bytes of which the address and the strides are multiples.
+        UNIT 7 unit: Field<u64>;
+        /// Bits of what the declaration gives: [`GIVEN_DIMS`](super::GIVEN_DIMS) and the like.
+        GIVEN 8 given: Field<u64>;
+        /// Number of inputs in the [cache](super::cache) of the site.
+        INPUTS 9 inputs: Field<u64>;
+        NAME_SIZE 10 name_size: Field<u64>;
         /// The name of the tensor, which follows the fields.
-        NAME 10 name: Nested<u8>;
-    } 10;
+        NAME 11 name: Nested<u8>;
+    } 11;
+    /// The cache of a site that makes tensor maps: the last map and the inputs that it was encoded from. The inputs
+    /// follow the fields.
+    ///
+    /// The counter is odd while the cache holds a map; it is 0 in an empty cache and another even number while a thread
+    /// writes. A reader loads the counter, inputs and map, and the counter again, all with acquire ordering. If it has
+    /// read a word of a later map, then it has read what a release store wrote after the writer had changed the
+    /// counter; so its second load of the counter finds a change. A reader that finds the counter even or changed, or
+    /// another input, encodes the map in its frame. A writer that loses the compare-exchange of the counter stores
+    /// nothing. So nobody waits, also in the child of a process that was forked while another thread wrote.
+    cache Cache CacheFields {
+        COUNTER 0 counter: Field<u64>;
+        MAP 1 map: Nested<u64>;
+        INPUTS 17 inputs: Nested<u64>;
+    } 17;
 }
+
+/// Number of words of a tensor map.
+pub(crate) const MAP_WORDS: u32 = MAP_SIZE / 8;
+
+/// Bits of [`map::GIVEN`]: the declaration gives dims, strides, an offset; the elements of the map share bytes.
+pub(crate) const GIVEN_DIMS: u64 = 1;
+pub(crate) const GIVEN_STRIDES: u64 = 2;
+pub(crate) const GIVEN_OFFSET: u64 = 4;
+pub(crate) const GIVEN_PACKED: u64 = 8;
 
 /// Bits of [`kernel::ALLOWED`].
 pub(crate) const ALLOW_SHARED: u64 = 1;

@@ -16,7 +16,7 @@ use crate::ir::{Builder, Hint, Linkage, Value};
 use crate::lower::routines::Routine;
 use crate::lower::scoped::{Mark, Scoped};
 use crate::resolve::function::Function;
-use crate::resolve::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
+use crate::resolve::ids::{LocalId, MapId, OutputId, SymbolId, Table, ValueId};
 
 use frame::Frame;
 use state::{OutputState, Scope, SymbolState, TensorState, ValueState};
@@ -46,6 +46,8 @@ pub(crate) struct Emitter<'a, 'm> {
     pub(crate) outputs: Table<OutputId, Option<OutputState>>,
     /// The value of each local of the body.
     pub(crate) locals: Table<LocalId, Option<Value>>,
+    /// The address of each named tensor map.
+    pub(crate) maps: Table<MapId, Option<Value>>,
     /// The address of each value that has none among the arguments: the current element of a loop, the alternative of a
     /// union, the result of a call.
     pub(crate) addresses: Table<ValueId, Option<Value>>,
@@ -96,6 +98,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
             known_sign: Scoped::like(&function.symbols, false),
             outputs: Table::like(&function.outputs, None),
             locals: Table::like(&function.locals, None),
+            maps: Table::like(&function.maps, None),
             addresses: Table::like(values, None),
             areas: Table::like(values, None),
             branched: None,

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use abi_spec::Scalar;
 
-use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
-use super::launch::Launch;
+use super::ids::{LocalId, MapId, OutputId, SymbolId, Table, ValueId};
+use super::launch::{Launch, TensorMap};
 use super::names::Names;
 use super::order::{Knowledge, Order, receive};
 use super::prototype::{self, Prototype, ResultConvention};
@@ -30,6 +30,8 @@ pub(crate) struct Function<'a> {
     pub(crate) outputs: Table<OutputId, Output<'a>>,
     /// Numbers, truths and addresses that the body names.
     pub(crate) locals: Table<LocalId, Local<'a>>,
+    /// Tensor maps that the body names, each with its tensor.
+    pub(crate) maps: Table<MapId, Home>,
     /// Checks and bindings of the prologue, in the order in which failures are reported.
     pub(crate) steps: Vec<Step<'a>>,
     /// Code that runs after the steps.
@@ -146,6 +148,8 @@ pub(crate) enum Action<'a> {
     Call { call: PackedCall<'a>, result: Option<Received<'a>> },
     /// Allocates a tensor.
     Allocate(OutputId),
+    /// Encodes a tensor map. `unsure` are tensors declared for any device, which must be on a GPU.
+    TensorMap { map: MapId, made: Box<TensorMap<'a>>, unsure: Vec<ValueId> },
     /// Launches a GPU kernel.
     Launch(Box<Launch<'a>>),
     /// Runs one of two blocks.
@@ -370,6 +374,7 @@ fn collect<'s, 'a>(statements: &'s [Statement<'a>], all: &mut Vec<&'s Statement<
             | Action::Kernel { .. }
             | Action::Call { .. }
             | Action::Allocate(_)
+            | Action::TensorMap { .. }
             | Action::Launch(_)
             | Action::Return(_)
             | Action::Raise { .. } => {}
@@ -400,8 +405,8 @@ pub(super) fn resolve<'a>(
             Body::Block(Block::new(&mut names, knowledge, items).body(statements)?)
         }
     };
-    let Names { values, symbols, outputs, locals, .. } = names;
-    Ok(Function { declared, values, symbols, outputs, locals, steps, body })
+    let Names { values, symbols, outputs, locals, maps, .. } = names;
+    Ok(Function { declared, values, symbols, outputs, locals, maps, steps, body })
 }
 
 fn constraints<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Located<()> {

@@ -1,4 +1,4 @@
-//! Typed indices of the values, symbols, outputs and locals of a function, and the tables that they index.
+//! Typed indices of the values, symbols, outputs, locals and tensor maps of a function, and the tables that they index.
 //!
 //! The crate `cranelift-entity` has such tables too. It is not used, since this crate builds without Cranelift and
 //! needs only a few methods.
@@ -42,6 +42,8 @@ ids! {
     OutputId;
     /// Index of a [local](super::function::Local).
     LocalId;
+    /// Index of a tensor map that has a name.
+    MapId;
 }
 
 /// A vector that one type of index accesses.

@@ -1,11 +1,12 @@
 //! Launches of GPU kernels: resolved launches, their checks, and the images of a library.
 
 pub(super) mod images;
+pub(crate) mod map;
 mod statement;
 mod well_formed;
 
 use super::function::{Argument, Home};
-use super::ids::{OutputId, ValueId};
+use super::ids::{MapId, OutputId, ValueId};
 use super::term::Term;
 use crate::declaration;
 
@@ -36,7 +37,7 @@ impl Launch<'_> {
     pub(crate) fn scratches(&self) -> impl Iterator<Item = OutputId> {
         self.params.iter().filter_map(|param| match param {
             Param::Scratch(output) => Some(*output),
-            Param::Packed(_) | Param::TensorMap(_) => None,
+            Param::Packed(_) | Param::TensorMap(_) | Param::Map(_) => None,
         })
     }
 
@@ -45,7 +46,7 @@ impl Launch<'_> {
         let size = |param: &Param<'_>| match param {
             Param::Packed(packing) => packing.size,
             Param::Scratch(_) => 8,
-            Param::TensorMap(_) => MAP_SIZE,
+            Param::TensorMap(_) | Param::Map(_) => MAP_SIZE,
         };
         self.params.iter().map(size).collect()
     }
@@ -73,8 +74,10 @@ pub(crate) enum Param<'a> {
     Packed(Packing),
     /// Address of memory that is allocated for the launch.
     Scratch(OutputId),
-    /// A `CUtensorMap`.
-    TensorMap(TensorMap<'a>),
+    /// A `CUtensorMap` that is made for the launch.
+    TensorMap(Box<TensorMap<'a>>),
+    /// A `CUtensorMap` that the body has named.
+    Map(MapId),
 }
 
 /// A resolved tensor map.
@@ -84,10 +87,18 @@ pub(crate) struct TensorMap<'a> {
     pub(crate) declared: &'a declaration::TensorMap,
     /// Spelling of the tensor in errors.
     pub(crate) name: String,
-    pub(crate) tensor: Home,
     pub(crate) element: MapElement,
-    /// Extents of a box, then the distances between its elements, in the order of the tensor's dims.
+    /// Bytes of which the address and the strides are multiples.
+    pub(crate) unit: u32,
+    /// Address of the first element of the tensor.
+    pub(crate) address: Term,
+    /// Bytes from there to the first element of the map.
+    pub(crate) offset: Option<Term>,
+    /// Dims, strides, extents of a box and the distances between its elements, each with one number for each dim, in
+    /// the order of the tensor's dims.
     pub(crate) numbers: Vec<Term>,
+    /// Terms without constants, which determine the address and all numbers.
+    pub(crate) inputs: Vec<Term>,
 }
 
 /// Scalars in memory with the layout of a C struct.
@@ -131,6 +142,6 @@ impl Packing {
 pub(crate) struct MapElement {
     /// `CUtensorMapDataType`.
     pub(crate) number: u32,
-    /// Size in bytes.
-    pub(crate) bytes: u32,
+    /// Size in bits.
+    pub(crate) bits: u32,
 }

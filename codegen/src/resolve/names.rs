@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::function::{Home, Local, Output, Symbol};
-use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
+use super::ids::{LocalId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::step::Place;
 use super::term::Kind;
 use super::value::{self, Source, Value, values};
@@ -25,6 +25,8 @@ pub(super) enum Meaning {
     Output(OutputId),
     /// A local of the body.
     Local(LocalId),
+    /// A tensor map of the body.
+    Map(MapId),
 }
 
 /// The names of a function while it is resolved.
@@ -39,6 +41,8 @@ pub(super) struct Names<'a> {
     pub(super) outputs: Table<OutputId, Output<'a>>,
     /// Locals of the body, so far.
     pub(super) locals: Table<LocalId, Local<'a>>,
+    /// Tensors of the named tensor maps of the body, so far.
+    pub(super) maps: Table<MapId, Home>,
     params: FxHashMap<&'a str, ValueId>,
     known: FxHashMap<&'a str, SymbolId>,
     results: FxHashMap<&'a str, OutputId>,
@@ -65,6 +69,7 @@ impl<'a> Names<'a> {
             symbols: Table::default(),
             outputs: Table::default(),
             locals: Table::default(),
+            maps: Table::default(),
             params,
             known: FxHashMap::default(),
             results: FxHashMap::default(),
@@ -282,6 +287,12 @@ impl<'a> Names<'a> {
         let value = &self.values[of];
         let is_tuple = matches!(value.ty, ParamType::Tuple(_));
         value.children.get(index).copied().filter(|_| is_tuple)
+    }
+
+    /// Returns the tensor map that an expression names.
+    pub(super) fn map_of(&self, expr: &Expr) -> Option<MapId> {
+        let Expr::Name(name) = expr else { return None };
+        if let Some(Meaning::Map(map)) = self.meaning(name) { Some(map) } else { None }
     }
 
     /// Returns the allocated tensor that an expression names.

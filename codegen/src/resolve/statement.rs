@@ -124,6 +124,9 @@ impl<'n, 'a> Block<'n, 'a> {
             StatementKind::Alloc { name, tensor, on } => {
                 (Some(self.allocate(name, tensor, on.as_ref()).map_err(at)?), false)
             }
+            StatementKind::TensorMap { name, map } => {
+                (Some(self.named_map(name, map).map_err(at)?), false)
+            }
             StatementKind::Launch(launch) => (Some(self.launch(launch).map_err(at)?), false),
             StatementKind::Return(value) => {
                 (Some(Action::Return(self.returned(value.as_ref()).map_err(at)?)), true)

@@ -57,6 +57,9 @@ impl Names<'_> {
             Some(Meaning::Value(value)) => self.whole(value),
             Some(Meaning::Output(output)) => Term::new(Kind::Ptr, Node::Output(output)),
             Some(Meaning::Local(local)) => Term::new(self.locals[local].kind, Node::Local(local)),
+            Some(Meaning::Map(_)) => {
+                return Err(format!("`{name}` is a tensor map, which only a launch takes"));
+            }
             None => return Err(format!("nothing determines the symbol `{name}`")),
         })
     }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::generate::{expr, name, param_type, tensor, text};
-use super::generate_launch::launch;
+use super::generate_launch::{launch, tensor_map};
 use crate::declaration::{
     Body, Call, Expr, FunctionRef, KernelCall, Local, Location, Statement, StatementKind,
     StatusError,
@@ -70,6 +70,7 @@ fn simple() -> BoxedStrategy<StatementKind> {
             .prop_map(|(result, call)| StatementKind::Call { result, call }),
         (local(), tensor(), option::of(value()))
             .prop_map(|(name, tensor, on)| StatementKind::Alloc { name, tensor, on }),
+        (local(), tensor_map()).prop_map(|(name, map)| Statement::let_map(name, map).kind),
         launch().prop_map(|launch| StatementKind::Launch(Box::new(launch))),
         option::of(value()).prop_map(StatementKind::Return),
         (name(), vec(value(), 0..4))

@@ -11,7 +11,8 @@ use crate::declaration::{
     Promotion, Swizzle, TensorMap,
 };
 
-fn tensor_map() -> impl Strategy<Value = TensorMap> {
+pub(super) fn tensor_map() -> impl Strategy<Value = TensorMap> {
+    let memory = (vec(expr(), 0..4), vec(expr(), 0..4), option::of(expr()));
     let options = (
         select(Interleave::ALL),
         select(Swizzle::ALL),
@@ -19,12 +20,14 @@ fn tensor_map() -> impl Strategy<Value = TensorMap> {
         select(Fill::ALL),
         option::of(select(MapType::ALL)),
     );
-    (expr(), vec(expr(), 0..4), vec(expr(), 0..4), options).prop_map(
-        |(tensor, extents, steps, (interleave, swizzle, promotion, fill, dtype))| {
-            let map = TensorMap::new(tensor, extents).steps(steps).interleave(interleave);
-            TensorMap { dtype, ..map.swizzle(swizzle).promotion(promotion).fill(fill) }
-        },
-    )
+    let numbers = (vec(expr(), 0..4), vec(expr(), 0..4));
+    (expr(), memory, numbers, options).prop_map(|(tensor, memory, (extents, steps), options)| {
+        let (dims, strides, offset) = memory;
+        let (interleave, swizzle, promotion, fill, dtype) = options;
+        let map = TensorMap::new(tensor, extents).steps(steps).interleave(interleave);
+        let map = map.swizzle(swizzle).promotion(promotion).fill(fill);
+        TensorMap { dims, strides, offset, dtype, ..map }
+    })
 }
 
 fn arg() -> BoxedStrategy<LaunchArg> {

@@ -80,6 +80,7 @@ fn action<'a>(w: &mut Wrapper<'a, '_>, action: &'a Action<'a>) {
             w.plan(&[*output]);
             w.allocate(&[*output]);
         }
+        Action::TensorMap { map, made, unsure } => w.named_map(*map, made, unsure),
         Action::Launch(launch) => w.launch(launch),
         Action::If { condition, then, otherwise } => choose(w, condition, then, otherwise),
         Action::For { counter, start, end, body } => repeat(w, *counter, start, end, body),

@@ -4,7 +4,7 @@
 //! shape and of the strides, and that of `[outer..., m, k]` is in an area of the frame, which a routine fills when the
 //! header of the tensor is checked.
 
-use abi_spec::layout::{DL_TENSOR, Field, dl_tensor};
+use abi_spec::layout::{Field, dl_tensor};
 
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::emitter::Emitter;
@@ -64,27 +64,6 @@ impl Emitter<'_, '_> {
         }
         let null = self.b.compare_const(Cond::Eq, own, 0);
         self.b.select(null, own, view)
-    }
-
-    /// Returns a `DLTensor*` with the declared dims only. For a tensor of which only the last dims are declared, it points
-    /// to a copy in the frame.
-    pub(crate) fn declared_tensor(&mut self, value: ValueId) -> Value {
-        let dl = self.dl(value);
-        if !self.trailing(value) {
-            return dl;
-        }
-        let copy = self.b.stack_slot(DL_TENSOR.size, DL_TENSOR.align);
-        for of in [dl_tensor::DATA, dl_tensor::DEVICE_TYPE, dl_tensor::BYTE_OFFSET] {
-            let word = self.b.load(Type::I64, dl, of.offset);
-            self.b.store(word, copy, of.offset);
-        }
-        let (ndim, dtype) = (self.b.i32(self.declared(value) as i32), self.dtype32(value));
-        self.b.store(ndim, copy, dl_tensor::NDIM.offset);
-        self.b.store(dtype, copy, dl_tensor::DTYPE.offset);
-        let (shape, strides) = (self.shape(value), self.strides_pointer(value));
-        self.b.store(shape, copy, dl_tensor::SHAPE.offset);
-        self.b.store(strides, copy, dl_tensor::STRIDES.offset);
-        copy
     }
 
     /// Calls the routine that looks at the leading dims of a tensor, and fills the area of folded ones. Returns a

@@ -14,7 +14,7 @@ use crate::lower::routines::records::PieceKind;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::{Argument, Home, Prepare};
 use crate::resolve::ids::{OutputId, ValueId};
-use crate::resolve::launch::{Launch, MAP_SIZE, Packing, Param};
+use crate::resolve::launch::{Launch, Packing, Param};
 
 /// Number of extents of a grid, which come first among the extents of a launch.
 const GRID: usize = 3;
@@ -37,7 +37,8 @@ impl Layout {
             let (bytes, align) = match param {
                 Param::Packed(packing) => (packing.size, packing.align),
                 Param::Scratch(_) => (8, 8),
-                Param::TensorMap(_) => (MAP_SIZE + map::SLACK, 16),
+                Param::TensorMap(_) => (map::AREA, map::AREA_ALIGN),
+                Param::Map(_) => (0, 1),
             };
             let at = size.next_multiple_of(align);
             size = at + bytes;
@@ -273,6 +274,7 @@ impl<'a> Wrapper<'a, '_> {
                 let to = self.b.ptr_offset(area, at.into());
                 return self.tensor_map(map, to, site);
             }
+            Param::Map(map) => return self.map(*map),
         }
         self.b.ptr_offset(area, at.into())
     }
@@ -290,7 +292,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Returns the `DLTensor*` of a tensor.
-    pub(super) fn home_tensor(&mut self, home: Home) -> Value {
+    fn home_tensor(&mut self, home: Home) -> Value {
         match home {
             Home::Value(value) => self.dl(value),
             Home::Output(output) => self.output_tensor(output),
@@ -298,7 +300,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Checks that a tensor is on a GPU or absent. Needed if the declaration allows any device.
-    fn require_cuda(&mut self, value: ValueId) {
+    pub(super) fn require_cuda(&mut self, value: ValueId) {
         let dl = self.dl(value);
         let dl = self.readable(value, dl, 16);
         let device = self.b.load(Type::I64, dl, dl_tensor::DEVICE_TYPE.offset);

@@ -96,6 +96,9 @@ complaints! {
     MapExtent: "ValueError" "Out of range {plain}.shape[{int}]{calling}, expected 1 to {int} for a tensor map but got {int}";
     MapInner: "ValueError" "Mismatched {plain}.strides[{int}]{calling}, expected 1 for a tensor map but got {int}";
     MapStride: "ValueError" "Mismatched {plain}.strides[{int}]{calling}, expected a multiple of {int} bytes below {int} for a tensor map but got {int}";
+    MapOffset: "ValueError" "Misaligned {plain}.data and offset{calling}, expected a multiple of {int} bytes for a tensor map but got remainder {int}";
+    MapDims: "ValueError" "Out of range dims of {plain}, dim {int}{calling}, expected 1 to {int} but got {int}";
+    MapStrides: "ValueError" "Mismatched strides of {plain}, dim {int}{calling}, expected a multiple of {int} bytes below {int} but got {int} elements of {int} bits";
     MapBox: "ValueError" "Out of range box of {plain}, dim {int}{calling}, expected 1 to {int} but got {int}";
     MapRow: "ValueError" "Mismatched box of {plain}{calling}, expected rows of a multiple of 16 bytes up to {int} but got {int}";
     MapStep: "ValueError" "Out of range steps of {plain}, dim {int}{calling}, expected 1 to {int} but got {int}";

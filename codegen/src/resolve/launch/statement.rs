@@ -1,15 +1,13 @@
 //! Resolves launch statements: extents, attributes, arguments and the device.
 
 use std::borrow::Cow;
-use std::fmt::Display;
 
 use abi_spec::{DType, DeviceType, Scalar};
 
 use super::well_formed::ATTRIBUTE_SIZE;
-use super::{Allowed, Launch, MapElement, PLAIN_CLUSTER, Packing, Param, TensorMap};
+use super::{Allowed, Launch, PLAIN_CLUSTER, Packing, Param};
 use crate::declaration::{
-    self, AttributeKind, AttributeValue, Device, Expr, LaunchArg, LaunchAttribute, MapType, Shape,
-    Tensor,
+    self, AttributeKind, AttributeValue, Device, Expr, LaunchArg, LaunchAttribute, Tensor,
 };
 use crate::resolve::Explained;
 use crate::resolve::c_type::CType;
@@ -22,11 +20,11 @@ use crate::resolve::term::{Node, OfTensor, Property, Term};
 
 /// Tensors among the arguments of a launch.
 #[derive(Default)]
-struct LaunchTensors {
+pub(super) struct LaunchTensors {
     /// First tensor that is or may be on a GPU and that is never None.
     first: Option<Home>,
     /// Tensors declared for any device.
-    unsure: Vec<ValueId>,
+    pub(super) unsure: Vec<ValueId>,
 }
 
 impl<'a> Block<'_, 'a> {
@@ -147,6 +145,11 @@ impl<'a> Block<'_, 'a> {
     }
 
     fn param(&mut self, arg: &'a LaunchArg, device: Home) -> Explained<Param<'a>> {
+        if let LaunchArg::Value(value) = arg
+            && let Some(map) = self.names.map_of(value)
+        {
+            return Ok(Param::Map(map));
+        }
         match arg {
             LaunchArg::Value(_) | LaunchArg::Struct(_) => self.packing(arg).map(Param::Packed),
             LaunchArg::Scratch { bytes, align } => self.scratch(bytes, *align, device),
@@ -156,6 +159,9 @@ impl<'a> Block<'_, 'a> {
 
     fn packing(&self, arg: &LaunchArg) -> Explained<Packing> {
         match arg {
+            LaunchArg::Value(value) if self.names.map_of(value).is_some() => {
+                Err(format!("the tensor map `{value}` cannot be a field of a struct"))
+            }
             LaunchArg::Value(value) => self.scalar_argument(value),
             LaunchArg::Struct(fields) => {
                 let fields = fields.iter().map(|field| self.packing(field));
@@ -177,42 +183,7 @@ impl<'a> Block<'_, 'a> {
         Ok(Param::Scratch(self.names.outputs.push(output)))
     }
 
-    fn tensor_map(&self, map: &'a declaration::TensorMap) -> Explained<TensorMap<'a>> {
-        let tensor = self.home(&map.tensor)?;
-        let declared = self.tensor_of(tensor);
-        let declared = declared.ok_or_else(|| format!("`{}` is no tensor", map.tensor))?;
-        let dims = match &declared.shape {
-            Shape::AnyRank => return Err(format!("the rank of `{}` is not known", map.tensor)),
-            Shape::Dims(dims) | Shape::Trailing { dims, .. } => dims,
-        };
-        if dims.len() != map.extents.len() {
-            let (rank, given) = (dims.len(), map.extents.len());
-            return Err(format!("`{}` has {rank} dims and its box {given}", map.tensor));
-        }
-        let element = element(declared, map)?;
-        let mut numbers = Vec::with_capacity(map.extents.len() + map.steps.len());
-        for (what, list, most) in [("box", &map.extents, 256), ("steps", &map.steps, 8)] {
-            for (dim, number) in list.iter().enumerate() {
-                numbers.push(self.up_to(
-                    number,
-                    most,
-                    format_args!("{what} of `{}` in dim {dim}", map.tensor),
-                )?);
-            }
-        }
-        Ok(TensorMap { declared: map, name: map.tensor.to_string(), tensor, element, numbers })
-    }
-
-    /// Resolves an integer from 1 to `most`; a constant is checked here, other terms when the map is made.
-    fn up_to(&self, number: &Expr, most: i64, what: impl Display) -> Explained<Term> {
-        let term = self.integer(number)?;
-        match term.constant().filter(|value| !(1..=most).contains(value)) {
-            Some(value) => Err(format!("{what} is {value}, which is not 1 to {most}")),
-            None => Ok(term),
-        }
-    }
-
-    fn tensor_of(&self, home: Home) -> Option<&Tensor> {
+    pub(super) fn tensor_of(&self, home: Home) -> Option<&Tensor> {
         match home {
             Home::Value(value) => self.names.values[value].tensor(),
             Home::Output(output) => Some(&*self.names.outputs[output].tensor),
@@ -234,7 +205,15 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
+    /// Collects the tensors whose addresses a value depends on. Those of a named map have been checked where it was
+    /// made.
     fn collect_data(&self, value: &Expr, tensors: &mut LaunchTensors) -> Explained<()> {
+        if let Some(map) = self.names.map_of(value) {
+            let mut checked = LaunchTensors::default();
+            self.collect_tensor(self.names.maps[map], &mut checked)?;
+            tensors.first = tensors.first.or(checked.first);
+            return Ok(());
+        }
         let term = self.term(value)?;
         let mut homes = Vec::new();
         term.any(&mut |node| {
@@ -250,7 +229,7 @@ impl<'a> Block<'_, 'a> {
     }
 
     /// Records a tensor whose data the GPU kernel accesses.
-    fn collect_tensor(&self, home: Home, tensors: &mut LaunchTensors) -> Explained<()> {
+    pub(super) fn collect_tensor(&self, home: Home, tensors: &mut LaunchTensors) -> Explained<()> {
         match self.device_of(home) {
             (Device::Any, origin) => {
                 if let Home::Value(value) = origin
@@ -347,21 +326,4 @@ fn allowed(extents: &Packing, attributes: &[(u32, Packing)]) -> Allowed {
         blocks.is_none_or(|blocks| blocks > PLAIN_CLUSTER)
     };
     Allowed { shared: shared != Some(0), cluster: clusters.any(large) }
-}
-
-/// Returns the element type of a tensor map.
-fn element(tensor: &Tensor, map: &declaration::TensorMap) -> Explained<MapElement> {
-    let [dtype] = tensor.dtypes[..] else {
-        return Err(format!("`{}` may have elements of several types", map.tensor));
-    };
-    let bits = u32::from(dtype.bits) * u32::from(dtype.lanes);
-    let Some(ty) = map.dtype.or(MapType::of(dtype)) else {
-        return Err(format!("the driver has no tensor maps of `{dtype}`: give `dtype`"));
-    };
-    match ty.bytes() {
-        Some(bytes) if 8 * bytes != bits => {
-            Err(format!("elements of `{}` have {bits} bits, not {}", map.tensor, 8 * bytes))
-        }
-        _ => Ok(MapElement { number: ty as u32, bytes: bits.div_ceil(8) }),
-    }
 }

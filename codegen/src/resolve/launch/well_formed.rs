@@ -3,7 +3,9 @@
 use rustc_hash::FxHashSet;
 
 use crate::declaration::limit::Limit;
-use crate::declaration::{AttributeKind, AttributeValue, Launch, LaunchArg, LaunchAttribute};
+use crate::declaration::{
+    AttributeKind, AttributeValue, Launch, LaunchArg, LaunchAttribute, TensorMap,
+};
 use crate::error::{Error, Part};
 use crate::resolve::well_formed::Checker;
 
@@ -59,17 +61,22 @@ impl Checker<'_> {
                 let reason = format!("{align} is no alignment: a power of two up to 1073741824 is");
                 Err(self.invalid(part, reason))
             }
-            LaunchArg::TensorMap(map) => {
-                let (extents, steps) = (map.extents.len(), map.steps.len());
-                if !(1..=5).contains(&extents) || ![0, extents].contains(&steps) {
-                    let reason = format!(
-                        "`{map}` needs a box of one to five extents, and as many steps if any"
-                    );
-                    return Err(self.invalid(part, reason));
-                }
-                Ok(())
-            }
+            LaunchArg::TensorMap(map) => self.map(part, map),
         }
+    }
+
+    pub(in crate::resolve) fn map(&self, part: Part, map: &TensorMap) -> Result<(), Error> {
+        let extents = map.extents.len();
+        let fits = |list: &Vec<_>| [0, extents].contains(&list.len());
+        if !(1..=5).contains(&extents)
+            || ![&map.dims, &map.strides, &map.steps].into_iter().all(fits)
+        {
+            let reason = format!(
+                "`{map}` needs a box of one to five extents, and as many dims, strides and steps if any"
+            );
+            return Err(self.invalid(part, reason));
+        }
+        Ok(())
     }
 
     fn attribute(&self, part: Part, attribute: &LaunchAttribute) -> Result<(), Error> {

@@ -63,6 +63,11 @@ impl Checker<'_> {
                 self.allocated(part, tensor)?;
                 on.as_ref().map_or(Ok(()), |on| self.expr(part, on))
             }
+            StatementKind::TensorMap { name, map } => {
+                self.identifier(part, name)?;
+                self.map(part, map)?;
+                map.exprs().try_for_each(|expr| self.expr(part, expr))
+            }
             StatementKind::If { condition, .. } => self.expr(part, condition),
             StatementKind::For { name, start, end, .. } => {
                 self.identifier(part, name)?;
