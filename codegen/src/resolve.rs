@@ -9,6 +9,7 @@ pub(crate) mod function;
 pub(crate) mod ids;
 pub(crate) mod launch;
 mod linear;
+mod matching;
 mod members;
 pub(crate) mod names;
 pub(crate) mod operator;

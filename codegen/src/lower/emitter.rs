@@ -48,6 +48,9 @@ pub(crate) struct Emitter<'a, 'm> {
     /// The address of each value that has none among the arguments: the current element of a loop, the alternative of a
     /// union, the result of a call.
     pub(crate) addresses: Table<ValueId, Option<Value>>,
+    /// For each union that a `match` is about the number of the type that fits, an `I32`; the number of types for
+    /// None.
+    pub(crate) chosen: Table<ValueId, Option<Value>>,
     /// The optional tensor that is present in the current branch.
     pub(crate) branched: Option<ValueId>,
     /// The scope of the current block.
@@ -94,6 +97,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
             outputs: Table::like(&function.outputs, None),
             locals: Table::like(&function.locals, None),
             addresses: Table::like(values, None),
+            chosen: Table::like(values, None),
             branched: None,
             scope: Scope::OUTER,
             scopes: 0,

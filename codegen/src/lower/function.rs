@@ -47,7 +47,7 @@ fn start<'a, 'm>(
 ) -> Wrapper<'a, 'm> {
     let function = emitter.function;
     // A placeholder: each group of checks sets its exit.
-    let checks = Checks { fail: emitter.b.current(), mask: None };
+    let checks = Checks { fail: emitter.b.current(), mask: None, passed: false };
     let runs = prologue::runs::runs(function);
     let forms = Forms {
         outlined: prologue::outline::outlined(function, &runs),

@@ -152,10 +152,30 @@ pub(crate) enum Action<'a> {
     If { condition: Term, then: Vec<Statement<'a>>, otherwise: Vec<Statement<'a>> },
     /// Runs a block for every integer from `start` up to `end`, exclusive.
     For { counter: LocalId, start: Term, end: Term, body: Vec<Statement<'a>> },
+    /// Runs the statements of one arm.
+    Match(Match<'a>),
     /// Returns from the function.
     Return(Returned<'a>),
     /// Raises an error.
     Raise { kind: &'a str, message: Vec<Piece<'a>> },
+}
+
+/// A `match` of a union, or of an optional value.
+#[derive(Clone, Debug)]
+pub(crate) struct Match<'a> {
+    pub(crate) value: ValueId,
+    /// One arm for each type, then that of None if the value is optional.
+    pub(crate) arms: Vec<Arm<'a>>,
+}
+
+/// An arm of a `match`.
+#[derive(Clone, Debug)]
+pub(crate) struct Arm<'a> {
+    /// True for the arm of None.
+    pub(crate) is_none: bool,
+    /// The value in the arm, and the steps that have checked it; `None` if nothing uses it.
+    pub(crate) value: Option<(ValueId, Vec<Step<'a>>)>,
+    pub(crate) body: Vec<Statement<'a>>,
 }
 
 /// A call of a C function.
@@ -366,6 +386,7 @@ fn collect<'s, 'a>(statements: &'s [Statement<'a>], all: &mut Vec<&'s Statement<
                 collect(otherwise, all);
             }
             Action::For { body, .. } => collect(body, all),
+            Action::Match(choice) => choice.arms.iter().for_each(|arm| collect(&arm.body, all)),
             Action::Let { .. }
             | Action::Kernel { .. }
             | Action::Call { .. }

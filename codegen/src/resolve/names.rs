@@ -236,6 +236,20 @@ impl<'a> Names<'a> {
     pub(super) fn add_value(&mut self, path: String, ty: &'a ParamType) -> Located<ValueId> {
         let param = self.function.signature.params.len() + self.others;
         self.others += 1;
+        self.add(path, ty, param)
+    }
+
+    /// Adds a value of the body that another value contains or is, and the values nested in it.
+    pub(super) fn add_part(
+        &mut self,
+        of: ValueId,
+        path: String,
+        ty: &'a ParamType,
+    ) -> Located<ValueId> {
+        self.add(path, ty, self.values[of].param)
+    }
+
+    fn add(&mut self, path: String, ty: &'a ParamType, param: usize) -> Located<ValueId> {
         let first = self.values.len();
         let id = value::add(&mut self.values, path, ty, param, Source::Result);
         for id in self.values.keys().skip(first) {

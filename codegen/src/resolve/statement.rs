@@ -11,7 +11,7 @@ use super::function::{
 };
 use super::ids::{LocalId, ValueId};
 use super::names::{Meaning, Names};
-use super::order::{Knowledge, check_determined, receive};
+use super::order::{Knowledge, Within, check_determined, receive};
 use super::prototype::{self, ResultConvention};
 use super::term::{Kind, Node, Term};
 use super::{Explained, Items, Located};
@@ -29,7 +29,7 @@ pub(super) struct Block<'n, 'a> {
 
 /// State of control at the end of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     /// The block has no statements.
     Empty,
     /// Control leaves the block after statement number `.0`.
@@ -70,7 +70,7 @@ impl<'n, 'a> Block<'n, 'a> {
     }
 
     /// Resolves a block, and returns how control leaves it.
-    fn block(
+    pub(super) fn block(
         &mut self,
         statements: &'a [declaration::Statement],
     ) -> Located<(Vec<Statement<'a>>, End)> {
@@ -117,6 +117,10 @@ impl<'n, 'a> Block<'n, 'a> {
                 self.names.close_scope(begin);
                 (Some(Action::For { counter, start, end, body }), false)
             }
+            StatementKind::Match { value, arms } => {
+                let (action, left) = self.match_type(index, value, arms)?;
+                (Some(action), left)
+            }
             StatementKind::Let { name, value } => (self.name(name, value).map_err(at)?, false),
             StatementKind::Call { result, call } => {
                 (Some(self.call(result.as_ref(), call).map_err(at)?), false)
@@ -146,7 +150,7 @@ impl<'n, 'a> Block<'n, 'a> {
     }
 
     fn determined(&self, term: Term) -> Explained<Term> {
-        check_determined(self.names, &self.knowledge, &term, None)?;
+        check_determined(self.names, &self.knowledge, &term, Within::Nothing)?;
         Ok(term)
     }
 
@@ -154,7 +158,7 @@ impl<'n, 'a> Block<'n, 'a> {
     pub(super) fn argument(&self, expr: &Expr) -> Explained<Argument> {
         let argument = self.names.argument(expr)?;
         if let Argument::Term(term, _) = &argument {
-            check_determined(self.names, &self.knowledge, term, None)?;
+            check_determined(self.names, &self.knowledge, term, Within::Nothing)?;
         }
         Ok(argument)
     }

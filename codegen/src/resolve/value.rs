@@ -28,6 +28,8 @@ pub(crate) struct Value<'a> {
     pub(crate) dynamic: bool,
     /// Directly nested values, in order.
     pub(crate) children: Vec<ValueId>,
+    /// True for a union that a `match` is about: the number of the type that fits is kept.
+    pub(crate) matched: bool,
 }
 
 /// Origin of a value.
@@ -71,7 +73,7 @@ impl Source {
     }
 
     /// Returns true if the value stands for many.
-    fn is_loop(self) -> bool {
+    pub(super) fn is_loop(self) -> bool {
         matches!(self, Source::Each { .. } | Source::Key { .. } | Source::Mapped { .. })
     }
 }
@@ -119,8 +121,8 @@ pub(crate) fn add<'a>(
     let alternative = matches!(source, Source::Alternative { .. });
     let depth = parent.map_or(0, |of| of.depth) + usize::from(source.is_loop());
     let dynamic = alternative || parent.is_some_and(inside);
-    let children = Vec::new();
-    all.push(Value { path, ty, optional, param, source, guard, depth, dynamic, children });
+    let (children, matched) = (Vec::new(), false);
+    all.push(Value { path, ty, optional, param, source, guard, depth, dynamic, children, matched });
     for (path, ty, source) in nested(&all[id], id) {
         let child = add(all, path, ty, param, source);
         all[id].children.push(child);

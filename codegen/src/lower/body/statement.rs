@@ -3,8 +3,10 @@
 use crate::ir::{Binary, Block, Cond, Type, Value};
 use crate::lower::failure::message::Message;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::{Action, Argument, Body, KernelCall, Received, Statement};
-use crate::resolve::ids::{LocalId, OutputId};
+use crate::resolve::function::{
+    Action, Argument, Arm, Body, KernelCall, Match, Received, Statement,
+};
+use crate::resolve::ids::{LocalId, OutputId, ValueId};
 use crate::resolve::term::Term;
 
 /// Emits the body; every path returns.
@@ -83,6 +85,7 @@ fn action<'a>(w: &mut Wrapper<'a, '_>, action: &'a Action<'a>) {
         Action::Launch(launch) => w.launch(launch),
         Action::If { condition, then, otherwise } => choose(w, condition, then, otherwise),
         Action::For { counter, start, end, body } => repeat(w, *counter, start, end, body),
+        Action::Match(choice) => select(w, choice),
         Action::Return(returned) => w.return_of(returned),
         Action::Raise { kind, message } => {
             let mut text = Message::new(kind);
@@ -112,6 +115,43 @@ fn choose<'a>(
 /// Emits statements in a scope of their own, then a jump to `next`.
 fn inner<'a>(w: &mut Wrapper<'a, '_>, statements: &'a [Statement<'a>], next: Block) {
     w.inner(|w| block(w, statements));
+    if !w.b.ended() {
+        w.b.jump(next, &[]);
+    }
+}
+
+/// Emits a `match`. The prologue has found the type that fits, so that one number tells the arms apart.
+fn select<'a>(w: &mut Wrapper<'a, '_>, choice: &'a Match<'a>) {
+    let next = w.b.block("next");
+    for (number, one) in choice.arms.iter().enumerate() {
+        if number + 1 == choice.arms.len() {
+            arm(w, choice.value, one, next);
+            break;
+        }
+        let is_this = match w.chosen[choice.value] {
+            Some(chosen) => w.b.compare_const(Cond::Eq, chosen, number as i64),
+            None => w.there(choice.value),
+        };
+        let [this, other] = ["arm", "other"].map(|label| w.b.block(label));
+        w.b.branch(is_this, this, other);
+        w.b.switch_to(this);
+        arm(w, choice.value, one, next);
+        w.b.switch_to(other);
+    }
+    w.b.switch_to(next);
+}
+
+/// Emits an arm of a `match` of a value, then a jump to `next`.
+fn arm<'a>(w: &mut Wrapper<'a, '_>, of: ValueId, arm: &'a Arm<'a>, next: Block) {
+    let outside = if arm.is_none { w.mark() } else { w.mark_where_there(of) };
+    w.inner(|w| {
+        if let Some((value, steps)) = &arm.value {
+            w.addresses[*value] = Some(w.any_address(of));
+            w.unpack_steps(steps);
+        }
+        block(w, &arm.body);
+    });
+    w.go_back(outside);
     if !w.b.ended() {
         w.b.jump(next, &[]);
     }

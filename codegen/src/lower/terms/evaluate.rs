@@ -318,7 +318,7 @@ impl Wrapper<'_, '_> {
             w.leaves(&mut message, quote);
             message
         });
-        if self.checks.mask.is_some() {
+        if self.checks.mask.is_some() || self.checks.passed {
             // The check applies only where the mask is true; elsewhere the divisor may be 0.
             let zero = self.b.compare_const(Cond::Eq, y, 0);
             self.checks.or_go_to(fail).never(&mut self.b, zero);
