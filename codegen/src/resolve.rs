@@ -4,6 +4,7 @@
 pub(crate) mod accepted;
 pub(crate) mod c_type;
 mod condition;
+pub(crate) mod element;
 pub(crate) mod external;
 pub(crate) mod function;
 pub(crate) mod ids;

@@ -223,7 +223,7 @@ impl Body {
 
 impl StatementKind {
     /// Returns the expressions of this statement, without those in its blocks.
-    fn exprs(&self) -> Vec<&Expr> {
+    pub(crate) fn exprs(&self) -> Vec<&Expr> {
         match self {
             StatementKind::Let { value, .. } => vec![value],
             StatementKind::Call { result, call } => {

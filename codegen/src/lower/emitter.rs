@@ -15,7 +15,7 @@ use crate::ir::{Builder, Hint, Linkage, Value};
 use crate::lower::routines::Routine;
 use crate::lower::scoped::{Mark, Scoped};
 use crate::resolve::function::Function;
-use crate::resolve::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
+use crate::resolve::ids::{LocalId, LookUpId, OutputId, SymbolId, Table, ValueId};
 
 use frame::Frame;
 use state::{OutputState, Scope, SymbolState, TensorState, ValueState};
@@ -51,6 +51,8 @@ pub(crate) struct Emitter<'a, 'm> {
     /// For each union that a `match` is about the number of the type that fits, an `I32`; the number of types for
     /// None.
     pub(crate) chosen: Table<ValueId, Option<Value>>,
+    /// For each element that the frame holds a reference to, the address of the reference, which is None before.
+    pub(crate) held_elements: Table<LookUpId, Option<Value>>,
     /// The optional tensor that is present in the current branch.
     pub(crate) branched: Option<ValueId>,
     /// The scope of the current block.
@@ -98,6 +100,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
             locals: Table::like(&function.locals, None),
             addresses: Table::like(values, None),
             chosen: Table::like(values, None),
+            held_elements: Table::like(&function.look_ups, None),
             branched: None,
             scope: Scope::OUTER,
             scopes: 0,

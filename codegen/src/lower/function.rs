@@ -58,7 +58,8 @@ fn start<'a, 'm>(
     let mentions = prologue::strides::mentions(function);
     let shapes = Shapes { tested: Vec::new(), bound: Vec::new(), mentions };
     let devices = Devices::default();
-    Wrapper { emitter, checks, exits, records, devices, shapes, forms }
+    let find_element = Wrapper::look_element_up;
+    Wrapper { emitter, checks, exits, records, devices, shapes, forms, find_element }
 }
 
 impl Wrapper<'_, '_> {

@@ -7,6 +7,7 @@ mod again;
 pub(crate) mod arguments;
 mod binding;
 mod devices;
+mod element;
 mod layout;
 mod literal;
 mod mapping;

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use abi_spec::Scalar;
 
-use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
+use super::element::{LookUp, When};
+use super::ids::{LocalId, LookUpId, OutputId, SymbolId, Table, ValueId};
 use super::launch::Launch;
 use super::names::Names;
-use super::order::{Knowledge, Order, receive};
+use super::order::{Knowledge, Order, Within, check_determined, receive};
 use super::prototype::{self, Prototype, ResultConvention};
 use super::statement::Block;
 use super::step::Step;
@@ -30,6 +31,8 @@ pub(crate) struct Function<'a> {
     pub(crate) outputs: Table<OutputId, Output<'a>>,
     /// Numbers, truths and addresses that the body names.
     pub(crate) locals: Table<LocalId, Local<'a>>,
+    /// Elements of sequences that constraints and the body name.
+    pub(crate) look_ups: Table<LookUpId, LookUp<'a>>,
     /// Checks and bindings of the prologue, in the order in which failures are reported.
     pub(crate) steps: Vec<Step<'a>>,
     /// Code that runs after the steps.
@@ -107,6 +110,8 @@ pub(crate) enum Body<'a> {
     Call {
         /// Call.
         call: KernelCall<'a>,
+        /// Elements that the arguments name.
+        look_ups: Vec<LookUpId>,
         /// Result, if the C function writes it.
         result: Option<Received<'a>>,
     },
@@ -132,13 +137,17 @@ pub(crate) struct Prepare<'a> {
 pub(crate) struct Statement<'a> {
     /// Source line; `None` for that of the function.
     pub(crate) location: Option<&'a Location>,
+    /// Elements that it names, in the order in which they are looked up.
+    pub(crate) look_ups: Vec<LookUpId>,
     pub(crate) action: Action<'a>,
 }
 
 /// Action of a statement.
 #[derive(Clone, Debug)]
 pub(crate) enum Action<'a> {
-    /// Computes a term. A `let` that only gives a value a second name has no action.
+    /// Looks elements up. A `let` that only gives another value a second name has no action.
+    Name,
+    /// Computes a term.
     Let { local: LocalId, term: Term },
     /// Calls a C function.
     Kernel { call: KernelCall<'a>, result: KernelResult<'a> },
@@ -387,7 +396,8 @@ fn collect<'s, 'a>(statements: &'s [Statement<'a>], all: &mut Vec<&'s Statement<
             }
             Action::For { body, .. } => collect(body, all),
             Action::Match(choice) => choice.arms.iter().for_each(|arm| collect(&arm.body, all)),
-            Action::Let { .. }
+            Action::Name
+            | Action::Let { .. }
             | Action::Kernel { .. }
             | Action::Call { .. }
             | Action::Allocate(_)
@@ -404,45 +414,44 @@ pub(super) fn resolve<'a>(
     items: &Items<'a>,
 ) -> Located<Function<'a>> {
     let mut names = Names::new(declared)?;
-    let mut order = Order::new(&names)?;
-    constraints(&names, &mut order)?;
-    let extents = outputs(&names, &mut order)?;
-    let args = match &declared.body {
-        declaration::Body::Call(call) => arguments(&names, &mut order, call)?,
-        declaration::Body::Block(_) => Vec::new(),
-    };
-    let Order { steps, mut knowledge, .. } = order;
+    let Order { mut steps, mut knowledge, .. } = Order::new(&names)?;
+    constraints(&mut names, &knowledge, &mut steps)?;
+    let extents = outputs(&names, &knowledge)?;
     for (output, extents) in names.outputs.keys().zip(extents) {
         names.outputs[output].extents = extents;
     }
     let body = match &declared.body {
-        declaration::Body::Call(call) => one_call(&mut names, &mut knowledge, call, args)?,
+        declaration::Body::Call(call) => one_call(&mut names, &mut knowledge, call)?,
         declaration::Body::Block(statements) => {
             Body::Block(Block::new(&mut names, knowledge, items).body(statements)?)
         }
     };
-    let Names { values, symbols, outputs, locals, .. } = names;
-    Ok(Function { declared, values, symbols, outputs, locals, steps, body })
+    let Names { values, symbols, outputs, locals, look_ups, .. } = names;
+    Ok(Function { declared, values, symbols, outputs, locals, look_ups, steps, body })
 }
 
-fn constraints<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Located<()> {
+fn constraints<'a>(
+    names: &mut Names<'a>,
+    knowledge: &Knowledge,
+    steps: &mut Vec<Step<'a>>,
+) -> Located<()> {
     for (index, constraint) in names.function.signature.constraints.iter().enumerate() {
         let at = |reason| (Part::Constraint(index), reason);
-        let condition = names.condition(constraint).map_err(at)?;
-        order.check_determined(&condition.test).map_err(at)?;
-        order.steps.push(Step::Require(condition));
+        let condition = names.condition(knowledge, constraint).map_err(at)?;
+        check_determined(names, knowledge, &condition.test, Within::Nothing).map_err(at)?;
+        steps.push(Step::Require(condition));
     }
     Ok(())
 }
 
-fn outputs<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Located<Vec<Vec<Term>>> {
+fn outputs(names: &Names<'_>, knowledge: &Knowledge) -> Located<Vec<Vec<Term>>> {
     let mut all = Vec::with_capacity(names.outputs.len());
     for (index, output) in names.function.signature.outputs().iter().enumerate() {
         let at = |reason| (Part::Output(index), reason);
         let mut extents = Vec::new();
         for expr in output.tensor.extents() {
             let term = names.extent(expr).map_err(at)?;
-            order.check_determined(&term).map_err(at)?;
+            check_determined(names, knowledge, &term, Within::Nothing).map_err(at)?;
             extents.push(term);
         }
         all.push(extents);
@@ -450,21 +459,24 @@ fn outputs<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Located<Vec<Vec<
     Ok(all)
 }
 
-fn arguments<'a>(
-    names: &Names<'a>,
-    order: &mut Order<'_, 'a>,
-    call: &'a declaration::KernelCall,
-) -> Located<Vec<Argument>> {
-    let mut args = Vec::with_capacity(call.args.len());
+/// Resolves the arguments of a body that is one call, and the elements that they name.
+fn arguments(
+    names: &mut Names<'_>,
+    knowledge: &Knowledge,
+    call: &declaration::KernelCall,
+) -> Located<(Vec<Argument>, Vec<LookUpId>)> {
+    let (mut args, mut look_ups) = (Vec::with_capacity(call.args.len()), Vec::new());
+    names.elements.clear();
     for (index, expr) in call.args.iter().enumerate() {
         let at = |reason| (Part::Argument(index), reason);
+        look_ups.extend(names.look_up(knowledge, [expr], When::AT_FIRST).map_err(at)?);
         let argument = names.argument(expr).map_err(at)?;
         if let Argument::Term(term, _) = &argument {
-            order.check_determined(term).map_err(at)?;
+            check_determined(names, knowledge, term, Within::Nothing).map_err(at)?;
         }
         args.push(argument);
     }
-    Ok(args)
+    Ok((args, look_ups))
 }
 
 /// Resolves a body that is one call.
@@ -472,8 +484,8 @@ fn one_call<'a>(
     names: &mut Names<'a>,
     knowledge: &mut Knowledge,
     call: &'a declaration::KernelCall,
-    args: Vec<Argument>,
 ) -> Located<Body<'a>> {
+    let (args, look_ups) = arguments(names, knowledge, call)?;
     let result = match &names.function.signature.result {
         ResultType::None | ResultType::Allocated(_) => ResultConvention::None,
         ResultType::Value(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
@@ -489,5 +501,5 @@ fn one_call<'a>(
         }
         _ => None,
     };
-    Ok(Body::Call { call, result })
+    Ok(Body::Call { call, look_ups, result })
 }

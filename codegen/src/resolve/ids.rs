@@ -42,6 +42,8 @@ ids! {
     OutputId;
     /// Index of a [local](super::function::Local).
     LocalId;
+    /// Index of a [look-up](super::element::LookUp).
+    LookUpId;
 }
 
 /// A vector that one type of index accesses.
@@ -58,6 +60,11 @@ impl<K: Id, T> Table<K, T> {
         T: Clone,
     {
         Table { entries: vec![entry; other.len()], key: PhantomData }
+    }
+
+    /// Returns the index of the next entry.
+    pub(crate) fn next(&self) -> K {
+        K::new(self.entries.len())
     }
 
     /// Appends an entry and returns its index.

@@ -32,7 +32,7 @@ impl<'a> Block<'_, 'a> {
         for (number, (ty, arm)) in types.into_iter().zip(arms).enumerate() {
             let at = |reason| (Part::Arm(index, number), reason);
             let is_none = ty.is_none();
-            let (outside, begin) = (self.knowledge.clone(), self.names.open_scope());
+            let (begin, outside) = (self.names.open_scope(), self.knowledge.clone());
             let value = self.arm_value(of, ty, arm).map_err(at)?;
             let (body, end) = self.block(&arm.body)?;
             self.names.close_scope(begin);
@@ -91,7 +91,8 @@ impl<'a> Block<'_, 'a> {
         let used = |ty: &&ParamType| arm.name.is_some() || !ty.exprs().is_empty();
         let Some(ty) = ty.filter(used) else { return Ok(None) };
         let path = self.names.values[of].path.clone();
-        let received = receive_part(self.names, &mut self.knowledge, (of, path), ty);
+        let received =
+            receive_part(self.names, &mut self.knowledge, (of, path), ty, Source::Result);
         let received = received.map_err(|(_, reason)| reason)?;
         if let Some(name) = &arm.name {
             self.names.define(name, Meaning::Value(received.value))?;

@@ -462,11 +462,6 @@ impl<'n, 'a> Order<'n, 'a> {
         });
         found
     }
-
-    /// Checks that a term outside of parameters mentions no symbol that only one parameter binds.
-    pub(super) fn check_determined(&self, term: &Term) -> Explained<()> {
-        check_determined(self.names, &self.knowledge, term, Within::Nothing)
-    }
 }
 
 /// Place of a term.
@@ -530,8 +525,9 @@ pub(super) fn receive_part<'a>(
     knowledge: &mut Knowledge,
     (of, path): (ValueId, String),
     ty: &'a ParamType,
+    source: Source,
 ) -> Located<Received<'a>> {
-    let value = names.add_part(of, path, ty)?;
+    let value = names.add_part(of, path, ty, source)?;
     received(names, knowledge, value)
 }
 

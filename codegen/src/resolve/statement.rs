@@ -25,6 +25,8 @@ pub(super) struct Block<'n, 'a> {
     pub(super) items: &'n Items<'a>,
     /// Number of statements resolved so far.
     count: usize,
+    /// True if a call may have run before the current statement.
+    pub(super) called: bool,
 }
 
 /// State of control at the end of a block.
@@ -44,7 +46,7 @@ impl<'n, 'a> Block<'n, 'a> {
         knowledge: Knowledge,
         items: &'n Items<'a>,
     ) -> Self {
-        Block { names, knowledge, items, count: 0 }
+        Block { names, knowledge, items, count: 0, called: false }
     }
 
     /// Resolves the whole program. It may end without `return` if there is nothing to return.
@@ -65,7 +67,8 @@ impl<'n, 'a> Block<'n, 'a> {
                 return Err((part, "a path ends here without `return` or `raise`".to_owned()));
             }
         };
-        body.push(Statement { location: None, action: Action::Return(returned) });
+        let (action, look_ups) = (Action::Return(returned), Vec::new());
+        body.push(Statement { location: None, look_ups, action });
         Ok(body)
     }
 
@@ -74,9 +77,9 @@ impl<'n, 'a> Block<'n, 'a> {
         &mut self,
         statements: &'a [declaration::Statement],
     ) -> Located<(Vec<Statement<'a>>, End)> {
-        let begin = self.names.open_scope();
+        let (begin, outside) = (self.names.open_scope(), self.knowledge.clone());
         let (mut block, mut end) = (Vec::with_capacity(statements.len()), End::Empty);
-        for statement in statements {
+        for (number, statement) in statements.iter().enumerate() {
             let index = self.count;
             self.count += 1;
             let at = |reason| (Part::Statement(index), reason);
@@ -84,11 +87,15 @@ impl<'n, 'a> Block<'n, 'a> {
                 return Err(at("no path leads to this statement".to_owned()));
             }
             let location = statement.location.as_ref();
+            let look_ups = self.look_up(&statement.kind, &statements[number + 1..]).map_err(at)?;
+            self.note_calls(&statement.kind);
             let (action, left) = self.statement(index, &statement.kind)?;
             end = if left { End::Unreachable } else { End::After(index) };
-            block.extend(action.map(|action| Statement { location, action }));
+            let action = action.or((!look_ups.is_empty()).then_some(Action::Name));
+            block.extend(action.map(|action| Statement { location, look_ups, action }));
         }
         self.names.close_scope(begin);
+        outside.iter().for_each(|(symbol, &known)| self.knowledge[symbol] = known);
         Ok((block, end))
     }
 
@@ -186,7 +193,12 @@ impl<'n, 'a> Block<'n, 'a> {
                 let local = self.local(name, term.kind)?;
                 Ok(Some(Action::Let { local, term }))
             }
-            (_, Some(alias)) => self.names.define(name, alias).map(|()| None),
+            (_, Some(alias)) => {
+                if let Meaning::Value(value) = alias {
+                    self.know_symbols_of(value);
+                }
+                self.names.define(name, alias).map(|()| None)
+            }
             (Kind::DType | Kind::Device | Kind::Text | Kind::Several, None) => {
                 Err(format!("`{value}` cannot have a name of its own"))
             }

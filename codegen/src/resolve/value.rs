@@ -3,7 +3,7 @@
 //! A *value* is a parameter, an element of a tuple, the elements of a sequence, and so on. Each is followed by the
 //! values nested in it. `Optional` is no value of its own but a property of the value that it wraps.
 
-use super::ids::{Id, Table, ValueId};
+use super::ids::{Id, LookUpId, Table, ValueId};
 use crate::declaration::reserved::spelled;
 use crate::declaration::{ParamType, Signature, Tensor};
 
@@ -43,6 +43,8 @@ pub(crate) enum Source {
     Rest(usize),
     /// A value of the body.
     Result,
+    /// An element of a sequence that an expression names.
+    LookUp(LookUpId),
     /// An element of a tuple.
     Element { of: ValueId, index: usize },
     /// Every element of a sequence.
@@ -63,7 +65,11 @@ impl Source {
     /// Returns the value that contains this one.
     pub(crate) fn parent(self) -> Option<ValueId> {
         match self {
-            Source::Context | Source::Argument(_) | Source::Rest(_) | Source::Result => None,
+            Source::Context
+            | Source::Argument(_)
+            | Source::Rest(_)
+            | Source::Result
+            | Source::LookUp(_) => None,
             Source::Element { of, .. }
             | Source::Each { of }
             | Source::Key { of }
@@ -161,6 +167,12 @@ fn nested<'a>(value: &Value<'a>, of: ValueId) -> Vec<(String, &'a ParamType, Sou
         | ParamType::Optional(_)
         | ParamType::Literal(_) => Vec::new(),
     }
+}
+
+/// Returns the look-up that finds a value: the value is an element that an expression names, or a part of one.
+pub(crate) fn look_up(all: &Table<ValueId, Value<'_>>, value: ValueId) -> Option<LookUpId> {
+    let outermost = std::iter::successors(Some(value), |&at| all[at].source.parent()).last()?;
+    if let Source::LookUp(found) = all[outermost].source { Some(found) } else { None }
 }
 
 /// Returns the optional values that must not be None for a value to exist, innermost first; the value itself too if it

@@ -15,7 +15,10 @@ pub(crate) fn body<'a>(w: &mut Wrapper<'a, '_>) {
     let results: Vec<OutputId> = function.results().map(|(output, _)| output).collect();
     w.plan(&results);
     match &function.body {
-        Body::Call { call, result } => one_call(w, call, result.as_ref(), &results),
+        Body::Call { call, look_ups, result } => {
+            w.look_up_all(look_ups);
+            one_call(w, call, result.as_ref(), &results);
+        }
         Body::Prepare(prepare) => {
             w.load_kernels(prepare);
             for name in &prepare.callees {
@@ -63,13 +66,24 @@ fn one_call<'a>(
 fn block<'a>(w: &mut Wrapper<'a, '_>, statements: &'a [Statement<'a>]) {
     for statement in statements {
         w.exits.location = statement.location;
+        let outer = w.frame.owned();
+        w.look_up_all(&statement.look_ups);
+        let own = w.frame.owned();
         action(w, &statement.action);
+        let names = matches!(statement.action, Action::Name | Action::Let { .. });
+        if own > outer && w.frame.owned() == own && !names {
+            if !w.b.ended() {
+                w.release_beyond(outer);
+            }
+            w.keep_owned(outer);
+        }
     }
 }
 
 /// Emits one statement.
 fn action<'a>(w: &mut Wrapper<'a, '_>, action: &'a Action<'a>) {
     match action {
+        Action::Name => {}
         Action::Let { local, term } => {
             let value = w.term(term);
             let hint = hint(w, *local);

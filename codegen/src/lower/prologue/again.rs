@@ -2,9 +2,10 @@
 
 use abi_spec::layout::{DL_TENSOR, dl_tensor};
 
-use crate::ir::Type;
-use crate::lower::emitter::state::{SymbolState, TensorState, ValueState};
+use crate::ir::{Type, Value};
+use crate::lower::emitter::state::{Origin, SymbolState, TensorState, ValueState};
 use crate::lower::wrapper::Wrapper;
+use crate::resolve::function::Received;
 use crate::resolve::ids::ValueId;
 use crate::resolve::step::{Place, Rule, Step};
 
@@ -14,6 +15,31 @@ impl<'a> Wrapper<'a, '_> {
         for step in steps {
             self.unpack_step(step);
         }
+    }
+
+    /// Checks that a value at an address, which code outside of this function has written, conforms to its declared type.
+    /// The checks are those of arguments; `first` emits those that come before.
+    pub(crate) fn conform(
+        &mut self,
+        received: &'a Received<'a>,
+        at: Value,
+        first: impl FnOnce(&mut Self),
+    ) {
+        self.addresses[received.value] = Some(at);
+        let devices = std::mem::take(&mut self.devices);
+        self.device_table(&received.steps);
+        self.note_requirements(&received.steps);
+        for &symbol in &received.known {
+            if let SymbolState::Unbound = self.symbols[symbol]
+                && let Some(local) = self.function.symbols[symbol].local
+            {
+                let known = self.local(local);
+                self.symbols[symbol] = SymbolState::Bound(known, Origin::UNNAMED);
+            }
+        }
+        first(self);
+        self.check_steps(&received.steps);
+        self.devices = devices;
     }
 
     fn unpack_step(&mut self, step: &'a Step<'a>) {
