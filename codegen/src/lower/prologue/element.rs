@@ -33,13 +33,13 @@ impl<'a> Wrapper<'a, '_> {
     /// Looks an element up: checks the index, and unpacks the element or checks it again.
     pub(crate) fn look_element_up(&mut self, id: LookUpId) {
         let function = self.function;
-        let LookUp { of, index, text, received, when, .. } = &function.look_ups[id];
+        let LookUp { of, index, text, received, when, late, .. } = &function.look_ups[id];
         self.reach(*of);
         let index = self.term(index);
         let element = self.element_at(self.values[*of].word(), index, text, *of);
         let at = match self.held_elements[id] {
             Some(slot) => {
-                self.hold(element, slot);
+                self.hold(element, slot, *late);
                 slot
             }
             None => element,
@@ -66,8 +66,13 @@ impl<'a> Wrapper<'a, '_> {
         self.b.ptr_add(first, offset)
     }
 
-    /// Copies an element to the frame, with a reference to its object.
-    fn hold(&mut self, element: Value, slot: Value) {
+    /// Copies an element to the frame, with a reference to its object. An element that is looked up `late` may have been
+    /// looked up for another operand before, whose reference is released.
+    fn hold(&mut self, element: Value, slot: Value, late: bool) {
+        let before = late.then(|| {
+            let index = self.b.load(Type::I32, slot, any::TYPE_INDEX.offset);
+            (index, self.b.load(Type::Ptr, slot, any::PAYLOAD.offset))
+        });
         copy_any(&mut self.b, element, slot, 0);
         let index = self.b.load(Type::I32, slot, any::TYPE_INDEX.offset);
         let is_object = self.b.is_object(index);
@@ -75,5 +80,9 @@ impl<'a> Wrapper<'a, '_> {
             let object = b.load(Type::Ptr, slot, any::PAYLOAD.offset);
             b.runtime(&runtime::OBJECT_INC_REF, &[object]);
         });
+        if let Some((index, object)) = before {
+            let was_object = self.b.is_object(index);
+            self.b.if_then(was_object, |b| b.release_object(object));
+        }
     }
 }
