@@ -21,8 +21,8 @@ impl<'a> Names<'a> {
     ) -> Explained<Condition<'a>> {
         let Constraint { condition, message } = constraint;
         self.no_output(condition)?;
-        self.before_the_call(condition)?;
         self.look_up(knowledge, [condition], When::AT_FIRST)?;
+        self.before_the_call(condition)?;
         let test = self.truth(condition)?;
         let quote = self.quote(condition.to_string(), &[condition])?;
         Ok(Condition { message: message.as_deref(), test, quote })

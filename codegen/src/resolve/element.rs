@@ -49,6 +49,16 @@ impl<'a> Names<'a> {
         matches!(value.ty, ParamType::Sequence(..)) && !matches!(value.source, Source::Rest(_))
     }
 
+    /// Refuses elements in an expression that is evaluated again where its value is used.
+    pub(super) fn no_element(&self, expr: &Expr) -> Explained<()> {
+        if let Expr::Element(of, _) = expr
+            && self.value_of(of).is_some_and(|of| self.is_sequence(of))
+        {
+            return Err(format!("`{expr}` is no extent: name it with `let` before"));
+        }
+        expr.children().try_for_each(|child| self.no_element(child))
+    }
+
     /// Adds the elements of sequences that expressions name, each once, in the order in which they are looked up.
     pub(super) fn look_up<'e>(
         &mut self,
@@ -105,6 +115,13 @@ impl<'a> Block<'_, 'a> {
         after: &[declaration::Statement],
     ) -> Explained<Vec<LookUpId>> {
         self.names.elements.clear();
+        let mut exprs = statement.exprs();
+        if let StatementKind::Alloc { on, .. } = statement {
+            exprs = on.iter().collect();
+        }
+        if !exprs.iter().any(|expr| has_index(expr)) {
+            return Ok(Vec::new());
+        }
         let used = match statement {
             StatementKind::Let { .. } => outlives_calls(after),
             StatementKind::Call { call: Call::Function { .. }, .. } => true,
@@ -118,10 +135,7 @@ impl<'a> Block<'_, 'a> {
             | StatementKind::Raise { .. } => false,
         };
         let when = When { changed: self.called, held: self.called || used };
-        if let StatementKind::Alloc { on, .. } = statement {
-            return self.names.look_up(&self.knowledge, on, when);
-        }
-        self.names.look_up(&self.knowledge, statement.exprs(), when)
+        self.names.look_up(&self.knowledge, exprs, when)
     }
 
     /// Notes the calls that a statement makes before its own expressions are evaluated again, as in a loop.
@@ -146,6 +160,11 @@ impl<'a> Block<'_, 'a> {
             self.knowledge[*symbol] = Known::Always;
         }
     }
+}
+
+/// Returns true if an expression has an index in brackets.
+fn has_index(expr: &Expr) -> bool {
+    matches!(expr, Expr::Element(..)) || expr.children().any(has_index)
 }
 
 /// Returns true if statements call functions.

@@ -17,9 +17,7 @@ impl Names<'_> {
         if let Some(value) = self.value_of(expr) {
             return Ok(self.whole(value));
         }
-        let one = |value: &ValueId| !matches!(self.values[*value].source, Source::Rest(_));
-        let found = self.value_of(of).filter(one);
-        match (found.map(|value| (value, self.values[value].ty)), expr) {
+        match (self.value_of(of).map(|value| (value, self.values[value].ty)), expr) {
             (Some((value, ParamType::Shape(shape))), Expr::Element(_, index)) => {
                 self.number_of(expr, (value, shape), index)
             }
@@ -28,9 +26,6 @@ impl Names<'_> {
                 Err(format!("the tuple `{of}` has no element `{expr}`{known}"))
             }
             (_, Expr::Field(_, name)) => Err(self.no_member(of, name)),
-            (Some((_, ParamType::Sequence(..))), _) => Err(format!(
-                "`{expr}` is looked up by a statement: give it a name with `let` before"
-            )),
             (Some(_) | None, _) => Err(format!("`{of}` has no elements that can be named")),
         }
     }

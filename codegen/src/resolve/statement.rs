@@ -278,6 +278,7 @@ impl<'n, 'a> Block<'n, 'a> {
         tensor: &'a Tensor,
         on: Option<&'a Expr>,
     ) -> Explained<Action<'a>> {
+        tensor.extents().try_for_each(|extent| self.names.no_element(extent))?;
         let extents =
             tensor.extents().map(|extent| self.integer(extent)).collect::<Explained<_>>()?;
         let home = on.map(|on| self.home(on)).transpose()?;
