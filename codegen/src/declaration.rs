@@ -17,7 +17,9 @@ pub(crate) mod reserved;
 mod signature;
 mod tensor;
 
-pub use body::{Body, Call, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError};
+pub use body::{
+    Arm, Body, Call, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
+};
 pub use expr::{BinaryOp, Builtin, Comparison, Expr, Logic, Member};
 pub(crate) use image::is_whole;
 pub use image::{GpuKernelFacts, Image, ImageKind};

@@ -266,6 +266,8 @@ pub enum Part {
     Status(usize),
     /// A statement of a program. Statements of nested blocks are counted, in source order.
     Statement(usize),
+    /// An arm of a `match`: index of the statement, number of the arm.
+    Arm(usize, usize),
 }
 
 impl Part {

@@ -46,9 +46,10 @@
 //! block      = "{" { [ location ] statement } "}"
 //! statement  = "let" name "=" expr ";" | "let" name ":" type "=" call ";" | call ";"
 //!            | "let" name "=" "alloc" tensor [ "on" expr ] ";" | "let" name "=" map ";"
-//!            | branch | "for" name "in" expr ".." expr block
+//!            | branch | "for" name "in" expr ".." expr block | "match" expr "{" { arm } "}"
 //!            | "return" [ expr ] ";" | "raise" word [ expr { "," expr } ] ";"
 //!            | "launch" name "." quoted "(" [ given { "," given } ] ")" { clause } ";"
+//! arm        = ( "None" | ( name | "_" ) ":" type ) "=>" block
 //! branch     = "if" expr block [ "else" ( block | branch ) ]
 //! call       = kernel | "@" ( label | quoted | "(" expr ")" ) "(" args ")"
 //! kernel     = [ "try" ] callee "(" args ")" [ errors ]
@@ -70,7 +71,7 @@
 //! sum        = term { ( "+" | "-" ) term }
 //! term       = unary { ( "*" | "/" | "%" ) unary }
 //! unary      = "-" unary | int | float | postfix
-//! postfix    = atom { "." member | "[" int "]" }
+//! postfix    = atom { "." member | "[" expr "]" }
 //! member     = "data" | "size" | "ndim" | "dtype" | "numel" | "device_type" | "device_id" | "byte_offset"
 //!            | "is_contiguous" | "is_some" | ( "shape" | "strides" ) "[" [ "-" ] int "]" | label
 //! atom       = "null" | "None" | "True" | "False" | name | quoted | "(" expr ")" | "[" args "]"
@@ -113,10 +114,14 @@
 //! |---|---|
 //! | tensor | `data ndim shape[i] strides[i] dtype numel is_contiguous device_type device_id byte_offset` |
 //! | `str`, `bytes`, `Shape`, `*rest` | `data size`; of a shape also `s[i]` |
-//! | `Array`, `List` | `size` |
+//! | `Array`, `List` | `size`, and the elements `xs[i]` |
 //! | `Device` | `device_type device_id` |
 //! | tuple | `t[i]`, or `t.name` where the element has one |
 //! | optional values | `is_some` |
+//!
+//! The index of `xs[i]` and of `s[i]` is any `int64`, which must be from 0 to below the size when it is evaluated: `Out of
+//! range xs[i] when calling: …, expected an index below 3 but got 5`. All other indices are literals. In `where` too, `and`
+//! and `or` evaluate an index in their second operand only if they reach it.
 //!
 //! A parameter accepts the same arguments as the C++ export macro, with these differences: integers must fit, None is
 //! accepted only by `Optional`, `ptr` and `Stream`, `Tensor` accepts only tensor objects and `DLTensor*`, and an rvalue
@@ -137,7 +142,8 @@
 //! `outer`.
 //!
 //! A symbol that nothing but an optional value, or the elements of a sequence or mapping, determines may be used in the
-//! same parameter only; the types of a union determine no symbols. Errors name elements of a sequence `xs[3]`, and
+//! same parameter only. A symbol that nothing but types of a union mention is bound by each of them for itself, and known
+//! only in the arm of a `match` for the type; if anything binds the symbol before, the union is compared with it. Errors name elements of a sequence `xs[3]`, and
 //! those of a mapping `m.keys[0]` and `m.values[0]`. A shape may be passed as an array or list of at most [`MAX_RANK`]
 //! integers.
 //!
@@ -200,6 +206,7 @@
 //! | `let m = tensormap(x, box=[…], …);` | a tensor map for launches |
 //! | `if c { … } else if d { … } else { … }` | a branch; `c` is a truth value |
 //! | `for i in a..b { … }` | a loop; `i` is an `int64`, both ends are evaluated once, and `b` is excluded |
+//! | `match v { x: T => { … } _: U => { … } None => { … } }` | the statements of the first type of a union that the value has: see below |
 //! | `return e;`, `return [a, b];`, `return;` | the results as declared |
 //! | `raise ValueError "n is ", n;` | an error; text and scalars are joined |
 //! | `@"kernel.py":12` before a statement | the source line in its errors |
@@ -209,6 +216,16 @@
 //! `[a, b]` (an array) and `Shape(n, m)` are arguments of FFI functions. Names of a block live until its end and shadow
 //! no others. Results of calls and of `alloc` are owned by their name and released on every way out of the block, in
 //! reverse order.
+//!
+//! A `match` has an arm for each type of the union `v`, in its order and in the same words, and for None at the end if `v`
+//! is optional; an optional value that is no union has the arms `x: T` and `None`. In its arm the value has a name and that
+//! type, `_` for none, and the symbols of the type are known. The argument was checked before: a `match` looks only at the
+//! number of the type that fitted. `v` is a parameter, a name of the body, an element of a tuple or `xs[i]`.
+//!
+//! `let x = xs[i];` names an element; all other expressions may contain `xs[i]` directly, except the extents of `alloc`.
+//! Before the first call of a function an element is not checked again. A call may change a list: afterwards an element is
+//! checked like the result of a call, and the function holds a reference to it until its statement or the scope of its name
+//! ends.
 //!
 //! `min(a, b)` is `a` if `a < b`, else `b`; `max(a, b)` is `b` if `a < b`, else `a`. If one of them is a NaN, `min` is
 //! therefore `b` and `max` is `a`.

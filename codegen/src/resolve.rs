@@ -4,11 +4,13 @@
 pub(crate) mod accepted;
 pub(crate) mod c_type;
 mod condition;
+pub(crate) mod element;
 pub(crate) mod external;
 pub(crate) mod function;
 pub(crate) mod ids;
 pub(crate) mod launch;
 mod linear;
+mod matching;
 mod members;
 pub(crate) mod names;
 pub(crate) mod operator;

@@ -24,8 +24,9 @@ pub enum Expr {
     Name(String),
     /// `x.shape[0]`: a member of a value.
     Member(Box<Expr>, Member),
-    /// `t[1]`: an element of a tuple, or a number of a shape.
-    Element(Box<Expr>, u32),
+    /// `xs[i]`: an element of an array or a list, or a number of a shape. `t[1]`: an element of a tuple, whose index is a
+    /// literal.
+    Element(Box<Expr>, Box<Expr>),
     /// `t.x`: an element of a tuple by its name.
     Field(Box<Expr>, String),
     /// `-e`.
@@ -182,7 +183,6 @@ impl Expr {
             | Expr::Bool(_)
             | Expr::None => (None, None, &[][..]),
             Expr::Member(e, _)
-            | Expr::Element(e, _)
             | Expr::Field(e, _)
             | Expr::Neg(e)
             | Expr::Not(e)
@@ -190,6 +190,7 @@ impl Expr {
             | Expr::Cast(_, e) => (Some(&**e), None, &[][..]),
             Expr::Binary(_, a, b)
             | Expr::Call(_, a, b)
+            | Expr::Element(a, b)
             | Expr::Compare(_, a, b)
             | Expr::Logic(_, a, b) => (Some(&**a), Some(&**b), &[][..]),
             Expr::Array(all) | Expr::Shape(all) => (None, None, &all[..]),
@@ -294,9 +295,16 @@ impl Expr {
         self.member(Member::Strides(dim))
     }
 
-    /// Builds `self[index]`: an element of a tuple, or a number of a shape.
-    pub fn element(&self, index: u32) -> Expr {
-        Expr::Element(Box::new(self.clone()), index)
+    /// Builds `self[index]`: an element of an array, a list or a tuple, or a number of a shape.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Expr;
+    ///
+    /// let [xs, i] = ["xs", "i"].map(Expr::name);
+    /// assert_eq!(xs.element(&i + 1).element(0).shape(2).to_string(), "xs[i + 1][0].shape[2]");
+    /// ```
+    pub fn element(&self, index: impl Into<Expr>) -> Expr {
+        Expr::Element(Box::new(self.clone()), Box::new(index.into()))
     }
 
     /// Builds `self.name`: an element of a tuple by its name.

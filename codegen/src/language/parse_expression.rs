@@ -208,9 +208,12 @@ impl Parser<'_> {
     fn postfix(&mut self) -> Parsed<Tree> {
         let mut tree = self.atom()?;
         loop {
-            if self.token == Token::OpenBracket {
-                let index = self.index()?;
-                tree = self.above(tree.height, || Expr::Element(Box::new(tree.expr), index))?;
+            if self.accept(Token::OpenBracket) {
+                let index = self.nested(Self::tree)?;
+                self.expect(Token::CloseBracket, "an operator or `]`")?;
+                tree = self.above(tree.height.max(index.height), || {
+                    Expr::Element(Box::new(tree.expr), Box::new(index.expr))
+                })?;
             } else if self.accept(Token::Dot) {
                 tree = self.after_point(tree)?;
             } else {

@@ -16,7 +16,7 @@ use crate::ir::{Builder, Hint, Linkage, Value};
 use crate::lower::routines::Routine;
 use crate::lower::scoped::{Mark, Scoped};
 use crate::resolve::function::Function;
-use crate::resolve::ids::{LocalId, MapId, OutputId, SymbolId, Table, ValueId};
+use crate::resolve::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 
 use frame::Frame;
 use state::{OutputState, Scope, SymbolState, TensorState, ValueState};
@@ -53,6 +53,11 @@ pub(crate) struct Emitter<'a, 'm> {
     pub(crate) addresses: Table<ValueId, Option<Value>>,
     /// The area of the frame with the [view] of each tensor of which leading dims are folded.
     areas: Table<ValueId, Option<Value>>,
+    /// For each union that a `match` is about the number of the type that fits, an `I32`; the number of types for
+    /// None.
+    pub(crate) chosen: Table<ValueId, Option<Value>>,
+    /// For each element that the frame holds a reference to, the address of the reference, which is None before.
+    pub(crate) held_elements: Table<LookUpId, Option<Value>>,
     /// The optional tensor that is present in the current branch.
     pub(crate) branched: Option<ValueId>,
     /// The scope of the current block.
@@ -101,6 +106,8 @@ impl<'a, 'm> Emitter<'a, 'm> {
             maps: Table::like(&function.maps, None),
             addresses: Table::like(values, None),
             areas: Table::like(values, None),
+            chosen: Table::like(values, None),
+            held_elements: Table::like(&function.look_ups, None),
             branched: None,
             scope: Scope::OUTER,
             scopes: 0,

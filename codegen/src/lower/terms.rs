@@ -2,6 +2,7 @@
 //! and values in messages.
 
 mod allocate;
+mod element;
 mod evaluate;
 mod message;
 mod pass;

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use abi_spec::Scalar;
 
-use super::ids::{LocalId, MapId, OutputId, SymbolId, Table, ValueId};
+use super::element::{LookUp, When};
+use super::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::launch::{Launch, TensorMap};
 use super::names::Names;
-use super::order::{Knowledge, Order, receive};
+use super::order::{Knowledge, Order, Within, check_determined, receive};
 use super::prototype::{self, Prototype, ResultConvention};
 use super::statement::Block;
 use super::step::Step;
@@ -32,6 +33,8 @@ pub(crate) struct Function<'a> {
     pub(crate) locals: Table<LocalId, Local<'a>>,
     /// Tensor maps that the body names, each with its tensor.
     pub(crate) maps: Table<MapId, Home>,
+    /// Elements of sequences that constraints and the body name.
+    pub(crate) look_ups: Table<LookUpId, LookUp<'a>>,
     /// Checks and bindings of the prologue, in the order in which failures are reported.
     pub(crate) steps: Vec<Step<'a>>,
     /// Code that runs after the steps.
@@ -109,6 +112,8 @@ pub(crate) enum Body<'a> {
     Call {
         /// Call.
         call: KernelCall<'a>,
+        /// Elements that the arguments name.
+        look_ups: Vec<LookUpId>,
         /// Result, if the C function writes it.
         result: Option<Received<'a>>,
     },
@@ -134,13 +139,17 @@ pub(crate) struct Prepare<'a> {
 pub(crate) struct Statement<'a> {
     /// Source line; `None` for that of the function.
     pub(crate) location: Option<&'a Location>,
+    /// Elements that it names, in the order in which they are looked up.
+    pub(crate) look_ups: Vec<LookUpId>,
     pub(crate) action: Action<'a>,
 }
 
 /// Action of a statement.
 #[derive(Clone, Debug)]
 pub(crate) enum Action<'a> {
-    /// Computes a term. A `let` that only gives a value a second name has no action.
+    /// Looks elements up. A `let` that only gives another value a second name has no action.
+    Name,
+    /// Computes a term.
     Let { local: LocalId, term: Term },
     /// Calls a C function.
     Kernel { call: KernelCall<'a>, result: KernelResult<'a> },
@@ -156,10 +165,30 @@ pub(crate) enum Action<'a> {
     If { condition: Term, then: Vec<Statement<'a>>, otherwise: Vec<Statement<'a>> },
     /// Runs a block for every integer from `start` up to `end`, exclusive.
     For { counter: LocalId, start: Term, end: Term, body: Vec<Statement<'a>> },
+    /// Runs the statements of one arm.
+    Match(Match<'a>),
     /// Returns from the function.
     Return(Returned<'a>),
     /// Raises an error.
     Raise { kind: &'a str, message: Vec<Piece<'a>> },
+}
+
+/// A `match` of a union, or of an optional value.
+#[derive(Clone, Debug)]
+pub(crate) struct Match<'a> {
+    pub(crate) value: ValueId,
+    /// One arm for each type, then that of None if the value is optional.
+    pub(crate) arms: Vec<Arm<'a>>,
+}
+
+/// An arm of a `match`.
+#[derive(Clone, Debug)]
+pub(crate) struct Arm<'a> {
+    /// True for the arm of None.
+    pub(crate) is_none: bool,
+    /// The value in the arm, and the steps that have checked it; `None` if nothing uses it.
+    pub(crate) value: Option<(ValueId, Vec<Step<'a>>)>,
+    pub(crate) body: Vec<Statement<'a>>,
 }
 
 /// A call of a C function.
@@ -370,7 +399,9 @@ fn collect<'s, 'a>(statements: &'s [Statement<'a>], all: &mut Vec<&'s Statement<
                 collect(otherwise, all);
             }
             Action::For { body, .. } => collect(body, all),
-            Action::Let { .. }
+            Action::Match(choice) => choice.arms.iter().for_each(|arm| collect(&arm.body, all)),
+            Action::Name
+            | Action::Let { .. }
             | Action::Kernel { .. }
             | Action::Call { .. }
             | Action::Allocate(_)
@@ -388,45 +419,44 @@ pub(super) fn resolve<'a>(
     items: &Items<'a>,
 ) -> Located<Function<'a>> {
     let mut names = Names::new(declared)?;
-    let mut order = Order::new(&names)?;
-    constraints(&names, &mut order)?;
-    let extents = outputs(&names, &mut order)?;
-    let args = match &declared.body {
-        declaration::Body::Call(call) => arguments(&names, &mut order, call)?,
-        declaration::Body::Block(_) => Vec::new(),
-    };
-    let Order { steps, mut knowledge, .. } = order;
+    let Order { mut steps, mut knowledge, .. } = Order::new(&names)?;
+    constraints(&mut names, &knowledge, &mut steps)?;
+    let extents = outputs(&names, &knowledge)?;
     for (output, extents) in names.outputs.keys().zip(extents) {
         names.outputs[output].extents = extents;
     }
     let body = match &declared.body {
-        declaration::Body::Call(call) => one_call(&mut names, &mut knowledge, call, args)?,
+        declaration::Body::Call(call) => one_call(&mut names, &mut knowledge, call)?,
         declaration::Body::Block(statements) => {
             Body::Block(Block::new(&mut names, knowledge, items).body(statements)?)
         }
     };
-    let Names { values, symbols, outputs, locals, maps, .. } = names;
-    Ok(Function { declared, values, symbols, outputs, locals, maps, steps, body })
+    let Names { values, symbols, outputs, locals, maps, look_ups, .. } = names;
+    Ok(Function { declared, values, symbols, outputs, locals, maps, look_ups, steps, body })
 }
 
-fn constraints<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Located<()> {
+fn constraints<'a>(
+    names: &mut Names<'a>,
+    knowledge: &Knowledge,
+    steps: &mut Vec<Step<'a>>,
+) -> Located<()> {
     for (index, constraint) in names.function.signature.constraints.iter().enumerate() {
         let at = |reason| (Part::Constraint(index), reason);
-        let condition = names.condition(constraint).map_err(at)?;
-        order.check_determined(&condition.test).map_err(at)?;
-        order.steps.push(Step::Require(condition));
+        let condition = names.condition(knowledge, constraint).map_err(at)?;
+        check_determined(names, knowledge, &condition.test, Within::Nothing).map_err(at)?;
+        steps.push(Step::Require(condition));
     }
     Ok(())
 }
 
-fn outputs<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Located<Vec<Vec<Term>>> {
+fn outputs(names: &Names<'_>, knowledge: &Knowledge) -> Located<Vec<Vec<Term>>> {
     let mut all = Vec::with_capacity(names.outputs.len());
     for (index, output) in names.function.signature.outputs().iter().enumerate() {
         let at = |reason| (Part::Output(index), reason);
         let mut extents = Vec::new();
         for expr in output.tensor.extents() {
             let term = names.extent(expr).map_err(at)?;
-            order.check_determined(&term).map_err(at)?;
+            check_determined(names, knowledge, &term, Within::Nothing).map_err(at)?;
             extents.push(term);
         }
         all.push(extents);
@@ -434,21 +464,24 @@ fn outputs<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Located<Vec<Vec<
     Ok(all)
 }
 
-fn arguments<'a>(
-    names: &Names<'a>,
-    order: &mut Order<'_, 'a>,
-    call: &'a declaration::KernelCall,
-) -> Located<Vec<Argument>> {
-    let mut args = Vec::with_capacity(call.args.len());
+/// Resolves the arguments of a body that is one call, and the elements that they name.
+fn arguments(
+    names: &mut Names<'_>,
+    knowledge: &Knowledge,
+    call: &declaration::KernelCall,
+) -> Located<(Vec<Argument>, Vec<LookUpId>)> {
+    let (mut args, mut look_ups) = (Vec::with_capacity(call.args.len()), Vec::new());
+    names.elements.clear();
     for (index, expr) in call.args.iter().enumerate() {
         let at = |reason| (Part::Argument(index), reason);
+        look_ups.extend(names.look_up(knowledge, [expr], When::AT_FIRST).map_err(at)?);
         let argument = names.argument(expr).map_err(at)?;
         if let Argument::Term(term, _) = &argument {
-            order.check_determined(term).map_err(at)?;
+            check_determined(names, knowledge, term, Within::Nothing).map_err(at)?;
         }
         args.push(argument);
     }
-    Ok(args)
+    Ok((args, look_ups))
 }
 
 /// Resolves a body that is one call.
@@ -456,8 +489,8 @@ fn one_call<'a>(
     names: &mut Names<'a>,
     knowledge: &mut Knowledge,
     call: &'a declaration::KernelCall,
-    args: Vec<Argument>,
 ) -> Located<Body<'a>> {
+    let (args, look_ups) = arguments(names, knowledge, call)?;
     let result = match &names.function.signature.result {
         ResultType::None | ResultType::Allocated(_) => ResultConvention::None,
         ResultType::Value(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
@@ -473,5 +506,5 @@ fn one_call<'a>(
         }
         _ => None,
     };
-    Ok(Body::Call { call, result })
+    Ok(Body::Call { call, look_ups, result })
 }

@@ -44,6 +44,8 @@ ids! {
     LocalId;
     /// Index of a tensor map that has a name.
     MapId;
+    /// Index of a [look-up](super::element::LookUp).
+    LookUpId;
 }
 
 /// A vector that one type of index accesses.
@@ -60,6 +62,11 @@ impl<K: Id, T> Table<K, T> {
         T: Clone,
     {
         Table { entries: vec![entry; other.len()], key: PhantomData }
+    }
+
+    /// Returns the index of the next entry.
+    pub(crate) fn next(&self) -> K {
+        K::new(self.entries.len())
     }
 
     /// Appends an entry and returns its index.

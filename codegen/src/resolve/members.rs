@@ -8,7 +8,9 @@ use super::ids::{OutputId, ValueId};
 use super::names::Names;
 use super::term::{Node, OfSeveral, OfTensor, Property, Term};
 use super::value::Source;
-use crate::declaration::{BinaryOp, Element, Expr, Kind, Member, ParamType, Tensor, is_text};
+use crate::declaration::{
+    BinaryOp, Element, Expr, Kind, Member, ParamType, Shape, Tensor, is_text,
+};
 
 impl Names<'_> {
     pub(super) fn element_term(&self, expr: &Expr, of: &Expr) -> Explained<Term> {
@@ -17,19 +19,7 @@ impl Names<'_> {
         }
         match (self.value_of(of).map(|value| (value, self.values[value].ty)), expr) {
             (Some((value, ParamType::Shape(shape))), Expr::Element(_, index)) => {
-                let checked = match shape.rank() {
-                    Some(rank) if *index as usize >= rank => {
-                        let reason = "numbers, which leaves no number";
-                        return Err(format!("`{of}` has {rank} {reason} {index}"));
-                    }
-                    Some(_) => false,
-                    None => true,
-                };
-                Ok(property(
-                    Kind::Int,
-                    value,
-                    Property::Several(OfSeveral::Number { index: *index, checked }),
-                ))
+                self.number_of(expr, (value, shape), index)
             }
             (Some((_, ParamType::Tuple(_))), _) => {
                 let known = listed(&self.members(of));
@@ -37,6 +27,43 @@ impl Names<'_> {
             }
             (_, Expr::Field(_, name)) => Err(self.no_member(of, name)),
             (Some(_) | None, _) => Err(format!("`{of}` has no elements that can be named")),
+        }
+    }
+
+    /// Resolves `s[i]`, a number of a shape.
+    fn number_of(
+        &self,
+        expr: &Expr,
+        (of, shape): (ValueId, &Shape),
+        index: &Expr,
+    ) -> Explained<Term> {
+        let Some(known) = self.index(index)? else {
+            let index = Box::new(self.term(index)?.into_int());
+            let text = expr.to_string();
+            return Ok(Term::new(Kind::Int, Node::Number { of, index, text }));
+        };
+        let checked = match shape.rank() {
+            Some(rank) if known >= rank as u64 => {
+                let path = &self.values[of].path;
+                return Err(format!("`{path}` has {rank} numbers, which leaves no number {known}"));
+            }
+            Some(_) => false,
+            None => true,
+        };
+        let index = u32::try_from(known).map_err(|_| format!("a shape has no number {known}"))?;
+        Ok(property(Kind::Int, of, Property::Several(OfSeveral::Number { index, checked })))
+    }
+
+    /// Checks that an index is an integer. Returns a literal; `None` for an index that is known at run time only.
+    pub(super) fn index(&self, index: &Expr) -> Explained<Option<u64>> {
+        let term = self.term(index)?.into_int();
+        match term.constant() {
+            Some(known) => match u64::try_from(known) {
+                Ok(known) => Ok(Some(known)),
+                Err(_) => Err(format!("an index is never negative, as {known} is")),
+            },
+            None if term.kind == Kind::Int => Ok(None),
+            None => Err(format!("the index `{index}` is not an integer")),
         }
     }
 

@@ -2,8 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::element::LookUp;
 use super::function::{Home, Local, Output, Symbol};
-use super::ids::{LocalId, MapId, OutputId, SymbolId, Table, ValueId};
+use super::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::step::Place;
 use super::term::Kind;
 use super::value::{self, Source, Value, values};
@@ -43,6 +44,10 @@ pub(super) struct Names<'a> {
     pub(super) locals: Table<LocalId, Local<'a>>,
     /// Tensors of the named tensor maps of the body, so far.
     pub(super) maps: Table<MapId, Home>,
+    /// Elements of sequences that expressions name, so far.
+    pub(super) look_ups: Table<LookUpId, LookUp<'a>>,
+    /// Those of the current statement, or of all constraints, by their text.
+    pub(super) elements: FxHashMap<String, LookUpId>,
     params: FxHashMap<&'a str, ValueId>,
     known: FxHashMap<&'a str, SymbolId>,
     results: FxHashMap<&'a str, OutputId>,
@@ -70,6 +75,8 @@ impl<'a> Names<'a> {
             outputs: Table::default(),
             locals: Table::default(),
             maps: Table::default(),
+            look_ups: Table::default(),
+            elements: FxHashMap::default(),
             params,
             known: FxHashMap::default(),
             results: FxHashMap::default(),
@@ -241,8 +248,29 @@ impl<'a> Names<'a> {
     pub(super) fn add_value(&mut self, path: String, ty: &'a ParamType) -> Located<ValueId> {
         let param = self.function.signature.params.len() + self.others;
         self.others += 1;
+        self.add(path, ty, param, Source::Result)
+    }
+
+    /// Adds a value of the body that another value contains or is, and the values nested in it.
+    pub(super) fn add_part(
+        &mut self,
+        of: ValueId,
+        path: String,
+        ty: &'a ParamType,
+        source: Source,
+    ) -> Located<ValueId> {
+        self.add(path, ty, self.values[of].param, source)
+    }
+
+    fn add(
+        &mut self,
+        path: String,
+        ty: &'a ParamType,
+        param: usize,
+        source: Source,
+    ) -> Located<ValueId> {
         let first = self.values.len();
-        let id = value::add(&mut self.values, path, ty, param, Source::Result);
+        let id = value::add(&mut self.values, path, ty, param, source);
         for id in self.values.keys().skip(first) {
             self.collect_value(id)?;
         }
@@ -264,7 +292,8 @@ impl<'a> Names<'a> {
         (self.symbols[symbol].value == Some(value)).then_some(symbol)
     }
 
-    /// Returns the value that an expression names: a parameter, a value of the body, or an element of a tuple.
+    /// Returns the value that an expression names: a parameter, a value of the body, or an element of a tuple or of a
+    /// sequence.
     pub(super) fn value_of(&self, expr: &Expr) -> Option<ValueId> {
         if let Expr::Name(name) = expr {
             if let Some(Meaning::Value(value)) = self.defined.get(name.as_str()) {
@@ -272,8 +301,14 @@ impl<'a> Names<'a> {
             }
             return self.params.get(name.as_str()).copied();
         }
-        if let Expr::Element(tuple, index) = expr {
-            return self.element(self.value_of(tuple)?, *index as usize);
+        if let Expr::Element(of, index) = expr {
+            let of = self.value_of(of)?;
+            if self.is_sequence(of) {
+                let found = self.elements.get(&expr.to_string())?;
+                return Some(self.look_ups[*found].received.value);
+            }
+            let Expr::Int(index) = **index else { return None };
+            return self.element(of, usize::try_from(index).ok()?);
         }
         let Expr::Field(tuple, name) = expr else { return None };
         let of = self.value_of(tuple)?;

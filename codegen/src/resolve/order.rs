@@ -9,6 +9,7 @@ use super::linear::linear;
 use super::names::Names;
 use super::step::{Linear, Place, Rule, Step};
 use super::term::{Node, Term};
+use super::value::Source;
 use super::{Explained, Located};
 use crate::declaration::{Dim, Expr, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
@@ -27,6 +28,8 @@ pub(super) enum Known {
     Within(usize),
     /// Every call binds it.
     Always,
+    /// Only types of unions bind it, each for itself: arms of a `match` know it.
+    Arms,
 }
 
 /// An expression with several unknown symbols, compared once they are known.
@@ -49,6 +52,19 @@ pub(super) struct Order<'n, 'a> {
     waits: Table<SymbolId, Vec<usize>>,
     /// First stride that mentions a symbol.
     first: Table<SymbolId, Option<(Place, Linear)>>,
+    /// The innermost type of a union around the current value.
+    within: Option<Alternative>,
+    /// Symbols that types of unions bind, each with the first type that does.
+    of_arms: Vec<(SymbolId, ValueId)>,
+}
+
+/// A type of a union while its checks are ordered.
+struct Alternative {
+    value: ValueId,
+    /// State of the symbols before it. It may bind those that nothing has bound.
+    before: Knowledge,
+    /// Number of waiting expressions before it. They do not learn what it binds.
+    waiting: usize,
 }
 
 impl<'n, 'a> Order<'n, 'a> {
@@ -61,6 +77,8 @@ impl<'n, 'a> Order<'n, 'a> {
             waiting: Vec::new(),
             waits: Table::like(&names.symbols, Vec::new()),
             first: Table::like(&names.symbols, None),
+            within: None,
+            of_arms: Vec::new(),
         };
         let params: Vec<ValueId> =
             names.values.keys().filter(|&id| names.values[id].is_param()).collect();
@@ -78,8 +96,9 @@ impl<'n, 'a> Order<'n, 'a> {
         }
         let waits = Table::like(&names.symbols, Vec::new());
         let first = Table::like(&names.symbols, None);
-        let (steps, waiting) = (Vec::new(), Vec::new());
-        let mut order = Order { names, steps, knowledge, waiting, waits, first };
+        let (steps, waiting, of_arms) = (Vec::new(), Vec::new(), Vec::new());
+        let within = None;
+        let mut order = Order { names, steps, knowledge, waiting, waits, first, within, of_arms };
         order.value(value)?;
         order.finish(value.index())?;
         Ok(order)
@@ -140,21 +159,47 @@ impl<'n, 'a> Order<'n, 'a> {
         Ok(())
     }
 
-    /// Orders the checks of a union. A type that does not match must leave no trace, so no type may bind a symbol.
+    /// Orders the checks of a union. A type that does not match leaves no trace: what it binds is known in its arm of a
+    /// `match` only, and another type may bind it anew.
     fn union(&mut self, value: ValueId) -> Located<()> {
-        let (names, before) = (self.names, self.knowledge.clone());
+        let names = self.names;
         let mut types = Vec::new();
         for &child in &names.values[value].children {
-            types.push(self.inner(child, |order| order.value(child))?);
-            let changed = before.keys().find(|&at| before[at] != self.knowledge[at]);
-            if let Some(symbol) = changed {
-                let name = names.symbols[symbol].name;
-                let reason = format!("a union cannot determine the symbol `{name}`");
-                return Err((Part::Type(child.index()), reason));
-            }
+            let (before, waiting) = (self.knowledge.clone(), self.waiting.len());
+            let outer = self.within.replace(Alternative { value: child, before, waiting });
+            types.push(self.inner(child, |order| {
+                order.value(child)?;
+                order.settle();
+                Ok(())
+            })?);
+            let own = std::mem::replace(&mut self.within, outer);
+            self.leave_alternative(own)?;
         }
         self.steps.push(Step::OneOf { value, types });
         Ok(())
+    }
+
+    /// Forgets what a type of a union has bound.
+    fn leave_alternative(&mut self, left: Option<Alternative>) -> Located<()> {
+        let Some(Alternative { value, before, .. }) = left else { return Ok(()) };
+        for (symbol, &known) in before.iter() {
+            if known == self.knowledge[symbol] {
+                continue;
+            }
+            if self.waits[symbol].iter().any(|&index| self.waiting[index].is_some()) {
+                return Err(self.undetermined(symbol, value));
+            }
+            self.knowledge[symbol] = Known::Arms;
+            self.of_arms.push((symbol, value));
+        }
+        Ok(())
+    }
+
+    /// Returns the error for a symbol that is needed where no type of a union binds it.
+    fn undetermined(&self, symbol: SymbolId, of: ValueId) -> (Part, String) {
+        let name = self.names.symbols[symbol].name;
+        let reason = format!("a union cannot determine the symbol `{name}`");
+        (Part::Type(of.index()), reason)
     }
 
     /// Checks that no expression in a loop or a union waits for symbols that are bound after it.
@@ -192,7 +237,20 @@ impl<'n, 'a> Order<'n, 'a> {
 
     /// Returns true if the value of a place may be absent, or is one of many.
     fn is_within(&self, place: Place) -> bool {
-        self.names.values[place.value()].guard.is_some() || self.is_dynamic(place)
+        let Some(Alternative { value: outermost, .. }) = &self.within else {
+            return self.names.values[place.value()].guard.is_some() || self.is_dynamic(place);
+        };
+        let values = &self.names.values;
+        let around = std::iter::successors(Some(place.value()), |&at| values[at].source.parent());
+        let mut inside = around.take_while(|at| at != outermost);
+        inside.any(|at| values[at].optional || values[at].source.is_loop())
+    }
+
+    /// Returns true if the current type of a union may bind a symbol, or there is no such type.
+    fn may_bind(&self, symbol: SymbolId) -> bool {
+        self.within.as_ref().is_none_or(|Alternative { before, .. }| {
+            matches!(before[symbol], Known::Unknown | Known::Arms)
+        })
     }
 
     /// Returns true if a place belongs to a value or to one nested in it.
@@ -204,6 +262,14 @@ impl<'n, 'a> Order<'n, 'a> {
     /// Returns true if a place is in a loop or a union.
     fn is_dynamic(&self, place: Place) -> bool {
         self.names.values[place.value()].dynamic
+    }
+
+    /// Returns true if a place belongs to a type of a union.
+    fn is_in_union(&self, place: Place) -> bool {
+        let values = &self.names.values;
+        let mut around =
+            std::iter::successors(Some(place.value()), |&at| values[at].source.parent());
+        around.any(|at| matches!(values[at].source, Source::Alternative { .. }))
     }
 
     fn dim(&mut self, place: Place, dim: &'a Dim) -> Located<()> {
@@ -252,8 +318,11 @@ impl<'n, 'a> Order<'n, 'a> {
 
     /// Records that a place binds a symbol.
     fn bind(&mut self, place: Place, symbol: SymbolId, linear: Linear) {
+        if !self.may_bind(symbol) {
+            return;
+        }
         if self.is_within(place) {
-            if self.knowledge[symbol] == Known::Unknown {
+            if matches!(self.knowledge[symbol], Known::Unknown | Known::Arms) {
                 let param = self.names.values[place.value()].param;
                 self.knowledge[symbol] = Known::Within(param);
             }
@@ -271,21 +340,31 @@ impl<'n, 'a> Order<'n, 'a> {
     /// Binds the symbols that only strides mention, and checks that every symbol is bound. `first` is the index of
     /// the first of the values.
     fn finish(&mut self, first: usize) -> Located<()> {
-        for symbol in self.names.symbols.keys() {
-            if self.knowledge[symbol] == Known::Maybe
-                && let Some((place, linear)) = self.first[symbol].take()
-            {
-                self.steps.push(Step::BindCompact { symbol, place, linear });
-                self.know(symbol);
-            }
-        }
+        self.settle();
         self.compare_within(0, |_, _| true);
+        let is_bound = |&&(symbol, _): &&(SymbolId, _)| self.knowledge[symbol] != Known::Arms;
+        if let Some(&(symbol, of)) = self.of_arms.iter().find(is_bound) {
+            return Err(self.undetermined(symbol, of));
+        }
         let unknown = self.knowledge.find(|&known| known == Known::Unknown);
         if let Some(symbol) = unknown {
             let symbol = &self.names.symbols[symbol];
             return Err((symbol.part, format!("nothing determines the symbol `{}`", symbol.name)));
         }
         self.check_all_determined(first)
+    }
+
+    /// Binds the symbols that only strides mention.
+    fn settle(&mut self) {
+        for symbol in self.names.symbols.keys() {
+            if self.knowledge[symbol] == Known::Maybe
+                && self.may_bind(symbol)
+                && let Some((place, linear)) = self.first[symbol].take()
+            {
+                self.steps.push(Step::BindCompact { symbol, place, linear });
+                self.know(symbol);
+            }
+        }
     }
 
     /// Checks that no expression uses a symbol that only another parameter binds.
@@ -311,7 +390,9 @@ impl<'n, 'a> Order<'n, 'a> {
             if let Some(expr) = dim.expr() {
                 let at = |reason| (place(index).part(), reason);
                 let term = self.names.dim(expr).map_err(at)?;
-                check_determined(self.names, &self.knowledge, &term, Some(param)).map_err(at)?;
+                let inside = self.is_in_union(place(index));
+                let within = if inside { Within::Arm(param) } else { Within::Param(param) };
+                check_determined(self.names, &self.knowledge, &term, within).map_err(at)?;
             }
         }
         Ok(())
@@ -330,7 +411,9 @@ impl<'n, 'a> Order<'n, 'a> {
             return;
         }
         self.knowledge[symbol] = Known::Always;
-        for index in std::mem::take(&mut self.waits[symbol]) {
+        let first = self.within.as_ref().map_or(0, |alternative| alternative.waiting);
+        let ready = self.waits[symbol].extract_if(.., |index| *index >= first).collect::<Vec<_>>();
+        for index in ready {
             let waiting = self.waiting[index].as_mut();
             let ready = waiting.is_some_and(|waiting| {
                 waiting.unknown -= 1;
@@ -350,7 +433,8 @@ impl<'n, 'a> Order<'n, 'a> {
             let param = self.names.values[place.value()].param;
             let known = |knowledge| knowledge == Known::Always || knowledge == Known::Within(param);
             let unknown = self.symbols(term, |knowledge| !known(knowledge));
-            if wanted(self, *place) && self.is_within(*place) && unknown.is_empty() {
+            let may_be_absent = self.within.is_some() || self.is_within(*place);
+            if wanted(self, *place) && may_be_absent && unknown.is_empty() {
                 self.compare(index);
             }
         }
@@ -381,29 +465,44 @@ impl<'n, 'a> Order<'n, 'a> {
         });
         found
     }
-
-    /// Checks that a term outside of parameters mentions no symbol that only one parameter binds.
-    pub(super) fn check_determined(&self, term: &Term) -> Explained<()> {
-        check_determined(self.names, &self.knowledge, term, None)
-    }
 }
 
-/// Checks that a term, in parameter `param` or outside of parameters, mentions no symbol that only another parameter
-/// binds.
+/// Place of a term.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Within {
+    /// No parameter.
+    Nothing,
+    /// The type of a parameter.
+    Param(usize),
+    /// A type of a union in a parameter.
+    Arm(usize),
+}
+
+/// Checks that a term mentions no symbol that only another parameter, or only a type of a union, binds.
 pub(super) fn check_determined(
     names: &Names<'_>,
     knowledge: &Knowledge,
     term: &Term,
-    param: Option<usize>,
+    within: Within,
 ) -> Explained<()> {
     let mut outside = None;
-    term.visit_symbols(&mut |symbol| match knowledge[symbol] {
-        Known::Within(of) if param != Some(of) => outside = Some((symbol, of)),
-        Known::Within(_) | Known::Unknown | Known::Maybe | Known::Always => {}
+    term.visit_symbols(&mut |symbol| match (knowledge[symbol], within) {
+        (Known::Within(of), Within::Param(param) | Within::Arm(param)) if of == param => {}
+        (known @ (Known::Within(_) | Known::Arms), Within::Nothing | Within::Param(_))
+        | (known @ Known::Within(_), Within::Arm(_)) => outside = Some((symbol, known)),
+        (Known::Arms, Within::Arm(_)) | (Known::Unknown | Known::Maybe | Known::Always, _) => {}
     });
-    let Some((symbol, of)) = outside else { return Ok(()) };
-    let (name, of) = (names.symbols[symbol].name, names.name_of(of));
-    Err(format!("nothing determines the symbol `{name}` where `{of}` does not"))
+    let Some((symbol, known)) = outside else { return Ok(()) };
+    let name = names.symbols[symbol].name;
+    Err(match known {
+        Known::Within(of) => {
+            let of = names.name_of(of);
+            format!("nothing determines the symbol `{name}` where `{of}` does not")
+        }
+        Known::Unknown | Known::Maybe | Known::Always | Known::Arms => {
+            format!("the symbol `{name}` is known only in arms of `match` whose types have it")
+        }
+    })
 }
 
 /// Builds the rule for equality with a term. A constant needs no text.
@@ -420,6 +519,26 @@ pub(super) fn receive<'a>(
     ty: &'a ParamType,
 ) -> Located<Received<'a>> {
     let value = names.add_value(path, ty)?;
+    received(names, knowledge, value)
+}
+
+/// Adds a value that another value contains or is, and orders the checks of its type.
+pub(super) fn receive_part<'a>(
+    names: &mut Names<'a>,
+    knowledge: &mut Knowledge,
+    (of, path): (ValueId, String),
+    ty: &'a ParamType,
+    source: Source,
+) -> Located<Received<'a>> {
+    let value = names.add_part(of, path, ty, source)?;
+    received(names, knowledge, value)
+}
+
+fn received<'a>(
+    names: &Names<'a>,
+    knowledge: &mut Knowledge,
+    value: ValueId,
+) -> Located<Received<'a>> {
     let before = Table::like(&names.symbols, false);
     let before = knowledge.iter().fold(before, |mut all, (symbol, known)| {
         all[symbol] = *known == Known::Always;

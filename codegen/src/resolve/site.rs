@@ -69,6 +69,7 @@ impl Part {
             Part::Argument(index) => format!("call argument {index}"),
             Part::Status(index) => format!("error {index}"),
             Part::Statement(index) => format!("statement {index}"),
+            Part::Arm(index, arm) => format!("statement {index}, arm {arm}"),
         }
     }
 }

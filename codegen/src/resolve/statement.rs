@@ -11,7 +11,7 @@ use super::function::{
 };
 use super::ids::{LocalId, ValueId};
 use super::names::{Meaning, Names};
-use super::order::{Knowledge, check_determined, receive};
+use super::order::{Knowledge, Within, check_determined, receive};
 use super::prototype::{self, ResultConvention};
 use super::term::{Kind, Node, Term};
 use super::{Explained, Items, Located};
@@ -25,11 +25,13 @@ pub(super) struct Block<'n, 'a> {
     pub(super) items: &'n Items<'a>,
     /// Number of statements resolved so far.
     count: usize,
+    /// True if a call may have run before the current statement.
+    pub(super) called: bool,
 }
 
 /// State of control at the end of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     /// The block has no statements.
     Empty,
     /// Control leaves the block after statement number `.0`.
@@ -44,7 +46,7 @@ impl<'n, 'a> Block<'n, 'a> {
         knowledge: Knowledge,
         items: &'n Items<'a>,
     ) -> Self {
-        Block { names, knowledge, items, count: 0 }
+        Block { names, knowledge, items, count: 0, called: false }
     }
 
     /// Resolves the whole program. It may end without `return` if there is nothing to return.
@@ -65,18 +67,19 @@ impl<'n, 'a> Block<'n, 'a> {
                 return Err((part, "a path ends here without `return` or `raise`".to_owned()));
             }
         };
-        body.push(Statement { location: None, action: Action::Return(returned) });
+        let (action, look_ups) = (Action::Return(returned), Vec::new());
+        body.push(Statement { location: None, look_ups, action });
         Ok(body)
     }
 
     /// Resolves a block, and returns how control leaves it.
-    fn block(
+    pub(super) fn block(
         &mut self,
         statements: &'a [declaration::Statement],
     ) -> Located<(Vec<Statement<'a>>, End)> {
-        let begin = self.names.open_scope();
+        let (begin, outside) = (self.names.open_scope(), self.knowledge.clone());
         let (mut block, mut end) = (Vec::with_capacity(statements.len()), End::Empty);
-        for statement in statements {
+        for (number, statement) in statements.iter().enumerate() {
             let index = self.count;
             self.count += 1;
             let at = |reason| (Part::Statement(index), reason);
@@ -84,11 +87,15 @@ impl<'n, 'a> Block<'n, 'a> {
                 return Err(at("no path leads to this statement".to_owned()));
             }
             let location = statement.location.as_ref();
+            let look_ups = self.look_up(&statement.kind, &statements[number + 1..]).map_err(at)?;
+            self.note_calls(&statement.kind);
             let (action, left) = self.statement(index, &statement.kind)?;
             end = if left { End::Unreachable } else { End::After(index) };
-            block.extend(action.map(|action| Statement { location, action }));
+            let action = action.or((!look_ups.is_empty()).then_some(Action::Name));
+            block.extend(action.map(|action| Statement { location, look_ups, action }));
         }
         self.names.close_scope(begin);
+        outside.iter().for_each(|(symbol, &known)| self.knowledge[symbol] = known);
         Ok((block, end))
     }
 
@@ -116,6 +123,10 @@ impl<'n, 'a> Block<'n, 'a> {
                 let (body, _) = self.block(body)?;
                 self.names.close_scope(begin);
                 (Some(Action::For { counter, start, end, body }), false)
+            }
+            StatementKind::Match { value, arms } => {
+                let (action, left) = self.match_type(index, value, arms)?;
+                (Some(action), left)
             }
             StatementKind::Let { name, value } => (self.name(name, value).map_err(at)?, false),
             StatementKind::Call { result, call } => {
@@ -149,7 +160,7 @@ impl<'n, 'a> Block<'n, 'a> {
     }
 
     fn determined(&self, term: Term) -> Explained<Term> {
-        check_determined(self.names, &self.knowledge, &term, None)?;
+        check_determined(self.names, &self.knowledge, &term, Within::Nothing)?;
         Ok(term)
     }
 
@@ -157,7 +168,7 @@ impl<'n, 'a> Block<'n, 'a> {
     pub(super) fn argument(&self, expr: &Expr) -> Explained<Argument> {
         let argument = self.names.argument(expr)?;
         if let Argument::Term(term, _) = &argument {
-            check_determined(self.names, &self.knowledge, term, None)?;
+            check_determined(self.names, &self.knowledge, term, Within::Nothing)?;
         }
         Ok(argument)
     }
@@ -185,7 +196,12 @@ impl<'n, 'a> Block<'n, 'a> {
                 let local = self.local(name, term.kind)?;
                 Ok(Some(Action::Let { local, term }))
             }
-            (_, Some(alias)) => self.names.define(name, alias).map(|()| None),
+            (_, Some(alias)) => {
+                if let Meaning::Value(value) = alias {
+                    self.know_symbols_of(value);
+                }
+                self.names.define(name, alias).map(|()| None)
+            }
             (Kind::DType | Kind::Device | Kind::Text | Kind::Several, None) => {
                 Err(format!("`{value}` cannot have a name of its own"))
             }
@@ -265,6 +281,7 @@ impl<'n, 'a> Block<'n, 'a> {
         tensor: &'a Tensor,
         on: Option<&'a Expr>,
     ) -> Explained<Action<'a>> {
+        tensor.extents().try_for_each(|extent| self.names.no_element(extent))?;
         let extents =
             tensor.extents().map(|extent| self.integer(extent)).collect::<Explained<_>>()?;
         let home = on.map(|on| self.home(on)).transpose()?;

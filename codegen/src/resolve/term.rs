@@ -38,6 +38,9 @@ pub(crate) enum Node {
     OutputData(OutputId),
     /// A property of a value; zero if the value is absent.
     Property(ValueId, Property),
+    /// A number of a shape by an index that is known at run time; zero if the shape is absent. The text names the number
+    /// in errors.
+    Number { of: ValueId, index: Box<Term>, text: String },
     /// An operation with one operand.
     Unary(Unary, Box<Term>),
     /// An operation with two operands.
@@ -116,6 +119,34 @@ pub(crate) enum OfSeveral {
     RestSize { first: u32 },
 }
 
+impl Node {
+    /// Returns the value that this node is about.
+    pub(crate) fn value(&self) -> Option<ValueId> {
+        match self {
+            Node::Value(value)
+            | Node::Property(value, _)
+            | Node::SameText(value, _)
+            | Node::Stream(value)
+            | Node::Number { of: value, .. } => Some(*value),
+            Node::Int(_)
+            | Node::Float(_)
+            | Node::Text(_)
+            | Node::Null
+            | Node::Symbol(_)
+            | Node::Local(_)
+            | Node::Output(_)
+            | Node::OutputData(_)
+            | Node::Unary(..)
+            | Node::Binary(..)
+            | Node::Logic(..)
+            | Node::Divide(..)
+            | Node::Narrow(..)
+            | Node::Round(..)
+            | Node::OutputStream(_) => None,
+        }
+    }
+}
+
 impl Property {
     /// Returns true if access may fail.
     fn can_fail(self) -> bool {
@@ -188,9 +219,10 @@ impl Term {
     /// Returns the direct operands, in order.
     pub(crate) fn operands(&self) -> &[Term] {
         match &self.node {
-            Node::Unary(_, operand) | Node::Narrow(_, operand, _) | Node::Round(_, operand) => {
-                std::slice::from_ref(operand)
-            }
+            Node::Unary(_, operand)
+            | Node::Number { index: operand, .. }
+            | Node::Narrow(_, operand, _)
+            | Node::Round(_, operand) => std::slice::from_ref(operand),
             Node::Binary(_, operands) | Node::Logic(_, operands) | Node::Divide(_, operands, _) => {
                 &operands[..]
             }
@@ -226,7 +258,7 @@ impl Term {
     /// Returns true if evaluation may fail.
     pub(crate) fn can_fail(&self) -> bool {
         self.any(&mut |node| {
-            matches!(node, Node::Narrow(..))
+            matches!(node, Node::Narrow(..) | Node::Number { .. })
                 || matches!(node, Node::Divide(_, operands, _) if operands[1].constant().is_none())
                 || matches!(node, Node::Property(_, property) if property.can_fail())
         })

@@ -67,7 +67,10 @@ impl Call<'_> {
             Expr::Float(value) => Number::Float(*value),
             Expr::Null => Number::Address { null: true, offset: 0 },
             Expr::Text(_) => unreachable!("no declaration has `{expr}`"),
-            Expr::Element(of, index) => self.number_or_element(expr, of, *index as usize)?,
+            Expr::Element(of, index) => {
+                let index = self.int(index)? as usize;
+                self.number_or_element(expr, of, index)?
+            }
             Expr::Field(..) => self.named(&expr.to_string()),
             Expr::Name(name) => self.named(name),
             Expr::Member(of, member) => self.member(of, *member)?,

@@ -201,7 +201,10 @@ fn syntax() {
             "f() -> None where 1 < 2 3 = k();",
             "1:25: expected an operator, `else`, `,` or `=`, found `3`",
         ),
-        ("f() -> None where 1 => 2 = k();", "1:22: expected the symbol to call or `{`, found `>`"),
+        (
+            "f() -> None where 1 => 2 = k();",
+            "1:21: expected an operator, `else`, `,` or `=`, found `=>`",
+        ),
         ("f() -> None where 1 < 2, = k();", "1:26: expected an expression, found `=`"),
         ("f() -> None = try();", "1:18: expected the symbol to call, found `(`"),
         (

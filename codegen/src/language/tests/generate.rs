@@ -90,7 +90,7 @@ pub(super) fn expr() -> BoxedStrategy<Expr> {
             vec(inner.clone(), 0..3).prop_map(Expr::Array),
             vec(inner.clone(), 0..3).prop_map(Expr::Shape),
             (inner, member()).prop_map(|(base, member)| base.member(member)),
-            (boxed.clone(), any::<u32>()).prop_map(|(of, index)| Expr::Element(of, index)),
+            (boxed.clone(), boxed.clone()).prop_map(|(of, index)| Expr::Element(of, index)),
             (boxed.clone(), element_name()).prop_map(|(of, name)| Expr::Field(of, name)),
             boxed.clone().prop_map(Expr::Neg),
             boxed.clone().prop_map(Expr::Stream),

@@ -127,7 +127,7 @@ impl Wrapper<'_, '_> {
         let absent = self.b.compare_const(Cond::Eq, strides, 0);
         self.b.branch(absent, done, some);
         self.b.switch_to(some);
-        let checks = Checks { fail: unusual, mask: None };
+        let checks = Checks { fail: unusual, mask: None, passed: false };
         let mut compact = None;
         for dim in (0..=extents.len()).rev() {
             let stride = self.b.load(Type::I64, strides, 8 * dim as i32);

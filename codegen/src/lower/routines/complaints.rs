@@ -66,6 +66,7 @@ complaints! {
     Borrowed: "TypeError" "Mismatched type of result{calling}, expected an owned value but got a borrowed Tensor";
     NoFunction: "TypeError" "Mismatched type of {subject}{calling}, expected Function but got None";
     WideArgument: "ValueError" "Out of range {subject}{calling}, expected int64 but got {unsigned}";
+    Index: "ValueError" "Out of range {subject}{calling}, expected an index below {int} but got {int}";
     NegativeSize: "ValueError" "Out of range {subject}{calling}, expected a non-negative size but got {int}";
     LargeSize: "ValueError" "Out of range {subject}{calling}, expected at most {int} but got {int}";
     ResultRange: "OverflowError" "Out of range result{calling}, expected int64 but got {unsigned}";

@@ -53,6 +53,9 @@ impl Wrapper<'_, '_> {
 
     /// Returns the value of a term as `I64`, `F64` or `Ptr`; a truth value may also be a `Bool`.
     fn computed(&mut self, term: &Term) -> Value {
+        if let Some(value) = term.node.value() {
+            self.reach(value);
+        }
         match &term.node {
             Node::Int(value) => self.b.i64(*value),
             Node::Float(value) => self.b.f64(*value),
@@ -65,6 +68,7 @@ impl Wrapper<'_, '_> {
             Node::Output(output) => self.output_tensor(*output),
             Node::OutputData(output) => self.output_data(*output),
             Node::Property(value, property) => self.property(*value, *property),
+            Node::Number { of, index, text } => self.number_at(*of, index, text),
             Node::Unary(op, operand) => {
                 let operand = self.term(operand);
                 operators::unary(&mut self.b, *op, operand)
@@ -141,7 +145,7 @@ impl Wrapper<'_, '_> {
     /// the first one does not decide the result.
     fn logic(&mut self, op: Logic, [first, second]: &[Term; 2]) -> Value {
         let first = self.truth(first);
-        if !second.can_fail() {
+        if !second.can_fail() && !self.looks_up(second) {
             let second = self.truth(second);
             return match op {
                 Logic::And => self.b.and(first, second),
@@ -158,7 +162,9 @@ impl Wrapper<'_, '_> {
         self.b.switch_to(decided);
         self.b.jump(join, &[first]);
         self.b.switch_to(other);
+        let known = self.mark();
         let second = self.aside(|w| w.truth(second));
+        self.go_back(known);
         self.b.jump(join, &[second]);
         self.b.switch_to(join);
         both
@@ -220,6 +226,21 @@ impl Wrapper<'_, '_> {
             }
             OfSeveral::NumberCount | OfSeveral::TextSize | OfSeveral::RestSize { .. } => size,
         }
+    }
+
+    /// Returns a number of a shape. Leaves with an error if there is none of this index.
+    fn number_at(&mut self, of: ValueId, index: &Term, text: &str) -> Value {
+        let index = self.term(index);
+        let Span { data, size } = self.values[of].span();
+        let within = self.b.compare(Cond::Ult, index, size);
+        self.guard_where_there(of, within, |_| {
+            Message::of(Complaint::Index, text).with_values(&[size, index])
+        });
+        let index = self.or_zero(of, index);
+        let data = self.readable(of, data, 8);
+        let offset = self.b.binary_const(ir::Binary::Shl, index, 3);
+        let number = self.b.ptr_add(data, offset);
+        self.b.load(Type::I64, number, 0)
     }
 
     /// Returns a property of a tensor.
@@ -343,7 +364,7 @@ impl Wrapper<'_, '_> {
             w.leaves(&mut message, quote);
             message
         });
-        if self.checks.mask.is_some() {
+        if self.checks.mask.is_some() || self.checks.passed {
             // The check applies only where the mask is true; elsewhere the divisor may be 0.
             let zero = self.b.compare_const(Cond::Eq, y, 0);
             self.checks.or_go_to(fail).never(&mut self.b, zero);

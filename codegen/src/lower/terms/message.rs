@@ -11,10 +11,12 @@ use crate::resolve::term::{Kind, Node, Quote, ShownTerm, Term};
 impl Wrapper<'_, '_> {
     /// Appends the values that a quoted expression mentions, as in `, n = 6, m = 0`.
     pub(crate) fn leaves(&mut self, message: &mut Message, quote: &Quote) {
+        let known = self.mark();
         for ShownTerm { text, term } in &quote.shown {
             message.text(", ").quoted(text).text(" = ");
             self.say(message, term, PieceKind::of(term.kind));
         }
+        self.go_back(known);
     }
 
     /// Appends a piece of a message that the declaration gives. Texts are not quoted; truth values are shown as words.
@@ -39,6 +41,7 @@ impl Wrapper<'_, '_> {
     /// Appends the value of a term, printed as a piece of this kind.
     fn say(&mut self, message: &mut Message, term: &Term, kind: PieceKind) {
         if let (Kind::Text, Node::Value(value)) = (term.kind, &term.node) {
+            self.reach(*value);
             let Span { data, size } = self.values[*value].span();
             message.piece(kind, &[data, size]);
             return;

@@ -13,7 +13,7 @@ use crate::resolve::Explained;
 use crate::resolve::c_type::CType;
 use crate::resolve::function::{Action, Argument, Home, Output};
 use crate::resolve::ids::ValueId;
-use crate::resolve::order::check_determined;
+use crate::resolve::order::{Within, check_determined};
 use crate::resolve::prototype::of_value;
 use crate::resolve::statement::{Block, converted};
 use crate::resolve::term::{Node, OfTensor, Property, Term};
@@ -139,7 +139,7 @@ impl<'a> Block<'_, 'a> {
             ));
         };
         if let Argument::Term(term, _) = &argument {
-            check_determined(self.names, &self.knowledge, term, None)?;
+            check_determined(self.names, &self.knowledge, term, Within::Nothing)?;
         }
         Ok(Packing::scalar(argument, scalar.bits().div_ceil(8)))
     }

@@ -147,6 +147,7 @@ fn what_can_fail() {
         ("r.strides[1]", true),
         ("g[1]", true),
         ("g2[1]", false),
+        ("g2[n]", true),
     ];
     for (text, expected) in rows {
         assert_eq!(term(text).can_fail(), expected, "{text}");

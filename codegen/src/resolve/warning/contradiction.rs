@@ -144,7 +144,8 @@ impl<'f> Facts<'f> {
                 self.value(operand).and(&of_scalar(*scalar, Kind::Unsigned))
             }
             Node::SameText(value, text) => self.same_text(*value, text),
-            Node::Text(_)
+            Node::Number { .. }
+            | Node::Text(_)
             | Node::Null
             | Node::Local(_)
             | Node::Output(_)
