@@ -8,6 +8,7 @@ use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
 use super::launch::Launch;
 use super::names::Names;
 use super::order::{Knowledge, Order, receive};
+use super::presence::Facts;
 use super::prototype::{self, Prototype, ResultConvention};
 use super::statement::Block;
 use super::step::Step;
@@ -384,10 +385,10 @@ pub(super) fn resolve<'a>(
 ) -> Located<Function<'a>> {
     let mut names = Names::new(declared)?;
     let mut order = Order::new(&names)?;
-    constraints(&names, &mut order)?;
-    let extents = outputs(&names, &mut order)?;
+    let facts = constraints(&names, &mut order)?;
+    let extents = outputs(&names, &order, &facts)?;
     let args = match &declared.body {
-        declaration::Body::Call(call) => arguments(&names, &mut order, call)?,
+        declaration::Body::Call(call) => arguments(&names, &order, &facts, call)?,
         declaration::Body::Block(_) => Vec::new(),
     };
     let Order { steps, mut knowledge, .. } = order;
@@ -395,33 +396,36 @@ pub(super) fn resolve<'a>(
         names.outputs[output].extents = extents;
     }
     let body = match &declared.body {
-        declaration::Body::Call(call) => one_call(&mut names, &mut knowledge, call, args)?,
+        declaration::Body::Call(call) => one_call(&mut names, &mut knowledge, &facts, call, args)?,
         declaration::Body::Block(statements) => {
-            Body::Block(Block::new(&mut names, knowledge, items).body(statements)?)
+            Body::Block(Block::new(&mut names, knowledge, facts, items).body(statements)?)
         }
     };
     let Names { values, symbols, outputs, locals, .. } = names;
     Ok(Function { declared, values, symbols, outputs, locals, steps, body })
 }
 
-fn constraints<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Located<()> {
+/// Resolves the constraints. Returns the facts that follow from them.
+fn constraints<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Located<Facts> {
+    let mut facts = Facts::default();
     for (index, constraint) in names.function.signature.constraints.iter().enumerate() {
         let at = |reason| (Part::Constraint(index), reason);
         let condition = names.condition(constraint).map_err(at)?;
-        order.check_determined(&condition.test).map_err(at)?;
+        let follows = facts.check(names, &order.knowledge, &condition.test).map_err(at)?;
+        facts.extend(follows.holds);
         order.steps.push(Step::Require(condition));
     }
-    Ok(())
+    Ok(facts)
 }
 
-fn outputs<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Located<Vec<Vec<Term>>> {
+fn outputs<'a>(names: &Names<'a>, order: &Order<'_, 'a>, facts: &Facts) -> Located<Vec<Vec<Term>>> {
     let mut all = Vec::with_capacity(names.outputs.len());
     for (index, output) in names.function.signature.outputs().iter().enumerate() {
         let at = |reason| (Part::Output(index), reason);
         let mut extents = Vec::new();
         for expr in output.tensor.extents() {
             let term = names.extent(expr).map_err(at)?;
-            order.check_determined(&term).map_err(at)?;
+            facts.check(names, &order.knowledge, &term).map_err(at)?;
             extents.push(term);
         }
         all.push(extents);
@@ -431,7 +435,8 @@ fn outputs<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Located<Vec<Vec<
 
 fn arguments<'a>(
     names: &Names<'a>,
-    order: &mut Order<'_, 'a>,
+    order: &Order<'_, 'a>,
+    facts: &Facts,
     call: &'a declaration::KernelCall,
 ) -> Located<Vec<Argument>> {
     let mut args = Vec::with_capacity(call.args.len());
@@ -439,7 +444,7 @@ fn arguments<'a>(
         let at = |reason| (Part::Argument(index), reason);
         let argument = names.argument(expr).map_err(at)?;
         if let Argument::Term(term, _) = &argument {
-            order.check_determined(term).map_err(at)?;
+            facts.check(names, &order.knowledge, term).map_err(at)?;
         }
         args.push(argument);
     }
@@ -450,6 +455,7 @@ fn arguments<'a>(
 fn one_call<'a>(
     names: &mut Names<'a>,
     knowledge: &mut Knowledge,
+    facts: &Facts,
     call: &'a declaration::KernelCall,
     args: Vec<Argument>,
 ) -> Located<Body<'a>> {
@@ -464,7 +470,7 @@ fn one_call<'a>(
     let result = match (&names.function.signature.result, result) {
         (ResultType::Value(ty), ResultConvention::Written) => {
             let at = |(_, reason)| (Part::Result, reason);
-            Some(receive(names, knowledge, "result".to_owned(), ty).map_err(at)?)
+            Some(receive(names, knowledge, facts, "result".to_owned(), ty).map_err(at)?)
         }
         _ => None,
     };

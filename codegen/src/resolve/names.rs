@@ -8,7 +8,7 @@ use super::step::Place;
 use super::term::Kind;
 use super::value::{self, Source, Value, values};
 use super::{Explained, Located};
-use crate::declaration::{Device, Dim, Expr, Function, ParamType, Tensor};
+use crate::declaration::{Device, Dim, Expr, Function, ParamType, ResultType, Tensor};
 use crate::error::Part;
 
 /// Largest number of symbols in a function, integer parameters included.
@@ -197,6 +197,19 @@ impl<'a> Names<'a> {
             .values
             .find(|value| value.is_param() && !value.optional && value.tensor().is_some_and(fits));
         found.map(Home::Value)
+    }
+
+    /// Returns true if something other than the types of parameters names a symbol.
+    pub(super) fn is_used(&self, symbol: SymbolId) -> bool {
+        let Function { signature, body, .. } = self.function;
+        let mut all: Vec<&Expr> = match &signature.result {
+            ResultType::None => Vec::new(),
+            ResultType::Value(ty) => ty.exprs(),
+            ResultType::Allocated(all) => all.iter().flat_map(|one| one.tensor.extents()).collect(),
+        };
+        all.extend(signature.constraints.iter().map(|constraint| &constraint.condition));
+        all.extend(body.exprs());
+        all.into_iter().any(|expr| expr.mentions(self.symbols[symbol].name))
     }
 
     /// Looks a name up.

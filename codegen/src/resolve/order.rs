@@ -3,13 +3,14 @@
 use abi_spec::Scalar;
 use rustc_hash::FxHashSet;
 
+use super::Located;
 use super::function::Received;
 use super::ids::{Id, SymbolId, Table, ValueId};
 use super::linear::linear;
 use super::names::Names;
+use super::presence::{Facts, undetermined};
 use super::step::{Linear, Place, Rule, Step};
 use super::term::{Node, Term};
-use super::{Explained, Located};
 use crate::declaration::{Dim, Expr, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 
@@ -17,14 +18,18 @@ use crate::error::Part;
 pub(super) type Knowledge = Table<SymbolId, Known>;
 
 /// State of a symbol after the occurrences so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     Unknown,
     /// Only a stride binds it, and strides are compared only where the tensor has them and the extent is above 1. If
     /// none is compared, [`Step::BindCompact`] binds it.
     Maybe,
-    /// An occurrence in this parameter binds it, unless the occurrence is absent.
-    Within(usize),
+    /// Occurrences in values that may be absent bind it, first in parameter `param`. Each of `values` is optional and
+    /// determines it where it is there.
+    Within {
+        param: usize,
+        values: Vec<ValueId>,
+    },
     /// Every call binds it.
     Always,
 }
@@ -49,6 +54,8 @@ pub(super) struct Order<'n, 'a> {
     waits: Table<SymbolId, Vec<usize>>,
     /// First stride that mentions a symbol.
     first: Table<SymbolId, Option<(Place, Linear)>>,
+    /// First stride of each optional value that mentions a symbol.
+    optional: Vec<(SymbolId, Place, Linear)>,
 }
 
 impl<'n, 'a> Order<'n, 'a> {
@@ -61,11 +68,12 @@ impl<'n, 'a> Order<'n, 'a> {
             waiting: Vec::new(),
             waits: Table::like(&names.symbols, Vec::new()),
             first: Table::like(&names.symbols, None),
+            optional: Vec::new(),
         };
         let params: Vec<ValueId> =
             names.values.keys().filter(|&id| names.values[id].is_param()).collect();
         params.into_iter().try_for_each(|value| order.value(value))?;
-        order.finish(0)?;
+        order.finish()?;
         Ok(order)
     }
 
@@ -79,9 +87,10 @@ impl<'n, 'a> Order<'n, 'a> {
         let waits = Table::like(&names.symbols, Vec::new());
         let first = Table::like(&names.symbols, None);
         let (steps, waiting) = (Vec::new(), Vec::new());
-        let mut order = Order { names, steps, knowledge, waiting, waits, first };
+        let optional = Vec::new();
+        let mut order = Order { names, steps, knowledge, waiting, waits, first, optional };
         order.value(value)?;
-        order.finish(value.index())?;
+        order.finish()?;
         Ok(order)
     }
 
@@ -228,7 +237,7 @@ impl<'n, 'a> Order<'n, 'a> {
 
     /// Returns the rule for an expression at this point, and the symbol that it binds.
     fn rule(&self, expr: &Expr, term: &Term) -> (Rule, Option<(SymbolId, Linear)>) {
-        let unknown = self.symbols(term, |knowledge| knowledge != Known::Always);
+        let unknown = self.symbols(term, |knowledge| *knowledge != Known::Always);
         match (&term.node, &unknown[..]) {
             (Node::Symbol(symbol), &[]) => (Rule::Symbol(*symbol), None),
             (Node::Symbol(symbol), _) => {
@@ -250,11 +259,7 @@ impl<'n, 'a> Order<'n, 'a> {
     /// Records that a place binds a symbol.
     fn bind(&mut self, place: Place, symbol: SymbolId, linear: Linear) {
         if self.is_within(place) {
-            if self.knowledge[symbol] == Known::Unknown {
-                let param = self.names.values[place.value()].param;
-                self.knowledge[symbol] = Known::Within(param);
-            }
-            return;
+            return self.bind_within(place, symbol, linear);
         }
         match place {
             Place::Stride { .. } => {
@@ -265,9 +270,24 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    /// Binds the symbols that only strides mention, and checks that every symbol is bound. `first` is the index of
-    /// the first of the values.
-    fn finish(&mut self, first: usize) -> Located<()> {
+    /// Records that a place binds a symbol where its value is there.
+    fn bind_within(&mut self, place: Place, symbol: SymbolId, linear: Linear) {
+        let value = &self.names.values[place.value()];
+        if self.knowledge[symbol] == Known::Unknown {
+            self.knowledge[symbol] = Known::Within { param: value.param, values: Vec::new() };
+        }
+        let Some(guard) = value.guard.filter(|_| !value.dynamic) else { return };
+        if let Place::Stride { .. } = place {
+            self.optional.push((symbol, place, linear));
+        } else if let Known::Within { values, .. } = &mut self.knowledge[symbol]
+            && !values.contains(&guard)
+        {
+            values.push(guard);
+        }
+    }
+
+    /// Binds the symbols that only strides mention, and checks that every symbol is bound.
+    fn finish(&mut self) -> Located<()> {
         for symbol in self.names.symbols.keys() {
             if self.knowledge[symbol] == Known::Maybe
                 && let Some((place, linear)) = self.first[symbol].take()
@@ -276,47 +296,36 @@ impl<'n, 'a> Order<'n, 'a> {
                 self.know(symbol);
             }
         }
+        self.bind_optional_strides();
         self.compare_within(0, |_, _| true);
-        let unknown = self.knowledge.find(|&known| known == Known::Unknown);
+        let unknown = self.knowledge.find(|known| *known == Known::Unknown);
         if let Some(symbol) = unknown {
             let symbol = &self.names.symbols[symbol];
             return Err((symbol.part, format!("nothing determines the symbol `{}`", symbol.name)));
         }
-        self.check_all_determined(first)
-    }
-
-    /// Checks that no expression uses a symbol that only another parameter binds.
-    fn check_all_determined(&self, first: usize) -> Located<()> {
-        for (value, declared) in self.names.values.iter().skip(first) {
-            let shape = declared.ty.shape().map_or(&[][..], Shape::dims);
-            let extent = |dim| Place::Extent { value, dim };
-            self.check_dims_determined(shape, declared.param, extent)?;
-            let strides = declared.ty.tensor().map_or(&[][..], |tensor| tensor.strides.dims());
-            let stride = |dim| Place::Stride { value, dim };
-            self.check_dims_determined(strides, declared.param, stride)?;
-        }
         Ok(())
     }
 
-    fn check_dims_determined(
-        &self,
-        dims: &[Dim],
-        param: usize,
-        place: impl Fn(usize) -> Place,
-    ) -> Located<()> {
-        for (index, dim) in dims.iter().enumerate() {
-            if let Some(expr) = dim.expr() {
-                let at = |reason| (place(index).part(), reason);
-                let term = self.names.dim(expr).map_err(at)?;
-                check_determined(self.names, &self.knowledge, &term, Some(param)).map_err(at)?;
+    /// Binds the symbols that only strides of an optional value mention, where the value is there. Does so only for
+    /// symbols that something uses: comparisons need no compact stride.
+    fn bind_optional_strides(&mut self) {
+        for (symbol, place, linear) in std::mem::take(&mut self.optional) {
+            let guard = self.names.values[place.value()].guard;
+            if let (Known::Within { values, .. }, Some(guard)) =
+                (&mut self.knowledge[symbol], guard)
+                && !values.contains(&guard)
+            {
+                values.push(guard);
+                if self.names.is_used(symbol) {
+                    self.steps.push(Step::BindCompact { symbol, place, linear });
+                }
             }
         }
-        Ok(())
     }
 
     /// Queues an expression until its symbols are known.
     fn wait(&mut self, place: Place, expr: &'a Expr, term: Term) {
-        let unknown = self.symbols(&term, |knowledge| knowledge != Known::Always);
+        let unknown = self.symbols(&term, |knowledge| *knowledge != Known::Always);
         unknown.iter().for_each(|&symbol| self.waits[symbol].push(self.waiting.len()));
         self.waiting.push(Some(Waiting { place, expr, term, unknown: unknown.len() }));
     }
@@ -339,15 +348,14 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    /// Compares waiting expressions, from index `from` on, whose symbols are bound by every call or by their own
-    /// parameter. `wanted` selects among the places that may be absent.
+    /// Compares waiting expressions, from index `from` on, of whose symbols each has an occurrence that binds it, be it
+    /// in every call or only where a value is there. `wanted` selects among the places that may be absent.
     fn compare_within(&mut self, from: usize, wanted: impl Fn(&Self, Place) -> bool) {
         for index in from..self.waiting.len() {
             let Some(Waiting { place, term, .. }) = &self.waiting[index] else { continue };
-            let param = self.names.values[place.value()].param;
-            let known = |knowledge| knowledge == Known::Always || knowledge == Known::Within(param);
-            let unknown = self.symbols(term, |knowledge| !known(knowledge));
-            if wanted(self, *place) && self.is_within(*place) && unknown.is_empty() {
+            let unknown =
+                self.symbols(term, |known| matches!(known, Known::Unknown | Known::Maybe));
+            if wanted(self, *place) && unknown.is_empty() {
                 self.compare(index);
             }
         }
@@ -355,18 +363,18 @@ impl<'n, 'a> Order<'n, 'a> {
 
     fn compare(&mut self, index: usize) {
         if let Some(Waiting { place, expr, term, .. }) = self.waiting[index].take() {
-            let uncertain = self.symbols(&term, |knowledge| matches!(knowledge, Known::Within(_)));
+            let uncertain = self.symbols(&term, |known| matches!(known, Known::Within { .. }));
             self.steps.push(Step::Occurrence { place, rule: equal(expr, term, uncertain) });
         }
     }
 
     /// Returns the symbols of a term whose state satisfies a predicate, each once, in order.
-    fn symbols(&self, term: &Term, wanted: impl Fn(Known) -> bool) -> Vec<SymbolId> {
+    fn symbols(&self, term: &Term, wanted: impl Fn(&Known) -> bool) -> Vec<SymbolId> {
         /// Number of symbols up to which a linear search is used instead of a set.
         const FEW: usize = 16;
         let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
         term.visit_symbols(&mut |symbol| {
-            if !wanted(self.knowledge[symbol]) {
+            if !wanted(&self.knowledge[symbol]) {
                 return;
             }
             if found.len() == FEW {
@@ -378,29 +386,6 @@ impl<'n, 'a> Order<'n, 'a> {
         });
         found
     }
-
-    /// Checks that a term outside of parameters mentions no symbol that only one parameter binds.
-    pub(super) fn check_determined(&self, term: &Term) -> Explained<()> {
-        check_determined(self.names, &self.knowledge, term, None)
-    }
-}
-
-/// Checks that a term, in parameter `param` or outside of parameters, mentions no symbol that only another parameter
-/// binds.
-pub(super) fn check_determined(
-    names: &Names<'_>,
-    knowledge: &Knowledge,
-    term: &Term,
-    param: Option<usize>,
-) -> Explained<()> {
-    let mut outside = None;
-    term.visit_symbols(&mut |symbol| match knowledge[symbol] {
-        Known::Within(of) if param != Some(of) => outside = Some((symbol, of)),
-        Known::Within(_) | Known::Unknown | Known::Maybe | Known::Always => {}
-    });
-    let Some((symbol, of)) = outside else { return Ok(()) };
-    let (name, of) = (names.symbols[symbol].name, names.name_of(of));
-    Err(format!("nothing determines the symbol `{name}` where `{of}` does not"))
 }
 
 /// Builds the rule for equality with a term. A constant needs no text.
@@ -409,19 +394,24 @@ fn equal(expr: &Expr, term: Term, uncertain: Vec<SymbolId>) -> Rule {
     Rule::Equal { term, text, uncertain }
 }
 
-/// Adds a value of the body, called `path` in errors, and orders the checks of its type.
+/// Adds a value of the body, called `path` in errors, and orders the checks of its type. Only symbols that `facts`
+/// bind may be compared.
 pub(super) fn receive<'a>(
     names: &mut Names<'a>,
     knowledge: &mut Knowledge,
+    facts: &Facts,
     path: String,
     ty: &'a ParamType,
 ) -> Located<Received<'a>> {
     let value = names.add_value(path, ty)?;
-    let before = Table::like(&names.symbols, false);
-    let before = knowledge.iter().fold(before, |mut all, (symbol, known)| {
-        all[symbol] = *known == Known::Always;
-        all
-    });
+    let is_within = |known: &Known| matches!(known, Known::Within { .. });
+    let within: Vec<(SymbolId, Known)> = knowledge
+        .iter()
+        .filter_map(|(symbol, known)| is_within(known).then(|| (symbol, known.clone())))
+        .collect();
+    within.iter().for_each(|(symbol, _)| knowledge[*symbol] = Known::Always);
+    let mut before = Table::like(&names.symbols, false);
+    knowledge.iter().for_each(|(symbol, known)| before[symbol] = *known == Known::Always);
     let order = Order::received(names, std::mem::take(knowledge), value)?;
     let Order { steps, knowledge: after, .. } = order;
     *knowledge = after;
@@ -433,5 +423,11 @@ pub(super) fn receive<'a>(
         }
     };
     Step::visit_all(&steps, &mut |step| step.visit_symbols(&mut mention));
+    for (symbol, state) in within {
+        if known.contains(&symbol) && !facts.bind(names, &state) {
+            return Err((Part::Type(value.index()), undetermined(names, symbol, &state)));
+        }
+        knowledge[symbol] = state;
+    }
     Ok(Received { value, steps, known })
 }

@@ -15,7 +15,6 @@ use crate::resolve::Explained;
 use crate::resolve::c_type::CType;
 use crate::resolve::function::{Action, Argument, Home, Output};
 use crate::resolve::ids::ValueId;
-use crate::resolve::order::check_determined;
 use crate::resolve::prototype::of_value;
 use crate::resolve::statement::{Block, converted};
 use crate::resolve::term::{Node, OfTensor, Property, Term};
@@ -141,7 +140,7 @@ impl<'a> Block<'_, 'a> {
             ));
         };
         if let Argument::Term(term, _) = &argument {
-            check_determined(self.names, &self.knowledge, term, None)?;
+            self.check(term)?;
         }
         Ok(Packing::scalar(argument, scalar.bits().div_ceil(8)))
     }
