@@ -174,6 +174,7 @@ routines! {
     FailScalar cold, fail::fail_scalar;
     FailHeader cold, fail_tensor::fail_header;
     FailDevice cold, fail_tensor::fail_device;
+    FailOtherDtype cold, fail_tensor::fail_other_dtype;
     FailLayout cold, fail_tensor::fail_layout;
     FailValue cold, fail_value::fail_value;
     FailType cold, fail_value::fail_type;
@@ -206,6 +207,7 @@ impl Routine {
                 | Routine::FailScalar
                 | Routine::FailHeader
                 | Routine::FailDevice
+                | Routine::FailOtherDtype
                 | Routine::FailLayout
                 | Routine::FailValue
         )

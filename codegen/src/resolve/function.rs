@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use abi_spec::Scalar;
+use abi_spec::{DType, Scalar};
 
 use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
 use super::launch::Launch;
@@ -60,6 +60,8 @@ pub(crate) struct Output<'a> {
     pub(crate) extents: Vec<Term>,
     /// Tensor on whose device it is allocated; `None` for the first device of its type.
     pub(crate) home: Option<Home>,
+    /// Tensor whose element type it has; `None` for the declared one.
+    pub(crate) dtype_of: Option<ValueId>,
 }
 
 /// A number, truth or address that the body names.
@@ -343,6 +345,17 @@ impl<'a> Function<'a> {
     /// Returns the type of a value that is a tensor.
     pub(crate) fn tensor(&self, value: ValueId) -> Option<&'a Tensor> {
         self.values[value].tensor()
+    }
+
+    /// Returns the tensor that lists the element types of a tensor: itself, or the one that binds its symbol. `None` for
+    /// other values.
+    pub(crate) fn listing(&self, value: ValueId) -> Option<&'a Tensor> {
+        super::value::listing(&self.values, value)
+    }
+
+    /// Returns the element types that a tensor accepts; none for other values.
+    pub(crate) fn accepted(&self, value: ValueId) -> Vec<DType> {
+        self.listing(value).map(Tensor::accepted).unwrap_or_default()
     }
 
     /// Returns the optional values that must not be None for a value to exist, innermost first; the value itself too if

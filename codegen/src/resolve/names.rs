@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::function::{Home, Local, Output, Symbol};
-use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
+use super::ids::{Id, LocalId, OutputId, SymbolId, Table, ValueId};
 use super::step::Place;
 use super::term::Kind;
 use super::value::{self, Source, Value, values};
@@ -25,6 +25,8 @@ pub(super) enum Meaning {
     Output(OutputId),
     /// A local of the body.
     Local(LocalId),
+    /// The element type of a tensor.
+    Dtype(ValueId),
 }
 
 /// The names of a function while it is resolved.
@@ -42,6 +44,8 @@ pub(super) struct Names<'a> {
     params: FxHashMap<&'a str, ValueId>,
     known: FxHashMap<&'a str, SymbolId>,
     results: FxHashMap<&'a str, OutputId>,
+    /// Element types, with the tensors that bind them.
+    dtypes: FxHashMap<&'a str, ValueId>,
     /// Names of the body that are in scope.
     defined: FxHashMap<&'a str, Meaning>,
     /// Names in `defined`, and symbols that only the body mentions, in the order of their definition.
@@ -68,6 +72,7 @@ impl<'a> Names<'a> {
             params,
             known: FxHashMap::default(),
             results: FxHashMap::default(),
+            dtypes: FxHashMap::default(),
             defined: FxHashMap::default(),
             scoped: Vec::new(),
             others: 0,
@@ -87,8 +92,51 @@ impl<'a> Names<'a> {
         if let Some(shape) = ty.shape() {
             self.collect_dims(shape.dims(), |dim| Place::Extent { value: id, dim })?;
         }
-        let strides = ty.tensor().map_or(&[][..], |tensor| tensor.strides.dims());
-        self.collect_dims(strides, |dim| Place::Stride { value: id, dim })
+        let Some(tensor) = ty.tensor() else { return Ok(()) };
+        self.collect_dims(tensor.strides.dims(), |dim| Place::Stride { value: id, dim })?;
+        let at = |reason| (Part::Dtype(id.index()), reason);
+        self.values[id].dtype_of = self.dtype_of(tensor).map_err(at)?;
+        tensor.bound_symbol().map_or(Ok(()), |symbol| self.bind_dtype(symbol, id)).map_err(at)
+    }
+
+    /// Binds a symbol to the element type of a tensor.
+    fn bind_dtype(&mut self, name: &'a str, tensor: ValueId) -> Explained<()> {
+        if let Some(binder) = self.dtypes.get(name) {
+            return Err(format!("`{}` determines `{name}` already", self.values[*binder].path));
+        }
+        if self.params.contains_key(name) || self.meaning(name).is_some() {
+            return Err(format!("`{name}` is the name of something else, not of an element type"));
+        }
+        let Value { guard, dynamic, .. } = self.values[tensor];
+        if guard.is_some() {
+            return Err(format!("a tensor that may be None cannot determine `{name}`"));
+        }
+        if dynamic {
+            return Err(format!("an element or a type of a union cannot determine `{name}`"));
+        }
+        self.dtypes.insert(name, tensor);
+        self.scoped.push(name);
+        Ok(())
+    }
+
+    /// Returns the tensor that binds the symbol that a type has for its element type; `None` if it lists element types.
+    pub(super) fn dtype_of(&self, tensor: &Tensor) -> Explained<Option<ValueId>> {
+        let Some(name) = tensor.used_symbol() else { return Ok(None) };
+        if let Some(binder) = self.dtypes.get(name) {
+            return Ok(Some(*binder));
+        }
+        if self.params.contains_key(name) || self.meaning(name).is_some() {
+            return Err(format!("`{name}` is no element type"));
+        }
+        let binds = |value: &Value<'_>| value.tensor().and_then(Tensor::bound_symbol) == Some(name);
+        Err(match self.values.values().find(|value| binds(value)) {
+            Some(later) => {
+                format!("`{}` determines the element type `{name}` only later", later.path)
+            }
+            None => format!(
+                "`{name}` is no element type such as `float32`, and no tensor determines it"
+            ),
+        })
     }
 
     /// Returns true for an integer parameter that is not optional.
@@ -134,6 +182,9 @@ impl<'a> Names<'a> {
         if self.known.contains_key(name) {
             return Ok(());
         }
+        if self.dtypes.contains_key(name) {
+            return Err((part, format!("`{name}` is an element type, not an integer")));
+        }
         let value = self.params.get(name).copied();
         if let Some(id) = value
             && !self.is_symbol(id)
@@ -172,10 +223,12 @@ impl<'a> Names<'a> {
         for (index, output) in self.function.signature.outputs().iter().enumerate() {
             let name = output.name.as_str();
             let is_param = self.params.contains_key(name);
-            if is_param || self.known.contains_key(name) {
+            if is_param || self.known.contains_key(name) || self.dtypes.contains_key(name) {
                 let what = if is_param { "parameter" } else { "symbol" };
                 return Err((Part::Output(index), format!("`{name}` is also a {what}")));
             }
+            let dtype_of =
+                self.dtype_of(&output.tensor).map_err(|reason| (Part::Output(index), reason))?;
             output.tensor.extents().for_each(|extent| self.measure_all(extent));
             let (tensor, extents) = (&output.tensor, Vec::new());
             let home = self.same_device(tensor.device);
@@ -184,6 +237,7 @@ impl<'a> Names<'a> {
                 tensor: std::borrow::Cow::Borrowed(tensor),
                 extents,
                 home,
+                dtype_of,
             });
             self.results.entry(name).or_insert(id);
         }
@@ -217,6 +271,9 @@ impl<'a> Names<'a> {
         if let Some(&symbol) = self.known.get(name) {
             return Some(Meaning::Symbol(symbol));
         }
+        if let Some(&tensor) = self.dtypes.get(name) {
+            return Some(Meaning::Dtype(tensor));
+        }
         let param = self.params.get(name).copied().map(Meaning::Value);
         let result = || self.results.get(name).copied().map(Meaning::Output);
         param.or_else(result).or_else(|| self.defined.get(name).copied())
@@ -232,6 +289,7 @@ impl<'a> Names<'a> {
         for name in self.scoped.drain(begin..) {
             self.defined.remove(name);
             self.known.remove(name);
+            self.dtypes.remove(name);
         }
     }
 

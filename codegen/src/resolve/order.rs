@@ -11,6 +11,7 @@ use super::names::Names;
 use super::presence::{Facts, undetermined};
 use super::step::{Linear, Place, Rule, Step};
 use super::term::{Node, Term};
+use super::value::alignment;
 use crate::declaration::{Dim, Expr, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 
@@ -188,7 +189,7 @@ impl<'n, 'a> Order<'n, 'a> {
                 }
             }
         }
-        self.steps.push(Step::Data { value, align: tensor.alignment() });
+        self.steps.push(Step::Data { value, align: alignment(&self.names.values, value) });
         Ok(())
     }
 

@@ -54,6 +54,7 @@ impl Part {
             Part::Dim(index, dim) => format!("{}.shape[{dim}]", value(index)),
             Part::Stride(index, dim) => format!("{}.strides[{dim}]", value(index)),
             Part::Align(index) => format!("{}.align", value(index)),
+            Part::Dtype(index) => format!("{}.dtype", value(index)),
             Part::Constraint(index) => format!("constraint {index}"),
             Part::Result => "result".to_owned(),
             Part::Output(index) => match function.signature.outputs().get(index) {

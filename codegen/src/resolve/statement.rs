@@ -299,8 +299,9 @@ impl<'n, 'a> Block<'n, 'a> {
         let extents =
             tensor.extents().map(|extent| self.integer(extent)).collect::<Explained<_>>()?;
         let home = on.map(|on| self.home(on)).transpose()?;
-        let output =
-            self.names.outputs.push(Output { name, tensor: Cow::Borrowed(tensor), extents, home });
+        let dtype_of = self.names.dtype_of(tensor)?;
+        let tensor = Cow::Borrowed(tensor);
+        let output = self.names.outputs.push(Output { name, tensor, extents, home, dtype_of });
         self.names.define(name, Meaning::Output(output))?;
         Ok(Action::Allocate(output))
     }

@@ -28,6 +28,8 @@ pub(crate) struct Value<'a> {
     pub(crate) dynamic: bool,
     /// Directly nested values, in order.
     pub(crate) children: Vec<ValueId>,
+    /// For a tensor whose element type is a symbol that an earlier tensor binds, that tensor.
+    pub(crate) dtype_of: Option<ValueId>,
 }
 
 /// Origin of a value.
@@ -119,8 +121,19 @@ pub(crate) fn add<'a>(
     let alternative = matches!(source, Source::Alternative { .. });
     let depth = parent.map_or(0, |of| of.depth) + usize::from(source.is_loop());
     let dynamic = alternative || parent.is_some_and(inside);
-    let children = Vec::new();
-    all.push(Value { path, ty, optional, param, source, guard, depth, dynamic, children });
+    let (children, dtype_of) = (Vec::new(), None);
+    all.push(Value {
+        path,
+        ty,
+        optional,
+        param,
+        source,
+        guard,
+        depth,
+        dynamic,
+        children,
+        dtype_of,
+    });
     for (path, ty, source) in nested(&all[id], id) {
         let child = add(all, path, ty, param, source);
         all[id].children.push(child);
@@ -159,6 +172,19 @@ fn nested<'a>(value: &Value<'a>, of: ValueId) -> Vec<(String, &'a ParamType, Sou
         | ParamType::Optional(_)
         | ParamType::Literal(_) => Vec::new(),
     }
+}
+
+/// Returns the tensor that lists the element types of a tensor: itself, or the one that binds its symbol.
+pub(crate) fn listing<'a>(all: &Table<ValueId, Value<'a>>, tensor: ValueId) -> Option<&'a Tensor> {
+    all[all[tensor].dtype_of.unwrap_or(tensor)].tensor()
+}
+
+/// Returns the alignment that is required of the elements of a tensor, in bytes: the declared one, or that of one lane
+/// of the smallest element type that is accepted.
+pub(crate) fn alignment(all: &Table<ValueId, Value<'_>>, tensor: ValueId) -> u64 {
+    let declared = all[tensor].tensor().and_then(|tensor| tensor.align);
+    let natural = || listing(all, tensor).and_then(Tensor::natural_alignment);
+    declared.or_else(natural).unwrap_or(1)
 }
 
 /// Returns the optional values that must not be None for a value to exist, innermost first; the value itself too if it

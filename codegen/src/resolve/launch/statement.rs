@@ -171,8 +171,13 @@ impl<'a> Block<'_, 'a> {
         let extents = vec![self.integer(bytes)?];
         let tensor = Tensor::new([Expr::Int(0)], DType::UINT8).with_align(align);
         let tensor = tensor.with_device(DeviceType::CUDA);
-        let output =
-            Output { name: "scratch", tensor: Cow::Owned(tensor), extents, home: Some(home) };
+        let output = Output {
+            name: "scratch",
+            tensor: Cow::Owned(tensor),
+            extents,
+            home: Some(home),
+            dtype_of: None,
+        };
         Ok(Param::Scratch(self.names.outputs.push(output)))
     }
 
