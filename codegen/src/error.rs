@@ -252,6 +252,8 @@ pub enum Part {
     Stride(usize, usize),
     /// The alignment of a value.
     Align(usize),
+    /// The element type of a tensor: index of the value.
+    Dtype(usize),
     /// A condition of the `where` clause.
     Constraint(usize),
     /// The result type.

@@ -16,6 +16,7 @@ pub(crate) mod names;
 pub(crate) mod operator;
 mod order;
 mod packed;
+mod presence;
 pub(crate) mod prototype;
 mod site;
 mod statement;

@@ -197,6 +197,12 @@ impl Expr {
         };
         first.into_iter().chain(second).chain(rest)
     }
+
+    /// Returns true if a name occurs in the expression.
+    pub(crate) fn mentions(&self, name: &str) -> bool {
+        let is_it = matches!(self, Expr::Name(own) if own == name);
+        is_it || self.children().any(|child| child.mentions(name))
+    }
 }
 
 /// Builds a `Vec<Expr>` from operands of several types: numbers, names and expressions.

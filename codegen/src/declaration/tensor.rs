@@ -12,8 +12,11 @@ use super::Expr;
 pub struct Tensor {
     /// Extents.
     pub shape: Shape,
-    /// Accepted element types, at least one, each once.
+    /// Accepted element types, each once; none if an earlier tensor binds [`dtype_symbol`](Tensor::dtype_symbol).
     pub dtypes: Vec<DType>,
+    /// Name of the element type, a symbol. The tensor with [`dtypes`](Tensor::dtypes) binds it to the element type that
+    /// it receives. In tensors without them it stands for that element type.
+    pub dtype_symbol: Option<String>,
     /// True if element types of the same storage are accepted too, see [`Tensor::accepted`].
     pub storage: bool,
     /// Memory layout.
@@ -119,23 +122,32 @@ impl Tensor {
         self.shape.folds() && self.strides != Strides::Contiguous
     }
 
-    /// Returns the alignment in bytes: the declared one, or that of one lane of the smallest element type.
-    pub(crate) fn alignment(&self) -> u64 {
-        self.align.unwrap_or_else(|| self.natural_alignment())
+    /// Returns the alignment of one lane of the smallest element type, at least 1; `None` if the declaration lists no
+    /// element types.
+    pub(crate) fn natural_alignment(&self) -> Option<u64> {
+        self.dtypes.iter().map(lane_alignment).min()
     }
 
-    /// Returns the alignment of one lane of the smallest element type, at least 1.
-    pub(crate) fn natural_alignment(&self) -> u64 {
-        let lane = |dtype: &DType| {
-            let bytes = u64::from(dtype.lane_bytes());
-            bytes & bytes.wrapping_neg()
-        };
-        self.dtypes.iter().map(lane).min().unwrap_or(1)
+    /// Returns the alignment of one lane of the largest element type, at least 1: memory that is aligned to it suits
+    /// every accepted element type.
+    pub(crate) fn largest_alignment(&self) -> u64 {
+        self.accepted().iter().map(lane_alignment).max().unwrap_or(1)
+    }
+
+    /// Returns the symbol whose element type the tensor has, if an earlier tensor binds it.
+    pub(crate) fn used_symbol(&self) -> Option<&str> {
+        self.dtype_symbol.as_deref().filter(|_| self.dtypes.is_empty())
+    }
+
+    /// Returns the symbol that the tensor binds to its element type.
+    pub(crate) fn bound_symbol(&self) -> Option<&str> {
+        self.dtype_symbol.as_deref().filter(|_| !self.dtypes.is_empty())
     }
 
     /// Returns the accepted element types, the declared ones first. With [`storage`](Tensor::storage), and if a
     /// declared type has one byte, all other types of one byte follow: frameworks pass `bool`, `uint8`, `int8`, the
     /// `float8_…` types and pairs of `float4_e2m1fn` as each other where DLPack or the framework lacks the real type.
+    /// There are none if an earlier tensor binds the element type.
     pub fn accepted(&self) -> Vec<DType> {
         let mut all = self.dtypes.clone();
         let is_byte = |dtype: &DType| u32::from(dtype.bits) * u32::from(dtype.lanes) == 8;
@@ -159,6 +171,12 @@ impl Tensor {
     pub(crate) fn extents(&self) -> impl Iterator<Item = &Expr> {
         self.shape.dims().iter().filter_map(Dim::expr)
     }
+}
+
+/// Returns the alignment of one lane in bytes, at least 1.
+fn lane_alignment(dtype: &DType) -> u64 {
+    let bytes = u64::from(dtype.lane_bytes());
+    bytes & bytes.wrapping_neg()
 }
 
 impl Dim {
@@ -308,14 +326,39 @@ impl Tensor {
     /// assert_eq!(any.to_string(), "Tensor([...], int8)");
     /// ```
     pub fn new(shape: impl Into<Shape>, dtype: DType) -> Tensor {
-        let device = Device::Type(DeviceType::CPU);
-        let (shape, strides) = (shape.into(), Strides::Contiguous);
-        Tensor { shape, dtypes: vec![dtype], storage: false, strides, device, align: None }
+        Tensor { dtypes: vec![dtype], dtype_symbol: None, ..Tensor::of_symbol(shape, "") }
+    }
+
+    /// Builds a compact cpu tensor whose element type an earlier tensor binds to a symbol.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{DType, Tensor};
+    ///
+    /// let x = Tensor::new(["n"], DType::FLOAT16).with_dtype(DType::BFLOAT16).with_dtype_symbol("T");
+    /// assert_eq!(x.to_string(), "Tensor([n], T: float16|bfloat16)");
+    /// assert_eq!(Tensor::of_symbol(["n"], "T").to_string(), "Tensor([n], T)");
+    /// ```
+    pub fn of_symbol(shape: impl Into<Shape>, symbol: impl Into<String>) -> Tensor {
+        Tensor {
+            shape: shape.into(),
+            dtypes: Vec::new(),
+            dtype_symbol: Some(symbol.into()),
+            storage: false,
+            strides: Strides::Contiguous,
+            device: Device::Type(DeviceType::CPU),
+            align: None,
+        }
     }
 
     /// Appends an accepted element type.
     pub fn with_dtype(mut self, dtype: DType) -> Tensor {
         self.dtypes.push(dtype);
+        self
+    }
+
+    /// Binds a symbol to the element type that is received.
+    pub fn with_dtype_symbol(mut self, symbol: impl Into<String>) -> Tensor {
+        self.dtype_symbol = Some(symbol.into());
         self
     }
 

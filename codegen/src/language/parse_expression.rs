@@ -241,14 +241,6 @@ impl Parser<'_> {
         self.above(tree.height, || tree.expr.member(member))
     }
 
-    /// `[3]`
-    fn index(&mut self) -> Parsed<u32> {
-        self.expect(Token::OpenBracket, "`[`")?;
-        let index = self.int(u32::MAX.into(), "an index")?;
-        self.expect(Token::CloseBracket, "`]`")?;
-        Ok(index as u32)
-    }
-
     /// Parses the index of a dim in brackets: `[3]`, or `[-1]` from the end.
     fn dim_index(&mut self) -> Parsed<i32> {
         self.expect(Token::OpenBracket, "`[`")?;

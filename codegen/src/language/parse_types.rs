@@ -4,6 +4,7 @@ use abi_spec::{DType, DeviceType};
 
 use super::parser::{Parsed, Parser};
 use super::reserved;
+use super::suggest::names_dtype;
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
@@ -165,8 +166,15 @@ impl Parser<'_> {
         self.expect(Token::OpenParen, "`(`")?;
         let shape = self.tensor_shape(value)?;
         self.expect(Token::Comma, "`,` and an element type")?;
-        let mut tensor = Tensor::new(shape, self.dtype()?);
-        while self.accept(Token::Pipe) {
+        self.mark(Part::Dtype(value));
+        let mut tensor = match self.dtype_symbol() {
+            Some(symbol) => Tensor::of_symbol(shape, symbol),
+            None => Tensor::new(shape, self.dtype()?),
+        };
+        if tensor.dtypes.is_empty() && self.accept(Token::Colon) {
+            tensor.dtypes.push(self.dtype()?);
+        }
+        while !tensor.dtypes.is_empty() && self.accept(Token::Pipe) {
             if tensor.dtypes.len() == Limit::Dtypes.max() {
                 return Err(self.excess(Limit::Dtypes));
             }
@@ -175,8 +183,19 @@ impl Parser<'_> {
         }
         self.options(value, &mut tensor)?;
         let natural = tensor.natural_alignment();
-        tensor.align = tensor.align.filter(|align| *align != natural);
+        tensor.align = tensor.align.filter(|align| Some(*align) != natural);
         Ok(tensor)
+    }
+
+    /// Skips the symbol of an element type and returns it. A word that [names an element type](names_dtype) is none unless
+    /// it is in backticks.
+    fn dtype_symbol(&mut self) -> Option<String> {
+        let name = self.peek_name()?;
+        if self.token == Token::Word && names_dtype(name) {
+            return None;
+        }
+        self.advance();
+        Some(name.to_owned())
     }
 
     fn dtype(&mut self) -> Parsed<DType> {

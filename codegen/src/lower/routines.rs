@@ -179,6 +179,7 @@ routines! {
     FailTrailing cold, fail_tensor::fail_trailing;
     FailLeading cold, fail_tensor::fail_leading;
     FailDevice cold, fail_tensor::fail_device;
+    FailOtherDtype cold, fail_tensor::fail_other_dtype;
     FailLayout cold, fail_tensor::fail_layout;
     FailValue cold, fail_value::fail_value;
     FailType cold, fail_value::fail_type;
@@ -213,6 +214,7 @@ impl Routine {
                 | Routine::FailTrailing
                 | Routine::FailLeading
                 | Routine::FailDevice
+                | Routine::FailOtherDtype
                 | Routine::FailLayout
                 | Routine::FailValue
         )

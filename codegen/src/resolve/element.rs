@@ -4,7 +4,8 @@
 use super::function::Received;
 use super::ids::{LookUpId, SymbolId, ValueId};
 use super::names::Names;
-use super::order::{Knowledge, Known, Within, check_determined, receive_part};
+use super::order::{Known, receive_part};
+use super::presence::Point;
 use super::statement::Block;
 use super::term::Term;
 use super::value::Source;
@@ -62,27 +63,27 @@ impl<'a> Names<'a> {
     /// Adds the elements of sequences that expressions name, each once, in the order in which they are looked up.
     pub(super) fn look_up<'e>(
         &mut self,
-        knowledge: &Knowledge,
+        here: Point<'_>,
         exprs: impl IntoIterator<Item = &'e Expr>,
         when: When,
     ) -> Explained<Vec<LookUpId>> {
         let mut found = Vec::new();
         for expr in exprs {
-            self.look_up_in(knowledge, (expr, false), when, &mut found)?;
+            self.look_up_in(here, (expr, false), when, &mut found)?;
         }
         Ok(found)
     }
 
     fn look_up_in(
         &mut self,
-        knowledge: &Knowledge,
+        here: Point<'_>,
         (expr, late): (&Expr, bool),
         when: When,
         found: &mut Vec<LookUpId>,
     ) -> Explained<()> {
         for (index, child) in expr.children().enumerate() {
             let late = late || matches!(expr, Expr::Logic(..)) && index == 1;
-            self.look_up_in(knowledge, (child, late), when, found)?;
+            self.look_up_in(here, (child, late), when, found)?;
         }
         let Expr::Element(of, index) = expr else { return Ok(()) };
         let Some(of) = self.value_of(of).filter(|&of| self.is_sequence(of)) else { return Ok(()) };
@@ -94,9 +95,10 @@ impl<'a> Names<'a> {
         }
         self.index(index)?;
         let index = self.term(index)?.into_int();
-        check_determined(self, knowledge, &index, Within::Nothing)?;
+        here.check(self, &index)?;
+        let Point { knowledge, facts } = here;
         let (id, path, mut after) = (self.look_ups.next(), (of, text.clone()), knowledge.clone());
-        let received = receive_part(self, &mut after, path, ty, Source::LookUp(id));
+        let received = receive_part(self, (&mut after, facts), path, ty, Source::LookUp(id));
         let received = received.map_err(|(_, reason)| reason)?;
         let is_new = |symbol: &SymbolId| knowledge[*symbol] != Known::Always;
         let known = |symbol: &SymbolId| after[*symbol] == Known::Always && is_new(symbol);
@@ -131,11 +133,13 @@ impl<'a> Block<'_, 'a> {
             | StatementKind::If { .. }
             | StatementKind::For { .. }
             | StatementKind::Launch(_)
+            | StatementKind::TensorMap { .. }
             | StatementKind::Return(_)
             | StatementKind::Raise { .. } => false,
         };
         let when = When { changed: self.called, held: self.called || used };
-        self.names.look_up(&self.knowledge, exprs, when)
+        let here = Point { knowledge: &self.knowledge, facts: &self.facts };
+        self.names.look_up(here, exprs, when)
     }
 
     /// Notes the calls that a statement makes before its own expressions are evaluated again, as in a loop.
@@ -148,6 +152,7 @@ impl<'a> Block<'_, 'a> {
             | StatementKind::If { .. }
             | StatementKind::Match { .. }
             | StatementKind::Launch(_)
+            | StatementKind::TensorMap { .. }
             | StatementKind::Return(_)
             | StatementKind::Raise { .. } => false,
         };

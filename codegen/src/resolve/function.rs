@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
-use abi_spec::Scalar;
+use abi_spec::{DType, Scalar};
 
 use super::element::{LookUp, When};
 use super::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::launch::{Launch, TensorMap};
 use super::names::Names;
-use super::order::{Knowledge, Order, Within, check_determined, receive};
+use super::order::{Knowledge, Order, receive};
+use super::presence::{Facts, Point};
 use super::prototype::{self, Prototype, ResultConvention};
 use super::statement::Block;
 use super::step::Step;
@@ -64,6 +65,8 @@ pub(crate) struct Output<'a> {
     pub(crate) extents: Vec<Term>,
     /// Tensor on whose device it is allocated; `None` for the first device of its type.
     pub(crate) home: Option<Home>,
+    /// Tensor whose element type it has; `None` for the declared one.
+    pub(crate) dtype_of: Option<ValueId>,
 }
 
 /// A number, truth or address that the body names.
@@ -377,6 +380,17 @@ impl<'a> Function<'a> {
         self.values[value].tensor()
     }
 
+    /// Returns the tensor that lists the element types of a tensor: itself, or the one that binds its symbol. `None` for
+    /// other values.
+    pub(crate) fn listing(&self, value: ValueId) -> Option<&'a Tensor> {
+        super::value::listing(&self.values, value)
+    }
+
+    /// Returns the element types that a tensor accepts; none for other values.
+    pub(crate) fn accepted(&self, value: ValueId) -> Vec<DType> {
+        self.listing(value).map(Tensor::accepted).unwrap_or_default()
+    }
+
     /// Returns the optional values that must not be None for a value to exist, innermost first; the value itself too if
     /// it is optional.
     pub(crate) fn optionals(&self, value: ValueId) -> impl Iterator<Item = ValueId> {
@@ -420,43 +434,47 @@ pub(super) fn resolve<'a>(
 ) -> Located<Function<'a>> {
     let mut names = Names::new(declared)?;
     let Order { mut steps, mut knowledge, .. } = Order::new(&names)?;
-    constraints(&mut names, &knowledge, &mut steps)?;
-    let extents = outputs(&names, &knowledge)?;
+    let facts = constraints(&mut names, &knowledge, &mut steps)?;
+    let extents = outputs(&names, Point { knowledge: &knowledge, facts: &facts })?;
     for (output, extents) in names.outputs.keys().zip(extents) {
         names.outputs[output].extents = extents;
     }
     let body = match &declared.body {
-        declaration::Body::Call(call) => one_call(&mut names, &mut knowledge, call)?,
+        declaration::Body::Call(call) => one_call(&mut names, &mut knowledge, &facts, call)?,
         declaration::Body::Block(statements) => {
-            Body::Block(Block::new(&mut names, knowledge, items).body(statements)?)
+            Body::Block(Block::new(&mut names, knowledge, facts, items).body(statements)?)
         }
     };
     let Names { values, symbols, outputs, locals, maps, look_ups, .. } = names;
     Ok(Function { declared, values, symbols, outputs, locals, maps, look_ups, steps, body })
 }
 
+/// Resolves the constraints. Returns the facts that follow from them.
 fn constraints<'a>(
     names: &mut Names<'a>,
     knowledge: &Knowledge,
     steps: &mut Vec<Step<'a>>,
-) -> Located<()> {
+) -> Located<Facts> {
+    let mut facts = Facts::default();
     for (index, constraint) in names.function.signature.constraints.iter().enumerate() {
         let at = |reason| (Part::Constraint(index), reason);
-        let condition = names.condition(knowledge, constraint).map_err(at)?;
-        check_determined(names, knowledge, &condition.test, Within::Nothing).map_err(at)?;
+        let here = Point { knowledge, facts: &facts };
+        let condition = names.condition(here, constraint).map_err(at)?;
+        let follows = here.check(names, &condition.test).map_err(at)?;
+        facts.extend(follows.holds);
         steps.push(Step::Require(condition));
     }
-    Ok(())
+    Ok(facts)
 }
 
-fn outputs(names: &Names<'_>, knowledge: &Knowledge) -> Located<Vec<Vec<Term>>> {
+fn outputs(names: &Names<'_>, here: Point<'_>) -> Located<Vec<Vec<Term>>> {
     let mut all = Vec::with_capacity(names.outputs.len());
     for (index, output) in names.function.signature.outputs().iter().enumerate() {
         let at = |reason| (Part::Output(index), reason);
         let mut extents = Vec::new();
         for expr in output.tensor.extents() {
             let term = names.extent(expr).map_err(at)?;
-            check_determined(names, knowledge, &term, Within::Nothing).map_err(at)?;
+            here.check(names, &term).map_err(at)?;
             extents.push(term);
         }
         all.push(extents);
@@ -467,17 +485,17 @@ fn outputs(names: &Names<'_>, knowledge: &Knowledge) -> Located<Vec<Vec<Term>>> 
 /// Resolves the arguments of a body that is one call, and the elements that they name.
 fn arguments(
     names: &mut Names<'_>,
-    knowledge: &Knowledge,
+    here: Point<'_>,
     call: &declaration::KernelCall,
 ) -> Located<(Vec<Argument>, Vec<LookUpId>)> {
     let (mut args, mut look_ups) = (Vec::with_capacity(call.args.len()), Vec::new());
     names.elements.clear();
     for (index, expr) in call.args.iter().enumerate() {
         let at = |reason| (Part::Argument(index), reason);
-        look_ups.extend(names.look_up(knowledge, [expr], When::AT_FIRST).map_err(at)?);
+        look_ups.extend(names.look_up(here, [expr], When::AT_FIRST).map_err(at)?);
         let argument = names.argument(expr).map_err(at)?;
         if let Argument::Term(term, _) = &argument {
-            check_determined(names, knowledge, term, Within::Nothing).map_err(at)?;
+            here.check(names, term).map_err(at)?;
         }
         args.push(argument);
     }
@@ -488,9 +506,10 @@ fn arguments(
 fn one_call<'a>(
     names: &mut Names<'a>,
     knowledge: &mut Knowledge,
+    facts: &Facts,
     call: &'a declaration::KernelCall,
 ) -> Located<Body<'a>> {
-    let (args, look_ups) = arguments(names, knowledge, call)?;
+    let (args, look_ups) = arguments(names, Point { knowledge, facts }, call)?;
     let result = match &names.function.signature.result {
         ResultType::None | ResultType::Allocated(_) => ResultConvention::None,
         ResultType::Value(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
@@ -502,7 +521,7 @@ fn one_call<'a>(
     let result = match (&names.function.signature.result, result) {
         (ResultType::Value(ty), ResultConvention::Written) => {
             let at = |(_, reason)| (Part::Result, reason);
-            Some(receive(names, knowledge, "result".to_owned(), ty).map_err(at)?)
+            Some(receive(names, knowledge, facts, "result".to_owned(), ty).map_err(at)?)
         }
         _ => None,
     };

@@ -36,7 +36,7 @@ impl<'a> Block<'_, 'a> {
             let value = self.arm_value(of, ty, arm).map_err(at)?;
             let (body, end) = self.block(&arm.body)?;
             self.names.close_scope(begin);
-            outside.iter().for_each(|(symbol, &known)| self.knowledge[symbol] = known);
+            outside.iter().for_each(|(symbol, known)| self.knowledge[symbol] = known.clone());
             left &= end == End::Unreachable;
             resolved.push(Arm { is_none, value, body });
         }
@@ -92,7 +92,7 @@ impl<'a> Block<'_, 'a> {
         let Some(ty) = ty.filter(used) else { return Ok(None) };
         let path = self.names.values[of].path.clone();
         let received =
-            receive_part(self.names, &mut self.knowledge, (of, path), ty, Source::Result);
+            receive_part(self.names, (&mut self.knowledge, &self.facts), (of, path), ty, Source::Result);
         let received = received.map_err(|(_, reason)| reason)?;
         if let Some(name) = &arm.name {
             self.names.define(name, Meaning::Value(received.value))?;

@@ -4,12 +4,12 @@ use rustc_hash::FxHashMap;
 
 use super::element::LookUp;
 use super::function::{Home, Local, Output, Symbol};
-use super::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
+use super::ids::{Id, LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::step::Place;
 use super::term::Kind;
 use super::value::{self, Source, Value, values};
 use super::{Explained, Located};
-use crate::declaration::{Device, Dim, Expr, Function, ParamType, Tensor};
+use crate::declaration::{Device, Dim, Expr, Function, ParamType, ResultType, Tensor};
 use crate::error::Part;
 
 /// Largest number of symbols in a function, integer parameters included.
@@ -28,6 +28,8 @@ pub(super) enum Meaning {
     Local(LocalId),
     /// A tensor map of the body.
     Map(MapId),
+    /// The element type of a tensor.
+    Dtype(ValueId),
 }
 
 /// The names of a function while it is resolved.
@@ -51,6 +53,8 @@ pub(super) struct Names<'a> {
     params: FxHashMap<&'a str, ValueId>,
     known: FxHashMap<&'a str, SymbolId>,
     results: FxHashMap<&'a str, OutputId>,
+    /// Element types, with the tensors that bind them.
+    dtypes: FxHashMap<&'a str, ValueId>,
     /// Names of the body that are in scope.
     defined: FxHashMap<&'a str, Meaning>,
     /// Names in `defined`, and symbols that only the body mentions, in the order of their definition.
@@ -80,6 +84,7 @@ impl<'a> Names<'a> {
             params,
             known: FxHashMap::default(),
             results: FxHashMap::default(),
+            dtypes: FxHashMap::default(),
             defined: FxHashMap::default(),
             scoped: Vec::new(),
             others: 0,
@@ -99,8 +104,51 @@ impl<'a> Names<'a> {
         if let Some(shape) = ty.shape() {
             self.collect_dims(shape.dims(), |dim| Place::Extent { value: id, dim })?;
         }
-        let strides = ty.tensor().map_or(&[][..], |tensor| tensor.strides.dims());
-        self.collect_dims(strides, |dim| Place::Stride { value: id, dim })
+        let Some(tensor) = ty.tensor() else { return Ok(()) };
+        self.collect_dims(tensor.strides.dims(), |dim| Place::Stride { value: id, dim })?;
+        let at = |reason| (Part::Dtype(id.index()), reason);
+        self.values[id].dtype_of = self.dtype_of(tensor).map_err(at)?;
+        tensor.bound_symbol().map_or(Ok(()), |symbol| self.bind_dtype(symbol, id)).map_err(at)
+    }
+
+    /// Binds a symbol to the element type of a tensor.
+    fn bind_dtype(&mut self, name: &'a str, tensor: ValueId) -> Explained<()> {
+        if let Some(binder) = self.dtypes.get(name) {
+            return Err(format!("`{}` determines `{name}` already", self.values[*binder].path));
+        }
+        if self.params.contains_key(name) || self.meaning(name).is_some() {
+            return Err(format!("`{name}` is the name of something else, not of an element type"));
+        }
+        let Value { guard, dynamic, .. } = self.values[tensor];
+        if guard.is_some() {
+            return Err(format!("a tensor that may be None cannot determine `{name}`"));
+        }
+        if dynamic {
+            return Err(format!("an element or a type of a union cannot determine `{name}`"));
+        }
+        self.dtypes.insert(name, tensor);
+        self.scoped.push(name);
+        Ok(())
+    }
+
+    /// Returns the tensor that binds the symbol that a type has for its element type; `None` if it lists element types.
+    pub(super) fn dtype_of(&self, tensor: &Tensor) -> Explained<Option<ValueId>> {
+        let Some(name) = tensor.used_symbol() else { return Ok(None) };
+        if let Some(binder) = self.dtypes.get(name) {
+            return Ok(Some(*binder));
+        }
+        if self.params.contains_key(name) || self.meaning(name).is_some() {
+            return Err(format!("`{name}` is no element type"));
+        }
+        let binds = |value: &Value<'_>| value.tensor().and_then(Tensor::bound_symbol) == Some(name);
+        Err(match self.values.values().find(|value| binds(value)) {
+            Some(later) => {
+                format!("`{}` determines the element type `{name}` only later", later.path)
+            }
+            None => format!(
+                "`{name}` is no element type such as `float32`, and no tensor determines it"
+            ),
+        })
     }
 
     /// Returns true for an integer parameter that is not optional.
@@ -146,6 +194,9 @@ impl<'a> Names<'a> {
         if self.known.contains_key(name) {
             return Ok(());
         }
+        if self.dtypes.contains_key(name) {
+            return Err((part, format!("`{name}` is an element type, not an integer")));
+        }
         let value = self.params.get(name).copied();
         if let Some(id) = value
             && !self.is_symbol(id)
@@ -184,10 +235,12 @@ impl<'a> Names<'a> {
         for (index, output) in self.function.signature.outputs().iter().enumerate() {
             let name = output.name.as_str();
             let is_param = self.params.contains_key(name);
-            if is_param || self.known.contains_key(name) {
+            if is_param || self.known.contains_key(name) || self.dtypes.contains_key(name) {
                 let what = if is_param { "parameter" } else { "symbol" };
                 return Err((Part::Output(index), format!("`{name}` is also a {what}")));
             }
+            let dtype_of =
+                self.dtype_of(&output.tensor).map_err(|reason| (Part::Output(index), reason))?;
             output.tensor.extents().for_each(|extent| self.measure_all(extent));
             let (tensor, extents) = (&output.tensor, Vec::new());
             let home = self.same_device(tensor.device);
@@ -196,6 +249,7 @@ impl<'a> Names<'a> {
                 tensor: std::borrow::Cow::Borrowed(tensor),
                 extents,
                 home,
+                dtype_of,
             });
             self.results.entry(name).or_insert(id);
         }
@@ -211,10 +265,26 @@ impl<'a> Names<'a> {
         found.map(Home::Value)
     }
 
+    /// Returns true if something other than the types of parameters names a symbol.
+    pub(super) fn is_used(&self, symbol: SymbolId) -> bool {
+        let Function { signature, body, .. } = self.function;
+        let mut all: Vec<&Expr> = match &signature.result {
+            ResultType::None => Vec::new(),
+            ResultType::Value(ty) => ty.exprs(),
+            ResultType::Allocated(all) => all.iter().flat_map(|one| one.tensor.extents()).collect(),
+        };
+        all.extend(signature.constraints.iter().map(|constraint| &constraint.condition));
+        all.extend(body.exprs());
+        all.into_iter().any(|expr| expr.mentions(self.symbols[symbol].name))
+    }
+
     /// Looks a name up.
     pub(super) fn meaning(&self, name: &str) -> Option<Meaning> {
         if let Some(&symbol) = self.known.get(name) {
             return Some(Meaning::Symbol(symbol));
+        }
+        if let Some(&tensor) = self.dtypes.get(name) {
+            return Some(Meaning::Dtype(tensor));
         }
         let param = self.params.get(name).copied().map(Meaning::Value);
         let result = || self.results.get(name).copied().map(Meaning::Output);
@@ -231,6 +301,7 @@ impl<'a> Names<'a> {
         for name in self.scoped.drain(begin..) {
             self.defined.remove(name);
             self.known.remove(name);
+            self.dtypes.remove(name);
         }
     }
 

@@ -3,14 +3,15 @@
 use abi_spec::Scalar;
 use rustc_hash::FxHashSet;
 
+use super::Located;
 use super::function::Received;
 use super::ids::{Id, SymbolId, Table, ValueId};
 use super::linear::linear;
 use super::names::Names;
+use super::presence::{Facts, undetermined};
 use super::step::{Linear, Place, Rule, Step};
 use super::term::{Node, Term};
-use super::value::Source;
-use super::{Explained, Located};
+use super::value::{Source, alignment};
 use crate::declaration::{Dim, Expr, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 
@@ -18,14 +19,18 @@ use crate::error::Part;
 pub(super) type Knowledge = Table<SymbolId, Known>;
 
 /// State of a symbol after the occurrences so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     Unknown,
     /// Only a stride binds it, and strides are compared only where the tensor has them and the extent is above 1. If
     /// none is compared, [`Step::BindCompact`] binds it.
     Maybe,
-    /// An occurrence in this parameter binds it, unless the occurrence is absent.
-    Within(usize),
+    /// Occurrences in values that may be absent bind it, first in parameter `param`. Each of `values` is optional and
+    /// determines it where it is there.
+    Within {
+        param: usize,
+        values: Vec<ValueId>,
+    },
     /// Every call binds it.
     Always,
     /// Only types of unions bind it, each for itself: arms of a `match` know it.
@@ -52,6 +57,8 @@ pub(super) struct Order<'n, 'a> {
     waits: Table<SymbolId, Vec<usize>>,
     /// First stride that mentions a symbol.
     first: Table<SymbolId, Option<(Place, Linear)>>,
+    /// First stride of each optional value that mentions a symbol.
+    optional: Vec<(SymbolId, Place, Linear)>,
     /// The innermost type of a union around the current value.
     within: Option<Alternative>,
     /// Symbols that types of unions bind, each with the first type that does.
@@ -77,6 +84,7 @@ impl<'n, 'a> Order<'n, 'a> {
             waiting: Vec::new(),
             waits: Table::like(&names.symbols, Vec::new()),
             first: Table::like(&names.symbols, None),
+            optional: Vec::new(),
             within: None,
             of_arms: Vec::new(),
         };
@@ -96,9 +104,10 @@ impl<'n, 'a> Order<'n, 'a> {
         }
         let waits = Table::like(&names.symbols, Vec::new());
         let first = Table::like(&names.symbols, None);
-        let (steps, waiting, of_arms) = (Vec::new(), Vec::new(), Vec::new());
+        let (steps, waiting, optional, of_arms) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let within = None;
-        let mut order = Order { names, steps, knowledge, waiting, waits, first, within, of_arms };
+        let mut order =
+            Order { names, steps, knowledge, waiting, waits, first, optional, within, of_arms };
         order.value(value)?;
         order.finish(value.index())?;
         Ok(order)
@@ -182,8 +191,8 @@ impl<'n, 'a> Order<'n, 'a> {
     /// Forgets what a type of a union has bound.
     fn leave_alternative(&mut self, left: Option<Alternative>) -> Located<()> {
         let Some(Alternative { value, before, .. }) = left else { return Ok(()) };
-        for (symbol, &known) in before.iter() {
-            if known == self.knowledge[symbol] {
+        for (symbol, known) in before.iter() {
+            if *known == self.knowledge[symbol] {
                 continue;
             }
             if self.waits[symbol].iter().any(|&index| self.waiting[index].is_some()) {
@@ -227,7 +236,7 @@ impl<'n, 'a> Order<'n, 'a> {
                 }
             }
         }
-        self.steps.push(Step::Data { value, align: tensor.alignment() });
+        self.steps.push(Step::Data { value, align: alignment(&self.names.values, value) });
         Ok(())
     }
 
@@ -297,7 +306,7 @@ impl<'n, 'a> Order<'n, 'a> {
 
     /// Returns the rule for an expression at this point, and the symbol that it binds.
     fn rule(&self, expr: &Expr, term: &Term) -> (Rule, Option<(SymbolId, Linear)>) {
-        let unknown = self.symbols(term, |knowledge| knowledge != Known::Always);
+        let unknown = self.symbols(term, |knowledge| *knowledge != Known::Always);
         match (&term.node, &unknown[..]) {
             (Node::Symbol(symbol), &[]) => (Rule::Symbol(*symbol), None),
             (Node::Symbol(symbol), _) => {
@@ -322,11 +331,7 @@ impl<'n, 'a> Order<'n, 'a> {
             return;
         }
         if self.is_within(place) {
-            if matches!(self.knowledge[symbol], Known::Unknown | Known::Arms) {
-                let param = self.names.values[place.value()].param;
-                self.knowledge[symbol] = Known::Within(param);
-            }
-            return;
+            return self.bind_within(place, symbol, linear);
         }
         match place {
             Place::Stride { .. } => {
@@ -337,21 +342,38 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
+    /// Records that a place binds a symbol where its value is there.
+    fn bind_within(&mut self, place: Place, symbol: SymbolId, linear: Linear) {
+        let value = &self.names.values[place.value()];
+        if matches!(self.knowledge[symbol], Known::Unknown | Known::Arms) {
+            self.knowledge[symbol] = Known::Within { param: value.param, values: Vec::new() };
+        }
+        let Some(guard) = value.guard.filter(|_| !value.dynamic) else { return };
+        if let Place::Stride { .. } = place {
+            self.optional.push((symbol, place, linear));
+        } else if let Known::Within { values, .. } = &mut self.knowledge[symbol]
+            && !values.contains(&guard)
+        {
+            values.push(guard);
+        }
+    }
+
     /// Binds the symbols that only strides mention, and checks that every symbol is bound. `first` is the index of
     /// the first of the values.
     fn finish(&mut self, first: usize) -> Located<()> {
         self.settle();
+        self.bind_optional_strides();
         self.compare_within(0, |_, _| true);
         let is_bound = |&&(symbol, _): &&(SymbolId, _)| self.knowledge[symbol] != Known::Arms;
         if let Some(&(symbol, of)) = self.of_arms.iter().find(is_bound) {
             return Err(self.undetermined(symbol, of));
         }
-        let unknown = self.knowledge.find(|&known| known == Known::Unknown);
+        let unknown = self.knowledge.find(|known| *known == Known::Unknown);
         if let Some(symbol) = unknown {
             let symbol = &self.names.symbols[symbol];
             return Err((symbol.part, format!("nothing determines the symbol `{}`", symbol.name)));
         }
-        self.check_all_determined(first)
+        self.check_outside_of_unions(first)
     }
 
     /// Binds the symbols that only strides mention.
@@ -367,32 +389,42 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    /// Checks that no expression uses a symbol that only another parameter binds.
-    fn check_all_determined(&self, first: usize) -> Located<()> {
+    /// Binds the symbols that only strides of an optional value mention, where the value is there. Does so only for
+    /// symbols that something uses: comparisons need no compact stride.
+    fn bind_optional_strides(&mut self) {
+        for (symbol, place, linear) in std::mem::take(&mut self.optional) {
+            let guard = self.names.values[place.value()].guard;
+            if let (Known::Within { values, .. }, Some(guard)) =
+                (&mut self.knowledge[symbol], guard)
+                && !values.contains(&guard)
+            {
+                values.push(guard);
+                if self.names.is_used(symbol) {
+                    self.steps.push(Step::BindCompact { symbol, place, linear });
+                }
+            }
+        }
+    }
+
+    /// Checks that no expression outside of unions uses a symbol that only types of unions bind.
+    fn check_outside_of_unions(&self, first: usize) -> Located<()> {
         for (value, declared) in self.names.values.iter().skip(first) {
             let shape = declared.ty.shape().map_or(&[][..], Shape::dims);
-            let extent = |dim| Place::Extent { value, dim };
-            self.check_dims_determined(shape, declared.param, extent)?;
+            self.check_dims(shape, |dim| Place::Extent { value, dim })?;
             let strides = declared.ty.tensor().map_or(&[][..], |tensor| tensor.strides.dims());
-            let stride = |dim| Place::Stride { value, dim };
-            self.check_dims_determined(strides, declared.param, stride)?;
+            self.check_dims(strides, |dim| Place::Stride { value, dim })?;
         }
         Ok(())
     }
 
-    fn check_dims_determined(
-        &self,
-        dims: &[Dim],
-        param: usize,
-        place: impl Fn(usize) -> Place,
-    ) -> Located<()> {
+    fn check_dims(&self, dims: &[Dim], place: impl Fn(usize) -> Place) -> Located<()> {
         for (index, dim) in dims.iter().enumerate() {
-            if let Some(expr) = dim.expr() {
-                let at = |reason| (place(index).part(), reason);
-                let term = self.names.dim(expr).map_err(at)?;
-                let inside = self.is_in_union(place(index));
-                let within = if inside { Within::Arm(param) } else { Within::Param(param) };
-                check_determined(self.names, &self.knowledge, &term, within).map_err(at)?;
+            let place = place(index);
+            let Some(expr) = dim.expr().filter(|_| !self.is_in_union(place)) else { continue };
+            let at = |reason| (place.part(), reason);
+            let term = self.names.dim(expr).map_err(at)?;
+            if let Some(&symbol) = self.symbols(&term, |known| *known == Known::Arms).first() {
+                return Err(at(undetermined(self.names, symbol, &Known::Arms)));
             }
         }
         Ok(())
@@ -400,7 +432,7 @@ impl<'n, 'a> Order<'n, 'a> {
 
     /// Queues an expression until its symbols are known.
     fn wait(&mut self, place: Place, expr: &'a Expr, term: Term) {
-        let unknown = self.symbols(&term, |knowledge| knowledge != Known::Always);
+        let unknown = self.symbols(&term, |knowledge| *knowledge != Known::Always);
         unknown.iter().for_each(|&symbol| self.waits[symbol].push(self.waiting.len()));
         self.waiting.push(Some(Waiting { place, expr, term, unknown: unknown.len() }));
     }
@@ -425,16 +457,16 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    /// Compares waiting expressions, from index `from` on, whose symbols are bound by every call or by their own
-    /// parameter. `wanted` selects among the places that may be absent.
+    /// Compares waiting expressions, from index `from` on, of whose symbols each has an occurrence that binds it, be it
+    /// in every call or only where a value is there. `wanted` selects among the places that may be absent.
     fn compare_within(&mut self, from: usize, wanted: impl Fn(&Self, Place) -> bool) {
         for index in from..self.waiting.len() {
             let Some(Waiting { place, term, .. }) = &self.waiting[index] else { continue };
-            let param = self.names.values[place.value()].param;
-            let known = |knowledge| knowledge == Known::Always || knowledge == Known::Within(param);
-            let unknown = self.symbols(term, |knowledge| !known(knowledge));
-            let may_be_absent = self.within.is_some() || self.is_within(*place);
-            if wanted(self, *place) && may_be_absent && unknown.is_empty() {
+            let unbound = |known: &Known| {
+                matches!(known, Known::Unknown | Known::Maybe | Known::Arms)
+            };
+            let unknown = self.symbols(term, unbound);
+            if wanted(self, *place) && unknown.is_empty() {
                 self.compare(index);
             }
         }
@@ -442,18 +474,18 @@ impl<'n, 'a> Order<'n, 'a> {
 
     fn compare(&mut self, index: usize) {
         if let Some(Waiting { place, expr, term, .. }) = self.waiting[index].take() {
-            let uncertain = self.symbols(&term, |knowledge| matches!(knowledge, Known::Within(_)));
+            let uncertain = self.symbols(&term, |known| matches!(known, Known::Within { .. }));
             self.steps.push(Step::Occurrence { place, rule: equal(expr, term, uncertain) });
         }
     }
 
     /// Returns the symbols of a term whose state satisfies a predicate, each once, in order.
-    fn symbols(&self, term: &Term, wanted: impl Fn(Known) -> bool) -> Vec<SymbolId> {
+    fn symbols(&self, term: &Term, wanted: impl Fn(&Known) -> bool) -> Vec<SymbolId> {
         /// Number of symbols up to which a linear search is used instead of a set.
         const FEW: usize = 16;
         let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
         term.visit_symbols(&mut |symbol| {
-            if !wanted(self.knowledge[symbol]) {
+            if !wanted(&self.knowledge[symbol]) {
                 return;
             }
             if found.len() == FEW {
@@ -467,83 +499,50 @@ impl<'n, 'a> Order<'n, 'a> {
     }
 }
 
-/// Place of a term.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Within {
-    /// No parameter.
-    Nothing,
-    /// The type of a parameter.
-    Param(usize),
-    /// A type of a union in a parameter.
-    Arm(usize),
-}
-
-/// Checks that a term mentions no symbol that only another parameter, or only a type of a union, binds.
-pub(super) fn check_determined(
-    names: &Names<'_>,
-    knowledge: &Knowledge,
-    term: &Term,
-    within: Within,
-) -> Explained<()> {
-    let mut outside = None;
-    term.visit_symbols(&mut |symbol| match (knowledge[symbol], within) {
-        (Known::Within(of), Within::Param(param) | Within::Arm(param)) if of == param => {}
-        (known @ (Known::Within(_) | Known::Arms), Within::Nothing | Within::Param(_))
-        | (known @ Known::Within(_), Within::Arm(_)) => outside = Some((symbol, known)),
-        (Known::Arms, Within::Arm(_)) | (Known::Unknown | Known::Maybe | Known::Always, _) => {}
-    });
-    let Some((symbol, known)) = outside else { return Ok(()) };
-    let name = names.symbols[symbol].name;
-    Err(match known {
-        Known::Within(of) => {
-            let of = names.name_of(of);
-            format!("nothing determines the symbol `{name}` where `{of}` does not")
-        }
-        Known::Unknown | Known::Maybe | Known::Always | Known::Arms => {
-            format!("the symbol `{name}` is known only in arms of `match` whose types have it")
-        }
-    })
-}
-
 /// Builds the rule for equality with a term. A constant needs no text.
 fn equal(expr: &Expr, term: Term, uncertain: Vec<SymbolId>) -> Rule {
     let text = if term.constant().is_some() { String::new() } else { expr.to_string() };
     Rule::Equal { term, text, uncertain }
 }
 
-/// Adds a value of the body, called `path` in errors, and orders the checks of its type.
+/// Adds a value of the body, called `path` in errors, and orders the checks of its type. Only symbols that `facts`
+/// bind may be compared.
 pub(super) fn receive<'a>(
     names: &mut Names<'a>,
     knowledge: &mut Knowledge,
+    facts: &Facts,
     path: String,
     ty: &'a ParamType,
 ) -> Located<Received<'a>> {
     let value = names.add_value(path, ty)?;
-    received(names, knowledge, value)
+    received(names, (knowledge, facts), value)
 }
 
 /// Adds a value that another value contains or is, and orders the checks of its type.
 pub(super) fn receive_part<'a>(
     names: &mut Names<'a>,
-    knowledge: &mut Knowledge,
+    known: (&mut Knowledge, &Facts),
     (of, path): (ValueId, String),
     ty: &'a ParamType,
     source: Source,
 ) -> Located<Received<'a>> {
     let value = names.add_part(of, path, ty, source)?;
-    received(names, knowledge, value)
+    received(names, known, value)
 }
 
 fn received<'a>(
     names: &Names<'a>,
-    knowledge: &mut Knowledge,
+    (knowledge, facts): (&mut Knowledge, &Facts),
     value: ValueId,
 ) -> Located<Received<'a>> {
-    let before = Table::like(&names.symbols, false);
-    let before = knowledge.iter().fold(before, |mut all, (symbol, known)| {
-        all[symbol] = *known == Known::Always;
-        all
-    });
+    let is_within = |known: &Known| matches!(known, Known::Within { .. });
+    let within: Vec<(SymbolId, Known)> = knowledge
+        .iter()
+        .filter_map(|(symbol, known)| is_within(known).then(|| (symbol, known.clone())))
+        .collect();
+    within.iter().for_each(|(symbol, _)| knowledge[*symbol] = Known::Always);
+    let mut before = Table::like(&names.symbols, false);
+    knowledge.iter().for_each(|(symbol, known)| before[symbol] = *known == Known::Always);
     let order = Order::received(names, std::mem::take(knowledge), value)?;
     let Order { steps, knowledge: after, .. } = order;
     *knowledge = after;
@@ -555,5 +554,11 @@ fn received<'a>(
         }
     };
     Step::visit_all(&steps, &mut |step| step.visit_symbols(&mut mention));
+    for (symbol, state) in within {
+        if known.contains(&symbol) && !facts.bind(names, &state) {
+            return Err((Part::Type(value.index()), undetermined(names, symbol, &state)));
+        }
+        knowledge[symbol] = state;
+    }
     Ok(Received { value, steps, known })
 }

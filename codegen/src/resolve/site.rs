@@ -59,6 +59,7 @@ impl Part {
             Part::Dim(index, dim) => format!("{}.shape[{}]", value(index), own(index, dim)),
             Part::Stride(index, dim) => format!("{}.strides[{}]", value(index), own(index, dim)),
             Part::Align(index) => format!("{}.align", value(index)),
+            Part::Dtype(index) => format!("{}.dtype", value(index)),
             Part::Constraint(index) => format!("constraint {index}"),
             Part::Result => "result".to_owned(),
             Part::Output(index) => match function.signature.outputs().get(index) {

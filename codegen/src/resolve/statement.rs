@@ -11,7 +11,8 @@ use super::function::{
 };
 use super::ids::{LocalId, ValueId};
 use super::names::{Meaning, Names};
-use super::order::{Knowledge, Within, check_determined, receive};
+use super::order::{Knowledge, receive};
+use super::presence::{Consequences, Facts, Point};
 use super::prototype::{self, ResultConvention};
 use super::term::{Kind, Node, Term};
 use super::{Explained, Items, Located};
@@ -22,6 +23,8 @@ use crate::error::Part;
 pub(super) struct Block<'n, 'a> {
     pub(super) names: &'n mut Names<'a>,
     pub(super) knowledge: Knowledge,
+    /// Facts that hold before the current statement.
+    pub(super) facts: Facts,
     pub(super) items: &'n Items<'a>,
     /// Number of statements resolved so far.
     count: usize,
@@ -44,9 +47,10 @@ impl<'n, 'a> Block<'n, 'a> {
     pub(super) fn new(
         names: &'n mut Names<'a>,
         knowledge: Knowledge,
+        facts: Facts,
         items: &'n Items<'a>,
     ) -> Self {
-        Block { names, knowledge, items, count: 0, called: false }
+        Block { names, knowledge, facts, items, count: 0, called: false }
     }
 
     /// Resolves the whole program. It may end without `return` if there is nothing to return.
@@ -95,7 +99,7 @@ impl<'n, 'a> Block<'n, 'a> {
             block.extend(action.map(|action| Statement { location, look_ups, action }));
         }
         self.names.close_scope(begin);
-        outside.iter().for_each(|(symbol, &known)| self.knowledge[symbol] = known);
+        outside.iter().for_each(|(symbol, known)| self.knowledge[symbol] = known.clone());
         Ok((block, end))
     }
 
@@ -109,18 +113,17 @@ impl<'n, 'a> Block<'n, 'a> {
         let at = |reason| (Part::Statement(index), reason);
         Ok(match action {
             StatementKind::If { condition, then, otherwise } => {
-                let condition = self.truth(condition).map_err(at)?;
-                let (then, first) = self.block(then)?;
-                let (otherwise, second) = self.block(otherwise)?;
-                let left = first == End::Unreachable && second == End::Unreachable;
-                (Some(Action::If { condition, then, otherwise }), left)
+                let (condition, follows) = self.truth(condition).map_err(at)?;
+                self.choose(condition, follows, [then, otherwise])?
             }
             StatementKind::For { name, start, end, body } => {
                 let start = self.integer(start).map_err(at)?;
                 let end = self.integer(end).map_err(at)?;
                 let begin = self.names.open_scope();
                 let counter = self.local(name, Kind::Int).map_err(at)?;
+                let mark = self.facts.mark();
                 let (body, _) = self.block(body)?;
+                self.facts.split_off(mark);
                 self.names.close_scope(begin);
                 (Some(Action::For { counter, start, end, body }), false)
             }
@@ -150,25 +153,55 @@ impl<'n, 'a> Block<'n, 'a> {
         })
     }
 
+    /// Resolves an `if`. Returns true too if no block reaches its end.
+    fn choose(
+        &mut self,
+        condition: Term,
+        follows: Consequences,
+        [then, otherwise]: [&'a [declaration::Statement]; 2],
+    ) -> Located<(Option<Action<'a>>, bool)> {
+        let mark = self.facts.mark();
+        self.facts.extend(follows.holds);
+        let (then, first) = self.block(then)?;
+        let after_then = self.facts.split_off(mark);
+        self.facts.extend(follows.fails);
+        let (otherwise, second) = self.block(otherwise)?;
+        let after_else = self.facts.split_off(mark);
+        self.facts.extend(match (first, second) {
+            (End::Unreachable, _) => after_else,
+            (_, End::Unreachable) => after_then,
+            (End::Empty | End::After(_), End::Empty | End::After(_)) => {
+                after_then.either(&after_else)
+            }
+        });
+        let left = first == End::Unreachable && second == End::Unreachable;
+        Ok((Some(Action::If { condition, then, otherwise }), left))
+    }
+
     /// Resolves an expression, all of whose symbols must be bound here.
     pub(super) fn term(&self, expr: &Expr) -> Explained<Term> {
-        self.determined(self.names.term(expr)?)
-    }
-
-    fn truth(&self, expr: &Expr) -> Explained<Term> {
-        self.determined(self.names.truth(expr)?)
-    }
-
-    fn determined(&self, term: Term) -> Explained<Term> {
-        check_determined(self.names, &self.knowledge, &term, Within::Nothing)?;
+        let term = self.names.term(expr)?;
+        self.check(&term)?;
         Ok(term)
+    }
+
+    /// Resolves a condition. Returns what follows from it too.
+    fn truth(&self, expr: &Expr) -> Explained<(Term, Consequences)> {
+        let term = self.names.truth(expr)?;
+        let follows = self.check(&term)?;
+        Ok((term, follows))
+    }
+
+    /// Checks that all symbols of a term are bound here. Returns what follows from the term if it is a condition.
+    pub(super) fn check(&self, term: &Term) -> Explained<Consequences> {
+        Point { knowledge: &self.knowledge, facts: &self.facts }.check(self.names, term)
     }
 
     /// Resolves an argument of a C function.
     pub(super) fn argument(&self, expr: &Expr) -> Explained<Argument> {
         let argument = self.names.argument(expr)?;
         if let Argument::Term(term, _) = &argument {
-            check_determined(self.names, &self.knowledge, term, Within::Nothing)?;
+            self.check(term)?;
         }
         Ok(argument)
     }
@@ -240,7 +273,8 @@ impl<'n, 'a> Block<'n, 'a> {
 
     /// Receives a value that must be of a type.
     pub(super) fn receive(&mut self, path: String, ty: &'a ParamType) -> Explained<Received<'a>> {
-        receive(self.names, &mut self.knowledge, path, ty).map_err(|(_, reason)| reason)
+        receive(self.names, &mut self.knowledge, &self.facts, path, ty)
+            .map_err(|(_, reason)| reason)
     }
 
     fn kernel(
@@ -285,8 +319,9 @@ impl<'n, 'a> Block<'n, 'a> {
         let extents =
             tensor.extents().map(|extent| self.integer(extent)).collect::<Explained<_>>()?;
         let home = on.map(|on| self.home(on)).transpose()?;
-        let output =
-            self.names.outputs.push(Output { name, tensor: Cow::Borrowed(tensor), extents, home });
+        let dtype_of = self.names.dtype_of(tensor)?;
+        let tensor = Cow::Borrowed(tensor);
+        let output = self.names.outputs.push(Output { name, tensor, extents, home, dtype_of });
         self.names.define(name, Meaning::Output(output))?;
         Ok(Action::Allocate(output))
     }

@@ -7,7 +7,7 @@ use super::function::Argument;
 use super::ids::ValueId;
 use super::names::{Meaning, Names};
 use super::operator::{self, Arithmetic, Unary};
-use super::term::{Node, Quote, ShownTerm, Term};
+use super::term::{Node, OfTensor, Property, Quote, ShownTerm, Term};
 use super::value::Source;
 use crate::declaration::{BinaryOp, Builtin, Expr, Kind, ParamType, is_text, literal_scalar};
 
@@ -59,6 +59,9 @@ impl Names<'_> {
             Some(Meaning::Local(local)) => Term::new(self.locals[local].kind, Node::Local(local)),
             Some(Meaning::Map(_)) => {
                 return Err(format!("`{name}` is a tensor map, which only a launch takes"));
+            }
+            Some(Meaning::Dtype(tensor)) => {
+                Term::new(Kind::DType, Node::Property(tensor, Property::Tensor(OfTensor::DType)))
             }
             None => return Err(format!("nothing determines the symbol `{name}`")),
         })

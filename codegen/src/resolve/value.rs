@@ -30,6 +30,8 @@ pub(crate) struct Value<'a> {
     pub(crate) children: Vec<ValueId>,
     /// True for a union that a `match` is about: the number of the type that fits is kept.
     pub(crate) matched: bool,
+    /// For a tensor whose element type is a symbol that an earlier tensor binds, that tensor.
+    pub(crate) dtype_of: Option<ValueId>,
 }
 
 /// Origin of a value.
@@ -127,8 +129,20 @@ pub(crate) fn add<'a>(
     let alternative = matches!(source, Source::Alternative { .. });
     let depth = parent.map_or(0, |of| of.depth) + usize::from(source.is_loop());
     let dynamic = alternative || parent.is_some_and(inside);
-    let (children, matched) = (Vec::new(), false);
-    all.push(Value { path, ty, optional, param, source, guard, depth, dynamic, children, matched });
+    let (children, matched, dtype_of) = (Vec::new(), false, None);
+    all.push(Value {
+        path,
+        ty,
+        optional,
+        param,
+        source,
+        guard,
+        depth,
+        dynamic,
+        children,
+        matched,
+        dtype_of,
+    });
     for (path, ty, source) in nested(&all[id], id) {
         let child = add(all, path, ty, param, source);
         all[id].children.push(child);
@@ -173,6 +187,19 @@ fn nested<'a>(value: &Value<'a>, of: ValueId) -> Vec<(String, &'a ParamType, Sou
 pub(crate) fn look_up(all: &Table<ValueId, Value<'_>>, value: ValueId) -> Option<LookUpId> {
     let outermost = std::iter::successors(Some(value), |&at| all[at].source.parent()).last()?;
     if let Source::LookUp(found) = all[outermost].source { Some(found) } else { None }
+}
+
+/// Returns the tensor that lists the element types of a tensor: itself, or the one that binds its symbol.
+pub(crate) fn listing<'a>(all: &Table<ValueId, Value<'a>>, tensor: ValueId) -> Option<&'a Tensor> {
+    all[all[tensor].dtype_of.unwrap_or(tensor)].tensor()
+}
+
+/// Returns the alignment that is required of the elements of a tensor, in bytes: the declared one, or that of one lane
+/// of the smallest element type that is accepted.
+pub(crate) fn alignment(all: &Table<ValueId, Value<'_>>, tensor: ValueId) -> u64 {
+    let declared = all[tensor].tensor().and_then(|tensor| tensor.align);
+    let natural = || listing(all, tensor).and_then(Tensor::natural_alignment);
+    declared.or_else(natural).unwrap_or(1)
 }
 
 /// Returns the optional values that must not be None for a value to exist, innermost first; the value itself too if it

@@ -36,6 +36,8 @@ pub(super) struct Names {
     pointers: Vec<String>,
     /// Integers other than symbols.
     pub(super) ints: Vec<String>,
+    /// Optional values, and symbols that they may determine.
+    pub(super) guarded: Vec<(String, String)>,
     /// Texts that are never missing.
     pub(super) texts: Vec<String>,
     /// Tensors and their ranks; `None` for any rank.
@@ -103,9 +105,14 @@ fn param(choices: &mut Choices<'_>, names: &mut Names) -> String {
         }
         _ => {
             let name = names.fresh();
-            format!("{name}: {}", kinds::kind(choices, names, &kinds::At::param(&name)))
+            format!("{name}: {}", kind(choices, names, &name))
         }
     }
+}
+
+fn kind(choices: &mut Choices<'_>, names: &mut Names, param: &str) -> String {
+    let at = kinds::At::param(choices, param);
+    kinds::kind(choices, names, &at)
 }
 
 fn tensor(choices: &mut Choices<'_>, names: &mut Names) -> String {
@@ -188,7 +195,14 @@ fn constraint(choices: &mut Choices<'_>, names: &Names) -> String {
         true => format!(" else {}", hostile(choices)),
         false => String::new(),
     };
-    let comparison = match choices.below(9) {
+    let comparison = match choices.below(11) {
+        form @ (9 | 10) if !names.guarded.is_empty() => {
+            let (value, symbol) = &names.guarded[choices.below(names.guarded.len())];
+            match form {
+                9 => format!("not {value}.is_some or {symbol} {op} 2"),
+                _ => format!("{value}.is_some and 6 / {symbol} {op} 1"),
+            }
+        }
         8 if !names.texts.is_empty() => equality(choices, names),
         0 if !names.pointers.is_empty() => format!("{} != null", names.pointers[0]),
         1 if !names.tensors.is_empty() => format!("{}.data != null", names.tensors[0].0),

@@ -36,8 +36,8 @@ enum Known {
     No,
     /// Bound if the stride that mentions the symbol counts.
     Maybe,
-    /// Bound if the value in this argument that mentions the symbol is present.
-    Within(usize),
+    /// Bound if a value that mentions the symbol is present.
+    Within,
     Yes,
 }
 
@@ -173,12 +173,11 @@ impl<'a> Symbols<'a> {
         found
     }
 
-    /// Returns true if an occurrence that may be missing depends only on symbols that are bound whenever the other
-    /// optional values of its argument are present.
+    /// Returns true if an occurrence depends only on symbols that are bound in every call, or whenever the values that
+    /// mention them are present.
     fn is_decided(&self, occurrence: &Occurrence<'_>) -> bool {
-        let within = Known::Within(occurrence.argument);
-        let is_open = |known| known != Known::Yes && known != within;
-        occurrence.uncertain && self.symbols(occurrence.expr, is_open).is_empty()
+        let is_open = |known| matches!(known, Known::No | Known::Maybe);
+        self.symbols(occurrence.expr, is_open).is_empty()
     }
 
     /// Returns true if every symbol of an expression except one has a value.

@@ -116,16 +116,28 @@ pub(super) fn tensor() -> impl Strategy<Value = Tensor> {
         prop_oneof![Just(Strides::Contiguous), Just(Strides::Any), dims().prop_map(Strides::List)];
     let device = prop_oneof![Just(Device::Any), select(&DeviceType::ALL).prop_map(Device::Type)];
     let align = option::of(prop_oneof![any::<u64>(), (0..8).prop_map(|n| 1u64 << n)]);
-    (shape, vec(dtype(), 1..4), any::<bool>(), strides, device, align)
-        .prop_map(|(shape, dtypes, storage, strides, device, align)| {
+    (shape, element_types(), any::<bool>(), strides, device, align)
+        .prop_map(|(shape, (dtypes, dtype_symbol), storage, strides, device, align)| {
             let has_dots = shape.is_trailing() && !shape.folds();
             let is_empty = has_dots && strides == Strides::List(Vec::new());
             let strides = if is_empty { Strides::Any } else { strides };
-            let tensor = Tensor { shape, dtypes, storage, strides, device, align: None };
-            let align = align.filter(|align| *align != tensor.natural_alignment());
+            let tensor =
+                Tensor { shape, dtypes, dtype_symbol, storage, strides, device, align: None };
+            let align = align.filter(|align| Some(*align) != tensor.natural_alignment());
             Tensor { align, ..tensor }
         })
         .boxed()
+}
+
+/// Generates element types, or a symbol for one, or both.
+fn element_types() -> impl Strategy<Value = (Vec<DType>, Option<String>)> {
+    let symbol =
+        || prop_oneof![name(), dtype().prop_map(|dtype| dtype.to_string()), Just("int".to_owned())];
+    prop_oneof![
+        vec(dtype(), 1..4).prop_map(|dtypes| (dtypes, None)),
+        (vec(dtype(), 1..4), symbol()).prop_map(|(dtypes, symbol)| (dtypes, Some(symbol))),
+        symbol().prop_map(|symbol| (Vec::new(), Some(symbol))),
+    ]
 }
 
 /// Generates a name of an element of a tuple.

@@ -89,6 +89,8 @@ pub(crate) struct OutputState {
     pub(crate) extents: Vec<Value>,
     /// The device: type and index in one `I64`, as in a `DLTensor`.
     pub(crate) device: Value,
+    /// The element type, an `I32`; `None` for the declared one.
+    pub(crate) dtype: Option<Value>,
     /// The tensor object, once it is allocated.
     pub(crate) object: Option<Value>,
 }

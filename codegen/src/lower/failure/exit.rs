@@ -193,6 +193,22 @@ impl<'a> Wrapper<'a, '_> {
         })
     }
 
+    /// Returns the exit for a tensor that has not the element type of tensor `of`. Both element types are an `I32`.
+    pub(crate) fn dtype_exit(
+        &mut self,
+        value: ValueId,
+        found: Value,
+        (expected, of): (Value, ValueId),
+    ) -> Block {
+        self.exit_by(Routine::FailOtherDtype, |w| {
+            let subject = w.subject(value);
+            let [found, expected] =
+                [found, expected].map(|dtype| w.b.convert(Convert::Zext, dtype, Type::I64));
+            let place = w.place_number(Place::Value { value: of });
+            [subject, found, expected, w.b.i64(place as i64)]
+        })
+    }
+
     /// Returns an exit that raises a message of its own.
     pub(crate) fn failing(&mut self, message: impl FnOnce(&mut Self) -> Message) -> Block {
         if let Some(other) = self.exits.other {

@@ -148,8 +148,10 @@ impl Wrapper<'_, '_> {
 
     /// Adds the record of the requirements of a tensor. Returns its offset.
     fn required_tensor(&mut self, value: ValueId, tensor: &Tensor, expected: TextRef) -> u32 {
-        let names: Vec<String> = tensor.dtypes.iter().map(|dtype| dtype.to_string()).collect();
-        let accepted: Vec<u32> = tensor.accepted().iter().map(|dtype| dtype.to_word()).collect();
+        let listed = self.function.listing(value).map_or(&[][..], |listing| &listing.dtypes);
+        let names: Vec<String> = listed.iter().map(|dtype| dtype.to_string()).collect();
+        let accepted = self.function.accepted(value);
+        let accepted: Vec<u32> = accepted.iter().map(|dtype| dtype.to_word()).collect();
         let requirements = self.exits.requirements[value];
         let device = match tensor.device {
             Device::Type(ty) if requirements.device => ty.0 as u32,

@@ -24,7 +24,8 @@
 //! | `params[i].variadic` | true for the parameter that takes all further arguments; else no key |
 //! | `params[i].tensor` | the parts of the type of a tensor, which may be optional; no key for other types |
 //! | `….tensor.shape` | a list of texts, such as `n`, `64`, `_`; null for any rank; `...` or `outer...` as the first for leading dims |
-//! | `….tensor.dtype` | the accepted element types, `|` between them |
+//! | `….tensor.dtype` | the accepted element types, `|` between them; where a symbol stands for one, those of the tensor that binds it |
+//! | `….tensor.dtype_symbol` | the symbol that stands for the element type; no key without one |
 //! | `….tensor.strides` | `contiguous`, `any`, or a list of texts, the first of which may be `...` |
 //! | `….tensor.device` | the device type, or `any` |
 //! | `….tensor.align` | the alignment of the first element in bytes |
@@ -110,9 +111,17 @@ impl Function {
         let signature = &self.signature;
         let declaration = Declaration {
             signature: signature.to_string(),
-            params: signature.arguments().iter().map(ParamText::new).collect(),
+            params: signature
+                .arguments()
+                .iter()
+                .map(|param| ParamText::new(signature, param))
+                .collect(),
             result: signature.result.to_string(),
-            outputs: signature.outputs().iter().map(OutputText::new).collect(),
+            outputs: signature
+                .outputs()
+                .iter()
+                .map(|output| OutputText::new(signature, output))
+                .collect(),
             constraints: list(&signature.constraints),
             location: self
                 .location
@@ -179,6 +188,8 @@ struct OutputText {
 struct TensorText {
     shape: Option<Vec<String>>,
     dtype: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dtype_symbol: Option<String>,
     strides: StridesText,
     device: String,
     align: u64,
@@ -192,7 +203,8 @@ enum StridesText {
 }
 
 impl TensorText {
-    fn new(tensor: &Tensor) -> TensorText {
+    /// Creates the text of a tensor. `listing` lists its element types, and `align` is its natural alignment in bytes.
+    fn new(tensor: &Tensor, listing: &Tensor, align: u64) -> TensorText {
         TensorText {
             shape: match &tensor.shape {
                 Shape::AnyRank => None,
@@ -204,7 +216,8 @@ impl TensorText {
                     Some(texts)
                 }
             },
-            dtype: list(&tensor.dtypes).join("|"),
+            dtype: list(&listing.dtypes).join("|"),
+            dtype_symbol: tensor.dtype_symbol.clone(),
             strides: match &tensor.strides {
                 Strides::Contiguous => StridesText::Word("contiguous"),
                 Strides::Any => StridesText::Word("any"),
@@ -216,7 +229,7 @@ impl TensorText {
                 }),
             },
             device: tensor.device.to_string(),
-            align: tensor.alignment(),
+            align: tensor.align.unwrap_or(align),
         }
     }
 }
@@ -228,14 +241,20 @@ fn after_dots(dims: &[Dim]) -> Vec<String> {
 }
 
 impl OutputText {
-    fn new(output: &Output) -> OutputText {
-        OutputText { name: output.name.clone(), tensor: TensorText::new(&output.tensor) }
+    fn new(signature: &Signature, Output { name, tensor }: &Output) -> OutputText {
+        let listing = signature.listing(tensor);
+        let tensor = TensorText::new(tensor, listing, listing.largest_alignment());
+        OutputText { name: name.clone(), tensor }
     }
 }
 
 impl ParamText {
-    fn new(param: &Param) -> ParamText {
-        let tensor = param.ty.required().0.tensor().map(TensorText::new);
+    fn new(signature: &Signature, param: &Param) -> ParamText {
+        let text = |tensor| {
+            let listing = signature.listing(tensor);
+            TensorText::new(tensor, listing, listing.natural_alignment().unwrap_or(1))
+        };
+        let tensor = param.ty.required().0.tensor().map(text);
         let default = param.default.as_ref().map(ToString::to_string);
         let (name, ty, variadic) = (param.name.clone(), param.ty.to_string(), param.variadic);
         ParamText { name, ty, default, variadic, tensor }

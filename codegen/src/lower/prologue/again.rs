@@ -82,6 +82,7 @@ impl<'a> Wrapper<'a, '_> {
                 self.devices = devices;
             }
             Step::Occurrence { rule: Rule::Any | Rule::Equal { .. }, .. }
+            | Step::Folded { .. }
             | Step::Compact { .. }
             | Step::Data { .. }
             | Step::Each { .. }
@@ -97,17 +98,18 @@ impl<'a> Wrapper<'a, '_> {
 
     /// Sets the state of a tensor. Of one that is always present nothing is loaded yet; an absent one is read as zeros.
     fn unpack_tensor(&mut self, value: ValueId) {
-        let rank = self.function.tensor(value).and_then(|tensor| tensor.rank());
+        let dims = self.function.tensor(value).map_or(0, |tensor| tensor.shape.dims().len());
         let (mut dl, mut shape) = (None, None);
         if self.mask(value).is_some() {
             let (index, payload) = self.words(value, Type::Ptr);
             let tensor = self.tensor_of(index, payload);
             let tensor = self.readable(value, tensor, DL_TENSOR.size as usize);
-            let extents = self.b.load(Type::Ptr, tensor, dl_tensor::SHAPE.offset);
+            let extents = self.declared_dims_of(value, tensor, dl_tensor::SHAPE);
             dl = Some(tensor);
-            shape = Some(self.readable(value, extents, 8 * rank.unwrap_or(1)));
+            shape = Some(self.readable(value, extents, 8 * dims.max(1)));
         }
-        self.set_state(value, ValueState::Tensor(TensorState::new(dl, shape, rank)));
+        self.set_state(value, ValueState::Tensor(TensorState::new(dl, shape, dims)));
+        self.fill_view(value);
     }
 
     /// Runs `body`, whose checks of a value have succeeded before.

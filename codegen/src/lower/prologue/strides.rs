@@ -11,12 +11,13 @@ use crate::resolve::function::Function;
 use crate::resolve::ids::{SymbolId, Table, ValueId};
 use crate::resolve::step::{Linear, Place, Rule, Step};
 
-/// Returns the number of occurrences that mention each symbol.
+/// Returns the number of occurrences that mention each symbol. One in a loop counts as several.
 pub(crate) fn mentions(function: &Function<'_>) -> Table<SymbolId, u32> {
     let mut mentions = Table::like(&function.symbols, 0);
     Step::visit_all(&function.steps, &mut |step| {
-        if let Step::Occurrence { rule, .. } = step {
-            rule.visit_symbols(&mut |symbol| mentions[symbol] += 1);
+        if let Step::Occurrence { place, rule } = step {
+            let several = function.values[place.value()].dynamic;
+            rule.visit_symbols(&mut |symbol| mentions[symbol] += 1 + u32::from(several));
         }
     });
     mentions

@@ -59,29 +59,25 @@ impl Wrapper<'_, '_> {
 
     /// Checks ndim, dtype, the device if `device` is true, and the pointer to the extents.
     pub(crate) fn tensor_header(&mut self, value: ValueId, tensor: &Tensor, device: bool) {
-        let accepted = tensor.accepted();
-        match (tensor.rank(), &accepted[..]) {
+        let (accepted, of) = (tensor.accepted(), self.function.values[value].dtype_of);
+        match (tensor.rank(), &accepted[..], of) {
             _ if self.is_outlined(value) => {}
-            (Some(rank), &[dtype]) => {
+            (_, _, Some(of)) => {
+                self.rank_is(value, &tensor.shape);
+                self.same_dtype(value, of);
+            }
+            (Some(rank), &[dtype], None) => {
                 // ndim and dtype are adjacent: one aligned load reads both.
                 let word = self.field(value, Type::I64, dl_tensor::NDIM.offset, "ndim_dtype");
                 let dtype = u64::from(dtype.to_word());
                 let expected = (dtype << 32 | rank as u64) as i64;
                 self.checks.equal_const(&mut self.b, word, expected);
             }
-            (rank, accepted) => {
+            (_, accepted, None) => {
                 let found = self.dtype32(value);
                 let wrong = self.no_dtype(found, accepted);
                 self.checks.never(&mut self.b, wrong);
-                let ndim = self.ndim32(value);
-                let wrong = match rank {
-                    Some(rank) => self.b.compare_const(Cond::Ne, ndim, rank as i64),
-                    None => {
-                        let least = tensor.shape.least_rank();
-                        self.b.compare_const(Cond::Slt, ndim, least as i64)
-                    }
-                };
-                self.checks.never(&mut self.b, wrong);
+                self.rank_is(value, &tensor.shape);
             }
         }
         if device {
@@ -92,6 +88,23 @@ impl Wrapper<'_, '_> {
         if tensor.shape.is_trailing() {
             self.view(value, tensor);
         }
+    }
+
+    /// Checks the rank; a free one must leave room for the declared dims.
+    fn rank_is(&mut self, value: ValueId, shape: &Shape) {
+        let ndim = self.ndim32(value);
+        let wrong = match shape.rank() {
+            Some(rank) => self.b.compare_const(Cond::Ne, ndim, rank as i64),
+            None => self.b.compare_const(Cond::Slt, ndim, shape.least_rank() as i64),
+        };
+        self.checks.never(&mut self.b, wrong);
+    }
+
+    /// Checks that a tensor has the element type of tensor `of`, which has passed its checks.
+    fn same_dtype(&mut self, value: ValueId, of: ValueId) {
+        let [found, expected] = [value, of].map(|tensor| self.dtype32(tensor));
+        let exit = self.dtype_exit(value, found, (expected, of));
+        self.checks.or_go_to(exit).equal(&mut self.b, found, expected);
     }
 
     /// Returns a `Bool`: true if a dtype is not accepted. Dtypes of the same bits and lanes are tested together.

@@ -52,6 +52,24 @@ impl Wrapper<'_, '_> {
         state.leading = told;
     }
 
+    /// Fills the view of folded dims for a tensor that has passed its checks before.
+    pub(super) fn fill_view(&mut self, value: ValueId) {
+        let folds = |tensor: &Tensor| tensor.shape.folds();
+        if !self.function.tensor(value).is_some_and(folds) {
+            return;
+        }
+        let Some(there) = self.mask(value) else {
+            self.look_at_leading(value);
+            return;
+        };
+        let [some, next] = ["some", "next"].map(|label| self.b.block(label));
+        self.b.branch(there, some, next);
+        self.b.switch_to(some);
+        self.aside(|w| w.look_at_leading(value));
+        self.b.jump(next, &[]);
+        self.b.switch_to(next);
+    }
+
     /// Returns a `Bool`: true if a tensor has as many dims as are declared, or is absent.
     fn is_own_view(&mut self, ndim: Value, tensor: &Tensor) -> Value {
         let dims = tensor.shape.dims().len() as i64;

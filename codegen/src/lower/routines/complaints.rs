@@ -42,6 +42,7 @@ complaints! {
     RankLeast: "ValueError" "Mismatched {at}.ndim{on}, expected at least {int} but got {int}";
     RankNegative: "ValueError" "Mismatched {at}.ndim{on}, expected a non-negative rank but got {int}";
     Dtype: "TypeError" "Mismatched {at}.dtype{on}, expected {plain} but got {dtype}";
+    OtherDtypeOf: "TypeError" "Mismatched {at}.dtype{on}, expected {dtype} (= {place}.dtype) but got {dtype}";
     Device: "ValueError" "Mismatched {at}.device{on}, expected {devicetype} but got {device}";
     OtherDevice: "ValueError" "Mismatched {at}.device{on}, expected {device} but got {device}";
     OtherDeviceOf: "ValueError" "Mismatched {at}.device{on}, expected {device} (= {place}.device) but got {device}";

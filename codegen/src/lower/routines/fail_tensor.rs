@@ -153,6 +153,19 @@ pub(crate) fn fail_device(
     raise!(failure, Complaint::OtherDevice, place, first, dl.device);
 }
 
+/// Raises the error for a tensor whose element type is `found`, not that of the tensor at place `origin`. Returns -1.
+#[routine]
+pub(crate) fn fail_other_dtype(
+    subject: &Subject,
+    found: u64,
+    expected: u64,
+    origin: u64,
+    indices: &i64,
+) -> i32 {
+    let failure = failure(subject, indices);
+    raise!(failure, Complaint::OtherDtypeOf, place_of(subject), expected, origin, found);
+}
+
 /// Checks that the last of `count` tensors is on the same device as the first tensor of its device type. Tensors on the
 /// CPU always pass. Returns 0, or -1 once it has raised.
 #[routine]

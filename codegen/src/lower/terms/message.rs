@@ -1,6 +1,7 @@
 //! Terms in messages.
 
-use crate::ir::{Convert, Type};
+use crate::ir::{Cond, Convert, Type, Value};
+use crate::lower::emitter::state::SymbolState;
 use crate::lower::failure::message::Message;
 use crate::lower::routines::records::PieceKind;
 use crate::lower::value::Span;
@@ -52,12 +53,24 @@ impl Wrapper<'_, '_> {
             message.piece(PieceKind::Ptr, &[some]);
             return;
         }
-        let value = self.term(term);
+        let value = self.shown(term);
         let word = match self.b.ty(value) {
             Type::F64 => self.b.convert(Convert::Bitcast, value, Type::I64),
             Type::Ptr => self.b.convert(Convert::PtrToInt, value, Type::I64),
             Type::Bool | Type::I8 | Type::I16 | Type::I32 | Type::I64 | Type::F32 => value,
         };
         message.piece(kind, &[word]);
+    }
+
+    /// Returns the value of a term that a message shows; 0 for a symbol that nothing has bound in this call.
+    fn shown(&mut self, term: &Term) -> Value {
+        if let Node::Symbol(symbol) = term.node
+            && let SymbolState::Maybe(value, origin) = self.symbols[symbol]
+        {
+            let zero = self.b.i64(0);
+            let bound = self.b.compare_const(Cond::Ne, origin, 0);
+            return self.b.select(bound, value, zero);
+        }
+        self.term(term)
     }
 }

@@ -13,7 +13,6 @@ use crate::resolve::Explained;
 use crate::resolve::c_type::CType;
 use crate::resolve::function::{Action, Argument, Home, Output};
 use crate::resolve::ids::ValueId;
-use crate::resolve::order::{Within, check_determined};
 use crate::resolve::prototype::of_value;
 use crate::resolve::statement::{Block, converted};
 use crate::resolve::term::{Node, OfTensor, Property, Term};
@@ -139,7 +138,7 @@ impl<'a> Block<'_, 'a> {
             ));
         };
         if let Argument::Term(term, _) = &argument {
-            check_determined(self.names, &self.knowledge, term, Within::Nothing)?;
+            self.check(term)?;
         }
         Ok(Packing::scalar(argument, scalar.bits().div_ceil(8)))
     }
@@ -178,8 +177,13 @@ impl<'a> Block<'_, 'a> {
         let extents = vec![self.integer(bytes)?];
         let tensor = Tensor::new([Expr::Int(0)], DType::UINT8).with_align(align);
         let tensor = tensor.with_device(DeviceType::CUDA);
-        let output =
-            Output { name: "scratch", tensor: Cow::Owned(tensor), extents, home: Some(home) };
+        let output = Output {
+            name: "scratch",
+            tensor: Cow::Owned(tensor),
+            extents,
+            home: Some(home),
+            dtype_of: None,
+        };
         Ok(Param::Scratch(self.names.outputs.push(output)))
     }
 

@@ -182,8 +182,8 @@ impl<'f> Facts<'f> {
         all.map_or(of_kind(kind), Possible::of)
     }
 
-    fn property(&self, value: ValueId, property: Property, kind: Kind) -> Possible {
-        let value = &self.function.values[value];
+    fn property(&self, id: ValueId, property: Property, kind: Kind) -> Possible {
+        let value = &self.function.values[id];
         if value.guard.is_some() {
             return of_kind(kind);
         }
@@ -208,7 +208,7 @@ impl<'f> Facts<'f> {
             });
         }
         if let Property::Tensor(OfTensor::DType) = property {
-            let accepted = value.tensor().map(|tensor| tensor.accepted()).unwrap_or_default();
+            let accepted = self.function.accepted(id);
             return Possible::of(accepted.iter().map(|dtype| dtype.to_word().into()).collect());
         }
         match property {

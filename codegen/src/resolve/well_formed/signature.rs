@@ -205,9 +205,7 @@ impl Checker<'_> {
         self.leading(spot, &tensor.shape)?;
         self.dims(spot, tensor.shape.dims(), Part::Dim)?;
         self.dims(spot, tensor.strides.dims(), Part::Stride)?;
-        if tensor.dtypes.is_empty() {
-            return Err(self.invalid(part, "a tensor has a type of elements"));
-        }
+        self.dtype_symbol(spot.part(Part::Dtype), tensor)?;
         self.limit(part, tensor.dtypes.len(), Limit::Dtypes)?;
         for (index, dtype) in tensor.dtypes.iter().enumerate() {
             self.element(part, *dtype)?;
@@ -231,6 +229,24 @@ impl Checker<'_> {
                 Err(self.invalid(part, "the extent of all leading dims has a name"))
             }
         }
+    }
+
+    /// Checks that a tensor has element types or a symbol for one.
+    fn dtype_symbol(&self, part: Part, tensor: &Tensor) -> Result<(), Error> {
+        let Some(symbol) = &tensor.dtype_symbol else {
+            let some = !tensor.dtypes.is_empty();
+            return if some {
+                Ok(())
+            } else {
+                Err(self.invalid(part, "a tensor has a type of elements"))
+            };
+        };
+        self.identifier(part, symbol)?;
+        if tensor.storage && tensor.dtypes.is_empty() {
+            let reason = format!("`dtypes` stands where `{symbol}` gets its element types");
+            return Err(self.invalid(part, reason));
+        }
+        Ok(())
     }
 
     /// Checks that every dim has a stride and that the alignment is a power of two.
@@ -294,7 +310,13 @@ impl Checker<'_> {
                 Err(self.invalid(Part::Result, reason))
             }
             (ResultType::None, _) => Ok(()),
-            (ResultType::Value(ty), _) => self.type_of(Part::Result, ty),
+            (ResultType::Value(ty), _) => {
+                if let Some(symbol) = ty.tensors().into_iter().find_map(Tensor::bound_symbol) {
+                    let reason = format!("a result cannot determine `{symbol}`");
+                    return Err(self.invalid(Part::Result, reason));
+                }
+                self.type_of(Part::Result, ty)
+            }
             (ResultType::Allocated(outputs), _) => self.outputs(outputs),
         }
     }
@@ -330,15 +352,24 @@ impl Checker<'_> {
         if tensor.strides != Strides::Contiguous {
             return Err(self.invalid(part, "a tensor that is allocated is contiguous"));
         }
-        let &[dtype] = &tensor.dtypes[..] else {
-            return Err(self.invalid(part, "a tensor that is allocated has one type of elements"));
-        };
         if tensor.storage {
             return Err(
                 self.invalid(part, "a tensor that is allocated has the type that is declared")
             );
         }
-        self.element(part, dtype)?;
+        self.dtype_symbol(part, tensor)?;
+        match (&tensor.dtypes[..], &tensor.dtype_symbol) {
+            ([], Some(_)) => {}
+            (&[dtype], None) => self.element(part, dtype)?,
+            (_, None) => {
+                let reason = "a tensor that is allocated has one type of elements";
+                return Err(self.invalid(part, reason));
+            }
+            (_, Some(symbol)) => {
+                let reason = format!("a tensor that is allocated cannot determine `{symbol}`");
+                return Err(self.invalid(part, reason));
+            }
+        }
         self.alignment(part, tensor)?;
         self.device(part, tensor)
     }

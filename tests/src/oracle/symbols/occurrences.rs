@@ -72,7 +72,7 @@ impl<'a> Call<'a> {
         let known = &mut self.symbols.rules.known[symbol];
         if occurrence.uncertain {
             if *known == Known::No {
-                *known = Known::Within(occurrence.argument);
+                *known = Known::Within;
             }
             return Ok(());
         }
