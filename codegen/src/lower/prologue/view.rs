@@ -12,10 +12,11 @@ impl Wrapper<'_, '_> {
     /// many dims as are declared passes by one comparison.
     pub(crate) fn view(&mut self, value: ValueId, tensor: &Tensor) {
         let mut fields = vec![dl_tensor::SHAPE];
-        if let Strides::List(_) = tensor.strides {
+        let has_strides = matches!(tensor.strides, Strides::List(_));
+        if has_strides {
             fields.push(dl_tensor::STRIDES);
         }
-        let asks_leading = tensor.strides != Strides::Contiguous;
+        let asks_leading = has_strides || tensor.checks_fold();
         let ndim = self.ndim32(value);
         let shape = self.shape(value);
         let own: Vec<Value> = fields

@@ -5,6 +5,7 @@ use abi_spec::layout::{dl_tensor, seq_cell};
 
 use crate::declaration::Logic;
 use crate::ir::{self, Cond, Convert, Type, Value};
+use crate::language::MAX_RANK;
 use crate::lower::emitter::state::ValueState;
 use crate::lower::failure::message::Message;
 use crate::lower::operators;
@@ -282,6 +283,8 @@ impl Wrapper<'_, '_> {
             true => self.own_dims(value, dl_tensor::SHAPE),
             false => self.shape(value),
         };
+        let far = usize::try_from(dim).is_ok_and(|dim| dim >= MAX_RANK);
+        let at = at.or_else(|| far.then(|| self.b.i64(dim.into())));
         let Some(at) = at else {
             let shape = self.readable(value, shape, 8 * (dim as usize + 1));
             return self.b.load(Type::I64, shape, 8 * dim);
