@@ -135,7 +135,13 @@ pub(super) fn fitting_tensor(
         Shape::AnyRank => (0..choices.below(4)).map(|_| choices.pick(&[2, 3, 1, 0])).collect(),
         Shape::Dims(dims) => dims.iter().map(|entry| dim(choices, values, entry)).collect(),
     };
-    let mut tensor = Tensor::new(choices.pick(&declared.dtypes), &shape);
+    // The element types of a tensor that has a name for its own are mostly the first of those of the generator.
+    let dtype = match &declared.dtypes[..] {
+        [] => choices.pick(&[DType::FLOAT32, DType::FLOAT32, DType::FLOAT32, DType::INT8]),
+        dtypes if declared.dtype_symbol.is_some() && !choices.once_in(4) => dtypes[0],
+        dtypes => choices.pick(dtypes),
+    };
+    let mut tensor = Tensor::new(dtype, &shape);
     tensor.strides = match &declared.strides {
         Strides::List(list) => Some(list.iter().map(|entry| dim(choices, values, entry)).collect()),
         Strides::Any => choices
