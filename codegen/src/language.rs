@@ -32,7 +32,8 @@
 //!            | "Literal" "[" literal { "," literal } "]"
 //! element    = [ name ":" ] type
 //! literal    = "None" | "True" | "False" | [ "-" ] ( int | float ) | quoted
-//! tensor     = "Tensor" "(" ( shape | trailing ) "," dtype { "|" dtype } { "," option } ")"
+//! tensor     = "Tensor" "(" ( shape | trailing ) "," ( [ name ":" ] dtype { "|" dtype } | name ) { "," option } ")"
+//!                                                         (a name that could be read as a dtype stands in backticks)
 //! option     = "strides" "=" ( "contiguous" | "any" | "[" [ "..." "," ] dims "]" )
 //!            | "device" "=" ( device | "any" )
 //!            | "align" "=" int
@@ -141,11 +142,49 @@
 //! negative index counts from the end. Errors name declared dims from the end: `x.shape[-1]`, and `x.shape[:-1]` for
 //! `outer`.
 //!
-//! A symbol that nothing but an optional value, or the elements of a sequence or mapping, determines may be used in the
-//! same parameter only. A symbol that nothing but types of a union mention is bound by each of them for itself, and known
-//! only in the arm of a `match` for the type; if anything binds the symbol before, the union is compared with it. Errors name elements of a sequence `xs[3]`, and
-//! those of a mapping `m.keys[0]` and `m.values[0]`. A shape may be passed as an array or list of at most [`MAX_RANK`]
-//! integers.
+//! The elements of a sequence or mapping are compared with a symbol, but determine none outside of the parameters. A
+//! symbol that nothing but types of a union mention is bound by each of them for itself, and known only in the arm of a
+//! `match` for the type; if anything binds the symbol before, the union is compared with it. Errors name elements of a
+//! sequence `xs[3]`, and those of a mapping `m.keys[0]` and `m.values[0]`. A shape may be passed as an array or list of
+//! at most [`MAX_RANK`] integers.
+//!
+//! A symbol that only optional values determine is bound by the first of them that is there and compared with the
+//! others; an expression with several such symbols is compared where all of them are bound. It may be used only where
+//! one of these values is known to be there: after `where x.is_some or y.is_some`, to the right of `x.is_some and` or
+//! `not x.is_some or`, in `if x.is_some { … }`, after `if not x.is_some { return; }`. In the message of a condition
+//! it is 0 if nothing has bound it.
+//!
+//! ```
+//! let text = "\
+//! total(x: Optional[Tensor([n], float32)], y: Optional[Tensor([n, 2], float32)]) -> int64
+//!     where not x.is_some or n > 3
+//!     = { if x.is_some or y.is_some { return n; } return 0; };
+//! ";
+//! let function: tvm_ffi_codegen::Function = text.parse()?;
+//! # Ok::<(), tvm_ffi_codegen::Error>(())
+//! ```
+//!
+//! An element type may have a name, too: `x: Tensor([n], T: float16|bfloat16)` determines `T`, and a tensor after it,
+//! `y: Tensor([n], T)`, must have the same element type, be it optional, an element or a result; allocated tensors of
+//! type `T` get it. The tensor that determines it is neither optional nor an element of a sequence. `T` is a value of
+//! kind `dtype`: compared with text or another one, passed to C as its 32 bits. The elements of a tensor of type `T`
+//! are aligned for the smallest type that `T` may be, those of an allocated one for the largest.
+//!
+//! ```
+//! let text = "\
+//! axpy(x: Tensor([n], T: float16|bfloat16), y: Tensor([n], T)) -> z: Tensor([n], T)
+//!     = {
+//!         if T == \"float16\" {
+//!             axpy_half(x.data, y.data, z.data, n);
+//!         } else {
+//!             axpy_any(x.data, y.data, z.data, n, T);
+//!         }
+//!     };
+//! ";
+//! let function: tvm_ffi_codegen::Function = text.parse()?;
+//! assert_eq!(format!("{function}\n"), text);
+//! # Ok::<(), tvm_ffi_codegen::Error>(())
+//! ```
 //!
 //! # Results
 //!

@@ -90,8 +90,8 @@ impl Signature {
         }
     }
 
-    /// Returns the tensor that lists the element types of a tensor of this signature: the tensor itself, or the one that
-    /// binds its symbol.
+    /// Returns the tensor that lists the element types of a tensor of this signature: the tensor itself, or the one
+    /// that binds its symbol.
     pub(crate) fn listing<'s>(&'s self, tensor: &'s Tensor) -> &'s Tensor {
         let Some(symbol) = tensor.used_symbol() else { return tensor };
         let mut all = self.params.iter().flat_map(|param| param.ty.tensors());

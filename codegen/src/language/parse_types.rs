@@ -187,8 +187,8 @@ impl Parser<'_> {
         Ok(tensor)
     }
 
-    /// Skips the symbol of an element type and returns it. A word that [names an element type](names_dtype) is none unless
-    /// it is in backticks.
+    /// Skips the symbol of an element type and returns it. A word that [names an element type](names_dtype) is none
+    /// unless it is in backticks.
     fn dtype_symbol(&mut self) -> Option<String> {
         let name = self.peek_name()?;
         if self.token == Token::Word && names_dtype(name) {

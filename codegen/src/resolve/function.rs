@@ -380,8 +380,8 @@ impl<'a> Function<'a> {
         self.values[value].tensor()
     }
 
-    /// Returns the tensor that lists the element types of a tensor: itself, or the one that binds its symbol. `None` for
-    /// other values.
+    /// Returns the tensor that lists the element types of a tensor: itself, or the one that binds its symbol. `None`
+    /// for other values.
     pub(crate) fn listing(&self, value: ValueId) -> Option<&'a Tensor> {
         super::value::listing(&self.values, value)
     }

@@ -116,7 +116,7 @@ impl<'a> Names<'a> {
         if let Some(binder) = self.dtypes.get(name) {
             return Err(format!("`{}` determines `{name}` already", self.values[*binder].path));
         }
-        if self.params.contains_key(name) || self.meaning(name).is_some() {
+        if self.meaning(name).is_some() {
             return Err(format!("`{name}` is the name of something else, not of an element type"));
         }
         let Value { guard, dynamic, .. } = self.values[tensor];
@@ -137,11 +137,14 @@ impl<'a> Names<'a> {
         if let Some(binder) = self.dtypes.get(name) {
             return Ok(Some(*binder));
         }
-        if self.params.contains_key(name) || self.meaning(name).is_some() {
+        if self.meaning(name).is_some() {
             return Err(format!("`{name}` is no element type"));
         }
-        let binds = |value: &Value<'_>| value.tensor().and_then(Tensor::bound_symbol) == Some(name);
-        Err(match self.values.values().find(|value| binds(value)) {
+        let binds =
+            |value: &&Value<'_>| value.tensor().and_then(Tensor::bound_symbol) == Some(name);
+        let params = self.function.signature.params.len();
+        let mut of_params = self.values.values().take_while(|value| value.param < params);
+        Err(match of_params.find(binds) {
             Some(later) => {
                 format!("`{}` determines the element type `{name}` only later", later.path)
             }

@@ -9,16 +9,20 @@ use super::order::{Knowledge, Known};
 use super::term::{Node, Property, Term};
 use super::value::optionals;
 use crate::declaration::Logic;
+use crate::declaration::limit::Limit;
 
 /// Optional values of which at least one is there, in ascending order.
 type Fact = Vec<ValueId>;
 
-/// Largest number of facts at a point, and of values in a fact. Further ones are forgotten, which is sound and bounds
-/// the work for hostile conditions.
-const MOST: usize = 64;
+/// Largest number of facts at a point: one for each value of a function. Further ones are forgotten, which is sound and
+/// bounds the work for hostile conditions, as [`COMBINED`] does.
+const MOST: usize = Limit::Values.max();
+
+/// Largest number of facts of each of two sides that are combined, and of values in a fact.
+const COMBINED: usize = 64;
 
 /// Facts that hold at a point.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Facts(Vec<Fact>);
 
 /// Facts that follow from the result of a condition.
@@ -53,12 +57,12 @@ impl Facts {
     /// Returns the facts that hold where those of one of two sides hold.
     pub(super) fn either(&self, other: &Facts) -> Facts {
         let mut all = Facts::default();
-        for one in &self.0 {
-            for another in &other.0 {
+        for one in self.0.iter().take(COMBINED) {
+            for another in other.0.iter().take(COMBINED) {
                 let mut both = [&one[..], another].concat();
                 both.sort_unstable();
                 both.dedup();
-                if both.len() <= MOST {
+                if both.len() <= COMBINED {
                     all.extend(Facts(vec![both]));
                 }
             }
@@ -129,9 +133,10 @@ impl Checker<'_, '_> {
             Logic::Or => (first.holds, first.fails),
         };
         let mark = self.inner.mark();
-        self.inner.extend(goes_on);
+        self.inner.extend(goes_on.clone());
         let second = self.term(second)?;
-        let mut both = self.inner.split_off(mark);
+        self.inner.split_off(mark);
+        let mut both = goes_on;
         Ok(match op {
             Logic::And => {
                 both.extend(second.holds);

@@ -143,7 +143,13 @@ pub(super) fn fitting_tensor(
             shape
         }
     };
-    let mut tensor = Tensor::new(choices.pick(&declared.dtypes), &shape);
+    // The element types of a tensor that has a name for its own are mostly the first of those of the generator.
+    let dtype = match &declared.dtypes[..] {
+        [] => choices.pick(&[DType::FLOAT32, DType::FLOAT32, DType::FLOAT32, DType::INT8]),
+        dtypes if declared.dtype_symbol.is_some() && !choices.once_in(4) => dtypes[0],
+        dtypes => choices.pick(dtypes),
+    };
+    let mut tensor = Tensor::new(dtype, &shape);
     tensor.strides = match &declared.strides {
         Strides::List(list) => {
             let list: Vec<i64> = list.iter().map(|entry| dim(choices, values, entry)).collect();

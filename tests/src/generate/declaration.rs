@@ -38,6 +38,8 @@ pub(super) struct Names {
     pub(super) ints: Vec<String>,
     /// Optional values, and symbols that they may determine.
     pub(super) guarded: Vec<(String, String)>,
+    /// True once a tensor determines the element type `T`.
+    pub(super) dtype: bool,
     /// Texts that are never missing.
     pub(super) texts: Vec<String>,
     /// Tensors and their ranks; `None` for any rank.
@@ -133,7 +135,7 @@ fn tensor(choices: &mut Choices<'_>, names: &mut Names) -> String {
         }
         Some(rank) => list(rank, || extent(choices, names)),
     };
-    let dtype = choices.pick(&DTYPES);
+    let dtype = element_type(choices, names);
     let strides = match (choices.below(6), rank) {
         (0 | 1, _) => String::new(),
         (2, _) | (_, None) => ", strides=any".to_owned(),
@@ -145,6 +147,21 @@ fn tensor(choices: &mut Choices<'_>, names: &mut Names) -> String {
     let device = choices.pick(&["", "", "", ", device=cuda", ", device=any"]);
     let align = choices.pick(&["", "", "", ", align=1", ", align=16", ", align=256"]);
     format!("{name}: Tensor([{shape}], {dtype}{strides}{device}{align})")
+}
+
+/// Generates an element type: one of many, or a symbol for one.
+fn element_type(choices: &mut Choices<'_>, names: &mut Names) -> &'static str {
+    if !choices.once_in(3) {
+        return choices.pick(&DTYPES);
+    }
+    match std::mem::replace(&mut names.dtype, true) {
+        true => "T",
+        false => choices.pick(&[
+            "T: float32|int8|bfloat16",
+            "T: float32",
+            "T: float32|uint8, dtypes=storage",
+        ]),
+    }
 }
 
 fn list(count: usize, mut entry: impl FnMut() -> String) -> String {

@@ -126,7 +126,10 @@ fn nested(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
                 true => format!(", strides=[{}]", vec![at.own[1].as_str(); dims.len()].join(", ")),
                 false => String::new(),
             };
-            let dtype = choices.pick(&["float32", "int8", "float32|float64|int8"]);
+            let dtype = match names.dtype && choices.once_in(3) {
+                true => "T",
+                false => choices.pick(&["float32", "int8", "float32|float64|int8"]),
+            };
             let device = choices.pick(&["", "", ", device=cuda"]);
             format!("Tensor([{}], {dtype}{strides}{device})", dims.join(", "))
         }

@@ -3,7 +3,7 @@
 use abi_spec::{DType, DeviceType};
 use codegen::{Device, Shape, Strides};
 
-use super::{Call, Checked, Fault, Found, MISSING, Received, type_name, words};
+use super::{Call, Checked, Fault, Found, MISSING, Named, Received, type_name, words};
 use crate::argument::{Argument, Tensor};
 
 /// Returns true if some extent is 0.
@@ -113,7 +113,7 @@ impl<'a> Call<'a> {
         if declared.strides == Strides::Contiguous {
             contiguous(received, tensor)?;
         }
-        data(received, tensor, declared)
+        self.data(received, tensor, declared)
     }
 
     /// Checks shape and strides.
@@ -191,16 +191,42 @@ impl<'a> Call<'a> {
             }
             Shape::Dims(_) | Shape::AnyRank | Shape::Trailing { .. } => {}
         }
-        if !declared.accepted().contains(&tensor.dtype) {
-            let names: Vec<String> = declared.dtypes.iter().map(DType::to_string).collect();
-            let expected = format!("{} but got {}", names.join("|"), tensor.dtype);
-            return Err(received.fault("TypeError", "Mismatched", ".dtype", expected));
-        }
+        self.dtype(received, declared, tensor.dtype)?;
         self.device(received, tensor, declared.device)?;
         if tensor.null_shape && ndim != 0 {
             return Err(null(received, ".shape"));
         }
         Ok(tensor)
+    }
+
+    /// Checks the element type, and notes the first one of each name.
+    fn dtype(
+        &mut self,
+        received: &Received<'a>,
+        declared: &codegen::Tensor,
+        found: DType,
+    ) -> Checked<()> {
+        let symbol = declared.dtype_symbol.as_ref();
+        let known = self.dtypes.iter().find(|known| Some(&known.name) == symbol);
+        let (fits, expected) = match known {
+            Some(Named { dtype, path, .. }) => {
+                (found == *dtype, format!("{dtype} (= {path}.dtype)"))
+            }
+            None => {
+                let names: Vec<String> = declared.dtypes.iter().map(DType::to_string).collect();
+                (declared.accepted().contains(&found), names.join("|"))
+            }
+        };
+        if !fits {
+            let expected = format!("{expected} but got {found}");
+            return Err(received.fault("TypeError", "Mismatched", ".dtype", expected));
+        }
+        if let (None, Some(name)) = (known, symbol) {
+            let (name, path) = (name.clone(), received.path.clone());
+            let dtypes = declared.dtypes.clone();
+            self.dtypes.push(Named { name, dtype: found, path, dtypes });
+        }
+        Ok(())
     }
 
     fn device(
@@ -272,20 +298,30 @@ fn contiguous(received: &Received<'_>, tensor: &Tensor) -> Checked<()> {
     Ok(())
 }
 
-/// Checks the data pointer, needed only if there are elements, and the alignment of its sum with `byte_offset`.
-fn data(received: &Received<'_>, tensor: &Tensor, declared: &codegen::Tensor) -> Checked<()> {
-    if tensor.data.is_none() && !is_empty(tensor) {
-        return Err(null(received, ".data"));
+impl<'a> Call<'a> {
+    /// Checks the data pointer, needed only if there are elements, and the alignment of its sum with `byte_offset`.
+    fn data(
+        &self,
+        received: &Received<'a>,
+        tensor: &Tensor,
+        declared: &codegen::Tensor,
+    ) -> Checked<()> {
+        if tensor.data.is_none() && !is_empty(tensor) {
+            return Err(null(received, ".data"));
+        }
+        // The alignment is the largest power of two that divides the bytes of a lane; of several types the least.
+        let symbol = declared.dtype_symbol.as_ref();
+        let named = self.dtypes.iter().find(|known| Some(&known.name) == symbol);
+        let dtypes = named.map_or(&declared.dtypes, |named| &named.dtypes);
+        let lane = |dtype: &DType| 1 << dtype.lane_bytes().trailing_zeros();
+        let natural = dtypes.iter().map(lane).min();
+        let align: u64 = declared.align.or(natural).expect("a tensor has a type of elements");
+        let address = (tensor.data.unwrap_or(0) as u64).wrapping_add(tensor.byte_offset);
+        let remainder = address & (align - 1);
+        if remainder == 0 {
+            return Ok(());
+        }
+        let expected = format!("a multiple of {align} bytes but got remainder {remainder}");
+        Err(received.fault("ValueError", "Misaligned", ".data", expected))
     }
-    // The alignment is the largest power of two that divides the bytes of a lane; of several types the least.
-    let lane = |dtype: &DType| 1 << dtype.lane_bytes().trailing_zeros();
-    let natural = declared.dtypes.iter().map(lane).min();
-    let align: u64 = declared.align.or(natural).expect("a tensor has a type of elements");
-    let address = (tensor.data.unwrap_or(0) as u64).wrapping_add(tensor.byte_offset);
-    let remainder = address & (align - 1);
-    if remainder == 0 {
-        return Ok(());
-    }
-    let expected = format!("a multiple of {align} bytes but got remainder {remainder}");
-    Err(received.fault("ValueError", "Misaligned", ".data", expected))
 }

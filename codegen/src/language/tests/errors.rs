@@ -61,12 +61,12 @@ fn syntax() {
         ("f(x: Tensor([n, float32)) -> None = k();", "1:24: expected `(`, found `)`"),
         ("f(x: Tensor([n])) -> None = k();", "1:16: expected `,` and an element type, found `)`"),
         (
-            "f(x: Tensor([n], f32)) -> None = k();",
-            "1:18: expected an element type such as `float32`, found `f32`",
+            "f(x: Tensor([n], T: f32)) -> None = k();",
+            "1:21: expected an element type such as `float32`, found `f32`",
         ),
         (
-            "f(x: Tensor([n], float32x1)) -> None = k();",
-            "1:18: expected an element type such as `float32`, found `float32x1`",
+            "f(x: Tensor([n], float32|float32x1)) -> None = k();",
+            "1:26: expected an element type such as `float32`, found `float32x1`",
         ),
         (
             "f(x: Tensor([n], ptr)) -> None = k();",

@@ -184,6 +184,7 @@ fn blocks_have_no_other_parts() {
         Part::Type(0),
         Part::Dim(0, 0),
         Part::Align(0),
+        Part::Dtype(0),
         Part::Location,
     ];
     for part in parts {

@@ -24,7 +24,7 @@
 //! | `params[i].variadic` | true for the parameter that takes all further arguments; else no key |
 //! | `params[i].tensor` | the parts of the type of a tensor, which may be optional; no key for other types |
 //! | `….tensor.shape` | a list of texts, such as `n`, `64`, `_`; null for any rank; `...` or `outer...` as the first for leading dims |
-//! | `….tensor.dtype` | the accepted element types, `|` between them; where a symbol stands for one, those of the tensor that binds it |
+//! | `….tensor.dtype` | the accepted element types, `|` between them; of a symbol those that it may stand for |
 //! | `….tensor.dtype_symbol` | the symbol that stands for the element type; no key without one |
 //! | `….tensor.strides` | `contiguous`, `any`, or a list of texts, the first of which may be `...` |
 //! | `….tensor.device` | the device type, or `any` |

@@ -103,8 +103,8 @@ impl Wrapper<'_, '_> {
         at
     }
 
-    /// Returns the record of a tensor. An element type that is known at run time only is 0. Its elements are aligned for
-    /// the largest one that it may be.
+    /// Returns the record of a tensor. An element type that is known at run time only is 0. Its elements are aligned
+    /// for the largest one that it may be.
     fn output_record(&mut self, output: OutputId) -> OutputRecord {
         let output = &self.function.outputs[output];
         let listing = output.dtype_of.and_then(|tensor| self.function.listing(tensor));
