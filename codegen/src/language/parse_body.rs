@@ -15,7 +15,8 @@ use crate::declaration::{
 use crate::error::Part;
 
 /// Words that start a statement.
-const STATEMENTS: [&str; 6] = ["if", "return", "let", "for", "raise", "launch"];
+const STATEMENTS: [&str; 10] =
+    ["if", "return", "let", "for", "raise", "launch", "upload", "fill", "copy", "wait"];
 
 impl Parser<'_> {
     /// Parses a body, after `=`, up to and including `;`.
@@ -86,6 +87,10 @@ impl Parser<'_> {
             "for" => self.for_statement(),
             "raise" => self.raise_statement(),
             "launch" => self.launch(),
+            "upload" => self.upload(),
+            "fill" => self.fill(),
+            "copy" => self.copy(),
+            "wait" => self.wait(),
             _ => {
                 const EXPECTED: &str = "a statement or `}`";
                 self.no_other_statement(EXPECTED)?;

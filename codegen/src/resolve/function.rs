@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use abi_spec::Scalar;
 
 use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
-use super::launch::Launch;
+use super::launch::{Command, Launch};
 use super::names::Names;
 use super::order::{Knowledge, Order, receive};
 use super::prototype::{self, Prototype, ResultConvention};
@@ -14,7 +14,7 @@ use super::step::Step;
 use super::term::{Kind, Node, Term};
 use super::value::Value;
 use super::{Items, Located};
-use crate::declaration::{self, Location, ParamType, ResultType, StatusError, Tensor};
+use crate::declaration::{self, Expr, Location, ParamType, ResultType, StatusError, Tensor};
 use crate::error::Part;
 use crate::ir::Signature;
 
@@ -66,6 +66,8 @@ pub(crate) struct Output<'a> {
 pub(crate) struct Local<'a> {
     pub(crate) name: &'a str,
     pub(crate) kind: Kind,
+    /// True for an address that is a stream.
+    pub(crate) is_stream: bool,
 }
 
 /// An argument of a C function or a GPU kernel.
@@ -123,6 +125,10 @@ pub(crate) struct Prepare<'a> {
     pub(crate) device: ValueId,
     /// One launch of each GPU kernel.
     pub(crate) launches: Vec<Launch<'a>>,
+    /// Attributes of the device that functions ask for, each once.
+    pub(crate) attributes: Vec<u32>,
+    /// True if functions work on streams without a launch.
+    pub(crate) commands: bool,
     /// Names of the functions that are called by name.
     pub(crate) callees: Vec<&'a str>,
 }
@@ -148,6 +154,8 @@ pub(crate) enum Action<'a> {
     Allocate(OutputId),
     /// Launches a GPU kernel.
     Launch(Box<Launch<'a>>),
+    /// Works on a stream without a launch.
+    Command(Box<Command<'a>>),
     /// Runs one of two blocks.
     If { condition: Term, then: Vec<Statement<'a>>, otherwise: Vec<Statement<'a>> },
     /// Runs a block for every integer from `start` up to `end`, exclusive.
@@ -316,6 +324,27 @@ impl<'a> Function<'a> {
         self.statements().into_iter().filter_map(Statement::launch).collect()
     }
 
+    /// Returns true if the function works on a stream without a launch.
+    pub(crate) fn has_commands(&self) -> bool {
+        let is_command =
+            |statement: &&Statement<'a>| matches!(statement.action, Action::Command(_));
+        self.statements().iter().any(is_command)
+    }
+
+    /// Returns the attributes of devices that the function asks for.
+    pub(crate) fn device_attributes(&self) -> Vec<u32> {
+        let mut all = Vec::new();
+        let constraints = self.declared.signature.constraints.iter();
+        let exprs = constraints.map(|constraint| &constraint.condition);
+        exprs.chain(self.declared.body.exprs()).for_each(|expr| attributes(expr, &mut all));
+        all
+    }
+
+    /// Returns true if the function calls the driver.
+    pub(crate) fn uses_driver(&self) -> bool {
+        !self.launches().is_empty() || self.has_commands() || !self.device_attributes().is_empty()
+    }
+
     /// Returns the tensors that the function returns.
     pub(crate) fn results(&self) -> impl Iterator<Item = (OutputId, &Output<'a>)> {
         self.outputs.iter().take(self.declared.signature.outputs().len())
@@ -371,10 +400,19 @@ fn collect<'s, 'a>(statements: &'s [Statement<'a>], all: &mut Vec<&'s Statement<
             | Action::Call { .. }
             | Action::Allocate(_)
             | Action::Launch(_)
+            | Action::Command(_)
             | Action::Return(_)
             | Action::Raise { .. } => {}
         }
     }
+}
+
+/// Appends the attributes of devices in an expression.
+fn attributes(expr: &Expr, all: &mut Vec<u32>) {
+    if let Expr::DeviceAttribute(_, attribute) = expr {
+        all.push(attribute.id());
+    }
+    expr.children().for_each(|child| attributes(child, all));
 }
 
 /// Resolves a function.

@@ -1,5 +1,6 @@
 //! Names of a function and their scopes.
 
+use abi_spec::DeviceType;
 use rustc_hash::FxHashMap;
 
 use super::function::{Home, Local, Output, Symbol};
@@ -8,6 +9,7 @@ use super::step::Place;
 use super::term::Kind;
 use super::value::{self, Source, Value, values};
 use super::{Explained, Located};
+
 use crate::declaration::{Device, Dim, Expr, Function, ParamType, Tensor};
 use crate::error::Part;
 
@@ -197,6 +199,28 @@ impl<'a> Names<'a> {
             .values
             .find(|value| value.is_param() && !value.optional && value.tensor().is_some_and(fits));
         found.map(Home::Value)
+    }
+
+    /// Returns the declared device of a tensor, and the tensor that declares it.
+    pub(super) fn device_of(&self, home: Home) -> (Device, Home) {
+        let Home::Output(output) = home else {
+            let device = self.tensor_of(home).map_or(Device::Any, |tensor| tensor.device);
+            return (device, home);
+        };
+        let output = &self.outputs[output];
+        match output.home {
+            None if output.tensor.device == Device::Any => (Device::Type(DeviceType::CPU), home),
+            None => (output.tensor.device, home),
+            Some(of) => self.device_of(of),
+        }
+    }
+
+    /// Returns the type of a tensor; `None` for another value.
+    pub(super) fn tensor_of(&self, home: Home) -> Option<&Tensor> {
+        match home {
+            Home::Value(value) => self.values[value].tensor(),
+            Home::Output(output) => Some(&*self.outputs[output].tensor),
+        }
     }
 
     /// Looks a name up.

@@ -6,15 +6,17 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::generate::{expr, name, param_type, tensor, text};
-use super::generate_launch::launch;
+use super::generate_launch::{command, launch};
 use crate::declaration::{
     Body, Call, Expr, FunctionRef, KernelCall, Local, Location, Statement, StatementKind,
     StatusError,
 };
 
 /// Words that have a meaning in statements only.
-const WORDS: &[&str] =
-    &["let", "alloc", "on", "if", "for", "in", "return", "raise", "launch", "image", "extern"];
+const WORDS: &[&str] = &[
+    "let", "alloc", "on", "if", "for", "in", "return", "raise", "launch", "upload", "fill", "copy",
+    "wait", "image", "extern",
+];
 
 /// Generates a source line.
 pub(super) fn location() -> impl Strategy<Value = Location> {
@@ -71,6 +73,7 @@ fn simple() -> BoxedStrategy<StatementKind> {
         (local(), tensor(), option::of(value()))
             .prop_map(|(name, tensor, on)| StatementKind::Alloc { name, tensor, on }),
         launch().prop_map(|launch| StatementKind::Launch(Box::new(launch))),
+        command(),
         option::of(value()).prop_map(StatementKind::Return),
         (name(), vec(value(), 0..4))
             .prop_map(|(kind, message)| StatementKind::Raise { kind, message }),

@@ -81,6 +81,7 @@ fn action<'a>(w: &mut Wrapper<'a, '_>, action: &'a Action<'a>) {
             w.allocate(&[*output]);
         }
         Action::Launch(launch) => w.launch(launch),
+        Action::Command(command) => w.command(command),
         Action::If { condition, then, otherwise } => choose(w, condition, then, otherwise),
         Action::For { counter, start, end, body } => repeat(w, *counter, start, end, body),
         Action::Return(returned) => w.return_of(returned),

@@ -1,8 +1,8 @@
 //! The launch statement. The config (`CUlaunchConfig`), the launch attributes and the kernel's arguments are in one
 //! area of the frame, which all launches of a function share.
 
+use abi_spec::DeviceType;
 use abi_spec::layout::dl_tensor;
-use abi_spec::{DeviceType, runtime};
 
 use crate::ir::{Cond, Convert, Type, Value};
 use crate::lower::cuda::{CU_STREAM_PER_THREAD, Entry, attribute, config, kernel};
@@ -15,6 +15,7 @@ use crate::lower::wrapper::Wrapper;
 use crate::resolve::function::{Argument, Home, Prepare};
 use crate::resolve::ids::{OutputId, ValueId};
 use crate::resolve::launch::{Launch, MAP_SIZE, Packing, Param};
+use crate::resolve::term::Term;
 
 /// Number of extents of a grid, which come first among the extents of a launch.
 const GRID: usize = 3;
@@ -121,7 +122,7 @@ impl<'a> Wrapper<'a, '_> {
         self.start(launch, site, area, addresses);
     }
 
-    /// Emits the call of the driver that launches the kernel, on the current stream of the device in the environment. A
+    /// Emits the call of the driver that launches the kernel, on the given stream or the current one of the device in the environment. A
     /// stream that was created knows its context. The default stream belongs to the current context, which must
     /// therefore be a context of the device.
     fn start(&mut self, launch: &'a Launch<'a>, site: Value, area: Value, addresses: Value) {
@@ -134,7 +135,7 @@ impl<'a> Wrapper<'a, '_> {
             let status = self.routine_value(Routine::Allow, &subject.args_with([area]));
             self.exit_unless_zero(status, "not_launched");
         }
-        let entered = self.choose_stream(subject, area);
+        let entered = self.choose_stream(subject, area, launch.stream.as_ref());
         let entry = self.b.load(Type::Ptr, kernel, kernel::LAUNCH);
         let null = self.b.null();
         let signature = Entry::LaunchKernelEx.signature();
@@ -168,11 +169,8 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Stores the stream in the config; returns a number that is not 0 if a context was pushed for it.
-    fn choose_stream(&mut self, subject: Subject, area: Value) -> Value {
-        let number = self.b.convert(Convert::Trunc, subject.device, Type::I32);
-        let cuda = self.b.i32(DeviceType::CUDA.0);
-        let get = crate::lower::runtime(self.b.module, &runtime::ENV_GET_STREAM);
-        let stream = self.b.call_value(get, &[cuda, number]);
+    fn choose_stream(&mut self, subject: Subject, area: Value, stream: Option<&Term>) -> Value {
+        let stream = self.stream_or(stream, subject.device);
         self.b.store(stream, area, config::STREAM);
         let created = self.b.compare_const(Cond::Ugt, stream, CU_STREAM_PER_THREAD);
         let none = self.b.i32(0);
@@ -258,7 +256,13 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Stores an argument of the kernel at byte `at` of the area; returns its address.
-    fn store_argument(&mut self, area: Value, at: u32, param: &'a Param<'a>, site: Value) -> Value {
+    pub(super) fn store_argument(
+        &mut self,
+        area: Value,
+        at: u32,
+        param: &'a Param<'a>,
+        site: Value,
+    ) -> Value {
         match param {
             Param::Packed(packing) => {
                 let fields = self.fields(packing);
@@ -278,7 +282,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Returns the device index of a tensor, `I64`.
-    fn device_of(&mut self, home: Home) -> Value {
+    pub(super) fn device_of(&mut self, home: Home) -> Value {
         let index = match home {
             Home::Value(value) => self.device_id32(value),
             Home::Output(_) => {
@@ -298,7 +302,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Checks that a tensor is on a GPU or absent. Needed if the declaration allows any device.
-    fn require_cuda(&mut self, value: ValueId) {
+    pub(super) fn require_cuda(&mut self, value: ValueId) {
         let dl = self.dl(value);
         let dl = self.readable(value, dl, 16);
         let device = self.b.load(Type::I64, dl, dl_tensor::DEVICE_TYPE.offset);
@@ -335,6 +339,7 @@ impl<'a> Wrapper<'a, '_> {
             let status = self.routine_value(Routine::Prepare, &[site, kernel, device]);
             self.exit_unless_zero(status, "not_launched");
         }
+        self.prepare_commands(prepare, device, site);
     }
 }
 

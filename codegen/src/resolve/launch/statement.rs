@@ -22,11 +22,11 @@ use crate::resolve::term::{Node, OfTensor, Property, Term};
 
 /// Tensors among the arguments of a launch.
 #[derive(Default)]
-struct LaunchTensors {
+pub(super) struct LaunchTensors {
     /// First tensor that is or may be on a GPU and that is never None.
-    first: Option<Home>,
+    pub(super) first: Option<Home>,
     /// Tensors declared for any device.
-    unsure: Vec<ValueId>,
+    pub(super) unsure: Vec<ValueId>,
 }
 
 impl<'a> Block<'_, 'a> {
@@ -42,14 +42,24 @@ impl<'a> Block<'_, 'a> {
         let attributes = attributes.collect::<Explained<Vec<_>>>()?;
         let mut tensors = LaunchTensors::default();
         launch.args.iter().try_for_each(|arg| self.collect(arg, &mut tensors))?;
-        let device = self.device(launch, &mut tensors)?;
+        let device = self.device(launch.on.as_ref(), &mut tensors)?;
+        let stream = launch.stream.as_ref().map(|stream| self.stream(stream)).transpose()?;
         let params = launch.args.iter().map(|arg| self.param(arg, device));
         let params = params.collect::<Explained<Vec<_>>>()?;
         let allowed = allowed(&extents, &attributes);
         let (image, gpu_kernel) = (&*launch.image, &*launch.gpu_kernel);
         let unsure = tensors.unsure;
-        let launch =
-            Launch { image, gpu_kernel, extents, attributes, params, device, unsure, allowed };
+        let launch = Launch {
+            image,
+            gpu_kernel,
+            extents,
+            attributes,
+            params,
+            device,
+            stream,
+            unsure,
+            allowed,
+        };
         Ok(Action::Launch(Box::new(launch)))
     }
 
@@ -79,15 +89,16 @@ impl<'a> Block<'_, 'a> {
     }
 
     /// Resolves a number that must fit a field of the driver's struct; `name` is its name in errors.
-    fn field(&self, expr: &Expr, scalar: Scalar, name: String) -> Explained<Packing> {
+    pub(super) fn field(&self, expr: &Expr, scalar: Scalar, name: String) -> Explained<Packing> {
         let term = self.integer(expr)?;
         let bytes = scalar.bits().div_ceil(8);
         let Some(value) = term.constant() else {
             let term = converted(term, scalar, name);
             return Ok(Packing::scalar(Argument::Term(term, scalar), bytes));
         };
-        let least = if scalar.is_signed() { i64::from(i32::MIN) } else { 0 };
-        let most = if scalar.is_signed() { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
+        let unsigned = i64::MAX >> (63 - scalar.bits());
+        let most = if scalar.is_signed() { unsigned >> 1 } else { unsigned };
+        let least = if scalar.is_signed() { -most - 1 } else { 0 };
         if !(least..=most).contains(&value) {
             return Err(format!("{name} is {value}, which is no `{scalar}`"));
         }
@@ -146,7 +157,7 @@ impl<'a> Block<'_, 'a> {
         Ok(Packing::scalar(argument, scalar.bits().div_ceil(8)))
     }
 
-    fn param(&mut self, arg: &'a LaunchArg, device: Home) -> Explained<Param<'a>> {
+    pub(super) fn param(&mut self, arg: &'a LaunchArg, device: Home) -> Explained<Param<'a>> {
         match arg {
             LaunchArg::Value(_) | LaunchArg::Struct(_) => self.packing(arg).map(Param::Packed),
             LaunchArg::Scratch { bytes, align } => self.scratch(bytes, *align, device),
@@ -154,7 +165,7 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    fn packing(&self, arg: &LaunchArg) -> Explained<Packing> {
+    pub(super) fn packing(&self, arg: &LaunchArg) -> Explained<Packing> {
         match arg {
             LaunchArg::Value(value) => self.scalar_argument(value),
             LaunchArg::Struct(fields) => {
@@ -179,7 +190,7 @@ impl<'a> Block<'_, 'a> {
 
     fn tensor_map(&self, map: &'a declaration::TensorMap) -> Explained<TensorMap<'a>> {
         let tensor = self.home(&map.tensor)?;
-        let declared = self.tensor_of(tensor);
+        let declared = self.names.tensor_of(tensor);
         let declared = declared.ok_or_else(|| format!("`{}` is no tensor", map.tensor))?;
         let Shape::Dims(dims) = &declared.shape else {
             return Err(format!("the rank of `{}` is not known", map.tensor));
@@ -210,19 +221,12 @@ impl<'a> Block<'_, 'a> {
             None => Ok(term),
         }
     }
-
-    fn tensor_of(&self, home: Home) -> Option<&Tensor> {
-        match home {
-            Home::Value(value) => self.names.values[value].tensor(),
-            Home::Output(output) => Some(&*self.names.outputs[output].tensor),
-        }
-    }
 }
 
 /// Finds the device of a launch.
 impl<'a> Block<'_, 'a> {
     /// Collects the tensors whose data an argument passes.
-    fn collect(&self, arg: &LaunchArg, tensors: &mut LaunchTensors) -> Explained<()> {
+    pub(super) fn collect(&self, arg: &LaunchArg, tensors: &mut LaunchTensors) -> Explained<()> {
         match arg {
             LaunchArg::Value(value) => self.collect_data(value, tensors),
             LaunchArg::Struct(fields) => {
@@ -233,7 +237,7 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    fn collect_data(&self, value: &Expr, tensors: &mut LaunchTensors) -> Explained<()> {
+    pub(super) fn collect_data(&self, value: &Expr, tensors: &mut LaunchTensors) -> Explained<()> {
         let term = self.term(value)?;
         let mut homes = Vec::new();
         term.any(&mut |node| {
@@ -249,8 +253,8 @@ impl<'a> Block<'_, 'a> {
     }
 
     /// Records a tensor whose data the GPU kernel accesses.
-    fn collect_tensor(&self, home: Home, tensors: &mut LaunchTensors) -> Explained<()> {
-        match self.device_of(home) {
+    pub(super) fn collect_tensor(&self, home: Home, tensors: &mut LaunchTensors) -> Explained<()> {
+        match self.names.device_of(home) {
             (Device::Any, origin) => {
                 if let Home::Value(value) = origin
                     && !tensors.unsure.contains(&value)
@@ -274,20 +278,6 @@ impl<'a> Block<'_, 'a> {
         Ok(())
     }
 
-    /// Returns the declared device of a tensor, and the tensor that declares it.
-    fn device_of(&self, home: Home) -> (Device, Home) {
-        let Home::Output(output) = home else {
-            let device = self.tensor_of(home).map_or(Device::Any, |tensor| tensor.device);
-            return (device, home);
-        };
-        let output = &self.names.outputs[output];
-        match output.home {
-            None if output.tensor.device == Device::Any => (Device::Type(DeviceType::CPU), home),
-            None => (output.tensor.device, home),
-            Some(of) => self.device_of(of),
-        }
-    }
-
     fn name_of(&self, home: Home) -> String {
         match home {
             Home::Value(value) => self.names.values[value].path.clone(),
@@ -303,13 +293,26 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    /// Finds the tensor on whose device the GPU kernel runs.
-    fn device(&self, launch: &declaration::Launch, tensors: &mut LaunchTensors) -> Explained<Home> {
-        if let Some(on) = &launch.on {
+    /// Finds the tensor on whose device a launch or a command runs.
+    pub(super) fn device(&self, on: Option<&Expr>, tensors: &mut LaunchTensors) -> Explained<Home> {
+        let found = self.device_if_known(on, tensors)?;
+        found.ok_or_else(|| "no tensor says on which device this runs: `on x`".to_owned())
+    }
+
+    /// Finds the tensor on whose device a launch or a command runs, if there is one.
+    pub(super) fn device_if_known(
+        &self,
+        on: Option<&Expr>,
+        tensors: &mut LaunchTensors,
+    ) -> Explained<Option<Home>> {
+        if let Some(on) = on {
             let home = self.home(on)?;
             tensors.first = None;
             self.collect_tensor(home, tensors)?;
-            return tensors.first.ok_or_else(|| format!("`{on}` is on no device of its own"));
+            return match tensors.first {
+                Some(first) => Ok(Some(first)),
+                None => Err(format!("`{on}` is on no device of its own")),
+            };
         }
         let on_gpu = |value: &ValueId| {
             let tensor = self.names.values[*value].tensor();
@@ -322,7 +325,7 @@ impl<'a> Block<'_, 'a> {
         {
             self.collect_tensor(Home::Value(value), tensors)?;
         }
-        tensors.first.ok_or_else(|| "no tensor says on which device this runs: `on x`".to_owned())
+        Ok(tensors.first)
     }
 }
 
