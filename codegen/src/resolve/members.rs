@@ -43,9 +43,12 @@ impl Names<'_> {
     /// Returns the error for a member that does not exist.
     fn no_member(&self, of: &Expr, name: impl Display) -> String {
         let known = self.members(of);
-        let tensor = match of {
-            Expr::Field(tensor, device) if device == "device" => Some(&**tensor),
-            of => (name.to_string() == "device").then_some(of),
+        let tensor = if let Expr::Field(tensor, device) = of
+            && device == "device"
+        {
+            Some(&**tensor)
+        } else {
+            (name.to_string() == "device").then_some(of)
         };
         if let Some(tensor) = tensor.filter(|of| self.is_tensor(of)) {
             return format!(
