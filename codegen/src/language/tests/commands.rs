@@ -79,7 +79,6 @@ fn syntax() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "a table")]
 fn meaning() {
     let rows = [
         ("upload x.data () on x;", "2:1: an upload has a value"),

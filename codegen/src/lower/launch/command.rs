@@ -1,20 +1,18 @@
-//! Commands on streams, and attributes of devices. Routines call the driver; the values of an upload are in the area of
+//! Commands on streams. Routines call the driver; the values of an upload are in the area of
 //! the frame that launches share.
 
 use abi_spec::{DeviceType, runtime};
 
 use crate::ir::{Binary, Cond, Convert, Type, Value};
-use crate::lower::cuda::{ATTRIBUTE_DEVICE_SHIFT, ATTRIBUTE_KNOWN, MOST_OPERATIONS, mem_op};
+use crate::lower::cuda::{MOST_OPERATIONS, mem_op};
 use crate::lower::emitter::frame::Slot;
 use crate::lower::failure::message::Message;
 use crate::lower::launch::map::SLACK;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::{NO_ATTRIBUTE, NO_DEVICE};
-use crate::lower::value::zeros;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::{Home, Prepare};
-use crate::resolve::ids::ValueId;
+use crate::resolve::function::Prepare;
 use crate::resolve::launch::{Command, Param, Upload, Work};
 use crate::resolve::term::Term;
 
@@ -125,43 +123,6 @@ impl<'a> Wrapper<'a, '_> {
             Message::of(Complaint::UploadAddress, &upload.name).with_values(&[align, rest])
         });
         self.b.guard(aligned, fail);
-    }
-
-    /// Returns an attribute of the device of a tensor, an `I64`. The driver is asked if the device is another one than
-    /// the last time.
-    pub(crate) fn device_attribute(
-        &mut self,
-        home: Home,
-        unsure: Option<ValueId>,
-        id: u32,
-    ) -> Value {
-        unsure.into_iter().for_each(|value| self.require_cuda(value));
-        let device = self.device_of(home);
-        let cell = self.attribute_cell(id);
-        let word = self.b.atomic_load(Type::I64, cell, 0);
-        let shift = ATTRIBUTE_DEVICE_SHIFT as i64;
-        let found = self.b.binary_const(Binary::Lshr, word, shift);
-        let wanted = self.b.binary_const(Binary::Xor, device, ATTRIBUTE_KNOWN as i64);
-        let is_known = self.b.compare(Cond::Eq, found, wanted);
-        let low = self.b.convert(Convert::Trunc, word, Type::I32);
-        let known = self.b.convert(Convert::Sext, low, Type::I64);
-        let (ask, next) = (self.b.cold_block("ask"), self.b.block("attribute"));
-        let value = self.b.block_param(next, Type::I64, "attribute");
-        self.b.branch(is_known, (next, [known]), ask);
-        self.b.switch_to(ask);
-        let (site, number) = (self.here(), self.b.i32(id as i32));
-        let told = self.routine_value(Routine::DeviceAttribute, &[site, cell, device, number]);
-        let failed = self.b.compare_const(Cond::Eq, told, NO_ATTRIBUTE);
-        let raised = self.raised();
-        self.b.branch(failed, raised, (next, [told]));
-        self.b.switch_to(next);
-        value
-    }
-
-    /// Returns the address of the cell of an attribute, which all functions of the module share.
-    fn attribute_cell(&mut self, id: u32) -> Value {
-        let symbol = zeros(self.b.module, &format!("tvm_ffi_codegen.attribute.{id}"), 8);
-        self.b.address(symbol)
     }
 
     /// Emits the calls that prepare commands and attributes, in the function that prepares launches.

@@ -1,19 +1,14 @@
 //! The launch statement. The config (`CUlaunchConfig`), the launch attributes and the kernel's arguments are in one
 //! area of the frame, which all launches of a function share.
 
-use abi_spec::DeviceType;
-use abi_spec::layout::dl_tensor;
-
-use crate::ir::{Cond, Convert, Type, Value};
+use crate::ir::{Cond, Type, Value};
 use crate::lower::cuda::{CU_STREAM_PER_THREAD, Entry, attribute, config, kernel};
 use crate::lower::emitter::frame::Slot;
-use crate::lower::failure::message::Message;
 use crate::lower::launch::{images, map};
 use crate::lower::routines::Routine;
-use crate::lower::routines::records::PieceKind;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::{Argument, Home, Prepare};
-use crate::resolve::ids::{OutputId, ValueId};
+use crate::resolve::function::{Argument, Prepare};
+use crate::resolve::ids::OutputId;
 use crate::resolve::launch::{Launch, MAP_SIZE, Packing, Param};
 use crate::resolve::term::Term;
 
@@ -279,54 +274,6 @@ impl<'a> Wrapper<'a, '_> {
             }
         }
         self.b.ptr_offset(area, at.into())
-    }
-
-    /// Returns the device index of a tensor, `I64`.
-    pub(super) fn device_of(&mut self, home: Home) -> Value {
-        let index = match home {
-            Home::Value(value) => self.device_id32(value),
-            Home::Output(_) => {
-                let dl = self.home_tensor(home);
-                self.b.load(Type::I32, dl, dl_tensor::DEVICE_ID.offset)
-            }
-        };
-        self.b.convert(Convert::Sext, index, Type::I64)
-    }
-
-    /// Returns the `DLTensor*` of a tensor.
-    pub(super) fn home_tensor(&mut self, home: Home) -> Value {
-        match home {
-            Home::Value(value) => self.dl(value),
-            Home::Output(output) => self.output_tensor(output),
-        }
-    }
-
-    /// Checks that a tensor is on a GPU or absent. Needed if the declaration allows any device.
-    pub(super) fn require_cuda(&mut self, value: ValueId) {
-        let dl = self.dl(value);
-        let dl = self.readable(value, dl, 16);
-        let device = self.b.load(Type::I64, dl, dl_tensor::DEVICE_TYPE.offset);
-        let ty = self.b.convert(Convert::Trunc, device, Type::I32);
-        let cuda = self.b.compare_const(Cond::Eq, ty, DeviceType::CUDA.0.into());
-        let fine = match self.mask(value) {
-            Some(there) => {
-                let absent = self.b.not(there);
-                self.b.or(cuda, absent)
-            }
-            None => cuda,
-        };
-        let path = self.function.values[value].path.clone();
-        let argument = self.function.argument(value);
-        let fail = self.failing(|_| {
-            let mut message = Message::new("ValueError");
-            message.text("Mismatched ").quoted(&path).text(".device").on(argument);
-            message.piece(PieceKind::Calling, &[]).text(", expected cuda but got ");
-            message.piece(PieceKind::Device, &[device]);
-            message
-        });
-        let next = self.b.block("next");
-        self.b.branch(fine, next, fail);
-        self.b.switch_to(next);
     }
 
     /// Emits the calls that prepare each kernel, in the function that prepares launches.
