@@ -6,6 +6,7 @@
 //! only.
 
 mod body;
+mod command;
 mod expr;
 mod image;
 mod launch;
@@ -20,7 +21,8 @@ mod tensor;
 pub use body::{
     Arm, Body, Call, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
 };
-pub use expr::{BinaryOp, Builtin, Comparison, Expr, Logic, Member};
+pub use command::{MemoryCopy, MemoryFill, Target, Upload, Wait};
+pub use expr::{BinaryOp, Builtin, Comparison, DeviceAttribute, Expr, Logic, Member};
 pub(crate) use image::is_whole;
 pub use image::{GpuKernelFacts, Image, ImageKind};
 pub(crate) use launch::AttributeValue;

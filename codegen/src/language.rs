@@ -50,6 +50,9 @@
 //!            | branch | "for" name "in" expr ".." expr block | "match" expr "{" { arm } "}"
 //!            | "return" [ expr ] ";" | "raise" word [ expr { "," expr } ] ";"
 //!            | "launch" name "." quoted "(" [ given { "," given } ] ")" { clause } ";"
+//!            | "upload" expr "(" given { "," given } ")" { target } ";"
+//!            | ( "fill" | "copy" ) expr "," expr "," expr { target } ";"
+//!            | "wait" expr "," expr [ "on" expr ] ";"
 //! arm        = ( "None" | ( name | "_" ) ":" type ) "=>" block
 //! branch     = "if" expr block [ "else" ( block | branch ) ]
 //! call       = kernel | "@" ( label | quoted | "(" expr ")" ) "(" args ")"
@@ -62,7 +65,8 @@
 //! map        = "tensormap" "(" expr { "," word "=" ( "[" args "]" | expr | quoted ) } ")"
 //! clause     = ( "grid" | "block" | "cluster" | "preferred_cluster" ) "(" expr [ "," expr [ "," expr ] ] ")"
 //!            | ( "smem" | "priority" | "mem_sync_domain" ) "(" expr ")" | "cooperative" | "pdl"
-//!            | "attribute" "(" int "," args ")" | "on" expr           (grid and block always, each once)
+//!            | "attribute" "(" int "," args ")" | target              (grid and block always, each once)
+//! target     = "on" expr | "stream" expr                       (each once)
 //! status     = ( "_" | [ "-" ] int ) ":" word quoted           (each status at most once)
 //!
 //! expr       = all { "or" all }
@@ -75,6 +79,7 @@
 //! postfix    = atom { "." member | "[" expr "]" }
 //! member     = "data" | "size" | "ndim" | "dtype" | "numel" | "device_type" | "device_id" | "byte_offset"
 //!            | "is_contiguous" | "is_some" | ( "shape" | "strides" ) "[" [ "-" ] int "]" | label
+//!            | "device" "." ( "multiprocessors" | "attribute" "(" int ")" )
 //! atom       = "null" | "None" | "True" | "False" | name | quoted | "(" expr ")" | "[" args "]"
 //!            | "Shape" "(" args ")" | scalar "(" expr ")" | "stream" "(" expr ")"
 //!            | ( "min" | "max" | "ceildiv" ) "(" expr "," expr ")"
@@ -96,7 +101,8 @@
 //! ASCII. The reserved words are `where try null stream min max ceildiv else and or not _ None True False` and the
 //! words that types start with. In backticks a reserved word names a value (`` `stream`: int64 ``); Rust values need no
 //! backticks. All other words are names: `errors`, `extern` and the words of statements have a meaning only where the
-//! grammar has them and no `(` follows, so that `let(x);` calls a C function. `if` and `return` always start a
+//! grammar has them and no `(` follows, so that `let(x);` calls a C function; the first
+//! operand of `upload`, `fill`, `copy` and `wait` therefore starts with no parenthesis. `if` and `return` always start a
 //! statement, since a parenthesis may follow them; a C function of that name is called as `"if"(x);`. In quotes a C
 //! function may have any name that the runtime, LLVM and assemblers do not reserve: no control characters, and no
 //! prefix `__tvm_ffi_`, `TVMFFI`, `tvm_ffi_codegen.`, `llvm.` or `.`. One blank after `///` is not part of the
@@ -113,7 +119,7 @@
 //!
 //! | value | members |
 //! |---|---|
-//! | tensor | `data ndim shape[i] strides[i] dtype numel is_contiguous device_type device_id byte_offset` |
+//! | tensor | `data ndim shape[i] strides[i] dtype numel is_contiguous device_type device_id byte_offset`; on cuda also `device.multiprocessors device.attribute(id)` |
 //! | `str`, `bytes`, `Shape`, `*rest` | `data size`; of a shape also `s[i]` |
 //! | `Array`, `List` | `size`, and the elements `xs[i]` |
 //! | `Device` | `device_type device_id` |
@@ -320,6 +326,7 @@ mod token;
 
 mod parser;
 
+mod command;
 mod launch;
 mod parse_body;
 mod parse_expression;

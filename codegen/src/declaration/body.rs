@@ -1,6 +1,8 @@
 //! Bodies: statements and calls that run after the arguments are checked.
 
-use super::{Expr, Launch, Location, ParamType, Tensor, TensorMap};
+use super::{
+    Expr, Launch, Location, MemoryCopy, MemoryFill, ParamType, Tensor, TensorMap, Upload, Wait,
+};
 
 /// Code that runs after the arguments are checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,6 +86,14 @@ pub enum StatementKind {
     },
     /// `launch image."kernel"(…) grid(…) block(…);`
     Launch(Box<Launch>),
+    /// `upload p (a, b) on x;`
+    Upload(Box<Upload>),
+    /// `fill p, bytes, value on x;`
+    Fill(Box<MemoryFill>),
+    /// `copy to, from, bytes on x;`
+    Copy(Box<MemoryCopy>),
+    /// `wait a, b;`
+    Wait(Box<Wait>),
     /// `return e;`, `return [a, b];` or `return;`
     Return(Option<Expr>),
     /// `raise ValueError "n is ", n;`
@@ -246,6 +256,10 @@ impl StatementKind {
                 [value].into_iter().chain(types.flat_map(ParamType::exprs)).collect()
             }
             StatementKind::Launch(launch) => launch.exprs().collect(),
+            StatementKind::Upload(upload) => upload.exprs().collect(),
+            StatementKind::Fill(fill) => fill.exprs().collect(),
+            StatementKind::Copy(copy) => copy.exprs().collect(),
+            StatementKind::Wait(wait) => wait.exprs().collect(),
             StatementKind::Return(value) => value.iter().collect(),
             StatementKind::Raise { message, .. } => message.iter().collect(),
         }
@@ -262,6 +276,10 @@ impl StatementKind {
             | StatementKind::Alloc { .. }
             | StatementKind::TensorMap { .. }
             | StatementKind::Launch(_)
+            | StatementKind::Upload(_)
+            | StatementKind::Fill(_)
+            | StatementKind::Copy(_)
+            | StatementKind::Wait(_)
             | StatementKind::Return(_)
             | StatementKind::Raise { .. } => Vec::new(),
         }

@@ -37,6 +37,8 @@ pub enum Expr {
     Call(Builtin, Box<Expr>, Box<Expr>),
     /// `stream(x)`: the environment's stream for the device of tensor `x`; NULL for the cpu.
     Stream(Box<Expr>),
+    /// `x.device.multiprocessors`: an attribute of the device of tensor `x`, an `int64`.
+    DeviceAttribute(Box<Expr>, DeviceAttribute),
     /// `int32(e)`: a checked narrowing to an integer type, or a rounding to a float type.
     Cast(Scalar, Box<Expr>),
     /// `True` or `False`.
@@ -116,6 +118,25 @@ impl Member {
     }
 }
 
+/// An attribute of a CUDA device, a `CUdevice_attribute`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DeviceAttribute {
+    /// `x.device.multiprocessors`: the number of multiprocessors.
+    Multiprocessors,
+    /// `x.device.attribute(75)`: an attribute by its number, 1 to 2147483647.
+    Other(u32),
+}
+
+impl DeviceAttribute {
+    /// Returns the `CUdevice_attribute`.
+    pub const fn id(self) -> u32 {
+        match self {
+            DeviceAttribute::Multiprocessors => 16,
+            DeviceAttribute::Other(id) => id,
+        }
+    }
+}
+
 /// Declares operators with their spellings.
 macro_rules! operators {
     ($($(#[$doc:meta])* $name:ident { $($(#[$note:meta])* $variant:ident $text:literal;)* })*) => {$(
@@ -187,6 +208,7 @@ impl Expr {
             | Expr::Neg(e)
             | Expr::Not(e)
             | Expr::Stream(e)
+            | Expr::DeviceAttribute(e, _)
             | Expr::Cast(_, e) => (Some(&**e), None, &[][..]),
             Expr::Binary(_, a, b)
             | Expr::Call(_, a, b)
@@ -321,6 +343,21 @@ impl Expr {
     /// Builds `stream(self)`.
     pub fn stream(&self) -> Expr {
         Expr::Stream(Box::new(self.clone()))
+    }
+
+    /// Builds `self.device.multiprocessors`, or another attribute of the device of a tensor.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{DeviceAttribute, Expr};
+    ///
+    /// let x = Expr::name("x");
+    /// let count = x.device_attribute(DeviceAttribute::Multiprocessors);
+    /// assert_eq!(count.to_string(), "x.device.multiprocessors");
+    /// let shared = x.device_attribute(DeviceAttribute::Other(97));
+    /// assert_eq!(shared.to_string(), "x.device.attribute(97)");
+    /// ```
+    pub fn device_attribute(&self, attribute: DeviceAttribute) -> Expr {
+        Expr::DeviceAttribute(Box::new(self.clone()), attribute)
     }
 
     /// Builds `int32(self)`: a checked narrowing, or a rounding to a float type.

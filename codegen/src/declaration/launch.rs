@@ -25,6 +25,8 @@ pub struct Launch {
     /// Tensor on whose device the GPU kernel runs. `None` selects the first tensor among the arguments, else the
     /// first tensor parameter that is not on the cpu.
     pub on: Option<Expr>,
+    /// Stream; `None` for the environment's stream of the device.
+    pub stream: Option<Expr>,
 }
 
 /// An argument of a launch.
@@ -247,19 +249,19 @@ impl MapType {
 }
 
 impl Launch {
-    /// Returns all expressions: arguments first, then grid, block, shared memory, attributes and `on`.
+    /// Returns all expressions: arguments first, then grid, block, shared memory, attributes, `on` and the stream.
     pub(crate) fn exprs(&self) -> impl Iterator<Item = &Expr> {
         let mut all = Vec::new();
         self.args.iter().for_each(|arg| arg.exprs(&mut all));
         all.extend(self.grid.iter().chain(&self.block).chain(&self.shared));
         all.extend(self.attributes.iter().flat_map(|attribute| &attribute.fields));
-        all.extend(&self.on);
+        all.extend(self.on.iter().chain(&self.stream));
         all.into_iter()
     }
 }
 
 impl LaunchArg {
-    fn exprs<'a>(&'a self, all: &mut Vec<&'a Expr>) {
+    pub(super) fn exprs<'a>(&'a self, all: &mut Vec<&'a Expr>) {
         match self {
             LaunchArg::Value(value) => all.push(value),
             LaunchArg::Struct(fields) => fields.iter().for_each(|field| field.exprs(all)),
@@ -335,6 +337,7 @@ impl Launch {
             shared: None,
             attributes: Vec::new(),
             on: None,
+            stream: None,
         }
     }
 
@@ -370,6 +373,12 @@ impl Launch {
     /// Sets the tensor on whose device the GPU kernel runs.
     pub fn on(mut self, tensor: impl Into<Expr>) -> Launch {
         self.on = Some(tensor.into());
+        self
+    }
+
+    /// Sets the stream.
+    pub fn stream(mut self, stream: impl Into<Expr>) -> Launch {
+        self.stream = Some(stream.into());
         self
     }
 }

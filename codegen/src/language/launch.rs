@@ -12,7 +12,7 @@ use crate::declaration::{
 };
 
 /// The tokens that may follow an expression in a list in parentheses.
-const AFTER: &str = "an operator, `,` or `)`";
+pub(super) const AFTER: &str = "an operator, `,` or `)`";
 
 impl Parser<'_> {
     /// `"image" name ";"`
@@ -50,6 +50,7 @@ impl Parser<'_> {
             "block" => !launch.block.is_empty(),
             "smem" => launch.shared.is_some(),
             "on" => launch.on.is_some(),
+            "stream" => launch.stream.is_some(),
             _ => false,
         };
         if seen {
@@ -62,6 +63,11 @@ impl Parser<'_> {
             "on" => {
                 self.advance();
                 launch.on = Some(self.expr()?);
+                return Ok("an operator, a clause or `;`");
+            }
+            "stream" => {
+                self.advance();
+                launch.stream = Some(self.expr()?);
                 return Ok("an operator, a clause or `;`");
             }
             _ => {
@@ -123,7 +129,7 @@ impl Parser<'_> {
     }
 
     /// Parses an argument of a launch.
-    fn given(&mut self) -> Parsed<LaunchArg> {
+    pub(super) fn given(&mut self) -> Parsed<LaunchArg> {
         let word = if self.token == Token::Word && self.next_is(Token::OpenParen) {
             self.slice()
         } else {
@@ -249,8 +255,18 @@ impl Display for Launch {
         numbers(f, "block", &self.block)?;
         numbers(f, "smem", self.shared.as_slice())?;
         self.attributes.iter().try_for_each(|attribute| write!(f, " {attribute}"))?;
-        self.on.as_ref().map_or(Ok(()), |on| write!(f, " on {on}"))
+        clauses(f, self.on.as_ref(), self.stream.as_ref())
     }
+}
+
+/// Prints ` on x stream s`, without what is not given.
+pub(super) fn clauses(
+    f: &mut Formatter<'_>,
+    on: Option<&Expr>,
+    stream: Option<&Expr>,
+) -> fmt::Result {
+    on.map_or(Ok(()), |on| write!(f, " on {on}"))?;
+    stream.map_or(Ok(()), |stream| write!(f, " stream {stream}"))
 }
 
 /// Prints a clause such as ` grid(n, 2)`, or nothing if it has no numbers.

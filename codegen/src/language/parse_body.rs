@@ -15,7 +15,8 @@ use crate::declaration::{
 use crate::error::Part;
 
 /// Words that start a statement.
-const STATEMENTS: [&str; 7] = ["if", "return", "let", "for", "match", "raise", "launch"];
+const STATEMENTS: [&str; 11] =
+    ["if", "return", "let", "for", "match", "raise", "launch", "upload", "fill", "copy", "wait"];
 
 impl Parser<'_> {
     /// Parses a body, after `=`, up to and including `;`.
@@ -87,6 +88,10 @@ impl Parser<'_> {
             "match" => self.match_statement(),
             "raise" => self.raise_statement(),
             "launch" => self.launch(),
+            "upload" => self.upload(),
+            "fill" => self.fill(),
+            "copy" => self.copy(),
+            "wait" => self.wait(),
             _ => {
                 const EXPECTED: &str = "a statement or `}`";
                 self.no_other_statement(EXPECTED)?;

@@ -7,7 +7,7 @@ use super::parser::{Parsed, Parser};
 use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::limit::Limit;
-use crate::declaration::{BinaryOp, Builtin, Comparison, Expr, Logic, Member};
+use crate::declaration::{BinaryOp, Builtin, Comparison, DeviceAttribute, Expr, Logic, Member};
 
 /// The precedence of an operator, loosest first; atoms have the highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -233,12 +233,40 @@ impl Parser<'_> {
             (_, Some((_, member))) => *member,
             ("shape", None) => Member::Shape(self.dim_index()?),
             ("strides", None) => Member::Strides(self.dim_index()?),
+            ("device", None) if self.token == Token::Dot => {
+                let Some(attribute) = self.device_attribute()? else {
+                    return self
+                        .above(tree.height, || Expr::Field(Box::new(tree.expr), "device".into()));
+                };
+                return self.above(tree.height, || tree.expr.device_attribute(attribute));
+            }
             _ => {
                 let name = name.to_owned();
                 return self.above(tree.height, || Expr::Field(Box::new(tree.expr), name));
             }
         };
         self.above(tree.height, || tree.expr.member(member))
+    }
+
+    /// Parses an attribute of a device, after `device`; returns `None` before a member of an element of a tuple that is
+    /// called `device`.
+    fn device_attribute(&mut self) -> Parsed<Option<DeviceAttribute>> {
+        if self.next_word() == Some("multiprocessors") {
+            self.advance();
+            self.advance();
+            return Ok(Some(DeviceAttribute::Multiprocessors));
+        }
+        if !(self.next_word() == Some("attribute")
+            && self.next_are([Token::Word, Token::OpenParen]))
+        {
+            return Ok(None);
+        }
+        self.advance();
+        self.advance();
+        self.advance();
+        let id = self.int(i32::MAX as u64, "the number of an attribute")? as u32;
+        self.expect(Token::CloseParen, "`)`")?;
+        Ok(Some(DeviceAttribute::Other(id)))
     }
 
     /// Parses the index of a dim in brackets: `[3]`, or `[-1]` from the end.

@@ -70,6 +70,10 @@ fn statement_kind(f: &mut Formatter<'_>, kind: &StatementKind, margin: usize) ->
             if arms.is_empty() { f.write_str("}") } else { write!(f, "\n{:margin$}}}", "") }
         }
         StatementKind::Launch(launch) => write!(f, "{launch};"),
+        StatementKind::Upload(upload) => write!(f, "{upload};"),
+        StatementKind::Fill(fill) => write!(f, "{fill};"),
+        StatementKind::Copy(copy) => write!(f, "{copy};"),
+        StatementKind::Wait(wait) => write!(f, "{wait};"),
         StatementKind::Return(Some(value)) => write!(f, "return {value};"),
         StatementKind::Return(None) => f.write_str("return;"),
         StatementKind::Raise { kind, message } => {

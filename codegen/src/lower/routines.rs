@@ -28,6 +28,7 @@ mod tests;
 mod text;
 mod view;
 
+pub(crate) use cuda::command::{NO_ATTRIBUTE, NO_DEVICE};
 pub(crate) use memory::NUMBERS_SIZE;
 
 /// Prefix of the symbols of routines.
@@ -168,6 +169,20 @@ routines! {
     EnterContext outline, cuda::context::enter_context;
     PushPrimary cold, cuda::context::push_primary;
     LeaveContext cold, cuda::context::leave_context;
+    Fill outline, cuda::command::fill;
+    Copy outline, cuda::command::copy;
+    Upload outline, cuda::command::upload;
+    Operate outline, cuda::command::operate;
+    Wait outline, cuda::command::wait;
+    RecordEvent outline, cuda::command::record;
+    EnterStream outline, cuda::command::enter_stream;
+    DeviceAttribute cold, cuda::command::device_attribute;
+    PrepareCommands cold, cuda::command::prepare_commands;
+    CheckLimits cold, cuda::limits::check_limits;
+    CheckCluster cold, cuda::limits::check_cluster;
+    UpTo cold, cuda::limits::up_to;
+    Fits cold, cuda::limits::fits;
+    Divides cold, cuda::limits::divides;
     DriverFailed cold, cuda::failed::driver_failed;
     KernelFailed cold, cuda::failed::kernel_failed;
     LaunchFailed cold, cuda::failed::launch_failed;

@@ -2,6 +2,7 @@
 //! and values in messages.
 
 mod allocate;
+mod device;
 mod element;
 mod evaluate;
 mod message;

@@ -134,6 +134,10 @@ impl<'a> Block<'_, 'a> {
             | StatementKind::For { .. }
             | StatementKind::Launch(_)
             | StatementKind::TensorMap { .. }
+            | StatementKind::Upload(_)
+            | StatementKind::Fill(_)
+            | StatementKind::Copy(_)
+            | StatementKind::Wait(_)
             | StatementKind::Return(_)
             | StatementKind::Raise { .. } => false,
         };
@@ -153,6 +157,10 @@ impl<'a> Block<'_, 'a> {
             | StatementKind::Match { .. }
             | StatementKind::Launch(_)
             | StatementKind::TensorMap { .. }
+            | StatementKind::Upload(_)
+            | StatementKind::Fill(_)
+            | StatementKind::Copy(_)
+            | StatementKind::Wait(_)
             | StatementKind::Return(_)
             | StatementKind::Raise { .. } => false,
         };

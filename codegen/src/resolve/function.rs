@@ -6,7 +6,7 @@ use abi_spec::{DType, Scalar};
 
 use super::element::{LookUp, When};
 use super::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
-use super::launch::{Launch, TensorMap};
+use super::launch::{Command, Launch, TensorMap};
 use super::names::Names;
 use super::order::{Knowledge, Order, receive};
 use super::presence::{Facts, Point};
@@ -16,7 +16,7 @@ use super::step::Step;
 use super::term::{Kind, Node, Term};
 use super::value::Value;
 use super::{Items, Located};
-use crate::declaration::{self, Location, ParamType, ResultType, StatusError, Tensor};
+use crate::declaration::{self, Expr, Location, ParamType, ResultType, StatusError, Tensor};
 use crate::error::Part;
 use crate::ir::Signature;
 
@@ -74,6 +74,8 @@ pub(crate) struct Output<'a> {
 pub(crate) struct Local<'a> {
     pub(crate) name: &'a str,
     pub(crate) kind: Kind,
+    /// True for an address that is a stream.
+    pub(crate) is_stream: bool,
 }
 
 /// An argument of a C function or a GPU kernel.
@@ -133,6 +135,10 @@ pub(crate) struct Prepare<'a> {
     pub(crate) device: ValueId,
     /// One launch of each GPU kernel.
     pub(crate) launches: Vec<Launch<'a>>,
+    /// Attributes of the device that functions ask for, each once.
+    pub(crate) attributes: Vec<u32>,
+    /// True if functions work on streams without a launch.
+    pub(crate) commands: bool,
     /// Names of the functions that are called by name.
     pub(crate) callees: Vec<&'a str>,
 }
@@ -164,6 +170,8 @@ pub(crate) enum Action<'a> {
     TensorMap { map: MapId, made: Box<TensorMap<'a>>, unsure: Vec<ValueId> },
     /// Launches a GPU kernel.
     Launch(Box<Launch<'a>>),
+    /// Works on a stream without a launch.
+    Command(Box<Command<'a>>),
     /// Runs one of two blocks.
     If { condition: Term, then: Vec<Statement<'a>>, otherwise: Vec<Statement<'a>> },
     /// Runs a block for every integer from `start` up to `end`, exclusive.
@@ -352,6 +360,27 @@ impl<'a> Function<'a> {
         self.statements().into_iter().filter_map(Statement::launch).collect()
     }
 
+    /// Returns true if the function works on a stream without a launch.
+    pub(crate) fn has_commands(&self) -> bool {
+        let is_command =
+            |statement: &&Statement<'a>| matches!(statement.action, Action::Command(_));
+        self.statements().iter().any(is_command)
+    }
+
+    /// Returns the attributes of devices that the function asks for.
+    pub(crate) fn device_attributes(&self) -> Vec<u32> {
+        let mut all = Vec::new();
+        let constraints = self.declared.signature.constraints.iter();
+        let exprs = constraints.map(|constraint| &constraint.condition);
+        exprs.chain(self.declared.body.exprs()).for_each(|expr| attributes(expr, &mut all));
+        all
+    }
+
+    /// Returns true if the function calls the driver.
+    pub(crate) fn uses_driver(&self) -> bool {
+        !self.launches().is_empty() || self.has_commands() || !self.device_attributes().is_empty()
+    }
+
     /// Returns the tensors that the function returns.
     pub(crate) fn results(&self) -> impl Iterator<Item = (OutputId, &Output<'a>)> {
         self.outputs.iter().take(self.declared.signature.outputs().len())
@@ -421,10 +450,19 @@ fn collect<'s, 'a>(statements: &'s [Statement<'a>], all: &mut Vec<&'s Statement<
             | Action::Allocate(_)
             | Action::TensorMap { .. }
             | Action::Launch(_)
+            | Action::Command(_)
             | Action::Return(_)
             | Action::Raise { .. } => {}
         }
     }
+}
+
+/// Appends the attributes of devices in an expression.
+fn attributes(expr: &Expr, all: &mut Vec<u32>) {
+    if let Expr::DeviceAttribute(_, attribute) = expr {
+        all.push(attribute.id());
+    }
+    expr.children().for_each(|child| attributes(child, all));
 }
 
 /// Resolves a function.

@@ -70,10 +70,28 @@ impl Names<'_> {
     /// Returns the error for a member that does not exist.
     fn no_member(&self, of: &Expr, name: impl Display) -> String {
         let known = self.members(of);
+        let tensor = if let Expr::Field(tensor, device) = of
+            && device == "device"
+        {
+            Some(&**tensor)
+        } else {
+            (name.to_string() == "device").then_some(of)
+        };
+        if let Some(tensor) = tensor.filter(|of| self.is_tensor(of)) {
+            return format!(
+                "a device has `{tensor}.device.multiprocessors`, `{tensor}.device.attribute(id)`, \
+                 `{tensor}.device_type` and `{tensor}.device_id`"
+            );
+        }
         if known.is_empty() {
             return format!("`{of}` is not a tensor and has no members");
         }
         format!("`{of}` has no member `{name}`{}", listed(&known))
+    }
+
+    fn is_tensor(&self, of: &Expr) -> bool {
+        let is_tensor = |value: ValueId| self.values[value].tensor().is_some();
+        self.value_of(of).is_some_and(is_tensor) || self.output_of(of).is_some()
     }
 
     /// Returns the spellings of all members of a value and all elements of a tuple.

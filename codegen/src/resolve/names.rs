@@ -1,5 +1,6 @@
 //! Names of a function and their scopes.
 
+use abi_spec::DeviceType;
 use rustc_hash::FxHashMap;
 
 use super::element::LookUp;
@@ -279,6 +280,28 @@ impl<'a> Names<'a> {
         all.extend(signature.constraints.iter().map(|constraint| &constraint.condition));
         all.extend(body.exprs());
         all.into_iter().any(|expr| expr.mentions(self.symbols[symbol].name))
+    }
+
+    /// Returns the declared device of a tensor, and the tensor that declares it.
+    pub(super) fn device_of(&self, home: Home) -> (Device, Home) {
+        let Home::Output(output) = home else {
+            let device = self.tensor_of(home).map_or(Device::Any, |tensor| tensor.device);
+            return (device, home);
+        };
+        let output = &self.outputs[output];
+        match output.home {
+            None if output.tensor.device == Device::Any => (Device::Type(DeviceType::CPU), home),
+            None => (output.tensor.device, home),
+            Some(of) => self.device_of(of),
+        }
+    }
+
+    /// Returns the type of a tensor; `None` for another value.
+    pub(super) fn tensor_of(&self, home: Home) -> Option<&Tensor> {
+        match home {
+            Home::Value(value) => self.values[value].tensor(),
+            Home::Output(output) => Some(&*self.outputs[output].tensor),
+        }
     }
 
     /// Looks a name up.

@@ -120,7 +120,7 @@ impl<'n, 'a> Block<'n, 'a> {
                 let start = self.integer(start).map_err(at)?;
                 let end = self.integer(end).map_err(at)?;
                 let begin = self.names.open_scope();
-                let counter = self.local(name, Kind::Int).map_err(at)?;
+                let counter = self.local(name, Kind::Int, false).map_err(at)?;
                 let mark = self.facts.mark();
                 let (body, _) = self.block(body)?;
                 self.facts.split_off(mark);
@@ -142,6 +142,10 @@ impl<'n, 'a> Block<'n, 'a> {
                 (Some(self.named_map(name, map).map_err(at)?), false)
             }
             StatementKind::Launch(launch) => (Some(self.launch(launch).map_err(at)?), false),
+            StatementKind::Upload(upload) => (Some(self.upload(upload).map_err(at)?), false),
+            StatementKind::Fill(fill) => (Some(self.fill(fill).map_err(at)?), false),
+            StatementKind::Copy(copy) => (Some(self.copy(copy).map_err(at)?), false),
+            StatementKind::Wait(wait) => (Some(self.wait(wait).map_err(at)?), false),
             StatementKind::Return(value) => {
                 (Some(Action::Return(self.returned(value.as_ref()).map_err(at)?)), true)
             }
@@ -212,8 +216,8 @@ impl<'n, 'a> Block<'n, 'a> {
         if term.kind == Kind::Int { Ok(term) } else { Err(format!("`{expr}` is not an integer")) }
     }
 
-    fn local(&mut self, name: &'a str, kind: Kind) -> Explained<LocalId> {
-        let local = self.names.locals.push(Local { name, kind });
+    fn local(&mut self, name: &'a str, kind: Kind, is_stream: bool) -> Explained<LocalId> {
+        let local = self.names.locals.push(Local { name, kind, is_stream });
         self.names.define(name, Meaning::Local(local))?;
         Ok(local)
     }
@@ -226,7 +230,7 @@ impl<'n, 'a> Block<'n, 'a> {
         match (term.kind, alias) {
             (Kind::Int | Kind::Unsigned | Kind::Float | Kind::Bool | Kind::Ptr, None)
             | (Kind::Int | Kind::Unsigned | Kind::Float | Kind::Bool, Some(_)) => {
-                let local = self.local(name, term.kind)?;
+                let local = self.local(name, term.kind, self.is_stream(&term))?;
                 Ok(Some(Action::Let { local, term }))
             }
             (_, Some(alias)) => {

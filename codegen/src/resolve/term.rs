@@ -2,6 +2,7 @@
 
 use abi_spec::Scalar;
 
+use super::function::Home;
 use super::ids::{LocalId, OutputId, SymbolId, ValueId};
 use super::operator::{Binary, Division, Unary};
 pub(crate) use crate::declaration::Kind;
@@ -59,6 +60,8 @@ pub(crate) enum Node {
     Stream(ValueId),
     /// The environment's stream for the device of an allocated tensor.
     OutputStream(OutputId),
+    /// An attribute of the device of a tensor. `unsure` is the tensor whose type the call must find to be cuda.
+    DeviceAttribute { home: Home, unsure: Option<ValueId>, id: u32 },
 }
 
 /// A property of a value.
@@ -143,6 +146,10 @@ impl Node {
             | Node::Narrow(..)
             | Node::Round(..)
             | Node::OutputStream(_) => None,
+            Node::DeviceAttribute { home, .. } => match home {
+                Home::Value(value) => Some(*value),
+                Home::Output(_) => None,
+            },
         }
     }
 }
@@ -238,7 +245,8 @@ impl Term {
             | Node::Property(..)
             | Node::SameText(..)
             | Node::Stream(_)
-            | Node::OutputStream(_) => &[],
+            | Node::OutputStream(_)
+            | Node::DeviceAttribute { .. } => &[],
         }
     }
 
@@ -258,7 +266,7 @@ impl Term {
     /// Returns true if evaluation may fail.
     pub(crate) fn can_fail(&self) -> bool {
         self.any(&mut |node| {
-            matches!(node, Node::Narrow(..) | Node::Number { .. })
+            matches!(node, Node::Narrow(..) | Node::Number { .. } | Node::DeviceAttribute { .. })
                 || matches!(node, Node::Divide(_, operands, _) if operands[1].constant().is_none())
                 || matches!(node, Node::Property(_, property) if property.can_fail())
         })

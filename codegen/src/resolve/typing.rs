@@ -1,15 +1,17 @@
 //! Resolves expressions to terms: looks names up and chooses operators by the kinds of their operands.
 
-use abi_spec::Scalar;
+use abi_spec::{DeviceType, Scalar};
 
 use super::Explained;
-use super::function::Argument;
+use super::function::{Argument, Home};
 use super::ids::ValueId;
 use super::names::{Meaning, Names};
 use super::operator::{self, Arithmetic, Unary};
 use super::term::{Node, OfTensor, Property, Quote, ShownTerm, Term};
 use super::value::Source;
-use crate::declaration::{BinaryOp, Builtin, Expr, Kind, ParamType, is_text, literal_scalar};
+use crate::declaration::{
+    BinaryOp, Builtin, Device, Expr, Kind, ParamType, is_text, literal_scalar,
+};
 
 impl Names<'_> {
     /// Resolves an expression.
@@ -30,6 +32,7 @@ impl Names<'_> {
             Expr::Binary(op, lhs, rhs) => self.binary(expr, *op, lhs, rhs),
             Expr::Call(builtin, lhs, rhs) => self.call(expr, *builtin, lhs, rhs),
             Expr::Stream(of) => self.stream(of),
+            Expr::DeviceAttribute(of, attribute) => self.device_attribute(of, attribute.id()),
             Expr::Cast(scalar, inner) => self.cast(expr, *scalar, inner),
             Expr::Bool(truth) => Ok(Term::new(Kind::Bool, Node::Int(i64::from(*truth)))),
             Expr::Compare(op, lhs, rhs) => self.comparison(*op, lhs, rhs),
@@ -186,6 +189,29 @@ impl Names<'_> {
         }
     }
 
+    /// Resolves an attribute of the device of a tensor, which must be a GPU.
+    fn device_attribute(&self, of: &Expr, id: u32) -> Explained<Term> {
+        let tensor = self.value_of(of).filter(|&value| self.values[value].tensor().is_some());
+        let home = match (tensor, self.output_of(of)) {
+            (Some(value), _) if self.values[value].guard.is_some() => {
+                return Err(format!("`{of}` may not be there"));
+            }
+            (Some(value), _) => Home::Value(value),
+            (None, Some(output)) => Home::Output(output),
+            (None, None) => {
+                return Err(format!("`{of}` is no tensor, whose device has attributes"));
+            }
+        };
+        let unsure = match self.device_of(home) {
+            (Device::Any, Home::Value(value)) => Some(value),
+            (Device::Any | Device::Type(DeviceType::CUDA), _) => None,
+            (Device::Type(ty), _) => {
+                return Err(format!("`{of}` is on {ty}, and only cuda devices have attributes"));
+            }
+        };
+        Ok(Term::new(Kind::Int, Node::DeviceAttribute { home, unsure, id }))
+    }
+
     fn cast(&self, expr: &Expr, scalar: Scalar, inner: &Expr) -> Explained<Term> {
         let term = self.number(inner)?;
         if scalar == Scalar::Ptr {
@@ -286,7 +312,12 @@ pub(super) fn kind_of_scalar(scalar: Scalar) -> Kind {
 
 /// Collects the names and members of an expression, each once, in order.
 fn collect_shown<'e>(expr: &'e Expr, shown: &mut Vec<&'e Expr>) {
-    if let Expr::Name(_) | Expr::Member(..) | Expr::Element(..) | Expr::Field(..) = expr {
+    if let Expr::Name(_)
+    | Expr::Member(..)
+    | Expr::Element(..)
+    | Expr::Field(..)
+    | Expr::DeviceAttribute(..) = expr
+    {
         if !shown.contains(&expr) {
             shown.push(expr);
         }

@@ -88,6 +88,7 @@ pub(super) fn evaluate(choices: &mut Choices<'_>, values: &mut Values, expr: &Ex
         | Expr::Element(..)
         | Expr::Field(..)
         | Expr::Stream(_)
+        | Expr::DeviceAttribute(..)
         | Expr::Cast(..)
         | Expr::Bool(_)
         | Expr::None

@@ -66,7 +66,9 @@ impl Call<'_> {
             Expr::Unsigned(value) => Number::Unsigned(*value),
             Expr::Float(value) => Number::Float(*value),
             Expr::Null => Number::Address { null: true, offset: 0 },
-            Expr::Text(_) => unreachable!("no declaration has `{expr}`"),
+            Expr::Text(_) | Expr::DeviceAttribute(..) => {
+                unreachable!("no declaration has `{expr}`")
+            }
             Expr::Element(of, index) => {
                 let index = self.int(index)? as usize;
                 self.number_or_element(expr, of, index)?
@@ -319,7 +321,11 @@ impl Call<'_> {
 
 fn collect<'e>(expr: &'e Expr, leaves: &mut Vec<&'e Expr>) {
     match expr {
-        Expr::Name(_) | Expr::Member(..) | Expr::Element(..) | Expr::Field(..) => {
+        Expr::Name(_)
+        | Expr::Member(..)
+        | Expr::Element(..)
+        | Expr::Field(..)
+        | Expr::DeviceAttribute(..) => {
             if !leaves.contains(&expr) {
                 leaves.push(expr);
             }
@@ -359,6 +365,7 @@ fn is_constant(expr: &Expr) -> bool {
         | Expr::Element(..)
         | Expr::Field(..)
         | Expr::Stream(_)
+        | Expr::DeviceAttribute(..)
         | Expr::Cast(..)
         | Expr::Bool(_)
         | Expr::None

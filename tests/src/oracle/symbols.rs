@@ -201,6 +201,7 @@ fn names(expr: &Expr) -> Vec<&str> {
         | Expr::Binary(..)
         | Expr::Call(..)
         | Expr::Stream(_)
+        | Expr::DeviceAttribute(..)
         | Expr::Cast(..)
         | Expr::Bool(_)
         | Expr::None
@@ -238,6 +239,7 @@ fn is_linear(expr: &Expr, symbol: &str) -> bool {
         | Expr::Field(..)
         | Expr::Member(..)
         | Expr::Stream(_)
+        | Expr::DeviceAttribute(..)
         | Expr::Cast(..)
         | Expr::Bool(_)
         | Expr::None

@@ -10,8 +10,8 @@ use proptest::sample::select;
 use super::generate_body::{body, location};
 use crate::declaration::{BinaryOp, Builtin, Comparison, Expr, Leaf, Logic, Member};
 use crate::declaration::{
-    Constraint, Device, Dim, Element, Function, Library, Literal, Mapping, ObjectClass, Output,
-    Param, ParamType, ResultType, Sequence, Shape, Signature, Strides, Tensor,
+    Constraint, Device, DeviceAttribute, Dim, Element, Function, Library, Literal, Mapping,
+    ObjectClass, Output, Param, ParamType, ResultType, Sequence, Shape, Signature, Strides, Tensor,
 };
 
 const OPERATORS: &[BinaryOp] =
@@ -94,10 +94,19 @@ pub(super) fn expr() -> BoxedStrategy<Expr> {
             (boxed.clone(), element_name()).prop_map(|(of, name)| Expr::Field(of, name)),
             boxed.clone().prop_map(Expr::Neg),
             boxed.clone().prop_map(Expr::Stream),
+            (boxed.clone(), device_attribute())
+                .prop_map(|(of, attribute)| Expr::DeviceAttribute(of, attribute)),
             (scalar(), boxed).prop_map(|(scalar, inner)| Expr::Cast(scalar, inner)),
         ]
     })
     .boxed()
+}
+
+fn device_attribute() -> impl Strategy<Value = DeviceAttribute> {
+    prop_oneof![
+        Just(DeviceAttribute::Multiprocessors),
+        (0..=i32::MAX as u32).prop_map(DeviceAttribute::Other),
+    ]
 }
 
 fn dims() -> impl Strategy<Value = Vec<Dim>> {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::generate::{expr, name, param_type, tensor, text};
-use super::generate_launch::{launch, tensor_map};
+use super::generate_launch::{command, launch, tensor_map};
 use crate::declaration::{
     Arm, Body, Call, Expr, FunctionRef, KernelCall, Local, Location, Statement, StatementKind,
     StatusError,
@@ -14,8 +14,8 @@ use crate::declaration::{
 
 /// Words that have a meaning in statements only.
 const WORDS: &[&str] = &[
-    "let", "alloc", "on", "if", "for", "in", "match", "return", "raise", "launch", "image",
-    "extern",
+    "let", "alloc", "on", "if", "for", "in", "match", "return", "raise", "launch", "upload", "fill",
+    "copy", "wait", "image", "extern",
 ];
 
 /// Generates a source line.
@@ -74,6 +74,7 @@ fn simple() -> BoxedStrategy<StatementKind> {
             .prop_map(|(name, tensor, on)| StatementKind::Alloc { name, tensor, on }),
         (local(), tensor_map()).prop_map(|(name, map)| Statement::let_map(name, map).kind),
         launch().prop_map(|launch| StatementKind::Launch(Box::new(launch))),
+        command(),
         option::of(value()).prop_map(StatementKind::Return),
         (name(), vec(value(), 0..4))
             .prop_map(|(kind, message)| StatementKind::Raise { kind, message }),

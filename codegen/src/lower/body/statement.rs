@@ -98,6 +98,7 @@ fn action<'a>(w: &mut Wrapper<'a, '_>, action: &'a Action<'a>) {
         }
         Action::TensorMap { map, made, unsure } => w.named_map(*map, made, unsure),
         Action::Launch(launch) => w.launch(launch),
+        Action::Command(command) => w.command(command),
         Action::If { condition, then, otherwise } => choose(w, condition, then, otherwise),
         Action::For { counter, start, end, body } => repeat(w, *counter, start, end, body),
         Action::Match(choice) => select(w, choice),

@@ -108,7 +108,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Returns the first address in an area that has the alignment of maps.
-    fn map_address(&mut self, area: Value) -> Value {
+    pub(super) fn map_address(&mut self, area: Value) -> Value {
         let number = self.b.convert(Convert::PtrToInt, area, Type::I64);
         let zero = self.b.i64(0);
         let missing = self.b.binary(Binary::Sub, zero, number);

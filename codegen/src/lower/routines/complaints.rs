@@ -93,6 +93,10 @@ complaints! {
     Launch: "RuntimeError" "Failed {plain} of image {plain}{calling}, {plain} ({int}): {plain}{plain}, grid = ({int}, {int}, {int}), block = ({int}, {int}, {int}), cluster = ({int}, {int}, {int}), shared memory = {int}, device = cuda:{int}";
     Params: "RuntimeError" "Mismatched parameters of {plain}{calling}, expected {int} but got {int}";
     ParamSize: "RuntimeError" "Mismatched size of parameter #{int} of {plain}{calling}, expected {int} but got {int}";
+    Limit: "ValueError" "Out of range {plain} of {plain}{calling}, expected 1 to {int} on cuda:{int} but got {int}";
+    Cluster: "ValueError" "Mismatched {plain} of {plain}{calling}, expected a multiple of the cluster's {int} but got {int}";
+    NoCommand: "RuntimeError" "Missing {plain} in the CUDA driver{calling}, which has it from 12.0 on";
+    UploadAddress: "ValueError" "Misaligned {subject}{calling}, expected a multiple of {int} bytes for an upload but got remainder {int}";
     SharedMemory: "ValueError" "Out of range shared memory of {plain}{calling}, expected at most {int} bytes on cuda:{int} but got {int}";
     MapAddress: "ValueError" "Misaligned {plain}.data{calling}, expected a multiple of {int} bytes for a tensor map but got remainder {int}";
     MapExtent: "ValueError" "Out of range {plain}.shape[{int}]{calling}, expected 1 to {int} for a tensor map but got {int}";

@@ -94,6 +94,9 @@ impl Wrapper<'_, '_> {
             }
             Node::Stream(value) => self.stream(*value),
             Node::OutputStream(output) => self.output_stream(*output),
+            Node::DeviceAttribute { home, unsure, id } => {
+                self.device_attribute(*home, *unsure, *id)
+            }
         }
     }
 

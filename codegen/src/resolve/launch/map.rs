@@ -45,7 +45,7 @@ impl<'a> Block<'_, 'a> {
         map: &'a declaration::TensorMap,
     ) -> Explained<Box<TensorMap<'a>>> {
         let tensor = self.home(&map.tensor)?;
-        let declared = self.tensor_of(tensor);
+        let declared = self.names.tensor_of(tensor);
         let declared = declared.ok_or_else(|| format!("`{}` is no tensor", map.tensor))?;
         let dims = dims(declared, map)?;
         let element = element(declared, map)?;

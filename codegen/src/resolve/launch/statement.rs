@@ -21,7 +21,7 @@ use crate::resolve::term::{Node, OfTensor, Property, Term};
 #[derive(Default)]
 pub(super) struct LaunchTensors {
     /// First tensor that is or may be on a GPU and that is never None.
-    first: Option<Home>,
+    pub(super) first: Option<Home>,
     /// Tensors declared for any device.
     pub(super) unsure: Vec<ValueId>,
 }
@@ -39,14 +39,24 @@ impl<'a> Block<'_, 'a> {
         let attributes = attributes.collect::<Explained<Vec<_>>>()?;
         let mut tensors = LaunchTensors::default();
         launch.args.iter().try_for_each(|arg| self.collect(arg, &mut tensors))?;
-        let device = self.device(launch, &mut tensors)?;
+        let device = self.device(launch.on.as_ref(), &mut tensors)?;
+        let stream = launch.stream.as_ref().map(|stream| self.stream(stream)).transpose()?;
         let params = launch.args.iter().map(|arg| self.param(arg, device));
         let params = params.collect::<Explained<Vec<_>>>()?;
         let allowed = allowed(&extents, &attributes);
         let (image, gpu_kernel) = (&*launch.image, &*launch.gpu_kernel);
         let unsure = tensors.unsure;
-        let launch =
-            Launch { image, gpu_kernel, extents, attributes, params, device, unsure, allowed };
+        let launch = Launch {
+            image,
+            gpu_kernel,
+            extents,
+            attributes,
+            params,
+            device,
+            stream,
+            unsure,
+            allowed,
+        };
         Ok(Action::Launch(Box::new(launch)))
     }
 
@@ -76,15 +86,16 @@ impl<'a> Block<'_, 'a> {
     }
 
     /// Resolves a number that must fit a field of the driver's struct; `name` is its name in errors.
-    fn field(&self, expr: &Expr, scalar: Scalar, name: String) -> Explained<Packing> {
+    pub(super) fn field(&self, expr: &Expr, scalar: Scalar, name: String) -> Explained<Packing> {
         let term = self.integer(expr)?;
         let bytes = scalar.bits().div_ceil(8);
         let Some(value) = term.constant() else {
             let term = converted(term, scalar, name);
             return Ok(Packing::scalar(Argument::Term(term, scalar), bytes));
         };
-        let least = if scalar.is_signed() { i64::from(i32::MIN) } else { 0 };
-        let most = if scalar.is_signed() { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
+        let unsigned = i64::MAX >> (63 - scalar.bits());
+        let most = if scalar.is_signed() { unsigned >> 1 } else { unsigned };
+        let least = if scalar.is_signed() { -most - 1 } else { 0 };
         if !(least..=most).contains(&value) {
             return Err(format!("{name} is {value}, which is no `{scalar}`"));
         }
@@ -143,7 +154,7 @@ impl<'a> Block<'_, 'a> {
         Ok(Packing::scalar(argument, scalar.bits().div_ceil(8)))
     }
 
-    fn param(&mut self, arg: &'a LaunchArg, device: Home) -> Explained<Param<'a>> {
+    pub(super) fn param(&mut self, arg: &'a LaunchArg, device: Home) -> Explained<Param<'a>> {
         if let LaunchArg::Value(value) = arg
             && let Some(map) = self.names.map_of(value)
         {
@@ -156,7 +167,7 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    fn packing(&self, arg: &LaunchArg) -> Explained<Packing> {
+    pub(super) fn packing(&self, arg: &LaunchArg) -> Explained<Packing> {
         match arg {
             LaunchArg::Value(value) if self.names.map_of(value).is_some() => {
                 Err(format!("the tensor map `{value}` cannot be a field of a struct"))
@@ -186,19 +197,12 @@ impl<'a> Block<'_, 'a> {
         };
         Ok(Param::Scratch(self.names.outputs.push(output)))
     }
-
-    pub(super) fn tensor_of(&self, home: Home) -> Option<&Tensor> {
-        match home {
-            Home::Value(value) => self.names.values[value].tensor(),
-            Home::Output(output) => Some(&*self.names.outputs[output].tensor),
-        }
-    }
 }
 
 /// Finds the device of a launch.
 impl<'a> Block<'_, 'a> {
     /// Collects the tensors whose data an argument passes.
-    fn collect(&self, arg: &LaunchArg, tensors: &mut LaunchTensors) -> Explained<()> {
+    pub(super) fn collect(&self, arg: &LaunchArg, tensors: &mut LaunchTensors) -> Explained<()> {
         match arg {
             LaunchArg::Value(value) => self.collect_data(value, tensors),
             LaunchArg::Struct(fields) => {
@@ -211,7 +215,7 @@ impl<'a> Block<'_, 'a> {
 
     /// Collects the tensors whose addresses a value depends on. Those of a named map have been checked where it was
     /// made.
-    fn collect_data(&self, value: &Expr, tensors: &mut LaunchTensors) -> Explained<()> {
+    pub(super) fn collect_data(&self, value: &Expr, tensors: &mut LaunchTensors) -> Explained<()> {
         if let Some(map) = self.names.map_of(value) {
             let mut checked = LaunchTensors::default();
             self.collect_tensor(self.names.maps[map], &mut checked)?;
@@ -234,7 +238,7 @@ impl<'a> Block<'_, 'a> {
 
     /// Records a tensor whose data the GPU kernel accesses.
     pub(super) fn collect_tensor(&self, home: Home, tensors: &mut LaunchTensors) -> Explained<()> {
-        match self.device_of(home) {
+        match self.names.device_of(home) {
             (Device::Any, origin) => {
                 if let Home::Value(value) = origin
                     && !tensors.unsure.contains(&value)
@@ -258,20 +262,6 @@ impl<'a> Block<'_, 'a> {
         Ok(())
     }
 
-    /// Returns the declared device of a tensor, and the tensor that declares it.
-    fn device_of(&self, home: Home) -> (Device, Home) {
-        let Home::Output(output) = home else {
-            let device = self.tensor_of(home).map_or(Device::Any, |tensor| tensor.device);
-            return (device, home);
-        };
-        let output = &self.names.outputs[output];
-        match output.home {
-            None if output.tensor.device == Device::Any => (Device::Type(DeviceType::CPU), home),
-            None => (output.tensor.device, home),
-            Some(of) => self.device_of(of),
-        }
-    }
-
     fn name_of(&self, home: Home) -> String {
         match home {
             Home::Value(value) => self.names.values[value].path.clone(),
@@ -287,13 +277,26 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    /// Finds the tensor on whose device the GPU kernel runs.
-    fn device(&self, launch: &declaration::Launch, tensors: &mut LaunchTensors) -> Explained<Home> {
-        if let Some(on) = &launch.on {
+    /// Finds the tensor on whose device a launch or a command runs.
+    pub(super) fn device(&self, on: Option<&Expr>, tensors: &mut LaunchTensors) -> Explained<Home> {
+        let found = self.device_if_known(on, tensors)?;
+        found.ok_or_else(|| "no tensor says on which device this runs: `on x`".to_owned())
+    }
+
+    /// Finds the tensor on whose device a launch or a command runs, if there is one.
+    pub(super) fn device_if_known(
+        &self,
+        on: Option<&Expr>,
+        tensors: &mut LaunchTensors,
+    ) -> Explained<Option<Home>> {
+        if let Some(on) = on {
             let home = self.home(on)?;
             tensors.first = None;
             self.collect_tensor(home, tensors)?;
-            return tensors.first.ok_or_else(|| format!("`{on}` is on no device of its own"));
+            return match tensors.first {
+                Some(first) => Ok(Some(first)),
+                None => Err(format!("`{on}` is on no device of its own")),
+            };
         }
         let on_gpu = |value: &ValueId| {
             let tensor = self.names.values[*value].tensor();
@@ -306,7 +309,7 @@ impl<'a> Block<'_, 'a> {
         {
             self.collect_tensor(Home::Value(value), tensors)?;
         }
-        tensors.first.ok_or_else(|| "no tensor says on which device this runs: `on x`".to_owned())
+        Ok(tensors.first)
     }
 }
 

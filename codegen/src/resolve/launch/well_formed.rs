@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    AttributeKind, AttributeValue, Launch, LaunchArg, LaunchAttribute, TensorMap,
+    AttributeKind, AttributeValue, Expr, Launch, LaunchArg, LaunchAttribute, TensorMap, Upload,
 };
 use crate::error::{Error, Part};
 use crate::resolve::well_formed::Checker;
@@ -35,6 +35,34 @@ impl Checker<'_> {
             }
         }
         launch.exprs().try_for_each(|expr| self.expr(part, expr))
+    }
+
+    pub(in crate::resolve) fn upload(&self, part: Part, upload: &Upload) -> Result<(), Error> {
+        self.limit(part, upload.values.len(), Limit::Arguments)?;
+        if upload.values.is_empty() {
+            return Err(self.invalid(part, "an upload has a value"));
+        }
+        for value in &upload.values {
+            if let LaunchArg::Scratch { .. } = value {
+                return Err(self.invalid(part, format!("`{value}` cannot be uploaded")));
+            }
+            self.given(part, value)?;
+        }
+        self.command(part, &upload.to, upload.exprs())
+    }
+
+    /// Checks the operands of a command. After its word, a parenthesis would start the arguments of a C function.
+    pub(in crate::resolve) fn command<'e>(
+        &self,
+        part: Part,
+        first: &Expr,
+        mut exprs: impl Iterator<Item = &'e Expr>,
+    ) -> Result<(), Error> {
+        exprs.try_for_each(|expr| self.expr(part, expr))?;
+        if first.to_string().starts_with('(') {
+            return Err(self.invalid(part, format!("`{first}` starts with a parenthesis")));
+        }
+        Ok(())
     }
 
     fn given(&self, part: Part, arg: &LaunchArg) -> Result<(), Error> {

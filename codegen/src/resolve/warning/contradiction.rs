@@ -152,7 +152,8 @@ impl<'f> Facts<'f> {
             | Node::OutputData(_)
             | Node::Round(..)
             | Node::Stream(_)
-            | Node::OutputStream(_) => of_kind(*kind),
+            | Node::OutputStream(_)
+            | Node::DeviceAttribute { .. } => of_kind(*kind),
         }
     }
 

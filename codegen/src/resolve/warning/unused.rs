@@ -5,8 +5,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use abi_spec::DeviceType;
 
 use crate::declaration::{
-    Body, Device, Expr, Function, Image, Library, Literal, Output, Param, ParamType, StatementKind,
-    Tensor,
+    Body, Device, Expr, Function, Image, Library, Literal, Output, Param, ParamType, Statement,
+    StatementKind, Tensor,
 };
 
 /// Returns the images without a launch, with their indices.
@@ -138,7 +138,16 @@ fn neighbours(function: &Function) -> Vec<usize> {
     };
     let on_gpu =
         |tensor: &Tensor| matches!(tensor.device, Device::Any | Device::Type(DeviceType::CUDA));
-    let launches = function.body.launches().next();
+    let on_device = |statement: &Statement| {
+        matches!(
+            statement.kind,
+            StatementKind::Launch(_)
+                | StatementKind::Upload(_)
+                | StatementKind::Fill(_)
+                | StatementKind::Copy(_)
+        )
+    };
+    let launches = function.body.statements().find(|statement| on_device(statement));
     let outputs = function.signature.outputs().iter().filter_map(of_output);
     outputs.chain(launches.and_then(|_| first(&on_gpu))).collect()
 }
