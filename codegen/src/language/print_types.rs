@@ -92,7 +92,7 @@ impl Display for Tensor {
             let dots = if self.shape.is_trailing() && !self.shape.folds() { "..., " } else { "" };
             match &self.strides {
                 Strides::List(dims) => enclosed(f, &format!(", strides=[{dots}"), dims, "]")?,
-                strides => write!(f, ", strides={strides}")?,
+                strides @ (Strides::Contiguous | Strides::Any) => write!(f, ", strides={strides}")?,
             }
         }
         if self.device != Device::Type(DeviceType::CPU) {
