@@ -73,11 +73,15 @@ impl<'a> Block<'_, 'a> {
     fn arm_types(&self, of: ValueId) -> Vec<ArmType<'a>> {
         let value = &self.names.values[of];
         let none = value.optional.then_some(None);
-        match value.ty {
-            ParamType::Union(types) => types.iter().map(Some).chain(none).collect(),
-            ParamType::Literal(literals) if literals.contains(&Literal::None) => Vec::new(),
-            ty => none.map_or(Vec::new(), |none| vec![Some(ty), none]),
+        if let ParamType::Union(types) = value.ty {
+            return types.iter().map(Some).chain(none).collect();
         }
+        if let ParamType::Literal(literals) = value.ty
+            && literals.contains(&Literal::None)
+        {
+            return Vec::new();
+        }
+        none.map_or(Vec::new(), |none| vec![Some(value.ty), none])
     }
 
     /// Adds the value of an arm and defines its name. An arm without a name has a value only if its type has symbols,
