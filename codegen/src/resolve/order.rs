@@ -538,7 +538,8 @@ fn received<'a>(
     let is_within = |known: &Known| matches!(known, Known::Within { .. });
     let within: Vec<(SymbolId, Known)> = knowledge
         .iter()
-        .filter_map(|(symbol, known)| is_within(known).then(|| (symbol, known.clone())))
+        .filter(|(_, known)| is_within(known))
+        .map(|(symbol, known)| (symbol, known.clone()))
         .collect();
     within.iter().for_each(|(symbol, _)| knowledge[*symbol] = Known::Always);
     let mut before = Table::like(&names.symbols, false);
