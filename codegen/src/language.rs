@@ -272,6 +272,10 @@
 //! checked like the result of a call, and the function holds a reference to it until its statement or the scope of its name
 //! ends.
 //!
+//! An address plus or minus an integer is the address that many bytes further: `x.data + 2 * n`. `int64(p)` is the number
+//! of an address, and `ptr(n)` the address of a number. Both are for the addresses of memory: `x.data` and parameters of type
+//! `ptr`.
+//!
 //! `min(a, b)` is `a` if `a < b`, else `b`; `max(a, b)` is `b` if `a < b`, else `a`. If one of them is a NaN, `min` is
 //! therefore `b` and `max` is `a`.
 //!

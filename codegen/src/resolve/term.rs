@@ -54,6 +54,8 @@ pub(crate) enum Node {
     Narrow(Scalar, Box<Term>, String),
     /// A rounding to a float type.
     Round(Scalar, Box<Term>),
+    /// The address a number of bytes after an address.
+    Offset(Box<[Term; 2]>),
     /// True if the text or bytes of a value equal the literal.
     SameText(ValueId, String),
     /// The environment's stream for the device of a tensor.
@@ -145,6 +147,7 @@ impl Node {
             | Node::Divide(..)
             | Node::Narrow(..)
             | Node::Round(..)
+            | Node::Offset(_)
             | Node::OutputStream(_) => None,
             Node::DeviceAttribute { home, .. } => match home {
                 Home::Value(value) => Some(*value),
@@ -230,9 +233,10 @@ impl Term {
             | Node::Number { index: operand, .. }
             | Node::Narrow(_, operand, _)
             | Node::Round(_, operand) => std::slice::from_ref(operand),
-            Node::Binary(_, operands) | Node::Logic(_, operands) | Node::Divide(_, operands, _) => {
-                &operands[..]
-            }
+            Node::Binary(_, operands)
+            | Node::Logic(_, operands)
+            | Node::Divide(_, operands, _)
+            | Node::Offset(operands) => &operands[..],
             Node::Int(_)
             | Node::Float(_)
             | Node::Text(_)

@@ -6,7 +6,7 @@ use super::Explained;
 use super::function::{Argument, Home};
 use super::ids::ValueId;
 use super::names::{Meaning, Names};
-use super::operator::{self, Arithmetic, Unary};
+use super::operator::{self, Arithmetic, Binary, Unary};
 use super::term::{Node, OfTensor, Property, Quote, ShownTerm, Term};
 use super::value::Source;
 use crate::declaration::{
@@ -138,6 +138,9 @@ impl Names<'_> {
     }
 
     fn binary(&self, expr: &Expr, op: BinaryOp, lhs: &Expr, rhs: &Expr) -> Explained<Term> {
+        if let Some(sum) = self.offset(op, lhs, rhs)? {
+            return Ok(sum);
+        }
         let (operands, float) = self.both(lhs, rhs)?;
         let meaning = operator::arithmetic(op, float);
         let meaning = meaning.ok_or_else(|| format!("`{}` takes integers", op.text()))?;
@@ -212,11 +215,53 @@ impl Names<'_> {
         Ok(Term::new(Kind::Int, Node::DeviceAttribute { home, unsure, id }))
     }
 
-    fn cast(&self, expr: &Expr, scalar: Scalar, inner: &Expr) -> Explained<Term> {
-        let term = self.number(inner)?;
-        if scalar == Scalar::Ptr {
-            return Err("nothing converts to `ptr`".to_owned());
+    /// Resolves a sum or a difference of an address and a number of bytes. Returns `None` for other operations.
+    fn offset(&self, op: BinaryOp, lhs: &Expr, rhs: &Expr) -> Explained<Option<Term>> {
+        let (first, second) = (self.term(lhs)?, self.term(rhs)?);
+        let (base, bytes) = match (op, self.is_data(&first), self.is_data(&second)) {
+            (BinaryOp::Add | BinaryOp::Sub, true, false) => (first, rhs),
+            (BinaryOp::Add, false, true) => (second, lhs),
+            _ => return Ok(None),
+        };
+        let bytes = self.bytes(bytes)?;
+        let zero = Term::int(0);
+        let bytes = match op {
+            BinaryOp::Sub => Term::new(Kind::Int, Node::Binary(Binary::Sub, [zero, bytes].into())),
+            BinaryOp::Add | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => bytes,
+        };
+        Ok(Some(Term::new(Kind::Ptr, Node::Offset([base, bytes].into()))))
+    }
+
+    /// Resolves an integer that is a number of bytes.
+    fn bytes(&self, expr: &Expr) -> Explained<Term> {
+        let term = self.number(expr)?.into_int();
+        if term.is_float() { Err(format!("`{expr}` is not an integer")) } else { Ok(term) }
+    }
+
+    /// Returns true for an address of elements or of other memory, not of a `DLTensor`, an object or a stream.
+    pub(super) fn is_data(&self, term: &Term) -> bool {
+        match &term.node {
+            Node::Value(value) => matches!(self.values[*value].ty, ParamType::Scalar(Scalar::Ptr)),
+            Node::Local(local) => {
+                let local = &self.locals[*local];
+                local.kind == Kind::Ptr && !local.is_stream
+            }
+            Node::Property(_, property) => *property == Property::Tensor(OfTensor::Data),
+            Node::OutputData(_) | Node::Offset(_) => true,
+            _ => false,
         }
+    }
+
+    fn cast(&self, expr: &Expr, scalar: Scalar, inner: &Expr) -> Explained<Term> {
+        if scalar == Scalar::Ptr {
+            let operands = [Term::new(Kind::Ptr, Node::Null), self.bytes(inner)?];
+            return Ok(Term::new(Kind::Ptr, Node::Offset(operands.into())));
+        }
+        let address = self.term(inner)?;
+        if scalar == Scalar::Int64 && self.is_data(&address) {
+            return Ok(Term::new(Kind::Int, Node::Unary(Unary::Number, address.into())));
+        }
+        let term = self.number(inner)?;
         if scalar == Scalar::Float64 {
             return Ok(term.into_float());
         }

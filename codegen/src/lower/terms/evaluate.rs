@@ -83,6 +83,10 @@ impl Wrapper<'_, '_> {
                 let native = self.cast(*scalar, operand, text);
                 self.widen(native, *scalar)
             }
+            Node::Offset(operands) => {
+                let [base, bytes] = [self.term(&operands[0]), self.term(&operands[1])];
+                self.b.ptr_add(base, bytes)
+            }
             Node::Round(scalar, operand) => {
                 let value = self.term(operand);
                 let native = self.round(value, *scalar);

@@ -102,17 +102,7 @@ impl<'a> Block<'_, 'a> {
     /// Resolves an address that the device can access.
     fn device_address(&self, expr: &Expr) -> Explained<Term> {
         let term = self.term(expr)?;
-        let is_address = if let Node::Value(value) = term.node {
-            matches!(self.names.values[value].ty, ParamType::Scalar(Scalar::Ptr))
-        } else if let Node::Local(local) = term.node {
-            let local = &self.names.locals[local];
-            local.kind == Kind::Ptr && !local.is_stream
-        } else {
-            let data = Property::Tensor(OfTensor::Data);
-            matches!(term.node, Node::OutputData(_))
-                || matches!(term.node, Node::Property(_, of) if of == data)
-        };
-        if is_address {
+        if self.names.is_data(&term) {
             return Ok(term);
         }
         Err(format!("`{expr}` is no address on the device, as `x.data` is"))

@@ -151,6 +151,7 @@ impl<'f> Facts<'f> {
             | Node::Output(_)
             | Node::OutputData(_)
             | Node::Round(..)
+            | Node::Offset(_)
             | Node::Stream(_)
             | Node::OutputStream(_)
             | Node::DeviceAttribute { .. } => of_kind(*kind),
@@ -289,6 +290,7 @@ fn unary(op: Unary, operand: &Possible) -> Possible {
         }
         Unary::Fneg => Possible::floats(),
         Unary::Not => truths(operand.has(1), operand.has(0)),
+        Unary::Number => Possible::INT,
         Unary::Truth => truths(operand.has(0), operand.without(0).ends().is_some()),
         Unary::ToFloat | Unary::UnsignedToFloat => {
             let float = |value: i128| Possible::float(value as f64);
