@@ -5,6 +5,7 @@ use super::function::{Action, Arm, Match};
 use super::ids::ValueId;
 use super::names::Meaning;
 use super::order::receive_part;
+use super::presence::Facts;
 use super::statement::{Block, End};
 use super::value::Source;
 use crate::declaration::{self, Expr, Literal, ParamType};
@@ -28,18 +29,26 @@ impl<'a> Block<'_, 'a> {
         if let ParamType::Union(_) = self.names.values[of].ty {
             self.names.values[of].matched = true;
         }
-        let (mut resolved, mut left) = (Vec::with_capacity(arms.len()), true);
+        let (mut resolved, mut after) = (Vec::with_capacity(arms.len()), Vec::new());
         for (number, (ty, arm)) in types.into_iter().zip(arms).enumerate() {
             let at = |reason| (Part::Arm(index, number), reason);
             let is_none = ty.is_none();
             let (begin, outside) = (self.names.open_scope(), self.knowledge.clone());
+            let mark = self.facts.mark();
+            if !is_none && self.names.values[of].optional {
+                self.facts.extend(Facts::there(of));
+            }
             let value = self.arm_value(of, ty, arm).map_err(at)?;
             let (body, end) = self.block(&arm.body)?;
             self.names.close_scope(begin);
             outside.iter().for_each(|(symbol, known)| self.knowledge[symbol] = known.clone());
-            left &= end == End::Unreachable;
+            let facts = self.facts.split_off(mark);
+            after.extend((end != End::Unreachable).then_some(facts));
             resolved.push(Arm { is_none, value, body });
         }
+        let left = after.is_empty();
+        let both = after.into_iter().reduce(|one, other| one.either(&other));
+        self.facts.extend(both.unwrap_or_default());
         Ok((Action::Match(Match { value: of, arms: resolved }), left))
     }
 

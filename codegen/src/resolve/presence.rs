@@ -35,6 +35,11 @@ pub(super) struct Consequences {
 }
 
 impl Facts {
+    /// Returns the fact that an optional value is there.
+    pub(super) fn there(value: ValueId) -> Facts {
+        Facts(vec![vec![value]])
+    }
+
     /// Returns the number of facts, for [`split_off`](Self::split_off).
     pub(super) fn mark(&self) -> usize {
         self.0.len()
@@ -117,7 +122,7 @@ impl Checker<'_, '_> {
         }
         let mut found = Consequences::default();
         if let Node::Property(value, Property::IsSome) = term.node {
-            found.holds = Facts(vec![vec![value]]);
+            found.holds = Facts::there(value);
         } else if let Node::Symbol(symbol) = term.node {
             self.symbol(symbol)?;
         }
