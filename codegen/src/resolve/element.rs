@@ -96,9 +96,9 @@ impl<'a> Names<'a> {
         self.index(index)?;
         let index = self.term(index)?.into_int();
         here.check(self, &index)?;
-        let Point { knowledge, facts } = here;
+        let knowledge = here.knowledge;
         let (id, path, mut after) = (self.look_ups.next(), (of, text.clone()), knowledge.clone());
-        let received = receive_part(self, (&mut after, facts), path, ty, Source::LookUp(id));
+        let received = receive_part(self, &mut after, path, ty, Source::LookUp(id));
         let received = received.map_err(|(_, reason)| reason)?;
         let is_new = |symbol: &SymbolId| knowledge[*symbol] != Known::Always;
         let known = |symbol: &SymbolId| after[*symbol] == Known::Always && is_new(symbol);

@@ -105,7 +105,7 @@ impl<'a> Block<'_, 'a> {
         let Some(ty) = ty.filter(used) else { return Ok(None) };
         let path = self.names.values[of].path.clone();
         let received =
-            receive_part(self.names, (&mut self.knowledge, &self.facts), (of, path), ty, Source::Result);
+            receive_part(self.names, &mut self.knowledge, (of, path), ty, Source::Result);
         let received = received.map_err(|(_, reason)| reason)?;
         if let Some(name) = &arm.name {
             self.names.define(name, Meaning::Value(received.value))?;

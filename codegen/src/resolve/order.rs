@@ -515,27 +515,30 @@ pub(super) fn receive<'a>(
     ty: &'a ParamType,
 ) -> Located<Received<'a>> {
     let value = names.add_value(path, ty)?;
-    received(names, (knowledge, facts), value)
+    received(names, knowledge, Some(facts), value)
 }
 
 /// Adds a value that another value contains or is, and orders the checks of its type.
 pub(super) fn receive_part<'a>(
     names: &mut Names<'a>,
-    known: (&mut Knowledge, &Facts),
+    knowledge: &mut Knowledge,
     (of, path): (ValueId, String),
     ty: &'a ParamType,
     source: Source,
 ) -> Located<Received<'a>> {
     let value = names.add_part(of, path, ty, source)?;
-    received(names, known, value)
+    received(names, knowledge, None, value)
 }
 
+/// Orders the checks of a value of the body. With `facts`, only the symbols that they bind may be compared; without, the
+/// value binds those that only optional values determine.
 fn received<'a>(
     names: &Names<'a>,
-    (knowledge, facts): (&mut Knowledge, &Facts),
+    knowledge: &mut Knowledge,
+    facts: Option<&Facts>,
     value: ValueId,
 ) -> Located<Received<'a>> {
-    let is_within = |known: &Known| matches!(known, Known::Within { .. });
+    let is_within = |known: &Known| facts.is_some() && matches!(known, Known::Within { .. });
     let within: Vec<(SymbolId, Known)> = knowledge
         .iter()
         .filter(|(_, known)| is_within(known))
@@ -556,7 +559,8 @@ fn received<'a>(
     };
     Step::visit_all(&steps, &mut |step| step.visit_symbols(&mut mention));
     for (symbol, state) in within {
-        if known.contains(&symbol) && !facts.bind(names, &state) {
+        let is_bound = facts.is_none_or(|facts| facts.bind(names, &state));
+        if known.contains(&symbol) && !is_bound {
             return Err((Part::Type(value.index()), undetermined(names, symbol, &state)));
         }
         knowledge[symbol] = state;

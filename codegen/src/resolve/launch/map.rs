@@ -125,12 +125,17 @@ fn strides(tensor: &Tensor, map: &declaration::TensorMap, dims: &[Expr]) -> Expl
     if tensor.strides == Strides::Contiguous {
         return Ok((1..=dims.len()).map(|next| product(&dims[next..])).collect());
     }
-    if !map.dims.is_empty() || tensor.shape.folds() {
-        return Err(format!(
-            "the map of `{of}` has no strides, and `{of}` is not declared contiguous: give `strides`"
-        ));
+    let missing = format!(
+        "the map of `{of}` has no strides, and `{of}` is not declared contiguous: give `strides`"
+    );
+    if !map.dims.is_empty() {
+        return Err(missing);
     }
-    Ok((0..dims.len()).map(|dim| of.strides(tensor.shape.own_dim(dim).index())).collect())
+    let stride = |dim: usize| match tensor.shape.own_dim(dim) {
+        OwnDim::Leading(_) => tensor.strides.dims().get(dim).and_then(Dim::expr).cloned(),
+        own @ (OwnDim::FromStart(_) | OwnDim::FromEnd(_)) => Some(of.strides(own.index())),
+    };
+    (0..dims.len()).map(stride).collect::<Option<_>>().ok_or(missing)
 }
 
 fn product(extents: &[Expr]) -> Expr {
