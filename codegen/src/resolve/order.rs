@@ -462,9 +462,8 @@ impl<'n, 'a> Order<'n, 'a> {
     fn compare_within(&mut self, from: usize, wanted: impl Fn(&Self, Place) -> bool) {
         for index in from..self.waiting.len() {
             let Some(Waiting { place, term, .. }) = &self.waiting[index] else { continue };
-            let unbound = |known: &Known| {
-                matches!(known, Known::Unknown | Known::Maybe | Known::Arms)
-            };
+            let unbound =
+                |known: &Known| matches!(known, Known::Unknown | Known::Maybe | Known::Arms);
             let unknown = self.symbols(term, unbound);
             if wanted(self, *place) && unknown.is_empty() {
                 self.compare(index);

@@ -82,7 +82,6 @@ impl Facts {
             |there: &ValueId| optionals(&names.values, *there).any(|outer| values.contains(&outer));
         self.0.iter().any(|fact| fact.iter().all(determines))
     }
-
 }
 
 /// What is known at a point of a function.

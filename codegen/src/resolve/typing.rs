@@ -240,16 +240,17 @@ impl Names<'_> {
 
     /// Returns true for an address of elements or of other memory, not of a `DLTensor`, an object or a stream.
     pub(super) fn is_data(&self, term: &Term) -> bool {
-        match &term.node {
-            Node::Value(value) => matches!(self.values[*value].ty, ParamType::Scalar(Scalar::Ptr)),
-            Node::Local(local) => {
-                let local = &self.locals[*local];
-                local.kind == Kind::Ptr && !local.is_stream
-            }
-            Node::Property(_, property) => *property == Property::Tensor(OfTensor::Data),
-            Node::OutputData(_) | Node::Offset(_) => true,
-            _ => false,
+        if let Node::Value(value) = term.node {
+            return matches!(self.values[value].ty, ParamType::Scalar(Scalar::Ptr));
         }
+        if let Node::Local(local) = term.node {
+            let local = &self.locals[local];
+            return local.kind == Kind::Ptr && !local.is_stream;
+        }
+        if let Node::Property(_, property) = term.node {
+            return property == Property::Tensor(OfTensor::Data);
+        }
+        matches!(term.node, Node::OutputData(_) | Node::Offset(_))
     }
 
     fn cast(&self, expr: &Expr, scalar: Scalar, inner: &Expr) -> Explained<Term> {

@@ -14,8 +14,8 @@ use crate::declaration::{
 
 /// Words that have a meaning in statements only.
 const WORDS: &[&str] = &[
-    "let", "alloc", "on", "if", "for", "in", "match", "return", "raise", "launch", "upload", "fill",
-    "copy", "wait", "image", "extern",
+    "let", "alloc", "on", "if", "for", "in", "match", "return", "raise", "launch", "upload",
+    "fill", "copy", "wait", "image", "extern",
 ];
 
 /// Generates a source line.

@@ -10,7 +10,7 @@ use crate::declaration::{
 use crate::resolve::Explained;
 use crate::resolve::function::{Action, Argument, Home};
 use crate::resolve::statement::Block;
-use crate::resolve::term::{Kind, Node, OfTensor, Property, Term};
+use crate::resolve::term::{Node, Term};
 
 /// Size in bytes of a word of an upload, which is the unit of its size and its alignment.
 const WORD: u32 = 4;
