@@ -39,7 +39,7 @@ wrappers! {
     host_ir, &[];
     a_device a_stream a_thing above_int64 any_rank arms default_and_tail either element element_type entries extents fields
     float_constraint floor free give_float16 give_int8 give_str literal_text meaning none_result
-    optional_int optional_tensor scalar_tensor scale stream_of_scalar terms two_devices two_outputs words
+    optional_int optional_tensor scalar_tensor scale terms two_devices two_outputs words
 }
 
 /// Functions that show as much as longer ones of the test table.
@@ -51,7 +51,6 @@ const DECLARED: &str = "
     entries(m: Map[Any, int64]) -> None = record_object(m);
     extents(s: Shape([n, 4, n * 2])) -> None = record_ints_int(s, s[2]);
     fields(t: Tuple[n: int64, m: int64]) -> None where t.n == t.m = record_2(t.n, t.m);
-    stream_of_scalar(x: Tensor([], int8, device=any)) -> None = record_stream(stream(x));
     terms(s: Shape([n * m]), n: int64, m: int64) -> None = record_2(n, m);
     two_devices(x: Tensor([], int8, device=any), y: Tensor([], int8, device=any)) -> None = record_0();
 ";
