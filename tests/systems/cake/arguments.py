@@ -1,0 +1,285 @@
+"""Arguments for the functions of a host: valid ones of every class that it distinguishes, and for each of its checks
+some that violate it and, where that is possible, nothing else.
+
+What a host wants beyond its checks is what the driver wants: of encoders and launches, as the stand-in checks it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from facts import (
+    Binary,
+    Check,
+    Const,
+    Encode,
+    Environment,
+    Expr,
+    Function,
+    Guarded,
+    Launch,
+    Loop,
+    Map,
+    Number,
+    Parameter,
+    Ref,
+    Scalar,
+    Status,
+    TensorValue,
+    Unary,
+    Variable,
+    flatten,
+)
+from solver import EXTENTS, Solver, Values, Wish, mentions, names, walk
+
+# Attribute of launches: the dims of a cluster.
+CLUSTER = 4
+# Limits of the driver's maps: extents and strides in bytes.
+MAX_EXTENT, MAX_STRIDE = 1 << 32, 1 << 40
+# Largest grid.
+GRID = ((1 << 31) - 1, 65535, 65535)
+# Attempts at solving before giving up.
+TRIES = 6
+
+
+@dataclass(frozen=True)
+class Case:
+    """Arguments of a call; `violated` is the number of the check that they violate, None if they are valid."""
+
+    values: Values
+    note: str
+    violated: int | None = None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What must hold, where its guards hold; `check` is its number, None if it is the driver's."""
+
+    wish: Wish
+    check: int | None
+
+
+def number(value: int) -> Const:
+    return Const(value, "i64")
+
+
+def compare(op: str, left: Expr, right: int) -> Binary:
+    return Binary(op, left, number(right), "bool")
+
+
+def remainder(left: Expr, right: int) -> Binary:
+    return compare("==", Binary("%", left, number(right), "i64"), 0)
+
+
+def of_encoder(step: Encode) -> Iterator[Expr]:
+    """Yields what the driver wants of a tensor map."""
+    unit = 32 if step.interleave == "32B" or step.dtype.startswith("16U6") else 16
+    yield remainder(step.address, unit)
+    for extent in step.dims:
+        yield compare(">=", extent, 1)
+        yield compare("<=", extent, MAX_EXTENT)
+    for stride in step.strides:
+        yield remainder(stride, unit)
+        yield compare(">=", stride, 0)
+        yield compare("<", stride, MAX_STRIDE)
+    for extent in step.box:
+        yield compare(">=", extent, 1)
+        yield compare("<=", extent, 256)
+
+
+def of_launch(step: Launch) -> Iterator[Expr]:
+    """Yields what the driver wants of a launch."""
+    for extent, most in zip(step.grid, GRID):
+        yield compare(">=", extent, 1)
+        yield compare("<=", extent, most)
+    for extent in step.block:
+        yield compare(">=", extent, 1)
+        yield compare("<=", extent, 1024)
+    for id_, fields in step.attributes:
+        if id_ == CLUSTER:
+            for extent, divisor in zip(step.grid, fields):
+                yield Binary("==", Binary("%", extent, divisor, "i64"), number(0), "bool")
+
+
+def rules(steps: Sequence[Guarded]) -> list[Rule]:
+    """Returns what must hold, in order. What turns of loops want is left out."""
+    found: list[Rule] = []
+    checks = 0
+    for guarded in steps:
+        wanted: list[Expr] = []
+        check = None
+        match guarded.step:
+            case Check() as step:
+                wanted, check = [step.condition], checks
+                checks += 1
+            case Encode() as step:
+                wanted = list(of_encoder(step))
+            case Launch() as step:
+                wanted = list(of_launch(step))
+            case _:
+                pass
+        for condition in wanted:
+            if not mentions(condition, (Variable, Status, Map)) and names(condition):
+                found.append(Rule(Wish(condition, True, guarded.guards), check))
+    return found
+
+
+def leaves(condition: Expr) -> Iterator[Expr]:
+    """Yields the conditions that a condition joins by `&&`."""
+    if isinstance(condition, Binary) and condition.op == "&&":
+        yield from leaves(condition.left)
+        yield from leaves(condition.right)
+    else:
+        yield condition
+
+
+def choices(conditions: Sequence[Expr]) -> Iterator[Expr]:
+    """Yields the sides of each `||`: a condition may hold for either."""
+    for condition in conditions:
+        for inner in walk(condition):
+            if isinstance(inner, Binary) and inner.op == "||":
+                yield inner.left
+                yield inner.right
+
+
+class Generator:
+    """Makes arguments for one function. The same seed makes the same."""
+
+    def __init__(self, function: Function, environment: Environment, seed: int, streams: Sequence[int]) -> None:
+        self.function = function
+        self.random = random.Random(seed)
+        self.kinds = {parameter.name: parameter.kind for parameter in function.parameters}
+        self.solver = Solver(self.kinds, environment, self.random)
+        self.steps = list(flatten(function.steps))
+        self.rules = rules(self.steps)
+        self.checks = [guarded for guarded in self.steps if isinstance(guarded.step, Check)]
+        self.streams = streams
+        self.are_streams = {
+            inner.name
+            for guarded in self.steps
+            if not isinstance(guarded.step, (Check, Encode, Loop))
+            for inner in walk(guarded.step.stream)
+            if isinstance(inner, Scalar)
+        }
+
+    # Beginnings.
+
+    def begin(self) -> Values:
+        return {parameter.name: self.first(parameter) for parameter in self.function.parameters}
+
+    def first(self, parameter: Parameter) -> object:  # type: ignore[override]
+        """Returns some value for a parameter."""
+        if parameter.name in self.are_streams:
+            return self.random.choice(self.streams)
+        match parameter.kind:
+            case "tensor":
+                return self.solver.tensor(self.random.choice((1, 2, 3)))
+            case "optional tensor":
+                return self.random.choice((None, self.solver.tensor(2)))
+            case "array of tensors":
+                return tuple(self.solver.tensor(2) for _ in range(self.random.choice((1, 2, 4))))
+            case "shape":
+                return tuple(self.random.choice(EXTENTS) for _ in range(2))
+            case "f32" | "f64":
+                return self.random.choice((0.5, 1.0, -2.25))
+            case "bool":
+                return self.random.choice((False, True))
+            case _:
+                return self.random.choice(EXTENTS)
+
+    # Valid arguments.
+
+    def solve(self, goals: Sequence[Wish], start: Values | None = None) -> Values | None:
+        """Returns arguments that keep all rules and these goals, or None."""
+        wishes = [*goals, *(rule.wish for rule in self.rules)]
+        for _ in range(TRIES):
+            found = self.solver.solve(self.begin() if start is None else start, wishes)
+            if found is not None:
+                return found
+        return None
+
+    def goals(self) -> Iterator[tuple[str, Wish]]:
+        """Yields what distinguishes classes of arguments, with a name."""
+        for condition in dict.fromkeys(guard for guarded in self.steps for guard in guarded.guards):
+            yield "a branch", Wish(condition, True)
+        conditions = [guarded.step.condition for guarded in self.checks if isinstance(guarded.step, Check)]
+        for side in dict.fromkeys(choices(conditions)):
+            yield "a choice", Wish(side, True)
+        for parameter in self.function.parameters:
+            ref = Ref(parameter.name)
+            if parameter.kind == "optional tensor":
+                yield f"{ref} given", Wish(Number("is_some", ref))
+                yield f"{ref} left out", Wish(Number("is_some", ref), False)
+            if parameter.kind == "array of tensors":
+                for length in (1, 2, 3, 8):
+                    yield f"{length} in {ref}", Wish(compare("==", Number("length", ref), length))
+            if parameter.kind == "tensor":
+                for rank in (0, 1, 2, 3, 4, 5):
+                    yield f"{ref} of rank {rank}", Wish(compare("==", Number("ndim", ref), rank))
+                yield f"{ref} empty", Wish(compare("==", Number("numel", ref), 0))
+                yield f"{ref} of one element", Wish(compare("==", Number("numel", ref), 1))
+                yield f"{ref} scattered", Wish(Number("contiguous", ref), False)
+
+    def valid(self, few: int = 4) -> Iterator[Case]:
+        """Yields valid arguments: some at random, then one for each class that has any."""
+        base = None
+        for turn in range(few):
+            found = self.solve([])
+            if found is not None:
+                base = base or found
+                yield Case(self.dressed(found, turn), f"valid {turn}")
+        if base is None:
+            return
+        seen = {repr(base)}
+        for turn, (note, goal) in enumerate(self.goals()):
+            found = self.solver.solve(base, [goal, *(rule.wish for rule in self.rules)], 60)
+            if found is not None and repr(found) not in seen:
+                seen.add(repr(found))
+                yield Case(self.dressed(found, turn), note)
+
+    def dressed(self, values: Values, turn: int) -> Values:
+        """Says the same in another way: strides that are not NULL, a byte offset, the other device."""
+        made = dict(values)
+        for name, value in values.items():
+            if isinstance(value, TensorValue):
+                made[name] = dressed(value, turn)
+            elif isinstance(value, tuple):
+                made[name] = tuple(dressed(each, turn) if isinstance(each, TensorValue) else each for each in value)
+        kept = all(self.solver.granted(rule.wish, made) for rule in self.rules)
+        return made if kept else values
+
+    # Violations.
+
+    def violations(self, base: Values) -> Iterator[Case]:
+        """Yields arguments that violate a check, for each check and each condition that it joins."""
+        for index, guarded in enumerate(self.checks):
+            assert isinstance(guarded.step, Check)
+            if mentions(guarded.step.condition, (Variable, Status, Map)):
+                continue
+            for leaf in leaves(guarded.step.condition):
+                found = self.violate(base, index, leaf, guarded)
+                if found is not None:
+                    yield Case(found, f"check {index}", index)
+
+    def violate(self, base: Values, index: int, leaf: Expr, guarded: Guarded) -> Values | None:
+        """Returns arguments that violate a part of one check: alone if that can be, else as the first."""
+        assert isinstance(guarded.step, Check)
+        goals = [Wish(leaf, False, guarded.guards, True)]
+        goals += [Wish(other) for other in leaves(guarded.step.condition) if other is not leaf]
+        others = [rule.wish for rule in self.rules if rule.check != index]
+        before = [rule.wish for rule in self.rules if rule.check is not None and rule.check < index]
+        for wishes, tries in ((goals + others, 2), (goals[:1] + before, TRIES)):
+            for turn in range(tries):
+                found = self.solver.solve(base if turn == 0 else self.begin(), wishes, 80)
+                if found is not None:
+                    return found
+        return None
+
+
+def dressed(tensor: TensorValue, turn: int) -> TensorValue:
+    strides = tensor.compact() if turn % 3 == 1 and tensor.strides is None else tensor.strides
+    offset = 256 if turn % 4 == 2 else 0
+    device = (tensor.device[0], 1) if turn % 5 == 3 else tensor.device
+    return replace(tensor, strides=strides, data=tensor.data - offset, byte_offset=offset, device=device)
