@@ -83,8 +83,9 @@ NUMBERS = {
 
 @dataclass(frozen=True)
 class Number:
-    """One of NUMBERS. `data` has the byte offset applied; `is_some` is that of an optional value; `length` is that of
-    an array or of an FFI shape; `contiguous` follows the runtime: empty tensors are, dims of extent 1 are ignored."""
+    """One of NUMBERS. `data` is the field of the tensor: the hosts never add its byte offset. `is_some` is that of an
+    optional value; `length` is that of an array or of an FFI shape; `contiguous` follows the runtime: empty tensors
+    are, dims of extent 1 are ignored."""
 
     what: str
     of: Ref
@@ -125,6 +126,13 @@ class Attribute:
 
 
 @dataclass(frozen=True)
+class Current:
+    """The current CUDA device when the host is called."""
+
+    type: str = "i32"
+
+
+@dataclass(frozen=True)
 class Stream:
     """The environment's stream of a device."""
 
@@ -147,6 +155,23 @@ class Struct:
     name: str
     fields: tuple[Expr, ...]
     type: str = "struct"
+
+
+@dataclass(frozen=True)
+class Bytes:
+    """The first bytes of a tensor that the host itself can read."""
+
+    of: Ref
+    count: int
+    type: str = "bytes"
+
+
+@dataclass(frozen=True)
+class BitLength:
+    """The number of bits that an unsigned number needs: 0 for 0, 3 for 4."""
+
+    value: Expr
+    type: str = "u32"
 
 
 @dataclass(frozen=True)
@@ -210,9 +235,12 @@ Expr = Union[
     Item,
     Foldable,
     Attribute,
+    Current,
     Stream,
     Map,
     Struct,
+    Bytes,
+    BitLength,
     Variable,
     Status,
     Unary,
@@ -459,11 +487,13 @@ Arguments = Mapping[str, Value]
 
 @dataclass(frozen=True)
 class Environment:
-    """What is no argument: the devices' attributes by number, their streams by index, the turns of loops."""
+    """What is no argument: the devices' attributes by number, their streams by index, the turns of loops, and the
+    current device."""
 
     attributes: Mapping[int, int] = field(default_factory=lambda: {16: 132})
     streams: Mapping[int, int] = field(default_factory=dict)
     variables: Mapping[str, int] = field(default_factory=dict)
+    current: int = 0
 
 
 class Undefined(Exception):
@@ -510,6 +540,8 @@ def evaluate(expr: Expr, arguments: Arguments, environment: Environment = Enviro
             return int(tensor(expr.of, arguments).foldable(expr.trailing))
         case Attribute():
             return environment.attributes[expr.id]
+        case Current():
+            return environment.current
         case Stream():
             return environment.streams.get(int(value(expr.device)), 0)
         case Variable():
@@ -528,7 +560,9 @@ def evaluate(expr: Expr, arguments: Arguments, environment: Environment = Enviro
             return convert(value(expr.value), expr.type)
         case Select():
             return value(expr.then if value(expr.condition) else expr.otherwise)
-        case Map() | Struct():
+        case BitLength():
+            return int(value(expr.value)).bit_length()
+        case Map() | Struct() | Bytes():
             raise TypeError(f"{expr} is no number")
 
 
@@ -576,7 +610,7 @@ def number(expr: Number, arguments: Arguments) -> int:
     values = {
         "ndim": len(of.shape),
         "numel": wrap(of.numel(), "i64"),
-        "data": wrap(of.data + of.byte_offset, "u64"),
+        "data": of.data,
         "device_type": of.device[0],
         "device_id": of.device[1],
         "code": of.dtype[0],
