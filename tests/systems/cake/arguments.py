@@ -14,28 +14,35 @@ from facts import (
     Binary,
     Check,
     Const,
+    Copy,
     Encode,
     Environment,
     Expr,
     Function,
     Guarded,
     Launch,
-    Loop,
     Map,
     Number,
     Parameter,
     Ref,
     Scalar,
+    Signal,
     Status,
+    Step,
     TensorValue,
-    Unary,
+    Upload,
+    Value,
     Variable,
+    Wait,
     flatten,
 )
+from implied import Known
 from solver import EXTENTS, Solver, Values, Wish, mentions, names, walk
 
-# Attribute of launches: the dims of a cluster.
-CLUSTER = 4
+# Attributes of launches: whether it is cooperative, and the dims of a cluster.
+COOPERATIVE, CLUSTER = 2, 4
+# The blocks of a cooperative launch that any device of the stand-in runs at a time.
+TOGETHER = 132
 # Limits of the driver's maps: extents and strides in bytes.
 MAX_EXTENT, MAX_STRIDE = 1 << 32, 1 << 40
 # Largest grid.
@@ -98,6 +105,9 @@ def of_launch(step: Launch) -> Iterator[Expr]:
         yield compare(">=", extent, 1)
         yield compare("<=", extent, 1024)
     for id_, fields in step.attributes:
+        if id_ == COOPERATIVE:
+            first = Binary("*", step.grid[0], step.grid[1], "i64")
+            yield compare("<=", Binary("*", first, step.grid[2], "i64"), TOGETHER)
         if id_ == CLUSTER:
             for extent, divisor in zip(step.grid, fields):
                 yield Binary("==", Binary("%", extent, divisor, "i64"), number(0), "bool")
@@ -144,6 +154,34 @@ def choices(conditions: Sequence[Expr]) -> Iterator[Expr]:
                 yield inner.right
 
 
+def streams_of(step: Step) -> tuple[Expr, ...]:
+    """Returns the streams that a step names."""
+    match step:
+        case Launch() | Upload() | Copy() | Signal():
+            return (step.stream,)
+        case Wait():
+            return step.stream, step.other
+    return ()
+
+
+def implied(checks: Sequence[Guarded]) -> frozenset[int]:
+    """Returns the numbers of the checks that cannot fire, since what they want follows from those before them."""
+    found, known = set(), Known()
+    for index, guarded in enumerate(checks):
+        assert isinstance(guarded.step, Check)
+        if guarded.step.status or mentions(guarded.step.condition, (Variable, Status, Map)):
+            continue
+        here = known
+        for guard in guarded.guards:
+            here = here.learn(guard)
+        if here.implies(guarded.step.condition):
+            found.add(index)
+        # What is checked in a branch need not hold elsewhere.
+        if not guarded.guards:
+            known = known.learn(guarded.step.condition)
+    return frozenset(found)
+
+
 class Generator:
     """Makes arguments for one function. The same seed makes the same."""
 
@@ -155,12 +193,13 @@ class Generator:
         self.steps = list(flatten(function.steps))
         self.rules = rules(self.steps)
         self.checks = [guarded for guarded in self.steps if isinstance(guarded.step, Check)]
+        self.implied = implied(self.checks)
         self.streams = streams
         self.are_streams = {
             inner.name
             for guarded in self.steps
-            if not isinstance(guarded.step, (Check, Encode, Loop))
-            for inner in walk(guarded.step.stream)
+            for stream in streams_of(guarded.step)
+            for inner in walk(stream)
             if isinstance(inner, Scalar)
         }
 
@@ -169,7 +208,7 @@ class Generator:
     def begin(self) -> Values:
         return {parameter.name: self.first(parameter) for parameter in self.function.parameters}
 
-    def first(self, parameter: Parameter) -> object:  # type: ignore[override]
+    def first(self, parameter: Parameter) -> Value:
         """Returns some value for a parameter."""
         if parameter.name in self.are_streams:
             return self.random.choice(self.streams)
@@ -234,13 +273,13 @@ class Generator:
             return
         seen = {repr(base)}
         for turn, (note, goal) in enumerate(self.goals()):
-            found = self.solver.solve(base, [goal, *(rule.wish for rule in self.rules)], 60)
+            found = self.solver.solve(base, [goal, *(rule.wish for rule in self.rules)], 60, granted=1)
             if found is not None and repr(found) not in seen:
                 seen.add(repr(found))
                 yield Case(self.dressed(found, turn), note)
 
     def dressed(self, values: Values, turn: int) -> Values:
-        """Says the same in another way: strides that are not NULL, a byte offset, the other device."""
+        """Says the same in another way: strides that are not NULL, the other device."""
         made = dict(values)
         for name, value in values.items():
             if isinstance(value, TensorValue):
@@ -256,7 +295,7 @@ class Generator:
         """Yields arguments that violate a check, for each check and each condition that it joins."""
         for index, guarded in enumerate(self.checks):
             assert isinstance(guarded.step, Check)
-            if mentions(guarded.step.condition, (Variable, Status, Map)):
+            if index in self.implied or mentions(guarded.step.condition, (Variable, Status, Map)):
                 continue
             for leaf in leaves(guarded.step.condition):
                 found = self.violate(base, index, leaf, guarded)
@@ -270,9 +309,10 @@ class Generator:
         goals += [Wish(other) for other in leaves(guarded.step.condition) if other is not leaf]
         others = [rule.wish for rule in self.rules if rule.check != index]
         before = [rule.wish for rule in self.rules if rule.check is not None and rule.check < index]
-        for wishes, tries in ((goals + others, 2), (goals[:1] + before, TRIES)):
+        for wishes, own, tries in ((goals + others, len(goals), 2), (goals[:1] + before, 1, TRIES)):
             for turn in range(tries):
-                found = self.solver.solve(base if turn == 0 else self.begin(), wishes, 80)
+                start, granted = (base, own) if turn == 0 else (self.begin(), None)
+                found = self.solver.solve(start, wishes, 80, granted)
                 if found is not None:
                     return found
         return None
@@ -280,6 +320,5 @@ class Generator:
 
 def dressed(tensor: TensorValue, turn: int) -> TensorValue:
     strides = tensor.compact() if turn % 3 == 1 and tensor.strides is None else tensor.strides
-    offset = 256 if turn % 4 == 2 else 0
     device = (tensor.device[0], 1) if turn % 5 == 3 else tensor.device
-    return replace(tensor, strides=strides, data=tensor.data - offset, byte_offset=offset, device=device)
+    return replace(tensor, strides=strides, device=device)

@@ -109,9 +109,10 @@ class Machine:
     """The stand-in for the driver, the one for CUDA's runtime, and the runtime of TVM FFI, in this process."""
 
     def __init__(self, driver: Path, cudart: Path, runtime: Path) -> None:
+        # The order is that in which originals find functions: first those that hand on what they get.
+        self.cudart = ctypes.CDLL(str(cudart), ctypes.RTLD_GLOBAL)
         self.driver = ctypes.CDLL(str(driver), ctypes.RTLD_GLOBAL)
         self.runtime = ctypes.CDLL(str(runtime), ctypes.RTLD_GLOBAL)
-        self.cudart = ctypes.CDLL(str(cudart), ctypes.RTLD_GLOBAL)
         self.driver.fake_cuda_log.restype = ctypes.c_size_t
         self.streams: dict[int, int] = {}
 
@@ -143,10 +144,9 @@ class Machine:
 
     def global_function(self, name: str) -> int:
         found = ctypes.c_void_p()
-        word = name.encode()
-        status = self.runtime.TVMFFIFunctionGetGlobal(
-            ctypes.byref(Bytes(ctypes.cast(word, ctypes.c_void_p), len(word))), ctypes.byref(found)
-        )
+        word = ctypes.create_string_buffer(name.encode())
+        text = Bytes(ctypes.addressof(word), len(name))
+        status = self.runtime.TVMFFIFunctionGetGlobal(ctypes.byref(text), ctypes.byref(found))
         assert status == 0 and found.value, f"no function {name}"
         return found.value
 

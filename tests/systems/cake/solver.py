@@ -12,11 +12,15 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from closures import Closures
 from facts import (
     Attribute,
     Binary,
+    BitLength,
+    Bytes,
     Cast,
     Const,
+    Current,
     Environment,
     Expr,
     Foldable,
@@ -34,7 +38,6 @@ from facts import (
     Undefined,
     Value,
     Variable,
-    evaluate,
 )
 
 Values = dict[str, Value]
@@ -45,6 +48,8 @@ MIRRORED = {"==": "==", "!=": "!=", "<": ">", ">=": "<=", ">": "<", "<=": ">="}
 DTYPES = ((2, 32, 1), (2, 16, 1), (4, 16, 1), (0, 32, 1), (0, 64, 1), (1, 8, 1), (1, 32, 1), (10, 8, 1), (17, 4, 2))
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 16, 32, 64, 96, 128, 256, 512, 1024)
 MAX_RANK = 8
+# Why an expression has no value: an index beyond a rank, the number of a turn of a loop, what C++ does not define.
+NO_VALUE = (IndexError, KeyError, Undefined)
 # Devices of the stand-in.
 DEVICES = 2
 
@@ -67,13 +72,13 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (expr.device,)
         case Struct():
             return expr.fields
-        case Unary() | Cast():
+        case Unary() | Cast() | BitLength():
             return (expr.value,)
         case Binary():
             return (expr.left, expr.right)
         case Select():
             return (expr.condition, expr.then, expr.otherwise)
-        case Const() | Scalar() | Number() | Foldable() | Map() | Variable() | Status():
+        case Const() | Scalar() | Number() | Foldable() | Map() | Variable() | Status() | Current() | Bytes():
             return ()
 
 
@@ -89,7 +94,7 @@ def names(expr: Expr) -> frozenset[str]:
     for inner in walk(expr):
         if isinstance(inner, Scalar):
             found.add(inner.name)
-        elif isinstance(inner, (Number, Item, Foldable)):
+        elif isinstance(inner, (Number, Item, Foldable, Bytes)):
             found.add(inner.of.name)
     return frozenset(found)
 
@@ -103,20 +108,27 @@ class Solver:
 
     def __init__(self, kinds: Mapping[str, str], environment: Environment, random_: random.Random) -> None:
         self.kinds = kinds
-        self.environment = environment
+        self.closures = Closures(environment)
         self.random = random_
+        # What wishes read, by their identity.
+        self.read: dict[int, tuple[Wish, frozenset[str]]] = {}
 
     # Truth.
 
     def value(self, expr: Expr, values: Values) -> int | float:
-        return evaluate(expr, values, self.environment)
+        return self.closures.of(expr)(values)
+
+    def number(self, expr: Expr, values: Values) -> int | float | None:
+        """Returns the value of an expression, None if it has none."""
+        try:
+            return self.value(expr, values)
+        except NO_VALUE:
+            return None
 
     def truth(self, expr: Expr, values: Values) -> bool | None:
         """Returns whether a condition holds; None if it has no value."""
-        try:
-            return bool(self.value(expr, values))
-        except (IndexError, Undefined):
-            return None
+        found = self.number(expr, values)
+        return None if found is None else bool(found)
 
     def granted(self, wish: Wish, values: Values) -> bool:
         if all(self.truth(guard, values) for guard in wish.guards):
@@ -125,22 +137,34 @@ class Solver:
 
     # Search.
 
-    def solve(self, values: Values, wishes: Sequence[Wish], rounds: int = 200) -> Values | None:
-        """Returns arguments for which all wishes are granted, from these; None if it finds none."""
-        reads = [names(wish.condition).union(*map(names, wish.guards)) for wish in wishes]
-        open_ = list(range(len(wishes)))
+    def solve(
+        self, values: Values, wishes: Sequence[Wish], rounds: int = 200, granted: int | None = None
+    ) -> Values | None:
+        """Returns arguments for which all wishes are granted, from these; None if it finds none. Those after the first
+        `granted` ones are known to be granted by what it begins with."""
+        reads = [self.reads(wish) for wish in wishes]
+        unknown = set(range(len(wishes) if granted is None else granted))
         for _ in range(rounds):
-            first = next((i for i in open_ if not self.granted(wishes[i], values)), None)
-            if first is None:
+            for first in sorted(unknown):
+                if not self.granted(wishes[first], values):
+                    break
+                unknown.remove(first)
+            else:
                 return values
             changed = self.grant(wishes[first], values)
             if changed is None:
                 return None
             touched = {name for name in changed if changed[name] is not values.get(name)}
             values = changed
-            # Those before it were granted, and stay so unless they read what has changed.
-            open_ = [i for i in range(len(wishes)) if i >= first or not reads[i].isdisjoint(touched)]
+            unknown.update(i for i, names_ in enumerate(reads) if not names_.isdisjoint(touched))
         return None
+
+    def reads(self, wish: Wish) -> frozenset[str]:
+        """Returns the parameters that decide whether a wish is granted."""
+        found = self.read.get(id(wish))
+        if found is None:
+            found = self.read[id(wish)] = (wish, names(wish.condition).union(*map(names, wish.guards)))
+        return found[1]
 
     def grant(self, wish: Wish, values: Values) -> Values | None:
         for guard in wish.guards:
@@ -153,23 +177,28 @@ class Solver:
         deeper = self.deepen(expr, values)
         if deeper is not None:
             return deeper
-        ways = list(self.ways(expr, truth, values))
+        try:
+            ways = list(self.ways(expr, truth, values))
+        except NO_VALUE:
+            return None
         self.random.shuffle(ways)
         for way in ways:
             try:
                 changed = way()
-            except (IndexError, Undefined):
+            except NO_VALUE:
                 continue
             if changed is not None:
                 return changed
         return None
 
     def deepen(self, expr: Expr, values: Values) -> Values | None:
-        """Returns arguments with tensors that have all dims, and arrays all elements, that an expression names, or None
-        if they have."""
+        """Returns arguments with tensors that have all dims, and arrays all elements, that an expression names, and with
+        no divisor of 0; None if nothing is missing."""
         if self.truth(expr, values) is not None:
             return None
         for inner in walk(expr):
+            if isinstance(inner, Binary) and inner.op in ("/", "%") and self.number(inner.right, values) == 0:
+                return self.set(inner.right, self.random.choice(EXTENTS), values)
             if not isinstance(inner, (Item, Number, Foldable)):
                 continue
             of = self.lookup(inner.of, values)
@@ -261,7 +290,9 @@ class Solver:
             case Select():
                 chosen = expr.then if self.value(expr.condition, values) else expr.otherwise
                 return self.set(chosen, target, values)
-            case Const() | Attribute() | Stream() | Map() | Struct() | Variable() | Status() | Unary():
+            case BitLength():
+                return self.set(expr.value, 1 << int(target) >> 1, values)
+            case Const() | Attribute() | Current() | Stream() | Map() | Struct() | Bytes() | Variable() | Status() | Unary():
                 return None
 
     def set_scalar(self, expr: Scalar, target: int | float, values: Values) -> Values | None:
@@ -373,7 +404,7 @@ class Solver:
             case "lanes":
                 return replace(of, dtype=(code, bits, target)) if 0 < target < 65536 else None
             case "contiguous":
-                return replace(of, strides=None) if target else scattered(of, self.random)
+                return gathered(of, self.random) if target else scattered(of, self.random)
         return None
 
     def set_length(self, ref: Ref, target: int, values: Values) -> Values | None:
@@ -455,6 +486,8 @@ def with_elements(of: TensorValue, target: int, random_: random.Random) -> Tenso
     """Returns a tensor of so many elements."""
     if target < 0 or not of.shape:
         return None
+    if target == 0 and len(of.shape) < MAX_RANK and random_.random() < 0.4:
+        return with_extent(resized(of, len(of.shape) + 1, random_), 0, 0)
     index = random_.randrange(len(of.shape))
     others = math.prod(extent for i, extent in enumerate(of.shape) if i != index)
     if others and target % others == 0:
@@ -477,6 +510,15 @@ def scattered(of: TensorValue, random_: random.Random) -> TensorValue | None:
     index = random_.choice(wide)
     factor = random_.choice((2, 3))
     return with_stride(compact, index, compact.stride(index) * factor)
+
+
+def gathered(of: TensorValue, random_: random.Random) -> TensorValue:
+    """Returns a tensor that is contiguous: with compact strides, or an extent of 1 where a stride is not."""
+    compact = of.compact()
+    if of.strides is None or random_.random() < 0.6:
+        return replace(of, strides=None)
+    shape = tuple(extent if of.stride(i) == compact[i] else 1 for i, extent in enumerate(of.shape))
+    return replace(of, shape=shape)
 
 
 def folded(of: TensorValue, trailing: int) -> TensorValue:
