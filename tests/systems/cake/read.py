@@ -11,10 +11,12 @@ from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 
+import cpp
 import facts
 import syntax
-from execute import Executor, Program
-from syntax import Unreadable
+from evaluate import Program
+from execute import Executor
+from cpp import Unreadable
 from values import TYPES, ArrayArg, Cell, OptionalArg, TensorArg, Value
 
 EXPORTER = "by the Cake source exporter"
@@ -37,11 +39,11 @@ def hosts(wheel: Path) -> list[str]:
 
 
 @cache
-def parsed(path: Path, relative: str) -> syntax.File:
+def parsed(path: Path, relative: str) -> cpp.File:
     return syntax.parse(path.read_text(), relative)
 
 
-def program(wheel: Path, path: str) -> tuple[Program, syntax.File]:
+def program(wheel: Path, path: str) -> tuple[Program, cpp.File]:
     """Returns a host with what it includes, as far as that is of the wheel's own hosts."""
     whole = Program()
     file = parsed(wheel / path, path)
@@ -50,7 +52,7 @@ def program(wheel: Path, path: str) -> tuple[Program, syntax.File]:
     return whole, file
 
 
-def include(whole: Program, wheel: Path, path: Path, file: syntax.File, seen: set[Path]) -> None:
+def include(whole: Program, wheel: Path, path: Path, file: cpp.File, seen: set[Path]) -> None:
     for name in file.includes:
         other = locate(wheel, path, name)
         if other is not None and other not in seen:
@@ -80,11 +82,11 @@ def headers(wheel: Path) -> dict[str, list[Path]]:
 KINDS = {"TensorView": "tensor", "Tensor": "tensor", "Shape": "shape", "double": "f64", "float": "f32", "bool": "bool"}
 
 
-def kind(type_: syntax.Type) -> str:
+def kind(type_: cpp.Type) -> str:
     """Returns the kind of a parameter of an exported function."""
-    if type_.name == "Optional" and isinstance(type_.arguments[0], syntax.Type):
+    if type_.name == "Optional" and isinstance(type_.arguments[0], cpp.Type):
         return f"optional {kind(type_.arguments[0])}"
-    if type_.name == "Array" and isinstance(type_.arguments[0], syntax.Type):
+    if type_.name == "Array" and isinstance(type_.arguments[0], cpp.Type):
         return f"array of {kind(type_.arguments[0])}s"
     found = KINDS.get(type_.name) or TYPES.get(type_.name)
     if found is None or type_.pointer:

@@ -6,21 +6,20 @@ each family are translated, and why the others are not.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import facts
 import read
-from facts import Binary, Branch, Cast, Check, Const, Encode, Expr, Foldable, Item, Launch, Loop, Number, Ref, Scalar, Step, Unary
+from body import IMAGE, Body, elements
 from bounds import Known, conjuncts, denied, range_of
-from rewrite import changed, effects, expressions
-from words import Form, Untranslatable, Words, factors, spelled
-
-IMAGE = "code"
+from facts import Binary, Branch, Cast, Check, Const, Encode, Expr, Foldable, Item, Launch, Loop, Number, Ref, Scalar, Step, Unary
+from rewrite import effects, expressions
+from simplify import plain, simplified
+from words import Form, Untranslatable, Words, fresh, spelled
 
 # Element types by code, bits and lanes of DLPack.
 DTYPES = {
@@ -44,97 +43,6 @@ DTYPES = {
     (17, 4, 2): "float4_e2m1fnx2",
 }
 SCALARS = {"i64": "int64", "f64": "float64", "bool": "bool", "shape": "Shape"}
-MAP_BITS = {"UINT8": 8, "UINT16": 16, "UINT32": 32, "INT32": 32, "FLOAT16": 16, "BFLOAT16": 16, "FLOAT32": 32, "TFLOAT32": 32}
-MAP_BITS |= {"16U4_ALIGN8B": 4, "16U4_ALIGN16B": 4}
-MAP_NAMES = {"uint8": "UINT8", "uint16": "UINT16", "uint32": "UINT32", "int32": "INT32", "float16": "FLOAT16", "bfloat16": "BFLOAT16", "float32": "FLOAT32"}
-
-
-# Steps without what takes no part here.
-
-
-def pruned(steps: Sequence[Step], encoders: int = 0, renumbered: dict[int, int] | None = None) -> tuple[Step, ...]:
-    """Returns steps without their places, without checks of CUDA's own calls and branches that hold nothing else; maps
-    are counted anew along each way."""
-    renumbered = dict(renumbered or {})
-    found: list[Step] = []
-    for step in steps:
-        match step:
-            case Check():
-                if step.status is None:
-                    found.append(replace(step, places=()))
-            case Branch():
-                then, otherwise = pruned(step.then, encoders, renumbered), pruned(step.otherwise, encoders, renumbered)
-                if then or otherwise:
-                    found.append(Branch(step.condition, then, otherwise))
-            case Loop():
-                inner = pruned(step.steps, encoders, renumbered)
-                if inner:
-                    found.append(replace(step, steps=inner))
-            case Encode():
-                encoders += 1
-                renumbered[step.number] = encoders
-                found.append(replace(step, number=encoders, places=()))
-            case Launch():
-                arguments = tuple(replace(each, value=remapped(each.value, renumbered)) for each in step.arguments)
-                found.append(replace(step, arguments=arguments, places=()))
-            case facts.Upload():
-                found.append(replace(step, values=tuple(remapped(each, renumbered) for each in step.values), places=()))
-            case _:
-                found.append(replace(step, places=()))
-    return tuple(found)
-
-
-def remapped(value: Expr, renumbered: dict[int, int]) -> Expr:
-    return facts.Map(renumbered[value.encoder]) if isinstance(value, facts.Map) else value
-
-
-def hoisted(steps: Sequence[Step], known: Known) -> tuple[Step, ...]:
-    """Returns steps with what both sides of a branch begin with before the branch. The last case of a switch over values
-    of which a check has said that there are no others is taken without a condition."""
-    found: list[Step] = []
-    for step in steps:
-        if isinstance(step, Check):
-            known.learn(known.simple(step.condition))
-        if isinstance(step, Branch):
-            found += split(cases(step, known))
-        else:
-            found.append(step)
-    return tuple(found)
-
-
-def cases(step: Branch, known: Known) -> Branch:
-    conditions = [step.condition]
-    last = step
-    while len(last.otherwise) == 1 and isinstance(last.otherwise[0], Branch):
-        last = last.otherwise[0]
-        conditions.append(last.condition)
-    whole = conditions[0]
-    for condition in conditions[1:]:
-        whole = Binary("||", whole, condition, "bool")
-    if last.otherwise or known.simple(whole) not in known.conditions:
-        return step
-    return step if last is step else without_last(step)
-
-
-def without_last(step: Branch) -> Branch:
-    """Returns a switch whose last case needs no condition."""
-    inner = step.otherwise[0]
-    assert isinstance(inner, Branch)
-    if not inner.otherwise:
-        return Branch(step.condition, step.then, inner.then)
-    return Branch(step.condition, step.then, (without_last(inner),))
-
-
-def split(step: Branch) -> list[Step]:
-    """Returns the checks and maps that are on both sides, and the branch over what is left: none of them does anything
-    that others could notice."""
-    otherwise: Sequence[Step] = step.otherwise
-    if len(otherwise) == 1 and isinstance(otherwise[0], Branch):
-        otherwise = split(otherwise[0])
-    common = [each for each in step.then if isinstance(each, (Check, Encode)) and each in otherwise]
-    then = tuple(each for each in step.then if each not in common)
-    rest = tuple(each for each in otherwise if each not in common)
-    return [*common, *([Branch(step.condition, then, rest)] if then or rest else [])]
 
 
 # What the unconditional checks of a function say of its tensors.
@@ -183,7 +91,7 @@ class Translator:
     def __init__(self, function: facts.Function):
         self.function = function
         self.known = Known()
-        self.steps = counted_from_start(hoisted(pruned(function.steps), Known()))
+        self.steps = simplified(function.steps)
         self.tensors = {each.name: Tensor(Ref(each.name)) for each in function.parameters if each.kind == "tensor"}
         self.taken: set[str] = set()
         self.names = {each.name: spelled(each.name, self.taken) for each in function.parameters}
@@ -212,7 +120,8 @@ class Translator:
         head = f"{self.function.name}(\n{''.join(parameters).removesuffix(',' + chr(10))}\n) -> None\n"
         constraints = self.constraints()
         where = "    where " + ",\n        ".join(constraints) + "\n" if constraints else ""
-        body = "\n".join(f"        {line}" for line in used([*self.named(), *self.body(self.steps)]))
+        dtypes = {name: each.dtype or "" for name, each in self.tensors.items()}
+        body = Body(self.words, dtypes, self.taken).text(self.steps)
         return f"{head}{where}    = {{\n{body}\n    }};\n"
 
     # Tensors.
@@ -263,7 +172,7 @@ class Translator:
             for index in range(tensor.rank):
                 back = index - tensor.rank
                 named = index in tensor.used or back in tensor.used
-                form.dims[back] = self.declared(tensor, index) or (self.fresh(f"{form.plain}_{index}") if named else "_")
+                form.dims[back] = self.declared(tensor, index) or (fresh(self.taken, f"{form.plain}_{index}") if named else "_")
             return form
         ends = {-index for index in tensor.used if index < 0}
         if len(tensor.folds) > 1:
@@ -276,7 +185,7 @@ class Translator:
         else:
             form.trailing = max([*ends, tensor.least])
         for back in range(1, form.trailing + 1):
-            form.dims[-back] = self.fresh(f"{form.plain}_d{back}") if back in ends or form.folded else "_"
+            form.dims[-back] = fresh(self.taken, f"{form.plain}_d{back}") if back in ends or form.folded else "_"
         return form
 
     def declared(self, tensor: Tensor, index: int) -> str | None:
@@ -415,170 +324,6 @@ class Translator:
                 found[value.value.name] |= {(">=", int(least)), ("<=", int(most))}
         return found
 
-    # The body.
-
-    def named(self) -> list[str]:
-        """Returns values with names of their own: what the effects compute more than twice, the smaller ones first."""
-        counts = Counter(self.known.simple(each) for step in effects(self.steps) for each in expressions(step) if is_long(each))
-        repeated = [each for each, count in counts.items() if count > 2 or isinstance(each, facts.BitLength) or is_power(each)]
-        lines = []
-        for each in sorted(repeated, key=weight):
-            text = self.words.text(each)
-            self.words.lets[each] = self.fresh("v")
-            lines.append(f"let {self.words.lets[each]} = {text};")
-        return lines
-
-    def body(self, steps: Sequence[Step]) -> list[str]:
-        """Returns the lines of a block."""
-        lines: list[str] = []
-        for step in steps:
-            match step:
-                case Check():
-                    pass
-                case Encode():
-                    lines.append(f"let {self.map_name(step)} = {self.map(step)};")
-                case Launch():
-                    lines.append(self.launch(step))
-                case facts.Upload():
-                    values = ", ".join(self.words.argument(value, "map") for value in step.values)
-                    lines.append(f"upload {self.words.address(step.to)} ({values}){self.clauses(step.stream)};")
-                case facts.Copy():
-                    parts = self.words.address(step.to), self.words.address(step.source), self.words.address(step.bytes)
-                    lines.append(f"copy {', '.join(parts)}{self.clauses(step.stream)};")
-                case facts.Signal():
-                    value = self.words.argument(step.value, "u32")
-                    lines.append(f"upload {self.words.address(step.to)} ({value}){self.clauses(step.stream)};")
-                case facts.Wait():
-                    lines.append(f"wait {self.words.stream(step.stream)}, {self.words.stream(step.other)};")
-                case Branch():
-                    lines += self.branch(step)
-                case Loop():
-                    start, end = self.words.text(step.start, 5), self.words.text(step.end, 5)
-                    lines += [f"for {step.variable.name} in {start}..{end} {{", *indented(self.body(step.steps)), "}"]
-        return lines
-
-    def branch(self, step: Branch) -> list[str]:
-        then, otherwise = self.body(step.then), self.body(step.otherwise)
-        if not then and not otherwise:
-            return []
-        if not then:
-            return [f"if {self.words.text(Unary('!', step.condition, 'bool'))} {{", *indented(otherwise), "}"]
-        lines = [f"if {self.words.text(step.condition)} {{", *indented(then), "}"]
-        if otherwise and len(step.otherwise) == 1 and isinstance(step.otherwise[0], Branch):
-            return [*lines[:-1], f"}} else {otherwise[0]}", *otherwise[1:]]
-        if otherwise:
-            lines[-1] = "} else {"
-            lines += [*indented(otherwise), "}"]
-        return lines
-
-    def clauses(self, stream: Expr) -> str:
-        """Returns the clause of a stream that is not the environment's."""
-        return "" if isinstance(stream, facts.Stream) else f" stream {self.words.stream(stream)}"
-
-    def map_name(self, step: Encode) -> str:
-        """Returns the name of a map, made from that of its tensor."""
-        if step.number not in self.words.maps:
-            name = f"{self.words.forms[step.tensor.name].plain}_map"
-            self.words.maps[step.number] = self.fresh(name)
-        return self.words.maps[step.number]
-
-    def fresh(self, name: str) -> str:
-        """Returns a name that nothing else in the function has."""
-        whole, number = name, 1
-        while whole in self.taken:
-            number += 1
-            whole = f"{name}{number}"
-        self.taken.add(whole)
-        return whole
-
-    def map(self, step: Encode) -> str:
-        """Returns a tensor map; its dims are those of the driver, the outermost first."""
-        bits = MAP_BITS[step.dtype]
-        dims = ", ".join(self.words.text(plain(dim)) for dim in reversed(step.dims))
-        strides = ", ".join([*(self.words.text(plain(stride)) for stride in reversed(elements(step))), "1"])
-        box = ", ".join(self.words.text(extent) for extent in reversed(step.box))
-        options = [self.names[step.tensor.name], f"dims=[{dims}]", f"strides=[{strides}]"]
-        offset = self.offset(step)
-        options += [f"offset={offset}"] if offset else []
-        options.append(f"box=[{box}]")
-        if any(value != Const(1, value.type) for value in step.steps):
-            options.append(f"steps=[{', '.join(self.words.text(value) for value in reversed(step.steps))}]")
-        if MAP_NAMES.get(self.tensors[step.tensor.name].dtype or "") != step.dtype:
-            options.append(f'dtype="{step.dtype.lower()}"')
-        named = {"interleave": step.interleave, "swizzle": step.swizzle, "l2": step.l2.removeprefix("L2_"), "fill": step.fill}
-        options += [f'{name}="{value.lower()}"' for name, value in named.items() if value != "NONE"]
-        assert bits
-        return f"tensormap({', '.join(options)})"
-
-    def offset(self, step: Encode) -> str | None:
-        address = step.address
-        while isinstance(address, Cast):
-            address = address.value
-        if isinstance(address, Binary) and address.op == "+":
-            return self.words.text(address.right)
-        return None
-
-    def launch(self, step: Launch) -> str:
-        arguments = ", ".join(self.words.argument(each.value, each.ctype) for each in step.arguments)
-        parts = [f'launch {IMAGE}."{step.kernel}"({arguments})']
-        parts += [f"grid({self.sizes(step.grid)})", f"block({self.sizes(step.block)})"]
-        if step.smem != Const(0, step.smem.type):
-            parts.append(f"smem({self.words.text(plain(step.smem))})")
-        for number, fields in step.attributes:
-            parts += self.attribute(number, fields)
-        return " ".join(parts) + self.clauses(step.stream) + ";"
-
-    def sizes(self, extents: Sequence[Expr]) -> str:
-        """Returns the extents of a grid or block, without those at the end that are 1."""
-        texts = [self.words.text(plain(extent)) for extent in extents]
-        while len(texts) > 1 and texts[-1] == "1":
-            texts.pop()
-        return ", ".join(texts)
-
-    def attribute(self, number: int, fields: Sequence[Expr]) -> list[str]:
-        """Returns an attribute of a launch by its own clause, or by its number."""
-        on = fields == (Const(1, fields[0].type),)
-        match number:
-            case 2 if on:
-                return ["cooperative"]
-            case 4:
-                return [f"cluster({', '.join(self.words.text(each) for each in fields)})"]
-            case 6 if on:
-                return ["pdl"]
-            case 11:
-                return [f"preferred_cluster({', '.join(self.words.text(each) for each in fields)})"]
-        return [f"attribute({number}, {', '.join(f'int32({self.words.text(each)})' for each in fields)})"]
-
-
-def used(lines: list[str]) -> list[str]:
-    """Returns lines without names of values that no later line uses."""
-    kept: list[str] = []
-    for line in reversed(lines):
-        name = re.match(r"let (v\d*) =", line)
-        if name is None or any(re.search(rf"\b{name[1]}\b", later) for later in kept):
-            kept.insert(0, line)
-    return kept
-
-
-def is_power(value: Expr) -> bool:
-    return isinstance(value, Binary) and value.op == "<<"
-
-
-def weight(value: Expr) -> int:
-    """Returns the number of expressions in an expression; those that are spelled out for each bit weigh more."""
-    return sum(30 if isinstance(each, facts.BitLength) else 1 for each in expressions(value))
-
-
-def is_long(value: Expr) -> bool:
-    """Whether a value that is computed more than once deserves a name: it must be the same throughout the function."""
-    parts = list(expressions(value))
-    if any(isinstance(each, (facts.Variable, facts.Map, facts.Bytes)) or each.type in ("ptr", "struct") for each in parts):
-        return False
-    if isinstance(value, (Cast, facts.Struct)) or value.type == "bool":
-        return False
-    costly = any(isinstance(each, (facts.Select, facts.BitLength)) or isinstance(each, Binary) and each.op == "/" for each in parts)
-    return weight(value) > 5 and costly
-
 
 def needed(guards: tuple[Expr, ...]) -> list[Expr]:
     """Returns guards without those that say that a number is not what another guard says that it is."""
@@ -595,64 +340,10 @@ def alternatives(condition: Expr) -> list[Expr]:
     return []
 
 
-def counted_from_start(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Returns steps in which dims of tensors of a fixed rank are counted from the start."""
-    ranks: dict[Ref, int] = {}
-    for step in steps:
-        for condition in conjuncts(step.condition) if isinstance(step, Check) else []:
-            match condition:
-                case Binary("==", Number("ndim", of), Const(value=rank)):
-                    ranks[of] = int(rank)
-
-    def count(value: Expr) -> Expr:
-        match value:
-            case Item("size" | "stride", of, Const(value=index)) if index < 0 and of in ranks:
-                return replace(value, index=Const(int(index) + ranks[of], "i64"))
-            case Binary("/", Number("numel", of), below) if of in ranks:
-                return above(value, of, ranks[of], factors(below))
-        return value
-
-    return changed(steps, count) if ranks else steps
-
-
-def above(value: Expr, of: Ref, rank: int, below: list[Expr]) -> Expr:
-    """Returns the number of elements divided by some extents as the product of the others."""
-    sizes: list[Expr] = [Item("size", of, Const(index, "i64")) for index in range(rank)]
-    if any(each not in sizes for each in below) or len(set(below)) < len(below):
-        return value
-    product: Expr = Const(1, "i64")
-    for each in sizes:
-        if each not in below:
-            product = each if product == Const(1, "i64") else Binary("*", product, each, "i64")
-    return product
-
-
 def natural(dtype: str) -> int:
     """Returns the alignment of an element type in bytes."""
     digits = "".join(c for c in dtype.split("_")[0] if c.isdigit())
     return max(1, int(digits or 8) // 8)
-
-
-def plain(value: Expr) -> Expr:
-    """Returns a number without the conversions around it."""
-    while isinstance(value, Cast) and value.type in ("u64", "i64", "u32", "i32"):
-        value = value.value
-    return value
-
-
-def elements(step: Encode) -> list[Expr]:
-    """Returns the strides of a map in elements: the driver takes bytes, which the host computes from elements."""
-    bits = MAP_BITS[step.dtype]
-    found: list[Expr] = []
-    for stride in step.strides:
-        match plain(stride):
-            case Const(value=value) if value * 8 % bits == 0:
-                found.append(Const(int(value) * 8 // bits, "i64"))
-            case Binary("/", Binary("*", inner, Const(value=width)), Const(value=8)) if width == bits:
-                found.append(inner)
-            case _:
-                raise Untranslatable("a stride of a map that is not computed from elements")
-    return found
 
 
 def data_of(address: Expr) -> Ref | None:
@@ -686,10 +377,6 @@ def stream_names(step: Step) -> Iterator[str]:
         inner = plain(stream.value) if isinstance(stream, Cast) else stream
         if isinstance(inner, Scalar):
             yield inner.name
-
-
-def indented(lines: Sequence[str]) -> list[str]:
-    return [f"    {line}" for line in lines]
 
 
 def translate(host: facts.Host) -> str:

@@ -3,13 +3,14 @@ number; and the arithmetic that makes expressions, with the conversions of C++."
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Union
 
+import cpp
 import facts
-import syntax
 from facts import Binary, Cast, Const, Expr, Ref, Select, Status, Unary
-from syntax import Unreadable
+from cpp import Unreadable
 
 
 @dataclass(eq=False)
@@ -64,7 +65,7 @@ class Kernel:
     """The address of a kernel; an instance of a template has its arguments in its name."""
 
     name: str
-    prototype: syntax.Function
+    prototype: cpp.Function
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class FunctionValue:
-    function: syntax.Function
+    function: cpp.Function
 
 
 @dataclass(frozen=True)
@@ -166,11 +167,15 @@ TYPES = {
     "nullptr_t": "ptr",
 }
 
+def structure(name: str, values: Iterable[tuple[str, Expr]]) -> StructValue:
+    return StructValue(name, {field: Cell(value, value.type) for field, value in values})
+
+
 TRUE, FALSE = Const(1, "bool"), Const(0, "bool")
 COMPARISONS = {"==", "!=", "<", "<=", ">", ">="}
 
 
-def simple(type_: syntax.Type) -> str:
+def simple(type_: cpp.Type) -> str:
     """Returns the name of a number's type, `ptr` for a pointer, or an empty text."""
     return "ptr" if type_.pointer else TYPES.get(type_.name, "")
 

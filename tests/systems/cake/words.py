@@ -302,3 +302,13 @@ def spelled(name: str, taken: set[str]) -> str:
     short = name if short in taken else short
     taken.add(short)
     return f"`{short}`" if short in RESERVED else short
+
+
+def fresh(taken: set[str], name: str) -> str:
+    """Returns a name that nothing else in the function has, and takes it."""
+    whole, number = name, 1
+    while whole in taken:
+        number += 1
+        whole = f"{name}{number}"
+    taken.add(whole)
+    return whole
