@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from facts import (
     Binary,
+    Bytes,
     Check,
     Const,
     Copy,
@@ -202,6 +203,17 @@ class Generator:
             for inner in walk(stream)
             if isinstance(inner, Scalar)
         }
+
+    def readable(self) -> dict[str, int]:
+        """Returns the tensors whose memory the host itself reads, and how many bytes."""
+        found: dict[str, int] = {}
+        for guarded in self.steps:
+            if isinstance(guarded.step, Launch):
+                for argument in guarded.step.arguments:
+                    for inner in walk(argument.value):
+                        if isinstance(inner, Bytes):
+                            found[inner.of.name] = max(inner.count, found.get(inner.of.name, 0))
+        return found
 
     # Beginnings.
 

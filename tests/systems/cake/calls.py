@@ -24,7 +24,7 @@ CUDA = 2
 # The driver's calls that do something on a device, or that say what a launch is given.
 KEPT = re.compile(r"cu(LaunchKernelEx|TensorMapEncodeTiled|Memcpy\w*|Memset\w*|StreamWriteValue32|StreamBatchMemOp|StreamWaitEvent)\b")
 # What differs between an original and ours: the number of a library, whether a kernel is taken in a context.
-NAMED = re.compile(r'\(\S*?"(\w+)"\S*')
+NAMED = re.compile(r'\(\S*?"([^"]+)"\S*')
 
 
 class DLTensor(ctypes.Structure):

@@ -165,6 +165,8 @@ class Comparison:
         self.finder = Fired(self.checks, wheel)
         self.fired: set[int] = set()
         self.turn = 0
+        # Memory of tensors that the host itself reads.
+        self.memory = {of: ctypes.create_string_buffer(size) for of, size in self.generator.readable().items()}
 
     def about(self, text: str) -> str:
         return f"{self.function.name}: {text}"
@@ -185,15 +187,27 @@ class Comparison:
             self.verdict.differs(self.about("no valid arguments were found"))
             return
         base = cases[0].values
-        self.statuses(base)
+        # An error before them all: what finds lines is ready in every process then.
+        self.machine.call(self.original, [])
+        for case in [cases[0], *(case for case in cases if case.note == "a branch")]:
+            self.statuses(case.values)
         for case in [*cases, *self.generator.violations(base), *self.wrong(base)]:
             self.turn += 1
             for device in range(DEVICES):
                 stream = self.machine.make_stream(device) if self.turn % 2 else None
                 self.machine.set_stream(device, stream)
-            self.compare(replace(case, values=moved(case.values, self.turn)))
+            self.compare(replace(case, values=self.placed(case.values)))
         self.again(base)
         self.count()
+
+    def placed(self, values: Values) -> Values:
+        """Returns arguments at addresses of their own, with real memory where the host reads it."""
+        placed = moved(values, self.turn)
+        for name, memory in self.memory.items():
+            value = placed[name]
+            if isinstance(value, TensorValue) and value.data:
+                placed[name] = replace(value, data=ctypes.addressof(memory))
+        return placed
 
     def count(self) -> None:
         self.verdict.checks += len(self.checks)
@@ -218,9 +232,8 @@ class Comparison:
 
     def statuses(self, base: Values) -> None:
         """Makes calls of the runtime and the driver fail, each in a process that has not called before."""
-        # An error before them all: what finds lines is ready in every process then.
-        self.machine.call(self.original, [])
-        for status in sorted({check.status for check in self.checks if check.status is not None}):
+        missing = {check.status for i, check in enumerate(self.checks) if i not in self.fired}
+        for status in sorted(status for status in missing if status is not None):
             for nth in range(MOST_CALLS):
                 found = apart(lambda: self.failing(status, nth, base))
                 if found is None and nth:
@@ -230,13 +243,13 @@ class Comparison:
     def failing(self, status: str, nth: int, base: Values) -> list[int] | None:
         """Returns the checks that refuse if the n-th call of a function fails, or each for 0; None if none does."""
         self.machine.cudart.cake_fail(status.encode(), nth)
-        outcome = self.call(self.original, with_strides(base))
+        outcome = self.call(self.original, with_strides(self.placed(base)))
         return None if outcome.refusal is None else self.finder.by(outcome.refusal)
 
     def again(self, base: Values) -> None:
         """Calls ours twice with the same arguments: the second call encodes nothing and launches the same."""
         for backend, function in self.ours.items():
-            first, second = self.call(function, base), self.call(function, base)
+            first, second = (self.call(function, self.placed(base)) for _ in range(2))
             if launches(first) != launches(second):
                 self.verdict.differs(self.about(f"{backend}: the second call differs from the first"))
             if any(line.startswith(ENCODE) for line in second.record):

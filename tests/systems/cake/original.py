@@ -13,7 +13,7 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,12 +24,18 @@ HERE = Path(__file__).resolve().parent
 # Lines of the traces of errors, inlined functions included, and no code that two lines share.
 TRACES = ("-g1", "-fno-crossjumping", "-fno-ipa-icf", "-fno-optimize-sibling-calls")
 OPTIONS = ("-std=c++17", "-O2", "-fPIC", "-w", *TRACES)
-# The file whose name a launch is given by its includer, as in the wheel, and what stands for that name here.
-NAME_GIVEN_OUTSIDE = "CAKE_KERNEL_SYMBOL"
-GIVEN_NAME = "cake_kernel"
+# A name that the includer of a file defines, if it is one of these; here it stands for itself.
+GIVEN_NAME = "CAKE_KERNEL_SYMBOL"
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-# A kernel that is no template: the name before its parameters.
-KERNEL = re.compile(r"(template\s*<[^>]*>\s*)?(?:extern\s+\"C\"\s+)?__global__\s+void\s+(\w+)\s*\(")
+# A kernel: the parameters of its template, its name, its own parameters, and whether it has a body.
+KERNEL = re.compile(
+    r"(?:template\s*<([^>]*)>\s*)?(?:extern\s+\"C\"\s+)?__global__\s+void\s+(\w+)\s*\(([^;{]*)\)\s*([;{])"
+)
+INCLUDED = re.compile(r'#include\s+"([^"]+)"')
+NAMESPACE = re.compile(r"^namespace (\w+) \{", re.MULTILINE)
+INSTANCE = re.compile(r"\w+<(\d+)>")
+# Instances of templates whose argument is deduced: the number of elements of an array.
+DEDUCED = range(1, 17)
 
 
 class Failed(Exception):
@@ -65,21 +71,57 @@ class Kernel:
     parameters: tuple[Parameter, ...]
 
 
-def kernels_of(text: str) -> list[str]:
-    """Returns the kernels that a file declares: the functions themselves, no templates of them."""
-    found = [match[2] for match in KERNEL.finditer(COMMENT.sub("", text)) if not match[1]]
-    return list(dict.fromkeys(found))
+@dataclass(frozen=True)
+class Declared:
+    """A kernel in a file: its name in C++, that of the kernel, and what declares a template that has no body."""
+
+    expression: str
+    name: str
+    template: str | None = None
+
+    @property
+    def is_instance(self) -> bool:
+        return "<" in self.name
 
 
-def wrapped(source: Path) -> str:
+def declared(text: str) -> Iterator[Declared]:
+    """Yields the kernels of a file, of templates the instances."""
+    text = COMMENT.sub("", text)
+    instances = sorted({int(number) for number in INSTANCE.findall(text)})
+    for match in KERNEL.finditer(text):
+        template, name, parameters, end = match.groups()
+        spaces = NAMESPACE.findall(text[: match.start()]) if end == "{" else []
+        qualified = "::".join([*spaces[-1:], name])
+        if template is None:
+            yield Declared(qualified, name)
+            continue
+        whole = f"template <{template}>\n__global__ void {name}({parameters}) {{}}" if end == ";" else None
+        for number in instances if end == ";" else DEDUCED:
+            yield Declared(f"{qualified}<{number}>", f"{name}<{number}>", whole)
+
+
+def kernels_of(source: Path, headers: Headers) -> list[Declared]:
+    """Returns the kernels of a file and of the headers of the wheel that it includes, each once."""
+    text = source.read_text()
+    texts = [text]
+    for name in INCLUDED.findall(text):
+        found = next((path for folder in (source.parent, *headers.folders) if (path := folder / name).is_file()), None)
+        if found is not None and found.suffix == ".cuh":
+            texts.append(found.read_text())
+    return list({kernel.name: kernel for each in texts for kernel in declared(each)}.values())
+
+
+def wrapped(source: Path, headers: Headers) -> str:
     """Returns the file that is compiled: the original, the table of its kernels, and something at their addresses."""
-    kernels = kernels_of(source.read_text())
-    rows = "".join(f"    cake::describe(CAKE_WORDS({name}), &{name}),\n" for name in kernels)
-    places = "".join(f"CAKE_PLACE({name})\n" for name in kernels)
-    return f"""#define {NAME_GIVEN_OUTSIDE} {GIVEN_NAME}
+    kernels = kernels_of(source, headers)
+    rows = "".join(f'    cake::describe("{kernel.name}", &{kernel.expression}),\n' for kernel in kernels)
+    bodies = "\n".join(dict.fromkeys(kernel.template for kernel in kernels if kernel.template))
+    places = "".join(f"CAKE_PLACE({kernel.name})\n" for kernel in kernels if not kernel.is_instance)
+    return f"""#define {GIVEN_NAME} {GIVEN_NAME}
 #include "{HERE / "before.h"}"
 #include "{source}"
 #include "{HERE / "kernels.h"}"
+{bodies}
 {places}extern "C" const cake::Kernel cake_kernels[] = {{
 {rows}    {{}},
 }};
@@ -93,9 +135,9 @@ def run(*command: str | Path) -> None:
         raise Failed((errors or done.stderr.splitlines() or ["g++ has failed"])[0])
 
 
-def compile_one(source: Path, root: Path, headers: Headers, cache: Path) -> Built:
+def compile_one(source: Path, headers: Headers, cache: Path) -> Built:
     """Compiles the file of an original, unless the cache has it."""
-    text = wrapped(source)
+    text = wrapped(source, headers)
     key = hashlib.sha256(repr((source.read_bytes(), text, OPTIONS, headers.versions)).encode())
     for own in ("before.h", "kernels.h"):
         key.update((HERE / own).read_bytes())
@@ -115,14 +157,14 @@ def compile_one(source: Path, root: Path, headers: Headers, cache: Path) -> Buil
 
 
 def compile_all(
-    sources: Iterable[Path], root: Path, headers: Headers, cache: Path, say: Callable[[str], None]
+    sources: Iterable[Path], headers: Headers, cache: Path, say: Callable[[str], None]
 ) -> dict[Path, Built | Failed]:
     """Compiles files, as many at a time as there are cores."""
     cache.mkdir(parents=True, exist_ok=True)
 
     def one(source: Path) -> tuple[Path, Built | Failed]:
         try:
-            return source, compile_one(source, root, headers, cache)
+            return source, compile_one(source, headers, cache)
         except Failed as why:
             return source, why
 
@@ -148,10 +190,13 @@ class KernelRow(ctypes.Structure):
     ]
 
 
-def image(name: str, parameters: Iterable[Parameter]) -> str:
-    """Returns PTX of a kernel that does nothing, with these parameters."""
-    list_ = ", ".join(f".param .align {each.align} .b8 p{i}[{each.size}]" for i, each in enumerate(parameters))
-    return f".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry {name}({list_})\n{{\n    ret;\n}}\n"
+def image(kernels: Iterable[Kernel]) -> str:
+    """Returns PTX of kernels that do nothing, with their parameters."""
+    entries = [".version 8.8\n.target sm_90\n.address_size 64\n"]
+    for kernel in kernels:
+        list_ = ", ".join(f".param .align {each.align} .b8 p{i}[{each.size}]" for i, each in enumerate(kernel.parameters))
+        entries.append(f".visible .entry {kernel.name}({list_})\n{{\n    ret;\n}}\n")
+    return "".join(entries)
 
 
 class Original:
@@ -165,8 +210,9 @@ class Original:
             row = rows[len(self.kernels)]
             parameters = tuple(Parameter(row.parameters[i].size, row.parameters[i].align) for i in range(row.count))
             self.kernels.append(Kernel(row.name.decode(), row.address, parameters))
+        self.code = image(self.kernels)
         for kernel in self.kernels:
-            code = image(kernel.name, kernel.parameters).encode()
+            code = image([kernel]).encode()
             status = machine.cudart.cake_register(ctypes.c_void_p(kernel.address), code, kernel.name.encode())
             assert status == 0, f"the stand-in refuses {kernel.name}: {status}"
 
