@@ -14,9 +14,29 @@ from words import Untranslatable, Words, fresh
 
 IMAGE = "code"
 
-MAP_BITS = {"UINT8": 8, "UINT16": 16, "UINT32": 32, "INT32": 32, "FLOAT16": 16, "BFLOAT16": 16, "FLOAT32": 32, "TFLOAT32": 32}
-MAP_BITS |= {"16U4_ALIGN8B": 4, "16U4_ALIGN16B": 4}
-MAP_NAMES = {"uint8": "UINT8", "uint16": "UINT16", "uint32": "UINT32", "int32": "INT32", "float16": "FLOAT16", "bfloat16": "BFLOAT16", "float32": "FLOAT32"}
+# The bits of the element types of maps.
+MAP_BITS = {
+    "UINT8": 8,
+    "UINT16": 16,
+    "UINT32": 32,
+    "INT32": 32,
+    "FLOAT16": 16,
+    "BFLOAT16": 16,
+    "FLOAT32": 32,
+    "TFLOAT32": 32,
+    "16U4_ALIGN8B": 4,
+    "16U4_ALIGN16B": 4,
+}
+# The element types of tensors whose maps have the same one without being told.
+MAP_NAMES = {
+    "uint8": "UINT8",
+    "uint16": "UINT16",
+    "uint32": "UINT32",
+    "int32": "INT32",
+    "float16": "FLOAT16",
+    "bfloat16": "BFLOAT16",
+    "float32": "FLOAT32",
+}
 
 
 class Body:
@@ -33,8 +53,9 @@ class Body:
 
     def named(self, steps: Sequence[Step]) -> list[str]:
         """Returns values with names of their own: what the effects compute more than twice, the smaller ones first."""
-        counts = Counter(self.words.known.simple(each) for step in effects(steps) for each in expressions(step) if is_long(each))
-        repeated = [each for each, count in counts.items() if count > 2 or isinstance(each, facts.BitLength) or is_power(each)]
+        computed = [each for step in effects(steps) for each in expressions(step) if is_long(each)]
+        counts = Counter(map(self.words.known.simple, computed))
+        repeated = [each for each, count in counts.items() if count > 2 or is_spelled_out(each)]
         lines = []
         for each in sorted(repeated, key=weight):
             text = self.words.text(each)
@@ -110,8 +131,9 @@ class Body:
             options.append(f"steps=[{', '.join(self.words.text(value) for value in reversed(step.steps))}]")
         if MAP_NAMES.get(self.dtypes[step.tensor.name]) != step.dtype:
             options.append(f'dtype="{step.dtype.lower()}"')
-        named = {"interleave": step.interleave, "swizzle": step.swizzle, "l2": step.l2.removeprefix("L2_"), "fill": step.fill}
-        options += [f'{name}="{value.lower()}"' for name, value in named.items() if value != "NONE"]
+        named = {"interleave": step.interleave, "swizzle": step.swizzle, "l2": step.l2, "fill": step.fill}
+        words = {name: value.removeprefix("L2_").lower() for name, value in named.items()}
+        options += [f'{name}="{word}"' for name, word in words.items() if word != "none"]
         assert bits
         return f"tensormap({', '.join(options)})"
 
@@ -165,8 +187,9 @@ def used(lines: list[str]) -> list[str]:
     return kept
 
 
-def is_power(value: Expr) -> bool:
-    return isinstance(value, Binary) and value.op == "<<"
+def is_spelled_out(value: Expr) -> bool:
+    """Whether the text of a number has a term for each of 31 bits."""
+    return isinstance(value, facts.BitLength) or isinstance(value, Binary) and value.op == "<<"
 
 
 def weight(value: Expr) -> int:
@@ -177,12 +200,12 @@ def weight(value: Expr) -> int:
 def is_long(value: Expr) -> bool:
     """Whether a value that is computed more than once deserves a name: it must be the same throughout the function."""
     parts = list(expressions(value))
-    if any(isinstance(each, (facts.Variable, facts.Map, facts.Bytes)) or each.type in ("ptr", "struct") for each in parts):
+    if any(isinstance(each, facts.Variable) or each.type in ("ptr", "struct", "map", "bytes") for each in parts):
         return False
     if isinstance(value, (Cast, facts.Struct)) or value.type == "bool":
         return False
-    costly = any(isinstance(each, (facts.Select, facts.BitLength)) or isinstance(each, Binary) and each.op == "/" for each in parts)
-    return weight(value) > 5 and costly
+    divides = any(isinstance(each, Binary) and each.op == "/" for each in parts)
+    return weight(value) > 5 and (divides or any(isinstance(each, (facts.Select, facts.BitLength)) for each in parts))
 
 
 def elements(step: Encode) -> list[Expr]:

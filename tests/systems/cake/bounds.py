@@ -139,8 +139,8 @@ class Known:
                 return self.holds(left) and self.holds(right)
             case Binary("||", left, right):
                 return self.holds(left) or self.holds(right)
-            case Binary("==", Binary("%", left, Const(value=divisor)), Const(value=0)) if self.divides(int(divisor), left):
-                return True
+            case Binary("==", Binary("%", left, Const(value=divisor)), Const(value=0)):
+                return self.divides(int(divisor), left)
             case Unary("!", Binary(op, left, right)) if op in NEGATED:
                 return self.compares(NEGATED[op], left, right)
             case Binary(op, left, right) if op in MIRRORED:

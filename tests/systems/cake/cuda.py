@@ -188,8 +188,9 @@ def launch_plain(host: Evaluator, arguments: Sequence[Cell], line: int) -> Value
 def launch_cooperative(host: Evaluator, arguments: Sequence[Cell], line: int) -> Value:
     kernel, grid, block, kargs, smem, stream = (cell.value for cell in arguments)
     attributes: list[tuple[int, tuple[Expr, ...]]] = [(2, (Const(1, "i32"),))]
-    launch(host, "cudaLaunchCooperativeKernel", kernel, kargs, (grid, block), expr(smem), attributes, expr(stream), line)
-    return Code("cudaLaunchCooperativeKernel")
+    function = "cudaLaunchCooperativeKernel"
+    launch(host, function, kernel, kargs, (grid, block), expr(smem), attributes, expr(stream), line)
+    return Code(function)
 
 
 def launch(
@@ -219,7 +220,8 @@ def launch(
         raise Unreadable(f"line {line}: {len(kargs.items)} arguments for {len(parameters)} parameters")
     arguments = tuple(argument(host, parameter, cell.value) for parameter, cell in zip(parameters, kargs.items))
     grid, block = (extents(each) for each in sizes)
-    host.note(facts.Launch(kernel.name, function, arguments, grid, block, smem, tuple(attributes), stream, host.place(line)))
+    places = host.place(line)
+    host.note(facts.Launch(kernel.name, function, arguments, grid, block, smem, tuple(attributes), stream, places))
 
 
 # The parameter of a kernel whose prototype leaves its parameters out.
@@ -269,7 +271,8 @@ def fast_divisor(host: Evaluator, arguments: Sequence[Cell], line: int) -> Value
     wide = convert(divisor, "u64")
     multiplier = infix("/", infix("-", infix("+", power, wide), Const(1, "u64")), wide)
     zero = Const(0, "u32")
-    fields = [divisor, select(one, zero, convert(multiplier, "u32")), select(one, zero, infix("-", bits, Const(1, "u32")))]
+    shift = select(one, zero, infix("-", bits, Const(1, "u32")))
+    fields = [divisor, select(one, zero, convert(multiplier, "u32")), shift]
     return structure("CakeFastDivmod", zip(("divisor", "multiplier", "shift_right"), fields))
 
 

@@ -123,7 +123,9 @@ class Evaluator(ABC):
     # Functions, which are followed by the heir.
 
     @abstractmethod
-    def call(self, function: cpp.Function, arguments: Sequence[Cell], line: int, template: Sequence[Value] = ()) -> Value:
+    def call(
+        self, function: cpp.Function, arguments: Sequence[Cell], line: int, template: Sequence[Value] = ()
+    ) -> Value:
         """Enters a function of the host; returns its value."""
 
     @abstractmethod
@@ -170,7 +172,9 @@ class Evaluator(ABC):
         extent = self.constant(statement.extent) if statement.extent else len(values)
         while len(values) < extent:
             values.append(self.construct(statement.type, (), statement.line))
-        return ListValue([Cell(convert(expr(value), number) if number and is_expr(value) else value, number) for value in values])
+        if number:
+            values = [convert(expr(value), number) if is_expr(value) else value for value in values]
+        return ListValue([Cell(value, number) for value in values])
 
     def construct(self, type_: cpp.Type, items: Sequence[cpp.Expr], line: int) -> Value:
         """Makes a value of a type from the values in its braces or parentheses, or its first value without them."""
@@ -420,7 +424,8 @@ class Evaluator(ABC):
         """Follows a call: of the runtime or CUDA, of a member, or of a function of the host."""
         if isinstance(tree.function, cpp.Member):
             of = self.value(tree.function.of)
-            return runtime.method(self, of, tree.function, [self.cell(argument) for argument in tree.arguments], tree.line)
+            given = [self.cell(argument) for argument in tree.arguments]
+            return runtime.method(self, of, tree.function, given, tree.line)
         if not isinstance(tree.function, cpp.Name):
             raise Unreadable(f"line {tree.line}: a call of another form")
         name = tree.function.name
@@ -444,7 +449,8 @@ def of_template(type_: cpp.Type) -> list[cpp.Expr | cpp.Type]:
 
 def copied(value: Value) -> Value:
     if isinstance(value, StructValue):
-        return StructValue(value.type, {name: Cell(copied(cell.value), cell.type) for name, cell in value.fields.items()})
+        fields = {name: Cell(copied(cell.value), cell.type) for name, cell in value.fields.items()}
+        return StructValue(value.type, fields)
     return value
 
 

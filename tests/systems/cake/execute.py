@@ -28,7 +28,9 @@ class Executor(Evaluator):
 
     # Functions.
 
-    def call(self, function: cpp.Function, arguments: Sequence[Cell], line: int, template: Sequence[Value] = ()) -> Value:
+    def call(
+        self, function: cpp.Function, arguments: Sequence[Cell], line: int, template: Sequence[Value] = ()
+    ) -> Value:
         """Enters a function of the host; returns its value."""
         if function.body is None:
             raise Unreadable(f"{function.name} has no body")
@@ -87,7 +89,8 @@ class Executor(Evaluator):
         self.names = names
         for key in then_written.keys() | otherwise_written.keys():
             cell = (then_written.get(key) or otherwise_written[key])[0]
-            values = [written[key][1] if key in written else cell.value for written in (then_written, otherwise_written)]
+            sides = (then_written, otherwise_written)
+            values = [written[key][1] if key in written else cell.value for written in sides]
             self.write(cell, merged(condition, *values))
         if then_steps or otherwise_steps:
             self.note(Branch(condition, tuple(then_steps), tuple(otherwise_steps)))

@@ -21,16 +21,23 @@ from cpp import (
 )
 from tokens import Token, Tokens
 
-QUALIFIERS = {"const", "constexpr", "inline", "static", "thread_local", "extern", "explicit", "volatile", "typename", "mutable"}
-DECORATIONS = {"__global__", "__device__", "__forceinline__", "__host__", "__restrict__", "__grid_constant__", "noexcept", "override"}
-WORDS = {"unsigned", "signed", "long", "short", "int", "char", "double", "float", "bool", "void", "auto"}
+QUALIFIERS = set("const constexpr inline static thread_local extern explicit volatile typename mutable".split())
+DECORATIONS = set(
+    "__global__ __device__ __host__ __forceinline__ __restrict__ __grid_constant__ noexcept override".split()
+)
+WORDS = set("unsigned signed long short int char double float bool void auto".split())
 CASTS = {"static_cast", "reinterpret_cast", "const_cast"}
-TEMPLATES = {"cast", "Optional", "Array", "vector", "min", "max", "unordered_map", "atomic", "lock_guard", "Tuple", "map", "array", "pair", "numeric_limits", "tuple", "optional", "unique_lock", "get"}
-SCALARS = {"int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t", "size_t", "uintptr_t"}
+SCALARS = set("int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t uintptr_t".split())
 POINTERS = {"cudaStream_t", "CUstream", "CUdeviceptr", "cudaEvent_t"}
 
+# Templates of the standard library and of the runtime; a `<` after any other name compares.
+TEMPLATES = set(
+    "cast Optional Array Tuple vector map unordered_map array pair tuple optional atomic lock_guard unique_lock get"
+    " min max numeric_limits".split()
+)
+
 # Precedence of binary operators, loosest first.
-LEVELS = [["||"], ["&&"], ["|"], ["^"], ["&"], ["==", "!="], ["<", "<=", ">", ">="], ["<<", ">>"], ["+", "-"], ["*", "/", "%"]]
+LEVELS = [level.split() for level in ("||", "&&", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "* / %")]
 ASSIGNMENTS = ("=", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "|=", "&=", "^=")
 
 

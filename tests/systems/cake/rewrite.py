@@ -19,7 +19,7 @@ def changed(value: T, change: Callable[[Expr], Expr]) -> T:
     if not dataclasses.is_dataclass(value) or isinstance(value, (facts.Ref, facts.Place)):
         return value
     parts = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    new = {name: changed(part, change) for name, part in parts.items() if isinstance(part, tuple) or dataclasses.is_dataclass(part)}
+    new = {name: changed(part, change) for name, part in parts.items()}
     different = {name: part for name, part in new.items() if part is not parts[name] and part != parts[name]}
     result = dataclasses.replace(value, **different) if different else value  # type: ignore[type-var]
     return change(result) if isinstance(result, EXPRESSIONS) else result  # type: ignore[return-value]

@@ -1,5 +1,5 @@
-"""Steps of a host in a simpler form: without what takes no part in a comparison, without copies of checks and maps on both
-sides of a branch, and with dims counted from the start where the rank is fixed."""
+"""Steps of a host in a simpler form: without what takes no part in a comparison, without copies of checks and maps on
+both sides of a branch, and with dims counted from the start where the rank is fixed."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def remapped(value: Expr, renumbered: dict[int, int]) -> Expr:
 
 
 def hoisted(steps: Sequence[Step], known: Known) -> tuple[Step, ...]:
-    """Returns steps with what both sides of a branch begin with before the branch. The last case of a switch over values
-    of which a check has said that there are no others is taken without a condition."""
+    """Returns steps with the checks and maps that both sides of a branch have before the branch. The last case of a
+    switch over values of which a check has said that there are no others is taken without a condition."""
     found: list[Step] = []
     for step in steps:
         if isinstance(step, Check):

@@ -16,7 +16,8 @@ import facts
 import read
 from body import IMAGE, Body, elements
 from bounds import Known, conjuncts, denied, range_of
-from facts import Binary, Branch, Cast, Check, Const, Encode, Expr, Foldable, Item, Launch, Loop, Number, Ref, Scalar, Step, Unary
+from facts import Binary, Branch, Cast, Check, Const, Encode, Expr, Foldable, Item, Launch, Loop, Number, Ref, Scalar
+from facts import Step, Unary
 from rewrite import effects, expressions
 from simplify import plain, simplified
 from words import Form, Untranslatable, Words, fresh, spelled
@@ -172,7 +173,8 @@ class Translator:
             for index in range(tensor.rank):
                 back = index - tensor.rank
                 named = index in tensor.used or back in tensor.used
-                form.dims[back] = self.declared(tensor, index) or (fresh(self.taken, f"{form.plain}_{index}") if named else "_")
+                own = fresh(self.taken, f"{form.plain}_{index}") if named else "_"
+                form.dims[back] = self.declared(tensor, index) or own
             return form
         ends = {-index for index in tensor.used if index < 0}
         if len(tensor.folds) > 1:
@@ -234,7 +236,8 @@ class Translator:
                     self.constrain(step, guards)
                 case Branch():
                     outer = self.known
-                    for side, condition in ((step.then, step.condition), (step.otherwise, Unary("!", step.condition, "bool"))):
+                    denial = Unary("!", step.condition, "bool")
+                    for side, condition in ((step.then, step.condition), (step.otherwise, denial)):
                         self.known = self.words.known = outer.copy()
                         self.known.learn(self.known.simple(condition))
                         self.conditions(side, (*guards, condition))
@@ -258,7 +261,8 @@ class Translator:
 
     def constraints(self) -> list[str]:
         """Returns the texts of the constraints, without alternatives of which one is a constraint itself."""
-        kept = [text for condition, text in self.where.items() if not any(each in self.where for each in alternatives(condition))]
+        said = self.where.keys()
+        kept = [text for condition, text in self.where.items() if said.isdisjoint(alternatives(condition))]
         return [text for text in dict.fromkeys(kept) if text != "True"]
 
     def said(self, condition: Expr, guarded: bool) -> bool:
@@ -277,7 +281,10 @@ class Translator:
                 return self.words.forms[of.name].rank == rank
             case Binary("==", Binary("%", address, Const(value=align)), Const(value=0)) if data_of(address) is not None:
                 return not guarded
-            case Binary("==", Item("size", of, Const(value=index)), value) | Binary("==", value, Item("size", of, Const(value=index))):
+            case (
+                Binary("==", Item("size", of, Const(value=index)), value)
+                | Binary("==", value, Item("size", of, Const(value=index)))
+            ):
                 tensor = self.tensors[of.name]
                 return not guarded and tensor.rank is not None and tensor.sizes.get(int(index)) == value
             case Binary("||", Binary("<=", Number("ndim")), Binary(">", Item("stride"), Const(value=0))):

@@ -284,8 +284,8 @@ def select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
         return then if condition.value else otherwise
     if then == otherwise:
         return then
-    if isinstance(condition, Binary) and condition.op == "!=" and {condition.left, condition.right} == {then, otherwise}:
-        return then if condition.left == otherwise and condition.right == then else otherwise
+    if condition == Binary("!=", then, otherwise, "bool") or condition == Binary("!=", otherwise, then, "bool"):
+        return then
     type_ = then.type if then.type == otherwise.type else common(then.type, otherwise.type)
     return Select(condition, convert(then, type_), convert(otherwise, type_), type_)
 

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass, field
 
 import facts
-from facts import Binary, BitLength, Cast, Const, Expr, Foldable, Item, Map, Number, Ref, Scalar, Select, Struct, Unary, Variable
+from facts import Binary, BitLength, Cast, Const, Expr, Foldable, Item, Map, Number, Ref, Scalar, Select, Struct, Unary
+from facts import Variable
 from bounds import MIRRORED, NEGATED, Known
 
 
@@ -21,10 +22,13 @@ RESERVED = set(
 )
 
 # How tightly operators bind, loosest first; a factor of a product is 6, an operand of a member 7.
-LEVELS = {"||": 1, "&&": 2, "!": 3, "==": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
+LEVELS = {"||": 1, "&&": 2, "!": 3, "==": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4}
+LEVELS |= {"+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
 SPELLED = {"||": "or", "&&": "and"}
-NARROW = {"i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "f32": "float32", "f64": "float64"}
-MEMBERS = {"ndim": "ndim", "numel": "numel", "data": "data", "device_id": "device_id", "contiguous": "is_contiguous", "length": "size"}
+NARROW = {"i8": "int8", "i16": "int16", "i32": "int32", "u8": "uint8", "u16": "uint16", "u32": "uint32"}
+NARROW |= {"f32": "float32", "f64": "float64"}
+MEMBERS = {name: name for name in ("ndim", "numel", "data", "device_id")}
+MEMBERS |= {"contiguous": "is_contiguous", "length": "size"}
 
 
 @dataclass
@@ -143,7 +147,8 @@ class Words:
             return self.fixed_fold(form, value)
         if not form.folded or form.trailing != value.trailing:
             raise Untranslatable("two folds of one tensor")
-        step = "*".join(form.dims[-k] for k in range(form.trailing, 0, -1)).replace("*", " * ") if form.compact else form.fold_stride
+        below = " * ".join(form.dims[-back] for back in range(form.trailing, 0, -1))
+        step = below if form.compact else form.fold_stride
         return f"{form.fold} <= 1 or {stride} == {step}", 1
 
     def fixed_fold(self, form: Form, value: Foldable) -> tuple[str, int]:
