@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import TypeVar, cast
 
 from facts import (
     Binary,
+    Branch,
     Bytes,
     Check,
     Const,
@@ -21,10 +23,13 @@ from facts import (
     Expr,
     Function,
     Guarded,
+    Item,
     Launch,
+    Loop,
     Map,
     Number,
     Parameter,
+    Place,
     Ref,
     Scalar,
     Signal,
@@ -48,6 +53,8 @@ TOGETHER = 132
 MAX_EXTENT, MAX_STRIDE = 1 << 32, 1 << 40
 # Largest grid.
 GRID = ((1 << 31) - 1, 65535, 65535)
+# Turns of loops whose checks are kept.
+TURNS = 8
 # Attempts at solving before giving up.
 TRIES = 6
 
@@ -105,17 +112,17 @@ def of_launch(step: Launch) -> Iterator[Expr]:
     for extent in step.block:
         yield compare(">=", extent, 1)
         yield compare("<=", extent, 1024)
-    for id_, fields in step.attributes:
+    for id_, values in step.attributes:
         if id_ == COOPERATIVE:
             first = Binary("*", step.grid[0], step.grid[1], "i64")
             yield compare("<=", Binary("*", first, step.grid[2], "i64"), TOGETHER)
         if id_ == CLUSTER:
-            for extent, divisor in zip(step.grid, fields):
+            for extent, divisor in zip(step.grid, values):
                 yield Binary("==", Binary("%", extent, divisor, "i64"), number(0), "bool")
 
 
 def rules(steps: Sequence[Guarded]) -> list[Rule]:
-    """Returns what must hold, in order. What turns of loops want is left out."""
+    """Returns what must hold, in order."""
     found: list[Rule] = []
     checks = 0
     for guarded in steps:
@@ -135,6 +142,37 @@ def rules(steps: Sequence[Guarded]) -> list[Rule]:
             if not mentions(condition, (Variable, Status, Map)) and names(condition):
                 found.append(Rule(Wish(condition, True, guarded.guards), check))
     return found
+
+
+def unrolled(steps: Sequence[Step], turns: int) -> tuple[Step, ...]:
+    """Returns steps with the first turns of each loop, where there are so many, in its place."""
+    found: list[Step] = []
+    for step in steps:
+        if isinstance(step, Branch):
+            found.append(replace(step, then=unrolled(step.then, turns), otherwise=unrolled(step.otherwise, turns)))
+        elif isinstance(step, Loop):
+            for turn in range(turns):
+                at = Binary("+", step.start, number(turn), "i64")
+                inner = tuple(substituted(each, step.variable, at) for each in unrolled(step.steps, turns))
+                found.append(Branch(Binary("<", at, step.end, "bool"), inner, ()))
+        else:
+            found.append(step)
+    return tuple(found)
+
+
+Part = TypeVar("Part")
+
+
+def substituted(part: Part, variable: Variable, value: Expr) -> Part:
+    """Returns a step or an expression with a value for a variable."""
+    if part == variable:
+        return cast(Part, value)
+    if isinstance(part, tuple):
+        return cast(Part, tuple(substituted(each, variable, value) for each in part))
+    if not is_dataclass(part) or isinstance(part, (type, Place)):
+        return part
+    changed = {each.name: substituted(getattr(part, each.name), variable, value) for each in fields(part)}
+    return cast(Part, type(part)(**changed))
 
 
 def leaves(condition: Expr) -> Iterator[Expr]:
@@ -190,19 +228,21 @@ class Generator:
         self.function = function
         self.random = random.Random(seed)
         self.kinds = {parameter.name: parameter.kind for parameter in function.parameters}
-        self.solver = Solver(self.kinds, environment, self.random)
-        self.steps = list(flatten(function.steps))
-        self.rules = rules(self.steps)
+        self.steps = list(flatten(unrolled(function.steps, 1)))
         self.checks = [guarded for guarded in self.steps if isinstance(guarded.step, Check)]
+        # What later turns of loops want comes after all of this, as if the driver did.
+        later = [guarded for guarded in flatten(unrolled(function.steps, TURNS)) if guarded not in self.steps]
+        self.rules = rules(self.steps) + [replace(rule, check=None) for rule in rules(later)]
         self.implied = implied(self.checks)
-        self.streams = streams
-        self.are_streams = {
+        handles = {
             inner.name
             for guarded in self.steps
             for stream in streams_of(guarded.step)
             for inner in walk(stream)
             if isinstance(inner, Scalar)
         }
+        self.streams = dict.fromkeys(handles, streams)
+        self.solver = Solver(self.kinds, environment, self.random, self.streams)
 
     def readable(self) -> dict[str, int]:
         """Returns the tensors whose memory the host itself reads, and how many bytes."""
@@ -215,6 +255,31 @@ class Generator:
                             found[inner.of.name] = max(inner.count, found.get(inner.of.name, 0))
         return found
 
+    def written(self) -> list[Ref]:
+        """Returns the tensors whose memory the driver writes or copies by a call of its own."""
+        found: dict[Ref, None] = {}
+        for guarded in self.steps:
+            match guarded.step:
+                case Upload(to=to) | Signal(to=to):
+                    addresses: tuple[Expr, ...] = (to,)
+                case Copy(to=to, source=source):
+                    addresses = to, source
+                case _:
+                    continue
+            for address in addresses:
+                found.update({inner.of: None for inner in walk(address) if isinstance(inner, Number)})
+        return list(found)
+
+    def addresses(self) -> list[str]:
+        """Returns the lists of numbers that are addresses of memory which the driver writes or copies."""
+        found: dict[str, None] = {}
+        for guarded in self.steps:
+            step = guarded.step
+            places = (step.to, step.source) if isinstance(step, Copy) else (step.to,) if isinstance(step, Signal) else ()
+            for place in places:
+                found.update({inner.of.name: None for inner in walk(place) if isinstance(inner, Item) and inner.what == "at"})
+        return list(found)
+
     # Beginnings.
 
     def begin(self) -> Values:
@@ -222,8 +287,8 @@ class Generator:
 
     def first(self, parameter: Parameter) -> Value:
         """Returns some value for a parameter."""
-        if parameter.name in self.are_streams:
-            return self.random.choice(self.streams)
+        if parameter.name in self.streams:
+            return self.random.choice(self.streams[parameter.name])
         match parameter.kind:
             case "tensor":
                 return self.solver.tensor(self.random.choice((1, 2, 3)))

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import records
 from facts import TensorValue, Value
 
 # Type indices of the ABI.
@@ -20,11 +21,6 @@ NONE, INT, BOOL, FLOAT, POINTER, DLTENSOR = 0, 1, 2, 3, 4, 7
 FIRST_OBJECT = 64
 # Type of devices that are CUDA.
 CUDA = 2
-
-# The driver's calls that do something on a device, or that say what a launch is given.
-KEPT = re.compile(r"cu(LaunchKernelEx|TensorMapEncodeTiled|Memcpy\w*|Memset\w*|StreamWriteValue32|StreamBatchMemOp|StreamWaitEvent)\b")
-# What differs between an original and ours: the number of a library, whether a kernel is taken in a context.
-NAMED = re.compile(r'\(\S*?"([^"]+)"\S*')
 
 
 class DLTensor(ctypes.Structure):
@@ -115,6 +111,7 @@ class Machine:
         self.runtime = ctypes.CDLL(str(runtime), ctypes.RTLD_GLOBAL)
         self.driver.fake_cuda_log.restype = ctypes.c_size_t
         self.streams: dict[int, int] = {}
+        self.pieces: dict[int, int] = {}
 
     def record(self) -> tuple[str, ...]:
         """Returns what has been recorded since the last call, and forgets it."""
@@ -122,21 +119,34 @@ class Machine:
         text = ctypes.create_string_buffer(size + 1)
         self.driver.fake_cuda_log(text, ctypes.c_size_t(size + 1))
         self.driver.fake_cuda_reset()
-        lines = text.value.decode().splitlines()
-        return tuple(plain(line) for line in lines if KEPT.match(line))
+        return records.record(text.value.decode(), self.pieces)
 
     def make_stream(self, device: int) -> int:
         """Returns a stream of a device, the same each time."""
         if device not in self.streams:
-            context, stream = ctypes.c_void_p(), ctypes.c_void_p()
-            self.driver.cuInit(0)
-            self.driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
-            self.driver.cuCtxPushCurrent_v2(context)
-            status = self.driver.cuStreamCreate(ctypes.byref(stream), 1)
-            self.driver.cuCtxPopCurrent_v2(ctypes.byref(context))
+            stream = ctypes.c_void_p()
+            status = self.within(device, lambda: self.driver.cuStreamCreate(ctypes.byref(stream), 1))
             assert status == 0 and stream.value, f"no stream of device {device}: {status}"
             self.streams[device] = stream.value
         return self.streams[device]
+
+    def allocate(self, size: int) -> int:
+        """Returns the address of memory that the stand-in knows."""
+        address = ctypes.c_uint64()
+        status = self.within(0, lambda: self.driver.cuMemAlloc_v2(ctypes.byref(address), ctypes.c_size_t(size)))
+        assert status == 0, f"no memory: {status}"
+        self.pieces[address.value] = size
+        return address.value
+
+    def within(self, device: int, call: Callable[[], int]) -> int:
+        """Makes a call of the driver in the primary context of a device."""
+        context = ctypes.c_void_p()
+        self.driver.cuInit(0)
+        self.driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
+        self.driver.cuCtxPushCurrent_v2(context)
+        status = call()
+        self.driver.cuCtxPopCurrent_v2(ctypes.byref(context))
+        return status
 
     def set_stream(self, device: int, stream: int | None) -> None:
         """Sets the environment's stream of a device; None is the default."""
@@ -217,12 +227,3 @@ class Machine:
             self.runtime.TVMFFIObjectDecRef(ctypes.c_void_p(result.value.pointer))
         return Outcome(refusal, self.record())
 
-
-def plain(line: str) -> str:
-    """Returns a line of the record without what may differ, and with the attributes of a launch in order."""
-    line = NAMED.sub(r'("\1"', line)
-    return re.sub(r"attributes=\[([^]]*)\]", lambda found: f"attributes=[{in_order(found[1])}]", line)
-
-
-def in_order(words: str) -> str:
-    return ", ".join(sorted(words.split(", ")))

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from arguments import Case, Generator
 from calls import Machine, Outcome, Refusal
-from facts import Check, Environment, Function, Host, TensorValue, Value
+from facts import Check, Environment, Function, Host, Ref, TensorValue, Value
 from original import Original
 from ours import Ours
 from solver import DEVICES, Values
@@ -27,6 +27,8 @@ LAUNCH = "cuLaunchKernelEx"
 # Addresses of calls differ by this much, so that no map of an earlier call is taken for a later one.
 APART = 1 << 32
 CALLS = 1 << 13
+# Bytes of a tensor that a host writes or copies, and the most addresses in a list.
+MEMORY, PEERS = 1 << 24, 16
 # Calls of one function of the runtime or the driver that are made to fail, one after the other.
 MOST_CALLS = 24
 
@@ -110,9 +112,28 @@ def moved(values: Values, call: int) -> Values:
     return of_tensors(values, lambda of: replace(of, data=of.data + by) if of.data + of.byte_offset else of)
 
 
+def devices(values: Values) -> set[int]:
+    """Returns the indices of the devices on which tensors are."""
+    return {value.device[1] for value in values.values() if isinstance(value, TensorValue)}
+
+
 def with_strides(values: Values) -> Values:
     """Returns arguments for an original, which would read strides that are NULL; ours take them for compact ones."""
     return of_tensors(values, lambda of: replace(of, strides=of.compact()) if of.strides is None else of)
+
+
+def with_data(values: Values, ref: Ref, address: int) -> Values:
+    """Returns arguments with a tensor, if it is there, at an address, as well aligned as it was."""
+
+    def there(value: Value) -> Value:
+        return replace(value, data=address + value.data % 256) if isinstance(value, TensorValue) else value
+
+    value = values[ref.name]
+    if ref.index is None:
+        return {**values, ref.name: there(value)}
+    if not isinstance(value, tuple) or ref.index >= len(value):
+        return values
+    return {**values, ref.name: (*value[: ref.index], there(value[ref.index]), *value[ref.index + 1 :])}
 
 
 class Fired:
@@ -160,11 +181,16 @@ class Comparison:
         self.original = original.function(function.name)
         self.ours = {backend: library.function(function.name) for backend, library in ours.items()}
         streams = [machine.make_stream(device) for device in range(DEVICES)]
-        self.generator = Generator(function, Environment(), 1, streams[:1])
+        self.generator = Generator(function, Environment(), 1, [0, streams[0]])
         self.checks = [guarded.step for guarded in self.generator.checks if isinstance(guarded.step, Check)]
         self.finder = Fired(self.checks, wheel)
         self.fired: set[int] = set()
         self.turn = 0
+        self.cases: list[Case] = []
+        self.written = {ref: machine.allocate(MEMORY) for ref in self.generator.written()}
+        self.addresses = {
+            name: [machine.allocate(MEMORY) for _ in range(PEERS)] for name in self.generator.addresses()
+        }
         # Memory of tensors that the host itself reads.
         self.memory = {of: ctypes.create_string_buffer(size) for of, size in self.generator.readable().items()}
 
@@ -181,16 +207,22 @@ class Comparison:
         self.machine.cudart.cake_forget()
         return self.machine.call(function, given)
 
+    def prepare(self) -> None:
+        """Finds valid arguments and makes calls of the driver fail, before anything has succeeded."""
+        self.cases = list(self.generator.valid())
+        # An error before them all: what finds lines is ready in every process then.
+        self.machine.call(self.original, [])
+        branches = [case for case in self.cases if case.note == "a branch"]
+        elsewhere = [case for case in self.cases if devices(case.values) == {DEVICES - 1}]
+        for case in [*self.cases[:1], *elsewhere[:1], *branches]:
+            self.statuses(case.values)
+
     def run(self) -> None:
-        cases = list(self.generator.valid())
+        cases = self.cases
         if not cases:
             self.verdict.differs(self.about("no valid arguments were found"))
             return
         base = cases[0].values
-        # An error before them all: what finds lines is ready in every process then.
-        self.machine.call(self.original, [])
-        for case in [cases[0], *(case for case in cases if case.note == "a branch")]:
-            self.statuses(case.values)
         for case in [*cases, *self.generator.violations(base), *self.wrong(base)]:
             self.turn += 1
             for device in range(DEVICES):
@@ -203,6 +235,12 @@ class Comparison:
     def placed(self, values: Values) -> Values:
         """Returns arguments at addresses of their own, with real memory where the host reads it."""
         placed = moved(values, self.turn)
+        for ref, address in self.written.items():
+            placed = with_data(placed, ref, address)
+        for name, addresses in self.addresses.items():
+            value = placed[name]
+            if isinstance(value, tuple):
+                placed[name] = tuple(address if each else 0 for each, address in zip(value, addresses))
         for name, memory in self.memory.items():
             value = placed[name]
             if isinstance(value, TensorValue) and value.data:
@@ -327,6 +365,9 @@ def compare(host: Host, original: Path, ours: Mapping[str, Path], files: Files, 
     machine = files.open()
     theirs = Original(original, machine)
     mine = {backend: Ours(library) for backend, library in ours.items()}
-    for function in host.functions:
-        Comparison(verdict, function, machine, theirs, mine, wheel).run()
+    comparisons = [Comparison(verdict, function, machine, theirs, mine, wheel) for function in host.functions]
+    for comparison in comparisons:
+        comparison.prepare()
+    for comparison in comparisons:
+        comparison.run()
     return verdict

@@ -192,11 +192,13 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* out, unsigned flags) {
   MAY_FAIL(cudaEventCreateWithFlags);
+  if (CUresult status = bind(device)) return done(status);
   return done(DRIVER(cuEventCreate, out, flags));
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   MAY_FAIL(cudaEventRecord);
+  if (CUresult status = bind(device)) return done(status);
   return done(DRIVER(cuEventRecord, event, stream));
 }
 
@@ -207,16 +209,19 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
   MAY_FAIL(cudaStreamWaitEvent);
+  if (CUresult status = bind(device)) return done(status);
   return done(DRIVER(cuStreamWaitEvent, stream, event, flags));
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
   MAY_FAIL(cudaMemcpyAsync);
+  if (CUresult status = bind(device)) return done(status);
   return done(DRIVER(cuMemcpyAsync, reinterpret_cast<CUdeviceptr>(to), reinterpret_cast<CUdeviceptr>(from), bytes, stream));
 }
 
 cudaError_t cudaMemsetAsync(void* at, int value, size_t bytes, cudaStream_t stream) {
   MAY_FAIL(cudaMemsetAsync);
+  if (CUresult status = bind(device)) return done(status);
   return done(DRIVER(cuMemsetD8Async, reinterpret_cast<CUdeviceptr>(at), static_cast<unsigned char>(value), bytes, stream));
 }
 
@@ -232,7 +237,13 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
                 promotion, fill);
 }
 
+// One operation, as which ours writes a word too.
 CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr to, cuuint32_t value, unsigned flags) {
   if (fails("cuStreamWriteValue32")) return CUDA_ERROR_UNKNOWN;
-  return DRIVER(cuStreamWriteValue32, stream, to, value, flags);
+  CUstreamBatchMemOpParams operation{};
+  operation.writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+  operation.writeValue.address = to;
+  operation.writeValue.value = value;
+  operation.writeValue.flags = flags;
+  return DRIVER(cuStreamBatchMemOp, stream, 1u, &operation, 0u);
 }

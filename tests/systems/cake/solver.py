@@ -104,10 +104,18 @@ def mentions(expr: Expr, kinds: tuple[type, ...]) -> bool:
 
 
 class Solver:
-    """Solves wishes over the parameters of one function, whose kinds are given by name."""
+    """Solves wishes over the parameters of one function, whose kinds are given by name; some may only have the values
+    that are given for them."""
 
-    def __init__(self, kinds: Mapping[str, str], environment: Environment, random_: random.Random) -> None:
+    def __init__(
+        self,
+        kinds: Mapping[str, str],
+        environment: Environment,
+        random_: random.Random,
+        only: Mapping[str, Sequence[int]] | None = None,
+    ) -> None:
         self.kinds = kinds
+        self.only = only or {}
         self.closures = Closures(environment)
         self.random = random_
         # What wishes read, by their identity.
@@ -297,6 +305,8 @@ class Solver:
 
     def set_scalar(self, expr: Scalar, target: int | float, values: Values) -> Values | None:
         kind = self.kinds[expr.name]
+        if expr.name in self.only and target not in self.only[expr.name]:
+            target = self.random.choice(self.only[expr.name])
         made: Value = bool(target) if kind == "bool" else float(target) if kind in ("f32", "f64") else int(target)
         if kind not in ("bool", "f32", "f64") and not -(2**63) <= int(target) < 2**63:
             return None
