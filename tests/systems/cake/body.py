@@ -82,7 +82,8 @@ class Body:
                     lines.append(f"copy {', '.join(parts)}{self.clauses(step.stream)};")
                 case facts.Signal():
                     value = self.words.argument(step.value, "u32")
-                    lines.append(f"upload {self.words.address(step.to)} ({value}){self.clauses(step.stream)};")
+                    on = f" on {next(iter(self.words.forms.values())).name}"  # the address is a number
+                    lines.append(f"upload {self.words.address(step.to)} ({value}){on}{self.clauses(step.stream)};")
                 case facts.Wait():
                     lines.append(f"wait {self.words.stream(step.stream)}, {self.words.stream(step.other)};")
                 case Branch():
