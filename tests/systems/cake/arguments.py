@@ -358,6 +358,8 @@ class Generator:
     def dressed(self, values: Values, turn: int) -> Values:
         """Says the same in another way: strides that are not NULL, the other device."""
         made = dict(values)
+        # A stream is one of the first device's.
+        turn = 0 if self.streams else turn
         for name, value in values.items():
             if isinstance(value, TensorValue):
                 made[name] = dressed(value, turn)

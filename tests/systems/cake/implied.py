@@ -8,10 +8,10 @@ the same. It knows little, and what it says follows if no arithmetic overflows. 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from facts import INTEGERS, Binary, Cast, Const, Expr, Item, Number, Ref, Select, Unary, binary, convert
+from facts import INTEGERS, Binary, Cast, Const, Expr, Foldable, Item, Number, Ref, Select, Unary, binary, convert
 from solver import NEGATED
 
 Interval = tuple[float, float]
@@ -106,11 +106,12 @@ class Known:
     def normal(self, expr: Expr) -> Expr:
         """Returns a simple term, whose indices count from the front where the rank is known."""
 
-        def known(of: Ref) -> int | None:
-            low, high = self.intervals.get(repr(Number("ndim", of)), ALL)
-            return int(low) if low == high else None
+        return simple(expr, self.rank)
 
-        return simple(expr, known)
+    def rank(self, of: Ref) -> int | None:
+        """Returns the rank of a tensor, if it is known."""
+        low, high = self.intervals.get(repr(Number("ndim", of)), ALL)
+        return int(low) if low == high else None
 
     def adding(self, text: str) -> Known:
         return replace(self, conditions=self.conditions | {text})
@@ -154,16 +155,19 @@ class Known:
         match term:
             case Const(value):
                 return value, value
+            case Number("numel", of) if (rank := self.rank(of)) is not None:
+                return self.product([Item("size", of, Const(i, "i64")) for i in range(rank)])
             case Number() | Item(what="size"):
                 return 0, math.inf
+            case Item(what="stride", of=of, index=Const(value)):
+                return self.stride(of, int(value))
             case Binary("*", left, right):
                 return product(self.interval(left), self.interval(right))
             case Binary("+", left, right):
                 one, other = self.interval(left), self.interval(right)
                 return one[0] + other[0], one[1] + other[1]
-            case Binary("/", left, Const(value)) if value > 0 and self.interval(left)[0] >= 0:
-                one = self.interval(left)
-                return one[0] // value, one[1] // value if math.isfinite(one[1]) else math.inf
+            case Binary("/", left, right):
+                return quotient(self.interval(left), self.interval(right))
             case Binary("%", left, Const(value)) if value > 0 and self.interval(left)[0] >= 0:
                 return 0, value - 1
             case Cast(value, type_) if type_ in INTEGERS:
@@ -172,6 +176,23 @@ class Known:
                 one, other = self.interval(then), self.interval(otherwise)
                 return min(one[0], other[0]), max(one[1], other[1])
         return ALL
+
+    def stride(self, of: Ref, index: int) -> Interval:
+        """Returns an interval of a stride: that of a contiguous tensor is the product of the extents inside of it, where
+        none is 0 and its own is above 1."""
+        rank = self.rank(of)
+        if rank is None or repr((Number("contiguous", of), True)) not in self.conditions or not 0 <= index < rank:
+            return ALL
+        sizes = [self.interval(Item("size", of, Const(i, "i64"))) for i in range(rank)]
+        if sizes[index][0] < 2 or any(size[0] < 1 for size in sizes):
+            return ALL
+        return self.product([Item("size", of, Const(i, "i64")) for i in range(index + 1, rank)])
+
+    def product(self, factors: Sequence[Expr]) -> Interval:
+        found: Interval = (1, 1)
+        for factor in factors:
+            found = product(found, self.interval(factor))
+        return found
 
     def converted(self, inner: Interval, type_: str) -> Interval:
         bits, signed = INTEGERS[type_]
@@ -186,6 +207,8 @@ class Known:
                 return bool(value)
             case Cast(value, "bool"):
                 return self.implies(value)
+            case Foldable(of, trailing) if (rank := self.rank(of)) is not None:
+                return rank <= trailing + 1 or self.stride(of, rank - trailing - 1) != ALL
             case Binary("&&", left, right):
                 return self.implies(left) and self.learn(left).implies(right)
             case Binary("||", left, right):
@@ -223,6 +246,9 @@ class Known:
     def factor(self, term: Expr) -> int:
         """Returns a number that divides a term."""
         known = self.divisors.get(repr(term), 1)
+        low, high = self.intervals.get(repr(term), ALL)
+        if low == high and low > 0:
+            known = math.lcm(known, int(low))
         match term:
             case Const(value):
                 return abs(int(value))
@@ -236,6 +262,14 @@ class Known:
 
 
 FLIPPED = {"==": "==", "!=": "!=", "<": ">", ">=": "<=", ">": "<", "<=": ">="}
+
+
+def quotient(one: Interval, other: Interval) -> Interval:
+    """Returns an interval of a quotient, of numbers that are not negative."""
+    if one[0] < 0 or other[0] <= 0:
+        return ALL
+    low = one[0] // other[1] if math.isfinite(other[1]) else 0
+    return low, one[1] // other[0] if math.isfinite(one[1]) else math.inf
 
 
 def product(one: Interval, other: Interval) -> Interval:

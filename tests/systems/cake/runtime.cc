@@ -6,6 +6,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
+#include <string.h>
 
 #include <map>
 #include <string>
@@ -233,8 +234,12 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
                                 CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
   if (fails("cuTensorMapEncodeTiled")) return CUDA_ERROR_UNKNOWN;
   (void)DRIVER(cuInit, 0u);
-  return DRIVER(cuTensorMapEncodeTiled, map, type, rank, address, dims, strides, box, steps, interleave, swizzle,
-                promotion, fill);
+  // Variables of a thread in a library that is loaded late may lie anywhere, here as with the real driver.
+  CUtensorMap aligned;
+  CUresult status = DRIVER(cuTensorMapEncodeTiled, map ? &aligned : nullptr, type, rank, address, dims, strides, box,
+                           steps, interleave, swizzle, promotion, fill);
+  if (!status) memcpy(map, &aligned, sizeof aligned);
+  return status;
 }
 
 // One operation, as which ours writes a word too.
