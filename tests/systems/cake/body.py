@@ -55,7 +55,7 @@ class Body:
         """Returns values with names of their own: what the effects compute more than twice, the smaller ones first."""
         computed = [each for step in effects(steps) for each in expressions(step) if is_long(each)]
         counts = Counter(map(self.words.known.simple, computed))
-        repeated = [each for each, count in counts.items() if count > 2 or is_spelled_out(each)]
+        repeated = [each for each, count in counts.items() if is_long(each) and (count > 2 or is_spelled_out(each))]
         lines = []
         for each in sorted(repeated, key=weight):
             text = self.words.text(each)

@@ -86,7 +86,7 @@ def facts(wheel: Path, paths: Sequence[str]) -> Work:
 
 
 def compile_originals(work: Work, files: wheels.Unpacked, includes: Path) -> None:
-    headers = original.Headers((*files.includes, includes), files.versions + includes.parent.parent.name)
+    headers = original.Headers(files.hosts, (*files.includes, includes), files.versions + includes.parent.parent.name)
     sources = {files.hosts / path: path for path in work.texts}
     for source, built in original.compile_all(sources, headers, KEPT / "originals", tell).items():
         if isinstance(built, original.Failed):
@@ -133,7 +133,7 @@ def emit(work: Work, files: compare.Files) -> tuple[dict[str, dict[str, Path]], 
 Answer = tuple[str, "compare.Verdict | str"]
 
 
-def compare_all(work: Work, made: Mapping[str, Mapping[str, Path]], files: compare.Files, wheel: Path) -> None:
+def compare_all(work: Work, made: Mapping[str, Mapping[str, Path]], files: compare.Files) -> None:
     """Compares hosts, as many at a time as there are cores."""
     paths = [path for path in work.originals if path not in work.reasons]
     count = len(os.sched_getaffinity(0))
@@ -144,7 +144,7 @@ def compare_all(work: Work, made: Mapping[str, Mapping[str, Path]], files: compa
         libraries = {backend: of[path] for backend, of in made.items()}
         library = work.originals[path].library
         try:
-            return compare.apart(lambda: compare.compare(work.hosts[path], library, libraries, files, wheel))
+            return compare.apart(lambda: compare.compare(work.hosts[path], library, libraries, files))
         except RuntimeError as why:
             return str(why)
 
@@ -218,7 +218,7 @@ def main() -> None:
     compile_originals(work, files, Path(system.config("--includedir")[0]))
     stand_ins = build_stand_ins(files)
     made, seconds = emit(work, stand_ins)
-    compare_all(work, made, stand_ins, files.hosts)
+    compare_all(work, made, stand_ins)
     equal = report(work, paths, len(everything), seconds)
     system.say(f"{len(work.texts)} of {len(paths)} translated, {equal} equal of {len(everything)}")
     if equal < len(work.texts):

@@ -15,7 +15,7 @@ from typing import TypeVar
 from arguments import Case, Generator
 from calls import Machine, Outcome, Refusal
 from facts import Check, Environment, Function, Host, Ref, TensorValue, Value
-from original import Original
+from original import WHEEL, Original
 from ours import Ours
 from solver import DEVICES, Values
 
@@ -139,9 +139,8 @@ def with_data(values: Values, ref: Ref, address: int) -> Values:
 class Fired:
     """Finds which check of a function has raised an error, by the lines of its trace."""
 
-    def __init__(self, checks: Sequence[Check], wheel: Path) -> None:
+    def __init__(self, checks: Sequence[Check]) -> None:
         self.checks = checks
-        self.wheel = f"{wheel.resolve()}/"
         lines: dict[str, set[int]] = {}
         for check in checks:
             for place in check.places:
@@ -150,7 +149,7 @@ class Fired:
 
     def known(self, frame: tuple[str, int]) -> tuple[str, int] | None:
         """Returns the line that begins a statement, for a line in it."""
-        file = os.path.realpath(frame[0]).removeprefix(self.wheel)
+        file = os.path.normpath(frame[0]).removeprefix(f"{WHEEL}/")
         numbers = self.lines.get(file, [])
         at = bisect_right(numbers, frame[1])
         return (file, numbers[at - 1]) if at else None
@@ -172,7 +171,7 @@ class Comparison:
     """The comparison of one function."""
 
     def __init__(
-        self, verdict: Verdict, function: Function, machine: Machine, original: Original, ours: Mapping[str, Ours], wheel: Path
+        self, verdict: Verdict, function: Function, machine: Machine, original: Original, ours: Mapping[str, Ours]
     ) -> None:
         self.verdict = verdict
         self.function = function
@@ -183,7 +182,7 @@ class Comparison:
         streams = [machine.make_stream(device) for device in range(DEVICES)]
         self.generator = Generator(function, Environment(), 1, [0, streams[0]])
         self.checks = [guarded.step for guarded in self.generator.checks if isinstance(guarded.step, Check)]
-        self.finder = Fired(self.checks, wheel)
+        self.finder = Fired(self.checks)
         self.fired: set[int] = set()
         self.turn = 0
         self.cases: list[Case] = []
@@ -359,13 +358,13 @@ def unlike(theirs: Sequence[str], ours: Sequence[str]) -> str:
     return f"{other}\n    the original: {one}"
 
 
-def compare(host: Host, original: Path, ours: Mapping[str, Path], files: Files, wheel: Path) -> Verdict:
+def compare(host: Host, original: Path, ours: Mapping[str, Path], files: Files) -> Verdict:
     """Compares a host in this process."""
     verdict = Verdict(host.path)
     machine = files.open()
     theirs = Original(original, machine)
     mine = {backend: Ours(library) for backend, library in ours.items()}
-    comparisons = [Comparison(verdict, function, machine, theirs, mine, wheel) for function in host.functions]
+    comparisons = [Comparison(verdict, function, machine, theirs, mine) for function in host.functions]
     for comparison in comparisons:
         comparison.prepare()
     for comparison in comparisons:

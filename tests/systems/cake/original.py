@@ -24,6 +24,8 @@ HERE = Path(__file__).resolve().parent
 # Lines of the traces of errors, inlined functions included, and no code that two lines share.
 TRACES = ("-g1", "-fno-crossjumping", "-fno-ipa-icf", "-fno-optimize-sibling-calls")
 OPTIONS = ("-std=c++17", "-O2", "-fPIC", "-w", *TRACES)
+# What stands for the folder of the wheel in traces, wherever it lies.
+WHEEL = "/wheel"
 # A name that the includer of a file defines, if it is one of these; here it stands for itself.
 GIVEN_NAME = "CAKE_KERNEL_SYMBOL"
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
@@ -44,8 +46,10 @@ class Failed(Exception):
 
 @dataclass(frozen=True)
 class Headers:
-    """Folders of headers, and what their contents are called, which decides whether a library is made anew."""
+    """The folder of the wheel, folders of headers, and what all contents are called, which decides whether a library is
+    made anew."""
 
+    wheel: Path
     folders: tuple[Path, ...]
     versions: str
 
@@ -118,9 +122,9 @@ def wrapped(source: Path, headers: Headers) -> str:
     bodies = "\n".join(dict.fromkeys(kernel.template for kernel in kernels if kernel.template))
     places = "".join(f"CAKE_PLACE({kernel.name})\n" for kernel in kernels if not kernel.is_instance)
     return f"""#define {GIVEN_NAME} {GIVEN_NAME}
-#include "{HERE / "before.h"}"
-#include "{source}"
-#include "{HERE / "kernels.h"}"
+#include "before.h"
+#include "{source.relative_to(headers.wheel)}"
+#include "kernels.h"
 {bodies}
 {places}extern "C" const cake::Kernel cake_kernels[] = {{
 {rows}    {{}},
@@ -144,12 +148,13 @@ def compile_one(source: Path, headers: Headers, cache: Path) -> Built:
     made = cache / key.hexdigest()[:24]
     library, took = made.with_suffix(".so"), made.with_suffix(".seconds")
     if not took.exists():
-        includes = [word for folder in headers.folders for word in ("-I", folder)]
+        includes = [word for folder in (HERE, headers.wheel, *headers.folders) for word in ("-I", folder)]
+        names = f"-ffile-prefix-map={headers.wheel}={WHEEL}"
         with tempfile.TemporaryDirectory(dir=cache) as folder:
             written, linked = Path(folder, "host.cc"), Path(folder, "host.so")
             written.write_text(text)
             start = time.perf_counter()
-            run("g++", *OPTIONS, "-shared", "-I", source.parent, *includes, written, "-o", linked)
+            run("g++", *OPTIONS, names, "-shared", "-I", source.parent, *includes, written, "-o", linked)
             seconds = time.perf_counter() - start
             linked.replace(library)
             took.write_text(str(seconds))
