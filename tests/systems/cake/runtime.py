@@ -114,7 +114,7 @@ def construct(host: Evaluator, name: str, arguments: Sequence[Value], line: int)
             values = list(map(expr, arguments)) or [Const(0, "i32")] * 2
             return structure(name, zip(("device_type", "device_id"), values))
         case "CUtensorMap" | "cudaLaunchConfig_t" | "cudaLaunchAttribute" | "TVMFFIAny":
-            return Record(name)
+            return blank(name)
         case "cudaError_t" | "CUresult":
             return arguments[0] if arguments else Code(None)
         case "mutex" | "lock_guard" | "unordered_map" | "atomic" | "vector" | "string" | "cudaKernel_t" | "auto":
@@ -122,7 +122,7 @@ def construct(host: Evaluator, name: str, arguments: Sequence[Value], line: int)
     raise Unreadable(f"line {line}: {name} is not known")
 
 
-def Record(name: str) -> StructValue:
+def blank(name: str) -> StructValue:
     """Makes a struct whose fields are made when they are first named."""
     return StructValue(name, Fields())
 
@@ -132,7 +132,7 @@ class Fields(dict[str, Cell]):
 
     def __missing__(self, name: str) -> Cell:
         nested = name in ("val", "clusterDim", "preferredClusterDim")
-        self[name] = Cell(Record(name) if nested else Const(0, "u32"))
+        self[name] = Cell(blank(name) if nested else Const(0, "u32"))
         return self[name]
 
     def __contains__(self, name: object) -> bool:

@@ -106,6 +106,8 @@ class Words:
                 return self.parts(inner)
             case Binary():
                 return self.infix(value)
+            case facts.Current():
+                raise Untranslatable("a check of the current CUDA device")
         raise Untranslatable(f"{type(value).__name__} in an expression")
 
     def constant(self, value: Const) -> tuple[str, int]:
