@@ -21,6 +21,7 @@ from facts import (
     Encode,
     Environment,
     Expr,
+    Foldable,
     Function,
     Guarded,
     Item,
@@ -55,6 +56,10 @@ MAX_EXTENT, MAX_STRIDE = 1 << 32, 1 << 40
 GRID = ((1 << 31) - 1, 65535, 65535)
 # Turns of loops whose checks are kept.
 TURNS = 8
+# Ways of violating a condition: at its limit, and somewhere.
+WAYS = 2
+# Ways of violating that dims fold into one: which dims, and whether by one that does not count.
+FOLDS = 6
 # Attempts at solving before giving up.
 TRIES = 6
 
@@ -336,6 +341,9 @@ class Generator:
                     yield f"{ref} of rank {rank}", Wish(compare("==", Number("ndim", ref), rank))
                 yield f"{ref} empty", Wish(compare("==", Number("numel", ref), 0))
                 yield f"{ref} of one element", Wish(compare("==", Number("numel", ref), 1))
+                for index in (-1, -2, -3):
+                    thin = compare("==", Item("size", ref, number(index)), 1)
+                    yield f"{ref} of extent 1", Wish(thin)
                 yield f"{ref} scattered", Wish(Number("contiguous", ref), False)
 
     def valid(self, few: int = 4) -> Iterator[Case]:
@@ -356,17 +364,22 @@ class Generator:
                 yield Case(self.dressed(found, turn), note)
 
     def dressed(self, values: Values, turn: int) -> Values:
-        """Says the same in another way: strides that are not NULL, the other device."""
-        made = dict(values)
+        """Says the same in another way: strides that are not NULL, odd strides where they do not count, the other device;
+        as much of it as the rules allow."""
         # A stream is one of the first device's.
-        turn = 0 if self.streams else turn
+        turns = [0] if self.streams else [turn, turn - turn % 2, 0]
+        ways = [self.dressed_by(values, way) for way in turns]
+        kept = (way for way in ways if all(self.solver.granted(rule.wish, way) for rule in self.rules))
+        return next(kept, values)
+
+    def dressed_by(self, values: Values, turn: int) -> Values:
+        made = dict(values)
         for name, value in values.items():
             if isinstance(value, TensorValue):
                 made[name] = dressed(value, turn)
             elif isinstance(value, tuple):
                 made[name] = tuple(dressed(each, turn) if isinstance(each, TensorValue) else each for each in value)
-        kept = all(self.solver.granted(rule.wish, made) for rule in self.rules)
-        return made if kept else values
+        return made
 
     # Violations.
 
@@ -377,9 +390,13 @@ class Generator:
             if index in self.implied or mentions(guarded.step.condition, (Variable, Status, Map)):
                 continue
             for leaf in leaves(guarded.step.condition):
-                found = self.violate(base, index, leaf, guarded)
-                if found is not None:
-                    yield Case(found, f"check {index}", index)
+                seen: set[str] = set()
+                for turn in range(FOLDS if mentions(leaf, (Foldable,)) else WAYS):
+                    start = self.solver.break_(leaf, base) if turn == 0 else None
+                    found = self.violate(start or base, index, leaf, guarded)
+                    if found is not None and repr(found) not in seen:
+                        seen.add(repr(found))
+                        yield Case(found, f"check {index}", index)
 
     def violate(self, base: Values, index: int, leaf: Expr, guarded: Guarded) -> Values | None:
         """Returns arguments that violate a part of one check: alone if that can be, else as the first."""
@@ -388,10 +405,9 @@ class Generator:
         goals += [Wish(other) for other in leaves(guarded.step.condition) if other is not leaf]
         others = [rule.wish for rule in self.rules if rule.check != index]
         before = [rule.wish for rule in self.rules if rule.check is not None and rule.check < index]
-        for wishes, own, tries in ((goals + others, len(goals), 2), (goals[:1] + before, 1, TRIES)):
+        for wishes, tries in ((goals + others, 2), (goals[:1] + before, TRIES)):
             for turn in range(tries):
-                start, granted = (base, own) if turn == 0 else (self.begin(), None)
-                found = self.solver.solve(start, wishes, 80, granted)
+                found = self.solver.solve(base if turn == 0 else self.begin(), wishes, 80)
                 if found is not None:
                     return found
         return None
@@ -399,5 +415,8 @@ class Generator:
 
 def dressed(tensor: TensorValue, turn: int) -> TensorValue:
     strides = tensor.compact() if turn % 3 == 1 and tensor.strides is None else tensor.strides
+    if turn % 2 == 1 and 1 in tensor.shape:
+        whole = tensor.compact() if strides is None else strides
+        strides = tuple(3 * stride if extent == 1 else stride for extent, stride in zip(tensor.shape, whole))
     device = (tensor.device[0], 1) if turn % 5 == 3 else tensor.device
     return replace(tensor, strides=strides, device=device)

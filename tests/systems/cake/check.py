@@ -6,8 +6,8 @@ that violate each of its checks in turn; launches, kernels' arguments and encode
 refuse the same calls. A host is equal if nothing differs and every check of the original has refused some call, or
 cannot. No GPU is needed and no kernel runs.
 
-Usage: check.py [--few] [WORD], with the environment of table.py: only one host of some families, or only hosts whose
-path has the word. Prints families and reasons; the last line is `N equal of 808`.
+Usage: check.py [--few | --families | WORD ...], with the environment of table.py: all hosts, one of some families, one
+of each family, or those whose path has all words. Prints families and reasons; the last line is `N equal of 808`.
 """
 
 from __future__ import annotations
@@ -66,6 +66,8 @@ class Work:
 def chosen(paths: Sequence[str], words: Sequence[str]) -> list[str]:
     if "--few" in words:
         return [next(path for path in paths if family in path) for family in FEW]
+    if "--families" in words:
+        return list({str(Path(path).parent): path for path in reversed(paths)}.values())
     return [path for path in paths if all(word in path for word in words)]
 
 

@@ -118,6 +118,8 @@ class Solver:
         self.only = only or {}
         self.closures = Closures(environment)
         self.random = random_
+        # Whether the first way is taken: numbers at the limits of comparisons.
+        self.is_tight = False
         # What wishes read, by their identity.
         self.read: dict[int, tuple[Wish, frozenset[str]]] = {}
 
@@ -189,7 +191,8 @@ class Solver:
             ways = list(self.ways(expr, truth, values))
         except NO_VALUE:
             return None
-        self.random.shuffle(ways)
+        if not self.is_tight:
+            self.random.shuffle(ways)
         for way in ways:
             try:
                 changed = way()
@@ -218,6 +221,14 @@ class Solver:
                 if needed > len(of.shape):
                     return self.put(inner.of, resized(of, needed, self.random), values)
         return None
+
+    def break_(self, condition: Expr, values: Values) -> Values | None:
+        """Returns arguments for which a condition only just does not hold, after one change, or None."""
+        self.is_tight = True
+        try:
+            return self.choose(condition, False, values)
+        finally:
+            self.is_tight = False
 
     # Ways to make a condition true or false. Each is tried until one is a change.
 
@@ -450,6 +461,13 @@ class Solver:
         if truth:
             return self.put(expr.of, folded(of, expr.trailing), values)
         deep = of if len(of.shape) >= expr.trailing + 2 else resized(of, expr.trailing + 2, self.random)
+        if self.random.random() < 0.5:
+            # A dim that does not count has a stride of its own, on which those outside of it do not build.
+            last = len(deep.shape) - expr.trailing - 1
+            thin = with_extent(with_extent(replace(deep, strides=None), last, 1), 0, max(deep.shape[0], 2))
+            strides = list(thin.compact())
+            strides[last] *= 3
+            return self.put(expr.of, replace(thin, strides=tuple(strides)), values)
         wide = with_extent(deep, 0, max(deep.shape[0], 2))
         return self.put(expr.of, with_stride(wide, 0, 2 * wide.stride(0) or 16), values)
 
