@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import subprocess
 import sys
 import time
@@ -52,11 +53,19 @@ def emit_here(jobs: Sequence[Job], backend: str) -> Emitted:
     return Emitted(seconds, failed)
 
 
+def library(target: Path) -> dict[str, str]:
+    """Returns the variable that names the package's shared object, which cargo has built, unless it is set."""
+    variable, name = "TVM_FFI_CODEGEN_LIBRARY", "libtvm_ffi_codegen_python.so"
+    built = [target / "debug" / name, target / "debug" / "deps" / name]
+    return {variable: os.environ.get(variable) or str(next(filter(Path.exists, built), built[0]))}
+
+
 def emit(jobs: Sequence[Job], backend: str, folder: Path) -> Emitted:
     """Emits in a process of its own."""
+    environment = os.environ | library(Path(os.environ["SYSTEMS_TARGET"]))
     given = folder / f"{backend}.json"
     given.write_text(json.dumps([asdict(job) for job in jobs]))
-    done = subprocess.run([sys.executable, __file__, str(given), backend], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, __file__, str(given), backend], env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{backend}: {done.stderr.strip()}")
     return Emitted(**json.loads(done.stdout))
