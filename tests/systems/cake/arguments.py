@@ -95,7 +95,10 @@ def remainder(left: Expr, right: int) -> Binary:
 
 def of_encoder(step: Encode) -> Iterator[Expr]:
     """Yields what the driver wants of a tensor map."""
-    unit = 32 if step.interleave == "32B" or step.dtype.startswith("16U6") else 16
+    packed = step.dtype.endswith("ALIGN16B")
+    unit = 32 if step.interleave == "32B" or packed else 16
+    if packed or step.dtype.endswith("ALIGN8B"):
+        yield remainder(step.dims[0], 128 if packed else 2)
     yield remainder(step.address, unit)
     for extent in step.dims:
         yield compare(">=", extent, 1)
