@@ -283,9 +283,11 @@ class Generator:
         found: dict[str, None] = {}
         for guarded in self.steps:
             step = guarded.step
-            places = (step.to, step.source) if isinstance(step, Copy) else (step.to,) if isinstance(step, Signal) else ()
-            for place in places:
-                found.update({inner.of.name: None for inner in walk(place) if isinstance(inner, Item) and inner.what == "at"})
+            places = [step.to] if isinstance(step, (Copy, Signal)) else []
+            places += [step.source] if isinstance(step, Copy) else []
+            for inner in (inner for place in places for inner in walk(place)):
+                if isinstance(inner, Item) and inner.what == "at":
+                    found[inner.of.name] = None
         return list(found)
 
     # Beginnings.
@@ -367,8 +369,8 @@ class Generator:
                 yield Case(self.dressed(found, turn), note)
 
     def dressed(self, values: Values, turn: int) -> Values:
-        """Says the same in another way: strides that are not NULL, odd strides where they do not count, the other device;
-        as much of it as the rules allow."""
+        """Says the same in another way: strides that are not NULL, odd strides where they do not count, the other
+        device; as much of it as the rules allow."""
         # A stream is one of the first device's.
         turns = [0] if self.streams else [turn, turn - turn % 2, 0]
         ways = [self.dressed_by(values, way) for way in turns]

@@ -19,8 +19,8 @@ ALL: Interval = (-math.inf, math.inf)
 
 
 def simple(expr: Expr, rank: Callable[[Ref], int | None] = lambda _: None) -> Expr:
-    """Returns a term without conversions to wider types, factors of 1 and terms of 0, with the ranks that are known, and
-    with indices from the front where they are."""
+    """Returns a term without conversions to wider types, factors of 1 and terms of 0, with the ranks that are known,
+    and with indices from the front where they are."""
     match expr:
         case Cast(value, type_) if type_ in INTEGERS and type_ != "bool":
             inner = simple(value, rank)
@@ -178,8 +178,8 @@ class Known:
         return ALL
 
     def stride(self, of: Ref, index: int) -> Interval:
-        """Returns an interval of a stride: that of a contiguous tensor is the product of the extents inside of it, where
-        none is 0 and its own is above 1."""
+        """Returns an interval of a stride: that of a contiguous tensor is the product of the extents inside of it,
+        where none is 0 and its own is above 1."""
         rank = self.rank(of)
         if rank is None or repr((Number("contiguous", of), True)) not in self.conditions or not 0 <= index < rank:
             return ALL

@@ -199,8 +199,8 @@ def image(kernels: Iterable[Kernel]) -> str:
     """Returns PTX of kernels that do nothing, with their parameters."""
     entries = [".version 8.8\n.target sm_90\n.address_size 64\n"]
     for kernel in kernels:
-        list_ = ", ".join(f".param .align {each.align} .b8 p{i}[{each.size}]" for i, each in enumerate(kernel.parameters))
-        entries.append(f".visible .entry {kernel.name}({list_})\n{{\n    ret;\n}}\n")
+        declared_ = [f".param .align {each.align} .b8 p{i}[{each.size}]" for i, each in enumerate(kernel.parameters)]
+        entries.append(f".visible .entry {kernel.name}({', '.join(declared_)})\n{{\n    ret;\n}}\n")
     return "".join(entries)
 
 

@@ -65,7 +65,8 @@ def emit(jobs: Sequence[Job], backend: str, folder: Path) -> Emitted:
     environment = os.environ | library(Path(os.environ["SYSTEMS_TARGET"]))
     given = folder / f"{backend}.json"
     given.write_text(json.dumps([asdict(job) for job in jobs]))
-    done = subprocess.run([sys.executable, __file__, str(given), backend], env=environment, capture_output=True, text=True)
+    command = [sys.executable, __file__, str(given), backend]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{backend}: {done.stderr.strip()}")
     return Emitted(**json.loads(done.stdout))

@@ -69,7 +69,8 @@ cudaError_t launch(const CUlaunchConfig& config, const void* function, void** ar
   if (found == kernels.end()) return done(CUDA_ERROR_INVALID_HANDLE);
   CUresult status = config.hStream ? CUDA_SUCCESS : bind(device);
   if (status) return done(status);
-  return done(DRIVER(cuLaunchKernelEx, &config, reinterpret_cast<CUfunction>(found->second.handle), arguments, nullptr));
+  const auto kernel = reinterpret_cast<CUfunction>(found->second.handle);
+  return done(DRIVER(cuLaunchKernelEx, &config, kernel, arguments, nullptr));
 }
 
 }  // namespace
@@ -217,13 +218,15 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
   MAY_FAIL(cudaMemcpyAsync);
   if (CUresult status = bind(device)) return done(status);
-  return done(DRIVER(cuMemcpyAsync, reinterpret_cast<CUdeviceptr>(to), reinterpret_cast<CUdeviceptr>(from), bytes, stream));
+  const auto target = reinterpret_cast<CUdeviceptr>(to), source = reinterpret_cast<CUdeviceptr>(from);
+  return done(DRIVER(cuMemcpyAsync, target, source, bytes, stream));
 }
 
 cudaError_t cudaMemsetAsync(void* at, int value, size_t bytes, cudaStream_t stream) {
   MAY_FAIL(cudaMemsetAsync);
   if (CUresult status = bind(device)) return done(status);
-  return done(DRIVER(cuMemsetD8Async, reinterpret_cast<CUdeviceptr>(at), static_cast<unsigned char>(value), bytes, stream));
+  const auto target = reinterpret_cast<CUdeviceptr>(at);
+  return done(DRIVER(cuMemsetD8Async, target, static_cast<unsigned char>(value), bytes, stream));
 }
 
 // Functions of the driver that originals call themselves. Those of ours find the stand-in's by its handle.

@@ -7,7 +7,6 @@ are several ways. It may fail, and what it returns has been evaluated.
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,6 +38,7 @@ from facts import (
     Value,
     Variable,
 )
+from tensors import MAX_RANK, folded, gathered, resized, scattered, with_elements, with_extent, with_stride
 
 Values = dict[str, Value]
 
@@ -47,7 +47,6 @@ MIRRORED = {"==": "==", "!=": "!=", "<": ">", ">=": "<=", ">": "<", "<=": ">="}
 # Element types of DLPack that arguments are given where another one is expected.
 DTYPES = ((2, 32, 1), (2, 16, 1), (4, 16, 1), (0, 32, 1), (0, 64, 1), (1, 8, 1), (1, 32, 1), (10, 8, 1), (17, 4, 2))
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 16, 32, 64, 96, 128, 256, 512, 1024)
-MAX_RANK = 8
 # Why an expression has no value: an index beyond a rank, the number of a turn of a loop, what C++ does not define.
 NO_VALUE = (IndexError, KeyError, Undefined)
 # Devices of the stand-in.
@@ -241,8 +240,9 @@ class Solver:
             case Binary("&&" | "||"):
                 yield from self.ways_of_both(expr, truth, values)
             case Binary(op) if op in NEGATED:
-                yield from self.ways_to_compare(op if truth else NEGATED[op], expr.left, expr.right, values)
-                yield from self.ways_to_compare(MIRRORED[op if truth else NEGATED[op]], expr.right, expr.left, values)
+                wanted = op if truth else NEGATED[op]
+                yield from self.ways_to_compare(wanted, expr.left, expr.right, values)
+                yield from self.ways_to_compare(MIRRORED[wanted], expr.right, expr.left, values)
             case Select():
                 chosen = expr.then if self.value(expr.condition, values) else expr.otherwise
                 yield from self.ways(chosen, truth, values)
@@ -311,7 +311,9 @@ class Solver:
                 return self.set(chosen, target, values)
             case BitLength():
                 return self.set(expr.value, 1 << int(target) >> 1, values)
-            case Const() | Attribute() | Current() | Stream() | Map() | Struct() | Bytes() | Variable() | Status() | Unary():
+            case Const() | Attribute() | Current() | Stream() | Map() | Struct() | Bytes() | Variable() | Status():
+                return None
+            case Unary():
                 return None
 
     def set_scalar(self, expr: Scalar, target: int | float, values: Values) -> Values | None:
@@ -470,90 +472,3 @@ class Solver:
             return self.put(expr.of, replace(thin, strides=tuple(strides)), values)
         wide = with_extent(deep, 0, max(deep.shape[0], 2))
         return self.put(expr.of, with_stride(wide, 0, 2 * wide.stride(0) or 16), values)
-
-
-def resized(of: TensorValue, rank: int, random_: random.Random) -> TensorValue:
-    """Returns a tensor with leading dims added or taken away."""
-    missing = rank - len(of.shape)
-    if missing <= 0:
-        return replace(of, shape=of.shape[-missing:], strides=None if of.strides is None else of.strides[-missing:])
-    shape, strides = list(of.shape), None if of.strides is None else list(of.strides)
-    for _ in range(missing):
-        if strides is not None:
-            strides.insert(0, shape[0] * strides[0] if shape else 1)
-        shape.insert(0, random_.choice((1, 2, 3, 4)))
-    return replace(of, shape=tuple(shape), strides=None if strides is None else tuple(strides))
-
-
-def with_extent(of: TensorValue, index: int, extent: int) -> TensorValue:
-    """Returns a tensor with another extent; strides of dims outside of it follow where they were compact."""
-    shape = tuple(extent if i == index else each for i, each in enumerate(of.shape))
-    if of.strides is None:
-        return replace(of, shape=shape)
-    strides = list(of.strides)
-    for i in range(index - 1, -1, -1):
-        if of.strides[i] != of.strides[i + 1] * of.shape[i + 1]:
-            break
-        strides[i] = strides[i + 1] * shape[i + 1]
-    return replace(of, shape=shape, strides=tuple(strides))
-
-
-def with_stride(of: TensorValue, index: int, stride: int) -> TensorValue:
-    """Returns a tensor with another stride; those of dims outside of it follow where they were compact."""
-    strides = list(of.compact() if of.strides is None else of.strides)
-    before = list(strides)
-    strides[index] = stride
-    for i in range(index - 1, -1, -1):
-        if before[i] != before[i + 1] * of.shape[i + 1]:
-            break
-        strides[i] = strides[i + 1] * of.shape[i + 1]
-    return replace(of, strides=tuple(strides))
-
-
-def with_elements(of: TensorValue, target: int, random_: random.Random) -> TensorValue | None:
-    """Returns a tensor of so many elements."""
-    if target < 0 or not of.shape:
-        return None
-    if target == 0 and len(of.shape) < MAX_RANK and random_.random() < 0.4:
-        return with_extent(resized(of, len(of.shape) + 1, random_), 0, 0)
-    index = random_.randrange(len(of.shape))
-    others = math.prod(extent for i, extent in enumerate(of.shape) if i != index)
-    if others and target % others == 0:
-        return with_extent(of, index, target // others)
-    shape = tuple(target if i == index else 1 for i in range(len(of.shape)))
-    return replace(of, shape=shape, strides=None)
-
-
-def scattered(of: TensorValue, random_: random.Random) -> TensorValue | None:
-    """Returns a tensor that is not contiguous: some stride is larger than it need be."""
-    if not of.shape:
-        return None
-    wide = [i for i, extent in enumerate(of.shape) if extent > 1]
-    if not wide:
-        return scattered(with_extent(replace(of, strides=None), len(of.shape) - 1, 4), random_)
-    if 0 in of.shape:
-        filled = tuple(extent or 2 for extent in of.shape)
-        return scattered(replace(of, shape=filled, strides=None), random_)
-    compact = replace(of, strides=of.compact())
-    index = random_.choice(wide)
-    factor = random_.choice((2, 3))
-    return with_stride(compact, index, compact.stride(index) * factor)
-
-
-def gathered(of: TensorValue, random_: random.Random) -> TensorValue:
-    """Returns a tensor that is contiguous: with compact strides, or an extent of 1 where a stride is not."""
-    compact = of.compact()
-    if of.strides is None or random_.random() < 0.6:
-        return replace(of, strides=None)
-    shape = tuple(extent if of.stride(i) == compact[i] else 1 for i, extent in enumerate(of.shape))
-    return replace(of, shape=shape)
-
-
-def folded(of: TensorValue, trailing: int) -> TensorValue:
-    """Returns a tensor whose dims above the last ones are one in memory."""
-    last = len(of.shape) - trailing - 1
-    strides = list(of.compact() if of.strides is None else of.strides)
-    for i in range(last - 1, -1, -1):
-        strides[i] = strides[i + 1] * of.shape[i + 1]
-    return replace(of, strides=tuple(strides))
-
