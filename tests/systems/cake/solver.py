@@ -202,8 +202,8 @@ class Solver:
         return None
 
     def deepen(self, expr: Expr, values: Values) -> Values | None:
-        """Returns arguments with tensors that have all dims, and arrays all elements, that an expression names, and with
-        no divisor of 0; None if nothing is missing."""
+        """Returns arguments with tensors that have all dims, and arrays all elements, that an expression names, and
+        with no divisor of 0; None if nothing is missing."""
         if self.truth(expr, values) is not None:
             return None
         for inner in walk(expr):
