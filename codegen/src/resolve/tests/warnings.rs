@@ -18,6 +18,7 @@ fn parameters_that_nothing_uses() {
         ("f(x: Tensor([n], int8), y: Tensor([n], int8)) -> None = k(x.data, n);", "1:25: f: y"),
         ("f(x: Tensor([n], int8), n: int64, m: int64) -> None = k(n);", "1:35: f: m"),
         ("f(x: Tensor([n], int8)) -> None = k();", "1:3: f: x"),
+        ("f(x: Tensor([], T: int8|int16)) -> None = k();", "1:3: f: x"),
         ("f(s: Stream, x: Tensor([n], int8)) -> None = { k(x.data); };", "1:3: f: s"),
         ("f(mode: Literal[\"a\", \"b\"]) -> None = k();", "1:3: f: mode"),
         (
@@ -40,6 +41,11 @@ fn parameters_that_something_uses() {
         "f(x: Tensor([n * m], int8), y: Tensor([n, m], int8)) -> None = k(x, n, m);",
         "f(s: Shape([n, m]), x: Tensor([n, m], int8)) -> None = k(x);",
         "f(o: Optional[Tensor([n], int8)], x: Tensor([n], int8)) -> None = k(o, n);",
+        // Element types that the parameter determines.
+        "f(x: Tensor([], T: int8|int16)) -> None = k(T);",
+        "f(x: Tensor([], T: int8|int16)) -> y: Tensor([4], T) = k(y);",
+        "f(x: Tensor([], T: int8|int16)) -> None = { let t = alloc Tensor([4], T); k(t); };",
+        "f(x: Tensor([], T: int8|int16), y: Tensor([], T)) -> None = k(y);",
         // Constraints, and callees.
         "f(n: int64) -> None where n > 0 = k();",
         "f(x: Tensor([...], int8), g: Function) -> None where x.ndim < 3 = { @(g)(1); };",
