@@ -6,7 +6,7 @@ use abi_spec::{DeviceType, runtime};
 use crate::declaration::Device;
 use crate::ir::{Cond, Type, Value};
 use crate::lower::emitter::Emitter;
-use crate::resolve::function::Home;
+use crate::resolve::ids::Home;
 use crate::resolve::ids::{OutputId, ValueId};
 
 impl Emitter<'_, '_> {
