@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use backend_c::C;
 use backend_cranelift::Cranelift;
 use codegen::Backend;
 #[cfg(feature = "llvm")]
@@ -20,12 +21,14 @@ pub enum BackendName {
     Llvm,
     /// MLIR, with the cargo feature `mlir`.
     Mlir,
+    /// C, in every build; objects need a C compiler.
+    C,
 }
 
 impl BackendName {
     /// Every backend.
-    pub const ALL: [BackendName; 3] =
-        [BackendName::Cranelift, BackendName::Llvm, BackendName::Mlir];
+    pub const ALL: [BackendName; 4] =
+        [BackendName::Cranelift, BackendName::Llvm, BackendName::Mlir, BackendName::C];
 
     /// The name in lower case.
     pub const fn name(self) -> &'static str {
@@ -33,6 +36,7 @@ impl BackendName {
             BackendName::Cranelift => "cranelift",
             BackendName::Llvm => "llvm",
             BackendName::Mlir => "mlir",
+            BackendName::C => "c",
         }
     }
 }
@@ -56,7 +60,7 @@ impl Request {
     /// Sets up the backend for the target. Whether the backend supports the target shows when the backend is used.
     ///
     /// # Errors
-    /// [`Error::NotBuilt`] if a cargo feature is missing; [`Error::Backend`] if `cpu` is given for Cranelift.
+    /// [`Error::NotBuilt`] if a cargo feature is missing; [`Error::Backend`] if `cpu` is given for Cranelift or C.
     pub fn backend(&self) -> Result<Box<dyn Backend>, Error> {
         match self.backend {
             BackendName::Cranelift => self.cranelift(),
@@ -74,15 +78,23 @@ impl Request {
             }
             #[cfg(not(feature = "mlir"))]
             BackendName::Mlir => Err(Error::NotBuilt { name: "backend mlir", feature: "mlir" }),
+            BackendName::C => {
+                self.generic()?;
+                Ok(Box::new(C::new(self.target.clone(), self.optimization)))
+            }
         }
     }
 
     fn cranelift(&self) -> Result<Box<dyn Backend>, Error> {
-        if let Some(cpu) = &self.cpu {
-            let source = format!("no processor `{cpu}`: only llvm and mlir can be told one").into();
-            return Err(Error::Backend { name: "cranelift", source });
-        }
+        self.generic()?;
         Ok(Box::new(Cranelift { triple: self.target.clone() }))
+    }
+
+    /// Checks that no processor is given.
+    fn generic(&self) -> Result<(), Error> {
+        let Some(cpu) = &self.cpu else { return Ok(()) };
+        let source = format!("no processor `{cpu}`: only llvm and mlir can be told one").into();
+        Err(Error::Backend { name: self.backend.name(), source })
     }
 
     /// Returns the settings of LLVM: target, processor, level of optimization.

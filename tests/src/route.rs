@@ -26,6 +26,7 @@ pub const BACKENDS: &[&str] = &[
     "llvm",
     #[cfg(feature = "mlir")]
     "mlir",
+    "c",
 ];
 
 /// Returns a request for a form from one of [`BACKENDS`].

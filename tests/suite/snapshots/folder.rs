@@ -5,7 +5,7 @@ use std::fs;
 
 use super::{OTHERS, every_language, folder, host_ir};
 
-const LANGUAGES: [&str; 4] = ["ir", "llvm", "mlir", "cranelift"];
+const LANGUAGES: [&str; 5] = ["ir", "llvm", "mlir", "cranelift", "c"];
 
 /// Maximal number of functions in every language.
 const MAX_CASES: usize = 2;
