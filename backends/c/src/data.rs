@@ -95,7 +95,7 @@ pub(crate) fn define(
     let start = match symbols.linkages[data.symbol.index()] {
         // The declaration has the attribute.
         Linkage::Export | Linkage::Import => String::new(),
-        Linkage::Once => format!("{} ", prelude.name(Helper::Once)),
+        Linkage::Once => format!("{} ", prelude.name(Helper::OnceDefined)),
         Linkage::Local => format!("{} ", prelude.name(Helper::Defined)),
     };
     let words = attributes(&start, data, prelude);

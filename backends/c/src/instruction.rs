@@ -46,7 +46,7 @@ impl Body<'_, '_> {
             return Expression::new(if negative { Level::Unary } else { Level::Primary }, text);
         }
         let function = self.functions.prelude.from_bits(of);
-        Expression::call(&function, &[Expression::primary(bits)])
+        Expression::call(&function, &[Expression::primary(format!("{bits} /* {text} */"))])
     }
 
     pub(crate) fn address(&mut self, symbol: ir::Symbol, offset: i32) -> Expression {

@@ -26,7 +26,7 @@
 //!     "\
 //! FFI_EXPORT int64_t next(int64_t n)
 //! {
-//!     return (int64_t)((uint64_t)n + (uint64_t)1);
+//!     return (int64_t)((uint64_t)n + 1);
 //! }
 //! "
 //! );

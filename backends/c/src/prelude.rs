@@ -35,6 +35,8 @@ pub(crate) enum Helper {
     Once,
     /// The start of a declaration of such data.
     OnceDeclared,
+    /// The start of the definition of such data; the declaration has the attribute.
+    OnceDefined,
     /// The attribute of functions that run when the code is loaded.
     Constructor,
     /// The attribute of constants that may be out of the reach of code.
@@ -126,6 +128,7 @@ impl Prelude {
             Helper::Export => "FFI_EXPORT",
             Helper::Once => "FFI_ONCE",
             Helper::OnceDeclared => "FFI_ONCE_DECLARED",
+            Helper::OnceDefined => "FFI_ONCE_DEFINED",
             Helper::Constructor => "FFI_CONSTRUCTOR",
             Helper::Large => "FFI_LARGE",
             Helper::Listed => "FFI_LISTED",
@@ -310,9 +313,11 @@ fn definition(helper: Helper) -> Definition {
             "FFI_ONCE static",
             "FFI_ONCE __attribute__((__weak__, __visibility__(\"hidden\")))",
         ]),
-        Helper::OnceDeclared => {
-            BySystem(["FFI_ONCE_DECLARED static", "FFI_ONCE_DECLARED extern FFI_ONCE"])
-        }
+        Helper::OnceDeclared => BySystem([
+            "FFI_ONCE_DECLARED static",
+            "FFI_ONCE_DECLARED extern __attribute__((__weak__, __visibility__(\"hidden\")))",
+        ]),
+        Helper::OnceDefined => BySystem(["FFI_ONCE_DEFINED static", "FFI_ONCE_DEFINED"]),
         Helper::Constructor => Alone(CONSTRUCTOR.to_owned()),
         Helper::Large => Alone(format!(
             "#if defined(__ELF__) && defined(__x86_64__)\n\

@@ -248,14 +248,10 @@ impl Printer<'_> {
                 let label = format!("{}:", self.labels[block.index()]);
                 self.line(depth - 1, &label);
             }
-            Statement::Goto(block) => {
-                let line = format!("goto {};", self.labels[block.index()]);
+            Statement::Goto(_) | Statement::Break | Statement::Continue | Statement::Return(_) => {
+                let line = self.leave(statement).unwrap_or_default();
                 self.line(depth, &line);
             }
-            Statement::Break => self.line(depth, "break;"),
-            Statement::Continue => self.line(depth, "continue;"),
-            Statement::Return(None) => self.line(depth, "return;"),
-            Statement::Return(Some(value)) => self.line(depth, &format!("return {value};")),
             Statement::Loop { body, .. } => self.repeat(body, depth),
             Statement::If { condition, unlikely, then, otherwise } => {
                 let condition = if *unlikely {
@@ -265,6 +261,21 @@ impl Printer<'_> {
                 };
                 self.choice(&condition, then, otherwise, depth);
             }
+        }
+    }
+
+    /// Returns the text of a statement that goes elsewhere.
+    fn leave(&self, statement: &Statement) -> Option<String> {
+        match statement {
+            Statement::Goto(block) => Some(format!("goto {};", self.labels[block.index()])),
+            Statement::Break => Some("break;".to_owned()),
+            Statement::Continue => Some("continue;".to_owned()),
+            Statement::Return(None) => Some("return;".to_owned()),
+            Statement::Return(Some(value)) => Some(format!("return {value};")),
+            Statement::Line(_)
+            | Statement::If { .. }
+            | Statement::Loop { .. }
+            | Statement::Label(_) => None,
         }
     }
 
@@ -290,6 +301,12 @@ impl Printer<'_> {
         otherwise: &[Statement],
         depth: usize,
     ) {
+        if let ([only], []) = (then, otherwise)
+            && let Some(leave) = self.leave(only)
+        {
+            let line = format!("if ({condition}) {leave}");
+            return self.line(depth, &line);
+        }
         self.line(depth, &format!("if ({condition}) {{"));
         self.list(then, depth + 1);
         if !otherwise.is_empty() {

@@ -127,6 +127,11 @@ fn structs(source: &ir::Module) -> BTreeSet<String> {
     names
 }
 
+/// Returns the attribute of a function that is not inlined.
+fn heat(function: &ir::Function) -> Option<Helper> {
+    if function.cold { Some(Helper::Cold) } else { function.no_inline.then_some(Helper::NoInline) }
+}
+
 impl Symbols {
     /// Returns true if other objects see the symbol.
     pub(crate) fn is_seen(&self, symbol: ir::Symbol) -> bool {
@@ -153,12 +158,7 @@ impl Symbols {
             Linkage::Once => Some(Helper::Once),
             Linkage::Import | Linkage::Local => None,
         };
-        let heat = if function.cold {
-            Some(Helper::Cold)
-        } else {
-            function.no_inline.then_some(Helper::NoInline)
-        };
-        linkage.into_iter().chain(heat)
+        linkage.into_iter().chain(heat(function))
     }
 
     /// Returns the assembler's name of a symbol that has another in C.
@@ -225,7 +225,10 @@ impl Symbols {
         let head = match &source.symbols[symbol.index()].kind {
             SymbolKind::Function(signature) => {
                 let pointees = &self.pointees[symbol.index()];
-                types::prototype(reference, signature, &[], pointees, prelude)
+                let head = types::prototype(reference, signature, &[], pointees, prelude);
+                let function = source.functions.iter().find(|f| f.symbol == symbol);
+                let heat = function.and_then(heat).map(|heat| prelude.name(heat));
+                heat.map_or(head.clone(), |heat| format!("{heat} {head}"))
             }
             SymbolKind::Data => {
                 let data = source.data.iter().find(|data| data.symbol == symbol);

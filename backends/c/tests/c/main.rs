@@ -18,6 +18,8 @@ mod functions;
 mod instructions;
 #[path = "../../../tests/operators.rs"]
 mod operators;
+#[path = "../../../tests/relocations.rs"]
+mod relocations;
 #[path = "../../../tests/results.rs"]
 mod results;
 #[path = "../../../tests/sample.rs"]
