@@ -45,7 +45,7 @@ impl Body<'_, '_> {
             let negative = value.is_sign_negative();
             return Expression::new(if negative { Level::Unary } else { Level::Primary }, text);
         }
-        let function = self.functions.prelude.from_bits(of);
+        let function = self.functions.prelude.float_of(of);
         Expression::call(&function, &[Expression::primary(format!("{bits} /* {text} */"))])
     }
 
@@ -234,11 +234,11 @@ impl Body<'_, '_> {
                 Expression::cast(ty(to), &Expression::cast(unsigned(from), &value))
             }
             Convert::Bitcast if to.is_float() => {
-                let function = self.functions.prelude.from_bits(to);
+                let function = self.functions.prelude.float_of(to);
                 Expression::call(&function, &[Expression::cast(unsigned(to), &value)])
             }
             Convert::Bitcast => {
-                let function = self.functions.prelude.to_bits(from);
+                let function = self.functions.prelude.bits_of(from);
                 Expression::cast(ty(to), &Expression::call(&function, &[value]))
             }
             Convert::PtrToInt => {

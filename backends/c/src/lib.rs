@@ -39,7 +39,7 @@
 //!   Pointers to functions convert through `uintptr_t` as well.
 //! * Memory is read and written through types with the attribute `may_alias`, and where the host IR knows of no
 //!   alignment through types that are aligned to one byte. Microsoft's compilers assume neither.
-//! * Atomic accesses are the compiler's own built-in functions, never `volatile`.
+//! * Atomic accesses are the compiler's own built-in functions (Microsoft's in `intrin.h`), never `volatile`.
 //! * Floats: sums and products are not contracted; a constant that is not short is given by its bits.
 //!
 //! # Limits

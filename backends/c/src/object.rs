@@ -39,10 +39,8 @@ pub(crate) fn compiler(triple: &Triple) -> PathBuf {
     if triple.operating_system == OperatingSystem::Windows {
         return format!("{machine}-w64-mingw32-gcc").into();
     }
-    let environment = match triple.environment {
-        Environment::Unknown => "gnu".to_owned(),
-        environment => environment.to_string(),
-    };
+    let is_known = triple.environment != Environment::Unknown;
+    let environment = if is_known { triple.environment } else { Environment::Gnu };
     format!("{machine}-linux-{environment}-gcc").into()
 }
 

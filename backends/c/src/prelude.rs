@@ -57,6 +57,8 @@ pub(crate) enum Helper {
     Access(Word),
     /// The same for objects at any address.
     AnyAccess(Word),
+    /// The declarations of Microsoft's atomic operations.
+    Interlocked,
     /// An atomic load.
     AtomicLoad(Word),
     /// An atomic store.
@@ -139,6 +141,7 @@ impl Prelude {
             Helper::FromBits(_) => "ffi_float",
             Helper::Access(_) => "ffi",
             Helper::AnyAccess(_) => "ffi_any",
+            Helper::Interlocked => "<intrin.h>",
             Helper::AtomicLoad(_) => "ffi_load",
             Helper::AtomicStore(_) => "ffi_store",
             Helper::Exchange(_) => "ffi_exchange",
@@ -172,25 +175,28 @@ impl Prelude {
     }
 
     pub(crate) fn atomic_load(&mut self, ty: Type) -> String {
-        self.access(ty, ty.bytes());
-        self.typed(Helper::AtomicLoad(Word::of(ty)), ty)
+        self.atomic(Helper::AtomicLoad(Word::of(ty)), ty)
     }
 
     pub(crate) fn atomic_store(&mut self, ty: Type) -> String {
-        self.access(ty, ty.bytes());
-        self.typed(Helper::AtomicStore(Word::of(ty)), ty)
+        self.atomic(Helper::AtomicStore(Word::of(ty)), ty)
     }
 
     pub(crate) fn exchange(&mut self, ty: Type) -> String {
-        self.access(ty, ty.bytes());
-        self.typed(Helper::Exchange(Word::of(ty)), ty)
+        self.atomic(Helper::Exchange(Word::of(ty)), ty)
     }
 
-    pub(crate) fn to_bits(&mut self, ty: Type) -> String {
+    fn atomic(&mut self, helper: Helper, ty: Type) -> String {
+        self.name(Helper::Interlocked);
+        self.access(ty, ty.bytes());
+        self.typed(helper, ty)
+    }
+
+    pub(crate) fn bits_of(&mut self, ty: Type) -> String {
         self.typed(Helper::ToBits(Float::of(ty)), ty)
     }
 
-    pub(crate) fn from_bits(&mut self, ty: Type) -> String {
+    pub(crate) fn float_of(&mut self, ty: Type) -> String {
         self.typed(Helper::FromBits(Float::of(ty)), ty)
     }
 
@@ -332,6 +338,7 @@ fn definition(helper: Helper) -> Definition {
         Helper::FromBits(float) => Alone(from_bits(float.ty())),
         Helper::Access(word) => Alone(access(word.ty(), "FFI_MAY_ALIAS", "ffi")),
         Helper::AnyAccess(word) => Alone(access(word.ty(), "FFI_UNALIGNED", "ffi_any")),
+        Helper::Interlocked => Alone(INTERLOCKED.to_owned()),
         Helper::AtomicLoad(word) => Alone(atomic_load(word.ty())),
         Helper::AtomicStore(word) => Alone(atomic_store(word.ty())),
         Helper::Exchange(word) => Alone(exchange(word.ty())),
@@ -344,6 +351,13 @@ const CONSTRUCTOR: &str = "\
 #define FFI_CONSTRUCTOR(f) __declspec(allocate(\".CRT$XCU\")) void (*const f##_entry)(void) = f;
 #else
 #define FFI_CONSTRUCTOR(f) static void __attribute__((__constructor__)) f##_entry(void) { f(); }
+#endif
+
+";
+
+const INTERLOCKED: &str = "\
+#if defined(_MSC_VER)
+#include <intrin.h>
 #endif
 
 ";

@@ -119,9 +119,19 @@ impl Uses {
             Inst::Call { .. } | Inst::CallIndirect { .. } => {
                 !between().any(|inst| has_effect(inst) || loads(inst))
             }
-            Inst::AtomicLoad { .. } | Inst::CompareExchange { .. } => false,
-            _ if reads => !between().any(has_effect),
-            _ => true,
+            Inst::AtomicLoad { .. }
+            | Inst::AtomicStore { .. }
+            | Inst::CompareExchange { .. }
+            | Inst::Store { .. } => false,
+            Inst::Const { .. }
+            | Inst::Address { .. }
+            | Inst::StackSlot { .. }
+            | Inst::Load { .. }
+            | Inst::PtrAdd { .. }
+            | Inst::Binary { .. }
+            | Inst::Compare { .. }
+            | Inst::Select { .. }
+            | Inst::Convert { .. } => !reads || !between().any(has_effect),
         }
     }
 }

@@ -8,7 +8,7 @@ use codegen::{Library, Options, lower};
 use tvm_ffi_codegen_c::C;
 
 use crate::jit::succeed;
-use crate::{objects, sample};
+use crate::{objects, operators, sample};
 
 /// Compiles the text by all compilers that are here, as C and as C++; each warning is an error.
 pub(crate) fn check(module: &Module) {
@@ -34,12 +34,29 @@ fn lowered(text: &str) -> Module {
 #[test]
 fn compilers_are_silent() {
     check(&sample::module());
+    operators::modules().iter().for_each(check);
     check(&lowered(
         "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = add_one(x.data, y.data, n);",
     ));
     check(&lowered(
         "f(a: uint64, x: float64) -> float64 where a >= 0, x < 0.1 = { return x * 2.5 + 1.0; };",
     ));
+}
+
+/// Clang knows Microsoft's dialect, where it finds no headers but its own.
+#[test]
+fn microsofts_dialect_is_spoken() {
+    let Some(clang) = objects::clang() else { return };
+    let atomics = "f(n: int64) -> None = { @\"a.name\"(n); };";
+    for module in [sample::module(), lowered(atomics)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("host.c"), C::default().text(&module).unwrap()).unwrap();
+        let mut command = Command::new(&clang);
+        command.args(["--driver-mode=cl", "--target=x86_64-pc-windows-msvc", "-Xclang"]);
+        command.args(["-ffreestanding", "-W4", "-WX", "-c"]).current_dir(folder.path());
+        succeed(command.args(["-Fohost.obj", "host.c"]));
+    }
 }
 
 #[test]
