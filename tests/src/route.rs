@@ -35,6 +35,11 @@ pub fn request(backend: &str, form: driver::Form) -> driver::Request {
     driver::Request { backend, ..driver::Request::new(form) }
 }
 
+/// Returns true if a backend makes objects for a target wherever the tests run: C has a compiler of this machine.
+pub fn has_target(backend: &str, target: &str) -> bool {
+    backend != "c" || target == driver::Request::default().target.to_string()
+}
+
 /// A call of a function.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'a> {

@@ -9,9 +9,8 @@ use codegen::ir::{Linkage, Module};
 use codegen::{Library, Loader};
 use driver::{Form, Optimize, Request};
 use object::{BinaryFormat, Object, ObjectSymbol};
-use target_lexicon::Triple;
 use tvm_ffi_codegen_tests::cases;
-use tvm_ffi_codegen_tests::route::{BACKENDS, request};
+use tvm_ffi_codegen_tests::route::{BACKENDS, has_target, request};
 
 const TARGETS: [&str; 7] = [
     "x86_64-unknown-linux-gnu",
@@ -35,11 +34,9 @@ fn levels(backend: &str) -> &'static [Optimize] {
     if backend == "llvm" { &LEVELS } else { &LEVELS[2..3] }
 }
 
-/// Returns the targets of a backend: C has a compiler for this machine.
+/// Returns the targets of a backend.
 fn targets(backend: &str) -> impl Iterator<Item = &'static str> {
-    let host = Triple::host().to_string();
-    let is_c = backend == "c";
-    TARGETS.into_iter().filter(move |target| !is_c || *target == host)
+    TARGETS.into_iter().filter(move |target| has_target(backend, target))
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::statement::{Printer, Statement, nest, tidy};
 use crate::structure::Structure;
 use crate::symbols::Symbols;
 use crate::types::{self, ty};
-use crate::uses::{Place, Uses};
+use crate::uses::{Place, Uses, Weight, has_effect};
 
 /// The state of a module's emission.
 pub(crate) struct Functions<'a> {
@@ -49,7 +49,7 @@ pub(crate) fn define(functions: &mut Functions<'_>, source: &ir::Function, text:
         uses: Uses::new(source),
         structure: Structure::new(source),
         values: vec![None; source.values.len()],
-        reading: vec![false; source.values.len()],
+        weights: vec![Weight::Pure; source.values.len()],
         locals: BTreeMap::new(),
         groups: source.groups.iter().copied().collect(),
         slots: Vec::new(),
@@ -70,8 +70,8 @@ pub(crate) struct Body<'f, 'a> {
     structure: Structure,
     /// The expression of each value that is known.
     values: Vec<Option<Expression>>,
-    /// Whether the expression of each value reads memory or calls.
-    reading: Vec<bool>,
+    /// The weight of each value's expression.
+    weights: Vec<Weight>,
     /// The variables of each type.
     locals: BTreeMap<String, Vec<String>>,
     /// The words of groups that are still to be written, by their first value.
@@ -203,7 +203,7 @@ impl Body<'_, '_> {
             self.line(format!("/* {} */", comment(&self.source.names[name as usize])));
         }
         let is_needed = |value: &Value| self.uses.is_needed(*value);
-        if !crate::uses::has_effect(inst) && !result.as_ref().is_some_and(is_needed) {
+        if !has_effect(inst) && !result.as_ref().is_some_and(is_needed) {
             return;
         }
         let result = result.filter(is_needed);
@@ -212,14 +212,14 @@ impl Body<'_, '_> {
             self.line(format!("{};", expression.text));
             return;
         };
-        let mut reads = crate::uses::has_effect(inst) || matches!(inst, Inst::Load { .. });
-        inst.operands(|value| reads |= self.reading[value.index()]);
-        let is_folded = self.uses.is_folded(self.source, result, place, reads);
+        let mut weight = Weight::of(inst);
+        inst.operands(|value| weight = weight.max(self.weights[value.index()]));
+        let is_folded = self.uses.is_folded(self.source, result, place, weight);
         let is_constant =
             matches!(inst, Inst::Const { .. } | Inst::Address { .. } | Inst::StackSlot { .. });
         let longest = if self.is_returned(place.block, result) { LONGEST_RESULT } else { LONGEST };
         if is_folded && (is_constant || expression.text.len() <= longest) {
-            self.reading[result.index()] = reads;
+            self.weights[result.index()] = weight;
             self.values[result.index()] = Some(expression);
         } else {
             self.declare(result);

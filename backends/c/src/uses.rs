@@ -1,6 +1,6 @@
 //! The uses of values: which are computed at all, and which are written where they are used instead of in a variable.
 
-use codegen::ir::{Block, Function, Hint, Inst, Target, Terminator, Value};
+use codegen::ir::{Block, Function, Hint, Inst, Target, Terminator, Type, Value};
 
 /// The place of a use: a block and an instruction of it, or its terminator, which has the next number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,23 +20,7 @@ pub(crate) struct Uses {
 
 /// Returns true if an instruction does more than yield its result.
 pub(crate) fn has_effect(inst: &Inst) -> bool {
-    match inst {
-        Inst::Store { .. }
-        | Inst::AtomicLoad { .. }
-        | Inst::AtomicStore { .. }
-        | Inst::CompareExchange { .. }
-        | Inst::Call { .. }
-        | Inst::CallIndirect { .. } => true,
-        Inst::Const { .. }
-        | Inst::Address { .. }
-        | Inst::StackSlot { .. }
-        | Inst::Load { .. }
-        | Inst::PtrAdd { .. }
-        | Inst::Binary { .. }
-        | Inst::Compare { .. }
-        | Inst::Select { .. }
-        | Inst::Convert { .. } => false,
-    }
+    Weight::of(inst) >= Weight::Calls
 }
 
 /// Where each value comes from.
@@ -91,14 +75,14 @@ impl Uses {
         pairs.filter(|&(param, arg)| param != arg && self.is_needed(param))
     }
 
-    /// Returns true if the result of the instruction at a place is written where it is used. `reads` says that it depends
-    /// on memory.
+    /// Returns true if the result of the instruction at a place, of an expression of some weight, is written where it is
+    /// used.
     pub(crate) fn is_folded(
         &self,
         function: &Function,
         value: Value,
         from: Place,
-        reads: bool,
+        weight: Weight,
     ) -> bool {
         let insts = &function.blocks[from.block.index()].insts;
         let inst = &insts[from.at].1;
@@ -111,27 +95,65 @@ impl Uses {
             return false;
         }
         if to.block != from.block {
-            return !reads && !has_effect(inst) && !self.has_loop;
+            return weight == Weight::Pure && !self.has_loop;
         }
-        let between = || insts[from.at + 1..to.at].iter().map(|(_, inst)| inst);
-        let loads = |inst: &Inst| matches!(inst, Inst::Load { .. });
-        match inst {
-            Inst::Call { .. } | Inst::CallIndirect { .. } => {
-                !between().any(|inst| has_effect(inst) || loads(inst))
+        let mut between = insts[from.at + 1..to.at].iter().map(|(_, inst)| inst);
+        match weight {
+            Weight::Pure => true,
+            Weight::Reads => !between.any(has_effect),
+            Weight::Calls => {
+                let keeps = |inst: &Inst| !has_effect(inst) && !matches!(inst, Inst::Load { .. });
+                between.all(keeps) && is_always_evaluated(function, value, to)
             }
-            Inst::AtomicLoad { .. }
+            Weight::Synchronizes => false,
+        }
+    }
+}
+
+/// Returns true if what is written for a value at its use is evaluated in every case: C does not evaluate the right side
+/// of `&&` and `||`, one side of `?:`, and what only one way of a branch assigns.
+fn is_always_evaluated(function: &Function, value: Value, to: Place) -> bool {
+    let block = &function.blocks[to.block.index()];
+    match (block.insts.get(to.at), &block.end) {
+        (Some((_, Inst::Select { .. })), _) => false,
+        (Some((_, Inst::Binary { lhs, .. })), _) => function.ty(*lhs) != Type::Bool,
+        (Some(_), _) => true,
+        (None, Some(Terminator::Branch { cond, .. })) => *cond == value,
+        (None, _) => true,
+    }
+}
+
+/// What moves an expression may survive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Weight {
+    /// Any.
+    Pure,
+    /// Those over nothing that writes.
+    Reads,
+    /// Those over nothing that reads or writes, to where it is always evaluated.
+    Calls,
+    /// None.
+    Synchronizes,
+}
+
+impl Weight {
+    /// Returns the weight of an instruction by itself.
+    pub(crate) fn of(inst: &Inst) -> Weight {
+        match inst {
+            Inst::Load { .. } => Weight::Reads,
+            Inst::Call { .. } | Inst::CallIndirect { .. } => Weight::Calls,
+            Inst::Store { .. }
+            | Inst::AtomicLoad { .. }
             | Inst::AtomicStore { .. }
-            | Inst::CompareExchange { .. }
-            | Inst::Store { .. } => false,
+            | Inst::CompareExchange { .. } => Weight::Synchronizes,
             Inst::Const { .. }
             | Inst::Address { .. }
             | Inst::StackSlot { .. }
-            | Inst::Load { .. }
             | Inst::PtrAdd { .. }
             | Inst::Binary { .. }
             | Inst::Compare { .. }
             | Inst::Select { .. }
-            | Inst::Convert { .. } => !reads || !between().any(has_effect),
+            | Inst::Convert { .. } => Weight::Pure,
         }
     }
 }

@@ -59,6 +59,52 @@ fn microsofts_dialect_is_spoken() {
     }
 }
 
+/// Calls stay where they are, however their results are used: not in `?:`, `&&` or one way of a branch.
+#[test]
+fn calls_are_made_in_every_case() {
+    let text = "
+local data @count writable size 8 align 8 {
+    \"\\00\\00\\00\\00\\00\\00\\00\\00\"
+}
+
+local func @next() -> i64 noinline {
+entry:
+    %p: ptr = address @count
+    %n: i64 = load %p+0 align 8
+    %one: i64 = const 1
+    %m: i64 = add %n, %one
+    store %m, %p+0 align 8
+    return %m
+}
+
+export func @run(%in: ptr, %out: ptr) {
+entry:
+    %x: i64 = load %in+0 align 8
+    %zero: i64 = const 0
+    %is: bool = compare ne %x, %zero
+    %v10: i64 = call @next()
+    %v11: i64 = select %is, %x, %v10
+    store %v11, %out+0 align 8
+    %v12: i64 = call @next()
+    %v13: bool = compare eq %v12, %zero
+    %v14: bool = and %is, %v13
+    %v15: i64 = zext %v14
+    store %v15, %out+0 align 8
+    %v16: i64 = call @next()
+    branch %is, end1(%zero), end1(%v16)
+end1(%e: i64):
+    %p: ptr = address @count
+    %n: i64 = load %p+0 align 8
+    store %n, %out+0 align 8
+    return
+}
+";
+    let module: Module = text.parse().unwrap();
+    for running in crate::jit::run(&module, &[]) {
+        assert_eq!([0, 1].map(|x| running.call("run", &[x])), [3, 6]);
+    }
+}
+
 #[test]
 fn the_text_is_the_same_every_time() {
     let module = sample::module();
