@@ -44,7 +44,7 @@
 //!
 //! # Limits
 //! * The names of symbols that are not identifiers of C are given to the assembler, which Microsoft's compiler has no
-//!   way to do. Names that would need quotes in assembly are refused.
+//!   way to do. Names with characters that some assemblers do not take even in quotes are refused.
 //! * Compiled as C++, or for another format than ELF, code reaches what it exports as the loader resolves it: a library
 //!   that was loaded earlier may take its place.
 //! * On Windows each object has its own copy of what linkers elsewhere merge ([`ir::Linkage::Once`]).

@@ -69,6 +69,12 @@ pub(crate) fn identifier(text: &str, taken: &mut BTreeSet<String>) -> String {
     name
 }
 
+/// Returns true if assemblers take a symbol of this name in quotes. Some of them look into quotes for operators.
+pub(crate) fn is_quotable(name: &str) -> bool {
+    let fits = |c: char| !c.is_control() && !"\"\\@;,#?".contains(c);
+    !name.is_empty() && name.chars().all(fits)
+}
+
 /// Returns true if assemblers take a symbol of this name without quotes.
 pub(crate) fn is_symbol(name: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_' || c == '.' || !c.is_ascii();

@@ -45,6 +45,8 @@ pub(crate) enum Helper {
     Listed,
     /// The name of a symbol that is no identifier.
     Symbol,
+    /// The name of a symbol that assemblers take in quotes.
+    Quoted,
     /// The rule that products and sums are rounded each.
     Contract,
     /// The address at an offset.
@@ -135,6 +137,10 @@ impl Prelude {
             Helper::Large => "FFI_LARGE",
             Helper::Listed => "FFI_LISTED",
             Helper::Symbol => "FFI_SYMBOL",
+            Helper::Quoted => {
+                self.used.insert(Helper::Symbol);
+                "FFI_QUOTED"
+            }
             Helper::Contract => "FP_CONTRACT",
             Helper::At => "ffi_at",
             Helper::ToBits(_) => "ffi_bits",
@@ -332,6 +338,7 @@ fn definition(helper: Helper) -> Definition {
         )),
         Helper::Listed => Alone(listed()),
         Helper::Symbol => Alone(SYMBOL.to_owned()),
+        Helper::Quoted => Alone(QUOTED.to_owned()),
         Helper::Contract => Alone(CONTRACT.to_owned()),
         Helper::At => Alone(AT.to_owned()),
         Helper::ToBits(float) => Alone(to_bits(float.ty())),
@@ -369,6 +376,18 @@ const SYMBOL: &str = "\
 #define FFI_SYMBOL(name) __asm__(FFI_TEXT(__USER_LABEL_PREFIX__) name)
 #else
 #define FFI_SYMBOL(name) __asm__(name)
+#endif
+
+";
+
+/// Clang writes the quotes itself.
+const QUOTED: &str = "\
+#if defined(__clang__)
+#define FFI_QUOTED(name) FFI_SYMBOL(name)
+#elif defined(__USER_LABEL_PREFIX__)
+#define FFI_QUOTED(name) __asm__(\"\\\"\" FFI_TEXT(__USER_LABEL_PREFIX__) name \"\\\"\")
+#else
+#define FFI_QUOTED(name) __asm__(name)
 #endif
 
 ";

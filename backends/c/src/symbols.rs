@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use codegen::backend::{Capabilities, Error, Existing, Plan, State};
 use codegen::ir::{self, FieldType, Linkage, Pointee, Struct, SymbolKind};
 
-use crate::names::{identifier, is_free, is_symbol};
+use crate::names::{identifier, is_free, is_quotable, is_symbol};
 use crate::prelude::{Helper, Prelude};
 use crate::{data, refused, types};
 
@@ -84,7 +84,7 @@ pub(crate) fn declare(
     }
     for (symbol, plan) in source.symbols.iter().zip(plan) {
         let renamed = symbol.linkage != Linkage::Local && !is_own(symbol);
-        if renamed && !is_symbol(&symbol.name) {
+        if renamed && !is_quotable(&symbol.name) {
             let name = symbol.name.escape_debug();
             return Err(refused(format!("no name of a symbol in C: `{name}`")));
         }
@@ -171,7 +171,9 @@ impl Symbols {
         if !self.renamed[symbol.index()] {
             return String::new();
         }
-        format!(" {}(\"{}\")", prelude.name(Helper::Symbol), source.name(symbol))
+        let name = source.name(symbol);
+        let helper = if is_symbol(name) { Helper::Symbol } else { Helper::Quoted };
+        format!(" {}(\"{name}\")", prelude.name(helper))
     }
 
     /// Writes the declarations of functions and of imported data: imports first, then what is defined here.

@@ -27,7 +27,7 @@ impl Running {
         fs::write(path("module.o"), object).unwrap();
         let mut names = String::from(".text\n");
         for (name, address) in imports {
-            writeln!(names, ".globl {name}\n.set {name}, {}", address.addr()).unwrap();
+            writeln!(names, ".globl \"{name}\"\n.set \"{name}\", {}", address.addr()).unwrap();
         }
         fs::write(path("names.s"), names).unwrap();
         succeed(
