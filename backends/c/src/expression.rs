@@ -68,12 +68,13 @@ impl Expression {
     /// Returns `(type)operand`, without an inner conversion to a signed integer of the same size.
     pub(crate) fn cast(ty: &str, operand: &Expression) -> Self {
         let inner = match ty {
-            "int64_t" | "uint64_t" => "(int64_t)",
-            "int32_t" | "uint32_t" => "(int32_t)",
-            _ => "(none)",
+            "int64_t" | "uint64_t" => Some("(int64_t)"),
+            "int32_t" | "uint32_t" => Some("(int32_t)"),
+            _ => None,
         };
         let text = operand.at(Level::Unary);
-        let text = format!("({ty}){}", text.strip_prefix(inner).unwrap_or(&text));
+        let text =
+            format!("({ty}){}", inner.and_then(|inner| text.strip_prefix(inner)).unwrap_or(&text));
         Expression::new(Level::Unary, text).reading([operand])
     }
 

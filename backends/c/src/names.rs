@@ -35,7 +35,7 @@ const RESERVED_STARTS: &[&str] =
 /// Beginnings of the names of integer types.
 const INTEGERS: &[&str] = &["int", "uint"];
 
-/// The largest number of characters of an identifier that is made here; `C` compares at least 63.
+/// The largest number of characters of an identifier that is made here; compilers of C compare at least 63.
 const LONGEST: usize = 63;
 
 /// Returns true if the text may be declared as it is.
