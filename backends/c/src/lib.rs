@@ -47,6 +47,9 @@
 //!   way to do. Names with characters that some assemblers do not take even in quotes are refused.
 //! * Compiled as C++, or for another format than ELF, code reaches what it exports as the loader resolves it: a library
 //!   that was loaded earlier may take its place.
+//! * Frames above a page touch every page in objects, where the compiler has `-fstack-clash-protection` (clang has not
+//!   for Apple's systems); the options of whoever compiles the text decide there. The same holds for
+//!   `-ffp-contract=off` with compilers that know none of the pragmas.
 //! * On Windows each object has its own copy of what linkers elsewhere merge ([`ir::Linkage::Once`]).
 //! * Functions should preserve the registers of their callers, see [`Plan::keeps`]; C has no such convention.
 
