@@ -6,6 +6,7 @@
 //! only.
 
 mod body;
+mod command;
 mod expr;
 mod image;
 mod launch;
@@ -17,8 +18,11 @@ pub(crate) mod reserved;
 mod signature;
 mod tensor;
 
-pub use body::{Body, Call, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError};
-pub use expr::{BinaryOp, Builtin, Comparison, Expr, Logic, Member};
+pub use body::{
+    Arm, Body, Call, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
+};
+pub use command::{MemoryCopy, MemoryFill, Target, Upload, Wait};
+pub use expr::{BinaryOp, Builtin, Comparison, DeviceAttribute, Expr, Logic, Member};
 pub(crate) use image::is_whole;
 pub use image::{GpuKernelFacts, Image, ImageKind};
 pub(crate) use launch::AttributeValue;
@@ -33,4 +37,5 @@ pub use param_type::{Element, Literal, Mapping, ObjectClass, ParamType, Sequence
 pub(crate) use param_type::{is_text, literal_scalar};
 pub(crate) use reserved::is_identifier;
 pub use signature::{Constraint, Output, Param, ResultType, Signature};
+pub(crate) use tensor::OwnDim;
 pub use tensor::{Device, Dim, Shape, Strides, Tensor};

@@ -252,6 +252,8 @@ pub enum Part {
     Stride(usize, usize),
     /// The alignment of a value.
     Align(usize),
+    /// The element type of a tensor: index of the value.
+    Dtype(usize),
     /// A condition of the `where` clause.
     Constraint(usize),
     /// The result type.
@@ -266,6 +268,8 @@ pub enum Part {
     Status(usize),
     /// A statement of a program. Statements of nested blocks are counted, in source order.
     Statement(usize),
+    /// An arm of a `match`: index of the statement, number of the arm.
+    Arm(usize, usize),
 }
 
 impl Part {

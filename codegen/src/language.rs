@@ -32,22 +32,28 @@
 //!            | "Literal" "[" literal { "," literal } "]"
 //! element    = [ name ":" ] type
 //! literal    = "None" | "True" | "False" | [ "-" ] ( int | float ) | quoted
-//! tensor     = "Tensor" "(" shape "," dtype { "|" dtype } { "," option } ")"
-//! option     = "strides" "=" ( "contiguous" | "any" | "[" dims "]" )
+//! tensor     = "Tensor" "(" ( shape | trailing ) "," ( [ name ":" ] dtype { "|" dtype } | name ) { "," option } ")"
+//!                                                         (a name that could be read as a dtype stands in backticks)
+//! option     = "strides" "=" ( "contiguous" | "any" | "[" [ "..." "," ] dims "]" )
 //!            | "device" "=" ( device | "any" )
 //!            | "align" "=" int
 //!            | "dtypes" "=" ( "exact" | "storage" )      (each option at most once, in any order)
 //! shape      = "[" ( "..." | dims ) "]"
+//! trailing   = "[" "..." "," dim { "," dim } "]" | "[" name "..." { "," dim } "]"
 //! dims       = [ dim { "," dim } ]
 //! dim        = "_" | expr
 //! constraint = expr [ "else" quoted ]
 //! body       = kernel ";" | block ";"
 //! block      = "{" { [ location ] statement } "}"
 //! statement  = "let" name "=" expr ";" | "let" name ":" type "=" call ";" | call ";"
-//!            | "let" name "=" "alloc" tensor [ "on" expr ] ";"
-//!            | branch | "for" name "in" expr ".." expr block
+//!            | "let" name "=" "alloc" tensor [ "on" expr ] ";" | "let" name "=" map ";"
+//!            | branch | "for" name "in" expr ".." expr block | "match" expr "{" { arm } "}"
 //!            | "return" [ expr ] ";" | "raise" word [ expr { "," expr } ] ";"
 //!            | "launch" name "." quoted "(" [ given { "," given } ] ")" { clause } ";"
+//!            | "upload" expr "(" given { "," given } ")" { target } ";"
+//!            | ( "fill" | "copy" ) expr "," expr "," expr { target } ";"
+//!            | "wait" expr "," expr [ "on" expr ] ";"
+//! arm        = ( "None" | ( name | "_" ) ":" type ) "=>" block
 //! branch     = "if" expr block [ "else" ( block | branch ) ]
 //! call       = kernel | "@" ( label | quoted | "(" expr ")" ) "(" args ")"
 //! kernel     = [ "try" ] callee "(" args ")" [ errors ]
@@ -55,10 +61,12 @@
 //! args       = [ expr { "," expr } ]
 //! errors     = "errors" "{" [ status { "," status } ] "}"                    (only after "try")
 //! given      = expr | "struct" "(" [ given { "," given } ] ")" | "scratch" "(" expr "," int ")"
-//!            | "tensormap" "(" expr { "," word "=" ( "[" args "]" | quoted ) } ")"
+//!            | map
+//! map        = "tensormap" "(" expr { "," word "=" ( "[" args "]" | expr | quoted ) } ")"
 //! clause     = ( "grid" | "block" | "cluster" | "preferred_cluster" ) "(" expr [ "," expr [ "," expr ] ] ")"
 //!            | ( "smem" | "priority" | "mem_sync_domain" ) "(" expr ")" | "cooperative" | "pdl"
-//!            | "attribute" "(" int "," args ")" | "on" expr           (grid and block always, each once)
+//!            | "attribute" "(" int "," args ")" | target              (grid and block always, each once)
+//! target     = "on" expr | "stream" expr                       (each once)
 //! status     = ( "_" | [ "-" ] int ) ":" word quoted           (each status at most once)
 //!
 //! expr       = all { "or" all }
@@ -68,9 +76,10 @@
 //! sum        = term { ( "+" | "-" ) term }
 //! term       = unary { ( "*" | "/" | "%" ) unary }
 //! unary      = "-" unary | int | float | postfix
-//! postfix    = atom { "." member | "[" int "]" }
+//! postfix    = atom { "." member | "[" expr "]" }
 //! member     = "data" | "size" | "ndim" | "dtype" | "numel" | "device_type" | "device_id" | "byte_offset"
-//!            | "is_contiguous" | "is_some" | ( "shape" | "strides" ) "[" int "]" | label
+//!            | "is_contiguous" | "is_some" | ( "shape" | "strides" ) "[" [ "-" ] int "]" | label
+//!            | "device" "." ( "multiprocessors" | "attribute" "(" int ")" )
 //! atom       = "null" | "None" | "True" | "False" | name | quoted | "(" expr ")" | "[" args "]"
 //!            | "Shape" "(" args ")" | scalar "(" expr ")" | "stream" "(" expr ")"
 //!            | ( "min" | "max" | "ceildiv" ) "(" expr "," expr ")"
@@ -92,7 +101,8 @@
 //! ASCII. The reserved words are `where try null stream min max ceildiv else and or not _ None True False` and the
 //! words that types start with. In backticks a reserved word names a value (`` `stream`: int64 ``); Rust values need no
 //! backticks. All other words are names: `errors`, `extern` and the words of statements have a meaning only where the
-//! grammar has them and no `(` follows, so that `let(x);` calls a C function. `if` and `return` always start a
+//! grammar has them and no `(` follows, so that `let(x);` calls a C function; the first
+//! operand of `upload`, `fill`, `copy` and `wait` therefore starts with no parenthesis. `if` and `return` always start a
 //! statement, since a parenthesis may follow them; a C function of that name is called as `"if"(x);`. In quotes a C
 //! function may have any name that the runtime, LLVM and assemblers do not reserve: no control characters, and no
 //! prefix `__tvm_ffi_`, `TVMFFI`, `tvm_ffi_codegen.`, `llvm.` or `.`. One blank after `///` is not part of the
@@ -109,12 +119,16 @@
 //!
 //! | value | members |
 //! |---|---|
-//! | tensor | `data ndim shape[i] strides[i] dtype numel is_contiguous device_type device_id byte_offset` |
+//! | tensor | `data ndim shape[i] strides[i] dtype numel is_contiguous device_type device_id byte_offset`; on cuda also `device.multiprocessors device.attribute(id)` |
 //! | `str`, `bytes`, `Shape`, `*rest` | `data size`; of a shape also `s[i]` |
-//! | `Array`, `List` | `size` |
+//! | `Array`, `List` | `size`, and the elements `xs[i]` |
 //! | `Device` | `device_type device_id` |
 //! | tuple | `t[i]`, or `t.name` where the element has one |
 //! | optional values | `is_some` |
+//!
+//! The index of `xs[i]` and of `s[i]` is any `int64`, which must be from 0 to below the size when it is evaluated: `Out of
+//! range xs[i] when calling: …, expected an index below 3 but got 5`. All other indices are literals. In `where` too, `and`
+//! and `or` evaluate an index in their second operand only if they reach it.
 //!
 //! A parameter accepts the same arguments as the C++ export macro, with these differences: integers must fit, None is
 //! accepted only by `Optional`, `ptr` and `Stream`, `Tensor` accepts only tensor objects and `DLTensor*`, and an rvalue
@@ -125,10 +139,58 @@
 //! compared with text, and with the name of an element type or a device. Text may contain a NUL, which does not end it;
 //! a default with a NUL has at most 7 bytes.
 //!
-//! A symbol that nothing but an optional value, or the elements of a sequence or mapping, determines may be used in the
-//! same parameter only; the types of a union determine no symbols. Errors name elements of a sequence `xs[3]`, and
-//! those of a mapping `m.keys[0]` and `m.values[0]`. A shape may be passed as an array or list of at most [`MAX_RANK`]
-//! integers.
+//! `...` before the dims of a tensor stands for any number of leading dims: `Tensor([..., m, k], float32, strides=[...,
+//! s, 1])`. With a name before the dots the leading dims are one: in `Tensor([outer..., k], float32, strides=[s, 1])`
+//! the symbol `outer` is the product of the leading extents, 1 if there are none, and each of their strides is that of
+//! the next dim times its extent, where extents are not 1. The stride `s` is that of the innermost leading dim whose
+//! extent is above 1. Leading extents are checked for their sign first, and count where a tensor without elements may
+//! have any strides. `x.shape[i]`, `x.ndim` and `x.numel` are those of the tensor itself, whatever is declared of it; a
+//! negative index counts from the end. Errors name declared dims from the end: `x.shape[-1]`, and `x.shape[:-1]` for
+//! `outer`.
+//!
+//! The elements of a sequence or mapping are compared with a symbol, but determine none outside of the parameters. A
+//! symbol that nothing but types of a union mention is bound by each of them for itself, and known only in the arm of a
+//! `match` for the type; if anything binds the symbol before, the union is compared with it. Errors name elements of a
+//! sequence `xs[3]`, and those of a mapping `m.keys[0]` and `m.values[0]`. A shape may be passed as an array or list of
+//! at most [`MAX_RANK`] integers.
+//!
+//! A symbol that only optional values determine is bound by the first of them that is there and compared with the
+//! others; an expression with several such symbols is compared where all of them are bound. It may be used only where
+//! one of these values is known to be there: after `where x.is_some or y.is_some`, to the right of `x.is_some and` or
+//! `not x.is_some or`, in `if x.is_some { … }`, after `if not x.is_some { return; }`. In the message of a condition
+//! it is 0 if nothing has bound it.
+//!
+//! ```
+//! let text = "\
+//! total(x: Optional[Tensor([n], float32)], y: Optional[Tensor([n, 2], float32)]) -> int64
+//!     where not x.is_some or n > 3
+//!     = { if x.is_some or y.is_some { return n; } return 0; };
+//! ";
+//! let function: tvm_ffi_codegen::Function = text.parse()?;
+//! # Ok::<(), tvm_ffi_codegen::Error>(())
+//! ```
+//!
+//! An element type may have a name, too: `x: Tensor([n], T: float16|bfloat16)` determines `T`, and a tensor after it,
+//! `y: Tensor([n], T)`, must have the same element type, be it optional, an element or a result; allocated tensors of
+//! type `T` get it. The tensor that determines it is neither optional nor an element of a sequence. `T` is a value of
+//! kind `dtype`: compared with text or another one, passed to C as its 32 bits. The elements of a tensor of type `T`
+//! are aligned for the smallest type that `T` may be, those of an allocated one for the largest.
+//!
+//! ```
+//! let text = "\
+//! axpy(x: Tensor([n], T: float16|bfloat16), y: Tensor([n], T)) -> z: Tensor([n], T)
+//!     = {
+//!         if T == \"float16\" {
+//!             axpy_half(x.data, y.data, z.data, n);
+//!         } else {
+//!             axpy_any(x.data, y.data, z.data, n, T);
+//!         }
+//!     };
+//! ";
+//! let function: tvm_ffi_codegen::Function = text.parse()?;
+//! assert_eq!(format!("{function}\n"), text);
+//! # Ok::<(), tvm_ffi_codegen::Error>(())
+//! ```
 //!
 //! # Results
 //!
@@ -186,8 +248,10 @@
 //! | `@(f)(a)` | a call of a value of type `Function` |
 //! | `let t = alloc Tensor([n], float32) on x;` | workspace, allocated as outputs are, on the device of `x`; without `on` on the first device of its own type: the cpu, unless its `device` is another |
 //! | `launch i."k"(…) grid(…) block(…);` | a kernel of an image: see [launches](crate::guide::launches) |
+//! | `let m = tensormap(x, box=[…], …);` | a tensor map for launches |
 //! | `if c { … } else if d { … } else { … }` | a branch; `c` is a truth value |
 //! | `for i in a..b { … }` | a loop; `i` is an `int64`, both ends are evaluated once, and `b` is excluded |
+//! | `match v { x: T => { … } _: U => { … } None => { … } }` | the statements of the first type of a union that the value has: see below |
 //! | `return e;`, `return [a, b];`, `return;` | the results as declared |
 //! | `raise ValueError "n is ", n;` | an error; text and scalars are joined |
 //! | `@"kernel.py":12` before a statement | the source line in its errors |
@@ -197,6 +261,20 @@
 //! `[a, b]` (an array) and `Shape(n, m)` are arguments of FFI functions. Names of a block live until its end and shadow
 //! no others. Results of calls and of `alloc` are owned by their name and released on every way out of the block, in
 //! reverse order.
+//!
+//! A `match` has an arm for each type of the union `v`, in its order and in the same words, and for None at the end if `v`
+//! is optional; an optional value that is no union has the arms `x: T` and `None`. In its arm the value has a name and that
+//! type, `_` for none, and the symbols of the type are known. The argument was checked before: a `match` looks only at the
+//! number of the type that fitted. `v` is a parameter, a name of the body, an element of a tuple or `xs[i]`.
+//!
+//! `let x = xs[i];` names an element; all other expressions may contain `xs[i]` directly, except the extents of `alloc`.
+//! Before the first call of a function an element is not checked again. A call may change a list: afterwards an element is
+//! checked like the result of a call, and the function holds a reference to it until its statement or the scope of its name
+//! ends.
+//!
+//! An address plus or minus an integer is the address that many bytes further: `x.data + 2 * n`. `int64(p)` is the number
+//! of an address, and `ptr(n)` the address of a number. Both are for the addresses of memory: `x.data` and parameters of type
+//! `ptr`.
 //!
 //! `min(a, b)` is `a` if `a < b`, else `b`; `max(a, b)` is `b` if `a < b`, else `a`. If one of them is a NaN, `min` is
 //! therefore `b` and `max` is `a`.
@@ -252,6 +330,7 @@ mod token;
 
 mod parser;
 
+mod command;
 mod launch;
 mod parse_body;
 mod parse_expression;

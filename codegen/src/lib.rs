@@ -74,12 +74,12 @@ pub use abi_spec::symbol::function_symbol;
 pub use abi_spec::{DType, DeviceType, ParseError, Scalar, TypeCode, library_bin};
 pub use backend::Backend;
 pub use declaration::{
-    AttributeKind, BinaryOp, Body, Builtin, Call, Comparison, Constraint, Device, Dim, Element,
-    Expr, Fill, Function, FunctionRef, GpuKernelFacts, Image, ImageKind, Interleave, KernelCall,
-    Launch, LaunchArg, LaunchAttribute, Leaf, Library, Literal, Local, Location, Logic, MapType,
-    Mapping, Member, ObjectClass, Output, Param, ParamType, Prepare, Promotion, ResultType,
-    Sequence, Shape, Signature, Statement, StatementKind, StatusError, Strides, Swizzle, Tensor,
-    TensorMap,
+    Arm, AttributeKind, BinaryOp, Body, Builtin, Call, Comparison, Constraint, Device,
+    DeviceAttribute, Dim, Element, Expr, Fill, Function, FunctionRef, GpuKernelFacts, Image,
+    ImageKind, Interleave, KernelCall, Launch, LaunchArg, LaunchAttribute, Leaf, Library, Literal,
+    Local, Location, Logic, MapType, Mapping, Member, MemoryCopy, MemoryFill, ObjectClass, Output,
+    Param, ParamType, Prepare, Promotion, ResultType, Sequence, Shape, Signature, Statement,
+    StatementKind, StatusError, Strides, Swizzle, Target, Tensor, TensorMap, Upload, Wait,
 };
 pub use error::{Error, Part, Position, Site};
 pub use lower::{

@@ -4,16 +4,19 @@
 pub(crate) mod accepted;
 pub(crate) mod c_type;
 mod condition;
+pub(crate) mod element;
 pub(crate) mod external;
 pub(crate) mod function;
 pub(crate) mod ids;
 pub(crate) mod launch;
 mod linear;
+mod matching;
 mod members;
 pub(crate) mod names;
 pub(crate) mod operator;
 mod order;
 mod packed;
+mod presence;
 pub(crate) mod prototype;
 mod site;
 mod statement;
@@ -237,7 +240,7 @@ fn c_library(library: &Library, functions: &[Function<'_>]) -> Result<(), Error>
     if functions.iter().any(|function| function.outputs.iter().next().is_some()) {
         known.extend(prototype::of_c_library().map(|function| (function, "allocate tensors")));
     }
-    if functions.iter().any(|function| !function.launches().is_empty()) {
+    if functions.iter().any(Function::uses_driver) {
         known.extend(prototype::of_loaders().map(|function| (function, "find the driver")));
     }
     for (index, function) in functions.iter().enumerate() {

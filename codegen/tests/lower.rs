@@ -19,6 +19,18 @@ const DECLARATIONS: &[&str] = &[
     "f(n: int64) -> Optional[Tuple[int64, str, Any]] = try k(n) errors { 1: ValueError \"one\" };",
     "f(x: Tensor([n], float32, device=cuda), m: int64) -> (a: Tensor([n / m], int8, device=cuda), b: Tensor([], bool))
         = try k(a.data, a, b, stream(a), a.shape[0] % m, b.ndim, a.strides[0]);",
+    "f(x: Tensor([n], float32, device=any), s: Stream, p: ptr) -> (y: Tensor([n], int8, device=any))
+        where x.device.multiprocessors > 1 = {
+        let t = alloc Tensor([n], float32) on x;
+        for i in 0..t.device.attribute(5) {
+            upload t.data (x.data, y.device.multiprocessors, int8(i)) stream s;
+            fill y.data, n, i stream stream(t);
+            copy p, t.data, n;
+            wait s, stream(t);
+        }
+    };",
+    "f(x: Tensor([n, 64], float32, device=cuda), w: Tensor([256], uint8, device=cuda)) -> None
+        = { upload w.data (n, tensormap(x, box=[1, 64])); };",
     "f(x: Tensor([n * m], float32), m: int32, y: Tensor([_, n], float32, strides=any)) -> bool = k(n, m);",
 ];
 

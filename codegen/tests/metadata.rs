@@ -108,6 +108,22 @@ fn declarations_are_described_in_full() {
     assert_eq!(params[2].get("tensor"), None);
 }
 
+/// A tensor whose element type is a symbol has the element types of the tensor that binds it.
+#[test]
+fn symbols_of_element_types_are_resolved() {
+    let text = "f(x: Tensor([n], T: int8|float64), y: Tensor([n], T)) -> z: Tensor([n], T) = k(z);";
+    let declaration = &metadata(text)["declaration"];
+    let tensor = |align: u64| {
+        json!({
+            "shape": ["n"], "dtype": "int8|float64", "dtype_symbol": "T", "strides": "contiguous",
+            "device": "cpu", "align": align,
+        })
+    };
+    assert_eq!(declaration["params"][0]["tensor"], tensor(1));
+    assert_eq!(declaration["params"][1]["tensor"], tensor(1));
+    assert_eq!(declaration["outputs"][0]["tensor"], tensor(8));
+}
+
 /// Exported names of a lowered library that start so.
 fn exports(text: &str, options: &Options, prefix: &str) -> Vec<String> {
     let library: Library = text.parse().unwrap();

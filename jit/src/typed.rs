@@ -188,17 +188,20 @@ impl Values {
     }
 }
 
-/// True if tensors of one dim on the CPU, with elements of this type, are accepted.
+/// True if tensors of one dim on the CPU, with elements of this type, may be accepted: where another tensor binds the
+/// element type, only the call decides.
 fn takes_vectors(tensor: &codegen::Tensor, element: DType) -> bool {
     let rank = match &tensor.shape {
         Shape::AnyRank => true,
         Shape::Dims(dims) => dims.len() == 1,
+        Shape::Trailing { folds, dims } => dims.len() <= 1 + usize::from(*folds),
     };
     let device = match tensor.device {
         codegen::Device::Any => true,
         codegen::Device::Type(device) => device == DeviceType::CPU,
     };
-    rank && device && tensor.accepted().contains(&element)
+    let dtype = tensor.dtypes.is_empty() || tensor.accepted().contains(&element);
+    rank && device && dtype
 }
 
 /// A Rust type of an argument of a [typed function](Compiled::typed): a type that [`IntoArg`] converts, or [`Arg`] for

@@ -54,6 +54,9 @@ fn of_statement(mut statement: Statement, kernels: &[String]) -> Vec<Statement> 
     if let StatementKind::For { body, .. } = &mut statement.kind {
         *body = block(mem::take(body), kernels);
     }
+    if let StatementKind::Match { arms, .. } = &mut statement.kind {
+        arms.iter_mut().for_each(|arm| arm.body = block(mem::take(&mut arm.body), kernels));
+    }
     let asks = matches!(
         &statement.kind,
         StatementKind::Call { call: Call::Kernel(call), .. } if kernels.contains(&call.symbol)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -60,9 +61,9 @@ def torch_op(
         return tensors[0] if len(outputs) == 1 else tuple(tensors)
 
     def fake(*args: Any) -> Any:
-        sizes = _sizes(params, args)
+        shapes = _shapes(outputs, _sizes(params, args), _dtypes(params, args), torch)
         first = next(arg for arg in args if torch.is_tensor(arg))
-        made = [first.new_empty(shape, dtype=getattr(torch, dtype)) for shape, dtype in _shapes(outputs, sizes)]
+        made = [first.new_empty(shape, dtype=dtype) for shape, dtype in shapes]
         return None if not made else made[0] if len(made) == 1 else tuple(made)
 
     arguments = ", ".join(_argument(index, param, param["name"] in mutates) for index, param in enumerate(params))
@@ -92,8 +93,8 @@ def jax_target(
     given, written = params[: -len(results)], params[-len(results) :]
 
     def call(*args: Any) -> Any:
-        sizes = _sizes(given, args)
-        shapes = [jax.ShapeDtypeStruct(shape, getattr(jnp, dtype)) for shape, dtype in _shapes(written, sizes)]
+        known = _shapes(written, _sizes(given, args), _dtypes(given, args), jnp)
+        shapes = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in known]
         return jax.ffi.ffi_call(target, shapes[0] if len(shapes) == 1 else shapes)(*args)
 
     return call
@@ -120,13 +121,37 @@ def _sizes(params: Sequence[dict[str, Any]], args: Sequence[Any]) -> dict[str, A
             continue
         if arg is None:
             continue
-        for dim, extent in zip(param["tensor"]["shape"] or [], arg.shape, strict=False):
+        for dim, extent in _extents(param["tensor"]["shape"] or [], arg.shape):
             if re.fullmatch(r"`?[A-Za-z_]\w*`?", dim) and dim != "_":
                 sizes.setdefault(dim.strip("`"), extent)
     return sizes
 
 
-def _shapes(tensors: Sequence[dict[str, Any]], sizes: dict[str, Any]) -> list[tuple[tuple[Any, ...], str]]:
+def _extents(dims: Sequence[str], extents: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Returns the declared dims with their extents. After `...` they are the last ones; `n...` is all before the others."""
+    if not dims or not dims[0].endswith("..."):
+        return list(zip(dims, extents, strict=False))
+    last = dims[1:]
+    leading = max(len(extents) - len(last), 0)
+    outer = [(dims[0].removesuffix("..."), math.prod(extents[:leading]))] if dims[0] != "..." else []
+    return [*outer, *zip(last, extents[leading:], strict=False)]
+
+
+def _dtypes(params: Sequence[dict[str, Any]], args: Sequence[Any]) -> dict[str, Any]:
+    """Returns the element types that symbols stand for."""
+    dtypes: dict[str, Any] = {}
+    for param, arg in zip(params, args, strict=False):
+        symbol = param.get("tensor", {}).get("dtype_symbol")
+        if symbol is not None and arg is not None:
+            dtypes.setdefault(symbol, arg.dtype)
+    return dtypes
+
+
+def _shapes(
+    tensors: Sequence[dict[str, Any]], sizes: dict[str, Any], dtypes: dict[str, Any], package: Any
+) -> list[tuple[tuple[Any, ...], Any]]:
+    """Returns shape and element type of each tensor; `package` has the element types as attributes."""
+
     def extent(dim: str) -> Any:
         # The language's division is Python's floor division.
         return eval(dim.replace("`", "").replace("/", "//"), _BUILTINS, sizes)  # noqa: S307
@@ -134,7 +159,10 @@ def _shapes(tensors: Sequence[dict[str, Any]], sizes: dict[str, Any]) -> list[tu
     found = []
     for one in tensors:
         tensor = one["tensor"]
-        if tensor["shape"] is None or "_" in tensor["shape"]:
+        shape = tensor["shape"]
+        if shape is None or "_" in shape or (shape and shape[0].endswith("...")):
             raise TypeError(f"the shape of {one['name']} is not known: {tensor['shape']}")
-        found.append((tuple(extent(dim) for dim in tensor["shape"]), tensor["dtype"]))
+        symbol = tensor.get("dtype_symbol")
+        dtype = getattr(package, tensor["dtype"]) if symbol is None else dtypes[symbol]
+        found.append((tuple(extent(dim) for dim in tensor["shape"]), dtype))
     return found

@@ -107,6 +107,7 @@ int device_attribute(int attribute, CUdevice device) {
     case 106: return 32;                        /* blocks of a multiprocessor */
     case 111: return 1024;                      /* shared memory that the driver keeps of every block's */
     case 120: return capability >= 90;          /* clusters */
+    case 122: return knobs.wide_operations;     /* operations on memory of 64 bits */
     case 127: return capability >= 90;          /* tensor maps */
     default: return 0;
   }

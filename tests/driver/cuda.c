@@ -7,7 +7,8 @@
  *   cuda.c     the record, failures on demand, what tests set and ask
  *   errors.c   names and texts of results
  *   context.c  the driver, devices, contexts
- *   stream.c   streams, captures of graphs, memory (which is the host's)
+ *   stream.c   streams, captures of graphs; event.c events
+ *   memory.c   memory (which is the host's), and commands that fill, copy and write it
  *   image.c    cubins (ELF) and fatbins, ptx.c PTX: kernels, their parameters, their static shared memory
  *   library.c  libraries, kernels and functions, loaded at first use
  *   launch.c   launches, tensormap.c the encoding of tensor maps
@@ -36,8 +37,11 @@
  *   int64_t fake_cuda_calls(void)                      calls since the start or the last reset
  *   void fake_cuda_fail_at(int64_t n, int status)      the n-th call from now on does nothing and fails so; 0: none
  *   void fake_cuda_reset(void)                         forgets record, count and failure; handles stay what they are
- *   void fake_cuda_live(int64_t out[5])                libraries, contexts pushed by this thread, streams, pieces of
- *                                                      memory, retained primary contexts
+ *   const char *fake_cuda_stream_text(CUstream stream) the name of a stream in the record, valid until the next call
+ *   void fake_cuda_destroy_events(void)                destroys all events
+ *   void fake_cuda_replay(CUgraph graph)               runs the commands that a capture has kept
+ *   void fake_cuda_live(int64_t out[6])                libraries, contexts pushed by this thread, streams, pieces of
+ *                                                      memory, retained primary contexts, events
  *   void fake_cuda_quiet(int on)                       records and counts nothing, and launches, tensor maps and the
  *                                                      stack of contexts check nothing either: for benchmarks
  *   void fake_cuda_defaults(void)                      a reset, and everything below as it was; not quiet
@@ -48,6 +52,8 @@
  *     shared_optin        bytes of shared memory that a block may have if it opts in, 232448
  *     multiprocessors     132
  *     param_info          1; with 0 there is no cuKernelGetParamInfo, whatever the version
+ *     operations          1; with 0 cuStreamBatchMemOp is not supported
+ *     wide_operations     1; with 0 it writes no 64 bits
  *     late_arch           0; with 1 an image for other devices is loaded, and its kernels fail at first use
  *     missing_is_success  0; with 1 cuGetProcAddress yields NULL for what is missing and succeeds, as is documented
  *     lookups             0; with 1 cuGetProcAddress is recorded */
@@ -68,7 +74,7 @@ struct text {
 
 #define DEFAULTS                                                                                  \
   {.version = 12080, .devices = 2, .shared_optin = 232448, .multiprocessors = 132, .param_info = 1, \
-   .capability = {90, 90, 90, 90, 90, 90, 90, 90}}
+   .operations = 1, .wide_operations = 1, .capability = {90, 90, 90, 90, 90, 90, 90, 90}}
 
 struct knobs knobs = DEFAULTS;
 int quiet;
@@ -194,9 +200,9 @@ EXPORT void fake_cuda_reset(void) {
   pthread_mutex_unlock(&mutex);
 }
 
-EXPORT void fake_cuda_live(int64_t out[5]) {
+EXPORT void fake_cuda_live(int64_t out[6]) {
   pthread_mutex_lock(&mutex);
-  int64_t live[5] = {libraries_live(), depth, streams_live(), memory_live(), contexts_retained()};
+  int64_t live[6] = {libraries_live(), depth, streams_live(), memory_live(), contexts_retained(), events_live()};
   memcpy(out, live, sizeof live);
   pthread_mutex_unlock(&mutex);
 }
@@ -218,6 +224,8 @@ static int *knob(const char *name) {
       {"shared_optin", &knobs.shared_optin},
       {"multiprocessors", &knobs.multiprocessors},
       {"param_info", &knobs.param_info},
+      {"operations", &knobs.operations},
+      {"wide_operations", &knobs.wide_operations},
       {"late_arch", &knobs.late_arch},
       {"missing_is_success", &knobs.missing_is_success},
       {"lookups", &knobs.lookups},

@@ -29,7 +29,10 @@ typedef enum {
   NOT_SUPPORTED = 801,
   STREAM_CAPTURE_UNSUPPORTED = 900,
   STREAM_CAPTURE_INVALIDATED = 901,
+  STREAM_CAPTURE_MERGE = 902,
   STREAM_CAPTURE_UNMATCHED = 903,
+  STREAM_CAPTURE_UNJOINED = 904,
+  STREAM_CAPTURE_ISOLATION = 905,
   STREAM_CAPTURE_IMPLICIT = 906,
   STREAM_CAPTURE_WRONG_THREAD = 908,
   INVALID_CLUSTER_SIZE = 912,
@@ -44,6 +47,7 @@ typedef struct kernel *CUkernel;
 /* A `struct function` of one context, or a kernel in its place. */
 typedef void *CUfunction;
 typedef struct graph *CUgraph;
+typedef struct event *CUevent;
 
 /* Special streams: that of the context, its other name, that of the thread. */
 enum { STREAM_NULL = 0, STREAM_LEGACY = 1, STREAM_PER_THREAD = 2 };
@@ -98,6 +102,8 @@ struct context {
   struct context *next;
 };
 
+struct command;
+
 struct stream {
   struct context *context;
   unsigned flags;
@@ -105,6 +111,11 @@ struct stream {
   /* Status of the capture, its mode, the thread that began it, and its launches. */
   int capture, mode, launches;
   uintptr_t thread;
+  /* The stream whose capture this one belongs to, itself if it began one; whether that waits for it yet; and the
+   * commands of a capture that it began. */
+  struct stream *origin;
+  int unjoined;
+  struct command *commands;
   struct stream *next;
 };
 
@@ -134,7 +145,7 @@ struct function {
 
 /* cuda.c: the record, and the settings. */
 struct knobs {
-  int version, devices, shared_optin, multiprocessors, param_info, late_arch, missing_is_success, lookups;
+  int version, devices, shared_optin, multiprocessors, param_info, operations, wide_operations, late_arch, missing_is_success, lookups;
   int capability[MAX_DEVICES];
 };
 extern struct knobs knobs;
@@ -181,6 +192,15 @@ const char *error_name(CUresult status);
   }                                                    \
   static CUresult do_##name parameters
 
+/* Defines an entry point whose parameter `stream` may be NULL for the context's stream, and its other form. */
+#define STREAM_CALL(name, parameters, arguments, ...)           \
+  EXPORT CUresult name parameters;                              \
+  EXPORT CUresult name##_ptsz parameters {                      \
+    if (!stream) stream = (CUstream)(uintptr_t)STREAM_PER_THREAD; \
+    return name arguments;                                      \
+  }                                                             \
+  CALL(name, parameters, arguments, __VA_ARGS__)
+
 /* image.c, ptx.c: parsers of cubins, fatbins and PTX. */
 CUresult image_parse(const void *code, struct image **out);
 CUresult ptx_parse(const char *text, struct image *image);
@@ -212,8 +232,34 @@ CUresult stream_context(CUstream stream, struct context **out);
 CUresult capture_forbids(const char *what);
 /* Adds a launch to the capture of a stream, if there is one. */
 CUresult capture_launch(CUstream stream, struct context *context, int *captured);
+/* Refuses work on a context's own stream while a stream that synchronizes with it is captured. */
+CUresult capture_implicit(const struct context *context);
+/* Returns the capture that work on a stream belongs to, and the stream in it; NULL if there is none. */
+CUresult capture_mark(CUstream stream, struct stream **origin, struct stream **branch);
+/* Makes a stream wait for marked work: it joins the capture of that work. */
+CUresult capture_join(CUstream stream, struct stream *origin, struct stream *branch);
+/* Runs a command, or adds it to the capture of a stream. */
+CUresult submit(CUstream stream, const struct command *command);
 int64_t streams_live(void);
+
+/* memory.c: commands on memory. */
+enum { COMMAND_FILL, COMMAND_COPY, COMMAND_WRITE };
+struct command {
+  int kind;
+  CUdeviceptr to, from;
+  size_t size;
+  uint32_t value;
+  /* The operations of a write. */
+  const void *bytes;
+  struct command *next;
+};
+void command_run(const struct command *command);
+struct command *command_copy(const struct command *command);
+void commands_free(struct command *commands);
 int64_t memory_live(void);
+
+/* event.c */
+int64_t events_live(void);
 
 /* library.c */
 int64_t libraries_live(void);

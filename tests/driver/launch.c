@@ -206,6 +206,22 @@ static CUresult do_launch(const CUlaunchConfig *config, CUfunction handle, void 
   return SUCCESS;
 }
 
+static CUresult max_cluster(int *size, CUfunction handle, const CUlaunchConfig *config) {
+  struct launch launch = {.config = config};
+  if (!size || !config) return refuse(INVALID_VALUE, "NULL");
+  CUresult status = find(&launch, handle);
+  if (status) return status;
+  CUdevice device = launch.context->device;
+  int is_large = kernel_attribute(launch.kernel, launch.entry, FUNCTION_NON_PORTABLE_CLUSTER, device);
+  yield(" %d", *size = is_large ? LARGEST_CLUSTER : PORTABLE_CLUSTER);
+  return SUCCESS;
+}
+
+CALL(cuOccupancyMaxPotentialClusterSize, (int *size, CUfunction kernel, const CUlaunchConfig *config),
+     (size, kernel, config), "%s", kernel_text(kernel)) {
+  return max_cluster(size, kernel, config);
+}
+
 static CUresult launch(const char *name, const CUlaunchConfig *config, CUfunction function, void **parameters,
                        void **extra) {
   CUresult status = begin(name);

@@ -46,6 +46,15 @@ enum { FOUND = 0, NO_SUCH_NAME = 1, OLDER_VERSION = 2 };
   STREAM(cuStreamIsCapturing, , 10000)            \
   ONE(cuThreadExchangeStreamCaptureMode, , 10010) \
   ONE(cuGraphDestroy, , 10000)                    \
+  STREAM(cuMemsetD8Async, , 3020)                 \
+  STREAM(cuMemsetD32Async, , 3020)                \
+  STREAM(cuMemcpyAsync, , 4000)                   \
+  ONE(cuStreamBatchMemOp, _v2, 11070)             \
+  ONE(cuEventCreate, , 2000)                      \
+  STREAM(cuEventRecord, , 2000)                   \
+  ONE(cuEventDestroy, _v2, 4000)                  \
+  STREAM(cuStreamWaitEvent, , 3020)               \
+  ONE(cuOccupancyMaxPotentialClusterSize, , 11080) \
   ONE(cuMemAlloc, _v2, 3020)                      \
   ONE(cuMemFree, _v2, 3020)                       \
   ONE(cuMemcpyHtoD, _v2, 3020)                    \

@@ -1,4 +1,4 @@
-/* Part of the stand-in for the CUDA driver: streams, captures of graphs on them, and memory.
+/* Part of the stand-in for the CUDA driver: streams and captures of graphs on them.
  *
  * A capture follows the rules of cuThreadExchangeStreamCaptureMode: what is unsafe during one is refused in its
  * own thread, and in all others if its mode is global, and the capture is then lost. Only handles can be captured.
@@ -17,26 +17,10 @@ enum { NON_BLOCKING = 1 };
 
 struct graph {
   int launches;
+  struct command *commands;
 };
-
-/* An allocation of memory. */
-struct piece {
-  unsigned char *bytes;
-  size_t size;
-  struct piece *next;
-};
-
-/* Defines an entry point whose parameter `stream` may be NULL for the context's stream, and its other form. */
-#define STREAM_CALL(name, parameters, arguments, ...)           \
-  EXPORT CUresult name parameters;                              \
-  EXPORT CUresult name##_ptsz parameters {                      \
-    if (!stream) stream = (CUstream)(uintptr_t)STREAM_PER_THREAD; \
-    return name arguments;                                      \
-  }                                                             \
-  CALL(name, parameters, arguments, __VA_ARGS__)
 
 static struct stream *streams;
-static struct piece *pieces;
 static int made;
 static __thread int thread_mode;
 
@@ -49,12 +33,6 @@ static int is_stream(const struct stream *handle) {
 int64_t streams_live(void) {
   int64_t count = 0;
   for (struct stream *stream = streams; stream; stream = stream->next) count++;
-  return count;
-}
-
-int64_t memory_live(void) {
-  int64_t count = 0;
-  for (struct piece *piece = pieces; piece; piece = piece->next) count++;
   return count;
 }
 
@@ -92,7 +70,7 @@ CUresult capture_forbids(const char *what) {
 }
 
 /* Refuses work on a context's own stream while a stream that synchronizes with it is captured. */
-static CUresult implicit(const struct context *context) {
+CUresult capture_implicit(const struct context *context) {
   for (struct stream *stream = streams; stream; stream = stream->next) {
     if (stream->context != context || stream->capture == NOT_CAPTURED || stream->flags & NON_BLOCKING) continue;
     stream->capture = LOST;
@@ -103,12 +81,71 @@ static CUresult implicit(const struct context *context) {
 
 CUresult capture_launch(CUstream stream, struct context *context, int *captured) {
   *captured = 0;
-  if ((uintptr_t)stream <= STREAM_LEGACY) return implicit(context);
+  if ((uintptr_t)stream <= STREAM_LEGACY) return capture_implicit(context);
   if ((uintptr_t)stream == STREAM_PER_THREAD || stream->capture == NOT_CAPTURED) return SUCCESS;
   if (stream->capture == LOST) return refuse(STREAM_CAPTURE_INVALIDATED, "the capture is lost");
-  stream->launches++;
+  stream->origin->launches++;
   *captured = 1;
   return SUCCESS;
+}
+
+CUresult submit(CUstream stream, const struct command *command) {
+  struct context *context;
+  int captured;
+  CUresult status = context_check(current());
+  if (!status) status = stream_context(stream, &context);
+  if (!status) status = capture_launch(stream, context, &captured);
+  if (status) return status;
+  if (!captured) return command_run(command), SUCCESS;
+  struct command *kept = command_copy(command), **place = &stream->origin->commands;
+  if (!kept) return OUT_OF_MEMORY;
+  while (*place) place = &(*place)->next;
+  *place = kept;
+  yield(" captured");
+  return SUCCESS;
+}
+
+/* Returns the stream whose capture a stream belongs to; NULL if it is not captured. */
+static struct stream *capture_of(CUstream stream) {
+  if ((uintptr_t)stream <= STREAM_PER_THREAD || stream->capture == NOT_CAPTURED) return NULL;
+  return stream->origin;
+}
+
+CUresult capture_mark(CUstream stream, struct stream **origin, struct stream **branch) {
+  struct context *context;
+  CUresult status = stream_context(stream, &context);
+  if (!status && (uintptr_t)stream <= STREAM_LEGACY) status = capture_implicit(context);
+  if (status) return status;
+  *origin = capture_of(stream);
+  *branch = *origin ? stream : NULL;
+  return SUCCESS;
+}
+
+CUresult capture_join(CUstream stream, struct stream *origin, struct stream *branch) {
+  struct stream *own = capture_of(stream);
+  if (!origin && !own) return SUCCESS;
+  if (!origin) {
+    own->capture = LOST;
+    return refuse(STREAM_CAPTURE_ISOLATION, "what it waits for is not captured");
+  }
+  if ((uintptr_t)stream <= STREAM_PER_THREAD) return refuse(STREAM_CAPTURE_IMPLICIT, "it would be captured");
+  if (own && own != origin) return refuse(STREAM_CAPTURE_MERGE, "another capture");
+  branch->unjoined = 0;
+  if (stream == origin) return SUCCESS;
+  stream->capture = CAPTURED, stream->mode = origin->mode, stream->thread = origin->thread;
+  stream->origin = origin, stream->unjoined = 1;
+  return SUCCESS;
+}
+
+/* Ends the captures of all streams that belong to one; returns true if all were joined again. */
+static int end_branches(const struct stream *origin) {
+  int joined = 1;
+  for (struct stream *stream = streams; stream; stream = stream->next) {
+    if (stream->origin != origin || stream->capture == NOT_CAPTURED) continue;
+    if (stream != origin && stream->unjoined) joined = 0;
+    stream->capture = NOT_CAPTURED, stream->unjoined = 0;
+  }
+  return joined;
 }
 
 CALL(cuStreamCreate, (CUstream * out, unsigned flags), (out, flags), "flags=%u", flags) {
@@ -155,7 +192,7 @@ STREAM_CALL(cuStreamSynchronize, (CUstream stream), (stream), "%s", stream_text(
   struct context *context;
   CUresult status = stream_context(stream, &context);
   if (status) return status;
-  if ((uintptr_t)stream <= STREAM_LEGACY) return implicit(context);
+  if ((uintptr_t)stream <= STREAM_LEGACY) return capture_implicit(context);
   if ((uintptr_t)stream == STREAM_PER_THREAD || stream->capture == NOT_CAPTURED) return SUCCESS;
   stream->capture = LOST;
   return refuse(STREAM_CAPTURE_UNSUPPORTED, "it is captured");
@@ -167,7 +204,7 @@ static CUresult begin_capture(CUstream stream, int mode) {
   if ((uintptr_t)stream == STREAM_PER_THREAD) return refuse(NOT_SUPPORTED, "by this stand-in");
   if (!is_stream(stream)) return refuse(INVALID_HANDLE, "it is no stream");
   if (stream->capture != NOT_CAPTURED) return refuse(INVALID_VALUE, "it is captured already");
-  stream->capture = CAPTURED, stream->mode = mode, stream->launches = 0;
+  stream->capture = CAPTURED, stream->mode = mode, stream->launches = 0, stream->origin = stream;
   stream->thread = (uintptr_t)pthread_self();
   return SUCCESS;
 }
@@ -188,26 +225,39 @@ STREAM_CALL(cuStreamEndCapture, (CUstream stream, CUgraph *out), (stream, out), 
   if (stream->capture == NOT_CAPTURED) return refuse(STREAM_CAPTURE_UNMATCHED, "it is not captured");
   if (stream->mode != MODE_RELAXED && stream->thread != (uintptr_t)pthread_self())
     return refuse(STREAM_CAPTURE_WRONG_THREAD, "another thread has begun it");
-  int is_lost = stream->capture == LOST;
-  stream->capture = NOT_CAPTURED;
+  if (stream->origin != stream) return refuse(STREAM_CAPTURE_UNMATCHED, "another stream began it");
+  struct command *commands = stream->commands;
+  int is_lost = stream->capture == LOST, is_joined = end_branches(stream);
+  stream->commands = NULL;
+  if (is_lost || !is_joined) commands_free(commands);
   if (is_lost) return refuse(STREAM_CAPTURE_INVALIDATED, "the capture is lost");
+  if (!is_joined) return refuse(STREAM_CAPTURE_UNJOINED, "a stream was not joined again");
   if (!(*out = malloc(sizeof **out))) return OUT_OF_MEMORY;
-  (*out)->launches = stream->launches;
+  **out = (struct graph){stream->launches, commands};
   yield(" launches=%d", stream->launches);
   return SUCCESS;
 }
 
 CALL(cuGraphDestroy, (CUgraph graph), (graph), NOTHING) {
   if (!graph) return refuse(INVALID_VALUE, "NULL");
+  commands_free(graph->commands);
   free(graph);
   return SUCCESS;
+}
+
+/* Returns the name of a stream in the record. */
+EXPORT const char *fake_cuda_stream_text(CUstream stream) { return stream_text(stream); }
+
+/* Runs the captured commands of a graph again; launches run nothing. */
+EXPORT void fake_cuda_replay(CUgraph graph) {
+  for (const struct command *command = graph->commands; command; command = command->next) command_run(command);
 }
 
 STREAM_CALL(cuStreamIsCapturing, (CUstream stream, int *out), (stream, out), "%s", stream_text(stream)) {
   struct context *context;
   if (!out) return refuse(INVALID_VALUE, "NULL");
   CUresult status = stream_context(stream, &context);
-  if (!status && (uintptr_t)stream <= STREAM_LEGACY) status = implicit(context);
+  if (!status && (uintptr_t)stream <= STREAM_LEGACY) status = capture_implicit(context);
   if (status) return status;
   yield(" %d", *out = (uintptr_t)stream <= STREAM_PER_THREAD ? NOT_CAPTURED : stream->capture);
   return SUCCESS;
@@ -219,59 +269,4 @@ CALL(cuThreadExchangeStreamCaptureMode, (int *mode), (mode), "%d", mode ? *mode 
   thread_mode = *mode, *mode = before;
   yield(" %d", before);
   return SUCCESS;
-}
-
-/* Returns the allocation that contains `size` bytes at an address. */
-static struct piece *piece_at(CUdeviceptr address, size_t size) {
-  for (struct piece *piece = pieces; piece; piece = piece->next) {
-    CUdeviceptr first = (uintptr_t)piece->bytes;
-    if (address >= first && size <= piece->size && address - first <= piece->size - size) return piece;
-  }
-  return NULL;
-}
-
-CALL(cuMemAlloc_v2, (CUdeviceptr * out, size_t size), (out, size), "%zu", size) {
-  CUresult status = context_check(current());
-  if (!status) status = capture_forbids("an allocation");
-  if (status) return status;
-  if (!out || !size) return refuse(INVALID_VALUE, "no bytes");
-  struct piece *piece = malloc(sizeof *piece);
-  void *bytes = aligned_alloc(256, (size + 255) / 256 * 256);
-  if (!piece || !bytes) return free(piece), free(bytes), OUT_OF_MEMORY;
-  *piece = (struct piece){bytes, size, pieces};
-  pieces = piece;
-  *out = (uintptr_t)bytes;
-  return SUCCESS;
-}
-
-CALL(cuMemFree_v2, (CUdeviceptr address), (address), NOTHING) {
-  CUresult status = capture_forbids("a release of memory");
-  if (status || !address) return status;
-  struct piece **place = &pieces;
-  while (*place && (uintptr_t)(*place)->bytes != address) place = &(*place)->next;
-  struct piece *piece = *place;
-  if (!piece) return refuse(INVALID_VALUE, "nothing is there");
-  *place = piece->next;
-  free(piece->bytes), free(piece);
-  return SUCCESS;
-}
-
-/* Checks a copy in either direction: it works on the context's own stream. */
-static CUresult check_copy(CUdeviceptr device, size_t size) {
-  CUresult status = context_check(current());
-  if (!status) status = implicit(current());
-  if (status) return status;
-  return piece_at(device, size) ? SUCCESS : refuse(INVALID_VALUE, "no such memory");
-}
-
-CALL(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t size), (to, from, size), "%zu", size) {
-  CUresult status = check_copy(to, size);
-  if (!status) memcpy((void *)(uintptr_t)to, from, size);
-  return status;
-}
-
-CALL(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t size), (to, from, size), "%zu", size) {
-  CUresult status = check_copy(from, size);
-  if (!status) memcpy(to, (const void *)(uintptr_t)from, size);
-  return status;
 }

@@ -69,6 +69,8 @@ pub struct Live {
     pub memory: i64,
     /// Retains of primary contexts.
     pub retained: i64,
+    /// Created events.
+    pub events: i64,
 }
 
 /// Loads the stand-in at the first call, so that `dlopen("libcuda.so.1")` finds it from then on, and lends it to one
@@ -147,7 +149,7 @@ impl FakeCuda {
 
     /// Returns the resources that have not been released.
     pub fn live(&self) -> Live {
-        // SAFETY: `cuda.c` defines the function with this type; it writes five numbers.
+        // SAFETY: `cuda.c` defines the function with this type; it writes six numbers.
         let live: extern "C" fn(*mut Live) = unsafe { self.function("fake_cuda_live") };
         let mut found = Live::default();
         live(&mut found);

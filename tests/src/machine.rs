@@ -177,6 +177,7 @@ fn ended(
     machine.memory.store_any(result, NOISE)?;
     let before = machine.memory.count();
     let contexts = machine.cuda.contexts.clone();
+    let events = machine.cuda.events.clone();
     machine.fault = fault;
     let args = [Word::NULL, frame.args, Word::int32(count), result];
     let status = machine.call(function, &args);
@@ -189,6 +190,10 @@ fn ended(
     let is_popped = machine.failed.as_deref() != Some("cuCtxPopCurrent_v2");
     if is_popped && contexts != machine.cuda.contexts {
         return Ok(End::Broken("contexts of the driver are left".to_owned()));
+    }
+    let is_destroyed = machine.failed.as_deref() != Some("cuEventDestroy_v2");
+    if is_destroyed && events != machine.cuda.events {
+        return Ok(End::Broken("events of the driver are left".to_owned()));
     }
     let left: Vec<&str> = machine.memory.left_since(before).collect();
     if !left.is_empty() {

@@ -10,7 +10,7 @@ mod symbols;
 mod tensor;
 mod value;
 
-use abi_spec::{DeviceType, TypeIndex};
+use abi_spec::{DType, DeviceType, TypeIndex};
 use codegen::language::spelled;
 use codegen::{Function, Mapping, ParamType, Sequence};
 
@@ -108,8 +108,8 @@ fn quoted(text: &[u8]) -> String {
 pub fn predict(function: &Function, arguments: &[Argument], count: Option<i32>) -> Outcome {
     let count = count.unwrap_or(arguments.len() as i32);
     let symbols = Symbols::new(function);
-    let (found, devices) = (Vec::new(), Vec::new());
-    let mut call = Call { function, arguments, found, devices, symbols };
+    let (found, devices, dtypes) = (Vec::new(), Vec::new(), Vec::new());
+    let mut call = Call { function, arguments, found, devices, dtypes, symbols };
     match call.run(count) {
         Ok(recorded) => Outcome { recorded, end: End::Result(Value::None) },
         Err(fault) => Outcome { recorded: String::new(), end: fault.end(function) },
@@ -125,7 +125,18 @@ struct Call<'a> {
     /// The first device of each type except the cpu, and the path of its tensor, unless the tensor is an element of a
     /// sequence.
     devices: Vec<(DeviceType, i32, Option<String>)>,
+    dtypes: Vec<Named>,
     symbols: Symbols<'a>,
+}
+
+/// An element type that has a name.
+struct Named {
+    name: String,
+    dtype: DType,
+    /// Path of the tensor that determined it.
+    path: String,
+    /// Element types that this tensor accepts.
+    dtypes: Vec<DType>,
 }
 
 /// A value that is checked: an argument, or a value nested in one.

@@ -2,8 +2,12 @@
 
 mod arguments;
 mod attributes;
+mod attributes_of_devices;
+mod cached;
+mod commands;
 mod corners;
 mod faults;
+mod limits;
 mod linked;
 mod loading;
 mod maps;
@@ -12,3 +16,4 @@ mod scratch;
 mod session;
 mod streams;
 mod table;
+mod waits;

@@ -120,9 +120,9 @@ fn generated_calls_end_in_every_way() {
         "ongongongong",
     ];
     let mut counts = [0; 35];
-    let plan = Plan { seed: 0, calls: 48_000, each: 24, threads: 1, through: Through::Machine };
+    let plan = Plan { seed: 0, calls: 84_000, each: 24, threads: 1, through: Through::Machine };
     for RandomFunction { function, lists } in
-        (0..2000).map(|index| RandomFunction::new(&plan, index))
+        (0..3500).map(|index| RandomFunction::new(&plan, index))
     {
         for arguments in lists {
             if let End::Error { message, .. } = oracle::predict(&function, &arguments, None).end {

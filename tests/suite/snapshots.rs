@@ -37,19 +37,20 @@ wrappers! {
 wrappers! {
     /// Functions with a snapshot of the host IR only.
     host_ir, &[];
-    a_device a_stream a_thing above_int64 any_rank default_and_tail either element_type entries extents fields
-    float_constraint floor free give_float16 give_int8 give_str literal_text meaning none_result one_of_two_types
-    optional_int optional_tensor scalar_tensor scale stream_of_scalar terms two_devices two_outputs words
+    a_device a_stream a_thing above_int64 any_rank arms default_and_tail either element element_type entries extents fields
+    float_constraint floor free give_float16 give_int8 give_str literal_text meaning none_result
+    optional_int optional_tensor scalar_tensor scale terms two_devices two_outputs words
 }
 
 /// Functions that show as much as longer ones of the test table.
 const DECLARED: &str = "
+    arms(v: Union[int64, Function]) -> int64
+        = { match v { i: int64 => { return i; } _: Function => { return 0; } } };
+    element(xs: Array[int64], i: int64) -> None = record_1(xs[i]);
     integers(xs: Array[int64]) -> None = record_1(xs.size);
     entries(m: Map[Any, int64]) -> None = record_object(m);
     extents(s: Shape([n, 4, n * 2])) -> None = record_ints_int(s, s[2]);
     fields(t: Tuple[n: int64, m: int64]) -> None where t.n == t.m = record_2(t.n, t.m);
-    one_of_two_types(x: Tensor([], float32|float64)) -> None = record_dtype(x.dtype);
-    stream_of_scalar(x: Tensor([], int8, device=any)) -> None = record_stream(stream(x));
     terms(s: Shape([n * m]), n: int64, m: int64) -> None = record_2(n, m);
     two_devices(x: Tensor([], int8, device=any), y: Tensor([], int8, device=any)) -> None = record_0();
 ";

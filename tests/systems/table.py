@@ -27,13 +27,17 @@ LARGE = {"torch"}
 @dataclass(frozen=True)
 class System:
     """A system: its kernels and their form, the host that calls them, the environment that it shares with others,
-    whether tests/run includes it, and the time limits in seconds of installing and of running."""
+    whether tests/run includes it, the time limits in seconds of installing and of running, its folder if that has
+    another name, the words that its script is given, and whether what it prints is shown."""
 
     kernel: str
     host: str
     environment: str = ""
     light: bool = False
     seconds: int = 600
+    folder: str = ""
+    words: tuple[str, ...] = ()
+    shown: bool = False
 
 
 RECORD = "a CUDA driver, or its stand-in"
@@ -45,9 +49,11 @@ SYSTEMS = {
     "rust": System("rustc, object", "Rust, `tvm-ffi`", light=True),
     "numba": System("Numba, object and LLVM IR", "Python, NumPy", light=True),
     "jax": System("gcc, object", "JAX, `jax-tvm-ffi`", light=True),
+    "cake_few": System("names only", f"FlashInfer's hosts, C++; {RECORD}", light=True, folder="cake", words=("--few",)),
     "custom_module": System("gcc, in a module that Python loads", "Python, NumPy"),
     "runtime_state": System("gcc, object", "a language's own runtime"),
     "orcjit": System("gcc, object", "`apache-tvm-ffi-orcjit`"),
+    "cake": System("names only", f"FlashInfer's 808 hosts, C++; {RECORD}", seconds=4 * 3600, shown=True),
     "relax": System("Apache TVM, object", "Relax's virtual machine"),
     "mojo": System("Mojo, object", "Python, NumPy"),
     "triton": System("Triton, cubin", RECORD),
@@ -107,6 +113,7 @@ def python(name, system):
 
 def check(name, system):
     """Runs the script of a system; returns what it reports, and raises if it fails."""
+    home = system.folder or name
     made = MADE / name / "made"
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir(parents=True)
@@ -119,13 +126,15 @@ def check(name, system):
         "PYTHONPATH": os.pathsep.join([str(HERE / "shared"), str(HERE.parents[1] / "python")]),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    command = [python(name, system), HERE / name / "check.py"]
+    command = [python(home, system), HERE / home / "check.py", *system.words]
     status, out, err = run(command, system.seconds, cwd=made, env=environment)
     if status == NOT_HERE:
         raise NotHere(last_line(err))
     if status != 0:
         print(out, err, sep="\n", file=sys.stderr)
         raise RuntimeError(f"{status}: {last_line(err)}")
+    if system.shown:
+        print(out, file=sys.stderr)
     return "; ".join(line.strip() for line in said.read_text().splitlines())
 
 

@@ -1,6 +1,8 @@
 //! Bodies: statements and calls that run after the arguments are checked.
 
-use super::{Expr, Launch, Location, ParamType, Tensor};
+use super::{
+    Expr, Launch, Location, MemoryCopy, MemoryFill, ParamType, Tensor, TensorMap, Upload, Wait,
+};
 
 /// Code that runs after the arguments are checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +50,13 @@ pub enum StatementKind {
         /// for `any`.
         on: Option<Expr>,
     },
+    /// `let m = tensormap(x, box=[64, 64]);`: encodes a tensor map, which launches may take several times.
+    TensorMap {
+        /// New name.
+        name: String,
+        /// The map.
+        map: Box<TensorMap>,
+    },
     /// `if c { … } else { … }`
     If {
         /// Condition, a truth.
@@ -68,8 +77,23 @@ pub enum StatementKind {
         /// Statements that run for each value.
         body: Vec<Statement>,
     },
+    /// `match v { t: T => { … } None => { … } }`: one arm for each type of a union, in its order.
+    Match {
+        /// The value: its type is a union, or optional.
+        value: Expr,
+        /// Arms. The last arm of an optional value is that of None.
+        arms: Vec<Arm>,
+    },
     /// `launch image."kernel"(…) grid(…) block(…);`
     Launch(Box<Launch>),
+    /// `upload p (a, b) on x;`
+    Upload(Box<Upload>),
+    /// `fill p, bytes, value on x;`
+    Fill(Box<MemoryFill>),
+    /// `copy to, from, bytes on x;`
+    Copy(Box<MemoryCopy>),
+    /// `wait a, b;`
+    Wait(Box<Wait>),
     /// `return e;`, `return [a, b];` or `return;`
     Return(Option<Expr>),
     /// `raise ValueError "n is ", n;`
@@ -79,6 +103,17 @@ pub enum StatementKind {
         /// Pieces of the message: text and scalars.
         message: Vec<Expr>,
     },
+}
+
+/// An arm of a `match`: the statements that run if the value is of a type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arm {
+    /// Name of the value in the arm; `None` for `_`, and for the arm of None.
+    pub name: Option<String>,
+    /// Type of the value in the arm; `None` for the arm of None.
+    pub ty: Option<ParamType>,
+    /// Statements.
+    pub body: Vec<Statement>,
 }
 
 /// Name and type of the result of a call.
@@ -164,7 +199,8 @@ impl Body {
         let mut left: Vec<&Statement> = first.iter().rev().collect();
         std::iter::from_fn(move || {
             let next = left.pop()?;
-            left.extend(next.kind.blocks().into_iter().rev().flat_map(|block| block.iter().rev()));
+            let blocks = next.kind.blocks().into_iter().rev();
+            left.extend(blocks.flat_map(|block| block.iter().rev()));
             Some(next)
         })
     }
@@ -204,7 +240,7 @@ impl Body {
 
 impl StatementKind {
     /// Returns the expressions of this statement, without those in its blocks.
-    fn exprs(&self) -> Vec<&Expr> {
+    pub(crate) fn exprs(&self) -> Vec<&Expr> {
         match self {
             StatementKind::Let { value, .. } => vec![value],
             StatementKind::Call { result, call } => {
@@ -212,25 +248,40 @@ impl StatementKind {
                 ty.chain(call.exprs()).collect()
             }
             StatementKind::Alloc { tensor, on, .. } => tensor.extents().chain(on).collect(),
+            StatementKind::TensorMap { map, .. } => map.exprs().collect(),
             StatementKind::If { condition, .. } => vec![condition],
             StatementKind::For { start, end, .. } => vec![start, end],
+            StatementKind::Match { value, arms } => {
+                let types = arms.iter().filter_map(|arm| arm.ty.as_ref());
+                [value].into_iter().chain(types.flat_map(ParamType::exprs)).collect()
+            }
             StatementKind::Launch(launch) => launch.exprs().collect(),
+            StatementKind::Upload(upload) => upload.exprs().collect(),
+            StatementKind::Fill(fill) => fill.exprs().collect(),
+            StatementKind::Copy(copy) => copy.exprs().collect(),
+            StatementKind::Wait(wait) => wait.exprs().collect(),
             StatementKind::Return(value) => value.iter().collect(),
             StatementKind::Raise { message, .. } => message.iter().collect(),
         }
     }
 
-    /// Returns the nested blocks; a missing block is empty.
-    pub(crate) fn blocks(&self) -> [&[Statement]; 2] {
+    /// Returns the nested blocks, in source order.
+    pub(crate) fn blocks(&self) -> Vec<&[Statement]> {
         match self {
-            StatementKind::If { then, otherwise, .. } => [then, otherwise],
-            StatementKind::For { body, .. } => [body, &[]],
+            StatementKind::If { then, otherwise, .. } => vec![then, otherwise],
+            StatementKind::For { body, .. } => vec![body],
+            StatementKind::Match { arms, .. } => arms.iter().map(|arm| &arm.body[..]).collect(),
             StatementKind::Let { .. }
             | StatementKind::Call { .. }
             | StatementKind::Alloc { .. }
+            | StatementKind::TensorMap { .. }
             | StatementKind::Launch(_)
+            | StatementKind::Upload(_)
+            | StatementKind::Fill(_)
+            | StatementKind::Copy(_)
+            | StatementKind::Wait(_)
             | StatementKind::Return(_)
-            | StatementKind::Raise { .. } => [&[], &[]],
+            | StatementKind::Raise { .. } => Vec::new(),
         }
     }
 }
@@ -333,6 +384,61 @@ impl KernelCall {
     }
 }
 
+/// Constructors of arms.
+///
+/// ```
+/// use tvm_ffi_codegen::{Arm, DType, Expr, ParamType, Scalar, Signature, Statement, Tensor};
+///
+/// let row = Tensor::new(["n"], DType::FLOAT32);
+/// let types = [ParamType::from(row.clone()), Scalar::Int64.into()];
+/// let size = Signature::new("size")
+///     .param("v", ParamType::optional(ParamType::union(types)))
+///     .returns(Scalar::Int64)
+///     .body([Statement::match_type("v", [
+///         Arm::new("t", row, [Statement::return_value("n")]),
+///         Arm::unnamed(Scalar::Int64, [Statement::return_value(1)]),
+///         Arm::none([Statement::return_value(0)]),
+///     ])]);
+/// let text = "\
+/// size(v: Optional[Union[Tensor([n], float32), int64]]) -> int64
+///     = {
+///         match v {
+///             t: Tensor([n], float32) => {
+///                 return n;
+///             }
+///             _: int64 => {
+///                 return 1;
+///             }
+///             None => {
+///                 return 0;
+///             }
+///         }
+///     };";
+/// assert_eq!(size.to_string(), text);
+/// assert_eq!(text.parse(), Ok(size));
+/// ```
+impl Arm {
+    /// Builds `name: ty => { … }`.
+    pub fn new(
+        name: impl Into<String>,
+        ty: impl Into<ParamType>,
+        body: impl IntoIterator<Item = Statement>,
+    ) -> Arm {
+        let body = body.into_iter().collect();
+        Arm { name: Some(name.into()), ty: Some(ty.into()), body }
+    }
+
+    /// Builds `_: ty => { … }`, an arm that does not use the value.
+    pub fn unnamed(ty: impl Into<ParamType>, body: impl IntoIterator<Item = Statement>) -> Arm {
+        Arm { name: None, ty: Some(ty.into()), body: body.into_iter().collect() }
+    }
+
+    /// Builds `None => { … }`.
+    pub fn none(body: impl IntoIterator<Item = Statement>) -> Arm {
+        Arm { name: None, ty: None, body: body.into_iter().collect() }
+    }
+}
+
 /// Constructors of statements.
 ///
 /// ```
@@ -405,6 +511,11 @@ impl Statement {
         StatementKind::Alloc { name: name.into(), tensor, on: Some(other.into()) }.into()
     }
 
+    /// Builds `let name = map;`, a tensor map that launches take by its name.
+    pub fn let_map(name: impl Into<String>, map: TensorMap) -> Statement {
+        StatementKind::TensorMap { name: name.into(), map: Box::new(map) }.into()
+    }
+
     /// Builds `if condition { … }`.
     pub fn if_then(
         condition: impl Into<Expr>,
@@ -432,6 +543,12 @@ impl Statement {
     ) -> Statement {
         let body = body.into_iter().collect();
         StatementKind::For { name: name.into(), start: start.into(), end: end.into(), body }.into()
+    }
+
+    /// Builds `match value { … }`.
+    pub fn match_type(value: impl Into<Expr>, arms: impl IntoIterator<Item = Arm>) -> Statement {
+        let arms = arms.into_iter().collect();
+        StatementKind::Match { value: value.into(), arms }.into()
     }
 
     /// Builds `return value;`.

@@ -24,8 +24,9 @@ pub enum Expr {
     Name(String),
     /// `x.shape[0]`: a member of a value.
     Member(Box<Expr>, Member),
-    /// `t[1]`: an element of a tuple, or a number of a shape.
-    Element(Box<Expr>, u32),
+    /// `xs[i]`: an element of an array or a list, or a number of a shape. `t[1]`: an element of a tuple, whose index is a
+    /// literal.
+    Element(Box<Expr>, Box<Expr>),
     /// `t.x`: an element of a tuple by its name.
     Field(Box<Expr>, String),
     /// `-e`.
@@ -36,6 +37,8 @@ pub enum Expr {
     Call(Builtin, Box<Expr>, Box<Expr>),
     /// `stream(x)`: the environment's stream for the device of tensor `x`; NULL for the cpu.
     Stream(Box<Expr>),
+    /// `x.device.multiprocessors`: an attribute of the device of tensor `x`, an `int64`.
+    DeviceAttribute(Box<Expr>, DeviceAttribute),
     /// `int32(e)`: a checked narrowing to an integer type, or a rounding to a float type.
     Cast(Scalar, Box<Expr>),
     /// `True` or `False`.
@@ -60,10 +63,11 @@ macro_rules! members {
         /// A member of a value.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Member {
-            /// `x.shape[i]`: the extent of dim i, in elements.
-            Shape(u32),
-            /// `x.strides[i]`: the stride of dim i in elements; the compact stride where the strides are NULL.
-            Strides(u32),
+            /// `x.shape[i]`: the extent of dim i, in elements; a negative index counts from the end.
+            Shape(i32),
+            /// `x.strides[i]`: the stride of dim i in elements; the compact stride where the strides are NULL. A
+            /// negative index counts from the end.
+            Strides(i32),
             $($(#[$doc])* $member,)*
         }
 
@@ -111,6 +115,25 @@ impl Member {
     /// Returns true for names of members, which tuple elements cannot have.
     pub(crate) fn is_name(word: &str) -> bool {
         matches!(word, "shape" | "strides") || Member::PLAIN.iter().any(|(name, _)| *name == word)
+    }
+}
+
+/// An attribute of a CUDA device, a `CUdevice_attribute`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DeviceAttribute {
+    /// `x.device.multiprocessors`: the number of multiprocessors.
+    Multiprocessors,
+    /// `x.device.attribute(75)`: an attribute by its number, 1 to 2147483647.
+    Other(u32),
+}
+
+impl DeviceAttribute {
+    /// Returns the `CUdevice_attribute`.
+    pub const fn id(self) -> u32 {
+        match self {
+            DeviceAttribute::Multiprocessors => 16,
+            DeviceAttribute::Other(id) => id,
+        }
     }
 }
 
@@ -181,19 +204,26 @@ impl Expr {
             | Expr::Bool(_)
             | Expr::None => (None, None, &[][..]),
             Expr::Member(e, _)
-            | Expr::Element(e, _)
             | Expr::Field(e, _)
             | Expr::Neg(e)
             | Expr::Not(e)
             | Expr::Stream(e)
+            | Expr::DeviceAttribute(e, _)
             | Expr::Cast(_, e) => (Some(&**e), None, &[][..]),
             Expr::Binary(_, a, b)
             | Expr::Call(_, a, b)
+            | Expr::Element(a, b)
             | Expr::Compare(_, a, b)
             | Expr::Logic(_, a, b) => (Some(&**a), Some(&**b), &[][..]),
             Expr::Array(all) | Expr::Shape(all) => (None, None, &all[..]),
         };
         first.into_iter().chain(second).chain(rest)
+    }
+
+    /// Returns true if a name occurs in the expression.
+    pub(crate) fn mentions(&self, name: &str) -> bool {
+        let is_it = matches!(self, Expr::Name(own) if own == name);
+        is_it || self.children().any(|child| child.mentions(name))
     }
 }
 
@@ -283,19 +313,26 @@ impl Expr {
         Expr::Member(Box::new(self.clone()), member)
     }
 
-    /// Builds `self.shape[dim]`.
-    pub fn shape(&self, dim: u32) -> Expr {
+    /// Builds `self.shape[dim]`, from the end if `dim` is negative.
+    pub fn shape(&self, dim: i32) -> Expr {
         self.member(Member::Shape(dim))
     }
 
-    /// Builds `self.strides[dim]`.
-    pub fn strides(&self, dim: u32) -> Expr {
+    /// Builds `self.strides[dim]`, from the end if `dim` is negative.
+    pub fn strides(&self, dim: i32) -> Expr {
         self.member(Member::Strides(dim))
     }
 
-    /// Builds `self[index]`: an element of a tuple, or a number of a shape.
-    pub fn element(&self, index: u32) -> Expr {
-        Expr::Element(Box::new(self.clone()), index)
+    /// Builds `self[index]`: an element of an array, a list or a tuple, or a number of a shape.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Expr;
+    ///
+    /// let [xs, i] = ["xs", "i"].map(Expr::name);
+    /// assert_eq!(xs.element(&i + 1).element(0).shape(2).to_string(), "xs[i + 1][0].shape[2]");
+    /// ```
+    pub fn element(&self, index: impl Into<Expr>) -> Expr {
+        Expr::Element(Box::new(self.clone()), Box::new(index.into()))
     }
 
     /// Builds `self.name`: an element of a tuple by its name.
@@ -306,6 +343,21 @@ impl Expr {
     /// Builds `stream(self)`.
     pub fn stream(&self) -> Expr {
         Expr::Stream(Box::new(self.clone()))
+    }
+
+    /// Builds `self.device.multiprocessors`, or another attribute of the device of a tensor.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{DeviceAttribute, Expr};
+    ///
+    /// let x = Expr::name("x");
+    /// let count = x.device_attribute(DeviceAttribute::Multiprocessors);
+    /// assert_eq!(count.to_string(), "x.device.multiprocessors");
+    /// let shared = x.device_attribute(DeviceAttribute::Other(97));
+    /// assert_eq!(shared.to_string(), "x.device.attribute(97)");
+    /// ```
+    pub fn device_attribute(&self, attribute: DeviceAttribute) -> Expr {
+        Expr::DeviceAttribute(Box::new(self.clone()), attribute)
     }
 
     /// Builds `int32(self)`: a checked narrowing, or a rounding to a float type.

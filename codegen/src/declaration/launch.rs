@@ -25,6 +25,8 @@ pub struct Launch {
     /// Tensor on whose device the GPU kernel runs. `None` selects the first tensor among the arguments, else the
     /// first tensor parameter that is not on the cpu.
     pub on: Option<Expr>,
+    /// Stream; `None` for the environment's stream of the device.
+    pub stream: Option<Expr>,
 }
 
 /// An argument of a launch.
@@ -45,12 +47,20 @@ pub enum LaunchArg {
     TensorMap(TensorMap),
 }
 
-/// A tensor map: how a GPU kernel accesses a tensor in boxes. Dims are in the order of the tensor's dims.
+/// A tensor map: how a GPU kernel accesses memory in boxes. Dims are in the order of the tensor's dims, the outermost
+/// first.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TensorMap {
-    /// Tensor of rank 1 to 5.
+    /// Tensor whose memory the map describes. Without [`dims`](TensorMap::dims) its rank is 1 to 5.
     pub tensor: Expr,
+    /// Extents of the map in elements, 1 to 5 of them; an empty list for those of the tensor.
+    pub dims: Vec<Expr>,
+    /// Strides of the map in elements, the last one 1. An empty list stands for the tensor's strides or, with
+    /// [`dims`](TensorMap::dims), for compact ones, for which the tensor must be declared contiguous.
+    pub strides: Vec<Expr>,
+    /// Bytes from the first element of the tensor to that of the map; `None` for 0.
+    pub offset: Option<Expr>,
     /// Extents of a box, 1 to 256 each.
     pub extents: Vec<Expr>,
     /// Distances between the elements of a box, 1 to 8 each; an empty list for 1 in every dim.
@@ -63,7 +73,8 @@ pub struct TensorMap {
     pub promotion: Promotion,
     /// Value of elements outside the tensor.
     pub fill: Fill,
-    /// Element type; `None` for the one of the tensor.
+    /// Element type; `None` for the one of the tensor. With [`dims`](TensorMap::dims) its size may differ from that of
+    /// the tensor's.
     pub dtype: Option<MapType>,
 }
 
@@ -214,44 +225,48 @@ impl MapType {
         known.or(is_byte.then_some(MapType::Uint8))
     }
 
-    /// Returns the bytes of an element; `None` where elements share bytes.
-    pub(crate) const fn bytes(self) -> Option<u32> {
-        Some(match self {
-            MapType::Uint8 => 1,
-            MapType::Uint16 | MapType::Float16 | MapType::BFloat16 => 2,
+    /// Returns the bits of an element in the memory of the tensor.
+    pub(crate) const fn bits(self) -> u32 {
+        match self {
+            MapType::U4x16Align8 | MapType::U4x16Align16 => 4,
+            MapType::U6x16Align16 => 6,
+            MapType::Uint8 => 8,
+            MapType::Uint16 | MapType::Float16 | MapType::BFloat16 => 16,
             MapType::Uint32
             | MapType::Int32
             | MapType::Float32
             | MapType::Float32Ftz
             | MapType::TFloat32
-            | MapType::TFloat32Ftz => 4,
-            MapType::Uint64 | MapType::Int64 | MapType::Float64 => 8,
-            MapType::U4x16Align8 | MapType::U4x16Align16 | MapType::U6x16Align16 => return None,
-        })
+            | MapType::TFloat32Ftz => 32,
+            MapType::Uint64 | MapType::Int64 | MapType::Float64 => 64,
+        }
+    }
+
+    /// Returns true if elements share bytes.
+    pub(crate) const fn is_packed(self) -> bool {
+        self.bits() < 8
     }
 }
 
 impl Launch {
-    /// Returns all expressions: arguments first, then grid, block, shared memory, attributes and `on`.
+    /// Returns all expressions: arguments first, then grid, block, shared memory, attributes, `on` and the stream.
     pub(crate) fn exprs(&self) -> impl Iterator<Item = &Expr> {
         let mut all = Vec::new();
         self.args.iter().for_each(|arg| arg.exprs(&mut all));
         all.extend(self.grid.iter().chain(&self.block).chain(&self.shared));
         all.extend(self.attributes.iter().flat_map(|attribute| &attribute.fields));
-        all.extend(&self.on);
+        all.extend(self.on.iter().chain(&self.stream));
         all.into_iter()
     }
 }
 
 impl LaunchArg {
-    fn exprs<'a>(&'a self, all: &mut Vec<&'a Expr>) {
+    pub(super) fn exprs<'a>(&'a self, all: &mut Vec<&'a Expr>) {
         match self {
             LaunchArg::Value(value) => all.push(value),
             LaunchArg::Struct(fields) => fields.iter().for_each(|field| field.exprs(all)),
             LaunchArg::Scratch { bytes, .. } => all.push(bytes),
-            LaunchArg::TensorMap(map) => {
-                all.extend([&map.tensor].into_iter().chain(&map.extents).chain(&map.steps));
-            }
+            LaunchArg::TensorMap(map) => all.extend(map.exprs()),
         }
     }
 
@@ -261,6 +276,14 @@ impl LaunchArg {
             LaunchArg::Struct(fields) => 1 + fields.iter().map(LaunchArg::depth).max().unwrap_or(0),
             LaunchArg::Value(_) | LaunchArg::Scratch { .. } | LaunchArg::TensorMap(_) => 1,
         }
+    }
+}
+
+impl TensorMap {
+    /// Returns all expressions, the tensor first.
+    pub(crate) fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let numbers = self.dims.iter().chain(&self.strides).chain(&self.offset);
+        [&self.tensor].into_iter().chain(numbers).chain(&self.extents).chain(&self.steps)
     }
 }
 
@@ -314,6 +337,7 @@ impl Launch {
             shared: None,
             attributes: Vec::new(),
             on: None,
+            stream: None,
         }
     }
 
@@ -351,6 +375,12 @@ impl Launch {
         self.on = Some(tensor.into());
         self
     }
+
+    /// Sets the stream.
+    pub fn stream(mut self, stream: impl Into<Expr>) -> Launch {
+        self.stream = Some(stream.into());
+        self
+    }
 }
 
 impl From<Launch> for Statement {
@@ -383,11 +413,47 @@ impl From<TensorMap> for LaunchArg {
     }
 }
 
+/// Constructors of tensor maps.
+///
+/// ```
+/// use tvm_ffi_codegen::{DType, DeviceType, Expr, Image, Launch, LaunchArg, Library, MapType};
+/// use tvm_ffi_codegen::{Signature, Statement, Tensor, TensorMap, exprs};
+///
+/// let [n, m] = ["n", "m"].map(Expr::name);
+/// let bytes = Tensor::new([&n, &m], DType::UINT8).with_device(DeviceType::CUDA);
+/// let map = TensorMap::new("x", [1, 64, 16])
+///     .dims(exprs![&n, &m / 128, 64])
+///     .strides(exprs![&m / 2, 64, 1])
+///     .offset(&n * 16)
+///     .dtype(MapType::Uint16);
+/// let launch = || Launch::new("code", "tma", [LaunchArg::from("m0")]).grid([1]).block([32]);
+/// let function = Signature::new("f").param("x", bytes).body([
+///     Statement::let_map("m0", map),
+///     launch().into(),
+///     launch().into(),
+/// ]);
+/// let text = "\
+/// image code;
+///
+/// f(x: Tensor([n, m], uint8, device=cuda)) -> None
+///     = {
+///         let m0 = tensormap(x, dims=[n, m / 128, 64], strides=[m / 2, 64, 1], offset=n * 16, box=[1, 64, 16], dtype=\"uint16\");
+///         launch code.\"tma\"(m0) grid(1) block(32);
+///         launch code.\"tma\"(m0) grid(1) block(32);
+///     };
+/// ";
+/// let library = Library::new([function]).with_image(Image::new("code"));
+/// assert_eq!(library.to_string(), text);
+/// assert_eq!(text.parse(), Ok(library));
+/// ```
 impl TensorMap {
     /// Builds a tensor map without options from a tensor and the extents of a box.
     pub fn new(tensor: impl Into<Expr>, extents: impl IntoIterator<Item: Into<Expr>>) -> TensorMap {
         TensorMap {
             tensor: tensor.into(),
+            dims: Vec::new(),
+            strides: Vec::new(),
+            offset: None,
             extents: extents.into_iter().map(Into::into).collect(),
             steps: Vec::new(),
             interleave: Interleave::None,
@@ -396,6 +462,24 @@ impl TensorMap {
             fill: Fill::None,
             dtype: None,
         }
+    }
+
+    /// Sets the extents of the map in elements.
+    pub fn dims(mut self, dims: impl IntoIterator<Item: Into<Expr>>) -> TensorMap {
+        self.dims = dims.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the strides of the map in elements.
+    pub fn strides(mut self, strides: impl IntoIterator<Item: Into<Expr>>) -> TensorMap {
+        self.strides = strides.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the bytes from the first element of the tensor to that of the map.
+    pub fn offset(mut self, bytes: impl Into<Expr>) -> TensorMap {
+        self.offset = Some(bytes.into());
+        self
     }
 
     /// Sets the distances between the elements of a box.
@@ -424,7 +508,7 @@ impl TensorMap {
         TensorMap { fill, ..self }
     }
 
-    /// Sets the element type, which must have the size of the tensor's.
+    /// Sets the element type. Without dims it must have the size of the tensor's.
     pub fn dtype(self, dtype: MapType) -> TensorMap {
         TensorMap { dtype: Some(dtype), ..self }
     }

@@ -129,6 +129,12 @@ impl ParamType {
         own.chain(self.nested().into_iter().flat_map(ParamType::exprs)).collect()
     }
 
+    /// Returns all tensors, nested ones included, in source order.
+    pub(crate) fn tensors(&self) -> Vec<&Tensor> {
+        let nested = self.nested().into_iter().flat_map(ParamType::tensors);
+        self.tensor().into_iter().chain(nested).collect()
+    }
+
     /// Returns the tensor if the type is one.
     pub(crate) fn tensor(&self) -> Option<&Tensor> {
         if let ParamType::Tensor(tensor) = self { Some(tensor) } else { None }

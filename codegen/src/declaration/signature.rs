@@ -90,6 +90,14 @@ impl Signature {
         }
     }
 
+    /// Returns the tensor that lists the element types of a tensor of this signature: the tensor itself, or the one
+    /// that binds its symbol.
+    pub(crate) fn listing<'s>(&'s self, tensor: &'s Tensor) -> &'s Tensor {
+        let Some(symbol) = tensor.used_symbol() else { return tensor };
+        let mut all = self.params.iter().flat_map(|param| param.ty.tensors());
+        all.find(|one| one.bound_symbol() == Some(symbol)).unwrap_or(tensor)
+    }
+
     /// Returns true if the function is a closure.
     pub fn has_self(&self) -> bool {
         self.params.first().is_some_and(|param| param.name == "self")

@@ -1,5 +1,7 @@
 //! Tensor types: extents, element types, strides and devices.
 
+use std::fmt::{self, Display, Formatter};
+
 use abi_spec::{DType, DeviceType, TypeCode};
 
 use super::Expr;
@@ -10,8 +12,11 @@ use super::Expr;
 pub struct Tensor {
     /// Extents.
     pub shape: Shape,
-    /// Accepted element types, at least one, each once.
+    /// Accepted element types, each once; none if an earlier tensor binds [`dtype_symbol`](Tensor::dtype_symbol).
     pub dtypes: Vec<DType>,
+    /// Name of the element type, a symbol. The tensor with [`dtypes`](Tensor::dtypes) binds it to the element type that
+    /// it receives. In tensors without them it stands for that element type.
+    pub dtype_symbol: Option<String>,
     /// True if element types of the same storage are accepted too, see [`Tensor::accepted`].
     pub storage: bool,
     /// Memory layout.
@@ -29,6 +34,49 @@ pub enum Shape {
     AnyRank,
     /// `[n, 64]`: one entry per dim; no entry for a scalar tensor.
     Dims(Vec<Dim>),
+    /// `[..., m, k]` and `[outer..., m, k]`: any rank that leaves room for the last dims. Only tensors have this shape.
+    Trailing {
+        /// True if the first entry of `dims` is the product of all leading extents, 1 if there are none. The leading
+        /// dims must then be one dim in memory too.
+        folds: bool,
+        /// At least one entry. The first one is a plain name if `folds` is true.
+        dims: Vec<Dim>,
+    },
+}
+
+/// Place of a declared dim among the dims of the tensor itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnDim {
+    /// The dim at this index from the start.
+    FromStart(usize),
+    /// The dim at this count from the end, at least 1.
+    FromEnd(usize),
+    /// All dims but this many at the end.
+    Leading(usize),
+}
+
+/// Prints the index as errors show it: `0`, `-1`, `:-1`, or `:` for all dims.
+impl Display for OwnDim {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            OwnDim::FromStart(index) => index.fmt(f),
+            OwnDim::FromEnd(count) => write!(f, "-{count}"),
+            OwnDim::Leading(0) => f.write_str(":"),
+            OwnDim::Leading(after) => write!(f, ":-{after}"),
+        }
+    }
+}
+
+impl OwnDim {
+    /// Returns the index of the dim in the language: negative if it counts from the end. Leading dims have the index of
+    /// the last of them.
+    pub(crate) fn index(self) -> i32 {
+        match self {
+            OwnDim::FromStart(at) => at as i32,
+            OwnDim::FromEnd(count) => -(count as i32),
+            OwnDim::Leading(after) => -(after as i32) - 1,
+        }
+    }
 }
 
 /// One extent or stride.
@@ -48,7 +96,9 @@ pub enum Strides {
     Contiguous,
     /// Any layout.
     Any,
-    /// One stride per dim, in elements.
+    /// One stride per declared dim, in elements. The strides of the leading dims of `[..., m, k]` are free, and the list
+    /// is `[..., s, 1]` as text. The first stride of `[outer..., m, k]` is that of its innermost leading dim whose
+    /// extent is above 1.
     List(Vec<Dim>),
 }
 
@@ -67,23 +117,37 @@ impl Tensor {
         self.shape.rank()
     }
 
-    /// Returns the alignment in bytes: the declared one, or that of one lane of the smallest element type.
-    pub(crate) fn alignment(&self) -> u64 {
-        self.align.unwrap_or_else(|| self.natural_alignment())
+    /// Whether the leading dims must be one dim in memory and nothing else implies that they are.
+    pub(crate) fn checks_fold(&self) -> bool {
+        self.shape.folds() && self.strides != Strides::Contiguous
     }
 
-    /// Returns the alignment of one lane of the smallest element type, at least 1.
-    pub(crate) fn natural_alignment(&self) -> u64 {
-        let lane = |dtype: &DType| {
-            let bytes = u64::from(dtype.lane_bytes());
-            bytes & bytes.wrapping_neg()
-        };
-        self.dtypes.iter().map(lane).min().unwrap_or(1)
+    /// Returns the alignment of one lane of the smallest element type, at least 1; `None` if the declaration lists no
+    /// element types.
+    pub(crate) fn natural_alignment(&self) -> Option<u64> {
+        self.dtypes.iter().map(lane_alignment).min()
+    }
+
+    /// Returns the alignment of one lane of the largest element type, at least 1: memory that is aligned to it suits
+    /// every accepted element type.
+    pub(crate) fn largest_alignment(&self) -> u64 {
+        self.accepted().iter().map(lane_alignment).max().unwrap_or(1)
+    }
+
+    /// Returns the symbol whose element type the tensor has, if an earlier tensor binds it.
+    pub(crate) fn used_symbol(&self) -> Option<&str> {
+        self.dtype_symbol.as_deref().filter(|_| self.dtypes.is_empty())
+    }
+
+    /// Returns the symbol that the tensor binds to its element type.
+    pub(crate) fn bound_symbol(&self) -> Option<&str> {
+        self.dtype_symbol.as_deref().filter(|_| !self.dtypes.is_empty())
     }
 
     /// Returns the accepted element types, the declared ones first. With [`storage`](Tensor::storage), and if a
     /// declared type has one byte, all other types of one byte follow: frameworks pass `bool`, `uint8`, `int8`, the
     /// `float8_…` types and pairs of `float4_e2m1fn` as each other where DLPack or the framework lacks the real type.
+    /// There are none if an earlier tensor binds the element type.
     pub fn accepted(&self) -> Vec<DType> {
         let mut all = self.dtypes.clone();
         let is_byte = |dtype: &DType| u32::from(dtype.bits) * u32::from(dtype.lanes) == 8;
@@ -109,6 +173,12 @@ impl Tensor {
     }
 }
 
+/// Returns the alignment of one lane in bytes, at least 1.
+fn lane_alignment(dtype: &DType) -> u64 {
+    let bytes = u64::from(dtype.lane_bytes());
+    bytes & bytes.wrapping_neg()
+}
+
 impl Dim {
     /// Returns the expression; `None` for any number.
     pub(crate) fn expr(&self) -> Option<&Expr> {
@@ -124,17 +194,91 @@ impl Strides {
 }
 
 impl Shape {
-    /// Returns the declared extents or numbers; none if the rank is not fixed.
+    /// Builds `[..., m, k]`: the last dims of a tensor of any rank.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{DType, Shape, Strides, Tensor};
+    ///
+    /// let strides = Strides::List(vec!["s".into(), 1.into()]);
+    /// let rows = Tensor::new(Shape::trailing(["m", "k"]), DType::BFLOAT16).with_strides(strides);
+    /// assert_eq!(rows.to_string(), "Tensor([..., m, k], bfloat16, strides=[..., s, 1])");
+    /// ```
+    pub fn trailing<D: Into<Dim>>(dims: impl IntoIterator<Item = D>) -> Shape {
+        Shape::Trailing { folds: false, dims: dims.into_iter().map(Into::into).collect() }
+    }
+
+    /// Builds `[outer..., m, k]`: the product of the leading extents, and the last dims.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{DType, Dim, Shape, Strides, Tensor};
+    ///
+    /// let strides = Strides::List(vec!["s".into(), 1.into()]);
+    /// let rows = Tensor::new(Shape::folded("outer", ["k"]), DType::FLOAT32).with_strides(strides);
+    /// assert_eq!(rows.to_string(), "Tensor([outer..., k], float32, strides=[s, 1])");
+    /// assert_eq!(Shape::folded("n", [Dim::Any; 0]).to_string(), "[n...]");
+    /// ```
+    pub fn folded<D: Into<Dim>>(outer: &str, dims: impl IntoIterator<Item = D>) -> Shape {
+        let outer = Dim::Expr(Expr::name(outer));
+        let dims = std::iter::once(outer).chain(dims.into_iter().map(Into::into)).collect();
+        Shape::Trailing { folds: true, dims }
+    }
+
+    /// Returns the declared extents or numbers; none for `[...]`.
     pub(crate) fn dims(&self) -> &[Dim] {
-        if let Shape::Dims(dims) = self { dims } else { &[] }
+        match self {
+            Shape::AnyRank => &[],
+            Shape::Dims(dims) | Shape::Trailing { dims, .. } => dims,
+        }
     }
 
     /// Returns the number of dims; `None` if it is not fixed.
     pub(crate) fn rank(&self) -> Option<usize> {
         match self {
-            Shape::AnyRank => None,
+            Shape::AnyRank | Shape::Trailing { .. } => None,
             Shape::Dims(dims) => Some(dims.len()),
         }
+    }
+
+    /// Returns the smallest number of dims.
+    pub(crate) fn least_rank(&self) -> usize {
+        match self {
+            Shape::AnyRank => 0,
+            Shape::Dims(dims) => dims.len(),
+            Shape::Trailing { folds, dims } => dims.len() - usize::from(*folds),
+        }
+    }
+
+    /// Whether the declared dims are the last ones of a tensor of any rank.
+    pub(crate) fn is_trailing(&self) -> bool {
+        matches!(self, Shape::Trailing { .. })
+    }
+
+    /// Whether the first declared dim is all leading dims.
+    pub(crate) fn folds(&self) -> bool {
+        matches!(self, Shape::Trailing { folds: true, .. })
+    }
+
+    /// Returns the place of a declared dim among the dims of the tensor itself.
+    pub(crate) fn own_dim(&self, dim: usize) -> OwnDim {
+        match self {
+            Shape::AnyRank | Shape::Dims(_) => OwnDim::FromStart(dim),
+            Shape::Trailing { folds: true, dims } if dim == 0 => OwnDim::Leading(dims.len() - 1),
+            Shape::Trailing { dims, .. } => OwnDim::FromEnd(dims.len() - dim),
+        }
+    }
+
+    /// Returns the declared dim at an index of the tensor itself, from the end if the index is negative; `None` if no
+    /// declared dim is always there.
+    pub(crate) fn declared_dim(&self, index: i32) -> Option<usize> {
+        let at = i64::from(index);
+        let dims = self.dims().len() as i64;
+        let first = match self {
+            Shape::AnyRank => return None,
+            Shape::Dims(_) if at >= 0 => return (at < dims).then_some(at as usize),
+            Shape::Dims(_) | Shape::Trailing { folds: false, .. } => 0,
+            Shape::Trailing { folds: true, .. } => 1,
+        };
+        (at < 0 && dims + at >= first).then_some((dims + at) as usize)
     }
 }
 
@@ -182,14 +326,39 @@ impl Tensor {
     /// assert_eq!(any.to_string(), "Tensor([...], int8)");
     /// ```
     pub fn new(shape: impl Into<Shape>, dtype: DType) -> Tensor {
-        let device = Device::Type(DeviceType::CPU);
-        let (shape, strides) = (shape.into(), Strides::Contiguous);
-        Tensor { shape, dtypes: vec![dtype], storage: false, strides, device, align: None }
+        Tensor { dtypes: vec![dtype], dtype_symbol: None, ..Tensor::of_symbol(shape, "") }
+    }
+
+    /// Builds a compact cpu tensor whose element type an earlier tensor binds to a symbol.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{DType, Tensor};
+    ///
+    /// let x = Tensor::new(["n"], DType::FLOAT16).with_dtype(DType::BFLOAT16).with_dtype_symbol("T");
+    /// assert_eq!(x.to_string(), "Tensor([n], T: float16|bfloat16)");
+    /// assert_eq!(Tensor::of_symbol(["n"], "T").to_string(), "Tensor([n], T)");
+    /// ```
+    pub fn of_symbol(shape: impl Into<Shape>, symbol: impl Into<String>) -> Tensor {
+        Tensor {
+            shape: shape.into(),
+            dtypes: Vec::new(),
+            dtype_symbol: Some(symbol.into()),
+            storage: false,
+            strides: Strides::Contiguous,
+            device: Device::Type(DeviceType::CPU),
+            align: None,
+        }
     }
 
     /// Appends an accepted element type.
     pub fn with_dtype(mut self, dtype: DType) -> Tensor {
         self.dtypes.push(dtype);
+        self
+    }
+
+    /// Binds a symbol to the element type that is received.
+    pub fn with_dtype_symbol(mut self, symbol: impl Into<String>) -> Tensor {
+        self.dtype_symbol = Some(symbol.into());
         self
     }
 

@@ -12,7 +12,7 @@ use crate::declaration::{
 };
 
 /// The tokens that may follow an expression in a list in parentheses.
-const AFTER: &str = "an operator, `,` or `)`";
+pub(super) const AFTER: &str = "an operator, `,` or `)`";
 
 impl Parser<'_> {
     /// `"image" name ";"`
@@ -50,6 +50,7 @@ impl Parser<'_> {
             "block" => !launch.block.is_empty(),
             "smem" => launch.shared.is_some(),
             "on" => launch.on.is_some(),
+            "stream" => launch.stream.is_some(),
             _ => false,
         };
         if seen {
@@ -62,6 +63,11 @@ impl Parser<'_> {
             "on" => {
                 self.advance();
                 launch.on = Some(self.expr()?);
+                return Ok("an operator, a clause or `;`");
+            }
+            "stream" => {
+                self.advance();
+                launch.stream = Some(self.expr()?);
                 return Ok("an operator, a clause or `;`");
             }
             _ => {
@@ -123,7 +129,7 @@ impl Parser<'_> {
     }
 
     /// Parses an argument of a launch.
-    fn given(&mut self) -> Parsed<LaunchArg> {
+    pub(super) fn given(&mut self) -> Parsed<LaunchArg> {
         let word = if self.token == Token::Word && self.next_is(Token::OpenParen) {
             self.slice()
         } else {
@@ -132,7 +138,7 @@ impl Parser<'_> {
         match word {
             "struct" => self.structure(),
             "scratch" => self.scratch(),
-            "tensormap" => self.tensor_map(),
+            "tensormap" => self.tensor_map().map(LaunchArg::TensorMap),
             _ => self.expr().map(LaunchArg::Value),
         }
     }
@@ -156,8 +162,15 @@ impl Parser<'_> {
         Ok(LaunchArg::Scratch { bytes, align })
     }
 
+    /// `tensormap ";"`, after `"let" name "="`
+    pub(super) fn named_map(&mut self, name: String) -> Parsed<StatementKind> {
+        let map = Box::new(self.tensor_map()?);
+        self.expect(Token::Semicolon, "`;`")?;
+        Ok(StatementKind::TensorMap { name, map })
+    }
+
     /// `"tensormap" "(" expr { "," option } ")"`
-    fn tensor_map(&mut self) -> Parsed<LaunchArg> {
+    fn tensor_map(&mut self) -> Parsed<TensorMap> {
         self.advance();
         self.advance();
         let tensor = self.expr()?;
@@ -172,11 +185,14 @@ impl Parser<'_> {
             seen.push(option);
         }
         self.expect(Token::CloseParen, AFTER)?;
-        Ok(LaunchArg::TensorMap(map))
+        Ok(map)
     }
 
     fn map_option(&mut self, map: &mut TensorMap, option: &str) -> Parsed<()> {
         match option {
+            "dims" => map.dims = self.assigned(Self::map_dims)?,
+            "strides" => map.strides = self.assigned(Self::map_dims)?,
+            "offset" => map.offset = Some(self.assigned(Self::expr)?),
             "box" => map.extents = self.assigned(Self::map_dims)?,
             "steps" => map.steps = self.assigned(Self::map_dims)?,
             "interleave" => {
@@ -187,7 +203,8 @@ impl Parser<'_> {
             "fill" => map.fill = self.named_option(Fill::ALL, |one| one.name())?,
             "dtype" => map.dtype = Some(self.named_option(MapType::ALL, |one| one.name())?),
             _ => {
-                let known = "`box`, `steps`, `interleave`, `swizzle`, `l2`, `fill` or `dtype`";
+                let known = "`dims`, `strides`, `offset`, `box`, `steps`, `interleave`, `swizzle`, `l2`, `fill` or \
+                             `dtype`";
                 return Err(self.unexpected(known));
             }
         }
@@ -238,8 +255,18 @@ impl Display for Launch {
         numbers(f, "block", &self.block)?;
         numbers(f, "smem", self.shared.as_slice())?;
         self.attributes.iter().try_for_each(|attribute| write!(f, " {attribute}"))?;
-        self.on.as_ref().map_or(Ok(()), |on| write!(f, " on {on}"))
+        clauses(f, self.on.as_ref(), self.stream.as_ref())
     }
+}
+
+/// Prints ` on x stream s`, without what is not given.
+pub(super) fn clauses(
+    f: &mut Formatter<'_>,
+    on: Option<&Expr>,
+    stream: Option<&Expr>,
+) -> fmt::Result {
+    on.map_or(Ok(()), |on| write!(f, " on {on}"))?;
+    stream.map_or(Ok(()), |stream| write!(f, " stream {stream}"))
 }
 
 /// Prints a clause such as ` grid(n, 2)`, or nothing if it has no numbers.
@@ -281,8 +308,14 @@ impl Display for LaunchArg {
 /// Leaves out options that hold their default.
 impl Display for TensorMap {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "tensormap({}, ", self.tensor)?;
-        enclosed(f, "box=[", &self.extents, "]")?;
+        write!(f, "tensormap({}", self.tensor)?;
+        for (start, numbers) in [(", dims=[", &self.dims), (", strides=[", &self.strides)] {
+            if !numbers.is_empty() {
+                enclosed(f, start, numbers, "]")?;
+            }
+        }
+        self.offset.as_ref().map_or(Ok(()), |offset| write!(f, ", offset={offset}"))?;
+        enclosed(f, ", box=[", &self.extents, "]")?;
         if !self.steps.is_empty() {
             enclosed(f, ", steps=[", &self.steps, "]")?;
         }

@@ -10,12 +10,13 @@ use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Body, Call, Expr, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
+    Arm, Body, Call, Expr, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
 };
 use crate::error::Part;
 
 /// Words that start a statement.
-const STATEMENTS: [&str; 6] = ["if", "return", "let", "for", "raise", "launch"];
+const STATEMENTS: [&str; 11] =
+    ["if", "return", "let", "for", "match", "raise", "launch", "upload", "fill", "copy", "wait"];
 
 impl Parser<'_> {
     /// Parses a body, after `=`, up to and including `;`.
@@ -84,8 +85,13 @@ impl Parser<'_> {
             "return" => self.return_statement(),
             "let" => self.let_statement(),
             "for" => self.for_statement(),
+            "match" => self.match_statement(),
             "raise" => self.raise_statement(),
             "launch" => self.launch(),
+            "upload" => self.upload(),
+            "fill" => self.fill(),
+            "copy" => self.copy(),
+            "wait" => self.wait(),
             _ => {
                 const EXPECTED: &str = "a statement or `}`";
                 self.no_other_statement(EXPECTED)?;
@@ -141,6 +147,41 @@ impl Parser<'_> {
         Ok(StatementKind::For { name, start, end, body })
     }
 
+    /// `"match" expr "{" { arm } "}"`
+    fn match_statement(&mut self) -> Parsed<StatementKind> {
+        let index = self.statements - 1;
+        self.advance();
+        let value = self.expr()?;
+        self.expect(Token::OpenBrace, "an operator or `{`")?;
+        let mut arms = Vec::new();
+        while !self.accept(Token::CloseBrace) {
+            self.mark(Part::Arm(index, arms.len()));
+            if arms.len() > Limit::Types.max() {
+                return Err(self.excess(Limit::Types));
+            }
+            arms.push(self.arm()?);
+        }
+        Ok(StatementKind::Match { value, arms })
+    }
+
+    /// `( "None" | ( name | "_" ) ":" type ) "=>" block`
+    fn arm(&mut self) -> Parsed<Arm> {
+        let (mut name, mut ty) = (None, None);
+        if self.is_word("None") {
+            self.advance();
+        } else {
+            if self.is_word("_") {
+                self.advance();
+            } else {
+                name = Some(self.name("the name of a value, `_`, `None` or `}`")?);
+            }
+            self.expect(Token::Colon, "`:`")?;
+            ty = Some(self.param_type()?);
+        }
+        self.expect(Token::FatArrow, "`=>`")?;
+        Ok(Arm { name, ty, body: self.block("`{`")? })
+    }
+
     /// `"raise" word [ expr { "," expr } ] ";"`
     fn raise_statement(&mut self) -> Parsed<StatementKind> {
         self.advance();
@@ -151,7 +192,7 @@ impl Parser<'_> {
         Ok(StatementKind::Raise { kind, message })
     }
 
-    /// `"let" name ( ":" type "=" call | "=" alloc | "=" expr ";" )`
+    /// `"let" name ( ":" type "=" call | "=" alloc | "=" map ";" | "=" expr ";" )`
     fn let_statement(&mut self) -> Parsed<StatementKind> {
         self.advance();
         let name = self.name("a name")?;
@@ -166,6 +207,9 @@ impl Parser<'_> {
         let next = self.next_word().filter(|word| Infix::named(word).is_none());
         if self.is_word("alloc") && next.is_some() {
             return self.allocation(name);
+        }
+        if self.is_word("tensormap") && self.next_is(Token::OpenParen) {
+            return self.named_map(name);
         }
         self.value(name)
     }

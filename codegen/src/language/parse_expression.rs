@@ -7,7 +7,7 @@ use super::parser::{Parsed, Parser};
 use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::limit::Limit;
-use crate::declaration::{BinaryOp, Builtin, Comparison, Expr, Logic, Member};
+use crate::declaration::{BinaryOp, Builtin, Comparison, DeviceAttribute, Expr, Logic, Member};
 
 /// The precedence of an operator, loosest first; atoms have the highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -208,9 +208,12 @@ impl Parser<'_> {
     fn postfix(&mut self) -> Parsed<Tree> {
         let mut tree = self.atom()?;
         loop {
-            if self.token == Token::OpenBracket {
-                let index = self.index()?;
-                tree = self.above(tree.height, || Expr::Element(Box::new(tree.expr), index))?;
+            if self.accept(Token::OpenBracket) {
+                let index = self.nested(Self::tree)?;
+                self.expect(Token::CloseBracket, "an operator or `]`")?;
+                tree = self.above(tree.height.max(index.height), || {
+                    Expr::Element(Box::new(tree.expr), Box::new(index.expr))
+                })?;
             } else if self.accept(Token::Dot) {
                 tree = self.after_point(tree)?;
             } else {
@@ -228,8 +231,15 @@ impl Parser<'_> {
         let plain = Member::PLAIN.iter().find(|(member, _)| *member == name);
         let member = match (name, plain) {
             (_, Some((_, member))) => *member,
-            ("shape", None) => Member::Shape(self.index()?),
-            ("strides", None) => Member::Strides(self.index()?),
+            ("shape", None) => Member::Shape(self.dim_index()?),
+            ("strides", None) => Member::Strides(self.dim_index()?),
+            ("device", None) if self.token == Token::Dot => {
+                let Some(attribute) = self.device_attribute()? else {
+                    return self
+                        .above(tree.height, || Expr::Field(Box::new(tree.expr), "device".into()));
+                };
+                return self.above(tree.height, || tree.expr.device_attribute(attribute));
+            }
             _ => {
                 let name = name.to_owned();
                 return self.above(tree.height, || Expr::Field(Box::new(tree.expr), name));
@@ -238,12 +248,35 @@ impl Parser<'_> {
         self.above(tree.height, || tree.expr.member(member))
     }
 
-    /// `[3]`
-    fn index(&mut self) -> Parsed<u32> {
+    /// Parses an attribute of a device, after `device`; returns `None` before a member of an element of a tuple that is
+    /// called `device`.
+    fn device_attribute(&mut self) -> Parsed<Option<DeviceAttribute>> {
+        if self.next_word() == Some("multiprocessors") {
+            self.advance();
+            self.advance();
+            return Ok(Some(DeviceAttribute::Multiprocessors));
+        }
+        if !(self.next_word() == Some("attribute")
+            && self.next_are([Token::Word, Token::OpenParen]))
+        {
+            return Ok(None);
+        }
+        self.advance();
+        self.advance();
+        self.advance();
+        let id = self.int(i32::MAX as u64, "the number of an attribute")? as u32;
+        self.expect(Token::CloseParen, "`)`")?;
+        Ok(Some(DeviceAttribute::Other(id)))
+    }
+
+    /// Parses the index of a dim in brackets: `[3]`, or `[-1]` from the end.
+    fn dim_index(&mut self) -> Parsed<i32> {
         self.expect(Token::OpenBracket, "`[`")?;
-        let index = self.int(u32::MAX.into(), "an index")?;
+        let is_negative = self.accept(Token::Minus);
+        let most = i32::MAX as u64 + u64::from(is_negative);
+        let index = self.int(most, "an index")? as i64;
         self.expect(Token::CloseBracket, "`]`")?;
-        Ok(index as u32)
+        Ok(if is_negative { -index } else { index } as i32)
     }
 
     fn atom(&mut self) -> Parsed<Tree> {

@@ -4,10 +4,11 @@ use abi_spec::{DType, DeviceType};
 
 use super::parser::{Parsed, Parser};
 use super::reserved;
+use super::suggest::names_dtype;
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Device, Dim, Element, Leaf, Literal, Mapping, ObjectClass, Output, ParamType, ResultType,
+    Device, Dim, Element, Expr, Leaf, Literal, Mapping, ObjectClass, Output, ParamType, ResultType,
     Sequence, Shape, Strides, Tensor,
 };
 use crate::error::Part;
@@ -163,10 +164,17 @@ impl Parser<'_> {
     pub(super) fn tensor(&mut self, value: usize) -> Parsed<Tensor> {
         self.advance();
         self.expect(Token::OpenParen, "`(`")?;
-        let shape = self.shape(value)?;
+        let shape = self.tensor_shape(value)?;
         self.expect(Token::Comma, "`,` and an element type")?;
-        let mut tensor = Tensor::new(shape, self.dtype()?);
-        while self.accept(Token::Pipe) {
+        self.mark(Part::Dtype(value));
+        let mut tensor = match self.dtype_symbol() {
+            Some(symbol) => Tensor::of_symbol(shape, symbol),
+            None => Tensor::new(shape, self.dtype()?),
+        };
+        if tensor.dtypes.is_empty() && self.accept(Token::Colon) {
+            tensor.dtypes.push(self.dtype()?);
+        }
+        while !tensor.dtypes.is_empty() && self.accept(Token::Pipe) {
             if tensor.dtypes.len() == Limit::Dtypes.max() {
                 return Err(self.excess(Limit::Dtypes));
             }
@@ -175,8 +183,19 @@ impl Parser<'_> {
         }
         self.options(value, &mut tensor)?;
         let natural = tensor.natural_alignment();
-        tensor.align = tensor.align.filter(|align| *align != natural);
+        tensor.align = tensor.align.filter(|align| Some(*align) != natural);
         Ok(tensor)
+    }
+
+    /// Skips the symbol of an element type and returns it. A word that [names an element type](names_dtype) is none
+    /// unless it is in backticks.
+    fn dtype_symbol(&mut self) -> Option<String> {
+        let name = self.peek_name()?;
+        if self.token == Token::Word && names_dtype(name) {
+            return None;
+        }
+        self.advance();
+        Some(name.to_owned())
     }
 
     fn dtype(&mut self) -> Parsed<DType> {
@@ -196,7 +215,7 @@ impl Parser<'_> {
         Ok(ParamType::Shape(shape))
     }
 
-    /// `[...]`, or dims in brackets.
+    /// Parses the numbers of a shape: `[...]`, or dims in brackets.
     fn shape(&mut self, value: usize) -> Parsed<Shape> {
         self.expect(Token::OpenBracket, "`[`")?;
         if self.accept(Token::Ellipsis) {
@@ -206,10 +225,55 @@ impl Parser<'_> {
         Ok(Shape::Dims(self.dims(|dim| Part::Dim(value, dim))?))
     }
 
+    /// Parses the extents of a tensor: the forms of [`shape`](Self::shape), `[..., m, k]` and `[outer..., m, k]`.
+    fn tensor_shape(&mut self, value: usize) -> Parsed<Shape> {
+        let is_trailing = self.next_are([Token::Ellipsis, Token::Comma]);
+        let folds = self.next_are([Token::Word, Token::Ellipsis])
+            || self.next_are([Token::Name, Token::Ellipsis]);
+        if !is_trailing && !folds {
+            return self.shape(value);
+        }
+        self.expect(Token::OpenBracket, "`[`")?;
+        let mut dims = Vec::new();
+        if folds {
+            self.mark(Part::Dim(value, 0));
+            dims.push(Dim::Expr(Expr::Name(self.name("the name of all leading dims")?)));
+        }
+        self.advance();
+        dims.extend(self.after_dots(dims.len(), |dim| Part::Dim(value, dim), folds)?);
+        Ok(Shape::Trailing { folds, dims })
+    }
+
+    /// Parses the dims after `...`, up to and including `]`. There may be none if `ends` is true. `first` is the index
+    /// of the first one.
+    fn after_dots(
+        &mut self,
+        first: usize,
+        part: impl Fn(usize) -> Part,
+        ends: bool,
+    ) -> Parsed<Vec<Dim>> {
+        if ends && self.accept(Token::CloseBracket) {
+            return Ok(Vec::new());
+        }
+        self.expect(
+            Token::Comma,
+            if ends { "`,` or `]`" } else { "`,` and the strides of the declared dims" },
+        )?;
+        if self.token == Token::CloseBracket {
+            return Err(self.unexpected("a dim"));
+        }
+        self.dims_from(first, part)
+    }
+
     /// Parses the dims of a shape or of strides, up to and including `]`.
     fn dims(&mut self, part: impl Fn(usize) -> Part) -> Parsed<Vec<Dim>> {
+        self.dims_from(0, part)
+    }
+
+    /// Parses dims up to and including `]`. `first` is the index of the first one.
+    fn dims_from(&mut self, first: usize, part: impl Fn(usize) -> Part) -> Parsed<Vec<Dim>> {
         self.list(Token::CloseBracket, "an operator, `,` or `]`", Limit::Rank, |parser, index| {
-            parser.mark(part(index));
+            parser.mark(part(first + index));
             if parser.is_word("_") {
                 parser.advance();
                 return Ok(Dim::Any);
@@ -233,7 +297,7 @@ impl Parser<'_> {
             self.advance();
             self.expect(Token::Assign, "`=`")?;
             match index {
-                0 => tensor.strides = self.strides(value)?,
+                0 => tensor.strides = self.strides(value, &tensor.shape)?,
                 1 => {
                     tensor.device =
                         self.lookup("`any` or a type of device such as `cuda`", device)?
@@ -248,7 +312,12 @@ impl Parser<'_> {
         self.expect(Token::CloseParen, "`,` or `)`")
     }
 
-    fn strides(&mut self, value: usize) -> Parsed<Strides> {
+    fn strides(&mut self, value: usize, shape: &Shape) -> Parsed<Strides> {
+        let has_dots = shape.is_trailing() && !shape.folds();
+        if has_dots && self.accept(Token::OpenBracket) {
+            self.expect(Token::Ellipsis, "`...`, for the strides of the leading dims")?;
+            return Ok(Strides::List(self.after_dots(0, |dim| Part::Stride(value, dim), false)?));
+        }
         if self.accept(Token::OpenBracket) {
             return Ok(Strides::List(self.dims(|dim| Part::Stride(value, dim))?));
         }

@@ -84,7 +84,7 @@ impl<'a> Parser<'a> {
     /// Records the position of a part of the current function if it is the wanted part. Inside blocks only statements
     /// are parts.
     pub(super) fn mark(&mut self, part: Part) {
-        let is_part = self.blocks == 0 || matches!(part, Part::Statement(_));
+        let is_part = self.blocks == 0 || matches!(part, Part::Statement(_) | Part::Arm(..));
         if self.sought == Some(Sought::Part(self.function, part)) && is_part {
             self.found = Some(self.span.start);
         }

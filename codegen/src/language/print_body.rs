@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use super::print_items::{enclosed, list, quote};
 use super::reserved::{is_symbol, spelled};
 use crate::declaration::{
-    Body, Call, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
+    Arm, Body, Call, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
 };
 
 /// The indentation of a body's statements, and the further indentation of each nested block.
@@ -54,6 +54,7 @@ fn statement_kind(f: &mut Formatter<'_>, kind: &StatementKind, margin: usize) ->
         StatementKind::Alloc { name, tensor, on: None } => {
             write!(f, "let {} = alloc {tensor};", spelled(name))
         }
+        StatementKind::TensorMap { name, map } => write!(f, "let {} = {map};", spelled(name)),
         StatementKind::If { condition, then, otherwise } => {
             write!(f, "if {condition} ")?;
             block(f, then, margin + STEP)?;
@@ -63,7 +64,16 @@ fn statement_kind(f: &mut Formatter<'_>, kind: &StatementKind, margin: usize) ->
             write!(f, "for {} in {start}..{end} ", spelled(name))?;
             block(f, body, margin + STEP)
         }
+        StatementKind::Match { value, arms } => {
+            write!(f, "match {value} {{")?;
+            arms.iter().try_for_each(|next| arm(f, next, margin + STEP))?;
+            if arms.is_empty() { f.write_str("}") } else { write!(f, "\n{:margin$}}}", "") }
+        }
         StatementKind::Launch(launch) => write!(f, "{launch};"),
+        StatementKind::Upload(upload) => write!(f, "{upload};"),
+        StatementKind::Fill(fill) => write!(f, "{fill};"),
+        StatementKind::Copy(copy) => write!(f, "{copy};"),
+        StatementKind::Wait(wait) => write!(f, "{wait};"),
         StatementKind::Return(Some(value)) => write!(f, "return {value};"),
         StatementKind::Return(None) => f.write_str("return;"),
         StatementKind::Raise { kind, message } => {
@@ -72,6 +82,17 @@ fn statement_kind(f: &mut Formatter<'_>, kind: &StatementKind, margin: usize) ->
             f.write_str(";")
         }
     }
+}
+
+/// Prints an arm of a `match` on a line of its own.
+fn arm(f: &mut Formatter<'_>, arm: &Arm, margin: usize) -> fmt::Result {
+    write!(f, "\n{:margin$}", "")?;
+    match (&arm.name, &arm.ty) {
+        (Some(name), Some(ty)) => write!(f, "{}: {ty} => ", spelled(name))?,
+        (None, Some(ty)) => write!(f, "_: {ty} => ")?,
+        (_, None) => f.write_str("None => ")?,
+    }
+    block(f, &arm.body, margin + STEP)
 }
 
 /// Prints the rest of an `if` after its first block.

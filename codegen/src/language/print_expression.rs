@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use super::parse_expression::{Infix, Precedence};
 use super::print_items::{enclosed, quote};
 use super::reserved::spelled;
-use crate::declaration::{Expr, Member};
+use crate::declaration::{DeviceAttribute, Expr, Member};
 
 /// Prints canonical text. Recursion is as deep as the expression; [`MAX_NESTING`](super::MAX_NESTING) bounds it in a
 /// valid library.
@@ -29,6 +29,9 @@ impl Display for Expr {
             Expr::Binary(op, lhs, rhs) => infix(f, Infix::Arithmetic(*op), op.text(), [lhs, rhs]),
             Expr::Call(builtin, a, b) => write!(f, "{}({a}, {b})", builtin.text()),
             Expr::Stream(tensor) => write!(f, "stream({tensor})"),
+            Expr::DeviceAttribute(base, attribute) => {
+                postfix(f, base, format_args!(".device.{attribute}"))
+            }
             Expr::Cast(scalar, inner) => write!(f, "{scalar}({inner})"),
             Expr::Bool(truth) => f.write_str(if *truth { "True" } else { "False" }),
             Expr::None => f.write_str("None"),
@@ -81,6 +84,7 @@ fn precedence(expr: &Expr) -> Precedence {
         Expr::Int(_) | Expr::Unsigned(_) | Expr::Float(_) => Precedence::Postfix,
         Expr::Text(_) | Expr::Null | Expr::Name(_) => Precedence::Postfix,
         Expr::Member(..) | Expr::Element(..) | Expr::Field(..) => Precedence::Postfix,
+        Expr::DeviceAttribute(..) => Precedence::Postfix,
         Expr::Call(..) | Expr::Stream(_) | Expr::Cast(..) => Precedence::Postfix,
         Expr::Bool(_) | Expr::None | Expr::Array(_) | Expr::Shape(_) => Precedence::Postfix,
     }
@@ -90,6 +94,15 @@ fn precedence(expr: &Expr) -> Precedence {
 pub(super) fn float(f: &mut Formatter<'_>, value: f64) -> fmt::Result {
     let point = if value.fract() == 0.0 { ".0" } else { "" };
     write!(f, "{value}{point}")
+}
+
+impl Display for DeviceAttribute {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceAttribute::Multiprocessors => f.write_str("multiprocessors"),
+            DeviceAttribute::Other(id) => write!(f, "attribute({id})"),
+        }
+    }
 }
 
 impl Display for Member {

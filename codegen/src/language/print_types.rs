@@ -7,6 +7,7 @@ use abi_spec::DeviceType;
 use super::print_expression::float;
 use super::print_items::{enclosed, quote};
 use super::reserved::spelled;
+use super::suggest::names_dtype;
 use crate::declaration::{
     Device, Dim, Element, Literal, Mapping, ObjectClass, Output, Param, ParamType, ResultType,
     Sequence, Shape, Strides, Tensor,
@@ -80,17 +81,25 @@ impl Display for Literal {
 impl Display for Tensor {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "Tensor({}, ", self.shape)?;
+        if let Some(symbol) = &self.dtype_symbol {
+            dtype_symbol(f, symbol)?;
+            f.write_str(if self.dtypes.is_empty() { "" } else { ": " })?;
+        }
         for (index, dtype) in self.dtypes.iter().enumerate() {
             write!(f, "{}{dtype}", if index == 0 { "" } else { "|" })?;
         }
         if self.strides != Strides::Contiguous {
-            write!(f, ", strides={}", self.strides)?;
+            let dots = if self.shape.is_trailing() && !self.shape.folds() { "..., " } else { "" };
+            match &self.strides {
+                Strides::List(dims) => enclosed(f, &format!(", strides=[{dots}"), dims, "]")?,
+                strides @ (Strides::Contiguous | Strides::Any) => write!(f, ", strides={strides}")?,
+            }
         }
         if self.device != Device::Type(DeviceType::CPU) {
             write!(f, ", device={}", self.device)?;
         }
         if let Some(align) = self.align
-            && align != self.natural_alignment()
+            && Some(align) != self.natural_alignment()
         {
             write!(f, ", align={align}")?;
         }
@@ -101,11 +110,22 @@ impl Display for Tensor {
     }
 }
 
+/// Prints the symbol of an element type, in backticks if it could be read as an element type.
+fn dtype_symbol(f: &mut Formatter<'_>, symbol: &str) -> fmt::Result {
+    if names_dtype(symbol) { write!(f, "`{symbol}`") } else { spelled(symbol).fmt(f) }
+}
+
 impl Display for Shape {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Shape::AnyRank => f.write_str("[...]"),
             Shape::Dims(dims) => enclosed(f, "[", dims, "]"),
+            Shape::Trailing { folds: false, dims } => enclosed(f, "[..., ", dims, "]"),
+            Shape::Trailing { folds: true, dims } => match &dims[..] {
+                [] => f.write_str("[...]"),
+                [outer] => write!(f, "[{outer}...]"),
+                [outer, rest @ ..] => enclosed(f, &format!("[{outer}..., "), rest, "]"),
+            },
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Errors for words and signs of other languages, which say how to write the same here.
 
+use abi_spec::DType;
+
 use super::parser::{Parsed, Parser};
 use super::token::Token;
 use crate::declaration::Expr;
@@ -26,6 +28,11 @@ const TYPES: [(&str, &str); 7] = [
 
 fn find(table: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
     table.iter().find(|(known, _)| *known == word).map(|(_, meant)| *meant)
+}
+
+/// Returns true for a word that names an element type, here or in another language.
+pub(super) fn names_dtype(word: &str) -> bool {
+    word.parse::<DType>().is_ok() || find(&TYPES, word).is_some()
 }
 
 impl Parser<'_> {

@@ -1,6 +1,7 @@
 //! Tests of the language: accepted texts, errors, and the round trip of text and values.
 
 mod canonical;
+mod commands;
 mod errors;
 mod fuzz;
 mod generate;

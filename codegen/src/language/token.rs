@@ -48,6 +48,8 @@ pub(super) enum Token {
     Ellipsis,
     #[token("->")]
     Arrow,
+    #[token("=>")]
+    FatArrow,
     #[token("=")]
     Assign,
     #[token("==")]

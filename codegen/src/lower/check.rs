@@ -12,6 +12,8 @@ pub(crate) struct Checks {
     pub(crate) fail: Block,
     /// A `Bool`: checks apply only if it is true; `None` if they always apply.
     pub(crate) mask: Option<Value>,
+    /// True where values have passed their checks before: they are read again, and nothing is checked.
+    pub(crate) passed: bool,
 }
 
 impl Checks {
@@ -53,6 +55,9 @@ impl Checks {
 
     /// Checks that a condition is true.
     pub(crate) fn always(self, b: &mut Builder<'_>, condition: Value) {
+        if self.passed {
+            return;
+        }
         if self.mask.is_none() {
             return b.guard(condition, self.fail);
         }
@@ -62,6 +67,9 @@ impl Checks {
 
     /// Checks that a condition is false.
     pub(crate) fn never(self, b: &mut Builder<'_>, condition: Value) {
+        if self.passed {
+            return;
+        }
         let condition = self.mask.map_or(condition, |mask| b.and(mask, condition));
         let next = b.block("next");
         b.branch(condition, self.fail, next);

@@ -6,6 +6,7 @@ use crate::ir::Type::I32;
 use crate::ir::typed::{Const, Handle, Int, Make, Pointee, Ref, Single, routine, structs};
 use crate::ir::{Builder, Signature, Type};
 use crate::lower::value::zeros;
+use crate::resolve::launch::MAP_SIZE;
 
 /// Declares functions of the driver. A row is a variant of [`Entry`], the name of the symbol, the Rust function that
 /// emits a call, and whether the function is [needed](Entry::is_needed).
@@ -25,7 +26,7 @@ macro_rules! entries {
             }
 
             /// Returns true if a driver without the function is refused. Functions that are not needed are newer than
-            /// 12.0.
+            /// 12.0, or belong to commands that few libraries have.
             pub(crate) const fn is_needed(self) -> bool {
                 match self { $(Entry::$variant => $needed,)* }
             }
@@ -73,12 +74,27 @@ entries! {
     /// Accepts a `CUkernel` in place of a `CUfunction`.
     LaunchKernelEx "cuLaunchKernelEx" launch_kernel_ex(config: Ref<Config>, kernel: Ref<CuKernel>, params: Ref<Ref<u8>>, extra: Ref<Ref<u8>>) true;
     TensorMapEncodeTiled "cuTensorMapEncodeTiled" tensor_map_encode_tiled(
-        map: Ref<u8>, dtype: Int<i32>, rank: Int<i32>, address: Ref<u8>, extents: Ref<u64>, strides: Ref<u64>, boxes: Ref<u32>,
+        map: Ref<u64>, dtype: Int<i32>, rank: Int<i32>, address: Ref<u8>, extents: Ref<u64>, strides: Ref<u64>, boxes: Ref<u32>,
         steps: Ref<u32>, interleave: Int<i32>, swizzle: Int<i32>, promotion: Int<i32>, fill: Int<i32>) true;
     /// Since 12.4. Offset and size are a `size_t` each.
     KernelGetParamInfo "cuKernelGetParamInfo" kernel_get_param_info(kernel: Ref<CuKernel>, index: Int<i64>, offset: Ref<u64>, size: Ref<u64>) false;
     /// Since 12.4.
     FuncLoad "cuFuncLoad" func_load(function: Ref<CuFunction>) false;
+    // Libraries without such commands do not need these, which 12.0 has.
+    MemsetD8Async "cuMemsetD8Async" memset_d8_async(to: Ref<u8>, value: Int<i32>, bytes: Int<u64>, stream: Ref<CuStream>) false;
+    MemsetD32Async "cuMemsetD32Async" memset_d32_async(to: Ref<u32>, value: Int<u32>, count: Int<u64>, stream: Ref<CuStream>) false;
+    MemcpyAsync "cuMemcpyAsync" memcpy_async(to: Ref<u8>, from: Ref<u8>, bytes: Int<u64>, stream: Ref<CuStream>) false;
+    /// Copies the operations, so that they may be overwritten after the call, also while the stream is captured.
+    StreamBatchMemOp "cuStreamBatchMemOp_v2" stream_batch_mem_op(stream: Ref<CuStream>, count: Int<u32>, operations: Ref<MemOp>, flags: Int<i32>) false;
+    StreamGetCtx "cuStreamGetCtx" stream_get_ctx(stream: Ref<CuStream>, context: Ref<Ref<CuContext>>) false;
+    EventCreate "cuEventCreate" event_create(event: Ref<Ref<CuEvent>>, flags: Int<i32>) false;
+    /// Stream and event are of one context.
+    EventRecord "cuEventRecord" event_record(event: Ref<CuEvent>, stream: Ref<CuStream>) false;
+    StreamWaitEvent "cuStreamWaitEvent" stream_wait_event(stream: Ref<CuStream>, event: Ref<CuEvent>, flags: Int<i32>) false;
+    EventDestroy "cuEventDestroy_v2" event_destroy(event: Ref<CuEvent>) false;
+    /// Accepts a `CUkernel` in place of a `CUfunction`, and ignores the clusters of the config.
+    OccupancyMaxPotentialClusterSize "cuOccupancyMaxPotentialClusterSize" occupancy_max_potential_cluster_size(
+        size: Ref<i32>, kernel: Ref<CuKernel>, config: Ref<Config>) false;
 }
 
 /// An entry in a routine stays a Rust value, so that Rust functions can take it while the routine is emitted.
@@ -123,6 +139,8 @@ pub(crate) enum CuContext {}
 pub(crate) enum CuLibrary {}
 pub(crate) enum CuKernel {}
 pub(crate) enum CuFunction {}
+pub(crate) enum CuStream {}
+pub(crate) enum CuEvent {}
 
 /// Oldest supported version, in the encoding of `cuDriverGetVersion`.
 pub(crate) const MIN_DRIVER_VERSION: i32 = 12_000;
@@ -168,8 +186,44 @@ structs! {
     }
 }
 
-/// Alignment of a `CUtensorMap` in bytes: 64 up to 12.9, 128 from 13.0 on.
-pub(crate) const MAP_ALIGN: u32 = 128;
+pub(crate) use crate::resolve::launch::MAP_ALIGN;
+
+/// Byte offsets in a `CUstreamBatchMemOpParams` that writes a value.
+pub(crate) mod mem_op {
+    pub(crate) const SIZE: u32 = 48;
+    pub(crate) const KIND: i32 = 0;
+    pub(crate) const ADDRESS: i32 = 8;
+    pub(crate) const VALUE: i32 = 16;
+    pub(crate) const FLAGS: i32 = 24;
+    pub(crate) const ALIAS: i32 = 32;
+    pub(crate) const PADDING: i32 = 40;
+}
+
+structs! {
+    /// A `CUstreamBatchMemOpParams` that writes a value.
+    MemOp MemOpFields: mem_op::SIZE, 8 => {
+        kind: Field<u64> = mem_op::KIND,
+        address: Field<u64> = mem_op::ADDRESS,
+        value: Field<u64> = mem_op::VALUE,
+        flags: Field<u64> = mem_op::FLAGS,
+        alias: Field<u64> = mem_op::ALIAS,
+        padding: Field<u64> = mem_op::PADDING,
+    }
+}
+
+/// Values of `CUstreamBatchMemOpType`.
+pub(crate) const WRITE_VALUE_32: u64 = 2;
+pub(crate) const WRITE_VALUE_64: u64 = 5;
+
+/// Largest number of operations in a call of `cuStreamBatchMemOp`, whose documentation wants fewer than 256.
+pub(crate) const MOST_OPERATIONS: u64 = 255;
+
+/// A `CUevent_flags`.
+pub(crate) const CU_EVENT_DISABLE_TIMING: i32 = 2;
+
+/// The device in the high half of the cell of an attribute: how far it is shifted, and the bit that is inverted.
+pub(crate) const ATTRIBUTE_DEVICE_SHIFT: u64 = 32;
+pub(crate) const ATTRIBUTE_KNOWN: u64 = 1 << 31;
 
 /// Largest handle of the default stream of the current context. The others are NULL and `CU_STREAM_LEGACY` (1).
 pub(crate) const CU_STREAM_PER_THREAD: i64 = 2;
@@ -178,6 +232,9 @@ pub(crate) const CU_STREAM_PER_THREAD: i64 = 2;
 pub(crate) const CUDA_ERROR_INVALID_VALUE: i32 = 1;
 pub(crate) const CUDA_ERROR_INVALID_DEVICE: i32 = 101;
 pub(crate) const CUDA_ERROR_INVALID_CONTEXT: i32 = 201;
+pub(crate) const CUDA_ERROR_NOT_SUPPORTED: i32 = 801;
+const CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: i32 = 701;
+const CUDA_ERROR_INVALID_CLUSTER_SIZE: i32 = 912;
 const CUDA_ERROR_ILLEGAL_ADDRESS: i32 = 700;
 const CUDA_ERROR_LAUNCH_TIMEOUT: i32 = 702;
 const CUDA_ERROR_ASSERT: i32 = 710;
@@ -199,10 +256,28 @@ pub(crate) fn loses_context(status: i32) -> bool {
     }
 }
 
-/// A `CUdevice_attribute`.
+/// Whether a status may mean that a launch exceeds a limit.
+#[routine(inline)]
+pub(crate) fn may_exceed_limit(status: i32) -> bool {
+    match status {
+        CUDA_ERROR_INVALID_VALUE
+        | CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+        | CUDA_ERROR_INVALID_CLUSTER_SIZE => true,
+        _ => false,
+    }
+}
+
+/// Values of `CUdevice_attribute`. The attributes of the other extents of a block and a grid follow those of x.
+pub(crate) const MAX_THREADS_PER_BLOCK: i32 = 1;
+pub(crate) const MAX_BLOCK_DIM_X: i32 = 2;
+pub(crate) const MAX_GRID_DIM_X: i32 = 5;
+pub(crate) const CLUSTER_LAUNCH: i32 = 120;
+/// `CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS`.
+pub(crate) const WIDE_OPERATIONS: i32 = 122;
 pub(crate) const CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: i32 = 97;
 
 /// Values of `CUfunction_attribute`.
+pub(crate) const CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: i32 = 0;
 pub(crate) const CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: i32 = 1;
 pub(crate) const CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: i32 = 8;
 pub(crate) const CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: i32 = 14;
@@ -261,21 +336,46 @@ fields! {
     map How HowFields {
         RANK 0 rank: Field<i64>;
         DTYPE 1 dtype: Field<i64>;
-        /// Size of an element in bytes.
-        BYTES 2 bytes: Field<u64>;
+        /// Size of an element in bits.
+        BITS 2 bits: Field<u64>;
         INTERLEAVE 3 interleave: Field<i64>;
         SWIZZLE 4 swizzle: Field<i64>;
         PROMOTION 5 promotion: Field<i64>;
         FILL 6 fill: Field<i64>;
-        /// 1 if the steps are given after the extents of the box, else 0.
-        STEPS 7 steps: Field<u64>;
-        /// 1 if the size of an element is a whole number of bytes, else 0.
-        PLAIN 8 plain: Field<u64>;
-        NAME_SIZE 9 name_size: Field<u64>;
+        /// Bytes of which the address and the strides are multiples.
+        UNIT 7 unit: Field<u64>;
+        /// Bits of what the declaration gives: [`GIVEN_DIMS`](super::GIVEN_DIMS) and the like.
+        GIVEN 8 given: Field<u64>;
+        /// Number of inputs in the [cache](super::cache) of the site.
+        INPUTS 9 inputs: Field<u64>;
+        NAME_SIZE 10 name_size: Field<u64>;
         /// The name of the tensor, which follows the fields.
-        NAME 10 name: Nested<u8>;
-    } 10;
+        NAME 11 name: Nested<u8>;
+    } 11;
+    /// The cache of a site that makes tensor maps: the last map and the inputs that it was encoded from. The inputs
+    /// follow the fields.
+    ///
+    /// The counter is odd while the cache holds a map; it is 0 in an empty cache and another even number while a thread
+    /// writes. A reader loads the counter, inputs and map, and the counter again, all with acquire ordering. If it has
+    /// read a word of a later map, then it has read what a release store wrote after the writer had changed the
+    /// counter; so its second load of the counter finds a change. A reader that finds the counter even or changed, or
+    /// another input, encodes the map in its frame. A writer that loses the compare-exchange of the counter stores
+    /// nothing. So nobody waits, also in the child of a process that was forked while another thread wrote.
+    cache Cache CacheFields {
+        COUNTER 0 counter: Field<u64>;
+        MAP 1 map: Nested<u64>;
+        INPUTS 17 inputs: Nested<u64>;
+    } 17;
 }
+
+/// Number of words of a tensor map.
+pub(crate) const MAP_WORDS: u32 = MAP_SIZE / 8;
+
+/// Bits of [`map::GIVEN`]: the declaration gives dims, strides, an offset; the elements of the map share bytes.
+pub(crate) const GIVEN_DIMS: u64 = 1;
+pub(crate) const GIVEN_STRIDES: u64 = 2;
+pub(crate) const GIVEN_OFFSET: u64 = 4;
+pub(crate) const GIVEN_PACKED: u64 = 8;
 
 /// Bits of [`kernel::ALLOWED`].
 pub(crate) const ALLOW_SHARED: u64 = 1;

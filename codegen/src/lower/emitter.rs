@@ -7,6 +7,7 @@ mod presence;
 pub(crate) mod state;
 mod tensor;
 mod value;
+mod view;
 
 use abi_spec::Scalar;
 
@@ -15,7 +16,7 @@ use crate::ir::{Builder, Hint, Linkage, Value};
 use crate::lower::routines::Routine;
 use crate::lower::scoped::{Mark, Scoped};
 use crate::resolve::function::Function;
-use crate::resolve::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
+use crate::resolve::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 
 use frame::Frame;
 use state::{OutputState, Scope, SymbolState, TensorState, ValueState};
@@ -45,9 +46,18 @@ pub(crate) struct Emitter<'a, 'm> {
     pub(crate) outputs: Table<OutputId, Option<OutputState>>,
     /// The value of each local of the body.
     pub(crate) locals: Table<LocalId, Option<Value>>,
+    /// The address of each named tensor map.
+    pub(crate) maps: Table<MapId, Option<Value>>,
     /// The address of each value that has none among the arguments: the current element of a loop, the alternative of a
     /// union, the result of a call.
     pub(crate) addresses: Table<ValueId, Option<Value>>,
+    /// The area of the frame with the [view] of each tensor of which leading dims are folded.
+    areas: Table<ValueId, Option<Value>>,
+    /// For each union that a `match` is about the number of the type that fits, an `I32`; the number of types for
+    /// None.
+    pub(crate) chosen: Table<ValueId, Option<Value>>,
+    /// For each element that the frame holds a reference to, the address of the reference, which is None before.
+    pub(crate) held_elements: Table<LookUpId, Option<Value>>,
     /// The optional tensor that is present in the current branch.
     pub(crate) branched: Option<ValueId>,
     /// The scope of the current block.
@@ -93,7 +103,11 @@ impl<'a, 'm> Emitter<'a, 'm> {
             known_sign: Scoped::like(&function.symbols, false),
             outputs: Table::like(&function.outputs, None),
             locals: Table::like(&function.locals, None),
+            maps: Table::like(&function.maps, None),
             addresses: Table::like(values, None),
+            areas: Table::like(values, None),
+            chosen: Table::like(values, None),
+            held_elements: Table::like(&function.look_ups, None),
             branched: None,
             scope: Scope::OUTER,
             scopes: 0,

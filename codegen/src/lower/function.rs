@@ -48,7 +48,7 @@ fn start<'a, 'm>(
 ) -> Wrapper<'a, 'm> {
     let function = emitter.function;
     // A placeholder: each group of checks sets its exit.
-    let checks = Checks { fail: emitter.b.current(), mask: None };
+    let checks = Checks { fail: emitter.b.current(), mask: None, passed: false };
     let runs = prologue::runs::runs(function);
     let forms = Forms {
         outlined: prologue::outline::outlined(function, &runs),
@@ -59,7 +59,8 @@ fn start<'a, 'm>(
     let mentions = prologue::strides::mentions(function);
     let shapes = Shapes { tested: Vec::new(), bound: Vec::new(), mentions };
     let devices = Devices::default();
-    Wrapper { emitter, checks, exits, records, devices, shapes, forms }
+    let find_element = Wrapper::look_element_up;
+    Wrapper { emitter, checks, exits, records, devices, shapes, forms, find_element }
 }
 
 impl Wrapper<'_, '_> {

@@ -1,6 +1,7 @@
 //! Launches of GPU kernels: the statement, kernel arguments, tensor maps and images. Facts of the driver are in
 //! [`cuda`](super::cuda), the routines of launches in [`routines`](mod@super::routines).
 
+mod command;
 pub(crate) mod images;
 mod map;
 mod statement;

@@ -5,7 +5,7 @@ use abi_spec::Scalar;
 use crate::ir::{self, Builder, Cond, Convert, Type, Value};
 use crate::resolve::operator::{Binary, Division, Unary};
 
-/// Emits a unary operator on an `I64`, or on an `F64` if its name starts with `F`.
+/// Emits a unary operator on an `I64`, on an `F64` if its name starts with `F`, or on a `Ptr` for its number.
 pub(crate) fn unary(b: &mut Builder<'_>, op: Unary, value: Value) -> Value {
     match op {
         Unary::Neg => {
@@ -19,6 +19,7 @@ pub(crate) fn unary(b: &mut Builder<'_>, op: Unary, value: Value) -> Value {
         }
         Unary::Not => truth(b, Cond::Eq, value),
         Unary::Truth => truth(b, Cond::Ne, value),
+        Unary::Number => b.convert(Convert::PtrToInt, value, Type::I64),
         Unary::ToFloat => b.convert(Convert::SintToFloat, value, Type::F64),
         Unary::UnsignedToFloat => b.convert(Convert::UintToFloat, value, Type::F64),
     }

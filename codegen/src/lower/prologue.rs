@@ -3,9 +3,11 @@
 //! A place is a number in an argument: an integer, an extent, a stride or an integer of a shape. An occurrence is a
 //! place with a rule for its number. The usual form of an argument is checked inline, unusual forms in cold blocks.
 
+mod again;
 pub(crate) mod arguments;
 mod binding;
 mod devices;
+mod element;
 mod layout;
 mod literal;
 mod mapping;
@@ -21,3 +23,4 @@ pub(crate) mod strides;
 mod tensor;
 mod union;
 mod value;
+mod view;

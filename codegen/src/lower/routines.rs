@@ -28,6 +28,7 @@ mod tests;
 mod text;
 mod view;
 
+pub(crate) use cuda::command::{NO_ATTRIBUTE, NO_DEVICE};
 pub(crate) use memory::NUMBERS_SIZE;
 
 /// Prefix of the symbols of routines.
@@ -117,6 +118,9 @@ routines! {
     MakeShape outline, functions::make_shape;
     Make outline, functions::make;
     Settle outline, view::settle;
+    Leading outline, view::leading;
+    Fold outline, view::fold;
+    FoldedExtent outline, view::folded_extent;
     CheckHeader outline, fail_tensor::check_header;
     CheckDevice cold, fail_tensor::check_device;
     StrideAt hot, view::stride_at;
@@ -165,6 +169,20 @@ routines! {
     EnterContext outline, cuda::context::enter_context;
     PushPrimary cold, cuda::context::push_primary;
     LeaveContext cold, cuda::context::leave_context;
+    Fill outline, cuda::command::fill;
+    Copy outline, cuda::command::copy;
+    Upload outline, cuda::command::upload;
+    Operate outline, cuda::command::operate;
+    Wait outline, cuda::command::wait;
+    RecordEvent outline, cuda::command::record;
+    EnterStream outline, cuda::command::enter_stream;
+    DeviceAttribute cold, cuda::command::device_attribute;
+    PrepareCommands cold, cuda::command::prepare_commands;
+    CheckLimits cold, cuda::limits::check_limits;
+    CheckCluster cold, cuda::limits::check_cluster;
+    UpTo cold, cuda::limits::up_to;
+    Fits cold, cuda::limits::fits;
+    Divides cold, cuda::limits::divides;
     DriverFailed cold, cuda::failed::driver_failed;
     KernelFailed cold, cuda::failed::kernel_failed;
     LaunchFailed cold, cuda::failed::launch_failed;
@@ -173,7 +191,10 @@ routines! {
     FailNumber cold, fail::fail_number;
     FailScalar cold, fail::fail_scalar;
     FailHeader cold, fail_tensor::fail_header;
+    FailTrailing cold, fail_tensor::fail_trailing;
+    FailLeading cold, fail_tensor::fail_leading;
     FailDevice cold, fail_tensor::fail_device;
+    FailOtherDtype cold, fail_tensor::fail_other_dtype;
     FailLayout cold, fail_tensor::fail_layout;
     FailValue cold, fail_value::fail_value;
     FailType cold, fail_value::fail_type;
@@ -205,7 +226,10 @@ impl Routine {
             Routine::FailNumber
                 | Routine::FailScalar
                 | Routine::FailHeader
+                | Routine::FailTrailing
+                | Routine::FailLeading
                 | Routine::FailDevice
+                | Routine::FailOtherDtype
                 | Routine::FailLayout
                 | Routine::FailValue
         )

@@ -2,6 +2,8 @@
 //! and values in messages.
 
 mod allocate;
+mod device;
+mod element;
 mod evaluate;
 mod message;
 mod pass;

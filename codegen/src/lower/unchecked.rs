@@ -47,7 +47,9 @@ impl Unchecked {
         steps: &mut Vec<Step<'_>>,
         known: &mut Table<SymbolId, bool>,
     ) {
-        steps.retain(|step| !(self.strides && matches!(step, Step::Compact { .. })));
+        let compares_strides =
+            |step: &Step<'_>| matches!(step, Step::Compact { .. } | Step::Folded { .. });
+        steps.retain(|step| !(self.strides && compares_strides(step)));
         for step in steps {
             if let Step::Header { device, .. } = step {
                 *device &= !self.device;

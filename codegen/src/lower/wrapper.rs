@@ -8,7 +8,7 @@ use super::failure::Exits;
 use super::failure::records::Records;
 use crate::declaration::Device;
 use crate::ir::Value;
-use crate::resolve::ids::{SymbolId, Table, ValueId};
+use crate::resolve::ids::{LookUpId, SymbolId, Table, ValueId};
 
 /// A wrapper under construction: an emitter whose code may fail.
 pub(crate) struct Wrapper<'a, 'm> {
@@ -25,6 +25,8 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) shapes: Shapes,
     /// Choice of loops or calls of routines instead of inline code.
     pub(crate) forms: Forms,
+    /// Looks an element of a sequence up, with the checks of the prologue. Terms call it at the first use of an element.
+    pub(crate) find_element: fn(&mut Wrapper<'a, 'm>, LookUpId),
 }
 
 /// Shapes of tensors whose strides are declared.
@@ -96,13 +98,14 @@ impl Wrapper<'_, '_> {
     /// Emits code in a scope of its own: objects that it owns are released and values that it loads are forgotten at its
     /// end.
     pub(crate) fn inner(&mut self, body: impl FnOnce(&mut Self)) {
-        let owned = self.frame.owned();
+        let (owned, known) = (self.frame.owned(), self.mark());
         self.aside(|w| {
             body(w);
             if !w.b.ended() {
                 w.release_beyond(owned);
             }
         });
+        self.go_back(known);
         self.keep_owned(owned);
     }
 }

@@ -3,18 +3,25 @@
 use abi_spec::DType;
 
 use super::Explained;
+use super::element::When;
 use super::ids::ValueId;
 use super::names::Names;
 use super::operator::{self, Binary, Unary};
+use super::presence::Point;
 use super::step::Condition;
 use super::term::{Kind, Node, Term};
 use crate::declaration::{Comparison, Constraint, Expr, Member, ParamType};
 
 impl<'a> Names<'a> {
     /// Resolves a constraint of a `where` clause.
-    pub(super) fn condition(&self, constraint: &'a Constraint) -> Explained<Condition<'a>> {
+    pub(super) fn condition(
+        &mut self,
+        here: Point<'_>,
+        constraint: &'a Constraint,
+    ) -> Explained<Condition<'a>> {
         let Constraint { condition, message } = constraint;
         self.no_output(condition)?;
+        self.look_up(here, [condition], When::AT_FIRST)?;
         self.before_the_call(condition)?;
         let test = self.truth(condition)?;
         let quote = self.quote(condition.to_string(), &[condition])?;

@@ -2,19 +2,21 @@
 
 use std::borrow::Cow;
 
-use abi_spec::Scalar;
+use abi_spec::{DType, Scalar};
 
-use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
-use super::launch::Launch;
+use super::element::{LookUp, When};
+use super::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
+use super::launch::{Command, Launch, TensorMap};
 use super::names::Names;
 use super::order::{Knowledge, Order, receive};
+use super::presence::{Facts, Point};
 use super::prototype::{self, Prototype, ResultConvention};
 use super::statement::Block;
 use super::step::Step;
 use super::term::{Kind, Node, Term};
 use super::value::Value;
 use super::{Items, Located};
-use crate::declaration::{self, Location, ParamType, ResultType, StatusError, Tensor};
+use crate::declaration::{self, Expr, Location, ParamType, ResultType, StatusError, Tensor};
 use crate::error::Part;
 use crate::ir::Signature;
 
@@ -30,6 +32,10 @@ pub(crate) struct Function<'a> {
     pub(crate) outputs: Table<OutputId, Output<'a>>,
     /// Numbers, truths and addresses that the body names.
     pub(crate) locals: Table<LocalId, Local<'a>>,
+    /// Tensor maps that the body names, each with its tensor.
+    pub(crate) maps: Table<MapId, Home>,
+    /// Elements of sequences that constraints and the body name.
+    pub(crate) look_ups: Table<LookUpId, LookUp<'a>>,
     /// Checks and bindings of the prologue, in the order in which failures are reported.
     pub(crate) steps: Vec<Step<'a>>,
     /// Code that runs after the steps.
@@ -59,6 +65,8 @@ pub(crate) struct Output<'a> {
     pub(crate) extents: Vec<Term>,
     /// Tensor on whose device it is allocated; `None` for the first device of its type.
     pub(crate) home: Option<Home>,
+    /// Tensor whose element type it has; `None` for the declared one.
+    pub(crate) dtype_of: Option<ValueId>,
 }
 
 /// A number, truth or address that the body names.
@@ -66,6 +74,8 @@ pub(crate) struct Output<'a> {
 pub(crate) struct Local<'a> {
     pub(crate) name: &'a str,
     pub(crate) kind: Kind,
+    /// True for an address that is a stream.
+    pub(crate) is_stream: bool,
 }
 
 /// An argument of a C function or a GPU kernel.
@@ -107,6 +117,8 @@ pub(crate) enum Body<'a> {
     Call {
         /// Call.
         call: KernelCall<'a>,
+        /// Elements that the arguments name.
+        look_ups: Vec<LookUpId>,
         /// Result, if the C function writes it.
         result: Option<Received<'a>>,
     },
@@ -123,6 +135,10 @@ pub(crate) struct Prepare<'a> {
     pub(crate) device: ValueId,
     /// One launch of each GPU kernel.
     pub(crate) launches: Vec<Launch<'a>>,
+    /// Attributes of the device that functions ask for, each once.
+    pub(crate) attributes: Vec<u32>,
+    /// True if functions work on streams without a launch.
+    pub(crate) commands: bool,
     /// Names of the functions that are called by name.
     pub(crate) callees: Vec<&'a str>,
 }
@@ -132,13 +148,17 @@ pub(crate) struct Prepare<'a> {
 pub(crate) struct Statement<'a> {
     /// Source line; `None` for that of the function.
     pub(crate) location: Option<&'a Location>,
+    /// Elements that it names, in the order in which they are looked up.
+    pub(crate) look_ups: Vec<LookUpId>,
     pub(crate) action: Action<'a>,
 }
 
 /// Action of a statement.
 #[derive(Clone, Debug)]
 pub(crate) enum Action<'a> {
-    /// Computes a term. A `let` that only gives a value a second name has no action.
+    /// Looks elements up. A `let` that only gives another value a second name has no action.
+    Name,
+    /// Computes a term.
     Let { local: LocalId, term: Term },
     /// Calls a C function.
     Kernel { call: KernelCall<'a>, result: KernelResult<'a> },
@@ -146,16 +166,40 @@ pub(crate) enum Action<'a> {
     Call { call: PackedCall<'a>, result: Option<Received<'a>> },
     /// Allocates a tensor.
     Allocate(OutputId),
+    /// Encodes a tensor map. `unsure` are tensors declared for any device, which must be on a GPU.
+    TensorMap { map: MapId, made: Box<TensorMap<'a>>, unsure: Vec<ValueId> },
     /// Launches a GPU kernel.
     Launch(Box<Launch<'a>>),
+    /// Works on a stream without a launch.
+    Command(Box<Command<'a>>),
     /// Runs one of two blocks.
     If { condition: Term, then: Vec<Statement<'a>>, otherwise: Vec<Statement<'a>> },
     /// Runs a block for every integer from `start` up to `end`, exclusive.
     For { counter: LocalId, start: Term, end: Term, body: Vec<Statement<'a>> },
+    /// Runs the statements of one arm.
+    Match(Match<'a>),
     /// Returns from the function.
     Return(Returned<'a>),
     /// Raises an error.
     Raise { kind: &'a str, message: Vec<Piece<'a>> },
+}
+
+/// A `match` of a union, or of an optional value.
+#[derive(Clone, Debug)]
+pub(crate) struct Match<'a> {
+    pub(crate) value: ValueId,
+    /// One arm for each type, then that of None if the value is optional.
+    pub(crate) arms: Vec<Arm<'a>>,
+}
+
+/// An arm of a `match`.
+#[derive(Clone, Debug)]
+pub(crate) struct Arm<'a> {
+    /// True for the arm of None.
+    pub(crate) is_none: bool,
+    /// The value in the arm, and the steps that have checked it; `None` if nothing uses it.
+    pub(crate) value: Option<(ValueId, Vec<Step<'a>>)>,
+    pub(crate) body: Vec<Statement<'a>>,
 }
 
 /// A call of a C function.
@@ -316,6 +360,27 @@ impl<'a> Function<'a> {
         self.statements().into_iter().filter_map(Statement::launch).collect()
     }
 
+    /// Returns true if the function works on a stream without a launch.
+    pub(crate) fn has_commands(&self) -> bool {
+        let is_command =
+            |statement: &&Statement<'a>| matches!(statement.action, Action::Command(_));
+        self.statements().iter().any(is_command)
+    }
+
+    /// Returns the attributes of devices that the function asks for.
+    pub(crate) fn device_attributes(&self) -> Vec<u32> {
+        let mut all = Vec::new();
+        let constraints = self.declared.signature.constraints.iter();
+        let exprs = constraints.map(|constraint| &constraint.condition);
+        exprs.chain(self.declared.body.exprs()).for_each(|expr| attributes(expr, &mut all));
+        all
+    }
+
+    /// Returns true if the function calls the driver.
+    pub(crate) fn uses_driver(&self) -> bool {
+        !self.launches().is_empty() || self.has_commands() || !self.device_attributes().is_empty()
+    }
+
     /// Returns the tensors that the function returns.
     pub(crate) fn results(&self) -> impl Iterator<Item = (OutputId, &Output<'a>)> {
         self.outputs.iter().take(self.declared.signature.outputs().len())
@@ -344,6 +409,17 @@ impl<'a> Function<'a> {
         self.values[value].tensor()
     }
 
+    /// Returns the tensor that lists the element types of a tensor: itself, or the one that binds its symbol. `None`
+    /// for other values.
+    pub(crate) fn listing(&self, value: ValueId) -> Option<&'a Tensor> {
+        super::value::listing(&self.values, value)
+    }
+
+    /// Returns the element types that a tensor accepts; none for other values.
+    pub(crate) fn accepted(&self, value: ValueId) -> Vec<DType> {
+        self.listing(value).map(Tensor::accepted).unwrap_or_default()
+    }
+
     /// Returns the optional values that must not be None for a value to exist, innermost first; the value itself too if
     /// it is optional.
     pub(crate) fn optionals(&self, value: ValueId) -> impl Iterator<Item = ValueId> {
@@ -366,15 +442,27 @@ fn collect<'s, 'a>(statements: &'s [Statement<'a>], all: &mut Vec<&'s Statement<
                 collect(otherwise, all);
             }
             Action::For { body, .. } => collect(body, all),
-            Action::Let { .. }
+            Action::Match(choice) => choice.arms.iter().for_each(|arm| collect(&arm.body, all)),
+            Action::Name
+            | Action::Let { .. }
             | Action::Kernel { .. }
             | Action::Call { .. }
             | Action::Allocate(_)
+            | Action::TensorMap { .. }
             | Action::Launch(_)
+            | Action::Command(_)
             | Action::Return(_)
             | Action::Raise { .. } => {}
         }
     }
+}
+
+/// Appends the attributes of devices in an expression.
+fn attributes(expr: &Expr, all: &mut Vec<u32>) {
+    if let Expr::DeviceAttribute(_, attribute) = expr {
+        all.push(attribute.id());
+    }
+    expr.children().for_each(|child| attributes(child, all));
 }
 
 /// Resolves a function.
@@ -383,45 +471,48 @@ pub(super) fn resolve<'a>(
     items: &Items<'a>,
 ) -> Located<Function<'a>> {
     let mut names = Names::new(declared)?;
-    let mut order = Order::new(&names)?;
-    constraints(&names, &mut order)?;
-    let extents = outputs(&names, &mut order)?;
-    let args = match &declared.body {
-        declaration::Body::Call(call) => arguments(&names, &mut order, call)?,
-        declaration::Body::Block(_) => Vec::new(),
-    };
-    let Order { steps, mut knowledge, .. } = order;
+    let Order { mut steps, mut knowledge, .. } = Order::new(&names)?;
+    let facts = constraints(&mut names, &knowledge, &mut steps)?;
+    let extents = outputs(&names, Point { knowledge: &knowledge, facts: &facts })?;
     for (output, extents) in names.outputs.keys().zip(extents) {
         names.outputs[output].extents = extents;
     }
     let body = match &declared.body {
-        declaration::Body::Call(call) => one_call(&mut names, &mut knowledge, call, args)?,
+        declaration::Body::Call(call) => one_call(&mut names, &mut knowledge, &facts, call)?,
         declaration::Body::Block(statements) => {
-            Body::Block(Block::new(&mut names, knowledge, items).body(statements)?)
+            Body::Block(Block::new(&mut names, knowledge, facts, items).body(statements)?)
         }
     };
-    let Names { values, symbols, outputs, locals, .. } = names;
-    Ok(Function { declared, values, symbols, outputs, locals, steps, body })
+    let Names { values, symbols, outputs, locals, maps, look_ups, .. } = names;
+    Ok(Function { declared, values, symbols, outputs, locals, maps, look_ups, steps, body })
 }
 
-fn constraints<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Located<()> {
+/// Resolves the constraints. Returns the facts that follow from them.
+fn constraints<'a>(
+    names: &mut Names<'a>,
+    knowledge: &Knowledge,
+    steps: &mut Vec<Step<'a>>,
+) -> Located<Facts> {
+    let mut facts = Facts::default();
     for (index, constraint) in names.function.signature.constraints.iter().enumerate() {
         let at = |reason| (Part::Constraint(index), reason);
-        let condition = names.condition(constraint).map_err(at)?;
-        order.check_determined(&condition.test).map_err(at)?;
-        order.steps.push(Step::Require(condition));
+        let here = Point { knowledge, facts: &facts };
+        let condition = names.condition(here, constraint).map_err(at)?;
+        let follows = here.check(names, &condition.test).map_err(at)?;
+        facts.extend(follows.holds);
+        steps.push(Step::Require(condition));
     }
-    Ok(())
+    Ok(facts)
 }
 
-fn outputs<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Located<Vec<Vec<Term>>> {
+fn outputs(names: &Names<'_>, here: Point<'_>) -> Located<Vec<Vec<Term>>> {
     let mut all = Vec::with_capacity(names.outputs.len());
     for (index, output) in names.function.signature.outputs().iter().enumerate() {
         let at = |reason| (Part::Output(index), reason);
         let mut extents = Vec::new();
         for expr in output.tensor.extents() {
             let term = names.extent(expr).map_err(at)?;
-            order.check_determined(&term).map_err(at)?;
+            here.check(names, &term).map_err(at)?;
             extents.push(term);
         }
         all.push(extents);
@@ -429,30 +520,34 @@ fn outputs<'a>(names: &Names<'a>, order: &mut Order<'_, 'a>) -> Located<Vec<Vec<
     Ok(all)
 }
 
-fn arguments<'a>(
-    names: &Names<'a>,
-    order: &mut Order<'_, 'a>,
-    call: &'a declaration::KernelCall,
-) -> Located<Vec<Argument>> {
-    let mut args = Vec::with_capacity(call.args.len());
+/// Resolves the arguments of a body that is one call, and the elements that they name.
+fn arguments(
+    names: &mut Names<'_>,
+    here: Point<'_>,
+    call: &declaration::KernelCall,
+) -> Located<(Vec<Argument>, Vec<LookUpId>)> {
+    let (mut args, mut look_ups) = (Vec::with_capacity(call.args.len()), Vec::new());
+    names.elements.clear();
     for (index, expr) in call.args.iter().enumerate() {
         let at = |reason| (Part::Argument(index), reason);
+        look_ups.extend(names.look_up(here, [expr], When::AT_FIRST).map_err(at)?);
         let argument = names.argument(expr).map_err(at)?;
         if let Argument::Term(term, _) = &argument {
-            order.check_determined(term).map_err(at)?;
+            here.check(names, term).map_err(at)?;
         }
         args.push(argument);
     }
-    Ok(args)
+    Ok((args, look_ups))
 }
 
 /// Resolves a body that is one call.
 fn one_call<'a>(
     names: &mut Names<'a>,
     knowledge: &mut Knowledge,
+    facts: &Facts,
     call: &'a declaration::KernelCall,
-    args: Vec<Argument>,
 ) -> Located<Body<'a>> {
+    let (args, look_ups) = arguments(names, Point { knowledge, facts }, call)?;
     let result = match &names.function.signature.result {
         ResultType::None | ResultType::Allocated(_) => ResultConvention::None,
         ResultType::Value(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
@@ -464,9 +559,9 @@ fn one_call<'a>(
     let result = match (&names.function.signature.result, result) {
         (ResultType::Value(ty), ResultConvention::Written) => {
             let at = |(_, reason)| (Part::Result, reason);
-            Some(receive(names, knowledge, "result".to_owned(), ty).map_err(at)?)
+            Some(receive(names, knowledge, facts, "result".to_owned(), ty).map_err(at)?)
         }
         _ => None,
     };
-    Ok(Body::Call { call, result })
+    Ok(Body::Call { call, look_ups, result })
 }

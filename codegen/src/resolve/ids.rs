@@ -1,4 +1,4 @@
-//! Typed indices of the values, symbols, outputs and locals of a function, and the tables that they index.
+//! Typed indices of the values, symbols, outputs, locals and tensor maps of a function, and the tables that they index.
 //!
 //! The crate `cranelift-entity` has such tables too. It is not used, since this crate builds without Cranelift and
 //! needs only a few methods.
@@ -42,6 +42,10 @@ ids! {
     OutputId;
     /// Index of a [local](super::function::Local).
     LocalId;
+    /// Index of a tensor map that has a name.
+    MapId;
+    /// Index of a [look-up](super::element::LookUp).
+    LookUpId;
 }
 
 /// A vector that one type of index accesses.
@@ -58,6 +62,11 @@ impl<K: Id, T> Table<K, T> {
         T: Clone,
     {
         Table { entries: vec![entry; other.len()], key: PhantomData }
+    }
+
+    /// Returns the index of the next entry.
+    pub(crate) fn next(&self) -> K {
+        K::new(self.entries.len())
     }
 
     /// Appends an entry and returns its index.

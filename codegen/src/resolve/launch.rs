@@ -1,11 +1,13 @@
 //! Launches of GPU kernels: resolved launches, their checks, and the images of a library.
 
+mod command;
 pub(super) mod images;
+pub(crate) mod map;
 mod statement;
 mod well_formed;
 
 use super::function::{Argument, Home};
-use super::ids::{OutputId, ValueId};
+use super::ids::{MapId, OutputId, ValueId};
 use super::term::Term;
 use crate::declaration;
 
@@ -25,6 +27,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) params: Vec<Param<'a>>,
     /// Tensor on whose device the GPU kernel runs.
     pub(crate) device: Home,
+    /// Stream; `None` for the environment's stream of the device.
+    pub(crate) stream: Option<Term>,
     /// Tensors declared for any device, each once: only the call determines whether they are on a GPU.
     pub(crate) unsure: Vec<ValueId>,
     /// Permissions that the GPU kernel needs, set once for each device.
@@ -36,23 +40,68 @@ impl Launch<'_> {
     pub(crate) fn scratches(&self) -> impl Iterator<Item = OutputId> {
         self.params.iter().filter_map(|param| match param {
             Param::Scratch(output) => Some(*output),
-            Param::Packed(_) | Param::TensorMap(_) => None,
+            Param::Packed(_) | Param::TensorMap(_) | Param::Map(_) => None,
         })
     }
 
     /// Returns the size of each parameter in bytes.
     pub(crate) fn sizes(&self) -> Vec<u32> {
-        let size = |param: &Param<'_>| match param {
-            Param::Packed(packing) => packing.size,
-            Param::Scratch(_) => 8,
-            Param::TensorMap(_) => MAP_SIZE,
-        };
-        self.params.iter().map(size).collect()
+        self.params.iter().map(Param::size).collect()
+    }
+}
+
+/// A resolved command on a stream.
+#[derive(Clone, Debug)]
+pub(crate) struct Command<'a> {
+    pub(crate) work: Work<'a>,
+    /// Tensor on whose device the command runs; `None` for a wait whose streams are not known to belong to one.
+    pub(crate) device: Option<Home>,
+    /// Stream; `None` for the environment's stream of the device. A wait has none.
+    pub(crate) stream: Option<Term>,
+    /// Tensors declared for any device, each once: only the call determines whether they are on a GPU.
+    pub(crate) unsure: Vec<ValueId>,
+}
+
+/// Work of a command. Addresses and streams are terms of kind `Ptr`, sizes of kind `Int`.
+#[derive(Clone, Debug)]
+pub(crate) enum Work<'a> {
+    /// Writes a struct to an address.
+    Upload(Upload<'a>),
+    /// Sets `bytes` bytes at an address to a value, which is a `uint8`.
+    Fill { to: Term, bytes: Term, value: Term },
+    /// Copies `bytes` bytes.
+    Copy { to: Term, from: Term, bytes: Term },
+    /// Makes the first stream wait for the second.
+    Wait { waiter: Term, other: Term },
+}
+
+/// A struct to upload.
+#[derive(Clone, Debug)]
+pub(crate) struct Upload<'a> {
+    pub(crate) to: Term,
+    /// Spelling of the address in errors.
+    pub(crate) name: String,
+    /// Parts of the struct with their byte offsets: scalars and tensor maps.
+    pub(crate) parts: Vec<(u32, Param<'a>)>,
+    /// Size in bytes, a multiple of 4.
+    pub(crate) size: u32,
+    /// Alignment of the address in bytes, a power of two from 4 on.
+    pub(crate) align: u32,
+}
+
+impl Upload<'_> {
+    /// Returns true if bytes of the struct belong to no part.
+    pub(crate) fn has_gaps(&self) -> bool {
+        let bytes = self.parts.iter().map(|(_, part)| part.size()).sum::<u32>();
+        bytes != self.size
     }
 }
 
 /// Bytes of a `CUtensorMap`.
 pub(crate) const MAP_SIZE: u32 = 128;
+
+/// Alignment of a `CUtensorMap` in bytes: 64 up to 12.9, 128 from 13.0 on.
+pub(crate) const MAP_ALIGN: u32 = 128;
 
 /// Permissions that a GPU kernel needs from the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +122,30 @@ pub(crate) enum Param<'a> {
     Packed(Packing),
     /// Address of memory that is allocated for the launch.
     Scratch(OutputId),
-    /// A `CUtensorMap`.
-    TensorMap(TensorMap<'a>),
+    /// A `CUtensorMap` that is made for the launch.
+    TensorMap(Box<TensorMap<'a>>),
+    /// A `CUtensorMap` that the body has named.
+    Map(MapId),
+}
+
+impl Param<'_> {
+    /// Returns the size in bytes.
+    pub(crate) fn size(&self) -> u32 {
+        match self {
+            Param::Packed(packing) => packing.size,
+            Param::Scratch(_) => 8,
+            Param::TensorMap(_) | Param::Map(_) => MAP_SIZE,
+        }
+    }
+
+    /// Returns the alignment on the device in bytes.
+    pub(crate) fn align(&self) -> u32 {
+        match self {
+            Param::Packed(packing) => packing.align,
+            Param::Scratch(_) => 8,
+            Param::TensorMap(_) | Param::Map(_) => MAP_ALIGN,
+        }
+    }
 }
 
 /// A resolved tensor map.
@@ -84,10 +155,18 @@ pub(crate) struct TensorMap<'a> {
     pub(crate) declared: &'a declaration::TensorMap,
     /// Spelling of the tensor in errors.
     pub(crate) name: String,
-    pub(crate) tensor: Home,
     pub(crate) element: MapElement,
-    /// Extents of a box, then the distances between its elements, in the order of the tensor's dims.
+    /// Bytes of which the address and the strides are multiples.
+    pub(crate) unit: u32,
+    /// Address of the first element of the tensor.
+    pub(crate) address: Term,
+    /// Bytes from there to the first element of the map.
+    pub(crate) offset: Option<Term>,
+    /// Dims, strides, extents of a box and the distances between its elements, each with one number for each dim, in
+    /// the order of the tensor's dims.
     pub(crate) numbers: Vec<Term>,
+    /// Terms without constants, which determine the address and all numbers.
+    pub(crate) inputs: Vec<Term>,
 }
 
 /// Scalars in memory with the layout of a C struct.
@@ -131,6 +210,6 @@ impl Packing {
 pub(crate) struct MapElement {
     /// `CUtensorMapDataType`.
     pub(crate) number: u32,
-    /// Size in bytes.
-    pub(crate) bytes: u32,
+    /// Size in bits.
+    pub(crate) bits: u32,
 }

@@ -8,7 +8,9 @@ use super::ids::{OutputId, ValueId};
 use super::names::Names;
 use super::term::{Node, OfSeveral, OfTensor, Property, Term};
 use super::value::Source;
-use crate::declaration::{BinaryOp, Element, Expr, Kind, Member, ParamType, Tensor, is_text};
+use crate::declaration::{
+    BinaryOp, Element, Expr, Kind, Member, ParamType, Shape, Tensor, is_text,
+};
 
 impl Names<'_> {
     pub(super) fn element_term(&self, expr: &Expr, of: &Expr) -> Explained<Term> {
@@ -17,19 +19,7 @@ impl Names<'_> {
         }
         match (self.value_of(of).map(|value| (value, self.values[value].ty)), expr) {
             (Some((value, ParamType::Shape(shape))), Expr::Element(_, index)) => {
-                let checked = match shape.rank() {
-                    Some(rank) if *index as usize >= rank => {
-                        let reason = "numbers, which leaves no number";
-                        return Err(format!("`{of}` has {rank} {reason} {index}"));
-                    }
-                    Some(_) => false,
-                    None => true,
-                };
-                Ok(property(
-                    Kind::Int,
-                    value,
-                    Property::Several(OfSeveral::Number { index: *index, checked }),
-                ))
+                self.number_of(expr, (value, shape), index)
             }
             (Some((_, ParamType::Tuple(_))), _) => {
                 let known = listed(&self.members(of));
@@ -40,13 +30,68 @@ impl Names<'_> {
         }
     }
 
+    /// Resolves `s[i]`, a number of a shape.
+    fn number_of(
+        &self,
+        expr: &Expr,
+        (of, shape): (ValueId, &Shape),
+        index: &Expr,
+    ) -> Explained<Term> {
+        let Some(known) = self.index(index)? else {
+            let index = Box::new(self.term(index)?.into_int());
+            let text = expr.to_string();
+            return Ok(Term::new(Kind::Int, Node::Number { of, index, text }));
+        };
+        let checked = match shape.rank() {
+            Some(rank) if known >= rank as u64 => {
+                let path = &self.values[of].path;
+                return Err(format!("`{path}` has {rank} numbers, which leaves no number {known}"));
+            }
+            Some(_) => false,
+            None => true,
+        };
+        let index = u32::try_from(known).map_err(|_| format!("a shape has no number {known}"))?;
+        Ok(property(Kind::Int, of, Property::Several(OfSeveral::Number { index, checked })))
+    }
+
+    /// Checks that an index is an integer. Returns a literal; `None` for an index that is known at run time only.
+    pub(super) fn index(&self, index: &Expr) -> Explained<Option<u64>> {
+        let term = self.term(index)?.into_int();
+        match term.constant() {
+            Some(known) => match u64::try_from(known) {
+                Ok(known) => Ok(Some(known)),
+                Err(_) => Err(format!("an index is never negative, as {known} is")),
+            },
+            None if term.kind == Kind::Int => Ok(None),
+            None => Err(format!("the index `{index}` is not an integer")),
+        }
+    }
+
     /// Returns the error for a member that does not exist.
     fn no_member(&self, of: &Expr, name: impl Display) -> String {
         let known = self.members(of);
+        let tensor = if let Expr::Field(tensor, device) = of
+            && device == "device"
+        {
+            Some(&**tensor)
+        } else {
+            (name.to_string() == "device").then_some(of)
+        };
+        if let Some(tensor) = tensor.filter(|of| self.is_tensor(of)) {
+            return format!(
+                "a device has `{tensor}.device.multiprocessors`, `{tensor}.device.attribute(id)`, \
+                 `{tensor}.device_type` and `{tensor}.device_id`"
+            );
+        }
         if known.is_empty() {
             return format!("`{of}` is not a tensor and has no members");
         }
         format!("`{of}` has no member `{name}`{}", listed(&known))
+    }
+
+    fn is_tensor(&self, of: &Expr) -> bool {
+        let is_tensor = |value: ValueId| self.values[value].tensor().is_some();
+        self.value_of(of).is_some_and(is_tensor) || self.output_of(of).is_some()
     }
 
     /// Returns the spellings of all members of a value and all elements of a tuple.
@@ -103,10 +148,7 @@ impl Names<'_> {
         match (member, known_member(tensor, member)) {
             (Member::Data, _) => Ok(Some(Term::new(Kind::Ptr, Node::OutputData(output)))),
             (_, Some(expr)) => self.term(&expr).map(Some),
-            (Member::Shape(dim) | Member::Strides(dim), None) => {
-                let rank = tensor.extents().count();
-                Err(format!("`{name}` has rank {rank}, which leaves no dim {dim}"))
-            }
+            (Member::Shape(dim) | Member::Strides(dim), None) => Err(no_dim(name, tensor, dim)),
             (member, None) => {
                 Err(format!("`{name}.{member}` is not known before `{name}` is allocated"))
             }
@@ -123,24 +165,34 @@ fn property(kind: Kind, of: ValueId, property: Property) -> Term {
     Term::new(kind, Node::Property(of, property))
 }
 
+/// Returns the error for an index beyond the rank of a tensor.
+fn no_dim(of: impl Display, tensor: &Tensor, index: i32) -> String {
+    let rank = tensor.shape.dims().len();
+    format!("`{of}` has rank {rank}, which leaves no dim {index}")
+}
+
 /// Finds a member of a tensor.
 fn tensor_member(
     of: &Expr,
     tensor: &Tensor,
     member: Member,
 ) -> Explained<Option<(Kind, OfTensor)>> {
-    let checked = |dim: u32| match tensor.rank() {
-        Some(rank) if dim as usize >= rank => {
-            Err(format!("`{of}` has rank {rank}, which leaves no dim {dim}"))
-        }
-        Some(_) => Ok(false),
-        None => Ok(true),
+    let dim = |index: i32| match tensor.shape.declared_dim(index) {
+        Some(dim) => Ok((dim as i32, false)),
+        None if tensor.rank().is_some() => Err(no_dim(of, tensor, index)),
+        None => Ok((index, true)),
     };
     Ok(Some(match member {
         Member::Data => (Kind::Ptr, OfTensor::Data),
         Member::DType => (Kind::DType, OfTensor::DType),
-        Member::Shape(dim) => (Kind::Int, OfTensor::Extent { dim, checked: checked(dim)? }),
-        Member::Strides(dim) => (Kind::Int, OfTensor::Stride { dim, checked: checked(dim)? }),
+        Member::Shape(index) => {
+            let (dim, checked) = dim(index)?;
+            (Kind::Int, OfTensor::Extent { dim, checked })
+        }
+        Member::Strides(index) => {
+            let (dim, checked) = dim(index)?;
+            (Kind::Int, OfTensor::Stride { dim, checked })
+        }
         Member::Ndim => (Kind::Int, OfTensor::Ndim),
         Member::DeviceType => (Kind::Int, OfTensor::DeviceType),
         Member::DeviceId => (Kind::Int, OfTensor::DeviceId),
@@ -180,8 +232,10 @@ fn known_member(tensor: &Tensor, member: Member) -> Option<Expr> {
         all.reduce(|product, extent| product.binary(BinaryOp::Mul, extent)).unwrap_or(Expr::Int(1))
     };
     match member {
-        Member::Shape(dim) => extents.get(dim as usize).map(|extent| (*extent).clone()),
-        Member::Strides(dim) => extents.get(dim as usize + 1..).map(product),
+        Member::Shape(index) => tensor.shape.declared_dim(index).map(|dim| extents[dim].clone()),
+        Member::Strides(index) => {
+            tensor.shape.declared_dim(index).map(|dim| product(&extents[dim + 1..]))
+        }
         Member::Ndim => Some(Expr::Int(extents.len() as i64)),
         Member::Numel => Some(product(&extents)),
         Member::IsContiguous => Some(Expr::Bool(true)),

@@ -1,14 +1,16 @@
 //! Names of a function and their scopes.
 
+use abi_spec::DeviceType;
 use rustc_hash::FxHashMap;
 
+use super::element::LookUp;
 use super::function::{Home, Local, Output, Symbol};
-use super::ids::{LocalId, OutputId, SymbolId, Table, ValueId};
+use super::ids::{Id, LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::step::Place;
 use super::term::Kind;
 use super::value::{self, Source, Value, values};
 use super::{Explained, Located};
-use crate::declaration::{Device, Dim, Expr, Function, ParamType, Tensor};
+use crate::declaration::{Device, Dim, Expr, Function, ParamType, ResultType, Tensor};
 use crate::error::Part;
 
 /// Largest number of symbols in a function, integer parameters included.
@@ -25,6 +27,10 @@ pub(super) enum Meaning {
     Output(OutputId),
     /// A local of the body.
     Local(LocalId),
+    /// A tensor map of the body.
+    Map(MapId),
+    /// The element type of a tensor.
+    Dtype(ValueId),
 }
 
 /// The names of a function while it is resolved.
@@ -39,9 +45,17 @@ pub(super) struct Names<'a> {
     pub(super) outputs: Table<OutputId, Output<'a>>,
     /// Locals of the body, so far.
     pub(super) locals: Table<LocalId, Local<'a>>,
+    /// Tensors of the named tensor maps of the body, so far.
+    pub(super) maps: Table<MapId, Home>,
+    /// Elements of sequences that expressions name, so far.
+    pub(super) look_ups: Table<LookUpId, LookUp<'a>>,
+    /// Those of the current statement, or of all constraints, by their text.
+    pub(super) elements: FxHashMap<String, LookUpId>,
     params: FxHashMap<&'a str, ValueId>,
     known: FxHashMap<&'a str, SymbolId>,
     results: FxHashMap<&'a str, OutputId>,
+    /// Element types, with the tensors that bind them.
+    dtypes: FxHashMap<&'a str, ValueId>,
     /// Names of the body that are in scope.
     defined: FxHashMap<&'a str, Meaning>,
     /// Names in `defined`, and symbols that only the body mentions, in the order of their definition.
@@ -65,9 +79,13 @@ impl<'a> Names<'a> {
             symbols: Table::default(),
             outputs: Table::default(),
             locals: Table::default(),
+            maps: Table::default(),
+            look_ups: Table::default(),
+            elements: FxHashMap::default(),
             params,
             known: FxHashMap::default(),
             results: FxHashMap::default(),
+            dtypes: FxHashMap::default(),
             defined: FxHashMap::default(),
             scoped: Vec::new(),
             others: 0,
@@ -87,8 +105,54 @@ impl<'a> Names<'a> {
         if let Some(shape) = ty.shape() {
             self.collect_dims(shape.dims(), |dim| Place::Extent { value: id, dim })?;
         }
-        let strides = ty.tensor().map_or(&[][..], |tensor| tensor.strides.dims());
-        self.collect_dims(strides, |dim| Place::Stride { value: id, dim })
+        let Some(tensor) = ty.tensor() else { return Ok(()) };
+        self.collect_dims(tensor.strides.dims(), |dim| Place::Stride { value: id, dim })?;
+        let at = |reason| (Part::Dtype(id.index()), reason);
+        self.values[id].dtype_of = self.dtype_of(tensor).map_err(at)?;
+        tensor.bound_symbol().map_or(Ok(()), |symbol| self.bind_dtype(symbol, id)).map_err(at)
+    }
+
+    /// Binds a symbol to the element type of a tensor.
+    fn bind_dtype(&mut self, name: &'a str, tensor: ValueId) -> Explained<()> {
+        if let Some(binder) = self.dtypes.get(name) {
+            return Err(format!("`{}` determines `{name}` already", self.values[*binder].path));
+        }
+        if self.meaning(name).is_some() {
+            return Err(format!("`{name}` is the name of something else, not of an element type"));
+        }
+        let Value { guard, dynamic, .. } = self.values[tensor];
+        if guard.is_some() {
+            return Err(format!("a tensor that may be None cannot determine `{name}`"));
+        }
+        if dynamic {
+            return Err(format!("an element or a type of a union cannot determine `{name}`"));
+        }
+        self.dtypes.insert(name, tensor);
+        self.scoped.push(name);
+        Ok(())
+    }
+
+    /// Returns the tensor that binds the symbol that a type has for its element type; `None` if it lists element types.
+    pub(super) fn dtype_of(&self, tensor: &Tensor) -> Explained<Option<ValueId>> {
+        let Some(name) = tensor.used_symbol() else { return Ok(None) };
+        if let Some(binder) = self.dtypes.get(name) {
+            return Ok(Some(*binder));
+        }
+        if self.meaning(name).is_some() {
+            return Err(format!("`{name}` is no element type"));
+        }
+        let binds =
+            |value: &&Value<'_>| value.tensor().and_then(Tensor::bound_symbol) == Some(name);
+        let params = self.function.signature.params.len();
+        let mut of_params = self.values.values().take_while(|value| value.param < params);
+        Err(match of_params.find(binds) {
+            Some(later) => {
+                format!("`{}` determines the element type `{name}` only later", later.path)
+            }
+            None => format!(
+                "`{name}` is no element type such as `float32`, and no tensor determines it"
+            ),
+        })
     }
 
     /// Returns true for an integer parameter that is not optional.
@@ -134,6 +198,9 @@ impl<'a> Names<'a> {
         if self.known.contains_key(name) {
             return Ok(());
         }
+        if self.dtypes.contains_key(name) {
+            return Err((part, format!("`{name}` is an element type, not an integer")));
+        }
         let value = self.params.get(name).copied();
         if let Some(id) = value
             && !self.is_symbol(id)
@@ -172,10 +239,12 @@ impl<'a> Names<'a> {
         for (index, output) in self.function.signature.outputs().iter().enumerate() {
             let name = output.name.as_str();
             let is_param = self.params.contains_key(name);
-            if is_param || self.known.contains_key(name) {
+            if is_param || self.known.contains_key(name) || self.dtypes.contains_key(name) {
                 let what = if is_param { "parameter" } else { "symbol" };
                 return Err((Part::Output(index), format!("`{name}` is also a {what}")));
             }
+            let dtype_of =
+                self.dtype_of(&output.tensor).map_err(|reason| (Part::Output(index), reason))?;
             output.tensor.extents().for_each(|extent| self.measure_all(extent));
             let (tensor, extents) = (&output.tensor, Vec::new());
             let home = self.same_device(tensor.device);
@@ -184,6 +253,7 @@ impl<'a> Names<'a> {
                 tensor: std::borrow::Cow::Borrowed(tensor),
                 extents,
                 home,
+                dtype_of,
             });
             self.results.entry(name).or_insert(id);
         }
@@ -199,10 +269,48 @@ impl<'a> Names<'a> {
         found.map(Home::Value)
     }
 
+    /// Returns true if something other than the types of parameters names a symbol.
+    pub(super) fn is_used(&self, symbol: SymbolId) -> bool {
+        let Function { signature, body, .. } = self.function;
+        let mut all: Vec<&Expr> = match &signature.result {
+            ResultType::None => Vec::new(),
+            ResultType::Value(ty) => ty.exprs(),
+            ResultType::Allocated(all) => all.iter().flat_map(|one| one.tensor.extents()).collect(),
+        };
+        all.extend(signature.constraints.iter().map(|constraint| &constraint.condition));
+        all.extend(body.exprs());
+        all.into_iter().any(|expr| expr.mentions(self.symbols[symbol].name))
+    }
+
+    /// Returns the declared device of a tensor, and the tensor that declares it.
+    pub(super) fn device_of(&self, home: Home) -> (Device, Home) {
+        let Home::Output(output) = home else {
+            let device = self.tensor_of(home).map_or(Device::Any, |tensor| tensor.device);
+            return (device, home);
+        };
+        let output = &self.outputs[output];
+        match output.home {
+            None if output.tensor.device == Device::Any => (Device::Type(DeviceType::CPU), home),
+            None => (output.tensor.device, home),
+            Some(of) => self.device_of(of),
+        }
+    }
+
+    /// Returns the type of a tensor; `None` for another value.
+    pub(super) fn tensor_of(&self, home: Home) -> Option<&Tensor> {
+        match home {
+            Home::Value(value) => self.values[value].tensor(),
+            Home::Output(output) => Some(&*self.outputs[output].tensor),
+        }
+    }
+
     /// Looks a name up.
     pub(super) fn meaning(&self, name: &str) -> Option<Meaning> {
         if let Some(&symbol) = self.known.get(name) {
             return Some(Meaning::Symbol(symbol));
+        }
+        if let Some(&tensor) = self.dtypes.get(name) {
+            return Some(Meaning::Dtype(tensor));
         }
         let param = self.params.get(name).copied().map(Meaning::Value);
         let result = || self.results.get(name).copied().map(Meaning::Output);
@@ -219,6 +327,7 @@ impl<'a> Names<'a> {
         for name in self.scoped.drain(begin..) {
             self.defined.remove(name);
             self.known.remove(name);
+            self.dtypes.remove(name);
         }
     }
 
@@ -236,8 +345,29 @@ impl<'a> Names<'a> {
     pub(super) fn add_value(&mut self, path: String, ty: &'a ParamType) -> Located<ValueId> {
         let param = self.function.signature.params.len() + self.others;
         self.others += 1;
+        self.add(path, ty, param, Source::Result)
+    }
+
+    /// Adds a value of the body that another value contains or is, and the values nested in it.
+    pub(super) fn add_part(
+        &mut self,
+        of: ValueId,
+        path: String,
+        ty: &'a ParamType,
+        source: Source,
+    ) -> Located<ValueId> {
+        self.add(path, ty, self.values[of].param, source)
+    }
+
+    fn add(
+        &mut self,
+        path: String,
+        ty: &'a ParamType,
+        param: usize,
+        source: Source,
+    ) -> Located<ValueId> {
         let first = self.values.len();
-        let id = value::add(&mut self.values, path, ty, param, Source::Result);
+        let id = value::add(&mut self.values, path, ty, param, source);
         for id in self.values.keys().skip(first) {
             self.collect_value(id)?;
         }
@@ -259,7 +389,8 @@ impl<'a> Names<'a> {
         (self.symbols[symbol].value == Some(value)).then_some(symbol)
     }
 
-    /// Returns the value that an expression names: a parameter, a value of the body, or an element of a tuple.
+    /// Returns the value that an expression names: a parameter, a value of the body, or an element of a tuple or of a
+    /// sequence.
     pub(super) fn value_of(&self, expr: &Expr) -> Option<ValueId> {
         if let Expr::Name(name) = expr {
             if let Some(Meaning::Value(value)) = self.defined.get(name.as_str()) {
@@ -267,8 +398,14 @@ impl<'a> Names<'a> {
             }
             return self.params.get(name.as_str()).copied();
         }
-        if let Expr::Element(tuple, index) = expr {
-            return self.element(self.value_of(tuple)?, *index as usize);
+        if let Expr::Element(of, index) = expr {
+            let of = self.value_of(of)?;
+            if self.is_sequence(of) {
+                let found = self.elements.get(&expr.to_string())?;
+                return Some(self.look_ups[*found].received.value);
+            }
+            let Expr::Int(index) = **index else { return None };
+            return self.element(of, usize::try_from(index).ok()?);
         }
         let Expr::Field(tuple, name) = expr else { return None };
         let of = self.value_of(tuple)?;
@@ -282,6 +419,12 @@ impl<'a> Names<'a> {
         let value = &self.values[of];
         let is_tuple = matches!(value.ty, ParamType::Tuple(_));
         value.children.get(index).copied().filter(|_| is_tuple)
+    }
+
+    /// Returns the tensor map that an expression names.
+    pub(super) fn map_of(&self, expr: &Expr) -> Option<MapId> {
+        let Expr::Name(name) = expr else { return None };
+        if let Some(Meaning::Map(map)) = self.meaning(name) { Some(map) } else { None }
     }
 
     /// Returns the allocated tensor that an expression names.

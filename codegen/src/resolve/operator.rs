@@ -12,6 +12,8 @@ pub(crate) enum Unary {
     /// Conversion of a `uint64`.
     UnsignedToFloat,
     Truth,
+    /// The number of an address.
+    Number,
 }
 
 /// An operator with two operands of one type. `F…` operators take floats and `U…` operators take `uint64`;

@@ -3,13 +3,15 @@
 use abi_spec::Scalar;
 use rustc_hash::FxHashSet;
 
+use super::Located;
 use super::function::Received;
 use super::ids::{Id, SymbolId, Table, ValueId};
 use super::linear::linear;
 use super::names::Names;
+use super::presence::{Facts, undetermined};
 use super::step::{Linear, Place, Rule, Step};
 use super::term::{Node, Term};
-use super::{Explained, Located};
+use super::value::{Source, alignment};
 use crate::declaration::{Dim, Expr, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 
@@ -17,16 +19,22 @@ use crate::error::Part;
 pub(super) type Knowledge = Table<SymbolId, Known>;
 
 /// State of a symbol after the occurrences so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Known {
     Unknown,
     /// Only a stride binds it, and strides are compared only where the tensor has them and the extent is above 1. If
     /// none is compared, [`Step::BindCompact`] binds it.
     Maybe,
-    /// An occurrence in this parameter binds it, unless the occurrence is absent.
-    Within(usize),
+    /// Occurrences in values that may be absent bind it, first in parameter `param`. Each of `values` is optional and
+    /// determines it where it is there.
+    Within {
+        param: usize,
+        values: Vec<ValueId>,
+    },
     /// Every call binds it.
     Always,
+    /// Only types of unions bind it, each for itself: arms of a `match` know it.
+    Arms,
 }
 
 /// An expression with several unknown symbols, compared once they are known.
@@ -49,6 +57,21 @@ pub(super) struct Order<'n, 'a> {
     waits: Table<SymbolId, Vec<usize>>,
     /// First stride that mentions a symbol.
     first: Table<SymbolId, Option<(Place, Linear)>>,
+    /// First stride of each optional value that mentions a symbol.
+    optional: Vec<(SymbolId, Place, Linear)>,
+    /// The innermost type of a union around the current value.
+    within: Option<Alternative>,
+    /// Symbols that types of unions bind, each with the first type that does.
+    of_arms: Vec<(SymbolId, ValueId)>,
+}
+
+/// A type of a union while its checks are ordered.
+struct Alternative {
+    value: ValueId,
+    /// State of the symbols before it. It may bind those that nothing has bound.
+    before: Knowledge,
+    /// Number of waiting expressions before it. They do not learn what it binds.
+    waiting: usize,
 }
 
 impl<'n, 'a> Order<'n, 'a> {
@@ -61,6 +84,9 @@ impl<'n, 'a> Order<'n, 'a> {
             waiting: Vec::new(),
             waits: Table::like(&names.symbols, Vec::new()),
             first: Table::like(&names.symbols, None),
+            optional: Vec::new(),
+            within: None,
+            of_arms: Vec::new(),
         };
         let params: Vec<ValueId> =
             names.values.keys().filter(|&id| names.values[id].is_param()).collect();
@@ -78,8 +104,10 @@ impl<'n, 'a> Order<'n, 'a> {
         }
         let waits = Table::like(&names.symbols, Vec::new());
         let first = Table::like(&names.symbols, None);
-        let (steps, waiting) = (Vec::new(), Vec::new());
-        let mut order = Order { names, steps, knowledge, waiting, waits, first };
+        let (steps, waiting, optional, of_arms) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let within = None;
+        let mut order =
+            Order { names, steps, knowledge, waiting, waits, first, optional, within, of_arms };
         order.value(value)?;
         order.finish(value.index())?;
         Ok(order)
@@ -140,21 +168,47 @@ impl<'n, 'a> Order<'n, 'a> {
         Ok(())
     }
 
-    /// Orders the checks of a union. A type that does not match must leave no trace, so no type may bind a symbol.
+    /// Orders the checks of a union. A type that does not match leaves no trace: what it binds is known in its arm of a
+    /// `match` only, and another type may bind it anew.
     fn union(&mut self, value: ValueId) -> Located<()> {
-        let (names, before) = (self.names, self.knowledge.clone());
+        let names = self.names;
         let mut types = Vec::new();
         for &child in &names.values[value].children {
-            types.push(self.inner(child, |order| order.value(child))?);
-            let changed = before.keys().find(|&at| before[at] != self.knowledge[at]);
-            if let Some(symbol) = changed {
-                let name = names.symbols[symbol].name;
-                let reason = format!("a union cannot determine the symbol `{name}`");
-                return Err((Part::Type(child.index()), reason));
-            }
+            let (before, waiting) = (self.knowledge.clone(), self.waiting.len());
+            let outer = self.within.replace(Alternative { value: child, before, waiting });
+            types.push(self.inner(child, |order| {
+                order.value(child)?;
+                order.settle();
+                Ok(())
+            })?);
+            let own = std::mem::replace(&mut self.within, outer);
+            self.leave_alternative(own)?;
         }
         self.steps.push(Step::OneOf { value, types });
         Ok(())
+    }
+
+    /// Forgets what a type of a union has bound.
+    fn leave_alternative(&mut self, left: Option<Alternative>) -> Located<()> {
+        let Some(Alternative { value, before, .. }) = left else { return Ok(()) };
+        for (symbol, known) in before.iter() {
+            if *known == self.knowledge[symbol] {
+                continue;
+            }
+            if self.waits[symbol].iter().any(|&index| self.waiting[index].is_some()) {
+                return Err(self.undetermined(symbol, value));
+            }
+            self.knowledge[symbol] = Known::Arms;
+            self.of_arms.push((symbol, value));
+        }
+        Ok(())
+    }
+
+    /// Returns the error for a symbol that is needed where no type of a union binds it.
+    fn undetermined(&self, symbol: SymbolId, of: ValueId) -> (Part, String) {
+        let name = self.names.symbols[symbol].name;
+        let reason = format!("a union cannot determine the symbol `{name}`");
+        (Part::Type(of.index()), reason)
     }
 
     /// Checks that no expression in a loop or a union waits for symbols that are bound after it.
@@ -170,6 +224,9 @@ impl<'n, 'a> Order<'n, 'a> {
     fn tensor(&mut self, value: ValueId, tensor: &'a Tensor) -> Located<()> {
         self.steps.push(Step::Header { value, tensor, device: true });
         self.dims(&tensor.shape, |dim| Place::Extent { value, dim })?;
+        if tensor.checks_fold() {
+            self.steps.push(Step::Folded { value });
+        }
         match &tensor.strides {
             Strides::Contiguous => self.steps.push(Step::Compact { value }),
             Strides::Any => {}
@@ -179,7 +236,7 @@ impl<'n, 'a> Order<'n, 'a> {
                 }
             }
         }
-        self.steps.push(Step::Data { value, align: tensor.alignment() });
+        self.steps.push(Step::Data { value, align: alignment(&self.names.values, value) });
         Ok(())
     }
 
@@ -189,7 +246,20 @@ impl<'n, 'a> Order<'n, 'a> {
 
     /// Returns true if the value of a place may be absent, or is one of many.
     fn is_within(&self, place: Place) -> bool {
-        self.names.values[place.value()].guard.is_some() || self.is_dynamic(place)
+        let Some(Alternative { value: outermost, .. }) = &self.within else {
+            return self.names.values[place.value()].guard.is_some() || self.is_dynamic(place);
+        };
+        let values = &self.names.values;
+        let around = std::iter::successors(Some(place.value()), |&at| values[at].source.parent());
+        let mut inside = around.take_while(|at| at != outermost);
+        inside.any(|at| values[at].optional || values[at].source.is_loop())
+    }
+
+    /// Returns true if the current type of a union may bind a symbol, or there is no such type.
+    fn may_bind(&self, symbol: SymbolId) -> bool {
+        self.within.as_ref().is_none_or(|Alternative { before, .. }| {
+            matches!(before[symbol], Known::Unknown | Known::Arms)
+        })
     }
 
     /// Returns true if a place belongs to a value or to one nested in it.
@@ -201,6 +271,14 @@ impl<'n, 'a> Order<'n, 'a> {
     /// Returns true if a place is in a loop or a union.
     fn is_dynamic(&self, place: Place) -> bool {
         self.names.values[place.value()].dynamic
+    }
+
+    /// Returns true if a place belongs to a type of a union.
+    fn is_in_union(&self, place: Place) -> bool {
+        let values = &self.names.values;
+        let mut around =
+            std::iter::successors(Some(place.value()), |&at| values[at].source.parent());
+        around.any(|at| matches!(values[at].source, Source::Alternative { .. }))
     }
 
     fn dim(&mut self, place: Place, dim: &'a Dim) -> Located<()> {
@@ -228,7 +306,7 @@ impl<'n, 'a> Order<'n, 'a> {
 
     /// Returns the rule for an expression at this point, and the symbol that it binds.
     fn rule(&self, expr: &Expr, term: &Term) -> (Rule, Option<(SymbolId, Linear)>) {
-        let unknown = self.symbols(term, |knowledge| knowledge != Known::Always);
+        let unknown = self.symbols(term, |knowledge| *knowledge != Known::Always);
         match (&term.node, &unknown[..]) {
             (Node::Symbol(symbol), &[]) => (Rule::Symbol(*symbol), None),
             (Node::Symbol(symbol), _) => {
@@ -249,12 +327,11 @@ impl<'n, 'a> Order<'n, 'a> {
 
     /// Records that a place binds a symbol.
     fn bind(&mut self, place: Place, symbol: SymbolId, linear: Linear) {
-        if self.is_within(place) {
-            if self.knowledge[symbol] == Known::Unknown {
-                let param = self.names.values[place.value()].param;
-                self.knowledge[symbol] = Known::Within(param);
-            }
+        if !self.may_bind(symbol) {
             return;
+        }
+        if self.is_within(place) {
+            return self.bind_within(place, symbol, linear);
         }
         match place {
             Place::Stride { .. } => {
@@ -265,50 +342,89 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
+    /// Records that a place binds a symbol where its value is there.
+    fn bind_within(&mut self, place: Place, symbol: SymbolId, linear: Linear) {
+        let value = &self.names.values[place.value()];
+        if matches!(self.knowledge[symbol], Known::Unknown | Known::Arms) {
+            self.knowledge[symbol] = Known::Within { param: value.param, values: Vec::new() };
+        }
+        let Some(guard) = value.guard.filter(|_| !value.dynamic) else { return };
+        if let Place::Stride { .. } = place {
+            self.optional.push((symbol, place, linear));
+        } else if let Known::Within { values, .. } = &mut self.knowledge[symbol]
+            && !values.contains(&guard)
+        {
+            values.push(guard);
+        }
+    }
+
     /// Binds the symbols that only strides mention, and checks that every symbol is bound. `first` is the index of
     /// the first of the values.
     fn finish(&mut self, first: usize) -> Located<()> {
+        self.settle();
+        self.bind_optional_strides();
+        self.compare_within(0, |_, _| true);
+        let is_bound = |&&(symbol, _): &&(SymbolId, _)| self.knowledge[symbol] != Known::Arms;
+        if let Some(&(symbol, of)) = self.of_arms.iter().find(is_bound) {
+            return Err(self.undetermined(symbol, of));
+        }
+        let unknown = self.knowledge.find(|known| *known == Known::Unknown);
+        if let Some(symbol) = unknown {
+            let symbol = &self.names.symbols[symbol];
+            return Err((symbol.part, format!("nothing determines the symbol `{}`", symbol.name)));
+        }
+        self.check_outside_of_unions(first)
+    }
+
+    /// Binds the symbols that only strides mention.
+    fn settle(&mut self) {
         for symbol in self.names.symbols.keys() {
             if self.knowledge[symbol] == Known::Maybe
+                && self.may_bind(symbol)
                 && let Some((place, linear)) = self.first[symbol].take()
             {
                 self.steps.push(Step::BindCompact { symbol, place, linear });
                 self.know(symbol);
             }
         }
-        self.compare_within(0, |_, _| true);
-        let unknown = self.knowledge.find(|&known| known == Known::Unknown);
-        if let Some(symbol) = unknown {
-            let symbol = &self.names.symbols[symbol];
-            return Err((symbol.part, format!("nothing determines the symbol `{}`", symbol.name)));
-        }
-        self.check_all_determined(first)
     }
 
-    /// Checks that no expression uses a symbol that only another parameter binds.
-    fn check_all_determined(&self, first: usize) -> Located<()> {
+    /// Binds the symbols that only strides of an optional value mention, where the value is there. Does so only for
+    /// symbols that something uses: comparisons need no compact stride.
+    fn bind_optional_strides(&mut self) {
+        for (symbol, place, linear) in std::mem::take(&mut self.optional) {
+            let guard = self.names.values[place.value()].guard;
+            if let (Known::Within { values, .. }, Some(guard)) =
+                (&mut self.knowledge[symbol], guard)
+                && !values.contains(&guard)
+            {
+                values.push(guard);
+                if self.names.is_used(symbol) {
+                    self.steps.push(Step::BindCompact { symbol, place, linear });
+                }
+            }
+        }
+    }
+
+    /// Checks that no expression outside of unions uses a symbol that only types of unions bind.
+    fn check_outside_of_unions(&self, first: usize) -> Located<()> {
         for (value, declared) in self.names.values.iter().skip(first) {
             let shape = declared.ty.shape().map_or(&[][..], Shape::dims);
-            let extent = |dim| Place::Extent { value, dim };
-            self.check_dims_determined(shape, declared.param, extent)?;
+            self.check_dims(shape, |dim| Place::Extent { value, dim })?;
             let strides = declared.ty.tensor().map_or(&[][..], |tensor| tensor.strides.dims());
-            let stride = |dim| Place::Stride { value, dim };
-            self.check_dims_determined(strides, declared.param, stride)?;
+            self.check_dims(strides, |dim| Place::Stride { value, dim })?;
         }
         Ok(())
     }
 
-    fn check_dims_determined(
-        &self,
-        dims: &[Dim],
-        param: usize,
-        place: impl Fn(usize) -> Place,
-    ) -> Located<()> {
+    fn check_dims(&self, dims: &[Dim], place: impl Fn(usize) -> Place) -> Located<()> {
         for (index, dim) in dims.iter().enumerate() {
-            if let Some(expr) = dim.expr() {
-                let at = |reason| (place(index).part(), reason);
-                let term = self.names.dim(expr).map_err(at)?;
-                check_determined(self.names, &self.knowledge, &term, Some(param)).map_err(at)?;
+            let place = place(index);
+            let Some(expr) = dim.expr().filter(|_| !self.is_in_union(place)) else { continue };
+            let at = |reason| (place.part(), reason);
+            let term = self.names.dim(expr).map_err(at)?;
+            if let Some(&symbol) = self.symbols(&term, |known| *known == Known::Arms).first() {
+                return Err(at(undetermined(self.names, symbol, &Known::Arms)));
             }
         }
         Ok(())
@@ -316,7 +432,7 @@ impl<'n, 'a> Order<'n, 'a> {
 
     /// Queues an expression until its symbols are known.
     fn wait(&mut self, place: Place, expr: &'a Expr, term: Term) {
-        let unknown = self.symbols(&term, |knowledge| knowledge != Known::Always);
+        let unknown = self.symbols(&term, |knowledge| *knowledge != Known::Always);
         unknown.iter().for_each(|&symbol| self.waits[symbol].push(self.waiting.len()));
         self.waiting.push(Some(Waiting { place, expr, term, unknown: unknown.len() }));
     }
@@ -327,7 +443,9 @@ impl<'n, 'a> Order<'n, 'a> {
             return;
         }
         self.knowledge[symbol] = Known::Always;
-        for index in std::mem::take(&mut self.waits[symbol]) {
+        let first = self.within.as_ref().map_or(0, |alternative| alternative.waiting);
+        let ready = self.waits[symbol].extract_if(.., |index| *index >= first).collect::<Vec<_>>();
+        for index in ready {
             let waiting = self.waiting[index].as_mut();
             let ready = waiting.is_some_and(|waiting| {
                 waiting.unknown -= 1;
@@ -339,15 +457,15 @@ impl<'n, 'a> Order<'n, 'a> {
         }
     }
 
-    /// Compares waiting expressions, from index `from` on, whose symbols are bound by every call or by their own
-    /// parameter. `wanted` selects among the places that may be absent.
+    /// Compares waiting expressions, from index `from` on, of whose symbols each has an occurrence that binds it, be it
+    /// in every call or only where a value is there. `wanted` selects among the places that may be absent.
     fn compare_within(&mut self, from: usize, wanted: impl Fn(&Self, Place) -> bool) {
         for index in from..self.waiting.len() {
             let Some(Waiting { place, term, .. }) = &self.waiting[index] else { continue };
-            let param = self.names.values[place.value()].param;
-            let known = |knowledge| knowledge == Known::Always || knowledge == Known::Within(param);
-            let unknown = self.symbols(term, |knowledge| !known(knowledge));
-            if wanted(self, *place) && self.is_within(*place) && unknown.is_empty() {
+            let unbound =
+                |known: &Known| matches!(known, Known::Unknown | Known::Maybe | Known::Arms);
+            let unknown = self.symbols(term, unbound);
+            if wanted(self, *place) && unknown.is_empty() {
                 self.compare(index);
             }
         }
@@ -355,18 +473,18 @@ impl<'n, 'a> Order<'n, 'a> {
 
     fn compare(&mut self, index: usize) {
         if let Some(Waiting { place, expr, term, .. }) = self.waiting[index].take() {
-            let uncertain = self.symbols(&term, |knowledge| matches!(knowledge, Known::Within(_)));
+            let uncertain = self.symbols(&term, |known| matches!(known, Known::Within { .. }));
             self.steps.push(Step::Occurrence { place, rule: equal(expr, term, uncertain) });
         }
     }
 
     /// Returns the symbols of a term whose state satisfies a predicate, each once, in order.
-    fn symbols(&self, term: &Term, wanted: impl Fn(Known) -> bool) -> Vec<SymbolId> {
+    fn symbols(&self, term: &Term, wanted: impl Fn(&Known) -> bool) -> Vec<SymbolId> {
         /// Number of symbols up to which a linear search is used instead of a set.
         const FEW: usize = 16;
         let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
         term.visit_symbols(&mut |symbol| {
-            if !wanted(self.knowledge[symbol]) {
+            if !wanted(&self.knowledge[symbol]) {
                 return;
             }
             if found.len() == FEW {
@@ -378,29 +496,6 @@ impl<'n, 'a> Order<'n, 'a> {
         });
         found
     }
-
-    /// Checks that a term outside of parameters mentions no symbol that only one parameter binds.
-    pub(super) fn check_determined(&self, term: &Term) -> Explained<()> {
-        check_determined(self.names, &self.knowledge, term, None)
-    }
-}
-
-/// Checks that a term, in parameter `param` or outside of parameters, mentions no symbol that only another parameter
-/// binds.
-pub(super) fn check_determined(
-    names: &Names<'_>,
-    knowledge: &Knowledge,
-    term: &Term,
-    param: Option<usize>,
-) -> Explained<()> {
-    let mut outside = None;
-    term.visit_symbols(&mut |symbol| match knowledge[symbol] {
-        Known::Within(of) if param != Some(of) => outside = Some((symbol, of)),
-        Known::Within(_) | Known::Unknown | Known::Maybe | Known::Always => {}
-    });
-    let Some((symbol, of)) = outside else { return Ok(()) };
-    let (name, of) = (names.symbols[symbol].name, names.name_of(of));
-    Err(format!("nothing determines the symbol `{name}` where `{of}` does not"))
 }
 
 /// Builds the rule for equality with a term. A constant needs no text.
@@ -409,19 +504,48 @@ fn equal(expr: &Expr, term: Term, uncertain: Vec<SymbolId>) -> Rule {
     Rule::Equal { term, text, uncertain }
 }
 
-/// Adds a value of the body, called `path` in errors, and orders the checks of its type.
+/// Adds a value of the body, called `path` in errors, and orders the checks of its type. Only symbols that `facts`
+/// bind may be compared.
 pub(super) fn receive<'a>(
     names: &mut Names<'a>,
     knowledge: &mut Knowledge,
+    facts: &Facts,
     path: String,
     ty: &'a ParamType,
 ) -> Located<Received<'a>> {
     let value = names.add_value(path, ty)?;
-    let before = Table::like(&names.symbols, false);
-    let before = knowledge.iter().fold(before, |mut all, (symbol, known)| {
-        all[symbol] = *known == Known::Always;
-        all
-    });
+    received(names, knowledge, Some(facts), value)
+}
+
+/// Adds a value that another value contains or is, and orders the checks of its type.
+pub(super) fn receive_part<'a>(
+    names: &mut Names<'a>,
+    knowledge: &mut Knowledge,
+    (of, path): (ValueId, String),
+    ty: &'a ParamType,
+    source: Source,
+) -> Located<Received<'a>> {
+    let value = names.add_part(of, path, ty, source)?;
+    received(names, knowledge, None, value)
+}
+
+/// Orders the checks of a value of the body. With `facts`, only the symbols that they bind may be compared; without, the
+/// value binds those that only optional values determine.
+fn received<'a>(
+    names: &Names<'a>,
+    knowledge: &mut Knowledge,
+    facts: Option<&Facts>,
+    value: ValueId,
+) -> Located<Received<'a>> {
+    let is_within = |known: &Known| facts.is_some() && matches!(known, Known::Within { .. });
+    let within: Vec<(SymbolId, Known)> = knowledge
+        .iter()
+        .filter(|(_, known)| is_within(known))
+        .map(|(symbol, known)| (symbol, known.clone()))
+        .collect();
+    within.iter().for_each(|(symbol, _)| knowledge[*symbol] = Known::Always);
+    let mut before = Table::like(&names.symbols, false);
+    knowledge.iter().for_each(|(symbol, known)| before[symbol] = *known == Known::Always);
     let order = Order::received(names, std::mem::take(knowledge), value)?;
     let Order { steps, knowledge: after, .. } = order;
     *knowledge = after;
@@ -433,5 +557,12 @@ pub(super) fn receive<'a>(
         }
     };
     Step::visit_all(&steps, &mut |step| step.visit_symbols(&mut mention));
+    for (symbol, state) in within {
+        let is_bound = facts.is_none_or(|facts| facts.bind(names, &state));
+        if known.contains(&symbol) && !is_bound {
+            return Err((Part::Type(value.index()), undetermined(names, symbol, &state)));
+        }
+        knowledge[symbol] = state;
+    }
     Ok(Received { value, steps, known })
 }

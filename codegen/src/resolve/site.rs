@@ -1,9 +1,9 @@
 //! Spells the parts of functions that errors are about.
 
 use super::value::values;
-use crate::declaration::Function;
 use crate::declaration::limit::Limit;
 use crate::declaration::reserved::spelled;
+use crate::declaration::{Function, OwnDim};
 use crate::error::{Error, Part, Site, is_name};
 
 impl Error {
@@ -44,6 +44,11 @@ impl Part {
             Some(value) => format!("parameter {}", value.param),
             None => format!("value {index}"),
         };
+        let own = |index: usize, dim| {
+            let values = values(&function.signature);
+            let shape = values.values().nth(index).and_then(|value| value.ty.shape());
+            shape.map_or(OwnDim::FromStart(dim), |shape| shape.own_dim(dim))
+        };
         match self {
             Part::Docs => "docs".to_owned(),
             Part::Location => "location".to_owned(),
@@ -51,9 +56,10 @@ impl Part {
             Part::Param(index) => param(index),
             Part::Default(index) => format!("{}'s default", param(index)),
             Part::Type(index) => value(index),
-            Part::Dim(index, dim) => format!("{}.shape[{dim}]", value(index)),
-            Part::Stride(index, dim) => format!("{}.strides[{dim}]", value(index)),
+            Part::Dim(index, dim) => format!("{}.shape[{}]", value(index), own(index, dim)),
+            Part::Stride(index, dim) => format!("{}.strides[{}]", value(index), own(index, dim)),
             Part::Align(index) => format!("{}.align", value(index)),
+            Part::Dtype(index) => format!("{}.dtype", value(index)),
             Part::Constraint(index) => format!("constraint {index}"),
             Part::Result => "result".to_owned(),
             Part::Output(index) => match function.signature.outputs().get(index) {
@@ -64,6 +70,7 @@ impl Part {
             Part::Argument(index) => format!("call argument {index}"),
             Part::Status(index) => format!("error {index}"),
             Part::Statement(index) => format!("statement {index}"),
+            Part::Arm(index, arm) => format!("statement {index}, arm {arm}"),
         }
     }
 }

@@ -11,7 +11,8 @@ use super::function::{
 };
 use super::ids::{LocalId, ValueId};
 use super::names::{Meaning, Names};
-use super::order::{Knowledge, check_determined, receive};
+use super::order::{Knowledge, receive};
+use super::presence::{Consequences, Facts, Point};
 use super::prototype::{self, ResultConvention};
 use super::term::{Kind, Node, Term};
 use super::{Explained, Items, Located};
@@ -22,14 +23,18 @@ use crate::error::Part;
 pub(super) struct Block<'n, 'a> {
     pub(super) names: &'n mut Names<'a>,
     pub(super) knowledge: Knowledge,
+    /// Facts that hold before the current statement.
+    pub(super) facts: Facts,
     pub(super) items: &'n Items<'a>,
     /// Number of statements resolved so far.
     count: usize,
+    /// True if a call may have run before the current statement.
+    pub(super) called: bool,
 }
 
 /// State of control at the end of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     /// The block has no statements.
     Empty,
     /// Control leaves the block after statement number `.0`.
@@ -42,9 +47,10 @@ impl<'n, 'a> Block<'n, 'a> {
     pub(super) fn new(
         names: &'n mut Names<'a>,
         knowledge: Knowledge,
+        facts: Facts,
         items: &'n Items<'a>,
     ) -> Self {
-        Block { names, knowledge, items, count: 0 }
+        Block { names, knowledge, facts, items, count: 0, called: false }
     }
 
     /// Resolves the whole program. It may end without `return` if there is nothing to return.
@@ -65,18 +71,19 @@ impl<'n, 'a> Block<'n, 'a> {
                 return Err((part, "a path ends here without `return` or `raise`".to_owned()));
             }
         };
-        body.push(Statement { location: None, action: Action::Return(returned) });
+        let (action, look_ups) = (Action::Return(returned), Vec::new());
+        body.push(Statement { location: None, look_ups, action });
         Ok(body)
     }
 
     /// Resolves a block, and returns how control leaves it.
-    fn block(
+    pub(super) fn block(
         &mut self,
         statements: &'a [declaration::Statement],
     ) -> Located<(Vec<Statement<'a>>, End)> {
-        let begin = self.names.open_scope();
+        let (begin, outside) = (self.names.open_scope(), self.knowledge.clone());
         let (mut block, mut end) = (Vec::with_capacity(statements.len()), End::Empty);
-        for statement in statements {
+        for (number, statement) in statements.iter().enumerate() {
             let index = self.count;
             self.count += 1;
             let at = |reason| (Part::Statement(index), reason);
@@ -84,11 +91,15 @@ impl<'n, 'a> Block<'n, 'a> {
                 return Err(at("no path leads to this statement".to_owned()));
             }
             let location = statement.location.as_ref();
+            let look_ups = self.look_up(&statement.kind, &statements[number + 1..]).map_err(at)?;
+            self.note_calls(&statement.kind);
             let (action, left) = self.statement(index, &statement.kind)?;
             end = if left { End::Unreachable } else { End::After(index) };
-            block.extend(action.map(|action| Statement { location, action }));
+            let action = action.or((!look_ups.is_empty()).then_some(Action::Name));
+            block.extend(action.map(|action| Statement { location, look_ups, action }));
         }
         self.names.close_scope(begin);
+        outside.iter().for_each(|(symbol, known)| self.knowledge[symbol] = known.clone());
         Ok((block, end))
     }
 
@@ -102,20 +113,23 @@ impl<'n, 'a> Block<'n, 'a> {
         let at = |reason| (Part::Statement(index), reason);
         Ok(match action {
             StatementKind::If { condition, then, otherwise } => {
-                let condition = self.truth(condition).map_err(at)?;
-                let (then, first) = self.block(then)?;
-                let (otherwise, second) = self.block(otherwise)?;
-                let left = first == End::Unreachable && second == End::Unreachable;
-                (Some(Action::If { condition, then, otherwise }), left)
+                let (condition, follows) = self.truth(condition).map_err(at)?;
+                self.choose(condition, follows, [then, otherwise])?
             }
             StatementKind::For { name, start, end, body } => {
                 let start = self.integer(start).map_err(at)?;
                 let end = self.integer(end).map_err(at)?;
                 let begin = self.names.open_scope();
-                let counter = self.local(name, Kind::Int).map_err(at)?;
+                let counter = self.local(name, Kind::Int, false).map_err(at)?;
+                let mark = self.facts.mark();
                 let (body, _) = self.block(body)?;
+                self.facts.split_off(mark);
                 self.names.close_scope(begin);
                 (Some(Action::For { counter, start, end, body }), false)
+            }
+            StatementKind::Match { value, arms } => {
+                let (action, left) = self.match_type(index, value, arms)?;
+                (Some(action), left)
             }
             StatementKind::Let { name, value } => (self.name(name, value).map_err(at)?, false),
             StatementKind::Call { result, call } => {
@@ -124,7 +138,14 @@ impl<'n, 'a> Block<'n, 'a> {
             StatementKind::Alloc { name, tensor, on } => {
                 (Some(self.allocate(name, tensor, on.as_ref()).map_err(at)?), false)
             }
+            StatementKind::TensorMap { name, map } => {
+                (Some(self.named_map(name, map).map_err(at)?), false)
+            }
             StatementKind::Launch(launch) => (Some(self.launch(launch).map_err(at)?), false),
+            StatementKind::Upload(upload) => (Some(self.upload(upload).map_err(at)?), false),
+            StatementKind::Fill(fill) => (Some(self.fill(fill).map_err(at)?), false),
+            StatementKind::Copy(copy) => (Some(self.copy(copy).map_err(at)?), false),
+            StatementKind::Wait(wait) => (Some(self.wait(wait).map_err(at)?), false),
             StatementKind::Return(value) => {
                 (Some(Action::Return(self.returned(value.as_ref()).map_err(at)?)), true)
             }
@@ -136,25 +157,55 @@ impl<'n, 'a> Block<'n, 'a> {
         })
     }
 
+    /// Resolves an `if`. Returns true too if no block reaches its end.
+    fn choose(
+        &mut self,
+        condition: Term,
+        follows: Consequences,
+        [then, otherwise]: [&'a [declaration::Statement]; 2],
+    ) -> Located<(Option<Action<'a>>, bool)> {
+        let mark = self.facts.mark();
+        self.facts.extend(follows.holds);
+        let (then, first) = self.block(then)?;
+        let after_then = self.facts.split_off(mark);
+        self.facts.extend(follows.fails);
+        let (otherwise, second) = self.block(otherwise)?;
+        let after_else = self.facts.split_off(mark);
+        self.facts.extend(match (first, second) {
+            (End::Unreachable, _) => after_else,
+            (_, End::Unreachable) => after_then,
+            (End::Empty | End::After(_), End::Empty | End::After(_)) => {
+                after_then.either(&after_else)
+            }
+        });
+        let left = first == End::Unreachable && second == End::Unreachable;
+        Ok((Some(Action::If { condition, then, otherwise }), left))
+    }
+
     /// Resolves an expression, all of whose symbols must be bound here.
     pub(super) fn term(&self, expr: &Expr) -> Explained<Term> {
-        self.determined(self.names.term(expr)?)
-    }
-
-    fn truth(&self, expr: &Expr) -> Explained<Term> {
-        self.determined(self.names.truth(expr)?)
-    }
-
-    fn determined(&self, term: Term) -> Explained<Term> {
-        check_determined(self.names, &self.knowledge, &term, None)?;
+        let term = self.names.term(expr)?;
+        self.check(&term)?;
         Ok(term)
+    }
+
+    /// Resolves a condition. Returns what follows from it too.
+    fn truth(&self, expr: &Expr) -> Explained<(Term, Consequences)> {
+        let term = self.names.truth(expr)?;
+        let follows = self.check(&term)?;
+        Ok((term, follows))
+    }
+
+    /// Checks that all symbols of a term are bound here. Returns what follows from the term if it is a condition.
+    pub(super) fn check(&self, term: &Term) -> Explained<Consequences> {
+        Point { knowledge: &self.knowledge, facts: &self.facts }.check(self.names, term)
     }
 
     /// Resolves an argument of a C function.
     pub(super) fn argument(&self, expr: &Expr) -> Explained<Argument> {
         let argument = self.names.argument(expr)?;
         if let Argument::Term(term, _) = &argument {
-            check_determined(self.names, &self.knowledge, term, None)?;
+            self.check(term)?;
         }
         Ok(argument)
     }
@@ -165,8 +216,8 @@ impl<'n, 'a> Block<'n, 'a> {
         if term.kind == Kind::Int { Ok(term) } else { Err(format!("`{expr}` is not an integer")) }
     }
 
-    fn local(&mut self, name: &'a str, kind: Kind) -> Explained<LocalId> {
-        let local = self.names.locals.push(Local { name, kind });
+    fn local(&mut self, name: &'a str, kind: Kind, is_stream: bool) -> Explained<LocalId> {
+        let local = self.names.locals.push(Local { name, kind, is_stream });
         self.names.define(name, Meaning::Local(local))?;
         Ok(local)
     }
@@ -179,10 +230,15 @@ impl<'n, 'a> Block<'n, 'a> {
         match (term.kind, alias) {
             (Kind::Int | Kind::Unsigned | Kind::Float | Kind::Bool | Kind::Ptr, None)
             | (Kind::Int | Kind::Unsigned | Kind::Float | Kind::Bool, Some(_)) => {
-                let local = self.local(name, term.kind)?;
+                let local = self.local(name, term.kind, self.is_stream(&term))?;
                 Ok(Some(Action::Let { local, term }))
             }
-            (_, Some(alias)) => self.names.define(name, alias).map(|()| None),
+            (_, Some(alias)) => {
+                if let Meaning::Value(value) = alias {
+                    self.know_symbols_of(value);
+                }
+                self.names.define(name, alias).map(|()| None)
+            }
             (Kind::DType | Kind::Device | Kind::Text | Kind::Several, None) => {
                 Err(format!("`{value}` cannot have a name of its own"))
             }
@@ -221,7 +277,8 @@ impl<'n, 'a> Block<'n, 'a> {
 
     /// Receives a value that must be of a type.
     pub(super) fn receive(&mut self, path: String, ty: &'a ParamType) -> Explained<Received<'a>> {
-        receive(self.names, &mut self.knowledge, path, ty).map_err(|(_, reason)| reason)
+        receive(self.names, &mut self.knowledge, &self.facts, path, ty)
+            .map_err(|(_, reason)| reason)
     }
 
     fn kernel(
@@ -262,11 +319,13 @@ impl<'n, 'a> Block<'n, 'a> {
         tensor: &'a Tensor,
         on: Option<&'a Expr>,
     ) -> Explained<Action<'a>> {
+        tensor.extents().try_for_each(|extent| self.names.no_element(extent))?;
         let extents =
             tensor.extents().map(|extent| self.integer(extent)).collect::<Explained<_>>()?;
         let home = on.map(|on| self.home(on)).transpose()?;
-        let output =
-            self.names.outputs.push(Output { name, tensor: Cow::Borrowed(tensor), extents, home });
+        let dtype_of = self.names.dtype_of(tensor)?;
+        let tensor = Cow::Borrowed(tensor);
+        let output = self.names.outputs.push(Output { name, tensor, extents, home, dtype_of });
         self.names.define(name, Meaning::Output(output))?;
         Ok(Action::Allocate(output))
     }

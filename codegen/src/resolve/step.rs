@@ -13,12 +13,15 @@ pub(crate) enum Step<'a> {
     /// Checks type and range of a scalar.
     Scalar { value: ValueId, scalar: Scalar },
     /// Checks type, address, rank, element type and, if `device`, device of a tensor, and the address of its extents.
-    /// If the rank is free, also that the extents are not negative.
+    /// If only the last dims are declared, also that the leading extents are not negative, and that their product fits
+    /// `int64` if it is declared.
     Header { value: ValueId, tensor: &'a Tensor, device: bool },
     /// Checks the type of any other value, and everything about the value alone.
     Value { value: ValueId },
     /// Compares an extent, a stride, a number of a shape, or an integer parameter that is a symbol.
     Occurrence { place: Place, rule: Rule },
+    /// Checks that the leading dims of a tensor are one dim in memory.
+    Folded { value: ValueId },
     /// Checks that the strides are compact.
     Compact { value: ValueId },
     /// Checks address and alignment of the elements.
@@ -67,7 +70,7 @@ impl<'a> Step<'a> {
             }
             Step::Require(condition) => condition.test.visit_symbols(visit),
             Step::Scalar { .. } | Step::Header { .. } | Step::Value { .. } => {}
-            Step::Compact { .. } | Step::Data { .. } => {}
+            Step::Folded { .. } | Step::Compact { .. } | Step::Data { .. } => {}
             Step::Each { .. } | Step::OneOf { .. } => {}
         }
     }

@@ -2,6 +2,7 @@
 
 use abi_spec::Scalar;
 
+use super::function::Home;
 use super::ids::{LocalId, OutputId, SymbolId, ValueId};
 use super::operator::{Binary, Division, Unary};
 pub(crate) use crate::declaration::Kind;
@@ -38,6 +39,9 @@ pub(crate) enum Node {
     OutputData(OutputId),
     /// A property of a value; zero if the value is absent.
     Property(ValueId, Property),
+    /// A number of a shape by an index that is known at run time; zero if the shape is absent. The text names the number
+    /// in errors.
+    Number { of: ValueId, index: Box<Term>, text: String },
     /// An operation with one operand.
     Unary(Unary, Box<Term>),
     /// An operation with two operands.
@@ -50,12 +54,16 @@ pub(crate) enum Node {
     Narrow(Scalar, Box<Term>, String),
     /// A rounding to a float type.
     Round(Scalar, Box<Term>),
+    /// The address a number of bytes after an address.
+    Offset(Box<[Term; 2]>),
     /// True if the text or bytes of a value equal the literal.
     SameText(ValueId, String),
     /// The environment's stream for the device of a tensor.
     Stream(ValueId),
     /// The environment's stream for the device of an allocated tensor.
     OutputStream(OutputId),
+    /// An attribute of the device of a tensor. `unsure` is the tensor whose type the call must find to be cuda.
+    DeviceAttribute { home: Home, unsure: Option<ValueId>, id: u32 },
 }
 
 /// A property of a value.
@@ -80,10 +88,11 @@ pub(crate) enum Property {
 pub(crate) enum OfTensor {
     /// The address of the first element.
     Data,
-    /// An extent. `checked` if the rank is not fixed, so that access may fail.
-    Extent { dim: u32, checked: bool },
-    /// A stride; `checked` as for an extent.
-    Stride { dim: u32, checked: bool },
+    /// An extent: of a declared dim, or if `checked` of a dim of the tensor itself, which it may lack. A negative index
+    /// counts from the end; that of a declared dim is never negative.
+    Extent { dim: i32, checked: bool },
+    /// A stride, as for an extent.
+    Stride { dim: i32, checked: bool },
     /// The rank.
     Ndim,
     /// The element type.
@@ -113,6 +122,39 @@ pub(crate) enum OfSeveral {
     TextSize,
     /// The number of arguments from argument `first` on.
     RestSize { first: u32 },
+}
+
+impl Node {
+    /// Returns the value that this node is about.
+    pub(crate) fn value(&self) -> Option<ValueId> {
+        match self {
+            Node::Value(value)
+            | Node::Property(value, _)
+            | Node::SameText(value, _)
+            | Node::Stream(value)
+            | Node::Number { of: value, .. } => Some(*value),
+            Node::Int(_)
+            | Node::Float(_)
+            | Node::Text(_)
+            | Node::Null
+            | Node::Symbol(_)
+            | Node::Local(_)
+            | Node::Output(_)
+            | Node::OutputData(_)
+            | Node::Unary(..)
+            | Node::Binary(..)
+            | Node::Logic(..)
+            | Node::Divide(..)
+            | Node::Narrow(..)
+            | Node::Round(..)
+            | Node::Offset(_)
+            | Node::OutputStream(_) => None,
+            Node::DeviceAttribute { home, .. } => match home {
+                Home::Value(value) => Some(*value),
+                Home::Output(_) => None,
+            },
+        }
+    }
 }
 
 impl Property {
@@ -187,12 +229,14 @@ impl Term {
     /// Returns the direct operands, in order.
     pub(crate) fn operands(&self) -> &[Term] {
         match &self.node {
-            Node::Unary(_, operand) | Node::Narrow(_, operand, _) | Node::Round(_, operand) => {
-                std::slice::from_ref(operand)
-            }
-            Node::Binary(_, operands) | Node::Logic(_, operands) | Node::Divide(_, operands, _) => {
-                &operands[..]
-            }
+            Node::Unary(_, operand)
+            | Node::Number { index: operand, .. }
+            | Node::Narrow(_, operand, _)
+            | Node::Round(_, operand) => std::slice::from_ref(operand),
+            Node::Binary(_, operands)
+            | Node::Logic(_, operands)
+            | Node::Divide(_, operands, _)
+            | Node::Offset(operands) => &operands[..],
             Node::Int(_)
             | Node::Float(_)
             | Node::Text(_)
@@ -205,7 +249,8 @@ impl Term {
             | Node::Property(..)
             | Node::SameText(..)
             | Node::Stream(_)
-            | Node::OutputStream(_) => &[],
+            | Node::OutputStream(_)
+            | Node::DeviceAttribute { .. } => &[],
         }
     }
 
@@ -225,7 +270,7 @@ impl Term {
     /// Returns true if evaluation may fail.
     pub(crate) fn can_fail(&self) -> bool {
         self.any(&mut |node| {
-            matches!(node, Node::Narrow(..))
+            matches!(node, Node::Narrow(..) | Node::Number { .. } | Node::DeviceAttribute { .. })
                 || matches!(node, Node::Divide(_, operands, _) if operands[1].constant().is_none())
                 || matches!(node, Node::Property(_, property) if property.can_fail())
         })

@@ -1,6 +1,7 @@
 //! Tests of resolved declarations, as tables.
 
 mod order;
+mod presence;
 mod print;
 mod prototypes;
 mod terms;

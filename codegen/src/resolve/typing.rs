@@ -1,15 +1,17 @@
 //! Resolves expressions to terms: looks names up and chooses operators by the kinds of their operands.
 
-use abi_spec::Scalar;
+use abi_spec::{DeviceType, Scalar};
 
 use super::Explained;
-use super::function::Argument;
+use super::function::{Argument, Home};
 use super::ids::ValueId;
 use super::names::{Meaning, Names};
-use super::operator::{self, Arithmetic, Unary};
-use super::term::{Node, Quote, ShownTerm, Term};
+use super::operator::{self, Arithmetic, Binary, Unary};
+use super::term::{Node, OfTensor, Property, Quote, ShownTerm, Term};
 use super::value::Source;
-use crate::declaration::{BinaryOp, Builtin, Expr, Kind, ParamType, is_text, literal_scalar};
+use crate::declaration::{
+    BinaryOp, Builtin, Device, Expr, Kind, ParamType, is_text, literal_scalar,
+};
 
 impl Names<'_> {
     /// Resolves an expression.
@@ -30,6 +32,7 @@ impl Names<'_> {
             Expr::Binary(op, lhs, rhs) => self.binary(expr, *op, lhs, rhs),
             Expr::Call(builtin, lhs, rhs) => self.call(expr, *builtin, lhs, rhs),
             Expr::Stream(of) => self.stream(of),
+            Expr::DeviceAttribute(of, attribute) => self.device_attribute(of, attribute.id()),
             Expr::Cast(scalar, inner) => self.cast(expr, *scalar, inner),
             Expr::Bool(truth) => Ok(Term::new(Kind::Bool, Node::Int(i64::from(*truth)))),
             Expr::Compare(op, lhs, rhs) => self.comparison(*op, lhs, rhs),
@@ -57,6 +60,12 @@ impl Names<'_> {
             Some(Meaning::Value(value)) => self.whole(value),
             Some(Meaning::Output(output)) => Term::new(Kind::Ptr, Node::Output(output)),
             Some(Meaning::Local(local)) => Term::new(self.locals[local].kind, Node::Local(local)),
+            Some(Meaning::Map(_)) => {
+                return Err(format!("`{name}` is a tensor map, which only a launch takes"));
+            }
+            Some(Meaning::Dtype(tensor)) => {
+                Term::new(Kind::DType, Node::Property(tensor, Property::Tensor(OfTensor::DType)))
+            }
             None => return Err(format!("nothing determines the symbol `{name}`")),
         })
     }
@@ -90,17 +99,7 @@ impl Names<'_> {
 
     /// Resolves an operand of arithmetic.
     pub(super) fn number(&self, expr: &Expr) -> Explained<Term> {
-        let term = self.term(expr)?;
-        match term.kind {
-            Kind::Unsigned if term.constant().is_some() => {
-                Err(format!("`{expr}` is above int64: only a `uint64` compares with it"))
-            }
-            Kind::Int | Kind::Unsigned | Kind::Float => Ok(term),
-            Kind::Bool => Ok(term.into_number()),
-            Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => {
-                Err(format!("`{expr}` is {}, not a number", term.kind.noun()))
-            }
-        }
+        as_number(expr, self.term(expr)?)
     }
 
     /// Resolves a condition, or an operand of a logical operator.
@@ -112,9 +111,9 @@ impl Names<'_> {
         Err(format!("`{expr}` is {}, not a truth", term.kind.noun()))
     }
 
-    /// Resolves two operands and converts them to one type; returns true if they are floats.
-    fn both(&self, lhs: &Expr, rhs: &Expr) -> Explained<([Term; 2], bool)> {
-        let operands = [self.number(lhs)?, self.number(rhs)?];
+    /// Converts two operands to one type; returns true if they are floats.
+    fn both(&self, [lhs, rhs]: [(&Expr, Term); 2]) -> Explained<([Term; 2], bool)> {
+        let operands = [as_number(lhs.0, lhs.1)?, as_number(rhs.0, rhs.1)?];
         let float = operands.iter().any(Term::is_float);
         Ok((operands.map(if float { Term::into_float } else { Term::into_int }), float))
     }
@@ -129,14 +128,22 @@ impl Names<'_> {
     }
 
     fn binary(&self, expr: &Expr, op: BinaryOp, lhs: &Expr, rhs: &Expr) -> Explained<Term> {
-        let (operands, float) = self.both(lhs, rhs)?;
+        let operands = [(lhs, self.term(lhs)?), (rhs, self.term(rhs)?)];
+        let are_data = operands.each_ref().map(|(_, term)| self.is_data(term));
+        let sum = (BinaryOp::Add, [false, true]);
+        let is_offset = matches!((op, are_data), (BinaryOp::Add | BinaryOp::Sub, [true, false]));
+        if is_offset || (op, are_data) == sum {
+            return offset(op, operands);
+        }
+        let (operands, float) = self.both(operands)?;
         let meaning = operator::arithmetic(op, float);
         let meaning = meaning.ok_or_else(|| format!("`{}` takes integers", op.text()))?;
         self.operation(expr, meaning, operands, rhs)
     }
 
     fn call(&self, expr: &Expr, callee: Builtin, lhs: &Expr, rhs: &Expr) -> Explained<Term> {
-        let (operands, float) = self.both(lhs, rhs)?;
+        let operands = [(lhs, self.term(lhs)?), (rhs, self.term(rhs)?)];
+        let (operands, float) = self.both(operands)?;
         let meaning = operator::builtin(callee, float);
         let meaning = meaning.ok_or_else(|| format!("`{}` takes integers", callee.text()))?;
         self.operation(expr, meaning, operands, rhs)
@@ -180,11 +187,54 @@ impl Names<'_> {
         }
     }
 
-    fn cast(&self, expr: &Expr, scalar: Scalar, inner: &Expr) -> Explained<Term> {
-        let term = self.number(inner)?;
-        if scalar == Scalar::Ptr {
-            return Err("nothing converts to `ptr`".to_owned());
+    /// Resolves an attribute of the device of a tensor, which must be a GPU.
+    fn device_attribute(&self, of: &Expr, id: u32) -> Explained<Term> {
+        let tensor = self.value_of(of).filter(|&value| self.values[value].tensor().is_some());
+        let home = match (tensor, self.output_of(of)) {
+            (Some(value), _) if self.values[value].guard.is_some() => {
+                return Err(format!("`{of}` may not be there"));
+            }
+            (Some(value), _) => Home::Value(value),
+            (None, Some(output)) => Home::Output(output),
+            (None, None) => {
+                return Err(format!("`{of}` is no tensor, whose device has attributes"));
+            }
+        };
+        let unsure = match self.device_of(home) {
+            (Device::Any, Home::Value(value)) => Some(value),
+            (Device::Any | Device::Type(DeviceType::CUDA), _) => None,
+            (Device::Type(ty), _) => {
+                return Err(format!("`{of}` is on {ty}, and only cuda devices have attributes"));
+            }
+        };
+        Ok(Term::new(Kind::Int, Node::DeviceAttribute { home, unsure, id }))
+    }
+
+    /// Returns true for an address of elements or of other memory, not of a `DLTensor`, an object or a stream.
+    pub(super) fn is_data(&self, term: &Term) -> bool {
+        if let Node::Value(value) = term.node {
+            return matches!(self.values[value].ty, ParamType::Scalar(Scalar::Ptr));
         }
+        if let Node::Local(local) = term.node {
+            let local = &self.locals[local];
+            return local.kind == Kind::Ptr && !local.is_stream;
+        }
+        if let Node::Property(_, property) = term.node {
+            return property == Property::Tensor(OfTensor::Data);
+        }
+        matches!(term.node, Node::OutputData(_) | Node::Offset(_))
+    }
+
+    fn cast(&self, expr: &Expr, scalar: Scalar, inner: &Expr) -> Explained<Term> {
+        let term = self.term(inner)?;
+        if scalar == Scalar::Ptr {
+            let operands = [Term::new(Kind::Ptr, Node::Null), as_bytes(inner, term)?];
+            return Ok(Term::new(Kind::Ptr, Node::Offset(operands.into())));
+        }
+        if scalar == Scalar::Int64 && self.is_data(&term) {
+            return Ok(Term::new(Kind::Int, Node::Unary(Unary::Number, term.into())));
+        }
+        let term = as_number(inner, term)?;
         if scalar == Scalar::Float64 {
             return Ok(term.into_float());
         }
@@ -264,6 +314,38 @@ impl<'a> Names<'a> {
     }
 }
 
+/// Checks that the term of an operand is a number; a truth counts as one.
+fn as_number(expr: &Expr, term: Term) -> Explained<Term> {
+    match term.kind {
+        Kind::Unsigned if term.constant().is_some() => {
+            Err(format!("`{expr}` is above int64: only a `uint64` compares with it"))
+        }
+        Kind::Int | Kind::Unsigned | Kind::Float => Ok(term),
+        Kind::Bool => Ok(term.into_number()),
+        Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => {
+            Err(format!("`{expr}` is {}, not a number", term.kind.noun()))
+        }
+    }
+}
+
+/// Builds the sum or the difference of an address and a number of bytes, one of each.
+fn offset(op: BinaryOp, [first, second]: [(&Expr, Term); 2]) -> Explained<Term> {
+    let is_first = first.1.kind == Kind::Ptr;
+    let (base, (expr, bytes)) = if is_first { (first.1, second) } else { (second.1, first) };
+    let mut bytes = as_bytes(expr, bytes)?;
+    if op == BinaryOp::Sub {
+        let operands = [Term::int(0), bytes];
+        bytes = Term::new(Kind::Int, Node::Binary(Binary::Sub, operands.into()));
+    }
+    Ok(Term::new(Kind::Ptr, Node::Offset([base, bytes].into())))
+}
+
+/// Checks that the term of an operand is an integer, as a number of bytes is.
+fn as_bytes(expr: &Expr, term: Term) -> Explained<Term> {
+    let term = as_number(expr, term)?.into_int();
+    if term.is_float() { Err(format!("`{expr}` is not an integer")) } else { Ok(term) }
+}
+
 pub(super) fn kind_of_scalar(scalar: Scalar) -> Kind {
     if scalar == Scalar::Ptr {
         Kind::Ptr
@@ -280,7 +362,12 @@ pub(super) fn kind_of_scalar(scalar: Scalar) -> Kind {
 
 /// Collects the names and members of an expression, each once, in order.
 fn collect_shown<'e>(expr: &'e Expr, shown: &mut Vec<&'e Expr>) {
-    if let Expr::Name(_) | Expr::Member(..) | Expr::Element(..) | Expr::Field(..) = expr {
+    if let Expr::Name(_)
+    | Expr::Member(..)
+    | Expr::Element(..)
+    | Expr::Field(..)
+    | Expr::DeviceAttribute(..) = expr
+    {
         if !shown.contains(&expr) {
             shown.push(expr);
         }

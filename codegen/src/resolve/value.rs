@@ -3,7 +3,7 @@
 //! A *value* is a parameter, an element of a tuple, the elements of a sequence, and so on. Each is followed by the
 //! values nested in it. `Optional` is no value of its own but a property of the value that it wraps.
 
-use super::ids::{Id, Table, ValueId};
+use super::ids::{Id, LookUpId, Table, ValueId};
 use crate::declaration::reserved::spelled;
 use crate::declaration::{ParamType, Signature, Tensor};
 
@@ -28,6 +28,10 @@ pub(crate) struct Value<'a> {
     pub(crate) dynamic: bool,
     /// Directly nested values, in order.
     pub(crate) children: Vec<ValueId>,
+    /// True for a union that a `match` is about: the number of the type that fits is kept.
+    pub(crate) matched: bool,
+    /// For a tensor whose element type is a symbol that an earlier tensor binds, that tensor.
+    pub(crate) dtype_of: Option<ValueId>,
 }
 
 /// Origin of a value.
@@ -41,6 +45,8 @@ pub(crate) enum Source {
     Rest(usize),
     /// A value of the body.
     Result,
+    /// An element of a sequence that an expression names.
+    LookUp(LookUpId),
     /// An element of a tuple.
     Element { of: ValueId, index: usize },
     /// Every element of a sequence.
@@ -61,7 +67,11 @@ impl Source {
     /// Returns the value that contains this one.
     pub(crate) fn parent(self) -> Option<ValueId> {
         match self {
-            Source::Context | Source::Argument(_) | Source::Rest(_) | Source::Result => None,
+            Source::Context
+            | Source::Argument(_)
+            | Source::Rest(_)
+            | Source::Result
+            | Source::LookUp(_) => None,
             Source::Element { of, .. }
             | Source::Each { of }
             | Source::Key { of }
@@ -71,7 +81,7 @@ impl Source {
     }
 
     /// Returns true if the value stands for many.
-    fn is_loop(self) -> bool {
+    pub(super) fn is_loop(self) -> bool {
         matches!(self, Source::Each { .. } | Source::Key { .. } | Source::Mapped { .. })
     }
 }
@@ -119,8 +129,20 @@ pub(crate) fn add<'a>(
     let alternative = matches!(source, Source::Alternative { .. });
     let depth = parent.map_or(0, |of| of.depth) + usize::from(source.is_loop());
     let dynamic = alternative || parent.is_some_and(inside);
-    let children = Vec::new();
-    all.push(Value { path, ty, optional, param, source, guard, depth, dynamic, children });
+    let (children, matched, dtype_of) = (Vec::new(), false, None);
+    all.push(Value {
+        path,
+        ty,
+        optional,
+        param,
+        source,
+        guard,
+        depth,
+        dynamic,
+        children,
+        matched,
+        dtype_of,
+    });
     for (path, ty, source) in nested(&all[id], id) {
         let child = add(all, path, ty, param, source);
         all[id].children.push(child);
@@ -159,6 +181,25 @@ fn nested<'a>(value: &Value<'a>, of: ValueId) -> Vec<(String, &'a ParamType, Sou
         | ParamType::Optional(_)
         | ParamType::Literal(_) => Vec::new(),
     }
+}
+
+/// Returns the look-up that finds a value: the value is an element that an expression names, or a part of one.
+pub(crate) fn look_up(all: &Table<ValueId, Value<'_>>, value: ValueId) -> Option<LookUpId> {
+    let outermost = std::iter::successors(Some(value), |&at| all[at].source.parent()).last()?;
+    if let Source::LookUp(found) = all[outermost].source { Some(found) } else { None }
+}
+
+/// Returns the tensor that lists the element types of a tensor: itself, or the one that binds its symbol.
+pub(crate) fn listing<'a>(all: &Table<ValueId, Value<'a>>, tensor: ValueId) -> Option<&'a Tensor> {
+    all[all[tensor].dtype_of.unwrap_or(tensor)].tensor()
+}
+
+/// Returns the alignment that is required of the elements of a tensor, in bytes: the declared one, or that of one lane
+/// of the smallest element type that is accepted.
+pub(crate) fn alignment(all: &Table<ValueId, Value<'_>>, tensor: ValueId) -> u64 {
+    let declared = all[tensor].tensor().and_then(|tensor| tensor.align);
+    let natural = || listing(all, tensor).and_then(Tensor::natural_alignment);
+    declared.or_else(natural).unwrap_or(1)
 }
 
 /// Returns the optional values that must not be None for a value to exist, innermost first; the value itself too if it

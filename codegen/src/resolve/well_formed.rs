@@ -4,7 +4,7 @@ mod body;
 mod signature;
 
 use crate::declaration::limit::Limit;
-use crate::declaration::{Expr, Function, Location, is_identifier};
+use crate::declaration::{DeviceAttribute, Expr, Function, Location, is_identifier};
 use crate::error::{Error, Part};
 
 /// Checks function number `index`.
@@ -118,6 +118,10 @@ impl Checker<'_> {
             && i64::try_from(*value).is_ok()
         {
             return Err(self.invalid(part, format!("{value} is an `int64`")));
+        } else if let Expr::DeviceAttribute(_, DeviceAttribute::Other(id)) = expr {
+            if !(1..=i32::MAX as u32).contains(id) {
+                return Err(self.invalid(part, format!("{id} is no attribute of a device")));
+            }
         } else if let Expr::Array(entries) = expr {
             self.limit(part, entries.len(), Limit::Arguments)?;
         } else if let Expr::Shape(numbers) = expr {

@@ -183,7 +183,7 @@ impl<'a> Function<'a> {
         let tensor = tensor.with_align(ALIGN);
         self.add(|signature| signature.param(name, tensor));
         let value = Expr::name(name);
-        let dims = 0..rank as u32;
+        let dims = 0..rank as i32;
         match map {
             Some(map) => self.give(tensor_map(&value, dtype, map), MAP),
             None if !self.metadata.descriptors.is_empty() => {
@@ -200,7 +200,7 @@ impl<'a> Function<'a> {
 
     /// Passes the parts of a tensor: address, extents, strides, and two times false, for padding with NaN and rounding
     /// to TF32.
-    fn decomposed(&mut self, value: &Expr, dims: std::ops::Range<u32>) {
+    fn decomposed(&mut self, value: &Expr, dims: std::ops::Range<i32>) {
         self.give(value.data(), POINTER);
         dims.clone().for_each(|dim| self.give(value.shape(dim), 8));
         dims.for_each(|dim| self.give(value.strides(dim), 8));

@@ -76,9 +76,9 @@ static inline void fail_at(int64_t n, int status) {
 }
 
 static inline void live(long long libraries, long long depth, long long streams, long long memory, long long retained) {
-  int64_t now[5];
+  int64_t now[6];
   ((void (*)(int64_t *))symbol("fake_cuda_live"))(now);
-  IS(now[0], libraries), IS(now[1], depth), IS(now[2], streams), IS(now[3], memory), IS(now[4], retained);
+  IS(now[0], libraries), IS(now[1], depth), IS(now[2], streams), IS(now[3], memory), IS(now[4], retained), IS(now[5], 0);
 }
 
 static inline void *load(const char *code) {

@@ -1,4 +1,5 @@
-//! Model of the CUDA driver, limited to the functions that launches need. The model runs no kernels.
+//! Model of the CUDA driver, limited to the functions that launches and commands need. The model runs
+//! no kernels, and device memory has no contents.
 
 use std::collections::BTreeMap;
 
@@ -31,6 +32,8 @@ pub struct Driver {
     handles: Vec<String>,
     /// Number of loaded images.
     pub loaded: usize,
+    /// Events that are not destroyed.
+    pub events: Vec<u64>,
 }
 
 /// A launch.
@@ -56,6 +59,7 @@ impl Default for Driver {
             contexts: Vec::new(),
             handles: Vec::new(),
             loaded: 0,
+            events: Vec::new(),
         }
     }
 }
@@ -76,6 +80,10 @@ const VERSION: i32 = 12_080;
 const CONTEXTS: u64 = 0xc0de_0000;
 const KERNELS: u64 = 0xcafe_0000;
 const LIBRARY: Word = Word::bits(0xbeef_0000);
+const EVENTS: u64 = 0xe7e7_0000;
+
+/// Largest handle of a default stream.
+const LAST_DEFAULT: u64 = 2;
 
 /// Returns the function of a name.
 pub(crate) fn function(name: &str) -> Option<Found> {
@@ -107,6 +115,16 @@ pub(crate) fn function(name: &str) -> Option<Found> {
         }
         "cuKernelGetParamInfo" => found(param_info, &[Ptr, I64, Ptr, Ptr]),
         "cuFuncLoad" => found(load_function, &[Ptr]),
+        "cuMemsetD8Async" => found(command, &[Ptr, I32, I64, Ptr]),
+        "cuMemsetD32Async" => found(command, &[Ptr, I32, I64, Ptr]),
+        "cuMemcpyAsync" => found(command, &[Ptr, Ptr, I64, Ptr]),
+        "cuStreamBatchMemOp_v2" => found(operate, &[Ptr, I32, Ptr, I32]),
+        "cuStreamGetCtx" => found(stream_context, &[Ptr, Ptr]),
+        "cuEventCreate" => found(create_event, &[Ptr, I32]),
+        "cuEventRecord" => found(use_event, &[Ptr, Ptr]),
+        "cuStreamWaitEvent" => found(wait_event, &[Ptr, Ptr, I32]),
+        "cuEventDestroy_v2" => found(destroy_event, &[Ptr]),
+        "cuOccupancyMaxPotentialClusterSize" => found(max_cluster, &[Ptr, Ptr, Ptr]),
         _ => None,
     }
 }
@@ -272,6 +290,61 @@ fn launch(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     })?;
     machine.cuda.launches.push(Launch { kernel: name, shape, stream, parameters });
     Ok(Word::NULL)
+}
+
+/// A command on device memory, which wants a current context.
+fn command(machine: &mut Machine<'_>, _: &[Word]) -> Outcome {
+    ensure(!machine.cuda.contexts.is_empty(), || "a command without a context".to_owned())?;
+    Ok(Word::NULL)
+}
+
+/// `cuStreamBatchMemOp`: reads every operation.
+fn operate(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    const OPERATION: usize = 48;
+    let count = args[1].as_int32();
+    ensure((1..256).contains(&count), || format!("{count} operations"))?;
+    machine.memory.read(args[2], OPERATION * count as usize, 8)?;
+    command(machine, args)
+}
+
+/// `cuStreamGetCtx`: a stream that was created is of device 1.
+fn stream_context(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    ensure(args[0].bits > LAST_DEFAULT, || "the context of a default stream".to_owned())?;
+    machine.yield_handle(args[1], Word::bits(CONTEXTS + 1))
+}
+
+fn create_event(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    if machine.cuda.contexts.is_empty() {
+        return Ok(INVALID_CONTEXT);
+    }
+    let event = machine.cuda.events.last().map_or(EVENTS, |last| last + 1);
+    machine.cuda.events.push(event);
+    machine.yield_handle(args[0], Word::bits(event))
+}
+
+fn use_event(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    let is_event = machine.cuda.events.contains(&args[0].bits);
+    ensure(is_event, || "an event that is destroyed".to_owned())?;
+    let is_default = args[1].bits <= LAST_DEFAULT;
+    Ok(if is_default && machine.cuda.contexts.is_empty() { INVALID_CONTEXT } else { Word::NULL })
+}
+
+fn wait_event(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    use_event(machine, &[args[1], args[0]])
+}
+
+fn destroy_event(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    let (event, events) = (args[0].bits, &mut machine.cuda.events);
+    ensure(events.contains(&event), || "an event is destroyed that does not exist".to_owned())?;
+    events.retain(|other| *other != event);
+    Ok(Word::NULL)
+}
+
+fn max_cluster(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    if machine.kernel_name(args[1]).is_none() {
+        return Ok(INVALID_HANDLE);
+    }
+    machine.yield_int32(args[0], 8)
 }
 
 /// `cuTensorMapEncodeTiled`: reads all arrays and writes the whole map.

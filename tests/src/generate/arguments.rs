@@ -88,6 +88,7 @@ pub(super) fn evaluate(choices: &mut Choices<'_>, values: &mut Values, expr: &Ex
         | Expr::Element(..)
         | Expr::Field(..)
         | Expr::Stream(_)
+        | Expr::DeviceAttribute(..)
         | Expr::Cast(..)
         | Expr::Bool(_)
         | Expr::None
@@ -134,10 +135,27 @@ pub(super) fn fitting_tensor(
     let shape: Vec<i64> = match &declared.shape {
         Shape::AnyRank => (0..choices.below(4)).map(|_| choices.pick(&[2, 3, 1, 0])).collect(),
         Shape::Dims(dims) => dims.iter().map(|entry| dim(choices, values, entry)).collect(),
+        Shape::Trailing { folds, dims } => {
+            let mut declared = dims.iter().map(|entry| dim(choices, values, entry));
+            let outer = if *folds { declared.next() } else { None };
+            let declared: Vec<i64> = declared.collect();
+            let mut shape = leading(choices, outer);
+            shape.extend(declared);
+            shape
+        }
     };
-    let mut tensor = Tensor::new(choices.pick(&declared.dtypes), &shape);
+    // The element types of a tensor that has a name for its own are mostly the first of those of the generator.
+    let dtype = match &declared.dtypes[..] {
+        [] => choices.pick(&[DType::FLOAT32, DType::FLOAT32, DType::FLOAT32, DType::INT8]),
+        dtypes if declared.dtype_symbol.is_some() && !choices.once_in(4) => dtypes[0],
+        dtypes => choices.pick(dtypes),
+    };
+    let mut tensor = Tensor::new(dtype, &shape);
     tensor.strides = match &declared.strides {
-        Strides::List(list) => Some(list.iter().map(|entry| dim(choices, values, entry)).collect()),
+        Strides::List(list) => {
+            let list: Vec<i64> = list.iter().map(|entry| dim(choices, values, entry)).collect();
+            Some(all_strides(&declared.shape, &shape, &list))
+        }
         Strides::Any => choices
             .once_in(2)
             .then(|| shape.iter().map(|_| choices.pick(&[1, 2, 0, -1, 100])).collect()),
@@ -156,6 +174,33 @@ pub(super) fn fitting_tensor(
             choices.pick(&[(Some(256), 256), (Some(8), -8_i64 as u64)]);
     }
     tensor
+}
+
+/// Generates leading extents; their product is `outer` if it is given.
+fn leading(choices: &mut Choices<'_>, outer: Option<i64>) -> Vec<i64> {
+    let Some(outer) = outer else {
+        return (0..choices.below(3)).map(|_| choices.pick(&[2, 3, 1, 0])).collect();
+    };
+    match choices.below(4) {
+        0 if outer == 1 => Vec::new(),
+        1 if outer % 2 == 0 => vec![2, 1, outer / 2],
+        2 => vec![1, outer, 1],
+        3 if outer == 0 => vec![i64::MAX, 0, 2],
+        _ => vec![outer],
+    }
+}
+
+/// Returns the strides of all dims, given those of the declared dims. Leading dims are one dim in memory.
+fn all_strides(declared: &Shape, shape: &[i64], list: &[i64]) -> Vec<i64> {
+    let Shape::Trailing { folds, dims } = declared else { return list.to_vec() };
+    let own = if *folds { &list[1..] } else { list };
+    let mut strides = own.to_vec();
+    let mut next = list.first().copied().unwrap_or(1);
+    for extent in shape[..shape.len() + usize::from(*folds) - dims.len()].iter().rev() {
+        strides.insert(0, next);
+        next = next.wrapping_mul(*extent);
+    }
+    strides
 }
 
 /// Replaces an argument by another of its kind or of another kind.

@@ -36,6 +36,10 @@ pub(super) struct Names {
     pointers: Vec<String>,
     /// Integers other than symbols.
     pub(super) ints: Vec<String>,
+    /// Optional values, and symbols that they may determine.
+    pub(super) guarded: Vec<(String, String)>,
+    /// True once a tensor determines the element type `T`.
+    pub(super) dtype: bool,
     /// Texts that are never missing.
     pub(super) texts: Vec<String>,
     /// Tensors and their ranks; `None` for any rank.
@@ -103,28 +107,61 @@ fn param(choices: &mut Choices<'_>, names: &mut Names) -> String {
         }
         _ => {
             let name = names.fresh();
-            format!("{name}: {}", kinds::kind(choices, names, &kinds::At::param(&name)))
+            format!("{name}: {}", kind(choices, names, &name))
         }
     }
+}
+
+fn kind(choices: &mut Choices<'_>, names: &mut Names, param: &str) -> String {
+    let at = kinds::At::param(choices, param);
+    kinds::kind(choices, names, &at)
 }
 
 fn tensor(choices: &mut Choices<'_>, names: &mut Names) -> String {
     let name = names.fresh();
     let rank = choices.pick(&[Some(1), Some(2), Some(2), Some(3), Some(0), None]);
-    names.tensors.push((name.clone(), rank));
+    let leading = match choices.below(4) {
+        0 => "...".to_owned(),
+        1 => format!("{}...", names.symbol(choices.pick(&EXTENT_SYMBOLS))),
+        _ => String::new(),
+    };
+    let is_trailing = !leading.is_empty() && rank.is_some_and(|rank| rank > 0);
+    names.tensors.push((name.clone(), rank.filter(|_| !is_trailing)));
     let shape = match rank {
         None => "...".to_owned(),
+        Some(rank) if is_trailing => {
+            let dims = list(rank - usize::from(leading != "..."), || extent(choices, names));
+            if dims.is_empty() { leading.clone() } else { format!("{leading}, {dims}") }
+        }
         Some(rank) => list(rank, || extent(choices, names)),
     };
-    let dtype = choices.pick(&DTYPES);
+    let dtype = element_type(choices, names);
     let strides = match (choices.below(6), rank) {
         (0 | 1, _) => String::new(),
         (2, _) | (_, None) => ", strides=any".to_owned(),
-        (_, Some(rank)) => format!(", strides=[{}]", list(rank, || stride(choices, names))),
+        (_, Some(rank)) => {
+            let dots = if is_trailing && leading == "..." { "..., " } else { "" };
+            format!(", strides=[{dots}{}]", list(rank, || stride(choices, names)))
+        }
     };
     let device = choices.pick(&["", "", "", ", device=cuda", ", device=any"]);
     let align = choices.pick(&["", "", "", ", align=1", ", align=16", ", align=256"]);
     format!("{name}: Tensor([{shape}], {dtype}{strides}{device}{align})")
+}
+
+/// Generates an element type: one of many, or a symbol for one.
+fn element_type(choices: &mut Choices<'_>, names: &mut Names) -> &'static str {
+    if !choices.once_in(3) {
+        return choices.pick(&DTYPES);
+    }
+    match std::mem::replace(&mut names.dtype, true) {
+        true => "T",
+        false => choices.pick(&[
+            "T: float32|int8|bfloat16",
+            "T: float32",
+            "T: float32|uint8, dtypes=storage",
+        ]),
+    }
 }
 
 fn list(count: usize, mut entry: impl FnMut() -> String) -> String {
@@ -175,7 +212,14 @@ fn constraint(choices: &mut Choices<'_>, names: &Names) -> String {
         true => format!(" else {}", hostile(choices)),
         false => String::new(),
     };
-    let comparison = match choices.below(9) {
+    let comparison = match choices.below(11) {
+        form @ (9 | 10) if !names.guarded.is_empty() => {
+            let (value, symbol) = &names.guarded[choices.below(names.guarded.len())];
+            match form {
+                9 => format!("not {value}.is_some or {symbol} {op} 2"),
+                _ => format!("{value}.is_some and 6 / {symbol} {op} 1"),
+            }
+        }
         8 if !names.texts.is_empty() => equality(choices, names),
         0 if !names.pointers.is_empty() => format!("{} != null", names.pointers[0]),
         1 if !names.tensors.is_empty() => format!("{}.data != null", names.tensors[0].0),
@@ -269,7 +313,8 @@ fn leaf(choices: &mut Choices<'_>, names: &Names) -> String {
             2 => format!("{name}.byte_offset"),
             _ if *rank == Some(0) => format!("{name}.ndim"),
             member => {
-                let dim = choices.below(rank.unwrap_or(2));
+                let dim = choices.below(rank.unwrap_or(2)) as i64;
+                let dim = if choices.once_in(3) { -1 - dim } else { dim };
                 format!("{name}.{}[{dim}]", if member == 3 { "shape" } else { "strides" })
             }
         };

@@ -18,8 +18,10 @@ const CLASS: &str = "test.Thing";
 pub(super) struct At {
     /// Path of the value in expressions; `None` for elements of a sequence.
     path: Option<String>,
-    /// Symbols that only this parameter mentions.
+    /// Symbols that only this parameter mentions, or only this and others of such types.
     own: [String; 2],
+    /// Path of the optional value that must be there, if it is known.
+    guard: Option<String>,
     /// Levels of types that may still be nested.
     depth: usize,
     /// True if the value is never missing.
@@ -27,9 +29,13 @@ pub(super) struct At {
 }
 
 impl At {
-    pub(super) fn param(name: &str) -> At {
-        let own = ["u", "v"].map(|symbol| format!("{symbol}_{name}"));
-        At { path: Some(name.to_owned()), own, depth: 2, certain: true }
+    pub(super) fn param(choices: &mut Choices<'_>, name: &str) -> At {
+        let is_shared = choices.once_in(2);
+        let own = ["u", "v"].map(|symbol| match is_shared {
+            true => symbol.to_owned(),
+            false => format!("{symbol}_{name}"),
+        });
+        At { path: Some(name.to_owned()), own, guard: None, depth: 2, certain: true }
     }
 
     fn inside(&self, suffix: &str) -> At {
@@ -38,7 +44,7 @@ impl At {
     }
 
     fn many(&self) -> At {
-        At { path: None, depth: self.depth - 1, certain: false, ..self.clone() }
+        At { path: None, guard: None, depth: self.depth - 1, certain: false, ..self.clone() }
     }
 
     /// Lets expressions mention a part of the value.
@@ -89,15 +95,18 @@ fn sized(names: &mut Names, at: &At, ty: &str) -> String {
 
 fn shape(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
     let rank = choices.pick(&[2, 1, 3]);
-    let dims: Vec<String> = (0..rank).map(|_| dim(choices, at)).collect();
+    let dims: Vec<String> = (0..rank).map(|_| dim(choices, names, at)).collect();
     at.offer(names, ".size");
     format!("Shape([{}])", dims.join(", "))
 }
 
-fn dim(choices: &mut Choices<'_>, at: &At) -> String {
+fn dim(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
     let [u, v] = &at.own;
     match choices.below(10) {
-        0..=3 => u.clone(),
+        0..=3 => {
+            names.guarded.extend(at.guard.iter().map(|guard| (guard.clone(), u.clone())));
+            u.clone()
+        }
         4 | 5 => v.clone(),
         6 => format!("2 * {u}"),
         7 => format!("{u} * {v}"),
@@ -112,10 +121,17 @@ fn nested(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
     match form {
         0..=4 => {
             let dims: Vec<String> =
-                (0..choices.pick(&[1, 2, 0])).map(|_| dim(choices, at)).collect();
-            let dtype = choices.pick(&["float32", "int8", "float32|float64|int8"]);
+                (0..choices.pick(&[1, 2, 0])).map(|_| dim(choices, names, at)).collect();
+            let strides = match choices.once_in(6) {
+                true => format!(", strides=[{}]", vec![at.own[1].as_str(); dims.len()].join(", ")),
+                false => String::new(),
+            };
+            let dtype = match names.dtype && choices.once_in(3) {
+                true => "T",
+                false => choices.pick(&["float32", "int8", "float32|float64|int8"]),
+            };
             let device = choices.pick(&["", "", ", device=cuda"]);
-            format!("Tensor([{}], {dtype}{device})", dims.join(", "))
+            format!("Tensor([{}], {dtype}{strides}{device})", dims.join(", "))
         }
         5 | 6 => {
             at.offer(names, "");
@@ -131,7 +147,8 @@ fn nested(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
 
 fn optional(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
     at.offer(names, ".is_some");
-    let inner = nested(choices, names, &At { certain: false, ..at.clone() });
+    let within = At { certain: false, guard: at.path.clone(), ..at.clone() };
+    let inner = nested(choices, names, &within);
     // These types include None already.
     if matches!(inner.as_str(), "Any" | "Stream") { inner } else { format!("Optional[{inner}]") }
 }
@@ -286,7 +303,7 @@ fn mapping(choices: &mut Choices<'_>, values: &mut Values, types: &[ParamType; 2
 fn fitting_shape(choices: &mut Choices<'_>, values: &mut Values, shape: &Shape) -> Argument {
     let numbers: Vec<i64> = match shape {
         Shape::AnyRank => (0..choices.below(4)).map(|_| choices.pick(&[2, -3, 0])).collect(),
-        Shape::Dims(dims) => dims
+        Shape::Dims(dims) | Shape::Trailing { dims, .. } => dims
             .iter()
             .map(|dim| match dim {
                 Dim::Any => choices.pick(&[1, 2, -1]),

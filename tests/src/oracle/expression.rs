@@ -66,8 +66,13 @@ impl Call<'_> {
             Expr::Unsigned(value) => Number::Unsigned(*value),
             Expr::Float(value) => Number::Float(*value),
             Expr::Null => Number::Address { null: true, offset: 0 },
-            Expr::Text(_) => unreachable!("no declaration has `{expr}`"),
-            Expr::Element(of, index) => self.number_or_element(expr, of, *index as usize)?,
+            Expr::Text(_) | Expr::DeviceAttribute(..) => {
+                unreachable!("no declaration has `{expr}`")
+            }
+            Expr::Element(of, index) => {
+                let index = self.int(index)? as usize;
+                self.number_or_element(expr, of, index)?
+            }
             Expr::Field(..) => self.named(&expr.to_string()),
             Expr::Name(name) => self.named(name),
             Expr::Member(of, member) => self.member(of, *member)?,
@@ -119,6 +124,8 @@ impl Call<'_> {
         }
         match self.find(&spelled(path).to_string()) {
             Some(Found::Number(number) | Found::Missing(number)) => *number,
+            // Only messages show a symbol that nothing has bound.
+            None if self.symbols.all().any(|symbol| symbol == path) => Number::Int(0),
             Some(Found::Tensor(_) | Found::Several(..) | Found::Text(_) | Found::Other) | None => {
                 Number::Address { null: false, offset: 0 }
             }
@@ -147,10 +154,13 @@ impl Call<'_> {
             (_, Member::Size) => return Ok(Number::Int(0)),
             _ => unreachable!("`{path}` has no `{member}`"),
         };
-        if let Member::Shape(dim) | Member::Strides(dim) = member
-            && dim as usize >= tensor.shape.len()
+        let (rank, index) = (tensor.shape.len() as i64, i64::from(index_of(member)));
+        let at = if index < 0 { rank + index } else { index };
+        if let Member::Shape(_) | Member::Strides(_) = member
+            && !(0..rank).contains(&at)
         {
-            let expected = format!("at least {} but got {}", dim + 1, tensor.shape.len());
+            let least = if index < 0 { -index } else { index + 1 };
+            let expected = format!("at least {least} but got {rank}");
             let root = path.split(['.', '[']).next().unwrap_or_default();
             let params = &self.function.signature.params;
             let argument = params.iter().position(|param| spelled(&param.name).to_string() == root);
@@ -162,8 +172,8 @@ impl Call<'_> {
                 let offset = tensor.byte_offset as i64;
                 return Ok(Number::Address { null: tensor.data.is_none() && offset == 0, offset });
             }
-            Member::Shape(dim) => tensor.shape[dim as usize],
-            Member::Strides(dim) => tensor::stride(tensor, dim as usize),
+            Member::Shape(_) => tensor.shape[at as usize],
+            Member::Strides(_) => tensor::stride(tensor, at as usize),
             Member::Ndim => tensor.ndim().into(),
             Member::DeviceId => tensor.device.id.into(),
             Member::ByteOffset => tensor.byte_offset as i64,
@@ -311,7 +321,11 @@ impl Call<'_> {
 
 fn collect<'e>(expr: &'e Expr, leaves: &mut Vec<&'e Expr>) {
     match expr {
-        Expr::Name(_) | Expr::Member(..) | Expr::Element(..) | Expr::Field(..) => {
+        Expr::Name(_)
+        | Expr::Member(..)
+        | Expr::Element(..)
+        | Expr::Field(..)
+        | Expr::DeviceAttribute(..) => {
             if !leaves.contains(&expr) {
                 leaves.push(expr);
             }
@@ -351,6 +365,7 @@ fn is_constant(expr: &Expr) -> bool {
         | Expr::Element(..)
         | Expr::Field(..)
         | Expr::Stream(_)
+        | Expr::DeviceAttribute(..)
         | Expr::Cast(..)
         | Expr::Bool(_)
         | Expr::None
@@ -388,4 +403,9 @@ fn compare<T: PartialOrd>(op: Comparison, a: &T, b: &T) -> bool {
         Comparison::Gt => a > b,
         Comparison::Ge => a >= b,
     }
+}
+
+/// Returns the index of a member; 0 without one.
+fn index_of(member: Member) -> i32 {
+    if let Member::Shape(index) | Member::Strides(index) = member { index } else { 0 }
 }

@@ -4,8 +4,6 @@ mod occurrences;
 
 use codegen::{BinaryOp, Dim, Expr, Function, ParamType, Shape, Strides};
 
-use crate::argument::Tensor;
-
 /// The symbols of a function, in the order of their first occurrence.
 pub(super) struct Symbols<'a> {
     all: Vec<Symbol<'a>>,
@@ -38,8 +36,8 @@ enum Known {
     No,
     /// Bound if the stride that mentions the symbol counts.
     Maybe,
-    /// Bound if the value in this argument that mentions the symbol is present.
-    Within(usize),
+    /// Bound if a value that mentions the symbol is present.
+    Within,
     Yes,
 }
 
@@ -56,8 +54,8 @@ pub(super) struct Occurrence<'a> {
     uncertain: bool,
     /// True in an element of a sequence, whose path no error names.
     many: bool,
-    /// Tensor and dim of a stride.
-    stride: Option<(&'a Tensor, usize)>,
+    /// The compact value of a stride.
+    compact: Option<i64>,
     is_stride: bool,
 }
 
@@ -97,7 +95,7 @@ impl<'a> Symbols<'a> {
     }
 
     fn mention_shape(&mut self, shape: &'a Shape) {
-        if let Shape::Dims(dims) = shape {
+        if let Shape::Dims(dims) | Shape::Trailing { dims, .. } = shape {
             dims.iter().for_each(|dim| self.mention_dim(dim));
         }
     }
@@ -175,12 +173,11 @@ impl<'a> Symbols<'a> {
         found
     }
 
-    /// Returns true if an occurrence that may be missing depends only on symbols that are bound whenever the other
-    /// optional values of its argument are present.
+    /// Returns true if an occurrence depends only on symbols that are bound in every call, or whenever the values that
+    /// mention them are present.
     fn is_decided(&self, occurrence: &Occurrence<'_>) -> bool {
-        let within = Known::Within(occurrence.argument);
-        let is_open = |known| known != Known::Yes && known != within;
-        occurrence.uncertain && self.symbols(occurrence.expr, is_open).is_empty()
+        let is_open = |known| matches!(known, Known::No | Known::Maybe);
+        self.symbols(occurrence.expr, is_open).is_empty()
     }
 
     /// Returns true if every symbol of an expression except one has a value.
@@ -204,6 +201,7 @@ fn names(expr: &Expr) -> Vec<&str> {
         | Expr::Binary(..)
         | Expr::Call(..)
         | Expr::Stream(_)
+        | Expr::DeviceAttribute(..)
         | Expr::Cast(..)
         | Expr::Bool(_)
         | Expr::None
@@ -241,6 +239,7 @@ fn is_linear(expr: &Expr, symbol: &str) -> bool {
         | Expr::Field(..)
         | Expr::Member(..)
         | Expr::Stream(_)
+        | Expr::DeviceAttribute(..)
         | Expr::Cast(..)
         | Expr::Bool(_)
         | Expr::None

@@ -197,7 +197,8 @@ fn array(tensor: &Tensor) -> Option<String> {
     Some(format!("{make}('{dtype}', {shape:?}, {strides}, {})", (*data)?))
 }
 
-/// Returns true if all elements lie within 2 KiB of the first one.
+/// Returns true if all elements lie within 2 KiB of the first one. NumPy has no empty array whose other extents have a
+/// product beyond `int64`.
 fn fits(tensor: &Tensor) -> bool {
     let reach = |(dim, extent): (usize, &i64)| {
         let stride = tensor.strides.as_ref().map_or(1, |strides| strides[dim].unsigned_abs());
@@ -207,7 +208,10 @@ fn fits(tensor: &Tensor) -> bool {
     let Tensor { shape, .. } = tensor;
     let reach: u128 = match tensor.strides {
         _ if shape.iter().any(|extent| *extent < 0) => return false,
-        _ if shape.contains(&0) => 0,
+        _ if shape.contains(&0) => {
+            let others: Vec<i64> = shape.iter().copied().filter(|extent| *extent != 0).collect();
+            if elements(&others) > 1 << 48 { u128::from(u64::MAX) } else { 0 }
+        }
         Some(_) => shape.iter().enumerate().map(reach).sum(),
         None => elements(shape),
     };

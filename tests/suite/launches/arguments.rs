@@ -150,8 +150,7 @@ fn an_empty_grid_launches_nothing() {
         (
             "launch cubin.\"cluster_kernel\"(x.data) grid(1) block(n - 3);",
             "\"cluster_kernel\" grid=1,1,1 block=0,1,1) = 1 CUDA_ERROR_INVALID_VALUE (the block is 0,1,1)\n\
-             RuntimeError: Failed cluster_kernel of image cubin …, CUDA_ERROR_INVALID_VALUE (1): invalid argument, \
-             grid = (1, 1, 1), block = (0, 1, 1), cluster = (1, 1, 1), shared memory = 0, device = cuda:0",
+             ValueError: Out of range block.x of cluster_kernel …, expected 1 to 1024 on cuda:0 but got 0",
         ),
     ]);
 }

@@ -4,7 +4,7 @@ use super::session::{Fake, int};
 use super::table::{Call, hold, hold_calls};
 
 const PARAMS: &str = "x: Tensor([n, m], float32, device=cuda, strides=any), h: Tensor([a, b, c], float16, device=cuda), \
-    v: Tensor([k], int8, device=cuda, align=1), i: int64";
+    v: Tensor([k], int8, device=cuda, align=1), i: int64, w: Tensor([...], float32, device=cuda, strides=any)";
 
 /// Writes a launch whose only argument is a map of `x`.
 fn launch(map: &str) -> String {
@@ -18,7 +18,7 @@ fn call(groups: &[(&Fake, &[(&str, &str)])]) {
     let rows = groups.iter().flat_map(|(x, rows)| rows.iter().map(move |row| (x, row)));
     let rows: Vec<_> = rows
         .map(|(x, (map, expected))| {
-            ([x.arg(), h.arg(), v.arg(), int(7)], launch(map), launched(expected))
+            ([x.arg(), h.arg(), v.arg(), int(7), x.arg()], launch(map), launched(expected))
         })
         .collect();
     let calls: Vec<Call<'_>> =
@@ -119,6 +119,109 @@ fn maps_are_of_the_tensor_as_it_is() {
     ]);
 }
 
+/// Dims, strides and offsets of the declaration.
+#[test]
+fn maps_are_as_they_are_said() {
+    let rows = [
+        ("tensormap(h, dims=[a * b, c], box=[4, 64])", "6 20000 64,20 128 64,4 1,1 0,0,0,0"),
+        (
+            "tensormap(h, dims=[a, c / 8, b, 8], strides=[b * c, 8, c, 1], box=[1, 1, 5, 8])",
+            "6 20000 8,5,8,4 128,16,640 8,5,1,1 1,1,1,1 0,0,0,0",
+        ),
+        (
+            "tensormap(h, dims=[1, 2, i, 4, 64], strides=[64, 128, 256, 320, 1], box=[1, 1, 1, 1, 64], steps=[1, 2, 3, 4, 5])",
+            "6 20000 64,4,7,2,1 640,512,256,128 64,1,1,1,1 5,4,3,2,1 0,0,0,0",
+        ),
+        (
+            "tensormap(h, offset=32 * i - 208, box=[1, 1, 8])",
+            "6 20010 64,5,4 128,640 8,1,1 1,1,1 0,0,0,0",
+        ),
+        ("tensormap(h, offset=-64, box=[1, 1, 8])", "6 1ffc0 64,5,4 128,640 8,1,1 1,1,1 0,0,0,0"),
+        (
+            "tensormap(x, strides=[4 * i + 100, 1], box=[1, 8])",
+            "7 10000 128,96 512 8,1 1,1 0,0,0,0",
+        ),
+        (
+            "tensormap(x, dims=[n, 4 * m], strides=[x.strides[0] * 4, 1], box=[1, 16], dtype=\"uint8\")",
+            "0 10000 512,96 512 16,1 1,1 0,0,0,0",
+        ),
+        (
+            "tensormap(v, dims=[k / 128, 256], box=[2, 128], dtype=\"16u4_align8b\")",
+            "13 30000 256,2 128 128,2 1,1 0,0,0,0",
+        ),
+        (
+            "tensormap(v, dims=[2, 128], strides=[64, 1], offset=32, box=[2, 128], dtype=\"16u4_align16b\")",
+            "14 30020 128,2 32 128,2 1,1 0,0,0,0",
+        ),
+        // A given stride is passed on where the extent is 1, and may be 0.
+        (
+            "tensormap(h, dims=[1, c], strides=[32, 1], box=[1, 8])",
+            "6 20000 64,1 64 8,1 1,1 0,0,0,0",
+        ),
+        (
+            "tensormap(h, dims=[i, c], strides=[i - 7, 1], box=[1, 8])",
+            "6 20000 64,7 0 8,1 1,1 0,0,0,0",
+        ),
+        // Any rank.
+        (
+            "tensormap(w, dims=[w.shape[0], 4294967296], strides=[34359738368 - 8 * i, 1], box=[1, 4])",
+            "7 10000 4294967296,96 137438953248 4,1 1,1 0,0,0,0",
+        ),
+        ("tensormap(w, dims=[i], strides=[1], box=[4])", "7 10000 7  4 1 0,0,0,0"),
+    ];
+    call(&[(&Fake::new(0x10000, &[96, 128]), &rows)]);
+}
+
+#[test]
+fn what_is_said_wrongly_is_refused() {
+    const STRIDES: &str = "ValueError: Mismatched strides of h, dim 0 …, expected a multiple of 16 bytes below 1099511627776 \
+                           but got";
+    let strides = |got: &str| format!("{STRIDES} {got} elements of 16 bits");
+    let (seven, negative, large) = (strides("7"), strides("-56"), strides("549755813888"));
+    let (huge, little) = (strides("4611686018427387904"), strides("8589934592001"));
+    let rows = [
+        (
+            "tensormap(h, dims=[i - 7, c], box=[1, 8])",
+            "ValueError: Out of range dims of h, dim 0 …, expected 1 to 4294967296 but got 0",
+        ),
+        (
+            "tensormap(h, dims=[4, -i], box=[1, 8])",
+            "ValueError: Out of range dims of h, dim 1 …, expected 1 to 4294967296 but got -7",
+        ),
+        (
+            "tensormap(h, dims=[i + 4294967290, c], box=[1, 8])",
+            "ValueError: Out of range dims of h, dim 0 …, expected 1 to 4294967296 but got 4294967297",
+        ),
+        (
+            "tensormap(h, dims=[c / (i - 7), c], box=[1, 8])",
+            "ValueError: Division by zero in c / (i - 7) …, c = 64, i = 7",
+        ),
+        ("tensormap(h, dims=[4, c], strides=[i, 1], box=[1, 8])", &seven),
+        ("tensormap(h, dims=[4, i], box=[1, 8])", &seven),
+        ("tensormap(h, dims=[4, c], strides=[-8 * i, 1], box=[1, 8])", &negative),
+        ("tensormap(h, dims=[4, c], strides=[549755813881 + i, 1], box=[1, 8])", &large),
+        ("tensormap(h, dims=[4, c], strides=[4611686018427387897 + i, 1], box=[1, 8])", &huge),
+        ("tensormap(h, dims=[4, c], strides=[8589934591994 + i, 1], box=[1, 8])", &little),
+        (
+            "tensormap(v, dims=[2, 128], strides=[i, 1], box=[2, 128], dtype=\"16u4_align8b\")",
+            "ValueError: Mismatched strides of v, dim 0 …, expected a multiple of 16 bytes below 1099511627776 but got 7 elements of 4 bits",
+        ),
+        (
+            "tensormap(h, offset=i, box=[1, 1, 8])",
+            "ValueError: Misaligned h.data and offset …, expected a multiple of 16 bytes for a tensor map but got remainder 7",
+        ),
+        (
+            "tensormap(v, dims=[2, 128], strides=[64, 1], offset=i + 9, box=[2, 128], dtype=\"16u4_align16b\")",
+            "ValueError: Misaligned v.data and offset …, expected a multiple of 32 bytes for a tensor map but got remainder 16",
+        ),
+        (
+            "tensormap(w, dims=[w.shape[2]], strides=[1], box=[4])",
+            "ValueError: Mismatched w.ndim on argument #4 …, expected at least 3 but got 2",
+        ),
+    ];
+    call(&[(&Fake::new(0x10000, &[96, 128]), &rows)]);
+}
+
 #[test]
 fn what_no_map_can_be_made_of_is_refused() {
     let rows = [
@@ -208,6 +311,22 @@ fn what_no_map_can_be_made_for_is_refused() {
         rows.iter().map(|(x, expected)| (x, [("tensormap(x, box=[4, 4])", &**expected)])).collect();
     let groups: Vec<_> = rows.iter().map(|(x, rows)| (*x, &rows[..])).collect();
     call(&groups);
+}
+
+/// A map of a tensor of which only the last dims are declared has the declared dims.
+#[test]
+fn maps_of_declared_dims() {
+    const PARAMS: &str = "x: Tensor([outer..., k], float32, device=cuda, strides=[s, 1]), \
+        y: Tensor([..., k], float32, device=cuda, strides=[..., 1])";
+    let x = Fake::new(0x10000, &[4, 3, 128]).with_strides(&[768, 256, 1]);
+    let y = Fake::new(0x20000, &[9, 128]);
+    let flat = Fake::new(0x10000, &[12, 128]).with_strides(&[256, 1]);
+    let folded = launched("7 10000 128,12 1024 32,4 1,1 0,0,0,0");
+    let last = launched("7 20000 128  32 1 0,0,0,0");
+    let [first, second] = ["tensormap(x, box=[4, 32])", "tensormap(y, box=[32])"].map(launch);
+    for x in [x, flat] {
+        hold(PARAMS, &[x.arg(), y.arg()], &[(&first, &folded), (&second, &last)]);
+    }
 }
 
 /// Errors that only the driver can find.

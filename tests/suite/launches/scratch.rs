@@ -132,8 +132,7 @@ const ROWS: &[Row] = &[
         0,
         &["5 on 2:0", "5 on 2:0"],
         "\"hidden\" grid=1,1,1 block=0,1,1) = 1 CUDA_ERROR_INVALID_VALUE (the block is 0,1,1)\n\
-         RuntimeError: Failed hidden of image cubin …, CUDA_ERROR_INVALID_VALUE (1): invalid argument, \
-         grid = (1, 1, 1), block = (0, 1, 1), cluster = (1, 1, 1), shared memory = 0, device = cuda:0",
+         ValueError: Out of range block.x of hidden …, expected 1 to 1024 on cuda:0 but got 0",
     ),
     (
         "narrow",

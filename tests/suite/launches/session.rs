@@ -1,6 +1,6 @@
 //! Sessions: a library of launches by every route, called directly, with the record of the stand-in.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
 
 use abi_spec::{Device, DeviceType, TypeIndex};
@@ -284,8 +284,44 @@ impl Driver<'_> {
         self.release(device);
     }
 
+    /// Allocates device memory, which is the host's and starts as zeros, on a device.
+    pub(super) fn allocate(&self, device: c_int, bytes: usize) -> *mut u8 {
+        self.push(self.primary(device));
+        let (allocate, mut memory): (extern "C" fn(*mut *mut u8, usize) -> c_int, _) =
+            (entry("cuMemAlloc_v2"), std::ptr::null_mut());
+        succeed("allocate", allocate(&mut memory, bytes));
+        self.pop();
+        // SAFETY: the allocation has this size.
+        unsafe { memory.write_bytes(0, bytes) };
+        memory
+    }
+
+    /// Destroys the events that a failure has left.
+    pub(super) fn destroy_events(&self) {
+        let destroy: extern "C" fn() = entry("fake_cuda_destroy_events");
+        destroy();
+    }
+
+    /// Releases memory of [`Driver::allocate`].
+    pub(super) fn free(&self, device: c_int, memory: *mut u8) {
+        let free: extern "C" fn(*mut u8) -> c_int = entry("cuMemFree_v2");
+        succeed("free", free(memory));
+        self.release(device);
+    }
+
     /// Runs `work` while a stream is captured in the strictest mode; returns the status at the end of the capture.
     pub(super) fn capture(&self, stream: *mut c_void, work: impl FnOnce()) -> c_int {
+        self.capture_and(stream, work, |_| ())
+    }
+
+    /// Runs `work` while a stream is captured, then `with` with a function that replays the graph; returns the status at
+    /// the end of the capture. Nothing is replayed if that is not 0.
+    pub(super) fn capture_and(
+        &self,
+        stream: *mut c_void,
+        work: impl FnOnce(),
+        with: impl FnOnce(&dyn Fn()),
+    ) -> c_int {
         let begin: extern "C" fn(*mut c_void, c_int) -> c_int = entry("cuStreamBeginCapture_v2");
         let end: extern "C" fn(*mut c_void, *mut *mut c_void) -> c_int =
             entry("cuStreamEndCapture");
@@ -296,6 +332,8 @@ impl Driver<'_> {
         let mut graph = std::ptr::null_mut();
         let status = end(stream, &mut graph);
         if status == 0 {
+            let replay: extern "C" fn(*mut c_void) = entry("fake_cuda_replay");
+            with(&|| replay(graph));
             succeed("destroy", destroy(graph));
         }
         status
@@ -314,6 +352,24 @@ pub(super) fn take_record(cuda: &FakeCuda) -> String {
 /// Takes the lines of the record that launch or encode tensor maps.
 pub(super) fn take_launches(cuda: &FakeCuda) -> String {
     only(&take_record(cuda), &["cuLaunchKernelEx", "cuTensorMapEncodeTiled"])
+}
+
+/// Takes the calls of the record that work on memory or on events, in one line, each followed by a blank. Streams have the
+/// names that are given for them.
+pub(super) fn take_commands(cuda: &FakeCuda, named: &[(*mut c_void, &str)]) -> String {
+    let text: extern "C" fn(*mut c_void) -> *const c_char = entry("fake_cuda_stream_text");
+    let mut record = cuda.record();
+    cuda.reset();
+    for (stream, name) in named {
+        // SAFETY: the stand-in returns text that ends with a NUL.
+        let number = unsafe { CStr::from_ptr(text(*stream)) }.to_str().expect("names are text");
+        for after in [" ", ")"] {
+            record = record.replace(&format!("{number}{after}"), &format!("{name}{after}"));
+        }
+    }
+    let kinds = ["cuMem", "cuStreamBatch", "cuStreamWait", "cuEvent"];
+    let lines = only(&record, &kinds);
+    lines.lines().map(|line| format!("{line} ")).collect()
 }
 
 /// Calls that happen once per process with the JIT, once per library otherwise.

@@ -26,7 +26,10 @@ fn expressions() {
         ("(-x).ndim", "(-x).ndim"),
         ("(5).data", "(5).data"),
         ("x.data.data", "x.data.data"),
-        ("x.strides[4294967295]", "x.strides[4294967295]"),
+        ("x.strides[2147483647]", "x.strides[2147483647]"),
+        ("x.strides[-2147483648]", "x.strides[-2147483648]"),
+        ("x.shape[ - 01 ]", "x.shape[-1]"),
+        ("x.shape[-0]", "x.shape[0]"),
         ("min((a),max(b,(c+1)))", "min(a, max(b, c + 1))"),
         ("ceildiv(n,-4)", "ceildiv(n, -4)"),
         ("int32((n))", "int32(n)"),
@@ -110,6 +113,10 @@ fn tensors() {
         ),
         ("[...],float64,device=any,strides=any", "[...], float64, strides=any, device=any"),
         ("[],float64,strides=[]", "[], float64, strides=[]"),
+        ("[ ... ,n],int8,strides=[...,_]", "[..., n], int8, strides=[..., _]"),
+        ("[...,2*n,_],int8,strides=any", "[..., 2 * n, _], int8, strides=any"),
+        ("[n ...],int8,strides=[ s ]", "[n...], int8, strides=[s]"),
+        ("[`min`...,k,_],int8", "[`min`..., k, _], int8"),
     ];
     for (text, canonical) in rows {
         let signature: Signature = format!("f(x:Tensor({text}))->None").parse().unwrap();

@@ -61,12 +61,12 @@ fn syntax() {
         ("f(x: Tensor([n, float32)) -> None = k();", "1:24: expected `(`, found `)`"),
         ("f(x: Tensor([n])) -> None = k();", "1:16: expected `,` and an element type, found `)`"),
         (
-            "f(x: Tensor([n], f32)) -> None = k();",
-            "1:18: expected an element type such as `float32`, found `f32`",
+            "f(x: Tensor([n], T: f32)) -> None = k();",
+            "1:21: expected an element type such as `float32`, found `f32`",
         ),
         (
-            "f(x: Tensor([n], float32x1)) -> None = k();",
-            "1:18: expected an element type such as `float32`, found `float32x1`",
+            "f(x: Tensor([n], float32|float32x1)) -> None = k();",
+            "1:26: expected an element type such as `float32`, found `float32x1`",
         ),
         (
             "f(x: Tensor([n], ptr)) -> None = k();",
@@ -77,7 +77,63 @@ fn syntax() {
             "1:17: expected `,` and an element type, found `float32`",
         ),
         ("f(x: Tensor([..], float32)) -> None = k();", "1:14: expected an expression, found `..`"),
-        ("f(x: Tensor([..., n], float32)) -> None = k();", "1:17: expected `]`, found `,`"),
+        ("f(x: Tensor([...; n], float32)) -> None = k();", "1:17: expected `]`, found `;`"),
+        ("f(x: Tensor([..., ], float32)) -> None = k();", "1:19: expected a dim, found `]`"),
+        (
+            "f(x: Tensor([..., ...], float32)) -> None = k();",
+            "1:19: expected an expression, found `...`",
+        ),
+        ("f(x: Tensor([n..., ], float32)) -> None = k();", "1:20: expected a dim, found `]`"),
+        ("f(x: Tensor([n... m], float32)) -> None = k();", "1:19: expected `,` or `]`, found `m`"),
+        (
+            "f(x: Tensor([n..., m...], float32)) -> None = k();",
+            "1:21: expected an operator, `,` or `]`, found `...`",
+        ),
+        (
+            "f(x: Tensor([m, n...], float32)) -> None = k();",
+            "1:18: expected an operator, `,` or `]`, found `...`",
+        ),
+        (
+            "f(x: Tensor([2..., m], float32)) -> None = k();",
+            "1:15: expected an operator, `,` or `]`, found `...`",
+        ),
+        (
+            "f(x: Tensor([_..., m], float32)) -> None = k();",
+            "1:14: expected the name of all leading dims, found `_`, which needs backticks",
+        ),
+        (
+            "f(x: Tensor([min..., m], float32)) -> None = k();",
+            "1:14: expected the name of all leading dims, found `min`, which needs backticks",
+        ),
+        (
+            "f(x: Tensor([..., n], float32, strides=[s])) -> None = k();",
+            "1:41: expected `...`, for the strides of the leading dims, found `s`",
+        ),
+        (
+            "f(x: Tensor([..., n], float32, strides=[...])) -> None = k();",
+            "1:44: expected `,` and the strides of the declared dims, found `]`",
+        ),
+        (
+            "f(x: Tensor([..., n], float32, strides=[..., ])) -> None = k();",
+            "1:46: expected a dim, found `]`",
+        ),
+        (
+            "f(x: Tensor([..., n], float32, strides=[s..., 1])) -> None = k();",
+            "1:41: expected `...`, for the strides of the leading dims, found `s`",
+        ),
+        (
+            "f(x: Tensor([n..., m], float32, strides=[..., 1])) -> None = k();",
+            "1:42: expected an expression, found `...`",
+        ),
+        (
+            "f(x: Tensor([m], float32, strides=[..., 1])) -> None = k();",
+            "1:36: expected an expression, found `...`",
+        ),
+        ("f(x: Shape([..., n])) -> None = k();", "1:16: expected `]`, found `,`"),
+        (
+            "f(x: Shape([n...])) -> None = k();",
+            "1:14: expected an operator, `,` or `]`, found `...`",
+        ),
         (
             "f(x: Tensor([n, ...], float32)) -> None = k();",
             "1:17: expected an expression, found `...`",
@@ -145,7 +201,10 @@ fn syntax() {
             "f() -> None where 1 < 2 3 = k();",
             "1:25: expected an operator, `else`, `,` or `=`, found `3`",
         ),
-        ("f() -> None where 1 => 2 = k();", "1:22: expected the symbol to call or `{`, found `>`"),
+        (
+            "f() -> None where 1 => 2 = k();",
+            "1:21: expected an operator, `else`, `,` or `=`, found `=>`",
+        ),
         ("f() -> None where 1 < 2, = k();", "1:26: expected an expression, found `=`"),
         ("f() -> None = try();", "1:18: expected the symbol to call, found `(`"),
         (
@@ -177,7 +236,10 @@ fn syntax() {
         ("f() -> None = k(x.);", "1:19: expected a member such as `data` or `shape[0]`, found `)`"),
         ("f() -> None = k(x.shape);", "1:24: expected `[`, found `)`"),
         ("f() -> None = k(x.shape[n]);", "1:25: expected an index, found `n`"),
-        ("f() -> None = k(x.shape[-1]);", "1:25: expected an index, found `-`"),
+        ("f() -> None = k(x.shape[--1]);", "1:26: expected an index, found `-`"),
+        ("f() -> None = k(x.shape[-n]);", "1:26: expected an index, found `n`"),
+        ("f() -> None = k(x.shape[2147483648]);", "1:25: expected an index, found `2147483648`"),
+        ("f() -> None = k(x.strides[-2147483649]);", "1:28: expected an index, found `2147483649`"),
         ("f() -> None = k(x.shape[4294967296]);", "1:25: expected an index, found `4294967296`"),
         ("f() -> None = k(x.shape[0);", "1:26: expected `]`, found `)`"),
         ("f() -> None = k(5.data);", "1:18: expected an operator, `,` or `)`, found `.`"),
@@ -395,7 +457,7 @@ fn tensor(function: &mut Function) -> &mut Tensor {
 
 #[test]
 fn values_built_in_rust() {
-    let rows: [(Change, &str); 17] = [
+    let rows: [(Change, &str); 21] = [
         (&|f| f.signature.name.clear(), "function 0: \"\" is not an identifier"),
         (&|f| f.signature.name = "a\nb".into(), "function 0: \"a\\nb\" is not an identifier"),
         (
@@ -432,6 +494,22 @@ fn values_built_in_rust() {
         (
             &|f| tensor(f).shape = Shape::Dims(vec![Dim::Any, Dim::Expr(Expr::name("a b"))]),
             "f: x.shape[1]: \"a b\" is not an identifier",
+        ),
+        (
+            &|f| tensor(f).shape = Shape::trailing([Dim::Any; 0]),
+            "f: x: a dim follows the leading dims",
+        ),
+        (
+            &|f| tensor(f).shape = Shape::Trailing { folds: true, dims: vec![Dim::Any, 2.into()] },
+            "f: x.shape[:-1]: the extent of all leading dims has a name",
+        ),
+        (
+            &|f| tensor(f).shape = Shape::folded("n", [Dim::Expr(Expr::name("a b"))]),
+            "f: x.shape[-1]: \"a b\" is not an identifier",
+        ),
+        (
+            &|f| f.signature.params[1].ty = ParamType::Shape(Shape::trailing(["n"])),
+            "f: a: only a tensor has leading dims",
         ),
         (
             &|f| f.signature.params[1].ty = ParamType::Literal(vec!["a\nb".into()]),

@@ -10,8 +10,8 @@ use proptest::sample::select;
 use super::generate_body::{body, location};
 use crate::declaration::{BinaryOp, Builtin, Comparison, Expr, Leaf, Logic, Member};
 use crate::declaration::{
-    Constraint, Device, Dim, Element, Function, Library, Literal, Mapping, ObjectClass, Output,
-    Param, ParamType, ResultType, Sequence, Shape, Signature, Strides, Tensor,
+    Constraint, Device, DeviceAttribute, Dim, Element, Function, Library, Literal, Mapping,
+    ObjectClass, Output, Param, ParamType, ResultType, Sequence, Shape, Signature, Strides, Tensor,
 };
 
 const OPERATORS: &[BinaryOp] =
@@ -56,8 +56,8 @@ fn dtype() -> impl Strategy<Value = DType> {
 fn member() -> impl Strategy<Value = Member> {
     prop_oneof![
         select(&Member::PLAIN).prop_map(|(_, member)| member),
-        any::<u32>().prop_map(Member::Shape),
-        any::<u32>().prop_map(Member::Strides),
+        any::<i32>().prop_map(Member::Shape),
+        any::<i32>().prop_map(Member::Strides),
     ]
 }
 
@@ -90,14 +90,23 @@ pub(super) fn expr() -> BoxedStrategy<Expr> {
             vec(inner.clone(), 0..3).prop_map(Expr::Array),
             vec(inner.clone(), 0..3).prop_map(Expr::Shape),
             (inner, member()).prop_map(|(base, member)| base.member(member)),
-            (boxed.clone(), any::<u32>()).prop_map(|(of, index)| Expr::Element(of, index)),
+            (boxed.clone(), boxed.clone()).prop_map(|(of, index)| Expr::Element(of, index)),
             (boxed.clone(), element_name()).prop_map(|(of, name)| Expr::Field(of, name)),
             boxed.clone().prop_map(Expr::Neg),
             boxed.clone().prop_map(Expr::Stream),
+            (boxed.clone(), device_attribute())
+                .prop_map(|(of, attribute)| Expr::DeviceAttribute(of, attribute)),
             (scalar(), boxed).prop_map(|(scalar, inner)| Expr::Cast(scalar, inner)),
         ]
     })
     .boxed()
+}
+
+fn device_attribute() -> impl Strategy<Value = DeviceAttribute> {
+    prop_oneof![
+        Just(DeviceAttribute::Multiprocessors),
+        (0..=i32::MAX as u32).prop_map(DeviceAttribute::Other),
+    ]
 }
 
 fn dims() -> impl Strategy<Value = Vec<Dim>> {
@@ -105,18 +114,39 @@ fn dims() -> impl Strategy<Value = Vec<Dim>> {
 }
 
 pub(super) fn tensor() -> impl Strategy<Value = Tensor> {
-    let shape = prop_oneof![Just(Shape::AnyRank), dims().prop_map(Shape::Dims)];
+    let some_dims = || dims().prop_filter("no dims", |dims| !dims.is_empty());
+    let shape = prop_oneof![
+        Just(Shape::AnyRank),
+        dims().prop_map(Shape::Dims),
+        some_dims().prop_map(|dims| Shape::Trailing { folds: false, dims }),
+        (name(), dims()).prop_map(|(outer, dims)| Shape::folded(&outer, dims)),
+    ];
     let strides =
         prop_oneof![Just(Strides::Contiguous), Just(Strides::Any), dims().prop_map(Strides::List)];
     let device = prop_oneof![Just(Device::Any), select(&DeviceType::ALL).prop_map(Device::Type)];
     let align = option::of(prop_oneof![any::<u64>(), (0..8).prop_map(|n| 1u64 << n)]);
-    (shape, vec(dtype(), 1..4), any::<bool>(), strides, device, align)
-        .prop_map(|(shape, dtypes, storage, strides, device, align)| {
-            let tensor = Tensor { shape, dtypes, storage, strides, device, align: None };
-            let align = align.filter(|align| *align != tensor.natural_alignment());
+    (shape, element_types(), any::<bool>(), strides, device, align)
+        .prop_map(|(shape, (dtypes, dtype_symbol), storage, strides, device, align)| {
+            let has_dots = shape.is_trailing() && !shape.folds();
+            let is_empty = has_dots && strides == Strides::List(Vec::new());
+            let strides = if is_empty { Strides::Any } else { strides };
+            let tensor =
+                Tensor { shape, dtypes, dtype_symbol, storage, strides, device, align: None };
+            let align = align.filter(|align| Some(*align) != tensor.natural_alignment());
             Tensor { align, ..tensor }
         })
         .boxed()
+}
+
+/// Generates element types, or a symbol for one, or both.
+fn element_types() -> impl Strategy<Value = (Vec<DType>, Option<String>)> {
+    let symbol =
+        || prop_oneof![name(), dtype().prop_map(|dtype| dtype.to_string()), Just("int".to_owned())];
+    prop_oneof![
+        vec(dtype(), 1..4).prop_map(|dtypes| (dtypes, None)),
+        (vec(dtype(), 1..4), symbol()).prop_map(|(dtypes, symbol)| (dtypes, Some(symbol))),
+        symbol().prop_map(|symbol| (Vec::new(), Some(symbol))),
+    ]
 }
 
 /// Generates a name of an element of a tuple.

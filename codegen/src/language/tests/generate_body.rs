@@ -6,15 +6,17 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::generate::{expr, name, param_type, tensor, text};
-use super::generate_launch::launch;
+use super::generate_launch::{command, launch, tensor_map};
 use crate::declaration::{
-    Body, Call, Expr, FunctionRef, KernelCall, Local, Location, Statement, StatementKind,
+    Arm, Body, Call, Expr, FunctionRef, KernelCall, Local, Location, Statement, StatementKind,
     StatusError,
 };
 
 /// Words that have a meaning in statements only.
-const WORDS: &[&str] =
-    &["let", "alloc", "on", "if", "for", "in", "return", "raise", "launch", "image", "extern"];
+const WORDS: &[&str] = &[
+    "let", "alloc", "on", "if", "for", "in", "match", "return", "raise", "launch", "upload",
+    "fill", "copy", "wait", "image", "extern",
+];
 
 /// Generates a source line.
 pub(super) fn location() -> impl Strategy<Value = Location> {
@@ -70,7 +72,9 @@ fn simple() -> BoxedStrategy<StatementKind> {
             .prop_map(|(result, call)| StatementKind::Call { result, call }),
         (local(), tensor(), option::of(value()))
             .prop_map(|(name, tensor, on)| StatementKind::Alloc { name, tensor, on }),
+        (local(), tensor_map()).prop_map(|(name, map)| Statement::let_map(name, map).kind),
         launch().prop_map(|launch| StatementKind::Launch(Box::new(launch))),
+        command(),
         option::of(value()).prop_map(StatementKind::Return),
         (name(), vec(value(), 0..4))
             .prop_map(|(kind, message)| StatementKind::Raise { kind, message }),
@@ -90,9 +94,18 @@ fn statement() -> BoxedStrategy<Statement> {
             (value(), block.clone(), block.clone()).prop_map(|(condition, then, otherwise)| {
                 StatementKind::If { condition, then, otherwise }
             });
-        let repetition = (local(), value(), value(), block)
+        let repetition = (local(), value(), value(), block.clone())
             .prop_map(|(name, start, end, body)| StatementKind::For { name, start, end, body });
-        located(prop_oneof![branch, repetition].boxed())
+        let typed = (option::of(local()), param_type(), block.clone())
+            .prop_map(|(name, ty, body)| Arm { name, ty: Some(ty), body });
+        let arm = prop_oneof![4 => typed, 1 => block.prop_map(Arm::none)];
+        let matched = prop_oneof![
+            local().prop_map(Expr::Name),
+            (local(), value()).prop_map(|(of, index)| Expr::Name(of).element(index)),
+        ];
+        let choice = (matched, vec(arm, 0..3))
+            .prop_map(|(value, arms)| StatementKind::Match { value, arms });
+        located(prop_oneof![branch, repetition, choice].boxed())
     });
     nested.boxed()
 }

@@ -7,11 +7,13 @@ use proptest::sample::select;
 
 use super::generate::{expr, name, text};
 use crate::declaration::{
-    AttributeKind, AttributeValue, Fill, Interleave, Launch, LaunchArg, LaunchAttribute, MapType,
-    Promotion, Swizzle, TensorMap,
+    AttributeKind, AttributeValue, Expr, Fill, Interleave, Launch, LaunchArg, LaunchAttribute,
+    MapType, MemoryCopy, MemoryFill, Promotion, StatementKind, Swizzle, Target, TensorMap, Upload,
+    Wait,
 };
 
-fn tensor_map() -> impl Strategy<Value = TensorMap> {
+pub(super) fn tensor_map() -> impl Strategy<Value = TensorMap> {
+    let memory = (vec(expr(), 0..4), vec(expr(), 0..4), option::of(expr()));
     let options = (
         select(Interleave::ALL),
         select(Swizzle::ALL),
@@ -19,12 +21,14 @@ fn tensor_map() -> impl Strategy<Value = TensorMap> {
         select(Fill::ALL),
         option::of(select(MapType::ALL)),
     );
-    (expr(), vec(expr(), 0..4), vec(expr(), 0..4), options).prop_map(
-        |(tensor, extents, steps, (interleave, swizzle, promotion, fill, dtype))| {
-            let map = TensorMap::new(tensor, extents).steps(steps).interleave(interleave);
-            TensorMap { dtype, ..map.swizzle(swizzle).promotion(promotion).fill(fill) }
-        },
-    )
+    let numbers = (vec(expr(), 0..4), vec(expr(), 0..4));
+    (expr(), memory, numbers, options).prop_map(|(tensor, memory, (extents, steps), options)| {
+        let (dims, strides, offset) = memory;
+        let (interleave, swizzle, promotion, fill, dtype) = options;
+        let map = TensorMap::new(tensor, extents).steps(steps).interleave(interleave);
+        let map = map.swizzle(swizzle).promotion(promotion).fill(fill);
+        TensorMap { dims, strides, offset, dtype, ..map }
+    })
 }
 
 fn arg() -> BoxedStrategy<LaunchArg> {
@@ -55,11 +59,35 @@ fn attribute() -> impl Strategy<Value = LaunchAttribute> {
 
 pub(super) fn launch() -> impl Strategy<Value = Launch> {
     let extents = || vec(expr(), 1..4);
-    let rest = (option::of(expr()), vec(attribute(), 0..3), option::of(expr()));
+    let rest = (option::of(expr()), vec(attribute(), 0..3), target());
     (name(), text(), vec(arg(), 0..4), extents(), extents(), rest).prop_map(
-        |(image, kernel, args, grid, block, (shared, attributes, on))| {
+        |(image, kernel, args, grid, block, (shared, attributes, Target { on, stream }))| {
             let launch = Launch::new(image, kernel, args).grid(grid).block(block);
-            Launch { shared, attributes, on, ..launch }
+            Launch { shared, attributes, on, stream, ..launch }
         },
     )
+}
+
+fn target() -> impl Strategy<Value = Target> {
+    (option::of(expr()), option::of(expr())).prop_map(|(on, stream)| Target { on, stream })
+}
+
+/// Generates a first operand of a command, whose text does not start with a parenthesis.
+fn first() -> impl Strategy<Value = Expr> {
+    expr().prop_filter("a parenthesis", |expr| !expr.to_string().starts_with('('))
+}
+
+pub(super) fn command() -> impl Strategy<Value = StatementKind> {
+    let upload = (first(), vec(arg(), 0..4), target()).prop_map(|(to, values, target)| {
+        StatementKind::Upload(Box::new(Upload { to, values, target }))
+    });
+    let fill = (first(), expr(), expr(), target()).prop_map(|(to, bytes, value, target)| {
+        StatementKind::Fill(Box::new(MemoryFill { to, bytes, value, target }))
+    });
+    let copy = (first(), expr(), expr(), target()).prop_map(|(to, from, bytes, target)| {
+        StatementKind::Copy(Box::new(MemoryCopy { to, from, bytes, target }))
+    });
+    let wait = (first(), expr(), option::of(expr()))
+        .prop_map(|(waiter, other, on)| StatementKind::Wait(Box::new(Wait { waiter, other, on })));
+    prop_oneof![upload, fill, copy, wait]
 }

@@ -4,7 +4,8 @@ use crate::declaration::Library;
 use crate::error::Error;
 
 const START: &str = "image i; f(x: Tensor([n, 4], float32, device=cuda), c: Tensor([n], float32), \
-                     a: Tensor([...], float32, device=any), m: int8, t: str) -> None = {";
+                     a: Tensor([...], float32, device=any), m: int8, t: str, \
+                     s: Tensor([n], float32, strides=any, device=cuda)) -> None = {";
 
 fn error(statement: &str) -> String {
     let text = format!("{START}\n{statement} }};");
@@ -31,11 +32,23 @@ fn text_is_canonical() {
             "launch i.\"k\"(tensormap(x, swizzle=\"128b\", steps=[1, 1], box=[64, 4], l2=\"none\")) grid(1) block(1);",
             "launch i.\"k\"(tensormap(x, box=[64, 4], steps=[1, 1], swizzle=\"128b\")) grid(1) block(1);",
         ),
+        (
+            "launch i.\"k\"(tensormap(x, box=[64], offset=n*16, strides=[1], dtype=\"uint8\", dims=[n*16])) grid(1) block(1);",
+            "launch i.\"k\"(tensormap(x, dims=[n * 16], strides=[1], offset=n * 16, box=[64], dtype=\"uint8\")) grid(1) block(1);",
+        ),
+        (
+            "let m0=tensormap( x,box=[1,4] ) ;launch i.\"k\"(m0, m0) grid(1) block(1);",
+            "let m0 = tensormap(x, box=[1, 4]);\n        launch i.\"k\"(m0, m0) grid(1) block(1);",
+        ),
         // Words of launches are names elsewhere.
         ("launch(grid);\n        image(struct);", "launch(grid);\n        image(struct);"),
+        (
+            "let k: int64 = tensormap(n);\n        let v = tensormap;",
+            "let k: int64 = tensormap(n);\n        let v = tensormap;",
+        ),
     ];
     for (text, expected) in rows {
-        let symbols = "grid: int64, struct: int64, ";
+        let symbols = "grid: int64, struct: int64, tensormap: int64, ";
         let text = format!("{START} {text} }};").replace("f(", &format!("f({symbols}"));
         let library: Library = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
         let printed = library.functions[0].body.to_string();
@@ -72,7 +85,8 @@ fn syntax() {
         ),
         (
             "launch i.\"k\"(tensormap(x, boxes=[1]));",
-            "2:27: expected `box`, `steps`, `interleave`, `swizzle`, `l2`, `fill` or `dtype`, found `boxes`",
+            "2:27: expected `dims`, `strides`, `offset`, `box`, `steps`, `interleave`, `swizzle`, `l2`, `fill` or `dtype`, \
+             found `boxes`",
         ),
         (
             "launch i.\"k\"(tensormap(x, fill=\"zero\"));",
@@ -81,6 +95,20 @@ fn syntax() {
         (
             "launch i.\"k\"(tensormap(x, l2=\"64b\", l2=\"64b\"));",
             "2:37: expected every option once, found a second `l2`",
+        ),
+        ("let m0 = tensormap(x, dims=n);", "2:28: expected `[`, found `n`"),
+        (
+            "let m0 = tensormap(x, strides=[1 1]);",
+            "2:34: expected an operator, `,` or `]`, found `1`",
+        ),
+        (
+            "let m0 = tensormap(x, offset=16, offset=0);",
+            "2:34: expected every option once, found a second `offset`",
+        ),
+        ("let m0 = tensormap(x, box=[1, 4]) + 1;", "2:35: expected `;`, found `+`"),
+        (
+            "let m0 = tensormap(x box=[1, 4]);",
+            "2:22: expected an operator, `,` or `)`, found `box`",
         ),
     ];
     for (statement, expected) in rows {
@@ -146,7 +174,7 @@ fn meaning() {
         ),
         (
             "launch i.\"k\"(tensormap(a, box=[1])) grid(1) block(1);",
-            "2:1: the rank of `a` is not known",
+            "2:1: the rank of `a` is not known: give `dims`",
         ),
         (
             "launch i.\"k\"(tensormap(x, box=[1])) grid(1) block(1);",
@@ -154,11 +182,11 @@ fn meaning() {
         ),
         (
             "launch i.\"k\"(tensormap(x, box=[1, 1], steps=[1])) grid(1) block(1);",
-            "2:1: `tensormap(x, box=[1, 1], steps=[1])` needs a box of one to five extents, and as many steps if any",
+            "2:1: `tensormap(x, box=[1, 1], steps=[1])` needs a box of one to five extents, and as many dims, strides and steps if any",
         ),
         (
             "launch i.\"k\"(tensormap(x, box=[1, 1], dtype=\"uint8\")) grid(1) block(1);",
-            "2:1: elements of `x` have 32 bits, not 8",
+            "2:1: elements of `x` have 32 bits, not 8: give `dims`",
         ),
         (
             "launch i.\"k\"(tensormap(x, box=[257, 4])) grid(1) block(1);",
@@ -167,6 +195,75 @@ fn meaning() {
         (
             "launch i.\"k\"(tensormap(x, box=[1, 4], steps=[1, 3 * 3])) grid(1) block(1);",
             "2:1: steps of `x` in dim 1 is 9, which is not 1 to 8",
+        ),
+        (
+            "let m0 = tensormap(x, dims=[n], box=[1, 4]);",
+            "2:1: `tensormap(x, dims=[n], box=[1, 4])` needs a box of one to five extents, and as many dims, strides and steps if any",
+        ),
+        (
+            "let m0 = tensormap(x, strides=[4], box=[1, 4]);",
+            "2:1: `tensormap(x, strides=[4], box=[1, 4])` needs a box of one to five extents, and as many dims, strides and steps if any",
+        ),
+        (
+            "let m0 = tensormap(x, dims=[0, n], box=[1, 4]);",
+            "2:1: dims of `x` in dim 0 is 0, which is not 1 to 4294967296",
+        ),
+        (
+            "let m0 = tensormap(x, dims=[n, 4294967297], box=[1, 4]);",
+            "2:1: dims of `x` in dim 1 is 4294967297, which is not 1 to 4294967296",
+        ),
+        ("let m0 = tensormap(x, dims=[1.5, n], box=[1, 4]);", "2:1: `1.5` is not an integer"),
+        (
+            "let m0 = tensormap(x, strides=[4, n], box=[1, 4]);",
+            "2:1: the last stride of the map of `x` is `n`, not 1",
+        ),
+        (
+            "let m0 = tensormap(x, strides=[3, 1], box=[1, 4]);",
+            "2:1: strides of `x` in dim 0 is 3 elements of 32 bits, which is no multiple of 16 bytes below 1099511627776",
+        ),
+        (
+            "let m0 = tensormap(x, strides=[-4, 1], box=[1, 4]);",
+            "2:1: strides of `x` in dim 0 is -4 elements of 32 bits, which is no multiple of 16 bytes below 1099511627776",
+        ),
+        (
+            "let m0 = tensormap(x, strides=[274877906944, 1], box=[1, 4]);",
+            "2:1: strides of `x` in dim 0 is 274877906944 elements of 32 bits, which is no multiple of 16 bytes below 1099511627776",
+        ),
+        (
+            "let m0 = tensormap(x, dims=[8, n], strides=[33, 1], box=[1, 128], dtype=\"16u4_align16b\");",
+            "2:1: strides of `x` in dim 0 is 33 elements of 4 bits, which is no multiple of 32 bytes below 1099511627776",
+        ),
+        (
+            "let m0 = tensormap(s, dims=[n], box=[4]);",
+            "2:1: the map of `s` has no strides, and `s` is not declared contiguous: give `strides`",
+        ),
+        ("let m0 = tensormap(x, offset=x, box=[1, 4]);", "2:1: `x` is not an integer"),
+        ("let m0 = tensormap(c, box=[4]);", "2:1: `c` is on cpu, and kernels run on cuda"),
+        ("let m0 = tensormap(n, box=[4]);", "2:1: `n` is no tensor"),
+        ("let n = tensormap(x, box=[1, 4]);", "2:1: `n` is the name of something else here"),
+        (
+            "let m0 = tensormap(x, box=[1, 4]); launch i.\"k\"(struct(n, m0)) grid(1) block(1);",
+            "2:36: f: statement 1: the tensor map `m0` cannot be a field of a struct",
+        ),
+        (
+            "let m0 = tensormap(x, box=[1, 4]); k(m0);",
+            "2:36: f: statement 1: `m0` is a tensor map, which only a launch takes",
+        ),
+        (
+            "let m0 = tensormap(x, box=[1, 4]); @k(m0);",
+            "2:36: f: statement 1: `m0` is a tensor map, which only a launch takes",
+        ),
+        (
+            "let m0 = tensormap(x, box=[1, 4]); let m1 = m0;",
+            "2:36: f: statement 1: `m0` is a tensor map, which only a launch takes",
+        ),
+        (
+            "let m0 = tensormap(x, box=[1, 4]); let t0 = alloc Tensor([m0], int8) on x;",
+            "2:36: f: statement 1: `m0` is a tensor map, which only a launch takes",
+        ),
+        (
+            "if n > 1 { let m0 = tensormap(x, box=[1, 4]); } launch i.\"k\"(m0) grid(1) block(1);",
+            "2:49: f: statement 2: nothing determines the symbol `m0`",
         ),
         (
             "launch i.\"k\"(x.data) grid(1) block(1); launch i.\"k\"(m, x.data) grid(1) block(1);",

@@ -85,6 +85,7 @@ g(
         (Part::Stride(1, 0), "7:45 g: x.strides[0]"),
         (Part::Stride(1, 1), "7:48 g: x.strides[1]"),
         (Part::Align(1), "7:58 g: x.align"),
+        (Part::Dtype(1), "7:27 g: x.dtype"),
         (Part::Result, "8:6 g: result"),
         (Part::Constraint(0), "9:11 g: constraint 0"),
         (Part::Constraint(1), "9:18 g: constraint 1"),

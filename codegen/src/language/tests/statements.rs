@@ -54,6 +54,8 @@ fn one_line() {
         ("for i in 1.5..2.5 { }", "for i in 1.5..2.5 {}"),
         ("for i in a .. -1{}", "for i in a..-1 {}"),
         ("for i in (a or b)..x.ndim+1{}", "for i in a or b..x.ndim + 1 {}"),
+        ("match v{}", "match v {}"),
+        ("k(xs[(i+1)*2] [0].shape[1]);", "k(xs[(i + 1) * 2][0].shape[1]);"),
     ];
     for (text, expected) in rows {
         assert_eq!(canonical(text), expected, "{text}");
@@ -66,6 +68,11 @@ fn one_line() {
 fn words_of_statements_are_names_elsewhere() {
     let rows = [
         ("let(1);for(2);raise(3);launch(4);", "let(1);|for(2);|raise(3);|launch(4);"),
+        ("match(1);let match=match;", "match(1);|let match = match;"),
+        (
+            "match match{match:int8=>{match(match);}_:str=>{}None=>{k();}}",
+            "match match {|    match: int8 => {|        match(match);|    }|    _: str => {}|    None => {|        k();|    }|}",
+        ),
         ("\"if\"(1);\"return\"(2);", "\"if\"(1);|\"return\"(2);"),
         ("alloc();on();in();extern();image();", "alloc();|on();|in();|extern();|image();"),
         ("try if(1);try let(2);", "try \"if\"(1);|try let(2);"),
@@ -177,6 +184,7 @@ fn blocks_have_no_other_parts() {
         Part::Type(0),
         Part::Dim(0, 0),
         Part::Align(0),
+        Part::Dtype(0),
         Part::Location,
     ];
     for part in parts {
@@ -268,6 +276,12 @@ fn syntax() {
         ("for i in 0...1 {}", "1:26: expected an operator or `..`, found `...`"),
         ("for i in 0.. {}", "1:29: expected an expression, found `{`"),
         ("for i in 0..1..2 {}", "1:29: expected an operator or `{`, found `..`"),
+        ("match v", "1:23: expected an operator or `{`, found the end of the text"),
+        ("match v { a", "1:27: expected `:`, found the end of the text"),
+        ("match v { a: int8 = {}", "1:34: expected `=>`, found `=`"),
+        ("match v { a: int8 => k();", "1:37: expected `{`, found `k`"),
+        ("match v { , }", "1:26: expected the name of a value, `_`, `None` or `}`, found `,`"),
+        ("match v {};", "1:26: expected a statement or `}`, found `;`"),
         ("return", "1:22: expected an expression, found the end of the text"),
         ("return a, b;", "1:24: expected an operator or `;`, found `,`"),
         ("return }", "1:23: expected an expression, found `}`"),

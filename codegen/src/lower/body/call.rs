@@ -6,7 +6,7 @@ use abi_spec::{Scalar, runtime};
 
 use crate::declaration::StatusError;
 use crate::ir::{Cond, Convert, Linkage, SymbolKind, Type, Value};
-use crate::lower::emitter::state::{Origin, ScalarState, SymbolState, ValueState};
+use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::lower::failure::message::Message;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
@@ -229,23 +229,10 @@ impl<'a> Wrapper<'a, '_> {
     /// Checks that a value that a call has written is owned and conforms to its declared type. The checks are those of
     /// arguments.
     pub(crate) fn receive(&mut self, received: &'a Received<'a>, at: Value) {
-        let value = received.value;
-        self.addresses[value] = Some(at);
-        let devices = std::mem::take(&mut self.devices);
-        self.device_table(&received.steps);
-        self.note_requirements(&received.steps);
-        for &symbol in &received.known {
-            if let SymbolState::Unbound = self.symbols[symbol]
-                && let Some(local) = self.function.symbols[symbol].local
-            {
-                let known = self.local(local);
-                self.symbols[symbol] = SymbolState::Bound(known, Origin::UNNAMED);
-            }
-        }
-        self.checks.fail = self.owned_exit(value);
-        self.require_owned(value, at);
-        self.check_steps(&received.steps);
-        self.devices = devices;
+        self.conform(received, at, |w| {
+            w.checks.fail = w.owned_exit(received.value);
+            w.require_owned(received.value, at);
+        });
     }
 
     /// Checks that a value is owned. For a type that is never an object, only the padding is checked.

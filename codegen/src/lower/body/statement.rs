@@ -3,8 +3,10 @@
 use crate::ir::{Binary, Block, Cond, Type, Value};
 use crate::lower::failure::message::Message;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::{Action, Argument, Body, KernelCall, Received, Statement};
-use crate::resolve::ids::{LocalId, OutputId};
+use crate::resolve::function::{
+    Action, Argument, Arm, Body, KernelCall, Match, Received, Statement,
+};
+use crate::resolve::ids::{LocalId, OutputId, ValueId};
 use crate::resolve::term::Term;
 
 /// Emits the body; every path returns.
@@ -13,7 +15,10 @@ pub(crate) fn body<'a>(w: &mut Wrapper<'a, '_>) {
     let results: Vec<OutputId> = function.results().map(|(output, _)| output).collect();
     w.plan(&results);
     match &function.body {
-        Body::Call { call, result } => one_call(w, call, result.as_ref(), &results),
+        Body::Call { call, look_ups, result } => {
+            w.look_up_all(look_ups);
+            one_call(w, call, result.as_ref(), &results);
+        }
         Body::Prepare(prepare) => {
             w.load_kernels(prepare);
             for name in &prepare.callees {
@@ -61,13 +66,24 @@ fn one_call<'a>(
 fn block<'a>(w: &mut Wrapper<'a, '_>, statements: &'a [Statement<'a>]) {
     for statement in statements {
         w.exits.location = statement.location;
+        let outer = w.frame.owned();
+        w.look_up_all(&statement.look_ups);
+        let own = w.frame.owned();
         action(w, &statement.action);
+        let names = matches!(statement.action, Action::Name | Action::Let { .. });
+        if own > outer && w.frame.owned() == own && !names {
+            if !w.b.ended() {
+                w.release_beyond(outer);
+            }
+            w.keep_owned(outer);
+        }
     }
 }
 
 /// Emits one statement.
 fn action<'a>(w: &mut Wrapper<'a, '_>, action: &'a Action<'a>) {
     match action {
+        Action::Name => {}
         Action::Let { local, term } => {
             let value = w.term(term);
             let hint = hint(w, *local);
@@ -80,9 +96,12 @@ fn action<'a>(w: &mut Wrapper<'a, '_>, action: &'a Action<'a>) {
             w.plan(&[*output]);
             w.allocate(&[*output]);
         }
+        Action::TensorMap { map, made, unsure } => w.named_map(*map, made, unsure),
         Action::Launch(launch) => w.launch(launch),
+        Action::Command(command) => w.command(command),
         Action::If { condition, then, otherwise } => choose(w, condition, then, otherwise),
         Action::For { counter, start, end, body } => repeat(w, *counter, start, end, body),
+        Action::Match(choice) => select(w, choice),
         Action::Return(returned) => w.return_of(returned),
         Action::Raise { kind, message } => {
             let mut text = Message::new(kind);
@@ -112,6 +131,43 @@ fn choose<'a>(
 /// Emits statements in a scope of their own, then a jump to `next`.
 fn inner<'a>(w: &mut Wrapper<'a, '_>, statements: &'a [Statement<'a>], next: Block) {
     w.inner(|w| block(w, statements));
+    if !w.b.ended() {
+        w.b.jump(next, &[]);
+    }
+}
+
+/// Emits a `match`. The prologue has found the type that fits, so that one number tells the arms apart.
+fn select<'a>(w: &mut Wrapper<'a, '_>, choice: &'a Match<'a>) {
+    let next = w.b.block("next");
+    for (number, one) in choice.arms.iter().enumerate() {
+        if number + 1 == choice.arms.len() {
+            arm(w, choice.value, one, next);
+            break;
+        }
+        let is_this = match w.chosen[choice.value] {
+            Some(chosen) => w.b.compare_const(Cond::Eq, chosen, number as i64),
+            None => w.there(choice.value),
+        };
+        let [this, other] = ["arm", "other"].map(|label| w.b.block(label));
+        w.b.branch(is_this, this, other);
+        w.b.switch_to(this);
+        arm(w, choice.value, one, next);
+        w.b.switch_to(other);
+    }
+    w.b.switch_to(next);
+}
+
+/// Emits an arm of a `match` of a value, then a jump to `next`.
+fn arm<'a>(w: &mut Wrapper<'a, '_>, of: ValueId, arm: &'a Arm<'a>, next: Block) {
+    let outside = if arm.is_none { w.mark() } else { w.mark_where_there(of) };
+    w.inner(|w| {
+        if let Some((value, steps)) = &arm.value {
+            w.addresses[*value] = Some(w.any_address(of));
+            w.unpack_steps(steps);
+        }
+        block(w, &arm.body);
+    });
+    w.go_back(outside);
     if !w.b.ended() {
         w.b.jump(next, &[]);
     }

@@ -12,12 +12,14 @@ use crate::resolve::ids::SymbolId;
 pub(crate) struct TensorState {
     /// The `DLTensor*`; `None` if it must be read from the argument again.
     pub(crate) dl: Option<Value>,
-    /// `shape`.
+    /// The extents of the declared dims: `shape`, or its [view](super::view).
     pub(crate) shape: Option<Value>,
-    /// `strides`, which may be NULL.
+    /// The strides of the declared dims: `strides`, or their view. May be NULL.
     pub(crate) strides_pointer: Option<Value>,
+    /// What the [view](super::view) of a tensor says of its leading dims, an `I64`.
+    pub(crate) leading: Option<Value>,
     pub(crate) strides: Option<LoadedStrides>,
-    /// `shape[dim]` of each dim.
+    /// `shape[dim]` of each declared dim.
     pub(crate) extents: Vec<Option<Value>>,
     /// `data`, without the byte offset.
     pub(crate) data: Option<Value>,
@@ -41,15 +43,16 @@ pub(crate) struct LoadedStrides {
 }
 
 impl TensorState {
-    /// Creates the state of a tensor of which at most `DLTensor*` and `shape` are loaded. `rank` is the number of
-    /// extents that may be loaded; `None` if the header check sets it later.
-    pub(crate) fn new(dl: Option<Value>, shape: Option<Value>, rank: Option<usize>) -> TensorState {
+    /// Creates the state of a tensor of which at most `DLTensor*` and `shape` are loaded. `dims` is the number of
+    /// declared dims; the header check sets it if it is 0.
+    pub(crate) fn new(dl: Option<Value>, shape: Option<Value>, dims: usize) -> TensorState {
         TensorState {
             dl,
             shape,
             strides_pointer: None,
+            leading: None,
             strides: None,
-            extents: vec![None; rank.unwrap_or(0)],
+            extents: vec![None; dims],
             data: None,
             address: None,
             not_empty: None,
@@ -86,6 +89,8 @@ pub(crate) struct OutputState {
     pub(crate) extents: Vec<Value>,
     /// The device: type and index in one `I64`, as in a `DLTensor`.
     pub(crate) device: Value,
+    /// The element type, an `I32`; `None` for the declared one.
+    pub(crate) dtype: Option<Value>,
     /// The tensor object, once it is allocated.
     pub(crate) object: Option<Value>,
 }

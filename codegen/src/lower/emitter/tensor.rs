@@ -22,7 +22,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Returns a part of a tensor. On first use, `load` emits the load.
-    fn part<T: Copy>(
+    pub(super) fn part<T: Copy>(
         &mut self,
         value: ValueId,
         part: impl Fn(&mut TensorState) -> &mut Option<T>,
@@ -92,13 +92,13 @@ impl Emitter<'_, '_> {
         [ty, self.b.convert(Convert::Trunc, index, Type::I32)]
     }
 
-    /// Returns the address of the extents. The rank must not be 0.
+    /// Returns the address of the extents of the declared dims. There must be one.
     pub(crate) fn shape(&mut self, value: ValueId) -> Value {
-        let load = |e: &mut Self| e.field(value, Type::Ptr, dl_tensor::SHAPE.offset, "shape");
+        let load = |e: &mut Self| e.declared_dims(value, dl_tensor::SHAPE);
         self.part(value, |state| &mut state.shape, load)
     }
 
-    /// Returns `x.shape[dim]` of a tensor of fixed rank.
+    /// Returns the extent of a declared dim.
     pub(crate) fn extent(&mut self, value: ValueId, dim: usize) -> Value {
         let load = |e: &mut Self| {
             let shape = e.shape(value);
@@ -109,12 +109,12 @@ impl Emitter<'_, '_> {
         self.part(value, |state| &mut state.extents[dim], load)
     }
 
-    /// Returns the rank of a tensor of fixed rank.
+    /// Returns the number of declared dims.
     pub(crate) fn rank(&mut self, value: ValueId) -> usize {
         self.tensor_state(value).extents.len()
     }
 
-    /// Computes the product of the extents from a dim on.
+    /// Computes the product of the extents from a declared dim on.
     fn product(&mut self, value: ValueId, first: usize) -> Value {
         let rank = self.rank(value);
         let extents: Vec<Value> = (first..rank).map(|dim| self.extent(value, dim)).collect();
@@ -129,12 +129,12 @@ impl Emitter<'_, '_> {
         self.product(value, 0)
     }
 
-    /// Computes the compact stride of a dim: the product of the extents to its right.
+    /// Computes the compact stride of a declared dim: the product of the extents to its right.
     pub(crate) fn compact_stride(&mut self, value: ValueId, dim: usize) -> Value {
         self.product(value, dim + 1)
     }
 
-    /// Returns the strides in a form that can be read even if the pointer is NULL.
+    /// Returns the strides of the declared dims in a form that can be read even if the pointer is NULL.
     pub(crate) fn strides(&mut self, value: ValueId) -> LoadedStrides {
         let load = |e: &mut Self| {
             let pointer = e.strides_pointer(value);
@@ -146,13 +146,13 @@ impl Emitter<'_, '_> {
         self.part(value, |state| &mut state.strides, load)
     }
 
-    /// Returns the strides pointer, which may be NULL.
+    /// Returns the address of the strides of the declared dims, which may be NULL.
     pub(crate) fn strides_pointer(&mut self, value: ValueId) -> Value {
-        let load = |e: &mut Self| e.field(value, Type::Ptr, dl_tensor::STRIDES.offset, "strides");
+        let load = |e: &mut Self| e.declared_dims(value, dl_tensor::STRIDES);
         self.part(value, |state| &mut state.strides_pointer, load)
     }
 
-    /// Returns the stride of a dim; NULL strides are compact.
+    /// Returns the stride of a declared dim; NULL strides are compact.
     pub(crate) fn stride(&mut self, value: ValueId, dim: usize) -> Value {
         let LoadedStrides { present, readable } = self.strides(value);
         let loaded = self.b.load(Type::I64, readable, 8 * dim as i32);
@@ -162,7 +162,7 @@ impl Emitter<'_, '_> {
         self.b.select(present, loaded, compact)
     }
 
-    /// Computes a `Bool`: true if the stride of a dim matters, because the extent is above 1 and the tensor has
+    /// Computes a `Bool`: true if the stride of a declared dim matters, because the extent is above 1 and the tensor has
     /// elements.
     pub(crate) fn stride_counts(&mut self, value: ValueId, dim: usize) -> Value {
         let extent = self.extent(value, dim);
@@ -179,6 +179,11 @@ impl Emitter<'_, '_> {
                 let extent = e.extent(value, dim);
                 let some = e.b.compare_const(Cond::Ne, extent, 0);
                 all = if dim == 0 { some } else { e.b.and(all, some) };
+            }
+            if e.has_free_leading_dims(value) {
+                let leading = e.leading(value);
+                let some = e.b.compare_const(Cond::Ne, leading, 0);
+                all = e.b.and(all, some);
             }
             all
         };

@@ -29,6 +29,7 @@ impl Emitter<'_, '_> {
             | Source::Key { .. }
             | Source::Mapped { .. }
             | Source::Alternative { .. }
+            | Source::LookUp(_)
             | Source::Result => match self.addresses[value] {
                 Some(place) => (place, 0),
                 None => unreachable!("a loop, a union or a call knows where it is"),

@@ -15,7 +15,7 @@ use crate::lower::emitter::state::Origin;
 use crate::lower::failure::message::Message;
 use crate::lower::failure::records;
 use crate::lower::failure::site::Failed;
-use crate::lower::failure::subject::{Run, TensorRequirements, note, number};
+use crate::lower::failure::subject::{Run, TensorRequirements, note};
 use crate::lower::routines::Routine;
 use crate::lower::routines::records::{NumberRule, place};
 use crate::lower::wrapper::Wrapper;
@@ -109,7 +109,16 @@ impl<'a> Wrapper<'a, '_> {
 
     /// Returns the exit for type and header of a tensor.
     pub(crate) fn header_exit(&mut self, value: ValueId) -> Block {
-        self.value_exit_by(Routine::FailHeader, value)
+        let routine =
+            if self.trailing(value) { Routine::FailTrailing } else { Routine::FailHeader };
+        self.value_exit_by(routine, value)
+    }
+
+    /// Returns the exit for the leading dims of a tensor of which only the last dims are declared.
+    pub(crate) fn leading_exit(&mut self, value: ValueId) -> Block {
+        self.exit_by(Routine::FailLeading, |w| {
+            [w.subject(value), w.dl(value), w.dims_after_leading(value)]
+        })
     }
 
     /// Returns the exit for the layout of a tensor that `Routine::Settle` has refused.
@@ -162,7 +171,8 @@ impl<'a> Wrapper<'a, '_> {
             let text = self.records.quoted(text);
             self.records.shared(text, &[])
         };
-        let which = place::of(text, number(at)) | u64::from(rule as u32) << place::RULE;
+        let which =
+            place::of(text, self.number_of_place(at)) | u64::from(rule as u32) << place::RULE;
         self.exit_by(Routine::FailNumber, |w| {
             let subject = w.subject(at.value());
             let which = w.b.i64(which as i64);
@@ -180,6 +190,22 @@ impl<'a> Wrapper<'a, '_> {
             let (subject, dl) = (w.subject(value), w.dl(value));
             let origin = w.origin(origin);
             [subject, dl, first, origin]
+        })
+    }
+
+    /// Returns the exit for a tensor that has not the element type of tensor `of`. Both element types are an `I32`.
+    pub(crate) fn dtype_exit(
+        &mut self,
+        value: ValueId,
+        found: Value,
+        (expected, of): (Value, ValueId),
+    ) -> Block {
+        self.exit_by(Routine::FailOtherDtype, |w| {
+            let subject = w.subject(value);
+            let [found, expected] =
+                [found, expected].map(|dtype| w.b.convert(Convert::Zext, dtype, Type::I64));
+            let place = w.place_number(Place::Value { value: of });
+            [subject, found, expected, w.b.i64(place as i64)]
         })
     }
 

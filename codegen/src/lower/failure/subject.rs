@@ -2,13 +2,13 @@
 
 use abi_spec::Scalar;
 
-use crate::declaration::{Device, Leaf, ParamType, Tensor};
+use crate::declaration::{Device, Leaf, OwnDim, ParamType, Shape, Tensor};
 use crate::ir::{Binary, Convert, Type, Value};
 use crate::lower::failure::records;
 use crate::lower::quote::elide;
 use crate::lower::routines::records::{
-    Head, Required, Requirement, Rest, ScalarClass, ScalarRecord, Subject, Suffix, TensorRecord,
-    TextRef, place,
+    Head, RankRule, Required, Requirement, Rest, ScalarClass, ScalarRecord, Subject, Suffix,
+    TensorRecord, TextRef, place,
 };
 use crate::lower::routines::schema::FieldType;
 use crate::lower::wrapper::Wrapper;
@@ -148,8 +148,10 @@ impl Wrapper<'_, '_> {
 
     /// Adds the record of the requirements of a tensor. Returns its offset.
     fn required_tensor(&mut self, value: ValueId, tensor: &Tensor, expected: TextRef) -> u32 {
-        let names: Vec<String> = tensor.dtypes.iter().map(|dtype| dtype.to_string()).collect();
-        let accepted: Vec<u32> = tensor.accepted().iter().map(|dtype| dtype.to_word()).collect();
+        let listed = self.function.listing(value).map_or(&[][..], |listing| &listing.dtypes);
+        let names: Vec<String> = listed.iter().map(|dtype| dtype.to_string()).collect();
+        let accepted = self.function.accepted(value);
+        let accepted: Vec<u32> = accepted.iter().map(|dtype| dtype.to_word()).collect();
         let requirements = self.exits.requirements[value];
         let device = match tensor.device {
             Device::Type(ty) if requirements.device => ty.0 as u32,
@@ -158,7 +160,7 @@ impl Wrapper<'_, '_> {
         let record = TensorRecord {
             expected,
             dtypes: self.records.quoted(&names.join("|")),
-            rank: tensor.rank().map(|rank| rank as u32),
+            rank: rank_rule(&tensor.shape),
             device,
             mask: requirements.align - 1,
             compact: requirements.compact,
@@ -184,7 +186,26 @@ impl Wrapper<'_, '_> {
     /// Packs a place into the word that routines unpack.
     pub(crate) fn place_number(&mut self, at: Place) -> u64 {
         let record = self.subject_record(at.value());
-        place::of(record, number(at))
+        place::of(record, self.number_of_place(at))
+    }
+
+    /// Packs suffix and index of a place. The index of a declared dim is that of the tensor itself.
+    pub(crate) fn number_of_place(&self, at: Place) -> u64 {
+        let index = |value, dim| {
+            let tensor = self.function.tensor(value);
+            let own = tensor.map_or(OwnDim::FromStart(dim), |tensor| tensor.shape.own_dim(dim));
+            match own {
+                OwnDim::FromStart(dim) => dim as u64,
+                OwnDim::FromEnd(count) => place::from_end(count),
+                OwnDim::Leading(after) => place::leading(after),
+            }
+        };
+        match at {
+            Place::Value { .. } => place::number(Suffix::None, 0),
+            Place::Extent { value, dim } => place::number(Suffix::Shape, index(value, dim)),
+            Place::Stride { value, dim } => place::number(Suffix::Strides, index(value, dim)),
+            Place::Number { dim, .. } => place::number(Suffix::Number, dim as u64),
+        }
     }
 
     /// Returns the offset of the record of the function at the location of the current statement.
@@ -221,13 +242,11 @@ fn texts(path: &str) -> Vec<String> {
     texts
 }
 
-/// Packs suffix and index of a place.
-pub(crate) fn number(at: Place) -> u64 {
-    match at {
-        Place::Value { .. } => place::number(Suffix::None, 0),
-        Place::Extent { dim, .. } => place::number(Suffix::Shape, dim),
-        Place::Stride { dim, .. } => place::number(Suffix::Strides, dim),
-        Place::Number { dim, .. } => place::number(Suffix::Number, dim),
+/// Returns the rule for the rank of a tensor.
+fn rank_rule(shape: &Shape) -> RankRule {
+    match shape.rank() {
+        Some(rank) => RankRule::Exactly(rank as u32),
+        None => RankRule::AtLeast(shape.least_rank() as u32),
     }
 }
 

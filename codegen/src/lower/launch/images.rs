@@ -2,8 +2,9 @@
 
 use crate::declaration::{Image, ImageKind};
 use crate::ir::{Data, Linkage, Module, Relocation, Symbol, SymbolKind};
-use crate::lower::cuda::{ALLOW_CLUSTER, ALLOW_SHARED, image, kernel};
+use crate::lower::cuda::{ALLOW_CLUSTER, ALLOW_SHARED, cache, image, kernel, map};
 use crate::lower::quote::elide;
+use crate::lower::value::zeros;
 use crate::resolve::launch::Launch;
 
 /// Prefixes of the symbols of the variables of images and of kernels.
@@ -79,16 +80,22 @@ fn variable(module: &mut Module, name: &str, words: &[u64], addresses: &[(i32, S
     symbol
 }
 
-/// Adds the constant that describes to a routine how to encode a tensor map.
-pub(crate) fn map(module: &mut Module, words: &[u64], name: &str) -> Symbol {
+/// Adds the constant that describes to a routine how to encode a tensor map, and the [cache] of its site.
+pub(crate) fn map(
+    module: &mut Module,
+    words: &[u64; map::SIZE as usize / 8],
+    name: &str,
+) -> (Symbol, Symbol) {
     let start = "tvm_ffi_codegen.map.";
     let known = |at: &usize| module.find(&format!("{start}{at}")).is_none();
     let at = (0..).find(known).unwrap_or_default();
     let symbol = module.declare(&format!("{start}{at}"), Linkage::Local, SymbolKind::Data);
+    let inputs = words[map::INPUTS as usize / 8] as usize;
     let words = words.iter().flat_map(|word| word.to_le_bytes());
     let bytes = words.chain(name.bytes()).collect();
     module.data.push(Data::constant(symbol, bytes, 8));
-    symbol
+    let size = cache::SIZE as usize + 8 * inputs;
+    (symbol, zeros(module, &format!("tvm_ffi_codegen.map_cache.{at}"), size))
 }
 
 /// Adds the bytes of the images whose kernels the module launches. A NUL follows PTX.

@@ -1,18 +1,48 @@
-//! Tensor maps. The driver encodes them in the frame.
+//! Tensor maps. A map whose inputs are those of the last map of its site is copied from the [cache] of the site;
+//! otherwise the driver encodes it in the frame.
 
-use crate::ir::{Binary, Convert, Type, Value};
-use crate::lower::cuda::{MAP_ALIGN, map};
+use crate::ir::{Binary, Cond, Convert, Symbol, Type, Value};
+use crate::lower::cuda::{
+    GIVEN_DIMS, GIVEN_OFFSET, GIVEN_PACKED, GIVEN_STRIDES, MAP_ALIGN, MAP_WORDS, cache, map,
+};
 use crate::lower::launch::images;
 use crate::lower::quote::elide;
 use crate::lower::routines::Routine;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::launch::TensorMap;
+use crate::resolve::ids::{MapId, ValueId};
+use crate::resolve::launch::{MAP_SIZE, TensorMap};
 
-/// Bytes to reserve for alignment, since maps have a larger alignment than the frame.
-pub(super) const SLACK: u32 = MAP_ALIGN - 16;
+/// Bytes of an area of the frame in which a map is aligned, since maps have a larger alignment than the frame.
+pub(super) const AREA: u32 = MAP_SIZE + MAP_ALIGN - AREA_ALIGN;
+
+/// Alignment of an area in bytes.
+pub(super) const AREA_ALIGN: u32 = 16;
+
+/// The addresses that the encoding of a map needs.
+struct Made {
+    /// The record of the function, for errors.
+    site: Value,
+    cache: Value,
+    /// The map.
+    to: Value,
+}
 
 impl<'a> Wrapper<'a, '_> {
-    /// Emits the call that encodes a map in an area of the frame; returns the address of the map.
+    /// Emits `let m = tensormap(…);`: a map in an area of its own.
+    pub(crate) fn named_map(&mut self, id: MapId, made: &'a TensorMap<'a>, unsure: &[ValueId]) {
+        unsure.iter().for_each(|&value| self.require_cuda(value));
+        let area = self.b.stack_slot(AREA, AREA_ALIGN);
+        let site = self.here();
+        let map = self.tensor_map(made, area, site);
+        self.maps[id] = Some(map);
+    }
+
+    /// Returns the address of a named map.
+    pub(super) fn map(&self, id: MapId) -> Value {
+        self.maps[id].unwrap_or_else(|| unreachable!("a map is made before it is passed"))
+    }
+
+    /// Emits the code that makes a map in an area of the frame; returns the address of the map.
     pub(super) fn tensor_map(
         &mut self,
         declared: &'a TensorMap<'a>,
@@ -20,44 +50,96 @@ impl<'a> Wrapper<'a, '_> {
         site: Value,
     ) -> Value {
         let to = self.map_address(area);
-        let numbers: Vec<Value> = declared.numbers.iter().map(|number| self.term(number)).collect();
-        let numbers = self.scratch(&numbers);
+        let input = |term| {
+            let value = self.term(term);
+            self.b.as_word(value)
+        };
+        let inputs: Vec<Value> = declared.inputs.iter().map(input).collect();
         let name = elide(&declared.name);
-        let how = images::map(self.b.module, &words(declared, &name), &name);
-        let how = self.b.address(how);
-        let dl = self.home_tensor(declared.tensor);
-        let args = [site, how, dl, numbers, to];
-        let status = self.routine_value(Routine::TensorMap, &args);
-        self.exit_unless_zero(status, "not_launched");
+        let (how, cache) = images::map(self.b.module, &words(declared, &name), &name);
+        let cache = self.b.address(cache);
+        let is_other = self.copy_cached(cache, &inputs, to);
+        let (encode, next) = (self.b.cold_block("encode"), self.b.block("next"));
+        self.b.branch(is_other, encode, next);
+        self.b.switch_to(encode);
+        self.aside(|w| w.encode(declared, how, &inputs, &Made { site, cache, to }));
+        self.b.jump(next, &[]);
+        self.b.switch_to(next);
         to
     }
 
+    /// Copies the map of a cache. Returns a `Bool`: true if what was copied is not the map of these inputs.
+    fn copy_cached(&mut self, cache: Value, inputs: &[Value], to: Value) -> Value {
+        let counter = self.b.atomic_load(Type::I64, cache, cache::COUNTER);
+        let holds = self.b.binary_const(Binary::And, counter, 1);
+        let mut other = self.b.binary_const(Binary::Xor, holds, 1);
+        for (at, &input) in inputs.iter().enumerate() {
+            other = self.compared(cache, cache::INPUTS + 8 * at as i32, input, other);
+        }
+        for at in 0..MAP_WORDS as i32 {
+            let word = self.b.atomic_load(Type::I64, cache, cache::MAP + 8 * at);
+            self.b.store(word, to, 8 * at);
+        }
+        let other = self.compared(cache, cache::COUNTER, counter, other);
+        self.b.compare_const(Cond::Ne, other, 0)
+    }
+
+    /// Returns a word that is 0 if `other` is and a word of the cache equals `expected`.
+    fn compared(&mut self, cache: Value, at: i32, expected: Value, other: Value) -> Value {
+        let found = self.b.atomic_load(Type::I64, cache, at);
+        let bits = self.b.binary(Binary::Xor, found, expected);
+        self.b.binary(Binary::Or, other, bits)
+    }
+
+    /// Emits the call that encodes a map and keeps it in the cache.
+    fn encode(&mut self, declared: &'a TensorMap<'a>, how: Symbol, inputs: &[Value], made: &Made) {
+        let mut words: Vec<Value> = declared.numbers.iter().map(|term| self.term(term)).collect();
+        words.extend(inputs);
+        let mut address = self.term(&declared.address);
+        if let Some(offset) = &declared.offset {
+            let offset = self.term(offset);
+            address = self.b.ptr_add(address, offset);
+        }
+        let words = self.scratch(&words);
+        let how = self.b.address(how);
+        let args = [made.site, how, address, words, made.to, made.cache];
+        let status = self.routine_value(Routine::TensorMap, &args);
+        self.exit_unless_zero(status, "not_launched");
+    }
+
     /// Returns the first address in an area that has the alignment of maps.
-    fn map_address(&mut self, address: Value) -> Value {
-        let number = self.b.convert(Convert::PtrToInt, address, Type::I64);
+    pub(super) fn map_address(&mut self, area: Value) -> Value {
+        let number = self.b.convert(Convert::PtrToInt, area, Type::I64);
         let zero = self.b.i64(0);
         let missing = self.b.binary(Binary::Sub, zero, number);
         let missing = self.b.binary_const(Binary::And, missing, i64::from(MAP_ALIGN) - 1);
-        self.b.ptr_add(address, missing)
+        self.b.ptr_add(area, missing)
     }
 }
 
 /// Returns the fields of [`map`], which describe to the routine how to encode a map.
 fn words(declared: &TensorMap<'_>, name: &str) -> [u64; map::SIZE as usize / 8] {
     let (options, element) = (declared.declared, declared.element);
-    let steps = !options.steps.is_empty();
-    let plain = options.dtype.is_none_or(|dtype| dtype.bytes().is_some());
+    let given = [
+        (!options.dims.is_empty(), GIVEN_DIMS),
+        (!options.strides.is_empty(), GIVEN_STRIDES),
+        (options.offset.is_some(), GIVEN_OFFSET),
+        (options.dtype.is_some_and(|dtype| dtype.is_packed()), GIVEN_PACKED),
+    ];
+    let given =
+        given.into_iter().filter(|(is_given, _)| *is_given).fold(0, |all, (_, bit)| all | bit);
     let mut words = [0; map::SIZE as usize / 8];
     let fields = [
         (map::RANK, options.extents.len() as u64),
         (map::DTYPE, element.number.into()),
-        (map::BYTES, element.bytes.into()),
+        (map::BITS, element.bits.into()),
         (map::INTERLEAVE, options.interleave as u64),
         (map::SWIZZLE, options.swizzle as u64),
         (map::PROMOTION, options.promotion as u64),
         (map::FILL, options.fill as u64),
-        (map::STEPS, steps.into()),
-        (map::PLAIN, plain.into()),
+        (map::UNIT, declared.unit.into()),
+        (map::GIVEN, given),
+        (map::INPUTS, declared.inputs.len() as u64),
         (map::NAME_SIZE, name.len() as u64),
     ];
     for (field, value) in fields {

@@ -1,20 +1,16 @@
 //! The launch statement. The config (`CUlaunchConfig`), the launch attributes and the kernel's arguments are in one
 //! area of the frame, which all launches of a function share.
 
-use abi_spec::layout::dl_tensor;
-use abi_spec::{DeviceType, runtime};
-
-use crate::ir::{Cond, Convert, Type, Value};
+use crate::ir::{Cond, Type, Value};
 use crate::lower::cuda::{CU_STREAM_PER_THREAD, Entry, attribute, config, kernel};
 use crate::lower::emitter::frame::Slot;
-use crate::lower::failure::message::Message;
 use crate::lower::launch::{images, map};
 use crate::lower::routines::Routine;
-use crate::lower::routines::records::PieceKind;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::{Argument, Home, Prepare};
-use crate::resolve::ids::{OutputId, ValueId};
-use crate::resolve::launch::{Launch, MAP_SIZE, Packing, Param};
+use crate::resolve::function::{Argument, Prepare};
+use crate::resolve::ids::OutputId;
+use crate::resolve::launch::{Launch, Packing, Param};
+use crate::resolve::term::Term;
 
 /// Number of extents of a grid, which come first among the extents of a launch.
 const GRID: usize = 3;
@@ -37,7 +33,8 @@ impl Layout {
             let (bytes, align) = match param {
                 Param::Packed(packing) => (packing.size, packing.align),
                 Param::Scratch(_) => (8, 8),
-                Param::TensorMap(_) => (MAP_SIZE + map::SLACK, 16),
+                Param::TensorMap(_) => (map::AREA, map::AREA_ALIGN),
+                Param::Map(_) => (0, 1),
             };
             let at = size.next_multiple_of(align);
             size = at + bytes;
@@ -121,7 +118,7 @@ impl<'a> Wrapper<'a, '_> {
         self.start(launch, site, area, addresses);
     }
 
-    /// Emits the call of the driver that launches the kernel, on the current stream of the device in the environment. A
+    /// Emits the call of the driver that launches the kernel, on the given stream or the current one of the device in the environment. A
     /// stream that was created knows its context. The default stream belongs to the current context, which must
     /// therefore be a context of the device.
     fn start(&mut self, launch: &'a Launch<'a>, site: Value, area: Value, addresses: Value) {
@@ -134,7 +131,7 @@ impl<'a> Wrapper<'a, '_> {
             let status = self.routine_value(Routine::Allow, &subject.args_with([area]));
             self.exit_unless_zero(status, "not_launched");
         }
-        let entered = self.choose_stream(subject, area);
+        let entered = self.choose_stream(subject, area, launch.stream.as_ref());
         let entry = self.b.load(Type::Ptr, kernel, kernel::LAUNCH);
         let null = self.b.null();
         let signature = Entry::LaunchKernelEx.signature();
@@ -168,11 +165,8 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Stores the stream in the config; returns a number that is not 0 if a context was pushed for it.
-    fn choose_stream(&mut self, subject: Subject, area: Value) -> Value {
-        let number = self.b.convert(Convert::Trunc, subject.device, Type::I32);
-        let cuda = self.b.i32(DeviceType::CUDA.0);
-        let get = crate::lower::runtime(self.b.module, &runtime::ENV_GET_STREAM);
-        let stream = self.b.call_value(get, &[cuda, number]);
+    fn choose_stream(&mut self, subject: Subject, area: Value, stream: Option<&Term>) -> Value {
+        let stream = self.stream_or(stream, subject.device);
         self.b.store(stream, area, config::STREAM);
         let created = self.b.compare_const(Cond::Ugt, stream, CU_STREAM_PER_THREAD);
         let none = self.b.i32(0);
@@ -258,7 +252,13 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Stores an argument of the kernel at byte `at` of the area; returns its address.
-    fn store_argument(&mut self, area: Value, at: u32, param: &'a Param<'a>, site: Value) -> Value {
+    pub(super) fn store_argument(
+        &mut self,
+        area: Value,
+        at: u32,
+        param: &'a Param<'a>,
+        site: Value,
+    ) -> Value {
         match param {
             Param::Packed(packing) => {
                 let fields = self.fields(packing);
@@ -273,56 +273,9 @@ impl<'a> Wrapper<'a, '_> {
                 let to = self.b.ptr_offset(area, at.into());
                 return self.tensor_map(map, to, site);
             }
+            Param::Map(map) => return self.map(*map),
         }
         self.b.ptr_offset(area, at.into())
-    }
-
-    /// Returns the device index of a tensor, `I64`.
-    fn device_of(&mut self, home: Home) -> Value {
-        let index = match home {
-            Home::Value(value) => self.device_id32(value),
-            Home::Output(_) => {
-                let dl = self.home_tensor(home);
-                self.b.load(Type::I32, dl, dl_tensor::DEVICE_ID.offset)
-            }
-        };
-        self.b.convert(Convert::Sext, index, Type::I64)
-    }
-
-    /// Returns the `DLTensor*` of a tensor.
-    pub(super) fn home_tensor(&mut self, home: Home) -> Value {
-        match home {
-            Home::Value(value) => self.dl(value),
-            Home::Output(output) => self.output_tensor(output),
-        }
-    }
-
-    /// Checks that a tensor is on a GPU or absent. Needed if the declaration allows any device.
-    fn require_cuda(&mut self, value: ValueId) {
-        let dl = self.dl(value);
-        let dl = self.readable(value, dl, 16);
-        let device = self.b.load(Type::I64, dl, dl_tensor::DEVICE_TYPE.offset);
-        let ty = self.b.convert(Convert::Trunc, device, Type::I32);
-        let cuda = self.b.compare_const(Cond::Eq, ty, DeviceType::CUDA.0.into());
-        let fine = match self.mask(value) {
-            Some(there) => {
-                let absent = self.b.not(there);
-                self.b.or(cuda, absent)
-            }
-            None => cuda,
-        };
-        let path = self.function.values[value].path.clone();
-        let argument = self.function.argument(value);
-        let fail = self.failing(|_| {
-            let mut message = Message::new("ValueError");
-            message.text("Mismatched ").quoted(&path).text(".device").on(argument);
-            message.piece(PieceKind::Calling, &[]).text(", expected cuda but got ");
-            message.piece(PieceKind::Device, &[device]);
-            message
-        });
-        let next = self.b.block("next");
-        self.b.branch(fine, next, fail);
-        self.b.switch_to(next);
     }
 
     /// Emits the calls that prepare each kernel, in the function that prepares launches.
@@ -335,6 +288,7 @@ impl<'a> Wrapper<'a, '_> {
             let status = self.routine_value(Routine::Prepare, &[site, kernel, device]);
             self.exit_unless_zero(status, "not_launched");
         }
+        self.prepare_commands(prepare, device, site);
     }
 }
 

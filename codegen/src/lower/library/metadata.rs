@@ -23,9 +23,10 @@
 //! | `params[i].default` | the value for an argument that is left out; no key without one |
 //! | `params[i].variadic` | true for the parameter that takes all further arguments; else no key |
 //! | `params[i].tensor` | the parts of the type of a tensor, which may be optional; no key for other types |
-//! | `….tensor.shape` | a list of texts, such as `n`, `64`, `_`; null for any rank |
-//! | `….tensor.dtype` | the accepted element types, `|` between them |
-//! | `….tensor.strides` | `contiguous`, `any`, or a list of texts |
+//! | `….tensor.shape` | a list of texts, such as `n`, `64`, `_`; null for any rank; `...` or `outer...` as the first for leading dims |
+//! | `….tensor.dtype` | the accepted element types, `|` between them; of a symbol those that it may stand for |
+//! | `….tensor.dtype_symbol` | the symbol that stands for the element type; no key without one |
+//! | `….tensor.strides` | `contiguous`, `any`, or a list of texts, the first of which may be `...` |
 //! | `….tensor.device` | the device type, or `any` |
 //! | `….tensor.align` | the alignment of the first element in bytes |
 //! | `result` | the type of the result, `None` for nothing |
@@ -41,8 +42,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::declaration::{
-    Function, Literal, Location, Mapping, Output, Param, ParamType, ResultType, Sequence, Shape,
-    Signature, Strides, Tensor,
+    Dim, Function, Literal, Location, Mapping, Output, Param, ParamType, ResultType, Sequence,
+    Shape, Signature, Strides, Tensor,
 };
 use abi_spec::Scalar;
 
@@ -110,9 +111,17 @@ impl Function {
         let signature = &self.signature;
         let declaration = Declaration {
             signature: signature.to_string(),
-            params: signature.arguments().iter().map(ParamText::new).collect(),
+            params: signature
+                .arguments()
+                .iter()
+                .map(|param| ParamText::new(signature, param))
+                .collect(),
             result: signature.result.to_string(),
-            outputs: signature.outputs().iter().map(OutputText::new).collect(),
+            outputs: signature
+                .outputs()
+                .iter()
+                .map(|output| OutputText::new(signature, output))
+                .collect(),
             constraints: list(&signature.constraints),
             location: self
                 .location
@@ -179,6 +188,8 @@ struct OutputText {
 struct TensorText {
     shape: Option<Vec<String>>,
     dtype: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dtype_symbol: Option<String>,
     strides: StridesText,
     device: String,
     align: u64,
@@ -192,33 +203,58 @@ enum StridesText {
 }
 
 impl TensorText {
-    fn new(tensor: &Tensor) -> TensorText {
+    /// Creates the text of a tensor. `listing` lists its element types, and `align` is its natural alignment in bytes.
+    fn new(tensor: &Tensor, listing: &Tensor, align: u64) -> TensorText {
         TensorText {
             shape: match &tensor.shape {
                 Shape::AnyRank => None,
                 Shape::Dims(dims) => Some(list(dims)),
+                Shape::Trailing { folds: false, dims } => Some(after_dots(dims)),
+                Shape::Trailing { folds: true, dims } => {
+                    let mut texts = list(dims);
+                    texts.iter_mut().take(1).for_each(|outer| outer.push_str("..."));
+                    Some(texts)
+                }
             },
-            dtype: list(&tensor.dtypes).join("|"),
+            dtype: list(&listing.dtypes).join("|"),
+            dtype_symbol: tensor.dtype_symbol.clone(),
             strides: match &tensor.strides {
                 Strides::Contiguous => StridesText::Word("contiguous"),
                 Strides::Any => StridesText::Word("any"),
-                Strides::List(dims) => StridesText::List(list(dims)),
+                Strides::List(dims) => StridesText::List(match tensor.shape {
+                    Shape::Trailing { folds: false, .. } => after_dots(dims),
+                    Shape::Trailing { folds: true, .. } | Shape::AnyRank | Shape::Dims(_) => {
+                        list(dims)
+                    }
+                }),
             },
             device: tensor.device.to_string(),
-            align: tensor.alignment(),
+            align: tensor.align.unwrap_or(align),
         }
     }
 }
 
+/// Returns `...` and the texts of the dims after it.
+fn after_dots(dims: &[Dim]) -> Vec<String> {
+    let dots = std::iter::once("...".to_owned());
+    dots.chain(list(dims)).collect()
+}
+
 impl OutputText {
-    fn new(output: &Output) -> OutputText {
-        OutputText { name: output.name.clone(), tensor: TensorText::new(&output.tensor) }
+    fn new(signature: &Signature, Output { name, tensor }: &Output) -> OutputText {
+        let listing = signature.listing(tensor);
+        let tensor = TensorText::new(tensor, listing, listing.largest_alignment());
+        OutputText { name: name.clone(), tensor }
     }
 }
 
 impl ParamText {
-    fn new(param: &Param) -> ParamText {
-        let tensor = param.ty.required().0.tensor().map(TensorText::new);
+    fn new(signature: &Signature, param: &Param) -> ParamText {
+        let text = |tensor| {
+            let listing = signature.listing(tensor);
+            TensorText::new(tensor, listing, listing.natural_alignment().unwrap_or(1))
+        };
+        let tensor = param.ty.required().0.tensor().map(text);
         let default = param.default.as_ref().map(ToString::to_string);
         let (name, ty, variadic) = (param.name.clone(), param.ty.to_string(), param.variadic);
         ParamText { name, ty, default, variadic, tensor }

@@ -70,7 +70,7 @@ fn fill_in(
 }
 
 /// Copies the type index and the payload of a `TVMFFIAny`.
-fn copy_any(b: &mut Builder<'_>, from: Value, to: Value, at: i32) {
+pub(super) fn copy_any(b: &mut Builder<'_>, from: Value, to: Value, at: i32) {
     for field in [any::TYPE_INDEX, any::PAYLOAD] {
         let word = b.load(Type::I64, from, at + field.offset);
         b.store(word, to, at + field.offset);

@@ -306,7 +306,8 @@ impl Wrapper<'_, '_> {
         operators::floor(&mut self.b, value, by).0
     }
 
-    /// Binds a symbol that no stride has bound to the compact value of the first stride that mentions it.
+    /// Binds a symbol that no stride has bound to the compact value of the first stride that mentions it, if its tensor
+    /// is there.
     pub(crate) fn settle_symbol(&mut self, symbol: SymbolId, place: Place, linear: &Linear) {
         let (SymbolState::Maybe(known, origin), Place::Stride { value, dim }) =
             (self.symbols[symbol], place)
@@ -325,7 +326,16 @@ impl Wrapper<'_, '_> {
         let bound = self.is_bound(origin);
         let settled = self.b.select(bound, known, fallback);
         let unnamed = self.b.i64(place::UNNAMED as i64);
-        let origin = Origin::Told(self.b.select(bound, origin, unnamed));
-        self.symbols[symbol] = SymbolState::Bound(settled, origin);
+        self.symbols[symbol] = match self.mask(value) {
+            None => {
+                let origin = Origin::Told(self.b.select(bound, origin, unnamed));
+                SymbolState::Bound(settled, origin)
+            }
+            Some(there) => {
+                let zero = self.b.i64(0);
+                let new = self.b.select(there, unnamed, zero);
+                SymbolState::Maybe(settled, self.b.select(bound, origin, new))
+            }
+        };
     }
 }

@@ -25,7 +25,7 @@ impl Wrapper<'_, '_> {
             self.settle(value, align);
             return;
         }
-        if self.function.any_rank(value) {
+        if self.function.any_rank(value) && !self.trailing(value) {
             return self.data_of_any_rank(value, align);
         }
         let unusual = self.b.cold_block("unusual");
@@ -72,7 +72,7 @@ impl Wrapper<'_, '_> {
         let mut found = vec![self.b.ptr_add(data, offset)];
         let symbols = self.tensor_state(value).symbols.clone();
         if !symbols.is_empty() {
-            let shape = self.b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset);
+            let shape = self.declared_dims_of(value, dl, dl_tensor::SHAPE);
             let extents =
                 symbols.iter().map(|(dim, _)| self.b.load(Type::I64, shape, 8 * *dim as i32));
             found.extend(extents);
@@ -99,6 +99,11 @@ impl Wrapper<'_, '_> {
     fn usual(&mut self, value: ValueId, align: u64, unusual: Block) -> Value {
         let checks = self.checks.or_go_to(unusual);
         let compact = self.tensor_state(value).compact;
+        if compact && self.trailing(value) {
+            // The routine judges the strides of a tensor that is not its own view.
+            let (ndim, dims) = (self.ndim32(value), self.rank(value) as i64);
+            checks.equal_const(&mut self.b, ndim, dims);
+        }
         let extents = (1..self.rank(value)).filter(|_| compact);
         let extents: Vec<Value> = extents.map(|dim| self.extent(value, dim)).collect();
         let data = self.data_pointer(value);
@@ -122,7 +127,7 @@ impl Wrapper<'_, '_> {
         let absent = self.b.compare_const(Cond::Eq, strides, 0);
         self.b.branch(absent, done, some);
         self.b.switch_to(some);
-        let checks = Checks { fail: unusual, mask: None };
+        let checks = Checks { fail: unusual, mask: None, passed: false };
         let mut compact = None;
         for dim in (0..=extents.len()).rev() {
             let stride = self.b.load(Type::I64, strides, 8 * dim as i32);

@@ -21,17 +21,23 @@ impl Wrapper<'_, '_> {
             return ValueState::Scalar(self.literal_number(value, literals));
         }
         if !is_text(literals) {
-            return self.number_or_text(value, literals);
+            if !self.checks.passed {
+                self.number_or_text(value, literals);
+            }
+            let address = self.any_address(value);
+            return ValueState::Word(self.or_zero(value, address));
         }
         let text = self.text(value, TypeIndex::SMALL_STR, TypeIndex::STR);
-        let known = self.is_text_of(text, literals);
-        let other = self.b.not(known);
-        self.checks.never(&mut self.b, other);
+        if !self.checks.passed {
+            let known = self.is_text_of(text, literals);
+            let other = self.b.not(known);
+            self.checks.never(&mut self.b, other);
+        }
         ValueState::Span(text)
     }
 
     /// Checks a value against literals that include both numbers and texts.
-    fn number_or_text(&mut self, value: ValueId, literals: &[Literal]) -> ValueState {
+    fn number_or_text(&mut self, value: ValueId, literals: &[Literal]) {
         let (index, payload) = self.words(value, Type::I64);
         let above = self.b.binary_const(Binary::Sub, index, TypeIndex::INT.0.into());
         let last = TypeIndex::BOOL.0 - TypeIndex::INT.0;
@@ -49,8 +55,6 @@ impl Wrapper<'_, '_> {
         self.b.switch_to(join);
         let other = self.b.not(known);
         self.checks.never(&mut self.b, other);
-        let address = self.any_address(value);
-        ValueState::Word(self.or_zero(value, address))
     }
 
     /// Returns a `Bool`: true if an integer is one of the literals.

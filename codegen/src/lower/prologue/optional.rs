@@ -34,16 +34,17 @@ impl<'a> Wrapper<'a, '_> {
         self.enter(value);
         self.checks.mask = None;
         let there = self.there(value);
-        let rank = self.function.tensor(value).and_then(|tensor| tensor.rank());
+        let shape = self.function.tensor(value).map(|tensor| &tensor.shape);
+        let dims = shape.map_or(0, |shape| shape.dims().len());
         let symbols = self.unbound_in(steps);
         let join = self.b.block("next");
-        let has_extents = rank != Some(0);
+        let has_extents = shape.is_some_and(|shape| shape.rank() != Some(0));
         let words = 1 + usize::from(has_extents);
         let hints = ["", "shape"].map(|part| self.hint(value, part, None));
         let params: Vec<Value> =
             hints[..words].iter().map(|hint| self.b.block_param(join, Type::Ptr, *hint)).collect();
         let states = self.carried_to(join, &symbols);
-        let zeros = self.absent((DL_TENSOR.size as usize).max(8 * rank.unwrap_or(1)));
+        let zeros = self.absent((DL_TENSOR.size as usize).max(8 * dims));
         let mut nothing = vec![zeros; words];
         nothing.extend(self.carry(&symbols));
         self.go_unless(there, join, &nothing);
@@ -59,7 +60,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(join);
         self.go_back(outside);
         self.set_symbols(&symbols, &states);
-        let state = TensorState::new(Some(params[0]), params.get(1).copied(), rank);
+        let state = TensorState::new(Some(params[0]), params.get(1).copied(), dims);
         self.set_state(value, ValueState::Tensor(state));
     }
 }
@@ -70,6 +71,7 @@ pub(crate) fn about(step: &Step<'_>) -> Option<ValueId> {
         Step::Scalar { value, .. }
         | Step::Header { value, .. }
         | Step::Value { value }
+        | Step::Folded { value }
         | Step::Compact { value }
         | Step::Data { value, .. }
         | Step::Each { value, .. }

@@ -125,7 +125,7 @@ impl<'a> Wrapper<'a, '_> {
 
     /// Records the state of a tensor of the run after the loop.
     fn of_run(&mut self, value: ValueId, steps: &[Step<'_>], addresses: Value, nth: usize) {
-        let mut state = TensorState::new(None, None, None);
+        let mut state = TensorState::new(None, None, 0);
         state.extents = steps.iter().filter_map(|step| self.known_extent(step)).collect();
         let address = self.b.load(Type::Ptr, addresses, (nth as u32 * WORD) as i32);
         let hint = self.hint(value, "address", None);

@@ -103,9 +103,11 @@ impl Wrapper<'_, '_> {
     /// Loads an integer or a truth value that must be one of the literals.
     pub(crate) fn literal_number(&mut self, value: ValueId, literals: &[Literal]) -> ScalarState {
         let (_, wide) = self.number(value, TypeIndex::BOOL);
-        let known = self.is_number_of(wide, literals);
-        let other = self.b.not(known);
-        self.checks.never(&mut self.b, other);
+        if !self.checks.passed {
+            let known = self.is_number_of(wide, literals);
+            let other = self.b.not(known);
+            self.checks.never(&mut self.b, other);
+        }
         let truth = literals.iter().any(|literal| matches!(literal, Literal::Bool(_)));
         let ty = if truth { Scalar::Bool } else { Scalar::Int64 };
         ScalarState { ty, native: self.truncate(wide, ty), wide: Some(wide) }

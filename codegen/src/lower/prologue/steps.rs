@@ -42,6 +42,10 @@ impl<'a> Wrapper<'a, '_> {
                 self.only_if_there(place.value());
                 self.occurrence(*place, rule);
             }
+            Step::Folded { value } => {
+                self.only_if_there(*value);
+                self.folded(*value);
+            }
             Step::Compact { value } => {
                 self.only_if_there(*value);
                 self.compact(*value);
@@ -73,6 +77,7 @@ impl<'a> Wrapper<'a, '_> {
                 Step::Header { .. } => self.header_exit(value),
                 Step::Value { .. }
                 | Step::Occurrence { .. }
+                | Step::Folded { .. }
                 | Step::Compact { .. }
                 | Step::Data { .. }
                 | Step::BindCompact { .. }

@@ -1,8 +1,8 @@
-//! Declared strides. A tensor is usual if its strides are not NULL, no extent is 0, and every extent whose stride has a
+//! Declared strides. A tensor is usual if its strides are not NULL, no extent is 0, leading ones included, and every extent whose stride has a
 //! rule is above 1. The strides of a usual tensor are loaded and checked. A cold block checks other tensors: NULL means
 //! compact strides, and the stride of an extent of 1 or of an empty tensor is ignored.
 
-use crate::declaration::{Dim, Expr, Shape};
+use crate::declaration::{Dim, Expr};
 use crate::ir::{Block, Cond, Type, Value};
 use crate::lower::emitter::state::{Origin, SymbolState};
 use crate::lower::prologue::binding::Found;
@@ -11,12 +11,13 @@ use crate::resolve::function::Function;
 use crate::resolve::ids::{SymbolId, Table, ValueId};
 use crate::resolve::step::{Linear, Place, Rule, Step};
 
-/// Returns the number of occurrences that mention each symbol.
+/// Returns the number of occurrences that mention each symbol. One in a loop counts as several.
 pub(crate) fn mentions(function: &Function<'_>) -> Table<SymbolId, u32> {
     let mut mentions = Table::like(&function.symbols, 0);
     Step::visit_all(&function.steps, &mut |step| {
-        if let Step::Occurrence { rule, .. } = step {
-            rule.visit_symbols(&mut |symbol| mentions[symbol] += 1);
+        if let Step::Occurrence { place, rule } = step {
+            let several = function.values[place.value()].dynamic;
+            rule.visit_symbols(&mut |symbol| mentions[symbol] += 1 + u32::from(several));
         }
     });
     mentions
@@ -46,6 +47,11 @@ impl<'a> Wrapper<'a, '_> {
             symbols.into_iter().map(|symbol| self.joined(symbol, join)).collect();
         // The shape is tested first, so that later tensors of the same shape can use the result.
         let pointer = self.strides_pointer(value);
+        if self.has_free_leading_dims(value) {
+            let leading = self.leading(value);
+            let has_elements = self.b.compare_const(Cond::Ne, leading, 0);
+            self.b.guard(has_elements, unusual);
+        }
         let shape = self.require_usual(value, &above, unusual);
         let some = self.b.compare_const(Cond::Ne, pointer, 0);
         self.b.guard(some, unusual);
@@ -72,7 +78,7 @@ impl<'a> Wrapper<'a, '_> {
     /// Returns the extents that are tested. `None` if a tensor of this type is never usual, if no stride has a rule, or if
     /// the tensor may be absent.
     fn extents_above(&self, value: ValueId, strides: &[Stride<'_>]) -> Option<Above> {
-        let Shape::Dims(dims) = &self.function.tensor(value)?.shape else { return None };
+        let dims = self.function.tensor(value)?.shape.dims();
         let matters = |(_, rule): &&Stride<'_>| !matches!(rule, Rule::Any);
         strides.iter().find(matters).filter(|_| self.mask(value).is_none())?;
         let mut above = Vec::with_capacity(dims.len());
@@ -117,7 +123,8 @@ impl<'a> Wrapper<'a, '_> {
     /// Returns the key of a shape: the symbols that the tested extents equal, each with the number to exceed. `None` if
     /// an extent equals no symbol, or if not every call makes the test.
     fn shape_of(&mut self, value: ValueId, above: &Above) -> Option<Vec<(SymbolId, i64)>> {
-        if !self.is_once(value) {
+        // Free leading dims may be empty, so that equal extents do not make a tensor usual.
+        if !self.is_once(value) || self.has_free_leading_dims(value) {
             return None;
         }
         let symbols = &self.tensor_state(value).symbols;

@@ -3,7 +3,7 @@
 use abi_spec::layout::{DL_TENSOR, OBJECT, dl_tensor};
 use abi_spec::{DType, DeviceType, TypeIndex};
 
-use crate::declaration::{Device, Tensor};
+use crate::declaration::{Device, Shape, Tensor};
 use crate::ir::{Binary, Cond, Convert, Hint, Type, Value};
 use crate::lower::emitter::state::{Origin, TensorState, ValueState};
 use crate::lower::routines::Routine;
@@ -20,7 +20,7 @@ impl Wrapper<'_, '_> {
         };
         let hint = self.hint(value, "", None);
         self.b.hint(dl, hint);
-        self.set_state(value, ValueState::Tensor(TensorState::new(Some(dl), None, None)));
+        self.set_state(value, ValueState::Tensor(TensorState::new(Some(dl), None, 0)));
     }
 
     /// Emits the inline checks of type and pointer; returns the `DLTensor*`. The path of an object falls through. Both
@@ -59,33 +59,52 @@ impl Wrapper<'_, '_> {
 
     /// Checks ndim, dtype, the device if `device` is true, and the pointer to the extents.
     pub(crate) fn tensor_header(&mut self, value: ValueId, tensor: &Tensor, device: bool) {
-        let accepted = tensor.accepted();
-        match (tensor.rank(), &accepted[..]) {
+        let (accepted, of) = (tensor.accepted(), self.function.values[value].dtype_of);
+        match (tensor.rank(), &accepted[..], of) {
             _ if self.is_outlined(value) => {}
-            (Some(rank), &[dtype]) => {
+            (_, _, Some(of)) => {
+                self.rank_is(value, &tensor.shape);
+                self.same_dtype(value, of);
+            }
+            (Some(rank), &[dtype], None) => {
                 // ndim and dtype are adjacent: one aligned load reads both.
                 let word = self.field(value, Type::I64, dl_tensor::NDIM.offset, "ndim_dtype");
                 let dtype = u64::from(dtype.to_word());
                 let expected = (dtype << 32 | rank as u64) as i64;
                 self.checks.equal_const(&mut self.b, word, expected);
             }
-            (rank, accepted) => {
+            (_, accepted, None) => {
                 let found = self.dtype32(value);
                 let wrong = self.no_dtype(found, accepted);
                 self.checks.never(&mut self.b, wrong);
-                let ndim = self.ndim32(value);
-                let wrong = match rank {
-                    Some(rank) => self.b.compare_const(Cond::Ne, ndim, rank as i64),
-                    None => self.b.compare_const(Cond::Slt, ndim, 0),
-                };
-                self.checks.never(&mut self.b, wrong);
+                self.rank_is(value, &tensor.shape);
             }
         }
         if device {
             self.device(value, tensor.device);
         }
-        self.check_shape(value, tensor.rank());
-        self.tensor_state(value).extents = vec![None; tensor.rank().unwrap_or(0)];
+        self.check_shape(value, &tensor.shape);
+        self.tensor_state(value).extents = vec![None; tensor.shape.dims().len()];
+        if tensor.shape.is_trailing() {
+            self.view(value, tensor);
+        }
+    }
+
+    /// Checks the rank; a free one must leave room for the declared dims.
+    fn rank_is(&mut self, value: ValueId, shape: &Shape) {
+        let ndim = self.ndim32(value);
+        let wrong = match shape.rank() {
+            Some(rank) => self.b.compare_const(Cond::Ne, ndim, rank as i64),
+            None => self.b.compare_const(Cond::Slt, ndim, shape.least_rank() as i64),
+        };
+        self.checks.never(&mut self.b, wrong);
+    }
+
+    /// Checks that a tensor has the element type of tensor `of`, which has passed its checks.
+    fn same_dtype(&mut self, value: ValueId, of: ValueId) {
+        let [found, expected] = [value, of].map(|tensor| self.dtype32(tensor));
+        let exit = self.dtype_exit(value, found, (expected, of));
+        self.checks.or_go_to(exit).equal(&mut self.b, found, expected);
     }
 
     /// Returns a `Bool`: true if a dtype is not accepted. Dtypes of the same bits and lanes are tested together.
@@ -124,15 +143,15 @@ impl Wrapper<'_, '_> {
     }
 
     /// Checks the pointer to the extents, which is NULL only for rank 0.
-    fn check_shape(&mut self, value: ValueId, rank: Option<usize>) {
-        if rank == Some(0) {
+    fn check_shape(&mut self, value: ValueId, declared: &Shape) {
+        if declared.rank() == Some(0) {
             return;
         }
-        let shape = self.shape(value);
-        match rank {
+        let shape = self.own_dims(value, dl_tensor::SHAPE);
+        match declared.least_rank() {
             _ if self.is_outlined(value) => {}
-            Some(_) => self.checks.non_null(&mut self.b, shape),
-            None => {
+            1.. => self.checks.non_null(&mut self.b, shape),
+            0 => {
                 let null = self.b.compare_const(Cond::Eq, shape, 0);
                 let ndim = self.ndim32(value);
                 let some = self.b.compare_const(Cond::Ne, ndim, 0);
@@ -140,7 +159,7 @@ impl Wrapper<'_, '_> {
                 self.checks.never(&mut self.b, null);
             }
         }
-        let shape = self.readable(value, shape, 8 * rank.unwrap_or(1));
+        let shape = self.readable(value, shape, 8 * declared.dims().len().max(1));
         self.tensor_state(value).shape = Some(shape);
     }
 

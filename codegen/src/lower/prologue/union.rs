@@ -1,7 +1,7 @@
 //! Unions: the alternatives that accept the type index are tried in turn.
 //!
-//! A union binds no symbols and passes the value unchanged, so the order of alternatives does not matter. Alternatives
-//! that parse text come last.
+//! A union binds no symbols outside of its alternatives and passes the value unchanged. Alternatives that parse text come
+//! last. If a `match` is about the union, the block after it gets the number of the alternative that fits.
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::any;
@@ -21,30 +21,46 @@ impl<'a> Wrapper<'a, '_> {
     pub(crate) fn one_of(&mut self, value: ValueId, types: &'a [Vec<Step<'a>>]) {
         let address = self.any_address(value);
         let done = self.b.block("fits");
+        if self.function.values[value].matched {
+            let hint = self.hint(value, "alternative", None);
+            self.chosen[value] = Some(self.b.block_param(done, Type::I32, hint));
+        }
         if let Some(there) = self.mask(value) {
-            let some = self.b.block("some");
-            self.b.branch(there, some, done);
-            self.b.switch_to(some);
+            let number = self.number_of_type(value, types.len());
+            if number.is_empty() {
+                let some = self.b.block("some");
+                self.b.branch(there, some, done);
+                self.b.switch_to(some);
+            } else {
+                self.go_unless(there, done, &number);
+            }
         }
         let index = self.b.load(Type::I32, address, any::TYPE_INDEX.offset);
         let hint = self.hint(value, "type_index", None);
         self.b.hint(index, hint);
-        let mut alternatives: Vec<_> =
-            self.function.values[value].children.clone().into_iter().zip(types).collect();
-        alternatives.sort_by_key(|(child, _)| self.may_parse(*child));
+        let children = self.function.values[value].children.clone().into_iter().enumerate();
+        let mut alternatives: Vec<_> = children.zip(types).collect();
+        alternatives.sort_by_key(|((_, child), _)| self.may_parse(*child));
         let (count, devices) = (alternatives.len(), self.noted_devices());
-        for (nth, (child, steps)) in alternatives.into_iter().enumerate() {
+        for (nth, ((declared, child), steps)) in alternatives.into_iter().enumerate() {
             let other =
                 if nth + 1 == count { self.value_exit(value) } else { self.b.block("other") };
             self.addresses[child] = Some(address);
             self.alternative(child, steps, index, other);
-            self.b.jump(done, &[]);
+            let number = self.number_of_type(value, declared);
+            self.b.jump(done, &number);
             if nth + 1 < count {
                 self.b.switch_to(other);
                 self.forget_devices(devices);
             }
         }
         self.b.switch_to(done);
+    }
+
+    /// Returns the number of a type as the arguments of the block after a union; none unless a `match` is about it.
+    fn number_of_type(&mut self, value: ValueId, number: usize) -> Vec<Value> {
+        let kept = self.chosen[value].map(|_| self.b.i32(number as i32));
+        kept.into_iter().collect()
     }
 
     /// Emits the checks of one alternative, which branch to `other` if the value does not match.
@@ -58,7 +74,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Returns true for alternatives that may parse text.
-    fn may_parse(&self, value: ValueId) -> bool {
+    pub(super) fn may_parse(&self, value: ValueId) -> bool {
         self.function.values[value].ty.leaf().is_some_and(Leaf::is_parsed)
     }
 

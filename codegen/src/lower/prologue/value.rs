@@ -121,9 +121,11 @@ impl Wrapper<'_, '_> {
 
     /// Branches to the current exit if a pointer is NULL. Returns the pointer.
     fn guard_non_null(&mut self, pointer: Value) -> Value {
-        let some = self.b.compare_const(Cond::Ne, pointer, 0);
-        let fail = self.checks.fail;
-        self.b.guard(some, fail);
+        if !self.checks.passed {
+            let some = self.b.compare_const(Cond::Ne, pointer, 0);
+            let fail = self.checks.fail;
+            self.b.guard(some, fail);
+        }
         pointer
     }
 
@@ -157,7 +159,7 @@ impl Wrapper<'_, '_> {
         let key = ty.class().and_then(ObjectClass::key);
         let usual = key.and_then(|key| indices.copied().find(|i| i.type_key() == Some(key)));
         let object = self.object(value, usual);
-        if let Some(key) = dynamic_key(ty) {
+        if let Some(key) = dynamic_key(ty).filter(|_| !self.checks.passed) {
             let cache = class_cache(&mut self.b, key);
             let text = constant_bytes(&mut self.b, key.as_bytes().to_vec());
             let length = self.b.i64(key.len() as i64);

@@ -42,6 +42,7 @@ complaints! {
     RankLeast: "ValueError" "Mismatched {at}.ndim{on}, expected at least {int} but got {int}";
     RankNegative: "ValueError" "Mismatched {at}.ndim{on}, expected a non-negative rank but got {int}";
     Dtype: "TypeError" "Mismatched {at}.dtype{on}, expected {plain} but got {dtype}";
+    OtherDtypeOf: "TypeError" "Mismatched {at}.dtype{on}, expected {dtype} (= {place}.dtype) but got {dtype}";
     Device: "ValueError" "Mismatched {at}.device{on}, expected {devicetype} but got {device}";
     OtherDevice: "ValueError" "Mismatched {at}.device{on}, expected {device} but got {device}";
     OtherDeviceOf: "ValueError" "Mismatched {at}.device{on}, expected {device} (= {place}.device) but got {device}";
@@ -49,6 +50,8 @@ complaints! {
     NoData: "ValueError" "Mismatched {at}.data{on}, expected a non-NULL pointer but got NULL";
     Negative: "ValueError" "Mismatched {at}{on}, expected a non-negative extent but got {int}";
     NegativeAt: "ValueError" "Mismatched {path}.shape[{int}]{on}, expected a non-negative extent but got {int}";
+    LargeExtent: "ValueError" "Out of range {at}{on}, expected int64 but got more";
+    Folded: "ValueError" "Mismatched {path}.strides[{int}]{on}, expected {int} (folded) but got {int}";
     Contiguous: "ValueError" "Mismatched {path}.strides[{int}]{on}, expected {int} (contiguous) but got {int}";
     Misaligned: "ValueError" "Misaligned {at}.data{on}, expected a multiple of {unsigned} bytes but got remainder {unsigned}";
     Symbol: "ValueError" "Mismatched {at}{on}, expected {int} (= {plain}) but got {int}";
@@ -64,6 +67,7 @@ complaints! {
     Borrowed: "TypeError" "Mismatched type of result{calling}, expected an owned value but got a borrowed Tensor";
     NoFunction: "TypeError" "Mismatched type of {subject}{calling}, expected Function but got None";
     WideArgument: "ValueError" "Out of range {subject}{calling}, expected int64 but got {unsigned}";
+    Index: "ValueError" "Out of range {subject}{calling}, expected an index below {int} but got {int}";
     NegativeSize: "ValueError" "Out of range {subject}{calling}, expected a non-negative size but got {int}";
     LargeSize: "ValueError" "Out of range {subject}{calling}, expected at most {int} but got {int}";
     ResultRange: "OverflowError" "Out of range result{calling}, expected int64 but got {unsigned}";
@@ -89,11 +93,18 @@ complaints! {
     Launch: "RuntimeError" "Failed {plain} of image {plain}{calling}, {plain} ({int}): {plain}{plain}, grid = ({int}, {int}, {int}), block = ({int}, {int}, {int}), cluster = ({int}, {int}, {int}), shared memory = {int}, device = cuda:{int}";
     Params: "RuntimeError" "Mismatched parameters of {plain}{calling}, expected {int} but got {int}";
     ParamSize: "RuntimeError" "Mismatched size of parameter #{int} of {plain}{calling}, expected {int} but got {int}";
+    Limit: "ValueError" "Out of range {plain} of {plain}{calling}, expected 1 to {int} on cuda:{int} but got {int}";
+    Cluster: "ValueError" "Mismatched {plain} of {plain}{calling}, expected a multiple of the cluster's {int} but got {int}";
+    NoCommand: "RuntimeError" "Missing {plain} in the CUDA driver{calling}, which has it from 12.0 on";
+    UploadAddress: "ValueError" "Misaligned {subject}{calling}, expected a multiple of {int} bytes for an upload but got remainder {int}";
     SharedMemory: "ValueError" "Out of range shared memory of {plain}{calling}, expected at most {int} bytes on cuda:{int} but got {int}";
     MapAddress: "ValueError" "Misaligned {plain}.data{calling}, expected a multiple of {int} bytes for a tensor map but got remainder {int}";
     MapExtent: "ValueError" "Out of range {plain}.shape[{int}]{calling}, expected 1 to {int} for a tensor map but got {int}";
     MapInner: "ValueError" "Mismatched {plain}.strides[{int}]{calling}, expected 1 for a tensor map but got {int}";
     MapStride: "ValueError" "Mismatched {plain}.strides[{int}]{calling}, expected a multiple of {int} bytes below {int} for a tensor map but got {int}";
+    MapOffset: "ValueError" "Misaligned {plain}.data and offset{calling}, expected a multiple of {int} bytes for a tensor map but got remainder {int}";
+    MapDims: "ValueError" "Out of range dims of {plain}, dim {int}{calling}, expected 1 to {int} but got {int}";
+    MapStrides: "ValueError" "Mismatched strides of {plain}, dim {int}{calling}, expected a multiple of {int} bytes below {int} but got {int} elements of {int} bits";
     MapBox: "ValueError" "Out of range box of {plain}, dim {int}{calling}, expected 1 to {int} but got {int}";
     MapRow: "ValueError" "Mismatched box of {plain}{calling}, expected rows of a multiple of 16 bytes up to {int} but got {int}";
     MapStep: "ValueError" "Out of range steps of {plain}, dim {int}{calling}, expected 1 to {int} but got {int}";

@@ -1,11 +1,13 @@
 //! Routines of launches: opening the CUDA driver, loading images and kernels, entering contexts, encoding tensor maps,
-//! and raising the errors of the driver. Functions and constants of the driver are in [`cuda`](crate::lower::cuda).
+//! other commands on streams, and raising the errors of the driver. Functions and constants of the driver are in [`cuda`](crate::lower::cuda).
 
 use crate::ir::typed::routine;
 
+pub(super) mod command;
 pub(super) mod context;
 pub(super) mod driver;
 pub(super) mod failed;
+pub(super) mod limits;
 pub(super) mod load;
 pub(super) mod map;
 

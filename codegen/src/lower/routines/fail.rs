@@ -12,6 +12,9 @@ use crate::lower::routines::records::{
     Host, NumberRule, ScalarClass, ScalarRecord, Span, Subject, Suffix, base_of, place, text_of,
 };
 
+/// Mask of the index of a place.
+const INDEX: u64 = (1 << place::SUFFIX) - 1;
+
 /// Mask of suffix and index of a place.
 const NUMBER: u64 = (1 << place::RULE) - 1;
 
@@ -71,6 +74,9 @@ pub(crate) fn fail_number(
     let place = place_of(subject) | which & NUMBER;
     let found = *number;
     if found < 0 && which >> (place::SUFFIX as u64) & 0xf == Suffix::Shape {
+        // All leading dims have a negative extent only if there is one, dim 0.
+        let is_leading = which & place::LEADING != 0 && which & place::FROM_END != 0;
+        let place = if is_leading { place & !INDEX } else { place };
         raise!(failure, Complaint::Negative, place, found);
     }
     let rule = which >> (place::RULE as u64) & 0xf;

@@ -10,12 +10,15 @@ use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::fail::{failure, place_of, quoted, required_of};
 use crate::lower::routines::memory::{Any, DlTensor, PlacedTensor};
 use crate::lower::routines::message::raise;
-use crate::lower::routines::records::{Subject, TensorRecord, place};
+use crate::lower::routines::records::{Subject, Suffix, TensorRecord, place};
 use crate::lower::routines::view::{
-    compact_at, is_compact, not_empty, refused_tensor, stride_at, tensor_in,
+    compact_at, folded_extent, is_compact, not_empty, refused_tensor, stride_at, tensor_in,
 };
 
 const CPU: i32 = DeviceType::CPU.0;
+
+/// Suffix and index of the place of all leading extents, without the number of dims after them.
+const LEADING: u64 = (Suffix::Shape as u64) << place::SUFFIX | place::FROM_END | place::LEADING;
 
 /// Raises the error for element `nth` of `values`, which is no tensor or has a wrong header. Returns -1.
 #[routine]
@@ -49,6 +52,53 @@ pub(crate) fn fail_header(subject: &Subject, values: &Any, nth: u64, indices: &i
         raise!(failure, Complaint::Device, place, device, dl.device);
     }
     raise!(failure, Complaint::NoShape, place);
+}
+
+/// Raises the error for element `nth` of `values` like [`fail_header()`], for a tensor of which only the last dims are
+/// declared.
+#[routine]
+pub(crate) fn fail_trailing(subject: &Subject, values: &Any, nth: u64, indices: &i64) -> i32 {
+    let value = &values[nth];
+    let index = value.type_index;
+    let is_tensor = index == TypeIndex::TENSOR || index == TypeIndex::DL_TENSOR_PTR;
+    if is_tensor && value.object != null {
+        let tensor = required_of(subject) as &TensorRecord;
+        let least = -1 - tensor.rank;
+        let ndim = tensor_in(value).ndim as i64;
+        if ndim >= 0 && ndim < least {
+            let failure = failure(subject, indices);
+            raise!(failure, Complaint::RankLeast, place_of(subject), least, ndim);
+        }
+    }
+    fail_header(subject, values, nth, indices)
+}
+
+/// Raises the error for the leading dims of a tensor, those before the last `after` ones. Returns -1.
+#[routine]
+pub(crate) fn fail_leading(subject: &Subject, dl: &DlTensor, after: i64, indices: &i64) -> i32 {
+    let failure = failure(subject, indices);
+    let place = place_of(subject);
+    let (shape, strides) = (dl.shape, dl.strides);
+    let leading = dl.ndim as i64 - after;
+    for dim in 0..leading {
+        if shape[dim] < 0 {
+            raise!(failure, Complaint::NegativeAt, place, dim, shape[dim]);
+        }
+    }
+    if folded_extent(shape, leading) < 0 {
+        raise!(failure, Complaint::LargeExtent, place | LEADING | after as u64);
+    }
+    let mut before: i64 = -1;
+    for dim in 0..leading {
+        if shape[dim] != 1 {
+            let stride = strides[dim] * shape[dim];
+            if before >= 0 && strides[before] != stride {
+                raise!(failure, Complaint::Folded, place, before, stride, strides[before]);
+            }
+            before = dim;
+        }
+    }
+    -1
 }
 
 /// Checks the header of a tensor of fixed rank and of one element type. Returns its `DLTensor*`, or NULL once it has
@@ -101,6 +151,19 @@ pub(crate) fn fail_device(
         raise!(failure, Complaint::OtherDeviceOf, place, first, origin, dl.device);
     }
     raise!(failure, Complaint::OtherDevice, place, first, dl.device);
+}
+
+/// Raises the error for a tensor whose element type is `found`, not that of the tensor at place `origin`. Returns -1.
+#[routine]
+pub(crate) fn fail_other_dtype(
+    subject: &Subject,
+    found: u64,
+    expected: u64,
+    origin: u64,
+    indices: &i64,
+) -> i32 {
+    let failure = failure(subject, indices);
+    raise!(failure, Complaint::OtherDtypeOf, place_of(subject), expected, origin, found);
 }
 
 /// Checks that the last of `count` tensors is on the same device as the first tensor of its device type. Tensors on the

@@ -266,8 +266,26 @@ pub(crate) fn put_place(s: &MessageBuffer, at: u64) {
         Suffix::Strides => put(s, ".strides["),
         _ => put(s, "["),
     }
-    put_unsigned(s, at & 0xff);
+    put_index(s, at & 0xff);
     put(s, "]");
+}
+
+/// Appends the index of a [place]: `0`, `-1`, or `:-1` for all dims before it.
+#[routine(inline)]
+fn put_index(s: &MessageBuffer, index: u64) {
+    let mut count = index;
+    if index & place::FROM_END != 0 {
+        count = (index & place::COUNT) + 1;
+        if index & place::LEADING != 0 {
+            put(s, ":");
+            count -= 1;
+            if count == 0 {
+                return;
+            }
+        }
+        put(s, "-");
+    }
+    put_unsigned(s, count);
 }
 
 /// Appends the path of the value of a [place], with the indices of the enclosing loops in it.

@@ -4,7 +4,7 @@
 //! The offset of a record is counted in bytes from the start of the constant, the offset of a text from the start of
 //! the texts. A record whose address routines receive begins with a [`Head`], which leads to the start of the constant.
 
-use crate::ir::typed::{Ref, Text, routine};
+use crate::ir::typed::{Int, Ref, Text, routine};
 use crate::lower::routines::schema::{FieldType, Texts, WordReader, codes, record};
 use crate::resolve::term::Kind;
 
@@ -114,12 +114,51 @@ record! {
     }
 }
 
+/// Requirement of the rank of a tensor. Routines read the rank if it must be exact, and else a negative number: -1 minus
+/// the smallest rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RankRule {
+    Exactly(u32),
+    AtLeast(u32),
+}
+
+impl FieldType for RankRule {
+    const WORDS: u32 = 1;
+
+    fn encode(self, words: &mut Vec<u32>) {
+        words.push(match self {
+            RankRule::Exactly(rank) => rank,
+            RankRule::AtLeast(least) => !least,
+        });
+    }
+
+    fn decode(words: &mut WordReader<'_>) -> Option<Self> {
+        let word = words.take()?;
+        let is_exact = word as i32 >= 0;
+        Some(if is_exact { RankRule::Exactly(word) } else { RankRule::AtLeast(!word) })
+    }
+
+    fn show(self, text: &Texts<'_>) -> String {
+        match self {
+            RankRule::Exactly(rank) => rank.show(text),
+            RankRule::AtLeast(0) => "none".to_owned(),
+            RankRule::AtLeast(least) => format!("at least {least}"),
+        }
+    }
+
+    type Handle = Int<i64>;
+
+    fn read(b: &mut crate::ir::Builder<'_>, base: crate::ir::Value, offset: i32) -> Int<i64> {
+        <Option<u32> as FieldType>::read(b, base, offset)
+    }
+}
+
 record! {
     /// Requirements of a tensor. The words of the accepted element types follow.
     TensorRecord {
         expected: TextRef,
         dtypes: TextRef,
-        rank: Option<u32>,
+        rank: RankRule,
         /// The device type; 0 for any.
         device: u32,
         /// The alignment in bytes minus 1.
@@ -178,6 +217,9 @@ codes! {
 
 /// A place: the word that names a value or one number of it. It holds an index in bits 0 to 7, a [`Suffix`] from bit 8,
 /// and the offset of a [`Subject`] from bit 16.
+///
+/// With bit 7 the index counts from the end, and bits 0 to 5 hold one less than the count: `[-1]` is 0. With bit 6 too
+/// it stands for all dims but as many at the end as bits 0 to 5 say: `[:-1]`.
 pub(crate) mod place {
     use super::Suffix;
 
@@ -194,10 +236,29 @@ pub(crate) mod place {
     /// A place that messages do not name.
     pub(crate) const UNNAMED: u64 = 1;
 
+    /// Mark of an index from the end.
+    pub(crate) const FROM_END: u64 = 1 << 7;
+
+    /// Mark of an index from the end that stands for all dims before it.
+    pub(crate) const LEADING: u64 = 1 << 6;
+
+    /// Mask of the number in an index from the end.
+    pub(crate) const COUNT: u64 = LEADING - 1;
+
     /// Packs suffix and index.
-    pub(crate) fn number(suffix: Suffix, index: usize) -> u64 {
-        const { assert!(crate::language::MAX_RANK < 1 << SUFFIX) }
-        u64::from(suffix as u32) << SUFFIX | index as u64
+    pub(crate) fn number(suffix: Suffix, index: u64) -> u64 {
+        const { assert!(crate::language::MAX_RANK as u64 <= LEADING) }
+        u64::from(suffix as u32) << SUFFIX | index
+    }
+
+    /// Packs the index of the dim at a count from the end, at least 1.
+    pub(crate) fn from_end(count: usize) -> u64 {
+        FROM_END | (count as u64 - 1)
+    }
+
+    /// Packs the index of all dims but `after` at the end.
+    pub(crate) fn leading(after: usize) -> u64 {
+        FROM_END | LEADING | after as u64
     }
 
     /// Packs the offset of a subject with a packed suffix and index.

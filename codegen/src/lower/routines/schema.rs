@@ -39,6 +39,11 @@ impl<P> FieldAt<P> {
     pub(crate) const fn at(offset: i32) -> Self {
         FieldAt(offset, PhantomData)
     }
+
+    /// Returns the offset.
+    pub(crate) const fn offset(&self) -> i32 {
+        self.0
+    }
 }
 
 impl<S, P: FieldType> Member<Ref<S>> for FieldAt<P> {

@@ -5,6 +5,9 @@ use abi_spec::TypeIndex;
 use crate::ir::typed::routine;
 use crate::lower::routines::memory::{Any, DlTensor};
 
+/// Largest extent.
+const MOST: u64 = i64::MAX as u64;
+
 /// Returns the address of the first element.
 #[routine(inline)]
 fn first_element(dl: &DlTensor) -> u64 {
@@ -50,6 +53,89 @@ pub(crate) fn settle(dl: &DlTensor, align_mask: u64, must_be_compact: i32) -> &D
         return refused(dl);
     }
     dl
+}
+
+/// Returns -1 if an extent of the leading dims, those before the last `after` ones, is negative; else 0 if one is 0, and
+/// 1 if none is.
+#[routine]
+pub(crate) fn leading(dl: &DlTensor, after: i64) -> i64 {
+    let shape = dl.shape;
+    let mut least: i64 = 1;
+    for dim in 0..dl.ndim as i64 - after {
+        let extent = shape[dim];
+        least = if extent < least { extent } else { least };
+    }
+    if least < 0 { -1 } else { least }
+}
+
+/// Returns the product of the first `count` extents; -1 if one is negative or if the product exceeds `int64`.
+#[routine]
+pub(crate) fn folded_extent(shape: &i64, count: i64) -> i64 {
+    let mut product: u64 = 1;
+    let mut is_empty = false;
+    let mut is_large = false;
+    for dim in 0..count {
+        let extent = shape[dim];
+        if extent < 0 {
+            return -1;
+        }
+        is_empty = is_empty || extent == 0;
+        let divisor = if extent == 0 { 1 } else { extent as u64 };
+        is_large = is_large || product > MOST / divisor;
+        product *= divisor;
+    }
+    if is_empty {
+        return 0;
+    }
+    if is_large { -1 } else { product as i64 }
+}
+
+/// Folds the leading dims of a tensor, those before the last `after` ones, into one. Writes the extents of the folded
+/// tensor to `view`, and after them its strides unless those of the tensor are NULL.
+///
+/// Returns -1 if the leading dims have no [`folded_extent()`]; else 1 if they are one dim in memory, and 0 if they are
+/// not. The stride of that dim is that of the innermost leading dim whose extent is above 1; without one it is compact.
+#[routine]
+pub(crate) fn fold(dl: &DlTensor, after: i64, view: &i64) -> i64 {
+    let (shape, strides) = (dl.shape, dl.strides);
+    let count = dl.ndim as i64 - after;
+    let outer = folded_extent(shape, count);
+    if outer < 0 {
+        return -1;
+    }
+    *view = outer;
+    let folded = &view[after + 1];
+    let mut is_empty = outer == 0;
+    let mut stride: i64 = 1;
+    for dim in 0..after {
+        let extent = shape[count + dim];
+        view[dim + 1] = extent;
+        is_empty = is_empty || extent == 0;
+        stride *= extent;
+    }
+    if strides == null {
+        return 1;
+    }
+    for dim in 0..after {
+        folded[dim + 1] = strides[count + dim];
+    }
+    *folded = stride;
+    let mut is_first = true;
+    let mut is_one = true;
+    for dim in (0..count).rev() {
+        let extent = shape[dim];
+        if extent != 1 {
+            let found = strides[dim];
+            if is_first {
+                *folded = found;
+            } else {
+                is_one = is_one && found == stride;
+            }
+            stride = found * extent;
+            is_first = false;
+        }
+    }
+    if is_one || is_empty { 1 } else { 0 }
 }
 
 /// Marks a tensor as refused: returns the address of its second byte. Addresses of tensors are even, so the mark is

@@ -5,6 +5,7 @@ use abi_spec::DeviceType;
 use abi_spec::layout::{ANY, any, dl_tensor};
 
 use crate::declaration::Device;
+use crate::ir::typed::Struct;
 use crate::ir::{Cond, Type, Value};
 use crate::language::spelled;
 use crate::lower::emitter::state::OutputState;
@@ -23,7 +24,8 @@ impl Wrapper<'_, '_> {
             let output = &self.function.outputs[id];
             let extents = output.extents.iter().map(|extent| self.term(extent)).collect();
             let device = self.output_device(output);
-            self.outputs[id] = Some(OutputState { extents, device, object: None });
+            let dtype = output.dtype_of.map(|tensor| self.dtype32(tensor));
+            self.outputs[id] = Some(OutputState { extents, device, dtype, object: None });
         }
     }
 
@@ -51,8 +53,8 @@ impl Wrapper<'_, '_> {
         let count = outputs.len() as u32;
         let tensors = self.own(count);
         let site = self.here();
-        let record = self.outputs_record(outputs);
-        let record = records::address(&mut self.b, record);
+        let dtypes: Vec<Option<Value>> = planned.iter().map(|output| output.dtype).collect();
+        let record = self.outputs_record(outputs, &dtypes);
         let args = [site, record, extents_at, devices_at, tensors];
         let status = self.routine_value(Routine::Allocate, &args);
         let failed = self.b.compare_const(Cond::Ne, status, 0);
@@ -72,16 +74,44 @@ impl Wrapper<'_, '_> {
         }
     }
 
-    /// Adds the record of tensors that are allocated together; returns its offset.
-    fn outputs_record(&mut self, outputs: &[OutputId]) -> u32 {
+    /// Returns the address of the record of tensors that are allocated together. It is a constant unless an element
+    /// type is known at run time only.
+    fn outputs_record(&mut self, outputs: &[OutputId], dtypes: &[Option<Value>]) -> Value {
         let mut words = Vec::new();
         for &output in outputs {
-            let output = &self.function.outputs[output];
-            let (name, tensor) = (spelled(output.name).to_string(), &output.tensor);
-            let (rank, dtype) = (output.extents.len() as u32, tensor.dtypes[0].to_word());
-            let name = self.records.quoted(&name);
-            OutputRecord { rank, dtype, align: tensor.alignment(), name }.encode(&mut words);
+            self.output_record(output).encode(&mut words);
         }
-        self.records.shared(Outputs { count: outputs.len() as u32 }, &words)
+        let head = Outputs { count: outputs.len() as u32 };
+        if dtypes.iter().all(Option::is_none) {
+            let record = self.records.shared(head, &words);
+            return records::address(&mut self.b, record);
+        }
+        let mut all = Vec::new();
+        head.encode(&mut all);
+        all.append(&mut words);
+        let at = self.b.stack_slot(4 * all.len() as u32, 8);
+        for (nth, word) in all.into_iter().enumerate() {
+            let word = self.b.i32(word.cast_signed());
+            self.b.store(word, at, 4 * nth as i32);
+        }
+        let first = 4 * Outputs::WORDS as i32 + OutputRecord::FIELDS.dtype.offset();
+        for (nth, dtype) in dtypes.iter().enumerate() {
+            if let Some(dtype) = dtype {
+                self.b.store(*dtype, at, first + (4 * OutputRecord::WORDS as usize * nth) as i32);
+            }
+        }
+        at
+    }
+
+    /// Returns the record of a tensor. An element type that is known at run time only is 0. Its elements are aligned
+    /// for the largest one that it may be.
+    fn output_record(&mut self, output: OutputId) -> OutputRecord {
+        let output = &self.function.outputs[output];
+        let listing = output.dtype_of.and_then(|tensor| self.function.listing(tensor));
+        let align = output.tensor.align;
+        let align = align.unwrap_or_else(|| listing.unwrap_or(&output.tensor).largest_alignment());
+        let dtype = output.tensor.dtypes.first().map_or(0, |dtype| dtype.to_word());
+        let name = self.records.quoted(&spelled(output.name).to_string());
+        OutputRecord { rank: output.extents.len() as u32, dtype, align, name }
     }
 }

@@ -1,10 +1,11 @@
 //! Evaluation of terms and constraints.
 
 use abi_spec::Scalar;
-use abi_spec::layout::seq_cell;
+use abi_spec::layout::{dl_tensor, seq_cell};
 
 use crate::declaration::Logic;
 use crate::ir::{self, Cond, Convert, Type, Value};
+use crate::language::MAX_RANK;
 use crate::lower::emitter::state::ValueState;
 use crate::lower::failure::message::Message;
 use crate::lower::operators;
@@ -53,6 +54,9 @@ impl Wrapper<'_, '_> {
 
     /// Returns the value of a term as `I64`, `F64` or `Ptr`; a truth value may also be a `Bool`.
     fn computed(&mut self, term: &Term) -> Value {
+        if let Some(value) = term.node.value() {
+            self.reach(value);
+        }
         match &term.node {
             Node::Int(value) => self.b.i64(*value),
             Node::Float(value) => self.b.f64(*value),
@@ -65,6 +69,7 @@ impl Wrapper<'_, '_> {
             Node::Output(output) => self.output_tensor(*output),
             Node::OutputData(output) => self.output_data(*output),
             Node::Property(value, property) => self.property(*value, *property),
+            Node::Number { of, index, text } => self.number_at(*of, index, text),
             Node::Unary(op, operand) => {
                 let operand = self.term(operand);
                 operators::unary(&mut self.b, *op, operand)
@@ -78,6 +83,10 @@ impl Wrapper<'_, '_> {
                 let native = self.cast(*scalar, operand, text);
                 self.widen(native, *scalar)
             }
+            Node::Offset(operands) => {
+                let [base, bytes] = [self.term(&operands[0]), self.term(&operands[1])];
+                self.b.ptr_add(base, bytes)
+            }
             Node::Round(scalar, operand) => {
                 let value = self.term(operand);
                 let native = self.round(value, *scalar);
@@ -89,6 +98,9 @@ impl Wrapper<'_, '_> {
             }
             Node::Stream(value) => self.stream(*value),
             Node::OutputStream(output) => self.output_stream(*output),
+            Node::DeviceAttribute { home, unsure, id } => {
+                self.device_attribute(*home, *unsure, *id)
+            }
         }
     }
 
@@ -141,7 +153,7 @@ impl Wrapper<'_, '_> {
     /// the first one does not decide the result.
     fn logic(&mut self, op: Logic, [first, second]: &[Term; 2]) -> Value {
         let first = self.truth(first);
-        if !second.can_fail() {
+        if !second.can_fail() && !self.looks_up(second) {
             let second = self.truth(second);
             return match op {
                 Logic::And => self.b.and(first, second),
@@ -158,7 +170,9 @@ impl Wrapper<'_, '_> {
         self.b.switch_to(decided);
         self.b.jump(join, &[first]);
         self.b.switch_to(other);
+        let known = self.mark();
         let second = self.aside(|w| w.truth(second));
+        self.go_back(known);
         self.b.jump(join, &[second]);
         self.b.switch_to(join);
         both
@@ -222,6 +236,21 @@ impl Wrapper<'_, '_> {
         }
     }
 
+    /// Returns a number of a shape. Leaves with an error if there is none of this index.
+    fn number_at(&mut self, of: ValueId, index: &Term, text: &str) -> Value {
+        let index = self.term(index);
+        let Span { data, size } = self.values[of].span();
+        let within = self.b.compare(Cond::Ult, index, size);
+        self.guard_where_there(of, within, |_| {
+            Message::of(Complaint::Index, text).with_values(&[size, index])
+        });
+        let index = self.or_zero(of, index);
+        let data = self.readable(of, data, 8);
+        let offset = self.b.binary_const(ir::Binary::Shl, index, 3);
+        let number = self.b.ptr_add(data, offset);
+        self.b.load(Type::I64, number, 0)
+    }
+
     /// Returns a property of a tensor.
     fn tensor_property(&mut self, value: ValueId, property: OfTensor) -> Value {
         let rank = self.function.tensor(value).and_then(|tensor| tensor.rank());
@@ -255,28 +284,55 @@ impl Wrapper<'_, '_> {
     }
 
     /// Returns an extent of a tensor of any rank.
-    fn extent_at(&mut self, value: ValueId, dim: u32) -> Value {
-        self.require_rank(value, dim);
-        let shape = self.shape(value);
-        let shape = self.readable(value, shape, 8 * (dim as usize + 1));
-        self.b.load(Type::I64, shape, 8 * dim as i32)
+    fn extent_at(&mut self, value: ValueId, dim: i32) -> Value {
+        let at = self.require_rank(value, dim);
+        let shape = match self.trailing(value) {
+            true => self.own_dims(value, dl_tensor::SHAPE),
+            false => self.shape(value),
+        };
+        let far = usize::try_from(dim).is_ok_and(|dim| dim >= MAX_RANK);
+        let at = at.or_else(|| far.then(|| self.b.i64(dim.into())));
+        let Some(at) = at else {
+            let shape = self.readable(value, shape, 8 * (dim as usize + 1));
+            return self.b.load(Type::I64, shape, 8 * dim);
+        };
+        let bytes = self.b.binary_const(ir::Binary::Shl, at, 3);
+        let extent = self.b.ptr_add(shape, bytes);
+        let extent = self.readable(value, extent, 8);
+        self.b.load(Type::I64, extent, 0)
     }
 
     /// Returns a stride of a tensor of any rank.
-    fn stride_at(&mut self, value: ValueId, dim: u32) -> Value {
-        self.require_rank(value, dim);
-        let (dl, dim) = (self.dl(value), self.b.i64(dim.into()));
-        self.routine_value(Routine::StrideAt, &[dl, dim])
+    fn stride_at(&mut self, value: ValueId, dim: i32) -> Value {
+        let at = match self.require_rank(value, dim) {
+            Some(at) => self.or_zero(value, at),
+            None => self.b.i64(dim.into()),
+        };
+        let dl = self.dl(value);
+        self.routine_value(Routine::StrideAt, &[dl, at])
     }
 
     /// Leaves with an error if a tensor of any rank lacks a dim, so that later loads of its extent and stride are safe.
-    fn require_rank(&mut self, value: ValueId, dim: u32) {
+    /// Returns the index from the start, an `I64`, of a dim that counts from the end.
+    fn require_rank(&mut self, value: ValueId, dim: i32) -> Option<Value> {
+        let last = if dim < 0 { dim.unsigned_abs() - 1 } else { dim.unsigned_abs() };
+        let tensor = self.function.tensor(value);
+        let least = tensor.map_or(0, |tensor| tensor.shape.least_rank());
+        if dim >= 0 && (last as usize) < least {
+            return None;
+        }
         let ndim = self.ndim32(value);
-        let has = self.b.compare_const(Cond::Sgt, ndim, dim.into());
-        self.guard_where_there(value, has, |w| {
-            let ndim = w.b.convert(Convert::Sext, ndim, Type::I64);
-            w.too_few(value, Complaint::RankLeast, dim, ndim)
-        });
+        if last as usize >= least {
+            let has = self.b.compare_const(Cond::Sgt, ndim, last.into());
+            self.guard_where_there(value, has, |w| {
+                let ndim = w.b.convert(Convert::Sext, ndim, Type::I64);
+                w.too_few(value, Complaint::RankLeast, last, ndim)
+            });
+        }
+        (dim < 0).then(|| {
+            let ndim = self.b.convert(Convert::Sext, ndim, Type::I64);
+            self.b.binary_const(ir::Binary::Sub, ndim, i64::from(last) + 1)
+        })
     }
 
     /// Returns the message for an index beyond the dims or numbers of a value.
@@ -318,7 +374,7 @@ impl Wrapper<'_, '_> {
             w.leaves(&mut message, quote);
             message
         });
-        if self.checks.mask.is_some() {
+        if self.checks.mask.is_some() || self.checks.passed {
             // The check applies only where the mask is true; elsewhere the divisor may be 0.
             let zero = self.b.compare_const(Cond::Eq, y, 0);
             self.checks.or_go_to(fail).never(&mut self.b, zero);

@@ -48,8 +48,12 @@ pub(in crate::resolve) fn prepare<'a>(functions: &mut [Function<'a>], launches: 
     let mut seen = FxHashSet::default();
     let mut callees: Vec<&str> = functions.iter().flat_map(Function::callees).collect();
     callees.retain(|name| seen.insert(*name));
+    let commands = functions.iter().any(Function::has_commands);
+    let mut attributes: Vec<u32> = functions.iter().flat_map(Function::device_attributes).collect();
+    attributes.sort_unstable();
+    attributes.dedup();
     if let Some(function) = functions.last_mut() {
-        let prepare = Prepare { device: Id::new(0), launches, callees };
+        let prepare = Prepare { device: Id::new(0), launches, attributes, commands, callees };
         function.body = Body::Prepare(Box::new(prepare));
     }
 }

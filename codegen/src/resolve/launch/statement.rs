@@ -1,32 +1,29 @@
 //! Resolves launch statements: extents, attributes, arguments and the device.
 
 use std::borrow::Cow;
-use std::fmt::Display;
 
 use abi_spec::{DType, DeviceType, Scalar};
 
 use super::well_formed::ATTRIBUTE_SIZE;
-use super::{Allowed, Launch, MapElement, PLAIN_CLUSTER, Packing, Param, TensorMap};
+use super::{Allowed, Launch, PLAIN_CLUSTER, Packing, Param};
 use crate::declaration::{
-    self, AttributeKind, AttributeValue, Device, Expr, LaunchArg, LaunchAttribute, MapType, Shape,
-    Tensor,
+    self, AttributeKind, AttributeValue, Device, Expr, LaunchArg, LaunchAttribute, Tensor,
 };
 use crate::resolve::Explained;
 use crate::resolve::c_type::CType;
 use crate::resolve::function::{Action, Argument, Home, Output};
 use crate::resolve::ids::ValueId;
-use crate::resolve::order::check_determined;
 use crate::resolve::prototype::of_value;
 use crate::resolve::statement::{Block, converted};
 use crate::resolve::term::{Node, OfTensor, Property, Term};
 
 /// Tensors among the arguments of a launch.
 #[derive(Default)]
-struct LaunchTensors {
+pub(super) struct LaunchTensors {
     /// First tensor that is or may be on a GPU and that is never None.
-    first: Option<Home>,
+    pub(super) first: Option<Home>,
     /// Tensors declared for any device.
-    unsure: Vec<ValueId>,
+    pub(super) unsure: Vec<ValueId>,
 }
 
 impl<'a> Block<'_, 'a> {
@@ -42,14 +39,24 @@ impl<'a> Block<'_, 'a> {
         let attributes = attributes.collect::<Explained<Vec<_>>>()?;
         let mut tensors = LaunchTensors::default();
         launch.args.iter().try_for_each(|arg| self.collect(arg, &mut tensors))?;
-        let device = self.device(launch, &mut tensors)?;
+        let device = self.device(launch.on.as_ref(), &mut tensors)?;
+        let stream = launch.stream.as_ref().map(|stream| self.stream(stream)).transpose()?;
         let params = launch.args.iter().map(|arg| self.param(arg, device));
         let params = params.collect::<Explained<Vec<_>>>()?;
         let allowed = allowed(&extents, &attributes);
         let (image, gpu_kernel) = (&*launch.image, &*launch.gpu_kernel);
         let unsure = tensors.unsure;
-        let launch =
-            Launch { image, gpu_kernel, extents, attributes, params, device, unsure, allowed };
+        let launch = Launch {
+            image,
+            gpu_kernel,
+            extents,
+            attributes,
+            params,
+            device,
+            stream,
+            unsure,
+            allowed,
+        };
         Ok(Action::Launch(Box::new(launch)))
     }
 
@@ -79,15 +86,16 @@ impl<'a> Block<'_, 'a> {
     }
 
     /// Resolves a number that must fit a field of the driver's struct; `name` is its name in errors.
-    fn field(&self, expr: &Expr, scalar: Scalar, name: String) -> Explained<Packing> {
+    pub(super) fn field(&self, expr: &Expr, scalar: Scalar, name: String) -> Explained<Packing> {
         let term = self.integer(expr)?;
         let bytes = scalar.bits().div_ceil(8);
         let Some(value) = term.constant() else {
             let term = converted(term, scalar, name);
             return Ok(Packing::scalar(Argument::Term(term, scalar), bytes));
         };
-        let least = if scalar.is_signed() { i64::from(i32::MIN) } else { 0 };
-        let most = if scalar.is_signed() { i64::from(i32::MAX) } else { i64::from(u32::MAX) };
+        let unsigned = i64::MAX >> (63 - scalar.bits());
+        let most = if scalar.is_signed() { unsigned >> 1 } else { unsigned };
+        let least = if scalar.is_signed() { -most - 1 } else { 0 };
         if !(least..=most).contains(&value) {
             return Err(format!("{name} is {value}, which is no `{scalar}`"));
         }
@@ -141,12 +149,17 @@ impl<'a> Block<'_, 'a> {
             ));
         };
         if let Argument::Term(term, _) = &argument {
-            check_determined(self.names, &self.knowledge, term, None)?;
+            self.check(term)?;
         }
         Ok(Packing::scalar(argument, scalar.bits().div_ceil(8)))
     }
 
-    fn param(&mut self, arg: &'a LaunchArg, device: Home) -> Explained<Param<'a>> {
+    pub(super) fn param(&mut self, arg: &'a LaunchArg, device: Home) -> Explained<Param<'a>> {
+        if let LaunchArg::Value(value) = arg
+            && let Some(map) = self.names.map_of(value)
+        {
+            return Ok(Param::Map(map));
+        }
         match arg {
             LaunchArg::Value(_) | LaunchArg::Struct(_) => self.packing(arg).map(Param::Packed),
             LaunchArg::Scratch { bytes, align } => self.scratch(bytes, *align, device),
@@ -154,8 +167,11 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    fn packing(&self, arg: &LaunchArg) -> Explained<Packing> {
+    pub(super) fn packing(&self, arg: &LaunchArg) -> Explained<Packing> {
         match arg {
+            LaunchArg::Value(value) if self.names.map_of(value).is_some() => {
+                Err(format!("the tensor map `{value}` cannot be a field of a struct"))
+            }
             LaunchArg::Value(value) => self.scalar_argument(value),
             LaunchArg::Struct(fields) => {
                 let fields = fields.iter().map(|field| self.packing(field));
@@ -172,57 +188,21 @@ impl<'a> Block<'_, 'a> {
         let extents = vec![self.integer(bytes)?];
         let tensor = Tensor::new([Expr::Int(0)], DType::UINT8).with_align(align);
         let tensor = tensor.with_device(DeviceType::CUDA);
-        let output =
-            Output { name: "scratch", tensor: Cow::Owned(tensor), extents, home: Some(home) };
-        Ok(Param::Scratch(self.names.outputs.push(output)))
-    }
-
-    fn tensor_map(&self, map: &'a declaration::TensorMap) -> Explained<TensorMap<'a>> {
-        let tensor = self.home(&map.tensor)?;
-        let declared = self.tensor_of(tensor);
-        let declared = declared.ok_or_else(|| format!("`{}` is no tensor", map.tensor))?;
-        let Shape::Dims(dims) = &declared.shape else {
-            return Err(format!("the rank of `{}` is not known", map.tensor));
+        let output = Output {
+            name: "scratch",
+            tensor: Cow::Owned(tensor),
+            extents,
+            home: Some(home),
+            dtype_of: None,
         };
-        if dims.len() != map.extents.len() {
-            let (rank, given) = (dims.len(), map.extents.len());
-            return Err(format!("`{}` has {rank} dims and its box {given}", map.tensor));
-        }
-        let element = element(declared, map)?;
-        let mut numbers = Vec::with_capacity(map.extents.len() + map.steps.len());
-        for (what, list, most) in [("box", &map.extents, 256), ("steps", &map.steps, 8)] {
-            for (dim, number) in list.iter().enumerate() {
-                numbers.push(self.up_to(
-                    number,
-                    most,
-                    format_args!("{what} of `{}` in dim {dim}", map.tensor),
-                )?);
-            }
-        }
-        Ok(TensorMap { declared: map, name: map.tensor.to_string(), tensor, element, numbers })
-    }
-
-    /// Resolves an integer from 1 to `most`; a constant is checked here, other terms when the map is made.
-    fn up_to(&self, number: &Expr, most: i64, what: impl Display) -> Explained<Term> {
-        let term = self.integer(number)?;
-        match term.constant().filter(|value| !(1..=most).contains(value)) {
-            Some(value) => Err(format!("{what} is {value}, which is not 1 to {most}")),
-            None => Ok(term),
-        }
-    }
-
-    fn tensor_of(&self, home: Home) -> Option<&Tensor> {
-        match home {
-            Home::Value(value) => self.names.values[value].tensor(),
-            Home::Output(output) => Some(&*self.names.outputs[output].tensor),
-        }
+        Ok(Param::Scratch(self.names.outputs.push(output)))
     }
 }
 
 /// Finds the device of a launch.
 impl<'a> Block<'_, 'a> {
     /// Collects the tensors whose data an argument passes.
-    fn collect(&self, arg: &LaunchArg, tensors: &mut LaunchTensors) -> Explained<()> {
+    pub(super) fn collect(&self, arg: &LaunchArg, tensors: &mut LaunchTensors) -> Explained<()> {
         match arg {
             LaunchArg::Value(value) => self.collect_data(value, tensors),
             LaunchArg::Struct(fields) => {
@@ -233,7 +213,15 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    fn collect_data(&self, value: &Expr, tensors: &mut LaunchTensors) -> Explained<()> {
+    /// Collects the tensors whose addresses a value depends on. Those of a named map have been checked where it was
+    /// made.
+    pub(super) fn collect_data(&self, value: &Expr, tensors: &mut LaunchTensors) -> Explained<()> {
+        if let Some(map) = self.names.map_of(value) {
+            let mut checked = LaunchTensors::default();
+            self.collect_tensor(self.names.maps[map], &mut checked)?;
+            tensors.first = tensors.first.or(checked.first);
+            return Ok(());
+        }
         let term = self.term(value)?;
         let mut homes = Vec::new();
         term.any(&mut |node| {
@@ -249,8 +237,8 @@ impl<'a> Block<'_, 'a> {
     }
 
     /// Records a tensor whose data the GPU kernel accesses.
-    fn collect_tensor(&self, home: Home, tensors: &mut LaunchTensors) -> Explained<()> {
-        match self.device_of(home) {
+    pub(super) fn collect_tensor(&self, home: Home, tensors: &mut LaunchTensors) -> Explained<()> {
+        match self.names.device_of(home) {
             (Device::Any, origin) => {
                 if let Home::Value(value) = origin
                     && !tensors.unsure.contains(&value)
@@ -274,20 +262,6 @@ impl<'a> Block<'_, 'a> {
         Ok(())
     }
 
-    /// Returns the declared device of a tensor, and the tensor that declares it.
-    fn device_of(&self, home: Home) -> (Device, Home) {
-        let Home::Output(output) = home else {
-            let device = self.tensor_of(home).map_or(Device::Any, |tensor| tensor.device);
-            return (device, home);
-        };
-        let output = &self.names.outputs[output];
-        match output.home {
-            None if output.tensor.device == Device::Any => (Device::Type(DeviceType::CPU), home),
-            None => (output.tensor.device, home),
-            Some(of) => self.device_of(of),
-        }
-    }
-
     fn name_of(&self, home: Home) -> String {
         match home {
             Home::Value(value) => self.names.values[value].path.clone(),
@@ -303,13 +277,26 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    /// Finds the tensor on whose device the GPU kernel runs.
-    fn device(&self, launch: &declaration::Launch, tensors: &mut LaunchTensors) -> Explained<Home> {
-        if let Some(on) = &launch.on {
+    /// Finds the tensor on whose device a launch or a command runs.
+    pub(super) fn device(&self, on: Option<&Expr>, tensors: &mut LaunchTensors) -> Explained<Home> {
+        let found = self.device_if_known(on, tensors)?;
+        found.ok_or_else(|| "no tensor says on which device this runs: `on x`".to_owned())
+    }
+
+    /// Finds the tensor on whose device a launch or a command runs, if there is one.
+    pub(super) fn device_if_known(
+        &self,
+        on: Option<&Expr>,
+        tensors: &mut LaunchTensors,
+    ) -> Explained<Option<Home>> {
+        if let Some(on) = on {
             let home = self.home(on)?;
             tensors.first = None;
             self.collect_tensor(home, tensors)?;
-            return tensors.first.ok_or_else(|| format!("`{on}` is on no device of its own"));
+            return match tensors.first {
+                Some(first) => Ok(Some(first)),
+                None => Err(format!("`{on}` is on no device of its own")),
+            };
         }
         let on_gpu = |value: &ValueId| {
             let tensor = self.names.values[*value].tensor();
@@ -322,7 +309,7 @@ impl<'a> Block<'_, 'a> {
         {
             self.collect_tensor(Home::Value(value), tensors)?;
         }
-        tensors.first.ok_or_else(|| "no tensor says on which device this runs: `on x`".to_owned())
+        Ok(tensors.first)
     }
 }
 
@@ -346,21 +333,4 @@ fn allowed(extents: &Packing, attributes: &[(u32, Packing)]) -> Allowed {
         blocks.is_none_or(|blocks| blocks > PLAIN_CLUSTER)
     };
     Allowed { shared: shared != Some(0), cluster: clusters.any(large) }
-}
-
-/// Returns the element type of a tensor map.
-fn element(tensor: &Tensor, map: &declaration::TensorMap) -> Explained<MapElement> {
-    let [dtype] = tensor.dtypes[..] else {
-        return Err(format!("`{}` may have elements of several types", map.tensor));
-    };
-    let bits = u32::from(dtype.bits) * u32::from(dtype.lanes);
-    let Some(ty) = map.dtype.or(MapType::of(dtype)) else {
-        return Err(format!("the driver has no tensor maps of `{dtype}`: give `dtype`"));
-    };
-    match ty.bytes() {
-        Some(bytes) if 8 * bytes != bits => {
-            Err(format!("elements of `{}` have {bits} bits, not {}", map.tensor, 8 * bytes))
-        }
-        _ => Ok(MapElement { number: ty as u32, bytes: bits.div_ceil(8) }),
-    }
 }

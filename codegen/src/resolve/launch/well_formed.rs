@@ -3,7 +3,9 @@
 use rustc_hash::FxHashSet;
 
 use crate::declaration::limit::Limit;
-use crate::declaration::{AttributeKind, AttributeValue, Launch, LaunchArg, LaunchAttribute};
+use crate::declaration::{
+    AttributeKind, AttributeValue, Expr, Launch, LaunchArg, LaunchAttribute, TensorMap, Upload,
+};
 use crate::error::{Error, Part};
 use crate::resolve::well_formed::Checker;
 
@@ -35,6 +37,34 @@ impl Checker<'_> {
         launch.exprs().try_for_each(|expr| self.expr(part, expr))
     }
 
+    pub(in crate::resolve) fn upload(&self, part: Part, upload: &Upload) -> Result<(), Error> {
+        self.limit(part, upload.values.len(), Limit::Arguments)?;
+        if upload.values.is_empty() {
+            return Err(self.invalid(part, "an upload has a value"));
+        }
+        for value in &upload.values {
+            if let LaunchArg::Scratch { .. } = value {
+                return Err(self.invalid(part, format!("`{value}` cannot be uploaded")));
+            }
+            self.given(part, value)?;
+        }
+        self.command(part, &upload.to, upload.exprs())
+    }
+
+    /// Checks the operands of a command. After its word, a parenthesis would start the arguments of a C function.
+    pub(in crate::resolve) fn command<'e>(
+        &self,
+        part: Part,
+        first: &Expr,
+        mut exprs: impl Iterator<Item = &'e Expr>,
+    ) -> Result<(), Error> {
+        exprs.try_for_each(|expr| self.expr(part, expr))?;
+        if first.to_string().starts_with('(') {
+            return Err(self.invalid(part, format!("`{first}` starts with a parenthesis")));
+        }
+        Ok(())
+    }
+
     fn given(&self, part: Part, arg: &LaunchArg) -> Result<(), Error> {
         match arg {
             LaunchArg::Value(_) => Ok(()),
@@ -59,17 +89,22 @@ impl Checker<'_> {
                 let reason = format!("{align} is no alignment: a power of two up to 1073741824 is");
                 Err(self.invalid(part, reason))
             }
-            LaunchArg::TensorMap(map) => {
-                let (extents, steps) = (map.extents.len(), map.steps.len());
-                if !(1..=5).contains(&extents) || ![0, extents].contains(&steps) {
-                    let reason = format!(
-                        "`{map}` needs a box of one to five extents, and as many steps if any"
-                    );
-                    return Err(self.invalid(part, reason));
-                }
-                Ok(())
-            }
+            LaunchArg::TensorMap(map) => self.map(part, map),
         }
+    }
+
+    pub(in crate::resolve) fn map(&self, part: Part, map: &TensorMap) -> Result<(), Error> {
+        let extents = map.extents.len();
+        let fits = |list: &Vec<_>| [0, extents].contains(&list.len());
+        if !(1..=5).contains(&extents)
+            || ![&map.dims, &map.strides, &map.steps].into_iter().all(fits)
+        {
+            let reason = format!(
+                "`{map}` needs a box of one to five extents, and as many dims, strides and steps if any"
+            );
+            return Err(self.invalid(part, reason));
+        }
+        Ok(())
     }
 
     fn attribute(&self, part: Part, attribute: &LaunchAttribute) -> Result<(), Error> {

@@ -30,6 +30,7 @@ impl Printer<'_, '_> {
             }
             Step::Value { value } => format!("value {}", self.value(*value)),
             Step::Occurrence { place, rule } => self.place(*place) + &self.rule(rule),
+            Step::Folded { value } => format!("folded {}", self.value(*value)),
             Step::Compact { value } => format!("compact {}", self.value(*value)),
             Step::Data { value, align } => format!("data {} {align}", self.value(*value)),
             Step::BindCompact { symbol, place, .. } => {

@@ -18,6 +18,7 @@ fn parameters_that_nothing_uses() {
         ("f(x: Tensor([n], int8), y: Tensor([n], int8)) -> None = k(x.data, n);", "1:25: f: y"),
         ("f(x: Tensor([n], int8), n: int64, m: int64) -> None = k(n);", "1:35: f: m"),
         ("f(x: Tensor([n], int8)) -> None = k();", "1:3: f: x"),
+        ("f(x: Tensor([], T: int8|int16)) -> None = k();", "1:3: f: x"),
         ("f(s: Stream, x: Tensor([n], int8)) -> None = { k(x.data); };", "1:3: f: s"),
         ("f(mode: Literal[\"a\", \"b\"]) -> None = k();", "1:3: f: mode"),
         (
@@ -40,6 +41,11 @@ fn parameters_that_something_uses() {
         "f(x: Tensor([n * m], int8), y: Tensor([n, m], int8)) -> None = k(x, n, m);",
         "f(s: Shape([n, m]), x: Tensor([n, m], int8)) -> None = k(x);",
         "f(o: Optional[Tensor([n], int8)], x: Tensor([n], int8)) -> None = k(o, n);",
+        // Element types that the parameter determines.
+        "f(x: Tensor([], T: int8|int16)) -> None = k(T);",
+        "f(x: Tensor([], T: int8|int16)) -> y: Tensor([4], T) = k(y);",
+        "f(x: Tensor([], T: int8|int16)) -> None = { let t = alloc Tensor([4], T); k(t); };",
+        "f(x: Tensor([], T: int8|int16), y: Tensor([], T)) -> None = k(y);",
         // Constraints, and callees.
         "f(n: int64) -> None where n > 0 = k();",
         "f(x: Tensor([...], int8), g: Function) -> None where x.ndim < 3 = { @(g)(1); };",
@@ -140,6 +146,27 @@ fn conditions_that_never_hold() {
         let index = line - 2;
         let expected = format!("{line}:1: f: constraint {index}: `{wrong}` never holds: {why}");
         assert_eq!(of_conditions(&conditions), [expected], "{first}, {second}");
+    }
+}
+
+/// What is known of a tensor of which only the last dims are declared.
+#[test]
+fn conditions_on_leading_dims() {
+    let rows = [
+        ("x.ndim < 2", false),
+        ("x.ndim == 2", true),
+        ("x.ndim > 9", true),
+        ("x.shape[-1] == 5", false),
+        ("x.shape[-2] == 5", true),
+        ("x.shape[0] == 4", true),
+        ("x.shape[-3] < 0", false),
+        ("outer < 0", false),
+    ];
+    for (condition, holds) in rows {
+        let text = format!(
+            "f(x: Tensor([outer..., m, 4], int8)) -> None where {condition} = k(x, outer, m);"
+        );
+        assert_eq!(warnings(&text).is_empty(), holds, "{condition}");
     }
 }
 

@@ -144,14 +144,17 @@ impl<'f> Facts<'f> {
                 self.value(operand).and(&of_scalar(*scalar, Kind::Unsigned))
             }
             Node::SameText(value, text) => self.same_text(*value, text),
-            Node::Text(_)
+            Node::Number { .. }
+            | Node::Text(_)
             | Node::Null
             | Node::Local(_)
             | Node::Output(_)
             | Node::OutputData(_)
             | Node::Round(..)
+            | Node::Offset(_)
             | Node::Stream(_)
-            | Node::OutputStream(_) => of_kind(*kind),
+            | Node::OutputStream(_)
+            | Node::DeviceAttribute { .. } => of_kind(*kind),
         }
     }
 
@@ -181,13 +184,16 @@ impl<'f> Facts<'f> {
         all.map_or(of_kind(kind), Possible::of)
     }
 
-    fn property(&self, value: ValueId, property: Property, kind: Kind) -> Possible {
-        let value = &self.function.values[value];
+    fn property(&self, id: ValueId, property: Property, kind: Kind) -> Possible {
+        let value = &self.function.values[id];
         if value.guard.is_some() {
             return of_kind(kind);
         }
-        if let Property::Tensor(OfTensor::Extent { dim, .. }) = property {
-            let Some(Shape::Dims(dims)) = value.ty.shape() else { return Possible::NATURAL };
+        if let Property::Tensor(OfTensor::Extent { checked: true, .. }) = property {
+            return Possible::NATURAL;
+        }
+        if let Property::Tensor(OfTensor::Extent { dim, checked: false }) = property {
+            let dims = value.ty.shape().map_or(&[][..], Shape::dims);
             let Some(Dim::Expr(Expr::Int(extent))) = dims.get(dim as usize) else {
                 return Possible::NATURAL;
             };
@@ -197,10 +203,14 @@ impl<'f> Facts<'f> {
             property
         {
             let rank = value.ty.shape().and_then(Shape::rank);
-            return rank.map_or(Possible::NATURAL, |rank| Possible::one(rank as i128));
+            let least = value.ty.shape().map_or(0, Shape::least_rank);
+            let most = i64::MAX.into();
+            return rank.map_or(Possible::Between(least as i128, most), |rank| {
+                Possible::one(rank as i128)
+            });
         }
         if let Property::Tensor(OfTensor::DType) = property {
-            let accepted = value.tensor().map(|tensor| tensor.accepted()).unwrap_or_default();
+            let accepted = self.function.accepted(id);
             return Possible::of(accepted.iter().map(|dtype| dtype.to_word().into()).collect());
         }
         match property {
@@ -280,6 +290,7 @@ fn unary(op: Unary, operand: &Possible) -> Possible {
         }
         Unary::Fneg => Possible::floats(),
         Unary::Not => truths(operand.has(1), operand.has(0)),
+        Unary::Number => Possible::INT,
         Unary::Truth => truths(operand.has(0), operand.without(0).ends().is_some()),
         Unary::ToFloat | Unary::UnsignedToFloat => {
             let float = |value: i128| Possible::float(value as f64);

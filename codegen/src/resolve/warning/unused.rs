@@ -5,8 +5,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use abi_spec::DeviceType;
 
 use crate::declaration::{
-    Body, Device, Expr, Function, Image, Library, Literal, Output, Param, ParamType, StatementKind,
-    Tensor,
+    Body, Device, Expr, Function, Image, Library, Literal, Output, Param, ParamType, Statement,
+    StatementKind, Tensor,
 };
 
 /// Returns the images without a launch, with their indices.
@@ -74,6 +74,7 @@ impl<'a> Mentions<'a> {
             after.insert(name);
         };
         exprs.for_each(|expr| each_name(expr, &mut mention));
+        allocated(function).filter_map(Tensor::used_symbol).for_each(&mut mention);
         for (index, param) in signature.params.iter().enumerate() {
             for name in own_names(param) {
                 params.entry(name).or_insert([index; 2])[1] = index;
@@ -102,7 +103,18 @@ impl<'a> Mentions<'a> {
 fn own_names(param: &Param) -> Vec<&str> {
     let mut names = Vec::new();
     param.ty.exprs().into_iter().for_each(|expr| each_name(expr, &mut |name| names.push(name)));
+    names.extend(param.ty.tensor().and_then(|tensor| tensor.dtype_symbol.as_deref()));
     names
+}
+
+/// Returns the tensors that a function allocates: results and workspace.
+fn allocated(function: &Function) -> impl Iterator<Item = &Tensor> {
+    let results = function.signature.outputs().iter().map(|output| &output.tensor);
+    let workspace = function.body.statements().filter_map(|statement| {
+        let StatementKind::Alloc { tensor, .. } = &statement.kind else { return None };
+        Some(tensor)
+    });
+    results.chain(workspace)
 }
 
 fn each_name<'a>(expr: &'a Expr, with: &mut impl FnMut(&'a str)) {
@@ -123,7 +135,7 @@ fn determined(param: &Param) -> Vec<&str> {
         let Expr::Name(name) = expr else { return None };
         Some(name.as_str())
     });
-    names.collect()
+    names.chain(param.ty.tensor().and_then(Tensor::bound_symbol)).collect()
 }
 
 /// Returns the first tensor parameters whose device an allocation or a launch shares.
@@ -138,7 +150,16 @@ fn neighbours(function: &Function) -> Vec<usize> {
     };
     let on_gpu =
         |tensor: &Tensor| matches!(tensor.device, Device::Any | Device::Type(DeviceType::CUDA));
-    let launches = function.body.launches().next();
+    let on_device = |statement: &Statement| {
+        matches!(
+            statement.kind,
+            StatementKind::Launch(_)
+                | StatementKind::Upload(_)
+                | StatementKind::Fill(_)
+                | StatementKind::Copy(_)
+        )
+    };
+    let launches = function.body.statements().find(|statement| on_device(statement));
     let outputs = function.signature.outputs().iter().filter_map(of_output);
     outputs.chain(launches.and_then(|_| first(&on_gpu))).collect()
 }

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use super::{Checker, RESERVED_PREFIXES, TOOL_PREFIXES};
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Body, Call, Expr, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
+    Arm, Body, Call, Expr, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
 };
 use crate::error::{Error, Part};
 
@@ -44,6 +44,9 @@ impl Checker<'_> {
                 self.location(part, location)?;
             }
             self.action(part, &statement.kind)?;
+            if let StatementKind::Match { arms, .. } = &statement.kind {
+                self.arms(index - 1, arms)?;
+            }
             let blocks = statement.kind.blocks();
             let inner = blocks.iter().rev().flat_map(|block| block.iter().rev());
             left.extend(inner.map(|statement| (statement, depth + 1)));
@@ -63,13 +66,23 @@ impl Checker<'_> {
                 self.allocated(part, tensor)?;
                 on.as_ref().map_or(Ok(()), |on| self.expr(part, on))
             }
+            StatementKind::TensorMap { name, map } => {
+                self.identifier(part, name)?;
+                self.map(part, map)?;
+                map.exprs().try_for_each(|expr| self.expr(part, expr))
+            }
             StatementKind::If { condition, .. } => self.expr(part, condition),
+            StatementKind::Match { value, .. } => self.expr(part, value),
             StatementKind::For { name, start, end, .. } => {
                 self.identifier(part, name)?;
                 self.expr(part, start)?;
                 self.expr(part, end)
             }
             StatementKind::Launch(launch) => self.launch(part, launch),
+            StatementKind::Upload(upload) => self.upload(part, upload),
+            StatementKind::Fill(fill) => self.command(part, &fill.to, fill.exprs()),
+            StatementKind::Copy(copy) => self.command(part, &copy.to, copy.exprs()),
+            StatementKind::Wait(wait) => self.command(part, &wait.waiter, wait.exprs()),
             StatementKind::Return(value) => {
                 value.as_ref().map_or(Ok(()), |value| self.expr(part, value))
             }
@@ -79,6 +92,20 @@ impl Checker<'_> {
                 message.iter().try_for_each(|piece| self.expr(part, piece))
             }
         }
+    }
+
+    /// Checks the arms of statement number `index`.
+    fn arms(&self, index: usize, arms: &[Arm]) -> Result<(), Error> {
+        for (number, Arm { name, ty, .. }) in arms.iter().enumerate() {
+            let part = Part::Arm(index, number);
+            self.limit(part, number, Limit::Types)?;
+            name.as_ref().map_or(Ok(()), |name| self.identifier(part, name))?;
+            ty.as_ref().map_or(Ok(()), |ty| self.type_of(part, ty))?;
+            if ty.is_none() && name.is_some() {
+                return Err(self.invalid(part, "the arm of None has no name"));
+            }
+        }
+        Ok(())
     }
 
     fn call(&self, part: Part, result: Option<&Local>, call: &Call) -> Result<(), Error> {

@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use super::Checker;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Body, Device, Dim, Element, Function, Leaf, Literal, Member, ObjectClass, Output, Param,
+    Body, Device, Dim, Element, Expr, Function, Leaf, Literal, Member, ObjectClass, Output, Param,
     ParamType, ResultType, Shape, Strides, Tensor,
 };
 use crate::error::{Error, Part};
@@ -118,6 +118,9 @@ impl Checker<'_> {
         let part = spot.part(Part::Type);
         match value.ty {
             ParamType::Tensor(tensor) => self.tensor(spot, tensor),
+            ParamType::Shape(Shape::Trailing { .. }) => {
+                Err(self.invalid(part, "only a tensor has leading dims"))
+            }
             ParamType::Shape(shape) => self.dims(spot, shape.dims(), Part::Dim),
             ParamType::Object(ObjectClass::Key(key)) => self.key(part, key),
             ParamType::Tuple(elements) => self.elements(part, elements),
@@ -199,11 +202,10 @@ impl Checker<'_> {
 
     fn tensor(&self, spot: Spot, tensor: &Tensor) -> Result<(), Error> {
         let part = spot.part(Part::Type);
+        self.leading(spot, &tensor.shape)?;
         self.dims(spot, tensor.shape.dims(), Part::Dim)?;
         self.dims(spot, tensor.strides.dims(), Part::Stride)?;
-        if tensor.dtypes.is_empty() {
-            return Err(self.invalid(part, "a tensor has a type of elements"));
-        }
+        self.dtype_symbol(spot.part(Part::Dtype), tensor)?;
         self.limit(part, tensor.dtypes.len(), Limit::Dtypes)?;
         for (index, dtype) in tensor.dtypes.iter().enumerate() {
             self.element(part, *dtype)?;
@@ -215,12 +217,48 @@ impl Checker<'_> {
         self.device(part, tensor)
     }
 
+    /// Checks the dims that stand for leading ones.
+    fn leading(&self, spot: Spot, shape: &Shape) -> Result<(), Error> {
+        let Shape::Trailing { folds, dims } = shape else { return Ok(()) };
+        match &dims[..] {
+            [] => Err(self.invalid(spot.part(Part::Type), "a dim follows the leading dims")),
+            [Dim::Expr(Expr::Name(_)), ..] => Ok(()),
+            [..] if !folds => Ok(()),
+            [..] => {
+                let part = spot.part(|value| Part::Dim(value, 0));
+                Err(self.invalid(part, "the extent of all leading dims has a name"))
+            }
+        }
+    }
+
+    /// Checks that a tensor has element types or a symbol for one.
+    fn dtype_symbol(&self, part: Part, tensor: &Tensor) -> Result<(), Error> {
+        let Some(symbol) = &tensor.dtype_symbol else {
+            let some = !tensor.dtypes.is_empty();
+            return if some {
+                Ok(())
+            } else {
+                Err(self.invalid(part, "a tensor has a type of elements"))
+            };
+        };
+        self.identifier(part, symbol)?;
+        if tensor.storage && tensor.dtypes.is_empty() {
+            let reason = format!("`dtypes` stands where `{symbol}` gets its element types");
+            return Err(self.invalid(part, reason));
+        }
+        Ok(())
+    }
+
     /// Checks that every dim has a stride and that the alignment is a power of two.
     fn layout(&self, spot: Spot, tensor: &Tensor) -> Result<(), Error> {
+        let dims = match &tensor.shape {
+            Shape::AnyRank => None,
+            Shape::Dims(dims) | Shape::Trailing { dims, .. } => Some(dims.len()),
+        };
         if let Strides::List(strides) = &tensor.strides
-            && tensor.rank() != Some(strides.len())
+            && dims != Some(strides.len())
         {
-            let dims = tensor.rank().map_or("any number of".to_owned(), |rank| rank.to_string());
+            let dims = dims.map_or("any number of".to_owned(), |dims| dims.to_string());
             let reason = format!("{} strides for {dims} dims", strides.len());
             return Err(self.invalid(spot.part(Part::Type), reason));
         }
@@ -272,7 +310,13 @@ impl Checker<'_> {
                 Err(self.invalid(Part::Result, reason))
             }
             (ResultType::None, _) => Ok(()),
-            (ResultType::Value(ty), _) => self.type_of(Part::Result, ty),
+            (ResultType::Value(ty), _) => {
+                if let Some(symbol) = ty.tensors().into_iter().find_map(Tensor::bound_symbol) {
+                    let reason = format!("a result cannot determine `{symbol}`");
+                    return Err(self.invalid(Part::Result, reason));
+                }
+                self.type_of(Part::Result, ty)
+            }
             (ResultType::Allocated(outputs), _) => self.outputs(outputs),
         }
     }
@@ -308,15 +352,24 @@ impl Checker<'_> {
         if tensor.strides != Strides::Contiguous {
             return Err(self.invalid(part, "a tensor that is allocated is contiguous"));
         }
-        let &[dtype] = &tensor.dtypes[..] else {
-            return Err(self.invalid(part, "a tensor that is allocated has one type of elements"));
-        };
         if tensor.storage {
             return Err(
                 self.invalid(part, "a tensor that is allocated has the type that is declared")
             );
         }
-        self.element(part, dtype)?;
+        self.dtype_symbol(part, tensor)?;
+        match (&tensor.dtypes[..], &tensor.dtype_symbol) {
+            ([], Some(_)) => {}
+            (&[dtype], None) => self.element(part, dtype)?,
+            (_, None) => {
+                let reason = "a tensor that is allocated has one type of elements";
+                return Err(self.invalid(part, reason));
+            }
+            (_, Some(symbol)) => {
+                let reason = format!("a tensor that is allocated cannot determine `{symbol}`");
+                return Err(self.invalid(part, reason));
+            }
+        }
         self.alignment(part, tensor)?;
         self.device(part, tensor)
     }

@@ -16,6 +16,8 @@ pub(super) fn global(name: &str) -> Option<Model> {
     Some(match name {
         "ffi.Array" => |machine, args| sequence(machine, args, TypeIndex::ARRAY),
         "ffi.List" => |machine, args| sequence(machine, args, TypeIndex::LIST),
+        "ffi.ListSetItem" => set_item,
+        "ffi.ListClear" => clear,
         "ffi.Map" => |machine, args| mapping(machine, args, TypeIndex::MAP),
         "ffi.Dict" => |machine, args| mapping(machine, args, TypeIndex::DICT),
         "ffi.Shape" => shape,
@@ -95,6 +97,33 @@ fn sequence(machine: &mut Machine<'_>, args: &[Word], index: TypeIndex) -> Outco
     let Some(elements) = machine.owned_arguments(args)? else { return Ok(FAILED) };
     let object = machine.sequence(index, &elements);
     machine.give(args, Value::new(index.0, object))
+}
+
+/// Replaces an element of a list.
+fn set_item(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    let Some(owned) = machine.owned_arguments(args)? else { return Ok(FAILED) };
+    let [list, index, new] = owned[..] else {
+        return Err(Finding::new("a list, an index and an element are wanted".to_owned()));
+    };
+    let data = machine.memory.load(list.payload.offset(seq_cell::DATA.in_object().into()), 8, 8)?;
+    let at = data.offset(ELEMENT * index.payload.as_int());
+    let old = machine.memory.load_any(at)?;
+    machine.memory.store_any(at, new)?;
+    [old, list].into_iter().try_for_each(|value| machine.release_value(value))?;
+    machine.give(args, Value::NONE)
+}
+
+/// Removes all elements of a list.
+fn clear(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    let list = machine.arguments(args)?[0].payload;
+    let [data, size] =
+        [seq_cell::DATA, seq_cell::SIZE].map(|field| list.offset(field.in_object().into()));
+    let data = machine.memory.load(data, 8, 8)?;
+    let count = machine.memory.load(size, 8, 8)?.as_int();
+    let old = machine.memory.load_anys(data, count)?;
+    machine.memory.store(size, Word::int(0), 8, 8)?;
+    old.into_iter().try_for_each(|value| machine.release_value(value))?;
+    machine.give(args, Value::NONE)
 }
 
 fn shape(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {

@@ -4,9 +4,8 @@ use codegen::language::spelled;
 use codegen::{Dim, Expr};
 
 use super::{Known, Occurrence, Symbol, Symbols, is_linear, names};
-use crate::argument::Tensor;
 use crate::oracle::expression::floor_divide;
-use crate::oracle::tensor::compact_stride;
+use crate::oracle::tensor::Stride;
 use crate::oracle::{Call, Checked, Fault, Received};
 
 impl<'a> Call<'a> {
@@ -27,7 +26,7 @@ impl<'a> Call<'a> {
             counts: true,
             uncertain: received.uncertain,
             many: received.many,
-            stride: None,
+            compact: None,
             is_stride: false,
         })
     }
@@ -36,20 +35,20 @@ impl<'a> Call<'a> {
     pub(in crate::oracle) fn stride(
         &mut self,
         received: &Received<'a>,
-        dim: usize,
-        tensor: Option<(&'a Tensor, i64, bool)>,
+        index: &str,
+        seen: Option<Stride>,
         rule: &'a Dim,
     ) -> Checked<()> {
         let Dim::Expr(expr) = rule else { return Ok(()) };
         self.occurrence(Occurrence {
             argument: received.argument,
-            path: format!("{}.strides[{dim}]", received.path),
-            value: tensor.map(|(_, value, _)| value),
+            path: format!("{}.strides[{index}]", received.path),
+            value: seen.map(|seen| seen.value),
             expr,
-            counts: tensor.is_some_and(|(_, _, counts)| counts),
+            counts: seen.is_some_and(|seen| seen.counts),
             uncertain: received.uncertain,
             many: received.many,
-            stride: tensor.map(|(tensor, _, _)| (tensor, dim)),
+            compact: seen.map(|seen| seen.compact),
             is_stride: true,
         })
     }
@@ -73,7 +72,7 @@ impl<'a> Call<'a> {
         let known = &mut self.symbols.rules.known[symbol];
         if occurrence.uncertain {
             if *known == Known::No {
-                *known = Known::Within(occurrence.argument);
+                *known = Known::Within;
             }
             return Ok(());
         }
@@ -212,8 +211,8 @@ impl<'a> Call<'a> {
             }
             if self.symbols.all[index].value.is_none() {
                 let first = self.symbols.all[index].first.clone().expect("a stride mentions it");
-                let Some((tensor, dim)) = first.stride else { continue };
-                let (value, _) = self.solve(index, first.expr, compact_stride(tensor, dim))?;
+                let Some(compact) = first.compact else { continue };
+                let (value, _) = self.solve(index, first.expr, compact)?;
                 let symbol = &mut self.symbols.all[index];
                 symbol.value = Some(value);
                 symbol.origin = spelled(symbol.name).to_string();

@@ -5,7 +5,7 @@ use crate::ir::Builder;
 use crate::ir::typed::{Ref, routine};
 use crate::lower::cuda::{self, Config, CuContext, CuFunction, Entry, driver_address, variable};
 use crate::lower::routines::cuda::DEVICES;
-use crate::lower::routines::cuda::failed::{Attempt, check, check_driver, kernel_failed};
+use crate::lower::routines::cuda::failed::{Attempt, check, check_driver, check_of, kernel_failed};
 use crate::lower::routines::cuda::load::{allow, load_kernel};
 use crate::lower::routines::memory::Caller;
 
@@ -25,7 +25,7 @@ pub(crate) fn enter_context(attempt: Attempt) -> i32 {
         return 0;
     }
     if status != cuda::CUDA_ERROR_INVALID_CONTEXT {
-        check(attempt, status)?;
+        check_of(Entry::CtxGetDevice, attempt, status)?;
     }
     push_primary(attempt)?;
     1
@@ -44,13 +44,14 @@ pub(crate) fn push_primary(attempt: Attempt) -> i32 {
         *context = cell.load_atomic();
     }
     if *context == null {
-        check(attempt, cuda::device_primary_ctx_retain(context, device as i32))?;
+        let status = cuda::device_primary_ctx_retain(context, device as i32);
+        check_of(Entry::DevicePrimaryCtxRetain, attempt, status)?;
         // If threads race, one stores the context and the others release it.
         if has_place && cell.compare_exchange(null, *context) != null {
             cuda::device_primary_ctx_release(device as i32);
         }
     }
-    check(attempt, cuda::ctx_push_current(*context))
+    check_of(Entry::CtxPushCurrent, attempt, cuda::ctx_push_current(*context))
 }
 
 /// Pops the context that [`enter_context()`] or [`push_primary()`] has pushed. Returns 0, or -1 once it has raised. A

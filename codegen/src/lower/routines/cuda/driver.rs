@@ -11,7 +11,7 @@ use crate::lower::routines::memory::Caller;
 use crate::lower::routines::message::raise;
 
 /// Size of a name in the table of names, NUL and padding included.
-const NAME_SIZE: u64 = 32;
+const NAME_SIZE: u64 = 40;
 
 /// Opens the driver with `dlopen`. Returns 0, or -1 once it has raised.
 #[routine]

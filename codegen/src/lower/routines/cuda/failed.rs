@@ -6,6 +6,7 @@ use crate::ir::typed::{Int, Ref, Text, constant, handles, routine};
 use crate::lower::cuda::{self, Config, Entry, Kernel};
 use crate::lower::routines::access::c_length;
 use crate::lower::routines::complaints::Complaint;
+use crate::lower::routines::cuda::limits::check_limits;
 use crate::lower::routines::memory::{Caller, slice};
 use crate::lower::routines::message::raise;
 
@@ -19,6 +20,7 @@ handles! {
     /// An attempt to use a kernel on a device. `caller` is the function that messages name.
     pub(crate) struct Attempt {
         caller: Caller,
+        /// The kernel; NULL for commands that launch none.
         kernel: Ref<Kernel>,
         /// The `CUdevice`, which is the device index. A negative index becomes a large `u64`.
         device: Int<u64>,
@@ -37,7 +39,7 @@ handles! {
         said: Said,
     }
     /// The extents of a grid, a block or a cluster.
-    struct Extents {
+    pub(super) struct Extents {
         x: Int<u32>,
         y: Int<u32>,
         z: Int<u32>,
@@ -45,7 +47,7 @@ handles! {
 }
 
 /// Returns the name of a function of the driver, for messages.
-fn name_of(b: &mut Builder<'_>, entry: Entry) -> Text {
+pub(super) fn name_of(b: &mut Builder<'_>, entry: Entry) -> Text {
     constant(b, entry.name())
 }
 
@@ -69,6 +71,21 @@ pub(super) fn check(attempt: Attempt, status: i32) -> i32 {
     0
 }
 
+/// Checks the status of a function of the driver in an attempt, whose kernel may be NULL. Returns 0, or -1 once it has
+/// raised.
+#[routine(inline)]
+pub(super) fn check_of(#[known] entry: Entry, attempt: Attempt, status: i32) -> i32 {
+    if status != 0 {
+        if attempt.kernel == null {
+            driver_failed(attempt.caller, name_of(entry), status);
+        } else {
+            kernel_failed(attempt, status);
+        }
+        return -1;
+    }
+    0
+}
+
 /// Raises the error for a function of the driver that has failed.
 #[routine]
 pub(crate) fn driver_failed(caller: Caller, name: Text, status: i32) {
@@ -84,12 +101,10 @@ pub(crate) fn kernel_failed(attempt: Attempt, status: i32) {
 
 /// Raises the error for a launch that has failed.
 ///
-/// If a launch wants too much dynamic shared memory, the driver reports only an invalid value, so this case is checked
-/// here.
+/// If a launch exceeds a limit, the driver does not report which, so the limits are checked here.
 #[routine]
 pub(crate) fn launch_failed(attempt: Attempt, config: &Config, status: i32) {
-    let shares = attempt.kernel.allowed & cuda::ALLOW_SHARED != 0;
-    if shares && status == cuda::CUDA_ERROR_INVALID_VALUE && fit_shared(attempt, config) < 0 {
+    if cuda::may_exceed_limit(status) && check_limits(attempt, config) < 0 {
         return;
     }
     let (caller, device) = (attempt.caller, attempt.device);
@@ -133,7 +148,7 @@ pub(crate) fn fit_shared(attempt: Attempt, config: &Config) -> i32 {
 }
 
 #[routine(inline)]
-fn extents(of: &u32) -> Extents {
+pub(super) fn extents(of: &u32) -> Extents {
     Extents { x: of[0], y: of[1], z: of[2] }
 }
 
@@ -176,7 +191,7 @@ pub(super) fn c_text(text: &u8) -> Text {
 
 /// Returns the extents of the clusters of a launch. They are 1 if the launch lacks the attribute.
 #[routine(inline)]
-fn cluster(config: &Config) -> Extents {
+pub(super) fn cluster(config: &Config) -> Extents {
     let mut found = Extents { x: 1, y: 1, z: 1 };
     for at in 0..config.count {
         let attribute = &config.attributes[at];

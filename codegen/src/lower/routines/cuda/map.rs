@@ -2,25 +2,23 @@
 
 use crate::declaration::{Interleave, Swizzle};
 use crate::ir::typed::{Int, Ref, Text, handles, routine};
-use crate::lower::cuda::{self, Entry, How};
+use crate::lower::cuda::{self, Cache, Entry, How};
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::cuda::driver::open_driver;
 use crate::lower::routines::cuda::failed::check_driver;
-use crate::lower::routines::memory::{Caller, DlTensor, slice};
+use crate::lower::routines::memory::{Caller, slice};
 use crate::lower::routines::message::raise;
-use crate::lower::routines::view::stride_at;
+use crate::resolve::launch::map;
 
 /// Largest rank of a tensor map.
 const RANK: u32 = 5;
 
-/// Documented limits of `cuTensorMapEncodeTiled`: of extents, strides in bytes, extents of the box, and steps. Then the
-/// alignment in bytes of addresses and strides, without and with interleaving.
-const MOST_EXTENT: u64 = 1 << 32;
-const MOST_STRIDE: u64 = 1 << 40;
-const MOST_BOX: u64 = 256;
-const MOST_STEP: u64 = 8;
-const UNIT: u64 = 16;
-const INTERLEAVED_UNIT: u64 = 32;
+/// Documented limits of `cuTensorMapEncodeTiled`, and the bytes of which a row of the box is a multiple.
+const MOST_EXTENT: u64 = map::MOST_EXTENT as u64;
+const MOST_STRIDE: u64 = map::MOST_STRIDE as u64;
+const MOST_BOX: u64 = map::MOST_BOX as u64;
+const MOST_STEP: u64 = map::MOST_STEP as u64;
+const ROW_UNIT: u64 = 16;
 
 const UNSWIZZLED: i64 = Swizzle::None as i64;
 const SWIZZLED_32: i64 = Swizzle::B32 as i64;
@@ -39,60 +37,116 @@ handles! {
     }
 }
 
-/// Encodes the map of a tensor at `to`. Returns 0, or -1 once it has raised. `numbers` holds the extents of the box,
-/// then the steps if the map has any.
+/// Encodes a map at `to` and keeps it in the cache of the site. Returns 0, or -1 once it has raised. `numbers` holds
+/// dims, strides, the extents of the box and the steps, then the inputs of the cache.
 #[routine]
-pub(crate) fn tensor_map(caller: Caller, how: &How, dl: &DlTensor, numbers: &i64, to: &u8) -> i32 {
+pub(crate) fn tensor_map(
+    caller: Caller,
+    how: &How,
+    address: &u8,
+    numbers: &i64,
+    to: &u64,
+    cache: &Cache,
+) -> i32 {
     open_driver(caller)?;
-    let unit = if how.interleave == Interleave::B32 as i64 { INTERLEAVED_UNIT } else { UNIT };
-    let map = Map { caller, how, name: slice(how.name, how.name_size), rank: how.rank, unit };
-    let address = &dl.data[dl.byte_offset];
+    let (rank, unit) = (how.rank, how.unit);
+    let map = Map { caller, how, name: slice(how.name, how.name_size), rank, unit };
     let rest = address as u64 & (unit - 1);
     if rest != 0 {
+        if how.given & cuda::GIVEN_OFFSET != 0 {
+            raise!(caller, Complaint::MapOffset, map.name, unit, rest);
+        }
         raise!(caller, Complaint::MapAddress, map.name, unit, rest);
     }
     let extents: [u64; RANK];
     let strides: [u64; RANK];
     let boxes: [u32; RANK];
     let steps: [u32; RANK];
-    dims(map, dl, extents, strides)?;
-    box_extents(map, numbers, boxes)?;
-    box_steps(map, numbers, steps)?;
-    let (dtype, rank, interleave) = (how.dtype as i32, how.rank as i32, how.interleave as i32);
+    dims(map, numbers, extents, strides)?;
+    box_extents(map, &numbers[2 * rank], boxes)?;
+    box_steps(map, &numbers[3 * rank], steps)?;
+    let (dtype, interleave) = (how.dtype as i32, how.interleave as i32);
     let (swizzle, promotion, fill) = (how.swizzle as i32, how.promotion as i32, how.fill as i32);
     let status = cuda::tensor_map_encode_tiled(
-        to, dtype, rank, address, extents, strides, boxes, steps, interleave, swizzle, promotion,
+        to,
+        dtype,
+        rank as i32,
+        address,
+        extents,
+        strides,
+        boxes,
+        steps,
+        interleave,
+        swizzle,
+        promotion,
         fill,
     );
-    check_driver(Entry::TensorMapEncodeTiled, caller, status)
+    check_driver(Entry::TensorMapEncodeTiled, caller, status)?;
+    keep(cache, to, &numbers[4 * rank], how.inputs);
+    0
+}
+
+/// Keeps a map and its inputs in a cache, unless another thread writes there.
+#[routine(inline)]
+fn keep(cache: &Cache, map: &u64, inputs: &i64, count: u64) {
+    let counter = (&cache.counter).load_atomic();
+    let is_free = counter == 0 || counter & 1 != 0;
+    let writing = counter + 2 - (counter & 1);
+    if is_free && (&cache.counter).compare_exchange(counter, writing) == counter {
+        for at in 0..count {
+            (&cache.inputs[at]).store_atomic(inputs[at] as u64);
+        }
+        for at in 0..cuda::MAP_WORDS as u64 {
+            (&cache.map[at]).store_atomic(map[at]);
+        }
+        (&cache.counter).store_atomic(writing + 1);
+    }
 }
 
 /// Writes the extents, and the strides in bytes of all dims but the innermost. Returns 0, or -1 once it has raised.
 #[routine(inline)]
-fn dims(map: Map, dl: &DlTensor, extents: &u64, strides: &u64) -> i32 {
-    let (caller, name, unit) = (map.caller, map.name, map.unit);
-    let bytes = map.how.bytes;
+fn dims(map: Map, numbers: &i64, extents: &u64, strides: &u64) -> i32 {
+    let (caller, name, given) = (map.caller, map.name, map.how.given);
     for at in 0..map.rank {
         let dim = map.rank - at - 1;
-        let extent = dl.shape[dim] as u64;
+        let extent = numbers[dim] as u64;
         if extent - 1 >= MOST_EXTENT {
+            if given & cuda::GIVEN_DIMS != 0 {
+                raise!(caller, Complaint::MapDims, name, dim, MOST_EXTENT, extent);
+            }
             raise!(caller, Complaint::MapExtent, name, dim, MOST_EXTENT, extent);
         }
         extents[at] = extent;
-        let stride = stride_at(dl, dim) as u64;
+        let stride = numbers[map.rank + dim] as u64;
         if at == 0 && stride != 1 && extent != 1 {
             raise!(caller, Complaint::MapInner, name, dim, stride);
         }
         if at != 0 {
-            // The stride of a dim with an extent of 1 is never used, so any value is accepted.
-            let near = stride < MOST_STRIDE || extent == 1;
-            let step = if extent == 1 { unit } else { stride * bytes };
-            if !near || step & (unit - 1) != 0 || step >= MOST_STRIDE {
-                raise!(caller, Complaint::MapStride, name, dim, unit, MOST_STRIDE, step);
-            }
-            strides[at - 1] = step;
+            step(map, dim, extent, stride, &strides[at - 1])?;
         }
     }
+    0
+}
+
+/// Writes the stride of a dim in bytes. Returns 0, or -1 once it has raised.
+#[routine(inline)]
+fn step(map: Map, dim: i64, extent: u64, stride: u64, to: &u64) -> i32 {
+    let (caller, name, unit) = (map.caller, map.name, map.unit);
+    let (given, bits) = (map.how.given, map.how.bits);
+    // The stride of a tensor's dim with an extent of 1 is never used, so any value is accepted.
+    if extent == 1 && given & cuda::GIVEN_STRIDES == 0 {
+        *to = unit;
+        return 0;
+    }
+    let size = stride * bits;
+    let fits = stride < MOST_STRIDE && size & (8 * unit - 1) == 0 && size < 8 * MOST_STRIDE;
+    if !fits {
+        if given & (cuda::GIVEN_DIMS | cuda::GIVEN_STRIDES) != 0 {
+            raise!(caller, Complaint::MapStrides, name, dim, unit, MOST_STRIDE, stride, bits);
+        }
+        raise!(caller, Complaint::MapStride, name, dim, unit, MOST_STRIDE, stride * (bits >> 3));
+    }
+    *to = size >> 3;
     0
 }
 
@@ -109,27 +163,27 @@ fn box_extents(map: Map, numbers: &i64, boxes: &u32) -> i32 {
         boxes[at] = extent as u32;
     }
     let how = map.how;
-    if how.plain != 0 && how.interleave == Interleave::None as i64 {
-        let row = *boxes as u64 * how.bytes;
+    if how.given & cuda::GIVEN_PACKED == 0 && how.interleave == Interleave::None as i64 {
+        let row = *boxes as u64 * (how.bits >> 3);
         let most: u64 = match how.swizzle {
             UNSWIZZLED => MOST_BOX * 8,
             SWIZZLED_32 => 32,
             SWIZZLED_64 => 64,
             _ => 128,
         };
-        if row & (UNIT - 1) != 0 || row > most {
+        if row & (ROW_UNIT - 1) != 0 || row > most {
             raise!(map.caller, Complaint::MapRow, map.name, most, row);
         }
     }
     0
 }
 
-/// Writes the steps, 1 each if the map has none. Returns 0, or -1 once it has raised.
+/// Writes the steps. Returns 0, or -1 once it has raised.
 #[routine(inline)]
 fn box_steps(map: Map, numbers: &i64, steps: &u32) -> i32 {
     for at in 0..map.rank {
         let dim = map.rank - at - 1;
-        let step: u64 = if map.how.steps != 0 { numbers[map.rank + dim] as u64 } else { 1 };
+        let step = numbers[dim] as u64;
         if step - 1 >= MOST_STEP {
             raise!(map.caller, Complaint::MapStep, map.name, dim, MOST_STEP, step);
         }

@@ -1,0 +1,171 @@
+//! Tests of commands and of attributes of devices: canonical text and errors.
+
+use crate::declaration::Library;
+
+const START: &str = "f(x: Tensor([n, 4], float32, device=cuda), c: Tensor([n], float32), s: Stream, p: ptr, \
+                     t: str, a: Tensor([m], int8, device=any)) -> None = {";
+
+fn error(statement: &str) -> String {
+    let text = format!("{START}\n{statement} }};");
+    let error = text.parse::<Library>().expect_err(statement).to_string();
+    error.lines().next().unwrap_or_default().replace("f: statement 0: ", "")
+}
+
+#[test]
+fn text_is_canonical() {
+    let rows = [
+        ("upload x.data(n,1.5)stream s on x;", "upload x.data (n, 1.5) on x stream s;"),
+        (
+            "upload p (struct(n, p), tensormap(x, box=[1, 4])) on x;",
+            "upload p (struct(n, p), tensormap(x, box=[1, 4])) on x;",
+        ),
+        ("fill p , n*4,0 on x;", "fill p, n * 4, 0 on x;"),
+        ("copy p,x.data,8 stream stream(x);", "copy p, x.data, 8 stream stream(x);"),
+        ("wait s , stream( x );", "wait s, stream(x);"),
+        ("wait s, s on x;", "wait s, s on x;"),
+        ("k(x.device.multiprocessors);", "k(x.device.multiprocessors);"),
+        ("k(-x . device . attribute( 16 ));", "k(-x.device.attribute(16));"),
+        // The words are names elsewhere.
+        (
+            "let fill = n; upload(fill); fill(); copy(); wait();",
+            "let fill = n;\n        upload(fill);\n        fill();\n        copy();\n        wait();",
+        ),
+    ];
+    for (text, expected) in rows {
+        let text = format!("{START} {text} }};");
+        let library: Library = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+        let printed = library.functions[0].body.to_string();
+        assert_eq!(printed, format!("{{\n        {expected}\n    }}"));
+        assert_eq!(library.to_string().parse::<Library>().as_ref(), Ok(&library));
+    }
+    // An element of a tuple may be called `device`.
+    let tuple = "f(t: Tuple[device: Tuple[a: int64]]) -> int64\n    = k(t.device.a);";
+    let library: Library = tuple.parse().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(library.to_string().trim(), tuple);
+}
+
+#[test]
+fn syntax() {
+    let rows = [
+        ("upload x.data;", "2:14: expected an operator, or `(` and the values, found `;`"),
+        ("upload x.data (n", "2:18: expected an operator, `,` or `)`, found `}`"),
+        ("upload x.data (n) at x;", "2:19: expected `on`, `stream` or `;`, found `at`"),
+        ("upload x.data (n) on x on x;", "2:24: expected every clause once, found a second `on`"),
+        (
+            "upload x.data (n) stream s 5;",
+            "2:28: expected an operator, `on`, `stream` or `;`, found `5`",
+        ),
+        ("fill p;", "2:7: expected an operator, or `,` and a number of bytes, found `;`"),
+        ("fill p, 1;", "2:10: expected an operator, or `,` and the value of a byte, found `;`"),
+        ("fill p, 1, 0 }", "2:14: expected an operator, `on`, `stream` or `;`, found `}`"),
+        ("copy p 5;", "2:8: expected an operator, or `,` and the address to read, found `5`"),
+        ("copy p, p;", "2:10: expected an operator, or `,` and a number of bytes, found `;`"),
+        ("wait s;", "2:7: expected an operator, or `,` and the stream to wait for, found `;`"),
+        ("wait s, s stream s;", "2:11: expected an operator, `on` or `;`, found `stream`"),
+        ("wait s, s on x x;", "2:16: expected an operator or `;`, found `x`"),
+        (
+            "launch i.\"k\"() stream s stream s;",
+            "2:25: expected every clause once, found a second `stream`",
+        ),
+        ("k(x.device.attribute(n));", "2:22: expected the number of an attribute, found `n`"),
+        (
+            "k(x.device.attribute(2147483648));",
+            "2:22: expected the number of an attribute, found `2147483648`",
+        ),
+    ];
+    for (statement, expected) in rows {
+        assert_eq!(error(statement), expected, "{statement}");
+    }
+}
+
+#[test]
+fn meaning() {
+    let rows = [
+        ("upload x.data () on x;", "2:1: an upload has a value"),
+        ("upload x.data (scratch(8, 8));", "2:1: `scratch(8, 8)` cannot be uploaded"),
+        ("upload x.data (int16(n));", "2:1: the values have 2 bytes, which is no multiple of 4"),
+        (
+            "upload x.data (t);",
+            "2:1: `t` is no scalar and no address on the device, as `x.data` is",
+        ),
+        ("upload x (n);", "2:1: `x` is no address on the device, as `x.data` is"),
+        ("upload n (n);", "2:1: `n` is no address on the device, as `x.data` is"),
+        ("upload s (n) on x;", "2:1: `s` is no address on the device, as `x.data` is"),
+        ("upload null (n) on x;", "2:1: `null` is no address on the device, as `x.data` is"),
+        ("fill t.data, 1, 1 on x;", "2:1: `t.data` is no address on the device, as `x.data` is"),
+        ("fill c.data, 1, 1;", "2:1: `c` is on cpu, and kernels run on cuda"),
+        ("fill p, -1, 1 on x;", "2:1: -1 is no size in bytes"),
+        ("fill p, 1.5, 1 on x;", "2:1: `1.5` is not an integer"),
+        ("fill p, 1, 256 on x;", "2:1: value of fill is 256, which is no `uint8`"),
+        ("fill p, 1, 1 on n;", "2:1: `n` is no tensor"),
+        (
+            "fill p, 1, 1 stream p;",
+            "2:1: `p` is no stream, as a parameter of type `Stream` and `stream(x)` are",
+        ),
+        ("copy p, c.data, 1;", "2:1: `c` is on cpu, and kernels run on cuda"),
+        ("copy p, s, 1 on x;", "2:1: `s` is no address on the device, as `x.data` is"),
+        (
+            "wait s, x.data;",
+            "2:1: `x.data` is no stream, as a parameter of type `Stream` and `stream(x)` are",
+        ),
+        ("wait s, stream(c);", "2:1: `c` is on cpu, and kernels run on cuda"),
+        (
+            "k(c.device.multiprocessors);",
+            "2:1: `c` is on cpu, and only cuda devices have attributes",
+        ),
+        ("k(n.device.multiprocessors);", "2:1: `n` is no tensor, whose device has attributes"),
+        ("k(x.device.attribute(0));", "2:1: 0 is no attribute of a device"),
+        (
+            "k(x.device);",
+            "2:1: a device has `x.device.multiprocessors`, `x.device.attribute(id)`, `x.device_type` and `x.device_id`",
+        ),
+        (
+            "k(x.device.cores);",
+            "2:1: a device has `x.device.multiprocessors`, `x.device.attribute(id)`, `x.device_type` and `x.device_id`",
+        ),
+    ];
+    for (statement, expected) in rows {
+        let found = error(statement).replace("f: argument #0 of the call: ", "");
+        assert_eq!(found, expected, "{statement}");
+    }
+    let rows = [
+        (
+            "f(p: ptr) -> None = { fill p, 1, 1; };",
+            "no tensor says on which device this runs: `on x`",
+        ),
+        (
+            "f(p: ptr, x: Optional[Tensor([n], int8, device=cuda)]) -> None = { fill p, 1, 1 on x; };",
+            "`x` may not be there",
+        ),
+        (
+            "f(x: Optional[Tensor([n], int8, device=cuda)]) -> None where x.device.multiprocessors > 1 = k();",
+            "`x` may not be there",
+        ),
+        (
+            "f(x: Tensor([n / x.device.multiprocessors], int8, device=cuda)) -> None = k();",
+            "`x` is a tensor, not a symbol",
+        ),
+        (
+            "f(x: Tensor([n], int8, device=cuda)) -> None = { dlopen(1); fill x.data, 1, 1; };",
+            "`dlopen` is called as (i64), but to find the driver as (ptr, i32) -> ptr",
+        ),
+    ];
+    for (text, expected) in rows {
+        let found = text.parse::<Library>().expect_err(text).to_string();
+        assert!(found.contains(expected), "{text}: {found}");
+    }
+    // Streams need no device.
+    let streams = "f(a: Stream, b: Stream) -> None = { wait a, b; };";
+    streams.parse::<Library>().unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// Values that have no text: after the word of a command a parenthesis starts arguments.
+#[test]
+fn operands_do_not_start_with_a_parenthesis() {
+    use crate::declaration::{Expr, MemoryFill, Signature};
+    let sum = (Expr::name("n") + 1) * 2;
+    let fill = MemoryFill::new(sum, 1, 1).into();
+    let function = Signature::new("f").body([fill]);
+    let error = Library::new([function]).validate().expect_err("no address").to_string();
+    assert!(error.contains("`(n + 1) * 2` starts with a parenthesis"), "{error}");
+}
