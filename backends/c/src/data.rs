@@ -34,9 +34,6 @@ fn is_longer(symbols: &Symbols, source: &Data) -> bool {
 fn attributes(start: &str, source: &Data, prelude: &mut Prelude) -> String {
     let mut words = start.to_owned();
     let mut add = |word: &str| words.push_str(&format!("{word} "));
-    if source.align > 1 && (source.relocations.is_empty() || source.align > 8) {
-        add(&format!("{}({})", prelude.name(Helper::Align), source.align));
-    }
     if source.large {
         add(prelude.name(Helper::Large));
     }
@@ -64,12 +61,16 @@ pub(crate) fn declare(
     }
     let label = symbols.label(source, data.symbol, prelude);
     let start = match symbols.linkages[data.symbol.index()] {
-        Linkage::Export | Linkage::Import => format!("extern {} ", prelude.name(Helper::Export)),
+        Linkage::Export | Linkage::Import => format!("{} ", prelude.name(Helper::Export)),
         Linkage::Once => format!("{} ", prelude.name(Helper::OnceDeclared)),
-        Linkage::Local => format!("{} ", prelude.name(Helper::Forward)),
+        Linkage::Local => String::new(),
     };
     let (words, object) = (attributes(&start, data, prelude), declarator(symbols, data, name));
-    text.push_str(&format!("{words}{object}{label};\n"));
+    let line = match symbols.is_seen(data.symbol) {
+        true => format!("{words}{object}{label};\n"),
+        false => format!("{}({words}{object})\n", prelude.name(Helper::Later)),
+    };
+    text.push_str(&line);
 }
 
 /// Returns the declaration of a field of an object with addresses.
@@ -98,7 +99,10 @@ pub(crate) fn define(
         Linkage::Once => format!("{} ", prelude.name(Helper::OnceDefined)),
         Linkage::Local => format!("{} ", prelude.name(Helper::Defined)),
     };
-    let words = attributes(&start, data, prelude);
+    let mut words = attributes(&start, data, prelude);
+    if data.align > 1 && (data.relocations.is_empty() || data.align > 8) {
+        words.push_str(&format!("{}({}) ", prelude.name(Helper::Align), data.align));
+    }
     text.push_str(&format!("\n{words}{object} ="));
     if !data.relocations.is_empty() {
         text.push_str(" {\n");

@@ -13,9 +13,10 @@ use crate::names::identifier;
 use crate::prelude::{Helper, Prelude};
 use crate::statement::{Printer, Statement, nest, tidy};
 use crate::structure::Structure;
-use crate::symbols::Symbols;
-use crate::types::{self, ty};
+use crate::symbols::{Symbols, heat};
+use crate::types;
 use crate::uses::{Place, Uses, Weight, has_effect};
+use crate::variables::{self, declare};
 
 /// The state of a module's emission.
 pub(crate) struct Functions<'a> {
@@ -30,14 +31,13 @@ const LONGEST: usize = 80;
 /// The same for what a function returns.
 const LONGEST_RESULT: usize = 100;
 
-/// The width of lines of declarations.
-const WIDTH: usize = 100;
-
 /// Writes a function.
 pub(crate) fn define(functions: &mut Functions<'_>, source: &ir::Function, text: &mut String) {
     let mut taken = functions.symbols.taken.clone();
     let names = source.value_names();
-    let names: Vec<String> = names.iter().map(|name| identifier(name, &mut taken)).collect();
+    let mut names: Vec<String> = names.iter().map(|name| identifier(name, &mut taken)).collect();
+    let uses = Uses::new(source);
+    variables::share(source, &uses, &mut names);
     let mut labels = BTreeSet::new();
     let labels: Vec<String> =
         source.blocks().map(|(block, _)| identifier(&source.label(block), &mut labels)).collect();
@@ -46,7 +46,7 @@ pub(crate) fn define(functions: &mut Functions<'_>, source: &ir::Function, text:
         source,
         names,
         taken,
-        uses: Uses::new(source),
+        uses,
         structure: Structure::new(source),
         values: vec![None; source.values.len()],
         weights: vec![Weight::Pure; source.values.len()],
@@ -65,15 +65,15 @@ pub(crate) struct Body<'f, 'a> {
     /// The name of each value's variable.
     pub(crate) names: Vec<String>,
     /// The names that are in use.
-    taken: BTreeSet<String>,
-    uses: Uses,
+    pub(crate) taken: BTreeSet<String>,
+    pub(crate) uses: Uses,
     structure: Structure,
     /// The expression of each value that is known.
-    values: Vec<Option<Expression>>,
+    pub(crate) values: Vec<Option<Expression>>,
     /// The weight of each value's expression.
     weights: Vec<Weight>,
     /// The variables of each type.
-    locals: BTreeMap<String, Vec<String>>,
+    pub(crate) locals: BTreeMap<String, Vec<String>>,
     /// The words of groups that are still to be written, by their first value.
     groups: BTreeMap<Value, u32>,
     /// The declarations of stack slots.
@@ -100,15 +100,12 @@ impl Body<'_, '_> {
         let pointees = &self.functions.symbols.pointees[self.source.symbol.index()];
         let prelude = &mut self.functions.prelude;
         let head = types::prototype(name, signature, &params, pointees, prelude);
-        let start = self.functions.symbols.attributes(self.functions.source, self.source);
-        let start = start.map(|helper| format!("{} ", self.functions.prelude.name(helper)));
-        let start: String = start.collect();
-        let linkage = self.functions.symbols.linkage(self.source.symbol);
+        let start = self.functions.symbols.attributes(self.source, heat(self.source), prelude);
         text.push('\n');
         if !self.source.about.is_empty() {
             text.push_str(&format!("/* {} */\n", comment(&self.source.about)));
         }
-        text.push_str(&format!("{linkage}{start}{head}\n{{\n"));
+        text.push_str(&format!("{start}{head}\n{{\n"));
         self.slots.iter().for_each(|slot| text.push_str(&format!("    {slot}\n")));
         for (ty, names) in &self.locals {
             declare(ty, names, text);
@@ -122,33 +119,6 @@ impl Body<'_, '_> {
         printer.list(&entry, 1);
         printer.list(&list, 1);
         text.push_str("}\n");
-    }
-
-    /// Returns the names of the parameters. Those of another type than variables are converted first.
-    fn parameters(&mut self) -> Vec<String> {
-        let entry = &self.source.blocks[0].params;
-        let mut names = Vec::new();
-        for (&param, &abi) in entry.iter().zip(&self.source.signature.params) {
-            let name = self.names[param.index()].clone();
-            self.values[param.index()] = Some(Expression::variable(param, &name));
-            if types::is_plain(abi) {
-                if !self.uses.is_needed(param) {
-                    self.line(format!("(void){name};"));
-                }
-                names.push(name);
-                continue;
-            }
-            let given = identifier(&format!("{name}_in"), &mut self.taken);
-            let ty = ty(abi.ty);
-            if self.uses.is_needed(param) {
-                self.line(format!("{name} = ({ty}){given};"));
-                self.locals.entry(ty.to_owned()).or_default().push(name);
-            } else {
-                self.line(format!("(void){given};"));
-            }
-            names.push(given);
-        }
-        names
     }
 
     /// Writes blocks from `first` on, all that it dominates. `in_loop` says that it is the head of the loop around them.
@@ -209,7 +179,7 @@ impl Body<'_, '_> {
         let result = result.filter(is_needed);
         let Some(expression) = self.inst(inst, result) else { return };
         let Some(result) = result else {
-            self.line(format!("{};", expression.text));
+            self.lines.push(Statement::Evaluate(expression.text));
             return;
         };
         let mut weight = Weight::of(inst);
@@ -228,36 +198,9 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Returns an assignment to a variable of a value's type. C++ converts no `void *` by itself.
-    fn assignment(&self, value: Value, name: &str, expression: &Expression) -> String {
-        match self.source.values[value.index()].points_to {
-            Some(pointee) if expression.text != "0" => {
-                let ty = Prelude::default().pointer(pointee);
-                format!("{name} = ({ty}){};", expression.pointer())
-            }
-            Some(_) | None => format!("{name} = {};", expression.text),
-        }
-    }
-
-    /// Returns the type of a value's variable.
-    fn variable_type(&mut self, value: Value) -> String {
-        match self.source.values[value.index()].points_to {
-            Some(pointee) => self.functions.prelude.pointer(pointee),
-            None => ty(self.source.ty(value)).to_owned(),
-        }
-    }
-
     fn is_returned(&self, block: Block, value: Value) -> bool {
         let end = &self.source.blocks[block.index()].end;
         matches!(end, Some(Terminator::Return(Some(result))) if *result == value)
-    }
-
-    /// Makes a variable for a value.
-    fn declare(&mut self, value: Value) {
-        let name = self.names[value.index()].clone();
-        self.values[value.index()] = Some(Expression::variable(value, &name));
-        let ty = self.variable_type(value);
-        self.locals.entry(ty).or_default().push(name);
     }
 
     /// Writes an instruction; returns its result.
@@ -386,28 +329,6 @@ impl Body<'_, '_> {
         Statement::Return(result.map(|(value, abi)| self.sent(value, abi).text))
     }
 
-    /// Assigns the parameters of a block, all at once.
-    fn edge(&mut self, target: &Target) {
-        let source = self.source;
-        let passed: Vec<(Value, Value)> = self.uses.passed(source, target).collect();
-        let given: Vec<Expression> = passed.iter().map(|&(_, arg)| self.value(arg)).collect();
-        let (mut early, mut late) = (Vec::new(), Vec::new());
-        for (i, &(param, _)) in passed.iter().enumerate() {
-            let name = self.names[param.index()].clone();
-            let is_read = given[i + 1..].iter().any(|other| other.reads.contains(&param));
-            if is_read {
-                let next = identifier(&format!("{name}_next"), &mut self.taken);
-                let ty = self.variable_type(param);
-                self.locals.entry(ty).or_default().push(next.clone());
-                early.push(self.assignment(param, &next, &given[i]));
-                late.push(format!("{name} = {next};"));
-            } else {
-                early.push(self.assignment(param, &name, &given[i]));
-            }
-        }
-        early.into_iter().chain(late).for_each(|line| self.line(line));
-    }
-
     /// Adds a line to the current block.
     pub(crate) fn line(&mut self, line: String) {
         self.lines.push(Statement::Line(line));
@@ -432,27 +353,11 @@ fn has_unlikely(list: &[Statement]) -> bool {
         }
         Statement::Loop { body, .. } => has_unlikely(body),
         Statement::Line(_)
+        | Statement::Evaluate(_)
         | Statement::Label(_)
         | Statement::Goto(_)
         | Statement::Break
         | Statement::Continue
         | Statement::Return(_) => false,
     })
-}
-
-/// Declares variables of one type.
-fn declare(ty: &str, names: &[String], text: &mut String) {
-    let pointer = ty.strip_suffix(" *");
-    let star = if pointer.is_some() { "*" } else { "" };
-    let start = format!("    {}", pointer.unwrap_or(ty));
-    let mut line = start.clone();
-    for name in names {
-        if line.len() > start.len() && line.len() + name.len() > WIDTH {
-            text.push_str(&format!("{line};\n"));
-            line.clone_from(&start);
-        }
-        let comma = if line.len() == start.len() { " " } else { ", " };
-        line.push_str(&format!("{comma}{star}{name}"));
-    }
-    text.push_str(&format!("{line};\n"));
 }

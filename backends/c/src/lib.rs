@@ -62,12 +62,14 @@ mod function;
 mod instruction;
 mod names;
 mod object;
+mod place;
 mod prelude;
 mod statement;
 mod structure;
 mod symbols;
 mod types;
 mod uses;
+mod variables;
 
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -79,6 +81,8 @@ use target_lexicon::Triple;
 pub use codegen::backend::{Error, Input, Optimize};
 
 use function::Functions;
+use prelude::Prelude;
+use symbols::Symbols;
 use uses::Uses;
 
 /// The name of the backend.
@@ -95,43 +99,68 @@ pub fn emit(text: &mut String, source: &ir::Module) -> Result<(), Error> {
     define(text, source, &plan)
 }
 
-/// Writes the planned symbols.
+/// Writes the planned symbols: first the wrappers after what they need, then the rest.
 fn define(
     text: &mut String,
     source: &ir::Module,
     plan: &[Plan<'_, Infallible>],
 ) -> Result<(), Error> {
     let symbols = symbols::declare(source, plan)?;
-    let wanted = wanted(source);
-    let mut functions = Functions { source, symbols: &symbols, prelude: Default::default() };
+    let Reached { wanted, near } = reached(source, &symbols);
+    let mut functions = Functions { source, symbols: &symbols, prelude: Prelude::default() };
+    let is_left = |symbol: ir::Symbol| wanted[symbol.index()];
+    let all = source.functions.iter().filter(|function| is_left(function.symbol));
+    let (wrappers, others): (Vec<_>, Vec<_>) =
+        all.partition(|function| is_wrapper(function, &symbols));
     let mut defined = String::new();
-    let is_wrapper = |function: &&ir::Function| symbols.is_seen(function.symbol) && !function.cold;
-    let (wrappers, others): (Vec<_>, Vec<_>) = source.functions.iter().partition(is_wrapper);
-    for function in wrappers.into_iter().chain(others).filter(|f| wanted[f.symbol.index()]) {
-        function::define(&mut functions, function, &mut defined);
+    wrappers.iter().for_each(|function| function::define(&mut functions, function, &mut defined));
+    let mut declared = near.clone();
+    for function in &wrappers {
+        // A definition has no place for the name in the object.
+        declared[function.symbol.index()] |= symbols.is_renamed(function.symbol);
     }
-    let prelude = &mut functions.prelude;
-    constructors::define(source, &symbols, prelude, &mut defined);
+    text.push_str("#include <stdint.h>\n\n");
+    declare(&mut functions, [&declared, &near], text);
+    text.push_str(&defined);
+
+    let mut defined = String::new();
+    others.iter().for_each(|function| function::define(&mut functions, function, &mut defined));
+    constructors::define(source, &symbols, &mut functions.prelude, &mut defined);
     let (mut locals, mut exports) = (String::new(), String::new());
-    let (mut declared, mut seen) = (String::new(), String::new());
-    for data in source.data.iter().filter(|data| wanted[data.symbol.index()]) {
-        let (declared, defined) = match symbols.is_seen(data.symbol) {
-            true => (&mut seen, &mut exports),
-            false => (&mut declared, &mut locals),
-        };
-        data::declare(&symbols, source, data, prelude, declared);
-        data::define(&symbols, source, data, prelude, defined);
+    for data in source.data.iter().filter(|data| is_left(data.symbol)) {
+        let defined = if symbols.is_seen(data.symbol) { &mut exports } else { &mut locals };
+        data::define(&symbols, source, data, &mut functions.prelude, defined);
     }
-    let mut functions_declared = String::new();
-    symbols.declarations(source, &wanted, prelude, &mut functions_declared);
-    text.push_str(&functions.prelude.text());
-    text.push_str(&within("namespace {", &declared));
-    text.push_str(&seen);
-    text.push_str(&within("extern \"C\" {", &functions_declared));
+    let left = |done: &[bool]| -> Vec<bool> {
+        wanted.iter().zip(done).map(|(wanted, done)| *wanted && !done).collect()
+    };
+    wrappers.iter().for_each(|function| declared[function.symbol.index()] = true);
+    let mut rest = String::new();
+    declare(&mut functions, [&left(&declared), &left(&near)], &mut rest);
+    if !rest.is_empty() || !defined.is_empty() {
+        text.push_str(&format!("\n/* What the functions above need. */\n\n{rest}"));
+    }
     text.push_str(&defined);
     text.push_str(&within("namespace {", &locals));
     text.push_str(&exports);
     Ok(())
+}
+
+/// Writes the helpers in use that are not defined yet, and the declarations of symbols and aliases.
+fn declare(functions: &mut Functions<'_>, symbols: [&[bool]; 2], text: &mut String) {
+    let Functions { source, symbols: names, prelude } = functions;
+    let mut declared = String::new();
+    for data in source.data.iter().filter(|data| symbols[0][data.symbol.index()]) {
+        data::declare(names, source, data, prelude, &mut declared);
+    }
+    names.declarations(source, symbols, prelude, &mut declared);
+    text.push_str(&prelude.take());
+    text.push_str(&declared);
+}
+
+/// Returns true for the functions that callers see and that the text starts with.
+fn is_wrapper(function: &ir::Function, symbols: &Symbols) -> bool {
+    symbols.is_seen(function.symbol) && !function.cold
 }
 
 /// Returns text that stands in a block in C++.
@@ -143,8 +172,16 @@ fn within(start: &str, text: &str) -> String {
     format!("\n{}{text}{}", only(start), only("}"))
 }
 
-/// Returns for each symbol whether anything that others see needs it.
-fn wanted(source: &ir::Module) -> Vec<bool> {
+/// The symbols that the text has.
+struct Reached {
+    /// The symbols that anything seen by others needs.
+    wanted: Vec<bool>,
+    /// The symbols that wrappers name.
+    near: Vec<bool>,
+}
+
+/// Follows the uses of symbols.
+fn reached(source: &ir::Module, symbols: &Symbols) -> Reached {
     let mut uses: Vec<Vec<ir::Symbol>> = vec![Vec::new(); source.symbols.len()];
     let mut waiting = source.constructors.clone();
     for function in &source.functions {
@@ -158,9 +195,8 @@ fn wanted(source: &ir::Module) -> Vec<bool> {
         waiting.push(data.symbol);
     }
     waiting.retain(|&symbol| {
-        let linkage = source.symbols[symbol.index()].linkage;
         let is_start = source.constructors.contains(&symbol);
-        linkage == ir::Linkage::Export || is_start
+        source.symbols[symbol.index()].linkage == ir::Linkage::Export || is_start
     });
     let mut wanted = vec![false; source.symbols.len()];
     while let Some(symbol) = waiting.pop() {
@@ -168,7 +204,12 @@ fn wanted(source: &ir::Module) -> Vec<bool> {
             waiting.extend(&uses[symbol.index()]);
         }
     }
-    wanted
+    let is_near = |f: &&ir::Function| wanted[f.symbol.index()] && is_wrapper(f, symbols);
+    let mut near = vec![false; source.symbols.len()];
+    for function in source.functions.iter().filter(is_near) {
+        uses[function.symbol.index()].iter().for_each(|symbol| near[symbol.index()] = true);
+    }
+    Reached { wanted, near }
 }
 
 /// Returns the declaration of a function, for users who define their kernel in the same text.

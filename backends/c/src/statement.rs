@@ -2,13 +2,15 @@
 
 use codegen::ir::Block;
 
-use crate::expression::Expression;
+use crate::expression::{Expression, Level};
 
 /// A statement.
 #[derive(Clone, Debug)]
 pub(crate) enum Statement {
     /// A line of text, with its end.
     Line(String),
+    /// An expression whose value nobody needs.
+    Evaluate(String),
     /// `if (condition) { then } else { otherwise }`.
     If {
         condition: Expression,
@@ -29,6 +31,9 @@ pub(crate) enum Statement {
     Continue,
     Return(Option<String>),
 }
+
+/// The largest number of characters of a call and a result after it in one line.
+const LONGEST: usize = 120;
 
 /// The largest number of `if`s in each other that [`nest`] makes.
 const DEEPEST: usize = 3;
@@ -56,6 +61,7 @@ pub(crate) fn nest(list: Vec<Statement>) -> Vec<Statement> {
             Statement::Loop { head, body } => Statement::Loop { head, body: nest(body) },
             Statement::If { .. }
             | Statement::Line(_)
+            | Statement::Evaluate(_)
             | Statement::Label(_)
             | Statement::Goto(_)
             | Statement::Break
@@ -86,6 +92,7 @@ fn depth(list: &[Statement]) -> usize {
         Statement::If { then, otherwise, .. } => 1 + depth(then).max(depth(otherwise)),
         Statement::Loop { body, .. } => 1 + depth(body),
         Statement::Line(_)
+        | Statement::Evaluate(_)
         | Statement::Label(_)
         | Statement::Goto(_)
         | Statement::Break
@@ -125,13 +132,24 @@ fn shorten(list: Vec<Statement>, place: &Place) -> Vec<Statement> {
             Statement::Goto(block) => vec![*block],
             Statement::Label(block) => [&next[..], &[*block]].concat(),
             Statement::Line(_)
+            | Statement::Evaluate(_)
             | Statement::If { .. }
             | Statement::Loop { .. }
             | Statement::Break
             | Statement::Continue
             | Statement::Return(_) => Vec::new(),
         };
-        after.extend(shortened(statement, &place));
+        let statement = shortened(statement, &place);
+        if let (Some(Statement::Evaluate(call)), Some(Statement::Return(Some(value)))) =
+            (&statement, after.last())
+            && call.len() + value.len() < LONGEST
+        {
+            let both = format!("{call}, {value}");
+            after.pop();
+            after.push(Statement::Return(Some(both)));
+        } else {
+            after.extend(statement);
+        }
         next = follows;
     }
     after.reverse();
@@ -168,10 +186,22 @@ fn shortened(statement: Statement, place: &Place) -> Option<Statement> {
             Some(Statement::Loop { head, body: shorten(body, &inner) })
         }
         Statement::Line(_)
+        | Statement::Evaluate(_)
         | Statement::Label(_)
         | Statement::Break
         | Statement::Continue
         | Statement::Return(_) => Some(statement),
+    }
+}
+
+/// Writes an `if (b)` alone in an `if (a)` as `if (a && b)`.
+fn merge(outer: &mut Expression, unlikely: &mut bool, then: &mut Vec<Statement>) {
+    if let [Statement::If { condition, unlikely: seldom, then: inner, otherwise }] = &mut then[..]
+        && otherwise.is_empty()
+    {
+        *outer = Expression::binary(Level::And, "&&", outer, condition);
+        *unlikely |= *seldom;
+        *then = std::mem::take(inner);
     }
 }
 
@@ -186,6 +216,7 @@ fn targets(list: &[Statement], found: &mut Vec<Block>) {
             }
             Statement::Loop { body, .. } => targets(body, found),
             Statement::Line(_)
+            | Statement::Evaluate(_)
             | Statement::Label(_)
             | Statement::Break
             | Statement::Continue
@@ -198,12 +229,16 @@ fn targets(list: &[Statement], found: &mut Vec<Block>) {
 fn labels(list: Vec<Statement>, used: &[Block]) -> Vec<Statement> {
     let keep = |statement| match statement {
         Statement::Label(block) => used.binary_search(&block).ok().map(|_| statement),
-        Statement::If { condition, unlikely, then, otherwise } => {
-            let (then, otherwise) = (labels(then, used), labels(otherwise, used));
+        Statement::If { mut condition, mut unlikely, then, otherwise } => {
+            let (mut then, otherwise) = (labels(then, used), labels(otherwise, used));
+            if otherwise.is_empty() {
+                merge(&mut condition, &mut unlikely, &mut then);
+            }
             Some(Statement::If { condition, unlikely, then, otherwise })
         }
         Statement::Loop { head, body } => Some(Statement::Loop { head, body: labels(body, used) }),
         Statement::Line(_)
+        | Statement::Evaluate(_)
         | Statement::Goto(_)
         | Statement::Break
         | Statement::Continue
@@ -244,6 +279,7 @@ impl Printer<'_> {
     fn statement(&mut self, statement: &Statement, depth: usize) {
         match statement {
             Statement::Line(line) => self.line(depth, line),
+            Statement::Evaluate(text) => self.line(depth, &format!("{text};")),
             Statement::Label(block) => {
                 let label = format!("{}:", self.labels[block.index()]);
                 self.line(depth - 1, &label);
@@ -273,6 +309,7 @@ impl Printer<'_> {
             Statement::Return(None) => Some("return;".to_owned()),
             Statement::Return(Some(value)) => Some(format!("return {value};")),
             Statement::Line(_)
+            | Statement::Evaluate(_)
             | Statement::If { .. }
             | Statement::Loop { .. }
             | Statement::Label(_) => None,

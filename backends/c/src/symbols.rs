@@ -128,7 +128,7 @@ fn structs(source: &ir::Module) -> BTreeSet<String> {
 }
 
 /// Returns the attribute of a function that is not inlined.
-fn heat(function: &ir::Function) -> Option<Helper> {
+pub(crate) fn heat(function: &ir::Function) -> Option<Helper> {
     if function.cold { Some(Helper::Cold) } else { function.no_inline.then_some(Helper::NoInline) }
 }
 
@@ -138,27 +138,26 @@ impl Symbols {
         self.linkages[symbol.index()] != Linkage::Local
     }
 
-    /// Returns the words before the declaration of a symbol.
-    pub(crate) fn linkage(&self, symbol: ir::Symbol) -> &'static str {
-        match self.linkages[symbol.index()] {
-            Linkage::Local => "static ",
-            Linkage::Import => "extern ",
-            Linkage::Export | Linkage::Once => "",
-        }
-    }
-
-    /// Returns the attributes of a function's definition.
+    /// Returns the words before a function, with the attribute that `heat` says.
     pub(crate) fn attributes(
         &self,
-        source: &ir::Module,
         function: &ir::Function,
-    ) -> impl Iterator<Item = Helper> + use<> {
-        let linkage = match source.symbols[function.symbol.index()].linkage {
-            Linkage::Export => Some(Helper::Export),
-            Linkage::Once => Some(Helper::Once),
-            Linkage::Import | Linkage::Local => None,
+        heat: Option<Helper>,
+        prelude: &mut Prelude,
+    ) -> String {
+        let linkage = match self.linkages[function.symbol.index()] {
+            Linkage::Export => prelude.name(Helper::Export),
+            Linkage::Once => prelude.name(Helper::Once),
+            Linkage::Import => prelude.name(Helper::External),
+            Linkage::Local => "static",
         };
-        linkage.into_iter().chain(heat(function))
+        let heat = heat.map(|heat| format!("{} ", prelude.name(heat)));
+        format!("{linkage} {}", heat.unwrap_or_default())
+    }
+
+    /// Returns true if the symbol has another name in C.
+    pub(crate) fn is_renamed(&self, symbol: ir::Symbol) -> bool {
+        self.renamed[symbol.index()]
     }
 
     /// Returns the assembler's name of a symbol that has another in C.
@@ -176,38 +175,37 @@ impl Symbols {
         format!(" {}(\"{name}\")", prelude.name(helper))
     }
 
-    /// Writes the declarations of functions and of imported data: imports first, then what is defined here.
+    /// Writes the declarations of functions and of imported data: imports first, then what is defined here. `declared`
+    /// and `aliased` say which symbols get a declaration and an alias.
     pub(crate) fn declarations(
         &self,
         source: &ir::Module,
-        wanted: &[bool],
+        [declared, aliased]: [&[bool]; 2],
         prelude: &mut Prelude,
         text: &mut String,
     ) {
         let all = || source.symbols.iter().filter_map(|symbol| source.find(&symbol.name));
         let is_import = |symbol: &ir::Symbol| self.linkages[symbol.index()] == Linkage::Import;
-        for symbol in all().filter(|symbol| wanted[symbol.index()]).filter(is_import) {
+        for symbol in all().filter(|symbol| declared[symbol.index()]).filter(is_import) {
             let name = &self.names[symbol.index()];
             let label = self.label(source, symbol, prelude);
             let head = match source.signature(symbol) {
                 Some(signature) => types::prototype(name, signature, &[], &[], prelude),
                 None => format!("char {name}[]"),
             };
-            text.push_str(&format!("extern {head}{label};\n"));
+            text.push_str(&format!("{} {head}{label};\n", prelude.name(Helper::External)));
         }
-        for function in source.functions.iter().filter(|f| wanted[f.symbol.index()]) {
+        for function in source.functions.iter().filter(|f| declared[f.symbol.index()]) {
             let symbol = function.symbol;
             let name = &self.names[symbol.index()];
             let pointees = &self.pointees[symbol.index()];
             let head = types::prototype(name, &function.signature, &[], pointees, prelude);
-            let attributes: String = self
-                .attributes(source, function)
-                .map(|helper| format!("{} ", prelude.name(helper)))
-                .collect();
+            let attributes =
+                self.attributes(function, function.cold.then_some(Helper::Cold), prelude);
             let label = self.label(source, symbol, prelude);
-            text.push_str(&format!("{}{attributes}{head}{label};\n", self.linkage(symbol)));
+            text.push_str(&format!("{attributes}{head}{label};\n"));
         }
-        for symbol in all().filter(|symbol| wanted[symbol.index()]) {
+        for symbol in all().filter(|symbol| aliased[symbol.index()]) {
             self.alias(source, symbol, prelude, text);
         }
     }

@@ -55,6 +55,11 @@ impl Uses {
         self.counts[value.index()] > 0
     }
 
+    /// Returns true if there is more than one use.
+    pub(crate) fn is_shared(&self, value: Value) -> bool {
+        self.counts[value.index()] > 1
+    }
+
     /// Calls `visit` with each instruction that has an effect or a needed result.
     pub(crate) fn each<'a>(&self, function: &'a Function, mut visit: impl FnMut(&'a Inst)) {
         for (result, inst) in function.blocks.iter().flat_map(|block| &block.insts) {
@@ -89,7 +94,9 @@ impl Uses {
         if matches!(inst, Inst::Const { .. } | Inst::Address { .. } | Inst::StackSlot { .. }) {
             return true;
         }
-        let is_named = function.values[value.index()].hint != Hint::default();
+        // A field says what it is.
+        let is_named = function.values[value.index()].hint != Hint::default()
+            && !matches!(inst, Inst::Load { base, .. } if function.values[base.index()].points_to.is_some());
         let Some(to) = self.places[value.index()].filter(|_| !is_named) else { return false };
         if self.counts[value.index()] != 1 {
             return false;
