@@ -20,14 +20,7 @@ pub use python::{BEYOND_PYTHON, Python};
 pub use shared::{Shared, build, build_with};
 
 /// Names of the backends of this build.
-pub const BACKENDS: &[&str] = &[
-    "cranelift",
-    #[cfg(feature = "llvm")]
-    "llvm",
-    #[cfg(feature = "mlir")]
-    "mlir",
-    "c",
-];
+pub const BACKENDS: &[&str] = driver::BackendName::BUILT;
 
 /// Returns a request for a form from one of [`BACKENDS`].
 pub fn request(backend: &str, form: driver::Form) -> driver::Request {
