@@ -9,17 +9,17 @@ use codegen::backend::Optimize;
 
 use crate::{Error, Request};
 
-/// Defines [`BackendName`] and [`Request::backend`] by rows: documentation, variant, name, cargo feature, and the
+/// Defines [`BackendName`] and [`Request::backend`] by rows: attributes, variant, name, cargo feature, and the
 /// backend of a request, which may fail.
 macro_rules! backends {
     ($(
-        $(#[doc = $doc:literal])* $backend:ident $name:literal $($feature:literal)? =>
+        $(#[$attribute:meta])* $backend:ident $name:literal $($feature:literal)? =>
         |$request:ident| $made:expr;
     )*) => {
         /// Name of a backend, whether this build has the backend or not.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub enum BackendName {
-            $($(#[doc = $doc])* $backend,)*
+            $($(#[$attribute])* $backend,)*
         }
 
         impl BackendName {
@@ -68,6 +68,7 @@ macro_rules! backends {
 
 backends! {
     /// Cranelift, in every build.
+    #[default]
     Cranelift "cranelift" => |request| backend_cranelift::Cranelift { triple: request.generic()? };
     /// LLVM, with the cargo feature `llvm`.
     Llvm "llvm" "llvm" => |request| {
@@ -81,12 +82,6 @@ backends! {
     };
     /// C, in every build; objects need a C compiler.
     C "c" => |request| backend_c::C::new(request.generic()?, request.optimization);
-}
-
-impl Default for BackendName {
-    fn default() -> Self {
-        BackendName::Cranelift
-    }
 }
 
 impl fmt::Display for BackendName {

@@ -9,7 +9,7 @@ use crate::symbols::Symbols;
 const LONGEST: usize = 4095;
 
 /// The width of lines of texts and numbers.
-const WIDTH: usize = 90;
+const WIDTH: usize = 95;
 
 /// Returns the type and name of an object: `const unsigned char name[8]`.
 pub(crate) fn declarator(symbols: &Symbols, source: &Data, name: &str) -> String {
@@ -140,13 +140,27 @@ fn value(symbols: &Symbols, source: &Module, part: DataPart<'_>) -> String {
 
 /// Returns bytes as numbers.
 fn numbers(bytes: &[u8]) -> String {
-    let mut lines = String::new();
+    let mut lines = String::with_capacity(bytes.len() * 5);
     let bytes = if bytes.is_empty() { &[0][..] } else { bytes };
     for line in bytes.chunks(20) {
-        let line: Vec<String> = line.iter().map(u8::to_string).collect();
-        lines.push_str(&format!("    {},\n", line.join(", ")));
+        lines.push_str("   ");
+        for &byte in line {
+            lines.push(' ');
+            digits(byte, 10, 1, &mut lines);
+            lines.push(',');
+        }
+        lines.push('\n');
     }
     lines
+}
+
+/// Writes a byte as a number of at least `least` digits.
+fn digits(byte: u8, base: u8, least: usize, text: &mut String) {
+    let all = [byte / base / base, byte / base % base, byte % base];
+    let zeros = all.iter().take_while(|&&digit| digit == 0).count();
+    for digit in &all[zeros.min(3 - least)..] {
+        text.push(char::from(b'0' + digit));
+    }
 }
 
 /// Writes an object as texts. The printers of the object say what stands where.
@@ -178,26 +192,31 @@ fn texts(source: &Module, data: &Data, text: &mut String) {
 
 /// Writes bytes as lines of text.
 fn lines(bytes: &[u8], text: &mut String) {
-    let mut line = String::new();
+    let mut start = text.len();
     for (i, &byte) in bytes.iter().enumerate() {
-        line.push_str(&escaped(byte, bytes.get(i + 1).copied()));
-        if line.len() >= WIDTH || i + 1 == bytes.len() {
-            text.push_str(&format!("    \"{line}\"\n"));
-            line.clear();
+        if text.len() == start {
+            text.push_str("    \"");
+        }
+        escape(byte, bytes.get(i + 1).copied(), text);
+        if text.len() - start >= WIDTH || i + 1 == bytes.len() {
+            text.push_str("\"\n");
+            start = text.len();
         }
     }
 }
 
-/// Returns a byte in a text, before the next one.
-fn escaped(byte: u8, next: Option<u8>) -> String {
+/// Writes a byte of a text, before the next one.
+fn escape(byte: u8, next: Option<u8>, text: &mut String) {
     match byte {
-        b'\n' => "\\n".to_owned(),
-        b'"' | b'\\' => format!("\\{}", byte as char),
-        // No trigraphs.
-        b'?' => "\\?".to_owned(),
-        b' '..=b'~' => (byte as char).to_string(),
-        _ if next.is_some_and(|next| next.is_ascii_digit()) => format!("\\{byte:03o}"),
-        _ => format!("\\{byte:o}"),
+        b'\n' => text.push_str("\\n"),
+        // The last one starts trigraphs.
+        b'"' | b'\\' | b'?' => text.extend(['\\', char::from(byte)]),
+        b' '..=b'~' => text.push(char::from(byte)),
+        _ => {
+            text.push('\\');
+            let is_before_digit = next.is_some_and(|next| next.is_ascii_digit());
+            digits(byte, 8, if is_before_digit { 3 } else { 1 }, text);
+        }
     }
 }
 

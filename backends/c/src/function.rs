@@ -3,13 +3,13 @@
 //! A value becomes an expression where it is used once, and a variable otherwise. Block parameters are variables, which
 //! jumps assign.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use codegen::ir::{self, Block, Inst, Target, Terminator, Type, Value};
 
 use crate::data::comment;
 use crate::expression::Expression;
-use crate::names::identifier;
+use crate::names::{Taken, identifier};
 use crate::prelude::{Helper, Prelude};
 use crate::statement::{Printer, Statement, nest, tidy};
 use crate::structure::Structure;
@@ -33,12 +33,12 @@ const LONGEST_RESULT: usize = 100;
 
 /// Writes a function.
 pub(crate) fn define(functions: &mut Functions<'_>, source: &ir::Function, text: &mut String) {
-    let mut taken = functions.symbols.taken.clone();
+    let mut taken = Taken { outer: Some(&functions.symbols.taken), ..Taken::default() };
     let names = source.value_names();
     let mut names: Vec<String> = names.iter().map(|name| identifier(name, &mut taken)).collect();
     let uses = Uses::new(source);
     variables::share(source, &uses, &mut names);
-    let mut labels = BTreeSet::new();
+    let mut labels = Taken::default();
     let labels: Vec<String> =
         source.blocks().map(|(block, _)| identifier(&source.label(block), &mut labels)).collect();
     let body = Body {
@@ -65,7 +65,7 @@ pub(crate) struct Body<'f, 'a> {
     /// The name of each value's variable.
     pub(crate) names: Vec<String>,
     /// The names that are in use.
-    pub(crate) taken: BTreeSet<String>,
+    pub(crate) taken: Taken<'a>,
     pub(crate) uses: Uses,
     structure: Structure,
     /// The expression of each value that is known.

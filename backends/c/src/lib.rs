@@ -32,15 +32,7 @@
 //! );
 //! ```
 //!
-//! # How undefined behaviour is avoided
-//! * Integers: arithmetic that wraps is done on unsigned types, of 32 bits at least, and converted back. Shifts and
-//!   divisions are defined in host IR where they are in C.
-//! * Addresses are computed and compared as integers (`uintptr_t`), so that they may leave their object and wrap.
-//!   Pointers to functions convert through `uintptr_t` as well.
-//! * Memory is read and written through types with the attribute `may_alias`, and where the host IR knows of no
-//!   alignment through types that are aligned to one byte. Microsoft's compilers assume neither.
-//! * Atomic accesses are the compiler's own built-in functions (Microsoft's in `intrin.h`), never `volatile`.
-//! * Floats: sums and products are not contracted; a constant that is not short is given by its bits.
+//! The chapter on embedding of the guide (`codegen::guide::embedding`) says how undefined behaviour is avoided.
 //!
 //! # Limits
 //! * The names of symbols that are not identifiers of C are given to the assembler, which Microsoft's compiler has no

@@ -1,6 +1,6 @@
 //! Identifiers: names of C from names of host IR.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 /// Keywords of C and C++, names that compilers define or know without a header, and types of `stdint.h`.
@@ -42,15 +42,35 @@ const LONGEST: usize = 63;
 pub(crate) fn is_free(text: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
     let is_sized = |rest: &str| rest.ends_with("_t");
-    text.chars().all(|c| is_letter(c) || c.is_ascii_digit())
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && text.starts_with(is_letter)
         && !WORDS.contains(text)
         && !RESERVED_STARTS.iter().any(|start| text.starts_with(start))
         && !INTEGERS.iter().any(|start| text.strip_prefix(start).is_some_and(is_sized))
 }
 
+/// The names that are in use: those of a text, and those of a function in it.
+#[derive(Default)]
+pub(crate) struct Taken<'a> {
+    /// The names of the text around the function.
+    pub(crate) outer: Option<&'a HashSet<String>>,
+    pub(crate) own: HashSet<String>,
+}
+
+impl Taken<'_> {
+    /// Takes a name; returns false if it is in use.
+    fn insert(&mut self, name: &str) -> bool {
+        let is_outer = self.outer.is_some_and(|outer| outer.contains(name));
+        !is_outer && self.own.insert(name.to_owned())
+    }
+}
+
 /// Returns an identifier that resembles the text and is not among those taken, and takes it.
-pub(crate) fn identifier(text: &str, taken: &mut BTreeSet<String>) -> String {
+pub(crate) fn identifier(text: &str, taken: &mut Taken<'_>) -> String {
+    let is_short = text.len() <= LONGEST && !text.starts_with('_');
+    if is_short && is_free(text) && taken.insert(text) {
+        return text.to_owned();
+    }
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
     let mut name: String = text.chars().map(plain).take(LONGEST).collect();
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
@@ -64,9 +84,7 @@ pub(crate) fn identifier(text: &str, taken: &mut BTreeSet<String>) -> String {
     }
     let numbered = (2_u32..).map(|i| format!("{name}_{i}"));
     let mut names = std::iter::once(name.clone()).chain(numbered);
-    let name = names.find(|name| !taken.contains(name)).expect("there are more numbers than names");
-    taken.insert(name.clone());
-    name
+    names.find(|name| taken.insert(name)).expect("there are more numbers than names")
 }
 
 /// Returns true if assemblers take a symbol of this name in quotes. Some of them look into quotes for operators.

@@ -1,12 +1,12 @@
 //! The names of symbols, and their declarations.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::convert::Infallible;
 
 use codegen::backend::{Capabilities, Error, Existing, Plan, State};
 use codegen::ir::{self, FieldType, Linkage, Pointee, Struct, SymbolKind};
 
-use crate::names::{identifier, is_free, is_quotable, is_symbol};
+use crate::names::{Taken, identifier, is_free, is_quotable, is_symbol};
 use crate::prelude::{Helper, Prelude};
 use crate::{data, refused, types};
 
@@ -39,7 +39,7 @@ pub(crate) struct Symbols {
     /// The name by which code reaches each symbol.
     pub(crate) references: Vec<String>,
     /// All these names.
-    pub(crate) taken: BTreeSet<String>,
+    pub(crate) taken: HashSet<String>,
     pub(crate) linkages: Vec<Linkage>,
     /// Whether each symbol is an object with addresses.
     pub(crate) is_struct: Vec<bool>,
@@ -63,12 +63,13 @@ pub(crate) fn declare(
         is_seen && is_free(&symbol.name) && !structs.contains(&symbol.name)
     };
     let own = source.symbols.iter().filter(|symbol| is_own(symbol));
-    let mut taken: BTreeSet<String> = own.map(|symbol| symbol.name.clone()).collect();
-    taken.extend(structs.iter().cloned());
+    let mut taken = Taken::default();
+    taken.own.extend(own.map(|symbol| symbol.name.clone()));
+    taken.own.extend(structs.iter().cloned());
     let mut symbols = Symbols {
         names: Vec::new(),
         references: Vec::new(),
-        taken: BTreeSet::new(),
+        taken: HashSet::new(),
         linkages: source.symbols.iter().map(|symbol| symbol.linkage).collect(),
         is_struct: vec![false; source.symbols.len()],
         pointees: vec![Vec::new(); source.symbols.len()],
@@ -95,7 +96,7 @@ pub(crate) fn declare(
         symbols.names.push(name);
         symbols.renamed.push(renamed);
     }
-    symbols.taken = taken;
+    symbols.taken = taken.own;
     Ok(symbols)
 }
 
