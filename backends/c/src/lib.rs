@@ -148,6 +148,9 @@ fn declare(functions: &mut Functions<'_>, symbols: [&[bool]; 2], text: &mut Stri
     names.declarations(source, symbols, prelude, &mut declared);
     text.push_str(&prelude.take());
     text.push_str(&declared);
+    if declared.is_empty() && text.ends_with("\n\n") {
+        text.pop();
+    }
 }
 
 /// Returns true for the functions that callers see and that the text starts with.

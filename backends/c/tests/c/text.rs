@@ -105,6 +105,50 @@ end1(%e: i64):
     }
 }
 
+/// A value and the parameter that it becomes share a variable only if nothing needs the value later.
+#[test]
+fn variables_are_shared_where_one_value_follows_another() {
+    let text = "
+export func @run(%in: ptr, %out: ptr) {
+entry:
+    %a: i64 = load %in+0 align 8
+    %zero: i64 = const 0
+    %two: i64 = const 2
+    %is: bool = compare sgt %a, %zero
+    branch %is, more1, join2(%a)
+more1:
+    %twice: i64 = mul %a, %two
+    jump join2(%twice)
+join2(%b: i64):
+    %sum: i64 = add %b, LAST
+    store %sum, %out+0 align 8
+    return
+}
+";
+    let module = |last: &str| -> Module { text.replace("LAST", last).parse().unwrap() };
+    for (module, copies, results) in [(module("%a"), true, [9, 0]), (module("%b"), false, [12, 0])]
+    {
+        let text = C::default().text(&module).unwrap();
+        assert_eq!(text.contains("b = a;"), copies, "{text}");
+        for running in crate::jit::run(&module, &[]) {
+            assert_eq!([3, 0].map(|x| running.call("run", &[x])), results);
+        }
+    }
+}
+
+/// What a wrapper needs stands before it, and no more; readers see its checks on the first pages.
+#[test]
+fn wrappers_come_first() {
+    let text = C::default().text(&lowered(
+        "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = add_one(x.data, y.data, n);",
+    ));
+    let text = text.unwrap();
+    let (first, rest) = text.split_once("/* What the functions above need. */").unwrap();
+    let lines = first.lines().count();
+    assert!(lines <= 125, "{lines} lines\n{first}");
+    assert!(first.contains("__tvm_ffi_add_one(") && rest.contains("FFI_UNALIGNED"), "{text}");
+}
+
 #[test]
 fn the_text_is_the_same_every_time() {
     let module = sample::module();
