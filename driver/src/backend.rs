@@ -1,40 +1,87 @@
-//! Backends by name.
+//! Backends: one table of their names, the cargo features that they need, and what sets them up.
 
 use std::fmt;
 use std::str::FromStr;
 
-use backend_cranelift::Cranelift;
 use codegen::Backend;
 #[cfg(feature = "llvm")]
-use {backend_llvm::Llvm, codegen::backend::Optimize};
+use codegen::backend::Optimize;
 
 use crate::{Error, Request};
 
-/// Name of a backend, whether this build has the backend or not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BackendName {
-    /// Cranelift, in every build.
-    #[default]
-    Cranelift,
-    /// LLVM, with the cargo feature `llvm`.
-    Llvm,
-    /// MLIR, with the cargo feature `mlir`.
-    Mlir,
+/// Defines [`BackendName`] and [`Request::backend`] by rows: attributes, variant, name, cargo feature, and the
+/// backend of a request, which may fail.
+macro_rules! backends {
+    ($(
+        $(#[$attribute:meta])* $backend:ident $name:literal $($feature:literal)? =>
+        |$request:ident| $made:expr;
+    )*) => {
+        /// Name of a backend, whether this build has the backend or not.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub enum BackendName {
+            $($(#[$attribute])* $backend,)*
+        }
+
+        impl BackendName {
+            /// Every backend.
+            pub const ALL: &'static [BackendName] = &[$(BackendName::$backend),*];
+
+            /// The names of the backends of this build.
+            pub const BUILT: &'static [&'static str] = &[$($(#[cfg(feature = $feature)])? $name),*];
+
+            /// The name in lower case.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(BackendName::$backend => $name,)*
+                }
+            }
+        }
+
+        impl Request {
+            /// Sets up the backend for the target. Whether the backend supports the target shows when the backend is
+            /// used.
+            ///
+            /// # Errors
+            /// [`Error::NotBuilt`] if a cargo feature is missing; [`Error::Backend`] if `cpu` is given for Cranelift or
+            /// C.
+            pub fn backend(&self) -> Result<Box<dyn Backend>, Error> {
+                match self.backend {
+                    $(
+                        $(#[cfg(feature = $feature)])?
+                        BackendName::$backend => {
+                            let $request = self;
+                            Ok(Box::new($made))
+                        }
+                        $(
+                            #[cfg(not(feature = $feature))]
+                            BackendName::$backend => Err(Error::NotBuilt {
+                                name: concat!("backend ", $name),
+                                feature: $feature,
+                            }),
+                        )?
+                    )*
+                }
+            }
+        }
+    };
 }
 
-impl BackendName {
-    /// Every backend.
-    pub const ALL: [BackendName; 3] =
-        [BackendName::Cranelift, BackendName::Llvm, BackendName::Mlir];
-
-    /// The name in lower case.
-    pub const fn name(self) -> &'static str {
-        match self {
-            BackendName::Cranelift => "cranelift",
-            BackendName::Llvm => "llvm",
-            BackendName::Mlir => "mlir",
-        }
-    }
+backends! {
+    /// Cranelift, in every build.
+    #[default]
+    Cranelift "cranelift" => |request| backend_cranelift::Cranelift { triple: request.generic()? };
+    /// LLVM, with the cargo feature `llvm`.
+    Llvm "llvm" "llvm" => |request| {
+        let (triple, cpu, optimize) = request.machine();
+        backend_llvm::Llvm { triple, cpu, optimize }
+    };
+    /// MLIR, with the cargo feature `mlir`.
+    Mlir "mlir" "mlir" => |request| {
+        let (triple, cpu, optimize) = request.machine();
+        backend_mlir::Mlir { triple, cpu, optimize }
+    };
+    /// C, in every build; objects need a C compiler.
+    C "c" => |request| backend_c::C::new(request.generic()?, request.optimization);
 }
 
 impl fmt::Display for BackendName {
@@ -47,48 +94,23 @@ impl FromStr for BackendName {
     type Err = Error;
 
     fn from_str(name: &str) -> Result<BackendName, Error> {
-        let known = BackendName::ALL.into_iter().find(|backend| backend.name() == name);
-        known.ok_or_else(|| Error::UnknownBackend { name: name.to_owned() })
+        let known = BackendName::ALL.iter().find(|backend| backend.name() == name);
+        known.copied().ok_or_else(|| Error::UnknownBackend { name: name.to_owned() })
     }
 }
 
 impl Request {
-    /// Sets up the backend for the target. Whether the backend supports the target shows when the backend is used.
-    ///
-    /// # Errors
-    /// [`Error::NotBuilt`] if a cargo feature is missing; [`Error::Backend`] if `cpu` is given for Cranelift.
-    pub fn backend(&self) -> Result<Box<dyn Backend>, Error> {
-        match self.backend {
-            BackendName::Cranelift => self.cranelift(),
-            #[cfg(feature = "llvm")]
-            BackendName::Llvm => {
-                let (triple, cpu, optimize) = self.machine();
-                Ok(Box::new(Llvm { triple, cpu, optimize }))
-            }
-            #[cfg(not(feature = "llvm"))]
-            BackendName::Llvm => Err(Error::NotBuilt { name: "backend llvm", feature: "llvm" }),
-            #[cfg(feature = "mlir")]
-            BackendName::Mlir => {
-                let (triple, cpu, optimize) = self.machine();
-                Ok(Box::new(backend_mlir::Mlir { triple, cpu, optimize }))
-            }
-            #[cfg(not(feature = "mlir"))]
-            BackendName::Mlir => Err(Error::NotBuilt { name: "backend mlir", feature: "mlir" }),
-        }
-    }
-
-    fn cranelift(&self) -> Result<Box<dyn Backend>, Error> {
-        if let Some(cpu) = &self.cpu {
-            let source = format!("no processor `{cpu}`: only llvm and mlir can be told one").into();
-            return Err(Error::Backend { name: "cranelift", source });
-        }
-        Ok(Box::new(Cranelift { triple: self.target.clone() }))
+    /// Returns the target of a backend that cannot be told a processor.
+    fn generic(&self) -> Result<target_lexicon::Triple, Error> {
+        let Some(cpu) = &self.cpu else { return Ok(self.target.clone()) };
+        let source = format!("no processor `{cpu}`: only llvm and mlir can be told one").into();
+        Err(Error::Backend { name: self.backend.name(), source })
     }
 
     /// Returns the settings of LLVM: target, processor, level of optimization.
     #[cfg(feature = "llvm")]
     fn machine(&self) -> (target_lexicon::Triple, String, Optimize) {
-        let cpu = self.cpu.clone().unwrap_or_else(|| Llvm::default().cpu);
+        let cpu = self.cpu.clone().unwrap_or_else(|| backend_llvm::Llvm::default().cpu);
         (self.target.clone(), cpu, self.optimization)
     }
 }

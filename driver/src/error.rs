@@ -187,8 +187,8 @@ impl fmt::Display for Error {
             Error::Usage { option, reason } => write!(f, "option {option} {reason}"),
             Error::Target { name, source } => write!(f, "unknown target `{name}`: {source}"),
             Error::UnknownBackend { name } => {
-                let known = BackendName::ALL.map(BackendName::name).join(", ");
-                write!(f, "unknown backend `{name}`, expected one of {known}")
+                let known: Vec<&str> = BackendName::ALL.iter().map(|known| known.name()).collect();
+                write!(f, "unknown backend `{name}`, expected one of {}", known.join(", "))
             }
             Error::NotBuilt { name, feature } => {
                 write!(f, "{name} is not part of this build: enable the cargo feature `{feature}`")

@@ -27,7 +27,7 @@ pub struct Request {
     /// Form of the output.
     #[arg(long = "emit", value_name = "FORM", value_enum, default_value_t)]
     pub form: Form,
-    /// Level of optimisation of llvm and mlir.
+    /// Level of optimisation of llvm, mlir and c.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t, value_parser = values::levels())]
     pub optimization: Optimize,
     /// File that defines kernels: an object or an archive of objects; a shared library, which the loader then loads with

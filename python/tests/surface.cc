@@ -48,6 +48,7 @@ int main() {
   EXPECT(codegen::emit(kText).size() > 64 && std::memcmp(codegen::emit(kText).data(), "\177ELF", 4) == 0);
   EXPECT(has(codegen::emit_text(kText, "ir"), "__tvm_ffi_double_it"));
   EXPECT(has(codegen::emit_text(kText, "header"), "int64_t k(int64_t);"));
+  EXPECT(has(codegen::emit_text(kText, "native", {{"backend", "c"}}), "FFI_C int64_t k(int64_t);\n"));
   std::cout << thrown([] { codegen::emit(kText, "elf"); }) << "\n";
   std::cout << thrown([] { codegen::emit(kText, "object", {{"optimisation", 2}}); }) << "\n";
   std::cout << thrown([] { codegen::emit(kText, "object", {{"cpu", 2}}); }) << "\n";

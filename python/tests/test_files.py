@@ -8,6 +8,7 @@ from pathlib import Path
 import tvm_ffi
 import tvm_ffi_codegen as codegen
 from support import ADD_ONE, C_KERNEL, adds_one
+from tvm_ffi import libinfo
 from tvm_ffi_codegen import C, Diagnostic
 
 SHARED = b"\x7fELF"
@@ -131,6 +132,20 @@ def test_routines() -> None:
         assert sizes[0] == sizes[1] > sizes[2], f"{backend}: {sizes}"
     left = codegen.inspect(codegen.emit(ADD_ONE, routines="linked"))["undefined"]
     assert any("tvm_ffi_codegen.fail_header." in one["name"] for one in left)
+
+
+def test_c_is_a_source() -> None:
+    """The text in C compiles by itself, and the backend compiles it too."""
+    text = codegen.emit(ADD_ONE, "native", backend="c")
+    with tempfile.TemporaryDirectory() as folder:
+        host, kernel, library = (Path(folder, name) for name in ("host.c", "k.c", "library.so"))
+        host.write_text(text)
+        kernel.write_text(C_KERNEL)
+        warnings = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+        command = ["cc", *warnings, "-O1", "-shared", "-fPIC", "-o", library, host, kernel]
+        subprocess.run([*command, libinfo.find_libtvm_ffi()], check=True)
+        assert adds_one(tvm_ffi.load_module(library))
+    assert adds_one(load(codegen.emit(ADD_ONE, "shared", backend="c", link=[C(C_KERNEL)])))
 
 
 def backends() -> list[str]:

@@ -92,8 +92,8 @@ def emit(
 def emit(text: str, form: Form = "object", **options: Any) -> str | bytes:
     """Compiles declarations: to text for the forms `ir`, `native` and `header`, else to bytes.
 
-    Options are those of the command line: `backend` ("cranelift"; others where this was built with them), `target` (a
-    triple), `cpu`, `optimization` (0 to 3); `link` (objects, archives and shared libraries as paths or bytes, or `C`),
+    Options are those of the command line: `backend` ("cranelift" or "c"; others where this was built with them),
+    `target` (a triple), `cpu`, `optimization` (0 to 3); `link` (objects, archives and shared libraries as paths or bytes, or `C`),
     `linker`, `rpath`, `runtime_dependency`; `images` and `imports` (names to paths or bytes), `prepare`, `entry`,
     `system_lib` (a prefix), `metadata`, `routines` ("embedded" makes the smallest file, "linked" compiles fastest and
     lets many objects share one copy), `unchecked`. An unknown option is a `ValueError` that lists the known ones.

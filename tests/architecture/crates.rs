@@ -1,10 +1,21 @@
 //! Facts that crates must not know: backends are independent of the ABI.
 
 use std::collections::BTreeSet;
+use std::fs;
 
-use crate::sources::{Module, Source, read, sources};
+use crate::sources::{Module, Source, read, root, sources};
 
-const BACKENDS: [&str; 3] = ["backends/cranelift", "backends/llvm", "backends/mlir"];
+/// Returns the folders of the backends.
+fn backends() -> Vec<String> {
+    let entries = fs::read_dir(root().join("backends")).expect("the folder can be listed");
+    let names = entries.map(|entry| entry.expect("an entry").file_name());
+    let folders = names.map(|name| format!("backends/{}", name.to_string_lossy()));
+    let mut crates: Vec<String> =
+        folders.filter(|folder| root().join(folder).join("Cargo.toml").exists()).collect();
+    crates.sort();
+    assert!(crates.len() > 3, "the backends are found: {crates:?}");
+    crates
+}
 
 /// Returns the string literals of at least eight bytes in the files of a folder.
 fn literals(files: &[Source]) -> BTreeSet<&str> {
@@ -22,7 +33,7 @@ fn backends_know_nothing_of_the_abi() {
     assert!(messages.iter().any(|text| text.contains("Mismatched")), "{messages:?}");
     // Indices of static types, but for 64: that is a number of bits as well.
     let is_type_index = |word: &str| (65..=78).any(|index: u32| word == index.to_string());
-    for backend in BACKENDS {
+    for backend in backends() {
         assert!(!read(&format!("{backend}/Cargo.toml")).contains("abi-spec"), "{backend}");
         let files = sources(&format!("{backend}/src"));
         for file in &files {
@@ -35,15 +46,12 @@ fn backends_know_nothing_of_the_abi() {
     }
 }
 
-/// Files that one backend lacks although the others have them.
-const LACKING: [(&str, &str); 4] = [
-    // Cranelift reports errors as values, has no IR to link, and needs no unsafe code.
-    ("backends/cranelift", "diagnostic"),
-    ("backends/cranelift", "link"),
-    ("backends/cranelift", "raw"),
-    // LLVM's own text has the names and labels.
-    ("backends/llvm", "print"),
-];
+/// Returns true if the manifest of a backend says that it lacks a file which the others have.
+fn lacks(backend: &str, module: &Module) -> bool {
+    let manifest = read(&format!("{backend}/Cargo.toml"));
+    let lacking = manifest.lines().find_map(|line| line.strip_prefix("lacks = ")).unwrap_or("");
+    lacking.contains(&format!("\"{}\"", module.join("/")))
+}
 
 /// Returns the names of the functions of a file in order, those of a trait with its name.
 fn functions(file: &Source) -> Vec<String> {
@@ -68,17 +76,22 @@ fn functions(file: &Source) -> Vec<String> {
 /// Backends have the same files, and in them the functions that all have in the same order.
 #[test]
 fn backends_mirror_each_other() {
-    let files = BACKENDS.map(|backend| (backend, sources(&format!("{backend}/src"))));
+    let with_files = |backend: String| {
+        let files = sources(&format!("{backend}/src"));
+        (backend, files)
+    };
+    let files: Vec<(String, Vec<Source>)> = backends().into_iter().map(with_files).collect();
     let find =
         |files: &[Source], module: &[String]| files.iter().position(|file| file.module == module);
     let modules: BTreeSet<&Module> =
         files.iter().flat_map(|(_, files)| files).map(|file| &file.module).collect();
     for module in modules {
-        let has = files.each_ref().map(|(backend, files)| {
-            find(files, module).is_some() || LACKING.contains(&(backend, &module.join("/")))
-        });
+        let has = |(backend, own): &(String, Vec<Source>)| {
+            find(own, module).is_some() || lacks(backend, module)
+        };
+        let has: Vec<bool> = files.iter().map(has).collect();
         let count = has.iter().filter(|has| **has).count();
-        assert!(count == 1 || count == 3, "{}: {has:?}", module.join("/"));
+        assert!(count == 1 || count == files.len(), "{}: {has:?}", module.join("/"));
         let lists: Vec<Vec<String>> = files
             .iter()
             .filter_map(|(_, files)| Some(functions(&files[find(files, module)?])))
@@ -110,8 +123,8 @@ fn code_generation_in_process_knows_names_only() {
 /// Unit tests of crates with `test = false` would never run: they belong to the folder `tests` of the crate.
 #[test]
 fn no_unit_tests_are_left_out() {
-    for folder in ["driver", "driver/stdout", "driver/triton", "python"].into_iter().chain(BACKENDS)
-    {
+    let others = ["driver", "driver/stdout", "driver/triton", "python"].map(str::to_owned);
+    for folder in others.into_iter().chain(backends()) {
         assert!(read(&format!("{folder}/Cargo.toml")).contains("test = false"), "{folder}");
         for file in sources(&format!("{folder}/src")) {
             assert!(file.words().all(|word| word != "test"), "{}", file.path);

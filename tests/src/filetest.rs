@@ -11,7 +11,7 @@
 //! | `# test run` | the calls below have the same results in the machine and in the code of every backend |
 //! | `# run: f(1, -2.5, null, @data+8) == 3` | a call and its result; nothing behind the call if there is none |
 //! | `# run: f(0) faults: …` | a call that the machine stops for exactly this reason; backends do not run it |
-//! | `# test cranelift`, `llvm` or `mlir` | the backend's text for x86-64 Linux has the lines below, in this order |
+//! | `# test cranelift`, `llvm`, `mlir` or `c` | the backend's text for x86-64 Linux has the lines below, in this order |
 //! | `# check: …` | a part of a line |
 //!
 //! Integers are signed or unsigned; the bits of any number may be hexadecimal. Results that are pointers are only

@@ -20,18 +20,17 @@ pub use python::{BEYOND_PYTHON, Python};
 pub use shared::{Shared, build, build_with};
 
 /// Names of the backends of this build.
-pub const BACKENDS: &[&str] = &[
-    "cranelift",
-    #[cfg(feature = "llvm")]
-    "llvm",
-    #[cfg(feature = "mlir")]
-    "mlir",
-];
+pub const BACKENDS: &[&str] = driver::BackendName::BUILT;
 
 /// Returns a request for a form from one of [`BACKENDS`].
 pub fn request(backend: &str, form: driver::Form) -> driver::Request {
     let backend = backend.parse().unwrap_or_else(|error| panic!("{error}"));
     driver::Request { backend, ..driver::Request::new(form) }
+}
+
+/// Returns true if a backend makes objects for a target wherever the tests run: C has a compiler of this machine.
+pub fn has_target(backend: &str, target: &str) -> bool {
+    backend != "c" || target == driver::Request::default().target.to_string()
 }
 
 /// A call of a function.

@@ -195,7 +195,10 @@ fn compare(other: &Machine) {
     assert_eq!(here.lines().count(), calls.len(), "{here}");
     let levels = [Optimize::O0, Optimize::O2];
     let how = BACKENDS.iter().flat_map(|&backend| levels.map(|level| (backend, level)));
-    let how: Vec<How> = how.filter(|how| *how != ("cranelift", Optimize::O0)).collect();
+    // Cranelift has one level. GCC without optimisation leaves the upper bits of narrow arguments open, as the ABI of
+    // aarch64 allows; the table has kernels that read them.
+    let is_left_out = |how: &How| [("cranelift", Optimize::O0), ("c", Optimize::O0)].contains(how);
+    let how: Vec<How> = how.filter(|how| !is_left_out(how)).collect();
     for there in other.outcomes(&library, &text, &how) {
         let pairs = here.lines().zip(there.text.lines()).zip(&calls);
         let differ = pairs.filter(|((here, there), _)| here != there);

@@ -6,7 +6,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::entity::{Block, Symbol, Value};
 use super::inst::{Inst, Target, Terminator};
-use super::module::{BlockData, Function, Hint, Module, ValueData};
+use super::module::{BlockData, Function, Hint, Module, Pointee, ValueData};
 use super::operator::{Binary, Cond, Convert};
 use super::order::{drop_unused, reverse_postorder};
 use super::signature::{AbiType, Signature, Type};
@@ -61,6 +61,8 @@ impl<'m> Builder<'m> {
             blocks: Vec::with_capacity(32),
             values: Vec::with_capacity(64),
             names: Vec::new(),
+            about: String::new(),
+            groups: Vec::new(),
         };
         let made = FxHashMap::with_capacity_and_hasher(64, FxBuildHasher);
         let mut builder = Builder { module, function, current: Block(0), made };
@@ -119,6 +121,23 @@ impl<'m> Builder<'m> {
     pub fn hint(&mut self, value: Value, hint: impl Into<Hint>) -> Value {
         self.function.values[value.index()].hint = hint.into();
         value
+    }
+
+    /// Says what an address points to.
+    pub fn points_to(&mut self, value: Value, pointee: Pointee) -> Value {
+        self.function.values[value.index()].points_to = Some(pointee);
+        value
+    }
+
+    /// Says what the function is.
+    pub fn about(&mut self, text: String) {
+        self.function.about = text;
+    }
+
+    /// Starts a group of code with the next value, under a word of [`name`](Builder::name).
+    pub fn group(&mut self, name: u32) {
+        let next = Value(self.function.values.len() as u32);
+        self.function.groups.push((next, name));
     }
 
     /// Returns the type of a value.
@@ -183,7 +202,7 @@ impl<'m> Builder<'m> {
     }
 
     fn value(&mut self, ty: Type, hint: Hint) -> Value {
-        self.function.values.push(ValueData { ty, hint });
+        self.function.values.push(ValueData { ty, hint, points_to: None });
         Value(self.function.values.len() as u32 - 1)
     }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use abi_spec::layout::Struct;
 use rustc_hash::FxHashMap;
 
 use super::entity::{Block, Symbol, Value};
@@ -138,6 +139,11 @@ pub struct Function {
     pub values: Vec<ValueData>,
     /// The words that name hints refer to, such as names of parameters.
     pub names: Vec<String>,
+    /// What the function is, in words for readers of text; empty if nobody has said so.
+    pub about: String,
+    /// The groups of its code: the first value that each has made, and the index of its word in [`names`](Self::names).
+    /// For readers of text.
+    pub groups: Vec<(Value, u32)>,
 }
 
 /// A block: parameters, instructions, and a terminator.
@@ -162,6 +168,17 @@ pub struct ValueData {
     pub ty: Type,
     /// The name hint, which need not be unique.
     pub hint: Hint,
+    /// What an address points to, where that is known. For readers of text: nothing else depends on it.
+    pub points_to: Option<Pointee>,
+}
+
+/// What an address points to: the first of one or more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pointee {
+    /// Structs of C.
+    Struct(&'static Struct),
+    /// Values of a type.
+    Values(Type),
 }
 
 /// A name hint, formatted on demand: `x.shape0` has name `x`, part `shape` and index 0.

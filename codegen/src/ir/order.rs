@@ -36,7 +36,7 @@ pub(super) struct Dominators {
 impl Dominators {
     /// Computes the dominators of a function whose blocks are in reverse postorder.
     pub(super) fn new(function: &Function) -> Dominators {
-        let idom = immediate(function);
+        let idom = immediate_dominators(function);
         let mut count = vec![1; idom.len()];
         for block in (1..idom.len()).rev() {
             count[idom[block]] += count[block];
@@ -61,7 +61,7 @@ impl Dominators {
 
 /// Computes immediate dominators by the algorithm of Cooper, Harvey and Kennedy. Blocks must be in reverse postorder.
 /// The immediate dominator of the entry is the entry.
-fn immediate(function: &Function) -> Vec<usize> {
+pub fn immediate_dominators(function: &Function) -> Vec<usize> {
     let count = function.blocks.len();
     let (starts, predecessors) = predecessors(function);
     let mut idom = vec![usize::MAX; count];

@@ -136,6 +136,11 @@ impl Emitter<'_, '_> {
         Hint { name: Some(self.names[value]), part, index }
     }
 
+    /// Starts the group of a value's checks.
+    pub(crate) fn group(&mut self, value: ValueId) {
+        self.b.group(self.names[value]);
+    }
+
     /// Returns true if a value is a scalar that never arrives as an object: any but `uint64` and `ptr`.
     pub(crate) fn is_plain(&self, value: ValueId) -> bool {
         matches!(self.function.values[value].ty, ParamType::Scalar(scalar)

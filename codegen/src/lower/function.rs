@@ -24,6 +24,7 @@ pub(crate) fn wrapper<'a>(
         library::exports::context(module);
     }
     let mut b = exported(module, &symbol::function_symbol(&function.declared.signature.name));
+    b.about(function.declared.signature.header().to_string());
     let host = records.host(function, function.declared.location.as_ref());
     let miscounted = b.cold_block("miscounted");
     let counted = prologue::arguments::count(&mut b, &function.declared.signature, miscounted);

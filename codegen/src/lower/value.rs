@@ -1,10 +1,11 @@
 //! Values in memory, and constants and variables of a module.
 
 use abi_spec::TypeIndex;
-use abi_spec::layout::any;
+use abi_spec::layout::{ANY, any};
 
 use crate::ir::{
-    Builder, Cond, Convert, Data, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value,
+    Builder, Cond, Convert, Data, Linkage, Module, Pointee, Signature, Symbol, SymbolKind, Type,
+    Value,
 };
 
 /// Consecutive bytes, numbers or arguments.
@@ -91,6 +92,9 @@ pub(crate) fn exported<'m>(module: &'m mut Module, name: &str) -> Builder<'m> {
     for (i, name) in ["handle", "args", "num_args", "result"].into_iter().enumerate() {
         let param = b.param(i);
         b.hint(param, name);
+    }
+    for param in [b.param(1), b.param(3)] {
+        b.points_to(param, Pointee::Struct(&ANY));
     }
     b
 }

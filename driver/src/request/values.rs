@@ -79,7 +79,7 @@ pub(super) fn levels() -> impl TypedValueParser<Value = Optimize> {
 }
 
 pub(crate) fn backends() -> impl TypedValueParser<Value = BackendName> {
-    let names = BackendName::ALL.map(BackendName::name);
+    let names = BackendName::ALL.iter().map(|backend| backend.name());
     PossibleValuesParser::new(names).try_map(|name| name.parse::<BackendName>())
 }
 

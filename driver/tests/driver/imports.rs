@@ -7,7 +7,7 @@ use std::path::Path;
 use abi_spec::library_bin::{ImportTree, Module, Node};
 use tvm_ffi_codegen_driver::imports::{extract, read_tree};
 use tvm_ffi_codegen_driver::link::Linker;
-use tvm_ffi_codegen_driver::{Error, Form, Request, inspect};
+use tvm_ffi_codegen_driver::{BackendName, Error, Form, Request, inspect};
 
 use crate::cli::{fails, quiet};
 use crate::support::{folder, full, object, tree};
@@ -16,8 +16,7 @@ const DECLARATIONS: &str = "answer() -> int64 = answer_kernel();";
 const KERNEL: &str = "long answer_kernel(void) { return 42; }";
 
 /// Backends of this build.
-const BACKENDS: &[&str] =
-    if cfg!(feature = "mlir") { &["cranelift", "llvm", "mlir"] } else { &["cranelift"] };
+const BACKENDS: &[&str] = BackendName::BUILT;
 
 /// Makes a folder with declarations, a kernel, two files to import, and a tree of them.
 fn sources() -> tempfile::TempDir {

@@ -29,6 +29,8 @@ pub(super) fn function(
         blocks: Vec::new(),
         values: Vec::new(),
         names: Vec::new(),
+        about: String::new(),
+        groups: Vec::new(),
     };
     let (values, blocks) = (FxHashMap::default(), FxHashMap::default());
     let mut body = Body { module, function, values, blocks };
@@ -94,7 +96,7 @@ impl Body<'_> {
         let value = Value(self.function.values.len() as u32);
         let hint = Hint { name: Some(self.function.names.len() as u32), part: "", index: None };
         self.function.names.push(name.clone());
-        self.function.values.push(ValueData { ty, hint });
+        self.function.values.push(ValueData { ty, hint, points_to: None });
         self.values.insert(name, value);
         Ok(value)
     }

@@ -1,9 +1,9 @@
 //! Reads of tensors. A field is loaded on first use and remembered.
 
 use abi_spec::TypeIndex;
-use abi_spec::layout::{OBJECT, dl_tensor};
+use abi_spec::layout::{DL_TENSOR, OBJECT, dl_tensor};
 
-use crate::ir::{Binary, Cond, Convert, Type, Value};
+use crate::ir::{Binary, Cond, Convert, Pointee, Type, Value};
 use crate::lower::emitter::Emitter;
 use crate::lower::emitter::state::{LoadedStrides, TensorState};
 use crate::resolve::ids::ValueId;
@@ -56,7 +56,11 @@ impl Emitter<'_, '_> {
         part: &'static str,
     ) -> Value {
         let dl = self.dl(value);
+        self.b.points_to(dl, Pointee::Struct(&DL_TENSOR));
         let loaded = self.b.load(ty, dl, offset);
+        if [dl_tensor::SHAPE.offset, dl_tensor::STRIDES.offset].contains(&offset) {
+            self.b.points_to(loaded, Pointee::Values(Type::I64));
+        }
         let hint = self.hint(value, part, None);
         self.b.hint(loaded, hint)
     }

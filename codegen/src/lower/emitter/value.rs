@@ -4,7 +4,7 @@ use abi_spec::Scalar;
 use abi_spec::layout::{ANY, any, byte_array};
 
 use crate::declaration::Shape;
-use crate::ir::{Convert, Type, Value};
+use crate::ir::{Convert, Pointee, Type, Value};
 use crate::lower::emitter::Emitter;
 use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::lower::value::Span;
@@ -58,6 +58,7 @@ impl Emitter<'_, '_> {
     /// Loads the payload of a value as `ty`.
     pub(crate) fn payload(&mut self, value: ValueId, ty: Type) -> Value {
         let (base, offset) = self.address_of(value);
+        self.b.points_to(base, Pointee::Struct(&ANY));
         let payload = self.b.load(ty, base, offset + any::PAYLOAD.offset);
         let hint = self.hint(value, "payload", None);
         self.b.hint(payload, hint)
@@ -66,6 +67,7 @@ impl Emitter<'_, '_> {
     /// Loads the type index of a value.
     pub(crate) fn type_index(&mut self, value: ValueId) -> Value {
         let (base, offset) = self.address_of(value);
+        self.b.points_to(base, Pointee::Struct(&ANY));
         let index = self.b.load(Type::I32, base, offset + any::TYPE_INDEX.offset);
         let hint = self.hint(value, "type_index", None);
         self.b.hint(index, hint)

@@ -64,28 +64,28 @@ impl<'a> Wrapper<'a, '_> {
         self.checks.mask = None;
     }
 
-    /// Begins the checks of a value at its first step: sets the exit and the mask.
+    /// Begins the checks of a value at its first step: sets the exit and the mask, and names the group.
     fn open(&mut self, step: &Step<'_>, value: ValueId) {
         self.enter(value);
         self.only_if_there(value);
         let declared = &self.function.values[value];
         let is_free = matches!(declared.ty, ParamType::Leaf(Leaf::Any) | ParamType::Union(_))
             || matches!(declared.source, Source::Rest(_) | Source::Context);
-        if is_free || self.is_outlined(value) {
-            return;
+        if !is_free && !self.is_outlined(value) {
+            self.checks.fail = match step {
+                Step::Scalar { .. } => self.scalar_exit(value),
+                Step::Header { .. } => self.header_exit(value),
+                Step::Value { .. }
+                | Step::Occurrence { .. }
+                | Step::Folded { .. }
+                | Step::Compact { .. }
+                | Step::Data { .. }
+                | Step::BindCompact { .. }
+                | Step::Each { .. }
+                | Step::OneOf { .. }
+                | Step::Require(_) => self.value_exit(value),
+            };
         }
-        self.checks.fail = match step {
-            Step::Scalar { .. } => self.scalar_exit(value),
-            Step::Header { .. } => self.header_exit(value),
-            Step::Value { .. }
-            | Step::Occurrence { .. }
-            | Step::Folded { .. }
-            | Step::Compact { .. }
-            | Step::Data { .. }
-            | Step::BindCompact { .. }
-            | Step::Each { .. }
-            | Step::OneOf { .. }
-            | Step::Require(_) => self.value_exit(value),
-        };
+        self.group(value);
     }
 }

@@ -166,8 +166,8 @@ pub(super) fn ours(setup: &Setup, peers: &mut Peers) {
         };
         peers.all.push(Peer::new(name, Kind::Ours(backend), folder));
     }
-    let known = driver::BackendName::ALL.map(driver::BackendName::name);
-    for missing in known.iter().filter(|name| !BACKENDS.contains(name)) {
+    let known = driver::BackendName::ALL.iter().map(|backend| backend.name());
+    for missing in known.filter(|name| !BACKENDS.contains(name)) {
         peers.left_out.push(format!("our backend {missing}: not part of this build"));
     }
 }

@@ -1,0 +1,363 @@
+//! Functions: blocks, values, and the translation table from host IR to C. `instruction` translates each instruction.
+//!
+//! A value becomes an expression where it is used once, and a variable otherwise. Block parameters are variables, which
+//! jumps assign.
+
+use std::collections::BTreeMap;
+
+use codegen::ir::{self, Block, Inst, Target, Terminator, Type, Value};
+
+use crate::data::comment;
+use crate::expression::Expression;
+use crate::names::{Taken, identifier};
+use crate::prelude::{Helper, Prelude};
+use crate::statement::{Printer, Statement, nest, tidy};
+use crate::structure::Structure;
+use crate::symbols::{Symbols, heat};
+use crate::types;
+use crate::uses::{Place, Uses, Weight, has_effect};
+use crate::variables::{self, declare};
+
+/// The state of a module's emission.
+pub(crate) struct Functions<'a> {
+    pub(crate) source: &'a ir::Module,
+    pub(crate) symbols: &'a Symbols,
+    pub(crate) prelude: Prelude,
+}
+
+/// The largest number of characters of an expression that is written where it is used.
+const LONGEST: usize = 80;
+
+/// The same for what a function returns.
+const LONGEST_RESULT: usize = 100;
+
+/// Writes a function.
+pub(crate) fn define(functions: &mut Functions<'_>, source: &ir::Function, text: &mut String) {
+    let mut taken = Taken { outer: Some(&functions.symbols.taken), ..Taken::default() };
+    let names = source.value_names();
+    let mut names: Vec<String> = names.iter().map(|name| identifier(name, &mut taken)).collect();
+    let uses = Uses::new(source);
+    variables::share(source, &uses, &mut names);
+    let mut labels = Taken::default();
+    let labels: Vec<String> =
+        source.blocks().map(|(block, _)| identifier(&source.label(block), &mut labels)).collect();
+    let body = Body {
+        functions,
+        source,
+        names,
+        taken,
+        uses,
+        structure: Structure::new(source),
+        values: vec![None; source.values.len()],
+        weights: vec![Weight::Pure; source.values.len()],
+        locals: BTreeMap::new(),
+        groups: source.groups.iter().copied().collect(),
+        slots: Vec::new(),
+        lines: Vec::new(),
+    };
+    body.write(&labels, text);
+}
+
+/// A function whose instructions are being written.
+pub(crate) struct Body<'f, 'a> {
+    pub(crate) functions: &'f mut Functions<'a>,
+    pub(crate) source: &'f ir::Function,
+    /// The name of each value's variable.
+    pub(crate) names: Vec<String>,
+    /// The names that are in use.
+    pub(crate) taken: Taken<'a>,
+    pub(crate) uses: Uses,
+    structure: Structure,
+    /// The expression of each value that is known.
+    pub(crate) values: Vec<Option<Expression>>,
+    /// The weight of each value's expression.
+    weights: Vec<Weight>,
+    /// The variables of each type.
+    pub(crate) locals: BTreeMap<String, Vec<String>>,
+    /// The words of groups that are still to be written, by their first value.
+    groups: BTreeMap<Value, u32>,
+    /// The declarations of stack slots.
+    pub(crate) slots: Vec<String>,
+    /// The statements of the current block.
+    pub(crate) lines: Vec<Statement>,
+}
+
+/// A block that is to be written.
+struct Next {
+    block: Block,
+    /// True if it stands behind its label.
+    labelled: bool,
+}
+
+impl Body<'_, '_> {
+    fn write(mut self, labels: &[String], text: &mut String) {
+        let params = self.parameters();
+        let entry = std::mem::take(&mut self.lines);
+        let Some((first, _)) = self.source.blocks().next() else { return };
+        let list = tidy(nest(self.blocks(first, false)));
+        let name = &self.functions.symbols.names[self.source.symbol.index()];
+        let signature = &self.source.signature;
+        let pointees = &self.functions.symbols.pointees[self.source.symbol.index()];
+        let prelude = &mut self.functions.prelude;
+        let head = types::prototype(name, signature, &params, pointees, prelude);
+        let start = self.functions.symbols.attributes(self.source, heat(self.source), prelude);
+        text.push('\n');
+        if !self.source.about.is_empty() {
+            text.push_str(&format!("/* {} */\n", comment(&self.source.about)));
+        }
+        text.push_str(&format!("{start}{head}\n{{\n"));
+        self.slots.iter().for_each(|slot| text.push_str(&format!("    {slot}\n")));
+        for (ty, names) in &self.locals {
+            declare(ty, names, text);
+        }
+        if !self.slots.is_empty() || !self.locals.is_empty() {
+            text.push('\n');
+        }
+        let unlikely = Helper::Unlikely;
+        let unlikely = if has_unlikely(&list) { self.functions.prelude.name(unlikely) } else { "" };
+        let mut printer = Printer { labels, unlikely, text };
+        printer.list(&entry, 1);
+        printer.list(&list, 1);
+        text.push_str("}\n");
+    }
+
+    /// Writes blocks from `first` on, all that it dominates. `in_loop` says that it is the head of the loop around them.
+    fn blocks(&mut self, first: Block, in_loop: bool) -> Vec<Statement> {
+        let mut list = Vec::new();
+        let mut next = vec![Next { block: first, labelled: false }];
+        let mut is_head = in_loop;
+        while let Some(Next { block, labelled }) = next.pop() {
+            let behind = |block| Next { block, labelled: true };
+            if labelled && !self.is_end(block) {
+                list.push(Statement::Label(block));
+            } else if labelled {
+                continue;
+            }
+            if self.structure.is_head(block) && !std::mem::take(&mut is_head) {
+                if !labelled {
+                    list.push(Statement::Label(block));
+                }
+                next.extend(self.structure.after(block).rev().map(behind));
+                let body = self.blocks(block, true);
+                list.push(Statement::Loop { head: block, body });
+                continue;
+            }
+            next.extend(self.structure.inside(block).rev().map(behind));
+            let inline = self.block(block, &mut list);
+            next.extend(inline.map(|block| Next { block, labelled: false }));
+        }
+        list
+    }
+
+    /// Writes a block; returns the block that follows at once.
+    fn block(&mut self, block: Block, list: &mut Vec<Statement>) -> Option<Block> {
+        let source = self.source;
+        let data = &source.blocks[block.index()];
+        if block.index() > 0 {
+            for &param in &data.params {
+                if self.uses.is_needed(param) {
+                    self.declare(param);
+                }
+            }
+        }
+        for (at, (result, inst)) in data.insts.iter().enumerate() {
+            self.instruction(Place { block, at }, *result, inst);
+        }
+        list.append(&mut self.lines);
+        data.end.as_ref().and_then(|end| self.terminator(block, end, list))
+    }
+
+    /// Writes an instruction, unless its result is not needed or written elsewhere.
+    fn instruction(&mut self, place: Place, result: Option<Value>, inst: &Inst) {
+        if let Some(name) = result.and_then(|result| self.groups.remove(&result)) {
+            self.line(format!("/* {} */", comment(&self.source.names[name as usize])));
+        }
+        let is_needed = |value: &Value| self.uses.is_needed(*value);
+        if !has_effect(inst) && !result.as_ref().is_some_and(is_needed) {
+            return;
+        }
+        let result = result.filter(is_needed);
+        let Some(expression) = self.inst(inst, result) else { return };
+        let Some(result) = result else {
+            self.lines.push(Statement::Evaluate(expression.text));
+            return;
+        };
+        let mut weight = Weight::of(inst);
+        inst.operands(|value| weight = weight.max(self.weights[value.index()]));
+        let is_folded = self.uses.is_folded(self.source, result, place, weight);
+        let is_constant =
+            matches!(inst, Inst::Const { .. } | Inst::Address { .. } | Inst::StackSlot { .. });
+        let longest = if self.is_returned(place.block, result) { LONGEST_RESULT } else { LONGEST };
+        if is_folded && (is_constant || expression.text.len() <= longest) {
+            self.weights[result.index()] = weight;
+            self.values[result.index()] = Some(expression);
+        } else {
+            self.declare(result);
+            let line = self.assignment(result, &self.names[result.index()], &expression);
+            self.line(line);
+        }
+    }
+
+    fn is_returned(&self, block: Block, value: Value) -> bool {
+        let end = &self.source.blocks[block.index()].end;
+        matches!(end, Some(Terminator::Return(Some(result))) if *result == value)
+    }
+
+    /// Writes an instruction; returns its result.
+    fn inst(&mut self, inst: &Inst, result: Option<Value>) -> Option<Expression> {
+        match inst {
+            Inst::Const { ty, bits } => Some(self.constant(*ty, *bits)),
+            Inst::Address { symbol, offset } => Some(self.address(*symbol, *offset)),
+            Inst::StackSlot { size, align } => {
+                let name = self.names[result?.index()].clone();
+                Some(self.stack_slot(*size, *align, &name))
+            }
+            Inst::Load { ty, base, offset, align } => Some(self.load(*ty, *base, *offset, *align)),
+            Inst::Store { value, base, offset, align } => {
+                self.store(*value, *base, *offset, *align)
+            }
+            Inst::AtomicLoad { ty, base, offset } => Some(self.atomic_load(*ty, *base, *offset)),
+            Inst::AtomicStore { value, base, offset } => self.atomic_store(*value, *base, *offset),
+            Inst::CompareExchange { base, expected, new } => {
+                Some(self.compare_exchange(*base, *expected, *new))
+            }
+            Inst::PtrAdd { base, offset } => Some(self.ptr_add(*base, *offset)),
+            Inst::Binary { op, lhs, rhs } => Some(self.binary(*op, *lhs, *rhs)),
+            Inst::Compare { cond, lhs, rhs } => Some(self.compare(*cond, *lhs, *rhs)),
+            Inst::Select { cond, then, otherwise } => Some(self.select(*cond, *then, *otherwise)),
+            Inst::Convert { op, value, to } => Some(self.convert(*op, *value, *to)),
+            Inst::Call { callee, args } => Some(self.call(*callee, args)),
+            Inst::CallIndirect { signature, callee, args } => {
+                Some(self.call_indirect(signature, *callee, args))
+            }
+        }
+    }
+
+    /// Writes a terminator; returns the block that follows at once.
+    fn terminator(
+        &mut self,
+        from: Block,
+        end: &Terminator,
+        list: &mut Vec<Statement>,
+    ) -> Option<Block> {
+        match end {
+            Terminator::Jump(target) => self.jump(from, target, list),
+            Terminator::Branch { cond, then, otherwise } => {
+                self.branch(from, *cond, [then, otherwise], list)
+            }
+            Terminator::Return(value) => {
+                list.push(self.leave(*value));
+                None
+            }
+        }
+    }
+
+    fn jump(&mut self, from: Block, target: &Target, list: &mut Vec<Statement>) -> Option<Block> {
+        if self.is_end(target.block) {
+            list.push(self.end(target));
+            return None;
+        }
+        self.edge(target);
+        list.append(&mut self.lines);
+        if self.structure.is_inline(from, target.block) {
+            return Some(target.block);
+        }
+        list.push(Statement::Goto(target.block));
+        None
+    }
+
+    /// Writes one target of a branch as an `if`: a jump, or else the colder or smaller one. The other follows.
+    fn branch(
+        &mut self,
+        from: Block,
+        cond: Value,
+        targets: [&Target; 2],
+        list: &mut Vec<Statement>,
+    ) -> Option<Block> {
+        let is_cold = targets.map(|target| self.source.blocks[target.block.index()].cold);
+        let weight = |target: &Target, cold: bool| {
+            let is_inline = self.structure.is_inline(from, target.block);
+            let size = self.structure.sizes[target.block.index()];
+            (is_inline && !self.is_end(target.block), !cold, size)
+        };
+        let [then, otherwise] = [0, 1].map(|i| weight(targets[i], is_cold[i]));
+        let first = usize::from(otherwise < then);
+        let mut condition = self.value(cond);
+        if first == 1 {
+            condition = condition.negated();
+        }
+        let unlikely = is_cold[first] && !is_cold[1 - first];
+        let mut then = Vec::new();
+        if let Some(inline) = self.jump(from, targets[first], &mut then) {
+            then.append(&mut self.blocks(inline, false));
+        }
+        list.push(Statement::If { condition, unlikely, then, otherwise: Vec::new() });
+        self.jump(from, targets[1 - first], list)
+    }
+
+    /// Returns true if a block only returns a constant, a parameter or nothing: jumps to it return.
+    fn is_end(&self, block: Block) -> bool {
+        let data = &self.source.blocks[block.index()];
+        let is_constant = |inst: &Inst| matches!(inst, Inst::Const { .. });
+        block.index() > 0
+            && matches!(data.end, Some(Terminator::Return(_)))
+            && data.insts.iter().all(|(_, inst)| is_constant(inst))
+    }
+
+    /// Returns the statement of a block that only returns.
+    fn end(&mut self, target: &Target) -> Statement {
+        let source = self.source;
+        let data = &source.blocks[target.block.index()];
+        for (result, inst) in &data.insts {
+            if let (Some(result), Some(value)) = (*result, self.inst(inst, *result)) {
+                self.values[result.index()] = Some(value);
+            }
+        }
+        let Some(Terminator::Return(value)) = data.end else {
+            unreachable!("the caller has seen a return");
+        };
+        let passed = |value: Value| {
+            let place = data.params.iter().position(|&param| param == value);
+            place.map_or(value, |place| target.args[place])
+        };
+        self.leave(value.map(passed))
+    }
+
+    /// Returns a `return`.
+    fn leave(&mut self, value: Option<Value>) -> Statement {
+        let result = value.zip(self.source.signature.result);
+        Statement::Return(result.map(|(value, abi)| self.sent(value, abi).text))
+    }
+
+    /// Adds a line to the current block.
+    pub(crate) fn line(&mut self, line: String) {
+        self.lines.push(Statement::Line(line));
+    }
+
+    /// Returns the expression of a value.
+    pub(crate) fn value(&self, value: Value) -> Expression {
+        let known = self.values[value.index()].clone();
+        known.unwrap_or_else(|| Expression::variable(value, &self.names[value.index()]))
+    }
+
+    /// Returns the type of a value.
+    pub(crate) fn ty(&self, value: Value) -> Type {
+        self.source.ty(value)
+    }
+}
+
+fn has_unlikely(list: &[Statement]) -> bool {
+    list.iter().any(|statement| match statement {
+        Statement::If { unlikely, then, otherwise, .. } => {
+            *unlikely || has_unlikely(then) || has_unlikely(otherwise)
+        }
+        Statement::Loop { body, .. } => has_unlikely(body),
+        Statement::Line(_)
+        | Statement::Evaluate(_)
+        | Statement::Label(_)
+        | Statement::Goto(_)
+        | Statement::Break
+        | Statement::Continue
+        | Statement::Return(_) => false,
+    })
+}

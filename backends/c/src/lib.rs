@@ -1,0 +1,286 @@
+//! Emits host IR as C.
+//!
+//! [`emit`] appends C11 to a text: one that compiles by itself and needs no header but `stdint.h`. [`C`] returns that
+//! text, or the object file that a C compiler makes of it. Both only translate; every decision was made when the host IR
+//! was lowered.
+//!
+//! ```
+//! # use codegen as tvm_ffi_codegen;
+//! use tvm_ffi_codegen::ir::{Binary, Builder, Linkage, Module, Signature, Type};
+//! use tvm_ffi_codegen_c::C;
+//!
+//! let mut module = Module::default();
+//! let signature = Signature::new(&[Type::I64], Some(Type::I64));
+//! let mut b = Builder::function(&mut module, "next", Linkage::Export, signature);
+//! let (n, one) = (b.param(0), b.i64(1));
+//! b.hint(n, "n");
+//! let next = b.binary(Binary::Add, n, one);
+//! b.ret(Some(next));
+//! let function = b.finish();
+//! module.functions.push(function);
+//!
+//! let text = C::default().text(&module).unwrap();
+//! let (_, definition) = text.rsplit_once("\n\n").unwrap();
+//! assert_eq!(
+//!     definition,
+//!     "\
+//! FFI_EXPORT int64_t next(int64_t n)
+//! {
+//!     return (int64_t)((uint64_t)n + 1);
+//! }
+//! "
+//! );
+//! ```
+//!
+//! The chapter on embedding of the guide (`codegen::guide::embedding`) says how undefined behaviour is avoided.
+//!
+//! # Limits
+//! * The names of symbols that are not identifiers of C are given to the assembler, which Microsoft's compiler has no
+//!   way to do. Names with characters that some assemblers do not take even in quotes are refused.
+//! * Compiled as C++, or for another format than ELF, code reaches what it exports as the loader resolves it: a library
+//!   that was loaded earlier may take its place.
+//! * Frames above a page touch every page in objects, where the compiler has `-fstack-clash-protection` (clang has not
+//!   for Apple's systems); the options of whoever compiles the text decide there. The same holds for
+//!   `-ffp-contract=off` with compilers that know none of the pragmas.
+//! * On Windows each object has its own copy of what linkers elsewhere merge ([`ir::Linkage::Once`]).
+//! * Functions should preserve the registers of their callers, see [`Plan::keeps`]; C has no such convention.
+
+#![forbid(unsafe_code)]
+
+mod constructors;
+mod data;
+mod expression;
+mod function;
+mod instruction;
+mod names;
+mod object;
+mod place;
+mod prelude;
+mod statement;
+mod structure;
+mod symbols;
+mod types;
+mod uses;
+mod variables;
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+
+use codegen::backend::{self, Plan};
+use codegen::{Backend, ir};
+use target_lexicon::Triple;
+
+pub use codegen::backend::{Error, Input, Optimize};
+
+use function::Functions;
+use prelude::Prelude;
+use symbols::Symbols;
+use uses::Uses;
+
+/// The name of the backend.
+const NAME: &str = "c";
+
+/// Appends `source` to `text`, which must not have been given other host IR before.
+///
+/// # Errors
+/// [`Error::Malformed`], and [`Error::Native`] for a name of a symbol that no assembler takes; the text is then
+/// unchanged.
+pub fn emit(text: &mut String, source: &ir::Module) -> Result<(), Error> {
+    ir::verify(source)?;
+    let plan = backend::plan(source, &symbols::Names, symbols::CAPABILITIES)?;
+    define(text, source, &plan)
+}
+
+/// Writes the planned symbols: first the wrappers after what they need, then the rest.
+fn define(
+    text: &mut String,
+    source: &ir::Module,
+    plan: &[Plan<'_, Infallible>],
+) -> Result<(), Error> {
+    let symbols = symbols::declare(source, plan)?;
+    let Reached { wanted, near } = reached(source, &symbols);
+    let mut functions = Functions { source, symbols: &symbols, prelude: Prelude::default() };
+    let is_left = |symbol: ir::Symbol| wanted[symbol.index()];
+    let all = source.functions.iter().filter(|function| is_left(function.symbol));
+    let (wrappers, others): (Vec<_>, Vec<_>) =
+        all.partition(|function| is_wrapper(function, &symbols));
+    let mut defined = String::new();
+    wrappers.iter().for_each(|function| function::define(&mut functions, function, &mut defined));
+    let mut declared = near.clone();
+    for function in &wrappers {
+        // A definition has no place for the name in the object.
+        declared[function.symbol.index()] |= symbols.is_renamed(function.symbol);
+    }
+    text.push_str("#include <stdint.h>\n\n");
+    declare(&mut functions, [&declared, &near], text);
+    text.push_str(&defined);
+
+    let mut defined = String::new();
+    others.iter().for_each(|function| function::define(&mut functions, function, &mut defined));
+    constructors::define(source, &symbols, &mut functions.prelude, &mut defined);
+    let (mut locals, mut exports) = (String::new(), String::new());
+    for data in source.data.iter().filter(|data| is_left(data.symbol)) {
+        let defined = if symbols.is_seen(data.symbol) { &mut exports } else { &mut locals };
+        data::define(&symbols, source, data, &mut functions.prelude, defined);
+    }
+    let left = |done: &[bool]| -> Vec<bool> {
+        wanted.iter().zip(done).map(|(wanted, done)| *wanted && !done).collect()
+    };
+    wrappers.iter().for_each(|function| declared[function.symbol.index()] = true);
+    let mut rest = String::new();
+    declare(&mut functions, [&left(&declared), &left(&near)], &mut rest);
+    if !rest.is_empty() || !defined.is_empty() {
+        text.push_str(&format!("\n/* What the functions above need. */\n\n{rest}"));
+    }
+    text.push_str(&defined);
+    text.push_str(&within("namespace {", &locals));
+    text.push_str(&exports);
+    Ok(())
+}
+
+/// Writes the helpers in use that are not defined yet, and the declarations of symbols and aliases.
+fn declare(functions: &mut Functions<'_>, symbols: [&[bool]; 2], text: &mut String) {
+    let Functions { source, symbols: names, prelude } = functions;
+    let mut declared = String::new();
+    for data in source.data.iter().filter(|data| symbols[0][data.symbol.index()]) {
+        data::declare(names, source, data, prelude, &mut declared);
+    }
+    names.declarations(source, symbols, prelude, &mut declared);
+    text.push_str(&prelude.take());
+    text.push_str(&declared);
+    if declared.is_empty() && text.ends_with("\n\n") {
+        text.pop();
+    }
+}
+
+/// Returns true for the functions that callers see and that the text starts with.
+fn is_wrapper(function: &ir::Function, symbols: &Symbols) -> bool {
+    symbols.is_seen(function.symbol) && !function.cold
+}
+
+/// Returns text that stands in a block in C++.
+fn within(start: &str, text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    let only = |line: &str| format!("#if defined(__cplusplus)\n{line}\n#endif\n");
+    format!("\n{}{text}{}", only(start), only("}"))
+}
+
+/// The symbols that the text has.
+struct Reached {
+    /// The symbols that anything seen by others needs.
+    wanted: Vec<bool>,
+    /// The symbols that wrappers name.
+    near: Vec<bool>,
+}
+
+/// Follows the uses of symbols.
+fn reached(source: &ir::Module, symbols: &Symbols) -> Reached {
+    let mut uses: Vec<Vec<ir::Symbol>> = vec![Vec::new(); source.symbols.len()];
+    let mut waiting = source.constructors.clone();
+    for function in &source.functions {
+        let found = &mut uses[function.symbol.index()];
+        Uses::new(function).each(function, |inst| found.extend(inst.symbol()));
+        waiting.push(function.symbol);
+    }
+    for data in &source.data {
+        let addresses = data.relocations.iter().map(|relocation| relocation.symbol);
+        uses[data.symbol.index()].extend(addresses);
+        waiting.push(data.symbol);
+    }
+    waiting.retain(|&symbol| {
+        let is_start = source.constructors.contains(&symbol);
+        source.symbols[symbol.index()].linkage == ir::Linkage::Export || is_start
+    });
+    let mut wanted = vec![false; source.symbols.len()];
+    while let Some(symbol) = waiting.pop() {
+        if !std::mem::replace(&mut wanted[symbol.index()], true) {
+            waiting.extend(&uses[symbol.index()]);
+        }
+    }
+    let is_near = |f: &&ir::Function| wanted[f.symbol.index()] && is_wrapper(f, symbols);
+    let mut near = vec![false; source.symbols.len()];
+    for function in source.functions.iter().filter(is_near) {
+        uses[function.symbol.index()].iter().for_each(|symbol| near[symbol.index()] = true);
+    }
+    Reached { wanted, near }
+}
+
+/// Returns the declaration of a function, for users who define their kernel in the same text.
+pub fn signature(name: &str, source: &ir::Signature) -> String {
+    types::prototype(name, source, &[], &[], &mut Default::default())
+}
+
+/// Returns the error of a failure of a C compiler.
+fn refused(reason: impl ToString) -> Error {
+    Error::Native { backend: NAME, reason: reason.to_string() }
+}
+
+/// C, and a compiler of it for one target, as a [`Backend`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct C {
+    /// The target of objects. The text is for every target.
+    pub triple: Triple,
+    /// The program that compiles: GCC, clang or TinyCC, or one that knows the same options.
+    pub compiler: PathBuf,
+    /// The optimisation level of objects.
+    pub optimize: Optimize,
+}
+
+impl Default for C {
+    /// Returns the backend for the host, and [`Optimize::O2`].
+    fn default() -> Self {
+        C::new(Triple::host(), Optimize::default())
+    }
+}
+
+impl C {
+    /// Returns the backend for a target: with `$CC` or else `cc` for the host, with the GCC that has the target in its
+    /// name for another one.
+    pub fn new(triple: Triple, optimize: Optimize) -> C {
+        C { compiler: object::compiler(&triple), triple, optimize }
+    }
+
+    /// Returns the module as C.
+    pub fn text(&self, source: &ir::Module) -> Result<String, Error> {
+        let mut text = String::new();
+        emit(&mut text, source)?;
+        Ok(text)
+    }
+
+    /// Returns the module as a relocatable object file.
+    pub fn object(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
+        object::object(self, source)
+    }
+}
+
+/// Refuses kernels: those in C are for the C compiler.
+fn none(kernels: &[Input<'_>]) -> Result<(), Error> {
+    let refused = Error::Unsupported { reason: "only llvm and mlir take kernels in IR" };
+    if kernels.is_empty() { Ok(()) } else { Err(refused) }
+}
+
+impl Backend for C {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn reads(&self, _kernel: &[u8]) -> bool {
+        false
+    }
+
+    fn text(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<String, Error> {
+        none(kernels)?;
+        C::text(self, source)
+    }
+
+    fn bitcode(&self, _source: &ir::Module, _kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
+        Err(Error::Unsupported { reason: "bitcode is a form of llvm and mlir" })
+    }
+
+    fn object(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
+        none(kernels)?;
+        C::object(self, source)
+    }
+}

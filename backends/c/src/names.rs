@@ -1,0 +1,101 @@
+//! Identifiers: names of C from names of host IR.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+/// Keywords of C and C++, names that compilers define or know without a header, and types of `stdint.h`.
+const RESERVED: &str = "\
+    _Alignas _Alignof _Atomic _Bool _Complex _Generic _Imaginary _Noreturn _Static_assert _Thread_local _exit \
+    abort abs acos acosh alignas aligned_alloc alignof alloca and and_eq asin asinh asm atan atan2 atanh auto \
+    bcmp bcopy bitand bitor bool break bzero cabs calloc carg case catch cbrt ceil cexp char char16_t char32_t \
+    char8_t class clog co_await co_return co_yield compl concept conj const const_cast consteval constexpr \
+    constinit continue copysign cos cosh cpow csin csqrt decltype default delete div do double drem \
+    dynamic_cast else enum erf erfc errno execl execv exit exp exp10 exp2 explicit expm1 export extern fabs \
+    false fdim ffs finite float floor fma fmax fmin fmod for fork fprintf fputc fputs free frexp friend fscanf \
+    fwrite gamma gettext goto hypot i386 if ilogb imaxabs index inline int intmax_t intptr_t isalnum isalpha \
+    isascii isblank iscntrl isdigit isgraph isinf islower isnan isprint ispunct isspace isupper isxdigit j0 j1 \
+    jn labs ldexp lgamma linux llabs llrint llround log log10 log1p log2 logb long lrint lround main malloc \
+    memchr memcmp memcpy memmove mempcpy memset modf mutable namespace nan nearbyint new nextafter nexttoward \
+    noexcept not not_eq nullptr operator or or_eq posix_memalign pow pow10 printf private protected ptrdiff_t \
+    public putchar puts realloc register reinterpret_cast remainder remquo requires restrict return rindex \
+    rint round scalb scalbln scalbn scanf short signbit signed significand sin sincos sinh size_t sizeof \
+    snprintf sprintf sqrt sscanf static static_assert static_cast stpcpy stpncpy strcasecmp strcat strchr \
+    strcmp strcpy strcspn strdup strfmon strftime strlen strncasecmp strncat strncmp strncpy strndup strnlen \
+    strpbrk strrchr strspn strstr struct switch tan tanh template tgamma this thread_local throw toascii \
+    tolower toupper true trunc try typedef typeid typename typeof typeof_unqual uintmax_t uintptr_t union unix \
+    unsigned using vfprintf virtual void volatile vprintf vsnprintf vsprintf wchar_t while xor xor_eq y0 y1 yn";
+
+/// The words of [`RESERVED`].
+static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| RESERVED.split(' ').collect());
+
+/// Beginnings of names that headers, compilers, or the text itself define.
+const RESERVED_STARTS: &[&str] =
+    &["FFI_", "INT", "PTRDIFF_", "SIG_ATOMIC_", "SIZE_", "UINT", "WCHAR_", "WINT_", "ffi_"];
+
+/// Beginnings of the names of integer types.
+const INTEGERS: &[&str] = &["int", "uint"];
+
+/// The largest number of characters of an identifier that is made here; compilers of C compare at least 63.
+const LONGEST: usize = 63;
+
+/// Returns true if the text may be declared as it is.
+pub(crate) fn is_free(text: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    let is_sized = |rest: &str| rest.ends_with("_t");
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && text.starts_with(is_letter)
+        && !WORDS.contains(text)
+        && !RESERVED_STARTS.iter().any(|start| text.starts_with(start))
+        && !INTEGERS.iter().any(|start| text.strip_prefix(start).is_some_and(is_sized))
+}
+
+/// The names that are in use: those of a text, and those of a function in it.
+#[derive(Default)]
+pub(crate) struct Taken<'a> {
+    /// The names of the text around the function.
+    pub(crate) outer: Option<&'a HashSet<String>>,
+    pub(crate) own: HashSet<String>,
+}
+
+impl Taken<'_> {
+    /// Takes a name; returns false if it is in use.
+    fn insert(&mut self, name: &str) -> bool {
+        let is_outer = self.outer.is_some_and(|outer| outer.contains(name));
+        !is_outer && self.own.insert(name.to_owned())
+    }
+}
+
+/// Returns an identifier that resembles the text and is not among those taken, and takes it.
+pub(crate) fn identifier(text: &str, taken: &mut Taken<'_>) -> String {
+    let is_short = text.len() <= LONGEST && !text.starts_with('_');
+    if is_short && is_free(text) && taken.insert(text) {
+        return text.to_owned();
+    }
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
+    let mut name: String = text.chars().map(plain).take(LONGEST).collect();
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        name.insert(0, 'v');
+    }
+    if !is_free(&name) {
+        name.push('_');
+    }
+    if !is_free(&name) {
+        name.insert_str(0, "my_");
+    }
+    let numbered = (2_u32..).map(|i| format!("{name}_{i}"));
+    let mut names = std::iter::once(name.clone()).chain(numbered);
+    names.find(|name| taken.insert(name)).expect("there are more numbers than names")
+}
+
+/// Returns true if assemblers take a symbol of this name in quotes. Some of them look into quotes for operators.
+pub(crate) fn is_quotable(name: &str) -> bool {
+    let fits = |c: char| !c.is_control() && !"\"\\@;,#?".contains(c);
+    !name.is_empty() && name.chars().all(fits)
+}
+
+/// Returns true if assemblers take a symbol of this name without quotes.
+pub(crate) fn is_symbol(name: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_' || c == '.' || !c.is_ascii();
+    let inner = |c: char| is_letter(c) || c.is_ascii_digit() || c == '$';
+    name.starts_with(is_letter) && name.chars().all(inner)
+}

@@ -1,0 +1,91 @@
+//! Object files: the compiler of a target, and what it makes of the text.
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use codegen::backend::{Error, Machine};
+use codegen::ir;
+use target_lexicon::{BinaryFormat, Environment, OperatingSystem, Triple};
+
+use crate::{C, emit, refused};
+
+/// Options of every compiler: objects for shared libraries that call no function but those that the text calls.
+const OPTIONS: [&str; 7] = [
+    "-std=c11",
+    "-xc",
+    "-fno-builtin",
+    "-fno-stack-protector",
+    // Frames above a page touch every page.
+    "-fstack-clash-protection",
+    "-ffp-contract=off",
+    "-w",
+];
+
+/// Returns the compiler for a target: that of the environment variable `CC` or else `cc` for this machine, GCC by its
+/// name for another one.
+pub(crate) fn compiler(triple: &Triple) -> PathBuf {
+    let host = Triple::host();
+    let is_host = triple.architecture == host.architecture
+        && triple.operating_system == host.operating_system
+        && triple.environment == host.environment;
+    if is_host {
+        return env::var_os("CC").unwrap_or_else(|| "cc".into()).into();
+    }
+    let machine = triple.architecture.into_str();
+    let machine = machine.replace("riscv64gc", "riscv64");
+    if triple.operating_system == OperatingSystem::Windows {
+        return format!("{machine}-w64-mingw32-gcc").into();
+    }
+    let is_known = triple.environment != Environment::Unknown;
+    let environment = if is_known { triple.environment } else { Environment::Gnu };
+    format!("{machine}-linux-{environment}-gcc").into()
+}
+
+/// Returns an object: position-independent, optimised, with exports that the loader sees.
+pub(crate) fn object(c: &C, source: &ir::Module) -> Result<Vec<u8>, Error> {
+    Machine::of(&c.triple)?;
+    let mut text = String::new();
+    emit(&mut text, source)?;
+    let program = c.compiler.display().to_string();
+    let fail = |reason: String| refused(format!("{program}: {reason}"));
+    let folder = tempfile::tempdir().map_err(|error| fail(error.to_string()))?;
+    // The name stands in the object.
+    fs::write(folder.path().join(SOURCE), text).map_err(|error| fail(error.to_string()))?;
+    let done = Command::new(&c.compiler)
+        .args(OPTIONS)
+        .args(options(c))
+        .args(["-c", SOURCE, "-o", OBJECT])
+        .current_dir(folder.path())
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| fail(error.to_string()))?;
+    if !done.status.success() {
+        let text = String::from_utf8_lossy(&done.stderr);
+        return Err(fail(format!("{}\n{}", done.status, text.trim_end())));
+    }
+    fs::read(folder.path().join(OBJECT)).map_err(|error| fail(error.to_string()))
+}
+
+const SOURCE: &str = "host.c";
+const OBJECT: &str = "host.o";
+
+/// Returns the options that depend on the target and the compiler.
+fn options(c: &C) -> Vec<String> {
+    let mut options = vec![format!("-O{}", c.optimize)];
+    if c.triple.binary_format != BinaryFormat::Coff {
+        options.push("-fPIC".to_owned());
+    }
+    let name = c.compiler.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    if name.contains("clang") {
+        options.push(format!("--target={}", c.triple.to_string().replace("riscv64gc", "riscv64")));
+        options.push("-ffreestanding".to_owned());
+    } else {
+        // Loops are not to become calls of `memset`.
+        options.push("-fno-tree-loop-distribute-patterns".to_owned());
+    }
+    options
+}

@@ -1,0 +1,176 @@
+//! The definition of each helper: the C that differs between compilers, systems and languages.
+
+use codegen::backend::{LARGE, LISTS};
+use codegen::ir::Type;
+
+use super::Helper;
+use super::atomics::{INTERLOCKED, atomic_load, atomic_store, exchange};
+use crate::types::{declarator, suffix, ty, unsigned};
+
+/// The definition of a helper.
+pub(super) enum Definition {
+    /// For Microsoft's compiler, and for the others.
+    ByCompiler([&'static str; 2]),
+    /// For Windows, and for other systems.
+    BySystem([&'static str; 2]),
+    /// For C++, and for C.
+    ByLanguage([&'static str; 2]),
+    /// Lines of the preprocessor with conditions of their own.
+    Macro(String),
+    /// A line or two.
+    Line(String),
+    /// A function, which may use all lines.
+    Function(String),
+}
+
+/// Returns the definition of a helper.
+pub(super) fn definition(helper: Helper) -> Definition {
+    use Definition::{ByCompiler, ByLanguage, BySystem, Function, Line, Macro};
+    match helper {
+        Helper::MayAlias => {
+            ByCompiler(["FFI_MAY_ALIAS", "FFI_MAY_ALIAS __attribute__((__may_alias__))"])
+        }
+        Helper::Unaligned => ByCompiler([
+            "FFI_UNALIGNED __unaligned",
+            "FFI_UNALIGNED __attribute__((__may_alias__, __aligned__(1)))",
+        ]),
+        Helper::Unlikely => ByCompiler([
+            "FFI_UNLIKELY(condition) (condition)",
+            "FFI_UNLIKELY(condition) __builtin_expect(condition, 0)",
+        ]),
+        Helper::Cold => ByCompiler([
+            "FFI_COLD __declspec(noinline)",
+            "FFI_COLD __attribute__((__cold__, __noinline__))",
+        ]),
+        Helper::NoInline => ByCompiler([
+            "FFI_NOINLINE __declspec(noinline)",
+            "FFI_NOINLINE __attribute__((__noinline__))",
+        ]),
+        Helper::Align => ByCompiler([
+            "FFI_ALIGN(bytes) __declspec(align(bytes))",
+            "FFI_ALIGN(bytes) __attribute__((__aligned__(bytes)))",
+        ]),
+        Helper::External => ByLanguage(["FFI_C extern \"C\"", "FFI_C extern"]),
+        Helper::Later => ByLanguage([
+            "FFI_LATER(object) namespace { extern object; }",
+            "FFI_LATER(object) static object;",
+        ]),
+        Helper::Defined => ByLanguage(["FFI_DEFINED", "FFI_DEFINED static"]),
+        Helper::Export => BySystem([
+            "FFI_EXPORT FFI_C __declspec(dllexport)",
+            "FFI_EXPORT FFI_C __attribute__((__visibility__(\"default\")))",
+        ]),
+        Helper::Once => BySystem([
+            "FFI_ONCE static",
+            "FFI_ONCE FFI_C __attribute__((__weak__, __visibility__(\"hidden\")))",
+        ]),
+        Helper::OnceDeclared => BySystem([
+            "FFI_ONCE_DECLARED static",
+            "FFI_ONCE_DECLARED extern __attribute__((__weak__, __visibility__(\"hidden\")))",
+        ]),
+        Helper::OnceDefined => BySystem(["FFI_ONCE_DEFINED static", "FFI_ONCE_DEFINED"]),
+        Helper::Constructor => Macro(CONSTRUCTOR.to_owned()),
+        Helper::Large => Macro(format!(
+            "#if defined(__ELF__) && defined(__x86_64__)\n\
+             #define FFI_LARGE __attribute__((__section__(\"{LARGE}\")))\n\
+             #else\n#define FFI_LARGE\n#endif\n"
+        )),
+        Helper::Listed => Macro(listed()),
+        Helper::Symbol => Macro(SYMBOL.to_owned()),
+        Helper::Quoted => Macro(QUOTED.to_owned()),
+        Helper::Contract => Macro(CONTRACT.to_owned()),
+        Helper::At => Line(AT.to_owned()),
+        Helper::ToBits(float) => Function(to_bits(float.ty())),
+        Helper::FromBits(float) => Function(from_bits(float.ty())),
+        Helper::Access(word) => Line(access(word.ty(), "FFI_MAY_ALIAS", "ffi")),
+        Helper::AnyAccess(word) => Line(access(word.ty(), "FFI_UNALIGNED", "ffi_any")),
+        Helper::Interlocked => Macro(INTERLOCKED.to_owned()),
+        Helper::AtomicLoad(word) => Function(atomic_load(word.ty())),
+        Helper::AtomicStore(word) => Function(atomic_store(word.ty())),
+        Helper::Exchange(word) => Function(exchange(word.ty())),
+    }
+}
+
+const CONSTRUCTOR: &str = "\
+#if defined(_MSC_VER)
+#pragma section(\".CRT$XCU\", read)
+#define FFI_CONSTRUCTOR(f) __declspec(allocate(\".CRT$XCU\")) void (*const f##_entry)(void) = f;
+#else
+#define FFI_CONSTRUCTOR(f) static void __attribute__((__constructor__)) f##_entry(void) { f(); }
+#endif
+";
+
+const SYMBOL: &str = "\
+#define FFI_TEXT_OF(text) #text
+#define FFI_TEXT(text) FFI_TEXT_OF(text)
+#if defined(__USER_LABEL_PREFIX__)
+#define FFI_SYMBOL(name) __asm__(FFI_TEXT(__USER_LABEL_PREFIX__) name)
+#else
+#define FFI_SYMBOL(name) __asm__(name)
+#endif
+";
+
+/// Clang writes the quotes itself.
+const QUOTED: &str = "\
+#if defined(__clang__)
+#define FFI_QUOTED(name) FFI_SYMBOL(name)
+#elif defined(__USER_LABEL_PREFIX__)
+#define FFI_QUOTED(name) __asm__(\"\\\"\" FFI_TEXT(__USER_LABEL_PREFIX__) name \"\\\"\")
+#else
+#define FFI_QUOTED(name) __asm__(name)
+#endif
+";
+
+const CONTRACT: &str = "\
+/* Sums and products are rounded each, also where the processor has an instruction for both. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(_MSC_VER)
+#pragma fp_contract(off)
+#elif defined(__GNUC__)
+#pragma GCC optimize(\"fp-contract=off\")
+#endif
+";
+
+const AT: &str = "\
+/* Unlike pointers, integers may leave their object and wrap. */
+static inline void *ffi_at(void *address, int64_t bytes) { return (void *)((uintptr_t)address + (uint64_t)bytes); }
+";
+
+fn listed() -> String {
+    let [elf, mach_o, coff] = LISTS;
+    format!(
+        "#if defined(__APPLE__)\n\
+         #define FFI_LISTED __attribute__((__section__(\"__TEXT,{mach_o}\")))\n\
+         #elif defined(_MSC_VER)\n\
+         #pragma section(\"{coff}\", read)\n\
+         #define FFI_LISTED __declspec(allocate(\"{coff}\"))\n\
+         #elif defined(_WIN32)\n\
+         #define FFI_LISTED __attribute__((__section__(\"{coff}\")))\n\
+         #else\n\
+         #define FFI_LISTED __attribute__((__section__(\"{elf}\")))\n\
+         #endif\n"
+    )
+}
+
+fn access(of: Type, attribute: &str, start: &str) -> String {
+    format!("typedef {} {start}_{};\n", declarator(ty(of), attribute), suffix(of))
+}
+
+fn to_bits(of: Type) -> String {
+    let (float, bits, suffix) = (ty(of), unsigned(of), suffix(of));
+    format!(
+        "static inline {bits} ffi_bits_{suffix}({float} value)\n{{\n    \
+         union {{ {float} value; {bits} bits; }} both;\n    \
+         both.value = value;\n    return both.bits;\n}}\n"
+    )
+}
+
+fn from_bits(of: Type) -> String {
+    let (float, bits, suffix) = (ty(of), unsigned(of), suffix(of));
+    format!(
+        "static inline {float} ffi_float_{suffix}({bits} bits)\n{{\n    \
+         union {{ {float} value; {bits} bits; }} both;\n    \
+         both.bits = bits;\n    return both.value;\n}}\n"
+    )
+}

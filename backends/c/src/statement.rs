@@ -1,0 +1,355 @@
+//! Statements: a list with labels and `goto`, and the `if`s, loops, `break`s and `continue`s that it amounts to.
+
+use codegen::ir::Block;
+
+use crate::expression::{Expression, Level};
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub(crate) enum Statement {
+    /// A line of text, with its end.
+    Line(String),
+    /// An expression whose value nobody needs.
+    Evaluate(String),
+    /// `if (condition) { then } else { otherwise }`.
+    If {
+        condition: Expression,
+        /// True if the condition seldom holds.
+        unlikely: bool,
+        then: Vec<Statement>,
+        otherwise: Vec<Statement>,
+    },
+    /// `for (;;) { body }`; the label of its head stands before it.
+    Loop {
+        head: Block,
+        body: Vec<Statement>,
+    },
+    /// The label of a block.
+    Label(Block),
+    Goto(Block),
+    Break,
+    Continue,
+    Return(Option<String>),
+}
+
+/// The largest number of characters of a call and a result after it in one line.
+const LONGEST: usize = 120;
+
+/// The largest number of `if`s in each other that [`nest`] makes.
+const DEEPEST: usize = 3;
+
+/// Turns `if (c) goto end; …; end:` into `if (!c) { … }`, where nothing else enters the statements in between.
+pub(crate) fn nest(list: Vec<Statement>) -> Vec<Statement> {
+    // The statements after the current one, in reverse.
+    let mut after: Vec<Statement> = Vec::with_capacity(list.len());
+    // The place of the next label in `after`.
+    let mut next = None;
+    for statement in list.into_iter().rev() {
+        let statement = match statement {
+            Statement::If { condition, unlikely, mut then, otherwise } if otherwise.is_empty() => {
+                then = nest(then);
+                match joined(&then, &after, next) {
+                    Some(body) if depth(&after[body..]).max(depth(&then)) < DEEPEST => {
+                        let mut otherwise = after.split_off(body);
+                        otherwise.reverse();
+                        otherwise.extend(after.last().cloned());
+                        Statement::If { condition, unlikely, then, otherwise }
+                    }
+                    Some(_) | None => Statement::If { condition, unlikely, then, otherwise },
+                }
+            }
+            Statement::Loop { head, body } => Statement::Loop { head, body: nest(body) },
+            Statement::If { .. }
+            | Statement::Line(_)
+            | Statement::Evaluate(_)
+            | Statement::Label(_)
+            | Statement::Goto(_)
+            | Statement::Break
+            | Statement::Continue
+            | Statement::Return(_) => statement,
+        };
+        if matches!(statement, Statement::Label(_)) {
+            next = Some(after.len());
+        }
+        after.push(statement);
+    }
+    after.reverse();
+    after
+}
+
+/// Returns the place in `after` of the first statement behind the `goto` to the label at `next`, if `then` ends in a
+/// `goto` to it as well.
+fn joined(then: &[Statement], after: &[Statement], next: Option<usize>) -> Option<usize> {
+    let (Some(Statement::Goto(end)), next) = (then.last(), next?) else { return None };
+    let is_label = matches!(&after[next], Statement::Label(label) if label == end);
+    let falls = matches!(after.get(next + 1), Some(Statement::Goto(target)) if target == end);
+    (is_label && falls).then_some(next + 2)
+}
+
+/// Returns the number of `if`s and loops in each other.
+fn depth(list: &[Statement]) -> usize {
+    let of = |statement: &Statement| match statement {
+        Statement::If { then, otherwise, .. } => 1 + depth(then).max(depth(otherwise)),
+        Statement::Loop { body, .. } => 1 + depth(body),
+        Statement::Line(_)
+        | Statement::Evaluate(_)
+        | Statement::Label(_)
+        | Statement::Goto(_)
+        | Statement::Break
+        | Statement::Continue
+        | Statement::Return(_) => 0,
+    };
+    list.iter().map(of).max().unwrap_or(0)
+}
+
+/// The place of a list: what follows it, and the loop around it.
+#[derive(Clone, Default)]
+struct Place {
+    /// The blocks that run if the list ends without a jump.
+    next: Vec<Block>,
+    /// The head of the innermost loop, and the blocks that run after it.
+    around: Option<(Block, Vec<Block>)>,
+}
+
+/// Drops jumps to what follows anyway, writes `break` and `continue` where they do, and drops unused labels.
+pub(crate) fn tidy(list: Vec<Statement>) -> Vec<Statement> {
+    let mut list = shorten(list, &Place::default());
+    if matches!(list.last(), Some(Statement::Return(None))) {
+        list.pop();
+    }
+    let mut used = Vec::new();
+    targets(&list, &mut used);
+    used.sort_unstable();
+    labels(list, &used)
+}
+
+fn shorten(list: Vec<Statement>, place: &Place) -> Vec<Statement> {
+    let mut next = place.next.clone();
+    let mut after = Vec::with_capacity(list.len());
+    for statement in list.into_iter().rev() {
+        let place = Place { next: next.clone(), around: place.around.clone() };
+        let follows = match &statement {
+            Statement::Goto(block) => vec![*block],
+            Statement::Label(block) => [&next[..], &[*block]].concat(),
+            Statement::Line(_)
+            | Statement::Evaluate(_)
+            | Statement::If { .. }
+            | Statement::Loop { .. }
+            | Statement::Break
+            | Statement::Continue
+            | Statement::Return(_) => Vec::new(),
+        };
+        let statement = shortened(statement, &place);
+        if let (Some(Statement::Evaluate(call)), Some(Statement::Return(Some(value)))) =
+            (&statement, after.last())
+            && call.len() + value.len() < LONGEST
+        {
+            let both = format!("{call}, {value}");
+            after.pop();
+            after.push(Statement::Return(Some(both)));
+        } else {
+            after.extend(statement);
+        }
+        next = follows;
+    }
+    after.reverse();
+    after
+}
+
+/// Returns what is left of a statement.
+fn shortened(statement: Statement, place: &Place) -> Option<Statement> {
+    match statement {
+        Statement::Goto(block) if place.next.contains(&block) => None,
+        Statement::Goto(block) => Some(match &place.around {
+            Some((head, _)) if *head == block => Statement::Continue,
+            Some((_, after)) if after.contains(&block) => Statement::Break,
+            Some(_) | None => Statement::Goto(block),
+        }),
+        Statement::If { condition, unlikely, then, otherwise } => {
+            let (then, otherwise) = (shorten(then, place), shorten(otherwise, place));
+            match (then.is_empty(), otherwise.is_empty()) {
+                (true, true) => None,
+                (true, false) => {
+                    let condition = condition.negated();
+                    Some(Statement::If {
+                        condition,
+                        unlikely: false,
+                        then: otherwise,
+                        otherwise: then,
+                    })
+                }
+                (false, _) => Some(Statement::If { condition, unlikely, then, otherwise }),
+            }
+        }
+        Statement::Loop { head, body } => {
+            let inner = Place { next: vec![head], around: Some((head, place.next.clone())) };
+            Some(Statement::Loop { head, body: shorten(body, &inner) })
+        }
+        Statement::Line(_)
+        | Statement::Evaluate(_)
+        | Statement::Label(_)
+        | Statement::Break
+        | Statement::Continue
+        | Statement::Return(_) => Some(statement),
+    }
+}
+
+/// Writes an `if (b)` alone in an `if (a)` as `if (a && b)`.
+fn merge(outer: &mut Expression, unlikely: &mut bool, then: &mut Vec<Statement>) {
+    if let [Statement::If { condition, unlikely: seldom, then: inner, otherwise }] = &mut then[..]
+        && otherwise.is_empty()
+    {
+        *outer = Expression::binary(Level::And, "&&", outer, condition);
+        *unlikely |= *seldom;
+        *then = std::mem::take(inner);
+    }
+}
+
+/// Collects the targets of all `goto`s.
+fn targets(list: &[Statement], found: &mut Vec<Block>) {
+    for statement in list {
+        match statement {
+            Statement::Goto(block) => found.push(*block),
+            Statement::If { then, otherwise, .. } => {
+                targets(then, found);
+                targets(otherwise, found);
+            }
+            Statement::Loop { body, .. } => targets(body, found),
+            Statement::Line(_)
+            | Statement::Evaluate(_)
+            | Statement::Label(_)
+            | Statement::Break
+            | Statement::Continue
+            | Statement::Return(_) => {}
+        }
+    }
+}
+
+/// Keeps the labels in a sorted list.
+fn labels(list: Vec<Statement>, used: &[Block]) -> Vec<Statement> {
+    let keep = |statement| match statement {
+        Statement::Label(block) => used.binary_search(&block).ok().map(|_| statement),
+        Statement::If { mut condition, mut unlikely, then, otherwise } => {
+            let (mut then, otherwise) = (labels(then, used), labels(otherwise, used));
+            if otherwise.is_empty() {
+                merge(&mut condition, &mut unlikely, &mut then);
+            }
+            Some(Statement::If { condition, unlikely, then, otherwise })
+        }
+        Statement::Loop { head, body } => Some(Statement::Loop { head, body: labels(body, used) }),
+        Statement::Line(_)
+        | Statement::Evaluate(_)
+        | Statement::Goto(_)
+        | Statement::Break
+        | Statement::Continue
+        | Statement::Return(_) => Some(statement),
+    };
+    list.into_iter().filter_map(keep).collect()
+}
+
+/// The printer of statements.
+pub(crate) struct Printer<'a> {
+    /// The label of each block.
+    pub(crate) labels: &'a [String],
+    /// The macro for conditions that seldom hold.
+    pub(crate) unlikely: &'a str,
+    pub(crate) text: &'a mut String,
+}
+
+impl Printer<'_> {
+    /// Writes statements `depth` blocks deep.
+    pub(crate) fn list(&mut self, list: &[Statement], depth: usize) {
+        for (i, statement) in list.iter().enumerate() {
+            self.statement(statement, depth);
+            // A label needs a statement.
+            if matches!(statement, Statement::Label(_)) && i + 1 == list.len() {
+                self.line(depth, ";");
+            }
+        }
+    }
+
+    fn line(&mut self, depth: usize, line: &str) {
+        for _ in 0..depth {
+            self.text.push_str("    ");
+        }
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    fn statement(&mut self, statement: &Statement, depth: usize) {
+        match statement {
+            Statement::Line(line) => self.line(depth, line),
+            Statement::Evaluate(text) => self.line(depth, &format!("{text};")),
+            Statement::Label(block) => {
+                let label = format!("{}:", self.labels[block.index()]);
+                self.line(depth - 1, &label);
+            }
+            Statement::Goto(_) | Statement::Break | Statement::Continue | Statement::Return(_) => {
+                let line = self.leave(statement).unwrap_or_default();
+                self.line(depth, &line);
+            }
+            Statement::Loop { body, .. } => self.repeat(body, depth),
+            Statement::If { condition, unlikely, then, otherwise } => {
+                let condition = if *unlikely {
+                    format!("{}({})", self.unlikely, condition.text)
+                } else {
+                    condition.text.clone()
+                };
+                self.choice(&condition, then, otherwise, depth);
+            }
+        }
+    }
+
+    /// Returns the text of a statement that goes elsewhere.
+    fn leave(&self, statement: &Statement) -> Option<String> {
+        match statement {
+            Statement::Goto(block) => Some(format!("goto {};", self.labels[block.index()])),
+            Statement::Break => Some("break;".to_owned()),
+            Statement::Continue => Some("continue;".to_owned()),
+            Statement::Return(None) => Some("return;".to_owned()),
+            Statement::Return(Some(value)) => Some(format!("return {value};")),
+            Statement::Line(_)
+            | Statement::Evaluate(_)
+            | Statement::If { .. }
+            | Statement::Loop { .. }
+            | Statement::Label(_) => None,
+        }
+    }
+
+    /// Writes a loop; one that starts with a way out is a `while`.
+    fn repeat(&mut self, body: &[Statement], depth: usize) {
+        let (head, body) = match body {
+            [Statement::If { condition, then, otherwise, .. }, rest @ ..]
+                if matches!(then[..], [Statement::Break]) && otherwise.is_empty() =>
+            {
+                (format!("while ({}) {{", condition.negated().text), rest)
+            }
+            _ => ("for (;;) {".to_owned(), body),
+        };
+        self.line(depth, &head);
+        self.list(body, depth + 1);
+        self.line(depth, "}");
+    }
+
+    fn choice(
+        &mut self,
+        condition: &str,
+        then: &[Statement],
+        otherwise: &[Statement],
+        depth: usize,
+    ) {
+        if let ([only], []) = (then, otherwise)
+            && let Some(leave) = self.leave(only)
+        {
+            let line = format!("if ({condition}) {leave}");
+            return self.line(depth, &line);
+        }
+        self.line(depth, &format!("if ({condition}) {{"));
+        self.list(then, depth + 1);
+        if !otherwise.is_empty() {
+            self.line(depth, "} else {");
+            self.list(otherwise, depth + 1);
+        }
+        self.line(depth, "}");
+    }
+}

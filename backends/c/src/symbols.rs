@@ -1,0 +1,246 @@
+//! The names of symbols, and their declarations.
+
+use std::collections::{BTreeSet, HashSet};
+use std::convert::Infallible;
+
+use codegen::backend::{Capabilities, Error, Existing, Plan, State};
+use codegen::ir::{self, FieldType, Linkage, Pointee, Struct, SymbolKind};
+
+use crate::names::{Taken, identifier, is_free, is_quotable, is_symbol};
+use crate::prelude::{Helper, Prelude};
+use crate::{data, refused, types};
+
+/// The capabilities of C: weak symbols, and aliases in ELF.
+pub(crate) const CAPABILITIES: Capabilities = Capabilities { once: true, aliases: true };
+
+/// The symbols of a new file: none.
+pub(crate) struct Names;
+
+impl Existing for Names {
+    type Native = Infallible;
+
+    fn find(&self, _name: &str) -> Option<Infallible> {
+        None
+    }
+
+    fn state(&self, native: Infallible) -> State {
+        match native {}
+    }
+
+    fn check(&self, _symbol: &ir::SymbolData, native: Infallible) -> Result<(), Error> {
+        match native {}
+    }
+}
+
+/// The names of the symbols of the host IR.
+pub(crate) struct Symbols {
+    /// The name of each symbol in C.
+    pub(crate) names: Vec<String>,
+    /// The name by which code reaches each symbol.
+    pub(crate) references: Vec<String>,
+    /// All these names.
+    pub(crate) taken: HashSet<String>,
+    pub(crate) linkages: Vec<Linkage>,
+    /// Whether each symbol is an object with addresses.
+    pub(crate) is_struct: Vec<bool>,
+    /// What the parameters of each function that is defined here point to.
+    pub(crate) pointees: Vec<Vec<Option<Pointee>>>,
+    /// Whether each symbol is declared under another name than its own.
+    renamed: Vec<bool>,
+}
+
+/// Names the planned symbols.
+///
+/// # Errors
+/// [`Error::Native`] for a name that no assembler takes.
+pub(crate) fn declare(
+    source: &ir::Module,
+    plan: &[Plan<'_, Infallible>],
+) -> Result<Symbols, Error> {
+    let structs = structs(source);
+    let is_own = |symbol: &ir::SymbolData| {
+        let is_seen = symbol.linkage != Linkage::Local;
+        is_seen && is_free(&symbol.name) && !structs.contains(&symbol.name)
+    };
+    let own = source.symbols.iter().filter(|symbol| is_own(symbol));
+    let mut taken = Taken::default();
+    taken.own.extend(own.map(|symbol| symbol.name.clone()));
+    taken.own.extend(structs.iter().cloned());
+    let mut symbols = Symbols {
+        names: Vec::new(),
+        references: Vec::new(),
+        taken: HashSet::new(),
+        linkages: source.symbols.iter().map(|symbol| symbol.linkage).collect(),
+        is_struct: vec![false; source.symbols.len()],
+        pointees: vec![Vec::new(); source.symbols.len()],
+        renamed: Vec::new(),
+    };
+    for function in &source.functions {
+        let params = function.blocks[0].params.iter();
+        let pointees = params.map(|param| function.values[param.index()].points_to).collect();
+        symbols.pointees[function.symbol.index()] = pointees;
+    }
+    for data in &source.data {
+        symbols.is_struct[data.symbol.index()] = !data.relocations.is_empty();
+    }
+    for (symbol, plan) in source.symbols.iter().zip(plan) {
+        let renamed = symbol.linkage != Linkage::Local && !is_own(symbol);
+        if renamed && !is_quotable(&symbol.name) {
+            let name = symbol.name.escape_debug();
+            return Err(refused(format!("no name of a symbol in C: `{name}`")));
+        }
+        let name =
+            if is_own(symbol) { symbol.name.clone() } else { identifier(&symbol.name, &mut taken) };
+        let alias = plan.alias.as_ref().map(|alias| identifier(alias, &mut taken));
+        symbols.references.push(alias.unwrap_or_else(|| name.clone()));
+        symbols.names.push(name);
+        symbols.renamed.push(renamed);
+    }
+    symbols.taken = taken.own;
+    Ok(symbols)
+}
+
+/// Returns the names of the structs that values point to, and of those in them.
+fn structs(source: &ir::Module) -> BTreeSet<String> {
+    let values = source.functions.iter().flat_map(|function| &function.values);
+    let mut waiting: Vec<&Struct> = values
+        .filter_map(|value| match value.points_to {
+            Some(Pointee::Struct(pointee)) => Some(pointee),
+            Some(Pointee::Values(_)) | None => None,
+        })
+        .collect();
+    let mut names = BTreeSet::new();
+    while let Some(found) = waiting.pop() {
+        if names.insert(found.name.to_owned()) {
+            waiting.extend(found.fields.iter().filter_map(|field| match field.ty {
+                FieldType::Struct(inner) => Some(inner),
+                FieldType::U8
+                | FieldType::U16
+                | FieldType::I32
+                | FieldType::U32
+                | FieldType::I64
+                | FieldType::U64
+                | FieldType::Ptr
+                | FieldType::Union => None,
+            }));
+        }
+    }
+    names
+}
+
+/// Returns the attribute of a function that is not inlined.
+pub(crate) fn heat(function: &ir::Function) -> Option<Helper> {
+    if function.cold { Some(Helper::Cold) } else { function.no_inline.then_some(Helper::NoInline) }
+}
+
+impl Symbols {
+    /// Returns true if other objects see the symbol.
+    pub(crate) fn is_seen(&self, symbol: ir::Symbol) -> bool {
+        self.linkages[symbol.index()] != Linkage::Local
+    }
+
+    /// Returns the words before a function, with the attribute that `heat` says.
+    pub(crate) fn attributes(
+        &self,
+        function: &ir::Function,
+        heat: Option<Helper>,
+        prelude: &mut Prelude,
+    ) -> String {
+        let linkage = match self.linkages[function.symbol.index()] {
+            Linkage::Export => prelude.name(Helper::Export),
+            Linkage::Once => prelude.name(Helper::Once),
+            Linkage::Import => prelude.name(Helper::External),
+            Linkage::Local => "static",
+        };
+        let heat = heat.map(|heat| format!("{} ", prelude.name(heat)));
+        format!("{linkage} {}", heat.unwrap_or_default())
+    }
+
+    /// Returns true if the symbol has another name in C.
+    pub(crate) fn is_renamed(&self, symbol: ir::Symbol) -> bool {
+        self.renamed[symbol.index()]
+    }
+
+    /// Returns the assembler's name of a symbol that has another in C.
+    pub(crate) fn label(
+        &self,
+        source: &ir::Module,
+        symbol: ir::Symbol,
+        prelude: &mut Prelude,
+    ) -> String {
+        if !self.renamed[symbol.index()] {
+            return String::new();
+        }
+        let name = source.name(symbol);
+        let helper = if is_symbol(name) { Helper::Symbol } else { Helper::Quoted };
+        format!(" {}(\"{name}\")", prelude.name(helper))
+    }
+
+    /// Writes the declarations of functions and of imported data: imports first, then what is defined here. `declared`
+    /// and `aliased` say which symbols get a declaration and an alias.
+    pub(crate) fn declarations(
+        &self,
+        source: &ir::Module,
+        [declared, aliased]: [&[bool]; 2],
+        prelude: &mut Prelude,
+        text: &mut String,
+    ) {
+        let all = || source.symbols.iter().filter_map(|symbol| source.find(&symbol.name));
+        let is_import = |symbol: &ir::Symbol| self.linkages[symbol.index()] == Linkage::Import;
+        for symbol in all().filter(|symbol| declared[symbol.index()]).filter(is_import) {
+            let name = &self.names[symbol.index()];
+            let label = self.label(source, symbol, prelude);
+            let head = match source.signature(symbol) {
+                Some(signature) => types::prototype(name, signature, &[], &[], prelude),
+                None => format!("char {name}[]"),
+            };
+            text.push_str(&format!("{} {head}{label};\n", prelude.name(Helper::External)));
+        }
+        for function in source.functions.iter().filter(|f| declared[f.symbol.index()]) {
+            let symbol = function.symbol;
+            let name = &self.names[symbol.index()];
+            let pointees = &self.pointees[symbol.index()];
+            let head = types::prototype(name, &function.signature, &[], pointees, prelude);
+            let attributes =
+                self.attributes(function, function.cold.then_some(Helper::Cold), prelude);
+            let label = self.label(source, symbol, prelude);
+            text.push_str(&format!("{attributes}{head}{label};\n"));
+        }
+        for symbol in all().filter(|symbol| aliased[symbol.index()]) {
+            self.alias(source, symbol, prelude, text);
+        }
+    }
+
+    /// Writes the alias of a symbol.
+    fn alias(
+        &self,
+        source: &ir::Module,
+        symbol: ir::Symbol,
+        prelude: &mut Prelude,
+        text: &mut String,
+    ) {
+        let (name, reference) = (&self.names[symbol.index()], &self.references[symbol.index()]);
+        if name == reference {
+            return;
+        }
+        let head = match &source.symbols[symbol.index()].kind {
+            SymbolKind::Function(signature) => {
+                let pointees = &self.pointees[symbol.index()];
+                let head = types::prototype(reference, signature, &[], pointees, prelude);
+                let function = source.functions.iter().find(|f| f.symbol == symbol);
+                let heat = function.and_then(heat).map(|heat| prelude.name(heat));
+                heat.map_or(head.clone(), |heat| format!("{heat} {head}"))
+            }
+            SymbolKind::Data => {
+                let data = source.data.iter().find(|data| data.symbol == symbol);
+                data.map_or(String::new(), |data| data::declarator(self, data, reference))
+            }
+        };
+        text.push_str(&format!(
+            "#if defined(__ELF__) && !defined(__cplusplus)\n\
+             static {head} __attribute__((__alias__(\"{}\")));\n\
+             #else\n#define {reference} {name}\n#endif\n",
+            source.name(symbol)
+        ));
+    }
+}

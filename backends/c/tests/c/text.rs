@@ -1,0 +1,167 @@
+//! Tests of the text: what it says, and that compilers have nothing to say to it.
+
+use std::fs;
+use std::process::Command;
+
+use codegen::ir::Module;
+use codegen::{Library, Options, lower};
+use tvm_ffi_codegen_c::C;
+
+use crate::jit::succeed;
+use crate::{objects, operators, sample};
+
+/// Compiles the text by all compilers that are here, as C and as C++; each warning is an error.
+pub(crate) fn check(module: &Module) {
+    let text = C::default().text(module).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("host.c");
+    fs::write(&path, &text).unwrap();
+    let dialects = [("cc", ["-xc", "-std=c11"]), ("c++", ["-xc++", "-std=c++17"])];
+    let clang = objects::clang().map(|clang| clang.display().to_string());
+    let clang = clang.iter().map(|clang| (clang.as_str(), ["-xc", "-std=c11"]));
+    for (compiler, dialect) in dialects.into_iter().chain(clang) {
+        let mut command = Command::new(compiler);
+        command.args(dialect).args(["-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c"]);
+        succeed(command.arg("-o").arg(folder.path().join("host.o")).arg(&path));
+    }
+}
+
+fn lowered(text: &str) -> Module {
+    let library: Library = text.parse().unwrap();
+    lower(&library.resolve().unwrap(), &Options::default())
+}
+
+#[test]
+fn compilers_are_silent() {
+    check(&sample::module());
+    operators::modules().iter().for_each(check);
+    check(&lowered(
+        "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = add_one(x.data, y.data, n);",
+    ));
+    check(&lowered(
+        "f(a: uint64, x: float64) -> float64 where a >= 0, x < 0.1 = { return x * 2.5 + 1.0; };",
+    ));
+}
+
+/// Clang knows Microsoft's dialect, where it finds no headers but its own.
+#[test]
+fn microsofts_dialect_is_spoken() {
+    let Some(clang) = objects::clang() else { return };
+    let atomics = "f(n: int64) -> None = { @\"a.name\"(n); };";
+    for module in [sample::module(), lowered(atomics)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("host.c"), C::default().text(&module).unwrap()).unwrap();
+        let mut command = Command::new(&clang);
+        command.args(["--driver-mode=cl", "--target=x86_64-pc-windows-msvc", "-Xclang"]);
+        command.args(["-ffreestanding", "-W4", "-WX", "-c"]).current_dir(folder.path());
+        succeed(command.args(["-Fohost.obj", "host.c"]));
+    }
+}
+
+/// Calls stay where they are, however their results are used: not in `?:`, `&&` or one way of a branch.
+#[test]
+fn calls_are_made_in_every_case() {
+    let text = "
+local data @count writable size 8 align 8 {
+    \"\\00\\00\\00\\00\\00\\00\\00\\00\"
+}
+
+local func @next() -> i64 noinline {
+entry:
+    %p: ptr = address @count
+    %n: i64 = load %p+0 align 8
+    %one: i64 = const 1
+    %m: i64 = add %n, %one
+    store %m, %p+0 align 8
+    return %m
+}
+
+export func @run(%in: ptr, %out: ptr) {
+entry:
+    %x: i64 = load %in+0 align 8
+    %zero: i64 = const 0
+    %is: bool = compare ne %x, %zero
+    %v10: i64 = call @next()
+    %v11: i64 = select %is, %x, %v10
+    store %v11, %out+0 align 8
+    %v12: i64 = call @next()
+    %v13: bool = compare eq %v12, %zero
+    %v14: bool = and %is, %v13
+    %v15: i64 = zext %v14
+    store %v15, %out+0 align 8
+    %v16: i64 = call @next()
+    branch %is, end1(%zero), end1(%v16)
+end1(%e: i64):
+    %p: ptr = address @count
+    %n: i64 = load %p+0 align 8
+    store %n, %out+0 align 8
+    return
+}
+";
+    let module: Module = text.parse().unwrap();
+    for running in crate::jit::run(&module, &[]) {
+        assert_eq!([0, 1].map(|x| running.call("run", &[x])), [3, 6]);
+    }
+}
+
+/// A value and the parameter that it becomes share a variable only if nothing needs the value later.
+#[test]
+fn variables_are_shared_where_one_value_follows_another() {
+    let text = "
+export func @run(%in: ptr, %out: ptr) {
+entry:
+    %a: i64 = load %in+0 align 8
+    %zero: i64 = const 0
+    %two: i64 = const 2
+    %is: bool = compare sgt %a, %zero
+    branch %is, more1, join2(%a)
+more1:
+    %twice: i64 = mul %a, %two
+    jump join2(%twice)
+join2(%b: i64):
+    %sum: i64 = add %b, LAST
+    store %sum, %out+0 align 8
+    return
+}
+";
+    let module = |last: &str| -> Module { text.replace("LAST", last).parse().unwrap() };
+    for (module, copies, results) in [(module("%a"), true, [9, 0]), (module("%b"), false, [12, 0])]
+    {
+        let text = C::default().text(&module).unwrap();
+        assert_eq!(text.contains("b = a;"), copies, "{text}");
+        for running in crate::jit::run(&module, &[]) {
+            assert_eq!([3, 0].map(|x| running.call("run", &[x])), results);
+        }
+    }
+}
+
+/// What a wrapper needs stands before it, and no more; readers see its checks on the first pages.
+#[test]
+fn wrappers_come_first() {
+    let text = C::default().text(&lowered(
+        "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = add_one(x.data, y.data, n);",
+    ));
+    let text = text.unwrap();
+    let (first, rest) = text.split_once("/* What the functions above need. */").unwrap();
+    let lines = first.lines().count();
+    assert!(lines <= 125, "{lines} lines\n{first}");
+    assert!(first.contains("__tvm_ffi_add_one(") && rest.contains("FFI_UNALIGNED"), "{text}");
+}
+
+#[test]
+fn the_text_is_the_same_every_time() {
+    let module = sample::module();
+    assert_eq!(C::default().text(&module), C::default().text(&module));
+}
+
+/// Checks are guards, which leave the rest where it is.
+#[test]
+fn branches_nest_where_blocks_do() {
+    let text = C::default().text(&lowered(
+        "f(n: int64) -> int64 = { if n > 3 { return n; } for i in 0..n { k(i); } return 0; };",
+    ));
+    let text = text.unwrap();
+    assert!(text.contains("    while (i < n) {\n"), "{text}");
+    assert!(text.contains("    if (n > 3) {\n"), "{text}");
+}
