@@ -149,7 +149,7 @@ impl Body<'_, '_> {
                 let shifted = Expression::binary(Level::Bits, ">>", &shifted, &right);
                 Expression::cast(ty(of), &shifted)
             }
-            // All compilers keep the sign.
+            // Shifting a negative number is implementation-defined, and all compilers keep the sign.
             Binary::Ashr => narrowed(of, Expression::binary(Level::Bits, ">>", &left, &right)),
             Binary::Fadd => self.rounded(Level::Sum, "+", &left, &right),
             Binary::Fsub => self.rounded(Level::Sum, "-", &left, &right),

@@ -38,14 +38,14 @@ pub(crate) struct Symbols {
     pub(crate) names: Vec<String>,
     /// The name by which code reaches each symbol.
     pub(crate) references: Vec<String>,
-    /// All these names.
+    /// Names in use, in either list.
     pub(crate) taken: HashSet<String>,
     pub(crate) linkages: Vec<Linkage>,
-    /// Whether each symbol is an object with addresses.
+    /// True for each symbol that is an object with addresses.
     pub(crate) is_struct: Vec<bool>,
-    /// What the parameters of each function that is defined here point to.
+    /// Pointees of the parameters of each function that is defined here.
     pub(crate) pointees: Vec<Vec<Option<Pointee>>>,
-    /// Whether each symbol is declared under another name than its own.
+    /// True for each symbol that is declared under another name than its own.
     renamed: Vec<bool>,
 }
 

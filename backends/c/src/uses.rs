@@ -23,7 +23,7 @@ pub(crate) fn has_effect(inst: &Inst) -> bool {
     Weight::of(inst) >= Weight::Calls
 }
 
-/// Where each value comes from.
+/// Origin of a value: the parameter or the instruction that defines it.
 #[derive(Clone, Copy)]
 enum Origin {
     Nowhere,
@@ -130,16 +130,16 @@ fn is_always_evaluated(function: &Function, value: Value, to: Place) -> bool {
     }
 }
 
-/// What moves an expression may survive.
+/// Obstacles to moving an expression past other instructions, lightest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Weight {
-    /// Any.
+    /// None: it may move anywhere.
     Pure,
-    /// Those over nothing that writes.
+    /// It reads memory, and may not move past writes.
     Reads,
-    /// Those over nothing that reads or writes, to where it is always evaluated.
+    /// It calls, may not move past reads or writes, and is always evaluated.
     Calls,
-    /// None.
+    /// It orders memory of several threads, and never moves.
     Synchronizes,
 }
 

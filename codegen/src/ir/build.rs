@@ -123,13 +123,13 @@ impl<'m> Builder<'m> {
         value
     }
 
-    /// Says what an address points to.
+    /// Sets the pointee of an address.
     pub fn points_to(&mut self, value: Value, pointee: Pointee) -> Value {
         self.function.values[value.index()].points_to = Some(pointee);
         value
     }
 
-    /// Says what the function is.
+    /// Sets the description of the function.
     pub fn about(&mut self, text: String) {
         self.function.about = text;
     }

@@ -139,7 +139,7 @@ pub struct Function {
     pub values: Vec<ValueData>,
     /// The words that name hints refer to, such as names of parameters.
     pub names: Vec<String>,
-    /// What the function is, in words for readers of text; empty if nobody has said so.
+    /// Description of the function for readers of text; empty if there is none.
     pub about: String,
     /// The groups of its code: the first value that each has made, and the index of its word in [`names`](Self::names).
     /// For readers of text.
@@ -168,11 +168,11 @@ pub struct ValueData {
     pub ty: Type,
     /// The name hint, which need not be unique.
     pub hint: Hint,
-    /// What an address points to, where that is known. For readers of text: nothing else depends on it.
+    /// Pointee of an address, where it is known. It serves readers of text: nothing else depends on it.
     pub points_to: Option<Pointee>,
 }
 
-/// What an address points to: the first of one or more.
+/// Pointee of an address: the first of one or more objects in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pointee {
     /// Structs of C.

@@ -136,7 +136,7 @@ join2(%b: i64):
     }
 }
 
-/// What a wrapper needs stands before it, and no more; readers see its checks on the first pages.
+/// Before a wrapper stands only what it needs, so that readers see its checks on the first pages.
 #[test]
 fn wrappers_come_first() {
     let text = C::default().text(&lowered(
