@@ -213,19 +213,22 @@ def streams_of(step: Step) -> tuple[Expr, ...]:
 
 def implied(checks: Sequence[Guarded]) -> frozenset[int]:
     """Returns the numbers of the checks that cannot fire, since what they want follows from those before them."""
-    found, known = set(), Known()
+    found = set()
+    # What is known in each branch that leads to a check, the outermost first.
+    known: list[tuple[tuple[Expr, ...], Known]] = [((), Known())]
     for index, guarded in enumerate(checks):
         assert isinstance(guarded.step, Check)
+        while known[-1][0] != guarded.guards[: len(known[-1][0])]:
+            known.pop()
+        for guard in guarded.guards[len(known[-1][0]) :]:
+            guards, outer = known[-1]
+            known.append(((*guards, guard), outer.learn(guard)))
         if guarded.step.status or mentions(guarded.step.condition, (Variable, Status, Map)):
             continue
-        here = known
-        for guard in guarded.guards:
-            here = here.learn(guard)
+        guards, here = known[-1]
         if here.implies(guarded.step.condition):
             found.add(index)
-        # What is checked in a branch need not hold elsewhere.
-        if not guarded.guards:
-            known = known.learn(guarded.step.condition)
+        known[-1] = guards, here.learn(guarded.step.condition)
     return frozenset(found)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import os
 import pickle
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,8 @@ CALLS = 1 << 13
 MEMORY, PEERS = 1 << 24, 16
 # Calls of one function of the runtime or the driver that are made to fail, one after the other.
 MOST_CALLS = 24
+# What our messages say of a whole function.
+SIGNATURE = re.compile(r" when calling: `.*`")
 
 
 @dataclass(frozen=True)
@@ -323,7 +326,7 @@ class Comparison:
         if theirs.refusal and ours.refusal:
             return self.difference_of_kinds(theirs.refusal, ours.refusal)
         if ours.refusal:
-            return f"refused: {ours.refusal.kind}: {ours.refusal.message[:240]}"
+            return f"refused: {ours.refusal.kind}: {SIGNATURE.sub('', ours.refusal.message)[:240]}"
         if theirs.refusal:
             return f"accepted, the original says {theirs.refusal.message[:160]}"
         if encodes(theirs) != encodes(ours):
@@ -338,7 +341,8 @@ class Comparison:
         if ours.kind == "TypeError" and ".dtype" in ours.message:
             self.verdict.other_kinds.append(self.about(f"{theirs.kind} for {ours.message.split(',')[0]}"))
             return None
-        return f"{ours.kind}: {ours.message[:160]}, the original says {theirs.kind}: {theirs.message[:160]}"
+        message = SIGNATURE.sub("", ours.message)[:160]
+        return f"{ours.kind}: {message}, the original says {theirs.kind}: {theirs.message[:160]}"
 
 
 def encodes(outcome: Outcome) -> list[str]:
