@@ -30,6 +30,8 @@ APART = 1 << 32
 CALLS = 1 << 13
 # Bytes of a tensor that a host writes or copies, and the most addresses in a list.
 MEMORY, PEERS = 1 << 24, 16
+# Tensors in such memory begin at one of some places in it, so that no map of the calls before is taken for one.
+PLACES, STEP = 64, 1 << 12
 # Calls of one function of the runtime or the driver that are made to fail, one after the other.
 MOST_CALLS = 24
 # What our messages say of a whole function.
@@ -189,7 +191,7 @@ class Comparison:
         self.fired: set[int] = set()
         self.turn = 0
         self.cases: list[Case] = []
-        self.written = {ref: machine.allocate(MEMORY) for ref in self.generator.written()}
+        self.written = {ref: machine.allocate(MEMORY + PLACES * STEP) for ref in self.generator.written()}
         self.addresses = {
             name: [machine.allocate(MEMORY) for _ in range(PEERS)] for name in self.generator.addresses()
         }
@@ -238,7 +240,7 @@ class Comparison:
         """Returns arguments at addresses of their own, with real memory where the host reads it."""
         placed = moved(values, self.turn)
         for ref, address in self.written.items():
-            placed = with_data(placed, ref, address)
+            placed = with_data(placed, ref, address + self.turn % PLACES * STEP)
         for name, addresses in self.addresses.items():
             value = placed[name]
             if isinstance(value, tuple):
