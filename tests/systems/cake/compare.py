@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
+import unset
 from arguments import Case, Generator
 from calls import Machine, Outcome, Refusal
 from facts import Check, Environment, Function, Host, Ref, TensorValue, Value
@@ -188,6 +189,7 @@ class Comparison:
         self.generator = Generator(function, Environment(), 1, [0, streams[0]])
         self.checks = [guarded.step for guarded in self.generator.checks if isinstance(guarded.step, Check)]
         self.finder = Fired(self.checks)
+        self.unset = unset.of_launches(self.generator.steps)
         self.fired: set[int] = set()
         self.turn = 0
         self.cases: list[Case] = []
@@ -333,9 +335,12 @@ class Comparison:
             return f"accepted, the original says {theirs.refusal.message[:160]}"
         if encodes(theirs) != encodes(ours):
             return unlike(encodes(theirs), encodes(ours))
-        if launches(theirs) != launches(ours):
-            return unlike(launches(theirs), launches(ours))
-        return None
+        done, expected = self.done(ours), self.done(theirs)
+        return None if done == expected else unlike(expected, done)
+
+    def done(self, outcome: Outcome) -> list[str]:
+        """Returns what a call has had the driver do, without bytes that have no value."""
+        return [unset.without(line, self.unset) for line in launches(outcome)]
 
     def difference_of_kinds(self, theirs: Refusal, ours: Refusal) -> str | None:
         if theirs.kind == ours.kind:

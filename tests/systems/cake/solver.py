@@ -35,6 +35,7 @@ from facts import (
     TensorValue,
     Unary,
     Undefined,
+    Unset,
     Value,
     Variable,
 )
@@ -79,7 +80,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (expr.left, expr.right)
         case Select():
             return (expr.condition, expr.then, expr.otherwise)
-        case Const() | Scalar() | Number() | Foldable() | Map() | Variable() | Status() | Current() | Bytes():
+        case Const() | Unset() | Scalar() | Number() | Foldable() | Map() | Variable() | Status() | Current() | Bytes():
             return ()
 
 
@@ -313,9 +314,9 @@ class Solver:
                 return self.set(chosen, target, values)
             case BitLength():
                 return self.set(expr.value, 1 << int(target) >> 1, values)
-            case Const() | Attribute() | Current() | Stream() | Map() | Struct() | Bytes() | Variable() | Status():
+            case Const() | Unset() | Attribute() | Current() | Stream() | Map() | Struct() | Bytes():
                 return None
-            case Unary():
+            case Variable() | Status() | Unary():
                 return None
 
     def set_scalar(self, expr: Scalar, target: int | float, values: Values) -> Values | None:

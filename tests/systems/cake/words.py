@@ -87,6 +87,8 @@ class Words:
         match value:
             case Const():
                 return self.constant(value)
+            case facts.Unset():
+                return "0", 7
             case Scalar() | Number() | Item() | Variable():
                 return self.atom(value), 7
             case Foldable():
