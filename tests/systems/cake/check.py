@@ -109,8 +109,8 @@ def build_stand_ins(files: wheels.Unpacked) -> compare.Files:
 
 
 def codes(libraries: Mapping[str, Path], files: compare.Files) -> dict[str, str]:
-    """Returns the code of each host's kernels. Each library is loaded in a process of its own: hosts have structs of one
-    name that differ, of which one process would have one size."""
+    """Returns the code of each host's kernels. Each library is loaded in a process of its own: hosts have structs of
+    one name that differ, of which one process would have one size."""
     machine: Machine = files.open()
     return {
         path: compare.apart(lambda: original.Original(library, machine).code) for path, library in libraries.items()

@@ -320,6 +320,8 @@ class Comparison:
         if case.violated in found:
             found = [case.violated] if case.violated is not None else found
         self.fired.update(found)
+        if len(found) == 1 and found[0] in self.generator.implied:
+            self.verdict.differs(f"{self.place(found[0])} cannot refuse, but has: {refusal.message[:160]}")
         if case.violated is None:
             self.verdict.differs(self.about(f"{case.note}: refused by the original: {refusal.message[:160]}"))
         elif case.violated >= 0 and case.violated not in found:
