@@ -62,6 +62,8 @@ WAYS = 2
 FOLDS = 6
 # Attempts at solving before giving up.
 TRIES = 6
+# Attempts at the first valid arguments, without which there is nothing to compare.
+FIRST_TRIES = 1000
 
 
 @dataclass(frozen=True)
@@ -320,10 +322,10 @@ class Generator:
 
     # Valid arguments.
 
-    def solve(self, goals: Sequence[Wish], start: Values | None = None) -> Values | None:
+    def solve(self, goals: Sequence[Wish], start: Values | None = None, tries: int = TRIES) -> Values | None:
         """Returns arguments that keep all rules and these goals, or None."""
         wishes = [*goals, *(rule.wish for rule in self.rules)]
-        for _ in range(TRIES):
+        for _ in range(tries):
             found = self.solver.solve(self.begin() if start is None else start, wishes)
             if found is not None:
                 return found
@@ -358,7 +360,7 @@ class Generator:
         """Yields valid arguments: some at random, then one for each class that has any."""
         base = None
         for turn in range(few):
-            found = self.solve([])
+            found = self.solve([], tries=TRIES if turn else FIRST_TRIES)
             if found is not None:
                 base = base or found
                 yield Case(self.dressed(found, turn), f"valid {turn}")
