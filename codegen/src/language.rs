@@ -274,7 +274,7 @@
 //!
 //! An address plus or minus an integer is the address that many bytes further: `x.data + 2 * n`. `int64(p)` is the number
 //! of an address, and `ptr(n)` the address of a number. Both are for the addresses of memory: `x.data` and parameters of type
-//! `ptr`.
+//! `ptr`. Where a stream stands, `ptr(n)` is the stream whose handle is this number.
 //!
 //! `min(a, b)` is `a` if `a < b`, else `b`; `max(a, b)` is `b` if `a < b`, else `a`. If one of them is a NaN, `min` is
 //! therefore `b` and `max` is `a`.

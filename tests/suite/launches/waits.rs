@@ -16,14 +16,22 @@ fn pointer(to: *mut c_void) -> Any {
     Any::ptr(TypeIndex::OPAQUE_PTR, to)
 }
 
+/// Returns the handle of a stream as a number.
+fn number(handle: *mut c_void) -> Any {
+    int(handle.expose_provenance() as i64)
+}
+
 fn waits() -> Library {
     library(
         "
         of_streams(a: Stream, b: Stream) -> None = { wait a, b; };
+        of_numbers(a: int64, b: int64) -> None = { wait ptr(a), ptr(b); };
         of_tensor(x: Tensor([n], float32, device=cuda), b: Stream) -> None = { wait stream(x), b; };
         for_tensor(x: Tensor([n], float32, device=cuda), a: Stream) -> None = { let t = stream(x); wait a, t on x; };
         launch_on(x: Tensor([n], float32, device=cuda), s: Stream)
             -> None = { launch cubin.\"cluster_kernel\"(x.data) grid(1) block(1) stream s; };
+        launch_on_number(x: Tensor([n], float32, device=cuda), s: int64)
+            -> None = { launch cubin.\"cluster_kernel\"(x.data) grid(1) block(1) stream ptr(s); };
         ",
     )
 }
@@ -76,6 +84,8 @@ fn events_are_of_the_context_of_the_stream() {
         take_loading(&stand_in);
         session.call("of_streams", &[pointer(first), pointer(second)]).unwrap();
         assert_same(&take_loading(&stand_in), BETWEEN, &session.name);
+        session.call("of_numbers", &[number(first), number(second)]).unwrap();
+        assert_same(&take_loading(&stand_in), BETWEEN, &session.name);
         session.call("of_tensor", &[x.arg(), pointer(second)]).unwrap();
         assert_same(&take_loading(&stand_in), DEFAULT, &session.name);
         session.call("for_tensor", &[x.arg(), pointer(first)]).unwrap();
@@ -108,7 +118,7 @@ fn launches_run_on_the_given_stream() {
     for session in sessions(&waits()) {
         session.set_stream(0, own);
         session.call("launch_on", &[x.arg(), pointer(given)]).unwrap();
-        let number = |record: &str| {
+        let stream_of = |record: &str| {
             record
                 .split("stream=")
                 .nth(1)
@@ -116,11 +126,14 @@ fn launches_run_on_the_given_stream() {
         };
         stand_in.reset();
         session.call("launch_on", &[x.arg(), pointer(given)]).unwrap();
-        let (on_given, calls) = (number(&stand_in.record()), stand_in.calls());
+        let (on_given, calls) = (stream_of(&stand_in.record()), stand_in.calls());
+        stand_in.reset();
+        session.call("launch_on_number", &[x.arg(), number(given)]).unwrap();
+        assert_eq!(on_given, stream_of(&stand_in.record()), "{}", session.name);
         stand_in.reset();
         session.call("launch_on", &[x.arg(), pointer(own)]).unwrap();
         assert_eq!(calls, 1, "{}", session.name);
-        assert_ne!(on_given, number(&stand_in.record()), "{}", session.name);
+        assert_ne!(on_given, stream_of(&stand_in.record()), "{}", session.name);
         for default in [Any::NONE, int(0), int(1), int(2)] {
             stand_in.reset();
             session.call("launch_on", &[x.arg(), default]).unwrap();

@@ -62,6 +62,8 @@ WAYS = 2
 FOLDS = 6
 # Attempts at solving before giving up.
 TRIES = 6
+# Attempts at the first valid arguments, without which there is nothing to compare.
+FIRST_TRIES = 1000
 
 
 @dataclass(frozen=True)
@@ -213,19 +215,22 @@ def streams_of(step: Step) -> tuple[Expr, ...]:
 
 def implied(checks: Sequence[Guarded]) -> frozenset[int]:
     """Returns the numbers of the checks that cannot fire, since what they want follows from those before them."""
-    found, known = set(), Known()
+    found = set()
+    # What is known in each branch that leads to a check, the outermost first.
+    known: list[tuple[tuple[Expr, ...], Known]] = [((), Known())]
     for index, guarded in enumerate(checks):
         assert isinstance(guarded.step, Check)
+        while known[-1][0] != guarded.guards[: len(known[-1][0])]:
+            known.pop()
+        for guard in guarded.guards[len(known[-1][0]) :]:
+            guards, outer = known[-1]
+            known.append(((*guards, guard), outer.learn(guard)))
         if guarded.step.status or mentions(guarded.step.condition, (Variable, Status, Map)):
             continue
-        here = known
-        for guard in guarded.guards:
-            here = here.learn(guard)
+        guards, here = known[-1]
         if here.implies(guarded.step.condition):
             found.add(index)
-        # What is checked in a branch need not hold elsewhere.
-        if not guarded.guards:
-            known = known.learn(guarded.step.condition)
+        known[-1] = guards, here.learn(guarded.step.condition)
     return frozenset(found)
 
 
@@ -317,10 +322,10 @@ class Generator:
 
     # Valid arguments.
 
-    def solve(self, goals: Sequence[Wish], start: Values | None = None) -> Values | None:
+    def solve(self, goals: Sequence[Wish], start: Values | None = None, tries: int = TRIES) -> Values | None:
         """Returns arguments that keep all rules and these goals, or None."""
         wishes = [*goals, *(rule.wish for rule in self.rules)]
-        for _ in range(TRIES):
+        for _ in range(tries):
             found = self.solver.solve(self.begin() if start is None else start, wishes)
             if found is not None:
                 return found
@@ -355,7 +360,7 @@ class Generator:
         """Yields valid arguments: some at random, then one for each class that has any."""
         base = None
         for turn in range(few):
-            found = self.solve([])
+            found = self.solve([], tries=TRIES if turn else FIRST_TRIES)
             if found is not None:
                 base = base or found
                 yield Case(self.dressed(found, turn), f"valid {turn}")

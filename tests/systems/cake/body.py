@@ -83,7 +83,8 @@ class Body:
                 case facts.Signal():
                     value = self.words.argument(step.value, "u32")
                     on = f" on {next(iter(self.words.forms.values())).name}"  # the address is a number
-                    lines.append(f"upload {self.words.device_address(step.to)} ({value}){on}{self.clauses(step.stream)};")
+                    to = self.words.device_address(step.to)
+                    lines.append(f"upload {to} ({value}){on}{self.clauses(step.stream)};")
                 case facts.Wait():
                     lines.append(f"wait {self.words.stream(step.stream)}, {self.words.stream(step.other)};")
                 case Branch():

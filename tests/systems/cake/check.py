@@ -109,9 +109,12 @@ def build_stand_ins(files: wheels.Unpacked) -> compare.Files:
 
 
 def codes(libraries: Mapping[str, Path], files: compare.Files) -> dict[str, str]:
-    """Returns the code of each host's kernels."""
+    """Returns the code of each host's kernels. Each library is loaded in a process of its own: hosts have structs of
+    one name that differ, of which one process would have one size."""
     machine: Machine = files.open()
-    return {path: original.Original(library, machine).code for path, library in libraries.items()}
+    return {
+        path: compare.apart(lambda: original.Original(library, machine).code) for path, library in libraries.items()
+    }
 
 
 def emit(work: Work, files: compare.Files) -> tuple[dict[str, dict[str, Path]], dict[str, float]]:

@@ -73,6 +73,8 @@ class Evaluator(ABC):
         self.equal: dict[Expr, Const] = {}
         self.current: Cell = Cell(facts.Current(), "i32")
         self.encoders = 0
+        # True while a variable is made that has no value in its declaration.
+        self.is_unset = False
         self.loops = 0
 
     # Notes.
@@ -134,12 +136,22 @@ class Evaluator(ABC):
 
     # New values.
 
+    @contextmanager
+    def making(self, is_unset: bool) -> Iterator[None]:
+        """Makes numbers without a value, or zeros."""
+        outer, self.is_unset = self.is_unset, is_unset
+        try:
+            yield
+        finally:
+            self.is_unset = outer
+
     def declare(self, statement: cpp.Declare) -> None:
         """Makes a variable. One that outlives the call has its first value."""
         if statement.type.reference and statement.value is not None and not statement.is_array:
             self.names[statement.name] = self.cell(statement.value)
             return
-        cell = Cell(self.initial(statement), simple(statement.type))
+        with self.making(not statement.type.static):
+            cell = Cell(self.initial(statement), simple(statement.type))
         if statement.type.pointer and not statement.is_array:
             cell.step = self.pointee(statement)
         self.names[statement.name] = cell
@@ -154,6 +166,11 @@ class Evaluator(ABC):
             return 0
 
     def initial(self, statement: cpp.Declare) -> Value:
+        """Returns what a variable or a field holds at first."""
+        with self.making(self.is_unset and statement.value is None):
+            return self.declared(statement)
+
+    def declared(self, statement: cpp.Declare) -> Value:
         type_, value = statement.type, statement.value
         if statement.is_array:
             return self.array(statement)
@@ -180,7 +197,9 @@ class Evaluator(ABC):
         """Makes a value of a type from the values in its braces or parentheses, or its first value without them."""
         number = simple(type_)
         if number:
-            return convert(expr(self.value(items[0])), number) if items else Const(0, number)
+            if items:
+                return convert(expr(self.value(items[0])), number)
+            return facts.Unset(number) if self.is_unset else Const(0, number)
         constructor = self.program.functions.get(f"{type_.name}::{type_.name}")
         if type_.name in self.program.classes:
             return self.build(self.program.classes[type_.name], type_, items, constructor, line)
@@ -208,7 +227,8 @@ class Evaluator(ABC):
         self.names = outer
         if constructor is not None:
             self.names = outer | fields
-            self.enter(constructor, arguments, fields, line)
+            with self.making(False):
+                self.enter(constructor, arguments, fields, line)
             self.names = outer
         else:
             for cell, argument in zip(fields.values(), arguments):

@@ -47,6 +47,13 @@ class Const:
 
 
 @dataclass(frozen=True)
+class Unset:
+    """What a variable holds that has no value: any number is as good."""
+
+    type: str
+
+
+@dataclass(frozen=True)
 class Scalar:
     """A parameter that is a number or a truth."""
 
@@ -230,6 +237,7 @@ class Select:
 
 Expr = Union[
     Const,
+    Unset,
     Scalar,
     Number,
     Item,
@@ -530,6 +538,8 @@ def evaluate(expr: Expr, arguments: Arguments, environment: Environment = Enviro
     match expr:
         case Const():
             return expr.value
+        case Unset():
+            return 0
         case Scalar():
             return convert(plain(arguments[expr.name]), expr.type)
         case Number():

@@ -71,11 +71,12 @@ def simple_binary(op: str, left: Expr, right: Expr, type_: str) -> Expr:
 
 @dataclass(frozen=True)
 class Known:
-    """Conditions that hold: the intervals of terms and numbers that divide them, by their text, and the conditions
-    themselves."""
+    """Conditions that hold: the intervals of terms, numbers that divide them and terms that they equal, by their text,
+    and the conditions themselves."""
 
     intervals: dict[str, Interval] = field(default_factory=dict)
     divisors: dict[str, int] = field(default_factory=dict)
+    equals: dict[str, tuple[str, ...]] = field(default_factory=dict)
     conditions: frozenset[str] = frozenset()
 
     def learn(self, condition: Expr, truth: bool = True) -> Known:
@@ -92,7 +93,8 @@ class Known:
                 return self.learn_one(left, right, truth).adding(repr((condition, truth)))
             case Binary(op, left, right, type_) if op in NEGATED:
                 op = op if truth else NEGATED[op]
-                known = self.divided(op, left, right).adding(repr(Binary(op, left, right, type_)))
+                known = self.divided(op, left, right).equal(op, left, right)
+                known = known.adding(repr(Binary(op, left, right, type_)))
                 return known.bound(left, op, self.interval(right)).bound(right, FLIPPED[op], self.interval(left))
         return self.adding(repr((condition, truth)))
 
@@ -124,6 +126,14 @@ class Known:
                 return replace(self, divisors=divisors)
         return self
 
+    def equal(self, op: str, left: Expr, right: Expr) -> Known:
+        """Learns that two terms are the same number."""
+        if op != "==" or isinstance(left, Const) or isinstance(right, Const):
+            return self
+        one, other = repr(left), repr(right)
+        more = {one: (*self.equals.get(one, ()), other), other: (*self.equals.get(other, ()), one)}
+        return replace(self, equals={**self.equals, **more})
+
     def bound(self, term: Expr, op: str, other: Interval) -> Known:
         """Narrows the interval of a term that compares so with a value in another one."""
         low, high = self.interval(term)
@@ -144,9 +154,10 @@ class Known:
 
     def interval(self, term: Expr) -> Interval:
         """Returns an interval that holds the value of a term."""
-        found = self.intervals.get(repr(term), ALL)
-        own = self.computed(term)
-        low, high, unit = max(found[0], own[0]), min(found[1], own[1]), self.factor(term)
+        text = repr(term)
+        found = [self.intervals.get(each, ALL) for each in (text, *self.equals.get(text, ()))]
+        found.append(self.computed(term))
+        low, high, unit = max(each[0] for each in found), min(each[1] for each in found), self.factor(term)
         if unit > 1 and math.isfinite(low):
             low = -(-low // unit) * unit
         return low, high
@@ -166,6 +177,9 @@ class Known:
             case Binary("+", left, right):
                 one, other = self.interval(left), self.interval(right)
                 return one[0] + other[0], one[1] + other[1]
+            case Binary("-", left, right, type_) if INTEGERS.get(type_, (0, False))[1]:
+                one, other = self.interval(left), self.interval(right)
+                return one[0] - other[1], one[1] - other[0]
             case Binary("/", left, right):
                 return quotient(self.interval(left), self.interval(right))
             case Binary("%", left, Const(value)) if value > 0 and self.interval(left)[0] >= 0:

@@ -27,6 +27,7 @@ def changed(value: T, change: Callable[[Expr], Expr]) -> T:
 
 EXPRESSIONS = (
     facts.Const,
+    facts.Unset,
     facts.Scalar,
     facts.Number,
     facts.Item,

@@ -35,6 +35,7 @@ from facts import (
     TensorValue,
     Unary,
     Undefined,
+    Unset,
     Value,
     Variable,
 )
@@ -46,6 +47,8 @@ NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 MIRRORED = {"==": "==", "!=": "!=", "<": ">", ">=": "<=", ">": "<", "<=": ">="}
 # Element types of DLPack that arguments are given where another one is expected.
 DTYPES = ((2, 32, 1), (2, 16, 1), (4, 16, 1), (0, 32, 1), (0, 64, 1), (1, 8, 1), (1, 32, 1), (10, 8, 1), (17, 4, 2))
+# The codes of the element types that exist, by their bits.
+CODES = {4: (0, 1, 17), 8: (0, 1, 6, 10, 12, 14), 16: (0, 1, 2, 4), 32: (0, 1, 2), 64: (0, 1, 2)}
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 16, 32, 64, 96, 128, 256, 512, 1024)
 # Why an expression has no value: an index beyond a rank, the number of a turn of a loop, what C++ does not define.
 NO_VALUE = (IndexError, KeyError, Undefined)
@@ -77,7 +80,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (expr.left, expr.right)
         case Select():
             return (expr.condition, expr.then, expr.otherwise)
-        case Const() | Scalar() | Number() | Foldable() | Map() | Variable() | Status() | Current() | Bytes():
+        case Const() | Unset() | Scalar() | Number() | Foldable() | Map() | Variable() | Status() | Current() | Bytes():
             return ()
 
 
@@ -311,9 +314,9 @@ class Solver:
                 return self.set(chosen, target, values)
             case BitLength():
                 return self.set(expr.value, 1 << int(target) >> 1, values)
-            case Const() | Attribute() | Current() | Stream() | Map() | Struct() | Bytes() | Variable() | Status():
+            case Const() | Unset() | Attribute() | Current() | Stream() | Map() | Struct() | Bytes():
                 return None
-            case Unary():
+            case Variable() | Status() | Unary():
                 return None
 
     def set_scalar(self, expr: Scalar, target: int | float, values: Values) -> Values | None:
@@ -422,9 +425,9 @@ class Solver:
                 return replace(of, device=(of.device[0], target)) if 0 <= target < DEVICES else None
             case "code":
                 return replace(of, dtype=(target, bits, lanes)) if 0 <= target < 18 else None
-            case "bits" if target == 8 and code == 2:  # no float of 8 bits has this code
-                return replace(of, dtype=(1, target, lanes))
             case "bits":
+                codes = CODES.get(target, (code,))
+                code = code if code in codes else self.random.choice(codes)
                 return replace(of, dtype=(code, target, lanes)) if 0 < target < 256 else None
             case "lanes":
                 return replace(of, dtype=(code, bits, target)) if 0 < target < 65536 else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from body import IMAGE, Body, elements
 from bounds import Known, conjuncts, denied, range_of
 from facts import Binary, Branch, Cast, Check, Const, Encode, Expr, Foldable, Item, Launch, Loop, Number, Ref, Scalar
 from facts import Step, Unary
-from rewrite import effects, expressions
+from rewrite import expressions
 from simplify import plain, simplified
 from words import Form, Untranslatable, Words, fresh, spelled
 
@@ -96,7 +96,6 @@ class Translator:
         self.tensors = {each.name: Tensor(Ref(each.name)) for each in function.parameters if each.kind == "tensor"}
         self.taken: set[str] = set()
         self.names = {each.name: spelled(each.name, self.taken) for each in function.parameters}
-        self.streams = {name for step in effects(self.steps) for name in stream_names(step)}
         self.where: dict[Expr, str] = {}
 
     def translated(self) -> str:
@@ -111,7 +110,7 @@ class Translator:
         for value in expressions(self.steps):
             self.use(value)
         forms = {name: self.form(each) for name, each in self.tensors.items()}
-        self.words = Words(self.names, forms, self.known, streams=self.streams)
+        self.words = Words(self.names, forms, self.known)
         self.narrowed = self.narrowings(self.steps)
         maps = [step for step in self.steps if isinstance(step, Encode)]
         self.dims = {plain(dim) for each in maps for dim in each.dims}
@@ -201,8 +200,6 @@ class Translator:
     def type(self, parameter: facts.Parameter) -> str:
         """Returns the type of a parameter."""
         if parameter.kind != "tensor":
-            if parameter.name in self.streams:
-                return "Stream"
             return SCALARS[parameter.kind]
         tensor, form = self.tensors[parameter.name], self.words.forms[parameter.name]
         if tensor.dtype is None:
@@ -368,22 +365,6 @@ def depends_on_scalars(value: Expr) -> bool:
         case Binary("*", Const(), Scalar()):
             return True
     return False
-
-
-def stream_names(step: Step) -> Iterator[str]:
-    """Yields the parameters that a step takes for streams."""
-    streams: list[Expr] = []
-    match step:
-        case Launch() | facts.Upload() | facts.Copy() | facts.Signal():
-            streams = [step.stream]
-        case facts.Wait():
-            streams = [step.stream, step.other]
-        case _:
-            pass
-    for stream in streams:
-        inner = plain(stream.value) if isinstance(stream, Cast) else stream
-        if isinstance(inner, Scalar):
-            yield inner.name
 
 
 def translate(host: facts.Host) -> str:

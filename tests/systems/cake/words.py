@@ -71,7 +71,6 @@ class Words:
     known: Known
     lets: dict[Expr, str] = field(default_factory=dict)
     maps: dict[int, str] = field(default_factory=dict)
-    streams: set[str] = field(default_factory=set)
 
     # Numbers and conditions.
 
@@ -88,6 +87,8 @@ class Words:
         match value:
             case Const():
                 return self.constant(value)
+            case facts.Unset():
+                return "0", 7
             case Scalar() | Number() | Item() | Variable():
                 return self.atom(value), 7
             case Foldable():
@@ -191,8 +192,8 @@ class Words:
         if folded is not None:
             return folded, 7
         op, left, right = value.op, value.left, value.right
-        if op in MIRRORED and (self.is_stream(left) or self.is_stream(right)):
-            return f"{self.stream(left)} {op} {self.stream(right)}", 4
+        if op in MIRRORED and (is_handle(left) or is_handle(right)):
+            return f"{self.handle(left)} {op} {self.handle(right)}", 4
         if op in MIRRORED and isinstance(left, Const):
             op, left, right = MIRRORED[op], right, left
         if op == "/":
@@ -236,12 +237,18 @@ class Words:
 
     # Streams and addresses.
 
-    def is_stream(self, value: Expr) -> bool:
-        return isinstance(value, Cast) and isinstance(value.value, Scalar) and value.value.name in self.streams
+    def handle(self, value: Expr) -> str:
+        """Returns the number of a stream's handle."""
+        match value:
+            case Cast(inner, "ptr"):
+                return self.text(inner, 5)
+            case Const(value=0):
+                return "0"
+        raise Untranslatable("a stream of another form")
 
     def stream(self, value: Expr) -> str:
-        inner = value.value if isinstance(value, Cast) else value
-        return self.text(inner, 5)
+        """Returns a stream that the host has as a number."""
+        return f"ptr({self.handle(value)})"
 
     def address(self, value: Expr, level: int = 0) -> str:
         """Returns an address in the memory of a device, also one that came as a number."""
@@ -307,6 +314,11 @@ def has_data(value: Expr) -> bool:
     if isinstance(value, Binary):
         return has_data(value.left) or has_data(value.right)
     return isinstance(value, Number) and value.what == "data"
+
+
+def is_handle(value: Expr) -> bool:
+    """Returns whether a value is a stream that came as a number."""
+    return isinstance(value, Cast) and value.type == "ptr" and isinstance(value.value, Scalar)
 
 
 def factors(value: Expr) -> list[Expr]:

@@ -93,13 +93,13 @@ fn meaning() {
         ("fill p, 1, 1 on n;", "2:1: `n` is no tensor"),
         (
             "fill p, 1, 1 stream p;",
-            "2:1: `p` is no stream, as a parameter of type `Stream` and `stream(x)` are",
+            "2:1: `p` is no stream, as a parameter of type `Stream`, `stream(x)` and `ptr(n)` are",
         ),
         ("copy p, c.data, 1;", "2:1: `c` is on cpu, and kernels run on cuda"),
         ("copy p, s, 1 on x;", "2:1: `s` is no address on the device, as `x.data` is"),
         (
             "wait s, x.data;",
-            "2:1: `x.data` is no stream, as a parameter of type `Stream` and `stream(x)` are",
+            "2:1: `x.data` is no stream, as a parameter of type `Stream`, `stream(x)` and `ptr(n)` are",
         ),
         ("wait s, stream(c);", "2:1: `c` is on cpu, and kernels run on cuda"),
         (

@@ -110,13 +110,14 @@ impl<'a> Block<'_, 'a> {
         Err(format!("`{expr}` is no address on the device, as `x.data` is"))
     }
 
-    /// Resolves a stream.
+    /// Resolves a stream, which may be given as a number.
     pub(super) fn stream(&self, expr: &Expr) -> Explained<Term> {
         let term = self.term(expr)?;
-        if self.is_stream(&term) {
+        if self.is_stream(&term) || matches!(expr, Expr::Cast(Scalar::Ptr, _)) {
             return Ok(term);
         }
-        Err(format!("`{expr}` is no stream, as a parameter of type `Stream` and `stream(x)` are"))
+        let streams = "as a parameter of type `Stream`, `stream(x)` and `ptr(n)` are";
+        Err(format!("`{expr}` is no stream, {streams}"))
     }
 
     /// Returns true for streams.
