@@ -166,6 +166,9 @@ def compare_all(work: Work, made: Mapping[str, Mapping[str, Path]], files: compa
             work.reasons[path] = f"the comparison ends: {answer}"
         else:
             work.verdicts[path] = answer
+            if not answer.equal:
+                why = answer.differences or [f"never refused: {check}" for check in answer.unfired]
+                tell(f"{path}: {why[0] if why else 'not equal'}")
         if done % 50 == 49:
             tell(f"compared: {done + 1} of {len(paths)}")
     for process in workers:
