@@ -1,7 +1,8 @@
 //! Bodies: statements and calls that run after the arguments are checked.
 
 use super::{
-    Expr, Launch, Location, MemoryCopy, MemoryFill, ParamType, Tensor, TensorMap, Upload, Wait,
+    Expr, Function, Launch, Location, MemoryCopy, MemoryFill, ParamType, Tensor, TensorMap, Upload,
+    Wait,
 };
 
 /// Code that runs after the arguments are checked.
@@ -190,13 +191,14 @@ impl Call {
 }
 
 impl Body {
+    /// Returns the outermost statements; none if the body is one call.
+    pub(crate) fn block(&self) -> &[Statement] {
+        if let Body::Block(statements) = self { statements } else { &[] }
+    }
+
     /// Returns all statements, nested ones included, in source order.
     pub fn statements(&self) -> impl Iterator<Item = &Statement> {
-        let first = match self {
-            Body::Call(_) => &[][..],
-            Body::Block(statements) => statements,
-        };
-        let mut left: Vec<&Statement> = first.iter().rev().collect();
+        let mut left: Vec<&Statement> = self.block().iter().rev().collect();
         std::iter::from_fn(move || {
             let next = left.pop()?;
             let blocks = next.kind.blocks().into_iter().rev();
@@ -239,8 +241,23 @@ impl Body {
 }
 
 impl StatementKind {
-    /// Returns the expressions of this statement, without those in its blocks.
+    /// Returns the expressions of this statement, and those in the signatures of functions that it makes, without those
+    /// in its blocks.
     pub(crate) fn exprs(&self) -> Vec<&Expr> {
+        let mut all = self.own_exprs();
+        all.extend(self.functions().into_iter().flat_map(|function| function.signature.exprs()));
+        all
+    }
+
+    /// Returns the functions that this statement makes, in source order, without those in its blocks.
+    pub(crate) fn functions(&self) -> Vec<&Function> {
+        let mut all = Vec::new();
+        self.own_exprs().into_iter().for_each(|expr| expr.functions(&mut all));
+        all
+    }
+
+    /// Returns the expressions of this statement alone.
+    fn own_exprs(&self) -> Vec<&Expr> {
         match self {
             StatementKind::Let { value, .. } => vec![value],
             StatementKind::Call { result, call } => {
@@ -265,8 +282,14 @@ impl StatementKind {
         }
     }
 
-    /// Returns the nested blocks, in source order.
+    /// Returns the nested blocks, in source order: the bodies of functions that this statement makes, then its own.
     pub(crate) fn blocks(&self) -> Vec<&[Statement]> {
+        let bodies = self.functions().into_iter().map(|function| function.body.block());
+        bodies.chain(self.own_blocks()).collect()
+    }
+
+    /// Returns the blocks that run as a part of this statement.
+    fn own_blocks(&self) -> Vec<&[Statement]> {
         match self {
             StatementKind::If { then, otherwise, .. } => vec![then, otherwise],
             StatementKind::For { body, .. } => vec![body],

@@ -1,14 +1,16 @@
 //! Resolved functions: the input of [`lower`](crate::lower()).
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use abi_spec::{DType, Scalar};
 
+use super::closure::{Capture, Captured, Closure};
 use super::element::{LookUp, When};
 use super::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::launch::{Command, Launch, TensorMap};
 use super::names::Names;
-use super::order::{Knowledge, Order, receive};
+use super::order::{self, Knowledge, Order, receive};
 use super::presence::{Facts, Point};
 use super::prototype::{self, Prototype, ResultConvention};
 use super::statement::Block;
@@ -36,10 +38,14 @@ pub(crate) struct Function<'a> {
     pub(crate) maps: Table<MapId, Home>,
     /// Elements of sequences that constraints and the body name.
     pub(crate) look_ups: Table<LookUpId, LookUp<'a>>,
+    /// Values that a closure holds, in order.
+    pub(crate) captured: Vec<Captured<'a>>,
     /// Checks and bindings of the prologue, in the order in which failures are reported.
     pub(crate) steps: Vec<Step<'a>>,
     /// Code that runs after the steps.
     pub(crate) body: Body<'a>,
+    /// Functions that the body makes.
+    pub(crate) closures: Vec<Closure<'a>>,
 }
 
 /// A symbol: an integer that extents, strides and integer parameters share.
@@ -76,6 +82,8 @@ pub(crate) struct Local<'a> {
     pub(crate) kind: Kind,
     /// True for an address that is a stream.
     pub(crate) is_stream: bool,
+    /// C type in which a C function gets it; `None` for that of the kind. The number fits it.
+    pub(crate) scalar: Option<Scalar>,
 }
 
 /// An argument of a C function or a GPU kernel.
@@ -150,6 +158,8 @@ pub(crate) struct Statement<'a> {
     pub(crate) location: Option<&'a Location>,
     /// Elements that it names, in the order in which they are looked up.
     pub(crate) look_ups: Vec<LookUpId>,
+    /// Indices of the functions that it makes.
+    pub(crate) makes: Range<usize>,
     pub(crate) action: Action<'a>,
 }
 
@@ -160,6 +170,8 @@ pub(crate) enum Action<'a> {
     Name,
     /// Computes a term.
     Let { local: LocalId, term: Term },
+    /// Makes a function, by its index, and names it.
+    Make { closure: usize, value: ValueId },
     /// Calls a C function.
     Kernel { call: KernelCall<'a>, result: KernelResult<'a> },
     /// Calls a function of the FFI; a result without a name is released.
@@ -260,6 +272,8 @@ pub(crate) enum Packed<'a> {
     Plain(Plain<'a>),
     /// An array of new or existing values.
     Array(Vec<Packed<'a>>),
+    /// A function that the body makes, by its index.
+    Function(usize),
     /// A shape of integers.
     Shape(Vec<Term>),
 }
@@ -331,9 +345,15 @@ impl<'a> Function<'a> {
     pub(crate) fn statements(&self) -> Vec<&Statement<'a>> {
         let mut all = Vec::new();
         if let Body::Block(statements) = &self.body {
-            collect(statements, &mut all);
+            self.collect(statements, &mut all);
         }
         all
+    }
+
+    /// Returns the function and those that its body makes, however deep.
+    pub(crate) fn with_closures(&self) -> Vec<&Function<'a>> {
+        let closures = self.closures.iter().flat_map(|closure| closure.function.with_closures());
+        std::iter::once(self).chain(closures).collect()
     }
 
     /// Returns the names of the functions that are called by name.
@@ -432,27 +452,34 @@ impl<'a> Function<'a> {
     }
 }
 
-/// Appends statements, each followed by its nested ones.
-fn collect<'s, 'a>(statements: &'s [Statement<'a>], all: &mut Vec<&'s Statement<'a>>) {
-    for statement in statements {
-        all.push(statement);
-        match &statement.action {
-            Action::If { then, otherwise, .. } => {
-                collect(then, all);
-                collect(otherwise, all);
+impl<'a> Function<'a> {
+    /// Appends statements, each followed by those of the functions that it makes and by its nested ones.
+    fn collect<'s>(&'s self, statements: &'s [Statement<'a>], all: &mut Vec<&'s Statement<'a>>) {
+        for statement in statements {
+            all.push(statement);
+            let made = &self.closures[statement.makes.clone()];
+            made.iter().for_each(|closure| all.extend(closure.function.statements()));
+            match &statement.action {
+                Action::If { then, otherwise, .. } => {
+                    self.collect(then, all);
+                    self.collect(otherwise, all);
+                }
+                Action::For { body, .. } => self.collect(body, all),
+                Action::Match(choice) => {
+                    choice.arms.iter().for_each(|arm| self.collect(&arm.body, all));
+                }
+                Action::Name
+                | Action::Let { .. }
+                | Action::Make { .. }
+                | Action::Kernel { .. }
+                | Action::Call { .. }
+                | Action::Allocate(_)
+                | Action::TensorMap { .. }
+                | Action::Launch(_)
+                | Action::Command(_)
+                | Action::Return(_)
+                | Action::Raise { .. } => {}
             }
-            Action::For { body, .. } => collect(body, all),
-            Action::Match(choice) => choice.arms.iter().for_each(|arm| collect(&arm.body, all)),
-            Action::Name
-            | Action::Let { .. }
-            | Action::Kernel { .. }
-            | Action::Call { .. }
-            | Action::Allocate(_)
-            | Action::TensorMap { .. }
-            | Action::Launch(_)
-            | Action::Command(_)
-            | Action::Return(_)
-            | Action::Raise { .. } => {}
         }
     }
 }
@@ -465,26 +492,55 @@ fn attributes(expr: &Expr, all: &mut Vec<u32>) {
     expr.children().for_each(|child| attributes(child, all));
 }
 
-/// Resolves a function.
+/// Resolves a function of the library.
 pub(super) fn resolve<'a>(
     declared: &'a crate::Function,
     items: &Items<'a>,
 ) -> Located<Function<'a>> {
-    let mut names = Names::new(declared)?;
+    resolve_in(declared, items, Vec::new(), 0).map(|(function, _)| function)
+}
+
+/// Resolves a function that holds what it captures. Its statements are counted from `count` on; also returns the number
+/// after them.
+pub(super) fn resolve_in<'a>(
+    declared: &'a crate::Function,
+    items: &Items<'a>,
+    captures: Vec<Capture<'a>>,
+    mut count: usize,
+) -> Located<(Function<'a>, usize)> {
+    let (mut names, mut captured) = Names::new(declared, captures)?;
     let Order { mut steps, mut knowledge, .. } = Order::new(&names)?;
+    order::unpack(&names, &mut knowledge, &mut captured)?;
     let facts = constraints(&mut names, &knowledge, &mut steps)?;
     let extents = outputs(&names, Point { knowledge: &knowledge, facts: &facts })?;
+    let mut closures = Vec::new();
     for (output, extents) in names.outputs.keys().zip(extents) {
         names.outputs[output].extents = extents;
     }
     let body = match &declared.body {
         declaration::Body::Call(call) => one_call(&mut names, &mut knowledge, &facts, call)?,
         declaration::Body::Block(statements) => {
-            Body::Block(Block::new(&mut names, knowledge, facts, items).body(statements)?)
+            let mut block = Block::new(&mut names, knowledge, facts, items, count);
+            let statements = block.body(statements)?;
+            (count, closures) = block.end();
+            Body::Block(statements)
         }
     };
     let Names { values, symbols, outputs, locals, maps, look_ups, .. } = names;
-    Ok(Function { declared, values, symbols, outputs, locals, maps, look_ups, steps, body })
+    let function = Function {
+        declared,
+        values,
+        symbols,
+        outputs,
+        locals,
+        maps,
+        look_ups,
+        captured,
+        steps,
+        body,
+        closures,
+    };
+    Ok((function, count))
 }
 
 /// Resolves the constraints. Returns the facts that follow from them.

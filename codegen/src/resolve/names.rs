@@ -3,6 +3,7 @@
 use abi_spec::DeviceType;
 use rustc_hash::FxHashMap;
 
+use super::closure::{Capture, Captive, Captured};
 use super::element::LookUp;
 use super::function::{Home, Local, Output, Symbol};
 use super::ids::{Id, LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
@@ -10,6 +11,7 @@ use super::step::Place;
 use super::term::Kind;
 use super::value::{self, Source, Value, values};
 use super::{Explained, Located};
+use crate::declaration::reserved::spelled;
 use crate::declaration::{Device, Dim, Expr, Function, ParamType, ResultType, Tensor};
 use crate::error::Part;
 
@@ -47,6 +49,8 @@ pub(super) struct Names<'a> {
     pub(super) locals: Table<LocalId, Local<'a>>,
     /// Tensors of the named tensor maps of the body, so far.
     pub(super) maps: Table<MapId, Home>,
+    /// Names of these tensors.
+    map_tensors: Table<MapId, &'a Expr>,
     /// Elements of sequences that expressions name, so far.
     pub(super) look_ups: Table<LookUpId, LookUp<'a>>,
     /// Those of the current statement, or of all constraints, by their text.
@@ -65,8 +69,11 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Collects the names of a signature.
-    pub(super) fn new(function: &'a Function) -> Located<Self> {
+    /// Collects the names of a signature, and those that a function captures.
+    pub(super) fn new(
+        function: &'a Function,
+        captures: Vec<Capture<'a>>,
+    ) -> Located<(Self, Vec<Captured<'a>>)> {
         let values = values(&function.signature);
         let is_param = |(_, value): &(ValueId, &Value<'a>)| value.is_param();
         let named = |(id, value): (ValueId, &Value<'a>)| {
@@ -80,6 +87,7 @@ impl<'a> Names<'a> {
             outputs: Table::default(),
             locals: Table::default(),
             maps: Table::default(),
+            map_tensors: Table::default(),
             look_ups: Table::default(),
             elements: FxHashMap::default(),
             params,
@@ -90,11 +98,57 @@ impl<'a> Names<'a> {
             scoped: Vec::new(),
             others: 0,
         };
+        let numbers: Vec<Option<LocalId>> =
+            captures.iter().map(|capture| names.capture_number(capture)).collect();
         for id in names.values.keys() {
             names.collect_value(id)?;
         }
         names.collect_outputs()?;
-        Ok(names)
+        let mut captured = Vec::with_capacity(captures.len());
+        for (index, (capture, number)) in captures.into_iter().zip(numbers).enumerate() {
+            captured.push(match number {
+                Some(local) => Captured::Local(local),
+                None => names.capture(index, capture)?,
+            });
+        }
+        Ok((names, captured))
+    }
+
+    /// Defines a captured number, which types may mention.
+    fn capture_number(&mut self, capture: &Capture<'a>) -> Option<LocalId> {
+        let Captive::Number(local) = &capture.of else { return None };
+        let id = self.locals.push(local.clone());
+        self.defined.insert(capture.name, Meaning::Local(id));
+        Some(id)
+    }
+
+    /// Adds what a function captures as number `index`, other than a number.
+    fn capture(&mut self, index: usize, capture: Capture<'a>) -> Located<Captured<'a>> {
+        let (meaning, captured) = match capture.of {
+            Captive::Number(local) => {
+                let local = self.locals.push(local);
+                (Meaning::Local(local), Captured::Local(local))
+            }
+            Captive::Value { ty, optional } => {
+                let path = spelled(capture.name).to_string();
+                let param = self.next_param();
+                let value = self.add(path, (ty, optional), param, Source::Captured(index))?;
+                (Meaning::Value(value), Captured::Value(value, Vec::new()))
+            }
+            Captive::Output(output) => {
+                let output = self.outputs.push(output);
+                (Meaning::Output(output), Captured::Output(output))
+            }
+            Captive::Map(tensor) => {
+                let home = self.value_of(tensor).map(Home::Value);
+                let home = home.or_else(|| self.output_of(tensor).map(Home::Output));
+                let missing = || (Part::Name, format!("`{tensor}` is no name of a tensor"));
+                let map = self.add_map(home.ok_or_else(missing)?, tensor);
+                (Meaning::Map(map), Captured::Map(map))
+            }
+        };
+        self.defined.insert(capture.name, meaning);
+        Ok(captured)
     }
 
     fn collect_value(&mut self, id: ValueId) -> Located<()> {
@@ -343,9 +397,8 @@ impl<'a> Names<'a> {
 
     /// Adds a value of the body and the values nested in it, and collects their symbols.
     pub(super) fn add_value(&mut self, path: String, ty: &'a ParamType) -> Located<ValueId> {
-        let param = self.function.signature.params.len() + self.others;
-        self.others += 1;
-        self.add(path, ty, param, Source::Result)
+        let param = self.next_param();
+        self.add(path, ty.required(), param, Source::Result)
     }
 
     /// Adds a value of the body that another value contains or is, and the values nested in it.
@@ -356,18 +409,24 @@ impl<'a> Names<'a> {
         ty: &'a ParamType,
         source: Source,
     ) -> Located<ValueId> {
-        self.add(path, ty, self.values[of].param, source)
+        self.add(path, ty.required(), self.values[of].param, source)
+    }
+
+    /// Returns the [`Value::param`] of the next value of the body.
+    fn next_param(&mut self) -> usize {
+        self.others += 1;
+        self.function.signature.params.len() + self.others - 1
     }
 
     fn add(
         &mut self,
         path: String,
-        ty: &'a ParamType,
+        ty: (&'a ParamType, bool),
         param: usize,
         source: Source,
     ) -> Located<ValueId> {
         let first = self.values.len();
-        let id = value::add(&mut self.values, path, ty, param, source);
+        let id = value::add_required(&mut self.values, path, ty, param, source);
         for id in self.values.keys().skip(first) {
             self.collect_value(id)?;
         }
@@ -425,6 +484,23 @@ impl<'a> Names<'a> {
     pub(super) fn map_of(&self, expr: &Expr) -> Option<MapId> {
         let Expr::Name(name) = expr else { return None };
         if let Some(Meaning::Map(map)) = self.meaning(name) { Some(map) } else { None }
+    }
+
+    /// Adds a named tensor map.
+    pub(super) fn add_map(&mut self, tensor: Home, name: &'a Expr) -> MapId {
+        self.map_tensors.push(name);
+        self.maps.push(tensor)
+    }
+
+    /// Returns the name of the tensor of a map.
+    pub(super) fn map_tensor(&self, map: MapId) -> &'a Expr {
+        self.map_tensors[map]
+    }
+
+    /// Returns the name of the parameter that a value is or is nested in.
+    pub(super) fn root(&self, value: ValueId) -> Option<&'a str> {
+        let param = self.function.signature.params.get(self.values[value].param)?;
+        Some(&param.name)
     }
 
     /// Returns the allocated tensor that an expression names.

@@ -4,14 +4,15 @@ use abi_spec::Scalar;
 use rustc_hash::FxHashSet;
 
 use super::Located;
-use super::function::Received;
+use super::closure::Captured;
+use super::function::{Received, Symbol};
 use super::ids::{Id, SymbolId, Table, ValueId};
 use super::linear::linear;
 use super::names::Names;
 use super::presence::{Facts, undetermined};
 use super::step::{Linear, Place, Rule, Step};
 use super::term::{Node, Term};
-use super::value::{Source, alignment};
+use super::value::{Source, Value, alignment};
 use crate::declaration::{Dim, Expr, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 
@@ -80,7 +81,7 @@ impl<'n, 'a> Order<'n, 'a> {
         let mut order = Order {
             names,
             steps: Vec::with_capacity(4 * names.values.len() + 4),
-            knowledge: Table::like(&names.symbols, Known::Unknown),
+            knowledge: names.symbols.values().map(initially).collect(),
             waiting: Vec::new(),
             waits: Table::like(&names.symbols, Vec::new()),
             first: Table::like(&names.symbols, None),
@@ -88,8 +89,11 @@ impl<'n, 'a> Order<'n, 'a> {
             within: None,
             of_arms: Vec::new(),
         };
+        let is_param = |value: &Value<'_>| {
+            value.is_param() && !matches!(value.source, Source::Captured(_))
+        };
         let params: Vec<ValueId> =
-            names.values.keys().filter(|&id| names.values[id].is_param()).collect();
+            names.values.keys().filter(|&id| is_param(&names.values[id])).collect();
         params.into_iter().try_for_each(|value| order.value(value))?;
         order.finish(0)?;
         Ok(order)
@@ -98,9 +102,8 @@ impl<'n, 'a> Order<'n, 'a> {
     /// Orders the checks of a value of the body. It binds the symbols that it is the first to mention.
     fn received(names: &'n Names<'a>, mut knowledge: Knowledge, value: ValueId) -> Located<Self> {
         while knowledge.len() < names.symbols.len() {
-            let symbol = &names.symbols.values().nth(knowledge.len());
-            let known = symbol.is_some_and(|symbol| symbol.local.is_some());
-            knowledge.push(if known { Known::Always } else { Known::Unknown });
+            let symbol = names.symbols.values().nth(knowledge.len());
+            knowledge.push(symbol.map_or(Known::Unknown, initially));
         }
         let waits = Table::like(&names.symbols, Vec::new());
         let first = Table::like(&names.symbols, None);
@@ -527,6 +530,25 @@ pub(super) fn receive_part<'a>(
 ) -> Located<Received<'a>> {
     let value = names.add_part(of, path, ty, source)?;
     received(names, knowledge, None, value)
+}
+
+/// Orders the steps that unpack the values that a closure holds.
+pub(super) fn unpack<'a>(
+    names: &Names<'a>,
+    knowledge: &mut Knowledge,
+    captured: &mut [Captured<'a>],
+) -> Located<()> {
+    for one in captured {
+        if let Captured::Value(value, steps) = one {
+            *steps = received(names, knowledge, None, *value)?.steps;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the state of a symbol before any occurrence.
+fn initially(symbol: &Symbol<'_>) -> Known {
+    if symbol.local.is_some() { Known::Always } else { Known::Unknown }
 }
 
 /// Orders the checks of a value of the body. With `facts`, only the symbols that they bind may be compared; without, the

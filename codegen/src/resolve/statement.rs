@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use abi_spec::Scalar;
 
 use super::accepted::possible;
+use super::closure::Closure;
 use super::function::{
     Action, Argument, Home, KernelCall, KernelResult, Local, Output, PackedCall, Piece, Received,
     Returned, Statement,
@@ -16,7 +17,10 @@ use super::presence::{Consequences, Facts, Point};
 use super::prototype::{self, ResultConvention};
 use super::term::{Kind, Node, Term};
 use super::{Explained, Items, Located};
-use crate::declaration::{self, Expr, ParamType, ResultType, StatementKind, Tensor};
+use crate::declaration::reserved::spelled;
+use crate::declaration::{
+    self, Expr, ObjectClass, ParamType, ResultType, StatementKind, Tensor,
+};
 use crate::error::Part;
 
 /// Resolver of a program.
@@ -27,9 +31,11 @@ pub(super) struct Block<'n, 'a> {
     pub(super) facts: Facts,
     pub(super) items: &'n Items<'a>,
     /// Number of statements resolved so far.
-    count: usize,
+    pub(super) count: usize,
     /// True if a call may have run before the current statement.
     pub(super) called: bool,
+    /// Functions that the statements so far make.
+    pub(super) closures: Vec<(&'a declaration::Function, Closure<'a>)>,
 }
 
 /// State of control at the end of a block.
@@ -49,13 +55,14 @@ impl<'n, 'a> Block<'n, 'a> {
         knowledge: Knowledge,
         facts: Facts,
         items: &'n Items<'a>,
+        count: usize,
     ) -> Self {
-        Block { names, knowledge, facts, items, count: 0, called: false }
+        Block { names, knowledge, facts, items, count, called: false, closures: Vec::new() }
     }
 
     /// Resolves the whole program. It may end without `return` if there is nothing to return.
     pub(super) fn body(
-        mut self,
+        &mut self,
         statements: &'a [declaration::Statement],
     ) -> Located<Vec<Statement<'a>>> {
         let (mut body, end) = self.block(statements)?;
@@ -71,9 +78,14 @@ impl<'n, 'a> Block<'n, 'a> {
                 return Err((part, "a path ends here without `return` or `raise`".to_owned()));
             }
         };
-        let (action, look_ups) = (Action::Return(returned), Vec::new());
-        body.push(Statement { location: None, look_ups, action });
+        let (action, look_ups, makes) = (Action::Return(returned), Vec::new(), 0..0);
+        body.push(Statement { location: None, look_ups, makes, action });
         Ok(body)
+    }
+
+    /// Returns the number of statements resolved so far, and the functions that they make.
+    pub(super) fn end(self) -> (usize, Vec<Closure<'a>>) {
+        (self.count, self.closures.into_iter().map(|(_, closure)| closure).collect())
     }
 
     /// Resolves a block, and returns how control leaves it.
@@ -93,10 +105,13 @@ impl<'n, 'a> Block<'n, 'a> {
             let location = statement.location.as_ref();
             let look_ups = self.look_up(&statement.kind, &statements[number + 1..]).map_err(at)?;
             self.note_calls(&statement.kind);
+            let first = self.closures.len();
+            self.make_functions(index, &statement.kind)?;
+            let makes = first..self.closures.len();
             let (action, left) = self.statement(index, &statement.kind)?;
             end = if left { End::Unreachable } else { End::After(index) };
             let action = action.or((!look_ups.is_empty()).then_some(Action::Name));
-            block.extend(action.map(|action| Statement { location, look_ups, action }));
+            block.extend(action.map(|action| Statement { location, look_ups, makes, action }));
         }
         self.names.close_scope(begin);
         outside.iter().for_each(|(symbol, known)| self.knowledge[symbol] = known.clone());
@@ -217,13 +232,16 @@ impl<'n, 'a> Block<'n, 'a> {
     }
 
     fn local(&mut self, name: &'a str, kind: Kind, is_stream: bool) -> Explained<LocalId> {
-        let local = self.names.locals.push(Local { name, kind, is_stream });
+        let local = self.names.locals.push(Local { name, kind, is_stream, scalar: None });
         self.names.define(name, Meaning::Local(local))?;
         Ok(local)
     }
 
     /// Resolves `let v = e;`.
     fn name(&mut self, name: &'a str, value: &'a Expr) -> Explained<Option<Action<'a>>> {
+        if let Expr::Function(function) = value {
+            return self.name_function(name, function).map(Some);
+        }
         let alias = self.names.value_of(value).map(Meaning::Value);
         let alias = alias.or_else(|| self.names.output_of(value).map(Meaning::Output));
         let term = self.term(value)?;
@@ -243,6 +261,19 @@ impl<'n, 'a> Block<'n, 'a> {
                 Err(format!("`{value}` cannot have a name of its own"))
             }
         }
+    }
+
+    /// Resolves `let f = function…;`.
+    fn name_function(
+        &mut self,
+        name: &'a str,
+        function: &'a declaration::Function,
+    ) -> Explained<Action<'a>> {
+        static FUNCTION: ParamType = ParamType::Object(ObjectClass::Function);
+        let value = self.names.add_value(spelled(name).to_string(), &FUNCTION);
+        let value = value.map_err(|(_, reason)| reason)?;
+        self.names.define(name, Meaning::Value(value))?;
+        Ok(Action::Make { closure: self.made(function), value })
     }
 
     fn call(

@@ -11,7 +11,8 @@ use crate::lower::routines::memory::{
 use crate::lower::routines::message::{fail_at, raise};
 use crate::lower::routines::result::{leave, release};
 use crate::lower::routines::runtime::{
-    function_call, function_get_global, lookup_from_imports, object_dec_ref,
+    address_of_dec_ref, function_call, function_create, function_get_global, lookup_from_imports,
+    object_dec_ref,
 };
 
 /// Looks up a function by its name, which ends with a NUL. Returns NULL once it has raised.
@@ -120,6 +121,32 @@ pub(crate) fn make_array(caller: Caller, values: &Any, count: i32, result: &Any)
 #[routine]
 pub(crate) fn make_shape(caller: Caller, values: &Any, count: i32, result: &Any) -> i32 {
     made("ffi.Shape", TypeIndex::SHAPE, caller, values, count, result)
+}
+
+/// Makes a function object of a code and the array that it holds. The array passes to the function. Returns 0,
+/// or -1 once it has raised.
+#[routine]
+pub(crate) fn make_function(caller: Caller, held: &Any, code: &u8, result: &Any) -> i32 {
+    let out: &Object;
+    *out = null;
+    let status = function_create(held.object, code, address_of_dec_ref(), out);
+    if status != 0 {
+        return fail_call(caller, "TVMFFIFunctionCreate", status);
+    }
+    write(held, TypeIndex::NONE, 0);
+    write(result, TypeIndex::FUNCTION, *out as u64);
+    0
+}
+
+/// Writes the module whose address `context` holds; None if it is NULL.
+#[routine]
+pub(crate) fn pack_owner(context: &&Object, to: &Any) {
+    let module = *context;
+    if module == null {
+        write(to, TypeIndex::NONE, 0);
+        return;
+    }
+    write(to, module.type_index, module as u64);
 }
 
 /// Calls [`make()`] and requires a result of type index `ty`.

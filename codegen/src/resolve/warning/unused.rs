@@ -73,7 +73,7 @@ impl<'a> Mentions<'a> {
         let mut mention = |name| {
             after.insert(name);
         };
-        exprs.for_each(|expr| each_name(expr, &mut mention));
+        exprs.for_each(|expr| expr.names(&mut mention));
         allocated(function).filter_map(Tensor::used_symbol).for_each(&mut mention);
         for (index, param) in signature.params.iter().enumerate() {
             for name in own_names(param) {
@@ -102,7 +102,7 @@ impl<'a> Mentions<'a> {
 /// Returns the names in the type of a parameter.
 fn own_names(param: &Param) -> Vec<&str> {
     let mut names = Vec::new();
-    param.ty.exprs().into_iter().for_each(|expr| each_name(expr, &mut |name| names.push(name)));
+    param.ty.exprs().into_iter().for_each(|expr| expr.names(&mut |name| names.push(name)));
     names.extend(param.ty.tensor().and_then(|tensor| tensor.dtype_symbol.as_deref()));
     names
 }
@@ -115,13 +115,6 @@ fn allocated(function: &Function) -> impl Iterator<Item = &Tensor> {
         Some(tensor)
     });
     results.chain(workspace)
-}
-
-fn each_name<'a>(expr: &'a Expr, with: &mut impl FnMut(&'a str)) {
-    if let Expr::Name(name) = expr {
-        with(name);
-    }
-    expr.children().for_each(|child| each_name(child, with));
 }
 
 /// Returns the symbols that a parameter binds in every call.
