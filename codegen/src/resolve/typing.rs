@@ -100,17 +100,7 @@ impl Names<'_> {
 
     /// Resolves an operand of arithmetic.
     pub(super) fn number(&self, expr: &Expr) -> Explained<Term> {
-        let term = self.term(expr)?;
-        match term.kind {
-            Kind::Unsigned if term.constant().is_some() => {
-                Err(format!("`{expr}` is above int64: only a `uint64` compares with it"))
-            }
-            Kind::Int | Kind::Unsigned | Kind::Float => Ok(term),
-            Kind::Bool => Ok(term.into_number()),
-            Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => {
-                Err(format!("`{expr}` is {}, not a number", term.kind.noun()))
-            }
-        }
+        as_number(expr, self.term(expr)?)
     }
 
     /// Resolves a condition, or an operand of a logical operator.
@@ -122,9 +112,9 @@ impl Names<'_> {
         Err(format!("`{expr}` is {}, not a truth", term.kind.noun()))
     }
 
-    /// Resolves two operands and converts them to one type; returns true if they are floats.
-    fn both(&self, lhs: &Expr, rhs: &Expr) -> Explained<([Term; 2], bool)> {
-        let operands = [self.number(lhs)?, self.number(rhs)?];
+    /// Converts two operands to one type; returns true if they are floats.
+    fn both(&self, [lhs, rhs]: [(&Expr, Term); 2]) -> Explained<([Term; 2], bool)> {
+        let operands = [as_number(lhs.0, lhs.1)?, as_number(rhs.0, rhs.1)?];
         let float = operands.iter().any(Term::is_float);
         Ok((operands.map(if float { Term::into_float } else { Term::into_int }), float))
     }
@@ -139,17 +129,22 @@ impl Names<'_> {
     }
 
     fn binary(&self, expr: &Expr, op: BinaryOp, lhs: &Expr, rhs: &Expr) -> Explained<Term> {
-        if let Some(sum) = self.offset(op, lhs, rhs)? {
-            return Ok(sum);
+        let operands = [(lhs, self.term(lhs)?), (rhs, self.term(rhs)?)];
+        let are_data = operands.each_ref().map(|(_, term)| self.is_data(term));
+        let sum = (BinaryOp::Add, [false, true]);
+        let is_offset = matches!((op, are_data), (BinaryOp::Add | BinaryOp::Sub, [true, false]));
+        if is_offset || (op, are_data) == sum {
+            return offset(op, operands);
         }
-        let (operands, float) = self.both(lhs, rhs)?;
+        let (operands, float) = self.both(operands)?;
         let meaning = operator::arithmetic(op, float);
         let meaning = meaning.ok_or_else(|| format!("`{}` takes integers", op.text()))?;
         self.operation(expr, meaning, operands, rhs)
     }
 
     fn call(&self, expr: &Expr, callee: Builtin, lhs: &Expr, rhs: &Expr) -> Explained<Term> {
-        let (operands, float) = self.both(lhs, rhs)?;
+        let operands = [(lhs, self.term(lhs)?), (rhs, self.term(rhs)?)];
+        let (operands, float) = self.both(operands)?;
         let meaning = operator::builtin(callee, float);
         let meaning = meaning.ok_or_else(|| format!("`{}` takes integers", callee.text()))?;
         self.operation(expr, meaning, operands, rhs)
@@ -216,29 +211,6 @@ impl Names<'_> {
         Ok(Term::new(Kind::Int, Node::DeviceAttribute { home, unsure, id }))
     }
 
-    /// Resolves a sum or a difference of an address and a number of bytes. Returns `None` for other operations.
-    fn offset(&self, op: BinaryOp, lhs: &Expr, rhs: &Expr) -> Explained<Option<Term>> {
-        let (first, second) = (self.term(lhs)?, self.term(rhs)?);
-        let (base, bytes) = match (op, self.is_data(&first), self.is_data(&second)) {
-            (BinaryOp::Add | BinaryOp::Sub, true, false) => (first, rhs),
-            (BinaryOp::Add, false, true) => (second, lhs),
-            _ => return Ok(None),
-        };
-        let bytes = self.bytes(bytes)?;
-        let zero = Term::int(0);
-        let bytes = match op {
-            BinaryOp::Sub => Term::new(Kind::Int, Node::Binary(Binary::Sub, [zero, bytes].into())),
-            BinaryOp::Add | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Rem => bytes,
-        };
-        Ok(Some(Term::new(Kind::Ptr, Node::Offset([base, bytes].into()))))
-    }
-
-    /// Resolves an integer that is a number of bytes.
-    fn bytes(&self, expr: &Expr) -> Explained<Term> {
-        let term = self.number(expr)?.into_int();
-        if term.is_float() { Err(format!("`{expr}` is not an integer")) } else { Ok(term) }
-    }
-
     /// Returns true for an address of elements or of other memory, not of a `DLTensor`, an object or a stream.
     pub(super) fn is_data(&self, term: &Term) -> bool {
         if let Node::Value(value) = term.node {
@@ -255,15 +227,15 @@ impl Names<'_> {
     }
 
     fn cast(&self, expr: &Expr, scalar: Scalar, inner: &Expr) -> Explained<Term> {
+        let term = self.term(inner)?;
         if scalar == Scalar::Ptr {
-            let operands = [Term::new(Kind::Ptr, Node::Null), self.bytes(inner)?];
+            let operands = [Term::new(Kind::Ptr, Node::Null), as_bytes(inner, term)?];
             return Ok(Term::new(Kind::Ptr, Node::Offset(operands.into())));
         }
-        let address = self.term(inner)?;
-        if scalar == Scalar::Int64 && self.is_data(&address) {
-            return Ok(Term::new(Kind::Int, Node::Unary(Unary::Number, address.into())));
+        if scalar == Scalar::Int64 && self.is_data(&term) {
+            return Ok(Term::new(Kind::Int, Node::Unary(Unary::Number, term.into())));
         }
-        let term = self.number(inner)?;
+        let term = as_number(inner, term)?;
         if scalar == Scalar::Float64 {
             return Ok(term.into_float());
         }
@@ -343,6 +315,38 @@ impl<'a> Names<'a> {
         };
         Ok(Argument::Term(term, scalar))
     }
+}
+
+/// Checks that the term of an operand is a number; a truth counts as one.
+fn as_number(expr: &Expr, term: Term) -> Explained<Term> {
+    match term.kind {
+        Kind::Unsigned if term.constant().is_some() => {
+            Err(format!("`{expr}` is above int64: only a `uint64` compares with it"))
+        }
+        Kind::Int | Kind::Unsigned | Kind::Float => Ok(term),
+        Kind::Bool => Ok(term.into_number()),
+        Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => {
+            Err(format!("`{expr}` is {}, not a number", term.kind.noun()))
+        }
+    }
+}
+
+/// Builds the sum or the difference of an address and a number of bytes, one of each.
+fn offset(op: BinaryOp, [first, second]: [(&Expr, Term); 2]) -> Explained<Term> {
+    let is_first = first.1.kind == Kind::Ptr;
+    let (base, (expr, bytes)) = if is_first { (first.1, second) } else { (second.1, first) };
+    let mut bytes = as_bytes(expr, bytes)?;
+    if op == BinaryOp::Sub {
+        let operands = [Term::int(0), bytes];
+        bytes = Term::new(Kind::Int, Node::Binary(Binary::Sub, operands.into()));
+    }
+    Ok(Term::new(Kind::Ptr, Node::Offset([base, bytes].into())))
+}
+
+/// Checks that the term of an operand is an integer, as a number of bytes is.
+fn as_bytes(expr: &Expr, term: Term) -> Explained<Term> {
+    let term = as_number(expr, term)?.into_int();
+    if term.is_float() { Err(format!("`{expr}` is not an integer")) } else { Ok(term) }
 }
 
 pub(super) fn kind_of_scalar(scalar: Scalar) -> Kind {

@@ -153,3 +153,16 @@ fn what_can_fail() {
         assert_eq!(term(text).can_fail(), expected, "{text}");
     }
 }
+
+/// Every operand is resolved once, so that the time grows with the length of a text.
+#[test]
+fn operands_are_resolved_once() {
+    let casts = format!("{}n{}", "int64(".repeat(60), ")".repeat(60));
+    let sums = vec!["n"; 60].join(" + ");
+    let addresses = format!("p{}", " + 1".repeat(60));
+    for argument in [casts, sums, addresses] {
+        let text = format!("f(n: int64, p: ptr) -> None = k({argument});");
+        let library: crate::Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(library.functions.len(), 1);
+    }
+}
