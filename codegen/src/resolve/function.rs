@@ -10,7 +10,7 @@ use super::element::{LookUp, When};
 use super::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::launch::{Command, Launch, TensorMap};
 use super::names::Names;
-use super::order::{self, Knowledge, Order, receive};
+use super::order::{Knowledge, Order, receive};
 use super::presence::{Facts, Point};
 use super::prototype::{self, Prototype, ResultConvention};
 use super::statement::Block;
@@ -509,8 +509,7 @@ pub(super) fn resolve_in<'a>(
     mut count: usize,
 ) -> Located<(Function<'a>, usize)> {
     let (mut names, mut captured) = Names::new(declared, captures)?;
-    let Order { mut steps, mut knowledge, .. } = Order::new(&names)?;
-    order::unpack(&names, &mut knowledge, &mut captured)?;
+    let Order { mut steps, mut knowledge, .. } = Order::new(&names, &mut captured)?;
     let facts = constraints(&mut names, &knowledge, &mut steps)?;
     let extents = outputs(&names, Point { knowledge: &knowledge, facts: &facts })?;
     let mut closures = Vec::new();

@@ -76,8 +76,8 @@ struct Alternative {
 }
 
 impl<'n, 'a> Order<'n, 'a> {
-    /// Orders the checks of the parameters.
-    pub(super) fn new(names: &'n Names<'a>) -> Located<Self> {
+    /// Orders the checks of the parameters, and before them the steps that unpack what a closure holds.
+    pub(super) fn new(names: &'n Names<'a>, captured: &mut [Captured<'a>]) -> Located<Self> {
         let mut order = Order {
             names,
             steps: Vec::with_capacity(4 * names.values.len() + 4),
@@ -89,6 +89,12 @@ impl<'n, 'a> Order<'n, 'a> {
             within: None,
             of_arms: Vec::new(),
         };
+        for one in captured {
+            if let Captured::Value(value, steps) = one {
+                order.value(*value)?;
+                *steps = std::mem::take(&mut order.steps);
+            }
+        }
         let is_param = |value: &Value<'_>| {
             value.is_param() && !matches!(value.source, Source::Captured(_))
         };
@@ -530,20 +536,6 @@ pub(super) fn receive_part<'a>(
 ) -> Located<Received<'a>> {
     let value = names.add_part(of, path, ty, source)?;
     received(names, knowledge, None, value)
-}
-
-/// Orders the steps that unpack the values that a closure holds.
-pub(super) fn unpack<'a>(
-    names: &Names<'a>,
-    knowledge: &mut Knowledge,
-    captured: &mut [Captured<'a>],
-) -> Located<()> {
-    for one in captured {
-        if let Captured::Value(value, steps) = one {
-            *steps = received(names, knowledge, None, *value)?.steps;
-        }
-    }
-    Ok(())
 }
 
 /// Returns the state of a symbol before any occurrence.

@@ -300,6 +300,10 @@ impl<'a> Names<'a> {
         let narrow = if let Node::Local(local) = term.node { self.locals[local].scalar } else { None };
         let scalar = match (expr, term.kind) {
             (Expr::Cast(scalar, _), _) => *scalar,
+            (_, Kind::Float) if let Some(scalar) = narrow.filter(|&to| to != Scalar::Float64) => {
+                let rounded = Term::new(Kind::Float, Node::Round(scalar, term.into()));
+                return Ok(Argument::Term(rounded, scalar));
+            }
             _ if let Some(scalar) = narrow => scalar,
             (_, Kind::Bool) => Scalar::Bool,
             (_, Kind::Int) => Scalar::Int64,
