@@ -31,7 +31,7 @@ use crate::ir::{self, Linkage};
 use crate::resolve::{MAIN, Resolved};
 pub use cuda::Loader;
 use failure::records::Records;
-pub use library::exports::UNLOAD;
+pub use library::exports::{KEEPER, UNLOAD};
 pub use routines::linked::{is_linked_routine, linked_routines};
 pub(crate) use runtime::runtime;
 pub use unchecked::Unchecked;

@@ -249,6 +249,32 @@ impl StatementKind {
         all
     }
 
+    /// Returns the types of tensors that this statement names, and those in the signatures of functions that it makes,
+    /// without those in its blocks.
+    pub(crate) fn tensors(&self) -> Vec<&Tensor> {
+        let own = match self {
+            StatementKind::Call { result: Some(result), .. } => result.ty.tensors(),
+            StatementKind::Alloc { tensor, .. } => vec![tensor],
+            StatementKind::Match { arms, .. } => {
+                arms.iter().filter_map(|arm| arm.ty.as_ref()).flat_map(ParamType::tensors).collect()
+            }
+            StatementKind::Let { .. }
+            | StatementKind::Call { result: None, .. }
+            | StatementKind::TensorMap { .. }
+            | StatementKind::If { .. }
+            | StatementKind::For { .. }
+            | StatementKind::Launch(_)
+            | StatementKind::Upload(_)
+            | StatementKind::Fill(_)
+            | StatementKind::Copy(_)
+            | StatementKind::Wait(_)
+            | StatementKind::Return(_)
+            | StatementKind::Raise { .. } => Vec::new(),
+        };
+        let functions = self.functions().into_iter();
+        own.into_iter().chain(functions.flat_map(|function| function.signature.tensors())).collect()
+    }
+
     /// Returns the functions that this statement makes, in source order, without those in its blocks.
     pub(crate) fn functions(&self) -> Vec<&Function> {
         let mut all = Vec::new();

@@ -180,6 +180,14 @@ impl Signature {
         params.chain(result).chain(outputs).chain(constraints)
     }
 
+    /// Returns the types of all tensors: of parameters, results and allocated tensors, nested ones included.
+    pub(crate) fn tensors(&self) -> impl Iterator<Item = &Tensor> {
+        let params = self.params.iter().flat_map(|param| param.ty.tensors());
+        let result = if let ResultType::Value(ty) = &self.result { Some(ty) } else { None };
+        let result = result.into_iter().flat_map(ParamType::tensors);
+        params.chain(result).chain(self.outputs().iter().map(|output| &output.tensor))
+    }
+
     /// Appends a parameter.
     pub fn param(mut self, name: impl Into<String>, ty: impl Into<ParamType>) -> Signature {
         self.params.push(Param::new(name, ty));

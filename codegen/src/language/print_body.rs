@@ -5,7 +5,8 @@ use std::fmt::{self, Display, Formatter};
 use super::print_items::{enclosed, list, quote};
 use super::reserved::{is_symbol, spelled};
 use crate::declaration::{
-    Arm, Body, Call, Expr, Function, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
+    Arm, Body, Call, Expr, Function, FunctionRef, KernelCall, Local, Statement, StatementKind,
+    StatusError,
 };
 
 /// The indentation of a body's statements, and the further indentation of each nested block.

@@ -25,7 +25,8 @@ pub(crate) fn wrapper<'a>(
     records: &mut Records,
 ) -> u32 {
     let name = &function.declared.signature.name;
-    let symbols = Symbols { own: symbol::function_symbol(name), closures: format!("{CLOSURES}{name}") };
+    let symbols =
+        Symbols { own: symbol::function_symbol(name), closures: format!("{CLOSURES}{name}") };
     one(module, function, &symbols, (Linkage::Export, linkage), records)
 }
 

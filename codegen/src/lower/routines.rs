@@ -117,7 +117,7 @@ routines! {
     MakeArray outline, functions::make_array;
     MakeShape outline, functions::make_shape;
     MakeFunction outline, functions::make_function;
-    PackOwner outline, functions::pack_owner;
+    KeepCode outline, functions::keep_code;
     GiveBytes outline, result::give_bytes;
     Make outline, functions::make;
     Settle outline, view::settle;

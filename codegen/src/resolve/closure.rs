@@ -60,7 +60,10 @@ pub(super) struct Capture<'a> {
 /// The kind of entity that a captured name stands for.
 pub(super) enum Captive<'a> {
     Number(Local<'a>),
-    Value { ty: &'a ParamType, optional: bool },
+    Value {
+        ty: &'a ParamType,
+        optional: bool,
+    },
     Output(Output<'a>),
     /// A tensor map, with the name of its tensor.
     Map(&'a Expr),
@@ -91,7 +94,8 @@ impl<'a> Block<'_, 'a> {
         index: usize,
         declared: &'a declaration::Function,
     ) -> Located<Closure<'a>> {
-        let captures = self.captures(declared).map_err(|reason| (Part::Statement(index), reason))?;
+        let captures =
+            self.captures(declared).map_err(|reason| (Part::Statement(index), reason))?;
         let given = captures.iter().map(|capture| capture.given.clone()).collect();
         let within = |(part, reason): (Part, String)| match part {
             Part::Statement(_) | Part::Arm(..) => (part, reason),
@@ -108,6 +112,8 @@ impl<'a> Block<'_, 'a> {
         let mut left: Vec<&'a str> = Vec::new();
         let exprs = function.signature.exprs().chain(function.body.exprs());
         exprs.for_each(|expr| expr.names(&mut |name| left.push(name)));
+        let within = function.body.statements().flat_map(|statement| statement.kind.tensors());
+        left.extend(function.signature.tensors().chain(within).filter_map(Tensor::used_symbol));
         let (mut captures, mut seen) = (Vec::new(), FxHashSet::default());
         left.reverse();
         while let Some(name) = left.pop() {
@@ -158,7 +164,11 @@ impl<'a> Block<'_, 'a> {
                 number(Term::new(kind, Node::Local(local)), scalar)
             }
             Meaning::Output(output) => {
-                let output_of = Output { home: None, ..self.names.outputs[output].clone() };
+                let output_of = Output {
+                    home: None,
+                    extents: Vec::new(),
+                    ..self.names.outputs[output].clone()
+                };
                 let given = Given::Plain(Plain::Output(output));
                 Ok(Capture { name, of: Captive::Output(output_of), given })
             }
@@ -171,12 +181,13 @@ impl<'a> Block<'_, 'a> {
                 let declared = &self.names.values[value];
                 let (ty, optional) = (declared.ty, declared.optional);
                 match (declared.source, ty) {
-                    (Source::Rest(_), _) => {
-                        Err(format!("`{name}` is any number of values, which a function cannot hold"))
-                    }
-                    (_, ParamType::Scalar(scalar)) if !optional => {
-                        number(Term::new(kind_of_scalar(*scalar), Node::Value(value)), Some(*scalar))
-                    }
+                    (Source::Rest(_), _) => Err(format!(
+                        "`{name}` is any number of values, which a function cannot hold"
+                    )),
+                    (_, ParamType::Scalar(scalar)) if !optional => number(
+                        Term::new(kind_of_scalar(*scalar), Node::Value(value)),
+                        Some(*scalar),
+                    ),
                     _ => {
                         let of = Captive::Value { ty, optional };
                         Ok(Capture { name, of, given: Given::Plain(Plain::Value(value)) })
@@ -202,7 +213,11 @@ impl<'a> Captive<'a> {
 
     /// Returns the type of a tensor.
     fn tensor(&self) -> Option<&'a Tensor> {
-        if let Captive::Value { ty, .. } = self { ty.tensor() } else { None }
+        match self {
+            Captive::Value { ty, .. } => ty.tensor(),
+            Captive::Output(Output { tensor: Cow::Borrowed(tensor), .. }) => Some(tensor),
+            Captive::Number(_) | Captive::Output(_) | Captive::Map(_) => None,
+        }
     }
 
     /// Returns the symbol of the element type that another tensor determines.

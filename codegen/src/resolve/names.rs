@@ -3,7 +3,7 @@
 use abi_spec::DeviceType;
 use rustc_hash::FxHashMap;
 
-use super::closure::{Capture, Captive, Captured};
+use super::closure::{Captive, Capture, Captured};
 use super::element::LookUp;
 use super::function::{Home, Local, Output, Symbol};
 use super::ids::{Id, LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
@@ -98,44 +98,52 @@ impl<'a> Names<'a> {
             scoped: Vec::new(),
             others: 0,
         };
-        let numbers: Vec<Option<LocalId>> =
-            captures.iter().map(|capture| names.capture_number(capture)).collect();
-        for id in names.values.keys() {
+        let of_signature: Vec<ValueId> = names.values.keys().collect();
+        let mut captured = Vec::with_capacity(captures.len());
+        captures.iter().for_each(|capture| captured.push(names.capture_number(capture)));
+        for (index, capture) in captures.iter().enumerate() {
+            captured[index] = names.capture_value(index, capture)?.or(captured[index].take());
+        }
+        for id in of_signature {
             names.collect_value(id)?;
         }
         names.collect_outputs()?;
-        let mut captured = Vec::with_capacity(captures.len());
-        for (index, (capture, number)) in captures.into_iter().zip(numbers).enumerate() {
-            captured.push(match number {
-                Some(local) => Captured::Local(local),
-                None => names.capture(index, capture)?,
-            });
+        for (index, capture) in captures.into_iter().enumerate() {
+            captured[index] = names.capture_rest(capture)?.or(captured[index].take());
         }
+        let captured: Vec<Captured<'a>> = captured.into_iter().flatten().collect();
         Ok((names, captured))
     }
 
     /// Defines a captured number, which types may mention.
-    fn capture_number(&mut self, capture: &Capture<'a>) -> Option<LocalId> {
+    fn capture_number(&mut self, capture: &Capture<'a>) -> Option<Captured<'a>> {
         let Captive::Number(local) = &capture.of else { return None };
-        let id = self.locals.push(local.clone());
-        self.defined.insert(capture.name, Meaning::Local(id));
-        Some(id)
+        let local = self.locals.push(local.clone());
+        self.defined.insert(capture.name, Meaning::Local(local));
+        Some(Captured::Local(local))
     }
 
-    /// Adds what a function captures as number `index`, other than a number.
-    fn capture(&mut self, index: usize, capture: Capture<'a>) -> Located<Captured<'a>> {
+    /// Adds the value that a function captures as number `index`. It may determine element types in the signature.
+    fn capture_value(
+        &mut self,
+        index: usize,
+        capture: &Capture<'a>,
+    ) -> Located<Option<Captured<'a>>> {
+        let Captive::Value { ty, optional } = capture.of else { return Ok(None) };
+        let path = spelled(capture.name).to_string();
+        let param = self.next_param();
+        let value = self.add(path, (ty, optional), param, Source::Captured(index))?;
+        self.defined.insert(capture.name, Meaning::Value(value));
+        Ok(Some(Captured::Value(value, Vec::new())))
+    }
+
+    /// Adds a tensor that the body outside allocated, or a map. Tensors of the signature that are allocated come before.
+    fn capture_rest(&mut self, capture: Capture<'a>) -> Located<Option<Captured<'a>>> {
         let (meaning, captured) = match capture.of {
-            Captive::Number(local) => {
-                let local = self.locals.push(local);
-                (Meaning::Local(local), Captured::Local(local))
-            }
-            Captive::Value { ty, optional } => {
-                let path = spelled(capture.name).to_string();
-                let param = self.next_param();
-                let value = self.add(path, (ty, optional), param, Source::Captured(index))?;
-                (Meaning::Value(value), Captured::Value(value, Vec::new()))
-            }
-            Captive::Output(output) => {
+            Captive::Number(_) | Captive::Value { .. } => return Ok(None),
+            Captive::Output(mut output) => {
+                let dtype_of = self.dtype_of(&output.tensor);
+                output.dtype_of = dtype_of.map_err(|reason| (Part::Name, reason))?;
                 let output = self.outputs.push(output);
                 (Meaning::Output(output), Captured::Output(output))
             }
@@ -148,7 +156,7 @@ impl<'a> Names<'a> {
             }
         };
         self.defined.insert(capture.name, meaning);
-        Ok(captured)
+        Ok(Some(captured))
     }
 
     fn collect_value(&mut self, id: ValueId) -> Located<()> {
@@ -497,10 +505,17 @@ impl<'a> Names<'a> {
         self.map_tensors[map]
     }
 
-    /// Returns the name of the parameter that a value is or is nested in.
+    /// Returns the name of the parameter, or of the value of the body, that a value is or is nested in.
     pub(super) fn root(&self, value: ValueId) -> Option<&'a str> {
-        let param = self.function.signature.params.get(self.values[value].param)?;
-        Some(&param.name)
+        let Value { param, .. } = self.values[value];
+        if let Some(param) = self.function.signature.params.get(param) {
+            return Some(&param.name);
+        }
+        let named = self.defined.iter().filter_map(|(name, meaning)| {
+            let Meaning::Value(named) = *meaning else { return None };
+            (self.values[named].param == param).then_some((named, *name))
+        });
+        named.min().map(|(_, name)| name)
     }
 
     /// Returns the allocated tensor that an expression names.

@@ -95,9 +95,8 @@ impl<'n, 'a> Order<'n, 'a> {
                 *steps = std::mem::take(&mut order.steps);
             }
         }
-        let is_param = |value: &Value<'_>| {
-            value.is_param() && !matches!(value.source, Source::Captured(_))
-        };
+        let is_param =
+            |value: &Value<'_>| value.is_param() && !matches!(value.source, Source::Captured(_));
         let params: Vec<ValueId> =
             names.values.keys().filter(|&id| is_param(&names.values[id])).collect();
         params.into_iter().try_for_each(|value| order.value(value))?;

@@ -18,9 +18,7 @@ use super::prototype::{self, ResultConvention};
 use super::term::{Kind, Node, Term};
 use super::{Explained, Items, Located};
 use crate::declaration::reserved::spelled;
-use crate::declaration::{
-    self, Expr, ObjectClass, ParamType, ResultType, StatementKind, Tensor,
-};
+use crate::declaration::{self, Expr, ObjectClass, ParamType, ResultType, StatementKind, Tensor};
 use crate::error::Part;
 
 /// Resolver of a program.

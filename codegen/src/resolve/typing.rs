@@ -297,7 +297,8 @@ impl<'a> Names<'a> {
         if let Node::Text(text) = term.node {
             return Ok(Argument::Text(text));
         }
-        let narrow = if let Node::Local(local) = term.node { self.locals[local].scalar } else { None };
+        let narrow =
+            if let Node::Local(local) = term.node { self.locals[local].scalar } else { None };
         let scalar = match (expr, term.kind) {
             (Expr::Cast(scalar, _), _) => *scalar,
             (_, Kind::Float) if let Some(scalar) = narrow.filter(|&to| to != Scalar::Float64) => {

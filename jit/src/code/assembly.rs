@@ -7,7 +7,8 @@ use abi_spec::symbol;
 use backend_cranelift::recorded::Recorded;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{DataId, FuncId, FuncOrDataId, Module, default_libcall_names};
-use tvm_ffi_codegen::ir;
+use tvm_ffi_codegen::backend::unused_name;
+use tvm_ffi_codegen::{KEEPER, ir};
 
 use super::address::{Address, DataRange, FunctionRange};
 use super::debugger::Announced;
@@ -48,6 +49,8 @@ pub(crate) struct Assembly {
     memory: Memory,
     exports: Vec<(String, FuncId)>,
     data: Vec<(String, DataId)>,
+    /// The [keepers](KEEPER) of modules whose functions make closures.
+    keepers: Vec<DataId>,
     /// True for the routines, which observers may learn of after linking.
     named: bool,
 }
@@ -56,6 +59,7 @@ pub(crate) struct Assembly {
 pub(crate) struct Linked {
     pub(crate) functions: Vec<(String, Address)>,
     pub(crate) data: Vec<(String, DataRange)>,
+    pub(crate) keepers: Vec<DataRange>,
     pub(crate) uncalled: Vec<String>,
     pub(crate) ranges: Vec<FunctionRange>,
     pub(crate) frames: Vec<u8>,
@@ -83,8 +87,8 @@ impl Assembly {
         let answering = symbols.clone();
         builder.symbol_lookup_fn(Box::new(move |name| Some(answering.answer(name))));
         let native = Native { module: JITModule::new(builder), defined: Vec::new() };
-        let (exports, data) = (Vec::new(), Vec::new());
-        Ok(Assembly { native, symbols, memory, exports, data, named })
+        let (exports, data, keepers) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Assembly { native, symbols, memory, exports, data, keepers, named })
     }
 
     /// The symbols of the exports so far.
@@ -107,7 +111,12 @@ impl Assembly {
             }
         }
         self.check_kernels(source)?;
+        // A local symbol whose name is taken gets this one.
+        let keeper = unused_name(KEEPER, |name| self.native.get_name(name).is_some());
         let ids = backend_cranelift::emit(&mut self.native, source)?;
+        if let Some(FuncOrDataId::Data(id)) = self.native.get_name(&keeper) {
+            self.keepers.push(id);
+        }
         let exported =
             source.functions.iter().map(|function| &source.symbols[function.symbol.index()]);
         let exported = exported.filter(|symbol| symbol.linkage == ir::Linkage::Export);
@@ -189,15 +198,16 @@ impl Assembly {
         let announced = announce(&ranges, &frames, observers)?;
         let module = &self.native.module;
         let address = |(name, id)| (name, Address(module.get_finalized_function(id)));
-        let place = |(name, id)| {
+        let place = |id| {
             let (start, size) = module.get_finalized_data(id);
-            (name, DataRange { start: Address(start), size })
+            DataRange { start: Address(start), size }
         };
         let functions = self.exports.into_iter().map(address).collect();
-        let data = self.data.into_iter().map(place).collect();
+        let data = self.data.into_iter().map(|(name, id)| (name, place(id))).collect();
+        let keepers = self.keepers.into_iter().map(place).collect();
         let text = Text { _announced: announced, _registered: registered, memory: self.memory };
         let uncalled = self.symbols.uncalled();
-        Ok(Linked { functions, data, uncalled, ranges, frames, text })
+        Ok(Linked { functions, data, keepers, uncalled, ranges, frames, text })
     }
 
     /// Returns the functions that have unwind information.

@@ -4,17 +4,22 @@
 //! closure holds, in order. The deleter of the function is the runtime's own `TVMFFIObjectDecRef`, so that no code of the
 //! library runs when the closure is freed.
 
+use abi_spec::TypeIndex;
 use abi_spec::layout::{OBJECT, any, byte_array, dl_tensor, seq_cell};
 use abi_spec::symbol::LIBRARY_CTX;
 
-use crate::ir::{Linkage, SymbolKind, Type, Value};
-use crate::lower::emitter::value::element;
+use crate::ir::{Cond, Linkage, SymbolKind, Type, Value};
 use crate::lower::emitter::state::{OutputState, ValueState};
+use crate::lower::emitter::value::element;
+use crate::lower::failure::message::Message;
 use crate::lower::library::exports;
 use crate::lower::routines::Routine;
+use crate::lower::routines::complaints::Complaint;
 use crate::lower::value::safe_call;
 use crate::lower::wrapper::Wrapper;
+use crate::resolve::accepted::{Accepted, possible};
 use crate::resolve::closure::{Captured, Given};
+use crate::resolve::function::Plain;
 use crate::resolve::ids::{LocalId, MapId, OutputId, ValueId};
 use crate::resolve::launch::MAP_SIZE;
 use crate::resolve::term::Kind;
@@ -32,12 +37,13 @@ impl<'a> Wrapper<'a, '_> {
         let held = self.own_none();
         let given = &self.function.closures[index].given;
         let bytes: Vec<Option<Value>> = given.iter().map(|given| self.bytes_of(given)).collect();
+        let keeper = self.keep_code();
         let area = self.area(1 + given.len());
-        self.pack_owner(area);
+        self.copy_words(keeper, area, 0);
         for (at, (given, bytes)) in given.iter().zip(bytes).enumerate() {
             match (given, bytes) {
                 (_, Some(bytes)) => self.copy_words(bytes, area, element(at)),
-                (Given::Plain(plain), None) => self.pack(plain, area, element(at)),
+                (Given::Plain(plain), None) => self.pack_held(plain, area, element(at)),
                 (Given::Map(_), None) => unreachable!("bytes were made of every map"),
             }
         }
@@ -51,6 +57,20 @@ impl<'a> Wrapper<'a, '_> {
         self.release_beyond(owned);
         self.keep_owned(owned);
         slot
+    }
+
+    /// Writes a value that a closure will hold. A `DLTensor*`, which is no object, leaves with an error.
+    fn pack_held(&mut self, plain: &Plain<'_>, area: Value, at: i32) {
+        self.pack(plain, area, at);
+        let Plain::Value(value) = plain else { return };
+        let value = &self.function.values[*value];
+        if possible(value.ty).meets(Accepted::of(&[TypeIndex::DL_TENSOR_PTR])) {
+            let fail = self.failing(|_| Message::of(Complaint::Unheld, &value.path));
+            let index = self.b.load(Type::I32, area, at + any::TYPE_INDEX.offset);
+            let is_object =
+                self.b.compare_const(Cond::Ne, index, TypeIndex::DL_TENSOR_PTR.0.into());
+            self.b.guard(is_object, fail);
+        }
     }
 
     /// Emits code that makes bytes of a map, which the frame owns. Returns their address; `None` for other values.
@@ -71,12 +91,17 @@ impl<'a> Wrapper<'a, '_> {
         self.set_state(value, ValueState::Word(object));
     }
 
-    /// Writes what keeps the code loaded: the module of the library, None if the library is no module.
-    fn pack_owner(&mut self, to: Value) {
+    /// Emits code that makes what keeps the code loaded, which the frame owns. Returns its address.
+    fn keep_code(&mut self) -> Value {
+        let slot = self.own_none();
         exports::context(self.b.module);
         let context = self.b.module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
-        let context = self.b.address(context);
-        self.routine(Routine::PackOwner, &[context, to]);
+        let keeper = exports::keeper(self.b.module);
+        let (site, context, keeper) =
+            (self.here(), self.b.address(context), self.b.address(keeper));
+        let status = self.routine_value(Routine::KeepCode, &[site, context, keeper, slot]);
+        self.exit_unless_zero(status, "not_kept");
+        slot
     }
 
     /// Loads what a closure holds.
@@ -103,7 +128,9 @@ impl<'a> Wrapper<'a, '_> {
             Kind::Float => Type::F64,
             Kind::Ptr => Type::Ptr,
             Kind::Int | Kind::Unsigned | Kind::Bool | Kind::DType => Type::I64,
-            Kind::Device | Kind::Text | Kind::Several => unreachable!("these are captured as values"),
+            Kind::Device | Kind::Text | Kind::Several => {
+                unreachable!("these are captured as values")
+            }
         };
         let value = self.b.load(ty, elements, element(index) + any::PAYLOAD.offset);
         let name = self.function.locals[local].name;

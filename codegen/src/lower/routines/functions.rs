@@ -2,17 +2,18 @@
 
 use abi_spec::TypeIndex;
 
-use crate::ir::typed::{Text, routine};
+use crate::ir::Builder;
+use crate::ir::typed::{Int, Ref, Single, Text, call_indirect, routine};
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::errors::pass_on;
 use crate::lower::routines::memory::{
-    Any, ByteArray, Caller, NamedCallee, Object, filled, slice, write,
+    Any, ByteArray, Caller, Keeper, NamedCallee, Object, filled, slice, write,
 };
 use crate::lower::routines::message::{fail_at, raise};
 use crate::lower::routines::result::{leave, release};
 use crate::lower::routines::runtime::{
     address_of_dec_ref, function_call, function_create, function_get_global, lookup_from_imports,
-    object_dec_ref,
+    object_dec_ref, object_inc_ref,
 };
 
 /// Looks up a function by its name, which ends with a NUL. Returns NULL once it has raised.
@@ -138,15 +139,32 @@ pub(crate) fn make_function(caller: Caller, held: &Any, code: &u8, result: &Any)
     0
 }
 
-/// Writes the module whose address `context` holds; None if it is NULL.
+/// Stores an owned object that keeps the code loaded: the module of the library, whose address `context` holds, else
+/// what the [`Keeper`](super::memory::Keeper) makes. If there is neither, nothing is stored. Returns 0, or -1 once it
+/// has raised.
 #[routine]
-pub(crate) fn pack_owner(context: &&Object, to: &Any) {
+pub(crate) fn keep_code(caller: Caller, context: &&Object, keeper: &Keeper, to: &Any) -> i32 {
     let module = *context;
-    if module == null {
-        write(to, TypeIndex::NONE, 0);
-        return;
+    if module != null {
+        object_inc_ref(module);
+        write(to, module.type_index, module as u64);
+        return 0;
     }
-    write(to, module.type_index, module as u64);
+    let make = keeper.make;
+    if make == null {
+        return 0;
+    }
+    let status = call_keeper(make, keeper.code, to);
+    if status != 0 {
+        return fail_call(caller, "TVMFFIFunctionCreate", status);
+    }
+    0
+}
+
+/// Calls the `make` function of a keeper, which stores an owned object on success.
+fn call_keeper(b: &mut Builder<'_>, make: Ref<u8>, code: Ref<u8>, to: Ref<Any>) -> Int<i32> {
+    let make = make.value(b);
+    call_indirect(b, make, (code, to))
 }
 
 /// Calls [`make()`] and requires a result of type index `ty`.

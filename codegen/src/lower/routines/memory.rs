@@ -100,6 +100,11 @@ structs! {
         offset: Field<u32> = 0,
         len: Field<u32> = 4,
     }
+    /// What keeps code loaded that no module holds, see [`KEEPER`](crate::KEEPER).
+    Keeper KeeperFields: 16, 8 => {
+        make: Field<Ref<u8>> = 0,
+        code: Field<Ref<u8>> = 8,
+    }
     /// A function that is called by name, see [`named`].
     NamedCallee NamedCalleeFields: named::NAME, 8 => {
         cache: Field<Ref<Ref<Object>>> = named::CACHE as i32,

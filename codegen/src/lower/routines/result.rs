@@ -12,7 +12,8 @@ use crate::lower::routines::memory::{Any, ByteArray, Caller, filled};
 use crate::lower::routines::message::raise;
 use crate::lower::routines::records::{Required, Subject};
 use crate::lower::routines::runtime::{
-    any_view_to_owned_any, object_dec_ref, object_inc_ref, bytes_from_byte_array, string_from_byte_array,
+    any_view_to_owned_any, bytes_from_byte_array, object_dec_ref, object_inc_ref,
+    string_from_byte_array,
 };
 use crate::resolve::accepted::{MAX_SMALL, owned};
 

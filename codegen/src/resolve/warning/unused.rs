@@ -74,7 +74,7 @@ impl<'a> Mentions<'a> {
             after.insert(name);
         };
         exprs.for_each(|expr| expr.names(&mut mention));
-        allocated(function).filter_map(Tensor::used_symbol).for_each(&mut mention);
+        named_after(function).filter_map(Tensor::used_symbol).for_each(&mut mention);
         for (index, param) in signature.params.iter().enumerate() {
             for name in own_names(param) {
                 params.entry(name).or_insert([index; 2])[1] = index;
@@ -107,14 +107,10 @@ fn own_names(param: &Param) -> Vec<&str> {
     names
 }
 
-/// Returns the tensors that a function allocates: results and workspace.
-fn allocated(function: &Function) -> impl Iterator<Item = &Tensor> {
+/// Returns the types of tensors that the result and the body name.
+fn named_after(function: &Function) -> impl Iterator<Item = &Tensor> {
     let results = function.signature.outputs().iter().map(|output| &output.tensor);
-    let workspace = function.body.statements().filter_map(|statement| {
-        let StatementKind::Alloc { tensor, .. } = &statement.kind else { return None };
-        Some(tensor)
-    });
-    results.chain(workspace)
+    results.chain(function.body.statements().flat_map(|statement| statement.kind.tensors()))
 }
 
 /// Returns the symbols that a parameter binds in every call.
