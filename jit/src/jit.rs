@@ -301,7 +301,7 @@ impl Jit {
     }
 
     fn link(self, declared: &Declared<'_>) -> Result<Compiled, Error> {
-        let Linked { functions, data, keepers, uncalled, text, .. } =
+        let Linked { functions, data, keeper, uncalled, text, .. } =
             self.assembly.link(self.options.observers)?;
         let mut entries = Vec::with_capacity(functions.len());
         let (mut getters, mut externals) = (Vec::new(), Vec::new());
@@ -328,8 +328,10 @@ impl Jit {
         let (runtime, _kept) = (self.options.runtime, Mutex::new(self.kept));
         let code = Code { runtime, entries, externals, getters, data, uncalled, text, _kept };
         let compiled = Compiled(Arc::new(code));
-        // SAFETY: lowering made the variables, and nothing calls the code yet.
-        keepers.into_iter().for_each(|place| unsafe { compiled.keep(place) });
+        if let Some(place) = keeper {
+            // SAFETY: lowering made the variable, and nothing calls the code yet.
+            unsafe { compiled.keep(place) };
+        }
         Ok(compiled)
     }
 }

@@ -118,7 +118,7 @@ routines! {
     MakeShape outline, functions::make_shape;
     MakeFunction outline, functions::make_function;
     KeepCode outline, functions::keep_code;
-    GiveBytes outline, result::give_bytes;
+    MakeBytes outline, functions::make_bytes;
     Make outline, functions::make;
     Settle outline, view::settle;
     Leading outline, view::leading;

@@ -7,7 +7,6 @@ use abi_spec::symbol;
 use backend_cranelift::recorded::Recorded;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{DataId, FuncId, FuncOrDataId, Module, default_libcall_names};
-use tvm_ffi_codegen::backend::unused_name;
 use tvm_ffi_codegen::{KEEPER, ir};
 
 use super::address::{Address, DataRange, FunctionRange};
@@ -49,8 +48,6 @@ pub(crate) struct Assembly {
     memory: Memory,
     exports: Vec<(String, FuncId)>,
     data: Vec<(String, DataId)>,
-    /// The [keepers](KEEPER) of modules whose functions make closures.
-    keepers: Vec<DataId>,
     /// True for the routines, which observers may learn of after linking.
     named: bool,
 }
@@ -59,7 +56,8 @@ pub(crate) struct Assembly {
 pub(crate) struct Linked {
     pub(crate) functions: Vec<(String, Address)>,
     pub(crate) data: Vec<(String, DataRange)>,
-    pub(crate) keepers: Vec<DataRange>,
+    /// The variable [`KEEPER`], if functions make closures.
+    pub(crate) keeper: Option<DataRange>,
     pub(crate) uncalled: Vec<String>,
     pub(crate) ranges: Vec<FunctionRange>,
     pub(crate) frames: Vec<u8>,
@@ -87,8 +85,8 @@ impl Assembly {
         let answering = symbols.clone();
         builder.symbol_lookup_fn(Box::new(move |name| Some(answering.answer(name))));
         let native = Native { module: JITModule::new(builder), defined: Vec::new() };
-        let (exports, data, keepers) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Assembly { native, symbols, memory, exports, data, keepers, named })
+        let (exports, data) = (Vec::new(), Vec::new());
+        Ok(Assembly { native, symbols, memory, exports, data, named })
     }
 
     /// The symbols of the exports so far.
@@ -111,12 +109,7 @@ impl Assembly {
             }
         }
         self.check_kernels(source)?;
-        // A local symbol whose name is taken gets this one.
-        let keeper = unused_name(KEEPER, |name| self.native.get_name(name).is_some());
         let ids = backend_cranelift::emit(&mut self.native, source)?;
-        if let Some(FuncOrDataId::Data(id)) = self.native.get_name(&keeper) {
-            self.keepers.push(id);
-        }
         let exported =
             source.functions.iter().map(|function| &source.symbols[function.symbol.index()]);
         let exported = exported.filter(|symbol| symbol.linkage == ir::Linkage::Export);
@@ -204,10 +197,14 @@ impl Assembly {
         };
         let functions = self.exports.into_iter().map(address).collect();
         let data = self.data.into_iter().map(|(name, id)| (name, place(id))).collect();
-        let keepers = self.keepers.into_iter().map(place).collect();
+        // Closures need the context of the library, which one module of a JIT can define; so there is one keeper.
+        let keeper = match module.get_name(KEEPER) {
+            Some(FuncOrDataId::Data(id)) => Some(place(id)),
+            Some(FuncOrDataId::Func(_)) | None => None,
+        };
         let text = Text { _announced: announced, _registered: registered, memory: self.memory };
         let uncalled = self.symbols.uncalled();
-        Ok(Linked { functions, data, keepers, uncalled, ranges, frames, text })
+        Ok(Linked { functions, data, keeper, uncalled, ranges, frames, text })
     }
 
     /// Returns the functions that have unwind information.

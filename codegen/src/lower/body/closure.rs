@@ -77,8 +77,8 @@ impl<'a> Wrapper<'a, '_> {
     fn bytes_of(&mut self, given: &Given<'_>) -> Option<Value> {
         let Given::Map(map) = given else { return None };
         let slot = self.own_none();
-        let (map, size) = (self.map(*map), self.b.i64(MAP_SIZE.into()));
-        let status = self.routine_value(Routine::GiveBytes, &[map, size, slot]);
+        let (site, map, size) = (self.here(), self.map(*map), self.b.i64(MAP_SIZE.into()));
+        let status = self.routine_value(Routine::MakeBytes, &[site, map, size, slot]);
         self.exit_unless_zero(status, "not_made");
         Some(slot)
     }
@@ -114,8 +114,16 @@ impl<'a> Wrapper<'a, '_> {
         let elements = self.b.load(Type::Ptr, array, seq_cell::DATA.in_object());
         self.held = Some(self.b.hint(elements, "held"));
         for (index, captured) in captured.iter().enumerate() {
+            if let Captured::Local(local) = captured {
+                self.unpack_local(*local, elements, index);
+            }
+        }
+        for (symbol, declared) in self.function.symbols.iter() {
+            self.know_symbol(symbol, declared.local);
+        }
+        for (index, captured) in captured.iter().enumerate() {
             match captured {
-                Captured::Local(local) => self.unpack_local(*local, elements, index),
+                Captured::Local(_) => {}
                 Captured::Value(_, steps) => self.unpack_steps(steps),
                 Captured::Output(output) => self.unpack_output(*output, elements, index),
                 Captured::Map(map) => self.unpack_map(*map, elements, index),

@@ -7,13 +7,13 @@ use crate::ir::typed::{Int, Ref, Single, Text, call_indirect, routine};
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::errors::pass_on;
 use crate::lower::routines::memory::{
-    Any, ByteArray, Caller, Keeper, NamedCallee, Object, filled, slice, write,
+    Any, ByteArray, Caller, Keeper, Module, NamedCallee, Object, filled, slice, write,
 };
 use crate::lower::routines::message::{fail_at, raise};
 use crate::lower::routines::result::{leave, release};
 use crate::lower::routines::runtime::{
-    address_of_dec_ref, function_call, function_create, function_get_global, lookup_from_imports,
-    object_dec_ref, object_inc_ref,
+    address_of_dec_ref, bytes_from_byte_array, function_call, function_create, function_get_global,
+    lookup_from_imports, object_dec_ref, object_inc_ref,
 };
 
 /// Looks up a function by its name, which ends with a NUL. Returns NULL once it has raised.
@@ -124,6 +124,18 @@ pub(crate) fn make_shape(caller: Caller, values: &Any, count: i32, result: &Any)
     made("ffi.Shape", TypeIndex::SHAPE, caller, values, count, result)
 }
 
+/// Makes owned bytes. Returns 0, or -1 once it has raised.
+#[routine]
+pub(crate) fn make_bytes(caller: Caller, bytes: Text, result: &Any) -> i32 {
+    let array: ByteArray;
+    let status = bytes_from_byte_array(filled(array, bytes.data, bytes.len), result);
+    if status != 0 {
+        write(result, TypeIndex::NONE, 0);
+        return fail_call(caller, "TVMFFIBytesFromByteArray", status);
+    }
+    0
+}
+
 /// Makes a function object of a code and the array that it holds. The array passes to the function. Returns 0,
 /// or -1 once it has raised.
 #[routine]
@@ -143,11 +155,15 @@ pub(crate) fn make_function(caller: Caller, held: &Any, code: &u8, result: &Any)
 /// what the [`Keeper`](super::memory::Keeper) makes. If there is neither, nothing is stored. Returns 0, or -1 once it
 /// has raised.
 #[routine]
-pub(crate) fn keep_code(caller: Caller, context: &&Object, keeper: &Keeper, to: &Any) -> i32 {
+pub(crate) fn keep_code(caller: Caller, context: &&Module, keeper: &Keeper, to: &Any) -> i32 {
     let module = *context;
     if module != null {
-        object_inc_ref(module);
-        write(to, module.type_index, module as u64);
+        let object = &module.object;
+        if object.type_index != TypeIndex::MODULE {
+            return fail_call(caller, "__tvm_ffi__library_ctx", object.type_index);
+        }
+        object_inc_ref(object);
+        write(to, TypeIndex::MODULE, object as u64);
         return 0;
     }
     let make = keeper.make;

@@ -2,9 +2,9 @@
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::{
-    ANY, BYTE_ARRAY, DL_MANAGED_TENSOR_VERSIONED, DL_TENSOR, OBJECT, SHAPE_CELL, TYPE_INFO, any,
-    big_int, byte_array, dl_managed_tensor_versioned as managed, dl_pack_version, dl_tensor,
-    error_cell, object, seq_cell, shape_cell, type_info,
+    ANY, BYTE_ARRAY, DL_MANAGED_TENSOR_VERSIONED, DL_TENSOR, MODULE_OBJECT, OBJECT, SHAPE_CELL,
+    TYPE_INFO, any, big_int, byte_array, dl_managed_tensor_versioned as managed, dl_pack_version,
+    dl_tensor, error_cell, object, seq_cell, shape_cell, type_info,
 };
 
 use crate::ir::Builder;
@@ -99,6 +99,10 @@ structs! {
     NameEntry NameEntryFields: 8, 8 => {
         offset: Field<u32> = 0,
         len: Field<u32> = 4,
+    }
+    /// A module as the context of a library points at it.
+    Module ModuleFields: MODULE_OBJECT + OBJECT.size, 8 => {
+        object: Nested<Object> = MODULE_OBJECT as i32,
     }
     /// What keeps code loaded that no module holds, see [`KEEPER`](crate::KEEPER).
     Keeper KeeperFields: 16, 8 => {

@@ -12,8 +12,7 @@ use crate::lower::routines::memory::{Any, ByteArray, Caller, filled};
 use crate::lower::routines::message::raise;
 use crate::lower::routines::records::{Required, Subject};
 use crate::lower::routines::runtime::{
-    any_view_to_owned_any, bytes_from_byte_array, object_dec_ref, object_inc_ref,
-    string_from_byte_array,
+    any_view_to_owned_any, object_dec_ref, object_inc_ref, string_from_byte_array,
 };
 use crate::resolve::accepted::{MAX_SMALL, owned};
 
@@ -193,20 +192,5 @@ pub(crate) fn give_text(text: Text, result: &Any) -> i32 {
     }
     result.head = string.head;
     result.payload = string.payload;
-    0
-}
-
-/// Gives out owned bytes. Returns 0, or -1 once the runtime has raised.
-#[routine]
-pub(crate) fn give_bytes(bytes: Text, result: &Any) -> i32 {
-    let array: ByteArray;
-    let owned: Any;
-    owned.head = 0;
-    owned.payload = 0;
-    if bytes_from_byte_array(filled(array, bytes.data, bytes.len), owned) != 0 {
-        return -1;
-    }
-    result.head = owned.head;
-    result.payload = owned.payload;
     0
 }
