@@ -234,17 +234,19 @@ const LAUNCHES: &str = "image code; f(x: Tensor([n, 64], float32, device=cuda)) 
 refused(x: Tensor([n, 64], float32, device=cuda)) -> None
     = { launch code.\"hidden\"(x.data, int32(n), scratch(n, 16), null) grid(1) block(0); };";
 
-/// Makes functions of the driver fail: the runtime's objects are released, and the call fails with an error.
-fn without_driver(route: &dyn Route, call: Call<'_>, stand_in: &FakeCuda, log: &mut Log) {
-    let ended = |fault: i64| {
+/// Makes functions of the driver fail: the runtime's objects are released, and the call fails with an error. Each call
+/// has a tensor of another size, whose tensor map is not the one that the last call made.
+fn without_driver(route: &dyn Route, function: &str, stand_in: &FakeCuda, log: &mut Log) {
+    for fault in 1.. {
+        let tensor = format!("(float32[{}, 64]{{device=cuda:2}})", 16 + fault);
+        let (arguments, _) = parse_list(&tensor).expect("it is a tensor");
+        let call = Call { function, arguments: &arguments, count: None };
         stand_in.reset();
         stand_in.fail_at(fault, 999);
         let outcome = run(route, call, 0).map(|(outcome, _)| outcome);
         let calls = stand_in.calls();
         stand_in.pop_all();
-        (calls >= fault).then_some(outcome).flatten()
-    };
-    for (fault, outcome) in (1..).map_while(|fault| ended(fault).map(|outcome| (fault, outcome))) {
+        let Some(outcome) = outcome.filter(|_| calls >= fault) else { break };
         let left = left();
         if left != 0 {
             log.wrong(call, fault, format!("{left} objects are left"));
@@ -270,7 +272,7 @@ fn launches_survive() {
     for route in routes(&library, true) {
         SILENT.store(0, Ordering::Relaxed);
         let mut log = Log::default();
-        without_driver(&*route, call, &stand_in, &mut log);
+        without_driver(&*route, "f", &stand_in, &mut log);
         assert!(log.wrong.is_empty() && log.faults > 8, "{}: {log:?}", route.name());
     }
     survive(&library, 4, &|route, log| {

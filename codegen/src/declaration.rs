@@ -6,6 +6,7 @@
 //! only.
 
 mod body;
+mod call;
 mod command;
 mod expr;
 mod image;
@@ -13,23 +14,22 @@ mod launch;
 mod leaf;
 mod library;
 pub(crate) mod limit;
+mod operator;
 mod param_type;
 pub(crate) mod reserved;
 mod signature;
+mod statement;
 mod tensor;
+mod tensor_map;
 
-pub use body::{
-    Arm, Body, Call, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
-};
+pub use body::Body;
+pub use call::{Call, FunctionRef, KernelCall, StatusError};
 pub use command::{MemoryCopy, MemoryFill, Target, Upload, Wait};
 pub use expr::{BinaryOp, Builtin, Comparison, DeviceAttribute, Expr, Logic, Member};
 pub(crate) use image::is_whole;
 pub use image::{GpuKernelFacts, Image, ImageKind};
 pub(crate) use launch::AttributeValue;
-pub use launch::{
-    AttributeKind, Fill, Interleave, Launch, LaunchArg, LaunchAttribute, MapType, Promotion,
-    Swizzle, TensorMap,
-};
+pub use launch::{AttributeKind, Launch, LaunchArg, LaunchAttribute};
 pub(crate) use leaf::Kind;
 pub use leaf::Leaf;
 pub use library::{Function, Library, Location, Prepare};
@@ -38,5 +38,7 @@ pub(crate) use param_type::{is_text, literal_scalar};
 pub(crate) use reserved::is_identifier;
 pub(crate) use signature::CLOSURE;
 pub use signature::{Constraint, Output, Param, ResultType, Signature};
+pub use statement::{Arm, Local, Statement, StatementKind};
 pub(crate) use tensor::OwnDim;
 pub use tensor::{Device, Dim, Shape, Strides, Tensor};
+pub use tensor_map::{Fill, Interleave, MapType, Promotion, Swizzle, TensorMap};

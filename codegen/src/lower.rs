@@ -41,7 +41,7 @@ pub use unchecked::Unchecked;
 pub struct Options {
     /// Source of the cold routines.
     pub routines: Routines,
-    /// Whether the module has getters of [metadata](crate::lower::library::metadata) and documentation.
+    /// True if the module has getters of [metadata](crate::lower::library::metadata) and documentation.
     pub metadata: bool,
     /// Checks that are omitted.
     pub unchecked: Unchecked,

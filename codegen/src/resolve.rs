@@ -2,15 +2,20 @@
 //! declaration is found here, so that [`lower`](crate::lower()) cannot fail.
 
 pub(crate) mod accepted;
+pub(crate) mod argument;
+pub(crate) mod body;
 pub(crate) mod c_type;
 pub(crate) mod closure;
 mod condition;
-pub(crate) mod element;
+mod definition;
+mod element;
 pub(crate) mod external;
 pub(crate) mod function;
 pub(crate) mod ids;
+mod knowledge;
 pub(crate) mod launch;
 mod linear;
+pub(crate) mod look_up;
 mod matching;
 mod members;
 pub(crate) mod names;
@@ -38,9 +43,10 @@ use crate::declaration::limit::Limit;
 use crate::declaration::{self, Body, Library, StatementKind};
 use crate::error::{Error, Part};
 use crate::ir::Signature;
+use body::KernelCall;
 use c_type::CType;
 use external::External;
-use function::{Function, KernelCall};
+use function::Function;
 
 /// A result whose error is a reason.
 type Explained<T> = Result<T, String>;
@@ -89,7 +95,7 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// Those of [`validate`](Library::validate).
+    /// The errors of [`validate`](Library::validate).
     pub fn kernels(&self) -> Result<Vec<Kernel<'_>>, Error> {
         Ok(self.resolve_declarations()?.kernels())
     }
@@ -194,8 +200,8 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
             let reason = "an earlier function has this name".to_owned();
             return Err(invalid(Part::Name, reason));
         }
-        let function =
-            function::resolve(declared, &items).map_err(|(part, reason)| invalid(part, reason))?;
+        let function = definition::resolve(declared, &items)
+            .map_err(|(part, reason)| invalid(part, reason))?;
         for (count, call) in function.calls().into_iter().enumerate() {
             let (symbol, found) = (call.symbol, &call.signature);
             let known = prototypes.entry(symbol).or_insert_with(|| found.clone());

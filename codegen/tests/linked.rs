@@ -70,7 +70,7 @@ fn every_routine_is_in_one_module() {
     }
 }
 
-/// Only libraries that allocate want an allocator, and only those that launch want to open libraries.
+/// Libraries that do not allocate need no allocator, and those that do not launch open no libraries.
 #[test]
 fn libraries_want_no_more_of_the_platform_than_they_use() {
     let all = linked_routines();

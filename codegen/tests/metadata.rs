@@ -1,4 +1,4 @@
-//! What a library says of its functions.
+//! Metadata of functions.
 
 use serde_json::{Value, json};
 use tvm_ffi_codegen::{Function, Library, Options, ir, lower};

@@ -25,7 +25,7 @@ pub fn parse_file(path: &Path) -> Result<Library, Error> {
 /// Returns the warnings about a file of valid declarations, with positions; `-` is standard input.
 ///
 /// # Errors
-/// Those of [`parse_file`].
+/// The errors of [`parse_file`].
 pub fn check_file(path: &Path) -> Result<Vec<Warning>, Error> {
     let text = read(path)?;
     let warnings = parse(path, &text)?.warnings().into_iter();
@@ -59,7 +59,7 @@ impl Request {
     /// Compiles a library.
     ///
     /// # Errors
-    /// Those of [`check`](Request::check), [`complete`](Request::complete), [`lower`] and
+    /// The errors of [`check`](Request::check), [`complete`](Request::complete), [`lower`] and
     /// [`emit_module`](Request::emit_module).
     ///
     /// ```
@@ -91,7 +91,7 @@ impl Request {
     /// Compiles a lowered library. Options of lowering, such as `images`, `imports` and `entry`, change nothing.
     ///
     /// # Errors
-    /// Those of [`check`](Request::check), [`backend`](Request::backend), [`load`](Request::load) and
+    /// The errors of [`check`](Request::check), [`backend`](Request::backend), [`load`](Request::load) and
     /// [`link`](Request::link); [`Error::Backend`], [`Error::MissingSymbols`] and [`Error::LibraryContext`];
     /// [`Error::Usage`] for a header, which is made from declarations.
     pub fn emit_module(&self, module: &ir::Module) -> Result<Vec<u8>, Error> {
@@ -142,7 +142,7 @@ impl Request {
     /// Compiles a library to a file; when anything fails, the file is as it was.
     ///
     /// # Errors
-    /// Those of [`emit`](Request::emit), and [`Error::Write`].
+    /// The errors of [`emit`](Request::emit), and [`Error::Write`].
     ///
     /// ```no_run
     /// use std::path::Path;
@@ -161,7 +161,7 @@ impl Request {
     /// Compiles a lowered library to a file; when anything fails, the file is as it was.
     ///
     /// # Errors
-    /// Those of [`emit_module`](Request::emit_module), and [`Error::Write`].
+    /// The errors of [`emit_module`](Request::emit_module), and [`Error::Write`].
     pub fn write_module(&self, module: &ir::Module, output: &Path) -> Result<(), Error> {
         file::write(output, &self.emit_module(module)?, self.form.mode())
     }

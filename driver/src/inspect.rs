@@ -134,7 +134,7 @@ pub struct RuntimeUse {
 pub struct Undefined {
     /// Name.
     pub name: String,
-    /// Whether it may stay undefined.
+    /// True if the symbol may stay undefined.
     pub weak: bool,
 }
 
@@ -179,7 +179,7 @@ fn look<'data>(data: impl ReadRef<'data>) -> Result<Inspection, ObjectFault> {
 /// first by name. [`ImportTree::decode`] checks them.
 ///
 /// # Errors
-/// Those of [`inspect`].
+/// The errors of [`inspect`].
 pub fn library_bin(bytes: &[u8]) -> Result<Option<&[u8]>, ObjectFault> {
     find_tree(bytes)
 }

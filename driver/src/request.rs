@@ -45,7 +45,7 @@ pub struct Request {
     /// library. May be given several times.
     #[arg(long, value_name = "DIR")]
     pub rpath: Vec<String>,
-    /// Whether the shared library records that it needs libtvm_ffi.so, which need not be on this machine. Without the
+    /// True if the shared library records that it needs libtvm_ffi.so, which need not be on this machine. Without the
     /// record it can be loaded only into a process in which libtvm_ffi is visible to everybody.
     #[arg(long = "no-runtime-dependency", action = ArgAction::SetFalse,
         help = "Do not record that the shared library needs libtvm_ffi.so: for processes that have it in another file")]
@@ -81,7 +81,7 @@ pub struct Request {
     /// functions are registered when the program starts.
     #[arg(long, value_name = "PREFIX")]
     pub system_lib: Option<String>,
-    /// Whether the library has the metadata and documentation of its functions.
+    /// True if the library has the metadata and documentation of its functions.
     #[arg(long = "no-metadata", action = ArgAction::SetFalse,
         help = "Leave out the metadata and documentation of the functions")]
     pub metadata: bool,
@@ -276,7 +276,7 @@ impl Request {
     /// Reads the files of `link` and finds `libraries`, and moves both to `sources` and `kernels`.
     ///
     /// # Errors
-    /// Those of [`Request::backend`], of [`Input::new`], [`Error::Read`] and [`Error::NoLibrary`].
+    /// The errors of [`Request::backend`], of [`Input::new`], [`Error::Read`] and [`Error::NoLibrary`].
     pub fn load(&mut self) -> Result<(), Error> {
         let backend = self.backend()?;
         for file in std::mem::take(&mut self.link) {

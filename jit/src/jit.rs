@@ -101,7 +101,7 @@ impl Jit {
     /// Makes a JIT whose code calls the default [`runtime`].
     ///
     /// # Errors
-    /// Those of [`Jit::with_options`].
+    /// The errors of [`Jit::with_options`].
     pub fn new() -> Result<Jit, Error> {
         Jit::with_options(JitOptions::default())
     }
@@ -109,7 +109,7 @@ impl Jit {
     /// Makes a JIT whose code calls this runtime.
     ///
     /// # Errors
-    /// Those of [`Jit::with_options`].
+    /// The errors of [`Jit::with_options`].
     pub fn with_runtime(runtime: &'static Runtime) -> Result<Jit, Error> {
         Jit::with_options(JitOptions { runtime, ..JitOptions::default() })
     }
@@ -180,7 +180,7 @@ impl Jit {
     /// The functions that are defined keep the [contract of kernels](Jit#contract-of-kernels).
     ///
     /// # Errors
-    /// Those of `define`.
+    /// The errors of `define`.
     pub unsafe fn define<E>(
         mut self,
         define: impl FnOnce(&mut dyn Module) -> Result<(), E>,

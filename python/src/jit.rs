@@ -43,7 +43,7 @@ pub(crate) unsafe fn jit(text: &str, kernels: &Returned, options: &Returned) -> 
 /// Compiles with the JIT.
 ///
 /// # Safety
-/// That of [`jit`].
+/// The conditions of [`jit`].
 unsafe fn in_process(library: &Library, kernels: &[(String, usize)], request: &Request) -> Outcome {
     let codegen::Options { metadata, unchecked, .. } = request.lowering();
     let lowering = codegen::Options { metadata, unchecked, ..Jit::OPTIONS };

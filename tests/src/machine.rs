@@ -100,7 +100,7 @@ impl InMachine {
         let modules: Vec<&ir::Module> = self.modules.iter().map(|module| &**module).collect();
         let mut machine = Machine::link(&modules, &|name| kernels::kernel(name, &kernels));
         if self.allocator {
-            machine.runtime.allocator = kernels::allocator(&mut machine, &kernels);
+            machine.runtime.allocator = kernels::allocator::allocator(&mut machine, &kernels);
         }
         for id in 0..2 {
             let stream = Word::int(crate::ffi::STREAM + i64::from(id));

@@ -1,7 +1,8 @@
 //! Unwind tables of ELF objects, with which debuggers, profilers and backtraces walk through the frames of
 //! emitted functions.
 //!
-//! Those of `cranelift-object` have absolute addresses, which the read-only segment of a shared library must not have.
+//! The tables of `cranelift-object` have absolute addresses, which the read-only segment of a shared library must not
+//! have.
 
 use cranelift_codegen::CompiledCode;
 use cranelift_codegen::gimli::constants::{DW_EH_PE_pcrel, DW_EH_PE_sdata4};

@@ -14,7 +14,7 @@ pub struct Upload {
     pub to: Expr,
     /// Fields of the struct, whose size is a multiple of 4 bytes.
     pub values: Vec<LaunchArg>,
-    /// Where the command runs.
+    /// Device and stream of the command.
     pub target: Target,
 }
 
@@ -28,7 +28,7 @@ pub struct MemoryFill {
     pub bytes: Expr,
     /// Value of each byte, 0 to 255.
     pub value: Expr,
-    /// Where the command runs.
+    /// Device and stream of the command.
     pub target: Target,
 }
 
@@ -42,7 +42,7 @@ pub struct MemoryCopy {
     pub from: Expr,
     /// Size in bytes; 0 does nothing.
     pub bytes: Expr,
-    /// Where the command runs.
+    /// Device and stream of the command.
     pub target: Target,
 }
 

@@ -117,7 +117,7 @@ impl Tensor {
         self.shape.rank()
     }
 
-    /// Whether the leading dims must be one dim in memory and nothing else implies that they are.
+    /// Returns true if the leading dims must be one dim in memory and nothing else implies that they are.
     pub(crate) fn checks_fold(&self) -> bool {
         self.shape.folds() && self.strides != Strides::Contiguous
     }
@@ -248,12 +248,12 @@ impl Shape {
         }
     }
 
-    /// Whether the declared dims are the last ones of a tensor of any rank.
+    /// Returns true if the declared dims are the last ones of a tensor of any rank.
     pub(crate) fn is_trailing(&self) -> bool {
         matches!(self, Shape::Trailing { .. })
     }
 
-    /// Whether the first declared dim is all leading dims.
+    /// Returns true if the first declared dim is all leading dims.
     pub(crate) fn folds(&self) -> bool {
         matches!(self, Shape::Trailing { folds: true, .. })
     }

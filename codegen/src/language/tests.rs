@@ -1,5 +1,6 @@
 //! Tests of the language: accepted texts, errors, and the round trip of text and values.
 
+mod built;
 mod canonical;
 mod commands;
 mod errors;

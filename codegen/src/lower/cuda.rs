@@ -242,7 +242,7 @@ const CUDA_ERROR_HARDWARE_STACK_ERROR: i32 = 714;
 const CUDA_ERROR_LAUNCH_FAILED: i32 = 719;
 const CUDA_ERROR_TENSOR_MEMORY_LEAK: i32 = 721;
 
-/// Whether a status leaves the process in an inconsistent state, so that later calls return it too (`cuda.h`,
+/// Returns true if a status leaves the process in an inconsistent state, so that later calls return it too (`cuda.h`,
 /// `CUresult`).
 #[routine(inline)]
 pub(crate) fn loses_context(status: i32) -> bool {
@@ -256,7 +256,7 @@ pub(crate) fn loses_context(status: i32) -> bool {
     }
 }
 
-/// Whether a status may mean that a launch exceeds a limit.
+/// Returns true if a status may mean that a launch exceeds a limit.
 #[routine(inline)]
 pub(crate) fn may_exceed_limit(status: i32) -> bool {
     match status {

@@ -40,7 +40,7 @@ pub(crate) struct Emitter<'a, 'm> {
     pub(crate) present: Scoped<ValueId, Option<Value>>,
     /// The state of each symbol.
     pub(crate) symbols: Scoped<SymbolId, SymbolState>,
-    /// Whether each symbol is known not to be negative, because a checked extent equals it.
+    /// True for each symbol that is known not to be negative, because a checked extent equals it.
     pub(crate) known_sign: Scoped<SymbolId, bool>,
     /// The state of each tensor that the function allocates.
     pub(crate) outputs: Table<OutputId, Option<OutputState>>,
@@ -143,7 +143,7 @@ impl Emitter<'_, '_> {
         Hint { name: Some(self.names[value]), part, index }
     }
 
-    /// Whether a value is a scalar that never arrives as an object: any but `uint64` and `ptr`.
+    /// Returns true if a value is a scalar that never arrives as an object: any but `uint64` and `ptr`.
     pub(crate) fn is_plain(&self, value: ValueId) -> bool {
         matches!(self.function.values[value].ty, ParamType::Scalar(scalar)
             if !matches!(scalar, Scalar::Uint64 | Scalar::Ptr))
@@ -155,7 +155,7 @@ impl Emitter<'_, '_> {
         self.born[value] = self.scope;
     }
 
-    /// Whether parts of a value that are loaded here dominate all later uses of the value.
+    /// Returns true if parts of a value that are loaded here dominate all later uses of the value.
     pub(crate) fn keeps(&self, value: ValueId) -> bool {
         self.born[value] == self.scope
     }

@@ -188,7 +188,7 @@ routines! {
     Divides cold, cuda::limits::divides;
     DriverFailed cold, cuda::failed::driver_failed;
     KernelFailed cold, cuda::failed::kernel_failed;
-    LaunchFailed cold, cuda::failed::launch_failed;
+    LaunchFailed cold, cuda::limits::launch_failed;
     OpenDriver cold, cuda::driver::open_driver;
     FailCount cold, fail::fail_count;
     FailNumber cold, fail::fail_number;
@@ -222,7 +222,7 @@ routines! {
 }
 
 impl Routine {
-    /// Whether the last parameter is the address of the indices of the enclosing loops.
+    /// Returns true if the last parameter is the address of the indices of the enclosing loops.
     pub(crate) const fn takes_indices(self) -> bool {
         matches!(
             self,

@@ -8,7 +8,8 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashSet;
 
-use super::function::{Function, Local, Output, Plain};
+use super::body::Plain;
+use super::function::{Function, Local, Output};
 use super::ids::{LocalId, MapId, OutputId, ValueId};
 use super::names::Meaning;
 use super::statement::Block;
@@ -16,7 +17,7 @@ use super::step::Step;
 use super::term::{Node, Term};
 use super::typing::kind_of_scalar;
 use super::value::Source;
-use super::{Explained, Located, function};
+use super::{Explained, Located, definition};
 use crate::declaration::{self, Expr, ParamType, Tensor};
 use crate::error::Part;
 
@@ -101,7 +102,7 @@ impl<'a> Block<'_, 'a> {
             Part::Statement(_) | Part::Arm(..) => (part, reason),
             part => (Part::Statement(index), located(declared, part, reason)),
         };
-        let resolved = function::resolve_in(declared, self.items, captures, self.count);
+        let resolved = definition::resolve_in(declared, self.items, captures, self.count);
         let (function, count) = resolved.map_err(within)?;
         self.count = count;
         Ok(Closure { function, given })

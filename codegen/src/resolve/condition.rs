@@ -3,8 +3,8 @@
 use abi_spec::DType;
 
 use super::Explained;
-use super::element::When;
 use super::ids::ValueId;
+use super::look_up::When;
 use super::names::Names;
 use super::operator::{self, Binary, Unary};
 use super::presence::Point;

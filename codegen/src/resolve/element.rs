@@ -1,47 +1,16 @@
 //! Elements of sequences that expressions name, as `xs[i]` does. Each is a value of its own, which is looked up before
 //! the statement or the condition that names it.
 
-use super::function::Received;
 use super::ids::{LookUpId, SymbolId, ValueId};
+use super::knowledge::Known;
+use super::look_up::{LookUp, When};
 use super::names::Names;
-use super::order::{Known, receive_part};
+use super::order::receive_part;
 use super::presence::Point;
 use super::statement::Block;
-use super::term::Term;
 use super::value::Source;
 use super::{Explained, value};
 use crate::declaration::{self, Call, Expr, ParamType, StatementKind};
-
-/// A look-up of an element.
-#[derive(Clone, Debug)]
-pub(crate) struct LookUp<'a> {
-    /// The sequence.
-    pub(crate) of: ValueId,
-    pub(crate) index: Term,
-    /// Text of the expression.
-    pub(crate) text: String,
-    /// The element, with the checks of its type.
-    pub(crate) received: Received<'a>,
-    /// Symbols that the checks bind, which nothing binds in every call before.
-    binds: Vec<SymbolId>,
-    pub(crate) when: When,
-    /// True if only the second operand of `and` or `or` names it. It is looked up where that operand is evaluated.
-    pub(crate) late: bool,
-}
-
-/// What happens to a sequence before and after a look-up.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct When {
-    /// True if calls before may have changed the sequence: the element is checked again.
-    pub(crate) changed: bool,
-    /// True if calls may change the sequence while the element is in use: the frame holds a reference to the element.
-    pub(crate) held: bool,
-}
-
-impl When {
-    /// Before any call; no call is made while the element is in use.
-    pub(super) const AT_FIRST: When = When { changed: false, held: false };
-}
 
 impl<'a> Names<'a> {
     /// Returns true for a sequence that is one value.
@@ -148,22 +117,8 @@ impl<'a> Block<'_, 'a> {
 
     /// Notes the calls that a statement makes before its own expressions are evaluated again, as in a loop.
     pub(super) fn note_calls(&mut self, statement: &StatementKind) {
-        self.called |= match statement {
-            StatementKind::For { body, .. } => calls(body),
-            StatementKind::Call { .. } => true,
-            StatementKind::Let { .. }
-            | StatementKind::Alloc { .. }
-            | StatementKind::If { .. }
-            | StatementKind::Match { .. }
-            | StatementKind::Launch(_)
-            | StatementKind::TensorMap { .. }
-            | StatementKind::Upload(_)
-            | StatementKind::Fill(_)
-            | StatementKind::Copy(_)
-            | StatementKind::Wait(_)
-            | StatementKind::Return(_)
-            | StatementKind::Raise { .. } => false,
-        };
+        let turn = if let StatementKind::For { body, .. } = statement { &body[..] } else { &[] };
+        self.called |= matches!(statement, StatementKind::Call { .. }) || calls(turn);
     }
 
     /// Notes that the symbols of a named element are known.

@@ -44,7 +44,7 @@ ids! {
     LocalId;
     /// Index of a tensor map that has a name.
     MapId;
-    /// Index of a [look-up](super::element::LookUp).
+    /// Index of a [look-up](super::look_up::LookUp).
     LookUpId;
 }
 
@@ -127,4 +127,13 @@ impl<K, T: fmt::Debug> fmt::Debug for Table<K, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.entries.fmt(f)
     }
+}
+
+/// A tensor whose device an allocation or a launch shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Home {
+    /// A value of the function.
+    Value(ValueId),
+    /// An allocated tensor.
+    Output(OutputId),
 }

@@ -6,7 +6,8 @@ pub(crate) mod map;
 mod statement;
 mod well_formed;
 
-use super::function::{Argument, Home};
+use super::argument::Argument;
+use super::ids::Home;
 use super::ids::{MapId, OutputId, ValueId};
 use super::term::Term;
 use crate::declaration;

@@ -1,7 +1,7 @@
 //! Resolves `match`: which arm has which type, and what is known in each.
 
 use super::Located;
-use super::function::{Action, Arm, Match};
+use super::body::{Action, Arm, Match};
 use super::ids::ValueId;
 use super::names::Meaning;
 use super::order::receive_part;

@@ -4,9 +4,10 @@ use abi_spec::DeviceType;
 use rustc_hash::FxHashMap;
 
 use super::closure::{Captive, Capture, Captured};
-use super::element::LookUp;
-use super::function::{Home, Local, Output, Symbol};
+use super::function::{Local, Output, Symbol};
+use super::ids::Home;
 use super::ids::{Id, LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
+use super::look_up::LookUp;
 use super::step::Place;
 use super::term::Kind;
 use super::value::{self, Source, Value, values};
@@ -53,7 +54,7 @@ pub(super) struct Names<'a> {
     map_tensors: Table<MapId, &'a Expr>,
     /// Elements of sequences that expressions name, so far.
     pub(super) look_ups: Table<LookUpId, LookUp<'a>>,
-    /// Those of the current statement, or of all constraints, by their text.
+    /// Look-ups of the current statement, or of all constraints, by their text.
     pub(super) elements: FxHashMap<String, LookUpId>,
     params: FxHashMap<&'a str, ValueId>,
     known: FxHashMap<&'a str, SymbolId>,

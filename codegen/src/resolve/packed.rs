@@ -4,7 +4,7 @@ use abi_spec::TypeIndex;
 
 use super::Explained;
 use super::accepted::{Accepted, possible};
-use super::function::{Callee, Packed, PackedCall, Plain};
+use super::body::{Callee, Packed, PackedCall, Plain};
 use super::statement::Block;
 use super::term::{Kind, Node, Term};
 use super::value::Source;

@@ -3,9 +3,9 @@
 
 use super::Explained;
 use super::ids::{SymbolId, ValueId};
+use super::knowledge::{Knowledge, Known};
 use super::names::Names;
 use super::operator::Unary;
-use super::order::{Knowledge, Known};
 use super::term::{Node, Property, Term};
 use super::value::optionals;
 use crate::declaration::Logic;
@@ -84,7 +84,7 @@ impl Facts {
     }
 }
 
-/// What is known at a point of a function.
+/// Knowledge at a point of a function.
 #[derive(Clone, Copy)]
 pub(super) struct Point<'k> {
     pub(super) knowledge: &'k Knowledge,

@@ -3,8 +3,8 @@
 use abi_spec::c_library::loader;
 use abi_spec::{Scalar, c_library};
 
+use super::argument::Argument;
 use super::c_type::CType;
-use super::function::Argument;
 use super::ids::ValueId;
 use super::names::Names;
 use super::term::Node;

@@ -5,14 +5,17 @@ use std::borrow::Cow;
 use abi_spec::Scalar;
 
 use super::accepted::possible;
-use super::closure::Closure;
-use super::function::{
-    Action, Argument, Home, KernelCall, KernelResult, Local, Output, PackedCall, Piece, Received,
-    Returned, Statement,
+use super::argument::Argument;
+use super::body::{
+    Action, KernelCall, KernelResult, PackedCall, Piece, Received, Returned, Statement,
 };
+use super::closure::Closure;
+use super::function::{Local, Output};
+use super::ids::Home;
 use super::ids::{LocalId, ValueId};
+use super::knowledge::Knowledge;
 use super::names::{Meaning, Names};
-use super::order::{Knowledge, receive};
+use super::order::receive;
 use super::presence::{Consequences, Facts, Point};
 use super::prototype::{self, ResultConvention};
 use super::term::{Kind, Node, Term};

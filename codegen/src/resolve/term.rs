@@ -2,7 +2,7 @@
 
 use abi_spec::Scalar;
 
-use super::function::Home;
+use super::ids::Home;
 use super::ids::{LocalId, OutputId, SymbolId, ValueId};
 use super::operator::{Binary, Division, Unary};
 pub(crate) use crate::declaration::Kind;
@@ -127,33 +127,16 @@ pub(crate) enum OfSeveral {
 impl Node {
     /// Returns the value that this node is about.
     pub(crate) fn value(&self) -> Option<ValueId> {
-        match self {
-            Node::Value(value)
-            | Node::Property(value, _)
-            | Node::SameText(value, _)
-            | Node::Stream(value)
-            | Node::Number { of: value, .. } => Some(*value),
-            Node::Int(_)
-            | Node::Float(_)
-            | Node::Text(_)
-            | Node::Null
-            | Node::Symbol(_)
-            | Node::Local(_)
-            | Node::Output(_)
-            | Node::OutputData(_)
-            | Node::Unary(..)
-            | Node::Binary(..)
-            | Node::Logic(..)
-            | Node::Divide(..)
-            | Node::Narrow(..)
-            | Node::Round(..)
-            | Node::Offset(_)
-            | Node::OutputStream(_) => None,
-            Node::DeviceAttribute { home, .. } => match home {
-                Home::Value(value) => Some(*value),
-                Home::Output(_) => None,
-            },
+        if let Node::Value(value)
+        | Node::Property(value, _)
+        | Node::SameText(value, _)
+        | Node::Stream(value)
+        | Node::Number { of: value, .. }
+        | Node::DeviceAttribute { home: Home::Value(value), .. } = self
+        {
+            return Some(*value);
         }
+        None
     }
 }
 

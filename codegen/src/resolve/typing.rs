@@ -3,7 +3,8 @@
 use abi_spec::{DeviceType, Scalar};
 
 use super::Explained;
-use super::function::{Argument, Home};
+use super::argument::Argument;
+use super::ids::Home;
 use super::ids::ValueId;
 use super::names::{Meaning, Names};
 use super::operator::{self, Arithmetic, Binary, Unary};

@@ -48,7 +48,7 @@ impl Contents {
     /// Inspects the file, like [`inspect`](super::inspect()).
     ///
     /// # Errors
-    /// Those of [`inspect`](super::inspect()).
+    /// The errors of [`inspect`](super::inspect()).
     pub fn inspect(&self) -> Result<Inspection, ObjectFault> {
         look(&self.0)
     }
@@ -56,7 +56,7 @@ impl Contents {
     /// Finds the import tree, like [`library_bin`](super::library_bin()).
     ///
     /// # Errors
-    /// Those of [`inspect`](super::inspect()).
+    /// The errors of [`inspect`](super::inspect()).
     pub fn library_bin(&self) -> Result<Option<&[u8]>, ObjectFault> {
         find_tree(&self.0)
     }

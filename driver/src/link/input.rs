@@ -104,7 +104,7 @@ impl Input {
     /// Reads and checks a file.
     ///
     /// # Errors
-    /// Those of [`Input::new`], and [`Error::Read`].
+    /// The errors of [`Input::new`], and [`Error::Read`].
     pub fn read(path: &Path) -> Result<Input, Error> {
         Input::new(path.display().to_string(), super::read(path)?)
     }

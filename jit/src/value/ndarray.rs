@@ -67,7 +67,7 @@ impl TensorObject {
     /// A view of the elements of a compact tensor in host memory.
     ///
     /// # Errors
-    /// Those of [`TensorObject::as_slice`].
+    /// The errors of [`TensorObject::as_slice`].
     pub fn as_array<T: TensorElement>(&self) -> Result<ArrayViewD<'_, T>, Error> {
         let data = self.as_slice::<T>()?;
         let shape = self.extents();
@@ -78,7 +78,7 @@ impl TensorObject {
     /// A mutable view of the elements of a compact tensor in host memory.
     ///
     /// # Errors
-    /// Those of [`TensorObject::as_slice`].
+    /// The errors of [`TensorObject::as_slice`].
     pub fn as_array_mut<T: TensorElement>(&mut self) -> Result<ArrayViewMutD<'_, T>, Error> {
         let shape = self.extents();
         let data = self.as_mut_slice::<T>()?;

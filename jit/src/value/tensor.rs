@@ -167,7 +167,7 @@ impl TensorObject {
     /// The elements of a compact tensor in host memory, for writing.
     ///
     /// # Errors
-    /// Those of [`TensorObject::as_slice`].
+    /// The errors of [`TensorObject::as_slice`].
     pub fn as_mut_slice<T: TensorElement>(&mut self) -> Result<&mut [T], Error> {
         let (data, len) = self.elements::<T>()?;
         // SAFETY: as in `as_slice`, and the tensor is borrowed mutably.
@@ -177,7 +177,7 @@ impl TensorObject {
     /// Copies the elements in row-major order, whatever the strides.
     ///
     /// # Errors
-    /// Those of [`TensorObject::as_slice`], except that any strides are allowed.
+    /// The errors of [`TensorObject::as_slice`], except that any strides are allowed.
     pub fn to_vec<T: TensorElement>(&self) -> Result<Vec<T>, Error> {
         let (first, count) = self.first::<T>()?;
         let Some(strides) = self.strides().filter(|_| !self.is_compact()) else {

@@ -124,7 +124,7 @@ impl Call<'_> {
         }
         match self.find(&spelled(path).to_string()) {
             Some(Found::Number(number) | Found::Missing(number)) => *number,
-            // Only messages show a symbol that nothing has bound.
+            // A symbol that nothing has bound appears in messages only, as 0.
             None if self.symbols.all().any(|symbol| symbol == path) => Number::Int(0),
             Some(Found::Tensor(_) | Found::Several(..) | Found::Text(_) | Found::Other) | None => {
                 Number::Address { null: false, offset: 0 }

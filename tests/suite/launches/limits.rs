@@ -1,4 +1,4 @@
-//! What a failed launch says: the limit that it exceeds.
+//! Errors of failed launches: each names the limit that the launch exceeds.
 
 use tvm_ffi_codegen_tests::fake_cuda;
 

@@ -76,14 +76,14 @@ class Body:
                     lines.append(self.launch(step))
                 case facts.Upload():
                     values = ", ".join(self.words.argument(value, "map") for value in step.values)
-                    lines.append(f"upload {self.words.address(step.to)} ({values}){self.clauses(step.stream)};")
+                    lines.append(f"upload {self.words.device_address(step.to)} ({values}){self.clauses(step.stream)};")
                 case facts.Copy():
-                    parts = self.words.address(step.to), self.words.address(step.source), self.words.address(step.bytes)
-                    lines.append(f"copy {', '.join(parts)}{self.clauses(step.stream)};")
+                    to, source = self.words.device_address(step.to), self.words.device_address(step.source)
+                    lines.append(f"copy {to}, {source}, {self.words.text(step.bytes)}{self.clauses(step.stream)};")
                 case facts.Signal():
                     value = self.words.argument(step.value, "u32")
                     on = f" on {next(iter(self.words.forms.values())).name}"  # the address is a number
-                    lines.append(f"upload {self.words.address(step.to)} ({value}){on}{self.clauses(step.stream)};")
+                    lines.append(f"upload {self.words.device_address(step.to)} ({value}){on}{self.clauses(step.stream)};")
                 case facts.Wait():
                     lines.append(f"wait {self.words.stream(step.stream)}, {self.words.stream(step.other)};")
                 case Branch():

@@ -422,6 +422,8 @@ class Solver:
                 return replace(of, device=(of.device[0], target)) if 0 <= target < DEVICES else None
             case "code":
                 return replace(of, dtype=(target, bits, lanes)) if 0 <= target < 18 else None
+            case "bits" if target == 8 and code == 2:  # no float of 8 bits has this code
+                return replace(of, dtype=(1, target, lanes))
             case "bits":
                 return replace(of, dtype=(code, target, lanes)) if 0 < target < 256 else None
             case "lanes":

@@ -256,6 +256,10 @@ class Words:
             return f"({text})" if own < level else text
         return self.text(value, level)
 
+    def device_address(self, value: Expr) -> str:
+        """Returns an address, by a conversion if the host has it as a number."""
+        return self.address(value) if has_data(value) else f"ptr({self.address(value)})"
+
     # Arguments of kernels.
 
     def argument(self, value: Expr, type_: str) -> str:
@@ -294,6 +298,15 @@ def flat(value: Struct) -> list[Expr]:
     for each in value.fields:
         found += flat(each) if isinstance(each, Struct) and not each.name else [each]
     return found
+
+
+def has_data(value: Expr) -> bool:
+    """Whether an address is that of a tensor's memory, with numbers that are added to it or none."""
+    if isinstance(value, Cast):
+        return has_data(value.value)
+    if isinstance(value, Binary):
+        return has_data(value.left) or has_data(value.right)
+    return isinstance(value, Number) and value.what == "data"
 
 
 def factors(value: Expr) -> list[Expr]:

@@ -1,15 +1,10 @@
 //! Tests of commands and of attributes of devices: canonical text and errors.
 
+use super::errors::check_statements;
 use crate::declaration::Library;
 
 const START: &str = "f(x: Tensor([n, 4], float32, device=cuda), c: Tensor([n], float32), s: Stream, p: ptr, \
                      t: str, a: Tensor([m], int8, device=any)) -> None = {";
-
-fn error(statement: &str) -> String {
-    let text = format!("{START}\n{statement} }};");
-    let error = text.parse::<Library>().expect_err(statement).to_string();
-    error.lines().next().unwrap_or_default().replace("f: statement 0: ", "")
-}
 
 #[test]
 fn text_is_canonical() {
@@ -73,9 +68,7 @@ fn syntax() {
             "2:22: expected the number of an attribute, found `2147483648`",
         ),
     ];
-    for (statement, expected) in rows {
-        assert_eq!(error(statement), expected, "{statement}");
-    }
+    check_statements(START, &rows);
 }
 
 #[test]
@@ -124,10 +117,7 @@ fn meaning() {
             "2:1: a device has `x.device.multiprocessors`, `x.device.attribute(id)`, `x.device_type` and `x.device_id`",
         ),
     ];
-    for (statement, expected) in rows {
-        let found = error(statement).replace("f: argument #0 of the call: ", "");
-        assert_eq!(found, expected, "{statement}");
-    }
+    check_statements(START, &rows);
     let rows = [
         (
             "f(p: ptr) -> None = { fill p, 1, 1; };",

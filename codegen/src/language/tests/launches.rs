@@ -1,17 +1,12 @@
 //! Tests of images and launches: canonical text and errors.
 
+use super::errors::check_statements;
 use crate::declaration::Library;
 use crate::error::Error;
 
 const START: &str = "image i; f(x: Tensor([n, 4], float32, device=cuda), c: Tensor([n], float32), \
                      a: Tensor([...], float32, device=any), m: int8, t: str, \
                      s: Tensor([n], float32, strides=any, device=cuda)) -> None = {";
-
-fn error(statement: &str) -> String {
-    let text = format!("{START}\n{statement} }};");
-    let error = text.parse::<Library>().expect_err(statement).to_string();
-    error.lines().next().unwrap_or_default().replace("f: statement 0: ", "")
-}
 
 #[test]
 fn text_is_canonical() {
@@ -111,9 +106,7 @@ fn syntax() {
             "2:22: expected an operator, `,` or `)`, found `box`",
         ),
     ];
-    for (statement, expected) in rows {
-        assert_eq!(error(statement), expected, "{statement}");
-    }
+    check_statements(START, &rows);
     let image = "image 5;".parse::<Library>().expect_err("no name").to_string();
     assert!(image.starts_with("1:7: expected the name of an image, found `5`"), "{image}");
 }
@@ -270,9 +263,7 @@ fn meaning() {
             "2:40: f: statement 1: `k` is launched with parameters of [1, 8] bytes, but earlier of [8]",
         ),
     ];
-    for (statement, expected) in rows {
-        assert_eq!(error(statement), expected, "{statement}");
-    }
+    check_statements(START, &rows);
     let nowhere = "image i; f(n: int64) -> None = { launch i.\"k\"(n) grid(1) block(1); };";
     let error = nowhere.parse::<Library>().expect_err("no device").to_string();
     assert!(error.contains("no tensor says on which device this runs: `on x`"), "{error}");

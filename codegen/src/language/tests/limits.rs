@@ -1,6 +1,6 @@
 //! Tests of limits: texts that are too long or too deep are errors.
 
-use super::errors::call;
+use super::built::call;
 use crate::declaration::{BinaryOp, Builtin, Expr, Logic};
 use crate::declaration::{
     Body, Call, Comparison, Constraint, Function, FunctionRef, Leaf, Library, Location, ParamType,

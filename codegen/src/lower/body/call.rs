@@ -14,7 +14,7 @@ use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::CalleeKind;
 use crate::lower::value::{cache, constant_bytes, safe_call};
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::{Callee, KernelCall, KernelResult, PackedCall, Received};
+use crate::resolve::body::{Callee, KernelCall, KernelResult, PackedCall, Received};
 use crate::resolve::ids::ValueId;
 
 /// The last three arguments of a call of an FFI function.

@@ -9,7 +9,8 @@ use crate::lower::routines::Routine;
 use crate::lower::routines::memory::named;
 use crate::lower::value::variable;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::{Action, Callee, Function, PackedCall};
+use crate::resolve::body::{Action, Callee, PackedCall};
+use crate::resolve::function::Function;
 use crate::resolve::ids::ValueId;
 
 /// Largest number of calls that a body makes inline.

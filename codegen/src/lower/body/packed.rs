@@ -12,7 +12,7 @@ use crate::lower::routines::complaints::Complaint;
 use crate::lower::value::{AnyWords, constant_bytes, write_any, write_text};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::{needs_object, result_index};
-use crate::resolve::function::{Packed, Plain};
+use crate::resolve::body::{Packed, Plain};
 use crate::resolve::ids::ValueId;
 use crate::resolve::term::{Kind, Term};
 

@@ -11,7 +11,7 @@ use crate::lower::routines::complaints::Complaint;
 use crate::lower::value::write_any;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::{may_be_object, result_index};
-use crate::resolve::function::{Packed, Received, Returned};
+use crate::resolve::body::{Packed, Received, Returned};
 use crate::resolve::ids::{OutputId, ValueId};
 
 impl<'a> Wrapper<'a, '_> {

@@ -3,9 +3,8 @@
 use crate::ir::{Binary, Block, Cond, Type, Value};
 use crate::lower::failure::message::Message;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::{
-    Action, Argument, Arm, Body, KernelCall, Match, Received, Statement,
-};
+use crate::resolve::argument::Argument;
+use crate::resolve::body::{Action, Arm, Body, KernelCall, Match, Received, Statement};
 use crate::resolve::ids::{LocalId, OutputId, ValueId};
 use crate::resolve::term::Term;
 

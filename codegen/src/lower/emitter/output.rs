@@ -7,8 +7,7 @@ use crate::declaration::Device;
 use crate::ir::{Cond, Type, Value};
 use crate::lower::emitter::Emitter;
 use crate::resolve::closure::Captured;
-use crate::resolve::function::Home;
-use crate::resolve::ids::{OutputId, ValueId};
+use crate::resolve::ids::{Home, OutputId, ValueId};
 
 impl Emitter<'_, '_> {
     /// Emits the `DLTensor*` of an allocated tensor.

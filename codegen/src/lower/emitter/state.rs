@@ -16,7 +16,7 @@ pub(crate) struct TensorState {
     pub(crate) shape: Option<Value>,
     /// The strides of the declared dims: `strides`, or their view. May be NULL.
     pub(crate) strides_pointer: Option<Value>,
-    /// What the [view](super::view) of a tensor says of its leading dims, an `I64`.
+    /// Leading dims according to the [view](super::view) of the tensor, an `I64`.
     pub(crate) leading: Option<Value>,
     pub(crate) strides: Option<LoadedStrides>,
     /// `shape[dim]` of each declared dim.
@@ -29,7 +29,7 @@ pub(crate) struct TensorState {
     pub(crate) not_empty: Option<Value>,
     /// Dims whose extent is a symbol, one for each symbol.
     pub(crate) symbols: Vec<(usize, SymbolId)>,
-    /// Whether the strides must be compact, which is checked together with the data.
+    /// True if the strides must be compact, which is checked together with the data.
     pub(crate) compact: bool,
 }
 
@@ -160,7 +160,7 @@ pub(crate) enum SymbolState {
 }
 
 impl SymbolState {
-    /// Whether the symbol is bound in every call.
+    /// Returns true if the symbol is bound in every call.
     pub(crate) fn is_bound(self) -> bool {
         matches!(self, SymbolState::Bound(..))
     }

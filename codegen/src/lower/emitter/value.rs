@@ -47,8 +47,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Whether every call has the value exactly once: it is an argument or part of one, and neither it nor a value that
-    /// contains it is optional, in a loop or in a union.
+    /// Returns true if every call has the value exactly once: it is an argument or part of one, and neither it nor a
+    /// value that contains it is optional, in a loop or in a union.
     pub(crate) fn is_once(&self, value: ValueId) -> bool {
         let declared = &self.function.values[value];
         !declared.dynamic && declared.guard.is_none() && self.addresses[value].is_none()

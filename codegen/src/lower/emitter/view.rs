@@ -84,17 +84,17 @@ impl Emitter<'_, '_> {
         self.part(value, |state| &mut state.leading, load)
     }
 
-    /// Whether a tensor may have leading dims that no declared dim sees.
+    /// Returns true if a tensor may have leading dims that no declared dim sees.
     pub(crate) fn has_free_leading_dims(&self, value: ValueId) -> bool {
         self.trailing(value) && !self.folds(value)
     }
 
-    /// Whether only the last dims of a tensor are declared.
+    /// Returns true if only the last dims of a tensor are declared.
     pub(crate) fn trailing(&self, value: ValueId) -> bool {
         self.function.tensor(value).is_some_and(|tensor| tensor.shape.is_trailing())
     }
 
-    /// Whether the first declared dim of a tensor is all its leading dims.
+    /// Returns true if the first declared dim of a tensor is all its leading dims.
     fn folds(&self, value: ValueId) -> bool {
         self.function.tensor(value).is_some_and(|tensor| tensor.shape.folds())
     }

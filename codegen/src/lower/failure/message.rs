@@ -83,7 +83,7 @@ impl Message {
         self
     }
 
-    /// Whether the message has a piece of a [rare](PieceKind::is_rare) kind.
+    /// Returns true if the message has a piece of a [rare](PieceKind::is_rare) kind.
     pub(super) fn is_rare(&self) -> bool {
         self.pieces.iter().any(|(kind, _)| kind.is_rare())
     }

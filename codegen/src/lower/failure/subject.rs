@@ -20,9 +20,9 @@ use crate::resolve::value::INDEX;
 /// Requirements of a tensor that depend on its steps, not only on its type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TensorRequirements {
-    /// Whether the device type is checked.
+    /// True if the device type is checked.
     device: bool,
-    /// Whether the strides must be compact.
+    /// True if the strides must be compact.
     compact: bool,
     /// The alignment of the first element in bytes.
     align: u64,

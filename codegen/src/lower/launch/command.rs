@@ -12,7 +12,7 @@ use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::{NO_ATTRIBUTE, NO_DEVICE};
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::Prepare;
+use crate::resolve::body::Prepare;
 use crate::resolve::launch::{Command, MAP_SIZE, Param, Upload, Work};
 use crate::resolve::term::Term;
 

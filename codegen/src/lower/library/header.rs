@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 
 use crate::declaration::is_identifier;
 use crate::resolve::Resolved;
+use crate::resolve::body::KernelCall;
 use crate::resolve::c_type::CType;
 use crate::resolve::external::External;
 use crate::resolve::external::is_c_word;
-use crate::resolve::function::KernelCall;
 
 /// The start of a header: declarations of the types in prototypes.
 const TYPES: &str = "\

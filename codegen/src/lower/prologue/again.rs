@@ -5,7 +5,7 @@ use abi_spec::layout::{DL_TENSOR, dl_tensor};
 use crate::ir::{Type, Value};
 use crate::lower::emitter::state::{Origin, SymbolState, TensorState, ValueState};
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::Received;
+use crate::resolve::body::Received;
 use crate::resolve::ids::{LocalId, SymbolId, ValueId};
 use crate::resolve::step::{Place, Rule, Step};
 

@@ -12,8 +12,8 @@ use crate::lower::failure::message::Message;
 use crate::lower::prologue::arguments::copy_any;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::element::LookUp;
 use crate::resolve::ids::{LookUpId, ValueId};
+use crate::resolve::look_up::LookUp;
 
 impl<'a> Wrapper<'a, '_> {
     /// Looks elements up, except for those that only a second operand of `and` or `or` names.

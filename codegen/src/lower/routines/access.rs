@@ -38,7 +38,7 @@ pub(crate) fn borrow(any: &Any) -> Borrowed {
     Borrowed { index, object }
 }
 
-/// Whether a type index is in a set: `low` has the bits of 0 to 63, `high` those of 64 and more.
+/// Returns true if a type index is in a set: `low` has the bits of 0 to 63, `high` those of 64 and more.
 #[routine(inline)]
 pub(crate) fn accepts(index: i32, low: u64, high: u64) -> bool {
     let wide = index as i64 as u64;
@@ -50,7 +50,7 @@ pub(crate) fn accepts(index: i32, low: u64, high: u64) -> bool {
     mask >> shift & 1 != 0 && index >= 0
 }
 
-/// Whether values of a type index are objects.
+/// Returns true if values of a type index are objects.
 #[routine(inline)]
 pub(crate) fn is_object(index: i32) -> bool {
     index >= TypeIndex::STATIC_OBJECT_BEGIN

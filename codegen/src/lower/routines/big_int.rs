@@ -21,7 +21,7 @@ const DIVISOR: u64 = 10_u64.pow(GROUP as u32);
 /// Text for an integer of more than [`WORDS`] words.
 const LONG: &str = "an integer of over 2048 bits";
 
-/// Whether a value is an integer object. The runtime makes none of fewer than two words.
+/// Returns true if a value is an integer object. The runtime makes none of fewer than two words.
 #[routine(inline)]
 pub(crate) fn is_big_int(value: &Any) -> bool {
     if value.type_index != TypeIndex::BIG_INT || value.object == null {

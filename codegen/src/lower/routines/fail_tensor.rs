@@ -124,7 +124,7 @@ pub(crate) fn check_header(any: &Any, subject: &Subject) -> &DlTensor {
     dl
 }
 
-/// Whether a tensor parameter accepts an element type.
+/// Returns true if a tensor parameter accepts an element type.
 #[routine(inline)]
 fn accepts_dtype(tensor: &TensorRecord, dtype: u64) -> bool {
     let accepted = &tensor[1] as &u32;

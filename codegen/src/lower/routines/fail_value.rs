@@ -80,7 +80,7 @@ pub(crate) fn fail_type(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     0
 }
 
-/// Whether a value has a pointer that must not be NULL as its payload.
+/// Returns true if a value has a pointer that must not be NULL as its payload.
 #[routine(inline)]
 fn points(value: Borrowed) -> bool {
     let index = value.index;

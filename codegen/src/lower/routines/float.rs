@@ -115,14 +115,14 @@ fn ratio(bits: u64) -> Ratio {
     Ratio { numerator, denominator, below, above, zero: big(0), inclusive }
 }
 
-/// Whether `numerator + above` reaches the denominator: rounding up stays in the interval.
+/// Returns true if `numerator + above` reaches the denominator: rounding up stays in the interval.
 #[routine(inline)]
 fn reaches(r: Ratio) -> bool {
     let sign = big_compare(r.numerator, r.above, r.denominator);
     sign > 0 || sign == 0 && r.inclusive
 }
 
-/// Whether `numerator` is less than `below`: rounding down stays in the interval.
+/// Returns true if `numerator` is less than `below`: rounding down stays in the interval.
 #[routine(inline)]
 fn is_within(r: Ratio) -> bool {
     let sign = big_compare(r.numerator, r.zero, r.below);

@@ -60,7 +60,7 @@ fn linked(group: &[Routine]) -> (String, Module) {
     (name.trim_start_matches(super::PREFIX).to_owned(), module)
 }
 
-/// Whether a symbol names a linked routine of this version, whose stamp it has.
+/// Returns true if a symbol names a linked routine of this version, whose stamp it has.
 ///
 /// ```
 /// use tvm_ffi_codegen::is_linked_routine;
@@ -75,7 +75,7 @@ pub fn is_linked_routine(symbol: &str) -> bool {
     Routine::ALL.iter().any(|&routine| routine.name() == name && !stays(routine))
 }
 
-/// Whether a routine is defined in each module that calls it, where it may be inlined. Such routines share no
+/// Returns true if a routine is defined in each module that calls it, where it may be inlined. Such routines share no
 /// variables.
 fn stays(routine: Routine) -> bool {
     match routine.heat() {

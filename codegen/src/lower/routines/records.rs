@@ -335,7 +335,7 @@ impl PieceKind {
         }
     }
 
-    /// Whether few messages have this kind. Only `say_any` appends rare kinds, so that `say` stays small.
+    /// Returns true if few messages have this kind. Only `say_any` appends rare kinds, so that `say` stays small.
     pub(crate) const fn is_rare(self) -> bool {
         matches!(
             self,

@@ -83,7 +83,7 @@ fn faults(value: &Any) -> Faults {
     Faults { foreign: is_foreign(value, index), long: length > most, small, most, length }
 }
 
-/// Whether a value is borrowed, or its object is NULL or of another type index.
+/// Returns true if a value is borrowed, or its object is NULL or of another type index.
 #[routine(inline)]
 fn is_foreign(value: &Any, index: i32) -> bool {
     if !accepts(index, owned_low(), owned_high()) {

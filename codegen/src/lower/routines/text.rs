@@ -47,7 +47,7 @@ fn cut(message: &u8) {
     }
 }
 
-/// Whether a byte is a UTF-8 continuation byte.
+/// Returns true if a byte is a UTF-8 continuation byte.
 #[routine(inline)]
 fn continues(byte: u8) -> bool {
     byte & 0xc0 == 0x80
@@ -162,7 +162,7 @@ fn character(from: &u8, left: u64) -> u64 {
     size
 }
 
-/// Whether a number is in `first..=last`.
+/// Returns true if a number is in `first..=last`.
 #[routine(inline)]
 fn is_within(value: u64, first: u64, last: u64) -> bool {
     value - first <= last - first

@@ -14,7 +14,8 @@ use crate::lower::routines::Routine;
 use crate::lower::routines::records::{OutputRecord, Outputs};
 use crate::lower::routines::schema::FieldType;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::{Home, Output};
+use crate::resolve::function::Output;
+use crate::resolve::ids::Home;
 use crate::resolve::ids::OutputId;
 
 impl Wrapper<'_, '_> {

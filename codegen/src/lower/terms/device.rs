@@ -10,7 +10,7 @@ use crate::lower::routines::records::PieceKind;
 use crate::lower::routines::{NO_ATTRIBUTE, Routine};
 use crate::lower::value::zeros;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::Home;
+use crate::resolve::ids::Home;
 use crate::resolve::ids::ValueId;
 
 impl Wrapper<'_, '_> {

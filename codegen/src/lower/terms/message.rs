@@ -6,7 +6,7 @@ use crate::lower::failure::message::Message;
 use crate::lower::routines::records::PieceKind;
 use crate::lower::value::Span;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::Piece;
+use crate::resolve::body::Piece;
 use crate::resolve::term::{Kind, Node, Quote, ShownTerm, Term};
 
 impl Wrapper<'_, '_> {

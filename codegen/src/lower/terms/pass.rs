@@ -7,8 +7,8 @@ use crate::lower::emitter::state::ValueState;
 use crate::lower::value::Span;
 use crate::lower::value::constant_bytes;
 use crate::lower::wrapper::Wrapper;
+use crate::resolve::argument::Argument;
 use crate::resolve::c_type::abi_type;
-use crate::resolve::function::Argument;
 use crate::resolve::ids::ValueId;
 use crate::resolve::term::{Kind, Node, Term};
 

@@ -8,7 +8,9 @@ use crate::declaration::{
     Expr, Leaf, MemoryCopy, MemoryFill, ParamType, Target, Upload as Declared, Wait,
 };
 use crate::resolve::Explained;
-use crate::resolve::function::{Action, Argument, Home};
+use crate::resolve::argument::Argument;
+use crate::resolve::body::Action;
+use crate::resolve::ids::Home;
 use crate::resolve::statement::Block;
 use crate::resolve::term::{Node, Term};
 

@@ -8,7 +8,8 @@ use crate::declaration::{
     GpuKernelFacts, Image, ImageKind, Library, StatementKind, is_identifier, is_whole,
 };
 use crate::error::Error;
-use crate::resolve::function::{Body, Function, Prepare};
+use crate::resolve::body::{Body, Prepare};
+use crate::resolve::function::Function;
 use crate::resolve::ids::Id;
 use crate::resolve::nth_statement;
 

@@ -8,7 +8,7 @@ use crate::declaration::{
     self, BinaryOp, Dim, Expr, Interleave, MapType, OwnDim, Shape, Strides, Tensor,
 };
 use crate::resolve::Explained;
-use crate::resolve::function::Action;
+use crate::resolve::body::Action;
 use crate::resolve::names::Meaning;
 use crate::resolve::statement::Block;
 use crate::resolve::term::{Node, Term};

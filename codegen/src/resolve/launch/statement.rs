@@ -10,8 +10,11 @@ use crate::declaration::{
     self, AttributeKind, AttributeValue, Device, Expr, LaunchArg, LaunchAttribute, Tensor,
 };
 use crate::resolve::Explained;
+use crate::resolve::argument::Argument;
+use crate::resolve::body::Action;
 use crate::resolve::c_type::CType;
-use crate::resolve::function::{Action, Argument, Home, Output};
+use crate::resolve::function::Output;
+use crate::resolve::ids::Home;
 use crate::resolve::ids::ValueId;
 use crate::resolve::prototype::of_value;
 use crate::resolve::statement::{Block, converted};

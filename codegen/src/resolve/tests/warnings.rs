@@ -149,7 +149,7 @@ fn conditions_that_never_hold() {
     }
 }
 
-/// What is known of a tensor of which only the last dims are declared.
+/// Warnings about a tensor of which only the last dims are declared.
 #[test]
 fn conditions_on_leading_dims() {
     let rows = [

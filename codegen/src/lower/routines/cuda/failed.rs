@@ -1,20 +1,15 @@
 //! Raising errors for a status of the driver.
 
-use crate::declaration::AttributeKind;
 use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, Text, constant, handles, routine};
 use crate::lower::cuda::{self, Config, Entry, Kernel};
 use crate::lower::routines::access::c_length;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::cuda::limits::check_limits;
 use crate::lower::routines::memory::{Caller, slice};
 use crate::lower::routines::message::raise;
 
 /// Suffix of the message for a status that [loses the context](cuda::loses_context).
 const EARLIER: &str = ", which may stem from earlier work";
-
-/// The launch attribute that holds the extents of clusters.
-const CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: u32 = AttributeKind::Cluster.id();
 
 handles! {
     /// An attempt to use a kernel on a device. `caller` is the function that messages name.
@@ -26,23 +21,17 @@ handles! {
         device: Int<u64>,
     }
     /// The values that describe a status in a message.
-    struct Said {
+    pub(super) struct Said {
         name: Text,
         status: Int<i32>,
         text: Text,
         earlier: Text,
     }
     /// The values that describe a kernel and a status in a message: the names of kernel and image, and the status.
-    struct KernelFailure {
+    pub(super) struct KernelFailure {
         kernel: Text,
         image: Text,
         said: Said,
-    }
-    /// The extents of a grid, a block or a cluster.
-    pub(super) struct Extents {
-        x: Int<u32>,
-        y: Int<u32>,
-        z: Int<u32>,
     }
 }
 
@@ -99,21 +88,6 @@ pub(crate) fn kernel_failed(attempt: Attempt, status: i32) {
     raise!(attempt.caller, Complaint::Kernel, failure, attempt.device);
 }
 
-/// Raises the error for a launch that has failed.
-///
-/// If a launch exceeds a limit, the driver does not report which, so the limits are checked here.
-#[routine]
-pub(crate) fn launch_failed(attempt: Attempt, config: &Config, status: i32) {
-    if cuda::may_exceed_limit(status) && check_limits(attempt, config) < 0 {
-        return;
-    }
-    let (caller, device) = (attempt.caller, attempt.device);
-    let failure = failure(attempt.kernel, status);
-    let (grid, block) = (extents(config.grid), extents(config.block));
-    let cluster = cluster(config);
-    raise!(caller, Complaint::Launch, failure, grid, block, cluster, config.shared, device);
-}
-
 /// Returns the largest size in bytes of the dynamic shared memory of a kernel on a device: the limit of the device less
 /// the static shared memory of the kernel. Returns -1 once it has raised, for example for a launch that wants more.
 #[routine]
@@ -147,14 +121,9 @@ pub(crate) fn fit_shared(attempt: Attempt, config: &Config) -> i32 {
     most as i32
 }
 
-#[routine(inline)]
-pub(super) fn extents(of: &u32) -> Extents {
-    Extents { x: of[0], y: of[1], z: of[2] }
-}
-
 /// Collects the values of a message about a kernel.
 #[routine(inline)]
-fn failure(kernel: &Kernel, status: i32) -> KernelFailure {
+pub(super) fn failure(kernel: &Kernel, status: i32) -> KernelFailure {
     let image = kernel.image;
     let (kernel, image) = (shown(kernel), slice(image.name, image.name_size));
     KernelFailure { kernel, image, said: said(status) }
@@ -187,17 +156,4 @@ pub(super) fn c_text(text: &u8) -> Text {
         len = c_length(text);
     }
     slice(text, len)
-}
-
-/// Returns the extents of the clusters of a launch. They are 1 if the launch lacks the attribute.
-#[routine(inline)]
-pub(super) fn cluster(config: &Config) -> Extents {
-    let mut found = Extents { x: 1, y: 1, z: 1 };
-    for at in 0..config.count {
-        let attribute = &config.attributes[at];
-        if attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {
-            found = extents(attribute.extents);
-        }
-    }
-    found
 }

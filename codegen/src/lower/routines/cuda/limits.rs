@@ -1,10 +1,39 @@
-//! Limits of devices and kernels that a failed launch may exceed. The driver reports only that a value is invalid.
+//! Raising errors for launches that fail. The driver reports only that a value is invalid, so the limits of devices and
+//! kernels that a launch may exceed are checked here.
 
-use crate::ir::typed::{Text, routine};
+use crate::declaration::AttributeKind;
+use crate::ir::typed::{Int, Text, handles, routine};
 use crate::lower::cuda::{self, Config, Entry, driver_address};
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::cuda::failed::{Attempt, cluster, extents, fit_shared, shown};
+use crate::lower::routines::cuda::failed::{Attempt, failure, fit_shared, shown};
 use crate::lower::routines::message::raise;
+
+/// The launch attribute that holds the extents of clusters.
+const CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: u32 = AttributeKind::Cluster.id();
+
+handles! {
+    /// The extents of a grid, a block or a cluster.
+    pub(super) struct Extents {
+        x: Int<u32>,
+        y: Int<u32>,
+        z: Int<u32>,
+    }
+}
+
+/// Raises the error for a launch that has failed.
+///
+/// If a launch exceeds a limit, the driver does not report which, so the limits are checked here.
+#[routine]
+pub(crate) fn launch_failed(attempt: Attempt, config: &Config, status: i32) {
+    if cuda::may_exceed_limit(status) && check_limits(attempt, config) < 0 {
+        return;
+    }
+    let (caller, device) = (attempt.caller, attempt.device);
+    let failure = failure(attempt.kernel, status);
+    let (grid, block) = (extents(config.grid), extents(config.block));
+    let cluster = cluster(config);
+    raise!(caller, Complaint::Launch, failure, grid, block, cluster, config.shared, device);
+}
 
 /// Raises the error for the first limit that a launch exceeds. Returns 0 if it exceeds none that is known here, or -1
 /// once it has raised.
@@ -92,4 +121,23 @@ pub(crate) fn divides(attempt: Attempt, what: Text, cluster: u32, grid: u32) -> 
         raise!(attempt.caller, Complaint::Cluster, what, name, cluster, grid);
     }
     0
+}
+
+/// Reads three extents.
+#[routine(inline)]
+pub(super) fn extents(of: &u32) -> Extents {
+    Extents { x: of[0], y: of[1], z: of[2] }
+}
+
+/// Returns the extents of the clusters of a launch. They are 1 if the launch lacks the attribute.
+#[routine(inline)]
+pub(super) fn cluster(config: &Config) -> Extents {
+    let mut found = Extents { x: 1, y: 1, z: 1 };
+    for at in 0..config.count {
+        let attribute = &config.attributes[at];
+        if attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {
+            found = extents(attribute.extents);
+        }
+    }
+    found
 }

@@ -1,0 +1,143 @@
+//! Calls of C functions and of functions of the FFI.
+
+use super::Expr;
+
+/// A call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Call {
+    /// A call of a C function.
+    Kernel(KernelCall),
+    /// A call of a function of the FFI.
+    Function {
+        /// Function to call.
+        callee: FunctionRef,
+        /// Arguments: values, numbers, text, arrays and shapes.
+        args: Vec<Expr>,
+    },
+}
+
+/// A call of a C function.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct KernelCall {
+    /// Symbol of the function, as the linker sees it.
+    pub symbol: String,
+    /// Arguments, in order.
+    pub args: Vec<Expr>,
+    /// Errors by status, if the function returns an `int32` status. A status other than 0 raises the error that the
+    /// function has left in the thread's slot, else the entry of the status, else a RuntimeError.
+    pub status: Option<Vec<StatusError>>,
+}
+
+/// A reference to a function of the FFI.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FunctionRef {
+    /// `@relu`: the symbol `__tvm_ffi_relu`, defined in this library or resolved by the linker.
+    Symbol(String),
+    /// `@"blas.matmul"`: a name, looked up at the first call in the imports of the library, then in the registry.
+    Name(String),
+    /// `@(f)`: a value of type `Function`.
+    Value(Expr),
+}
+
+/// An entry of an `errors` clause: the error that a status raises.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StatusError {
+    /// Status; `None` for every status without an entry.
+    pub status: Option<i32>,
+    /// Kind of the error, such as `ValueError`.
+    pub kind: String,
+    /// Text of the error.
+    pub message: String,
+}
+
+impl Call {
+    pub(super) fn exprs(&self) -> Vec<&Expr> {
+        match self {
+            Call::Kernel(call) => call.args.iter().collect(),
+            Call::Function { callee: FunctionRef::Value(function), args } => {
+                [function].into_iter().chain(args).collect()
+            }
+            Call::Function { callee: FunctionRef::Symbol(_) | FunctionRef::Name(_), args } => {
+                args.iter().collect()
+            }
+        }
+    }
+}
+
+/// Constructors of calls.
+///
+/// ```
+/// use tvm_ffi_codegen::{Call, Expr, KernelCall, exprs};
+///
+/// let calls = [
+///     Call::symbol("relu", ["t", "y"]),
+///     Call::name("blas.matmul", exprs!["x", "w", Expr::shape_of(["n", "m"])]),
+///     Call::value("f", exprs![Expr::None, true]),
+///     KernelCall::new("k", ["n"]).with_status().with_error(1, "ValueError", "too small").into(),
+/// ];
+/// let texts = calls.map(|call| call.to_string());
+/// assert_eq!(texts[0], "@relu(t, y)");
+/// assert_eq!(texts[1], r#"@"blas.matmul"(x, w, Shape(n, m))"#);
+/// assert_eq!(texts[2], "@(f)(None, True)");
+/// assert_eq!(texts[3], r#"try k(n) errors { 1: ValueError "too small" }"#);
+/// ```
+impl Call {
+    /// Builds `symbol(args)`, a call of a C function.
+    pub fn kernel(symbol: impl Into<String>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
+        Call::Kernel(KernelCall::new(symbol, args))
+    }
+
+    /// Builds `@name(args)`, a call of `__tvm_ffi_name`, defined in this library or resolved by the linker.
+    pub fn symbol(name: impl Into<String>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
+        Call::Function { callee: FunctionRef::Symbol(name.into()), args: list(args) }
+    }
+
+    /// Builds `@"name"(args)`, a call of a function that is looked up in the imports, then in the registry.
+    pub fn name(name: impl Into<String>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
+        Call::Function { callee: FunctionRef::Name(name.into()), args: list(args) }
+    }
+
+    /// Builds `@(function)(args)`, a call of a value of type `Function`.
+    pub fn value(function: impl Into<Expr>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
+        Call::Function { callee: FunctionRef::Value(function.into()), args: list(args) }
+    }
+}
+
+impl From<KernelCall> for Call {
+    fn from(call: KernelCall) -> Call {
+        Call::Kernel(call)
+    }
+}
+
+impl KernelCall {
+    /// Builds a call of a C function that returns the result, or nothing.
+    pub fn new(symbol: impl Into<String>, args: impl IntoIterator<Item: Into<Expr>>) -> KernelCall {
+        KernelCall { symbol: symbol.into(), args: list(args), status: None }
+    }
+
+    /// Declares that the function returns a [status](KernelCall::status): `try`.
+    pub fn with_status(mut self) -> KernelCall {
+        self.status.get_or_insert_default();
+        self
+    }
+
+    /// Declares that the function returns a status, and adds the error that a status raises; `None` matches every
+    /// status without an entry.
+    pub fn with_error(
+        mut self,
+        status: impl Into<Option<i32>>,
+        kind: impl Into<String>,
+        message: impl Into<String>,
+    ) -> KernelCall {
+        let (status, kind, message) = (status.into(), kind.into(), message.into());
+        self.status.get_or_insert_default().push(StatusError { status, kind, message });
+        self
+    }
+}
+
+/// Converts a list of operands to expressions.
+pub(super) fn list(exprs: impl IntoIterator<Item: Into<Expr>>) -> Vec<Expr> {
+    exprs.into_iter().map(Into::into).collect()
+}

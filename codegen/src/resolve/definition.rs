@@ -1,0 +1,148 @@
+//! Resolves the definition of a function: parameters, constraints, outputs and body.
+
+use super::argument::Argument;
+use super::body::{Body, KernelCall};
+use super::closure::Capture;
+use super::function::Function;
+use super::ids::LookUpId;
+use super::knowledge::Knowledge;
+use super::look_up::When;
+use super::names::Names;
+use super::order::{Order, receive};
+use super::presence::{Facts, Point};
+use super::prototype::{self, ResultConvention};
+use super::statement::Block;
+use super::step::Step;
+use super::term::Term;
+use super::{Items, Located};
+use crate::declaration::{self, ParamType, ResultType};
+use crate::error::Part;
+
+/// Resolves a function of the library.
+pub(super) fn resolve<'a>(
+    declared: &'a crate::Function,
+    items: &Items<'a>,
+) -> Located<Function<'a>> {
+    resolve_in(declared, items, Vec::new(), 0).map(|(function, _)| function)
+}
+
+/// Resolves a function that holds what it captures. Its statements are counted from `count` on; also returns the number
+/// after them.
+pub(super) fn resolve_in<'a>(
+    declared: &'a crate::Function,
+    items: &Items<'a>,
+    captures: Vec<Capture<'a>>,
+    mut count: usize,
+) -> Located<(Function<'a>, usize)> {
+    let (mut names, mut captured) = Names::new(declared, captures)?;
+    let Order { mut steps, mut knowledge, .. } = Order::new(&names, &mut captured)?;
+    let facts = constraints(&mut names, &knowledge, &mut steps)?;
+    let extents = outputs(&names, Point { knowledge: &knowledge, facts: &facts })?;
+    let mut closures = Vec::new();
+    for (output, extents) in names.outputs.keys().zip(extents) {
+        names.outputs[output].extents = extents;
+    }
+    let body = match &declared.body {
+        declaration::Body::Call(call) => one_call(&mut names, &mut knowledge, &facts, call)?,
+        declaration::Body::Block(statements) => {
+            let mut block = Block::new(&mut names, knowledge, facts, items, count);
+            let statements = block.body(statements)?;
+            (count, closures) = block.end();
+            Body::Block(statements)
+        }
+    };
+    let Names { values, symbols, outputs, locals, maps, look_ups, .. } = names;
+    let function = Function {
+        declared,
+        values,
+        symbols,
+        outputs,
+        locals,
+        maps,
+        look_ups,
+        captured,
+        steps,
+        body,
+        closures,
+    };
+    Ok((function, count))
+}
+
+/// Resolves the constraints. Returns the facts that follow from them.
+fn constraints<'a>(
+    names: &mut Names<'a>,
+    knowledge: &Knowledge,
+    steps: &mut Vec<Step<'a>>,
+) -> Located<Facts> {
+    let mut facts = Facts::default();
+    for (index, constraint) in names.function.signature.constraints.iter().enumerate() {
+        let at = |reason| (Part::Constraint(index), reason);
+        let here = Point { knowledge, facts: &facts };
+        let condition = names.condition(here, constraint).map_err(at)?;
+        let follows = here.check(names, &condition.test).map_err(at)?;
+        facts.extend(follows.holds);
+        steps.push(Step::Require(condition));
+    }
+    Ok(facts)
+}
+
+fn outputs(names: &Names<'_>, here: Point<'_>) -> Located<Vec<Vec<Term>>> {
+    let mut all = Vec::with_capacity(names.outputs.len());
+    for (index, output) in names.function.signature.outputs().iter().enumerate() {
+        let at = |reason| (Part::Output(index), reason);
+        let mut extents = Vec::new();
+        for expr in output.tensor.extents() {
+            let term = names.extent(expr).map_err(at)?;
+            here.check(names, &term).map_err(at)?;
+            extents.push(term);
+        }
+        all.push(extents);
+    }
+    Ok(all)
+}
+
+/// Resolves the arguments of a body that is one call, and the elements that they name.
+fn arguments(
+    names: &mut Names<'_>,
+    here: Point<'_>,
+    call: &declaration::KernelCall,
+) -> Located<(Vec<Argument>, Vec<LookUpId>)> {
+    let (mut args, mut look_ups) = (Vec::with_capacity(call.args.len()), Vec::new());
+    names.elements.clear();
+    for (index, expr) in call.args.iter().enumerate() {
+        let at = |reason| (Part::Argument(index), reason);
+        look_ups.extend(names.look_up(here, [expr], When::AT_FIRST).map_err(at)?);
+        let argument = names.argument(expr).map_err(at)?;
+        if let Argument::Term(term, _) = &argument {
+            here.check(names, term).map_err(at)?;
+        }
+        args.push(argument);
+    }
+    Ok((args, look_ups))
+}
+
+/// Resolves a body that is one call.
+fn one_call<'a>(
+    names: &mut Names<'a>,
+    knowledge: &mut Knowledge,
+    facts: &Facts,
+    call: &'a declaration::KernelCall,
+) -> Located<Body<'a>> {
+    let (args, look_ups) = arguments(names, Point { knowledge, facts }, call)?;
+    let result = match &names.function.signature.result {
+        ResultType::None | ResultType::Allocated(_) => ResultConvention::None,
+        ResultType::Value(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
+        ResultType::Value(_) => ResultConvention::Written,
+    };
+    let prototype = prototype::of_call(names, call, &args, result);
+    let (symbol, signature) = (&call.symbol, prototype.signature());
+    let call = KernelCall { symbol, signature, prototype, args, status: call.status.as_deref() };
+    let result = match (&names.function.signature.result, result) {
+        (ResultType::Value(ty), ResultConvention::Written) => {
+            let at = |(_, reason)| (Part::Result, reason);
+            Some(receive(names, knowledge, facts, "result".to_owned(), ty).map_err(at)?)
+        }
+        _ => None,
+    };
+    Ok(Body::Call { call, look_ups, result })
+}
