@@ -164,12 +164,6 @@ impl Signature {
         Signature::new(CLOSURE)
     }
 
-    /// Returns true if a parameter or a returned tensor has this name.
-    pub(crate) fn names(&self, name: &str) -> bool {
-        let param = self.params.iter().any(|param| param.name == name);
-        param || self.outputs().iter().any(|output| output.name == name)
-    }
-
     /// Returns all expressions: in the types of parameters and results, and constraints.
     pub(crate) fn exprs(&self) -> impl Iterator<Item = &Expr> {
         let params = self.params.iter().flat_map(|param| param.ty.exprs());

@@ -10,7 +10,8 @@ use rustc_hash::FxHashSet;
 
 use super::body::Plain;
 use super::function::{Function, Local, Output};
-use super::ids::{LocalId, MapId, OutputId, ValueId};
+use super::ids::{LocalId, MapId, OutputId, SymbolId, ValueId};
+use super::knowledge::Known;
 use super::names::Meaning;
 use super::statement::Block;
 use super::step::Step;
@@ -110,6 +111,9 @@ impl<'a> Block<'_, 'a> {
 
     /// Returns what a function names of the outside, each once, in the order of the first mention.
     fn captures(&self, function: &'a declaration::Function) -> Explained<Vec<Capture<'a>>> {
+        if let Some(name) = self.shadowing(function) {
+            return Err(format!("`{name}` is the name of something outside the function"));
+        }
         let mut left: Vec<&'a str> = Vec::new();
         let exprs = function.signature.exprs().chain(function.body.exprs());
         exprs.for_each(|expr| expr.names(&mut |name| left.push(name)));
@@ -122,16 +126,15 @@ impl<'a> Block<'_, 'a> {
                 continue;
             }
             if let Some(meaning) = self.names.meaning(name) {
-                if function.signature.names(name) {
-                    return Err(format!("`{name}` is the name of something outside the function"));
-                }
                 if let Meaning::Dtype(tensor) = meaning {
-                    left.extend(self.names.root(tensor));
+                    left.extend(self.names.root(self.names.values[tensor].param));
                     continue;
                 }
-                let is_symbol = matches!(meaning, Meaning::Symbol(_));
-                if is_symbol && self.term(&Expr::name(name)).is_err() {
+                if let Meaning::Symbol(symbol) = meaning
+                    && self.term(&Expr::name(name)).is_err()
+                {
                     // Only values that may be absent determine it. They do so inside too.
+                    left.extend(self.determining(symbol));
                     continue;
                 }
                 let capture = self.capture(name, meaning)?;
@@ -144,6 +147,26 @@ impl<'a> Block<'_, 'a> {
         // A tensor that determines an element type comes before the tensors that have it, and maps after their tensors.
         captures.sort_by_key(|capture| capture.of.order());
         Ok(captures)
+    }
+
+    /// Returns the first name in the signature of a function that stands for something outside.
+    fn shadowing<'f>(&self, function: &'f declaration::Function) -> Option<&'f str> {
+        let params = function.signature.params.iter().map(|param| param.name.as_str());
+        let outputs = function.signature.outputs().iter().map(|output| output.name.as_str());
+        params.chain(outputs).find(|name| self.names.meaning(name).is_some())
+    }
+
+    /// Returns the names of the values that determine a symbol where they are there.
+    fn determining(&self, symbol: SymbolId) -> Vec<&'a str> {
+        let mut params = Vec::new();
+        if let Part::Param(first) = self.names.symbols[symbol].part {
+            params.push(first);
+        }
+        if let Known::Within { param, values } = &self.knowledge[symbol] {
+            params.push(*param);
+            params.extend(values.iter().map(|&value| self.names.values[value].param));
+        }
+        params.into_iter().filter_map(|param| self.names.root(param)).collect()
     }
 
     fn capture(&self, name: &'a str, meaning: Meaning) -> Explained<Capture<'a>> {

@@ -444,10 +444,7 @@ impl<'a> Names<'a> {
 
     /// Returns the name of a parameter, or a description of a value of the body.
     pub(super) fn name_of(&self, param: usize) -> String {
-        match self.function.signature.params.get(param) {
-            Some(param) => param.name.clone(),
-            None => "the result".to_owned(),
-        }
+        self.root(param).unwrap_or("the result").to_owned()
     }
 
     /// Returns the symbol that an integer parameter is an occurrence of.
@@ -506,9 +503,8 @@ impl<'a> Names<'a> {
         self.map_tensors[map]
     }
 
-    /// Returns the name of the parameter, or of the value of the body, that a value is or is nested in.
-    pub(super) fn root(&self, value: ValueId) -> Option<&'a str> {
-        let Value { param, .. } = self.values[value];
+    /// Returns the name of the parameter, or of the value of the body, whose values have this [`Value::param`].
+    pub(super) fn root(&self, param: usize) -> Option<&'a str> {
         if let Some(param) = self.function.signature.params.get(param) {
             return Some(&param.name);
         }
