@@ -76,7 +76,8 @@ impl Default for JitOptions {
 ///   that of other tensors; a `ptr` is what its caller vouched for, in unsafe code; a closure's `self` is what its
 ///   [`Context`](crate::Context) holds;
 /// * write only 0 and 1 to tensors of `bool`, and to no tensor that [`Jit::reads`] names;
-/// * not access the memory of a tensor after it has returned the tensor;
+/// * not access the memory of a tensor after it has returned the tensor, nor write to that of a tensor that a function
+///   made by a body holds, unless nobody reads it then;
 /// * not unwind;
 /// * stay at its address until the code is freed: [`Jit::keep`] keeps its library loaded.
 pub struct Jit {

@@ -99,9 +99,11 @@ impl<'a> Block<'_, 'a> {
         let captures =
             self.captures(declared).map_err(|reason| (Part::Statement(index), reason))?;
         let given = captures.iter().map(|capture| capture.given.clone()).collect();
-        let within = |(part, reason): (Part, String)| match part {
-            Part::Statement(_) | Part::Arm(..) => (part, reason),
-            part => (Part::Statement(index), located(declared, part, reason)),
+        let within = |(part, reason): (Part, String)| {
+            if let Part::Statement(_) | Part::Arm(..) = part {
+                return (part, reason);
+            }
+            (Part::Statement(index), located(declared, part, reason))
         };
         let resolved = definition::resolve_in(declared, self.items, captures, self.count);
         let (function, count) = resolved.map_err(within)?;
