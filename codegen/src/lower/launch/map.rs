@@ -37,12 +37,6 @@ impl<'a> Wrapper<'a, '_> {
         self.maps[id] = Some(map);
     }
 
-    /// Returns the address of a new area of the frame for a map, with the alignment of maps.
-    pub(crate) fn map_area(&mut self) -> Value {
-        let area = self.b.stack_slot(AREA, AREA_ALIGN);
-        self.map_address(area)
-    }
-
     /// Emits code that copies a map to byte `at` of an area.
     pub(crate) fn copy_map(&mut self, map: Value, to: Value, at: u32) {
         for word in 0..MAP_WORDS {
