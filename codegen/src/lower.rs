@@ -31,8 +31,9 @@ use crate::ir::{self, Linkage};
 use crate::resolve::{MAIN, Resolved};
 pub use cuda::Loader;
 use failure::records::Records;
-pub use library::exports::{KEEPER, UNLOAD};
+pub use library::exports::UNLOAD;
 pub use routines::linked::{is_linked_routine, linked_routines};
+pub use routines::memory::KEEPER;
 pub(crate) use runtime::runtime;
 pub use unchecked::Unchecked;
 

@@ -59,8 +59,11 @@ fn define<'a>(
     (own, linkage): (Linkage, Linkage),
     records: &mut Records,
 ) -> u32 {
-    if !function.callees().is_empty() {
+    if !function.callees().is_empty() || !function.closures.is_empty() {
         library::exports::context(module);
+    }
+    if !function.closures.is_empty() {
+        library::exports::keeper(module);
     }
     let mut b = ffi_function(module, &symbols.own, own);
     let host = records.host(function, function.declared.location.as_ref());

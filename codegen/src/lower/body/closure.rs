@@ -12,9 +12,9 @@ use crate::ir::{Cond, Linkage, SymbolKind, Type, Value};
 use crate::lower::emitter::state::{OutputState, ValueState};
 use crate::lower::emitter::value::element;
 use crate::lower::failure::message::Message;
-use crate::lower::library::exports;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
+use crate::lower::routines::memory::KEEPER;
 use crate::lower::value::safe_call;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::{Accepted, possible};
@@ -94,9 +94,8 @@ impl<'a> Wrapper<'a, '_> {
     /// Emits code that makes what keeps the code loaded, which the frame owns. Returns its address.
     fn keep_code(&mut self) -> Value {
         let slot = self.own_none();
-        exports::context(self.b.module);
         let context = self.b.module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
-        let keeper = exports::keeper(self.b.module);
+        let keeper = self.b.module.declare(KEEPER, Linkage::Local, SymbolKind::Data);
         let (site, context, keeper) =
             (self.here(), self.b.address(context), self.b.address(keeper));
         let status = self.routine_value(Routine::KeepCode, &[site, context, keeper, slot]);

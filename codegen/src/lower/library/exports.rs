@@ -10,6 +10,7 @@ use crate::lower::cuda::kernel;
 use crate::lower::launch::images::{IMAGES, KERNELS};
 use crate::lower::library::metadata::TextKind;
 use crate::lower::routines::Routine;
+use crate::lower::routines::memory::KEEPER;
 use crate::lower::value::{ffi_function, safe_call};
 
 /// Adds a getter of the metadata of each function, and of its documentation if it has some.
@@ -111,22 +112,12 @@ pub(crate) fn context(module: &mut Module) {
     }
 }
 
-/// Symbol of the variable of a module whose functions make closures that says how to keep its code loaded where it
-/// belongs to no module object of the runtime, as JIT code does not: the address of a function `int32_t make(void* code,
-/// TVMFFIAny* result)`, or NULL, then `code`.
-///
-/// For each closure `make` stores an owned object, which the closure holds, and returns 0; or it stores nothing and
-/// returns another status. The symbol is local; a JIT fills the variable before the first call.
-pub const KEEPER: &str = "tvm_ffi_codegen.keeper";
-
 /// Declares the variable [`KEEPER`], once for a module.
-pub(crate) fn keeper(module: &mut Module) -> Symbol {
-    if let Some(symbol) = module.find(KEEPER) {
-        return symbol;
+pub(crate) fn keeper(module: &mut Module) {
+    if module.find(KEEPER).is_none() {
+        let symbol = module.declare(KEEPER, Linkage::Local, SymbolKind::Data);
+        module.data.push(Data::variable(symbol, vec![0; 16], 8));
     }
-    let symbol = module.declare(KEEPER, Linkage::Local, SymbolKind::Data);
-    module.data.push(Data::variable(symbol, vec![0; 16], 8));
-    symbol
 }
 
 /// Symbol of `void tvm_ffi_codegen.unload(void)`, which unloads all images of a module from the driver.

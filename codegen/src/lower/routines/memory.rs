@@ -15,6 +15,14 @@ use crate::lower::routines::records::{CallSite, Head, Subject};
 /// Size in bytes of the buffer for the integers of an array or list: an address, a count, and [`MAX_RANK`] integers.
 pub(crate) const NUMBERS_SIZE: u32 = 16 + 8 * MAX_RANK as u32;
 
+/// Symbol of the variable of a module whose functions make closures that says how to keep its code loaded where it
+/// belongs to no module object of the runtime, as JIT code does not: the address of a function `int32_t make(void* code,
+/// TVMFFIAny* result)`, or NULL, then `code`.
+///
+/// For each closure `make` stores an owned object, which the closure holds, and returns 0; or it stores nothing and
+/// returns another status. The symbol is local; a JIT fills the variable before the first call.
+pub const KEEPER: &str = "tvm_ffi_codegen.keeper";
+
 structs! {
     /// A `TVMFFIAny`.
     Any AnyFields: ANY.size, ANY.align => {
