@@ -1,7 +1,7 @@
 //! Tests of the examples' output.
 
 #[cfg(feature = "aot")]
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn output(command: &mut Command) -> String {
@@ -105,24 +105,53 @@ fn aot() {
     assert!(printed.ends_with("\nadd_one([1.0, 2.0, 3.0]) = [2.0, 3.0, 4.0]\n"), "{printed}");
 }
 
-/// Runs on the stand-in for the driver, which runs no kernels, and on a file of the driver's name that is no library.
 #[cfg(feature = "aot")]
-#[test]
-fn launch() {
-    let [folder, broken] =
-        ["driver", "no_driver"].map(|name| Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
-    let [library, text] = [&folder, &broken].map(|folder| {
-        std::fs::create_dir_all(folder).expect("a folder can be made");
-        folder.join("libcuda.so.1")
-    });
-    std::fs::write(text, "no library").expect("the file can be written");
+const DRIVER: &str = "libcuda.so.1";
+
+/// Makes a folder for this test program.
+#[cfg(feature = "aot")]
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    folder
+}
+
+/// Compiles the stand-in for the CUDA driver into a folder of its own.
+#[cfg(feature = "aot")]
+fn stand_in(name: &str) -> PathBuf {
+    let folder = folder(name);
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/driver");
     let sources = std::fs::read_dir(sources).expect("the stand-in is there");
     let sources = sources.map(|file| file.expect("the folder can be read").path());
     let sources = sources.filter(|path| path.extension().is_some_and(|e| e == "c"));
     let mut cc = Command::new("cc");
     cc.args(["-std=gnu11", "-O1", "-fPIC", "-fvisibility=hidden", "-shared"]).args(sources);
-    output(cc.args(["-lpthread", "-o"]).arg(library));
+    output(cc.args(["-lpthread", "-o"]).arg(folder.join(DRIVER)));
+    folder
+}
+
+/// Times differ from run to run, everything else is known.
+#[cfg(feature = "aot")]
+#[test]
+fn prepared() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_prepared"));
+    let printed = output(command.env("LD_LIBRARY_PATH", stand_in("prepared_driver")));
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines[0], "launched 1000 steps of two kernels, twice");
+    assert!(lines[1].starts_with("checked and encoded in each: "), "{printed}");
+    assert!(lines[2].starts_with("prepared once: "), "{printed}");
+    assert_eq!(
+        lines[3..],
+        ["ValueError: Violated step >= 0 when calling: `function(step: int64)`, step = -1"]
+    );
+}
+
+/// Runs on the stand-in for the driver, which runs no kernels, and on a file of the driver's name that is no library.
+#[cfg(feature = "aot")]
+#[test]
+fn launch() {
+    let (folder, broken) = (stand_in("driver"), folder("no_driver"));
+    std::fs::write(broken.join(DRIVER), "no library").expect("the file can be written");
     let launch = |folder: &Path| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_launch"));
         output(command.env("LD_LIBRARY_PATH", folder))

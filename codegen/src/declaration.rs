@@ -36,6 +36,7 @@ pub use library::{Function, Library, Location, Prepare};
 pub use param_type::{Element, Literal, Mapping, ObjectClass, ParamType, Sequence};
 pub(crate) use param_type::{is_text, literal_scalar};
 pub(crate) use reserved::is_identifier;
+pub(crate) use signature::CLOSURE;
 pub use signature::{Constraint, Output, Param, ResultType, Signature};
 pub use statement::{Arm, Local, Statement, StatementKind};
 pub(crate) use tensor::OwnDim;

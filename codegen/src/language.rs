@@ -82,7 +82,9 @@
 //!            | "device" "." ( "multiprocessors" | "attribute" "(" int ")" )
 //! atom       = "null" | "None" | "True" | "False" | name | quoted | "(" expr ")" | "[" args "]"
 //!            | "Shape" "(" args ")" | scalar "(" expr ")" | "stream" "(" expr ")"
-//!            | ( "min" | "max" | "ceildiv" ) "(" expr "," expr ")"
+//!            | ( "min" | "max" | "ceildiv" ) "(" expr "," expr ")" | closure
+//! closure    = "function" "(" [ param { "," param } ] ")" "->" result
+//!              [ "where" constraint { "," constraint } ] block               (only in a block)
 //!
 //! scalar     = "bool" | "int8" | … | "float64" | "ptr"   (the names of `Scalar`)
 //! dtype      = a word that names a `DType`, such as "float32x4"
@@ -262,6 +264,9 @@
 //! no others. Results of calls and of `alloc` are owned by their name and released on every way out of the block, in
 //! reverse order.
 //!
+//! `function(i: int64) -> None { … }` makes a function: a value of type `Function` that `let` names, a call takes, an array
+//! contains or `return` returns. See [functions that bodies make](#functions-that-bodies-make).
+//!
 //! A `match` has an arm for each type of the union `v`, in its order and in the same words, and for None at the end if `v`
 //! is optional; an optional value that is no union has the arms `x: T` and `None`. In its arm the value has a name and that
 //! type, `_` for none, and the symbols of the type are known. The argument was checked before: a `match` looks only at the
@@ -285,6 +290,40 @@
 //! meanwhile. While the `GetFunction` of an imported module runs, no thread that it waits for may call a function that
 //! looks up a name for the first time: both would wait for ever. Make such a call earlier, or in the function that
 //! `GetFunction` returns.
+//!
+//! # Functions that bodies make
+//!
+//! ```
+//! let text = "\
+//! prepare(x: Tensor([n, k], float32), scale: float32) -> Function
+//!     = {
+//!         let size = n * k;
+//!         return function(y: Tensor([n, k], float32), i: int64) -> None where i < n {
+//!             step(x.data, y.data, size, i, scale);
+//!         };
+//!     };
+//! ";
+//! let function: tvm_ffi_codegen::Function = text.parse()?;
+//! assert_eq!(format!("{function}\n"), text);
+//! # Ok::<(), tvm_ffi_codegen::Error>(())
+//! ```
+//!
+//! A function that a body makes, a *closure*, holds what it names of the outside, as it is when the function is made:
+//! numbers, truths, addresses, text (copied), tensor maps (their bytes), and a reference to every object and tensor.
+//! Symbols of the outside are known inside, so that above `y` must have the extents of `x`; the parameters are checked
+//! when the closure is called, the outside has been checked already. Names of its parameters differ from all names
+//! outside. In errors the closure is called `function`.
+//!
+//! | held | rule |
+//! |---|---|
+//! | a tensor | must come as an object: a `DLTensor*`, which belongs to the caller, is a TypeError when the closure is made. Python passes objects; C, C++ and Rust may pass either |
+//! | a tensor map | its tensor is held too |
+//! | `uint64` | the value, also above `int64` |
+//! | `*rest` | cannot be held |
+//! | the library | held too: the closure may outlive every other reference to its module, or to code of a JIT |
+//!
+//! What a closure holds is an `ffi.Array` of the runtime, which the runtime frees, so that no code of the library runs when
+//! a closure goes, on whatever thread. Making one takes about four allocations, calling it none.
 //!
 //! # C functions
 //!

@@ -83,7 +83,7 @@ pub use declaration::{
 };
 pub use error::{Error, Part, Position, Site};
 pub use lower::{
-    Loader, Options, Routines, UNLOAD, Unchecked, is_linked_routine, library::metadata,
+    KEEPER, Loader, Options, Routines, UNLOAD, Unchecked, is_linked_routine, library::metadata,
     linked_routines, lower, routines,
 };
 pub use resolve::{

@@ -33,6 +33,7 @@ pub use cuda::Loader;
 use failure::records::Records;
 pub use library::exports::UNLOAD;
 pub use routines::linked::{is_linked_routine, linked_routines};
+pub use routines::memory::KEEPER;
 pub(crate) use runtime::runtime;
 pub use unchecked::Unchecked;
 

@@ -5,6 +5,7 @@ pub(crate) mod accepted;
 pub(crate) mod argument;
 pub(crate) mod body;
 pub(crate) mod c_type;
+pub(crate) mod closure;
 mod condition;
 mod definition;
 mod element;
@@ -243,7 +244,8 @@ fn nth_statement(body: &Body, count: usize, wanted: impl Fn(&StatementKind) -> b
 /// function with the same type.
 fn c_library(library: &Library, functions: &[Function<'_>]) -> Result<(), Error> {
     let mut known = Vec::new();
-    if functions.iter().any(|function| function.outputs.iter().next().is_some()) {
+    let mut all = functions.iter().flat_map(Function::with_closures);
+    if all.any(|function| function.outputs.iter().next().is_some()) {
         known.extend(prototype::of_c_library().map(|function| (function, "allocate tensors")));
     }
     if functions.iter().any(Function::uses_driver) {

@@ -1,11 +1,16 @@
-//! Function objects of compiled functions, and the contexts of closures.
+//! Function objects of compiled functions, the contexts of closures, and what keeps the code of function objects that
+//! bodies make.
 
 use std::ffi::c_void;
 use std::fmt;
 use std::ptr;
+use std::sync::Arc;
+
+use abi_spec::TypeIndex;
 
 use crate::abi::{Any, SafeCall};
-use crate::compiled::HostFunction;
+use crate::code::address::DataRange;
+use crate::compiled::{Code, Compiled, HostFunction};
 use crate::error::Error;
 use crate::value::function::FfiFunction;
 use crate::value::object::raised;
@@ -107,6 +112,60 @@ unsafe extern "C" fn enter(
 unsafe extern "C" fn release(handle: *mut c_void) {
     // SAFETY: called once, with the pointer that `into_ffi_function` handed over.
     drop(unsafe { Box::from_raw(handle.cast::<Holder>()) });
+}
+
+/// The variable [`KEEPER`](tvm_ffi_codegen::KEEPER) of host IR.
+#[repr(C)]
+struct Keeper {
+    make: unsafe extern "C" fn(*const Code, *mut Any) -> i32,
+    code: *const Code,
+}
+
+impl Compiled {
+    /// Fills a variable, so that the function objects that bodies make keep the code.
+    ///
+    /// # Safety
+    /// The place is that of a [`KEEPER`](tvm_ffi_codegen::KEEPER) of this code, which is not running.
+    pub(crate) unsafe fn keep(&self, place: DataRange) {
+        let keeper = Keeper { make: make_owner, code: Arc::as_ptr(&self.0) };
+        // SAFETY: the variable is writable and has the size and the alignment of a keeper.
+        unsafe { place.start.0.cast_mut().cast::<Keeper>().write(keeper) };
+    }
+}
+
+/// Makes an object that keeps code: a function that does nothing and owns a handle.
+unsafe extern "C" fn make_owner(code: *const Code, to: *mut Any) -> i32 {
+    // SAFETY: a function of the code is running, so that its caller holds a handle.
+    let function_create = unsafe { (*code).runtime }.functions.function_create;
+    let mut object = ptr::null_mut();
+    let handle = code.cast_mut().cast();
+    // SAFETY: as above, for the handle that the object frees.
+    let status = unsafe {
+        Arc::increment_strong_count(code);
+        function_create(handle, do_nothing, Some(release_code), &mut object)
+    };
+    // SAFETY: no object frees the handle; on success the place is writable, and the object comes with a reference.
+    unsafe {
+        if status != 0 {
+            release_code(handle);
+            return status;
+        }
+        to.write(Any::ptr(TypeIndex::FUNCTION, object.cast()));
+    }
+    0
+}
+
+/// The safe call of an object that keeps code.
+unsafe extern "C" fn do_nothing(_: *mut c_void, _: *const Any, _: i32, result: *mut Any) -> i32 {
+    // SAFETY: whoever calls a function object gives it a place for the result.
+    unsafe { result.write(Any::NONE) };
+    0
+}
+
+/// The deleter of an object that keeps code.
+unsafe extern "C" fn release_code(code: *mut c_void) {
+    // SAFETY: called once, with the handle of `make_owner`.
+    drop(unsafe { Arc::from_raw(code.cast_const().cast::<Code>()) });
 }
 
 impl HostFunction {

@@ -76,7 +76,8 @@ impl Default for JitOptions {
 ///   that of other tensors; a `ptr` is what its caller vouched for, in unsafe code; a closure's `self` is what its
 ///   [`Context`](crate::Context) holds;
 /// * write only 0 and 1 to tensors of `bool`, and to no tensor that [`Jit::reads`] names;
-/// * not access the memory of a tensor after it has returned the tensor;
+/// * not access the memory of a tensor after it has returned the tensor, nor write to that of a tensor that a function
+///   made by a body holds, unless nobody reads it then;
 /// * not unwind;
 /// * stay at its address until the code is freed: [`Jit::keep`] keeps its library loaded.
 pub struct Jit {
@@ -301,7 +302,7 @@ impl Jit {
     }
 
     fn link(self, declared: &Declared<'_>) -> Result<Compiled, Error> {
-        let Linked { functions, data, uncalled, text, .. } =
+        let Linked { functions, data, keeper, uncalled, text, .. } =
             self.assembly.link(self.options.observers)?;
         let mut entries = Vec::with_capacity(functions.len());
         let (mut getters, mut externals) = (Vec::new(), Vec::new());
@@ -327,7 +328,12 @@ impl Jit {
         externals.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         let (runtime, _kept) = (self.options.runtime, Mutex::new(self.kept));
         let code = Code { runtime, entries, externals, getters, data, uncalled, text, _kept };
-        Ok(Compiled(Arc::new(code)))
+        let compiled = Compiled(Arc::new(code));
+        if let Some(place) = keeper {
+            // SAFETY: lowering made the variable, and nothing calls the code yet.
+            unsafe { compiled.keep(place) };
+        }
+        Ok(compiled)
     }
 }
 

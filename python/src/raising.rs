@@ -13,15 +13,27 @@ pub(crate) fn ask(library: &mut Library, kernels: &[String]) {
     if kernels.is_empty() {
         return;
     }
-    for function in &mut library.functions {
-        let body = mem::replace(&mut function.body, Body::Block(Vec::new()));
-        function.body = match body {
-            Body::Call(call) if kernels.contains(&call.symbol) => {
-                Body::Block(one_call(function, call.into()))
-            }
-            Body::Call(call) => Body::Call(call),
-            Body::Block(statements) => Body::Block(block(statements, kernels)),
-        };
+    library.functions.iter_mut().for_each(|function| of_function(function, kernels));
+}
+
+fn of_function(function: &mut Function, kernels: &[String]) {
+    let body = mem::replace(&mut function.body, Body::Block(Vec::new()));
+    function.body = match body {
+        Body::Call(call) if kernels.contains(&call.symbol) => {
+            Body::Block(one_call(function, call.into()))
+        }
+        Body::Call(call) => Body::Call(call),
+        Body::Block(statements) => Body::Block(block(statements, kernels)),
+    };
+}
+
+/// Changes the functions that an expression makes.
+fn of_expr(expr: &mut Expr, kernels: &[String]) {
+    if let Expr::Function(function) = expr {
+        of_function(function, kernels);
+    }
+    if let Expr::Array(entries) = expr {
+        entries.iter_mut().for_each(|entry| of_expr(entry, kernels));
     }
 }
 
@@ -56,6 +68,14 @@ fn of_statement(mut statement: Statement, kernels: &[String]) -> Vec<Statement> 
     }
     if let StatementKind::Match { arms, .. } = &mut statement.kind {
         arms.iter_mut().for_each(|arm| arm.body = block(mem::take(&mut arm.body), kernels));
+    }
+    if let StatementKind::Let { value, .. } | StatementKind::Return(Some(value)) =
+        &mut statement.kind
+    {
+        of_expr(value, kernels);
+    }
+    if let StatementKind::Call { call: Call::Function { args, .. }, .. } = &mut statement.kind {
+        args.iter_mut().for_each(|arg| of_expr(arg, kernels));
     }
     let asks = matches!(
         &statement.kind,

@@ -4,6 +4,7 @@ mod arguments;
 mod attributes;
 mod attributes_of_devices;
 mod cached;
+mod closures;
 mod commands;
 mod corners;
 mod faults;

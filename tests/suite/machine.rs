@@ -83,6 +83,17 @@ h(x: Tensor([n], float32, device=any)) -> None where x.device.multiprocessors > 
     fill m.data, n - 4, n;
     copy m.data, x.data, n;
     wait stream(x), stream(m);
+};
+p(x: Tensor([n, 64], float32, device=cuda), y: Optional[Tensor([n], float32, device=cuda)], s: str, k: int8) -> None = {
+    let m = tensormap(x, box=[1, 64]);
+    let t = alloc Tensor([n], uint8, device=cuda) on x;
+    let submit = function(i: int64) -> None {
+        launch code.\"tma\"(m, t.data) grid(n) block(1) on x;
+        if y.is_some { fill t.data, i, n on x; }
+        wait stream(x), stream(t);
+        if i > 2 { raise ValueError s, k; }
+    };
+    for i in 0..4 { @(submit)(i); }
 };";
 
 /// Kernels and the bytes of their parameters.
@@ -112,6 +123,18 @@ fn launches_under_faults() {
                 ("h", format!("(float32[40]{{device=cuda:{device}}})")),
                 ("h", format!("(float32[4]{{device=cuda:{device}}})")),
                 ("h", format!("(float32[300]{{device=cuda:{device}}})")),
+                (
+                    "p",
+                    format!(
+                        "(float32[16, 64]{{device=cuda:{device}, object}}, none, \"a text of the heap\", 3)"
+                    ),
+                ),
+                (
+                    "p",
+                    format!(
+                        "(float32[16, 64]{{device=cuda:{device}, object}}, float32[16]{{device=cuda:{device}, object}}, \"\", 3)"
+                    ),
+                ),
             ];
             for (function, arguments) in &calls {
                 let (arguments, _) = parse_list(arguments).expect("they are arguments");

@@ -23,6 +23,7 @@ mod messages;
 mod metadata;
 mod mutated;
 mod once;
+mod outliving;
 mod programs;
 mod properties;
 mod results;

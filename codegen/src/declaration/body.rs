@@ -12,13 +12,14 @@ pub enum Body {
 }
 
 impl Body {
+    /// Returns the outermost statements; none if the body is one call.
+    pub(crate) fn block(&self) -> &[Statement] {
+        if let Body::Block(statements) = self { statements } else { &[] }
+    }
+
     /// Returns all statements, nested ones included, in source order.
     pub fn statements(&self) -> impl Iterator<Item = &Statement> {
-        let first = match self {
-            Body::Call(_) => &[][..],
-            Body::Block(statements) => statements,
-        };
-        let mut left: Vec<&Statement> = first.iter().rev().collect();
+        let mut left: Vec<&Statement> = self.block().iter().rev().collect();
         std::iter::from_fn(move || {
             let next = left.pop()?;
             let blocks = next.kind.blocks().into_iter().rev();

@@ -2,6 +2,8 @@
 
 use abi_spec::Scalar;
 
+use super::Function;
+
 /// An expression over symbols, parameters and names of the body. Integer arithmetic is `int64`, wrapping, with floor
 /// division. An operation of an integer and a float is a `float64` operation.
 ///
@@ -53,6 +55,9 @@ pub enum Expr {
     Array(Vec<Expr>),
     /// `Shape(n, m)`: a shape object, as an argument of a function of the FFI or as a result.
     Shape(Vec<Expr>),
+    /// `function(i: int64) -> None { … }`: a function object that holds what its body names of the outside. Its
+    /// signature is that of [`Signature::closure`](super::Signature::closure).
+    Function(Box<Function>),
 }
 
 /// Declares the members that take no index: the enum, its table, and a constructor for each.
@@ -190,7 +195,7 @@ operators! {
 }
 
 impl Expr {
-    /// Returns the direct subexpressions in source order.
+    /// Returns the direct subexpressions in source order. The body of a function has none of them.
     pub fn children(&self) -> impl Iterator<Item = &Expr> {
         let (first, second, rest) = match self {
             Expr::Int(_)
@@ -200,7 +205,8 @@ impl Expr {
             | Expr::Null
             | Expr::Name(_)
             | Expr::Bool(_)
-            | Expr::None => (None, None, &[][..]),
+            | Expr::None
+            | Expr::Function(_) => (None, None, &[][..]),
             Expr::Member(e, _)
             | Expr::Field(e, _)
             | Expr::Neg(e)
@@ -222,6 +228,22 @@ impl Expr {
     pub(crate) fn mentions(&self, name: &str) -> bool {
         let is_it = matches!(self, Expr::Name(own) if own == name);
         is_it || self.children().any(|child| child.mentions(name))
+    }
+
+    /// Calls `with` with every name in the expression.
+    pub(crate) fn names<'a>(&'a self, with: &mut impl FnMut(&'a str)) {
+        if let Expr::Name(name) = self {
+            with(name);
+        }
+        self.children().for_each(|child| child.names(with));
+    }
+
+    /// Appends the functions that the expression makes, in source order, without those within them.
+    pub(crate) fn functions<'a>(&'a self, all: &mut Vec<&'a Function>) {
+        if let Expr::Function(function) = self {
+            all.push(function);
+        }
+        self.children().for_each(|child| child.functions(all));
     }
 }
 
@@ -255,6 +277,11 @@ impl Expr {
     /// Builds `Shape(n, m)`.
     pub fn shape_of(numbers: impl IntoIterator<Item: Into<Expr>>) -> Expr {
         Expr::Shape(numbers.into_iter().map(Into::into).collect())
+    }
+
+    /// Builds `function(…) -> … { … }` from a function with a [closure's signature](super::Signature::closure).
+    pub fn function(function: Function) -> Expr {
+        Expr::Function(Box::new(function))
     }
 
     /// Builds `self.member`.

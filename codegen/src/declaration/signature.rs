@@ -64,6 +64,9 @@ pub struct Output {
     pub tensor: Tensor,
 }
 
+/// Name of the signature of a function that a body makes.
+pub(crate) const CLOSURE: &str = "function";
+
 impl Signature {
     /// Returns the parameters that are arguments of a call: all except `self`.
     pub fn arguments(&self) -> &[Param] {
@@ -135,6 +138,48 @@ impl Signature {
     pub fn new(name: impl Into<String>) -> Signature {
         let (params, constraints) = (Vec::new(), Vec::new());
         Signature { name: name.into(), params, result: ResultType::None, constraints }
+    }
+
+    /// Builds the signature of a function that a body makes, without parameters and result. Its name in texts is
+    /// `function`; nothing is exported.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{Call, Expr, ObjectClass, Scalar, Signature, Statement, exprs};
+    ///
+    /// let step = Signature::closure().param("i", Scalar::Int64);
+    /// let step = step.body([Statement::call(Call::kernel("step", exprs!["n", "i"]))]);
+    /// let prepare = Signature::new("prepare").param("n", Scalar::Int64);
+    /// let prepare = prepare.returns(ObjectClass::Function).body([Statement::return_value(Expr::function(step))]);
+    /// let text = "\
+    /// prepare(n: int64) -> Function
+    ///     = {
+    ///         return function(i: int64) -> None {
+    ///             step(n, i);
+    ///         };
+    ///     };";
+    /// assert_eq!(prepare.to_string(), text);
+    /// assert_eq!(text.parse(), Ok(prepare));
+    /// ```
+    pub fn closure() -> Signature {
+        Signature::new(CLOSURE)
+    }
+
+    /// Returns all expressions: in the types of parameters and results, and constraints.
+    pub(crate) fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let params = self.params.iter().flat_map(|param| param.ty.exprs());
+        let result = if let ResultType::Value(ty) = &self.result { Some(ty) } else { None };
+        let result = result.into_iter().flat_map(ParamType::exprs);
+        let outputs = self.outputs().iter().flat_map(|output| output.tensor.extents());
+        let constraints = self.constraints.iter().map(|constraint| &constraint.condition);
+        params.chain(result).chain(outputs).chain(constraints)
+    }
+
+    /// Returns the types of all tensors: of parameters, results and allocated tensors, nested ones included.
+    pub(crate) fn tensors(&self) -> impl Iterator<Item = &Tensor> {
+        let params = self.params.iter().flat_map(|param| param.ty.tensors());
+        let result = if let ResultType::Value(ty) = &self.result { Some(ty) } else { None };
+        let result = result.into_iter().flat_map(ParamType::tensors);
+        params.chain(result).chain(self.outputs().iter().map(|output| &output.tensor))
     }
 
     /// Appends a parameter.

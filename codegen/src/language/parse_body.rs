@@ -33,7 +33,7 @@ impl Parser<'_> {
     }
 
     /// `"{" { statement } "}"`; `expected` names the tokens that may stand here.
-    fn block(&mut self, expected: &str) -> Parsed<Vec<Statement>> {
+    pub(super) fn block(&mut self, expected: &str) -> Parsed<Vec<Statement>> {
         if self.token != Token::OpenBrace {
             return Err(self.unexpected(expected));
         }

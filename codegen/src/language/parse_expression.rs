@@ -7,7 +7,9 @@ use super::parser::{Parsed, Parser};
 use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::limit::Limit;
-use crate::declaration::{BinaryOp, Builtin, Comparison, DeviceAttribute, Expr, Logic, Member};
+use crate::declaration::{
+    BinaryOp, Builtin, CLOSURE, Comparison, DeviceAttribute, Expr, Logic, Member,
+};
 
 /// The precedence of an operator, loosest first; atoms have the highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -289,6 +291,9 @@ impl Parser<'_> {
         if self.accept(Token::OpenBracket) {
             let after = "an operator, `,` or `]`";
             return self.several(Token::CloseBracket, after, Limit::Arguments, Expr::Array);
+        }
+        if self.is_word(CLOSURE) && self.next_is(Token::OpenParen) && self.blocks > 0 {
+            return self.closure().map(|function| Tree::leaf(Expr::function(function)));
         }
         if let Some(name) = self.peek_name() {
             return Ok(self.leaf(Expr::name(name)));

@@ -6,7 +6,7 @@
 use super::parser::{Parsed, Parser};
 use super::token::Token;
 use crate::declaration::limit::Limit;
-use crate::declaration::{Constraint, Function, Library, Location, Param, Signature};
+use crate::declaration::{Body, Constraint, Function, Library, Location, Param, Signature};
 use crate::error::Part;
 
 impl Parser<'_> {
@@ -48,6 +48,18 @@ impl Parser<'_> {
         self.expect(Token::Assign, after)?;
         let body = self.body()?;
         Ok(Function { docs, location, signature, body, external })
+    }
+
+    /// Parses a function that a body makes: `signature block`.
+    pub(super) fn closure(&mut self) -> Parsed<Function> {
+        let signature = self.nested(Self::signature)?;
+        let after = if signature.constraints.is_empty() {
+            "`where` or `{`"
+        } else {
+            "an operator, `else`, `,` or `{`"
+        };
+        let body = Body::Block(self.block(after)?);
+        Ok(Function { docs: String::new(), location: None, signature, body, external: false })
     }
 
     fn docs(&mut self) -> String {

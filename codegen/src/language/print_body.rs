@@ -5,7 +5,8 @@ use std::fmt::{self, Display, Formatter};
 use super::print_items::{enclosed, list, quote};
 use super::reserved::{is_symbol, spelled};
 use crate::declaration::{
-    Arm, Body, Call, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
+    Arm, Body, Call, Expr, Function, FunctionRef, KernelCall, Local, Statement, StatementKind,
+    StatusError,
 };
 
 /// The indentation of a body's statements, and the further indentation of each nested block.
@@ -40,10 +41,31 @@ fn block(f: &mut Formatter<'_>, statements: &[Statement], margin: usize) -> fmt:
     write!(f, "{:1$}}}", "", margin - STEP)
 }
 
+/// Prints an expression in a statement at a margin. The block of a function within another expression stands at
+/// [`MARGIN`].
+fn expr(f: &mut Formatter<'_>, expr: &Expr, margin: usize) -> fmt::Result {
+    if let Expr::Function(made) = expr { function(f, made, margin) } else { expr.fmt(f) }
+}
+
+/// Prints a function that a body makes.
+fn function(f: &mut Formatter<'_>, function: &Function, margin: usize) -> fmt::Result {
+    write!(f, "{} ", function.signature)?;
+    block(f, function.body.block(), margin + STEP)
+}
+
+/// Prints a function that a body makes, in an expression.
+pub(super) fn made(f: &mut Formatter<'_>, made: &Function) -> fmt::Result {
+    function(f, made, MARGIN)
+}
+
 /// Prints a statement without its location.
 fn statement_kind(f: &mut Formatter<'_>, kind: &StatementKind, margin: usize) -> fmt::Result {
     match kind {
-        StatementKind::Let { name, value } => write!(f, "let {} = {value};", spelled(name)),
+        StatementKind::Let { name, value } => {
+            write!(f, "let {} = ", spelled(name))?;
+            expr(f, value, margin)?;
+            f.write_str(";")
+        }
         StatementKind::Call { result: Some(Local { name, ty }), call } => {
             write!(f, "let {}: {ty} = {call};", spelled(name))
         }
@@ -74,7 +96,11 @@ fn statement_kind(f: &mut Formatter<'_>, kind: &StatementKind, margin: usize) ->
         StatementKind::Fill(fill) => write!(f, "{fill};"),
         StatementKind::Copy(copy) => write!(f, "{copy};"),
         StatementKind::Wait(wait) => write!(f, "{wait};"),
-        StatementKind::Return(Some(value)) => write!(f, "return {value};"),
+        StatementKind::Return(Some(value)) => {
+            f.write_str("return ")?;
+            expr(f, value, margin)?;
+            f.write_str(";")
+        }
         StatementKind::Return(None) => f.write_str("return;"),
         StatementKind::Raise { kind, message } => {
             write!(f, "raise {kind}{}", if message.is_empty() { "" } else { " " })?;

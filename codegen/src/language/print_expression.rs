@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::parse_expression::{Infix, Precedence};
+use super::print_body::made;
 use super::print_items::{enclosed, quote};
 use super::reserved::spelled;
 use crate::declaration::{DeviceAttribute, Expr, Member};
@@ -43,6 +44,7 @@ impl Display for Expr {
             Expr::Logic(op, lhs, rhs) => infix(f, Infix::Logic(*op), op.text(), [lhs, rhs]),
             Expr::Array(all) => enclosed(f, "[", all, "]"),
             Expr::Shape(all) => enclosed(f, "Shape(", all, ")"),
+            Expr::Function(function) => made(f, function),
         }
     }
 }
@@ -87,6 +89,7 @@ fn precedence(expr: &Expr) -> Precedence {
         Expr::DeviceAttribute(..) => Precedence::Postfix,
         Expr::Call(..) | Expr::Stream(_) | Expr::Cast(..) => Precedence::Postfix,
         Expr::Bool(_) | Expr::None | Expr::Array(_) | Expr::Shape(_) => Precedence::Postfix,
+        Expr::Function(_) => Precedence::Postfix,
     }
 }
 

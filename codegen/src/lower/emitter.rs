@@ -6,7 +6,7 @@ mod output;
 mod presence;
 pub(crate) mod state;
 mod tensor;
-mod value;
+pub(crate) mod value;
 mod view;
 
 use abi_spec::Scalar;
@@ -58,6 +58,10 @@ pub(crate) struct Emitter<'a, 'm> {
     pub(crate) chosen: Table<ValueId, Option<Value>>,
     /// For each element that the frame holds a reference to, the address of the reference, which is None before.
     pub(crate) held_elements: Table<LookUpId, Option<Value>>,
+    /// The address of the elements of what a closure holds.
+    pub(crate) held: Option<Value>,
+    /// The symbol of the function, of which those of closures are made.
+    pub(crate) symbol: String,
     /// The optional tensor that is present in the current branch.
     pub(crate) branched: Option<ValueId>,
     /// The scope of the current block.
@@ -86,6 +90,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
         function: &'a Function<'a>,
         (args, num_args): (Value, Option<Value>),
         linkage: Linkage,
+        symbol: String,
     ) -> Self {
         let values = &function.values;
         let paths = values.values().map(|value| printable(&value.path));
@@ -108,6 +113,8 @@ impl<'a, 'm> Emitter<'a, 'm> {
             areas: Table::like(values, None),
             chosen: Table::like(values, None),
             held_elements: Table::like(&function.look_ups, None),
+            held: None,
+            symbol,
             branched: None,
             scope: Scope::OUTER,
             scopes: 0,

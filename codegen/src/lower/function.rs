@@ -7,32 +7,75 @@ use super::emitter::Emitter;
 use super::failure::Exits;
 use super::failure::records::{self, Records};
 use super::routines::Routine;
-use super::value::exported;
+use super::value::ffi_function;
 use super::wrapper::{Devices, Forms, Shapes, Wrapper};
 use super::{body, library, prologue};
 use crate::ir::{Block, Linkage, Module};
 use crate::resolve::function::Function;
 
-/// Adds the wrapper of a function to the module; returns the offset of its record.
+/// Prefix of the symbols of functions that bodies make.
+const CLOSURES: &str = "tvm_ffi_codegen.closure.";
+
+/// Adds the wrapper of a function of the library, and those of the functions that its body makes, to the module; returns
+/// the offset of its record.
 pub(crate) fn wrapper<'a>(
     module: &mut Module,
     function: &'a Function<'a>,
     linkage: Linkage,
     records: &mut Records,
 ) -> u32 {
-    if !function.callees().is_empty() {
+    let name = &function.declared.signature.name;
+    let symbols =
+        Symbols { own: symbol::function_symbol(name), closures: format!("{CLOSURES}{name}") };
+    one(module, function, &symbols, (Linkage::Export, linkage), records)
+}
+
+/// Symbols of a function: its own, and the beginning of those of the functions that its body makes.
+struct Symbols {
+    own: String,
+    closures: String,
+}
+
+fn one<'a>(
+    module: &mut Module,
+    function: &'a Function<'a>,
+    symbols: &Symbols,
+    (own, linkage): (Linkage, Linkage),
+    records: &mut Records,
+) -> u32 {
+    let host = define(module, function, symbols, (own, linkage), records);
+    for (index, closure) in function.closures.iter().enumerate() {
+        let name = body::closure::symbol(&symbols.closures, index);
+        let symbols = Symbols { own: name.clone(), closures: name };
+        one(module, &closure.function, &symbols, (Linkage::Local, linkage), records);
+    }
+    host
+}
+
+fn define<'a>(
+    module: &mut Module,
+    function: &'a Function<'a>,
+    symbols: &Symbols,
+    (own, linkage): (Linkage, Linkage),
+    records: &mut Records,
+) -> u32 {
+    if !function.callees().is_empty() || !function.closures.is_empty() {
         library::exports::context(module);
     }
-    let mut b = exported(module, &symbol::function_symbol(&function.declared.signature.name));
+    if !function.closures.is_empty() {
+        library::exports::keeper(module);
+    }
+    let mut b = ffi_function(module, &symbols.own, own);
     b.about(function.declared.signature.header().to_string());
     let host = records.host(function, function.declared.location.as_ref());
     let miscounted = b.cold_block("miscounted");
     let counted = prologue::arguments::count(&mut b, &function.declared.signature, miscounted);
     let exits = Exits::new(function, host);
-    let emitter = Emitter::new(b, function, counted, linkage);
+    let emitter = Emitter::new(b, function, counted, linkage, symbols.closures.clone());
     let mut w = start(emitter, (exits, records));
     w.fail_count(miscounted, host);
     w.device_table(&function.steps);
+    w.unpack_held();
     w.check_steps(&function.steps);
     body::statement::body(&mut w);
     w.write_leave();

@@ -116,6 +116,9 @@ routines! {
     CheckSize outline, allocate::check_size;
     MakeArray outline, functions::make_array;
     MakeShape outline, functions::make_shape;
+    MakeFunction outline, functions::make_function;
+    KeepCode outline, functions::keep_code;
+    MakeBytes outline, functions::make_bytes;
     Make outline, functions::make;
     Settle outline, view::settle;
     Leading outline, view::leading;

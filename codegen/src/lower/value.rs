@@ -86,9 +86,13 @@ pub(crate) fn safe_call() -> Signature {
     Signature::new(&[Type::Ptr, Type::Ptr, Type::I32, Type::Ptr], Some(Type::I32))
 }
 
-/// Begins an exported FFI function.
-pub(crate) fn exported<'m>(module: &'m mut Module, name: &str) -> Builder<'m> {
-    let mut b = Builder::function(module, name, Linkage::Export, safe_call());
+/// Begins an FFI function.
+pub(crate) fn ffi_function<'m>(
+    module: &'m mut Module,
+    name: &str,
+    linkage: Linkage,
+) -> Builder<'m> {
+    let mut b = Builder::function(module, name, linkage, safe_call());
     for (i, name) in ["handle", "args", "num_args", "result"].into_iter().enumerate() {
         let param = b.param(i);
         b.hint(param, name);

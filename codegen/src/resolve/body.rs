@@ -1,5 +1,7 @@
 //! Resolved bodies of functions.
 
+use std::ops::Range;
+
 use abi_spec::Scalar;
 
 use super::argument::Argument;
@@ -51,6 +53,8 @@ pub(crate) struct Statement<'a> {
     pub(crate) location: Option<&'a Location>,
     /// Elements that it names, in the order in which they are looked up.
     pub(crate) look_ups: Vec<LookUpId>,
+    /// Indices of the functions that it makes.
+    pub(crate) makes: Range<usize>,
     pub(crate) action: Action<'a>,
 }
 
@@ -61,6 +65,8 @@ pub(crate) enum Action<'a> {
     Name,
     /// Computes a term.
     Let { local: LocalId, term: Term },
+    /// Makes a function, by its index, and names it.
+    Make { closure: usize, value: ValueId },
     /// Calls a C function.
     Kernel { call: KernelCall<'a>, result: KernelResult<'a> },
     /// Calls a function of the FFI; a result without a name is released.
@@ -161,6 +167,8 @@ pub(crate) enum Packed<'a> {
     Plain(Plain<'a>),
     /// An array of new or existing values.
     Array(Vec<Packed<'a>>),
+    /// A function that the body makes, by its index.
+    Function(usize),
     /// A shape of integers.
     Shape(Vec<Term>),
 }
@@ -217,21 +225,16 @@ impl<'a> Statement<'a> {
     pub(super) fn launch(&self) -> Option<&Launch<'a>> {
         if let Action::Launch(launch) = &self.action { Some(launch) } else { None }
     }
-}
 
-/// Appends statements, each followed by its nested ones.
-pub(super) fn collect<'s, 'a>(statements: &'s [Statement<'a>], all: &mut Vec<&'s Statement<'a>>) {
-    for statement in statements {
-        all.push(statement);
-        match &statement.action {
-            Action::If { then, otherwise, .. } => {
-                collect(then, all);
-                collect(otherwise, all);
-            }
-            Action::For { body, .. } => collect(body, all),
-            Action::Match(choice) => choice.arms.iter().for_each(|arm| collect(&arm.body, all)),
+    /// Returns the nested blocks, in source order.
+    pub(super) fn blocks(&self) -> Vec<&[Statement<'a>]> {
+        match &self.action {
+            Action::If { then, otherwise, .. } => vec![then, otherwise],
+            Action::For { body, .. } => vec![body],
+            Action::Match(choice) => choice.arms.iter().map(|arm| &arm.body[..]).collect(),
             Action::Name
             | Action::Let { .. }
+            | Action::Make { .. }
             | Action::Kernel { .. }
             | Action::Call { .. }
             | Action::Allocate(_)
@@ -239,7 +242,7 @@ pub(super) fn collect<'s, 'a>(statements: &'s [Statement<'a>], all: &mut Vec<&'s
             | Action::Launch(_)
             | Action::Command(_)
             | Action::Return(_)
-            | Action::Raise { .. } => {}
+            | Action::Raise { .. } => Vec::new(),
         }
     }
 }

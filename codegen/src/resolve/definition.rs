@@ -2,6 +2,7 @@
 
 use super::argument::Argument;
 use super::body::{Body, KernelCall};
+use super::closure::Capture;
 use super::function::Function;
 use super::ids::LookUpId;
 use super::knowledge::Knowledge;
@@ -17,26 +18,54 @@ use super::{Items, Located};
 use crate::declaration::{self, ParamType, ResultType};
 use crate::error::Part;
 
-/// Resolves a function.
+/// Resolves a function of the library.
 pub(super) fn resolve<'a>(
     declared: &'a crate::Function,
     items: &Items<'a>,
 ) -> Located<Function<'a>> {
-    let mut names = Names::new(declared)?;
-    let Order { mut steps, mut knowledge, .. } = Order::new(&names)?;
+    resolve_in(declared, items, Vec::new(), 0).map(|(function, _)| function)
+}
+
+/// Resolves a function that holds what it captures. Its statements are counted from `count` on; also returns the number
+/// after them.
+pub(super) fn resolve_in<'a>(
+    declared: &'a crate::Function,
+    items: &Items<'a>,
+    captures: Vec<Capture<'a>>,
+    mut count: usize,
+) -> Located<(Function<'a>, usize)> {
+    let (mut names, mut captured) = Names::new(declared, captures)?;
+    let Order { mut steps, mut knowledge, .. } = Order::new(&names, &mut captured)?;
     let facts = constraints(&mut names, &knowledge, &mut steps)?;
     let extents = outputs(&names, Point { knowledge: &knowledge, facts: &facts })?;
+    let mut closures = Vec::new();
     for (output, extents) in names.outputs.keys().zip(extents) {
         names.outputs[output].extents = extents;
     }
     let body = match &declared.body {
         declaration::Body::Call(call) => one_call(&mut names, &mut knowledge, &facts, call)?,
         declaration::Body::Block(statements) => {
-            Body::Block(Block::new(&mut names, knowledge, facts, items).body(statements)?)
+            let mut block = Block::new(&mut names, knowledge, facts, items, count);
+            let statements = block.body(statements)?;
+            (count, closures) = block.end();
+            Body::Block(statements)
         }
     };
     let Names { values, symbols, outputs, locals, maps, look_ups, .. } = names;
-    Ok(Function { declared, values, symbols, outputs, locals, maps, look_ups, steps, body })
+    let function = Function {
+        declared,
+        values,
+        symbols,
+        outputs,
+        locals,
+        maps,
+        look_ups,
+        captured,
+        steps,
+        body,
+        closures,
+    };
+    Ok((function, count))
 }
 
 /// Resolves the constraints. Returns the facts that follow from them.

@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use abi_spec::{DType, Scalar};
 
-use super::body::{Action, Body, Callee, KernelCall, Statement, collect};
+use super::body::{Action, Body, Callee, KernelCall, Statement};
+use super::closure::{Captured, Closure};
 use super::ids::{Home, LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::launch::Launch;
 use super::look_up::LookUp;
@@ -30,10 +31,14 @@ pub(crate) struct Function<'a> {
     pub(crate) maps: Table<MapId, Home>,
     /// Elements of sequences that constraints and the body name.
     pub(crate) look_ups: Table<LookUpId, LookUp<'a>>,
+    /// Values that a closure holds, in order.
+    pub(crate) captured: Vec<Captured<'a>>,
     /// Checks and bindings of the prologue, in the order in which failures are reported.
     pub(crate) steps: Vec<Step<'a>>,
     /// Code that runs after the steps.
     pub(crate) body: Body<'a>,
+    /// Functions that the body makes.
+    pub(crate) closures: Vec<Closure<'a>>,
 }
 
 /// A symbol: an integer that extents, strides and integer parameters share.
@@ -70,6 +75,8 @@ pub(crate) struct Local<'a> {
     pub(crate) kind: Kind,
     /// True for an address that is a stream.
     pub(crate) is_stream: bool,
+    /// C type in which a C function gets it; `None` for that of the kind. The number fits it.
+    pub(crate) scalar: Option<Scalar>,
 }
 
 impl<'a> Function<'a> {
@@ -85,9 +92,25 @@ impl<'a> Function<'a> {
     pub(crate) fn statements(&self) -> Vec<&Statement<'a>> {
         let mut all = Vec::new();
         if let Body::Block(statements) = &self.body {
-            collect(statements, &mut all);
+            self.collect(statements, &mut all);
         }
         all
+    }
+
+    /// Appends statements, each followed by those of the functions that it makes and by its nested ones.
+    fn collect<'s>(&'s self, statements: &'s [Statement<'a>], all: &mut Vec<&'s Statement<'a>>) {
+        for statement in statements {
+            all.push(statement);
+            let made = &self.closures[statement.makes.clone()];
+            made.iter().for_each(|closure| all.extend(closure.function.statements()));
+            statement.blocks().into_iter().for_each(|block| self.collect(block, all));
+        }
+    }
+
+    /// Returns the function and those that its body makes, however deep.
+    pub(crate) fn with_closures(&self) -> Vec<&Function<'a>> {
+        let closures = self.closures.iter().flat_map(|closure| closure.function.with_closures());
+        std::iter::once(self).chain(closures).collect()
     }
 
     /// Returns the names of the functions that are called by name.

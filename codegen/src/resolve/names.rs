@@ -3,6 +3,7 @@
 use abi_spec::DeviceType;
 use rustc_hash::FxHashMap;
 
+use super::closure::{Captive, Capture, Captured};
 use super::function::{Local, Output, Symbol};
 use super::ids::Home;
 use super::ids::{Id, LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
@@ -11,6 +12,7 @@ use super::step::Place;
 use super::term::Kind;
 use super::value::{self, Source, Value, values};
 use super::{Explained, Located};
+use crate::declaration::reserved::spelled;
 use crate::declaration::{Device, Dim, Expr, Function, ParamType, ResultType, Tensor};
 use crate::error::Part;
 
@@ -48,6 +50,8 @@ pub(super) struct Names<'a> {
     pub(super) locals: Table<LocalId, Local<'a>>,
     /// Tensors of the named tensor maps of the body, so far.
     pub(super) maps: Table<MapId, Home>,
+    /// Names of these tensors.
+    map_tensors: Table<MapId, &'a Expr>,
     /// Elements of sequences that expressions name, so far.
     pub(super) look_ups: Table<LookUpId, LookUp<'a>>,
     /// Look-ups of the current statement, or of all constraints, by their text.
@@ -66,8 +70,11 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Collects the names of a signature.
-    pub(super) fn new(function: &'a Function) -> Located<Self> {
+    /// Collects the names of a signature, and those that a function captures.
+    pub(super) fn new(
+        function: &'a Function,
+        captures: Vec<Capture<'a>>,
+    ) -> Located<(Self, Vec<Captured<'a>>)> {
         let values = values(&function.signature);
         let is_param = |(_, value): &(ValueId, &Value<'a>)| value.is_param();
         let named = |(id, value): (ValueId, &Value<'a>)| {
@@ -81,6 +88,7 @@ impl<'a> Names<'a> {
             outputs: Table::default(),
             locals: Table::default(),
             maps: Table::default(),
+            map_tensors: Table::default(),
             look_ups: Table::default(),
             elements: FxHashMap::default(),
             params,
@@ -91,11 +99,65 @@ impl<'a> Names<'a> {
             scoped: Vec::new(),
             others: 0,
         };
-        for id in names.values.keys() {
+        let of_signature: Vec<ValueId> = names.values.keys().collect();
+        let mut captured = Vec::with_capacity(captures.len());
+        captures.iter().for_each(|capture| captured.push(names.capture_number(capture)));
+        for (index, capture) in captures.iter().enumerate() {
+            captured[index] = names.capture_value(index, capture)?.or(captured[index].take());
+        }
+        for id in of_signature {
             names.collect_value(id)?;
         }
         names.collect_outputs()?;
-        Ok(names)
+        for (index, capture) in captures.into_iter().enumerate() {
+            captured[index] = names.capture_rest(capture)?.or(captured[index].take());
+        }
+        let captured: Vec<Captured<'a>> = captured.into_iter().flatten().collect();
+        Ok((names, captured))
+    }
+
+    /// Defines a captured number, which types may mention.
+    fn capture_number(&mut self, capture: &Capture<'a>) -> Option<Captured<'a>> {
+        let Captive::Number(local) = &capture.of else { return None };
+        let local = self.locals.push(local.clone());
+        self.defined.insert(capture.name, Meaning::Local(local));
+        Some(Captured::Local(local))
+    }
+
+    /// Adds the value that a function captures as number `index`. It may determine element types in the signature.
+    fn capture_value(
+        &mut self,
+        index: usize,
+        capture: &Capture<'a>,
+    ) -> Located<Option<Captured<'a>>> {
+        let Captive::Value { ty, optional } = capture.of else { return Ok(None) };
+        let path = spelled(capture.name).to_string();
+        let param = self.next_param();
+        let value = self.add(path, (ty, optional), param, Source::Captured(index))?;
+        self.defined.insert(capture.name, Meaning::Value(value));
+        Ok(Some(Captured::Value(value, Vec::new())))
+    }
+
+    /// Adds a tensor that the body outside allocated, or a map. Tensors of the signature that are allocated come before.
+    fn capture_rest(&mut self, capture: Capture<'a>) -> Located<Option<Captured<'a>>> {
+        let (meaning, captured) = match capture.of {
+            Captive::Number(_) | Captive::Value { .. } => return Ok(None),
+            Captive::Output(mut output) => {
+                let dtype_of = self.dtype_of(&output.tensor);
+                output.dtype_of = dtype_of.map_err(|reason| (Part::Name, reason))?;
+                let output = self.outputs.push(output);
+                (Meaning::Output(output), Captured::Output(output))
+            }
+            Captive::Map(tensor) => {
+                let home = self.value_of(tensor).map(Home::Value);
+                let home = home.or_else(|| self.output_of(tensor).map(Home::Output));
+                let missing = || (Part::Name, format!("`{tensor}` is no name of a tensor"));
+                let map = self.add_map(home.ok_or_else(missing)?, tensor);
+                (Meaning::Map(map), Captured::Map(map))
+            }
+        };
+        self.defined.insert(capture.name, meaning);
+        Ok(Some(captured))
     }
 
     fn collect_value(&mut self, id: ValueId) -> Located<()> {
@@ -344,9 +406,8 @@ impl<'a> Names<'a> {
 
     /// Adds a value of the body and the values nested in it, and collects their symbols.
     pub(super) fn add_value(&mut self, path: String, ty: &'a ParamType) -> Located<ValueId> {
-        let param = self.function.signature.params.len() + self.others;
-        self.others += 1;
-        self.add(path, ty, param, Source::Result)
+        let param = self.next_param();
+        self.add(path, ty.required(), param, Source::Result)
     }
 
     /// Adds a value of the body that another value contains or is, and the values nested in it.
@@ -357,18 +418,24 @@ impl<'a> Names<'a> {
         ty: &'a ParamType,
         source: Source,
     ) -> Located<ValueId> {
-        self.add(path, ty, self.values[of].param, source)
+        self.add(path, ty.required(), self.values[of].param, source)
+    }
+
+    /// Returns the [`Value::param`] of the next value of the body.
+    fn next_param(&mut self) -> usize {
+        self.others += 1;
+        self.function.signature.params.len() + self.others - 1
     }
 
     fn add(
         &mut self,
         path: String,
-        ty: &'a ParamType,
+        ty: (&'a ParamType, bool),
         param: usize,
         source: Source,
     ) -> Located<ValueId> {
         let first = self.values.len();
-        let id = value::add(&mut self.values, path, ty, param, source);
+        let id = value::add_required(&mut self.values, path, ty, param, source);
         for id in self.values.keys().skip(first) {
             self.collect_value(id)?;
         }
@@ -377,10 +444,7 @@ impl<'a> Names<'a> {
 
     /// Returns the name of a parameter, or a description of a value of the body.
     pub(super) fn name_of(&self, param: usize) -> String {
-        match self.function.signature.params.get(param) {
-            Some(param) => param.name.clone(),
-            None => "the result".to_owned(),
-        }
+        self.root(param).unwrap_or("the result").to_owned()
     }
 
     /// Returns the symbol that an integer parameter is an occurrence of.
@@ -426,6 +490,29 @@ impl<'a> Names<'a> {
     pub(super) fn map_of(&self, expr: &Expr) -> Option<MapId> {
         let Expr::Name(name) = expr else { return None };
         if let Some(Meaning::Map(map)) = self.meaning(name) { Some(map) } else { None }
+    }
+
+    /// Adds a named tensor map.
+    pub(super) fn add_map(&mut self, tensor: Home, name: &'a Expr) -> MapId {
+        self.map_tensors.push(name);
+        self.maps.push(tensor)
+    }
+
+    /// Returns the name of the tensor of a map.
+    pub(super) fn map_tensor(&self, map: MapId) -> &'a Expr {
+        self.map_tensors[map]
+    }
+
+    /// Returns the name of the parameter, or of the value of the body, whose values have this [`Value::param`].
+    pub(super) fn root(&self, param: usize) -> Option<&'a str> {
+        if let Some(param) = self.function.signature.params.get(param) {
+            return Some(&param.name);
+        }
+        let named = self.defined.iter().filter_map(|(name, meaning)| {
+            let Meaning::Value(named) = *meaning else { return None };
+            (self.values[named].param == param).then_some((named, *name))
+        });
+        named.min().map(|(_, name)| name)
     }
 
     /// Returns the allocated tensor that an expression names.

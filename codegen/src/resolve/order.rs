@@ -4,13 +4,15 @@ mod binding;
 
 use super::Located;
 use super::body::Received;
+use super::closure::Captured;
+use super::function::Symbol;
 use super::ids::{Id, SymbolId, Table, ValueId};
 use super::knowledge::{Knowledge, Known};
 use super::names::Names;
 use super::presence::{Facts, undetermined};
 use super::step::{Linear, Place, Rule, Step};
 use super::term::Term;
-use super::value::{Source, alignment};
+use super::value::{Source, Value, alignment};
 use crate::declaration::{Dim, Expr, ParamType, Shape, Strides, Tensor};
 use crate::error::Part;
 use abi_spec::Scalar;
@@ -53,12 +55,12 @@ struct Alternative {
 }
 
 impl<'n, 'a> Order<'n, 'a> {
-    /// Orders the checks of the parameters.
-    pub(super) fn new(names: &'n Names<'a>) -> Located<Self> {
+    /// Orders the checks of the parameters, and before them the steps that unpack what a closure holds.
+    pub(super) fn new(names: &'n Names<'a>, captured: &mut [Captured<'a>]) -> Located<Self> {
         let mut order = Order {
             names,
             steps: Vec::with_capacity(4 * names.values.len() + 4),
-            knowledge: Table::like(&names.symbols, Known::Unknown),
+            knowledge: names.symbols.values().map(initially).collect(),
             waiting: Vec::new(),
             waits: Table::like(&names.symbols, Vec::new()),
             first: Table::like(&names.symbols, None),
@@ -66,8 +68,16 @@ impl<'n, 'a> Order<'n, 'a> {
             within: None,
             of_arms: Vec::new(),
         };
+        for one in captured {
+            if let Captured::Value(value, steps) = one {
+                order.value(*value)?;
+                *steps = std::mem::take(&mut order.steps);
+            }
+        }
+        let is_param =
+            |value: &Value<'_>| value.is_param() && !matches!(value.source, Source::Captured(_));
         let params: Vec<ValueId> =
-            names.values.keys().filter(|&id| names.values[id].is_param()).collect();
+            names.values.keys().filter(|&id| is_param(&names.values[id])).collect();
         params.into_iter().try_for_each(|value| order.value(value))?;
         order.finish(0)?;
         Ok(order)
@@ -76,9 +86,8 @@ impl<'n, 'a> Order<'n, 'a> {
     /// Orders the checks of a value of the body. It binds the symbols that it is the first to mention.
     fn received(names: &'n Names<'a>, mut knowledge: Knowledge, value: ValueId) -> Located<Self> {
         while knowledge.len() < names.symbols.len() {
-            let symbol = &names.symbols.values().nth(knowledge.len());
-            let known = symbol.is_some_and(|symbol| symbol.local.is_some());
-            knowledge.push(if known { Known::Always } else { Known::Unknown });
+            let symbol = names.symbols.values().nth(knowledge.len());
+            knowledge.push(symbol.map_or(Known::Unknown, initially));
         }
         let waits = Table::like(&names.symbols, Vec::new());
         let first = Table::like(&names.symbols, None);
@@ -247,6 +256,11 @@ pub(super) fn receive_part<'a>(
 ) -> Located<Received<'a>> {
     let value = names.add_part(of, path, ty, source)?;
     received(names, knowledge, None, value)
+}
+
+/// Returns the state of a symbol before any occurrence.
+fn initially(symbol: &Symbol<'_>) -> Known {
+    if symbol.local.is_some() { Known::Always } else { Known::Unknown }
 }
 
 /// Orders the checks of a value of the body. With `facts`, only the symbols that they bind may be compared; without, the

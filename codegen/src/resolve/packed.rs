@@ -22,6 +22,9 @@ impl<'a> Block<'_, 'a> {
                 Ok((Callee::Symbol { name, own: signature.is_some() }, format!("@{name}")))
             }
             FunctionRef::Name(name) => Ok((Callee::Name(name), format!("@{name:?}"))),
+            FunctionRef::Value(Expr::Function(_)) => {
+                Err("a function that is called here is named by `let` before".to_owned())
+            }
             FunctionRef::Value(expr) => {
                 let value = self.names.value_of(expr);
                 let is_function =
@@ -41,6 +44,9 @@ impl<'a> Block<'_, 'a> {
         }
         if let Expr::Text(text) = expr {
             return Ok(Packed::Plain(Plain::Text(text)));
+        }
+        if let Expr::Function(function) = expr {
+            return Ok(Packed::Function(self.made(function)));
         }
         if let Expr::Array(entries) = expr {
             let entries = entries.iter().map(|entry| self.packed(entry));
@@ -90,6 +96,9 @@ impl<'a> Block<'_, 'a> {
             Packed::Plain(Plain::Value(value)) => {
                 let value = &self.names.values[*value];
                 *value.ty == *required && (optional || !value.optional)
+            }
+            Packed::Function(_) => {
+                matches!(required.class(), Some(ObjectClass::Function | ObjectClass::Any))
             }
             Packed::Shape(_) => *required == ParamType::Shape(Shape::AnyRank),
             Packed::Array(entries) => {
@@ -162,6 +171,7 @@ impl<'a> Block<'_, 'a> {
             }
             Packed::Plain(Plain::Output(_)) => Accepted::of(&[T::TENSOR]),
             Packed::Array(_) => Accepted::of(&[T::ARRAY]),
+            Packed::Function(_) => Accepted::of(&[T::FUNCTION]),
             Packed::Shape(_) => Accepted::of(&[T::SHAPE]),
         }
     }

@@ -22,6 +22,16 @@ impl Error {
     pub(crate) fn limit(index: usize, function: &Function, part: Part, limit: Limit) -> Error {
         Error::Limit { limit, site: Some(Site::new(index, function, part)), position: None }
     }
+
+    /// Makes an error about a function that a body makes one about the part of the outer function that makes it.
+    pub(super) fn within(mut self, index: usize, outer: &Function, part: Part) -> Error {
+        if let Error::Invalid { site, .. } | Error::Limit { site: Some(site), .. } = &mut self {
+            let inner = std::mem::take(&mut site.path);
+            *site = Site::new(index, outer, part);
+            site.path = Site::joined(&site.path, &inner);
+        }
+        self
+    }
 }
 
 impl Site {
@@ -29,10 +39,16 @@ impl Site {
         let name = function.signature.name.clone();
         Site { function: index, name, part, path: part.path(function) }
     }
+
+    /// Joins the spellings of a part and of a part of it, which may be empty.
+    fn joined(outer: &str, inner: &str) -> String {
+        if inner.is_empty() { outer.to_owned() } else { format!("{outer}: {inner}") }
+    }
 }
 
 impl Part {
-    fn path(self, function: &Function) -> String {
+    /// Spells the part; returns an empty text for the function's name.
+    pub(super) fn path(self, function: &Function) -> String {
         let param = |index: usize| match function.signature.params.get(index) {
             Some(param) if is_name(&param.name) => spelled(&param.name).to_string(),
             Some(_) | None => format!("parameter {index}"),

@@ -9,6 +9,7 @@ use super::argument::Argument;
 use super::body::{
     Action, KernelCall, KernelResult, PackedCall, Piece, Received, Returned, Statement,
 };
+use super::closure::Closure;
 use super::function::{Local, Output};
 use super::ids::Home;
 use super::ids::{LocalId, ValueId};
@@ -19,7 +20,8 @@ use super::presence::{Consequences, Facts, Point};
 use super::prototype::{self, ResultConvention};
 use super::term::{Kind, Node, Term};
 use super::{Explained, Items, Located};
-use crate::declaration::{self, Expr, ParamType, ResultType, StatementKind, Tensor};
+use crate::declaration::reserved::spelled;
+use crate::declaration::{self, Expr, ObjectClass, ParamType, ResultType, StatementKind, Tensor};
 use crate::error::Part;
 
 /// Resolver of a program.
@@ -30,9 +32,11 @@ pub(super) struct Block<'n, 'a> {
     pub(super) facts: Facts,
     pub(super) items: &'n Items<'a>,
     /// Number of statements resolved so far.
-    count: usize,
+    pub(super) count: usize,
     /// True if a call may have run before the current statement.
     pub(super) called: bool,
+    /// Functions that the statements so far make.
+    pub(super) closures: Vec<(&'a declaration::Function, Closure<'a>)>,
 }
 
 /// State of control at the end of a block.
@@ -52,13 +56,14 @@ impl<'n, 'a> Block<'n, 'a> {
         knowledge: Knowledge,
         facts: Facts,
         items: &'n Items<'a>,
+        count: usize,
     ) -> Self {
-        Block { names, knowledge, facts, items, count: 0, called: false }
+        Block { names, knowledge, facts, items, count, called: false, closures: Vec::new() }
     }
 
     /// Resolves the whole program. It may end without `return` if there is nothing to return.
     pub(super) fn body(
-        mut self,
+        &mut self,
         statements: &'a [declaration::Statement],
     ) -> Located<Vec<Statement<'a>>> {
         let (mut body, end) = self.block(statements)?;
@@ -74,9 +79,14 @@ impl<'n, 'a> Block<'n, 'a> {
                 return Err((part, "a path ends here without `return` or `raise`".to_owned()));
             }
         };
-        let (action, look_ups) = (Action::Return(returned), Vec::new());
-        body.push(Statement { location: None, look_ups, action });
+        let (action, look_ups, makes) = (Action::Return(returned), Vec::new(), 0..0);
+        body.push(Statement { location: None, look_ups, makes, action });
         Ok(body)
+    }
+
+    /// Returns the number of statements resolved so far, and the functions that they make.
+    pub(super) fn end(self) -> (usize, Vec<Closure<'a>>) {
+        (self.count, self.closures.into_iter().map(|(_, closure)| closure).collect())
     }
 
     /// Resolves a block, and returns how control leaves it.
@@ -96,10 +106,13 @@ impl<'n, 'a> Block<'n, 'a> {
             let location = statement.location.as_ref();
             let look_ups = self.look_up(&statement.kind, &statements[number + 1..]).map_err(at)?;
             self.note_calls(&statement.kind);
+            let first = self.closures.len();
+            self.make_functions(index, &statement.kind)?;
+            let makes = first..self.closures.len();
             let (action, left) = self.statement(index, &statement.kind)?;
             end = if left { End::Unreachable } else { End::After(index) };
             let action = action.or((!look_ups.is_empty()).then_some(Action::Name));
-            block.extend(action.map(|action| Statement { location, look_ups, action }));
+            block.extend(action.map(|action| Statement { location, look_ups, makes, action }));
         }
         self.names.close_scope(begin);
         outside.iter().for_each(|(symbol, known)| self.knowledge[symbol] = known.clone());
@@ -220,13 +233,16 @@ impl<'n, 'a> Block<'n, 'a> {
     }
 
     fn local(&mut self, name: &'a str, kind: Kind, is_stream: bool) -> Explained<LocalId> {
-        let local = self.names.locals.push(Local { name, kind, is_stream });
+        let local = self.names.locals.push(Local { name, kind, is_stream, scalar: None });
         self.names.define(name, Meaning::Local(local))?;
         Ok(local)
     }
 
     /// Resolves `let v = e;`.
     fn name(&mut self, name: &'a str, value: &'a Expr) -> Explained<Option<Action<'a>>> {
+        if let Expr::Function(function) = value {
+            return self.name_function(name, function).map(Some);
+        }
         let alias = self.names.value_of(value).map(Meaning::Value);
         let alias = alias.or_else(|| self.names.output_of(value).map(Meaning::Output));
         let term = self.term(value)?;
@@ -246,6 +262,19 @@ impl<'n, 'a> Block<'n, 'a> {
                 Err(format!("`{value}` cannot have a name of its own"))
             }
         }
+    }
+
+    /// Resolves `let f = function…;`.
+    fn name_function(
+        &mut self,
+        name: &'a str,
+        function: &'a declaration::Function,
+    ) -> Explained<Action<'a>> {
+        static FUNCTION: ParamType = ParamType::Object(ObjectClass::Function);
+        let value = self.names.add_value(spelled(name).to_string(), &FUNCTION);
+        let value = value.map_err(|(_, reason)| reason)?;
+        self.names.define(name, Meaning::Value(value))?;
+        Ok(Action::Make { closure: self.made(function), value })
     }
 
     fn call(

@@ -45,6 +45,7 @@ impl Names<'_> {
                 let operands = [self.truth(lhs)?, self.truth(rhs)?];
                 Ok(Term::new(Kind::Bool, Node::Logic(*op, operands.into())))
             }
+            Expr::Function(_) => Err("a function is a value of the FFI only".to_owned()),
             Expr::None | Expr::Array(_) | Expr::Shape(_) => {
                 Err(format!("`{expr}` is an argument of a function of the FFI only"))
             }
@@ -297,8 +298,15 @@ impl<'a> Names<'a> {
         if let Node::Text(text) = term.node {
             return Ok(Argument::Text(text));
         }
+        let narrow =
+            if let Node::Local(local) = term.node { self.locals[local].scalar } else { None };
         let scalar = match (expr, term.kind) {
             (Expr::Cast(scalar, _), _) => *scalar,
+            (_, Kind::Float) if let Some(scalar) = narrow.filter(|&to| to != Scalar::Float64) => {
+                let rounded = Term::new(Kind::Float, Node::Round(scalar, term.into()));
+                return Ok(Argument::Term(rounded, scalar));
+            }
+            _ if let Some(scalar) = narrow => scalar,
             (_, Kind::Bool) => Scalar::Bool,
             (_, Kind::Int) => Scalar::Int64,
             (_, Kind::Unsigned) => {

@@ -47,6 +47,8 @@ pub(crate) enum Source {
     Result,
     /// An element of a sequence that an expression names.
     LookUp(LookUpId),
+    /// What a closure holds of the outside, by its number.
+    Captured(usize),
     /// An element of a tuple.
     Element { of: ValueId, index: usize },
     /// Every element of a sequence.
@@ -71,6 +73,7 @@ impl Source {
             | Source::Argument(_)
             | Source::Rest(_)
             | Source::Result
+            | Source::Captured(_)
             | Source::LookUp(_) => None,
             Source::Element { of, .. }
             | Source::Each { of }
@@ -121,7 +124,17 @@ pub(crate) fn add<'a>(
     param: usize,
     source: Source,
 ) -> ValueId {
-    let (ty, optional) = ty.required();
+    add_required(all, path, ty.required(), param, source)
+}
+
+/// Adds a value of a type without `Optional`, and the values nested in it. `optional` is true if None is accepted.
+pub(crate) fn add_required<'a>(
+    all: &mut Table<ValueId, Value<'a>>,
+    path: String,
+    (ty, optional): (&'a ParamType, bool),
+    param: usize,
+    source: Source,
+) -> ValueId {
     let id = ValueId::new(all.len());
     let parent = source.parent().map(|of| &all[of]);
     let guard = if optional { Some(id) } else { parent.and_then(|parent| parent.guard) };

@@ -4,7 +4,9 @@ mod body;
 mod signature;
 
 use crate::declaration::limit::Limit;
-use crate::declaration::{DeviceAttribute, Expr, Function, Location, is_identifier};
+use crate::declaration::{
+    Body, CLOSURE, DeviceAttribute, Expr, Function, Location, Signature, is_identifier,
+};
 use crate::error::{Error, Part};
 
 /// Checks function number `index`.
@@ -49,6 +51,11 @@ impl Checker<'_> {
             return Err(self.invalid(Part::Docs, "must not contain control characters"));
         }
         location.as_ref().map_or(Ok(()), |location| self.location(Part::Location, location))?;
+        self.signature(signature)?;
+        self.body(body)
+    }
+
+    fn signature(&self, signature: &Signature) -> Result<(), Error> {
         self.params(&signature.params)?;
         self.limit(Part::Name, signature.constraints.len(), Limit::Constraints)?;
         for (index, constraint) in signature.constraints.iter().enumerate() {
@@ -57,8 +64,22 @@ impl Checker<'_> {
                 self.message(Part::Constraint(index), message)?;
             }
         }
-        self.result()?;
-        self.body(body)
+        self.result()
+    }
+
+    /// Checks a function that a body makes, apart from its statements.
+    fn closure(&self, part: Part, function: &Function) -> Result<(), Error> {
+        let Function { docs, location, signature, body, external } = function;
+        let is_plain = docs.is_empty() && location.is_none() && !external;
+        if signature.name != CLOSURE || !is_plain || !matches!(body, Body::Block(_)) {
+            let reason = "a function that a body makes has the signature of a closure and a block, and nothing else";
+            return Err(self.invalid(part, reason));
+        }
+        if signature.has_self() {
+            return Err(self.invalid(part, "a function that a body makes has no `self`"));
+        }
+        let inner = Checker { index: self.index, function };
+        inner.signature(signature).map_err(|error| error.within(self.index, self.function, part))
     }
 
     /// Checks a source location, which the backtrace prints without escapes.
@@ -122,6 +143,8 @@ impl Checker<'_> {
             if !(1..=i32::MAX as u32).contains(id) {
                 return Err(self.invalid(part, format!("{id} is no attribute of a device")));
             }
+        } else if let Expr::Function(function) = expr {
+            self.closure(part, function)?;
         } else if let Expr::Array(entries) = expr {
             self.limit(part, entries.len(), Limit::Arguments)?;
         } else if let Expr::Shape(numbers) = expr {

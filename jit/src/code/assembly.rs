@@ -7,7 +7,7 @@ use abi_spec::symbol;
 use backend_cranelift::recorded::Recorded;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{DataId, FuncId, FuncOrDataId, Module, default_libcall_names};
-use tvm_ffi_codegen::ir;
+use tvm_ffi_codegen::{KEEPER, ir};
 
 use super::address::{Address, DataRange, FunctionRange};
 use super::debugger::Announced;
@@ -56,6 +56,8 @@ pub(crate) struct Assembly {
 pub(crate) struct Linked {
     pub(crate) functions: Vec<(String, Address)>,
     pub(crate) data: Vec<(String, DataRange)>,
+    /// The variable [`KEEPER`], if functions make closures.
+    pub(crate) keeper: Option<DataRange>,
     pub(crate) uncalled: Vec<String>,
     pub(crate) ranges: Vec<FunctionRange>,
     pub(crate) frames: Vec<u8>,
@@ -189,15 +191,20 @@ impl Assembly {
         let announced = announce(&ranges, &frames, observers)?;
         let module = &self.native.module;
         let address = |(name, id)| (name, Address(module.get_finalized_function(id)));
-        let place = |(name, id)| {
+        let place = |id| {
             let (start, size) = module.get_finalized_data(id);
-            (name, DataRange { start: Address(start), size })
+            DataRange { start: Address(start), size }
         };
         let functions = self.exports.into_iter().map(address).collect();
-        let data = self.data.into_iter().map(place).collect();
+        let data = self.data.into_iter().map(|(name, id)| (name, place(id))).collect();
+        // Closures need the context of the library, which one module of a JIT can define; so there is one keeper.
+        let keeper = match module.get_name(KEEPER) {
+            Some(FuncOrDataId::Data(id)) => Some(place(id)),
+            Some(FuncOrDataId::Func(_)) | None => None,
+        };
         let text = Text { _announced: announced, _registered: registered, memory: self.memory };
         let uncalled = self.symbols.uncalled();
-        Ok(Linked { functions, data, uncalled, ranges, frames, text })
+        Ok(Linked { functions, data, keeper, uncalled, ranges, frames, text })
     }
 
     /// Returns the functions that have unwind information.

@@ -96,7 +96,8 @@ pub(super) fn evaluate(choices: &mut Choices<'_>, values: &mut Values, expr: &Ex
         | Expr::Not(_)
         | Expr::Logic(..)
         | Expr::Array(_)
-        | Expr::Shape(_) => 1,
+        | Expr::Shape(_)
+        | Expr::Function(_) => 1,
     }
 }
 

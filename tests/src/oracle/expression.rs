@@ -98,7 +98,7 @@ impl Call<'_> {
             Expr::Bool(_) | Expr::Compare(..) | Expr::Not(_) | Expr::Logic(..) => {
                 Number::Int(i64::from(self.truth(expr)?))
             }
-            Expr::None | Expr::Array(_) | Expr::Shape(_) => {
+            Expr::None | Expr::Array(_) | Expr::Shape(_) | Expr::Function(_) => {
                 unreachable!("no declaration has `{expr}`")
             }
         })
@@ -346,7 +346,8 @@ fn collect<'e>(expr: &'e Expr, leaves: &mut Vec<&'e Expr>) {
         | Expr::Not(_)
         | Expr::Logic(..)
         | Expr::Array(_)
-        | Expr::Shape(_) => expr.children().for_each(|child| collect(child, leaves)),
+        | Expr::Shape(_)
+        | Expr::Function(_) => expr.children().for_each(|child| collect(child, leaves)),
     }
 }
 
@@ -373,7 +374,8 @@ fn is_constant(expr: &Expr) -> bool {
         | Expr::Not(_)
         | Expr::Logic(..)
         | Expr::Array(_)
-        | Expr::Shape(_) => false,
+        | Expr::Shape(_)
+        | Expr::Function(_) => false,
     }
 }
 

@@ -209,7 +209,8 @@ fn names(expr: &Expr) -> Vec<&str> {
         | Expr::Not(_)
         | Expr::Logic(..)
         | Expr::Array(_)
-        | Expr::Shape(_) => expr.children().flat_map(names).collect(),
+        | Expr::Shape(_)
+        | Expr::Function(_) => expr.children().flat_map(names).collect(),
     }
 }
 
@@ -247,6 +248,7 @@ fn is_linear(expr: &Expr, symbol: &str) -> bool {
         | Expr::Not(_)
         | Expr::Logic(..)
         | Expr::Array(_)
-        | Expr::Shape(_) => false,
+        | Expr::Shape(_)
+        | Expr::Function(_) => false,
     }
 }

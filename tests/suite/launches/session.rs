@@ -2,10 +2,11 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use abi_spec::{Device, DeviceType, TypeIndex};
 use codegen::Library;
-use jit::abi::{Any, DLTensor, Payload, SafeCall};
+use jit::abi::{Any, DLTensor, Object, Payload, SafeCall};
 use jit::{Compiled, Jit, Runtime};
 use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
 use tvm_ffi_codegen_tests::fake_cuda::{CUBIN, FATBIN, FakeCuda, PTX};
@@ -110,10 +111,25 @@ impl Session {
 
     /// Calls a function without a result; returns its error, if it fails.
     pub(super) fn call(&self, function: &str, args: &[Any]) -> Result<(), String> {
+        let result = self.value(function, args)?;
+        self.ended(0, result)
+    }
+
+    /// Calls a function; returns its result or its error.
+    pub(super) fn value(&self, function: &str, args: &[Any]) -> Result<Any, String> {
         let (function, mut result) = (self.function(function), Any::NONE);
         let count = args.len() as i32;
         // SAFETY: the arguments are valid, and the code is alive.
         let status = unsafe { function(std::ptr::null_mut(), args.as_ptr(), count, &mut result) };
+        if status == 0 {
+            return Ok(result);
+        }
+        self.ended(status, result)?;
+        unreachable!("{}: a status that is not 0 is an error", self.name)
+    }
+
+    /// Returns the error of a call without a result, if it failed.
+    pub(super) fn ended(&self, status: i32, result: Any) -> Result<(), String> {
         assert_eq!((result.type_index, result.bits()), (0, 0), "{}", self.name);
         match (status, self.ffi.take_error()) {
             (0, None) => Ok(()),
@@ -179,6 +195,41 @@ impl Fake {
 
     pub(super) fn arg(&self) -> Any {
         Any::ptr(TypeIndex::DL_TENSOR_PTR, (&raw const *self.dl).cast_mut().cast())
+    }
+}
+
+/// A tensor object as the ABI lays it out.
+#[repr(C)]
+struct TensorObject {
+    header: Object,
+    _tensor: DLTensor,
+}
+
+/// A tensor object over a [`Fake`].
+pub(super) struct FakeObject {
+    object: Box<TensorObject>,
+    _fake: Fake,
+}
+
+impl FakeObject {
+    pub(super) fn new(fake: Fake) -> FakeObject {
+        // One strong and one weak reference.
+        let header = Object {
+            combined_ref_count: AtomicU64::new(1 << 32 | 1),
+            type_index: TypeIndex::TENSOR.0,
+            padding: 0,
+            deleter: None,
+        };
+        FakeObject { object: Box::new(TensorObject { header, _tensor: *fake.dl }), _fake: fake }
+    }
+
+    pub(super) fn arg(&self) -> Any {
+        Any::ptr(TypeIndex::TENSOR, (&raw const *self.object).cast_mut().cast())
+    }
+
+    /// Returns the number of strong references.
+    pub(super) fn references(&self) -> u64 {
+        self.object.header.combined_ref_count.load(Ordering::Relaxed) & 0xffff_ffff
     }
 }
 

@@ -5,11 +5,11 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::generate::{expr, name, param_type, tensor, text};
+use super::generate::{expr, name, param_type, signature, tensor, text};
 use super::generate_launch::{command, launch, tensor_map};
 use crate::declaration::{
-    Arm, Body, Call, Expr, FunctionRef, KernelCall, Local, Location, Statement, StatementKind,
-    StatusError,
+    Arm, Body, Call, Expr, Function, FunctionRef, KernelCall, Local, Location, Signature,
+    Statement, StatementKind, StatusError,
 };
 
 /// Words that have a meaning in statements only.
@@ -82,6 +82,14 @@ fn simple() -> BoxedStrategy<StatementKind> {
     .boxed()
 }
 
+/// Generates a function that a body makes.
+fn closure(block: impl Strategy<Value = Vec<Statement>>) -> impl Strategy<Value = Function> {
+    (signature(), block).prop_map(|(mut signature, block)| {
+        signature.name = Signature::closure().name;
+        signature.body(block)
+    })
+}
+
 fn statement() -> BoxedStrategy<Statement> {
     let located = |action: BoxedStrategy<StatementKind>| {
         (option::weighted(0.2, location()), action)
@@ -90,6 +98,7 @@ fn statement() -> BoxedStrategy<Statement> {
     };
     let nested = located(simple()).prop_recursive(4, 12, 3, move |inner| {
         let block = vec(inner, 0..3);
+        let block_of = block.clone();
         let branch =
             (value(), block.clone(), block.clone()).prop_map(|(condition, then, otherwise)| {
                 StatementKind::If { condition, then, otherwise }
@@ -105,7 +114,16 @@ fn statement() -> BoxedStrategy<Statement> {
         ];
         let choice = (matched, vec(arm, 0..3))
             .prop_map(|(value, arms)| StatementKind::Match { value, arms });
-        located(prop_oneof![branch, repetition, choice].boxed())
+        let made = (local(), closure(block_of), 0..4).prop_map(|(name, function, place)| {
+            let function = Expr::function(function);
+            match place {
+                0 => StatementKind::Let { name, value: function },
+                1 => StatementKind::Return(Some(function)),
+                2 => Statement::call(Call::name(name, [Expr::array([function])])).kind,
+                _ => Statement::call(Call::name(name, [Expr::from(1), function])).kind,
+            }
+        });
+        located(prop_oneof![branch, repetition, choice, made].boxed())
     });
     nested.boxed()
 }

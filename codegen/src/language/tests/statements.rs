@@ -292,6 +292,16 @@ fn syntax() {
         ),
         ("raise E \"text\" n;", "1:31: expected an operator, `,` or `;`, found `n`"),
         ("/// docs\nk();", "1:16: expected a statement or `}`, found a doc comment"),
+        ("let f = function(", "1:33: expected the name of a parameter, found the end of the text"),
+        ("let f = function() {}", "1:35: expected `->`, found `{`"),
+        ("let f = function() -> None;", "1:42: expected `where` or `{`, found `;`"),
+        (
+            "let f = function() -> None where n > 1;",
+            "1:54: expected an operator, `else`, `,` or `{`, found `;`",
+        ),
+        ("let f = function() -> None = k();", "1:43: expected `where` or `{`, found `=`"),
+        ("return function() -> None { k() };", "1:48: expected `;`, found `}`"),
+        ("return [function() -> None {} {}];", "1:46: expected an operator, `,` or `]`, found `{`"),
         ("launch k();", "1:24: expected `.` and the name of a kernel in quotes, found `(`"),
     ];
     for (text, expected) in rows {

@@ -48,7 +48,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// Copies the type index and the payload of a value.
-    fn copy_words(&mut self, from: Value, to: Value, at: i32) {
+    pub(super) fn copy_words(&mut self, from: Value, to: Value, at: i32) {
         for field in [any::TYPE_INDEX, any::PAYLOAD] {
             let word = self.b.load(Type::I64, from, field.offset);
             self.b.store(word, to, at + field.offset);
@@ -67,6 +67,7 @@ impl Wrapper<'_, '_> {
                 self.keep_owned(owned);
                 Made::Owned(slot)
             }
+            Packed::Function(index) => Made::Owned(self.make_closure(*index)),
             Packed::Shape(numbers) => {
                 let slot = self.own_none();
                 let area = self.area(numbers.len());
@@ -89,7 +90,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// Emits the call of a routine that makes an object of `count` values.
-    fn make_with(&mut self, routine: Routine, values: Value, count: usize, to: Value) {
+    pub(super) fn make_with(&mut self, routine: Routine, values: Value, count: usize, to: Value) {
         let site = self.here();
         let count = self.b.i32(count as i32);
         let status = self.routine_value(routine, &[site, values, count, to]);
@@ -97,7 +98,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// Writes a value to byte `at` of an area.
-    fn pack(&mut self, plain: &Plain<'_>, to: Value, at: i32) {
+    pub(super) fn pack(&mut self, plain: &Plain<'_>, to: Value, at: i32) {
         match plain {
             Plain::None => {
                 let zero = self.b.i64(0);

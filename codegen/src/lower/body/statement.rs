@@ -89,6 +89,7 @@ fn action<'a>(w: &mut Wrapper<'a, '_>, action: &'a Action<'a>) {
             w.b.hint(value, hint);
             w.locals[*local] = Some(value);
         }
+        Action::Make { closure, value } => w.name_closure(*closure, *value),
         Action::Kernel { call, result } => w.kernel(call, result),
         Action::Call { call, result } => w.call(call, result.as_ref()),
         Action::Allocate(output) => {

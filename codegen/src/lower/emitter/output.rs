@@ -6,8 +6,8 @@ use abi_spec::{DeviceType, runtime};
 use crate::declaration::Device;
 use crate::ir::{Cond, Type, Value};
 use crate::lower::emitter::Emitter;
-use crate::resolve::ids::Home;
-use crate::resolve::ids::{OutputId, ValueId};
+use crate::resolve::closure::Captured;
+use crate::resolve::ids::{Home, OutputId, ValueId};
 
 impl Emitter<'_, '_> {
     /// Emits the `DLTensor*` of an allocated tensor.
@@ -33,11 +33,19 @@ impl Emitter<'_, '_> {
     /// Emits `stream(out)`: the stream of the tensor on whose device `out` is allocated; without such a tensor, the
     /// stream of device 0.
     pub(crate) fn output_stream(&mut self, output: OutputId) -> Value {
-        let output = &self.function.outputs[output];
+        let id = output;
+        let output = &self.function.outputs[id];
         match (output.home, output.tensor.device) {
             (Some(Home::Value(home)), _) => self.stream(home),
             (Some(Home::Output(home)), _) => self.output_stream(home),
-            (None, Device::Any | Device::Type(DeviceType::CPU)) => self.b.null(),
+            (None, Device::Type(DeviceType::CPU)) => self.b.null(),
+            _ if self.is_captured(id) => {
+                let dl = self.output_tensor(id);
+                let fields = [dl_tensor::DEVICE_TYPE, dl_tensor::DEVICE_ID];
+                let [ty, index] = fields.map(|field| self.b.load(Type::I32, dl, field.offset));
+                self.stream_of_device(ty, index)
+            }
+            (None, Device::Any) => self.b.null(),
             (None, Device::Type(ty)) => {
                 let (ty, index) = (self.b.i32(ty.0), self.b.i32(0));
                 let get = crate::lower::runtime(self.b.module, &runtime::ENV_GET_STREAM);
@@ -61,6 +69,18 @@ impl Emitter<'_, '_> {
             return self.b.call_value(get, &[ty, id]);
         }
         let ty = self.device_type32(value);
+        self.stream_of_device(ty, id)
+    }
+
+    /// Returns true for a tensor of a body outside, which the function has captured.
+    fn is_captured(&self, output: OutputId) -> bool {
+        let mut captured = self.function.captured.iter();
+        captured.any(|captured| matches!(captured, Captured::Output(one) if *one == output))
+    }
+
+    /// Emits the current stream of a device, NULL for the CPU.
+    fn stream_of_device(&mut self, ty: Value, id: Value) -> Value {
+        let get = crate::lower::runtime(self.b.module, &runtime::ENV_GET_STREAM);
         // An absent tensor has device type 0, below that of the CPU.
         let cpu = self.b.compare_const(Cond::Ule, ty, DeviceType::CPU.0.into());
         let none = |b: &mut crate::ir::Builder<'_>| b.null();

@@ -12,6 +12,12 @@ use crate::resolve::c_type::abi_type;
 use crate::resolve::ids::ValueId;
 use crate::resolve::value::Source;
 
+/// Returns the byte offset of captured value number `index` from the first element of the array that a closure holds. The
+/// first element is what keeps the code loaded.
+pub(crate) fn element(index: usize) -> i32 {
+    (1 + index as i32) * ANY.size as i32
+}
+
 impl Emitter<'_, '_> {
     /// Returns the address of a value, as a base and an offset in bytes. The context is at the address in the handle
     /// argument.
@@ -25,6 +31,10 @@ impl Emitter<'_, '_> {
             Source::Element { of, index } => {
                 (self.values[of].elements(), index as i32 * ANY.size as i32)
             }
+            Source::Captured(index) => match self.held {
+                Some(elements) => (elements, element(index)),
+                None => unreachable!("a closure loads the address of what it holds first"),
+            },
             Source::Each { .. }
             | Source::Key { .. }
             | Source::Mapped { .. }

@@ -4,7 +4,7 @@
 use abi_spec::{DeviceType, runtime};
 
 use crate::ir::{Binary, Cond, Convert, Type, Value};
-use crate::lower::cuda::{MAP_WORDS, MOST_OPERATIONS, mem_op};
+use crate::lower::cuda::{MOST_OPERATIONS, mem_op};
 use crate::lower::emitter::frame::Slot;
 use crate::lower::failure::message::Message;
 use crate::lower::launch::map::AREA;
@@ -121,10 +121,7 @@ impl<'a> Wrapper<'a, '_> {
             return;
         };
         let map = self.map(*map);
-        for word in 0..MAP_WORDS {
-            let loaded = self.b.load(Type::I64, map, 8 * word as i32);
-            self.b.store(loaded, area, (at + 8 * word) as i32);
-        }
+        self.copy_map(map, area, at);
     }
 
     fn check_aligned(&mut self, upload: &Upload<'_>, to: Value) {

@@ -37,8 +37,16 @@ impl<'a> Wrapper<'a, '_> {
         self.maps[id] = Some(map);
     }
 
+    /// Emits code that copies a map to byte `at` of an area.
+    pub(crate) fn copy_map(&mut self, map: Value, to: Value, at: u32) {
+        for word in 0..MAP_WORDS {
+            let loaded = self.b.load(Type::I64, map, 8 * word as i32);
+            self.b.store(loaded, to, (at + 8 * word) as i32);
+        }
+    }
+
     /// Returns the address of a named map.
-    pub(super) fn map(&self, id: MapId) -> Value {
+    pub(crate) fn map(&self, id: MapId) -> Value {
         self.maps[id].unwrap_or_else(|| unreachable!("a map is made before it is passed"))
     }
 

@@ -10,7 +10,8 @@ use crate::lower::cuda::kernel;
 use crate::lower::launch::images::{IMAGES, KERNELS};
 use crate::lower::library::metadata::TextKind;
 use crate::lower::routines::Routine;
-use crate::lower::value::{exported, safe_call};
+use crate::lower::routines::memory::KEEPER;
+use crate::lower::value::{ffi_function, safe_call};
 
 /// Adds a getter of the metadata of each function, and of its documentation if it has some.
 pub(crate) fn getters(module: &mut Module, library: &Library, linkage: Linkage) {
@@ -39,7 +40,7 @@ pub(crate) fn getters(module: &mut Module, library: &Library, linkage: Linkage) 
 pub(crate) fn entry(module: &mut Module, entry: &str) {
     let kind = SymbolKind::Function(safe_call());
     let callee = module.declare(&symbol::function_symbol(entry), Linkage::Export, kind);
-    let mut b = exported(module, symbol::MAIN);
+    let mut b = ffi_function(module, symbol::MAIN, Linkage::Export);
     let args = [0, 1, 2, 3].map(|i| b.param(i));
     let status = b.call(callee, &args);
     b.ret(status);
@@ -75,7 +76,7 @@ struct TextRange {
 
 /// Adds a function that returns a text. The runtime calls it without arguments, so it does not check their number.
 fn getter(module: &mut Module, name: &str, text: TextRange, linkage: Linkage) {
-    let mut b = exported(module, name);
+    let mut b = ffi_function(module, name, Linkage::Export);
     b.set_cold();
     let base = b.address(text.symbol);
     let address = b.ptr_offset(base, text.offset as i64);
@@ -108,6 +109,14 @@ pub(crate) fn context(module: &mut Module) {
     if module.find(LIBRARY_CTX).is_none() {
         let symbol = module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
         module.data.push(Data::variable(symbol, vec![0; 8], 8));
+    }
+}
+
+/// Declares the variable [`KEEPER`], once for a module.
+pub(crate) fn keeper(module: &mut Module) {
+    if module.find(KEEPER).is_none() {
+        let symbol = module.declare(KEEPER, Linkage::Local, SymbolKind::Data);
+        module.data.push(Data::variable(symbol, vec![0; 16], 8));
     }
 }
 

@@ -6,7 +6,7 @@ use crate::ir::{Type, Value};
 use crate::lower::emitter::state::{Origin, SymbolState, TensorState, ValueState};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::body::Received;
-use crate::resolve::ids::ValueId;
+use crate::resolve::ids::{LocalId, SymbolId, ValueId};
 use crate::resolve::step::{Place, Rule, Step};
 
 impl<'a> Wrapper<'a, '_> {
@@ -30,16 +30,21 @@ impl<'a> Wrapper<'a, '_> {
         self.device_table(&received.steps);
         self.note_requirements(&received.steps);
         for &symbol in &received.known {
-            if let SymbolState::Unbound = self.symbols[symbol]
-                && let Some(local) = self.function.symbols[symbol].local
-            {
-                let known = self.local(local);
-                self.symbols[symbol] = SymbolState::Bound(known, Origin::UNNAMED);
-            }
+            self.know_symbol(symbol, self.function.symbols[symbol].local);
         }
         first(self);
         self.check_steps(&received.steps);
         self.devices = devices;
+    }
+
+    /// Binds an unbound symbol to the number of the body, or the captured one, that it stands for, if any.
+    pub(crate) fn know_symbol(&mut self, symbol: SymbolId, local: Option<LocalId>) {
+        if let SymbolState::Unbound = self.symbols[symbol]
+            && let Some(local) = local
+        {
+            let known = self.local(local);
+            self.symbols[symbol] = SymbolState::Bound(known, Origin::UNNAMED);
+        }
     }
 
     fn unpack_step(&mut self, step: &'a Step<'a>) {

@@ -2,16 +2,18 @@
 
 use abi_spec::TypeIndex;
 
-use crate::ir::typed::{Text, routine};
+use crate::ir::Builder;
+use crate::ir::typed::{Int, Ref, Single, Text, call_indirect, routine};
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::errors::pass_on;
 use crate::lower::routines::memory::{
-    Any, ByteArray, Caller, NamedCallee, Object, filled, slice, write,
+    Any, ByteArray, Caller, Keeper, Module, NamedCallee, Object, filled, slice, write,
 };
 use crate::lower::routines::message::{fail_at, raise};
 use crate::lower::routines::result::{leave, release};
 use crate::lower::routines::runtime::{
-    function_call, function_get_global, lookup_from_imports, object_dec_ref,
+    address_of_dec_ref, bytes_from_byte_array, function_call, function_create, function_get_global,
+    lookup_from_imports, object_dec_ref, object_inc_ref,
 };
 
 /// Looks up a function by its name, which ends with a NUL. Returns NULL once it has raised.
@@ -120,6 +122,65 @@ pub(crate) fn make_array(caller: Caller, values: &Any, count: i32, result: &Any)
 #[routine]
 pub(crate) fn make_shape(caller: Caller, values: &Any, count: i32, result: &Any) -> i32 {
     made("ffi.Shape", TypeIndex::SHAPE, caller, values, count, result)
+}
+
+/// Makes owned bytes. Returns 0, or -1 once it has raised.
+#[routine]
+pub(crate) fn make_bytes(caller: Caller, bytes: Text, result: &Any) -> i32 {
+    let array: ByteArray;
+    let status = bytes_from_byte_array(filled(array, bytes.data, bytes.len), result);
+    if status != 0 {
+        write(result, TypeIndex::NONE, 0);
+        return fail_call(caller, "TVMFFIBytesFromByteArray", status);
+    }
+    0
+}
+
+/// Makes a function object of a code and the array that it holds. The array passes to the function. Returns 0,
+/// or -1 once it has raised.
+#[routine]
+pub(crate) fn make_function(caller: Caller, held: &Any, code: &u8, result: &Any) -> i32 {
+    let out: &Object;
+    *out = null;
+    let status = function_create(held.object, code, address_of_dec_ref(), out);
+    if status != 0 {
+        return fail_call(caller, "TVMFFIFunctionCreate", status);
+    }
+    write(held, TypeIndex::NONE, 0);
+    write(result, TypeIndex::FUNCTION, *out as u64);
+    0
+}
+
+/// Stores an owned object that keeps the code loaded: the module of the library, whose address `context` holds, else
+/// what the [`Keeper`](super::memory::Keeper) makes. If there is neither, nothing is stored. Returns 0, or -1 once it
+/// has raised.
+#[routine]
+pub(crate) fn keep_code(caller: Caller, context: &&Module, keeper: &Keeper, to: &Any) -> i32 {
+    let module = *context;
+    if module != null {
+        let object = &module.object;
+        if object.type_index != TypeIndex::MODULE {
+            return fail_call(caller, "__tvm_ffi__library_ctx", object.type_index);
+        }
+        object_inc_ref(object);
+        write(to, TypeIndex::MODULE, object as u64);
+        return 0;
+    }
+    let make = keeper.make;
+    if make == null {
+        return 0;
+    }
+    let status = call_keeper(make, keeper.code, to);
+    if status != 0 {
+        return fail_call(caller, "TVMFFIFunctionCreate", status);
+    }
+    0
+}
+
+/// Calls the `make` function of a keeper, which stores an owned object on success.
+fn call_keeper(b: &mut Builder<'_>, make: Ref<u8>, code: Ref<u8>, to: Ref<Any>) -> Int<i32> {
+    let make = make.value(b);
+    call_indirect(b, make, (code, to))
 }
 
 /// Calls [`make()`] and requires a result of type index `ty`.

@@ -2,9 +2,9 @@
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::{
-    ANY, BYTE_ARRAY, DL_MANAGED_TENSOR_VERSIONED, DL_TENSOR, OBJECT, SHAPE_CELL, TYPE_INFO, any,
-    big_int, byte_array, dl_managed_tensor_versioned as managed, dl_pack_version, dl_tensor,
-    error_cell, object, seq_cell, shape_cell, type_info,
+    ANY, BYTE_ARRAY, DL_MANAGED_TENSOR_VERSIONED, DL_TENSOR, MODULE_OBJECT, OBJECT, SHAPE_CELL,
+    TYPE_INFO, any, big_int, byte_array, dl_managed_tensor_versioned as managed, dl_pack_version,
+    dl_tensor, error_cell, object, seq_cell, shape_cell, type_info,
 };
 
 use crate::ir::Builder;
@@ -14,6 +14,14 @@ use crate::lower::routines::records::{CallSite, Head, Subject};
 
 /// Size in bytes of the buffer for the integers of an array or list: an address, a count, and [`MAX_RANK`] integers.
 pub(crate) const NUMBERS_SIZE: u32 = 16 + 8 * MAX_RANK as u32;
+
+/// Symbol of the variable of a module whose functions make closures that says how to keep its code loaded where it
+/// belongs to no module object of the runtime, as JIT code does not: the address of a function `int32_t make(void* code,
+/// TVMFFIAny* result)`, or NULL, then `code`.
+///
+/// For each closure `make` stores an owned object, which the closure holds, and returns 0; or it stores nothing and
+/// returns another status. The symbol is local; a JIT fills the variable before the first call.
+pub const KEEPER: &str = "tvm_ffi_codegen.keeper";
 
 structs! {
     /// A `TVMFFIAny`.
@@ -99,6 +107,15 @@ structs! {
     NameEntry NameEntryFields: 8, 8 => {
         offset: Field<u32> = 0,
         len: Field<u32> = 4,
+    }
+    /// A module as the context of a library points at it.
+    Module ModuleFields: MODULE_OBJECT + OBJECT.size, 8 => {
+        object: Nested<Object> = MODULE_OBJECT as i32,
+    }
+    /// What keeps code loaded that no module holds, see [`KEEPER`](crate::KEEPER).
+    Keeper KeeperFields: 16, 8 => {
+        make: Field<Ref<u8>> = 0,
+        code: Field<Ref<u8>> = 8,
     }
     /// A function that is called by name, see [`named`].
     NamedCallee NamedCalleeFields: named::NAME, 8 => {

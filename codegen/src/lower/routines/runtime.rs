@@ -38,12 +38,16 @@ functions! {
     fn data_type_from_string(text: Ref<ByteArray>, out: Ref<u64>) -> Int<i32> = DATA_TYPE_FROM_STRING;
     /// Makes an owned string.
     fn string_from_byte_array(text: Ref<ByteArray>, out: Ref<Any>) -> Int<i32> = STRING_FROM_BYTE_ARRAY;
+    /// Makes owned bytes.
+    fn bytes_from_byte_array(bytes: Ref<ByteArray>, out: Ref<Any>) -> Int<i32> = BYTES_FROM_BYTE_ARRAY;
     /// Finds the type index of a class by its key.
     fn type_key_to_index(key: Ref<ByteArray>, out: Ref<i32>) -> Int<i32> = TYPE_KEY_TO_INDEX;
     /// Returns the type information of an index, which must be that of a live object.
     fn get_type_info(index: Int<i32>) -> Ref<TypeInfo> = GET_TYPE_INFO;
     /// Finds a function of the registry; NULL if there is none.
     fn function_get_global(name: Ref<ByteArray>, out: Ref<Ref<Object>>) -> Int<i32> = FUNCTION_GET_GLOBAL;
+    /// Creates a function object of its context, its code, and the function that frees the context.
+    fn function_create(context: Ref<Object>, code: Ref<u8>, deleter: Ref<u8>, out: Ref<Ref<Object>>) -> Int<i32> = FUNCTION_CREATE;
     /// Calls a function object.
     fn function_call(function: Ref<Object>, args: Ref<Any>, count: Int<i32>, result: Ref<Any>) -> Int<i32> = FUNCTION_CALL;
     /// Finds a function among the imports of a library; NULL if there is none.
@@ -54,6 +58,12 @@ functions! {
     fn tensor_alloc(prototype: Ref<DlTensor>, out: Ref<Ref<Object>>) -> Int<i32> = ENV_TENSOR_ALLOC;
     /// Makes a tensor object that takes over a DLPack tensor.
     fn tensor_from_dl_pack(from: Ref<Managed>, align: Int<i32>, contiguous: Int<i32>, out: Ref<Ref<Object>>) -> Int<i32> = TENSOR_FROM_DL_PACK_VERSIONED;
+}
+
+/// Emits the address of the function that decrements reference counts.
+pub(crate) fn address_of_dec_ref(b: &mut Builder<'_>) -> Ref<u8> {
+    let function = crate::lower::runtime(b.module, &functions::OBJECT_DEC_REF);
+    Ref::new(b.address(function))
 }
 
 /// Declares a function of the C library.

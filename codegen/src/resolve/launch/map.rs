@@ -35,7 +35,7 @@ impl<'a> Block<'_, 'a> {
         let tensor = self.home(&map.tensor)?;
         let mut tensors = LaunchTensors::default();
         self.collect_tensor(tensor, &mut tensors)?;
-        let map = self.names.maps.push(tensor);
+        let map = self.names.add_map(tensor, &map.tensor);
         self.names.define(name, Meaning::Map(map))?;
         Ok(Action::TensorMap { map, made, unsure: tensors.unsure })
     }

@@ -9,6 +9,7 @@ use crate::resolve::value::{Source, Value, optionals, values};
 fn row(index: usize, value: &Value<'_>) -> String {
     let source = match value.source {
         Source::Result => "result".to_owned(),
+        Source::Captured(number) => format!("captured {number}"),
         Source::LookUp(found) => format!("look-up {}", found.index()),
         Source::Context => "context".to_owned(),
         Source::Argument(argument) => format!("argument {argument}"),

@@ -73,8 +73,8 @@ impl<'a> Mentions<'a> {
         let mut mention = |name| {
             after.insert(name);
         };
-        exprs.for_each(|expr| each_name(expr, &mut mention));
-        allocated(function).filter_map(Tensor::used_symbol).for_each(&mut mention);
+        exprs.for_each(|expr| expr.names(&mut mention));
+        named_after(function).filter_map(Tensor::used_symbol).for_each(&mut mention);
         for (index, param) in signature.params.iter().enumerate() {
             for name in own_names(param) {
                 params.entry(name).or_insert([index; 2])[1] = index;
@@ -102,26 +102,15 @@ impl<'a> Mentions<'a> {
 /// Returns the names in the type of a parameter.
 fn own_names(param: &Param) -> Vec<&str> {
     let mut names = Vec::new();
-    param.ty.exprs().into_iter().for_each(|expr| each_name(expr, &mut |name| names.push(name)));
+    param.ty.exprs().into_iter().for_each(|expr| expr.names(&mut |name| names.push(name)));
     names.extend(param.ty.tensor().and_then(|tensor| tensor.dtype_symbol.as_deref()));
     names
 }
 
-/// Returns the tensors that a function allocates: results and workspace.
-fn allocated(function: &Function) -> impl Iterator<Item = &Tensor> {
+/// Returns the types of tensors that the result and the body name.
+fn named_after(function: &Function) -> impl Iterator<Item = &Tensor> {
     let results = function.signature.outputs().iter().map(|output| &output.tensor);
-    let workspace = function.body.statements().filter_map(|statement| {
-        let StatementKind::Alloc { tensor, .. } = &statement.kind else { return None };
-        Some(tensor)
-    });
-    results.chain(workspace)
-}
-
-fn each_name<'a>(expr: &'a Expr, with: &mut impl FnMut(&'a str)) {
-    if let Expr::Name(name) = expr {
-        with(name);
-    }
-    expr.children().for_each(|child| each_name(child, with));
+    results.chain(function.body.statements().flat_map(|statement| statement.kind.tensors()))
 }
 
 /// Returns the symbols that a parameter binds in every call.

@@ -1,0 +1,163 @@
+//! Functions that a body makes.
+//!
+//! A closure is a function object whose context is an `ffi.Array`: first what keeps the code loaded, then what the
+//! closure holds, in order. The deleter of the function is the runtime's own `TVMFFIObjectDecRef`, so that no code of the
+//! library runs when the closure is freed.
+
+use abi_spec::TypeIndex;
+use abi_spec::layout::{OBJECT, any, byte_array, dl_tensor, seq_cell};
+use abi_spec::symbol::LIBRARY_CTX;
+
+use crate::ir::{Cond, Linkage, SymbolKind, Type, Value};
+use crate::lower::emitter::state::{OutputState, ValueState};
+use crate::lower::emitter::value::element;
+use crate::lower::failure::message::Message;
+use crate::lower::routines::Routine;
+use crate::lower::routines::complaints::Complaint;
+use crate::lower::routines::memory::KEEPER;
+use crate::lower::value::safe_call;
+use crate::lower::wrapper::Wrapper;
+use crate::resolve::accepted::{Accepted, possible};
+use crate::resolve::body::Plain;
+use crate::resolve::closure::{Captured, Given};
+use crate::resolve::ids::{LocalId, MapId, OutputId, ValueId};
+use crate::resolve::launch::MAP_SIZE;
+use crate::resolve::term::Kind;
+
+/// Returns the symbol of closure number `index` of the function with this symbol.
+pub(crate) fn symbol(of: &str, index: usize) -> String {
+    format!("{of}.{index}")
+}
+
+impl<'a> Wrapper<'a, '_> {
+    /// Emits code that makes a closure, which the frame owns. Returns the address of the function.
+    pub(crate) fn make_closure(&mut self, index: usize) -> Value {
+        let slot = self.own_none();
+        let owned = self.frame.owned();
+        let held = self.own_none();
+        let given = &self.function.closures[index].given;
+        let bytes: Vec<Option<Value>> = given.iter().map(|given| self.bytes_of(given)).collect();
+        let keeper = self.keep_code();
+        let area = self.area(1 + given.len());
+        self.copy_words(keeper, area, 0);
+        for (at, (given, bytes)) in given.iter().zip(bytes).enumerate() {
+            match (given, bytes) {
+                (_, Some(bytes)) => self.copy_words(bytes, area, element(at)),
+                (Given::Plain(plain), None) => self.pack_held(plain, area, element(at)),
+                (Given::Map(_), None) => unreachable!("bytes were made of every map"),
+            }
+        }
+        self.make_with(Routine::MakeArray, area, 1 + given.len(), held);
+        let name = symbol(&self.symbol, index);
+        let kind = SymbolKind::Function(safe_call());
+        let code = self.b.module.declare(&name, Linkage::Local, kind);
+        let (code, site) = (self.b.address(code), self.here());
+        let status = self.routine_value(Routine::MakeFunction, &[site, held, code, slot]);
+        self.exit_unless_zero(status, "not_made");
+        self.release_beyond(owned);
+        self.keep_owned(owned);
+        slot
+    }
+
+    /// Writes a value that a closure will hold. A `DLTensor*`, which is no object, leaves with an error.
+    fn pack_held(&mut self, plain: &Plain<'_>, area: Value, at: i32) {
+        self.pack(plain, area, at);
+        let Plain::Value(value) = plain else { return };
+        let value = &self.function.values[*value];
+        if possible(value.ty).meets(Accepted::of(&[TypeIndex::DL_TENSOR_PTR])) {
+            let fail = self.failing(|_| Message::of(Complaint::Unheld, &value.path));
+            let index = self.b.load(Type::I32, area, at + any::TYPE_INDEX.offset);
+            let is_object =
+                self.b.compare_const(Cond::Ne, index, TypeIndex::DL_TENSOR_PTR.0.into());
+            self.b.guard(is_object, fail);
+        }
+    }
+
+    /// Emits code that makes bytes of a map, which the frame owns. Returns their address; `None` for other values.
+    fn bytes_of(&mut self, given: &Given<'_>) -> Option<Value> {
+        let Given::Map(map) = given else { return None };
+        let slot = self.own_none();
+        let (site, map, size) = (self.here(), self.map(*map), self.b.i64(MAP_SIZE.into()));
+        let status = self.routine_value(Routine::MakeBytes, &[site, map, size, slot]);
+        self.exit_unless_zero(status, "not_made");
+        Some(slot)
+    }
+
+    /// Emits `let f = function…;`.
+    pub(super) fn name_closure(&mut self, index: usize, value: ValueId) {
+        let slot = self.make_closure(index);
+        self.addresses[value] = Some(slot);
+        let object = self.b.load(Type::Ptr, slot, any::PAYLOAD.offset);
+        self.set_state(value, ValueState::Word(object));
+    }
+
+    /// Emits code that makes what keeps the code loaded, which the frame owns. Returns its address.
+    fn keep_code(&mut self) -> Value {
+        let slot = self.own_none();
+        let context = self.b.module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
+        let keeper = self.b.module.declare(KEEPER, Linkage::Local, SymbolKind::Data);
+        let (site, context, keeper) =
+            (self.here(), self.b.address(context), self.b.address(keeper));
+        let status = self.routine_value(Routine::KeepCode, &[site, context, keeper, slot]);
+        self.exit_unless_zero(status, "not_kept");
+        slot
+    }
+
+    /// Loads what a closure holds.
+    pub(crate) fn unpack_held(&mut self) {
+        let captured = &self.function.captured;
+        if captured.is_empty() {
+            return;
+        }
+        let array = self.b.param(0);
+        let elements = self.b.load(Type::Ptr, array, seq_cell::DATA.in_object());
+        self.held = Some(self.b.hint(elements, "held"));
+        for (index, captured) in captured.iter().enumerate() {
+            if let Captured::Local(local) = captured {
+                self.unpack_local(*local, elements, index);
+            }
+        }
+        for (symbol, declared) in self.function.symbols.iter() {
+            self.know_symbol(symbol, declared.local);
+        }
+        for (index, captured) in captured.iter().enumerate() {
+            match captured {
+                Captured::Local(_) => {}
+                Captured::Value(_, steps) => self.unpack_steps(steps),
+                Captured::Output(output) => self.unpack_output(*output, elements, index),
+                Captured::Map(map) => self.unpack_map(*map, elements, index),
+            }
+        }
+    }
+
+    fn unpack_local(&mut self, local: LocalId, elements: Value, index: usize) {
+        let ty = match self.function.locals[local].kind {
+            Kind::Float => Type::F64,
+            Kind::Ptr => Type::Ptr,
+            Kind::Int | Kind::Unsigned | Kind::Bool | Kind::DType => Type::I64,
+            Kind::Device | Kind::Text | Kind::Several => {
+                unreachable!("these are captured as values")
+            }
+        };
+        let value = self.b.load(ty, elements, element(index) + any::PAYLOAD.offset);
+        let name = self.function.locals[local].name;
+        let name = self.b.name(name);
+        self.b.hint(value, crate::ir::Hint { name: Some(name), part: "", index: None });
+        self.locals[local] = Some(value);
+    }
+
+    fn unpack_output(&mut self, output: OutputId, elements: Value, index: usize) {
+        let object = self.b.load(Type::Ptr, elements, element(index) + any::PAYLOAD.offset);
+        let at = OBJECT.size as i32 + dl_tensor::DEVICE_TYPE.offset;
+        let device = self.b.load(Type::I64, object, at);
+        let (extents, dtype) = (Vec::new(), None);
+        self.outputs[output] = Some(OutputState { extents, device, dtype, object: Some(object) });
+    }
+
+    /// Loads the address of a map. A launch copies the bytes, wherever they are; only encoding needs aligned memory.
+    fn unpack_map(&mut self, map: MapId, elements: Value, index: usize) {
+        let object = self.b.load(Type::Ptr, elements, element(index) + any::PAYLOAD.offset);
+        let bytes = self.b.load(Type::Ptr, object, OBJECT.size as i32 + byte_array::DATA.offset);
+        self.maps[map] = Some(bytes);
+    }
+}

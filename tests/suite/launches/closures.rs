@@ -1,0 +1,214 @@
+//! Launches that are prepared once and submitted often: functions that hold maps, tensors and addresses.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use abi_spec::TypeIndex;
+use codegen::Library;
+use jit::abi::{Any, Object};
+use tvm_ffi_codegen_tests::fake_cuda::{self, FakeCuda};
+
+use super::session::{
+    Driver, Fake, FakeObject, Session, assert_same, cuda, error_of, int, library, sessions,
+    take_launches, take_record,
+};
+
+/// A launch with three maps, prepared and unprepared.
+fn three_maps() -> Library {
+    let maps = "
+        let m = tensormap(x, box=[1, 64]);
+        let part = tensormap(x, dims=[n, 2, 32], strides=[64, 32, 1], offset=128, box=[1, 1, 32]);
+        let turned = tensormap(x, dims=[n, 64], strides=[64, 1], box=[1, 32]);
+    ";
+    let launches = "
+        launch cubin.\"tma\"(m, x.data) grid(n) block(k);
+        launch cubin.\"tma\"(part, x.data) grid(n, k) block(1);
+        launch cubin.\"tma\"(turned, x.data) grid(1) block(1);
+    ";
+    let tensor = "x: Tensor([n, 64], float32, device=cuda)";
+    library(&format!(
+        "
+        prepare({tensor}) -> Function = {{ {maps} return function(k: int64) -> None where k > 0 {{ {launches} }}; }};
+        at_once({tensor}, k: int64) -> None where k > 0 = {{ {maps} {launches} }};
+        streams({tensor}) -> Function = {{
+            let t = alloc Tensor([n], uint8, device=cuda) on x;
+            return function() -> None {{ launch cubin.\"tma\"(tensormap(x, box=[1, 64]), stream(t)) grid(1) block(1) on t; }};
+        }};
+        "
+    ))
+    .with_prepare("ready")
+}
+
+/// A function object that a library has returned.
+struct Held<'s> {
+    session: &'s Session,
+    object: *mut Object,
+}
+
+impl<'s> Held<'s> {
+    fn new(session: &'s Session, function: &str, args: &[Any]) -> Result<Held<'s>, String> {
+        let made = session.value(function, args)?;
+        assert_eq!(made.ty(), TypeIndex::FUNCTION, "{}", session.name);
+        Ok(Held { session, object: made.pointer().cast() })
+    }
+
+    fn call(&self, args: &[Any]) -> Result<(), String> {
+        let mut result = Any::NONE;
+        // SAFETY: the object is a live function, and the arguments are valid.
+        let call = |result| unsafe {
+            self.session.ffi.call(self.object, args.as_ptr(), args.len() as i32, result)
+        };
+        self.session.ended(call(&mut result), result)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the reference is this value's.
+        unsafe { self.session.ffi.release(self.object) };
+    }
+}
+
+#[test]
+fn a_submit_launches_what_one_call_launches() {
+    let stand_in = fake_cuda::exclusive();
+    let (library, stream) = (three_maps(), Driver(&stand_in).create_stream(0));
+    for session in sessions(&library) {
+        let x = FakeObject::new(Fake::new(0x1000, &[16, 64]));
+        session.set_stream(0, stream);
+        session.call("ready", &[int(0)]).unwrap();
+        let submit = Held::new(&session, "prepare", &[x.arg()]).unwrap();
+        let encoded = take_launches(&stand_in);
+        assert_eq!(encoded.matches("cuTensorMapEncodeTiled").count(), 3, "{encoded}");
+        assert_eq!(x.references(), 2, "{}", session.name);
+        for k in [3, 7] {
+            submit.call(&[int(k)]).unwrap();
+            let submitted = take_record(&stand_in);
+            assert_eq!(submitted.lines().count(), 3, "{submitted}");
+            session.call("at_once", &[x.arg(), int(k)]).unwrap();
+            let at_once = take_launches(&stand_in);
+            let at_once: Vec<&str> =
+                at_once.lines().filter(|line| line.starts_with("cuLaunch")).collect();
+            assert_eq!(submitted.lines().collect::<Vec<_>>(), at_once, "{}", session.name);
+        }
+        let refused = submit.call(&[int(0)]).unwrap_err();
+        assert_same(
+            &refused,
+            "ValueError: Violated k > 0 when calling: `function(k: int64)`, k = 0",
+            &session.name,
+        );
+        drop(submit);
+        assert_eq!(x.references(), 1, "{}", session.name);
+    }
+    Driver(&stand_in).destroy_stream(0, stream);
+}
+
+#[test]
+fn tensors_that_are_no_objects_cannot_be_held() {
+    let _stand_in = fake_cuda::exclusive();
+    let library = three_maps();
+    let x = Fake::new(0x1000, &[16, 64]);
+    let expected = error_of(
+        &library,
+        "prepare",
+        "TypeError: Mismatched type of x …, expected a Tensor object, which a function can hold, but got a DLTensor*",
+    );
+    for session in sessions(&library) {
+        let error = Held::new(&session, "prepare", &[x.arg()]).err().unwrap_or_default();
+        assert_same(&error, &expected, &session.name);
+    }
+}
+
+/// A graph replays a submit after the function and the tensor have gone.
+#[test]
+fn submits_are_captured() {
+    let stand_in = fake_cuda::exclusive();
+    let (library, driver) = (three_maps(), Driver(&stand_in));
+    let stream = driver.create_stream(0);
+    for session in sessions(&library) {
+        session.set_stream(0, stream);
+        session.call("ready", &[int(0)]).unwrap();
+        let x = FakeObject::new(Fake::new(0x1000, &[16, 64]));
+        let submit = Held::new(&session, "prepare", &[x.arg()]).unwrap();
+        let mut record = String::new();
+        let status = driver.capture(stream, || {
+            submit.call(&[int(2)]).unwrap();
+            record = take_launches(&stand_in);
+        });
+        assert_eq!(status, 0, "{}", session.name);
+        assert_eq!(record.matches("captured").count(), 3, "{}: {record}", session.name);
+    }
+    driver.destroy_stream(0, stream);
+}
+
+/// Streams are those of the caller of the function, on the device of what it holds.
+#[test]
+fn streams_are_those_at_the_time_of_the_call() {
+    let stand_in = fake_cuda::exclusive();
+    let library = three_maps();
+    for session in sessions(&library) {
+        super::scratch::set_allocator(&session, true);
+        for device in [0, 1] {
+            let driver = Driver(&stand_in);
+            let streams = [driver.create_stream(device), driver.create_stream(device)];
+            let x = FakeObject::new(Fake::new(0x1000, &[16, 64]).on(cuda(device)));
+            session.set_stream(device, ptr::null_mut());
+            let submit = Held::new(&session, "streams", &[x.arg()]).unwrap();
+            for stream in streams {
+                session.set_stream(device, stream);
+                submit.call(&[]).unwrap();
+                let record = take_launches(&stand_in);
+                let parameter = hex(stream);
+                assert!(record.contains(&parameter), "{}: {parameter}: {record}", session.name);
+            }
+            drop(submit);
+            assert_eq!((x.references(), super::scratch::live()), (1, 0), "{}", session.name);
+            session.set_stream(device, ptr::null_mut());
+            streams.into_iter().for_each(|stream| driver.destroy_stream(device, stream));
+        }
+        super::scratch::set_allocator(&session, false);
+    }
+}
+
+/// Returns the bytes of an address as the stand-in prints those of a parameter.
+fn hex(address: *mut c_void) -> String {
+    address.addr().to_le_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Makes each call of the driver fail in turn; returns the number of calls.
+fn faults(
+    stand_in: &FakeCuda,
+    session: &Session,
+    run: &dyn Fn(&FakeObject) -> Result<(), String>,
+) -> i64 {
+    for fault in 1.. {
+        let x = FakeObject::new(Fake::new(0x1000, &[16, 64]));
+        stand_in.reset();
+        stand_in.fail_at(fault, 719);
+        let ended = run(&x);
+        let calls = stand_in.calls();
+        stand_in.reset();
+        assert_eq!(x.references(), 1, "{}: {fault}", session.name);
+        if calls < fault {
+            assert_eq!(ended, Ok(()), "{}", session.name);
+            return calls;
+        }
+        let error = ended.unwrap_err();
+        assert!(error.contains(" (719): "), "{}: {error}", session.name);
+    }
+    unreachable!("a call of the driver does not fail")
+}
+
+#[test]
+fn both_phases_survive_every_failure() {
+    let stand_in = fake_cuda::exclusive();
+    let (library, stream) = (three_maps(), Driver(&stand_in).create_stream(0));
+    for session in sessions(&library) {
+        session.set_stream(0, stream);
+        session.call("ready", &[int(0)]).unwrap();
+        let prepare = |x: &FakeObject| Held::new(&session, "prepare", &[x.arg()]);
+        let submit = |x: &FakeObject| prepare(x)?.call(&[int(1)]);
+        assert_eq!(faults(&stand_in, &session, &submit), 3, "{}", session.name);
+    }
+    Driver(&stand_in).destroy_stream(0, stream);
+}
