@@ -301,6 +301,18 @@ pub(crate) enum Piece<'a> {
     Term(Term),
 }
 
+impl Packed<'_> {
+    /// Returns true if it is, or contains, a value of the function that satisfies a predicate.
+    fn any_value(&self, wanted: &impl Fn(ValueId) -> bool) -> bool {
+        match self {
+            Packed::Plain(Plain::Value(value)) => wanted(*value),
+            Packed::Plain(Plain::None | Plain::Term(_) | Plain::Text(_) | Plain::Output(_))
+            | Packed::Shape(_) => false,
+            Packed::Array(entries) => entries.iter().any(|entry| entry.any_value(wanted)),
+        }
+    }
+}
+
 impl<'a> Statement<'a> {
     /// Returns the call if the statement calls a C function.
     fn kernel_call(&self) -> Option<&KernelCall<'a>> {
@@ -395,6 +407,28 @@ impl<'a> Function<'a> {
             return None;
         }
         if signature.has_self() { param.checked_sub(1) } else { Some(param) }
+    }
+
+    /// Returns true if a parameter may be in use after the call: the body returns it, puts it into an array, or hands it
+    /// to a function of the FFI, which may keep it.
+    pub(crate) fn is_kept(&self, param: usize) -> bool {
+        let is_of_param = |value: ValueId| self.values[value].param == param;
+        self.statements().into_iter().any(|statement| match &statement.action {
+            Action::Call { call, .. } => call.args.iter().any(|arg| arg.any_value(&is_of_param)),
+            Action::Return(Returned::Packed(packed, _)) => packed.any_value(&is_of_param),
+            Action::Return(Returned::None | Returned::Outputs | Returned::Scalar(..))
+            | Action::Name
+            | Action::Let { .. }
+            | Action::Kernel { .. }
+            | Action::Allocate(_)
+            | Action::TensorMap { .. }
+            | Action::Launch(_)
+            | Action::Command(_)
+            | Action::If { .. }
+            | Action::For { .. }
+            | Action::Match(_)
+            | Action::Raise { .. } => false,
+        })
     }
 
     /// Returns true for a `uint64` that may exceed `int64`: no extent, stride or number of a shape depends on it.
