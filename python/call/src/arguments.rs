@@ -4,6 +4,7 @@
 //! and errors are the same.
 
 use std::ffi::{c_char, c_void};
+use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
 use abi_spec::TypeIndex;
@@ -20,7 +21,7 @@ use crate::state::{Kind, State};
 use crate::tensor::{ExchangeApi, View};
 
 /// Number of arguments that need no memory besides the stack.
-const FEW: usize = 16;
+pub(crate) const FEW: usize = 16;
 
 /// Most bytes of a text that a value holds itself.
 const SMALL: usize = 7;
@@ -28,9 +29,13 @@ const SMALL: usize = 7;
 /// The arguments of a call in progress. It is dropped while the interpreter's lock is held.
 pub(crate) struct Frame<'a> {
     state: &'a State,
-    pub(crate) values: SmallVec<[Any; FEW]>,
-    /// Tensors that values point at, which therefore do not move.
-    views: SmallVec<[View; FEW]>,
+    values: &'a mut [MaybeUninit<Any>],
+    /// Number of values.
+    count: usize,
+    /// Tensors that values point at.
+    views: &'a mut [MaybeUninit<View>],
+    /// Number of views.
+    viewed: usize,
     /// Objects of the runtime that were made for the call.
     made: SmallVec<[*mut c_void; 4]>,
     /// Last tensor of a framework, and the framework's API.
@@ -40,16 +45,21 @@ pub(crate) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Makes room for arguments.
-    pub(crate) fn new(state: &'a State, count: usize) -> Frame<'a> {
-        Frame {
-            state,
-            values: SmallVec::with_capacity(count),
-            views: SmallVec::with_capacity(count),
-            made: SmallVec::new(),
-            framework: None,
-            stream: None,
-        }
+    /// Starts with memory for as many values, and as many views.
+    #[inline]
+    pub(crate) fn new(
+        state: &'a State,
+        values: &'a mut [MaybeUninit<Any>],
+        views: &'a mut [MaybeUninit<View>],
+    ) -> Frame<'a> {
+        let made = SmallVec::new();
+        Frame { state, values, count: 0, views, viewed: 0, made, framework: None, stream: None }
+    }
+
+    /// The values: their address and number.
+    #[inline]
+    pub(crate) fn values(&self) -> (*const Any, i32) {
+        (self.values.as_ptr().cast(), self.count as i32)
     }
 
     /// Adds an argument. Tensors may be borrowed if `borrows`. False if `tvm_ffi` is to convert the arguments; then no
@@ -63,7 +73,10 @@ impl<'a> Frame<'a> {
         let value = unsafe { self.scalar(object.as_ptr()) };
         // SAFETY: as above.
         let value = value.or_else(|| unsafe { self.other(object, borrows) });
-        value.map(|value| self.values.push(value)).is_some()
+        let Some(value) = value else { return false };
+        self.values[self.count].write(value);
+        self.count += 1;
+        true
     }
 
     /// Converts an integer, a float, a truth value or None.
@@ -108,12 +121,18 @@ impl<'a> Frame<'a> {
             }
             match state.kind(ty) {
                 Kind::Object => state.object(object.as_ptr()),
-                Kind::Array if borrows => self.view(View::of_array(object)?),
+                Kind::Array if borrows => {
+                    let view = View::of_array(&mut self.views[self.viewed], object)?;
+                    self.viewed += 1;
+                    Some(Any::ptr(TypeIndex::DL_TENSOR_PTR, view.tensor().cast()))
+                }
                 Kind::Exchange(api) if borrows => {
-                    let view = View::of_framework(api, object)?;
+                    let view = View::of_framework(&mut self.views[self.viewed], api, object)?;
+                    self.viewed += 1;
+                    let (tensor, device) = (view.tensor(), view.device());
                     self.framework = Some((object, api));
-                    self.follow(api, view.device());
-                    self.view(view)
+                    self.follow(api, device);
+                    Some(Any::ptr(TypeIndex::DL_TENSOR_PTR, tensor.cast()))
                 }
                 Kind::Other | Kind::Array | Kind::Exchange(_) => None,
             }
@@ -133,15 +152,6 @@ impl<'a> Frame<'a> {
         if unsafe { current(ty, index, &mut stream) } == 0 {
             self.stream = Some((ty, index, stream));
         }
-    }
-
-    /// Adds a view, and points a value at it.
-    fn view(&mut self, view: View) -> Option<Any> {
-        // The vector has room for as many views as there are arguments, so that they stay where they are.
-        debug_assert!(self.views.len() < self.views.capacity());
-        self.views.push(view);
-        let tensor = self.views.last_mut()?.settle();
-        Some(Any::ptr(TypeIndex::DL_TENSOR_PTR, tensor.cast()))
     }
 
     /// Converts a text. `None` if it is not Unicode.
@@ -210,7 +220,12 @@ impl<'a> Frame<'a> {
 }
 
 impl Drop for Frame<'_> {
+    #[inline]
     fn drop(&mut self) {
+        for view in &mut self.views[..self.viewed] {
+            // SAFETY: these views are made.
+            unsafe { view.assume_init_drop() };
+        }
         for &object in &self.made {
             // SAFETY: the reference is that of the frame.
             unsafe { (self.state.functions.dec_ref)(object) };

@@ -3,7 +3,7 @@
 //! The object owns all that the builtin uses: the function of `tvm_ffi`, and with it the code, its names and texts.
 
 use std::ffi::{CString, c_char, c_int, c_void};
-use std::mem::offset_of;
+use std::mem::{MaybeUninit, offset_of};
 use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::OnceLock;
@@ -18,7 +18,7 @@ use pyo3_ffi::{
     PyType_GenericAlloc, PyType_GetSlot, PyType_Slot, PyType_Spec, PyTypeObject, freefunc,
 };
 
-use crate::arguments::Frame;
+use crate::arguments::{FEW, Frame};
 use crate::keywords;
 use crate::object::Owned;
 use crate::outcome;
@@ -209,8 +209,27 @@ impl Callable {
     /// The interpreter's lock is held, and the objects are alive until the end.
     #[inline]
     unsafe fn invoke(&self, args: &[NonNull<PyObject>]) -> *mut PyObject {
-        let Made { state, description, .. } = &self.made;
-        let mut frame = Frame::new(state, args.len());
+        if args.len() <= FEW {
+            let mut values = [const { MaybeUninit::uninit() }; FEW];
+            let mut views = [const { MaybeUninit::uninit() }; FEW];
+            let frame = Frame::new(self.made.state, &mut values, &mut views);
+            // SAFETY: as required above.
+            return unsafe { self.invoke_in(frame, args) };
+        }
+        let (mut values, mut views) =
+            (Vec::with_capacity(args.len()), Vec::with_capacity(args.len()));
+        let (values, views) = (values.spare_capacity_mut(), views.spare_capacity_mut());
+        // SAFETY: as required above.
+        unsafe { self.invoke_in(Frame::new(self.made.state, values, views), args) }
+    }
+
+    /// Calls the function with arguments that a frame has room for.
+    ///
+    /// # Safety
+    /// That of [`invoke`](Callable::invoke).
+    #[inline]
+    unsafe fn invoke_in(&self, mut frame: Frame<'_>, args: &[NonNull<PyObject>]) -> *mut PyObject {
+        let Made { description, .. } = &self.made;
         for (index, &arg) in args.iter().enumerate() {
             let borrows = description.params.get(index).is_some_and(|param| param.borrows);
             // SAFETY: as required above; there is room for all.
@@ -249,9 +268,9 @@ impl Callable {
             if let Some(allocator) = allocator {
                 (functions.set_allocator)(allocator, 0, &mut before);
             }
-            let count = frame.values.len() as i32;
+            let (values, count) = frame.values();
             let thread = if self.releases != 0 { PyEval_SaveThread() } else { ptr::null_mut() };
-            let status = code(handle, frame.values.as_ptr(), count, &mut result);
+            let status = code(handle, values, count, &mut result);
             if !thread.is_null() {
                 PyEval_RestoreThread(thread);
             }
@@ -266,7 +285,7 @@ impl Callable {
             if status != 0 {
                 return outcome::raise(state, status);
             }
-            outcome::returned(state, result, frame.framework)
+            outcome::returned(state, &mut result, frame.framework)
         }
     }
 

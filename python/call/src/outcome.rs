@@ -17,45 +17,44 @@ use crate::object::Owned;
 use crate::state::State;
 use crate::tensor::ExchangeApi;
 
+/// Status of a callee that has left an error in the thread's slot.
+const FAILED: i32 = -1;
+
 /// Status of a callee of releases up to 0.1.8 that has set an exception of Python.
 const EXCEPTION_IS_SET: i32 = -2;
 
 /// A tensor of a framework, and the framework's API.
 type Framework = Option<(NonNull<PyObject>, NonNull<ExchangeApi>)>;
 
-/// The end of a call, on its way through `tvm_ffi`.
-#[derive(Debug)]
-struct End {
-    status: i32,
-    /// The result, which is None as soon as it is handed over.
-    result: Any,
-}
-
-/// A function of the FFI that ends as the [`End`] does whose address is its first argument.
+/// A function of the FFI that returns the value whose address is its first argument, and leaves None there. Without
+/// arguments it fails, with the error that is in the thread's slot.
 ///
 /// # Safety
-/// The first argument is the address of an `End` that nobody else uses.
+/// The first argument is the address of an owned value that nobody else uses.
 pub(crate) unsafe extern "C" fn hand_over(
     _handle: *mut c_void,
     args: *const Any,
-    _count: i32,
+    count: i32,
     result: *mut Any,
 ) -> i32 {
-    // SAFETY: only `end` calls this function.
-    unsafe {
-        let end = &mut *(*args).pointer().cast::<End>();
-        if end.status == 0 {
-            result.write(std::mem::replace(&mut end.result, Any::NONE));
-        }
-        end.status
+    if count == 0 {
+        return FAILED;
     }
+    // SAFETY: only `end` passes arguments.
+    unsafe { result.write((*args).pointer().cast::<Any>().replace(Any::NONE)) };
+    0
 }
 
 /// Converts a result, which is taken over. Tensors become those of the framework. NULL if an exception is set.
 ///
 /// # Safety
 /// The interpreter's lock is held, the value is owned, and the framework's tensor is alive.
-pub(crate) unsafe fn returned(state: &State, value: Any, framework: Framework) -> *mut PyObject {
+#[inline]
+pub(crate) unsafe fn returned(
+    state: &State,
+    value: &mut Any,
+    framework: Framework,
+) -> *mut PyObject {
     // SAFETY: as required above; the payload is what the type index says.
     unsafe {
         match value.ty() {
@@ -64,10 +63,10 @@ pub(crate) unsafe fn returned(state: &State, value: Any, framework: Framework) -
             TypeIndex::FLOAT => PyFloat_FromDouble(value.payload.float),
             TypeIndex::BOOL => PyBool_FromLong(i64::from(value.bits() != 0)),
             TypeIndex::TENSOR => {
-                let tensor = framework.and_then(|(_, api)| of_framework(state, value, api));
-                tensor.unwrap_or_else(|| end(state, End { status: 0, result: value }, framework))
+                let tensor = framework.and_then(|(_, api)| of_framework(state, *value, api));
+                tensor.unwrap_or_else(|| end(state, value, framework))
             }
-            _ => end(state, End { status: 0, result: value }, framework),
+            _ => end(state, value, framework),
         }
     }
 }
@@ -76,11 +75,13 @@ pub(crate) unsafe fn returned(state: &State, value: Any, framework: Framework) -
 ///
 /// # Safety
 /// The interpreter's lock is held.
+#[cold]
 pub(crate) unsafe fn raise(state: &State, status: i32) -> *mut PyObject {
     // SAFETY: as required above.
     unsafe {
         if PyErr_Occurred().is_null() {
-            return end(state, End { status, result: Any::NONE }, None);
+            let finish = state.finish.as_ptr();
+            return PyObject_CallFunctionObjArgs(finish, ptr::null_mut::<PyObject>());
         }
         // The exception goes on; the error in the thread's slot only says that there is one.
         if status != EXCEPTION_IS_SET {
@@ -121,25 +122,23 @@ unsafe fn of_framework(
     None
 }
 
-/// Lets `tvm_ffi` end a call. A tensor of a framework tells it the framework of the result.
+/// Lets `tvm_ffi` convert a result. A tensor of a framework tells it the framework of the result.
 ///
 /// # Safety
 /// The interpreter's lock is held, the result is owned, and the framework's tensor is alive.
-#[cold]
-unsafe fn end(state: &State, mut end: End, framework: Framework) -> *mut PyObject {
+unsafe fn end(state: &State, value: &mut Any, framework: Framework) -> *mut PyObject {
     let like = framework.map_or(ptr::null_mut(), |(tensor, _)| tensor.as_ptr());
     let none = ptr::null_mut::<PyObject>();
     // SAFETY: as required above; the list of arguments ends with NULL.
     unsafe {
-        let address = PyLong_FromVoidPtr((&raw mut end).cast());
-        let Some(address) = Owned::new(address) else {
-            release_value(state, end.result);
+        let Some(address) = Owned::new(PyLong_FromVoidPtr((&raw mut *value).cast())) else {
+            release_value(state, *value);
             return ptr::null_mut();
         };
         let finish = state.finish.as_ptr();
         let object = PyObject_CallFunctionObjArgs(finish, address.as_ptr(), like, none);
-        // Nothing is left, unless `tvm_ffi` could not convert the tensor of the framework.
-        release_value(state, end.result);
+        // None is left, unless `tvm_ffi` could not convert the tensor of the framework.
+        release_value(state, *value);
         object
     }
 }

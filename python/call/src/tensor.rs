@@ -4,6 +4,7 @@
 //! object is held while the interpreter's lock may be released.
 
 use std::ffi::{CStr, c_int, c_void};
+use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
 use abi_spec::{DType, DeviceType, TypeCode};
@@ -36,112 +37,121 @@ pub(crate) struct ExchangeApi {
     pub(crate) stream: Option<unsafe extern "C" fn(i32, i32, *mut *mut c_void) -> c_int>,
 }
 
-/// A tensor in a frame.
+/// A tensor in a frame. It is made where it stays, since the tensor points at the extents.
 pub(crate) struct View {
     tensor: DLTensor,
-    shape: [i64; DIMS],
-    strides: [i64; DIMS],
-    _held: Held,
+    /// Extents, then strides.
+    extents: [MaybeUninit<[i64; DIMS]>; 2],
+    held: Held,
+    /// The buffer, if that is what is held.
+    buffer: MaybeUninit<Py_buffer>,
 }
 
 /// What keeps the elements of a view.
 enum Held {
+    /// A reference to the object.
     Object { _object: Owned },
-    Buffer(Py_buffer),
+    /// The buffer of the view.
+    Buffer,
 }
 
-impl Drop for Held {
+impl Drop for View {
     fn drop(&mut self) {
-        if let Held::Buffer(buffer) = self {
+        if let Held::Buffer = self.held {
             // SAFETY: the buffer was filled in, and is released only here.
-            unsafe { PyBuffer_Release(buffer) };
+            unsafe { PyBuffer_Release(self.buffer.as_mut_ptr()) };
         }
     }
 }
 
 impl View {
-    /// Views an object of a framework. `None` if the framework refuses, or if there are too many dims.
+    /// Views an object of a framework. `None`, with nothing made, if the framework refuses, or if there are too many dims.
     ///
     /// # Safety
-    /// The interpreter's lock is held, and the API is that of the object's type.
+    /// The interpreter's lock is held, the API is that of the object's type, and the view is dropped where it is.
     pub(crate) unsafe fn of_framework(
+        place: &mut MaybeUninit<View>,
         api: NonNull<ExchangeApi>,
         object: NonNull<PyObject>,
-    ) -> Option<View> {
+    ) -> Option<&mut View> {
         // SAFETY: frameworks keep their API for ever.
         let borrow = unsafe { api.as_ref() }.borrow?;
-        let mut tensor = EMPTY;
-        // SAFETY: as required above.
-        if unsafe { borrow(object.as_ptr(), &mut tensor) } != 0 {
-            // SAFETY: the lock is held.
-            unsafe { PyErr_Clear() };
-            return None;
-        }
-        let rank = rank(tensor.ndim)?;
-        // SAFETY: the object is alive.
-        let held = Held::Object { _object: unsafe { Owned::of(object) } };
-        let mut view = View { tensor, shape: [0; DIMS], strides: [0; DIMS], _held: held };
-        // SAFETY: the tensor has as many extents, and strides if there are any; the object is alive.
+        let view = place.as_mut_ptr();
+        // SAFETY: the place has room; only fields that are written are read. The tensor that the framework fills in has
+        // as many extents as dims, and strides if there are any, while the object is alive.
         unsafe {
-            copy(tensor.shape, &mut view.shape[..rank]);
-            if tensor.strides.is_null() {
-                compact(&view.shape[..rank], &mut view.strides);
-            } else {
-                copy(tensor.strides, &mut view.strides[..rank]);
-            }
-        }
-        Some(view)
-    }
-
-    /// Views an array of NumPy. `None` if DLPack has no such array, if NumPy refuses, or if there are too many dims.
-    ///
-    /// # Safety
-    /// The interpreter's lock is held, and the object is alive.
-    pub(crate) unsafe fn of_array(object: NonNull<PyObject>) -> Option<View> {
-        let mut buffer = Py_buffer::new();
-        let flags = PyBUF_FORMAT | PyBUF_STRIDES | PyBUF_WRITABLE;
-        // SAFETY: as required above.
-        if unsafe { PyObject_GetBuffer(object.as_ptr(), &mut buffer, flags) } != 0 {
-            // SAFETY: the lock is held.
-            unsafe { PyErr_Clear() };
-            return None;
-        }
-        let (data, ndim, size) = (buffer.buf, buffer.ndim, i64::try_from(buffer.itemsize).ok()?);
-        let (format, shape, strides) = (buffer.format, buffer.shape, buffer.strides);
-        // From here on the buffer is released on every way out.
-        let held = Held::Buffer(buffer);
-        let rank = rank(ndim)?;
-        // SAFETY: a format is asked for, so there is one, and it ends with NUL.
-        let dtype = element(unsafe { CStr::from_ptr(format) }, size)?;
-        let tensor = DLTensor {
-            data,
-            ndim,
-            code: dtype.code,
-            bits: dtype.bits,
-            lanes: dtype.lanes,
-            ..EMPTY
-        };
-        let mut view = View { tensor, shape: [0; DIMS], strides: [0; DIMS], _held: held };
-        // SAFETY: shape and strides are asked for; both have as many numbers as there are dims.
-        unsafe {
-            copy(shape.cast::<i64>(), &mut view.shape[..rank]);
-            copy(strides.cast::<i64>(), &mut view.strides[..rank]);
-        }
-        for stride in &mut view.strides[..rank] {
-            if *stride % size != 0 {
+            let tensor = &raw mut (*view).tensor;
+            tensor.write(EMPTY);
+            if borrow(object.as_ptr(), tensor) != 0 {
+                PyErr_Clear();
                 return None;
             }
-            *stride /= size;
+            let DLTensor { shape, strides, .. } = *tensor;
+            let rank = rank((*tensor).ndim)?;
+            let [to_shape, to_strides] = numbers(view);
+            copy(shape, to_shape, rank);
+            if strides.is_null() {
+                compact(to_shape, to_strides, rank);
+            } else {
+                copy(strides, to_strides, rank);
+            }
+            (&raw mut (*view).held).write(Held::Object { _object: Owned::of(object) });
+            Some(View::settle(view))
         }
-        Some(view)
     }
 
-    /// Points the tensor at the extents, and returns its address. The view must not move afterwards.
-    pub(crate) fn settle(&mut self) -> *mut DLTensor {
-        self.tensor.shape = self.shape.as_mut_ptr();
-        // As in the tensors of the runtime, a tensor without dims has no strides.
-        let has_strides = self.tensor.ndim > 0;
-        self.tensor.strides = if has_strides { self.strides.as_mut_ptr() } else { ptr::null_mut() };
+    /// Views an array of NumPy. `None`, with nothing made, if DLPack has no such array, if NumPy refuses, or if there are
+    /// too many dims.
+    ///
+    /// # Safety
+    /// The interpreter's lock is held, the object is alive, and the view is dropped where it is.
+    pub(crate) unsafe fn of_array(
+        place: &mut MaybeUninit<View>,
+        object: NonNull<PyObject>,
+    ) -> Option<&mut View> {
+        let view = place.as_mut_ptr();
+        // SAFETY: the place has room; only fields that are written are read. Format, shape and strides are asked for, and
+        // shape and strides have as many numbers as there are dims.
+        unsafe {
+            let buffer = &raw mut (*view).buffer;
+            buffer.write(MaybeUninit::zeroed());
+            let buffer = buffer.cast::<Py_buffer>();
+            if PyObject_GetBuffer(object.as_ptr(), buffer, BUFFER) != 0 {
+                PyErr_Clear();
+                return None;
+            }
+            let Some((tensor, rank, size)) = array(&*buffer) else {
+                PyBuffer_Release(buffer);
+                return None;
+            };
+            let [to_shape, to_strides] = numbers(view);
+            copy((*buffer).shape.cast(), to_shape, rank);
+            for dim in 0..rank {
+                to_strides.add(dim).write(*(*buffer).strides.add(dim) as i64 / size);
+            }
+            (&raw mut (*view).tensor).write(tensor);
+            (&raw mut (*view).held).write(Held::Buffer);
+            Some(View::settle(view))
+        }
+    }
+
+    /// Points the tensor at the numbers.
+    ///
+    /// # Safety
+    /// All fields are written.
+    unsafe fn settle<'a>(view: *mut View) -> &'a mut View {
+        // SAFETY: as required above.
+        unsafe {
+            let [shape, strides] = numbers(view);
+            (*view).tensor.shape = shape;
+            // As in the tensors of the runtime, a tensor without dims has no strides.
+            (*view).tensor.strides = if (*view).tensor.ndim > 0 { strides } else { ptr::null_mut() };
+            &mut *view
+        }
+    }
+
+    /// The tensor, which is valid while the view is.
+    pub(crate) fn tensor(&mut self) -> *mut DLTensor {
         &mut self.tensor
     }
 
@@ -150,6 +160,37 @@ impl View {
         let on_cpu = self.tensor.device_type == DeviceType::CPU.0;
         (!on_cpu).then_some((self.tensor.device_type, self.tensor.device_id))
     }
+}
+
+/// What is asked of the buffer of an array: DLPack cannot say that an array is read-only.
+const BUFFER: c_int = PyBUF_FORMAT | PyBUF_STRIDES | PyBUF_WRITABLE;
+
+/// Returns the tensor of a buffer, without extents, its rank, and the size of an element in bytes. `None` if DLPack has no
+/// such tensor.
+///
+/// # Safety
+/// The buffer is one of [`BUFFER`].
+unsafe fn array(buffer: &Py_buffer) -> Option<(DLTensor, usize, i64)> {
+    let (rank, size) = (rank(buffer.ndim)?, buffer.itemsize as i64);
+    // SAFETY: a format ends with NUL.
+    let dtype = element(unsafe { CStr::from_ptr(buffer.format) }, size)?;
+    // SAFETY: there are as many strides as dims.
+    let mut strides = (0..rank).map(|dim| unsafe { *buffer.strides.add(dim) as i64 });
+    if strides.any(|stride| stride % size != 0) {
+        return None;
+    }
+    let DType { code, bits, lanes } = dtype;
+    Some((DLTensor { data: buffer.buf, ndim: buffer.ndim, code, bits, lanes, ..EMPTY }, rank, size))
+}
+
+/// Returns the addresses of extents and strides of a view.
+///
+/// # Safety
+/// `view` points at room for a view.
+unsafe fn numbers(view: *mut View) -> [*mut i64; 2] {
+    // SAFETY: as required above.
+    let extents = unsafe { &raw mut (*view).extents }.cast::<i64>();
+    [extents, extents.wrapping_add(DIMS)]
 }
 
 /// A tensor on the cpu, to be filled in.
@@ -174,20 +215,26 @@ fn rank(ndim: c_int) -> Option<usize> {
 /// Copies extents or strides.
 ///
 /// # Safety
-/// There are as many numbers at `from` as in `to`.
-unsafe fn copy(from: *const i64, to: &mut [i64]) {
-    if !to.is_empty() {
+/// There are as many numbers at `from`, and room for them at `to`.
+unsafe fn copy(from: *const i64, to: *mut i64, count: usize) {
+    for index in 0..count {
         // SAFETY: as required above.
-        unsafe { ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len()) };
+        unsafe { to.add(index).write(*from.add(index)) };
     }
 }
 
 /// Writes the strides of a compact row-major tensor.
-fn compact(shape: &[i64], strides: &mut [i64]) {
+///
+/// # Safety
+/// There are as many extents, and room for the strides.
+unsafe fn compact(shape: *const i64, strides: *mut i64, count: usize) {
     let mut stride = 1i64;
-    for (extent, to) in shape.iter().zip(strides).rev() {
-        *to = stride;
-        stride = stride.wrapping_mul(*extent);
+    for dim in (0..count).rev() {
+        // SAFETY: as required above.
+        unsafe {
+            strides.add(dim).write(stride);
+            stride = stride.wrapping_mul(*shape.add(dim));
+        }
     }
 }
 
