@@ -85,7 +85,8 @@ struct Made {
 /// Address of the type of callables.
 static TYPE: OnceLock<usize> = OnceLock::new();
 
-const DOC: &std::ffi::CStr = c"A compiled function: `function` is that of tvm_ffi, and `release_gil` tells whether the \
+const DOC: &std::ffi::CStr =
+    c"A compiled function: `function` is that of tvm_ffi, and `release_gil` tells whether the \
 interpreter's lock is released during calls.";
 
 /// Returns the type of callables. `None` if an exception is set.
@@ -105,7 +106,12 @@ unsafe fn callable_type() -> Option<NonNull<PyTypeObject>> {
     };
     let function = offset_of!(Callable, function);
     let mut members = [
-        member(c"function", pyo3_ffi::structmember::T_OBJECT_EX, function, pyo3_ffi::structmember::READONLY),
+        member(
+            c"function",
+            pyo3_ffi::structmember::T_OBJECT_EX,
+            function,
+            pyo3_ffi::structmember::READONLY,
+        ),
         member(c"release_gil", pyo3_ffi::structmember::T_BOOL, offset_of!(Callable, releases), 0),
         PyMemberDef::default(),
     ];

@@ -56,8 +56,7 @@ unsafe fn find(params: &[Param], name: *mut PyObject, likely: usize) -> Option<u
     // Names in the source of a program are interned, as those of parameters are.
     params.iter().position(is_same).or_else(|| {
         // SAFETY: both are texts, so that there is no exception.
-        let is_equal =
-            |param: &Param| unsafe { PyUnicode_Compare(param.name.as_ptr(), name) } == 0;
+        let is_equal = |param: &Param| unsafe { PyUnicode_Compare(param.name.as_ptr(), name) } == 0;
         params.iter().position(is_equal)
     })
 }

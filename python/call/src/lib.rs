@@ -19,10 +19,10 @@ use std::ptr::{self, NonNull};
 use std::slice;
 
 use pyo3_ffi::{
-    METH_FASTCALL, PyErr_Occurred, PyErr_SetString, PyExc_TypeError, PyExc_ValueError,
-    PyLong_AsSsize_t, PyLong_FromVoidPtr, PyMethodDef, PyMethodDefPointer, PyModule_AddObjectRef,
-    PyModule_Create2, PyModuleDef, PyModuleDef_HEAD_INIT, PyObject, PyObject_IsTrue,
-    PyTuple_GetItem, PyTuple_Size, PyUnicode_AsUTF8AndSize, Py_None, Py_ssize_t,
+    METH_FASTCALL, Py_None, Py_ssize_t, PyErr_Occurred, PyErr_SetString, PyExc_TypeError,
+    PyExc_ValueError, PyLong_AsSsize_t, PyLong_FromVoidPtr, PyMethodDef, PyMethodDefPointer,
+    PyModule_AddObjectRef, PyModule_Create2, PyModuleDef, PyModuleDef_HEAD_INIT, PyObject,
+    PyObject_IsTrue, PyTuple_GetItem, PyTuple_Size, PyUnicode_AsUTF8AndSize,
 };
 
 use crate::callable::{Callable, Description, Param};
@@ -49,7 +49,8 @@ macro_rules! function {
                 return unsafe { fault(PyExc_TypeError, c"another number of arguments") };
             }
             // SAFETY: Python passes as many objects, none of which is NULL.
-            let $given: Given<'_> = unsafe { slice::from_raw_parts(args.cast_const().cast(), $count) };
+            let $given: Given<'_> =
+                unsafe { slice::from_raw_parts(args.cast_const().cast(), $count) };
             let body = || -> Option<*mut PyObject> { $body };
             body().unwrap_or(ptr::null_mut())
         }

@@ -11,7 +11,8 @@ use abi_spec::{DType, DeviceType, TypeCode};
 use jit::abi::{DLManagedTensorVersioned, DLTensor};
 use pyo3_ffi::{
     Py_buffer, PyBUF_FORMAT, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyErr_Clear,
-    PyObject, PyObject_GetBuffer,
+    PyLong_AsSsize_t, PyObject, PyObject_GetAttrString, PyObject_GetBuffer, PyTuple_GetItem,
+    PyTuple_Size,
 };
 
 use crate::object::Owned;
@@ -124,10 +125,14 @@ impl View {
                 PyBuffer_Release(buffer);
                 return None;
             };
-            let [to_shape, to_strides] = numbers(view);
-            copy((*buffer).shape.cast(), to_shape, rank);
-            for dim in 0..rank {
-                to_strides.add(dim).write(*(*buffer).strides.add(dim) as i64 / size);
+            let [shape, strides] = numbers(view);
+            copy((*buffer).shape.cast(), shape, rank);
+            copy((*buffer).strides.cast(), strides, rank);
+            let is_thin = (0..rank).any(|dim| *shape.add(dim) <= 1);
+            if (is_thin && !own_strides(object, strides, rank)) || !in_elements(strides, rank, size)
+            {
+                PyBuffer_Release(buffer);
+                return None;
             }
             (&raw mut (*view).tensor).write(tensor);
             (&raw mut (*view).held).write(Held::Buffer);
@@ -145,7 +150,8 @@ impl View {
             let [shape, strides] = numbers(view);
             (*view).tensor.shape = shape;
             // As in the tensors of the runtime, a tensor without dims has no strides.
-            (*view).tensor.strides = if (*view).tensor.ndim > 0 { strides } else { ptr::null_mut() };
+            (*view).tensor.strides =
+                if (*view).tensor.ndim > 0 { strides } else { ptr::null_mut() };
             &mut *view
         }
     }
@@ -173,14 +179,44 @@ const BUFFER: c_int = PyBUF_FORMAT | PyBUF_STRIDES | PyBUF_WRITABLE;
 unsafe fn array(buffer: &Py_buffer) -> Option<(DLTensor, usize, i64)> {
     let (rank, size) = (rank(buffer.ndim)?, buffer.itemsize as i64);
     // SAFETY: a format ends with NUL.
-    let dtype = element(unsafe { CStr::from_ptr(buffer.format) }, size)?;
-    // SAFETY: there are as many strides as dims.
-    let mut strides = (0..rank).map(|dim| unsafe { *buffer.strides.add(dim) as i64 });
-    if strides.any(|stride| stride % size != 0) {
-        return None;
-    }
-    let DType { code, bits, lanes } = dtype;
+    let DType { code, bits, lanes } = element(unsafe { CStr::from_ptr(buffer.format) }, size)?;
     Some((DLTensor { data: buffer.buf, ndim: buffer.ndim, code, bits, lanes, ..EMPTY }, rank, size))
+}
+
+/// Writes the strides of an array in bytes as the array has them. A buffer has those of a compact array where they make no
+/// difference, that is for extents of 0 and 1. False if there are none.
+///
+/// # Safety
+/// The interpreter's lock is held, the object is alive, and there is room for as many strides.
+unsafe fn own_strides(object: NonNull<PyObject>, strides: *mut i64, count: usize) -> bool {
+    // SAFETY: as required above. No entry is NULL, since there are as many as dims.
+    unsafe {
+        let tuple = Owned::new(PyObject_GetAttrString(object.as_ptr(), c"strides".as_ptr()));
+        let found = tuple.is_some_and(|tuple| {
+            let has_all = PyTuple_Size(tuple.as_ptr()) == count as isize;
+            (0..count).take_while(|_| has_all).for_each(|dim| {
+                let stride = PyLong_AsSsize_t(PyTuple_GetItem(tuple.as_ptr(), dim as isize));
+                strides.add(dim).write(stride as i64);
+            });
+            has_all
+        });
+        PyErr_Clear();
+        found
+    }
+}
+
+/// Converts strides from bytes to elements of `size` bytes. False if one is not whole elements.
+///
+/// # Safety
+/// There are as many strides.
+unsafe fn in_elements(strides: *mut i64, count: usize, size: i64) -> bool {
+    (0..count).all(|dim| {
+        // SAFETY: as required above.
+        let stride = unsafe { &mut *strides.add(dim) };
+        let is_whole = *stride % size == 0;
+        *stride /= size;
+        is_whole
+    })
 }
 
 /// Returns the addresses of extents and strides of a view.
