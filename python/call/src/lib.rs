@@ -32,63 +32,74 @@ use crate::state::State;
 /// The version of the stable ABI, for `PyModule_Create2`.
 const ABI: c_int = 3;
 
-/// Objects that Python passes to a function of the module, as many as it takes.
-type Given<'a> = &'a [NonNull<PyObject>];
-
-/// Defines a function of the module that takes a certain number of arguments. Its body yields a new reference, or `None`
-/// with an exception set.
-macro_rules! function {
-    ($name:ident, $given:ident: $count:literal, $body:block) => {
-        unsafe extern "C" fn $name(
-            _module: *mut PyObject,
-            args: *mut *mut PyObject,
-            count: Py_ssize_t,
-        ) -> *mut PyObject {
-            if count != $count {
-                // SAFETY: Python calls this function, with the lock held.
-                return unsafe { fault(PyExc_TypeError, c"another number of arguments") };
-            }
-            // SAFETY: Python passes as many objects, none of which is NULL.
-            let $given: Given<'_> =
-                unsafe { slice::from_raw_parts(args.cast_const().cast(), $count) };
-            let body = || -> Option<*mut PyObject> { $body };
-            body().unwrap_or(ptr::null_mut())
-        }
-    };
-}
-
-function!(setup, given: 3, {
-    // SAFETY: Python calls this function, with the lock held.
-    unsafe {
-        let offset = PyLong_AsSsize_t(given[2].as_ptr());
+/// Prepares the module: takes `finish`, `kind` and the offset of an object's address in wrappers of `tvm_ffi`.
+///
+/// # Safety
+/// Python calls it, with the lock held.
+unsafe extern "C" fn setup(
+    _module: *mut PyObject,
+    args: *mut *mut PyObject,
+    count: Py_ssize_t,
+) -> *mut PyObject {
+    // SAFETY: as required above.
+    let done = || unsafe {
+        let [finish, kind, offset] = given(args, count)?;
+        let offset = PyLong_AsSsize_t(offset.as_ptr());
         let offset = usize::try_from(offset).ok().filter(|_| PyErr_Occurred().is_null())?;
-        if !State::make(Owned::of(given[0]), Owned::of(given[1]), offset) {
+        if !State::make(Owned::of(finish), Owned::of(kind), offset) {
             return Some(fault(PyExc_ValueError, c"there is no runtime that fits"));
         }
         Some(Owned::of(NonNull::new(Py_None())?).into_ptr())
-    }
-});
-
-function!(callable, given: 7, {
-    let Some(state) = State::get() else {
-        // SAFETY: Python calls this function, with the lock held.
-        return Some(unsafe { fault(PyExc_ValueError, c"setup comes first") });
     };
-    // SAFETY: as above.
-    unsafe {
+    done().unwrap_or(ptr::null_mut())
+}
+
+/// Makes a builtin: takes the parts of a [`Description`].
+///
+/// # Safety
+/// Python calls it, with the lock held.
+unsafe extern "C" fn callable(
+    _module: *mut PyObject,
+    args: *mut *mut PyObject,
+    count: Py_ssize_t,
+) -> *mut PyObject {
+    // SAFETY: as required above.
+    let made = || unsafe {
+        let [name, doc, listed, variadic, signature, function, releases] = given(args, count)?;
+        let Some(state) = State::get() else {
+            return Some(fault(PyExc_ValueError, c"setup comes first"));
+        };
         let description = Description {
-            name: text(given[0])?,
-            doc: text(given[1])?,
-            params: params(given[2])?,
-            variadic: truth(given[3])?,
-            signature: Owned::of(given[4]),
-            function: Owned::of(given[5]),
-            releases: truth(given[6])?,
+            name: text(name)?,
+            doc: text(doc)?,
+            params: params(listed)?,
+            variadic: truth(variadic)?,
+            signature: Owned::of(signature),
+            function: Owned::of(function),
+            releases: truth(releases)?,
         };
         let builtin = Callable::make(state, description);
         Some(builtin.unwrap_or_else(|| fault(PyExc_TypeError, c"this is no function of tvm_ffi")))
+    };
+    made().unwrap_or(ptr::null_mut())
+}
+
+/// Returns the arguments of a function of the module that takes `N`. `None` if an exception is set.
+///
+/// # Safety
+/// The interpreter's lock is held, and there are `count` arguments.
+unsafe fn given<const N: usize>(
+    args: *mut *mut PyObject,
+    count: Py_ssize_t,
+) -> Option<[NonNull<PyObject>; N]> {
+    if count.unsigned_abs() != N {
+        // SAFETY: as required above.
+        unsafe { fault(PyExc_TypeError, c"another number of arguments") };
+        return None;
     }
-});
+    // SAFETY: as required above; no argument is NULL.
+    Some(unsafe { args.cast::<[NonNull<PyObject>; N]>().read() })
+}
 
 /// Raises an exception. Always NULL.
 ///
