@@ -377,8 +377,9 @@ unsafe extern "C" fn call(
     let this = unsafe { &*this.cast::<Callable>() };
     let names = NonNull::new(names);
     // SAFETY: `names` is a tuple.
-    let named = names.map_or(0, |names| unsafe { PyTuple_Size(names.as_ptr()) });
-    let count = (count + named).unsigned_abs();
+    let named = names.map_or(0, |names| unsafe { PyTuple_Size(names.as_ptr()) }).unsigned_abs();
+    let positional = count.unsigned_abs();
+    let count = positional + named;
     let given: &[NonNull<PyObject>] = if count == 0 {
         &[]
     } else {
@@ -386,15 +387,19 @@ unsafe extern "C" fn call(
         unsafe { slice::from_raw_parts(args.cast(), count) }
     };
     let Made { required, most, description, .. } = &this.made;
+    let params = &description.params;
     // SAFETY: as required above.
     unsafe {
-        match names.filter(|_| named > 0) {
-            None if (*required..=*most).contains(&count) => this.invoke(given),
-            None => this.refuse(given, None),
-            Some(names) => match keywords::bind(&description.params, given, names) {
-                Some(bound) if bound.len() <= *most => this.invoke(&bound),
-                Some(_) | None => this.refuse(given, Some(names)),
-            },
+        let Some(names) = names.filter(|_| named > 0) else {
+            let fits = (*required..=*most).contains(&count);
+            return if fits { this.invoke(given) } else { this.refuse(given, None) };
+        };
+        if count >= *required && keywords::in_order(params, positional, names, named) {
+            return this.invoke(given);
+        }
+        match keywords::bind(params, given, names) {
+            Some(bound) if bound.len() <= *most => this.invoke(&bound),
+            Some(_) | None => this.refuse(given, Some(names)),
         }
     }
 }

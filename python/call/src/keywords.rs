@@ -44,6 +44,24 @@ pub(crate) unsafe fn bind(
     bound.collect::<Option<Bound>>().filter(|_| is_complete)
 }
 
+/// True if the names are those of the parameters after the positional arguments, in order: then the arguments are in order.
+///
+/// # Safety
+/// The interpreter's lock is held, and `names` is a tuple of `count` objects.
+#[inline]
+pub(crate) unsafe fn in_order(
+    params: &[Param],
+    positional: usize,
+    names: NonNull<PyObject>,
+    count: usize,
+) -> bool {
+    let Some(params) = params.get(positional..positional + count) else { return false };
+    params.iter().enumerate().all(|(index, param)| {
+        // SAFETY: as required above. Names in the source of a program are interned, as those of parameters are.
+        unsafe { PyTuple_GetItem(names.as_ptr(), index as isize) == param.name.as_ptr() }
+    })
+}
+
 /// Returns the index of the parameter of a name. Looks at a likely one first.
 ///
 /// # Safety
@@ -53,7 +71,6 @@ unsafe fn find(params: &[Param], name: *mut PyObject, likely: usize) -> Option<u
     if params.get(likely).is_some_and(is_same) {
         return Some(likely);
     }
-    // Names in the source of a program are interned, as those of parameters are.
     params.iter().position(is_same).or_else(|| {
         // SAFETY: both are texts, so that there is no exception.
         let is_equal = |param: &Param| unsafe { PyUnicode_Compare(param.name.as_ptr(), name) } == 0;
