@@ -7,6 +7,7 @@ empty functions of C: nanobind checks its arguments too, ctypes takes addresses.
 """
 
 import ctypes
+import gc
 import json
 import os
 import subprocess
@@ -133,6 +134,8 @@ def batch(function, source, x):
 def measure(found):
     batches = [(row, caller, batch(function, source, x)) for row, caller, function, source, x in found]
     counts = [max(1, int(SECONDS * 1e9 / run(100))) for _, _, run in batches]
+    # A collection belongs to no call.
+    gc.disable()
     times = {}
     for _ in range(ROUNDS):
         for (row, caller, run), count in zip(batches, counts):
