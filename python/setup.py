@@ -1,7 +1,8 @@
-"""Builds the wheel: the package with the shared object and the header for C, both of which cargo builds from this folder.
+"""Builds the wheel: the package with the shared object, the header for C and the native caller, which cargo builds from
+this folder.
 
-The wheel depends on the platform and not on the version of Python, since Python reaches the shared object through
-TVM FFI. `TVM_FFI_CODEGEN_PROFILE=dev` builds it without optimisation, `TVM_FFI_CODEGEN_FEATURES=llvm` with a backend
+The wheel depends on the platform and not on the version of Python: Python reaches the shared object through TVM FFI, and
+the native caller is for the stable ABI of Python 3.11, and left alone by builds of Python that have another. `TVM_FFI_CODEGEN_PROFILE=dev` builds it without optimisation, `TVM_FFI_CODEGEN_FEATURES=llvm` with a backend
 that needs LLVM.
 """
 
@@ -19,15 +20,16 @@ from setuptools.dist import Distribution
 
 HERE = Path(__file__).resolve().parent
 CRATE = "tvm-ffi-codegen-python"
+CALLER_CRATE = "tvm-ffi-codegen-call"
 LIBRARY = Path("tvm_ffi_codegen", "libtvm_ffi_codegen.so")
+CALLER = Path("tvm_ffi_codegen", "libtvm_ffi_codegen_call.so")
 HEADER = Path("tvm_ffi_codegen", "include", "tvm_ffi_codegen.h")
 
 
-def cargo() -> dict[Path, Path]:
-    """Builds the shared object and the header; returns their paths by their places in the package."""
+def cargo(crate: str, features: str = "") -> tuple[Path, list[Path]]:
+    """Builds a crate; returns the paths of its library and of the folders of build scripts."""
     profile = os.environ.get("TVM_FFI_CODEGEN_PROFILE", "release")
-    features = os.environ.get("TVM_FFI_CODEGEN_FEATURES", "")
-    command = ["cargo", "rustc", "--locked", "--lib", "--crate-type", "cdylib", "-p", CRATE]
+    command = ["cargo", "rustc", "--locked", "--lib", "--crate-type", "cdylib", "-p", crate]
     command += ["--profile", profile, "--features", features]
     command += ["--message-format", "json-render-diagnostics", "--", "-C", "strip=symbols"]
     output = subprocess.run(command, cwd=HERE, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -37,8 +39,15 @@ def cargo() -> dict[Path, Path]:
     files = [Path(file) for artifact in ours for file in artifact["filenames"]]
     library = next(file for file in files if file.suffix in (".so", ".dylib", ".dll"))
     scripts = [message for message in messages if message["reason"] == "build-script-executed"]
-    made = [Path(script["out_dir"], "include", HEADER.name) for script in scripts]
-    return {LIBRARY: library, HEADER: next(file for file in made if file.is_file())}
+    return library, [Path(script["out_dir"]) for script in scripts]
+
+
+def built() -> dict[Path, Path]:
+    """Builds the files of the package that are no Python; returns their paths by their places in the package."""
+    library, folders = cargo(CRATE, os.environ.get("TVM_FFI_CODEGEN_FEATURES", ""))
+    headers = [folder / "include" / HEADER.name for folder in folders]
+    header = next(file for file in headers if file.is_file())
+    return {LIBRARY: library, HEADER: header, CALLER: cargo(CALLER_CRATE)[0]}
 
 
 class Build(build_py):
@@ -47,7 +56,7 @@ class Build(build_py):
     def run(self) -> None:
         super().run()
         folder = HERE if self.editable_mode else Path(self.build_lib)
-        for place, made in cargo().items():
+        for place, made in built().items():
             shutil.copyfile(made, folder / place)
 
 

@@ -111,7 +111,7 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
         library::exports::entry(&mut module, entry);
     }
     if options.metadata {
-        library::exports::getters(&mut module, library, linkage);
+        library::exports::getters(&mut module, resolved, linkage);
     }
     match options.routines {
         Routines::Embedded => {

@@ -1,11 +1,11 @@
 //! Metadata of functions.
 
 use serde_json::{Value, json};
-use tvm_ffi_codegen::{Function, Library, Options, ir, lower};
+use tvm_ffi_codegen::{Library, Options, ir, lower};
 
 fn metadata(declaration: &str) -> Value {
-    let function: Function = declaration.parse().unwrap_or_else(|e| panic!("{declaration}: {e}"));
-    serde_json::from_str(&function.metadata()).unwrap()
+    let library: Library = declaration.parse().unwrap_or_else(|e| panic!("{declaration}: {e}"));
+    serde_json::from_str(&library.resolve().unwrap().metadata(0)).unwrap()
 }
 
 #[test]
@@ -143,4 +143,40 @@ fn getters_are_made_where_there_is_something_to_get() {
     assert_eq!(exports(text, &options, "tvm_ffi_codegen."), [""; 0]);
     let without = Options { metadata: false, ..options };
     assert_eq!(exports(text, &without, ""), ["__tvm_ffi_f", "__tvm_ffi_g"]);
+}
+
+/// Tensors that a body may leave references to are marked, and no others.
+#[test]
+fn kept_tensors_are_marked() {
+    const X: &str = "x: Tensor([n], int8), y: Tensor([n], int8)";
+    let rows: [(&str, &str, &str); 12] = [
+        (X, "None = k(x, y.data, n);", ""),
+        (X, "None = { let z = x; try k(z, x.shape[0]); return None; };", ""),
+        (X, "Any = { return x; };", "x"),
+        (X, "Any = { let z = y; return z; };", "y"),
+        (X, "None = { @g(y.data, x, 1); };", "x"),
+        (X, "None = { if n > 1 { for i in 0..n { @\"g\"([n, [y]]); } } };", "y"),
+        (X, "Array = { return [x, y]; };", "xy"),
+        (X, "int64 = { let r: Any = @g(n); return x.shape[0]; };", ""),
+        (
+            "x: Optional[Tensor([n], int8)]",
+            "None = { match x { z: Tensor([n], int8) => { @g(z); } None => {} } };",
+            "x",
+        ),
+        (
+            "x: Optional[Tensor([n], int8)]",
+            "None = { match x { z: Tensor([n], int8) => { k(z); } None => {} } };",
+            "",
+        ),
+        // Others are objects of the caller, or in one.
+        ("x: Any", "Any = { return x; };", ""),
+        ("x: Array[Tensor([n], int8)]", "Any = { return x; };", ""),
+    ];
+    for (params, rest, expected) in rows {
+        let found = metadata(&format!("f({params}) -> {rest}"));
+        let params = found["declaration"]["params"].as_array().unwrap();
+        let kept = params.iter().filter(|param| param["kept"] == true);
+        let names: String = kept.map(|param| param["name"].as_str().unwrap()).collect();
+        assert_eq!(names, expected, "{rest}");
+    }
 }

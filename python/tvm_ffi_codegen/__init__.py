@@ -18,7 +18,7 @@ Wrong input raises a `ValueError` or a `TypeError`, an unreadable file an `OSErr
 """
 
 from . import triton
-from ._api import Diagnostic, check, describe, emit, inspect, jit, link
+from ._api import Diagnostic, check, describe, emit, inspect, jit, link, load
 from ._function import function
 from ._kernels import C
 from ._library import InternalError, include_dir, library_path
@@ -36,5 +36,6 @@ __all__ = [
     "jit",
     "library_path",
     "link",
+    "load",
     "triton",
 ]

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypedDict, Unpack, cast, overload
 
 import tvm_ffi
 
-from . import _ctypes, _process
+from . import _calls, _ctypes, _process
 from ._kernels import Kernel, Object, Path_, files, linkable, path, sorted_out
 from ._library import library
 
@@ -179,8 +179,13 @@ def jit(
     if linked:
         made: tvm_ffi.Module = _call("jit", text, places, options)
         _process.keep(kept)
-        return made
-    return _process.module(lambda: _call("jit", text, places, options), kept)
+        return _calls.attach(made)
+    return _calls.attach(_process.module(lambda: _call("jit", text, places, options), kept))
+
+
+def load(library: Path_) -> tvm_ffi.Module:
+    """Loads a shared library that `emit` has made. Its functions are called as those that `jit` makes."""
+    return _calls.attach(tvm_ffi.load_module(os.fspath(library)))
 
 
 def inspect(file: Path_ | bytes) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from typing import Any
 
 import tvm_ffi
 
+from ._calls import function_of
+
 _BUILTINS: dict[str, Any] = {
     "__builtins__": {},
     "min": min,
@@ -89,7 +91,7 @@ def jax_target(
     if not results or names[-len(results) :] != list(results):
         raise ValueError(f"results are the last parameters of {name}, which are {', '.join(names)}")
     target = f"tvm_ffi_codegen.{name}.{next(_TARGETS)}"
-    jax_tvm_ffi.register_ffi_target(target, getattr(module, name), ["args", "rets"], platform=platform)
+    jax_tvm_ffi.register_ffi_target(target, function_of(getattr(module, name)), ["args", "rets"], platform=platform)
     given, written = params[: -len(results)], params[-len(results) :]
 
     def call(*args: Any) -> Any:

@@ -210,6 +210,19 @@ pub(crate) enum Piece<'a> {
     Term(Term),
 }
 
+impl Packed<'_> {
+    /// Returns true if this is, or contains, a value of the function that satisfies a predicate.
+    pub(super) fn any_value(&self, wanted: &impl Fn(ValueId) -> bool) -> bool {
+        match self {
+            Packed::Plain(Plain::Value(value)) => wanted(*value),
+            Packed::Plain(Plain::None | Plain::Term(_) | Plain::Text(_) | Plain::Output(_))
+            | Packed::Function(_)
+            | Packed::Shape(_) => false,
+            Packed::Array(entries) => entries.iter().any(|entry| entry.any_value(wanted)),
+        }
+    }
+}
+
 impl<'a> Statement<'a> {
     /// Returns the call if the statement calls a C function.
     pub(super) fn kernel_call(&self) -> Option<&KernelCall<'a>> {

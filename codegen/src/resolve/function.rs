@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use abi_spec::{DType, Scalar};
 
-use super::body::{Action, Body, Callee, KernelCall, Statement};
-use super::closure::{Captured, Closure};
+use super::body::{Action, Body, Callee, KernelCall, Plain, Returned, Statement};
+use super::closure::{Captured, Closure, Given};
 use super::ids::{Home, LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::launch::Launch;
 use super::look_up::LookUp;
@@ -172,6 +172,37 @@ impl<'a> Function<'a> {
             return None;
         }
         if signature.has_self() { param.checked_sub(1) } else { Some(param) }
+    }
+
+    /// Returns true if a parameter may be in use after the call: the body returns it, puts it into an array, gives it to
+    /// a function that it makes, or hands it to a function of the FFI, which may keep it.
+    pub(crate) fn is_kept(&self, param: usize) -> bool {
+        let is_of_param = |value: ValueId| self.values[value].param == param;
+        let is_held = |given: &Given<'a>| match given {
+            Given::Plain(Plain::Value(value)) => is_of_param(*value),
+            Given::Plain(Plain::None | Plain::Term(_) | Plain::Text(_) | Plain::Output(_))
+            | Given::Map(_) => false,
+        };
+        if self.closures.iter().any(|closure| closure.given.iter().any(is_held)) {
+            return true;
+        }
+        self.statements().into_iter().any(|statement| match &statement.action {
+            Action::Call { call, .. } => call.args.iter().any(|arg| arg.any_value(&is_of_param)),
+            Action::Return(Returned::Packed(packed, _)) => packed.any_value(&is_of_param),
+            Action::Return(Returned::None | Returned::Outputs | Returned::Scalar(..))
+            | Action::Name
+            | Action::Let { .. }
+            | Action::Make { .. }
+            | Action::Kernel { .. }
+            | Action::Allocate(_)
+            | Action::TensorMap { .. }
+            | Action::Launch(_)
+            | Action::Command(_)
+            | Action::If { .. }
+            | Action::For { .. }
+            | Action::Match(_)
+            | Action::Raise { .. } => false,
+        })
     }
 
     /// Returns true for a `uint64` that may exceed `int64`: no extent, stride or number of a shape depends on it.

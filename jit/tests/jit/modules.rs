@@ -136,6 +136,7 @@ fn modules_have_functions_metadata_and_docs() {
     let Some((runtime, _guard)) = installed() else { return };
     let declarations = "/// The first.\nf() -> int64 = one(); g() -> int64 = two();";
     let library: Library = declarations.parse().unwrap();
+    let resolved = library.resolve().unwrap();
     let compiled = compile(declarations, None, runtime);
     assert_eq!(compiled.names().collect::<Vec<_>>(), ["f", "g"]);
     let module = into_module(compiled).unwrap();
@@ -143,8 +144,8 @@ fn modules_have_functions_metadata_and_docs() {
     assert_eq!((call(&module, "f", false), call(&module, "g", false)), (Some(1), Some(2)));
     assert_eq!(call(&module, "h", false), None);
     let metadata = |name| text(&module, "ffi.ModuleGetFunctionMetadata", name);
-    assert_eq!(metadata("f"), Some(library.functions[0].metadata()));
-    assert_eq!(metadata("g"), Some(library.functions[1].metadata()));
+    assert_eq!(metadata("f"), Some(resolved.metadata(0)));
+    assert_eq!(metadata("g"), Some(resolved.metadata(1)));
     assert_eq!(metadata("h"), None);
     let doc = |name| text(&module, "ffi.ModuleGetFunctionDoc", name);
     assert_eq!((doc("f"), doc("g")), (Some("The first.".to_owned()), None));

@@ -1,7 +1,8 @@
 //! Time of calls from Python, and of a process until its first call.
 //!
 //! `peers/python.py LIB.so… CASE` and `peers/cold.py (LIB.so | PEER)… CASE` print `{"LIB.so": {"CASE": [figure, …]}}`;
-//! the former adds a library `empty` whose functions do nothing.
+//! the former adds a library `empty` whose functions do nothing. `peers/native.py` calls functions of the Python package
+//! in several ways, and prints `{"WAY": {"ROW": [figure, …]}}`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -17,6 +18,15 @@ use crate::setup::Setup;
 
 const BASE: &str = "C, gcc -O2";
 const EMPTY: &str = "empty";
+
+/// The caller that the others are compared with.
+const TVM_FFI: &str = "tvm_ffi";
+
+/// Callers of functions of the package, and of the same functions in C.
+const CALLERS: [&str; 4] = ["native", TVM_FFI, "ctypes", "nanobind"];
+
+/// Title of the table of those callers.
+const NATIVE: &str = "Calls by the package itself";
 
 /// A library or the name of a script, and the name of its column.
 type Word = (String, String);
@@ -41,11 +51,15 @@ pub(crate) fn run(setup: &Setup, peers: &Peers, answers: &Answers, report: &mut 
         let result = measure(setup, "cold", &words, "add_one");
         tables.push(("From the start of a Python process to its first call", "ms", result));
     }
+    let words = CALLERS.map(|caller| (caller.to_owned(), caller.to_owned()));
+    let result = measure(setup, "native", &words, "");
+    tables.push((NATIVE, "ns per call", result));
     let mut section = Section { title: "From Python".to_owned(), ..Section::default() };
     for (title, unit, result) in tables {
         match result {
             Ok(series) => {
-                let (title, base) = (title.to_owned(), Some(BASE.to_owned()));
+                let base = if title == NATIVE { TVM_FFI } else { BASE };
+                let (title, base) = (title.to_owned(), Some(base.to_owned()));
                 let plot = Plot::Marks;
                 section.tables.push(Table { title, unit, base, series, plot, ..Table::default() });
             }
@@ -57,6 +71,10 @@ pub(crate) fn run(setup: &Setup, peers: &Peers, answers: &Answers, report: &mut 
          nothing. A library is loaded by a process that imports the runtime; other systems compile first."
             .to_owned(),
     );
+    section.notes.push(format!(
+        "{NATIVE}: `native` is the caller of the Python package, `{TVM_FFI}` the runtime's call of the same function. \
+         ctypes and nanobind call empty functions of C, which ctypes hands addresses."
+    ));
     if let Some(table) = section.tables.first() {
         summarize(table, report);
         report.sections.push(section);

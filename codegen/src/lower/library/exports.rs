@@ -4,7 +4,6 @@
 use abi_spec::library_bin::{ImportTree, Module as Imported};
 use abi_spec::symbol::{self, LIBRARY_BIN, LIBRARY_CTX};
 
-use crate::declaration::Library;
 use crate::ir::{Builder, Data, Linkage, Module, Signature, Symbol, SymbolKind};
 use crate::lower::cuda::kernel;
 use crate::lower::launch::images::{IMAGES, KERNELS};
@@ -12,22 +11,24 @@ use crate::lower::library::metadata::TextKind;
 use crate::lower::routines::Routine;
 use crate::lower::routines::memory::KEEPER;
 use crate::lower::value::{ffi_function, safe_call};
+use crate::resolve::Resolved;
 
 /// Adds a getter of the metadata of each function, and of its documentation if it has some.
-pub(crate) fn getters(module: &mut Module, library: &Library, linkage: Linkage) {
+pub(crate) fn getters(module: &mut Module, resolved: &Resolved<'_>, linkage: Linkage) {
+    let library = resolved.library;
     if library.functions.is_empty() {
         return;
     }
     let symbol = module.declare(TEXTS, Linkage::Local, SymbolKind::Data);
     let mut texts = TextTable { symbol, bytes: Vec::new() };
     let prefix = library.system_lib.as_deref().unwrap_or_default();
-    for function in &library.functions {
+    for (index, function) in library.functions.iter().enumerate() {
         let name = &function.signature.name;
         let mut add = |kind: TextKind, getter_prefix: &str, text: &str| {
             let text = texts.add(&kind.record(&format!("{prefix}{name}"), text), text.len());
             getter(module, &format!("{getter_prefix}{name}"), text, linkage);
         };
-        add(TextKind::Metadata, symbol::METADATA_PREFIX, &function.metadata());
+        add(TextKind::Metadata, symbol::METADATA_PREFIX, &resolved.metadata(index));
         if !function.docs.is_empty() {
             add(TextKind::Doc, symbol::DOC_PREFIX, &function.docs);
         }

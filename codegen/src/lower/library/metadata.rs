@@ -22,6 +22,7 @@
 //! | `params[i].type` | its type |
 //! | `params[i].default` | the value for an argument that is left out; no key without one |
 //! | `params[i].variadic` | true for the parameter that takes all further arguments; else no key |
+//! | `params[i].kept` | true for a tensor that may be in use after the call, since the body returns it, puts it into an array or hands it to a function of the FFI; else no key |
 //! | `params[i].tensor` | the parts of the type of a tensor, which may be optional; no key for other types |
 //! | `….tensor.shape` | a list of texts, such as `n`, `64`, `_`; null for any rank; `...` or `outer...` as the first for leading dims |
 //! | `….tensor.dtype` | the accepted element types, `|` between them; of a symbol those that it may stand for |
@@ -42,9 +43,10 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::declaration::{
-    Dim, Function, Literal, Location, Mapping, Output, Param, ParamType, ResultType, Sequence,
-    Shape, Signature, Strides, Tensor,
+    Dim, Literal, Location, Mapping, Output, Param, ParamType, ResultType, Sequence, Shape,
+    Signature, Strides, Tensor,
 };
+use crate::resolve::Resolved;
 use abi_spec::Scalar;
 
 /// Kind of text about a function.
@@ -96,25 +98,29 @@ pub fn texts(section: &[u8]) -> impl Iterator<Item = (TextKind, &[u8], &[u8])> {
     })
 }
 
-impl Function {
-    /// Returns the metadata of the function as JSON; see the [module](crate::lower::library::metadata) for its keys.
+impl Resolved<'_> {
+    /// Returns the metadata of function number `index` as JSON; see the [module](crate::lower::library::metadata) for its
+    /// keys.
     ///
     /// ```
-    /// let function: tvm_ffi_codegen::Function = "half(x: float64) -> float64 = half(x);".parse()?;
-    /// let metadata: serde_json::Value = serde_json::from_str(&function.metadata()).unwrap();
+    /// let library: tvm_ffi_codegen::Library = "half(x: float64) -> float64 = half(x);".parse()?;
+    /// let metadata: serde_json::Value = serde_json::from_str(&library.resolve()?.metadata(0)).unwrap();
     /// let schema = r#"{"type":"ffi.Function","args":[{"type":"float"},{"type":"float"}]}"#;
     /// assert_eq!(metadata["type_schema"], schema);
     /// assert_eq!(metadata["declaration"]["signature"], "half(x: float64) -> float64");
     /// # Ok::<(), tvm_ffi_codegen::Error>(())
     /// ```
-    pub fn metadata(&self) -> String {
-        let signature = &self.signature;
+    ///
+    /// # Panics
+    /// If the library declares no function of this number.
+    pub fn metadata(&self, index: usize) -> String {
+        let function = &self.functions[index];
+        let (declared, signature) = (function.declared, &function.declared.signature);
         let declaration = Declaration {
             signature: signature.to_string(),
-            params: signature
-                .arguments()
-                .iter()
-                .map(|param| ParamText::new(signature, param))
+            params: (signature.params.len() - signature.arguments().len()..)
+                .zip(signature.arguments())
+                .map(|(index, param)| ParamText::new(signature, param, function.is_kept(index)))
                 .collect(),
             result: signature.result.to_string(),
             outputs: signature
@@ -123,7 +129,7 @@ impl Function {
                 .map(|output| OutputText::new(signature, output))
                 .collect(),
             constraints: list(&signature.constraints),
-            location: self
+            location: declared
                 .location
                 .as_ref()
                 .map(|Location { file, line }| LocationText { file, line }),
@@ -174,6 +180,8 @@ struct ParamText {
     default: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     variadic: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    kept: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     tensor: Option<TensorText>,
 }
@@ -249,7 +257,8 @@ impl OutputText {
 }
 
 impl ParamText {
-    fn new(signature: &Signature, param: &Param) -> ParamText {
+    /// Creates the text of a parameter. With `kept` the parameter may be in use after the call.
+    fn new(signature: &Signature, param: &Param, kept: bool) -> ParamText {
         let text = |tensor| {
             let listing = signature.listing(tensor);
             TensorText::new(tensor, listing, listing.natural_alignment().unwrap_or(1))
@@ -257,7 +266,7 @@ impl ParamText {
         let tensor = param.ty.required().0.tensor().map(text);
         let default = param.default.as_ref().map(ToString::to_string);
         let (name, ty, variadic) = (param.name.clone(), param.ty.to_string(), param.variadic);
-        ParamText { name, ty, default, variadic, tensor }
+        ParamText { name, ty, default, variadic, kept: kept && tensor.is_some(), tensor }
     }
 }
 

@@ -1,0 +1,405 @@
+//! Callables: a builtin of Python for each function, and the object that is its `__self__`.
+//!
+//! The object owns all that the builtin uses: the function of `tvm_ffi`, and with it the code, its names and texts.
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::mem::{MaybeUninit, offset_of};
+use std::ptr::{self, NonNull};
+use std::slice;
+use std::sync::OnceLock;
+
+use jit::abi::{Any, FunctionCell, Object, SafeCall};
+use pyo3_ffi::{
+    METH_FASTCALL, METH_KEYWORDS, Py_DECREF, Py_TPFLAGS_DEFAULT, Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    Py_TYPE, Py_ssize_t, Py_tp_dealloc, Py_tp_doc, Py_tp_free, Py_tp_members, PyCFunction_GetSelf,
+    PyCFunction_NewEx, PyCFunction_Type, PyDict_New, PyDict_SetItem, PyEval_RestoreThread,
+    PyEval_SaveThread, PyMemberDef, PyMethodDef, PyMethodDefPointer, PyObject, PyObject_Call,
+    PyTuple_GetItem, PyTuple_New, PyTuple_SetItem, PyTuple_Size, PyType_FromSpec,
+    PyType_GenericAlloc, PyType_GetSlot, PyType_Slot, PyType_Spec, PyTypeObject, freefunc,
+};
+
+use crate::arguments::{FEW, Frame};
+use crate::keywords;
+use crate::object::Owned;
+use crate::outcome;
+use crate::state::State;
+
+/// A parameter of a function.
+#[derive(Debug)]
+pub(crate) struct Param {
+    /// Name, an interned `str`.
+    pub(crate) name: Owned,
+    pub(crate) default: Option<Owned>,
+    /// True for a tensor that is not in use after the call.
+    pub(crate) borrows: bool,
+}
+
+impl Param {
+    /// The default, borrowed.
+    pub(crate) fn default(&self) -> Option<NonNull<PyObject>> {
+        NonNull::new(self.default.as_ref()?.as_ptr())
+    }
+}
+
+/// The description of a function, see `_calls.py`.
+#[derive(Debug)]
+pub(crate) struct Description {
+    pub(crate) name: CString,
+    /// Text signature and documentation, as Python parses them.
+    pub(crate) doc: CString,
+    /// Parameters that take one argument each.
+    pub(crate) params: Box<[Param]>,
+    /// True if a last parameter takes all further arguments.
+    pub(crate) variadic: bool,
+    /// A Python function of the same signature, which refuses what does not fit.
+    pub(crate) signature: Owned,
+    /// The function of `tvm_ffi`.
+    pub(crate) function: Owned,
+    pub(crate) releases: bool,
+}
+
+/// The `__self__` of a builtin.
+#[repr(C)]
+pub(crate) struct Callable {
+    head: PyObject,
+    /// The function of `tvm_ffi`, once more for Python.
+    function: *mut PyObject,
+    /// Nonzero if the interpreter's lock is released while the function runs.
+    releases: c_char,
+    made: Made,
+}
+
+/// The part of a callable that Python does not see.
+struct Made {
+    state: &'static State,
+    code: SafeCall,
+    handle: *mut c_void,
+    /// Number of parameters without a default.
+    required: usize,
+    /// Most positional arguments.
+    most: usize,
+    description: Description,
+    method: PyMethodDef,
+}
+
+/// Address of the type of callables.
+static TYPE: OnceLock<usize> = OnceLock::new();
+
+const DOC: &std::ffi::CStr =
+    c"A compiled function: `function` is that of tvm_ffi, and `release_gil` tells whether the \
+interpreter's lock is released during calls.";
+
+/// Returns the type of callables. `None` if an exception is set.
+///
+/// # Safety
+/// The interpreter's lock is held.
+unsafe fn callable_type() -> Option<NonNull<PyTypeObject>> {
+    if let Some(&ty) = TYPE.get() {
+        return NonNull::new(ptr::with_exposed_provenance_mut(ty));
+    }
+    let member = |name: &'static std::ffi::CStr, type_code, offset: usize, flags| PyMemberDef {
+        name: name.as_ptr(),
+        type_code,
+        offset: offset as Py_ssize_t,
+        flags,
+        doc: ptr::null(),
+    };
+    let function = offset_of!(Callable, function);
+    let mut members = [
+        member(
+            c"function",
+            pyo3_ffi::structmember::T_OBJECT_EX,
+            function,
+            pyo3_ffi::structmember::READONLY,
+        ),
+        member(c"release_gil", pyo3_ffi::structmember::T_BOOL, offset_of!(Callable, releases), 0),
+        PyMemberDef::default(),
+    ];
+    let slot = |slot: c_int, pfunc: *mut c_void| PyType_Slot { slot, pfunc };
+    let mut slots = [
+        slot(Py_tp_dealloc, dealloc as *mut c_void),
+        slot(Py_tp_doc, DOC.as_ptr().cast_mut().cast()),
+        slot(Py_tp_members, members.as_mut_ptr().cast()),
+        PyType_Slot::default(),
+    ];
+    let mut spec = PyType_Spec {
+        name: c"tvm_ffi_codegen.Callable".as_ptr(),
+        basicsize: size_of::<Callable>() as c_int,
+        itemsize: 0,
+        flags: (Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION) as u32,
+        slots: slots.as_mut_ptr(),
+    };
+    // SAFETY: the specification is complete. Python copies the members.
+    let ty = NonNull::new(unsafe { PyType_FromSpec(&mut spec) })?.cast::<PyTypeObject>();
+    let address = *TYPE.get_or_init(|| ty.as_ptr().expose_provenance());
+    NonNull::new(ptr::with_exposed_provenance_mut(address))
+}
+
+/// Frees a callable.
+unsafe extern "C" fn dealloc(object: *mut PyObject) {
+    // SAFETY: Python calls this once, for a callable; the type is released after its object.
+    unsafe {
+        let ty = Py_TYPE(object);
+        ptr::drop_in_place(&raw mut (*object.cast::<Callable>()).made);
+        let free = PyType_GetSlot(ty, Py_tp_free);
+        std::mem::transmute::<*mut c_void, freefunc>(free)(object.cast());
+        Py_DECREF(ty.cast());
+    }
+}
+
+impl Callable {
+    /// Makes a builtin. NULL if an exception is set. `None` if the function is not one of `tvm_ffi`.
+    ///
+    /// # Safety
+    /// The interpreter's lock is held.
+    pub(crate) unsafe fn make(
+        state: &'static State,
+        description: Description,
+    ) -> Option<*mut PyObject> {
+        // SAFETY: the lock is held.
+        let value = unsafe { state.wrapped(description.function.as_ptr()) }?;
+        if value.ty() != abi_spec::TypeIndex::FUNCTION {
+            return None;
+        }
+        let object = value.pointer().cast::<Object>();
+        // SAFETY: the cell of a function follows the header.
+        let code = unsafe { (*object.add(1).cast::<FunctionCell>()).safe_call };
+        let params = &description.params;
+        let required = params.iter().filter(|param| param.default.is_none()).count();
+        let most = if description.variadic { usize::MAX } else { params.len() };
+        let method = PyMethodDef {
+            ml_name: description.name.as_ptr(),
+            ml_meth: PyMethodDefPointer { PyCFunctionFastWithKeywords: call },
+            ml_flags: METH_FASTCALL | METH_KEYWORDS,
+            ml_doc: description.doc.as_ptr(),
+        };
+        let (function, releases) = (description.function.as_ptr(), description.releases);
+        let made = Made { state, code, handle: object.cast(), required, most, description, method };
+        // SAFETY: the lock is held; the memory has room for a callable, and is written before anybody sees it. The
+        // builtin keeps the callable, in which the method stays where it is.
+        unsafe {
+            let Some(ty) = callable_type() else { return Some(ptr::null_mut()) };
+            let Some(object) = Owned::new(PyType_GenericAlloc(ty.as_ptr(), 0)) else {
+                return Some(ptr::null_mut());
+            };
+            let this = object.as_ptr().cast::<Callable>();
+            (&raw mut (*this).function).write(function);
+            (&raw mut (*this).releases).write(c_char::from(releases));
+            (&raw mut (*this).made).write(made);
+            let method = &raw mut (*this).made.method;
+            Some(PyCFunction_NewEx(method, object.as_ptr(), ptr::null_mut()))
+        }
+    }
+
+    /// Returns the callable of a builtin; `None` for other builtins.
+    ///
+    /// # Safety
+    /// The interpreter's lock is held, and the object is a builtin, which keeps the result.
+    pub(crate) unsafe fn of<'a>(builtin: *mut PyObject) -> Option<&'a Callable> {
+        // SAFETY: as required above.
+        let this = NonNull::new(unsafe { PyCFunction_GetSelf(builtin) })?;
+        // SAFETY: the object is alive.
+        let ty = unsafe { Py_TYPE(this.as_ptr()) };
+        // SAFETY: objects of this type are callables.
+        (TYPE.get() == Some(&ty.addr())).then(|| unsafe { this.cast::<Callable>().as_ref() })
+    }
+
+    /// The function as an argument.
+    pub(crate) fn value(&self) -> Any {
+        Any::ptr(abi_spec::TypeIndex::FUNCTION, self.made.handle)
+    }
+
+    /// Calls the function with as many arguments as it takes. NULL if an exception is set.
+    ///
+    /// # Safety
+    /// The interpreter's lock is held, and the objects are alive until the end.
+    #[inline]
+    unsafe fn invoke(&self, args: &[NonNull<PyObject>]) -> *mut PyObject {
+        if args.len() <= FEW {
+            let mut values = [const { MaybeUninit::uninit() }; FEW];
+            let mut views = [const { MaybeUninit::uninit() }; FEW];
+            let frame = Frame::new(self.made.state, &mut values, &mut views);
+            // SAFETY: as required above.
+            return unsafe { self.invoke_in(frame, args) };
+        }
+        let (mut values, mut views) =
+            (Vec::with_capacity(args.len()), Vec::with_capacity(args.len()));
+        let (values, views) = (values.spare_capacity_mut(), views.spare_capacity_mut());
+        // SAFETY: as required above.
+        unsafe { self.invoke_in(Frame::new(self.made.state, values, views), args) }
+    }
+
+    /// Calls the function with arguments that a frame has room for.
+    ///
+    /// # Safety
+    /// That of [`invoke`](Callable::invoke).
+    #[inline]
+    unsafe fn invoke_in(&self, mut frame: Frame<'_>, args: &[NonNull<PyObject>]) -> *mut PyObject {
+        let Made { description, .. } = &self.made;
+        for (index, &arg) in args.iter().enumerate() {
+            let borrows = description.params.get(index).is_some_and(|param| param.borrows);
+            // SAFETY: as required above; there is room for all.
+            if !unsafe { frame.add(arg, borrows) } {
+                drop(frame);
+                // SAFETY: as required above.
+                return unsafe { self.convert(args) };
+            }
+        }
+        // SAFETY: the values are valid while the frame is.
+        unsafe { self.run(&frame) }
+    }
+
+    /// Runs the function in the environment of the tensors' framework.
+    ///
+    /// # Safety
+    /// The interpreter's lock is held, and the frame's values are valid.
+    #[inline]
+    unsafe fn run(&self, frame: &Frame<'_>) -> *mut PyObject {
+        let Made { state, code, handle, .. } = self.made;
+        let functions = &state.functions;
+        let mut result = Any::NONE;
+        let mut stream = ptr::null_mut();
+        // SAFETY: frameworks keep their API for ever.
+        let allocator = frame.framework.map(|(_, api)| unsafe { api.as_ref() }.allocator);
+        let allocator = allocator.filter(|allocator| !allocator.is_null());
+        let mut before = ptr::null_mut();
+        // SAFETY: as required above; what is set is set back, and the lock is taken again, on every way.
+        unsafe {
+            if let Some((ty, index, wanted)) = frame.stream {
+                let status = (functions.set_stream)(ty, index, wanted, &mut stream);
+                if status != 0 {
+                    return outcome::raise(state, status);
+                }
+            }
+            if let Some(allocator) = allocator {
+                (functions.set_allocator)(allocator, 0, &mut before);
+            }
+            let (values, count) = frame.values();
+            let thread = if self.releases != 0 { PyEval_SaveThread() } else { ptr::null_mut() };
+            let status = code(handle, values, count, &mut result);
+            if !thread.is_null() {
+                PyEval_RestoreThread(thread);
+            }
+            if let Some((ty, index, wanted)) = frame.stream
+                && stream != wanted
+            {
+                (functions.set_stream)(ty, index, stream, ptr::null_mut());
+            }
+            if allocator.is_some_and(|allocator| allocator != before) {
+                (functions.set_allocator)(before, 0, ptr::null_mut());
+            }
+            if status != 0 {
+                return outcome::raise(state, status);
+            }
+            outcome::returned(state, &mut result, frame.framework)
+        }
+    }
+
+    /// Calls the function of `tvm_ffi`, which converts the arguments.
+    ///
+    /// # Safety
+    /// The interpreter's lock is held, and the objects are alive.
+    #[cold]
+    unsafe fn convert(&self, args: &[NonNull<PyObject>]) -> *mut PyObject {
+        // SAFETY: as required above.
+        unsafe {
+            let Some(tuple) = tuple(args, |arg| {
+                let is_builtin = Py_TYPE(arg.as_ptr()) == &raw mut PyCFunction_Type;
+                let callable = if is_builtin { Callable::of(arg.as_ptr()) } else { None };
+                callable.and_then(|callable| NonNull::new(callable.function)).unwrap_or(arg)
+            }) else {
+                return ptr::null_mut();
+            };
+            let function = self.made.description.function.as_ptr();
+            PyObject_Call(function, tuple.as_ptr(), ptr::null_mut())
+        }
+    }
+
+    /// Raises the error of arguments that do not fit the parameters: that of a function of Python.
+    ///
+    /// # Safety
+    /// That of [`call`].
+    #[cold]
+    unsafe fn refuse(
+        &self,
+        given: &[NonNull<PyObject>],
+        names: Option<NonNull<PyObject>>,
+    ) -> *mut PyObject {
+        // SAFETY: as required above.
+        unsafe {
+            let count = names.map_or(0, |names| PyTuple_Size(names.as_ptr()).unsigned_abs());
+            let (positional, named) = given.split_at(given.len() - count);
+            let (tuple, keywords) = (tuple(positional, |arg| arg), Owned::new(PyDict_New()));
+            let (Some(tuple), Some(keywords)) = (tuple, keywords) else { return ptr::null_mut() };
+            for (index, object) in named.iter().enumerate() {
+                let names = names.map_or(ptr::null_mut(), NonNull::as_ptr);
+                let name = PyTuple_GetItem(names, index as Py_ssize_t);
+                if PyDict_SetItem(keywords.as_ptr(), name, object.as_ptr()) != 0 {
+                    return ptr::null_mut();
+                }
+            }
+            let signature = self.made.description.signature.as_ptr();
+            PyObject_Call(signature, tuple.as_ptr(), keywords.as_ptr())
+        }
+    }
+}
+
+/// Makes a tuple. `None` if an exception is set.
+///
+/// # Safety
+/// The interpreter's lock is held, and all objects are alive.
+unsafe fn tuple(
+    objects: &[NonNull<PyObject>],
+    mut each: impl FnMut(NonNull<PyObject>) -> NonNull<PyObject>,
+) -> Option<Owned> {
+    // SAFETY: as required above; every place of the new tuple is set, to a reference that it takes over.
+    unsafe {
+        let tuple = Owned::new(PyTuple_New(objects.len() as Py_ssize_t))?;
+        for (index, &object) in objects.iter().enumerate() {
+            let object = Owned::of(each(object)).into_ptr();
+            PyTuple_SetItem(tuple.as_ptr(), index as Py_ssize_t, object);
+        }
+        Some(tuple)
+    }
+}
+
+/// Calls a builtin.
+///
+/// # Safety
+/// Python calls it: with the lock held, a callable, `count` positional objects, and one more for each of the names.
+unsafe extern "C" fn call(
+    this: *mut PyObject,
+    args: *const *mut PyObject,
+    count: Py_ssize_t,
+    names: *mut PyObject,
+) -> *mut PyObject {
+    // SAFETY: `__self__` of the builtin is a callable. It lives until the end, since the builtin does.
+    let this = unsafe { &*this.cast::<Callable>() };
+    let names = NonNull::new(names);
+    // SAFETY: `names` is a tuple.
+    let named = names.map_or(0, |names| unsafe { PyTuple_Size(names.as_ptr()) }).unsigned_abs();
+    let positional = count.unsigned_abs();
+    let count = positional + named;
+    let given: &[NonNull<PyObject>] = if count == 0 {
+        &[]
+    } else {
+        // SAFETY: there are as many objects, none of which is NULL.
+        unsafe { slice::from_raw_parts(args.cast(), count) }
+    };
+    let Made { required, most, description, .. } = &this.made;
+    let params = &description.params;
+    // SAFETY: as required above.
+    unsafe {
+        let Some(names) = names.filter(|_| named > 0) else {
+            let fits = (*required..=*most).contains(&count);
+            return if fits { this.invoke(given) } else { this.refuse(given, None) };
+        };
+        if count >= *required && keywords::in_order(params, positional, names, named) {
+            return this.invoke(given);
+        }
+        match keywords::bind(params, given, names) {
+            Some(bound) if bound.len() <= *most => this.invoke(&bound),
+            Some(_) | None => this.refuse(given, Some(names)),
+        }
+    }
+}

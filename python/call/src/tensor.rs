@@ -1,0 +1,289 @@
+//! Views of tensors: `DLTensor`s that a frame holds, of frameworks with an exchange API and of NumPy.
+//!
+//! What a framework fills in is valid only until control returns to Python. So shape and strides are copied, and the
+//! object is held while the interpreter's lock may be released.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::mem::MaybeUninit;
+use std::ptr::{self, NonNull};
+
+use abi_spec::{DType, DeviceType, TypeCode};
+use jit::abi::{DLManagedTensorVersioned, DLTensor};
+use pyo3_ffi::{
+    Py_buffer, PyBUF_FORMAT, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyErr_Clear,
+    PyLong_AsSsize_t, PyObject, PyObject_GetAttrString, PyObject_GetBuffer, PyTuple_GetItem,
+    PyTuple_Size,
+};
+
+use crate::object::Owned;
+
+/// Most dims of a view. `tvm_ffi` converts tensors with more.
+const DIMS: usize = 8;
+
+/// `DLPackExchangeAPI`, which a framework offers as `__dlpack_c_exchange_api__` of its class.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct ExchangeApi {
+    version: [u32; 2],
+    previous: *const ExchangeApi,
+    /// Allocates a tensor; NULL if the framework does not.
+    pub(crate) allocator: *mut c_void,
+    from_object:
+        Option<unsafe extern "C" fn(*mut PyObject, *mut *mut DLManagedTensorVersioned) -> c_int>,
+    /// Makes an object of the framework, and takes the tensor over.
+    pub(crate) to_object:
+        Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned, *mut *mut PyObject) -> c_int>,
+    borrow: Option<unsafe extern "C" fn(*mut PyObject, *mut DLTensor) -> c_int>,
+    /// Tells the stream that the framework uses on a device.
+    pub(crate) stream: Option<unsafe extern "C" fn(i32, i32, *mut *mut c_void) -> c_int>,
+}
+
+/// A tensor in a frame. It is made where it stays, since the tensor points at the extents.
+pub(crate) struct View {
+    tensor: DLTensor,
+    /// Extents, then strides.
+    extents: [MaybeUninit<[i64; DIMS]>; 2],
+    held: Held,
+    /// The buffer, if that is what is held.
+    buffer: MaybeUninit<Py_buffer>,
+}
+
+/// What keeps the elements of a view.
+enum Held {
+    /// A reference to the object.
+    Object { _object: Owned },
+    /// The buffer of the view.
+    Buffer,
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        if let Held::Buffer = self.held {
+            // SAFETY: the buffer was filled in, and is released only here.
+            unsafe { PyBuffer_Release(self.buffer.as_mut_ptr()) };
+        }
+    }
+}
+
+impl View {
+    /// Views an object of a framework. `None`, with nothing made, if the framework refuses, or if there are too many dims.
+    ///
+    /// # Safety
+    /// The interpreter's lock is held, the API is that of the object's type, and the view is dropped where it is.
+    pub(crate) unsafe fn of_framework(
+        place: &mut MaybeUninit<View>,
+        api: NonNull<ExchangeApi>,
+        object: NonNull<PyObject>,
+    ) -> Option<&mut View> {
+        // SAFETY: frameworks keep their API for ever.
+        let borrow = unsafe { api.as_ref() }.borrow?;
+        let view = place.as_mut_ptr();
+        // SAFETY: the place has room; only fields that are written are read. The tensor that the framework fills in has
+        // as many extents as dims, and strides if there are any, while the object is alive.
+        unsafe {
+            let tensor = &raw mut (*view).tensor;
+            tensor.write(EMPTY);
+            if borrow(object.as_ptr(), tensor) != 0 {
+                PyErr_Clear();
+                return None;
+            }
+            let DLTensor { shape, strides, .. } = *tensor;
+            let rank = rank((*tensor).ndim)?;
+            let [to_shape, to_strides] = numbers(view);
+            copy(shape, to_shape, rank);
+            if strides.is_null() {
+                compact(to_shape, to_strides, rank);
+            } else {
+                copy(strides, to_strides, rank);
+            }
+            (&raw mut (*view).held).write(Held::Object { _object: Owned::of(object) });
+            Some(View::settle(view))
+        }
+    }
+
+    /// Views an array of NumPy. `None`, with nothing made, if DLPack has no such array, if NumPy refuses, or if there are
+    /// too many dims.
+    ///
+    /// # Safety
+    /// The interpreter's lock is held, the object is alive, and the view is dropped where it is.
+    pub(crate) unsafe fn of_array(
+        place: &mut MaybeUninit<View>,
+        object: NonNull<PyObject>,
+    ) -> Option<&mut View> {
+        let view = place.as_mut_ptr();
+        // SAFETY: the place has room; only fields that are written are read. Format, shape and strides are asked for, and
+        // shape and strides have as many numbers as there are dims.
+        unsafe {
+            let buffer = &raw mut (*view).buffer;
+            buffer.write(MaybeUninit::zeroed());
+            let buffer = buffer.cast::<Py_buffer>();
+            if PyObject_GetBuffer(object.as_ptr(), buffer, BUFFER) != 0 {
+                PyErr_Clear();
+                return None;
+            }
+            let Some((tensor, rank, size)) = array(&*buffer) else {
+                PyBuffer_Release(buffer);
+                return None;
+            };
+            let [shape, strides] = numbers(view);
+            copy((*buffer).shape.cast(), shape, rank);
+            copy((*buffer).strides.cast(), strides, rank);
+            let is_thin = (0..rank).any(|dim| *shape.add(dim) <= 1);
+            if (is_thin && !own_strides(object, strides, rank)) || !in_elements(strides, rank, size)
+            {
+                PyBuffer_Release(buffer);
+                return None;
+            }
+            (&raw mut (*view).tensor).write(tensor);
+            (&raw mut (*view).held).write(Held::Buffer);
+            Some(View::settle(view))
+        }
+    }
+
+    /// Points the tensor at the numbers.
+    ///
+    /// # Safety
+    /// All fields are written.
+    unsafe fn settle<'a>(view: *mut View) -> &'a mut View {
+        // SAFETY: as required above.
+        unsafe {
+            let [shape, strides] = numbers(view);
+            (*view).tensor.shape = shape;
+            // As in the tensors of the runtime, a tensor without dims has no strides.
+            (*view).tensor.strides =
+                if (*view).tensor.ndim > 0 { strides } else { ptr::null_mut() };
+            &mut *view
+        }
+    }
+
+    /// The tensor, which is valid while the view is.
+    pub(crate) fn tensor(&mut self) -> *mut DLTensor {
+        &mut self.tensor
+    }
+
+    /// The device, for tensors that are not on the cpu: its type and index.
+    pub(crate) fn device(&self) -> Option<(i32, i32)> {
+        let on_cpu = self.tensor.device_type == DeviceType::CPU.0;
+        (!on_cpu).then_some((self.tensor.device_type, self.tensor.device_id))
+    }
+}
+
+/// What is asked of the buffer of an array: DLPack cannot say that an array is read-only.
+const BUFFER: c_int = PyBUF_FORMAT | PyBUF_STRIDES | PyBUF_WRITABLE;
+
+/// Returns the tensor of a buffer, without extents, its rank, and the size of an element in bytes. `None` if DLPack has no
+/// such tensor.
+///
+/// # Safety
+/// The buffer is one of [`BUFFER`].
+unsafe fn array(buffer: &Py_buffer) -> Option<(DLTensor, usize, i64)> {
+    let (rank, size) = (rank(buffer.ndim)?, buffer.itemsize as i64);
+    // SAFETY: a format ends with NUL.
+    let DType { code, bits, lanes } = element(unsafe { CStr::from_ptr(buffer.format) }, size)?;
+    Some((DLTensor { data: buffer.buf, ndim: buffer.ndim, code, bits, lanes, ..EMPTY }, rank, size))
+}
+
+/// Writes the strides of an array in bytes as the array has them. A buffer has those of a compact array where they make no
+/// difference, that is for extents of 0 and 1. False if there are none.
+///
+/// # Safety
+/// The interpreter's lock is held, the object is alive, and there is room for as many strides.
+unsafe fn own_strides(object: NonNull<PyObject>, strides: *mut i64, count: usize) -> bool {
+    // SAFETY: as required above. No entry is NULL, since there are as many as dims.
+    unsafe {
+        let tuple = Owned::new(PyObject_GetAttrString(object.as_ptr(), c"strides".as_ptr()));
+        let found = tuple.is_some_and(|tuple| {
+            let has_all = PyTuple_Size(tuple.as_ptr()) == count as isize;
+            (0..count).take_while(|_| has_all).for_each(|dim| {
+                let stride = PyLong_AsSsize_t(PyTuple_GetItem(tuple.as_ptr(), dim as isize));
+                strides.add(dim).write(stride as i64);
+            });
+            has_all
+        });
+        PyErr_Clear();
+        found
+    }
+}
+
+/// Converts strides from bytes to elements of `size` bytes. False if one is not whole elements.
+///
+/// # Safety
+/// There are as many strides.
+unsafe fn in_elements(strides: *mut i64, count: usize, size: i64) -> bool {
+    (0..count).all(|dim| {
+        // SAFETY: as required above.
+        let stride = unsafe { &mut *strides.add(dim) };
+        let is_whole = *stride % size == 0;
+        *stride /= size;
+        is_whole
+    })
+}
+
+/// Returns the addresses of extents and strides of a view.
+///
+/// # Safety
+/// `view` points at room for a view.
+unsafe fn numbers(view: *mut View) -> [*mut i64; 2] {
+    // SAFETY: as required above.
+    let extents = unsafe { &raw mut (*view).extents }.cast::<i64>();
+    [extents, extents.wrapping_add(DIMS)]
+}
+
+/// A tensor on the cpu, to be filled in.
+const EMPTY: DLTensor = DLTensor {
+    data: ptr::null_mut(),
+    device_type: DeviceType::CPU.0,
+    device_id: 0,
+    ndim: 0,
+    code: 0,
+    bits: 0,
+    lanes: 1,
+    shape: ptr::null_mut(),
+    strides: ptr::null_mut(),
+    byte_offset: 0,
+};
+
+/// Returns a rank that a view has room for.
+fn rank(ndim: c_int) -> Option<usize> {
+    usize::try_from(ndim).ok().filter(|&rank| rank <= DIMS)
+}
+
+/// Copies extents or strides.
+///
+/// # Safety
+/// There are as many numbers at `from`, and room for them at `to`.
+unsafe fn copy(from: *const i64, to: *mut i64, count: usize) {
+    for index in 0..count {
+        // SAFETY: as required above.
+        unsafe { to.add(index).write(*from.add(index)) };
+    }
+}
+
+/// Writes the strides of a compact row-major tensor.
+///
+/// # Safety
+/// There are as many extents, and room for the strides.
+unsafe fn compact(shape: *const i64, strides: *mut i64, count: usize) {
+    let mut stride = 1i64;
+    for dim in (0..count).rev() {
+        // SAFETY: as required above.
+        unsafe {
+            strides.add(dim).write(stride);
+            stride = stride.wrapping_mul(*shape.add(dim));
+        }
+    }
+}
+
+/// Returns the element type of a format of the buffer protocol, with elements of `size` bytes. `None` for what DLPack
+/// cannot say, and what NumPy does not export: another byte order, structures, dates, `longdouble`.
+fn element(format: &CStr, size: i64) -> Option<DType> {
+    let code = match format.to_bytes() {
+        b"?" => TypeCode::Bool,
+        b"b" | b"h" | b"i" | b"l" | b"q" => TypeCode::Int,
+        b"B" | b"H" | b"I" | b"L" | b"Q" => TypeCode::UInt,
+        b"e" | b"f" | b"d" => TypeCode::Float,
+        b"Zf" | b"Zd" => TypeCode::Complex,
+        _ => return None,
+    };
+    Some(DType::new(code, u8::try_from(size * 8).ok()?, 1))
+}

@@ -1,0 +1,194 @@
+"""The native caller: the same as `tvm_ffi`, and as a `def`; threads, lifetimes, signatures."""
+
+import gc
+import inspect
+import sys
+import threading
+import weakref
+from pathlib import Path
+from typing import Any
+
+import calls
+import numpy as np
+import pytest
+import tvm_ffi
+import tvm_ffi_codegen as codegen
+from support import ADD_ONE, C_KERNEL, raises
+from tvm_ffi_codegen import C, _calls
+
+native = pytest.mark.skipif(_calls._caller() is None, reason="there is no native caller")
+
+
+def test_the_native_caller_is_there() -> None:
+    assert type(calls.MODULE.given) is type(len)
+
+
+def test_calls_are_those_of_tvm_ffi() -> None:
+    hits = calls.positional(4 * len(calls.FUNCTIONS) * len(calls.ROWS))
+    print("\n".join(f"{count:6} {row}" for row, count in hits.items()), "\nleft out:", calls.LEFT_OUT)
+    assert min(hits.values()) >= len(calls.FUNCTIONS)
+
+
+def test_keywords_are_those_of_a_def() -> None:
+    hits = calls.keywords(3000)
+    assert min(hits["fits"], hits["does not fit"]) > 300, hits
+
+
+def test_tensors_are_borrowed_where_they_are_not_kept() -> None:
+    kept = codegen.jit(
+        "f(x: Tensor([n], float32)) -> Any = { return x; };"
+        'g(x: Tensor([n], float32)) -> None = { @"codegen_test.hold"(x); };'
+    )
+    held: list[Any] = []
+    tvm_ffi.register_global_func("codegen_test.hold", held.append, override=True)
+    x = np.arange(3, dtype="float32")
+    held.append(kept.f(x))
+    kept.g(x)
+    before = sys.getrefcount(x)
+    del x
+    assert before >= 4 and [np.from_dlpack(one).tolist() for one in held] == [[0, 1, 2]] * 2
+
+
+def test_an_array_is_held_while_another_thread_resizes_it() -> None:
+    """Without a reference of the call's own, nobody but the caller's frame has one, and NumPy resizes the array."""
+    entered, resized = threading.Event(), threading.Event()
+    arrays = [np.zeros(4, "float32")]
+    seen: list[str] = []
+
+    def resize() -> None:
+        assert entered.wait(10)
+        try:
+            arrays.pop().resize(1 << 20)
+            seen.append("resized")
+        except ValueError as error:
+            seen.append(str(error))
+        resized.set()
+
+    def wait(n: int) -> int:
+        entered.set()
+        assert resized.wait(10)
+        return n
+
+    tvm_ffi.register_global_func("codegen_test.wait", wait, override=True)
+    text = 'f(x: Tensor([n], float32)) -> int64 = { let r: int64 = @"codegen_test.wait"(n); return r + x.shape[0]; };'
+    function = codegen.jit(text).f
+    thread = threading.Thread(target=resize)
+    thread.start()
+    # An `assert` would hold the array, too.
+    result = function(arrays[0])
+    thread.join()
+    assert result == 8 and len(seen) == 1 and "cannot resize an array that" in seen[0]
+
+
+def test_other_threads_run_during_a_call() -> None:
+    entered, left = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        entered.set()
+        assert left.wait(10)
+
+    tvm_ffi.register_global_func("codegen_test.enter", wait, override=True)
+    function = codegen.jit('f(x: Tensor([n], float32)) -> None = { @"codegen_test.enter"(); };').f
+    thread = threading.Thread(target=function, args=(np.zeros(3, "float32"),))
+    thread.start()
+    assert entered.wait(10)
+    left.set()
+    thread.join()
+
+
+@native
+def test_functions_are_freed_and_their_objects_with_them() -> None:
+    def made() -> weakref.ref[Any]:
+        function = tvm_ffi.convert(lambda n: n + 1)
+        metadata = {"declaration": {"signature": "f(n: int64)", "params": [{"name": "n", "type": "int64"}]}}
+        builtin = _calls.native(function, metadata, "Adds one.")
+        assert builtin(2) == builtin(n=2) == 3 and type(builtin) is type(len)
+        return weakref.ref(builtin)
+
+    one = made()
+    gc.collect()
+    assert one() is None
+    before = resident()
+    for _ in range(20_000):
+        made()
+    assert resident() - before < 4 << 20
+
+
+def resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def test_exceptions_leave_nothing_behind() -> None:
+    function = calls.MODULE.pair
+    x, refusing = np.arange(3, dtype="float32"), calls.Refusing()
+    for _ in range(3):
+        raises(KeyError, "refused", lambda: function(x, refusing))
+        raises(ValueError, "expected 3 (= x.shape[0]) but got 2", lambda: function(x, x[:2]))
+        raises(TypeError, "missing 1 required positional argument: 'y'", lambda: function(x))
+        assert (np.from_dlpack(function(x, x)) == 2 * x).all()
+    gc.collect()
+    assert sys.getrefcount(x) == sys.getrefcount(refusing) == 2
+
+
+def test_errors_have_the_frames_of_tvm_ffi() -> None:
+    frames = []
+    for function in (calls.MODULE.fails, calls.function_of(calls.MODULE.fails)):
+        with pytest.raises(IndexError, match="n is 1") as error:
+            function(None, 1)
+        frames.append([(entry.name, entry.lineno) for entry in error.traceback[1:]])
+    assert frames[0] == frames[1] and frames[0]
+
+
+@native
+def test_signatures_are_shown() -> None:
+    module = codegen.jit(
+        "/// Adds.\nadd(a: int64, b: float64 = 0.5, *rest: Any) -> float64 = { return float64(a) + b; };"
+        "word(lambda: int64) -> int64 = { return lambda; };"
+    )
+    assert str(inspect.signature(module.add)) == "(a, b=0.5, *rest)"
+    assert module.add.__name__ == "add" and module.add.__self__.release_gil is True
+    assert module.add.__doc__ == "add(a: int64, b: float64 = 0.5, *rest: Any) -> float64\n\nAdds."
+    assert module.word(**{"lambda": 4}) == 4 and module.word.__doc__ == "word(lambda: int64) -> int64"
+    raises(ValueError, "no signature found", lambda: inspect.signature(module.word))
+    raises(TypeError, "word() missing 1 required positional argument: 'lambda'", module.word)
+
+
+@native
+def test_the_lock_is_kept_if_that_is_asked_for() -> None:
+    function = calls.MODULE.scalars
+    function.__self__.release_gil = False
+    try:
+        assert function(1, 2.0, True) == 3.0
+    finally:
+        function.__self__.release_gil = True
+    raises(AttributeError, "readonly", lambda: setattr(function.__self__, "function", None))
+    raises(TypeError, "cannot create", type(function.__self__))
+
+
+@native
+def test_many_arguments() -> None:
+    names = [f"x{index}" for index in range(40)]
+    params = ", ".join(f"{name}: Tensor([n], float32)" for name in names)
+    function = codegen.jit(f"f({params}) -> int64 = {{ return n; }}; g(*rest: Any) -> int64 = {{ return rest.size; }};")
+    arrays = [np.zeros(3, "float32") for _ in names]
+    assert function.f(*arrays) == function.f(**dict(zip(names, arrays, strict=True))) == 3
+    assert function.g(*range(100)) == 100 and function.g() == 0
+    gc.collect()
+    assert {sys.getrefcount(array) for array in arrays} == {3}
+
+
+def test_libraries_are_loaded(tmp_path: Path) -> None:
+    path = tmp_path / "library.so"
+    path.write_bytes(codegen.emit(ADD_ONE, "shared", link=[C(C_KERNEL)]))
+    module = codegen.load(path)
+    x, y = np.arange(3, dtype="float32"), np.zeros(3, "float32")
+    module.add_one(y=y, x=x)
+    assert (y == x + 1).all()
+
+
+@native
+def test_functions_of_others_are_called_by_tvm_ffi() -> None:
+    function = tvm_ffi.convert(lambda n: n + 1)
+    for metadata in (None, {}, {"declaration": {"signature": "f(s: str)", "params": [{"name": "s", "default": '"\n"'}]}}):
+        assert _calls.native(function, metadata, None) is function
+    assert calls.function_of(function) is function

@@ -1,0 +1,163 @@
+"""Calls of functions by the native caller, a module beside the shared object. Where it is not, `tvm_ffi` calls them.
+
+A function that the library has made becomes a builtin of Python: with the names of its parameters, their defaults, and a
+signature. Its `__self__` has the function of `tvm_ffi` as `function`, for hosts that take no other, and `release_gil`.
+"""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import functools
+import importlib.machinery
+import importlib.util
+import keyword
+import os
+import sys
+import sysconfig
+import types
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import tvm_ffi
+
+from ._library import library_path
+
+FILE = "libtvm_ffi_codegen_call.so"
+
+# Kinds of types, as `state.rs` reads them; greater numbers are addresses of exchange APIs.
+_OTHER, _OBJECT, _ARRAY = 0, 1, 2
+
+
+def native(function: tvm_ffi.Function, metadata: Mapping[str, Any] | None, docs: str | None) -> Callable[..., Any]:
+    """Returns a builtin that calls the function; the function itself if the library has not made it, or without caller."""
+    caller = _caller()
+    declared = None if metadata is None else metadata.get("declaration")
+    if caller is None or declared is None:
+        return function
+    try:
+        params = [_Param(param) for param in declared["params"]]
+    except (SyntaxError, ValueError):
+        return function
+    variadic = any(param.variadic for param in params)
+    name = declared["signature"].partition("(")[0].strip("`")
+    made: Callable[..., Any] = caller.callable(
+        name,
+        _doc(name, params, declared["signature"], docs),
+        tuple(param.fact for param in params if not param.variadic),
+        variadic,
+        _signature(name, params),
+        function,
+        function.release_gil,
+    )
+    return made
+
+
+def attach(module: tvm_ffi.Module) -> tvm_ffi.Module:
+    """Makes look-ups of functions in a module yield builtins, and with them attributes and items. Returns the module."""
+    if _caller() is None:
+        return module
+    look_up, metadata, doc = module.get_function, module.get_function_metadata, module.get_function_doc
+
+    def get_function(name: str, query_imports: bool = False) -> Any:
+        function = look_up(name, query_imports)
+        return native(function, metadata(name, query_imports), doc(name, query_imports))
+
+    setattr(module, "get_function", get_function)  # noqa: B010
+    return module
+
+
+def function_of(callable_: Any) -> Any:
+    """Returns the function of `tvm_ffi` that a callable of this package calls; anything else as it is."""
+    return getattr(getattr(callable_, "__self__", None), "function", callable_)
+
+
+class _Param:
+    """A parameter in the metadata of a function."""
+
+    def __init__(self, declared: Mapping[str, Any]) -> None:
+        self.name = sys.intern(declared["name"])
+        self.variadic = bool(declared.get("variadic"))
+        # A tensor that the function may keep is passed as an object that can be kept.
+        borrows = "tensor" in declared and not declared.get("kept")
+        default = declared.get("default")
+        self.default = () if default is None else (ast.literal_eval(default),)
+        self.fact = (self.name, borrows, *self.default)
+
+    def __str__(self) -> str:
+        default = "".join(f"={value!r}" for value in self.default)
+        return f"{'*' if self.variadic else ''}{self.name}{default}"
+
+
+def _doc(name: str, params: Iterable[_Param], signature: str, docs: str | None) -> str:
+    """Returns the documentation of a builtin. Its first line is the signature that Python shows, if it has a syntax for it."""
+    text = f"{signature}\n\n{docs}" if docs else signature
+    if not any(keyword.iskeyword(param.name) for param in params):
+        text = f"{name}({', '.join(map(str, params))})\n--\n\n{text}"
+    return text.replace("\0", "\\0")
+
+
+def _signature(name: str, params: list[_Param]) -> types.FunctionType:
+    """Makes a Python function of the same signature: calling it with arguments that do not fit raises the error of a `def`."""
+    stars = ["*" if param.variadic else "" for param in params]
+    listed = ", ".join(f"{star}p{index}" for index, star in enumerate(stars))
+    # Names of parameters may be words of Python, so they take the place of others in the code.
+    code = eval(f"lambda {listed}: None").__code__  # noqa: S307
+    names = tuple(param.name for param in params)
+    code = code.replace(co_varnames=names, co_name=name, co_qualname=name)
+    defaults = tuple(value for param in params for value in param.default)
+    return types.FunctionType(code, {}, name, defaults)
+
+
+@functools.cache
+def _caller() -> Any:
+    """Loads the native caller and prepares it; `None` if it is not there or does not fit this process."""
+    path = library_path().with_name(FILE)
+    if not path.is_file() or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return None
+    loader = importlib.machinery.ExtensionFileLoader("tvm_ffi_codegen._call", str(path))
+    spec = importlib.util.spec_from_file_location(loader.name, path, loader=loader)
+    offset = _handle_offset()
+    if spec is None or offset is None:
+        return None
+    caller = importlib.util.module_from_spec(spec)
+    loader.exec_module(caller)
+    finish = tvm_ffi.Function.__from_extern_c__(caller.HAND_OVER)
+    finish.release_gil = False
+    try:
+        caller.setup(finish, _kind, offset)
+    except ValueError:
+        return None
+    return caller
+
+
+def _handle_offset() -> int | None:
+    """Finds the place of the object's address in wrappers of `tvm_ffi`; `None` if it is not where it is in every release."""
+    wrapper = tvm_ffi.convert([])
+    size = ctypes.sizeof(ctypes.c_size_t)
+    words = (ctypes.c_size_t * (type(wrapper).__basicsize__ // size)).from_address(id(wrapper))
+    found = [index for index, word in enumerate(words) if word == wrapper.__chandle__()]
+    return found[0] * size if len(found) == 1 else None
+
+
+def _kind(cls: type) -> int:
+    """Tells how arguments of a type are converted; `tvm_ffi` looks at a type in the same order."""
+    core = tvm_ffi.core
+    if issubclass(cls, core.CObject):
+        return _OTHER if issubclass(cls, core.CContainerBase) else _OBJECT
+    if cls is getattr(sys.modules.get("numpy"), "ndarray", None):
+        return _ARRAY
+    if issubclass(cls, core.ObjectRValueRef) or hasattr(cls, "__tvm_ffi_object__"):
+        return _OTHER
+    if os.environ.get("TVM_FFI_SKIP_DLPACK_C_EXCHANGE_API", "0") == "1":
+        return _OTHER
+    return _address(getattr(cls, "__dlpack_c_exchange_api__", None))
+
+
+def _address(exchange: Any) -> int:
+    """Returns the address of an exchange API, which is a number or a capsule."""
+    if exchange is None or isinstance(exchange, int):
+        return exchange or _OTHER
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return get(exchange, b"dlpack_exchange_api") or _OTHER
