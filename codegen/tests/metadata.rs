@@ -149,7 +149,7 @@ fn getters_are_made_where_there_is_something_to_get() {
 #[test]
 fn kept_tensors_are_marked() {
     const X: &str = "x: Tensor([n], int8), y: Tensor([n], int8)";
-    let rows: [(&str, &str, &str); 12] = [
+    let rows: [(&str, &str, &str); 14] = [
         (X, "None = k(x, y.data, n);", ""),
         (X, "None = { let z = x; try k(z, x.shape[0]); return None; };", ""),
         (X, "Any = { return x; };", "x"),
@@ -167,6 +167,12 @@ fn kept_tensors_are_marked() {
             "x: Optional[Tensor([n], int8)]",
             "None = { match x { z: Tensor([n], int8) => { k(z); } None => {} } };",
             "",
+        ),
+        (X, "Function = { return function () -> None { k(x.data, n); }; };", "x"),
+        (
+            X,
+            "Function = { return function () -> Any { return function () -> None { k(y.data); }; }; };",
+            "y",
         ),
         // Others are objects of the caller, or in one.
         ("x: Any", "Any = { return x; };", ""),

@@ -119,7 +119,7 @@ fn tensors_that_are_no_objects_cannot_be_held() {
     }
 }
 
-/// A graph replays a submit after the function and the tensor have gone.
+/// Launches of a submit are captured once the library is prepared.
 #[test]
 fn submits_are_captured() {
     let stand_in = fake_cuda::exclusive();
