@@ -66,8 +66,9 @@ fn define<'a>(
         library::exports::keeper(module);
     }
     let mut b = ffi_function(module, &symbols.own, own);
-    b.about(function.declared.signature.header().to_string());
-    let host = records.host(function, function.declared.location.as_ref());
+    let header = function.declared.signature.header().to_string();
+    let host = records.host(function, function.declared.location.as_ref(), &header);
+    b.about(header);
     let miscounted = b.cold_block("miscounted");
     let counted = prologue::arguments::count(&mut b, &function.declared.signature, miscounted);
     let exits = Exits::new(function, host);

@@ -112,11 +112,16 @@ impl Records {
     }
 
     /// Appends the record of a function at a source location. Returns its offset.
-    pub(crate) fn host(&mut self, function: &Function<'_>, location: Option<&Location>) -> u32 {
+    pub(crate) fn host(
+        &mut self,
+        function: &Function<'_>,
+        location: Option<&Location>,
+        header: &str,
+    ) -> u32 {
         let signature = &function.declared.signature;
         let record = Host {
             head: self.head(self.next()),
-            signature: self.quoted(&signature.header().to_string()),
+            signature: self.quoted(header),
             backtrace: self.text(&line(location, &signature.name)),
             least: signature.required() as u32,
             most: signature.most().map(|most| most as u32),

@@ -215,7 +215,8 @@ impl Wrapper<'_, '_> {
         if let Some((_, host)) = self.exits.hosts.iter().find(|(known, _)| *known == key) {
             return *host;
         }
-        let host = self.records.host(self.function, location);
+        let header = self.function.declared.signature.header().to_string();
+        let host = self.records.host(self.function, location, &header);
         self.exits.hosts.push((key, host));
         host
     }
