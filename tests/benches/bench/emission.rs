@@ -9,10 +9,10 @@ use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::{Context, control::ControlPlane};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Module, default_libcall_names};
-use driver::Optimize;
+use driver::{Form, Optimize};
 use target_lexicon::Triple;
 
-use crate::ours::durations;
+use crate::ours::{durations, request};
 
 /// Returns Cranelift's settings as the JIT has them.
 pub(crate) fn jit_isa() -> OwnedTargetIsa {
@@ -100,8 +100,20 @@ fn emission(source: &ir::Module, backend: &str, level: Option<Optimize>) -> [f64
         "llvm" => llvm::emission(source, level),
         #[cfg(feature = "mlir")]
         "mlir" => mlir::emission(source, level),
-        name => panic!("no backend {name}"),
+        name => text(source, name, level.is_some()),
     }
+}
+
+/// Measures printing by a backend whose native form is text and, if wanted, compilation by the system's compiler.
+fn text(source: &ir::Module, backend: &str, compile: bool) -> [f64; 2] {
+    let backend = request(backend, Form::Object).backend().expect("part of this build");
+    let start = Instant::now();
+    backend.text(source, &[]).expect("prints");
+    let printed = Instant::now();
+    let compiled = compile.then(|| backend.object(source, &[]).expect("compiles"));
+    let end = if compiled.is_some() { Instant::now() } else { printed };
+    let [printed, compiled, _] = durations([start, printed, end]);
+    [printed, compiled]
 }
 
 /// Measures emission to CLIF and, if wanted, compilation of its functions to bytes.
