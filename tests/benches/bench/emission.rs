@@ -11,8 +11,9 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{Module, default_libcall_names};
 use driver::{Form, Optimize};
 use target_lexicon::Triple;
+use tvm_ffi_codegen_tests::route::request;
 
-use crate::ours::{durations, request};
+use crate::ours::durations;
 
 /// Returns Cranelift's settings as the JIT has them.
 pub(crate) fn jit_isa() -> OwnedTargetIsa {
