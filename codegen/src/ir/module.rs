@@ -125,7 +125,7 @@ pub type DataPrinter = fn(&[u8], u32) -> String;
 /// The definition of a function.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// The symbol of the function; not of linkage [`Linkage::Import`](super::Linkage::Import).
+    /// The symbol of the function; not of linkage [`Linkage::Import`].
     pub symbol: Symbol,
     /// The signature, equal to that of the symbol.
     pub signature: Signature,
@@ -201,7 +201,7 @@ impl From<&'static str> for Hint {
 /// The definition of a constant or variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// The symbol of the object; not of linkage [`Linkage::Import`](super::Linkage::Import).
+    /// The symbol of the object; not of linkage [`Linkage::Import`].
     pub symbol: Symbol,
     /// The contents.
     pub bytes: Vec<u8>,

@@ -1,8 +1,8 @@
 //! Calls of compiled functions from Python, without the arguments' way through `tvm_ffi`.
 //!
 //! An extension module for the stable ABI of CPython 3.11 and newer, which the package loads if it is there. `_calls.py`
-//! describes functions to it. A [callable](callable) is a builtin; it converts [arguments](arguments), tensors as
-//! [views](tensor), and hands what it does not know to `tvm_ffi`: arguments, [results and errors](outcome).
+//! describes functions to it. A `callable` is a builtin; it converts `arguments`, tensors as
+//! views (`tensor`), and hands what it does not know to `tvm_ffi`: arguments, results and errors (`outcome`).
 //!
 //! Everything here runs while the interpreter's lock is held, but for the compiled function itself.
 

@@ -152,7 +152,7 @@ pub(crate) fn make_function(caller: Caller, held: &Any, code: &u8, result: &Any)
 }
 
 /// Stores an owned object that keeps the code loaded: the module of the library, whose address `context` holds, else
-/// what the [`Keeper`](super::memory::Keeper) makes. If there is neither, nothing is stored. Returns 0, or -1 once it
+/// what the [`Keeper`] makes. If there is neither, nothing is stored. Returns 0, or -1 once it
 /// has raised.
 #[routine]
 pub(crate) fn keep_code(caller: Caller, context: &&Module, keeper: &Keeper, to: &Any) -> i32 {

@@ -112,7 +112,7 @@ structs! {
     Module ModuleFields: MODULE_OBJECT + OBJECT.size, 8 => {
         object: Nested<Object> = MODULE_OBJECT as i32,
     }
-    /// What keeps code loaded that no module holds, see [`KEEPER`](crate::KEEPER).
+    /// Keeper of code that no module holds, see [`KEEPER`].
     Keeper KeeperFields: 16, 8 => {
         make: Field<Ref<u8>> = 0,
         code: Field<Ref<u8>> = 8,
