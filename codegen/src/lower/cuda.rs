@@ -159,6 +159,8 @@ pub(crate) mod config {
     pub(crate) const STREAM: i32 = 32;
     pub(crate) const ATTRIBUTES: i32 = 40;
     pub(crate) const COUNT: i32 = 48;
+    /// The words of 8 bytes without the stream, which comes fifth.
+    pub(crate) const WORDS_BUT_STREAM: [i32; 6] = [0, 8, 16, 24, ATTRIBUTES, COUNT];
 }
 
 /// Byte offsets in a `CUlaunchAttribute`: a number, then a value of 64 bytes, whose unused bytes are zero.
@@ -366,7 +368,26 @@ fields! {
         MAP 1 map: Nested<u64>;
         INPUTS 17 inputs: Nested<u64>;
     } 17;
+    /// A launch that a closure keeps. Its area follows the fields: the config, the attributes, and the addresses of the
+    /// arguments and the arguments that are the same in every call. Addresses in it are of itself, or of what the closure holds.
+    ///
+    /// The first call fills it; calls that find it partly filled launch from their frames.
+    kept Kept KeptFields {
+        /// [`KEPT_EMPTY`](super::KEPT_EMPTY), then [`KEPT_FILLING`](super::KEPT_FILLING), then
+        /// [`KEPT_FULL`](super::KEPT_FULL).
+        STATE 0 state: Field<u64>;
+        /// The index of the device.
+        DEVICE 1 device: Field<i64>;
+        /// The `CUkernel`, which has the permissions that it needs.
+        KERNEL 2 kernel: Field<Ref<CuKernel>>;
+        AREA 3 area: Nested<u64>;
+    } 3;
 }
+
+/// Values of [`kept::STATE`].
+pub(crate) const KEPT_EMPTY: u64 = 0;
+pub(crate) const KEPT_FILLING: u64 = 1;
+pub(crate) const KEPT_FULL: u64 = 2;
 
 /// Number of words of a tensor map.
 pub(crate) const MAP_WORDS: u32 = MAP_SIZE / 8;

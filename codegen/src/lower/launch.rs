@@ -3,5 +3,6 @@
 
 mod command;
 pub(crate) mod images;
+pub(crate) mod kept;
 mod map;
 mod statement;

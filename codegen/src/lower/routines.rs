@@ -168,6 +168,7 @@ routines! {
     LoadImage cold, cuda::load::load_image;
     CheckParams cold, cuda::load::check_params;
     Allow outline, cuda::load::allow;
+    KeepLaunch cold, cuda::kept::keep_launch;
     FitShared cold, cuda::failed::fit_shared;
     EnterContext outline, cuda::context::enter_context;
     PushPrimary cold, cuda::context::push_primary;

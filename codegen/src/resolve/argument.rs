@@ -17,6 +17,11 @@ pub(crate) enum Argument {
 }
 
 impl Argument {
+    /// Returns the value of an integer literal.
+    pub(crate) fn constant(&self) -> Option<i64> {
+        if let Argument::Term(term, _) = self { term.constant() } else { None }
+    }
+
     /// Returns true if the argument is an address that exists only after a tensor is allocated.
     pub(crate) fn is_allocated(&self) -> bool {
         match self {

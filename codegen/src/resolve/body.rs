@@ -239,6 +239,15 @@ impl<'a> Statement<'a> {
         if let Action::Launch(launch) = &self.action { Some(launch) } else { None }
     }
 
+    /// Returns statements, each followed by its nested ones.
+    pub(super) fn with_nested<'s>(block: &'s [Statement<'a>]) -> Vec<&'s Statement<'a>> {
+        let nested = |statement| {
+            let blocks = Statement::blocks(statement).into_iter().flat_map(Statement::with_nested);
+            std::iter::once(statement).chain(blocks)
+        };
+        block.iter().flat_map(nested).collect()
+    }
+
     /// Returns the nested blocks, in source order.
     pub(super) fn blocks(&self) -> Vec<&[Statement<'a>]> {
         match &self.action {

@@ -88,13 +88,20 @@ impl<'a> Function<'a> {
         self.statements().into_iter().filter_map(Statement::kernel_call).collect()
     }
 
-    /// Returns all statements, nested ones included; none if the body is one call.
+    /// Returns all statements, nested ones and those of the functions that it makes included; none if the body is one
+    /// call.
     pub(crate) fn statements(&self) -> Vec<&Statement<'a>> {
         let mut all = Vec::new();
         if let Body::Block(statements) = &self.body {
             self.collect(statements, &mut all);
         }
         all
+    }
+
+    /// Returns the statements without those of the functions that it makes.
+    pub(crate) fn own_statements(&self) -> Vec<&Statement<'a>> {
+        let Body::Block(statements) = &self.body else { return Vec::new() };
+        Statement::with_nested(statements)
     }
 
     /// Appends statements, each followed by those of the functions that it makes and by its nested ones.

@@ -1,6 +1,7 @@
 //! Launches of GPU kernels: resolved launches, their checks, and the images of a library.
 
 mod command;
+mod held;
 pub(super) mod images;
 pub(crate) mod map;
 mod statement;
@@ -36,7 +37,20 @@ pub(crate) struct Launch<'a> {
     pub(crate) allowed: Allowed,
 }
 
+/// Number of extents of a grid.
+const GRID: usize = 3;
+
 impl Launch<'_> {
+    /// Returns the extents of the grid, with their byte offsets in the config.
+    pub(crate) fn grid(&self) -> &[(u32, Argument)] {
+        &self.extents.parts[..GRID]
+    }
+
+    /// Returns true if the grid is empty in every call.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.grid().iter().any(|(_, extent)| extent.constant() == Some(0))
+    }
+
     /// Returns the scratch memory that the launch allocates.
     pub(crate) fn scratches(&self) -> impl Iterator<Item = OutputId> {
         self.params.iter().filter_map(|param| match param {

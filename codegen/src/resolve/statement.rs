@@ -1,27 +1,22 @@
 //! Resolves the statements of a program: names, scopes and types. Checks that every path ends with a result.
 
-use std::borrow::Cow;
+mod call;
 
 use abi_spec::Scalar;
 
-use super::accepted::possible;
 use super::argument::Argument;
-use super::body::{
-    Action, KernelCall, KernelResult, PackedCall, Piece, Received, Returned, Statement,
-};
+use super::body::{Action, Piece, Returned, Statement};
 use super::closure::Closure;
-use super::function::{Local, Output};
+use super::function::Local;
 use super::ids::Home;
 use super::ids::{LocalId, ValueId};
 use super::knowledge::Knowledge;
 use super::names::{Meaning, Names};
-use super::order::receive;
 use super::presence::{Consequences, Facts, Point};
-use super::prototype::{self, ResultConvention};
 use super::term::{Kind, Node, Term};
 use super::{Explained, Items, Located};
 use crate::declaration::reserved::spelled;
-use crate::declaration::{self, Expr, ObjectClass, ParamType, ResultType, StatementKind, Tensor};
+use crate::declaration::{self, Expr, ObjectClass, ParamType, ResultType, StatementKind};
 use crate::error::Part;
 
 /// Resolver of a program.
@@ -277,91 +272,6 @@ impl<'n, 'a> Block<'n, 'a> {
         Ok(Action::Make { closure: self.made(function), value })
     }
 
-    fn call(
-        &mut self,
-        result: Option<&'a declaration::Local>,
-        call: &'a declaration::Call,
-    ) -> Explained<Action<'a>> {
-        match call {
-            declaration::Call::Kernel(call) => self.kernel(result, call),
-            declaration::Call::Function { callee, args } => {
-                let (callee, path) = self.callee(callee)?;
-                let args =
-                    args.iter().map(|arg| self.packed(arg)).collect::<Explained<Vec<_>>>()?;
-                let call = PackedCall { callee, args };
-                self.check_call(&call, result.map(|result| &result.ty))?;
-                let result = result.map(|result| self.received(path, result)).transpose()?;
-                Ok(Action::Call { call, result })
-            }
-        }
-    }
-
-    /// Receives the result of a call and defines its name.
-    fn received(
-        &mut self,
-        path: String,
-        result: &'a declaration::Local,
-    ) -> Explained<Received<'a>> {
-        let received = self.receive(format!("result of {path}"), &result.ty)?;
-        self.names.define(&result.name, Meaning::Value(received.value))?;
-        Ok(received)
-    }
-
-    /// Receives a value that must be of a type.
-    pub(super) fn receive(&mut self, path: String, ty: &'a ParamType) -> Explained<Received<'a>> {
-        receive(self.names, &mut self.knowledge, &self.facts, path, ty)
-            .map_err(|(_, reason)| reason)
-    }
-
-    fn kernel(
-        &mut self,
-        result: Option<&'a declaration::Local>,
-        call: &'a declaration::KernelCall,
-    ) -> Explained<Action<'a>> {
-        let args =
-            call.args.iter().map(|expr| self.argument(expr)).collect::<Explained<Vec<_>>>()?;
-        let yields = match result.map(|result| &result.ty) {
-            None => ResultConvention::None,
-            Some(ParamType::Scalar(_)) if call.status.is_some() => {
-                let reason = "a kernel that is called with `try` returns a status, not the result";
-                return Err(reason.to_owned());
-            }
-            Some(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
-            Some(_) => ResultConvention::Written,
-        };
-        let prototype = prototype::of_call(self.names, call, &args, yields);
-        let (symbol, signature) = (&call.symbol, prototype.signature());
-        let result = match (result, yields) {
-            (None, _) => KernelResult::None,
-            (Some(result), ResultConvention::Written) => {
-                KernelResult::Written(self.received(symbol.clone(), result)?)
-            }
-            (Some(result), ResultConvention::None | ResultConvention::Returned(_)) => {
-                KernelResult::Returned(self.received(symbol.clone(), result)?.value)
-            }
-        };
-        let call =
-            KernelCall { symbol, signature, prototype, args, status: call.status.as_deref() };
-        Ok(Action::Kernel { call, result })
-    }
-
-    fn allocate(
-        &mut self,
-        name: &'a str,
-        tensor: &'a Tensor,
-        on: Option<&'a Expr>,
-    ) -> Explained<Action<'a>> {
-        tensor.extents().try_for_each(|extent| self.names.no_element(extent))?;
-        let extents =
-            tensor.extents().map(|extent| self.integer(extent)).collect::<Explained<_>>()?;
-        let home = on.map(|on| self.home(on)).transpose()?;
-        let dtype_of = self.names.dtype_of(tensor)?;
-        let tensor = Cow::Borrowed(tensor);
-        let output = self.names.outputs.push(Output { name, tensor, extents, home, dtype_of });
-        self.names.define(name, Meaning::Output(output))?;
-        Ok(Action::Allocate(output))
-    }
-
     /// Resolves the tensor whose device an allocation or a launch shares.
     pub(super) fn home(&self, on: &Expr) -> Explained<Home> {
         let is_tensor = |value: &ValueId| self.names.values[*value].tensor().is_some();
@@ -386,67 +296,6 @@ impl<'n, 'a> Block<'n, 'a> {
             return Err(format!("`{part}` cannot be part of a message"));
         }
         Ok(Piece::Term(term))
-    }
-
-    fn returned(&mut self, value: Option<&'a Expr>) -> Explained<Returned<'a>> {
-        match (&self.names.function.signature.result, value) {
-            (ResultType::None, None) => Ok(Returned::None),
-            (ResultType::None, Some(Expr::None)) => Ok(Returned::None),
-            (ResultType::None, Some(value)) => Err(format!("nothing is returned, not `{value}`")),
-            (ResultType::Allocated(_), None) => Ok(Returned::Outputs),
-            (ResultType::Allocated(outputs), Some(_)) => {
-                Err(format!("the result is `{}`: `return;`", outputs[0].name))
-            }
-            (ResultType::Value(ty), None) => Err(format!("the result is of type `{ty}`")),
-            (ResultType::Value(ty @ ParamType::Scalar(scalar)), Some(value)) => {
-                self.scalar(*scalar, ty, value)
-            }
-            (ResultType::Value(ty), Some(value)) => {
-                let packed = self.packed(value)?;
-                if !self.possible_indices(&packed).meets(possible(ty)) {
-                    return Err(format!("the result is of type `{ty}`, which `{value}` is not"));
-                }
-                if self.is_known_to_be(&packed, ty) {
-                    return Ok(Returned::Packed(packed, None));
-                }
-                let received = self.receive("result".to_owned(), ty)?;
-                Ok(Returned::Packed(packed, Some(received)))
-            }
-        }
-    }
-
-    /// Resolves a scalar to return. An address or a value is received, so that its type is checked at run time.
-    fn scalar(
-        &mut self,
-        scalar: Scalar,
-        ty: &'a ParamType,
-        value: &'a Expr,
-    ) -> Explained<Returned<'a>> {
-        let term = self.term(value)?;
-        let fits = match term.kind {
-            Kind::Bool => scalar == Scalar::Bool || scalar.is_int() || scalar.is_float(),
-            Kind::Int | Kind::Unsigned => {
-                scalar.is_int() || scalar.is_float() || scalar == Scalar::Bool
-            }
-            Kind::Float => scalar.is_float(),
-            Kind::Ptr if self.names.value_of(value).is_none_or(|of| self.is_scalar(of)) => {
-                scalar == Scalar::Ptr
-            }
-            Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => {
-                let packed = self.packed(value)?;
-                let received = self.receive("result".to_owned(), ty)?;
-                return Ok(Returned::Packed(packed, Some(received)));
-            }
-        };
-        if !fits {
-            return Err(format!("`{value}` is no `{scalar}`"));
-        }
-        let name = format!("{scalar}({value})");
-        Ok(Returned::Scalar(converted(term, scalar, name), scalar))
-    }
-
-    fn is_scalar(&self, value: ValueId) -> bool {
-        matches!(self.names.values[value].ty, ParamType::Scalar(_))
     }
 }
 

@@ -58,7 +58,7 @@ impl Job<'_> {
     fn by_symbol(&self, result: &mut Any) -> i32 {
         let (args, count) = (black_box(self.args.as_ptr()), self.args.len() as i32);
         // SAFETY: the arguments are valid, and the result is a place for one.
-        unsafe { (self.function.direct)(ptr::null_mut(), args, count, result) }
+        unsafe { (self.function.direct)(self.function.context, args, count, result) }
     }
 
     #[inline(always)]
@@ -216,7 +216,7 @@ fn item<'a>(job: Job<'a>, peer: &str, call: &Call) -> Item<'a> {
 
 /// Rows that only some peers or ours alone can do: the row of the first table, its name in the summary, and the peer to
 /// compare with.
-const ELSEWHERE: [(&str, &str, &str); 13] = [
+const ELSEWHERE: [(&str, &str, &str); 14] = [
     ("add_one: DLTensor*", "`add_one`, every tensor a `DLTensor*`", BASE),
     ("add_one: alternating", "`add_one`, objects and `DLTensor*` in turn", BASE),
     ("strided8: DLTensor*", "eight 4-D tensors, every one a `DLTensor*`", BASE),
@@ -227,6 +227,7 @@ const ELSEWHERE: [(&str, &str, &str); 13] = [
     ("by_symbol", "call by symbol, checked there again", BASE),
     ("axpy", "launch, on a driver that does nothing", BASE),
     ("tensor_maps", "launch with three tensor maps, likewise", BASE),
+    ("submit", "the same launch, prepared once", BASE),
     ("pair", "`Tuple` of two tensors", MACRO),
     ("union: tensor", "`Union`, given a tensor", MACRO),
     ("map8", "`Map` of 8", MACRO),

@@ -8,7 +8,12 @@ pub(crate) struct Case {
     pub(crate) name: &'static str,
     /// Declaration for our peers.
     pub(crate) declaration: String,
+    /// True if the measured function is what the declared one returns for [`PREPARED`].
+    pub(crate) is_prepared: bool,
 }
+
+/// Extents of the matrices for which launches are prepared.
+pub(crate) const PREPARED: [[i64; 2]; 3] = [[128, 64], [64, 256], [128, 256]];
 
 /// A call of a function.
 #[derive(Clone, Debug)]
@@ -53,7 +58,9 @@ pub(crate) fn cases() -> Vec<Case> {
     let case = |name, params: &str, args: &str| Case {
         name,
         declaration: format!("{name}({params}) -> int64 = {name}_kernel({args});"),
+        is_prepared: false,
     };
+    let is_prepared = false;
     let matrices = "x: Tensor([n, m], float32), y: Tensor([n, m], float32)";
     let program = |name: &str, callee: &str| {
         format!("{name}({matrices}) -> int64 = {{ let r: int64 = @{callee}(x, y); return r; }};")
@@ -69,6 +76,13 @@ pub(crate) fn cases() -> Vec<Case> {
          {on_gpu})) -> int64 = {{ launch {MAPS}.\"tensor_maps_kernel\"(tensormap(a, box=[64, 32]), \
          tensormap(b, box=[64, 32]), tensormap(c, box=[64, 32]), int32(k)) grid(ceildiv(m, 64), \
          ceildiv(n, 32)) block(128); return k; }};"
+    );
+    let submit = format!(
+        "image {MAPS}; submit(a: Tensor([m, k], {on_gpu}), b: Tensor([k, n], {on_gpu}), c: Tensor([m, n], \
+         {on_gpu})) -> Function = {{ let of_a = tensormap(a, box=[64, 32]); let of_b = tensormap(b, box=[64, 32]); \
+         let of_c = tensormap(c, box=[64, 32]); return function() -> None {{ \
+         launch {MAPS}.\"tensor_maps_kernel\"(of_a, of_b, of_c, int32(k)) grid(ceildiv(m, 64), \
+         ceildiv(n, 32)) block(128); }}; }};"
     );
     let number = format!("number({matrices}) -> int64 = pair_kernel(x.data, y.data, n * m);");
     vec![
@@ -97,11 +111,16 @@ pub(crate) fn cases() -> Vec<Case> {
             "x.data, x.is_some, k, k.is_some",
         ),
         // The harness registers the function that this one calls.
-        Case { name: "by_name", declaration: program("by_name", "\"bench.number\"") },
-        Case { name: "by_symbol", declaration: number + &program("by_symbol", "number") },
+        Case { name: "by_name", declaration: program("by_name", "\"bench.number\""), is_prepared },
+        Case {
+            name: "by_symbol",
+            declaration: number + &program("by_symbol", "number"),
+            is_prepared,
+        },
         // On a driver that does nothing.
-        Case { name: "axpy", declaration: axpy },
-        Case { name: "tensor_maps", declaration: tensor_maps },
+        Case { name: "axpy", declaration: axpy, is_prepared },
+        Case { name: "tensor_maps", declaration: tensor_maps, is_prepared },
+        Case { name: "submit", declaration: submit, is_prepared: true },
     ]
 }
 
@@ -150,7 +169,7 @@ pub(crate) fn timed() -> Vec<Call> {
     let [a, b, c] = [tensor(&[4, 3]), tensor(&[3, 5]), tensor(&[4, 5])];
     let on_gpu = |tensor: String| tensor.replace(", object", ", device=cuda:0, object");
     let gpu = on_gpu(tensor(&[3000]));
-    let tiled = [[128, 64], [64, 256], [128, 256]].map(|dims| on_gpu(tensor(&dims)));
+    let tiled = PREPARED.map(|dims| on_gpu(tensor(&dims)));
     let double = five.replacen("float32", "float64", 1);
     let mut calls = [
         arrivals("add_one", &[&*five; 2]),
@@ -177,6 +196,7 @@ pub(crate) fn timed() -> Vec<Call> {
         good("by_symbol", "", &format!("{a}, {a}")),
         good("axpy", "", &format!("{gpu}, {gpu}, 2.5")),
         good("tensor_maps", "", &tiled.join(", ")),
+        good("submit", "", ""),
         call("add_one", "unequal extents", &format!("{five}, {}", tensor(&[4])), true),
         call("add_one", "wrong dtype", &format!("{five}, {double}"), true),
         call("add_one", "wrong type", &format!("{five}, \"text\""), true),

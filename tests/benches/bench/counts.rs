@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::thread;
 
-use jit::abi::{Any, SafeCall};
+use jit::abi::Any;
 use tvm_ffi_codegen_tests::callgrind::{self, Counts, Process};
 use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 
@@ -142,7 +142,7 @@ pub(crate) fn child(setup: &Setup, arguments: &[String]) {
 fn once(function: Function, args: &[Any], fails: bool, ffi: &Ffi) {
     let (mut result, count) = (Any::NONE, args.len() as i32);
     // SAFETY: the arguments are valid, and the result is a place for one.
-    let status = unsafe { bench_call(function.direct, args.as_ptr(), count, &mut result) };
+    let status = unsafe { bench_call(function, args.as_ptr(), count, &mut result) };
     assert_eq!((status != 0, ffi.take_error().is_some()), (fails, fails));
 }
 
@@ -150,9 +150,9 @@ fn once(function: Function, args: &[Any], fails: bool, ffi: &Ffi) {
 /// As for a safe call.
 #[unsafe(no_mangle)]
 #[inline(never)]
-unsafe fn bench_call(function: SafeCall, args: *const Any, count: i32, result: *mut Any) -> i32 {
+unsafe fn bench_call(function: Function, args: *const Any, count: i32, result: *mut Any) -> i32 {
     // SAFETY: as required of the caller.
-    let status = unsafe { function(std::ptr::null_mut(), args, count, result) };
+    let status = unsafe { (function.direct)(function.context, args, count, result) };
     // Keeps the call above from becoming a tail call.
     std::hint::black_box(status)
 }

@@ -5,16 +5,17 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::path::Path;
 use std::ptr;
+use std::sync::atomic::AtomicU64;
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::OBJECT;
-use jit::Compiled;
 use jit::abi::{Any, ByteArray, DLTensor, Object, SafeCall};
+use jit::{Compiled, DeviceType};
 use tvm_ffi_codegen_tests::argument::parse_list;
 use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 use tvm_ffi_codegen_tests::frame::Frame;
 
-use crate::cases::{Call, cases};
+use crate::cases::{Call, Case, PREPARED, cases};
 use crate::ours;
 use crate::peers::{Kernels, Peer, open};
 
@@ -54,11 +55,23 @@ pub(crate) struct Functions {
     _compiled: Vec<Compiled>,
 }
 
-/// A function by its symbol and as an object of the runtime.
+/// A function by its address and as an object of the runtime.
 #[derive(Clone, Copy)]
 pub(crate) struct Function {
     pub(crate) direct: SafeCall,
+    /// The first argument of `direct`.
+    pub(crate) context: *mut c_void,
     pub(crate) object: *mut Object,
+}
+
+impl Function {
+    /// Makes the function of a case from the function of its declaration.
+    fn new(case: &Case, direct: SafeCall, ffi: &Ffi) -> Function {
+        if case.is_prepared {
+            return prepared(direct, ffi);
+        }
+        Function { direct, context: ptr::null_mut(), object: function_object(ffi, direct) }
+    }
 }
 
 impl Functions {
@@ -68,7 +81,7 @@ impl Functions {
         for case in cases() {
             let code = ours::compile(&case.declaration, kernels);
             let direct = code.function(case.name).expect("it is declared").as_ptr();
-            by_case.insert(case.name, Function { direct, object: function_object(ffi, direct) });
+            by_case.insert(case.name, Function::new(&case, direct, ffi));
             compiled.push(code);
         }
         Functions { peer: JIT.to_owned(), by_case, _compiled: compiled }
@@ -82,19 +95,60 @@ impl Functions {
         let mut by_case = BTreeMap::new();
         for case in cases() {
             if let Some(path) = peer.library(case.name) {
-                by_case.insert(case.name, load(&path, case.name, ffi)?);
+                by_case.insert(case.name, load(&path, &case, ffi)?);
             }
         }
         Ok(Functions { peer: peer.name.clone(), by_case, _compiled: Vec::new() })
     }
 }
 
-fn load(path: &Path, case: &str, ffi: &Ffi) -> Result<Function, String> {
+fn load(path: &Path, case: &Case, ffi: &Ffi) -> Result<Function, String> {
     let library = open(path, false)?;
     // SAFETY: peers export safe calls under this name.
-    let symbol = unsafe { library.get::<SafeCall>(&format!("__tvm_ffi_{case}")) };
+    let symbol = unsafe { library.get::<SafeCall>(&format!("__tvm_ffi_{}", case.name)) };
     let direct = *symbol.map_err(|error| error.to_string())?;
-    Ok(Function { direct, object: function_object(ffi, direct) })
+    Ok(Function::new(case, direct, ffi))
+}
+
+/// A tensor on a GPU, which lives forever.
+#[repr(C)]
+struct Matrix {
+    header: Object,
+    view: DLTensor,
+}
+
+/// Makes a compact matrix of `float32`.
+fn matrix([rows, columns]: [i64; 2]) -> Any {
+    let dims = Box::leak(Box::new([rows, columns, columns, 1]));
+    let view = DLTensor {
+        data: ptr::without_provenance_mut(4096),
+        device_type: DeviceType::CUDA.0,
+        device_id: 0,
+        ndim: 2,
+        code: 2,
+        bits: 32,
+        lanes: 1,
+        shape: dims.as_mut_ptr(),
+        strides: dims[2..].as_mut_ptr(),
+        byte_offset: 0,
+    };
+    let (references, ty) = (AtomicU64::new(1 << 32 | 1), TypeIndex::TENSOR);
+    let header =
+        Object { combined_ref_count: references, type_index: ty.0, padding: 0, deleter: None };
+    Any::ptr(ty, ptr::from_mut(Box::leak(Box::new(Matrix { header, view }))).cast())
+}
+
+/// Calls a function that prepares a launch of three matrices; returns the function that it returns, which is never
+/// freed.
+fn prepared(prepare: SafeCall, ffi: &Ffi) -> Function {
+    let (args, mut result) = (PREPARED.map(matrix), Any::NONE);
+    // SAFETY: the arguments are valid, and the result is a place for one.
+    let status = unsafe { prepare(ptr::null_mut(), args.as_ptr(), args.len() as i32, &mut result) };
+    assert_eq!(status, 0, "{:?}", ffi.take_error());
+    let object: *mut Object = result.pointer().cast();
+    // SAFETY: the cell of a function object begins with its safe call, which takes the object.
+    let direct = unsafe { *object.add(1).cast::<SafeCall>() };
+    Function { direct, context: object.cast(), object }
 }
 
 /// The function that is called by name: makes a number from two tensors.
@@ -179,7 +233,7 @@ pub(crate) enum Answer {
 pub(crate) fn answer(function: Function, args: &[Any], ffi: &Ffi) -> Answer {
     let (mut result, count) = (Any::NONE, args.len() as i32);
     // SAFETY: the arguments are valid, and the result is a place for one.
-    let status = unsafe { (function.direct)(ptr::null_mut(), args.as_ptr(), count, &mut result) };
+    let status = unsafe { (function.direct)(function.context, args.as_ptr(), count, &mut result) };
     match (status, ffi.take_error()) {
         (0, None) => Answer::Result((result.ty() == TypeIndex::INT).then(|| result.bits())),
         (-1, Some((kind, _))) => Answer::Raises(kind),

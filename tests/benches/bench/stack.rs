@@ -2,12 +2,12 @@
 
 use std::ptr;
 
-use jit::abi::{Any, SafeCall};
+use jit::abi::Any;
 use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 
 use crate::answers::Answers;
 use crate::cases::{Call, timed};
-use crate::functions::{Arguments, Functions, JIT};
+use crate::functions::{Arguments, Function, Functions, JIT};
 use crate::report::{Line, Plot, Report, Section, Table};
 use crate::samples::{Samples, Series};
 
@@ -20,7 +20,8 @@ const PAINT: u64 = 0x5a5a_c3c3_a5a5_3c3c;
 pub(crate) fn run(all: &[Functions], answers: &Answers, report: &mut Report) {
     let (ffi, calls) = (Ffi::new(ffi::installed()), timed());
     let arguments = Arguments::new(&calls, &ffi);
-    let empty = touched(nothing, &[], &ffi);
+    let (context, object) = (ptr::null_mut(), ptr::null_mut());
+    let empty = touched(Function { direct: nothing, context, object }, &[], &ffi);
     let mut table = Table {
         title: "Stack that a call touches".to_owned(),
         unit: "bytes",
@@ -38,8 +39,8 @@ pub(crate) fn run(all: &[Functions], answers: &Answers, report: &mut Report) {
                 table.absent.push([row, column, fault.to_owned()]);
                 continue;
             }
-            touched(function.direct, arguments.of(index), &ffi);
-            let bytes = touched(function.direct, arguments.of(index), &ffi);
+            touched(*function, arguments.of(index), &ffi);
+            let bytes = touched(*function, arguments.of(index), &ffi);
             let samples = Samples(vec![(bytes - empty) as f64]);
             table.series.push(Series { row, column, samples });
         }
@@ -73,7 +74,7 @@ unsafe extern "C" fn nothing(_: *mut std::ffi::c_void, _: *const Any, _: i32, _:
 /// A call for a thread; the pointers stay valid while it runs.
 #[derive(Clone, Copy)]
 struct Job {
-    function: SafeCall,
+    function: Function,
     args: *const Any,
     count: i32,
 }
@@ -82,7 +83,7 @@ struct Job {
 unsafe impl Send for Job {}
 
 /// Returns the bytes of stack that a call touches, with its return address.
-fn touched(function: SafeCall, args: &[Any], ffi: &Ffi) -> usize {
+fn touched(function: Function, args: &[Any], ffi: &Ffi) -> usize {
     let (job, ffi) = (Job { function, args: args.as_ptr(), count: args.len() as i32 }, *ffi);
     let run = move || {
         let bytes = on_painted_stack(job);
@@ -126,7 +127,7 @@ fn on_painted_stack(job: Job) -> usize {
         unsafe { ptr::write_volatile(word(index), PAINT) };
     }
     // SAFETY: the arguments are valid, and the result is a place for one.
-    unsafe { (job.function)(ptr::null_mut(), job.args, job.count, &mut result) };
+    unsafe { (job.function.direct)(job.function.context, job.args, job.count, &mut result) };
     let mut deepest = PAINTED / 8;
     // SAFETY: as above.
     while deepest > 0 && unsafe { ptr::read_volatile(word(deepest - 1)) } == PAINT {

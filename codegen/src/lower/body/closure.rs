@@ -9,18 +9,19 @@ use abi_spec::layout::{OBJECT, any, byte_array, dl_tensor, seq_cell};
 use abi_spec::symbol::LIBRARY_CTX;
 
 use crate::ir::{Cond, Linkage, SymbolKind, Type, Value};
-use crate::lower::emitter::state::{OutputState, ValueState};
+use crate::lower::emitter::state::{OutputState, SymbolState, ValueState};
 use crate::lower::emitter::value::element;
 use crate::lower::failure::message::Message;
+use crate::lower::launch::kept;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::memory::KEEPER;
-use crate::lower::value::safe_call;
+use crate::lower::value::{constant_bytes, safe_call};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::{Accepted, possible};
 use crate::resolve::body::Plain;
 use crate::resolve::closure::{Captured, Given};
-use crate::resolve::ids::{LocalId, MapId, OutputId, ValueId};
+use crate::resolve::ids::{LocalId, OutputId, ValueId};
 use crate::resolve::launch::MAP_SIZE;
 use crate::resolve::term::Kind;
 
@@ -37,8 +38,10 @@ impl<'a> Wrapper<'a, '_> {
         let held = self.own_none();
         let given = &self.function.closures[index].given;
         let bytes: Vec<Option<Value>> = given.iter().map(|given| self.bytes_of(given)).collect();
+        let kept = self.bytes_of_launches(index);
         let keeper = self.keep_code();
-        let area = self.area(1 + given.len());
+        let count = 1 + given.len() + usize::from(kept.is_some());
+        let area = self.area(count);
         self.copy_words(keeper, area, 0);
         for (at, (given, bytes)) in given.iter().zip(bytes).enumerate() {
             match (given, bytes) {
@@ -47,7 +50,10 @@ impl<'a> Wrapper<'a, '_> {
                 (Given::Map(_), None) => unreachable!("bytes were made of every map"),
             }
         }
-        self.make_with(Routine::MakeArray, area, 1 + given.len(), held);
+        if let Some(kept) = kept {
+            self.copy_words(kept, area, element(given.len()));
+        }
+        self.make_with(Routine::MakeArray, area, count, held);
         let name = symbol(&self.symbol, index);
         let kind = SymbolKind::Function(safe_call());
         let code = self.b.module.declare(&name, Linkage::Local, kind);
@@ -83,6 +89,27 @@ impl<'a> Wrapper<'a, '_> {
         Some(slot)
     }
 
+    /// Emits code that makes the bytes in which a closure keeps launches, initially zero, and which the frame owns. Returns
+    /// their address; `None` if the closure keeps none.
+    fn bytes_of_launches(&mut self, index: usize) -> Option<Value> {
+        let size = kept::size(&self.function.closures[index].function);
+        if size == 0 {
+            return None;
+        }
+        let slot = self.own_none();
+        let zeros = constant_bytes(&mut self.b, vec![0; size as usize]);
+        let (site, size) = (self.here(), self.b.i64(size.into()));
+        let status = self.routine_value(Routine::MakeBytes, &[site, zeros, size, slot]);
+        self.exit_unless_zero(status, "not_made");
+        Some(slot)
+    }
+
+    /// Loads the address of the first byte of bytes that a closure holds.
+    pub(crate) fn bytes_at(&mut self, elements: Value, index: usize) -> Value {
+        let object = self.b.load(Type::Ptr, elements, element(index) + any::PAYLOAD.offset);
+        self.b.load(Type::Ptr, object, OBJECT.size as i32 + byte_array::DATA.offset)
+    }
+
     /// Emits `let f = function…;`.
     pub(super) fn name_closure(&mut self, index: usize, value: ValueId) {
         let slot = self.make_closure(index);
@@ -112,22 +139,43 @@ impl<'a> Wrapper<'a, '_> {
         let array = self.b.param(0);
         let elements = self.b.load(Type::Ptr, array, seq_cell::DATA.in_object());
         self.held = Some(self.b.hint(elements, "held"));
+        self.unpack_numbers(elements);
         for (index, captured) in captured.iter().enumerate() {
-            if let Captured::Local(local) = captured {
-                self.unpack_local(*local, elements, index);
+            match captured {
+                Captured::Local(_) | Captured::Map(_) => {}
+                Captured::Value(_, steps) => self.unpack_steps(steps),
+                Captured::Output(output) => self.unpack_output(*output, elements, index),
+            }
+        }
+    }
+
+    /// Loads the numbers and the addresses of maps that a closure holds. A launch copies the bytes of a map, wherever they
+    /// are; only encoding needs aligned memory.
+    fn unpack_numbers(&mut self, elements: Value) {
+        for (index, captured) in self.function.captured.iter().enumerate() {
+            match captured {
+                Captured::Local(local) => self.unpack_local(*local, elements, index),
+                Captured::Map(map) => self.maps[*map] = Some(self.bytes_at(elements, index)),
+                Captured::Value(..) | Captured::Output(_) => {}
             }
         }
         for (symbol, declared) in self.function.symbols.iter() {
             self.know_symbol(symbol, declared.local);
         }
-        for (index, captured) in captured.iter().enumerate() {
-            match captured {
-                Captured::Local(_) => {}
-                Captured::Value(_, steps) => self.unpack_steps(steps),
-                Captured::Output(output) => self.unpack_output(*output, elements, index),
-                Captured::Map(map) => self.unpack_map(*map, elements, index),
+    }
+
+    /// Emits code that loads the numbers and maps that it uses by itself, so that code around it need not.
+    pub(crate) fn apart(&mut self, elements: Value, body: impl FnOnce(&mut Self)) {
+        let (known, locals, maps) = (self.mark(), self.locals.clone(), self.maps.clone());
+        for (symbol, declared) in self.function.symbols.iter() {
+            if declared.local.is_some() {
+                self.symbols[symbol] = SymbolState::Unbound;
             }
         }
+        self.unpack_numbers(elements);
+        self.aside(body);
+        (self.locals, self.maps) = (locals, maps);
+        self.go_back(known);
     }
 
     fn unpack_local(&mut self, local: LocalId, elements: Value, index: usize) {
@@ -152,12 +200,5 @@ impl<'a> Wrapper<'a, '_> {
         let device = self.b.load(Type::I64, object, at);
         let (extents, dtype) = (Vec::new(), None);
         self.outputs[output] = Some(OutputState { extents, device, dtype, object: Some(object) });
-    }
-
-    /// Loads the address of a map. A launch copies the bytes, wherever they are; only encoding needs aligned memory.
-    fn unpack_map(&mut self, map: MapId, elements: Value, index: usize) {
-        let object = self.b.load(Type::Ptr, elements, element(index) + any::PAYLOAD.offset);
-        let bytes = self.b.load(Type::Ptr, object, OBJECT.size as i32 + byte_array::DATA.offset);
-        self.maps[map] = Some(bytes);
     }
 }

@@ -6,7 +6,6 @@ use abi_spec::{DeviceType, runtime};
 use crate::declaration::Device;
 use crate::ir::{Cond, Type, Value};
 use crate::lower::emitter::Emitter;
-use crate::resolve::closure::Captured;
 use crate::resolve::ids::{Home, OutputId, ValueId};
 
 impl Emitter<'_, '_> {
@@ -39,7 +38,7 @@ impl Emitter<'_, '_> {
             (Some(Home::Value(home)), _) => self.stream(home),
             (Some(Home::Output(home)), _) => self.output_stream(home),
             (None, Device::Type(DeviceType::CPU)) => self.b.null(),
-            _ if self.is_captured(id) => {
+            _ if self.function.holds_output(id) => {
                 let dl = self.output_tensor(id);
                 let fields = [dl_tensor::DEVICE_TYPE, dl_tensor::DEVICE_ID];
                 let [ty, index] = fields.map(|field| self.b.load(Type::I32, dl, field.offset));
@@ -70,12 +69,6 @@ impl Emitter<'_, '_> {
         }
         let ty = self.device_type32(value);
         self.stream_of_device(ty, id)
-    }
-
-    /// Returns true for a tensor of a body outside, which the function has captured.
-    fn is_captured(&self, output: OutputId) -> bool {
-        let mut captured = self.function.captured.iter();
-        captured.any(|captured| matches!(captured, Captured::Output(one) if *one == output))
     }
 
     /// Emits the current stream of a device, NULL for the CPU.

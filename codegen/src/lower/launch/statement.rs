@@ -9,24 +9,20 @@ use crate::lower::routines::Routine;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::argument::Argument;
 use crate::resolve::body::Prepare;
-use crate::resolve::ids::OutputId;
 use crate::resolve::launch::{Launch, Packing, Param};
 use crate::resolve::term::Term;
 
-/// Number of extents of a grid, which come first among the extents of a launch.
-const GRID: usize = 3;
-
 /// Byte offsets in the area of a launch: a `CUlaunchConfig`, attributes, the addresses of the kernel's arguments, and
 /// the arguments.
-struct Layout {
+pub(super) struct Layout {
     attributes: u32,
-    addresses: u32,
+    pub(super) addresses: u32,
     arguments: Vec<u32>,
     size: u32,
 }
 
 impl Layout {
-    fn of(launch: &Launch<'_>) -> Layout {
+    pub(super) fn of(launch: &Launch<'_>) -> Layout {
         let attributes = config::SIZE;
         let addresses = attributes + attribute::SIZE * launch.attributes.len() as u32;
         let mut size = addresses + 8 * launch.params.len() as u32;
@@ -44,17 +40,33 @@ impl Layout {
         let arguments = launch.params.iter().map(place).collect();
         Layout { attributes, addresses, arguments, size }
     }
+
+    /// Returns the size in words of 8 bytes.
+    pub(super) fn words(&self) -> u32 {
+        self.size.div_ceil(8)
+    }
+}
+
+/// A launch whose area is filled but for the stream.
+#[derive(Clone, Copy)]
+pub(super) struct Ready {
+    pub(super) subject: Subject,
+    /// The `CUkernel`.
+    pub(super) function: Value,
+    pub(super) area: Value,
+    /// Address of the addresses of the kernel's arguments.
+    pub(super) addresses: Value,
 }
 
 /// The first arguments of all routines of launches.
 #[derive(Clone, Copy)]
-struct Subject {
+pub(super) struct Subject {
     /// Address of the record of the function, for errors.
-    site: Value,
+    pub(super) site: Value,
     /// Address of the variable of the GPU kernel.
-    kernel: Value,
+    pub(super) kernel: Value,
     /// Device index, `I64`.
-    device: Value,
+    pub(super) device: Value,
 }
 
 impl Subject {
@@ -69,7 +81,7 @@ impl Subject {
 
 /// A scalar in a struct: its byte offset and its value.
 #[derive(Clone, Copy)]
-struct Field {
+pub(super) struct Field {
     offset: u32,
     value: Value,
 }
@@ -77,19 +89,16 @@ struct Field {
 impl<'a> Wrapper<'a, '_> {
     /// Emits a launch statement; an empty grid launches nothing.
     pub(crate) fn launch(&mut self, launch: &'a Launch<'a>) {
-        let extents = self.fields(&launch.extents);
-        let grid = &launch.extents.parts[..GRID];
-        let (open, constant): (Vec<_>, Vec<_>) =
-            grid.iter().zip(&extents).partition(|(part, _)| constant(part).is_none());
-        if constant.iter().any(|(part, _)| self::constant(part) == Some(0)) {
+        if self.launch_kept(launch) {
             return;
         }
-        let open = open.into_iter().map(|(_, extent)| extent.value).collect::<Vec<_>>();
-        let empty = open.into_iter().fold(None, |any, extent| {
-            let zero = self.b.compare_const(Cond::Eq, extent, 0);
-            Some(any.map_or(zero, |any| self.b.or(any, zero)))
-        });
-        let Some(empty) = empty else { return self.inner(|w| w.launch_grid(launch, &extents)) };
+        let extents = self.fields(&launch.extents);
+        if launch.is_empty() {
+            return;
+        }
+        let Some(empty) = self.is_empty(launch, &extents) else {
+            return self.inner(|w| w.launch_grid(launch, &extents));
+        };
         let [go, next] = ["launch", "next"].map(|label| self.b.block(label));
         self.b.branch(empty, next, go);
         self.b.switch_to(go);
@@ -98,40 +107,100 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(next);
     }
 
+    /// Returns a `Bool` that is true if an extent of the grid is 0; `None` if all are literals.
+    pub(super) fn is_empty(&mut self, launch: &Launch<'_>, extents: &[Field]) -> Option<Value> {
+        let open = launch.grid().iter().zip(extents);
+        let open = open.filter(|((_, extent), _)| extent.constant().is_none());
+        open.fold(None, |any, (_, extent)| {
+            let zero = self.b.compare_const(Cond::Eq, extent.value, 0);
+            Some(any.map_or(zero, |any| self.b.or(any, zero)))
+        })
+    }
+
     /// Emits the launch of a grid that is not empty.
     fn launch_grid(&mut self, launch: &'a Launch<'a>, extents: &[Field]) {
+        self.require_all_cuda(launch);
+        self.allocate_scratches(launch);
+        let layout = Layout::of(launch);
+        let area = self.slot(Slot::Launch, layout.size);
+        self.store_config(area, &layout, launch, extents);
+        let site = self.here();
+        for index in 0..launch.params.len() {
+            self.store_param(area, &layout, launch, index, site);
+        }
+        let addresses = self.b.ptr_offset(area, layout.addresses.into());
+        let (subject, function) = self.load(launch, site, area);
+        self.start(launch, Ready { subject, function, area, addresses });
+    }
+
+    /// Emits the checks that tensors declared for any device are on a GPU.
+    pub(super) fn require_all_cuda(&mut self, launch: &Launch<'_>) {
         launch.unsure.iter().for_each(|&value| self.require_cuda(value));
-        let scratches: Vec<OutputId> = launch.scratches().collect();
-        for scratch in scratches {
+    }
+
+    /// Emits the allocation of the scratch memory of a launch.
+    pub(super) fn allocate_scratches(&mut self, launch: &Launch<'_>) {
+        for scratch in launch.scratches() {
             self.plan(&[scratch]);
             self.allocate(&[scratch]);
         }
-        let layout = Layout::of(launch);
-        let area = self.slot(Slot::Launch, layout.size);
-        self.store_fields(area, 0, extents);
-        self.store_attributes(area, &layout, launch);
-        let site = self.here();
-        for (index, param) in launch.params.iter().enumerate() {
-            let address = self.store_argument(area, layout.arguments[index], param, site);
-            self.b.store(address, area, (layout.addresses + 8 * index as u32) as i32);
-        }
-        let addresses = self.b.ptr_offset(area, layout.addresses.into());
-        self.start(launch, site, area, addresses);
     }
 
-    /// Emits the call of the driver that launches the kernel, on the given stream or the current one of the device in the environment. A
-    /// stream that was created knows its context. The default stream belongs to the current context, which must
-    /// therefore be a context of the device.
-    fn start(&mut self, launch: &'a Launch<'a>, site: Value, area: Value, addresses: Value) {
-        let kernel = images::kernel(self.b.module, launch);
-        let kernel = self.b.address(kernel);
-        let device = self.device_of(launch.device);
+    /// Stores the config without the stream, and the attributes.
+    pub(super) fn store_config(
+        &mut self,
+        area: Value,
+        layout: &Layout,
+        launch: &'a Launch<'a>,
+        extents: &[Field],
+    ) {
+        self.store_fields(area, 0, extents);
+        self.store_attributes(area, layout, launch);
+    }
+
+    /// Stores argument number `index` of the kernel, and its address.
+    pub(super) fn store_param(
+        &mut self,
+        area: Value,
+        layout: &Layout,
+        launch: &'a Launch<'a>,
+        index: usize,
+        site: Value,
+    ) {
+        let param = &launch.params[index];
+        let address = self.store_argument(area, layout.arguments[index], param, site);
+        self.b.store(address, area, (layout.addresses + 8 * index as u32) as i32);
+    }
+
+    /// Returns the `CUkernel` with the permissions that it needs, and what routines need for errors.
+    pub(super) fn load(
+        &mut self,
+        launch: &Launch<'a>,
+        site: Value,
+        area: Value,
+    ) -> (Subject, Value) {
+        let (kernel, device) = (self.kernel_of(launch), self.device_of(launch.device));
         let subject = Subject { site, kernel, device };
         let function = self.loaded_kernel(subject);
         if launch.allowed.shared || launch.allowed.cluster {
             let status = self.routine_value(Routine::Allow, &subject.args_with([area]));
             self.exit_unless_zero(status, "not_launched");
         }
+        (subject, function)
+    }
+
+    /// Returns the address of the variable of the kernel of a launch.
+    pub(super) fn kernel_of(&mut self, launch: &Launch<'a>) -> Value {
+        let kernel = images::kernel(self.b.module, launch);
+        self.b.address(kernel)
+    }
+
+    /// Emits the call of the driver that launches the kernel, on the given stream or the current one of the device in
+    /// the environment. A stream that was created knows its context. The default stream belongs to the current context,
+    /// which must therefore be a context of the device.
+    pub(super) fn start(&mut self, launch: &'a Launch<'a>, ready: Ready) {
+        let Ready { subject, function, area, addresses } = ready;
+        let Subject { site, kernel, .. } = subject;
         let entered = self.choose_stream(subject, area, launch.stream.as_ref());
         let entry = self.b.load(Type::Ptr, kernel, kernel::LAUNCH);
         let null = self.b.null();
@@ -201,7 +270,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Computes the scalars of a struct.
-    fn fields(&mut self, packing: &Packing) -> Vec<Field> {
+    pub(super) fn fields(&mut self, packing: &Packing) -> Vec<Field> {
         let field = |(offset, argument): &(u32, Argument)| {
             let values = self.pass(argument);
             values.into_iter().map(|value| Field { offset: *offset, value }).collect::<Vec<_>>()
@@ -290,13 +359,5 @@ impl<'a> Wrapper<'a, '_> {
             self.exit_unless_zero(status, "not_launched");
         }
         self.prepare_commands(prepare, device, site);
-    }
-}
-
-/// Returns the value of a part of a struct if it is a constant.
-fn constant((_, argument): &(u32, Argument)) -> Option<i64> {
-    match argument {
-        Argument::Term(term, _) => term.constant(),
-        Argument::Value(_) | Argument::Text(_) => None,
     }
 }

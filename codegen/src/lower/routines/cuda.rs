@@ -7,6 +7,7 @@ pub(super) mod command;
 pub(super) mod context;
 pub(super) mod driver;
 pub(super) mod failed;
+pub(super) mod kept;
 pub(super) mod limits;
 pub(super) mod load;
 pub(super) mod map;

@@ -1,0 +1,169 @@
+//! Resolves calls, allocations and returns.
+
+use std::borrow::Cow;
+
+use abi_spec::Scalar;
+
+use super::{Block, converted};
+use crate::declaration::{self, Expr, ParamType, ResultType, Tensor};
+use crate::resolve::Explained;
+use crate::resolve::accepted::possible;
+use crate::resolve::body::{Action, KernelCall, KernelResult, PackedCall, Received, Returned};
+use crate::resolve::function::Output;
+use crate::resolve::ids::ValueId;
+use crate::resolve::names::Meaning;
+use crate::resolve::order::receive;
+use crate::resolve::prototype::{self, ResultConvention};
+use crate::resolve::term::Kind;
+
+impl<'a> Block<'_, 'a> {
+    pub(super) fn call(
+        &mut self,
+        result: Option<&'a declaration::Local>,
+        call: &'a declaration::Call,
+    ) -> Explained<Action<'a>> {
+        match call {
+            declaration::Call::Kernel(call) => self.kernel(result, call),
+            declaration::Call::Function { callee, args } => {
+                let (callee, path) = self.callee(callee)?;
+                let args =
+                    args.iter().map(|arg| self.packed(arg)).collect::<Explained<Vec<_>>>()?;
+                let call = PackedCall { callee, args };
+                self.check_call(&call, result.map(|result| &result.ty))?;
+                let result = result.map(|result| self.received(path, result)).transpose()?;
+                Ok(Action::Call { call, result })
+            }
+        }
+    }
+
+    /// Receives the result of a call and defines its name.
+    pub(super) fn received(
+        &mut self,
+        path: String,
+        result: &'a declaration::Local,
+    ) -> Explained<Received<'a>> {
+        let received = self.receive(format!("result of {path}"), &result.ty)?;
+        self.names.define(&result.name, Meaning::Value(received.value))?;
+        Ok(received)
+    }
+
+    /// Receives a value that must be of a type.
+    pub(in crate::resolve) fn receive(
+        &mut self,
+        path: String,
+        ty: &'a ParamType,
+    ) -> Explained<Received<'a>> {
+        receive(self.names, &mut self.knowledge, &self.facts, path, ty)
+            .map_err(|(_, reason)| reason)
+    }
+
+    pub(super) fn kernel(
+        &mut self,
+        result: Option<&'a declaration::Local>,
+        call: &'a declaration::KernelCall,
+    ) -> Explained<Action<'a>> {
+        let args =
+            call.args.iter().map(|expr| self.argument(expr)).collect::<Explained<Vec<_>>>()?;
+        let yields = match result.map(|result| &result.ty) {
+            None => ResultConvention::None,
+            Some(ParamType::Scalar(_)) if call.status.is_some() => {
+                let reason = "a kernel that is called with `try` returns a status, not the result";
+                return Err(reason.to_owned());
+            }
+            Some(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
+            Some(_) => ResultConvention::Written,
+        };
+        let prototype = prototype::of_call(self.names, call, &args, yields);
+        let (symbol, signature) = (&call.symbol, prototype.signature());
+        let result = match (result, yields) {
+            (None, _) => KernelResult::None,
+            (Some(result), ResultConvention::Written) => {
+                KernelResult::Written(self.received(symbol.clone(), result)?)
+            }
+            (Some(result), ResultConvention::None | ResultConvention::Returned(_)) => {
+                KernelResult::Returned(self.received(symbol.clone(), result)?.value)
+            }
+        };
+        let call =
+            KernelCall { symbol, signature, prototype, args, status: call.status.as_deref() };
+        Ok(Action::Kernel { call, result })
+    }
+
+    pub(super) fn allocate(
+        &mut self,
+        name: &'a str,
+        tensor: &'a Tensor,
+        on: Option<&'a Expr>,
+    ) -> Explained<Action<'a>> {
+        tensor.extents().try_for_each(|extent| self.names.no_element(extent))?;
+        let extents =
+            tensor.extents().map(|extent| self.integer(extent)).collect::<Explained<_>>()?;
+        let home = on.map(|on| self.home(on)).transpose()?;
+        let dtype_of = self.names.dtype_of(tensor)?;
+        let tensor = Cow::Borrowed(tensor);
+        let output = self.names.outputs.push(Output { name, tensor, extents, home, dtype_of });
+        self.names.define(name, Meaning::Output(output))?;
+        Ok(Action::Allocate(output))
+    }
+
+    pub(super) fn returned(&mut self, value: Option<&'a Expr>) -> Explained<Returned<'a>> {
+        match (&self.names.function.signature.result, value) {
+            (ResultType::None, None) => Ok(Returned::None),
+            (ResultType::None, Some(Expr::None)) => Ok(Returned::None),
+            (ResultType::None, Some(value)) => Err(format!("nothing is returned, not `{value}`")),
+            (ResultType::Allocated(_), None) => Ok(Returned::Outputs),
+            (ResultType::Allocated(outputs), Some(_)) => {
+                Err(format!("the result is `{}`: `return;`", outputs[0].name))
+            }
+            (ResultType::Value(ty), None) => Err(format!("the result is of type `{ty}`")),
+            (ResultType::Value(ty @ ParamType::Scalar(scalar)), Some(value)) => {
+                self.scalar(*scalar, ty, value)
+            }
+            (ResultType::Value(ty), Some(value)) => {
+                let packed = self.packed(value)?;
+                if !self.possible_indices(&packed).meets(possible(ty)) {
+                    return Err(format!("the result is of type `{ty}`, which `{value}` is not"));
+                }
+                if self.is_known_to_be(&packed, ty) {
+                    return Ok(Returned::Packed(packed, None));
+                }
+                let received = self.receive("result".to_owned(), ty)?;
+                Ok(Returned::Packed(packed, Some(received)))
+            }
+        }
+    }
+
+    /// Resolves a scalar to return. An address or a value is received, so that its type is checked at run time.
+    fn scalar(
+        &mut self,
+        scalar: Scalar,
+        ty: &'a ParamType,
+        value: &'a Expr,
+    ) -> Explained<Returned<'a>> {
+        let term = self.term(value)?;
+        let fits = match term.kind {
+            Kind::Bool => scalar == Scalar::Bool || scalar.is_int() || scalar.is_float(),
+            Kind::Int | Kind::Unsigned => {
+                scalar.is_int() || scalar.is_float() || scalar == Scalar::Bool
+            }
+            Kind::Float => scalar.is_float(),
+            Kind::Ptr if self.names.value_of(value).is_none_or(|of| self.is_scalar(of)) => {
+                scalar == Scalar::Ptr
+            }
+            Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => {
+                let packed = self.packed(value)?;
+                let received = self.receive("result".to_owned(), ty)?;
+                return Ok(Returned::Packed(packed, Some(received)));
+            }
+        };
+        if !fits {
+            return Err(format!("`{value}` is no `{scalar}`"));
+        }
+        let name = format!("{scalar}({value})");
+        Ok(Returned::Scalar(converted(term, scalar, name), scalar))
+    }
+
+    fn is_scalar(&self, value: ValueId) -> bool {
+        matches!(self.names.values[value].ty, ParamType::Scalar(_))
+    }
+}
