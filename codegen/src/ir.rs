@@ -34,6 +34,7 @@ mod read;
 mod signature;
 mod symbols;
 pub mod typed;
+mod unused;
 mod verify;
 
 pub use abi_spec::layout::{Field, FieldType, Struct};

@@ -80,7 +80,11 @@ fn define<'a>(
     w.check_steps(&function.steps);
     body::statement::body(&mut w);
     w.write_leave();
-    let function = w.emitter.b.finish();
+    let is_closure = !function.captured.is_empty();
+    let mut function = w.emitter.b.finish();
+    if is_closure {
+        function.remove_unused_loads();
+    }
     module.functions.push(function);
     host
 }

@@ -39,8 +39,8 @@ struct Keeping<'a> {
     /// Address at which the launch is kept.
     kept: Value,
     area: Value,
-    /// Block in which the kept part of the area is ready. Its parameters are the `CUkernel`, the index of the device and
-    /// the address of the addresses of the arguments.
+    /// Block in which all but the arguments of this call is ready. Its parameters are the `CUkernel`, the index of the
+    /// device, the stream, and the addresses of the config and of the addresses of the arguments.
     ready: Block,
     /// Block after the launch.
     next: Block,
@@ -81,9 +81,9 @@ impl<'a> Wrapper<'a, '_> {
     /// Emits the first and all later launches, which meet where the kernel is called.
     fn launch_by(&mut self, keeping: &Keeping<'a>) {
         let &Keeping { launch, kept, area, ready, site, .. } = keeping;
-        let parameters = [(Type::Ptr, "kernel"), (Type::I64, "device"), (Type::Ptr, "arguments")];
-        let [function, device, addresses] =
-            parameters.map(|(ty, name)| self.b.block_param(ready, ty, name));
+        let [function, stream, config, addresses] = ["kernel", "stream", "config", "arguments"]
+            .map(|name| self.b.block_param(ready, Type::Ptr, name));
+        let device = self.b.block_param(ready, Type::I64, "device");
         let state = self.b.atomic_load(Type::I64, kept, kept::STATE);
         let is_kept = self.b.compare_const(Cond::Eq, state, KEPT_FULL as i64);
         let (copy, first) = (self.b.block("kept"), self.b.cold_block("first"));
@@ -98,7 +98,7 @@ impl<'a> Wrapper<'a, '_> {
             self.store_param(area, &keeping.layout, launch, index, site);
         }
         let subject = Subject { site, kernel: self.kernel_of(launch), device };
-        self.start(launch, Ready { subject, function, area, addresses });
+        self.start(Ready { subject, function, config, stream, addresses });
     }
 
     /// Fills the area, and keeps it unless the grid is empty.
@@ -118,30 +118,43 @@ impl<'a> Wrapper<'a, '_> {
             self.store_param(area, layout, launch, index, *site);
         }
         let (Subject { device, .. }, function) = self.load(launch, *site, area);
+        let stream = self.store_stream(launch, device, area);
         let start = self.b.i64((layout.addresses / 8).into());
         let count = self.b.i64(launch.params.len() as i64);
         let args = [*kept, area, words, start, count, function, device];
         self.routine(Routine::KeepLaunch, &args);
         let addresses = self.b.ptr_offset(area, layout.addresses.into());
-        self.b.jump(*ready, &[function, device, addresses]);
+        self.b.jump(*ready, &[function, stream, area, addresses, device]);
     }
 
-    /// Copies the config to the area, and the addresses of the arguments if not all of them are kept.
+    /// Takes what is kept. The config is copied to the area if it has another stream than this call, the addresses of the
+    /// arguments if not all of them are kept.
     fn copy(&mut self, keeping: &Keeping<'a>) {
-        let &Keeping { kept, area, ready, .. } = keeping;
-        let mut words = config::WORDS_BUT_STREAM.to_vec();
-        let is_whole = keeping.params(false).is_empty();
-        if !is_whole {
-            words.extend(keeping.params(true).into_iter().map(|index| keeping.address(index)));
-        }
-        for at in words {
-            let word = self.b.load(Type::I64, kept, kept::SIZE as i32 + at);
-            self.b.store(word, area, at);
-        }
-        let from = if is_whole { self.b.ptr_offset(kept, kept::SIZE.into()) } else { area };
-        let addresses = self.b.ptr_offset(from, keeping.layout.addresses.into());
+        let &Keeping { launch, kept, area, ready, .. } = keeping;
         let function = self.b.load(Type::Ptr, kept, kept::KERNEL);
         let device = self.b.load(Type::I64, kept, kept::DEVICE);
-        self.b.jump(ready, &[function, device, addresses]);
+        let config = self.b.ptr_offset(kept, kept::SIZE.into());
+        let is_whole = keeping.params(false).is_empty();
+        for index in keeping.params(true).into_iter().filter(|_| !is_whole) {
+            self.copy_word(config, area, keeping.address(index));
+        }
+        let table = if is_whole { config } else { area };
+        let addresses = self.b.ptr_offset(table, keeping.layout.addresses.into());
+        let stream = self.stream_or(launch.stream.as_ref(), device);
+        let known = self.b.load(Type::Ptr, config, config::STREAM);
+        let is_same = self.b.compare(Cond::Eq, stream, known);
+        let other = self.b.block("other_stream");
+        self.b.branch(is_same, (ready, [function, stream, config, addresses, device]), other);
+        self.b.switch_to(other);
+        for at in config::WORDS_BUT_STREAM {
+            self.copy_word(config, area, at);
+        }
+        self.b.store(stream, area, config::STREAM);
+        self.b.jump(ready, &[function, stream, area, addresses, device]);
+    }
+
+    fn copy_word(&mut self, from: Value, to: Value, at: i32) {
+        let word = self.b.load(Type::I64, from, at);
+        self.b.store(word, to, at);
     }
 }

@@ -10,7 +10,6 @@ use crate::lower::wrapper::Wrapper;
 use crate::resolve::argument::Argument;
 use crate::resolve::body::Prepare;
 use crate::resolve::launch::{Launch, Packing, Param};
-use crate::resolve::term::Term;
 
 /// Byte offsets in the area of a launch: a `CUlaunchConfig`, attributes, the addresses of the kernel's arguments, and
 /// the arguments.
@@ -47,13 +46,15 @@ impl Layout {
     }
 }
 
-/// A launch whose area is filled but for the stream.
+/// A launch with all that the driver gets.
 #[derive(Clone, Copy)]
 pub(super) struct Ready {
     pub(super) subject: Subject,
     /// The `CUkernel`.
     pub(super) function: Value,
-    pub(super) area: Value,
+    /// Address of the config.
+    pub(super) config: Value,
+    pub(super) stream: Value,
     /// Address of the addresses of the kernel's arguments.
     pub(super) addresses: Value,
 }
@@ -130,7 +131,20 @@ impl<'a> Wrapper<'a, '_> {
         }
         let addresses = self.b.ptr_offset(area, layout.addresses.into());
         let (subject, function) = self.load(launch, site, area);
-        self.start(launch, Ready { subject, function, area, addresses });
+        let stream = self.store_stream(launch, subject.device, area);
+        self.start(Ready { subject, function, config: area, stream, addresses });
+    }
+
+    /// Stores the given stream, or the current one of the device in the environment, in the config.
+    pub(super) fn store_stream(
+        &mut self,
+        launch: &'a Launch<'a>,
+        device: Value,
+        area: Value,
+    ) -> Value {
+        let stream = self.stream_or(launch.stream.as_ref(), device);
+        self.b.store(stream, area, config::STREAM);
+        stream
     }
 
     /// Emits the checks that tensors declared for any device are on a GPU.
@@ -195,24 +209,23 @@ impl<'a> Wrapper<'a, '_> {
         self.b.address(kernel)
     }
 
-    /// Emits the call of the driver that launches the kernel, on the given stream or the current one of the device in
-    /// the environment. A stream that was created knows its context. The default stream belongs to the current context,
-    /// which must therefore be a context of the device.
-    pub(super) fn start(&mut self, launch: &'a Launch<'a>, ready: Ready) {
-        let Ready { subject, function, area, addresses } = ready;
+    /// Emits the call of the driver that launches the kernel. A stream that was created knows its context. The default
+    /// stream belongs to the current context, which must therefore be a context of the device.
+    pub(super) fn start(&mut self, ready: Ready) {
+        let Ready { subject, function, config, stream, addresses } = ready;
         let Subject { site, kernel, .. } = subject;
-        let entered = self.choose_stream(subject, area, launch.stream.as_ref());
+        let entered = self.enter_context(subject, stream);
         let entry = self.b.load(Type::Ptr, kernel, kernel::LAUNCH);
         let null = self.b.null();
         let signature = Entry::LaunchKernelEx.signature();
-        let args = [area, function, addresses, null];
+        let args = [config, function, addresses, null];
         let status = self.b.call_indirect_value(signature, entry, &args);
         self.leave_context(entered, site, status);
         let failed = self.b.compare_const(Cond::Ne, status, 0);
         let (fail, next) = (self.b.cold_block("not_launched"), self.b.block("next"));
         self.b.branch(failed, fail, next);
         self.b.switch_to(fail);
-        self.routine(Routine::LaunchFailed, &subject.args_with([area, status]));
+        self.routine(Routine::LaunchFailed, &subject.args_with([config, status]));
         let raised = self.b.i32(-1);
         self.exit(Some(raised));
         self.b.switch_to(next);
@@ -234,10 +247,8 @@ impl<'a> Wrapper<'a, '_> {
         function
     }
 
-    /// Stores the stream in the config; returns a number that is not 0 if a context was pushed for it.
-    fn choose_stream(&mut self, subject: Subject, area: Value, stream: Option<&Term>) -> Value {
-        let stream = self.stream_or(stream, subject.device);
-        self.b.store(stream, area, config::STREAM);
+    /// Makes a context of the device current if the stream needs it; returns a number that is not 0 if one was pushed.
+    fn enter_context(&mut self, subject: Subject, stream: Value) -> Value {
         let created = self.b.compare_const(Cond::Ugt, stream, CU_STREAM_PER_THREAD);
         let none = self.b.i32(0);
         let (default, ready) = (self.b.block("default_stream"), self.b.block("ready"));
