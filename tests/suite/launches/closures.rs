@@ -141,6 +141,62 @@ fn submits_are_captured() {
     driver.destroy_stream(0, stream);
 }
 
+/// Bytes of device memory that [`graphs_outlive_functions_and_libraries`] writes: a struct of a map and two numbers, which is
+/// as large as two maps, and a copy of the first words.
+const WRITTEN: usize = 272;
+
+/// A graph of what a function has submitted needs neither the function nor its library nor what it held. The map that
+/// it uploads is held in bytes that are not aligned as maps are.
+#[test]
+fn graphs_outlive_functions_and_libraries() {
+    let stand_in = fake_cuda::exclusive();
+    let (map, work) = (
+        "let m = tensormap(x, box=[1, 64]);",
+        "upload x.data (m, k, int32(n)); copy to, x.data, n; launch cubin.\"tma\"(m, x.data) grid(n) block(1);",
+    );
+    let params = "x: Tensor([n, 64], float32, device=cuda), to: ptr";
+    let library = library(&format!(
+        "prepare({params}) -> Function = {{ {map} return function(k: int64) -> None {{ {work} }}; }};
+        at_once({params}, k: int64) -> None = {{ {map} {work} }};"
+    ))
+    .with_prepare("ready");
+    let driver = Driver(&stand_in);
+    let (stream, memory) = (driver.create_stream(0), driver.allocate(0, WRITTEN));
+    let take = || {
+        // SAFETY: the memory has this size, and nothing else uses it.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(memory, WRITTEN) };
+        let taken = bytes.to_vec();
+        bytes.fill(0);
+        taken
+    };
+    for session in sessions(&library) {
+        let name = session.name.clone();
+        let x = FakeObject::new(Fake::new(memory.expose_provenance(), &[16, 64]));
+        let to = Any::ptr(TypeIndex::OPAQUE_PTR, memory.wrapping_add(256).cast());
+        session.set_stream(0, stream);
+        session.call("ready", &[int(0)]).unwrap();
+        session.call("at_once", &[x.arg(), to, int(7)]).unwrap();
+        let expected = take();
+        assert_eq!(expected[128..144], [7, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(expected[..16], expected[256..], "{name}");
+        let submit = || {
+            let (session, x) = (session, x);
+            let submit = Held::new(&session, "prepare", &[x.arg(), to]).unwrap();
+            submit.call(&[int(7)]).unwrap();
+        };
+        let status = driver.capture_and(stream, submit, |replay| {
+            for _ in 0..2 {
+                assert!(take().iter().all(|&byte| byte == 0), "{name}");
+                replay();
+                assert_eq!(take(), expected, "{name}");
+            }
+        });
+        assert_eq!(status, 0, "{name}");
+    }
+    driver.free(0, memory);
+    driver.destroy_stream(0, stream);
+}
+
 /// Streams are those of the caller of the function, on the device of what it holds.
 #[test]
 fn streams_are_those_at_the_time_of_the_call() {
