@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from itertools import takewhile
 from typing import TypeVar, cast
 
 from evaluation import Environment, TensorValue, Value
@@ -418,8 +419,10 @@ class Generator:
         goals = [Wish(leaf, False, guarded.guards, True)]
         goals += [Wish(other) for other in leaves(guarded.step.condition) if other is not leaf]
         others = [rule.wish for rule in self.rules if rule.check != index]
-        before = [rule.wish for rule in self.rules if rule.check is not None and rule.check < index]
-        for wishes, tries in ((goals + others, 2), (goals[:1] + before, TRIES)):
+        before = list(takewhile(lambda rule: rule.check is None or rule.check < index, self.rules))
+        passed = [rule.wish for rule in before]
+        checked = [rule.wish for rule in before if rule.check is not None]
+        for wishes, tries in ((goals + others, 2), (goals[:1] + passed, TRIES), (goals[:1] + checked, TRIES)):
             for turn in range(tries):
                 found = self.solver.solve(base if turn == 0 else self.begin(), wishes, 80)
                 if found is not None:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
-from calls import POINTER, Any, Kept, Machine, Outcome, Payload
+from calls import POINTER, Any, Kept, Machine, Outcome, Payload, Refusal
 from evaluation import TensorValue, Value
 from facts import Function
 from original import Original
@@ -21,6 +22,7 @@ from stages import ENTRIES
 # A value, with the kind of its parameter.
 Values = Sequence[tuple[Value, str]]
 Call = Callable[[Values], Outcome]
+Pointer: TypeAlias = "ctypes._NamedFuncPointer"
 
 # What stands in a record where a second phase begins.
 SUBMIT = "submit"
@@ -33,23 +35,29 @@ def of_original(library: Original, function: Function, machine: Machine) -> Call
     """Returns what calls an original's function."""
     if not function.has_phases:
         return at_once(library.function(function.name), machine)
-    addresses = [machine.number(library.function(name)) for name in ENTRIES]
-    prepare, submit = PrepareStage(addresses[0]), SubmitStage(addresses[1])
+    first, second = addresses(library, machine)
+    prepare_stage, submit_stage = PrepareStage(first), SubmitStage(second)
 
     def call(values: Values) -> Outcome:
         kept = Kept()
         given = objects(values, kept, machine)
         stream = begin(values, machine)
-        status = prepare(given, len(values), stream)
+        status = prepare_stage(given, len(values), stream)
         record = machine.record()
         if not status:
-            status = submit(stream)
+            status = submit_stage(stream)
             record = (*record, SUBMIT, *machine.record())
         refusal = machine.refusal() if status else None
         machine.release(kept)
         return Outcome(refusal, record)
 
     return call
+
+
+def addresses(library: Original, machine: Machine) -> tuple[int, int]:
+    """Returns where the two phases of an original are."""
+    first, second = (machine.number(library.function(name)) for name in ENTRIES)
+    return first, second
 
 
 def of_ours(library: Ours, function: Function, machine: Machine) -> Call:
@@ -59,25 +67,40 @@ def of_ours(library: Ours, function: Function, machine: Machine) -> Call:
         return at_once(pointer, machine)
 
     def call(values: Values) -> Outcome:
-        kept = Kept()
-        given = objects(values, kept, machine)
         stream = begin(values, machine)
-        submit, result = Any(), Any()
-        status = pointer(None, given, len(values), ctypes.byref(submit))
-        machine.release(kept)
+        prepared = prepare(pointer, values, machine)
         record = machine.record()
-        if not status:
-            handle = ctypes.c_void_p(submit.value.pointer)
-            on = Any(POINTER, 0, Payload(pointer=stream))
-            status = machine.runtime.TVMFFIFunctionCall(handle, ctypes.byref(on), 1, ctypes.byref(result))
-            machine.runtime.TVMFFIObjectDecRef(handle)
-            record = (*record, SUBMIT, *machine.record())
-        return Outcome(machine.refusal() if status else None, record)
+        if isinstance(prepared, Refusal):
+            return Outcome(prepared, record)
+        refusal = submit(prepared, stream, machine)
+        give_back([prepared], machine)
+        return Outcome(refusal, (*record, SUBMIT, *machine.record()))
 
     return call
 
 
-def at_once(function: ctypes._NamedFuncPointer, machine: Machine) -> Call:
+def prepare(function: Pointer, values: Values, machine: Machine) -> int | Refusal:
+    """Calls the first phase of ours; returns the function that is the second one."""
+    kept, result = Kept(), Any()
+    status = function(None, objects(values, kept, machine), len(values), ctypes.byref(result))
+    machine.release(kept)
+    return machine.refusal() if status else int(result.value.pointer)
+
+
+def submit(prepared: int, stream: int | None, machine: Machine) -> Refusal | None:
+    """Calls the second phase of ours."""
+    handle, on, result = ctypes.c_void_p(prepared), Any(POINTER, 0, Payload(pointer=stream)), Any()
+    status = machine.runtime.TVMFFIFunctionCall(handle, ctypes.byref(on), 1, ctypes.byref(result))
+    return machine.refusal() if status else None
+
+
+def give_back(prepared: Sequence[int], machine: Machine) -> None:
+    for handle in prepared:
+        machine.runtime.TVMFFIObjectDecRef(ctypes.c_void_p(handle))
+
+
+def at_once(function: Pointer, machine: Machine) -> Call:
+    """Returns what calls a function that does all at once."""
     return lambda values: machine.call(function, values)
 
 

@@ -1,4 +1,4 @@
-"""A host with the headers that it includes, as one."""
+"""What a host and the headers that it includes declare, by name."""
 
 from __future__ import annotations
 
