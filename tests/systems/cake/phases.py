@@ -2,8 +2,8 @@
 
 The second phase follows the first one if that has not refused, and SUBMIT stands between their records. What the
 original's submitter does is done for both: the device of the first tensor is made current before, and a stream of that
-device is handed on, here one that is not the environment's. Ours holds what it needs: when it is submitted, nobody else
-has references to the tensors.
+device is handed on. The submitter submits once; here each stage is submitted three times, on two streams of which one
+is the environment's. Ours holds what it needs: when it is submitted, nobody else has references to the tensors.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def of_original(library: Original, function: Function, machine: Machine) -> Call
     def call(values: Values) -> Outcome:
         kept = Kept()
         given = objects(values, kept, machine)
-        stream = begin(values, machine)
-        status = prepare_stage(given, len(values), stream)
+        streams = begin(values, machine)
+        status = prepare_stage(given, len(values), streams[0])
         record = machine.record()
         if not status:
-            status = submit_stage(stream)
+            status = any(submit_stage(stream) for stream in streams)
             record = (*record, SUBMIT, *machine.record())
         refusal = machine.refusal() if status else None
         machine.release(kept)
@@ -67,12 +67,13 @@ def of_ours(library: Ours, function: Function, machine: Machine) -> Call:
         return at_once(pointer, machine)
 
     def call(values: Values) -> Outcome:
-        stream = begin(values, machine)
+        streams = begin(values, machine)
         prepared = prepare(pointer, values, machine)
         record = machine.record()
         if isinstance(prepared, Refusal):
             return Outcome(prepared, record)
-        refusal = submit(prepared, stream, machine)
+        refusals = (submit(prepared, stream, machine) for stream in streams)
+        refusal = next(filter(None, refusals), None)
         give_back([prepared], machine)
         return Outcome(refusal, (*record, SUBMIT, *machine.record()))
 
@@ -109,9 +110,11 @@ def objects(values: Values, kept: Kept, machine: Machine) -> ctypes.Array[Any]:
     return (Any * max(len(values), 1))(*[machine.element(value, kind, kept) for value, kind in values])
 
 
-def begin(values: Values, machine: Machine) -> int | None:
-    """Makes the device of the first tensor current; returns the stream to submit on."""
+def begin(values: Values, machine: Machine) -> Sequence[int | None]:
+    """Makes the device of the first tensor current; returns the streams to submit on, one after the other."""
     device = next((value.device[1] for value, _ in values if isinstance(value, TensorValue)), 0)
     machine.record()
     machine.cudart.cudaSetDevice(device)
-    return None if machine.stream(device) else machine.make_stream(device)
+    environment = machine.stream(device)
+    other = None if environment else machine.make_stream(device)
+    return other, environment, other
