@@ -9,8 +9,10 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from itertools import takewhile
 from typing import TypeVar, cast
 
+from evaluation import Environment, TensorValue, Value
 from facts import (
     Binary,
     Branch,
@@ -18,13 +20,13 @@ from facts import (
     Check,
     Const,
     Copy,
+    Count,
     Encode,
-    Environment,
     Expr,
     Foldable,
     Function,
-    Guarded,
     Item,
+    Later,
     Launch,
     Loop,
     Map,
@@ -36,15 +38,13 @@ from facts import (
     Signal,
     Status,
     Step,
-    TensorValue,
     Upload,
-    Value,
     Variable,
     Wait,
-    flatten,
 )
 from implied import Known
-from solver import EXTENTS, Solver, Values, Wish, mentions, names, walk
+from rewrite import Guarded, flatten, mentions, names, walk
+from solver import EXTENTS, Solver, Values, Wish
 
 # Attributes of launches: whether it is cooperative, and the dims of a cluster.
 COOPERATIVE, CLUSTER = 2, 4
@@ -160,6 +160,8 @@ def unrolled(steps: Sequence[Step], turns: int) -> tuple[Step, ...]:
     for step in steps:
         if isinstance(step, Branch):
             found.append(replace(step, then=unrolled(step.then, turns), otherwise=unrolled(step.otherwise, turns)))
+        elif isinstance(step, Later):
+            found.append(Later(unrolled(step.steps, turns)))
         elif isinstance(step, Loop):
             for turn in range(turns):
                 at = Binary("+", step.start, number(turn), "i64")
@@ -252,7 +254,7 @@ class Generator:
             for guarded in self.steps
             for stream in streams_of(guarded.step)
             for inner in walk(stream)
-            if isinstance(inner, Scalar)
+            if isinstance(inner, Scalar) and inner.name in self.kinds
         }
         self.streams = dict.fromkeys(handles, streams)
         self.solver = Solver(self.kinds, environment, self.random, self.streams)
@@ -399,6 +401,9 @@ class Generator:
             assert isinstance(guarded.step, Check)
             if index in self.implied or mentions(guarded.step.condition, (Variable, Status, Map)):
                 continue
+            if mentions(guarded.step.condition, (Count,)):
+                yield from (Case(values, note, index) for values, note in miscounted(base))
+                continue
             for leaf in leaves(guarded.step.condition):
                 seen: set[str] = set()
                 for turn in range(FOLDS if mentions(leaf, (Foldable,)) else WAYS):
@@ -414,13 +419,21 @@ class Generator:
         goals = [Wish(leaf, False, guarded.guards, True)]
         goals += [Wish(other) for other in leaves(guarded.step.condition) if other is not leaf]
         others = [rule.wish for rule in self.rules if rule.check != index]
-        before = [rule.wish for rule in self.rules if rule.check is not None and rule.check < index]
-        for wishes, tries in ((goals + others, 2), (goals[:1] + before, TRIES)):
+        before = list(takewhile(lambda rule: rule.check is None or rule.check < index, self.rules))
+        passed = [rule.wish for rule in before]
+        checked = [rule.wish for rule in before if rule.check is not None]
+        for wishes, tries in ((goals + others, 2), (goals[:1] + passed, TRIES), (goals[:1] + checked, TRIES)):
             for turn in range(tries):
                 found = self.solver.solve(base if turn == 0 else self.begin(), wishes, 80)
                 if found is not None:
                     return found
         return None
+
+
+def miscounted(base: Values) -> Iterator[tuple[Values, str]]:
+    """Yields too few arguments, and too many."""
+    yield dict(list(base.items())[:-1]), "the last argument left out"
+    yield {**base, "one more": 0}, "one more argument"
 
 
 def dressed(tensor: TensorValue, turn: int) -> TensorValue:

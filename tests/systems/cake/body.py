@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import facts
-from facts import Binary, Branch, Cast, Check, Const, Encode, Expr, Launch, Loop, Step, Unary
+from facts import SUBMITTED, Binary, Branch, Cast, Check, Const, Encode, Expr, Later, Launch, Loop, Step, Unary
 from rewrite import effects, expressions
 from simplify import plain
 from words import Untranslatable, Words, fresh
@@ -92,6 +92,9 @@ class Body:
                 case Loop():
                     start, end = self.words.text(step.start, 5), self.words.text(step.end, 5)
                     lines += [f"for {step.variable.name} in {start}..{end} {{", *indented(self.body(step.steps)), "}"]
+                case Later():
+                    self.words.names[SUBMITTED.name] = stream = fresh(self.taken, "s")
+                    lines += [f"return function({stream}: Stream) -> None {{", *indented(self.body(step.steps)), "};"]
         return lines
 
     def branch(self, step: Branch) -> list[str]:

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass, field
 
 import facts
+from evaluation import binary
 from facts import Binary, BitLength, Cast, Const, Expr, Item, Number, Select, Unary, Variable
 
 LEAST, MOST = -math.inf, math.inf
@@ -204,7 +205,7 @@ def denied(value: Expr) -> Expr:
 def computed(op: str, left: Expr, right: Expr, type_: str) -> Expr:
     """Returns `left op right`, computed where both are constants."""
     if isinstance(left, Const) and isinstance(right, Const) and op in "+-*/%" and right.value != 0:
-        return Const(facts.binary(op, left.value, right.value, type_), type_)
+        return Const(binary(op, left.value, right.value, type_), type_)
     return Binary(op, left, right, type_)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import records
-from facts import TensorValue, Value
+from evaluation import TensorValue, Value
 
 # Type indices of the ABI.
 NONE, INT, BOOL, FLOAT, POINTER, DLTENSOR = 0, 1, 2, 3, 4, 7
@@ -110,6 +110,7 @@ class Machine:
         self.driver = ctypes.CDLL(str(driver), ctypes.RTLD_GLOBAL)
         self.runtime = ctypes.CDLL(str(runtime), ctypes.RTLD_GLOBAL)
         self.driver.fake_cuda_log.restype = ctypes.c_size_t
+        self.runtime.TVMFFIEnvGetStream.restype = ctypes.c_void_p
         self.streams: dict[int, int] = {}
         self.pieces: dict[int, int] = {}
 
@@ -152,6 +153,11 @@ class Machine:
         """Sets the environment's stream of a device; None is the default."""
         self.runtime.TVMFFIEnvSetStream(CUDA, device, ctypes.c_void_p(stream), None)
 
+    def stream(self, device: int) -> int | None:
+        """Returns the environment's stream of a device."""
+        found: int | None = self.runtime.TVMFFIEnvGetStream(CUDA, device)
+        return found
+
     def global_function(self, name: str) -> int:
         found = ctypes.c_void_p()
         word = ctypes.create_string_buffer(name.encode())
@@ -188,11 +194,11 @@ class Machine:
         return self.object_value(made)
 
     def element(self, value: Value, kind: str, kept: Kept) -> Any:
-        """Returns the element of an array, where a tensor must be an object."""
+        """Returns the element of an array, where a tensor must be an object, which always has strides."""
         if not isinstance(value, TensorValue):
             return self.pack(value, kind, kept)
-        made = ctypes.c_void_p()
-        status = self.runtime.TVMFFITensorCreateUnsafeView(0, ctypes.byref(kept.tensor(value)), ctypes.byref(made))
+        made, whole = ctypes.c_void_p(), kept.tensor(value.strided())
+        status = self.runtime.TVMFFITensorCreateUnsafeView(None, ctypes.byref(whole), ctypes.byref(made))
         assert status == 0 and made.value, "no view"
         kept.objects.append(made.value)
         return self.object_value(made.value)
@@ -213,6 +219,18 @@ class Machine:
         self.runtime.TVMFFIObjectDecRef(error)
         return refusal
 
+    def release(self, kept: Kept) -> None:
+        """Gives the references to objects back."""
+        while kept.objects:
+            self.runtime.TVMFFIObjectDecRef(ctypes.c_void_p(kept.objects.pop()))
+
+    def number(self, function: ctypes._NamedFuncPointer) -> int:
+        """Returns the number that a function of no parameters returns."""
+        result = Any()
+        status = function(None, None, 0, ctypes.byref(result))
+        assert status == 0 and result.type == INT, "no number"
+        return int(result.value.integer)
+
     def call(self, function: ctypes._NamedFuncPointer, values: Sequence[tuple[Value, str]]) -> Outcome:
         """Calls a function with values, each with the kind of its parameter."""
         kept = Kept()
@@ -221,8 +239,7 @@ class Machine:
         result = Any()
         status = function(None, given, len(values), ctypes.byref(result))
         refusal = self.refusal() if status else None
-        for made in reversed(kept.objects):
-            self.runtime.TVMFFIObjectDecRef(ctypes.c_void_p(made))
+        self.release(kept)
         if result.type >= FIRST_OBJECT:
             self.runtime.TVMFFIObjectDecRef(ctypes.c_void_p(result.value.pointer))
         return Outcome(refusal, self.record())

@@ -4,7 +4,8 @@ The original is compiled by g++ with a stand-in for the CUDA runtime (runtime.cc
 emitted by each backend. Both get the same arguments, valid ones of every class that the file distinguishes and such
 that violate each of its checks in turn; launches, kernels' arguments and encoders' calls must be equal, and both must
 refuse the same calls. A host is equal if nothing differs and every check of the original has refused some call, or
-cannot. No GPU is needed and no kernel runs.
+cannot. Hosts that are stages of a route have a function of two phases too, which must do and refuse the same in each;
+several of them are also compared as a route. No GPU is needed and no kernel runs.
 
 Usage: check.py [--few | --families | WORD ...], with the environment of table.py: all hosts, one of some families, one
 of each family, or those whose path has all words. Prints families and reasons; the last line is `N equal of 808`.
@@ -25,6 +26,7 @@ import compare
 import original
 import ours
 import read
+import routes
 import system
 import translate
 import wheels
@@ -42,6 +44,7 @@ FEW = (
     "cake_fused_qk_rope_append/sm_90a/",
     "cake_grouped_fp8_gemm/",
     "cake_kimi_k3_mla/",
+    "cake_kimi_k3_situ/",
     "cake_minimax_h3_qkv_quantize_pack/",
     "cake_nvfp4_svdquant_gemm/",
     "cake_rmsnorm_train/",
@@ -87,8 +90,7 @@ def facts(wheel: Path, paths: Sequence[str]) -> Work:
     return work
 
 
-def compile_originals(work: Work, files: wheels.Unpacked, includes: Path) -> None:
-    headers = original.Headers(files.hosts, (*files.includes, includes), files.versions + includes.parent.parent.name)
+def compile_originals(work: Work, files: wheels.Unpacked, headers: original.Headers) -> None:
     sources = {files.hosts / path: path for path in work.texts}
     for source, built in original.compile_all(sources, headers, KEPT / "originals", tell).items():
         if isinstance(built, original.Failed):
@@ -175,6 +177,24 @@ def compare_all(work: Work, made: Mapping[str, Mapping[str, Path]], files: compa
         process.join()
 
 
+def compare_route(
+    work: Work, made: Mapping[str, Mapping[str, Path]], headers: original.Headers, files: compare.Files
+) -> list[str]:
+    """Compares calls of a route of the hosts that are stages, as many as it can have; returns how they differ."""
+    stages = [
+        routes.Stage(function, work.originals[path].library, {backend: of[path] for backend, of in made.items()})
+        for path in work.verdicts
+        for function in work.hosts[path].functions
+        if function.has_phases
+    ][: routes.MOST]
+    if not stages:
+        return []
+    submitter = original.compile_one(headers.wheel / routes.SUBMITTER, headers, KEPT / "originals").library
+    count, differences = compare.apart(lambda: routes.compare(stages, submitter, files))
+    print(f"a route of {len(stages)} stages: {count} calls, {len(differences)} differ")
+    return differences
+
+
 def report(work: Work, paths: Sequence[str], all_: int, seconds: Mapping[str, float]) -> int:
     """Prints what was found and returns the number of hosts that are equal."""
     equal = {path for path, verdict in work.verdicts.items() if verdict.equal}
@@ -223,13 +243,18 @@ def main() -> None:
     paths = chosen(everything, words)
     work = facts(files.hosts, paths)
     tell(f"read: {len(work.hosts)} of {len(paths)}, translated: {len(work.texts)}, {time.perf_counter() - start:.0f} s")
-    compile_originals(work, files, Path(system.config("--includedir")[0]))
+    includes = Path(system.config("--includedir")[0])
+    headers = original.Headers(files.hosts, (*files.includes, includes), files.versions + includes.parent.parent.name)
+    compile_originals(work, files, headers)
     stand_ins = build_stand_ins(files)
     made, seconds = emit(work, stand_ins)
     compare_all(work, made, stand_ins)
+    differences = compare_route(work, made, headers, stand_ins)
+    for difference in differences:
+        print(f"a route differs: {difference}")
     equal = report(work, paths, len(everything), seconds)
     system.say(f"{len(work.texts)} of {len(paths)} translated, {equal} equal of {len(everything)}")
-    if equal < len(work.texts):
+    if differences or equal < len(work.texts):
         sys.exit(1)
 
 

@@ -6,19 +6,10 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-from facts import (
-    FLOATS,
+from evaluation import (
     Arguments,
-    Binary,
-    Cast,
-    Const,
     Environment,
-    Expr,
-    Number,
-    Scalar,
-    Select,
     TensorValue,
-    Unary,
     binary,
     convert,
     evaluate,
@@ -27,6 +18,7 @@ from facts import (
     plain,
     unary,
 )
+from facts import FLOATS, Binary, Cast, Const, Expr, Number, Scalar, Select, Unary
 
 Closure = Callable[[Arguments], "int | float"]
 

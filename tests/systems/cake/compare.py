@@ -13,10 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
+import phases
 import unset
 from arguments import Case, Generator
 from calls import Machine, Outcome, Refusal
-from facts import Check, Environment, Function, Host, Ref, TensorValue, Value
+from evaluation import Environment, TensorValue, Value
+from facts import Check, Function, Host, Ref
 from original import WHEEL, Original
 from ours import Ours
 from solver import DEVICES, Values
@@ -125,7 +127,7 @@ def devices(values: Values) -> set[int]:
 
 def with_strides(values: Values) -> Values:
     """Returns arguments for an original, which would read strides that are NULL; ours take them for compact ones."""
-    return of_tensors(values, lambda of: replace(of, strides=of.compact()) if of.strides is None else of)
+    return of_tensors(values, TensorValue.strided)
 
 
 def with_data(values: Values, ref: Ref, address: int) -> Values:
@@ -183,8 +185,8 @@ class Comparison:
         self.function = function
         self.machine = machine
         self.kinds = {parameter.name: parameter.kind for parameter in function.parameters}
-        self.original = original.function(function.name)
-        self.ours = {backend: library.function(function.name) for backend, library in ours.items()}
+        self.original = phases.of_original(original, function, machine)
+        self.ours = {backend: phases.of_ours(library, function, machine) for backend, library in ours.items()}
         streams = [machine.make_stream(device) for device in range(DEVICES)]
         self.generator = Generator(function, Environment(), 1, [0, streams[0]])
         self.checks = [guarded.step for guarded in self.generator.checks if isinstance(guarded.step, Check)]
@@ -208,16 +210,18 @@ class Comparison:
         status = f" of {check.status}" if check.status else ""
         return self.about(f"line {check.places[-1].line}{status} by {check.places[0].line}")
 
-    def call(self, function: ctypes._NamedFuncPointer, values: Values) -> Outcome:
-        given = [(values[parameter.name], parameter.kind) for parameter in self.function.parameters]
+    def call(self, function: phases.Call, values: Values) -> Outcome:
+        """Calls a function with values, of which there may be too few or too many."""
+        given = [(values[name], kind) for name, kind in self.kinds.items() if name in values]
+        given += [(value, "i64") for name, value in values.items() if name not in self.kinds]
         self.machine.cudart.cake_forget()
-        return self.machine.call(function, given)
+        return function(given)
 
     def prepare(self) -> None:
         """Finds valid arguments and makes calls of the driver fail, before anything has succeeded."""
         self.cases = list(self.generator.valid())
         # An error before them all: what finds lines is ready in every process then.
-        self.machine.call(self.original, [])
+        self.original([])
         branches = [case for case in self.cases if case.note == "a branch"]
         elsewhere = [case for case in self.cases if devices(case.values) == {DEVICES - 1}]
         for case in [*self.cases[:1], *elsewhere[:1], *branches]:
@@ -296,7 +300,7 @@ class Comparison:
             first, second = (self.call(function, self.placed(base)) for _ in range(2))
             if launches(first) != launches(second):
                 self.verdict.differs(self.about(f"{backend}: the second call differs from the first"))
-            if any(line.startswith(ENCODE) for line in second.record):
+            if any(map(is_encode, second.record)):
                 self.verdict.differs(self.about(f"{backend}: the second call encodes again"))
 
     # Comparing.
@@ -330,6 +334,8 @@ class Comparison:
     def difference(self, theirs: Outcome, ours: Outcome) -> str | None:
         """Returns how the outcome of ours differs, None if it does not."""
         if theirs.refusal and ours.refusal:
+            if (phases.SUBMIT in theirs.record) != (phases.SUBMIT in ours.record):
+                return f"refused in another phase: {ours.refusal.message[:160]}"
             return self.difference_of_kinds(theirs.refusal, ours.refusal)
         if ours.refusal:
             return f"refused: {ours.refusal.kind}: {SIGNATURE.sub('', ours.refusal.message)[:240]}"
@@ -355,12 +361,19 @@ class Comparison:
 
 
 def encodes(outcome: Outcome) -> list[str]:
-    """Returns the encoders' calls, in an order that is the same for both."""
-    return sorted(line for line in outcome.record if line.startswith(ENCODE))
+    """Returns the encoders' calls, in an order that is the same for both; those of a second phase stand after its mark,
+    where none may be."""
+    last = outcome.record.index(phases.SUBMIT) if phases.SUBMIT in outcome.record else len(outcome.record)
+    early, late = outcome.record[:last], outcome.record[last:]
+    return [*sorted(filter(is_encode, early)), *(f"{phases.SUBMIT}: {line}" for line in late if is_encode(line))]
+
+
+def is_encode(line: str) -> bool:
+    return line.startswith(ENCODE)
 
 
 def launches(outcome: Outcome) -> list[str]:
-    return [line for line in outcome.record if not line.startswith(ENCODE)]
+    return [line for line in outcome.record if not is_encode(line)]
 
 
 def unlike(theirs: Sequence[str], ours: Sequence[str]) -> str:

@@ -6,13 +6,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 
 import cpp
 import facts
 import runtime
 from cpp import Unreadable
-from facts import Check, Const, Expr, Item, Place, Ref, Step
+from facts import Const, Expr, Item, Ref
+from notes import Notes
+from program import Program
 from values import (
     TYPES,
     ArrayArg,
@@ -20,6 +21,7 @@ from values import (
     Choice,
     Code,
     FunctionValue,
+    Given,
     Hidden,
     Kernel,
     ListValue,
@@ -29,11 +31,14 @@ from values import (
     StructValue,
     TensorArg,
     Text,
+    Untyped,
     Value,
     convert,
+    copied,
     expr,
     infix,
     is_expr,
+    literal,
     negate,
     select,
     simple,
@@ -41,86 +46,19 @@ from values import (
 )
 
 
-@dataclass
-class Program:
-    """A host and the headers that it includes, as one."""
-
-    functions: dict[str, cpp.Function] = field(default_factory=dict)
-    classes: dict[str, cpp.Class] = field(default_factory=dict)
-    variables: dict[str, cpp.Declare] = field(default_factory=dict)
-    kernels: dict[str, cpp.Function] = field(default_factory=dict)
-    paths: dict[int, str] = field(default_factory=dict)
-
-    def add(self, file: cpp.File) -> None:
-        self.functions |= file.functions
-        self.classes |= file.classes
-        self.variables |= file.variables
-        self.kernels |= file.kernels
-        self.paths |= {id(function): file.path for function in file.functions.values()}
-
-
-class Evaluator(ABC):
-    """The state of a function that is followed: its names, the steps so far, and the places that lead to it."""
+class Evaluator(Notes, ABC):
+    """The state of a function that is followed: its names and its notes."""
 
     def __init__(self, program: Program, path: str):
+        super().__init__(path)
         self.program = program
-        self.steps: list[Step] = []
-        self.places: tuple[Place, ...] = ()
-        self.path = path
         self.names: dict[str, Cell] = {}
         self.statics: dict[int, Cell] = {}
-        self.written: list[dict[int, tuple[Cell, Value]]] = []
-        self.equal: dict[Expr, Const] = {}
         self.current: Cell = Cell(facts.Current(), "i32")
         self.encoders = 0
         # True while a variable is made that has no value in its declaration.
         self.is_unset = False
         self.loops = 0
-
-    # Notes.
-
-    def place(self, line: int) -> tuple[Place, ...]:
-        return (*self.places, Place(self.path, line))
-
-    def note(self, step: Step) -> None:
-        self.steps.append(step)
-
-    def check(self, condition: Expr, kind: str, line: int, about: str | None = None) -> None:
-        """Notes a check. What it demands of an extent or length is known afterwards."""
-        about = about or next(statuses(condition), None)
-        self.note(Check(condition, kind, self.place(line), about))
-        self.learn(condition)
-
-    def learn(self, condition: Expr) -> None:
-        match condition:
-            case facts.Binary("&&", left, right):
-                self.learn(left)
-                self.learn(right)
-            case facts.Binary("==", left, Const() as right):
-                self.equal[stripped(left)] = right
-
-    # Variables.
-
-    def write(self, cell: Cell, value: Value) -> None:
-        for noted in self.written:
-            noted.setdefault(id(cell), (cell, cell.value))
-        cell.value = value
-
-    @contextmanager
-    def aside(self) -> Iterator[tuple[list[Step], dict[int, tuple[Cell, Value]]]]:
-        """Follows statements of a branch: their steps and what they write are kept apart, and undone afterwards."""
-        outer, self.steps = self.steps, []
-        equal = dict(self.equal)
-        noted: dict[int, tuple[Cell, Value]] = {}
-        self.written.append(noted)
-        try:
-            yield self.steps, noted
-        finally:
-            self.written.pop()
-            self.steps, self.equal = outer, equal
-            for key, (cell, before) in list(noted.items()):
-                noted[key] = (cell, cell.value)
-                cell.value = before
 
     # Functions, which are followed by the heir.
 
@@ -309,13 +247,22 @@ class Evaluator(ABC):
         if name in self.names:
             return self.names[name]
         if name in self.program.variables:
-            declared = self.program.variables[name]
-            return Cell(self.initial(declared), simple(declared.type))
+            return self.outside(self.program.variables[name])
         if name in self.program.kernels:
             return Cell(Kernel(name + self.instance(tree.arguments), self.program.kernels[name]))
         if name in self.program.functions:
             return Cell(FunctionValue(self.program.functions[name]))
         return Cell(runtime.named(name))
+
+    def outside(self, declared: cpp.Declare) -> Cell:
+        """Returns a variable of the file. One that is static stays what it is from one function to the next."""
+        if id(declared) in self.statics:
+            return self.statics[id(declared)]
+        with self.making(False):
+            cell = Cell(self.initial(declared), simple(declared.type))
+        if declared.type.static:
+            self.statics[id(declared)] = cell
+        return cell
 
     def instance(self, arguments: Sequence[cpp.Type | cpp.Expr]) -> str:
         """Returns the arguments of a template as they stand in a kernel's name."""
@@ -345,6 +292,10 @@ class Evaluator(ABC):
             if not isinstance(index, Const):
                 raise Unreadable(f"line {tree.line}: an element of {of.ref} at an index that is no constant")
             return Cell(TensorArg(Ref(of.ref.name, int(index.value))))
+        if isinstance(of, Given):
+            if not isinstance(index, Const) or index.value >= len(of.parameters):
+                raise Unreadable(f"line {tree.line}: an argument that is none of the parameters")
+            return Cell(Untyped(of.parameters[int(index.value)]))
         if isinstance(of, ListValue):
             if not isinstance(index, Const):
                 return self.pick(of, expr(index), tree.line)
@@ -465,42 +416,3 @@ class Evaluator(ABC):
 
 def of_template(type_: cpp.Type) -> list[cpp.Expr | cpp.Type]:
     return list(type_.arguments)
-
-
-def copied(value: Value) -> Value:
-    if isinstance(value, StructValue):
-        fields = {name: Cell(copied(cell.value), cell.type) for name, cell in value.fields.items()}
-        return StructValue(value.type, fields)
-    return value
-
-
-def literal(text: str) -> Const:
-    """Returns a number as C++ types it."""
-    suffix = text.lower().lstrip("0123456789abcdefx.")
-    lower = text.lower()
-    if not lower.startswith("0x") and ("." in lower or "e" in lower or lower.endswith("f")):
-        return Const(float(lower.rstrip("f")), "f32" if lower.endswith("f") else "f64")
-    value = int(lower.rstrip("ul"), 0)
-    long, unsigned = "l" in suffix, "u" in suffix
-    if not long and value < 1 << (32 if unsigned else 31):
-        return Const(value, "u32" if unsigned else "i32")
-    return Const(value, "u64" if unsigned or value >= 1 << 63 else "i64")
-
-
-def stripped(value: Expr) -> Expr:
-    """Returns a value without conversions, for comparing."""
-    while isinstance(value, facts.Cast):
-        value = value.value
-    return value
-
-
-def statuses(value: Expr) -> Iterator[str]:
-    """Yields the functions of CUDA whose success a condition asks for."""
-    match value:
-        case facts.Status():
-            yield value.function
-        case facts.Unary():
-            yield from statuses(value.value)
-        case facts.Binary():
-            yield from statuses(value.left)
-            yield from statuses(value.right)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import cpp
 import facts
 from cpp import Statement, Unreadable
-from evaluate import Evaluator, copied, stripped
+from evaluate import Evaluator
 from facts import Branch, Const, Expr, Loop, Variable
-from values import Cell, Unknown, Value, convert, expr, infix, is_expr, merge, simple
+from values import Cell, Unknown, Value, convert, copied, expr, infix, is_expr, merge, simple, stripped
 
 TURNS = 64
 

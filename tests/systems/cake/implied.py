@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from facts import INTEGERS, Binary, Cast, Const, Expr, Foldable, Item, Number, Ref, Select, Unary, binary, convert
+from evaluation import binary, convert
+from facts import INTEGERS, Binary, Cast, Const, Expr, Foldable, Item, Number, Ref, Select, Unary
 from solver import NEGATED
 
 Interval = tuple[float, float]

@@ -8,16 +8,19 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import cpp
 import facts
+import stages
 import syntax
-from evaluate import Program
-from execute import Executor
 from cpp import Unreadable
-from values import TYPES, ArrayArg, Cell, OptionalArg, TensorArg, Value
+from execute import Executor
+from parameters import argument, kind
+from program import Program
+from values import Cell
 
 EXPORTER = "by the Cake source exporter"
 LAUNCHER = ("direct-source launcher", "Rendered by the Cake source exporter")
@@ -79,52 +82,32 @@ def headers(wheel: Path) -> dict[str, list[Path]]:
     return found
 
 
-KINDS = {"TensorView": "tensor", "Tensor": "tensor", "Shape": "shape", "double": "f64", "float": "f32", "bool": "bool"}
-
-
-def kind(type_: cpp.Type) -> str:
-    """Returns the kind of a parameter of an exported function."""
-    if type_.name == "Optional" and isinstance(type_.arguments[0], cpp.Type):
-        return f"optional {kind(type_.arguments[0])}"
-    if type_.name == "Array" and isinstance(type_.arguments[0], cpp.Type):
-        return f"array of {kind(type_.arguments[0])}s"
-    found = KINDS.get(type_.name) or TYPES.get(type_.name)
-    if found is None or type_.pointer:
-        raise Unreadable(f"a parameter of type {type_.name}")
-    return found
-
-
-def argument(name: str, what: str) -> Value:
-    """Returns what a parameter holds."""
-    ref = facts.Ref(name)
-    if what == "tensor":
-        return TensorArg(ref)
-    if what == "shape":
-        return ArrayArg(ref, numbers=True)
-    if what.startswith("optional "):
-        return OptionalArg(ref, what.removeprefix("optional "))
-    if what == "array of tensors":
-        return ArrayArg(ref, numbers=False)
-    if what.startswith("array of "):
-        raise Unreadable(f"a parameter that is an {what}")
-    return facts.Scalar(name, what)
-
-
 def read(wheel: Path, path: str) -> facts.Host:
     """Returns the facts of a host; raises Unreadable."""
     whole, file = program(wheel, path)
-    functions = [function(whole, path, exported, name) for exported, name in file.exports.items()]
-    return facts.Host(path, str(Path(path).parent), tuple(functions))
+    entries = {exported: whole.functions[name] for exported, name in file.exports.items()}
+    return facts.Host(path, str(Path(path).parent), tuple(functions(whole, path, entries)))
 
 
-def function(whole: Program, path: str, exported: str, name: str) -> facts.Function:
-    if exported in ("prepare_entry", "submit_entry"):
-        return facts.Function(exported, (), ())
-    entry = whole.functions[name]
-    parameters = tuple(facts.Parameter(each.name, kind(each.type)) for each in entry.parameters)
+def functions(whole: Program, path: str, entries: dict[str, cpp.Function]) -> Iterator[facts.Function]:
+    """Yields the exported functions, of which two that hand out the phases of a stage are one."""
+    phases = [entries.pop(name, None) for name in stages.ENTRIES]
+    for exported, entry in entries.items():
+        yield function(whole, path, exported, entry)
+    prepare, submit = phases
+    if prepare is not None and submit is not None:
+        yield stages.stage(Executor(whole, path), prepare, submit, parameters_of(entries["run"]))
+
+
+def function(whole: Program, path: str, exported: str, entry: cpp.Function) -> facts.Function:
+    parameters = parameters_of(entry)
     executor = Executor(whole, path)
     executor.call(entry, [Cell(argument(each.name, each.kind)) for each in parameters], 0)
     return facts.Function(exported, parameters, tuple(executor.steps))
+
+
+def parameters_of(entry: cpp.Function) -> tuple[facts.Parameter, ...]:
+    return tuple(facts.Parameter(each.name, kind(each.type)) for each in entry.parameters)
 
 
 def read_all(wheel: Path) -> tuple[dict[str, facts.Host], dict[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import facts
@@ -34,6 +35,7 @@ EXPRESSIONS = (
     facts.Foldable,
     facts.Attribute,
     facts.Current,
+    facts.Count,
     facts.Stream,
     facts.Map,
     facts.Struct,
@@ -46,6 +48,47 @@ EXPRESSIONS = (
     facts.Cast,
     facts.Select,
 )
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    match expr:
+        case facts.Item():
+            return (expr.index,)
+        case facts.Attribute() | facts.Stream():
+            return (expr.device,)
+        case facts.Struct():
+            return expr.fields
+        case facts.Unary() | facts.Cast() | facts.BitLength():
+            return (expr.value,)
+        case facts.Binary():
+            return (expr.left, expr.right)
+        case facts.Select():
+            return (expr.condition, expr.then, expr.otherwise)
+        case facts.Const() | facts.Unset() | facts.Scalar() | facts.Number() | facts.Foldable() | facts.Map():
+            return ()
+        case facts.Variable() | facts.Status() | facts.Current() | facts.Bytes() | facts.Count():
+            return ()
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    yield expr
+    for child in children(expr):
+        yield from walk(child)
+
+
+def names(expr: Expr) -> frozenset[str]:
+    """Returns the parameters that an expression reads."""
+    found = set()
+    for inner in walk(expr):
+        if isinstance(inner, facts.Scalar):
+            found.add(inner.name)
+        elif isinstance(inner, (facts.Number, facts.Item, facts.Foldable, facts.Bytes)):
+            found.add(inner.of.name)
+    return frozenset(found)
+
+
+def mentions(expr: Expr, kinds: tuple[type, ...]) -> bool:
+    return any(isinstance(inner, kinds) for inner in walk(expr))
 
 
 def expressions(value: object) -> Iterator[Expr]:
@@ -71,5 +114,31 @@ def effects(steps: Sequence[Step]) -> Iterator[Step]:
             case facts.Loop():
                 yield step
                 yield from effects(step.steps)
+            case facts.Later():
+                yield from effects(step.steps)
             case _:
                 yield step
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A step and the conditions of the branches that lead to it."""
+
+    guards: tuple[Expr, ...]
+    step: Step
+
+
+def flatten(steps: Sequence[Step], guards: tuple[Expr, ...] = ()) -> Iterator[Guarded]:
+    """Yields each step that is no branch in order, with the conditions under which it is reached. A loop's steps have
+    the loop before them, those of a later phase stand at its place."""
+    for step in steps:
+        if isinstance(step, facts.Branch):
+            yield from flatten(step.then, (*guards, step.condition))
+            yield from flatten(step.otherwise, (*guards, facts.Unary("!", step.condition, "bool")))
+        elif isinstance(step, facts.Loop):
+            yield Guarded(guards, step)
+            yield from flatten(step.steps, guards)
+        elif isinstance(step, facts.Later):
+            yield from flatten(step.steps, guards)
+        else:
+            yield Guarded(guards, step)

@@ -11,6 +11,7 @@ import cuda
 import facts
 from facts import Attribute, Const, Expr, Foldable, Item, Number, Ref
 from cpp import Unreadable
+from parameters import argument, kind
 from values import (
     TRUE,
     ArrayArg,
@@ -24,6 +25,7 @@ from values import (
     StructValue,
     TensorArg,
     Text,
+    Untyped,
     Value,
     convert,
     expr,
@@ -299,6 +301,14 @@ FUNCTIONS: dict[str, Callable[[Evaluator, Sequence[Cell], int], Value]] = {
 # Methods.
 
 
+def cast(parameter: facts.Parameter, tree: cpp.Member, line: int) -> Value:
+    """Converts an argument of the ABI to the type of its parameter."""
+    [type_] = tree.arguments
+    if not isinstance(type_, cpp.Type) or kind(type_) != parameter.kind:
+        raise Unreadable(f"line {line}: {parameter.name} is no {parameter.kind}")
+    return argument(parameter.name, parameter.kind)
+
+
 def inner(value: OptionalArg) -> Value:
     return of_kind(value.inner, value.ref)
 
@@ -320,6 +330,8 @@ def method(host: Evaluator, of: Value, tree: cpp.Member, arguments: Sequence[Cel
     if isinstance(of, ArrayArg) and name == "size":
         length = Number("length", of.ref)
         return convert(length, "i64") if of.numbers else length
+    if isinstance(of, Untyped) and name == "cast":
+        return cast(of.parameter, tree, line)
     if isinstance(of, Hidden):
         return hidden(host, of, name, arguments, line)
     raise Unreadable(f"line {line}: .{name}() of {type(of).__name__}")

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import facts
 from bounds import Known, conjuncts
-from facts import Binary, Branch, Cast, Check, Const, Encode, Expr, Item, Launch, Loop, Number, Ref, Step
+from facts import Binary, Branch, Cast, Check, Const, Encode, Expr, Item, Later, Launch, Loop, Number, Ref, Step
 from rewrite import changed
 from words import factors
 
@@ -36,6 +36,8 @@ def pruned(steps: Sequence[Step], encoders: int = 0, renumbered: dict[int, int] 
                 inner = pruned(step.steps, encoders, renumbered)
                 if inner:
                     found.append(replace(step, steps=inner))
+            case Later():
+                found.append(Later(pruned(step.steps, encoders, renumbered)))
             case Encode():
                 encoders += 1
                 renumbered[step.number] = encoders

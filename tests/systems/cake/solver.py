@@ -12,33 +12,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from closures import Closures
-from facts import (
-    Attribute,
-    Binary,
-    BitLength,
-    Bytes,
-    Cast,
-    Const,
-    Current,
-    Environment,
-    Expr,
-    Foldable,
-    Item,
-    Map,
-    Number,
-    Ref,
-    Scalar,
-    Select,
-    Status,
-    Stream,
-    Struct,
-    TensorValue,
-    Unary,
-    Undefined,
-    Unset,
-    Value,
-    Variable,
-)
+from evaluation import Environment, TensorValue, Undefined, Value
+from facts import Attribute, Binary, BitLength, Bytes, Cast, Const, Count, Current, Expr, Foldable, Item, Map, Number
+from facts import Ref, Scalar, Select, Status, Stream, Struct, Unary, Unset, Variable
+from rewrite import names, walk
 from tensors import MAX_RANK, folded, gathered, resized, scattered, with_elements, with_extent, with_stride
 
 Values = dict[str, Value]
@@ -64,45 +41,6 @@ class Wish:
     truth: bool = True
     guards: tuple[Expr, ...] = ()
     demand: bool = False
-
-
-def children(expr: Expr) -> tuple[Expr, ...]:
-    match expr:
-        case Item():
-            return (expr.index,)
-        case Attribute() | Stream():
-            return (expr.device,)
-        case Struct():
-            return expr.fields
-        case Unary() | Cast() | BitLength():
-            return (expr.value,)
-        case Binary():
-            return (expr.left, expr.right)
-        case Select():
-            return (expr.condition, expr.then, expr.otherwise)
-        case Const() | Unset() | Scalar() | Number() | Foldable() | Map() | Variable() | Status() | Current() | Bytes():
-            return ()
-
-
-def walk(expr: Expr) -> Iterator[Expr]:
-    yield expr
-    for child in children(expr):
-        yield from walk(child)
-
-
-def names(expr: Expr) -> frozenset[str]:
-    """Returns the parameters that an expression reads."""
-    found = set()
-    for inner in walk(expr):
-        if isinstance(inner, Scalar):
-            found.add(inner.name)
-        elif isinstance(inner, (Number, Item, Foldable, Bytes)):
-            found.add(inner.of.name)
-    return frozenset(found)
-
-
-def mentions(expr: Expr, kinds: tuple[type, ...]) -> bool:
-    return any(isinstance(inner, kinds) for inner in walk(expr))
 
 
 class Solver:
@@ -316,7 +254,7 @@ class Solver:
                 return self.set(expr.value, 1 << int(target) >> 1, values)
             case Const() | Unset() | Attribute() | Current() | Stream() | Map() | Struct() | Bytes():
                 return None
-            case Variable() | Status() | Unary():
+            case Variable() | Status() | Unary() | Count():
                 return None
 
     def set_scalar(self, expr: Scalar, target: int | float, values: Values) -> Values | None:

@@ -6,7 +6,7 @@ import math
 import random
 from dataclasses import replace
 
-from facts import TensorValue
+from evaluation import TensorValue
 
 MAX_RANK = 8
 

@@ -16,8 +16,8 @@ import facts
 import read
 from body import IMAGE, Body, elements
 from bounds import Known, conjuncts, denied, range_of
-from facts import Binary, Branch, Cast, Check, Const, Encode, Expr, Foldable, Item, Launch, Loop, Number, Ref, Scalar
-from facts import Step, Unary
+from facts import Binary, Branch, Cast, Check, Const, Count, Encode, Expr, Foldable, Item, Later, Launch, Loop, Number
+from facts import Ref, Scalar, Step, Unary
 from rewrite import expressions
 from simplify import plain, simplified
 from words import Form, Untranslatable, Words, fresh, spelled
@@ -117,7 +117,8 @@ class Translator:
         self.steps_of_maps = {stride for each in maps for stride in elements(each)}
         self.conditions(self.steps, ())
         parameters = [f"    {self.names[each.name]}: {self.type(each)},\n" for each in self.function.parameters]
-        head = f"{self.function.name}(\n{''.join(parameters).removesuffix(',' + chr(10))}\n) -> None\n"
+        result = "Function" if self.function.has_phases else "None"
+        head = f"{self.function.name}(\n{''.join(parameters).removesuffix(',' + chr(10))}\n) -> {result}\n"
         constraints = self.constraints()
         where = "    where " + ",\n        ".join(constraints) + "\n" if constraints else ""
         dtypes = {name: each.dtype or "" for name, each in self.tensors.items()}
@@ -239,8 +240,8 @@ class Translator:
                         self.known.learn(self.known.simple(condition))
                         self.conditions(side, (*guards, condition))
                     self.known = self.words.known = outer
-                case Loop() if any(isinstance(each, Check) for each in step.steps):
-                    raise Untranslatable("a check in a loop")
+                case Loop() | Later() if any(isinstance(each, Check) for each in step.steps):
+                    raise Untranslatable("a check in a loop or a second phase")
                 case _:
                     pass
 
@@ -265,6 +266,8 @@ class Translator:
     def said(self, condition: Expr, guarded: bool) -> bool:
         """Whether a type, a map or a narrowing says a condition."""
         match condition:
+            case Binary("==", Count(), Const(value=count)):
+                return count == len(self.function.parameters)
             case Number("contiguous", _):
                 return not guarded
             case Binary("==", Number("device_type" | "code" | "bits" | "lanes"), Const()):
@@ -369,8 +372,6 @@ def depends_on_scalars(value: Expr) -> bool:
 
 def translate(host: facts.Host) -> str:
     """Returns the declarations of a host's functions; raises Untranslatable."""
-    if any(function.name == "prepare_entry" for function in host.functions):
-        raise Untranslatable("two phases")
     texts = [Translator(function).translated() for function in host.functions]
     return f"image {IMAGE};\n\n" + "\n".join(texts)
 

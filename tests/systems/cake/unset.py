@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from facts import INTEGERS, Expr, Guarded, Launch, Map, Struct, Unset
+from facts import INTEGERS, Expr, Launch, Map, Struct, Unset
+from rewrite import Guarded
 
 LAUNCH = re.compile(r'(cuLaunchKernelEx\("([^"]*)".*parameters=\[)([^]]*)')
 

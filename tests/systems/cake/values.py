@@ -3,11 +3,12 @@ number; and the arithmetic that makes expressions, with the conversions of C++."
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Union
 
 import cpp
+import evaluation
 import facts
 from facts import Binary, Cast, Const, Expr, Ref, Select, Status, Unary
 from cpp import Unreadable
@@ -40,6 +41,20 @@ class ArrayArg:
 
     ref: Ref
     numbers: bool
+
+
+@dataclass(frozen=True)
+class Given:
+    """The arguments of a call as the ABI passes them, of a function that takes these parameters."""
+
+    parameters: tuple[facts.Parameter, ...]
+
+
+@dataclass(frozen=True)
+class Untyped:
+    """One of the arguments of a call, before it is converted to the type of its parameter."""
+
+    parameter: facts.Parameter
 
 
 @dataclass(frozen=True)
@@ -122,6 +137,8 @@ Value = Union[
     TensorArg,
     OptionalArg,
     ArrayArg,
+    Given,
+    Untyped,
     StructValue,
     ListValue,
     Pointer,
@@ -198,7 +215,7 @@ def convert(value: Expr, type_: str) -> Expr:
     if {value.type, type_} == {"ptr", "u64"}:
         return Cast(value, type_)
     if isinstance(value, Const):
-        return Const(facts.convert(value.value, type_), type_)
+        return Const(evaluation.convert(value.value, type_), type_)
     if type_ == "bool":
         return Binary("!=", value, Const(0, value.type), "bool")
     if isinstance(value, Cast) and widens(value.value.type, value.type) and widens(value.type, type_):
@@ -252,7 +269,7 @@ def infix(op: str, left: Expr, right: Expr) -> Expr:
     left, right = convert(left, type_), convert(right, type_ if op not in ("<<", ">>") else right.type)
     result = "bool" if op in COMPARISONS else type_
     if isinstance(left, Const) and isinstance(right, Const):
-        return Const(facts.binary(op, left.value, right.value, type_), result)
+        return Const(evaluation.binary(op, left.value, right.value, type_), result)
     if left == right and op in COMPARISONS and type_ not in facts.FLOATS:
         return Const(int(op in ("==", "<=", ">=")), "bool")
     if op == "%" and isinstance(right, Const) and right.value == 1:
@@ -304,3 +321,42 @@ def merge(condition: Expr, then: Value, otherwise: Value) -> Value:
 def status(code: Code) -> Expr:
     """Returns whether a call has succeeded."""
     return Status(code.function) if code.function else TRUE
+
+
+def copied(value: Value) -> Value:
+    if isinstance(value, StructValue):
+        fields = {name: Cell(copied(cell.value), cell.type) for name, cell in value.fields.items()}
+        return StructValue(value.type, fields)
+    return value
+
+
+def literal(text: str) -> Const:
+    """Returns a number as C++ types it."""
+    suffix = text.lower().lstrip("0123456789abcdefx.")
+    lower = text.lower()
+    if not lower.startswith("0x") and ("." in lower or "e" in lower or lower.endswith("f")):
+        return Const(float(lower.rstrip("f")), "f32" if lower.endswith("f") else "f64")
+    value = int(lower.rstrip("ul"), 0)
+    long, unsigned = "l" in suffix, "u" in suffix
+    if not long and value < 1 << (32 if unsigned else 31):
+        return Const(value, "u32" if unsigned else "i32")
+    return Const(value, "u64" if unsigned or value >= 1 << 63 else "i64")
+
+
+def stripped(value: Expr) -> Expr:
+    """Returns a value without conversions, for comparing."""
+    while isinstance(value, Cast):
+        value = value.value
+    return value
+
+
+def statuses(value: Expr) -> Iterator[str]:
+    """Yields the functions of CUDA whose success a condition asks for."""
+    match value:
+        case Status():
+            yield value.function
+        case Unary():
+            yield from statuses(value.value)
+        case Binary():
+            yield from statuses(value.left)
+            yield from statuses(value.right)

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 
 import facts
-from facts import Binary, BitLength, Cast, Const, Expr, Foldable, Item, Map, Number, Ref, Scalar, Select, Struct, Unary
-from facts import Variable
+from facts import SUBMITTED, Binary, BitLength, Cast, Const, Expr, Foldable, Item, Map, Number, Ref, Scalar, Select
+from facts import Struct, Unary, Variable
 from bounds import MIRRORED, NEGATED, Known
 
 
@@ -247,7 +247,9 @@ class Words:
         raise Untranslatable("a stream of another form")
 
     def stream(self, value: Expr) -> str:
-        """Returns a stream that the host has as a number."""
+        """Returns a stream: that of a second phase, or one that the host has as a number."""
+        if value == SUBMITTED:
+            return self.names[SUBMITTED.name]
         return f"ptr({self.handle(value)})"
 
     def address(self, value: Expr, level: int = 0) -> str:
