@@ -4,6 +4,7 @@ use abi_spec::{DeviceType, Scalar};
 
 use super::Explained;
 use super::argument::Argument;
+use super::function::Symbol;
 use super::ids::Home;
 use super::ids::ValueId;
 use super::names::{Meaning, Names};
@@ -55,8 +56,12 @@ impl Names<'_> {
     fn named(&self, name: &str) -> Explained<Term> {
         Ok(match self.meaning(name) {
             Some(Meaning::Symbol(symbol)) => {
-                let value = self.symbols[symbol].value;
-                let kind = value.map_or(Kind::Int, |value| self.kind_of_value(value));
+                let Symbol { value, local, .. } = &self.symbols[symbol];
+                let kind = match (value, local) {
+                    (Some(value), _) => self.kind_of_value(*value),
+                    (None, Some(local)) => self.locals[*local].kind,
+                    (None, None) => Kind::Int,
+                };
                 Term::new(kind, Node::Symbol(symbol))
             }
             Some(Meaning::Value(value)) => self.whole(value),
@@ -298,8 +303,15 @@ impl<'a> Names<'a> {
         if let Node::Text(text) = term.node {
             return Ok(Argument::Text(text));
         }
-        let narrow =
-            if let Node::Local(local) = term.node { self.locals[local].scalar } else { None };
+        // A number of the body, or a captured one, which may be a symbol of the types that a function knows.
+        let local = if let Node::Local(local) = term.node {
+            Some(local)
+        } else if let Node::Symbol(symbol) = term.node {
+            self.symbols[symbol].local
+        } else {
+            None
+        };
+        let narrow = local.and_then(|local| self.locals[local].scalar);
         let scalar = match (expr, term.kind) {
             (Expr::Cast(scalar, _), _) => *scalar,
             (_, Kind::Float) if let Some(scalar) = narrow.filter(|&to| to != Scalar::Float64) => {

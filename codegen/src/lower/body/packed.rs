@@ -1,6 +1,6 @@
 //! Values of the FFI (`TVMFFIAny`) that a body writes: arguments of calls, elements of arrays, results.
 
-use abi_spec::layout::{ANY, any, object};
+use abi_spec::layout::{ANY, OBJECT, any, object};
 use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::ParamType;
@@ -158,7 +158,7 @@ impl Wrapper<'_, '_> {
                 ValueState::Word(found),
                 ParamType::Object(_) | ParamType::Sequence(..) | ParamType::Mapping(..),
             ) => {
-                let readable = self.readable(value, found, 8);
+                let readable = self.readable(value, found, OBJECT.size as usize);
                 (self.b.load(Type::I32, readable, object::TYPE_INDEX.offset), found)
             }
             (ValueState::Tensor(_), _) => self.words(value, Type::I64),

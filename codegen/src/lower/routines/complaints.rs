@@ -65,6 +65,8 @@ complaints! {
     SmallLength: "ValueError" "Mismatched {at}.small_str_len{on}, expected at most {int} but got {unsigned}";
     Padding: "ValueError" "Mismatched {at}.zero_padding{on}, expected {int} but got {unsigned}";
     Borrowed: "TypeError" "Mismatched type of result{calling}, expected an owned value but got a borrowed Tensor";
+    NullResult: "TypeError" "Mismatched type of result{calling}, expected an owned value but got NULL";
+    NullElement: "TypeError" "Mismatched type of a value of an Array or a function{calling}, expected an owned value but got NULL";
     Unheld: "TypeError" "Mismatched type of {subject}{calling}, expected a Tensor object, which a function can hold, but got a DLTensor*";
     NoFunction: "TypeError" "Mismatched type of {subject}{calling}, expected Function but got None";
     WideArgument: "ValueError" "Out of range {subject}{calling}, expected int64 but got {unsigned}";

@@ -10,7 +10,7 @@ use crate::lower::routines::memory::{
     Any, ByteArray, Caller, Keeper, Module, NamedCallee, Object, filled, slice, write,
 };
 use crate::lower::routines::message::{fail_at, raise};
-use crate::lower::routines::result::{leave, release};
+use crate::lower::routines::result::{is_null, leave, release};
 use crate::lower::routines::runtime::{
     address_of_dec_ref, bytes_from_byte_array, function_call, function_create, function_get_global,
     lookup_from_imports, object_dec_ref, object_inc_ref,
@@ -112,9 +112,15 @@ pub(crate) fn fail_call(caller: Caller, name: Text, status: i32) -> i32 {
     -1
 }
 
-/// Makes an `ffi.Array` of values, which retains their objects. Returns 0, or -1 once it has raised.
+/// Makes an `ffi.Array` of values, which retains their objects. Returns 0, or -1 once it has raised, as for a NULL
+/// object or text.
 #[routine]
 pub(crate) fn make_array(caller: Caller, values: &Any, count: i32, result: &Any) -> i32 {
+    for at in 0..count as i64 {
+        if is_null(&values[at]) {
+            raise!(caller, Complaint::NullElement);
+        }
+    }
     made("ffi.Array", TypeIndex::ARRAY, caller, values, count, result)
 }
 

@@ -136,9 +136,12 @@ pub(crate) fn fail_owned(subject: &Subject, value: &Any, scalar: &Subject) -> i3
 }
 
 /// Makes a value owned in place: an object is retained, borrowed text is copied. Returns 0, or -1 once it has raised,
-/// as for a `DLTensor*`, which cannot be owned.
+/// as for a `DLTensor*` and a NULL object or text, which cannot be owned.
 #[routine]
 pub(crate) fn own(caller: Caller, value: &Any) -> i32 {
+    if is_null(value) {
+        raise!(caller, Complaint::NullResult);
+    }
     let index = value.type_index;
     if is_object(index) {
         object_inc_ref(value.object);
@@ -155,6 +158,14 @@ pub(crate) fn own(caller: Caller, value: &Any) -> i32 {
         }
     }
     0
+}
+
+/// Returns true if an object or borrowed text is NULL. The runtime reads it without a look when it makes the value owned.
+#[routine(inline)]
+pub(crate) fn is_null(value: &Any) -> bool {
+    let index = value.type_index;
+    let is_text = index == TypeIndex::RAW_STR || index == TypeIndex::BYTE_ARRAY_PTR;
+    (is_object(index) || is_text) && value.object == null
 }
 
 /// Releases the objects among values.
