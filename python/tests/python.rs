@@ -24,12 +24,18 @@ fn python(arguments: &[&str]) -> String {
     printed
 }
 
-/// Runs Python with the package, with this shared object and standard input.
-fn output(arguments: &[&str], library: &Path, stdin: &[u8]) -> Output {
+/// Returns a command that runs Python with the package and this shared object.
+fn command(arguments: &[&str], library: &Path) -> Command {
     let mut command = Command::new("python3");
     command.args(arguments).current_dir(env!("CARGO_MANIFEST_DIR"));
     command.env("PYTHONPATH", env!("CARGO_MANIFEST_DIR")).env("PYTHONDONTWRITEBYTECODE", "1");
     command.env("TVM_FFI_CODEGEN_LIBRARY", library);
+    command
+}
+
+/// Runs Python with the package, with this shared object and standard input.
+fn output(arguments: &[&str], library: &Path, stdin: &[u8]) -> Output {
+    let mut command = command(arguments, library);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child =
         command.spawn().unwrap_or_else(|error| panic!("python3: {error}; use tests/run"));
@@ -51,6 +57,35 @@ Mismatched y.shape[0] on argument #1 when calling: `add_one(x: Tensor([n], float
 y: Tensor([n], float32))`, expected 5 (= x.shape[0]) but got 4
 ";
     assert_eq!(python(&["examples/add_one.py"]), expected);
+}
+
+/// Compiles the stand-in for the CUDA driver, under the driver's name.
+fn build_driver(folder: &Path) {
+    let mut build = Command::new("sh");
+    let options = "-std=gnu11 -O1 -fPIC -fvisibility=hidden -shared -lpthread -o";
+    build
+        .args(["-c", &format!("cc ../tests/driver/*.c {options} \"$0\"/libcuda.so.1")])
+        .arg(folder);
+    let built = build.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("there is a shell");
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+}
+
+/// Times differ from run to run, everything else is known.
+#[test]
+fn the_example_of_launches_prints_what_it_is_to_print() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    build_driver(folder.path());
+    let mut command = command(&["examples/prepared.py"], &library());
+    command.env("LD_LIBRARY_PATH", folder.path());
+    let Output { status, stdout, stderr } = command.output().expect("it runs");
+    let printed = String::from_utf8_lossy(&stdout);
+    assert!(status.success(), "{printed}\n{}", String::from_utf8_lossy(&stderr));
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines[0], "launched 1000 steps of two kernels, twice");
+    assert!(lines[1].starts_with("checked and encoded in each: "), "{printed}");
+    assert!(lines[2].starts_with("prepared once: "), "{printed}");
+    let error = "Violated step >= 0 when calling: `function(step: int64)`, step = -1";
+    assert_eq!(lines[3..], [error]);
 }
 
 /// Returns an answer of `tvm-ffi-config`.
