@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
+use tvm_ffi_codegen_tests::submits;
 use tvm_ffi_codegen_tests::volume::{Plan, Through, run};
 
 /// Makes random calls of random declarations, and compares what they do with the oracle.
@@ -24,6 +25,9 @@ struct Arguments {
     /// How many threads share the work. Compiled code is called by one thread at a time.
     #[arg(long, default_value_t = 2)]
     threads: usize,
+    /// Compares launches at once with the same ones prepared and submitted, by the JIT and in one thread.
+    #[arg(long, conflicts_with_all = ["through", "threads"])]
+    submits: bool,
 }
 
 fn through(text: &str) -> Result<Through, String> {
@@ -34,10 +38,13 @@ fn through(text: &str) -> Result<Through, String> {
 }
 
 fn main() -> ExitCode {
-    let Arguments { seed, calls, each, through, threads } = Arguments::parse();
+    let Arguments { seed, calls, each, through, threads, submits } = Arguments::parse();
     let start = Instant::now();
-    let report = run(&Plan { seed, calls, each, threads, through });
+    let (name, report) = match submits {
+        true => ("submits", submits::run(&submits::Plan { seed, calls, each })),
+        false => (through.name(), run(&Plan { seed, calls, each, threads, through })),
+    };
     report.wrong.iter().for_each(|wrong| println!("{wrong}\n"));
-    println!("{}, seed {seed}: {report}, {:.0} s", through.name(), start.elapsed().as_secs_f64());
+    println!("{name}, seed {seed}: {report}, {:.0} s", start.elapsed().as_secs_f64());
     if report.wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -156,6 +156,41 @@ impl FakeCuda {
         found
     }
 
+    /// Creates a non-blocking stream of the primary context of a device, which it retains.
+    ///
+    /// # Panics
+    /// If there is no such device, or a call was to fail.
+    pub fn create_stream(&self, device: c_int) -> *mut c_void {
+        type Make = extern "C" fn(*mut *mut c_void, c_int) -> c_int;
+        let (mut context, mut stream) = (std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: the driver defines the functions with these types; a flag is a number.
+        let (init, retain, push, create, pop): (
+            extern "C" fn(u32) -> c_int,
+            Make,
+            extern "C" fn(*mut c_void) -> c_int,
+            Make,
+            extern "C" fn(*mut *mut c_void) -> c_int,
+        ) = unsafe {
+            (
+                self.function("cuInit"),
+                self.function("cuDevicePrimaryCtxRetain"),
+                self.function("cuCtxPushCurrent_v2"),
+                self.function("cuStreamCreate"),
+                self.function("cuCtxPopCurrent_v2"),
+            )
+        };
+        let statuses = [
+            init(0),
+            retain(&mut context, device),
+            push(context),
+            create(&mut stream, 1),
+            pop(&mut context),
+        ];
+        assert_eq!(statuses, [0; 5], "a stream of device {device}");
+        self.reset();
+        stream
+    }
+
     /// Pops the contexts of this thread that a failed pop has left.
     pub fn pop_all(&self) {
         // SAFETY: `cuda.c` defines the function with this type.

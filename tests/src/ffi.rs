@@ -105,12 +105,17 @@ impl Ffi {
     /// Sets distinct streams for two devices in this thread.
     pub fn set_streams(&self) {
         for id in 0..2 {
-            let stream = (STREAM + i64::from(id)) as *mut c_void;
-            // SAFETY: nothing uses the streams.
-            unsafe {
-                (self.set_stream)(abi_spec::DeviceType::CUDA.0, id, stream, std::ptr::null_mut())
-            };
+            self.set_stream(id, STREAM as usize + id as usize);
         }
+    }
+
+    /// Sets the stream of a CUDA device in this thread, by the address that is its handle.
+    pub fn set_stream(&self, device: i32, stream: usize) {
+        let cuda = abi_spec::DeviceType::CUDA.0;
+        let stream = std::ptr::with_exposed_provenance_mut(stream);
+        // SAFETY: nothing but the stand-in uses the stream.
+        let status = unsafe { (self.set_stream)(cuda, device, stream, std::ptr::null_mut()) };
+        assert_eq!(status, 0, "{:?}", self.take_error());
     }
 
     /// Sets the allocator of tensors of this thread.

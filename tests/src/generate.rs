@@ -6,9 +6,11 @@
 mod arguments;
 mod declaration;
 mod kinds;
+mod launches;
 
-pub use arguments::arguments;
+pub use arguments::{arguments, makes_function, own};
 pub use declaration::declaration;
+pub use launches::{Launches, launches};
 
 /// A source of decisions.
 #[derive(Debug)]

@@ -16,4 +16,5 @@ pub mod objects;
 pub mod oracle;
 pub mod outcome;
 pub mod route;
+pub mod submits;
 pub mod volume;

@@ -15,6 +15,7 @@ use codegen::language::spelled;
 use codegen::{Function, Mapping, ParamType, Sequence};
 
 use crate::argument::{Argument, Tensor, type_index};
+use crate::generate::makes_function;
 use crate::outcome::{End, Outcome, Value};
 use expression::Number;
 use symbols::Symbols;
@@ -42,6 +43,16 @@ impl Fault {
     fn at(kind: &'static str, text: &str, path: &str, argument: usize, expected: String) -> Fault {
         let subject = format!("{text} {path} on argument #{argument}");
         Fault::new(kind, subject, format!(", expected {expected}"))
+    }
+
+    /// Moves the error into a function that the body makes, in which no value is an argument.
+    fn within(mut self) -> Fault {
+        if let Fault::Own { subject, .. } = &mut self
+            && let Some(at) = subject.rfind(" on argument #")
+        {
+            subject.truncate(at);
+        }
+        self
     }
 
     fn end(self, function: &Function) -> End {
@@ -110,9 +121,15 @@ pub fn predict(function: &Function, arguments: &[Argument], count: Option<i32>) 
     let symbols = Symbols::new(function);
     let (found, devices, dtypes) = (Vec::new(), Vec::new(), Vec::new());
     let mut call = Call { function, arguments, found, devices, dtypes, symbols };
-    match call.run(count) {
+    let ended = call.check(count).map_err(|fault| fault.end(function)).and_then(|()| {
+        call.record().map_err(|fault| match makes_function(function) {
+            Some(made) => fault.within().end(made),
+            None => fault.end(function),
+        })
+    });
+    match ended {
         Ok(recorded) => Outcome { recorded, end: End::Result(Value::None) },
-        Err(fault) => Outcome { recorded: String::new(), end: fault.end(function) },
+        Err(end) => Outcome { recorded: String::new(), end },
     }
 }
 
@@ -234,7 +251,7 @@ impl<'a> Received<'a> {
 }
 
 impl<'a> Call<'a> {
-    fn run(&mut self, count: i32) -> Checked<String> {
+    fn check(&mut self, count: i32) -> Checked<()> {
         let params = &self.function.signature.params;
         if count != params.len() as i32 {
             let rest = format!(", expected {} but got {count}", params.len());
@@ -249,6 +266,11 @@ impl<'a> Call<'a> {
         for constraint in &self.function.signature.constraints {
             self.constraint(constraint)?;
         }
+        Ok(())
+    }
+
+    /// Returns the notes of the call of the body.
+    fn record(&mut self) -> Checked<String> {
         let args = self.function.body.kernel_calls().next().map_or(&[][..], |call| &call.args);
         let values: Vec<Number> =
             args.iter().map(|arg| self.evaluate(arg)).collect::<Checked<_>>()?;

@@ -141,14 +141,14 @@ pub fn run(plan: &Plan) -> Report {
 }
 
 /// Hashes a number; the same on every machine.
-fn scramble(seed: u64) -> u64 {
+pub(crate) fn scramble(seed: u64) -> u64 {
     let mixed = (seed ^ seed >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed ^ mixed >> 32
 }
 
 /// Returns `count` bytes that depend on the seed and the index.
-fn noise(seed: u64, index: u64, count: u64) -> Vec<u8> {
+pub(crate) fn noise(seed: u64, index: u64, count: u64) -> Vec<u8> {
     let start = scramble(seed.wrapping_mul(0x1_0000_0001) ^ index << 20);
     (0..count).map(|at| (scramble(start.wrapping_add(at)) >> 24) as u8).collect()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use abi_spec::{DType, Device, DeviceType, Scalar};
-use codegen::{BinaryOp, Builtin, Dim, Expr, Function, ParamType, Shape, Strides};
+use codegen::{BinaryOp, Builtin, Dim, Expr, Function, ParamType, Shape, StatementKind, Strides};
 
 use super::{Choices, kinds};
 use crate::argument::{Argument, Tensor};
@@ -32,7 +32,36 @@ pub fn arguments(choices: &mut Choices<'_>, function: &Function) -> Vec<Argument
         99 => arguments.push(Argument::None),
         _ => {}
     }
+    if makes_function(function).is_some() {
+        arguments.iter_mut().for_each(own);
+    }
     arguments
+}
+
+/// Returns the innermost function that a body makes.
+pub fn makes_function(function: &Function) -> Option<&Function> {
+    let made = function.body.statements().filter_map(|statement| {
+        let StatementKind::Let { value: Expr::Function(made), .. } = &statement.kind else {
+            return None;
+        };
+        Some(&**made)
+    });
+    made.last()
+}
+
+/// Replaces a value that no function can hold: a tensor by an object, an object or text that is NULL by None.
+pub fn own(argument: &mut Argument) {
+    if let Argument::Tensor(tensor) = argument {
+        tensor.object = true;
+    } else if let Argument::RValue(Some(inner)) = argument {
+        own(inner);
+    } else if let Argument::RValue(None) = argument {
+        *argument = Argument::None;
+    } else if let Argument::Raw { index, payload: 0 } = argument
+        && !matches!(index, 0..=6)
+    {
+        *argument = Argument::None;
+    }
 }
 
 type Values = BTreeMap<String, i64>;

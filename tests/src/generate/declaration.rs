@@ -21,18 +21,26 @@ pub fn declaration(choices: &mut Choices<'_>) -> String {
         floats.join(", "),
         address.unwrap_or("null, null".to_owned()),
     );
-    // Programs evaluate and fail in other code than single calls.
-    let body = if choices.once_in(2) { format!("{{ {call}; }}") } else { call };
+    // Programs evaluate and fail in other code than single calls, and functions of a body hold what they name.
+    let body = match choices.below(8) {
+        0..=3 => call,
+        4..=6 => format!("{{ {call}; }}"),
+        _ => (0..choices.pick(&[1, 2])).fold(format!("{{ {call}; }}"), |body, depth| {
+            format!("{{ let f{depth} = function() -> None {body}; @(f{depth})(); }}")
+        }),
+    };
     format!("f({}) -> None {clause} {} = {body};", params.join(", "), constraints.join(", "))
 }
 
 /// Names that expressions can mention.
 #[derive(Default)]
 pub(super) struct Names {
-    symbols: Vec<&'static str>,
+    /// Words for new parameters.
+    pub(super) words: Words,
+    pub(super) symbols: Vec<&'static str>,
     params: usize,
     bools: Vec<String>,
-    floats: Vec<String>,
+    pub(super) floats: Vec<String>,
     pointers: Vec<String>,
     /// Integers other than symbols.
     pub(super) ints: Vec<String>,
@@ -43,11 +51,33 @@ pub(super) struct Names {
     /// Texts that are never missing.
     pub(super) texts: Vec<String>,
     /// Tensors and their ranks; `None` for any rank.
-    tensors: Vec<(String, Option<usize>)>,
+    pub(super) tensors: Vec<(String, Option<usize>)>,
+}
+
+/// Words that parameters choose from.
+pub(super) struct Words {
+    /// Options of tensors.
+    pub(super) devices: [&'static str; 5],
+    /// Symbols of strides.
+    pub(super) strides: [&'static str; 3],
+    /// Names of integers.
+    pub(super) integers: [&'static str; 5],
+    /// Symbols that several values other than tensors determine.
+    pub(super) shared: [&'static str; 2],
+}
+
+impl Default for Words {
+    fn default() -> Words {
+        Words {
+            devices: ["", "", "", ", device=cuda", ", device=any"],
+            strides: ["s", "`_`", "n"],
+            integers: ["n", "m", "s", "a", "`try`"],
+            shared: ["u", "v"],
+        }
+    }
 }
 
 const EXTENT_SYMBOLS: [&str; 3] = ["n", "m", "`max`"];
-const STRIDE_SYMBOLS: [&str; 3] = ["s", "`_`", "n"];
 const INTEGERS: [&str; 8] =
     ["int64", "int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64"];
 const DTYPES: [&str; 10] = [
@@ -64,6 +94,10 @@ const DTYPES: [&str; 10] = [
 ];
 
 impl Names {
+    pub(super) fn of(words: Words) -> Names {
+        Names { words, ..Names::default() }
+    }
+
     fn symbol(&mut self, name: &'static str) -> &'static str {
         if !self.symbols.contains(&name) {
             self.symbols.push(name);
@@ -82,11 +116,11 @@ impl Names {
     }
 }
 
-fn param(choices: &mut Choices<'_>, names: &mut Names) -> String {
+pub(super) fn param(choices: &mut Choices<'_>, names: &mut Names) -> String {
     match choices.below(28) {
         0..=12 => tensor(choices, names),
         13..=15 => {
-            let name = choices.pick(&["n", "m", "s", "a", "`try`"]);
+            let name = choices.pick(&names.words.integers);
             names.symbol(name);
             format!("{name}: {}", choices.pick(&INTEGERS))
         }
@@ -113,11 +147,11 @@ fn param(choices: &mut Choices<'_>, names: &mut Names) -> String {
 }
 
 fn kind(choices: &mut Choices<'_>, names: &mut Names, param: &str) -> String {
-    let at = kinds::At::param(choices, param);
+    let at = kinds::At::param(choices, names, param);
     kinds::kind(choices, names, &at)
 }
 
-fn tensor(choices: &mut Choices<'_>, names: &mut Names) -> String {
+pub(super) fn tensor(choices: &mut Choices<'_>, names: &mut Names) -> String {
     let name = names.fresh();
     let rank = choices.pick(&[Some(1), Some(2), Some(2), Some(3), Some(0), None]);
     let leading = match choices.below(4) {
@@ -144,7 +178,7 @@ fn tensor(choices: &mut Choices<'_>, names: &mut Names) -> String {
             format!(", strides=[{dots}{}]", list(rank, || stride(choices, names)))
         }
     };
-    let device = choices.pick(&["", "", "", ", device=cuda", ", device=any"]);
+    let device = choices.pick(&names.words.devices);
     let align = choices.pick(&["", "", "", ", align=1", ", align=16", ", align=256"]);
     format!("{name}: Tensor([{shape}], {dtype}{strides}{device}{align})")
 }
@@ -164,7 +198,7 @@ fn element_type(choices: &mut Choices<'_>, names: &mut Names) -> &'static str {
     }
 }
 
-fn list(count: usize, mut entry: impl FnMut() -> String) -> String {
+pub(super) fn list(count: usize, mut entry: impl FnMut() -> String) -> String {
     (0..count).map(|_| entry()).collect::<Vec<_>>().join(", ")
 }
 
@@ -177,7 +211,7 @@ fn stride(choices: &mut Choices<'_>, names: &mut Names) -> String {
     if choices.once_in(4) {
         return choices.pick(&["1", "-1", "_", "8"]).to_owned();
     }
-    let [a, b] = [0; 2].map(|_| choices.pick(&STRIDE_SYMBOLS));
+    let [a, b] = [0; 2].map(|_| choices.pick(&names.words.strides));
     dim(choices, names, a, b)
 }
 
@@ -206,7 +240,7 @@ fn dim(choices: &mut Choices<'_>, names: &mut Names, a: &'static str, b: &'stati
     }
 }
 
-fn constraint(choices: &mut Choices<'_>, names: &Names) -> String {
+pub(super) fn constraint(choices: &mut Choices<'_>, names: &Names) -> String {
     let op = choices.pick(&["<=", "!=", ">=", "==", "<", ">"]);
     let message = match choices.once_in(3) {
         true => format!(" else {}", hostile(choices)),
@@ -263,7 +297,7 @@ fn equality(choices: &mut Choices<'_>, names: &Names) -> String {
 }
 
 /// Generates an integer expression.
-fn int(choices: &mut Choices<'_>, names: &Names, depth: usize) -> String {
+pub(super) fn int(choices: &mut Choices<'_>, names: &Names, depth: usize) -> String {
     if depth == 0 || choices.below(3) == 0 {
         return leaf(choices, names);
     }
@@ -323,7 +357,7 @@ fn leaf(choices: &mut Choices<'_>, names: &Names) -> String {
 }
 
 /// Generates a float expression.
-fn float(choices: &mut Choices<'_>, names: &Names, depth: usize) -> String {
+pub(super) fn float(choices: &mut Choices<'_>, names: &Names, depth: usize) -> String {
     if depth == 0 || choices.below(2) == 0 {
         return match choices.below(4) {
             0 | 1 if !names.floats.is_empty() => {

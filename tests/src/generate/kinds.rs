@@ -29,9 +29,9 @@ pub(super) struct At {
 }
 
 impl At {
-    pub(super) fn param(choices: &mut Choices<'_>, name: &str) -> At {
+    pub(super) fn param(choices: &mut Choices<'_>, names: &Names, name: &str) -> At {
         let is_shared = choices.once_in(2);
-        let own = ["u", "v"].map(|symbol| match is_shared {
+        let own = names.words.shared.map(|symbol| match is_shared {
             true => symbol.to_owned(),
             false => format!("{symbol}_{name}"),
         });

@@ -7,6 +7,7 @@ use abi_spec::TypeIndex;
 use codegen::Library;
 use jit::abi::{Any, Object};
 use tvm_ffi_codegen_tests::fake_cuda::{self, FakeCuda};
+use tvm_ffi_codegen_tests::submits::{self, Plan};
 
 use super::session::{
     Driver, Fake, FakeObject, Session, assert_same, cuda, error_of, int, library, sessions,
@@ -141,7 +142,7 @@ fn submits_are_captured() {
     driver.destroy_stream(0, stream);
 }
 
-/// Bytes of device memory that [`graphs_outlive_functions_and_libraries`] writes: a struct of a map and two numbers, which is
+/// Bytes of device memory that [`graphs_outlive_functions_and_libraries`] writes: a struct of a map and three numbers, which is
 /// as large as two maps, and a copy of the first words.
 const WRITTEN: usize = 272;
 
@@ -152,9 +153,9 @@ fn graphs_outlive_functions_and_libraries() {
     let stand_in = fake_cuda::exclusive();
     let (map, work) = (
         "let m = tensormap(x, box=[1, 64]);",
-        "upload x.data (m, k, int32(n)); copy to, x.data, n; launch cubin.\"tma\"(m, x.data) grid(n) block(1);",
+        "upload x.data (m, n, n, k); copy to, x.data, n; launch cubin.\"tma\"(m, x.data) grid(n) block(1);",
     );
-    let params = "x: Tensor([n, 64], float32, device=cuda), to: ptr";
+    let params = "x: Tensor([n, 64], float32, device=cuda), n: int32, to: ptr";
     let library = library(&format!(
         "prepare({params}) -> Function = {{ {map} return function(k: int64) -> None {{ {work} }}; }};
         at_once({params}, k: int64) -> None = {{ {map} {work} }};"
@@ -175,13 +176,13 @@ fn graphs_outlive_functions_and_libraries() {
         let to = Any::ptr(TypeIndex::OPAQUE_PTR, memory.wrapping_add(256).cast());
         session.set_stream(0, stream);
         session.call("ready", &[int(0)]).unwrap();
-        session.call("at_once", &[x.arg(), to, int(7)]).unwrap();
+        session.call("at_once", &[x.arg(), int(16), to, int(7)]).unwrap();
         let expected = take();
-        assert_eq!(expected[128..144], [7, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(expected[128..144], [16, 0, 0, 0, 16, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(expected[..16], expected[256..], "{name}");
         let submit = || {
             let (session, x) = (session, x);
-            let submit = Held::new(&session, "prepare", &[x.arg(), to]).unwrap();
+            let submit = Held::new(&session, "prepare", &[x.arg(), int(16), to]).unwrap();
             submit.call(&[int(7)]).unwrap();
         };
         let status = driver.capture_and(stream, submit, |replay| {
@@ -267,4 +268,15 @@ fn both_phases_survive_every_failure() {
         assert_eq!(faults(&stand_in, &session, &submit), 3, "{}", session.name);
     }
     Driver(&stand_in).destroy_stream(0, stream);
+}
+
+/// Any number of calls: `tests/volume --submits`.
+#[test]
+fn random_submits_launch_what_random_calls_launch() {
+    let report = submits::run(&Plan { seed: 0, calls: 6000, each: 24 });
+    assert!(report.wrong.is_empty(), "{}", report.wrong.join("\n\n"));
+    assert!(
+        report.accepted * 5 > report.calls && report.accepted * 3 < 2 * report.calls,
+        "{report}"
+    );
 }

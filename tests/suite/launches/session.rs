@@ -140,13 +140,7 @@ impl Session {
 
     /// Sets the environment's stream of a device for this thread.
     pub(super) fn set_stream(&self, device: i32, stream: *mut c_void) {
-        type Set = unsafe extern "C" fn(i32, i32, *mut c_void, *mut *mut c_void) -> i32;
-        // SAFETY: the type is that of `c_env_api.h`.
-        let set = unsafe { self.ffi.function::<Set>("TVMFFIEnvSetStream") };
-        let set = set.expect("every runtime has streams");
-        // SAFETY: nothing but the stand-in uses the stream.
-        let status = unsafe { set(DeviceType::CUDA.0, device, stream, std::ptr::null_mut()) };
-        assert_eq!(status, 0, "{}", self.name);
+        self.ffi.set_stream(device, stream.expose_provenance());
     }
 }
 
@@ -320,12 +314,7 @@ impl Driver<'_> {
 
     /// Creates a non-blocking stream of the primary context of a device.
     pub(super) fn create_stream(&self, device: c_int) -> *mut c_void {
-        self.push(self.primary(device));
-        let (create, mut stream): (extern "C" fn(*mut *mut c_void, u32) -> c_int, _) =
-            (entry("cuStreamCreate"), std::ptr::null_mut());
-        succeed("create", create(&mut stream, 1));
-        self.pop();
-        stream
+        self.0.create_stream(device)
     }
 
     /// Destroys a stream of [`Driver::create_stream`].
