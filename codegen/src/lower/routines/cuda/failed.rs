@@ -13,7 +13,7 @@ use crate::lower::routines::message::raise;
 /// Suffix of the message for a status that [loses the context](cuda::loses_context).
 const EARLIER: &str = ", which may stem from earlier work";
 
-const CUDA: u64 = DeviceType::CUDA.0 as u64;
+pub(super) const CUDA: i64 = DeviceType::CUDA.0 as i64;
 
 handles! {
     /// An attempt to use a kernel on a device. `caller` is the function that messages name.
@@ -37,12 +37,6 @@ handles! {
         image: Text,
         said: Said,
     }
-}
-
-/// Returns a device as the word that messages print.
-#[routine(inline)]
-pub(super) fn device_word(device: u64) -> u64 {
-    device << 32 | CUDA
 }
 
 /// Returns the name of a function of the driver, for messages.
@@ -95,7 +89,7 @@ pub(crate) fn driver_failed(caller: Caller, name: Text, status: i32) {
 #[routine]
 pub(crate) fn kernel_failed(attempt: Attempt, status: i32) {
     let failure = failure(attempt.kernel, status);
-    raise!(attempt.caller, Complaint::Kernel, failure, device_word(attempt.device));
+    raise!(attempt.caller, Complaint::Kernel, failure, CUDA, attempt.device);
 }
 
 /// Returns the largest size in bytes of the dynamic shared memory of a kernel on a device: the limit of the device less
@@ -126,8 +120,8 @@ pub(crate) fn fit_shared(attempt: Attempt, config: &Config) -> i32 {
     let wanted = config.shared as i64;
     if wanted > most {
         let name = shown(kernel);
-        let device = device_word(attempt.device);
-        raise!(attempt.caller, Complaint::SharedMemory, name, most, device, wanted);
+        let device = attempt.device;
+        raise!(attempt.caller, Complaint::SharedMemory, name, most, CUDA, device, wanted);
     }
     most as i32
 }

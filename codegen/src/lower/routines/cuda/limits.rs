@@ -5,7 +5,7 @@ use crate::declaration::AttributeKind;
 use crate::ir::typed::{Int, Text, handles, routine};
 use crate::lower::cuda::{self, Config, Entry, driver_address};
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::cuda::failed::{Attempt, device_word, failure, fit_shared, shown};
+use crate::lower::routines::cuda::failed::{Attempt, CUDA, failure, fit_shared, shown};
 use crate::lower::routines::message::raise;
 
 /// The launch attribute that holds the extents of clusters.
@@ -28,11 +28,11 @@ pub(crate) fn launch_failed(attempt: Attempt, config: &Config, status: i32) {
     if cuda::may_exceed_limit(status) && check_limits(attempt, config) < 0 {
         return;
     }
-    let (caller, device) = (attempt.caller, device_word(attempt.device));
+    let (caller, device) = (attempt.caller, attempt.device);
     let failure = failure(attempt.kernel, status);
     let (grid, block) = (extents(config.grid), extents(config.block));
     let cluster = cluster(config);
-    raise!(caller, Complaint::Launch, failure, grid, block, cluster, config.shared, device);
+    raise!(caller, Complaint::Launch, failure, grid, block, cluster, config.shared, CUDA, device);
 }
 
 /// Raises the error for the first limit that a launch exceeds. Returns 0 if it exceeds none that is known here, or -1
@@ -104,8 +104,8 @@ pub(crate) fn up_to(attempt: Attempt, what: Text, attribute: i32, value: u64) ->
 pub(crate) fn fits(attempt: Attempt, what: Text, most: i32, value: u64) -> i32 {
     if value == 0 || value > most as u32 as u64 {
         let name = shown(attempt.kernel);
-        let device = device_word(attempt.device);
-        raise!(attempt.caller, Complaint::Limit, what, name, most, device, value);
+        let device = attempt.device;
+        raise!(attempt.caller, Complaint::Limit, what, name, most, CUDA, device, value);
     }
     0
 }

@@ -13,7 +13,7 @@ use crate::lower::routines::message::raise;
 /// Suffix of the message for a status after which the device is lost.
 const EARLIER: &str = ", which may stem from earlier work";
 
-const ROCM: u64 = DeviceType::ROCM.0 as u64;
+pub(super) const ROCM: i64 = DeviceType::ROCM.0 as i64;
 
 handles! {
     /// An attempt to use a kernel on a device. `caller` is the function that messages name.
@@ -29,12 +29,6 @@ handles! {
 /// Returns the name of a function of the runtime, for messages.
 pub(super) fn name_of(b: &mut Builder<'_>, entry: Entry) -> Text {
     constant(b, entry.name())
-}
-
-/// Returns a device as the word that messages print.
-#[routine(inline)]
-pub(super) fn device_word(device: u64) -> u64 {
-    device << 32 | ROCM
 }
 
 /// Checks the status of a function of the runtime. Returns 0, or -1 once it has raised.
@@ -82,7 +76,7 @@ pub(crate) fn hip_failed(caller: Caller, name: Text, status: i32) {
 #[routine]
 pub(crate) fn hip_kernel_failed(attempt: Attempt, status: i32) {
     let failure = failure(attempt.kernel, status);
-    raise!(attempt.caller, Complaint::Kernel, failure, device_word(attempt.device));
+    raise!(attempt.caller, Complaint::Kernel, failure, ROCM, attempt.device);
 }
 
 /// Collects the values of a message about a kernel.

@@ -6,7 +6,7 @@ use crate::lower::cuda::Config;
 use crate::lower::hip;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::cuda::limits::extents;
-use crate::lower::routines::hip::failed::{Attempt, device_word, failure, shown};
+use crate::lower::routines::hip::failed::{Attempt, ROCM, failure, shown};
 use crate::lower::routines::message::raise;
 
 /// Number of threads that a dim of a grid may have, blocks times threads in a block.
@@ -19,9 +19,8 @@ pub(crate) fn hip_launch_failed(attempt: Attempt, config: &Config, status: i32) 
         return;
     }
     let failure = failure(attempt.kernel, status);
-    let (grid, block, device) =
-        (extents(config.grid), extents(config.block), device_word(attempt.device));
-    raise!(attempt.caller, Complaint::HipLaunch, failure, grid, block, config.shared, device);
+    let (grid, block, device) = (extents(config.grid), extents(config.block), attempt.device);
+    raise!(attempt.caller, Complaint::HipLaunch, failure, grid, block, config.shared, ROCM, device);
 }
 
 /// Returns true if a status may mean that a launch exceeds a limit.
@@ -72,8 +71,8 @@ fn fit_shared(attempt: Attempt, config: &Config) -> i32 {
     let most = *most as i64 - *own as i64;
     let wanted = config.shared as i64;
     if wanted > most {
-        let (name, device) = (shown(attempt.kernel), device_word(attempt.device));
-        raise!(attempt.caller, Complaint::SharedMemory, name, most, device, wanted);
+        let (name, device) = (shown(attempt.kernel), attempt.device);
+        raise!(attempt.caller, Complaint::SharedMemory, name, most, ROCM, device, wanted);
     }
     0
 }
@@ -92,8 +91,8 @@ pub(crate) fn hip_up_to(attempt: Attempt, what: Text, attribute: i32, value: u64
 #[routine]
 pub(crate) fn hip_fits(attempt: Attempt, what: Text, most: u64, value: u64) -> i32 {
     if value == 0 || value > most {
-        let (name, device) = (shown(attempt.kernel), device_word(attempt.device));
-        raise!(attempt.caller, Complaint::Limit, what, name, most, device, value);
+        let (name, device) = (shown(attempt.kernel), attempt.device);
+        raise!(attempt.caller, Complaint::Limit, what, name, most, ROCM, device, value);
     }
     0
 }
