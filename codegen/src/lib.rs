@@ -78,8 +78,9 @@ pub use declaration::{
     DeviceAttribute, Dim, Element, Expr, Fill, Function, FunctionRef, GpuKernelFacts, Image,
     ImageKind, Interleave, KernelCall, Launch, LaunchArg, LaunchAttribute, Leaf, Library, Literal,
     Local, Location, Logic, MapType, Mapping, Member, MemoryCopy, MemoryFill, ObjectClass, Output,
-    Param, ParamType, Prepare, Promotion, ResultType, Sequence, Shape, Signature, Statement,
-    StatementKind, StatusError, Strides, Swizzle, Target, Tensor, TensorMap, Upload, Wait,
+    Param, ParamType, Platform, Prepare, Promotion, ResultType, Sequence, Shape, Signature,
+    Statement, StatementKind, StatusError, Strides, Swizzle, Target, Tensor, TensorMap, Upload,
+    Wait,
 };
 pub use error::{Error, Part, Position, Site};
 pub use lower::{

@@ -11,9 +11,11 @@
 mod body;
 mod check;
 mod cuda;
+mod driver;
 mod emitter;
 mod failure;
 mod function;
+mod hip;
 mod launch;
 pub(crate) mod library;
 mod operators;
@@ -29,7 +31,7 @@ mod wrapper;
 
 use crate::ir::{self, Linkage};
 use crate::resolve::{MAIN, Resolved};
-pub use cuda::Loader;
+pub use driver::Loader;
 use failure::records::Records;
 pub use library::exports::UNLOAD;
 pub use routines::linked::{is_linked_routine, linked_routines};

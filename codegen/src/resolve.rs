@@ -40,7 +40,7 @@ use abi_spec::symbol::{PREFIX, validate_name};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::declaration::limit::Limit;
-use crate::declaration::{self, Body, Library, StatementKind};
+use crate::declaration::{self, Body, Image, ImageKind, Library, Platform, StatementKind};
 use crate::error::{Error, Part};
 use crate::ir::Signature;
 use body::KernelCall;
@@ -176,14 +176,15 @@ impl<'a> Resolved<'a> {
 struct Items<'a> {
     /// Signatures by name.
     signatures: FxHashMap<&'a str, &'a crate::Signature>,
-    /// Names of images.
-    images: FxHashSet<&'a str>,
+    /// Images by name, with their platform where it is known.
+    images: FxHashMap<&'a str, Option<Platform>>,
 }
 
 impl<'a> Items<'a> {
     fn of(library: &'a Library) -> Self {
         let signatures = library.functions.iter().map(|f| (&f.signature.name[..], &f.signature));
-        let images = library.images.iter().map(|image| &image.name[..]);
+        let platform = |image: &Image| Some(ImageKind::of(image.bytes.as_deref()?)?.platform());
+        let images = library.images.iter().map(|image| (&image.name[..], platform(image)));
         Items { signatures: signatures.collect(), images: images.collect() }
     }
 }
@@ -215,7 +216,8 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
     c_library(library, &all)?;
     let launches = launch::images::launches(library, &all)?;
     if library.prepare.is_some() {
-        launch::images::prepare(&mut all, launches);
+        let platform = launch::images::platform(library, &all)?;
+        launch::images::prepare(&mut all, platform, launches);
     }
     Ok(all)
 }

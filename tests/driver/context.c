@@ -36,6 +36,8 @@ int64_t contexts_retained(void) {
   return count;
 }
 
+int64_t contexts_pushed(void) { return depth; }
+
 const char *context_text(CUcontext context) {
   static char texts[4][32];
   static unsigned next;

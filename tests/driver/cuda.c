@@ -9,12 +9,14 @@
  *   context.c  the driver, devices, contexts
  *   stream.c   streams, captures of graphs; event.c events
  *   memory.c   memory (which is the host's), and commands that fill, copy and write it
+ *   entry.c    images and their kernels, as far as they are read
  *   image.c    cubins (ELF) and fatbins, ptx.c PTX: kernels, their parameters, their static shared memory
  *   library.c  libraries, kernels and functions, loaded at first use
  *   launch.c   launches, tensormap.c the encoding of tensor maps
  *   lookup.c   cuGetProcAddress
  *
- * build makes the images that tests launch; the program in check/ tries the stand-in itself.
+ * build makes the images that tests launch; the program in check/ tries the stand-in itself. hip/ is a second one, for HIP,
+ * which shares this file and others.
  *
  * The record. One line per call (one is broken here): its name, what it was given, then what it yields or how it
  * failed and why. Handles have names that do not depend on addresses (`primary0`, `ctx1`, `stream2`, `lib0`),
@@ -72,9 +74,15 @@ struct text {
   size_t size, capacity;
 };
 
-#define DEFAULTS                                                                                  \
-  {.version = 12080, .devices = 2, .shared_optin = 232448, .multiprocessors = 132, .param_info = 1, \
-   .operations = 1, .wide_operations = 1, .capability = {90, 90, 90, 90, 90, 90, 90, 90}}
+#ifdef HIP
+enum { VERSION = 60443484, SHARED = 65536, MULTIPROCESSORS = 304, CAPABILITY = 0x942 };
+#else
+enum { VERSION = 12080, SHARED = 232448, MULTIPROCESSORS = 132, CAPABILITY = 90 };
+#endif
+
+#define DEFAULTS                                                                                             \
+  {.version = VERSION, .devices = 2, .shared_optin = SHARED, .multiprocessors = MULTIPROCESSORS,      \
+   .param_info = 1, .operations = 1, .wide_operations = 1, .capability = {[0 ... MAX_DEVICES - 1] = CAPABILITY}}
 
 struct knobs knobs = DEFAULTS;
 int quiet;
@@ -172,7 +180,7 @@ CUresult end(CUresult status) {
   return status;
 }
 
-EXPORT size_t fake_cuda_log(char *out, size_t capacity) {
+EXPORT size_t FAKE(log)(char *out, size_t capacity) {
   pthread_mutex_lock(&mutex);
   size_t size = record.size, copied = size < capacity ? size : capacity ? capacity - 1 : 0;
   if (copied) memcpy(out, record.bytes, copied);
@@ -181,33 +189,33 @@ EXPORT size_t fake_cuda_log(char *out, size_t capacity) {
   return size;
 }
 
-EXPORT int64_t fake_cuda_calls(void) {
+EXPORT int64_t FAKE(calls)(void) {
   pthread_mutex_lock(&mutex);
   int64_t count = calls;
   pthread_mutex_unlock(&mutex);
   return count;
 }
 
-EXPORT void fake_cuda_fail_at(int64_t n, int status) {
+EXPORT void FAKE(fail_at)(int64_t n, int status) {
   pthread_mutex_lock(&mutex);
   until_failure = n, failure = status;
   pthread_mutex_unlock(&mutex);
 }
 
-EXPORT void fake_cuda_reset(void) {
+EXPORT void FAKE(reset)(void) {
   pthread_mutex_lock(&mutex);
   record.size = 0, calls = 0, until_failure = 0;
   pthread_mutex_unlock(&mutex);
 }
 
-EXPORT void fake_cuda_live(int64_t out[6]) {
+EXPORT void FAKE(live)(int64_t out[6]) {
   pthread_mutex_lock(&mutex);
-  int64_t live[6] = {libraries_live(), depth, streams_live(), memory_live(), contexts_retained(), events_live()};
+  int64_t live[6] = {libraries_live(), contexts_pushed(), streams_live(), memory_live(), contexts_retained(), events_live()};
   memcpy(out, live, sizeof live);
   pthread_mutex_unlock(&mutex);
 }
 
-EXPORT void fake_cuda_quiet(int on) {
+EXPORT void FAKE(quiet)(int on) {
   pthread_mutex_lock(&mutex);
   __atomic_store_n(&quiet, on, __ATOMIC_RELAXED);
   pthread_mutex_unlock(&mutex);
@@ -238,7 +246,7 @@ static int *knob(const char *name) {
   return is_one && device >= 0 && device < MAX_DEVICES ? &knobs.capability[device] : NULL;
 }
 
-EXPORT int fake_cuda_set(const char *name, int64_t value) {
+EXPORT int FAKE(set)(const char *name, int64_t value) {
   pthread_mutex_lock(&mutex);
   int *place = knob(name), is_all = !strcmp(name, "capability");
   if (place == &knobs.devices && (value < 0 || value > MAX_DEVICES)) place = NULL;
@@ -249,12 +257,12 @@ EXPORT int fake_cuda_set(const char *name, int64_t value) {
 }
 
 /* Sets the initial state. */
-EXPORT __attribute__((constructor)) void fake_cuda_defaults(void) {
+EXPORT __attribute__((constructor)) void FAKE(defaults)(void) {
   const char *devices = getenv("FAKE_CUDA_DEVICES");
   pthread_mutex_lock(&mutex);
   knobs = (struct knobs)DEFAULTS;
   pthread_mutex_unlock(&mutex);
-  if (devices) fake_cuda_set("devices", atoi(devices));
-  fake_cuda_quiet(0);
-  fake_cuda_reset();
+  if (devices) FAKE(set)("devices", atoi(devices));
+  FAKE(quiet)(0);
+  FAKE(reset)();
 }

@@ -1,7 +1,8 @@
 /* Declarations that the files of the stand-in for the CUDA driver share; cuda.c describes it.
  *
  * Types and numbers are those of the real interface, as far as callers can see them: handles are pointers,
- * structures have its layout, constants its values. */
+ * structures have its layout, constants its values. HIP's numbers are the same where both have a result. The stand-in
+ * for HIP shares cuda.c, memory.c, stream.c, event.c and entry.c, which are then compiled with HIP defined. */
 
 #ifndef DRIVER_H
 #define DRIVER_H
@@ -17,6 +18,8 @@ typedef enum {
   INVALID_VALUE = 1,
   OUT_OF_MEMORY = 2,
   NOT_INITIALIZED = 3,
+  /* HIP alone. */
+  INVALID_CONFIGURATION = 9,
   NO_DEVICE = 100,
   INVALID_DEVICE = 101,
   INVALID_IMAGE = 200,
@@ -25,6 +28,7 @@ typedef enum {
   INVALID_HANDLE = 400,
   NOT_FOUND = 500,
   CONTEXT_IS_DESTROYED = 709,
+  LAUNCH_FAILED = 719,
   COOPERATIVE_LAUNCH_TOO_LARGE = 720,
   NOT_SUPPORTED = 801,
   STREAM_CAPTURE_UNSUPPORTED = 900,
@@ -172,25 +176,37 @@ const char *error_name(CUresult status);
 #define NOTHING "%s", ""
 
 /* Defines an entry point, whose code follows. While the driver is quiet, it only runs `quick`. */
-#define QUICK_CALL(name, parameters, arguments, quick, ...)     \
-  static CUresult do_##name parameters;                         \
-  EXPORT CUresult name parameters {                             \
-    if (__atomic_load_n(&quiet, __ATOMIC_RELAXED)) return quick; \
-    CUresult status = begin(#name);                             \
-    say(__VA_ARGS__);                                           \
-    return end(status ? status : do_##name arguments);          \
-  }                                                             \
+#define QUICK_ENTRY_POINT(result, name, parameters, arguments, quick, ...) \
+  static CUresult do_##name parameters;                                   \
+  EXPORT result name parameters {                                         \
+    if (__atomic_load_n(&quiet, __ATOMIC_RELAXED)) return (result)(quick); \
+    CUresult status = begin(#name);                                       \
+    say(__VA_ARGS__);                                                     \
+    return (result)end(status ? status : do_##name arguments);            \
+  }                                                                       \
   static CUresult do_##name parameters
 
 /* Defines an entry point without a quick form. */
-#define CALL(name, parameters, arguments, ...)         \
-  static CUresult do_##name parameters;                \
-  EXPORT CUresult name parameters {                    \
-    CUresult status = begin(#name);                    \
-    say(__VA_ARGS__);                                  \
-    return end(status ? status : do_##name arguments); \
-  }                                                    \
+#define ENTRY_POINT(result, name, parameters, arguments, ...)  \
+  static CUresult do_##name parameters;                        \
+  EXPORT result name parameters {                              \
+    CUresult status = begin(#name);                            \
+    say(__VA_ARGS__);                                          \
+    return (result)end(status ? status : do_##name arguments); \
+  }                                                            \
   static CUresult do_##name parameters
+
+#ifdef HIP
+/* The entry points of shared files are functions that those of hip/ call. */
+#define FAKE(name) fake_hip_##name
+#define QUICK_CALL(name, parameters, arguments, quick, ...) CUresult do_##name parameters
+#define CALL(name, parameters, arguments, ...) CUresult do_##name parameters
+#define STREAM_CALL(name, parameters, arguments, ...) CUresult do_##name parameters
+#else
+/* The name of a function for tests. */
+#define FAKE(name) fake_cuda_##name
+#define QUICK_CALL(...) QUICK_ENTRY_POINT(CUresult, __VA_ARGS__)
+#define CALL(...) ENTRY_POINT(CUresult, __VA_ARGS__)
 
 /* Defines an entry point whose parameter `stream` may be NULL for the context's stream, and its other form. */
 #define STREAM_CALL(name, parameters, arguments, ...)           \
@@ -200,16 +216,20 @@ const char *error_name(CUresult status);
     return name arguments;                                      \
   }                                                             \
   CALL(name, parameters, arguments, __VA_ARGS__)
+#endif
+
+/* entry.c: images and their kernels. */
+struct image *image_new(struct image **out);
+struct entry *image_add(struct image *image, const char *name, size_t length);
+void entry_add(struct entry *entry, uint32_t ordinal, struct parameter parameter);
+void image_free(struct image *image);
+const struct entry *image_entry(const struct image *image, const char *name);
 
 /* image.c, ptx.c: parsers of cubins, fatbins and PTX. */
 CUresult image_parse(const void *code, struct image **out);
 CUresult ptx_parse(const char *text, struct image *image);
-struct entry *image_add(struct image *image, const char *name, size_t length);
-void entry_add(struct entry *entry, uint32_t ordinal, struct parameter parameter);
-void image_free(struct image *image);
-/* Returns the image that a device of a capability runs, and the kernel in an image. */
+/* Returns the image that a device of a capability runs. */
 const struct image *image_for(const struct image *images, int capability);
-const struct entry *image_entry(const struct image *image, const char *name);
 
 /* context.c */
 extern __thread struct context *pushed[MAX_PUSHED] __attribute__((tls_model("initial-exec")));
@@ -219,6 +239,8 @@ int is_device(CUdevice device);
 /* Checks that a handle is a usable context; records why not. */
 CUresult context_check(CUcontext context);
 int64_t contexts_retained(void);
+/* Returns the number of contexts that the thread has pushed; through HIP, its device. */
+int64_t contexts_pushed(void);
 /* Returns the name of a context in the record. */
 const char *context_text(CUcontext context);
 /* Returns an attribute of a device. */
@@ -257,6 +279,8 @@ void command_run(const struct command *command);
 struct command *command_copy(const struct command *command);
 void commands_free(struct command *commands);
 int64_t memory_live(void);
+/* Returns the name of an address in the record. */
+const char *memory_text(CUdeviceptr address);
 
 /* event.c */
 int64_t events_live(void);

@@ -29,7 +29,7 @@ int64_t events_live(void) {
   return count;
 }
 
-EXPORT void fake_cuda_destroy_events(void) {
+EXPORT void FAKE(destroy_events)(void) {
   while (events) {
     struct event *next = events->next;
     free(events);

@@ -41,41 +41,6 @@ struct fatbin_entry {
   uint64_t flags;
 };
 
-struct entry *image_add(struct image *image, const char *name, size_t length) {
-  image->entries = realloc(image->entries, (image->count + 1) * sizeof *image->entries);
-  if (!image->entries) abort();
-  struct entry *entry = &image->entries[image->count++];
-  *entry = (struct entry){.name = strndup(name, length)};
-  if (!entry->name) abort();
-  return entry;
-}
-
-void entry_add(struct entry *entry, uint32_t ordinal, struct parameter parameter) {
-  if (ordinal >= entry->count) {
-    entry->parameters = realloc(entry->parameters, (ordinal + 1) * sizeof parameter);
-    if (!entry->parameters) abort();
-    memset(entry->parameters + entry->count, 0, (ordinal + 1 - entry->count) * sizeof parameter);
-    entry->count = ordinal + 1;
-  }
-  entry->parameters[ordinal] = parameter;
-}
-
-void image_free(struct image *image) {
-  while (image) {
-    struct image *next = image->next;
-    for (size_t i = 0; i < image->count; i++) free(image->entries[i].name), free(image->entries[i].parameters);
-    free(image->entries), free(image);
-    image = next;
-  }
-}
-
-const struct entry *image_entry(const struct image *image, const char *name) {
-  for (size_t i = 0; image && i < image->count; i++) {
-    if (!strcmp(image->entries[i].name, name)) return &image->entries[i];
-  }
-  return NULL;
-}
-
 /* Machine code runs on its own architecture and later ones of the same major version, PTX on any later one. */
 static int fits(const struct image *image, int capability) {
   if (image->only) return image->arch == capability;
@@ -183,13 +148,6 @@ static CUresult parse_elf(const unsigned char *code, struct image *image) {
   return SUCCESS;
 }
 
-static struct image *new_image(struct image **out) {
-  while (*out) out = &(*out)->next;
-  *out = calloc(1, sizeof **out);
-  if (!*out) abort();
-  return *out;
-}
-
 static CUresult parse_fatbin(const unsigned char *code, struct image **out) {
   struct fatbin header;
   struct fatbin_entry entry;
@@ -201,8 +159,8 @@ static CUresult parse_fatbin(const unsigned char *code, struct image **out) {
     if (entry.header_size < sizeof entry) return refuse(INVALID_IMAGE, "a fatbin with a short entry");
     if (entry.flags & COMPRESSED) return refuse(INVALID_IMAGE, "this stand-in reads no compressed fatbin");
     CUresult status = SUCCESS;
-    if (entry.kind == FATBIN_ELF) status = parse_elf(body, new_image(out));
-    if (entry.kind == FATBIN_PTX) status = ptx_parse((const char *)body, new_image(out));
+    if (entry.kind == FATBIN_ELF) status = parse_elf(body, image_new(out));
+    if (entry.kind == FATBIN_PTX) status = ptx_parse((const char *)body, image_new(out));
     if (status) return status;
     at = body + entry.size;
   }
@@ -222,6 +180,6 @@ CUresult image_parse(const void *code, struct image **out) {
     memcpy(&magic, code, sizeof magic);
   }
   if (magic == FATBIN) return parse_fatbin(code, out);
-  if (!memcmp(&magic, ELFMAG, SELFMAG)) return parse_elf(code, new_image(out));
-  return ptx_parse(code, new_image(out));
+  if (!memcmp(&magic, ELFMAG, SELFMAG)) return parse_elf(code, image_new(out));
+  return ptx_parse(code, image_new(out));
 }

@@ -92,7 +92,7 @@ CALL(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t size), (to, from, size
 }
 
 /* Returns the name of an address in the record: its offset in its allocation. */
-static const char *memory_text(CUdeviceptr address) {
+const char *memory_text(CUdeviceptr address) {
   static char texts[4][32];
   static unsigned next;
   char *text = texts[next++ % 4];
@@ -167,6 +167,7 @@ STREAM_CALL(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstr
   return submit(stream, &(struct command){.kind = COMMAND_COPY, .to = to, .from = from, .size = size});
 }
 
+#ifndef HIP
 static void say_operations(CUstream stream, unsigned count, const struct operation *operations) {
   say("%s", stream_text(stream));
   for (unsigned i = 0; operations && i < count && i <= MOST_OPERATIONS; i++) {
@@ -197,3 +198,4 @@ EXPORT CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count, const str
   say_operations(stream, count, operations);
   return end(status ? status : do_operations(stream, count, operations, flags));
 }
+#endif

@@ -246,10 +246,10 @@ CALL(cuGraphDestroy, (CUgraph graph), (graph), NOTHING) {
 }
 
 /* Returns the name of a stream in the record. */
-EXPORT const char *fake_cuda_stream_text(CUstream stream) { return stream_text(stream); }
+EXPORT const char *FAKE(stream_text)(CUstream stream) { return stream_text(stream); }
 
 /* Runs the captured commands of a graph again; launches run nothing. */
-EXPORT void fake_cuda_replay(CUgraph graph) {
+EXPORT void FAKE(replay)(CUgraph graph) {
   for (const struct command *command = graph->commands; command; command = command->next) command_run(command);
 }
 

@@ -1,4 +1,5 @@
-//! The stand-in for the CUDA driver: `driver/*.c`, compiled once per process by the system's C compiler.
+//! The stand-in for the CUDA driver: `driver/*.c`, compiled once per process by the system's C compiler. What it has in
+//! common with the one for HIP is here too.
 //!
 //! Programs find it through `LD_LIBRARY_PATH` ([`folder`]), the current process after [`exclusive`] has loaded it.
 
@@ -36,24 +37,32 @@ pub fn in_c(folder: &Path) -> Vec<PathBuf> {
 /// time replace the file with the same contents, atomically.
 pub fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| {
-        let program = std::env::current_exe().expect("the program has a path");
-        let folder = program.with_file_name("fake_cuda");
-        std::fs::create_dir_all(&folder).expect("a folder can be made");
-        let new = tempfile::tempdir_in(&folder).expect("a folder can be made");
-        let library = new.path().join("libcuda.so.1");
-        let mut compile = Command::new("cc");
-        compile.args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"]);
-        compile.args(["-fPIC", "-fvisibility=hidden", "-shared", "-Wl,-soname,libcuda.so.1"]);
-        cc(compile.args(in_c(&sources())).args(["-lpthread", "-o"]).arg(&library));
-        std::fs::rename(&library, folder.join("libcuda.so.1")).expect("the library can be moved");
-        folder
-    })
+    FOLDER.get_or_init(|| build("fake_cuda", "libcuda.so.1", &in_c(&sources()), &[]))
+}
+
+/// Compiles a library from C files into a folder beside the program, and returns the folder.
+pub(crate) fn build(folder: &str, soname: &str, files: &[PathBuf], options: &[&str]) -> PathBuf {
+    let program = std::env::current_exe().expect("the program has a path");
+    let folder = program.with_file_name(folder);
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let new = tempfile::tempdir_in(&folder).expect("a folder can be made");
+    let library = new.path().join(soname);
+    let mut compile = Command::new("cc");
+    compile.args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"]);
+    compile.args(["-fPIC", "-fvisibility=hidden", "-shared"]).args(options);
+    compile.arg(format!("-Wl,-soname,{soname}"));
+    cc(compile.args(files).args(["-lpthread", "-o"]).arg(&library));
+    std::fs::rename(&library, folder.join(soname)).expect("the library can be moved");
+    folder
 }
 
 /// The stand-in, loaded into this process.
 #[derive(Debug)]
-pub struct FakeCuda(Library);
+pub struct FakeCuda {
+    library: Library,
+    /// Start of the names of what tests call.
+    prefix: &'static str,
+}
 
 /// Resources of the stand-in that have not been released.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,12 +86,8 @@ pub struct Live {
 /// caller at a time, with an empty record and default settings.
 pub fn exclusive() -> MutexGuard<'static, FakeCuda> {
     static LOADED: OnceLock<Mutex<FakeCuda>> = OnceLock::new();
-    let loaded = LOADED.get_or_init(|| {
-        let path = folder().join("libcuda.so.1");
-        // SAFETY: the initialiser reads the environment.
-        let library = unsafe { Library::new(&path) }.unwrap_or_else(|error| panic!("{error}"));
-        Mutex::new(FakeCuda(library))
-    });
+    let loaded = LOADED
+        .get_or_init(|| Mutex::new(FakeCuda::load(&folder().join("libcuda.so.1"), "fake_cuda_")));
     // A panic of another test leaves the stand-in intact.
     let guard = loaded.lock().unwrap_or_else(PoisonError::into_inner);
     guard.defaults();
@@ -90,20 +95,35 @@ pub fn exclusive() -> MutexGuard<'static, FakeCuda> {
 }
 
 impl FakeCuda {
-    /// Returns a function of the list in `cuda.c`.
+    /// Loads a stand-in that this crate has built.
+    pub(crate) fn load(path: &Path, prefix: &'static str) -> FakeCuda {
+        // SAFETY: the initialiser reads the environment.
+        let library = unsafe { Library::new(path) }.unwrap_or_else(|error| panic!("{error}"));
+        FakeCuda { library, prefix }
+    }
+
+    /// Returns an entry point.
     ///
     /// # Safety
     /// `F` is the type of the function.
-    unsafe fn function<F: Copy>(&self, name: &str) -> F {
+    pub(crate) unsafe fn function<F: Copy>(&self, name: &str) -> F {
         // SAFETY: the caller knows the type.
-        *unsafe { self.0.get::<F>(name) }.unwrap_or_else(|error| panic!("{error}"))
+        *unsafe { self.library.get::<F>(name) }.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Returns a function of the list in `cuda.c`, by the name after the prefix.
+    ///
+    /// # Safety
+    /// `F` is the type of the function.
+    unsafe fn own<F: Copy>(&self, name: &str) -> F {
+        // SAFETY: the caller knows the type.
+        unsafe { self.function(&format!("{}{name}", self.prefix)) }
     }
 
     /// Returns the record: one line per call since the last reset.
     pub fn record(&self) -> String {
         // SAFETY: `cuda.c` defines the function with this type.
-        let log: extern "C" fn(*mut c_char, usize) -> usize =
-            unsafe { self.function("fake_cuda_log") };
+        let log: extern "C" fn(*mut c_char, usize) -> usize = unsafe { self.own("log") };
         let mut bytes = vec![0; log(std::ptr::null_mut(), 0) + 1];
         log(bytes.as_mut_ptr().cast(), bytes.len());
         bytes.pop();
@@ -113,36 +133,35 @@ impl FakeCuda {
     /// Returns the number of calls since the last reset.
     pub fn calls(&self) -> i64 {
         // SAFETY: `cuda.c` defines the function with this type.
-        let calls: extern "C" fn() -> i64 = unsafe { self.function("fake_cuda_calls") };
+        let calls: extern "C" fn() -> i64 = unsafe { self.own("calls") };
         calls()
     }
 
     /// Clears the record, the count and the planned failure.
     pub fn reset(&self) {
         // SAFETY: `cuda.c` defines the function with this type.
-        let reset: extern "C" fn() = unsafe { self.function("fake_cuda_reset") };
+        let reset: extern "C" fn() = unsafe { self.own("reset") };
         reset();
     }
 
     /// Resets everything, settings too.
-    fn defaults(&self) {
+    pub(crate) fn defaults(&self) {
         // SAFETY: `cuda.c` defines the function with this type.
-        let defaults: extern "C" fn() = unsafe { self.function("fake_cuda_defaults") };
+        let defaults: extern "C" fn() = unsafe { self.own("defaults") };
         defaults();
     }
 
     /// Makes the `n`-th call from now on fail, counted from 1.
     pub fn fail_at(&self, n: i64, status: i32) {
         // SAFETY: `cuda.c` defines the function with this type.
-        let fail_at: extern "C" fn(i64, c_int) = unsafe { self.function("fake_cuda_fail_at") };
+        let fail_at: extern "C" fn(i64, c_int) = unsafe { self.own("fail_at") };
         fail_at(n, status);
     }
 
     /// Changes a setting of the list in `cuda.c`.
     pub fn set(&self, name: &str, value: i64) {
         // SAFETY: `cuda.c` defines the function with this type.
-        let set: extern "C" fn(*const c_char, i64) -> c_int =
-            unsafe { self.function("fake_cuda_set") };
+        let set: extern "C" fn(*const c_char, i64) -> c_int = unsafe { self.own("set") };
         let text = CString::new(name).expect("a name has no NUL");
         assert_eq!(set(text.as_ptr(), value), 0, "there is no {name}");
     }
@@ -150,7 +169,7 @@ impl FakeCuda {
     /// Returns the resources that have not been released.
     pub fn live(&self) -> Live {
         // SAFETY: `cuda.c` defines the function with this type; it writes six numbers.
-        let live: extern "C" fn(*mut Live) = unsafe { self.function("fake_cuda_live") };
+        let live: extern "C" fn(*mut Live) = unsafe { self.own("live") };
         let mut found = Live::default();
         live(&mut found);
         found
@@ -204,7 +223,7 @@ impl FakeCuda {
     /// Turns recording and checking off or on.
     pub fn quiet(&self, is_quiet: bool) {
         // SAFETY: `cuda.c` defines the function with this type.
-        let quiet: extern "C" fn(c_int) = unsafe { self.function("fake_cuda_quiet") };
+        let quiet: extern "C" fn(c_int) = unsafe { self.own("quiet") };
         quiet(c_int::from(is_quiet));
     }
 }

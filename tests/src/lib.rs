@@ -5,6 +5,7 @@ pub mod callgrind;
 pub mod cases;
 pub mod every;
 pub mod fake_cuda;
+pub mod fake_hip;
 pub mod ffi;
 pub mod filetest;
 pub mod frame;

@@ -12,6 +12,7 @@ mod equivalence;
 mod export_macro;
 mod external;
 mod fake_cuda;
+mod fake_hip;
 mod filetests;
 mod gpu;
 mod guarded;

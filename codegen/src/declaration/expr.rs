@@ -130,16 +130,6 @@ pub enum DeviceAttribute {
     Other(u32),
 }
 
-impl DeviceAttribute {
-    /// Returns the `CUdevice_attribute`.
-    pub const fn id(self) -> u32 {
-        match self {
-            DeviceAttribute::Multiprocessors => 16,
-            DeviceAttribute::Other(id) => id,
-        }
-    }
-}
-
 /// Declares operators with their spellings.
 macro_rules! operators {
     ($($(#[$doc:meta])* $name:ident { $($(#[$note:meta])* $variant:ident $text:literal;)* })*) => {$(

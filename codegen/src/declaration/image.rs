@@ -17,6 +17,15 @@ pub struct Image {
     pub bytes: Option<Vec<u8>>,
 }
 
+/// A driver that launches GPU kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Platform {
+    /// The CUDA driver, for devices of the type `cuda`.
+    Cuda,
+    /// The HIP runtime, for devices of the type `rocm`.
+    Hip,
+}
+
 /// Format of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ImageKind {
@@ -70,6 +79,13 @@ impl Image {
 }
 
 impl ImageKind {
+    /// Returns the platform whose driver loads images of this format.
+    pub fn platform(self) -> Platform {
+        match self {
+            ImageKind::Cubin | ImageKind::Fatbin | ImageKind::Ptx => Platform::Cuda,
+        }
+    }
+
     /// Detects the format from the header; returns `None` for bytes that the driver does not load.
     ///
     /// ```

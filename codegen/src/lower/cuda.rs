@@ -2,55 +2,12 @@
 //! kernels, enters contexts and launches is in [`routines`](mod@super::routines). Support for another driver would
 //! replace both.
 
-use crate::ir::Type::I32;
-use crate::ir::typed::{Const, Handle, Int, Make, Pointee, Ref, Single, routine, structs};
-use crate::ir::{Builder, Signature, Type};
-use crate::lower::value::zeros;
+use crate::ir::typed::{Handle, Int, Ref, Single, routine, structs};
+use crate::lower::driver::{entries, fields};
 use crate::resolve::launch::MAP_SIZE;
 
-/// Declares functions of the driver. A row is a variant of [`Entry`], the name of the symbol, the Rust function that
-/// emits a call, and whether the function is [needed](Entry::is_needed).
-macro_rules! entries {
-    ($($(#[$doc:meta])* $variant:ident $name:literal $call:ident($($param:ident: $ty:ty),*) $needed:literal;)*) => {
-        /// A function of the driver. Each returns a `CUresult`.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Entry { $($(#[$doc])* $variant,)* }
-
-        impl Entry {
-            /// All functions, in the order of their addresses in [`Table`].
-            pub(crate) const ALL: &[Entry] = &[$(Entry::$variant),*];
-
-            /// Returns the name of the symbol.
-            pub(crate) const fn name(self) -> &'static str {
-                match self { $(Entry::$variant => $name,)* }
-            }
-
-            /// Returns true if a driver without the function is refused. Functions that are not needed are newer than
-            /// 12.0, or belong to commands that few libraries have.
-            pub(crate) const fn is_needed(self) -> bool {
-                match self { $(Entry::$variant => $needed,)* }
-            }
-
-            pub(crate) fn signature(self) -> Signature {
-                let mut params = Vec::new();
-                match self { $(Entry::$variant => { $(<$ty>::types(&mut params);)* })* }
-                Signature::new(&params, Some(I32))
-            }
-        }
-
-        $(#[doc = concat!("Calls `", $name, "` of the driver, which is open; yields the status.")]
-        #[allow(dead_code, clippy::too_many_arguments, reason = "those of the driver; compiled code launches")]
-        pub(crate) fn $call(b: &mut Builder<'_>, $($param: impl Make<$ty>),*) -> Int<i32> {
-            let mut args = Vec::new();
-            $(let $param: $ty = $param.make(b);
-            $param.push(b, &mut args);)*
-            let function = driver_address(b, Entry::$variant).value(b);
-            Int::new(b.call_indirect_value(Entry::$variant.signature(), function, &args))
-        })*
-    };
-}
-
 entries! {
+    "tvm_ffi_codegen.driver";
     Init "cuInit" init(flags: Int<i32>) true;
     DriverGetVersion "cuDriverGetVersion" driver_get_version(version: Ref<i32>) true;
     GetErrorName "cuGetErrorName" get_error_name(status: Int<i32>, name: Ref<Ref<u8>>) true;
@@ -95,43 +52,6 @@ entries! {
     /// Accepts a `CUkernel` in place of a `CUfunction`, and ignores the clusters of the config.
     OccupancyMaxPotentialClusterSize "cuOccupancyMaxPotentialClusterSize" occupancy_max_potential_cluster_size(
         size: Ref<i32>, kernel: Ref<CuKernel>, config: Ref<Config>) false;
-}
-
-/// An entry in a routine stays a Rust value, so that Rust functions can take it while the routine is emitted.
-impl Const for Entry {
-    type Handle = Entry;
-
-    fn constant(self, _: &mut Builder<'_>) -> Entry {
-        self
-    }
-}
-
-/// Number of functions.
-pub(crate) const COUNT: u64 = Entry::ALL.len() as u64;
-
-structs! {
-    /// The addresses of the functions, then a word that is not 0 once the driver is open.
-    Table TableFields: 8 * COUNT as u32 + 8, 8 => {
-        functions: Nested<Ref<u8>> = 0,
-        ready: Field<u64> = 8 * COUNT as i32,
-    }
-}
-
-/// Emits the address of the table of functions.
-pub(crate) fn table(b: &mut Builder<'_>) -> Ref<Table> {
-    variable(b, "tvm_ffi_codegen.driver", 1)
-}
-
-/// Loads the address of a function of the open driver; NULL if the driver lacks the function.
-pub(crate) fn driver_address(b: &mut Builder<'_>, entry: Entry) -> Ref<u8> {
-    let table = table(b).value(b);
-    Ref::new(b.load(Type::Ptr, table, 8 * entry as i32))
-}
-
-/// Emits the address of a variable of the module: `count` values in a row, initially zero.
-pub(crate) fn variable<T: Pointee>(b: &mut Builder<'_>, name: &str, count: u64) -> Ref<T> {
-    let symbol = zeros(b.module, name, count as usize * T::SIZE as usize);
-    Ref::new(b.address(symbol))
 }
 
 /// Opaque types of the driver.
@@ -284,24 +204,6 @@ pub(crate) const CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: i32 = 1;
 pub(crate) const CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: i32 = 8;
 pub(crate) const CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: i32 = 14;
 
-/// Declares structs of 8-byte fields. A row is the constant of the byte offset, the index of the field, and the typed
-/// field that routines access.
-macro_rules! fields {
-    ($($(#[$doc:meta])* $module:ident $struct:ident $fields:ident {
-        $($(#[$field_doc:meta])* $name:ident $index:literal $field:ident: $kind:ident<$ty:ty>;)*
-    } $size:literal;)*) => {
-        $($(#[$doc])*
-        pub(crate) mod $module {
-            $($(#[$field_doc])* pub(crate) const $name: i32 = 8 * $index;)*
-            pub(crate) const SIZE: u32 = 8 * $size;
-        })*
-
-        structs! {
-            $($(#[$doc])* $struct $fields: $module::SIZE, 8 => { $($field: $kind<$ty> = $module::$name,)* })*
-        }
-    };
-}
-
 fields! {
     /// The variable of an image in a module.
     image Image ImageFields {
@@ -401,18 +303,3 @@ pub(crate) const GIVEN_PACKED: u64 = 8;
 /// Bits of [`kernel::ALLOWED`].
 pub(crate) const ALLOW_SHARED: u64 = 1;
 pub(crate) const ALLOW_CLUSTER: u64 = 2;
-
-/// Functions with which a platform opens libraries and finds symbols.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Loader {
-    /// `dlopen` and `dlsym`.
-    #[default]
-    Dl,
-    /// `LoadLibraryA` and `GetProcAddress`.
-    Windows,
-}
-
-impl Loader {
-    /// The loader of the platform that this crate is compiled for.
-    pub const HOST: Loader = if cfg!(windows) { Loader::Windows } else { Loader::Dl };
-}

@@ -14,6 +14,7 @@ mod fail_tensor;
 mod fail_value;
 mod float;
 mod functions;
+mod hip;
 pub(crate) mod linked;
 pub(crate) mod memory;
 mod message;
@@ -36,7 +37,7 @@ const PREFIX: &str = "tvm_ffi_codegen.";
 
 use crate::ir::typed;
 use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind};
-use crate::lower::cuda::Loader;
+use crate::lower::driver::Loader;
 
 /// Declares [`Routine`]. A row is a variant, its [`Heat`], and the path of the function with its source.
 macro_rules! routines {
@@ -80,11 +81,16 @@ macro_rules! routines {
             /// Returns true if the routine serves launches of GPU kernels.
             fn is_of_launches(self) -> bool {
                 match self {
-                    $(Routine::$name => stringify!($path).starts_with("cuda"),)*
+                    $(Routine::$name => is_of_launches(stringify!($path)),)*
                 }
             }
         }
     };
+}
+
+/// Returns true for the path of a routine of launches.
+fn is_of_launches(path: &str) -> bool {
+    path.starts_with("cuda") || path.starts_with("hip")
 }
 
 /// Frequency of calls of a routine.
@@ -191,6 +197,28 @@ routines! {
     KernelFailed cold, cuda::failed::kernel_failed;
     LaunchFailed cold, cuda::limits::launch_failed;
     OpenDriver cold, cuda::driver::open_driver;
+    OpenHip cold, hip::driver::open_hip;
+    EnterDevice cold, hip::device::enter_device;
+    LeaveDevice cold, hip::device::leave_device;
+    LoadFunction cold, hip::load::load_function;
+    LoadHere cold, hip::load::load_here;
+    LoadModule cold, hip::load::load_module;
+    UnloadModules cold, hip::load::unload_modules;
+    ForgetFunction cold, hip::load::forget_function;
+    HipFill outline, hip::command::hip_fill;
+    HipCopy outline, hip::command::hip_copy;
+    HipUpload outline, hip::command::hip_upload;
+    HipWait outline, hip::command::hip_wait;
+    HipRecord outline, hip::command::hip_record;
+    StreamDevice outline, hip::command::stream_device;
+    HipDeviceAttribute cold, hip::command::hip_device_attribute;
+    HipPrepareCommands cold, hip::command::hip_prepare_commands;
+    HipCheckLimits cold, hip::limits::hip_check_limits;
+    HipUpTo cold, hip::limits::hip_up_to;
+    HipFits cold, hip::limits::hip_fits;
+    HipLaunchFailed cold, hip::limits::hip_launch_failed;
+    HipFailed cold, hip::failed::hip_failed;
+    HipKernelFailed cold, hip::failed::hip_kernel_failed;
     FailCount cold, fail::fail_count;
     FailNumber cold, fail::fail_number;
     FailScalar cold, fail::fail_scalar;
@@ -280,6 +308,9 @@ fn define(module: &mut Module, routine: Routine, linkage: Linkage, loader: Loade
     match (routine, loader) {
         (Routine::OpenDriver, Loader::Windows) => {
             <cuda::driver::open_driver_on_windows as typed::Routine>::build(&mut builder)
+        }
+        (Routine::OpenHip, Loader::Windows) => {
+            <hip::driver::open_hip_on_windows as typed::Routine>::build(&mut builder)
         }
         (_, Loader::Dl | Loader::Windows) => routine.build()(&mut builder),
     }

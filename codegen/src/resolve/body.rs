@@ -10,7 +10,7 @@ use super::launch::{Command, Launch, TensorMap};
 use super::prototype::Prototype;
 use super::step::Step;
 use super::term::Term;
-use crate::declaration::{Location, StatusError};
+use crate::declaration::{Location, Platform, StatusError};
 use crate::ir::Signature;
 
 /// Body of a function.
@@ -34,6 +34,7 @@ pub(crate) enum Body<'a> {
 /// Body of the function that prepares launches.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepare<'a> {
+    pub(crate) platform: Platform,
     /// Parameter with the index of the device.
     pub(crate) device: ValueId,
     /// One launch of each GPU kernel.

@@ -105,7 +105,8 @@ impl<'a> Block<'_, 'a> {
             }
             (Part::Statement(index), located(declared, part, reason))
         };
-        let resolved = definition::resolve_in(declared, self.items, captures, self.count);
+        let resolved =
+            definition::resolve_in(declared, self.items, self.names.platform, captures, self.count);
         let (function, count) = resolved.map_err(within)?;
         self.count = count;
         Ok(Closure { function, given })

@@ -6,6 +6,7 @@ use super::closure::Capture;
 use super::function::Function;
 use super::ids::LookUpId;
 use super::knowledge::Knowledge;
+use super::launch;
 use super::look_up::When;
 use super::names::Names;
 use super::order::{Order, receive};
@@ -15,7 +16,7 @@ use super::statement::Block;
 use super::step::Step;
 use super::term::Term;
 use super::{Items, Located};
-use crate::declaration::{self, ParamType, ResultType};
+use crate::declaration::{self, ParamType, Platform, ResultType};
 use crate::error::Part;
 
 /// Resolves a function of the library.
@@ -23,7 +24,8 @@ pub(super) fn resolve<'a>(
     declared: &'a crate::Function,
     items: &Items<'a>,
 ) -> Located<Function<'a>> {
-    resolve_in(declared, items, Vec::new(), 0).map(|(function, _)| function)
+    let platform = launch::platform::of(declared, items);
+    resolve_in(declared, items, platform, Vec::new(), 0).map(|(function, _)| function)
 }
 
 /// Resolves a function that holds what it captures. Its statements are counted from `count` on; also returns the number
@@ -31,10 +33,11 @@ pub(super) fn resolve<'a>(
 pub(super) fn resolve_in<'a>(
     declared: &'a crate::Function,
     items: &Items<'a>,
+    platform: Platform,
     captures: Vec<Capture<'a>>,
     mut count: usize,
 ) -> Located<(Function<'a>, usize)> {
-    let (mut names, mut captured) = Names::new(declared, captures)?;
+    let (mut names, mut captured) = Names::new(declared, platform, captures)?;
     let Order { mut steps, mut knowledge, .. } = Order::new(&names, &mut captured)?;
     let facts = constraints(&mut names, &knowledge, &mut steps)?;
     let extents = outputs(&names, Point { knowledge: &knowledge, facts: &facts })?;
@@ -54,6 +57,7 @@ pub(super) fn resolve_in<'a>(
     let Names { values, symbols, outputs, locals, maps, look_ups, .. } = names;
     let function = Function {
         declared,
+        platform,
         values,
         symbols,
         outputs,

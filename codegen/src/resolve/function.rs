@@ -12,13 +12,15 @@ use super::look_up::LookUp;
 use super::step::Step;
 use super::term::{Kind, Term};
 use super::value::Value;
-use crate::declaration::{self, Expr, Tensor};
+use crate::declaration::{self, Expr, Platform, Tensor};
 use crate::error::Part;
 
 /// A resolved function.
 #[derive(Clone, Debug)]
 pub(crate) struct Function<'a> {
     pub(crate) declared: &'a declaration::Function,
+    /// Platform that launches its kernels.
+    pub(crate) platform: Platform,
     /// Parameters, results of calls in the body, and values nested in them.
     pub(crate) values: Table<ValueId, Value<'a>>,
     /// Symbols, in the order of their first mention.
@@ -156,7 +158,8 @@ impl<'a> Function<'a> {
         let mut all = Vec::new();
         let constraints = self.declared.signature.constraints.iter();
         let exprs = constraints.map(|constraint| &constraint.condition);
-        exprs.chain(self.declared.body.exprs()).for_each(|expr| attributes(expr, &mut all));
+        let exprs = exprs.chain(self.declared.body.exprs());
+        exprs.for_each(|expr| attributes(expr, self.platform, &mut all));
         all
     }
 
@@ -248,9 +251,9 @@ impl<'a> Function<'a> {
 }
 
 /// Appends the attributes of devices in an expression.
-fn attributes(expr: &Expr, all: &mut Vec<u32>) {
+fn attributes(expr: &Expr, platform: Platform, all: &mut Vec<u32>) {
     if let Expr::DeviceAttribute(_, attribute) = expr {
-        all.push(attribute.id());
+        all.push(platform.attribute(*attribute));
     }
-    expr.children().for_each(|child| attributes(child, all));
+    expr.children().for_each(|child| attributes(child, platform, all));
 }

@@ -4,6 +4,7 @@ mod command;
 mod held;
 pub(super) mod images;
 pub(crate) mod map;
+pub(super) mod platform;
 mod statement;
 mod well_formed;
 
@@ -33,6 +34,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) stream: Option<Term>,
     /// Tensors declared for any device, each once: only the call determines whether they are on a GPU.
     pub(crate) unsure: Vec<ValueId>,
+    /// True if all blocks run at once; where that is an attribute, it is one of `attributes` instead.
+    pub(crate) cooperative: bool,
     /// Permissions that the GPU kernel needs, set once for each device.
     pub(crate) allowed: Allowed,
 }

@@ -11,7 +11,7 @@ use super::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::look_up::LookUp;
 use super::value::{self, Source, Value};
 use super::{Explained, Located};
-use crate::declaration::{Device, Expr, Function, ParamType, ResultType, Tensor};
+use crate::declaration::{Device, Expr, Function, ParamType, Platform, ResultType, Tensor};
 
 /// Largest number of symbols in a function, integer parameters included.
 pub(crate) const MAX_SYMBOLS: usize = 1024;
@@ -37,6 +37,8 @@ pub(super) enum Meaning {
 #[derive(Debug)]
 pub(super) struct Names<'a> {
     pub(super) function: &'a Function,
+    /// Platform that launches the kernels of the function.
+    pub(super) platform: Platform,
     /// Values of the signature and, so far, of the body.
     pub(super) values: Table<ValueId, Value<'a>>,
     /// Symbols, in the order of their first mention.

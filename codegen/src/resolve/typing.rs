@@ -1,6 +1,6 @@
 //! Resolves expressions to terms: looks names up and chooses operators by the kinds of their operands.
 
-use abi_spec::{DeviceType, Scalar};
+use abi_spec::Scalar;
 
 use super::Explained;
 use super::argument::Argument;
@@ -12,7 +12,7 @@ use super::operator::{self, Arithmetic, Binary, Unary};
 use super::term::{Node, OfTensor, Property, Quote, ShownTerm, Term};
 use super::value::Source;
 use crate::declaration::{
-    BinaryOp, Builtin, Device, Expr, Kind, ParamType, is_text, literal_scalar,
+    BinaryOp, Builtin, Device, Expr, Kind, ParamType, Platform, is_text, literal_scalar,
 };
 
 impl Names<'_> {
@@ -34,7 +34,9 @@ impl Names<'_> {
             Expr::Binary(op, lhs, rhs) => self.binary(expr, *op, lhs, rhs),
             Expr::Call(builtin, lhs, rhs) => self.call(expr, *builtin, lhs, rhs),
             Expr::Stream(of) => self.stream(of),
-            Expr::DeviceAttribute(of, attribute) => self.device_attribute(of, attribute.id()),
+            Expr::DeviceAttribute(of, attribute) => {
+                self.device_attribute(of, self.platform.attribute(*attribute))
+            }
             Expr::Cast(scalar, inner) => self.cast(expr, *scalar, inner),
             Expr::Bool(truth) => Ok(Term::new(Kind::Bool, Node::Int(i64::from(*truth)))),
             Expr::Compare(op, lhs, rhs) => self.comparison(*op, lhs, rhs),
@@ -209,9 +211,16 @@ impl Names<'_> {
         };
         let unsure = match self.device_of(home) {
             (Device::Any, Home::Value(value)) => Some(value),
-            (Device::Any | Device::Type(DeviceType::CUDA), _) => None,
-            (Device::Type(ty), _) => {
-                return Err(format!("`{of}` is on {ty}, and only cuda devices have attributes"));
+            (device, _)
+                if device == Device::Any || Platform::of_device(device) == Some(self.platform) =>
+            {
+                None
+            }
+            (device, _) => {
+                let gpu = self.platform.device_type();
+                return Err(format!(
+                    "`{of}` is on {device}, and only {gpu} devices have attributes"
+                ));
             }
         };
         Ok(Term::new(Kind::Int, Node::DeviceAttribute { home, unsure, id }))

@@ -1,5 +1,5 @@
-/* Shared parts of the programs that test the stand-in for the CUDA driver: calls by name, comparisons, images. They
- * declare the interface themselves, without the stand-in's header. */
+/* Shared parts of the programs that test the stand-ins: calls by name, comparisons, images. They declare the interface
+ * themselves, without the stand-in's header. FAKE is the start of the names of what tests call. */
 
 #ifndef CHECK_H
 #define CHECK_H
@@ -10,6 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifndef FAKE
+#define FAKE "fake_cuda_"
+#endif
 
 typedef struct {
   unsigned id, padding;
@@ -46,13 +50,13 @@ static inline void check(const char *file, int line, const char *what, long long
 /* Compares the record with lines, and resets it. */
 static inline void recorded(const char *file, int line, const char *expected) {
   static char text[1 << 16];
-  size_t (*log)(char *, size_t) = (size_t(*)(char *, size_t))symbol("fake_cuda_log");
+  size_t (*log)(char *, size_t) = (size_t(*)(char *, size_t))symbol(FAKE "log");
   IS(log(text, sizeof text) < sizeof text, 1);
   if (strcmp(text, expected)) {
     printf("%s:%d: recorded\n%snot\n%s", file, line, text, expected);
     failures++;
   }
-  CALL(fake_cuda_reset);
+  ((void (*)(void))symbol(FAKE "reset"))();
 }
 
 #define RECORDED(lines) recorded(__FILE_NAME__, __LINE__, lines)
@@ -68,16 +72,16 @@ static inline char *read_image(const char *folder, const char *name) {
 }
 
 static inline void set(const char *name, int64_t value) {
-  IS(((int (*)(const char *, int64_t))symbol("fake_cuda_set"))(name, value), 0);
+  IS(((int (*)(const char *, int64_t))symbol(FAKE "set"))(name, value), 0);
 }
 
 static inline void fail_at(int64_t n, int status) {
-  ((void (*)(int64_t, int))symbol("fake_cuda_fail_at"))(n, status);
+  ((void (*)(int64_t, int))symbol(FAKE "fail_at"))(n, status);
 }
 
 static inline void live(long long libraries, long long depth, long long streams, long long memory, long long retained) {
   int64_t now[6];
-  ((void (*)(int64_t *))symbol("fake_cuda_live"))(now);
+  ((void (*)(int64_t *))symbol(FAKE "live"))(now);
   IS(now[0], libraries), IS(now[1], depth), IS(now[2], streams), IS(now[3], memory), IS(now[4], retained), IS(now[5], 0);
 }
 

@@ -1,8 +1,9 @@
 //! Commands on streams. Routines call the driver; the values of an upload are in the area of
 //! the frame that launches share.
 
-use abi_spec::{DeviceType, runtime};
+use abi_spec::runtime;
 
+use crate::declaration::Platform;
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::cuda::{MOST_OPERATIONS, mem_op};
 use crate::lower::emitter::frame::Slot;
@@ -26,10 +27,44 @@ struct Subject {
     stream: Value,
 }
 
+/// Routines of the commands of a platform.
+pub(crate) struct Commands {
+    wait: Routine,
+    fill: Routine,
+    copy: Routine,
+    upload: Routine,
+    prepare: Routine,
+    pub(crate) attribute: Routine,
+}
+
+impl Commands {
+    pub(crate) const fn of(platform: Platform) -> Commands {
+        match platform {
+            Platform::Cuda => Commands {
+                wait: Routine::Wait,
+                fill: Routine::Fill,
+                copy: Routine::Copy,
+                upload: Routine::Upload,
+                prepare: Routine::PrepareCommands,
+                attribute: Routine::DeviceAttribute,
+            },
+            Platform::Hip => Commands {
+                wait: Routine::HipWait,
+                fill: Routine::HipFill,
+                copy: Routine::HipCopy,
+                upload: Routine::HipUpload,
+                prepare: Routine::HipPrepareCommands,
+                attribute: Routine::HipDeviceAttribute,
+            },
+        }
+    }
+}
+
 impl<'a> Wrapper<'a, '_> {
     /// Emits a command.
     pub(crate) fn command(&mut self, command: &'a Command<'a>) {
-        command.unsure.iter().for_each(|&value| self.require_cuda(value));
+        let commands = Commands::of(self.function.platform);
+        command.unsure.iter().for_each(|&value| self.require_gpu(value));
         let device = match command.device {
             Some(home) => self.device_of(home),
             None => self.b.i64(NO_DEVICE),
@@ -37,7 +72,7 @@ impl<'a> Wrapper<'a, '_> {
         if let Work::Wait { waiter, other } = &command.work {
             let (stream, other) = (self.term(waiter), self.term(other));
             let subject = Subject { site: self.here(), device, stream };
-            return self.submit(Routine::Wait, subject, &[other]);
+            return self.submit(commands.wait, subject, &[other]);
         }
         let stream = self.stream_or(command.stream.as_ref(), device);
         let subject = Subject { site: self.here(), device, stream };
@@ -47,12 +82,12 @@ impl<'a> Wrapper<'a, '_> {
                 let (to, bytes) = (self.term(to), self.size(bytes, "fill"));
                 let value = self.term(value);
                 let value = self.b.convert(Convert::Trunc, value, Type::I32);
-                self.submit(Routine::Fill, subject, &[to, bytes, value]);
+                self.submit(commands.fill, subject, &[to, bytes, value]);
             }
             Work::Copy { to, from, bytes } => {
                 let (to, from) = (self.term(to), self.term(from));
                 let bytes = self.size(bytes, "copy");
-                self.submit(Routine::Copy, subject, &[to, from, bytes]);
+                self.submit(commands.copy, subject, &[to, from, bytes]);
             }
             Work::Wait { .. } => {}
         }
@@ -73,9 +108,10 @@ impl<'a> Wrapper<'a, '_> {
             return self.term(stream);
         }
         let number = self.b.convert(Convert::Trunc, device, Type::I32);
-        let cuda = self.b.i32(DeviceType::CUDA.0);
+        let ty = self.function.platform.device_type();
+        let ty = self.b.i32(ty.0);
         let get = crate::lower::runtime(self.b.module, &runtime::ENV_GET_STREAM);
-        self.b.call_value(get, &[cuda, number])
+        self.b.call_value(get, &[ty, number])
     }
 
     /// Returns a number of bytes, which must not be negative.
@@ -94,6 +130,7 @@ impl<'a> Wrapper<'a, '_> {
 
     /// Emits an upload: the values as a struct in the frame, and behind it room for the operations that write them.
     fn upload(&mut self, upload: &'a Upload<'a>, subject: Subject) {
+        let commands = Commands::of(self.function.platform);
         let to = self.term(&upload.to);
         self.check_aligned(upload, to);
         let words = upload.size / 4;
@@ -111,7 +148,7 @@ impl<'a> Wrapper<'a, '_> {
             self.store_part(area, *at, part, subject.site);
         }
         let (count, operations) = (self.b.i64(words.into()), self.b.ptr_offset(area, start.into()));
-        self.submit(Routine::Upload, subject, &[to, area, count, operations]);
+        self.submit(commands.upload, subject, &[to, area, count, operations]);
     }
 
     /// Stores a part of an upload at byte `at` of the area. The bytes of a named map are copied.
@@ -142,13 +179,14 @@ impl<'a> Wrapper<'a, '_> {
         device: Value,
         site: Value,
     ) {
+        let commands = Commands::of(prepare.platform);
         if prepare.commands {
-            let status = self.routine_value(Routine::PrepareCommands, &[site, device]);
+            let status = self.routine_value(commands.prepare, &[site, device]);
             self.exit_unless_zero(status, "not_prepared");
         }
         for &id in &prepare.attributes {
-            let (cell, number) = (self.attribute_cell(id), self.b.i32(id as i32));
-            let told = self.routine_value(Routine::DeviceAttribute, &[site, cell, device, number]);
+            let (cell, number) = (self.attribute_cell(prepare.platform, id), self.b.i32(id as i32));
+            let told = self.routine_value(commands.attribute, &[site, cell, device, number]);
             let failed = self.b.compare_const(Cond::Eq, told, NO_ATTRIBUTE);
             let (raised, next) = (self.raised(), self.b.block("next"));
             self.b.branch(failed, raised, next);

@@ -1,8 +1,9 @@
 //! Images and GPU kernels in the module: constants with the bytes of images, and variables that the first launch fills.
 
-use crate::declaration::{Image, ImageKind};
+use crate::declaration::{Image, ImageKind, Platform};
 use crate::ir::{Data, Linkage, Module, Relocation, Symbol, SymbolKind};
 use crate::lower::cuda::{ALLOW_CLUSTER, ALLOW_SHARED, cache, image, kernel, map};
+use crate::lower::hip;
 use crate::lower::quote::elide;
 use crate::lower::value::zeros;
 use crate::resolve::launch::Launch;
@@ -10,6 +11,8 @@ use crate::resolve::launch::Launch;
 /// Prefixes of the symbols of the variables of images and of kernels.
 pub(crate) const IMAGES: &str = "tvm_ffi_codegen.library.";
 pub(crate) const KERNELS: &str = "tvm_ffi_codegen.kernel.";
+pub(crate) const HIP_IMAGES: &str = "tvm_ffi_codegen.hip_image.";
+pub(crate) const HIP_KERNELS: &str = "tvm_ffi_codegen.hip_kernel.";
 
 /// Alignment of the bytes of an image.
 const ALIGN: u32 = 64;
@@ -18,7 +21,43 @@ const ALIGN: u32 = 64;
 const LARGE: usize = 1 << 30;
 
 /// Returns the variable of the kernel of a launch; all launches of a kernel share it.
-pub(crate) fn kernel(module: &mut Module, launch: &Launch<'_>) -> Symbol {
+pub(crate) fn kernel(module: &mut Module, platform: Platform, launch: &Launch<'_>) -> Symbol {
+    match platform {
+        Platform::Cuda => cuda_kernel(module, launch),
+        Platform::Hip => hip_kernel(module, launch),
+    }
+}
+
+fn hip_kernel(module: &mut Module, launch: &Launch<'_>) -> Symbol {
+    let name = format!("{HIP_KERNELS}{}.{}", launch.image, launch.gpu_kernel);
+    if let Some(symbol) = module.find(&name) {
+        return symbol;
+    }
+    let image = hip_image(module, launch.image);
+    let shown = elide(launch.gpu_kernel);
+    let text = constant(module, [launch.gpu_kernel.as_bytes(), &[0]].concat());
+    let shown_text = constant(module, shown.as_bytes().to_vec());
+    let mut words = vec![0; hip::kernel::SIZE as usize / 8];
+    words[hip::kernel::SHOWN_SIZE as usize / 8] = shown.len() as u64;
+    let addresses =
+        [(hip::kernel::IMAGE, image), (hip::kernel::NAME, text), (hip::kernel::SHOWN, shown_text)];
+    variable(module, &name, &words, &addresses)
+}
+
+fn hip_image(module: &mut Module, name: &str) -> Symbol {
+    let variable_name = format!("{HIP_IMAGES}{name}");
+    if let Some(symbol) = module.find(&variable_name) {
+        return symbol;
+    }
+    let bytes = module.declare(&bytes_name(name), Linkage::Local, SymbolKind::Data);
+    let text = constant(module, name.as_bytes().to_vec());
+    let mut words = vec![0; hip::image::SIZE as usize / 8];
+    words[hip::image::NAME_SIZE as usize / 8] = name.len() as u64;
+    let addresses = [(hip::image::BYTES, bytes), (hip::image::NAME, text)];
+    variable(module, &variable_name, &words, &addresses)
+}
+
+fn cuda_kernel(module: &mut Module, launch: &Launch<'_>) -> Symbol {
     let name = format!("{KERNELS}{}.{}", launch.image, launch.gpu_kernel);
     let symbol = match module.find(&name) {
         Some(symbol) => symbol,

@@ -98,7 +98,7 @@ impl<'a> Wrapper<'a, '_> {
             self.store_param(area, &keeping.layout, launch, index, site);
         }
         let subject = Subject { site, kernel: self.kernel_of(launch), device };
-        self.start(Ready { subject, function, config, stream, addresses });
+        self.start(launch, Ready { subject, function, config, stream, addresses });
     }
 
     /// Fills the area, and keeps it unless the grid is empty.
@@ -112,7 +112,7 @@ impl<'a> Wrapper<'a, '_> {
             self.b.branch(empty, *next, go);
             self.b.switch_to(go);
         }
-        self.require_all_cuda(launch);
+        self.require_all_gpu(launch);
         self.store_config(area, layout, launch, &extents);
         for index in keeping.params(true) {
             self.store_param(area, layout, launch, index, *site);

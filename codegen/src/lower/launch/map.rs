@@ -30,7 +30,7 @@ struct Made {
 impl<'a> Wrapper<'a, '_> {
     /// Emits `let m = tensormap(…);`: a map in an area of its own.
     pub(crate) fn named_map(&mut self, id: MapId, made: &'a TensorMap<'a>, unsure: &[ValueId]) {
-        unsure.iter().for_each(|&value| self.require_cuda(value));
+        unsure.iter().for_each(|&value| self.require_gpu(value));
         let area = self.b.stack_slot(AREA, AREA_ALIGN);
         let site = self.here();
         let map = self.tensor_map(made, area, site);

@@ -1,8 +1,9 @@
 //! The launch statement. The config (`CUlaunchConfig`), the launch attributes and the kernel's arguments are in one
 //! area of the frame, which all launches of a function share.
 
+use crate::declaration::Platform;
 use crate::ir::{Cond, Type, Value};
-use crate::lower::cuda::{CU_STREAM_PER_THREAD, Entry, attribute, config, kernel};
+use crate::lower::cuda::{attribute, config};
 use crate::lower::emitter::frame::Slot;
 use crate::lower::launch::{images, map};
 use crate::lower::routines::Routine;
@@ -71,11 +72,11 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    fn args(self) -> [Value; 3] {
+    pub(super) fn args(self) -> [Value; 3] {
         [self.site, self.kernel, self.device]
     }
 
-    fn args_with<const N: usize>(self, more: [Value; N]) -> Vec<Value> {
+    pub(super) fn args_with<const N: usize>(self, more: [Value; N]) -> Vec<Value> {
         self.args().into_iter().chain(more).collect()
     }
 }
@@ -120,7 +121,7 @@ impl<'a> Wrapper<'a, '_> {
 
     /// Emits the launch of a grid that is not empty.
     fn launch_grid(&mut self, launch: &'a Launch<'a>, extents: &[Field]) {
-        self.require_all_cuda(launch);
+        self.require_all_gpu(launch);
         self.allocate_scratches(launch);
         let layout = Layout::of(launch);
         let area = self.slot(Slot::Launch, layout.size);
@@ -132,7 +133,7 @@ impl<'a> Wrapper<'a, '_> {
         let addresses = self.b.ptr_offset(area, layout.addresses.into());
         let (subject, function) = self.load(launch, site, area);
         let stream = self.store_stream(launch, subject.device, area);
-        self.start(Ready { subject, function, config: area, stream, addresses });
+        self.start(launch, Ready { subject, function, config: area, stream, addresses });
     }
 
     /// Stores the given stream, or the current one of the device in the environment, in the config.
@@ -148,8 +149,8 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Emits the checks that tensors declared for any device are on a GPU.
-    pub(super) fn require_all_cuda(&mut self, launch: &Launch<'_>) {
-        launch.unsure.iter().for_each(|&value| self.require_cuda(value));
+    pub(super) fn require_all_gpu(&mut self, launch: &Launch<'_>) {
+        launch.unsure.iter().for_each(|&value| self.require_gpu(value));
     }
 
     /// Emits the allocation of the scratch memory of a launch.
@@ -195,7 +196,10 @@ impl<'a> Wrapper<'a, '_> {
     ) -> (Subject, Value) {
         let (kernel, device) = (self.kernel_of(launch), self.device_of(launch.device));
         let subject = Subject { site, kernel, device };
-        let function = self.loaded_kernel(subject);
+        let function = match self.function.platform {
+            Platform::Cuda => self.loaded_kernel(subject),
+            Platform::Hip => self.loaded_function(subject),
+        };
         if launch.allowed.shared || launch.allowed.cluster {
             let status = self.routine_value(Routine::Allow, &subject.args_with([area]));
             self.exit_unless_zero(status, "not_launched");
@@ -203,81 +207,31 @@ impl<'a> Wrapper<'a, '_> {
         (subject, function)
     }
 
-    /// Returns the address of the variable of the kernel of a launch.
-    pub(super) fn kernel_of(&mut self, launch: &Launch<'a>) -> Value {
-        let kernel = images::kernel(self.b.module, launch);
-        self.b.address(kernel)
+    /// Emits the call of the driver that launches the kernel.
+    pub(super) fn start(&mut self, launch: &Launch<'a>, ready: Ready) {
+        match self.function.platform {
+            Platform::Cuda => self.start_on_cuda(ready),
+            Platform::Hip => self.start_on_hip(launch, ready),
+        }
     }
 
-    /// Emits the call of the driver that launches the kernel. A stream that was created knows its context. The default
-    /// stream belongs to the current context, which must therefore be a context of the device.
-    pub(super) fn start(&mut self, ready: Ready) {
-        let Ready { subject, function, config, stream, addresses } = ready;
-        let Subject { site, kernel, .. } = subject;
-        let entered = self.enter_context(subject, stream);
-        let entry = self.b.load(Type::Ptr, kernel, kernel::LAUNCH);
-        let null = self.b.null();
-        let signature = Entry::LaunchKernelEx.signature();
-        let args = [config, function, addresses, null];
-        let status = self.b.call_indirect_value(signature, entry, &args);
-        self.leave_context(entered, site, status);
-        let failed = self.b.compare_const(Cond::Ne, status, 0);
+    /// Emits the check of the status of a launch, and the call of the routine that raises its error.
+    pub(super) fn check_launch(&mut self, failed: Routine, ready: Ready, status: Value) {
+        let is_failed = self.b.compare_const(Cond::Ne, status, 0);
         let (fail, next) = (self.b.cold_block("not_launched"), self.b.block("next"));
-        self.b.branch(failed, fail, next);
+        self.b.branch(is_failed, fail, next);
         self.b.switch_to(fail);
-        self.routine(Routine::LaunchFailed, &subject.args_with([config, status]));
+        self.routine(failed, &ready.subject.args_with([ready.config, status]));
         let raised = self.b.i32(-1);
         self.exit(Some(raised));
         self.b.switch_to(next);
     }
 
-    /// Returns the `CUkernel`. The first launch loads the kernel.
-    fn loaded_kernel(&mut self, subject: Subject) -> Value {
-        let found = self.b.atomic_load(Type::Ptr, subject.kernel, kernel::KERNEL);
-        let is_known = self.b.compare_const(Cond::Ne, found, 0);
-        let (first, known) = (self.b.cold_block("first"), self.b.block("known"));
-        let function = self.b.block_param(known, Type::Ptr, "kernel");
-        self.b.branch(is_known, (known, [found]), first);
-        self.b.switch_to(first);
-        let status = self.routine_value(Routine::LoadKernel, &subject.args());
-        self.exit_unless_zero(status, "not_launched");
-        let found = self.b.load(Type::Ptr, subject.kernel, kernel::KERNEL);
-        self.b.jump(known, &[found]);
-        self.b.switch_to(known);
-        function
-    }
-
-    /// Makes a context of the device current if the stream needs it; returns a number that is not 0 if one was pushed.
-    fn enter_context(&mut self, subject: Subject, stream: Value) -> Value {
-        let created = self.b.compare_const(Cond::Ugt, stream, CU_STREAM_PER_THREAD);
-        let none = self.b.i32(0);
-        let (default, ready) = (self.b.block("default_stream"), self.b.block("ready"));
-        let entered = self.b.block_param(ready, Type::I32, "entered");
-        self.b.branch(created, (ready, [none]), default);
-        self.b.switch_to(default);
-        let found = self.routine_value(Routine::EnterContext, &subject.args());
-        let failed = self.b.compare_const(Cond::Slt, found, 0);
-        let fail = self.b.cold_block("no_context");
-        self.b.branch(failed, fail, (ready, [found]));
-        self.b.switch_to(fail);
-        self.exit(Some(found));
-        self.b.switch_to(ready);
-        entered
-    }
-
-    /// Pops the context if one was pushed, so that the context of the caller is current again.
-    fn leave_context(&mut self, entered: Value, site: Value, status: Value) {
-        let entered = self.b.compare_const(Cond::Ne, entered, 0);
-        let (leave, next) = (self.b.cold_block("leave_context"), self.b.block("next"));
-        self.b.branch(entered, leave, next);
-        self.b.switch_to(leave);
-        let left = self.routine_value(Routine::LeaveContext, &[site, status]);
-        let failed = self.b.compare_const(Cond::Ne, left, 0);
-        let fail = self.b.cold_block("not_left");
-        self.b.branch(failed, fail, next);
-        self.b.switch_to(fail);
-        self.exit(Some(left));
-        self.b.switch_to(next);
+    /// Returns the address of the variable of the kernel of a launch.
+    pub(super) fn kernel_of(&mut self, launch: &Launch<'a>) -> Value {
+        let platform = self.function.platform;
+        let kernel = images::kernel(self.b.module, platform, launch);
+        self.b.address(kernel)
     }
 
     /// Computes the scalars of a struct.
@@ -363,10 +317,14 @@ impl<'a> Wrapper<'a, '_> {
     pub(crate) fn load_kernels(&mut self, prepare: &'a Prepare<'a>) {
         let device = self.values[prepare.device].scalar().native;
         let site = self.here();
+        let routine = match prepare.platform {
+            Platform::Cuda => Routine::Prepare,
+            Platform::Hip => Routine::LoadFunction,
+        };
         for launch in &prepare.launches {
-            let kernel = images::kernel(self.b.module, launch);
+            let kernel = images::kernel(self.b.module, prepare.platform, launch);
             let kernel = self.b.address(kernel);
-            let status = self.routine_value(Routine::Prepare, &[site, kernel, device]);
+            let status = self.routine_value(routine, &[site, kernel, device]);
             self.exit_unless_zero(status, "not_launched");
         }
         self.prepare_commands(prepare, device, site);

@@ -6,7 +6,7 @@ use abi_spec::symbol::{self, LIBRARY_BIN, LIBRARY_CTX};
 
 use crate::ir::{Builder, Data, Linkage, Module, Signature, Symbol, SymbolKind};
 use crate::lower::cuda::kernel;
-use crate::lower::launch::images::{IMAGES, KERNELS};
+use crate::lower::launch::images::{HIP_IMAGES, HIP_KERNELS, IMAGES, KERNELS};
 use crate::lower::library::metadata::TextKind;
 use crate::lower::routines::Routine;
 use crate::lower::routines::memory::KEEPER;
@@ -133,7 +133,8 @@ pub(crate) fn unload(module: &mut Module, linkage: Linkage) {
     let all = module.data.iter().map(|data| data.symbol);
     let of = |start| all.clone().filter(|&symbol| module.name(symbol).starts_with(start)).collect();
     let (images, kernels): (Vec<Symbol>, Vec<Symbol>) = (of(IMAGES), of(KERNELS));
-    if images.is_empty() {
+    let (hip_images, hip_kernels): (Vec<Symbol>, Vec<Symbol>) = (of(HIP_IMAGES), of(HIP_KERNELS));
+    if images.is_empty() && hip_images.is_empty() {
         return;
     }
     let mut b = Builder::function(module, UNLOAD, Linkage::Export, Signature::new(&[], None));
@@ -144,10 +145,16 @@ pub(crate) fn unload(module: &mut Module, linkage: Linkage) {
         b.atomic_store(null, address, kernel::KERNEL);
         b.atomic_store(zero, address, kernel::DEVICES);
     }
-    let routine = Routine::Unload.declare(b.module, linkage);
-    for symbol in images {
-        let address = b.address(symbol);
-        b.call(routine, &[address]);
+    let calls = [
+        (Routine::ForgetFunction, hip_kernels),
+        (Routine::Unload, images),
+        (Routine::UnloadModules, hip_images),
+    ];
+    for (routine, symbols) in calls {
+        for symbol in symbols {
+            let (routine, address) = (routine.declare(b.module, linkage), b.address(symbol));
+            b.call(routine, &[address]);
+        }
     }
     b.ret(None);
     let function = b.finish();

@@ -6,7 +6,7 @@
 
 use super::{Heat, Routine, define_used};
 use crate::ir::{Linkage, Module, Symbol};
-use crate::lower::cuda::Loader;
+use crate::lower::driver::Loader;
 
 /// Digest of the sources of the routines, at the end of their symbols.
 const STAMP: &str = env!("ROUTINES_STAMP");

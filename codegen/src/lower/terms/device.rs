@@ -1,13 +1,14 @@
 //! Devices of tensors: their indices, the check that they are GPUs, and their attributes.
 
-use abi_spec::DeviceType;
 use abi_spec::layout::dl_tensor;
 
+use crate::declaration::Platform;
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::cuda::{ATTRIBUTE_DEVICE_SHIFT, ATTRIBUTE_KNOWN};
 use crate::lower::failure::message::Message;
+use crate::lower::launch::command::Commands;
+use crate::lower::routines::NO_ATTRIBUTE;
 use crate::lower::routines::records::PieceKind;
-use crate::lower::routines::{NO_ATTRIBUTE, Routine};
 use crate::lower::value::zeros;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::Home;
@@ -35,25 +36,26 @@ impl Wrapper<'_, '_> {
     }
 
     /// Checks that a tensor is on a GPU or absent. Needed if the declaration allows any device.
-    pub(crate) fn require_cuda(&mut self, value: ValueId) {
+    pub(crate) fn require_gpu(&mut self, value: ValueId) {
         let dl = self.dl(value);
         let dl = self.readable(value, dl, 16);
         let device = self.b.load(Type::I64, dl, dl_tensor::DEVICE_TYPE.offset);
         let ty = self.b.convert(Convert::Trunc, device, Type::I32);
-        let cuda = self.b.compare_const(Cond::Eq, ty, DeviceType::CUDA.0.into());
+        let gpu = self.function.platform.device_type();
+        let is_gpu = self.b.compare_const(Cond::Eq, ty, gpu.0.into());
         let fine = match self.mask(value) {
             Some(there) => {
                 let absent = self.b.not(there);
-                self.b.or(cuda, absent)
+                self.b.or(is_gpu, absent)
             }
-            None => cuda,
+            None => is_gpu,
         };
         let path = self.function.values[value].path.clone();
         let argument = self.function.argument(value);
         let fail = self.failing(|_| {
             let mut message = Message::new("ValueError");
             message.text("Mismatched ").quoted(&path).text(".device").on(argument);
-            message.piece(PieceKind::Calling, &[]).text(", expected cuda but got ");
+            message.piece(PieceKind::Calling, &[]).text(&format!(", expected {gpu} but got "));
             message.piece(PieceKind::Device, &[device]);
             message
         });
@@ -70,9 +72,10 @@ impl Wrapper<'_, '_> {
         unsure: Option<ValueId>,
         id: u32,
     ) -> Value {
-        unsure.into_iter().for_each(|value| self.require_cuda(value));
+        unsure.into_iter().for_each(|value| self.require_gpu(value));
         let device = self.device_of(home);
-        let cell = self.attribute_cell(id);
+        let platform = self.function.platform;
+        let cell = self.attribute_cell(platform, id);
         let word = self.b.atomic_load(Type::I64, cell, 0);
         let shift = ATTRIBUTE_DEVICE_SHIFT as i64;
         let found = self.b.binary_const(Binary::Lshr, word, shift);
@@ -85,7 +88,8 @@ impl Wrapper<'_, '_> {
         self.b.branch(is_known, (next, [known]), ask);
         self.b.switch_to(ask);
         let (site, number) = (self.here(), self.b.i32(id as i32));
-        let told = self.routine_value(Routine::DeviceAttribute, &[site, cell, device, number]);
+        let told =
+            self.routine_value(Commands::of(platform).attribute, &[site, cell, device, number]);
         let failed = self.b.compare_const(Cond::Eq, told, NO_ATTRIBUTE);
         let raised = self.raised();
         self.b.branch(failed, raised, (next, [told]));
@@ -94,8 +98,9 @@ impl Wrapper<'_, '_> {
     }
 
     /// Returns the address of the cell of an attribute, which all functions of the module share.
-    pub(crate) fn attribute_cell(&mut self, id: u32) -> Value {
-        let symbol = zeros(self.b.module, &format!("tvm_ffi_codegen.attribute.{id}"), 8);
+    pub(crate) fn attribute_cell(&mut self, platform: Platform, id: u32) -> Value {
+        let (ty, module) = (platform.device_type(), &mut *self.b.module);
+        let symbol = zeros(module, &format!("tvm_ffi_codegen.attribute.{ty}.{id}"), 8);
         self.b.address(symbol)
     }
 }

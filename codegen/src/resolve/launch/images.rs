@@ -5,9 +5,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Launch;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    GpuKernelFacts, Image, ImageKind, Library, StatementKind, is_identifier, is_whole,
+    GpuKernelFacts, Image, ImageKind, Library, Platform, StatementKind, is_identifier, is_whole,
 };
-use crate::error::Error;
+use crate::error::{Error, Part};
 use crate::resolve::body::{Body, Prepare};
 use crate::resolve::function::Function;
 use crate::resolve::ids::Id;
@@ -45,7 +45,11 @@ pub(in crate::resolve) fn invalid(library: &Library, index: usize, reason: &str)
 }
 
 /// Sets the body of the last function, which prepares launches.
-pub(in crate::resolve) fn prepare<'a>(functions: &mut [Function<'a>], launches: Vec<Launch<'a>>) {
+pub(in crate::resolve) fn prepare<'a>(
+    functions: &mut [Function<'a>],
+    platform: Platform,
+    launches: Vec<Launch<'a>>,
+) {
     let mut seen = FxHashSet::default();
     let mut callees: Vec<&str> = functions.iter().flat_map(Function::callees).collect();
     callees.retain(|name| seen.insert(*name));
@@ -54,9 +58,28 @@ pub(in crate::resolve) fn prepare<'a>(functions: &mut [Function<'a>], launches: 
     attributes.sort_unstable();
     attributes.dedup();
     if let Some(function) = functions.last_mut() {
-        let prepare = Prepare { device: Id::new(0), launches, attributes, commands, callees };
+        let prepare =
+            Prepare { platform, device: Id::new(0), launches, attributes, commands, callees };
         function.body = Body::Prepare(Box::new(prepare));
     }
+}
+
+/// Returns the platform of all functions that use a driver; CUDA if none does.
+pub(in crate::resolve) fn platform(
+    library: &Library,
+    functions: &[Function<'_>],
+) -> Result<Platform, Error> {
+    let mut all = functions.iter().enumerate().filter(|(_, function)| function.uses_driver());
+    let Some((_, first)) = all.next() else { return Ok(Platform::Cuda) };
+    let Some((index, other)) = all.find(|(_, function)| function.platform != first.platform) else {
+        return Ok(first.platform);
+    };
+    let reason = format!(
+        "`prepare` is for one platform, but this function launches on {} and an earlier one on {}",
+        other.platform.device_type(),
+        first.platform.device_type()
+    );
+    Err(Error::invalid(index, &library.functions[index], Part::Name, reason))
 }
 
 /// Returns the first launch of each GPU kernel, and checks that all its launches and its image agree on the sizes of

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use super::platform;
 use super::statement::LaunchTensors;
 use super::{MapElement, TensorMap};
 use crate::declaration::{
@@ -31,6 +32,7 @@ impl<'a> Block<'_, 'a> {
         name: &'a str,
         map: &'a declaration::TensorMap,
     ) -> Explained<Action<'a>> {
+        platform::check_maps(self.names.platform)?;
         let made = self.tensor_map(map)?;
         let tensor = self.home(&map.tensor)?;
         let mut tensors = LaunchTensors::default();

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use abi_spec::{DType, DeviceType, Scalar};
+use abi_spec::{DType, Scalar};
 
+use super::platform;
 use super::well_formed::ATTRIBUTE_SIZE;
 use super::{Allowed, Launch, PLAIN_CLUSTER, Packing, Param};
 use crate::declaration::{
-    self, AttributeKind, AttributeValue, Device, Expr, LaunchArg, LaunchAttribute, Tensor,
+    self, AttributeKind, AttributeValue, Device, Expr, LaunchArg, LaunchAttribute, Platform, Tensor,
 };
 use crate::resolve::Explained;
 use crate::resolve::argument::Argument;
@@ -34,11 +35,17 @@ impl<'a> Block<'_, 'a> {
         &mut self,
         launch: &'a declaration::Launch,
     ) -> Explained<Action<'a>> {
-        if !self.items.images.contains(&launch.image[..]) {
+        let Some(image) = self.items.images.get(&launch.image[..]) else {
             return Err(format!("there is no image `{}`", launch.image));
-        }
+        };
+        let platform = self.names.platform;
+        platform::check(platform, launch, *image)?;
         let extents = self.extents(launch)?;
-        let attributes = launch.attributes.iter().map(|attribute| self.attribute(attribute));
+        let (attributes, cooperative) = match platform {
+            Platform::Cuda => (&launch.attributes[..], false),
+            Platform::Hip => (&[][..], !launch.attributes.is_empty()),
+        };
+        let attributes = attributes.iter().map(|attribute| self.attribute(attribute));
         let attributes = attributes.collect::<Explained<Vec<_>>>()?;
         let mut tensors = LaunchTensors::default();
         launch.args.iter().try_for_each(|arg| self.collect(arg, &mut tensors))?;
@@ -46,7 +53,10 @@ impl<'a> Block<'_, 'a> {
         let stream = launch.stream.as_ref().map(|stream| self.stream(stream)).transpose()?;
         let params = launch.args.iter().map(|arg| self.param(arg, device));
         let params = params.collect::<Explained<Vec<_>>>()?;
-        let allowed = allowed(&extents, &attributes);
+        let allowed = match platform {
+            Platform::Cuda => allowed(&extents, &attributes),
+            Platform::Hip => Allowed { shared: false, cluster: false },
+        };
         let (image, gpu_kernel) = (&*launch.image, &*launch.gpu_kernel);
         let unsure = tensors.unsure;
         let launch = Launch {
@@ -58,6 +68,7 @@ impl<'a> Block<'_, 'a> {
             device,
             stream,
             unsure,
+            cooperative,
             allowed,
         };
         Ok(Action::Launch(Box::new(launch)))
@@ -190,7 +201,7 @@ impl<'a> Block<'_, 'a> {
     fn scratch(&mut self, bytes: &Expr, align: u64, home: Home) -> Explained<Param<'a>> {
         let extents = vec![self.integer(bytes)?];
         let tensor = Tensor::new([Expr::Int(0)], DType::UINT8).with_align(align);
-        let tensor = tensor.with_device(DeviceType::CUDA);
+        let tensor = tensor.with_device(self.names.platform.device_type());
         let output = Output {
             name: "scratch",
             tensor: Cow::Owned(tensor),
@@ -241,6 +252,7 @@ impl<'a> Block<'_, 'a> {
 
     /// Records a tensor whose data the GPU kernel accesses.
     pub(super) fn collect_tensor(&self, home: Home, tensors: &mut LaunchTensors) -> Explained<()> {
+        let platform = self.names.platform;
         match self.names.device_of(home) {
             (Device::Any, origin) => {
                 if let Home::Value(value) = origin
@@ -249,13 +261,13 @@ impl<'a> Block<'_, 'a> {
                     tensors.unsure.push(value);
                 }
             }
-            (Device::Type(DeviceType::CUDA), _) => {}
-            // The GPU kernel can access this memory, but it belongs to no device.
-            (Device::Type(DeviceType::CUDA_HOST | DeviceType::CUDA_MANAGED), _) => return Ok(()),
+            (Device::Type(ty), _) if ty == platform.device_type() => {}
+            (Device::Type(ty), _) if platform.shares(ty) => return Ok(()),
             (Device::Type(ty), _) => {
                 return Err(format!(
-                    "`{}` is on {ty}, and kernels run on cuda",
-                    self.name_of(home)
+                    "`{}` is on {ty}, and kernels run on {}",
+                    self.name_of(home),
+                    platform.device_type()
                 ));
             }
         }
@@ -304,7 +316,9 @@ impl<'a> Block<'_, 'a> {
         let on_gpu = |value: &ValueId| {
             let tensor = self.names.values[*value].tensor();
             let device = tensor.map(|tensor| tensor.device);
-            let gpu = matches!(device, Some(Device::Any | Device::Type(DeviceType::CUDA)));
+            let gpu = device.is_some_and(|device| {
+                device == Device::Any || Platform::of_device(device) == Some(self.names.platform)
+            });
             gpu && self.names.values[*value].is_param() && self.is_there(Home::Value(*value))
         };
         if tensors.first.is_none()

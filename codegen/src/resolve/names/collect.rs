@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::{MAX_SYMBOLS, Meaning, Names};
 use crate::declaration::reserved::spelled;
-use crate::declaration::{Device, Dim, Expr, Function, ParamType, Tensor};
+use crate::declaration::{Device, Dim, Expr, Function, ParamType, Platform, Tensor};
 use crate::error::Part;
 use crate::resolve::closure::{Captive, Capture, Captured};
 use crate::resolve::function::{Output, Symbol};
@@ -18,6 +18,7 @@ impl<'a> Names<'a> {
     /// Collects the names of a signature, and those that a function captures.
     pub(in crate::resolve) fn new(
         function: &'a Function,
+        platform: Platform,
         captures: Vec<Capture<'a>>,
     ) -> Located<(Self, Vec<Captured<'a>>)> {
         let values = values(&function.signature);
@@ -28,6 +29,7 @@ impl<'a> Names<'a> {
         let params = values.iter().filter(is_param).map(named).collect();
         let mut names = Names {
             function,
+            platform,
             values,
             symbols: Table::default(),
             outputs: Table::default(),

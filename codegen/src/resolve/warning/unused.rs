@@ -2,11 +2,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use abi_spec::DeviceType;
-
 use crate::declaration::{
-    Body, Device, Expr, Function, Image, Library, Literal, Output, Param, ParamType, Statement,
-    StatementKind, Tensor,
+    Body, Device, Expr, Function, Image, Library, Literal, Output, Param, ParamType, Platform,
+    Statement, StatementKind, Tensor,
 };
 
 /// Returns the images without a launch, with their indices.
@@ -137,8 +135,9 @@ fn neighbours(function: &Function) -> Vec<usize> {
         let device = output.tensor.device;
         first(&|tensor| device == Device::Any || tensor.device == device)
     };
-    let on_gpu =
-        |tensor: &Tensor| matches!(tensor.device, Device::Any | Device::Type(DeviceType::CUDA));
+    let on_gpu = |tensor: &Tensor| {
+        tensor.device == Device::Any || Platform::of_device(tensor.device).is_some()
+    };
     let on_device = |statement: &Statement| {
         matches!(
             statement.kind,

@@ -5,8 +5,9 @@ use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, handles, routine};
 use crate::lower::cuda::{
     self, ATTRIBUTE_DEVICE_SHIFT, ATTRIBUTE_KNOWN, CU_STREAM_PER_THREAD, CuContext, CuEvent,
-    CuStream, Entry, MemOp, driver_address, variable,
+    CuStream, Entry, MemOp, driver_address,
 };
+use crate::lower::driver::variable;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::cuda::context::{enter_context, leave_context, push_primary};
 use crate::lower::routines::cuda::driver::open_driver;

@@ -3,7 +3,8 @@
 
 use crate::ir::Builder;
 use crate::ir::typed::{Ref, routine};
-use crate::lower::cuda::{self, Config, CuContext, CuFunction, Entry, driver_address, variable};
+use crate::lower::cuda::{self, Config, CuContext, CuFunction, Entry, driver_address};
+use crate::lower::driver::variable;
 use crate::lower::routines::cuda::DEVICES;
 use crate::lower::routines::cuda::failed::{Attempt, check, check_driver, check_of, kernel_failed};
 use crate::lower::routines::cuda::load::{allow, load_kernel};

@@ -4,7 +4,8 @@ use abi_spec::c_library::loader;
 
 use crate::ir::typed::{Handle, Int, Ref, Single, Text, constant, routine, signature_of, words};
 use crate::ir::{Builder, Linkage, SymbolKind};
-use crate::lower::cuda::{self, COUNT, Entry, Loader, table};
+use crate::lower::cuda::{self, COUNT, Entry, table};
+use crate::lower::driver::Loader;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::cuda::failed::{c_text, check_driver};
 use crate::lower::routines::memory::Caller;
@@ -86,7 +87,7 @@ fn file(b: &mut Builder<'_>, loader: Loader) -> Text {
 }
 
 /// Calls `dlopen(file, RTLD_NOW)` or `LoadLibraryA(file)`.
-fn library(b: &mut Builder<'_>, loader: Loader, file: Text) -> Ref<u8> {
+pub(crate) fn library(b: &mut Builder<'_>, loader: Loader, file: Text) -> Ref<u8> {
     if loader == Loader::Windows {
         return imported(b, loader::LOAD_LIBRARY, file.data);
     }
@@ -95,7 +96,12 @@ fn library(b: &mut Builder<'_>, loader: Loader, file: Text) -> Ref<u8> {
 }
 
 /// Calls `dlsym` or `GetProcAddress`.
-fn function(b: &mut Builder<'_>, loader: Loader, library: Ref<u8>, name: Ref<u8>) -> Ref<u8> {
+pub(crate) fn function(
+    b: &mut Builder<'_>,
+    loader: Loader,
+    library: Ref<u8>,
+    name: Ref<u8>,
+) -> Ref<u8> {
     imported(
         b,
         if loader == Loader::Windows { loader::GET_PROC_ADDRESS } else { loader::DLSYM },

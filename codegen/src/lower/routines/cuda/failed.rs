@@ -1,5 +1,7 @@
 //! Raising errors for a status of the driver.
 
+use abi_spec::DeviceType;
+
 use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, Text, constant, handles, routine};
 use crate::lower::cuda::{self, Config, Entry, Kernel};
@@ -11,6 +13,8 @@ use crate::lower::routines::message::raise;
 /// Suffix of the message for a status that [loses the context](cuda::loses_context).
 const EARLIER: &str = ", which may stem from earlier work";
 
+pub(super) const CUDA: i64 = DeviceType::CUDA.0 as i64;
+
 handles! {
     /// An attempt to use a kernel on a device. `caller` is the function that messages name.
     pub(crate) struct Attempt {
@@ -21,14 +25,14 @@ handles! {
         device: Int<u64>,
     }
     /// The values that describe a status in a message.
-    pub(super) struct Said {
+    pub(crate) struct Said {
         name: Text,
         status: Int<i32>,
         text: Text,
         earlier: Text,
     }
     /// The values that describe a kernel and a status in a message: the names of kernel and image, and the status.
-    pub(super) struct KernelFailure {
+    pub(crate) struct KernelFailure {
         kernel: Text,
         image: Text,
         said: Said,
@@ -85,7 +89,7 @@ pub(crate) fn driver_failed(caller: Caller, name: Text, status: i32) {
 #[routine]
 pub(crate) fn kernel_failed(attempt: Attempt, status: i32) {
     let failure = failure(attempt.kernel, status);
-    raise!(attempt.caller, Complaint::Kernel, failure, attempt.device);
+    raise!(attempt.caller, Complaint::Kernel, failure, CUDA, attempt.device);
 }
 
 /// Returns the largest size in bytes of the dynamic shared memory of a kernel on a device: the limit of the device less
@@ -116,7 +120,8 @@ pub(crate) fn fit_shared(attempt: Attempt, config: &Config) -> i32 {
     let wanted = config.shared as i64;
     if wanted > most {
         let name = shown(kernel);
-        raise!(attempt.caller, Complaint::SharedMemory, name, most, attempt.device, wanted);
+        let device = attempt.device;
+        raise!(attempt.caller, Complaint::SharedMemory, name, most, CUDA, device, wanted);
     }
     most as i32
 }
@@ -150,7 +155,7 @@ fn said(status: i32) -> Said {
 
 /// Returns text that ends with a NUL; empty for NULL.
 #[routine(inline)]
-pub(super) fn c_text(text: &u8) -> Text {
+pub(crate) fn c_text(text: &u8) -> Text {
     let mut len: u64 = 0;
     if text != null {
         len = c_length(text);

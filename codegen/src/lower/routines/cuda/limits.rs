@@ -5,7 +5,7 @@ use crate::declaration::AttributeKind;
 use crate::ir::typed::{Int, Text, handles, routine};
 use crate::lower::cuda::{self, Config, Entry, driver_address};
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::cuda::failed::{Attempt, failure, fit_shared, shown};
+use crate::lower::routines::cuda::failed::{Attempt, CUDA, failure, fit_shared, shown};
 use crate::lower::routines::message::raise;
 
 /// The launch attribute that holds the extents of clusters.
@@ -13,7 +13,7 @@ const CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: u32 = AttributeKind::Cluster.id();
 
 handles! {
     /// The extents of a grid, a block or a cluster.
-    pub(super) struct Extents {
+    pub(crate) struct Extents {
         x: Int<u32>,
         y: Int<u32>,
         z: Int<u32>,
@@ -32,7 +32,7 @@ pub(crate) fn launch_failed(attempt: Attempt, config: &Config, status: i32) {
     let failure = failure(attempt.kernel, status);
     let (grid, block) = (extents(config.grid), extents(config.block));
     let cluster = cluster(config);
-    raise!(caller, Complaint::Launch, failure, grid, block, cluster, config.shared, device);
+    raise!(caller, Complaint::Launch, failure, grid, block, cluster, config.shared, CUDA, device);
 }
 
 /// Raises the error for the first limit that a launch exceeds. Returns 0 if it exceeds none that is known here, or -1
@@ -104,7 +104,8 @@ pub(crate) fn up_to(attempt: Attempt, what: Text, attribute: i32, value: u64) ->
 pub(crate) fn fits(attempt: Attempt, what: Text, most: i32, value: u64) -> i32 {
     if value == 0 || value > most as u32 as u64 {
         let name = shown(attempt.kernel);
-        raise!(attempt.caller, Complaint::Limit, what, name, most, attempt.device, value);
+        let device = attempt.device;
+        raise!(attempt.caller, Complaint::Limit, what, name, most, CUDA, device, value);
     }
     0
 }
@@ -125,7 +126,7 @@ pub(crate) fn divides(attempt: Attempt, what: Text, cluster: u32, grid: u32) -> 
 
 /// Reads three extents.
 #[routine(inline)]
-pub(super) fn extents(of: &u32) -> Extents {
+pub(crate) fn extents(of: &u32) -> Extents {
     Extents { x: of[0], y: of[1], z: of[2] }
 }
 

@@ -1,0 +1,79 @@
+//! Loading images and kernels on a device, at their first launch there.
+
+use crate::ir::typed::routine;
+use crate::lower::hip::{self, DEVICES, HipFunction, HipModule, Image, Kernel};
+use crate::lower::routines::hip::device::{enter_device, leave_device};
+use crate::lower::routines::hip::driver::open_hip;
+use crate::lower::routines::hip::failed::{Attempt, check, hip_kernel_failed};
+
+/// Loads a kernel with its image on a device. Returns 0, or -1 once it has raised.
+#[routine]
+pub(crate) fn load_function(attempt: Attempt) -> i32 {
+    open_hip(attempt.caller)?;
+    if attempt.device >= DEVICES {
+        hip_kernel_failed(attempt, hip::HIP_ERROR_INVALID_DEVICE);
+        return -1;
+    }
+    let entered = enter_device(attempt);
+    if entered < 0 {
+        return -1;
+    }
+    let code = load_here(attempt);
+    let left = leave_device(attempt.caller, entered, code);
+    if code != 0 { code } else { left }
+}
+
+/// Loads a kernel with its image on the current device. Returns 0, or -1 once it has raised.
+#[routine]
+pub(crate) fn load_here(attempt: Attempt) -> i32 {
+    load_module(attempt)?;
+    let (kernel, device) = (attempt.kernel, attempt.device);
+    let modules = kernel.image.modules;
+    let module = (&modules[device]).load_atomic();
+    let found: &HipFunction;
+    check(attempt, hip::module_get_function(found, module, kernel.name))?;
+    let functions = kernel.functions;
+    (&functions[device]).store_atomic(*found);
+    0
+}
+
+/// Loads the image of a kernel on the current device. Returns 0, or -1 once it has raised. If threads race, one stores its
+/// module and the others unload theirs.
+#[routine]
+pub(crate) fn load_module(attempt: Attempt) -> i32 {
+    let image = attempt.kernel.image;
+    let modules = image.modules;
+    let cell = &modules[attempt.device];
+    if cell.load_atomic() != null {
+        return 0;
+    }
+    let module: &HipModule;
+    check(attempt, hip::module_load_data(module, image.bytes))?;
+    if cell.compare_exchange(null, *module) != null {
+        hip::module_unload(*module);
+    }
+    0
+}
+
+/// Unloads an image from all devices.
+#[routine]
+pub(crate) fn unload_modules(image: &Image) {
+    let modules = image.modules;
+    for device in 0..DEVICES {
+        let cell = &modules[device];
+        let module = cell.load_atomic();
+        if module != null {
+            cell.store_atomic(null);
+            hip::module_unload(module);
+        }
+    }
+}
+
+/// Forgets a kernel on all devices.
+#[routine]
+pub(crate) fn forget_function(kernel: &Kernel) {
+    let functions = kernel.functions;
+    for device in 0..DEVICES {
+        (&functions[device]).store_atomic(null);
+    }
+}

@@ -1,0 +1,58 @@
+//! Platforms of functions: the driver that launches their kernels.
+
+use crate::declaration::{AttributeKind, Function, LaunchArg, Platform, Tensor};
+use crate::resolve::{Explained, Items};
+
+/// Returns the platform of a function: that of the first tensor on a GPU of a known type, else of the first image whose
+/// bytes are known, else CUDA.
+pub(in crate::resolve) fn of(function: &Function, items: &Items<'_>) -> Platform {
+    let statements = function.body.statements();
+    let within = statements.flat_map(|statement| statement.kind.tensors());
+    let mut tensors = function.signature.tensors().chain(within);
+    if let Some(platform) = tensors.find_map(|tensor: &Tensor| Platform::of_device(tensor.device)) {
+        return platform;
+    }
+    let mut launches = function.body.launches();
+    let of_image = |image: &str| items.images.get(image).copied().flatten();
+    launches.find_map(|launch| of_image(&launch.image)).unwrap_or(Platform::Cuda)
+}
+
+/// Checks that a platform has all that a launch asks for.
+pub(super) fn check(
+    platform: Platform,
+    launch: &crate::Launch,
+    image: Option<Platform>,
+) -> Explained<()> {
+    if let Some(other) = image.filter(|image| *image != platform) {
+        return Err(format!(
+            "image `{}` is for {}, but the function launches on {}",
+            launch.image,
+            other.device_type(),
+            platform.device_type()
+        ));
+    }
+    let mut attributes = launch.attributes.iter().map(|attribute| attribute.kind);
+    let missing = attributes.find(|kind| !has_attribute(platform, *kind));
+    if let Some(kind) = missing {
+        return Err(format!("{} has no `{}`", platform.device_type(), kind.word()));
+    }
+    if launch.args.iter().any(|arg| matches!(arg, LaunchArg::TensorMap(_))) {
+        return check_maps(platform);
+    }
+    Ok(())
+}
+
+/// Checks that a platform has tensor maps.
+pub(super) fn check_maps(platform: Platform) -> Explained<()> {
+    match platform {
+        Platform::Cuda => Ok(()),
+        Platform::Hip => Err(format!("{} has no `tensormap`", platform.device_type())),
+    }
+}
+
+fn has_attribute(platform: Platform, kind: AttributeKind) -> bool {
+    match platform {
+        Platform::Cuda => true,
+        Platform::Hip => kind == AttributeKind::Cooperative,
+    }
+}

@@ -1,0 +1,49 @@
+/* Part of both stand-ins: images and the kernels in them. */
+
+#include "driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Appends an image to a list. */
+struct image *image_new(struct image **out) {
+  while (*out) out = &(*out)->next;
+  *out = calloc(1, sizeof **out);
+  if (!*out) abort();
+  return *out;
+}
+
+struct entry *image_add(struct image *image, const char *name, size_t length) {
+  image->entries = realloc(image->entries, (image->count + 1) * sizeof *image->entries);
+  if (!image->entries) abort();
+  struct entry *entry = &image->entries[image->count++];
+  *entry = (struct entry){.name = strndup(name, length)};
+  if (!entry->name) abort();
+  return entry;
+}
+
+void entry_add(struct entry *entry, uint32_t ordinal, struct parameter parameter) {
+  if (ordinal >= entry->count) {
+    entry->parameters = realloc(entry->parameters, (ordinal + 1) * sizeof parameter);
+    if (!entry->parameters) abort();
+    memset(entry->parameters + entry->count, 0, (ordinal + 1 - entry->count) * sizeof parameter);
+    entry->count = ordinal + 1;
+  }
+  entry->parameters[ordinal] = parameter;
+}
+
+void image_free(struct image *image) {
+  while (image) {
+    struct image *next = image->next;
+    for (size_t i = 0; i < image->count; i++) free(image->entries[i].name), free(image->entries[i].parameters);
+    free(image->entries), free(image);
+    image = next;
+  }
+}
+
+const struct entry *image_entry(const struct image *image, const char *name) {
+  for (size_t i = 0; image && i < image->count; i++) {
+    if (!strcmp(image->entries[i].name, name)) return &image->entries[i];
+  }
+  return NULL;
+}
