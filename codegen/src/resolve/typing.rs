@@ -313,19 +313,12 @@ impl<'a> Names<'a> {
             return Ok(Argument::Text(text));
         }
         // A number of the body, or a captured one, which may be a symbol of the types that a function knows.
-<<<<<<< HEAD
-        let local = match term.node {
-            Node::Local(local) => Some(local),
-            Node::Symbol(symbol) => self.symbols[symbol].local,
-            _ => None,
-=======
         let local = if let Node::Local(local) = term.node {
             Some(local)
         } else if let Node::Symbol(symbol) = term.node {
             self.symbols[symbol].local
         } else {
             None
->>>>>>> submits
         };
         let narrow = local.and_then(|local| self.locals[local].scalar);
         let scalar = match (expr, term.kind) {
