@@ -8,6 +8,7 @@ mod closures;
 mod commands;
 mod corners;
 mod faults;
+mod hip;
 mod limits;
 mod linked;
 mod loading;

@@ -16,6 +16,7 @@ mod fake_hip;
 mod filetests;
 mod gpu;
 mod guarded;
+mod images;
 mod imports;
 mod launches;
 mod libcalls;

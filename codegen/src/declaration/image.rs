@@ -3,11 +3,14 @@
 //! In a cubin a GPU kernel is a symbol. The section `.nv.info.<kernel>` holds records of a format byte, an attribute
 //! byte and two bytes that are the size of the value which follows, if the format says that one does. The value of a
 //! parameter's record has the ordinal in bytes 4 to 5 and the size in bytes 8 to 11. In records for small parameters
-//! the size is shifted left by 18 bits, over other flags.
+//! the size is shifted left by 18 bits, over other flags. What code for AMD's GPUs holds is in a module of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// GPU code of a library: a cubin, a fatbin or PTX, told apart by the header of the bytes.
+mod amdgpu;
+mod message_pack;
+
+/// GPU code of a library, in one of the formats of [`ImageKind`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Image {
@@ -26,7 +29,7 @@ pub enum Platform {
     Hip,
 }
 
-/// Format of an image.
+/// Format of an image, which the header of its bytes tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ImageKind {
     /// Machine code for one architecture: an ELF file whose machine is `EM_CUDA`.
@@ -35,6 +38,10 @@ pub enum ImageKind {
     Fatbin,
     /// PTX, which the driver compiles.
     Ptx,
+    /// Machine code for one architecture of AMD: an ELF file whose machine is `EM_AMDGPU`, for HSA.
+    Hsaco,
+    /// Code objects for several architectures of AMD, as `clang-offload-bundler` puts them together.
+    OffloadBundle,
 }
 
 /// Facts about a GPU kernel that an image contains.
@@ -72,20 +79,22 @@ impl Image {
         let bytes = self.bytes.as_deref().unwrap_or_default();
         match ImageKind::of(bytes) {
             Some(ImageKind::Cubin) => in_cubin(bytes, name),
-            Some(ImageKind::Fatbin) => in_fatbin(bytes, name),
+            Some(ImageKind::Fatbin) => {
+                any(members(bytes).into_iter().map(|code| in_cubin(code, name)))
+            }
+            Some(ImageKind::Hsaco) => amdgpu::in_code_object(bytes, name),
+            Some(ImageKind::OffloadBundle) => {
+                let Some(objects) = amdgpu::code_objects(bytes) else {
+                    return GpuKernelFacts::Unknown;
+                };
+                any(objects.into_iter().map(|object| amdgpu::in_code_object(object, name)))
+            }
             Some(ImageKind::Ptx) | None => GpuKernelFacts::Unknown,
         }
     }
 }
 
 impl ImageKind {
-    /// Returns the platform whose driver loads images of this format.
-    pub fn platform(self) -> Platform {
-        match self {
-            ImageKind::Cubin | ImageKind::Fatbin | ImageKind::Ptx => Platform::Cuda,
-        }
-    }
-
     /// Detects the format from the header; returns `None` for bytes that the driver does not load.
     ///
     /// ```
@@ -95,37 +104,51 @@ impl ImageKind {
     /// assert_eq!(ImageKind::of(b"\x7fELF"), None);
     /// ```
     pub fn of(bytes: &[u8]) -> Option<ImageKind> {
-        /// Offset of `e_machine` in a little-endian 64-bit ELF file, and `EM_CUDA`.
-        const MACHINE: (usize, [u8; 2]) = (18, 190_u16.to_le_bytes());
+        /// Values of `e_machine` in a little-endian 64-bit ELF file: `EM_CUDA` and `EM_AMDGPU`.
+        const CUDA: usize = 190;
+        const AMDGPU: usize = 224;
+        /// `ELFOSABI_AMDGPU_HSA`, in byte 7.
+        const HSA: u8 = 64;
         /// First word of a fatbin.
         const FATBIN: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
-        let machine = bytes.get(MACHINE.0..MACHINE.0 + 2);
-        if bytes.starts_with(b"\x7fELF\x02\x01") && machine == Some(&MACHINE.1) {
-            return Some(ImageKind::Cubin);
+        let is_elf = bytes.starts_with(b"\x7fELF\x02\x01");
+        match number(bytes, 18, 2).filter(|_| is_elf) {
+            Some(CUDA) => return Some(ImageKind::Cubin),
+            Some(AMDGPU) if bytes[7] == HSA => return Some(ImageKind::Hsaco),
+            Some(_) | None => {}
         }
         if bytes.starts_with(&FATBIN) {
             return Some(ImageKind::Fatbin);
         }
+        if bytes.starts_with(amdgpu::BUNDLE) || bytes.starts_with(amdgpu::COMPRESSED) {
+            return Some(ImageKind::OffloadBundle);
+        }
         is_ptx(bytes).then_some(ImageKind::Ptx)
+    }
+
+    /// Returns the platform whose driver loads images of this format.
+    pub fn platform(self) -> Platform {
+        match self {
+            ImageKind::Cubin | ImageKind::Fatbin | ImageKind::Ptx => Platform::Cuda,
+            ImageKind::Hsaco | ImageKind::OffloadBundle => Platform::Hip,
+        }
     }
 }
 
-/// Returns false if the bytes end before the image does. The driver is not told their number and would read on. A
-/// cubin extends at least to the end of its section table.
+/// Returns false if the bytes end before the image does. The driver is not told their number and would read on. An ELF
+/// file extends at least to the end of its section table.
 pub(crate) fn is_whole(bytes: &[u8], kind: ImageKind) -> bool {
-    let number = |at: usize, size: usize| {
-        let mut word = [0; 8];
-        word[..size].copy_from_slice(bytes.get(at..at + size)?);
-        Some(u64::from_le_bytes(word))
-    };
     let end = || match kind {
         // `e_shoff`, `e_shentsize` and `e_shnum` of the ELF header.
-        ImageKind::Cubin => number(40, 8)?.checked_add(number(58, 2)? * number(60, 2)?),
+        ImageKind::Cubin | ImageKind::Hsaco => {
+            number(bytes, 40, 8)?.checked_add(number(bytes, 58, 2)? * number(bytes, 60, 2)?)
+        }
         // Size of the contents and size of the header.
-        ImageKind::Fatbin => number(8, 8)?.checked_add(number(6, 2)?),
+        ImageKind::Fatbin => number(bytes, 8, 8)?.checked_add(number(bytes, 6, 2)?),
+        ImageKind::OffloadBundle => amdgpu::bundle_size(bytes),
         ImageKind::Ptx => Some(0),
     };
-    end().is_some_and(|end| end <= bytes.len() as u64)
+    end().is_some_and(|end| end <= bytes.len())
 }
 
 /// Returns true for text whose first directive, after comments, is `.version`.
@@ -145,12 +168,12 @@ fn is_ptx(bytes: &[u8]) -> bool {
     }
 }
 
-/// Looks a kernel up in a fatbin. The driver may load any member, so the kernel is missing only if every member lacks
-/// it.
-fn in_fatbin(fatbin: &[u8], kernel: &str) -> GpuKernelFacts {
+/// Joins what is known of a kernel in each member of an image. The driver may load any member, so the kernel is missing
+/// only if every member lacks it.
+fn any(members: impl Iterator<Item = GpuKernelFacts>) -> GpuKernelFacts {
     let (mut others, mut unknown) = (Vec::new(), false);
-    for code in members(fatbin) {
-        match in_cubin(code, kernel) {
+    for facts in members {
+        match facts {
             found @ GpuKernelFacts::Sizes(_) => return found,
             GpuKernelFacts::Unknown => unknown = true,
             GpuKernelFacts::Missing(known) => others.extend(known),

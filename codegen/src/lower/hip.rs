@@ -24,7 +24,7 @@ entries! {
         block_z: Int<u32>, shared: Int<u32>, stream: Ref<HipStream>, params: Ref<Ref<u8>>, extra: Ref<Ref<u8>>) true;
     ModuleLaunchCooperativeKernel "hipModuleLaunchCooperativeKernel" module_launch_cooperative_kernel(
         function: Ref<HipFunction>, grid_x: Int<u32>, grid_y: Int<u32>, grid_z: Int<u32>, block_x: Int<u32>, block_y: Int<u32>,
-        block_z: Int<u32>, shared: Int<u32>, stream: Ref<HipStream>, params: Ref<Ref<u8>>) false;
+        block_z: Int<u32>, shared: Int<u32>, stream: Ref<HipStream>, params: Ref<Ref<u8>>) true;
     MemsetAsync "hipMemsetAsync" memset_async(to: Ref<u8>, value: Int<i32>, bytes: Int<u64>, stream: Ref<HipStream>) true;
     MemsetD32Async "hipMemsetD32Async" memset_d32_async(to: Ref<u32>, value: Int<u32>, count: Int<u64>, stream: Ref<HipStream>) true;
     MemcpyAsync "hipMemcpyAsync" memcpy_async(to: Ref<u8>, from: Ref<u8>, bytes: Int<u64>, kind: Int<i32>, stream: Ref<HipStream>) true;
@@ -110,7 +110,12 @@ fields! {
         SHOWN_SIZE 2 shown_size: Field<u64>;
         /// The name in messages, elided if it is long.
         SHOWN 3 shown: Field<Ref<u8>>;
+        /// The addresses of functions of the runtime, stored when the kernel is loaded: code that shares routines with
+        /// other modules has no table of its own.
+        GET_DEVICE 4 get_device: Field<Ref<u8>>;
+        LAUNCH 5 launch: Field<Ref<u8>>;
+        LAUNCH_COOPERATIVE 6 launch_cooperative: Field<Ref<u8>>;
         /// The `hipFunction_t` of each device; NULL until the kernel is loaded on it.
-        FUNCTIONS 4 functions: Nested<Ref<HipFunction>>;
-    } 4 + super::DEVICES as u32;
+        FUNCTIONS 7 functions: Nested<Ref<HipFunction>>;
+    } 7 + super::DEVICES as u32;
 }

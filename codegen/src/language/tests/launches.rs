@@ -291,7 +291,8 @@ fn images() {
     };
     assert_eq!(unknown(&library), "its bytes are not given");
     library.images[0].bytes = Some(b"\x7fELF".to_vec());
-    let junk = "these bytes are no cubin, no fatbin and no PTX, as their header says";
+    let junk =
+        "these bytes are no cubin, fatbin, PTX, hsaco or offload bundle, as their header says";
     assert_eq!(unknown(&library), junk);
     library.images[0].bytes = Some(b"/* c */ // d\n.version 8.0\n".to_vec());
     library.resolve().unwrap();

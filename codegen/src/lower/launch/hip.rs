@@ -1,9 +1,8 @@
 //! Launches by the HIP runtime, which loads kernels for one device and launches on the current one.
 
-use crate::ir::typed::Single;
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::cuda::config;
-use crate::lower::hip::{DEVICES, Entry, driver_address, kernel};
+use crate::lower::hip::{DEVICES, Entry, kernel};
 use crate::lower::launch::statement::{Ready, Subject};
 use crate::lower::routines::Routine;
 use crate::lower::wrapper::Wrapper;
@@ -44,13 +43,13 @@ impl<'a> Wrapper<'a, '_> {
         let mut args = vec![function];
         args.extend((0..EXTENTS).map(|at| self.b.load(Type::I32, config, config::GRID + 4 * at)));
         args.extend([stream, addresses]);
-        let entry = if launch.cooperative {
-            Entry::ModuleLaunchCooperativeKernel
+        let (entry, at) = if launch.cooperative {
+            (Entry::ModuleLaunchCooperativeKernel, kernel::LAUNCH_COOPERATIVE)
         } else {
             args.push(self.b.null());
-            Entry::ModuleLaunchKernel
+            (Entry::ModuleLaunchKernel, kernel::LAUNCH)
         };
-        let address = self.hip_entry(entry);
+        let address = self.b.load(Type::Ptr, subject.kernel, at);
         let status = self.b.call_indirect_value(entry.signature(), address, &args);
         let is_entered = self.b.compare_const(Cond::Ne, entered, 0);
         let (leave, next) = (self.b.cold_block("leave_device"), self.b.block("next"));
@@ -70,8 +69,9 @@ impl<'a> Wrapper<'a, '_> {
     fn enter_device(&mut self, subject: Subject) -> Value {
         let none = self.b.i64(-1);
         let current = self.scratch(&[none]);
-        let (entry, none) = (self.hip_entry(Entry::GetDevice), self.b.i32(0));
+        let entry = self.b.load(Type::Ptr, subject.kernel, kernel::GET_DEVICE);
         let status = self.b.call_indirect_value(Entry::GetDevice.signature(), entry, &[current]);
+        let none = self.b.i32(0);
         let found = self.b.load(Type::I32, current, 0);
         let found = self.b.convert(Convert::Sext, found, Type::I64);
         let is_current = self.b.compare(Cond::Eq, found, subject.device);
@@ -89,10 +89,5 @@ impl<'a> Wrapper<'a, '_> {
         self.exit(Some(was));
         self.b.switch_to(ready);
         entered
-    }
-
-    /// Loads the address of a function of the open runtime.
-    fn hip_entry(&mut self, entry: Entry) -> Value {
-        driver_address(&mut self.b, entry).value(&mut self.b)
     }
 }

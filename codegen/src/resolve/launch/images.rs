@@ -28,7 +28,7 @@ pub(in crate::resolve) fn check(library: &Library) -> Result<(), Error> {
         }
         let Some(bytes) = bytes else { continue };
         let Some(kind) = ImageKind::of(bytes) else {
-            let reason = "these bytes are no cubin, no fatbin and no PTX, as their header says";
+            let reason = "these bytes are no cubin, fatbin, PTX, hsaco or offload bundle, as their header says";
             return Err(invalid(library, index, reason));
         };
         if !is_whole(bytes, kind) {

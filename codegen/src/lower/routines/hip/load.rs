@@ -1,7 +1,9 @@
 //! Loading images and kernels on a device, at their first launch there.
 
 use crate::ir::typed::routine;
-use crate::lower::hip::{self, DEVICES, HipFunction, HipModule, Image, Kernel};
+use crate::lower::hip::{
+    self, DEVICES, Entry, HipFunction, HipModule, Image, Kernel, driver_address,
+};
 use crate::lower::routines::hip::device::{enter_device, leave_device};
 use crate::lower::routines::hip::driver::open_hip;
 use crate::lower::routines::hip::failed::{Attempt, check, hip_kernel_failed};
@@ -32,6 +34,10 @@ pub(crate) fn load_here(attempt: Attempt) -> i32 {
     let module = (&modules[device]).load_atomic();
     let found: &HipFunction;
     check(attempt, hip::module_get_function(found, module, kernel.name))?;
+    (&kernel.get_device).store_atomic(driver_address(Entry::GetDevice));
+    (&kernel.launch).store_atomic(driver_address(Entry::ModuleLaunchKernel));
+    let cooperative = driver_address(Entry::ModuleLaunchCooperativeKernel);
+    (&kernel.launch_cooperative).store_atomic(cooperative);
     let functions = kernel.functions;
     (&functions[device]).store_atomic(*found);
     0
