@@ -86,7 +86,13 @@ mod tests {
     fn row(dim: &str) -> Option<(Option<i64>, Option<i64>)> {
         let text = format!("f(n: int64, m: int64, x: Tensor([{dim}], int8)) -> None = k();");
         let library: Library = text.parse().unwrap();
-        let names = crate::resolve::names::Names::new(&library.functions[0], Vec::new()).unwrap().0;
+        let names = crate::resolve::names::Names::new(
+            &library.functions[0],
+            crate::Platform::Cuda,
+            Vec::new(),
+        )
+        .unwrap()
+        .0;
         let shape = library.functions[0].signature.params[2].ty.shape().unwrap();
         let crate::Shape::Dims(dims) = shape else { panic!("{dim}") };
         let crate::Dim::Expr(expr) = &dims[0] else { panic!("{dim}") };

@@ -221,7 +221,11 @@ impl<'a> Names<'a> {
             return Err((part, format!("more than {MAX_SYMBOLS} symbols")));
         }
         let local = match self.defined.get(name) {
-            Some(Meaning::Local(local)) if self.locals[*local].kind == Kind::Int => Some(*local),
+            Some(Meaning::Local(local))
+                if matches!(self.locals[*local].kind, Kind::Int | Kind::Unsigned) =>
+            {
+                Some(*local)
+            }
             Some(_) => return Err((part, format!("`{name}` is no integer"))),
             None => None,
         };
