@@ -5,7 +5,7 @@ use codegen::Library;
 use jit::abi::Any;
 use tvm_ffi_codegen_tests::fake_hip::{self, BUNDLE, FakeHip, HSACO};
 
-use super::session::{Fake, FakeObject, float, sessions};
+use super::session::{Fake, FakeObject, Session, float, int, makers, sessions};
 
 /// Parses declarations, whose images are the stand-in's: a code object and a bundle.
 fn library(text: &str) -> Library {
@@ -162,4 +162,99 @@ fn launches() {
     ];
     let objects = [x, y].map(FakeObject::new);
     hold(VECTORS, &[objects[0].arg(), objects[1].arg(), float(2.5)], rows);
+}
+
+/// A library of a launch that needs an image, and of commands, with its function that prepares.
+fn program() -> Library {
+    let text = "
+        f(x: Tensor([n], float32, device=rocm), y: Tensor([n], float32, device=rocm)) -> None = {
+            launch code.\"axpy_kernel\"(x.data, y.data, int32(n), 2.0f) grid(x.device.multiprocessors) block(64);
+            launch bundle.\"add_kernel\"(x.data, x.data, y.data, n) grid(1) block(64) cooperative;
+            wait stream(x), stream(y);
+        };
+    ";
+    library(&text.replace("2.0f", "float32(2.0)")).with_prepare("ready")
+}
+
+/// Every call of the runtime fails once, in a fresh library: the error says which, the device is what it was, and the
+/// next call works.
+#[test]
+fn failures_leave_the_device_as_it_was() {
+    let hip = fake_hip::exclusive();
+    hip.set("devices", 2);
+    let objects = [0x1000, 0x2000].map(|at| FakeObject::new(vector(at, 64, 1)));
+    let args = [objects[0].arg(), objects[1].arg()];
+    let library = program();
+    for make in makers(&library) {
+        for function in ["f", "ready"] {
+            let run = |session: &Session| match function {
+                "f" => session.call("f", &args),
+                _ => session.call("ready", &[int(1)]),
+            };
+            for fault in 1.. {
+                let (session, events) = (make(), hip.live().events);
+                hip.reset();
+                hip.fail_at(fault, 999);
+                let ended = run(&session);
+                let (record, calls) = (hip.record(), hip.calls());
+                hip.reset();
+                if calls < fault {
+                    assert_eq!(ended, Ok(()), "{}", session.name);
+                    break;
+                }
+                let place = format!("{}: {function}, call {fault}: {record}", session.name);
+                let failed = record.lines().find(|line| line.ends_with("(as told)"));
+                // A launch asks again before it makes the device current.
+                let asks_again = failed.is_some_and(|line| line.starts_with("hipGetDevice()"));
+                let Err(error) = ended else {
+                    assert!(asks_again, "{place}");
+                    continue;
+                };
+                assert!(error.starts_with("RuntimeError: Failed "), "{place}: {error}");
+                assert!(error.contains(", hipErrorUnknown (999): "), "{place}: {error}");
+                let not_left = failed.is_some_and(|line| line.starts_with("hipSetDevice(0)"));
+                assert_eq!(hip.live().pushed, i64::from(not_left), "{place}");
+                hip.set_device(0);
+                let kept = failed.is_some_and(|line| line.starts_with("hipEventDestroy"));
+                assert_eq!(hip.live().events - events, i64::from(kept), "{place}");
+                assert_eq!(run(&session), Ok(()), "{place}");
+            }
+        }
+    }
+}
+
+/// What `ready` has prepared is launched without loading anything.
+#[test]
+fn launches_are_prepared() {
+    let hip = fake_hip::exclusive();
+    hip.set("devices", 2);
+    let objects = [0x1000, 0x2000].map(|at| FakeObject::new(vector(at, 64, 1)));
+    let args = [objects[0].arg(), objects[1].arg()];
+    for session in sessions(&program()) {
+        session.call("ready", &[int(1)]).unwrap();
+        hip.reset();
+        session.call("f", &args).unwrap();
+        let record = taken(&hip);
+        assert!(!record.contains("Load") && !record.contains("GetFunction"), "{record}");
+        for wrong in [2, 64, -1, 1 << 40] {
+            let error = session.call("ready", &[int(wrong)]).unwrap_err();
+            let expected = format!("device = rocm:{wrong}");
+            assert!(error.contains("(101)") && error.ends_with(&expected), "{error}");
+        }
+        assert_eq!(hip.live().pushed, 0, "{}", session.name);
+    }
+}
+
+/// A tensor that may be on any device must be on one of the platform of the image.
+#[test]
+fn tensors_on_any_device() {
+    let hip = fake_hip::exclusive();
+    hip.set("devices", 2);
+    let text = "f(x: Tensor([n], float32, device=any)) -> None = { launch code.\"pointers\"(x.data) grid(n) block(1); };";
+    for session in sessions(&library(text)) {
+        assert_eq!(session.call("f", &[vector(0x1000, 4, 0).arg()]), Ok(()), "{}", session.name);
+        let on_cuda = Fake::new(0x1000, &[4]);
+        let error = session.call("f", &[on_cuda.arg()]).unwrap_err();
+        assert!(error.contains(", expected rocm but got cuda:0"), "{error}");
+    }
 }
