@@ -15,9 +15,12 @@ impl Function {
             let mut kept = Vec::with_capacity(block.insts.len());
             for (result, inst) in block.insts.drain(..).rev() {
                 let is_unused = result.is_some_and(|result| uses[result.index()] == 0);
-                match inst {
-                    Inst::Load { base, .. } if is_unused => uses[base.index()] -= 1,
-                    _ => kept.push((result, inst)),
+                if let Inst::Load { base, .. } = inst
+                    && is_unused
+                {
+                    uses[base.index()] -= 1;
+                } else {
+                    kept.push((result, inst));
                 }
             }
             kept.reverse();

@@ -1,7 +1,7 @@
 //! Launches of GPU kernels: the statement, kernel arguments, tensor maps and images. Facts of the driver are in
 //! [`cuda`](super::cuda), the routines of launches in [`routines`](mod@super::routines).
 
-pub(crate) mod command;
+mod command;
 mod cuda;
 mod hip;
 pub(crate) mod images;

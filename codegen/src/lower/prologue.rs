@@ -8,6 +8,7 @@ pub(crate) mod arguments;
 mod binding;
 mod devices;
 mod element;
+mod held;
 mod layout;
 mod literal;
 mod mapping;

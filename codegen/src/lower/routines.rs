@@ -6,6 +6,7 @@
 mod access;
 mod allocate;
 mod big_int;
+pub(crate) mod commands;
 pub(crate) mod complaints;
 mod cuda;
 mod errors;

@@ -5,11 +5,11 @@
 //! library runs when the closure is freed.
 
 use abi_spec::TypeIndex;
-use abi_spec::layout::{OBJECT, any, byte_array, dl_tensor, seq_cell};
+use abi_spec::layout::any;
 use abi_spec::symbol::LIBRARY_CTX;
 
 use crate::ir::{Cond, Linkage, SymbolKind, Type, Value};
-use crate::lower::emitter::state::{OutputState, SymbolState, ValueState};
+use crate::lower::emitter::state::ValueState;
 use crate::lower::emitter::value::element;
 use crate::lower::failure::message::Message;
 use crate::lower::launch::kept;
@@ -20,10 +20,9 @@ use crate::lower::value::{constant_bytes, safe_call};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::{Accepted, possible};
 use crate::resolve::body::Plain;
-use crate::resolve::closure::{Captured, Given};
-use crate::resolve::ids::{LocalId, OutputId, ValueId};
+use crate::resolve::closure::Given;
+use crate::resolve::ids::ValueId;
 use crate::resolve::launch::MAP_SIZE;
-use crate::resolve::term::Kind;
 
 /// Returns the symbol of closure number `index` of the function with this symbol.
 pub(crate) fn symbol(of: &str, index: usize) -> String {
@@ -104,12 +103,6 @@ impl<'a> Wrapper<'a, '_> {
         Some(slot)
     }
 
-    /// Loads the address of the first byte of bytes that a closure holds.
-    pub(crate) fn bytes_at(&mut self, elements: Value, index: usize) -> Value {
-        let object = self.b.load(Type::Ptr, elements, element(index) + any::PAYLOAD.offset);
-        self.b.load(Type::Ptr, object, OBJECT.size as i32 + byte_array::DATA.offset)
-    }
-
     /// Emits `let f = function…;`.
     pub(super) fn name_closure(&mut self, index: usize, value: ValueId) {
         let slot = self.make_closure(index);
@@ -128,77 +121,5 @@ impl<'a> Wrapper<'a, '_> {
         let status = self.routine_value(Routine::KeepCode, &[site, context, keeper, slot]);
         self.exit_unless_zero(status, "not_kept");
         slot
-    }
-
-    /// Loads what a closure holds.
-    pub(crate) fn unpack_held(&mut self) {
-        let captured = &self.function.captured;
-        if captured.is_empty() {
-            return;
-        }
-        let array = self.b.param(0);
-        let elements = self.b.load(Type::Ptr, array, seq_cell::DATA.in_object());
-        self.held = Some(self.b.hint(elements, "held"));
-        self.unpack_numbers(elements);
-        for (index, captured) in captured.iter().enumerate() {
-            match captured {
-                Captured::Local(_) | Captured::Map(_) => {}
-                Captured::Value(_, steps) => self.unpack_steps(steps),
-                Captured::Output(output) => self.unpack_output(*output, elements, index),
-            }
-        }
-    }
-
-    /// Loads the numbers and the addresses of maps that a closure holds. A launch copies the bytes of a map, wherever they
-    /// are; only encoding needs aligned memory.
-    fn unpack_numbers(&mut self, elements: Value) {
-        for (index, captured) in self.function.captured.iter().enumerate() {
-            match captured {
-                Captured::Local(local) => self.unpack_local(*local, elements, index),
-                Captured::Map(map) => self.maps[*map] = Some(self.bytes_at(elements, index)),
-                Captured::Value(..) | Captured::Output(_) => {}
-            }
-        }
-        for (symbol, declared) in self.function.symbols.iter() {
-            self.know_symbol(symbol, declared.local);
-        }
-    }
-
-    /// Emits code that loads the numbers and maps that it uses by itself, so that code around it need not.
-    pub(crate) fn apart(&mut self, elements: Value, body: impl FnOnce(&mut Self)) {
-        let (known, locals, maps) = (self.mark(), self.locals.clone(), self.maps.clone());
-        for (symbol, declared) in self.function.symbols.iter() {
-            if declared.local.is_some() {
-                self.symbols[symbol] = SymbolState::Unbound;
-            }
-        }
-        self.unpack_numbers(elements);
-        self.aside(body);
-        (self.locals, self.maps) = (locals, maps);
-        self.go_back(known);
-    }
-
-    fn unpack_local(&mut self, local: LocalId, elements: Value, index: usize) {
-        let ty = match self.function.locals[local].kind {
-            Kind::Float => Type::F64,
-            Kind::Ptr => Type::Ptr,
-            Kind::Int | Kind::Unsigned | Kind::Bool | Kind::DType => Type::I64,
-            Kind::Device | Kind::Text | Kind::Several => {
-                unreachable!("these are captured as values")
-            }
-        };
-        let value = self.b.load(ty, elements, element(index) + any::PAYLOAD.offset);
-        let name = self.function.locals[local].name;
-        let name = self.b.name(name);
-        self.b.hint(value, crate::ir::Hint { name: Some(name), part: "", index: None });
-        self.locals[local] = Some(value);
-    }
-
-    fn unpack_output(&mut self, output: OutputId, elements: Value, index: usize) {
-        let object = self.b.load(Type::Ptr, elements, element(index) + any::PAYLOAD.offset);
-        let at = OBJECT.size as i32 + dl_tensor::DEVICE_TYPE.offset;
-        let device = self.b.load(Type::I64, object, at);
-        let (extents, dtype) = (Vec::new(), None);
-        self.outputs[output] = Some(OutputState { extents, device, dtype, object: Some(object) });
     }
 }

@@ -3,13 +3,13 @@
 
 use abi_spec::runtime;
 
-use crate::declaration::Platform;
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::cuda::{MOST_OPERATIONS, mem_op};
 use crate::lower::emitter::frame::Slot;
 use crate::lower::failure::message::Message;
 use crate::lower::launch::map::AREA;
 use crate::lower::routines::Routine;
+use crate::lower::routines::commands::Commands;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::{NO_ATTRIBUTE, NO_DEVICE};
 use crate::lower::wrapper::Wrapper;
@@ -25,39 +25,6 @@ struct Subject {
     /// Device index, `I64`.
     device: Value,
     stream: Value,
-}
-
-/// Routines of the commands of a platform.
-pub(crate) struct Commands {
-    wait: Routine,
-    fill: Routine,
-    copy: Routine,
-    upload: Routine,
-    prepare: Routine,
-    pub(crate) attribute: Routine,
-}
-
-impl Commands {
-    pub(crate) const fn of(platform: Platform) -> Commands {
-        match platform {
-            Platform::Cuda => Commands {
-                wait: Routine::Wait,
-                fill: Routine::Fill,
-                copy: Routine::Copy,
-                upload: Routine::Upload,
-                prepare: Routine::PrepareCommands,
-                attribute: Routine::DeviceAttribute,
-            },
-            Platform::Hip => Commands {
-                wait: Routine::HipWait,
-                fill: Routine::HipFill,
-                copy: Routine::HipCopy,
-                upload: Routine::HipUpload,
-                prepare: Routine::HipPrepareCommands,
-                attribute: Routine::HipDeviceAttribute,
-            },
-        }
-    }
 }
 
 impl<'a> Wrapper<'a, '_> {
