@@ -3,7 +3,6 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use abi_spec::Device;
 use codegen::Library;
 use jit::abi::{Any, Object};
 use jit::{Compiled, HostFunction, Jit};
@@ -80,10 +79,6 @@ impl Pair {
                 let mut lists: Vec<Vec<Argument>> = (0..lists).map(list).collect();
                 for list in &mut lists {
                     list.iter_mut().take(held).for_each(generate::own);
-                    let mut devices = list.iter().take(held).filter_map(device);
-                    if let Some(first) = devices.find(|device| *device != Device::CPU) {
-                        list.iter_mut().skip(held).for_each(|argument| put(argument, first));
-                    }
                 }
                 library.functions[0].signature.name += &index.to_string();
                 library.functions[1].signature.name += &index.to_string();
@@ -93,27 +88,6 @@ impl Pair {
             bytes = noise(seed, turn, bytes.len() as u64);
         }
         panic!("no declarations of seed {}, index {index}, mean anything", plan.seed)
-    }
-}
-
-/// Returns the device of a tensor.
-fn device(argument: &Argument) -> Option<Device> {
-    if let Argument::Tensor(tensor) = argument { Some(tensor.device) } else { None }
-}
-
-/// Moves all tensors of a device's type to that device. A function does not compare the devices of what it is given with
-/// those of what it holds.
-fn put(argument: &mut Argument, to: Device) {
-    if let Argument::Tensor(tensor) = argument {
-        if tensor.device.ty == to.ty {
-            tensor.device = to;
-        }
-    } else if let Argument::Array(elements) | Argument::List(elements) = argument {
-        elements.iter_mut().for_each(|element| put(element, to));
-    } else if let Argument::Map(entries) | Argument::Dict(entries) = argument {
-        entries.iter_mut().for_each(|(_, value)| put(value, to));
-    } else if let Argument::RValue(Some(inner)) = argument {
-        put(inner, to);
     }
 }
 

@@ -227,6 +227,43 @@ fn streams_are_those_at_the_time_of_the_call() {
     }
 }
 
+/// Tensors that a function is given are on the device of what it holds, whatever the declaration allows.
+#[test]
+fn tensors_are_on_the_device_of_what_is_held() {
+    let _alone = fake_cuda::exclusive();
+    let bodies = ["cuda", "any"].map(|device| {
+        format!(
+            "on_{device}(x: Tensor([n], float32, device=cuda), o: Optional[Tensor([n], float32, device=cuda)]) -> Function
+                = {{ return function (y: Tensor([n], float32, device={device}), z: Optional[Tensor([n], float32, \
+             device={device})]) -> None {{ launch cubin.\"axpy_kernel\"(x.data, y.data, int32(n), float32(1.0)) grid(n) \
+             block(1); }}; }};"
+        )
+    });
+    let library = library(&bodies.concat());
+    let tensor = |device| FakeObject::new(Fake::new(0x1000, &[16]).on(cuda(device)));
+    let (first, second) = (tensor(0), tensor(1));
+    for session in sessions(&library) {
+        for name in ["on_cuda", "on_any"] {
+            let submit = Held::new(&session, name, &[second.arg(), Any::NONE]).unwrap();
+            let call = |args: &[Any]| submit.call(args);
+            assert_eq!(call(&[second.arg(), Any::NONE]), Ok(()), "{}", session.name);
+            assert_eq!(call(&[second.arg(), second.arg()]), Ok(()), "{}", session.name);
+            let wrong = [[first.arg(), Any::NONE], [second.arg(), first.arg()]];
+            for (args, place) in
+                wrong.iter().zip(["y.device on argument #0", "z.device on argument #1"])
+            {
+                let error = call(args).unwrap_err();
+                let starts = format!("ValueError: Mismatched {place}");
+                assert!(error.starts_with(&starts), "{}: {error}", session.name);
+                assert!(
+                    error.contains(", expected cuda:1") && error.ends_with("got cuda:0"),
+                    "{error}"
+                );
+            }
+        }
+    }
+}
+
 /// Returns the bytes of an address as the stand-in prints those of a parameter.
 fn hex(address: *mut c_void) -> String {
     address.addr().to_le_bytes().iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,13 +1,16 @@
 //! Loads of what a closure holds.
 
+use abi_spec::DeviceType;
 use abi_spec::layout::{OBJECT, any, byte_array, dl_tensor, seq_cell};
 
+use crate::declaration::Device;
 use crate::ir::{Hint, Type, Value};
 use crate::lower::emitter::state::{OutputState, SymbolState};
 use crate::lower::emitter::value::element;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::closure::Captured;
 use crate::resolve::ids::{LocalId, OutputId};
+use crate::resolve::step::Step;
 use crate::resolve::term::Kind;
 
 impl<'a> Wrapper<'a, '_> {
@@ -27,6 +30,28 @@ impl<'a> Wrapper<'a, '_> {
                 Captured::Value(_, steps) => self.unpack_steps(steps),
                 Captured::Output(output) => self.unpack_output(*output, elements, index),
             }
+        }
+        self.note_held_device();
+    }
+
+    /// Notes the device of the first captured tensor, with which those of the parameters are compared.
+    fn note_held_device(&mut self) {
+        let mut is_compared = false;
+        Step::visit_all(&self.function.steps, &mut |step| {
+            is_compared |= matches!(step, Step::Header { tensor, device: true, .. }
+                if tensor.device != Device::Type(DeviceType::CPU));
+        });
+        let on_device = |captured: &Captured<'_>| {
+            let Captured::Value(value, _) = captured else { return None };
+            let declared = &self.function.values[*value];
+            let device = declared.tensor()?.device;
+            let fits = declared.guard.is_none() && device != Device::Type(DeviceType::CPU);
+            fits.then_some((*value, device))
+        };
+        if let Some((value, device)) = self.function.captured.iter().find_map(on_device)
+            && is_compared
+        {
+            self.same_device(value, device);
         }
     }
 

@@ -171,9 +171,13 @@ impl Wrapper<'_, '_> {
             let found = self.device_type32(value);
             self.checks.equal_const(&mut self.b, found, ty.0.into());
         }
-        if device == Device::Type(DeviceType::CPU) {
-            return;
+        if device != Device::Type(DeviceType::CPU) {
+            self.same_device(value, device);
         }
+    }
+
+    /// Checks that a tensor, which is not declared for the CPU, is on the same device as earlier tensors of that type.
+    pub(super) fn same_device(&mut self, value: ValueId, device: Device) {
         if self.devices.table.is_some() {
             return self.note_device(value);
         }
