@@ -80,4 +80,23 @@ impl FakeHip {
         assert_eq!(create(&mut stream, 1), 0);
         stream
     }
+
+    /// Allocates zeroed memory of the device of this thread, which is memory of the process.
+    pub fn allocate(&self, bytes: usize) -> *mut u8 {
+        // SAFETY: `stream.c` defines the function with this type.
+        let allocate: extern "C" fn(*mut *mut u8, usize) -> c_int =
+            unsafe { self.function("hipMalloc") };
+        let mut memory = std::ptr::null_mut();
+        assert_eq!(allocate(&mut memory, bytes), 0);
+        // SAFETY: it is memory of this size.
+        unsafe { memory.write_bytes(0, bytes) };
+        memory
+    }
+
+    /// Releases memory of [`FakeHip::allocate`].
+    pub fn free(&self, memory: *mut u8) {
+        // SAFETY: `stream.c` defines the function with this type.
+        let free: extern "C" fn(*mut u8) -> c_int = unsafe { self.function("hipFree") };
+        assert_eq!(free(memory), 0);
+    }
 }

@@ -258,3 +258,42 @@ fn tensors_on_any_device() {
         assert!(error.contains(", expected rocm but got cuda:0"), "{error}");
     }
 }
+
+/// Commands change the memory of their device, on the stream that they are given.
+#[test]
+fn commands_change_memory() {
+    const BYTES: usize = 64;
+    let hip = fake_hip::exclusive();
+    hip.set("devices", 2);
+    hip.set_device(1);
+    let (memory, stream) = (hip.allocate(2 * BYTES), hip.create_stream());
+    hip.set_device(0);
+    let at = |offset: usize| vector(memory.addr() + offset, BYTES as i64 / 4, 1);
+    let text = "
+        f(x: Tensor([n], float32, device=rocm), y: Tensor([n], float32, device=rocm), s: Stream) -> None = {
+            fill x.data, 4 * n, 7 on x stream s;
+            copy y.data, x.data, 8 on x stream s;
+            upload y.data + 16 (int32(n), 2 * n) on x stream s;
+            launch code.\"pointers\"(x.data) grid(1) block(1) stream s;
+        };
+    ";
+    for session in sessions(&library(text)) {
+        let (x, y) = (at(0), at(BYTES));
+        let handle = Any::ptr(abi_spec::TypeIndex::OPAQUE_PTR, stream);
+        session.call("f", &[x.arg(), y.arg(), handle]).unwrap();
+        // SAFETY: the memory has this size, and the stand-in works on it at once.
+        let bytes = unsafe { std::slice::from_raw_parts(memory, 2 * BYTES) };
+        let mut expected = vec![7; BYTES + 8];
+        expected.resize(BYTES + 16, 0);
+        expected.extend(16_i64.to_le_bytes());
+        expected.extend(32_i64.to_le_bytes());
+        expected.resize(2 * BYTES, 0);
+        assert_eq!(bytes, expected, "{}", session.name);
+        let record = taken(&hip);
+        assert!(!record.contains("null"), "{}: {record}", session.name);
+        assert_eq!(hip.live().pushed, 0, "{}", session.name);
+        // SAFETY: as above.
+        unsafe { memory.write_bytes(0, 2 * BYTES) };
+    }
+    hip.free(memory);
+}
