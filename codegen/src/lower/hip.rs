@@ -1,4 +1,4 @@
-//! Facts of the HIP runtime, from `hip_runtime_api.h` of 5.0 and newer: functions, layouts and constants. The code that
+//! Facts of the HIP runtime, from `hip_runtime_api.h` of 6.0 and newer: functions, layouts and constants. The code that
 //! loads kernels and makes devices current is in [`routines`](mod@super::routines).
 
 use crate::ir::typed::{Handle, Int, Ref, Single};
@@ -58,9 +58,7 @@ pub(crate) enum HipEvent {}
 /// packages have.
 pub(crate) const fn libraries(loader: Loader) -> &'static [&'static str] {
     match loader {
-        Loader::Dl => {
-            &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"]
-        }
+        Loader::Dl => &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"],
         Loader::Windows => &["amdhip64_7.dll", "amdhip64_6.dll"],
     }
 }

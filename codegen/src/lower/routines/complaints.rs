@@ -100,7 +100,7 @@ complaints! {
     Cluster: "ValueError" "Mismatched {plain} of {plain}{calling}, expected a multiple of the cluster's {int} but got {int}";
     NoCommand: "RuntimeError" "Missing {plain} in the CUDA driver{calling}, which has it from 12.0 on";
     NoHip: "RuntimeError" "Missing HIP runtime {plain}{calling}";
-    NoHipEntry: "RuntimeError" "Missing {plain} in {plain}{calling}, which HIP runtimes have from 5.0 on";
+    NoHipEntry: "RuntimeError" "Missing {plain} in {plain}{calling}, which HIP runtimes have from 6.0 on";
     HipLaunch: "RuntimeError" "Failed {plain} of image {plain}{calling}, {plain} ({int}): {plain}{plain}, grid = ({int}, {int}, {int}), block = ({int}, {int}, {int}), shared memory = {int}, device = {devicetype}:{int}";
     UploadAddress: "ValueError" "Misaligned {subject}{calling}, expected a multiple of {int} bytes for an upload but got remainder {int}";
     SharedMemory: "ValueError" "Out of range shared memory of {plain}{calling}, expected at most {int} bytes on {devicetype}:{int} but got {int}";

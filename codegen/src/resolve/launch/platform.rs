@@ -1,11 +1,25 @@
 //! Platforms of functions: the driver that launches their kernels.
 
-use crate::declaration::{AttributeKind, Function, LaunchArg, Platform, Tensor};
+use crate::declaration::{AttributeKind, Body, Expr, Function, LaunchArg, Platform, Tensor};
 use crate::resolve::{Explained, Items};
+
+/// Returns true if a function may use a driver: it has statements, or asks for attributes of devices.
+fn may_use_driver(function: &Function) -> bool {
+    let Body::Call(call) = &function.body else { return true };
+    let constraints = function.signature.constraints.iter();
+    constraints.map(|constraint| &constraint.condition).chain(&call.args).any(asks_driver)
+}
+
+fn asks_driver(expr: &Expr) -> bool {
+    matches!(expr, Expr::DeviceAttribute(..)) || expr.children().any(asks_driver)
+}
 
 /// Returns the platform of a function: that of the first tensor on a GPU of a known type, else of the first image whose
 /// bytes are known, else CUDA.
 pub(in crate::resolve) fn of(function: &Function, items: &Items<'_>) -> Platform {
+    if !may_use_driver(function) {
+        return Platform::Cuda;
+    }
     let statements = function.body.statements();
     let within = statements.flat_map(|statement| statement.kind.tensors());
     let mut tensors = function.signature.tensors().chain(within);
