@@ -65,7 +65,7 @@ pub(crate) enum CuEvent {}
 /// Oldest supported version, in the encoding of `cuDriverGetVersion`.
 pub(crate) const MIN_DRIVER_VERSION: i32 = 12_000;
 
-/// File name of the driver's library, for each [`Loader`].
+/// File name of the driver's library, for each [`Loader`](super::Loader).
 pub(crate) const LIBRARY: &str = "libcuda.so.1";
 pub(crate) const WINDOWS_LIBRARY: &str = "nvcuda.dll";
 
