@@ -54,6 +54,7 @@ impl Expression {
     pub(crate) fn binary(level: Level, op: &str, left: &Expression, right: &Expression) -> Self {
         // Subtraction and division associate to the left; the others are written with parentheses, which tell more.
         let (least_left, least_right) = match level {
+            Level::Or | Level::And if left.level == level => (level, Level::Comparison),
             Level::Or | Level::And => (Level::Comparison, Level::Comparison),
             Level::Comparison => (Level::Sum, Level::Sum),
             Level::Sum => (Level::Sum, Level::Product),

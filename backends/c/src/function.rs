@@ -107,8 +107,8 @@ impl Body<'_, '_> {
         }
         text.push_str(&format!("{start}{head}\n{{\n"));
         self.slots.iter().for_each(|slot| text.push_str(&format!("    {slot}\n")));
-        for (ty, names) in &self.locals {
-            declare(ty, names, text);
+        if !self.locals.is_empty() {
+            declare(&self.locals, text);
         }
         if !self.slots.is_empty() || !self.locals.is_empty() {
             text.push('\n');

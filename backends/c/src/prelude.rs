@@ -232,7 +232,7 @@ impl Prelude {
                 Definition::ByCompiler(cases) => by_compiler.push(cases),
                 Definition::BySystem(cases) => by_system.push(cases),
                 Definition::ByLanguage(cases) => by_language.push(cases),
-                Definition::Macro(text) => macros.push_str(&format!("{text}\n")),
+                Definition::Macro(text) => macros.push_str(&text),
                 Definition::Line(text) => lines.push_str(&text),
                 Definition::Function(text) => functions.push_str(&format!("{text}\n")),
             }
@@ -243,12 +243,18 @@ impl Prelude {
         choice(&mut text, "defined(_WIN32)", &by_system);
         choice(&mut text, "defined(__cplusplus)", &by_language);
         for pointee in self.structs.values() {
-            structs::define(pointee, &mut self.structs_defined, &mut lines);
+            if self.structs_defined.insert(pointee.name) {
+                structs::define(pointee, &mut lines);
+            }
         }
         if !lines.is_empty() {
             lines.push('\n');
         }
-        text + &macros + &lines + &functions
+        text.push_str(&macros);
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text + &lines + &functions
     }
 }
 
@@ -263,5 +269,5 @@ fn choice(text: &mut String, condition: &str, definitions: &[[&str; 2]]) {
     text.extend(lines(0));
     text.push_str("#else\n");
     text.extend(lines(1));
-    text.push_str("#endif\n\n");
+    text.push_str("#endif\n");
 }

@@ -35,6 +35,9 @@ pub(crate) enum Statement {
 /// The largest number of characters of a call and a result after it in one line.
 const LONGEST: usize = 120;
 
+/// The largest number of characters of two conditions in one `if`.
+const LONGEST_CONDITION: usize = 100;
+
 /// The largest number of `if`s in each other that [`nest`] makes.
 const DEEPEST: usize = 3;
 
@@ -244,7 +247,34 @@ fn labels(list: Vec<Statement>, used: &[Block]) -> Vec<Statement> {
         | Statement::Continue
         | Statement::Return(_) => Some(statement),
     };
-    list.into_iter().filter_map(keep).collect()
+    let mut kept: Vec<Statement> = Vec::with_capacity(list.len());
+    for statement in list.into_iter().filter_map(keep) {
+        if !kept.last_mut().is_some_and(|last| join(last, &statement)) {
+            kept.push(statement);
+        }
+    }
+    kept
+}
+
+/// Writes `if (a) goto b; if (c) goto b;` as `if (a || c) goto b;`, where a line is wide enough.
+fn join(first: &mut Statement, second: &Statement) -> bool {
+    let (
+        Statement::If { condition, unlikely, then, otherwise },
+        Statement::If { condition: other, unlikely: seldom, then: next, otherwise: last },
+    ) = (first, second)
+    else {
+        return false;
+    };
+    let ([Statement::Goto(to)], [Statement::Goto(next)]) = (&then[..], &next[..]) else {
+        return false;
+    };
+    let is_short = condition.text.len() + other.text.len() <= LONGEST_CONDITION;
+    let is_same = to == next && unlikely == seldom;
+    let joins = is_same && is_short && otherwise.is_empty() && last.is_empty();
+    if joins {
+        *condition = Expression::binary(Level::Or, "||", condition, other);
+    }
+    joins
 }
 
 /// The printer of statements.

@@ -1,5 +1,7 @@
 //! Variables: parameters, the values that need one, and what jumps assign. Values of which one follows the other share one.
 
+use std::collections::BTreeMap;
+
 use codegen::ir::{Block, Function, Inst, Target, Terminator, Value};
 
 use crate::expression::Expression;
@@ -103,21 +105,27 @@ impl Body<'_, '_> {
     }
 }
 
-/// Declares variables of one type.
-pub(crate) fn declare(ty: &str, names: &[String], text: &mut String) {
-    let pointer = ty.strip_suffix(" *");
-    let star = if pointer.is_some() { "*" } else { "" };
-    let start = format!("    {}", pointer.unwrap_or(ty));
-    let mut line = start.clone();
-    for name in names {
-        if line.len() > start.len() && line.len() + name.len() > WIDTH {
-            text.push_str(&format!("{line};\n"));
-            line.clone_from(&start);
+/// Declares variables, several types in a line.
+pub(crate) fn declare(locals: &BTreeMap<String, Vec<String>>, text: &mut String) {
+    let mut start = text.len();
+    for (ty, names) in locals {
+        let pointer = ty.strip_suffix(" *");
+        let star = if pointer.is_some() { "*" } else { "" };
+        let mut before = "";
+        for name in names {
+            if text.len() - start + name.len() + ty.len() > WIDTH {
+                text.push_str(if before == "," { ";\n" } else { "\n" });
+                (start, before) = (text.len(), "");
+            }
+            let blank = if text.len() == start { "    " } else { " " };
+            let of = if before == "," { "" } else { pointer.unwrap_or(ty) };
+            let space = if before == "," { "" } else { " " };
+            text.extend([before, blank, of, space, star, name]);
+            before = ",";
         }
-        let comma = if line.len() == start.len() { " " } else { ", " };
-        line.push_str(&format!("{comma}{star}{name}"));
+        text.push(';');
     }
-    text.push_str(&format!("{line};\n"));
+    text.push('\n');
 }
 
 /// Gives one name to a parameter of a block and an argument for it, where nothing uses the argument from that block on.
