@@ -211,9 +211,7 @@ impl Body<'_, '_> {
         otherwise: ir::Value,
     ) -> Expression {
         let [cond, then, otherwise] = [cond, then, otherwise].map(|value| self.value(value));
-        let (cond_text, then_text) = (cond.at(Level::Or), then.at(Level::Or));
-        let text = format!("{cond_text} ? {then_text} : {}", otherwise.at(Level::Or));
-        Expression::new(Level::Select, text).reading([&cond, &then, &otherwise])
+        Expression::select(&cond, &then, &otherwise)
     }
 
     /// Writes a conversion.
@@ -290,7 +288,7 @@ impl Body<'_, '_> {
             }
         });
         let args: Vec<Expression> = args.collect();
-        let call = Expression::call(function, &args);
+        let call = Expression { calls: true, ..Expression::call(function, &args) };
         match signature.result {
             Some(abi) if !types::is_plain(abi) => Expression::cast(ty(abi.ty), &call),
             Some(_) | None => call,

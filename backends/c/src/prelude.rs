@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use codegen::ir::{Pointee, Struct, Type};
 
+use crate::statement::UNLIKELY;
 use crate::types::suffix;
 use definition::{Definition, definition};
 
@@ -132,7 +133,7 @@ impl Prelude {
         match helper {
             Helper::MayAlias => "FFI_MAY_ALIAS",
             Helper::Unaligned => "FFI_UNALIGNED",
-            Helper::Unlikely => "FFI_UNLIKELY",
+            Helper::Unlikely => UNLIKELY,
             Helper::Cold => "FFI_COLD",
             Helper::NoInline => "FFI_NOINLINE",
             Helper::Align => "FFI_ALIGN",

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use codegen::ir::{Block, Function, Inst, Target, Terminator, Value};
 
-use crate::expression::Expression;
+use crate::expression::{Expression, Level};
 use crate::function::Body;
 use crate::names::identifier;
 use crate::prelude::Prelude;
+use crate::statement::Statement;
 use crate::types::{self, ty};
 use crate::uses::{Uses, has_effect};
 
@@ -43,14 +44,21 @@ impl Body<'_, '_> {
     }
 
     /// Returns an assignment to a variable of a value's type. C++ converts no `void *` by itself.
-    pub(crate) fn assignment(&self, value: Value, name: &str, expression: &Expression) -> String {
-        match self.source.values[value.index()].points_to {
+    pub(crate) fn assignment(
+        &self,
+        value: Value,
+        name: &str,
+        expression: &Expression,
+    ) -> Statement {
+        let value = match self.source.values[value.index()].points_to {
             Some(pointee) if expression.text != "0" => {
                 let ty = Prelude::default().pointer(pointee);
-                format!("{name} = ({ty}){};", expression.pointer())
+                Expression::new(Level::Unary, format!("({ty}){}", expression.pointer()))
+                    .reading([expression])
             }
-            Some(_) | None => format!("{name} = {};", expression.text),
-        }
+            Some(_) | None => expression.clone(),
+        };
+        Statement::Assign { name: name.to_owned(), value }
     }
 
     /// Returns the type of a value's variable.
@@ -96,12 +104,12 @@ impl Body<'_, '_> {
                 let ty = self.variable_type(param);
                 self.local(ty, &next);
                 early.push(self.assignment(param, &next, &given[i]));
-                late.push(format!("{name} = {next};"));
+                late.push(Statement::Line(format!("{name} = {next};")));
             } else {
                 early.push(self.assignment(param, &name, &given[i]));
             }
         }
-        early.into_iter().chain(late).for_each(|line| self.line(line));
+        self.lines.extend(early.into_iter().chain(late));
     }
 }
 
