@@ -285,9 +285,10 @@ fn select(statement: Statement) -> Vec<Statement> {
     let Statement::If { condition: inner, unlikely: _, then: leave, otherwise: stay } = goto else {
         return vec![statement];
     };
-    let is_goto = matches!(leave[..], [Statement::Goto(_)]) && stay.is_empty();
+    let leaves = matches!(leave[..], [Statement::Goto(_) | Statement::Return(_)]);
     let length = condition.text.len() + value.text.len() + second.text.len();
-    if name != other || !is_goto || condition.calls || length > LONGEST_CONDITION {
+    if name != other || !leaves || !stay.is_empty() || condition.calls || length > LONGEST_CONDITION
+    {
         return vec![statement];
     }
     let both = Expression::binary(Level::And, "&&", condition, inner);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use codegen::ir::{Field, FieldType, Module, Pointee, Struct};
+use codegen::ir::{Field, FieldType, Hint, Module, Pointee, Struct};
 use codegen::{Library, Options, lower};
 use tvm_ffi_codegen_c::C;
 
@@ -100,12 +100,13 @@ end1(%e: i64):
     branch %v18, then2, else3
 then2:
     %v19: bool = compare eq %x, %minus
-    branch %v19, fail5, join4(%x)
+    %v20: i64 = add %x, %x
+    branch %v19, fail5, join4(%v20)
 else3:
-    jump join4(%v15)
+    jump join4(%zero)
 join4(%y: i64):
-    %v20: bool = compare eq %y, %minus
-    branch %v20, fail5, end6
+    %v21: bool = compare eq %y, %minus
+    branch %v21, fail5, end6
 fail5:
     return
 end6:
@@ -115,7 +116,10 @@ end6:
     return
 }
 ";
-    let module: Module = text.parse().unwrap();
+    let mut module: Module = text.parse().unwrap();
+    // Values with names have variables.
+    let values = module.functions.iter_mut().flat_map(|function| &mut function.values);
+    values.for_each(|value| value.hint = Hint::default());
     for running in crate::jit::run(&module, &[]) {
         assert_eq!([0, 1].map(|x| running.call("run", &[x])), [4, 8]);
     }
