@@ -21,6 +21,10 @@ impl Body<'_, '_> {
             Type::I32 if bits as i32 == i32::MIN => Expression::primary("INT32_MIN"),
             Type::I32 => number(i64::from(bits as i32)),
             Type::I64 if bits as i64 == i64::MIN => Expression::primary("INT64_MIN"),
+            // Several fields at once: the digits show each of them.
+            Type::I64 if bits >> 32 != 0 && bits >> 63 == 0 && bits % 1000 != 0 => {
+                Expression::primary(format!("{bits:#x}"))
+            }
             Type::I64 => number(bits as i64),
             Type::F32 => {
                 let value = f32::from_bits(bits as u32);

@@ -319,7 +319,8 @@ fn join(first: &mut Statement, second: &Statement) -> bool {
         return false;
     };
     let is_short = condition.text.len() + other.text.len() <= LONGEST_CONDITION;
-    let is_same = to == next && unlikely == seldom;
+    // Compilers compute conditions that hold now and then together, which costs more than branches.
+    let is_same = to == next && *unlikely && *seldom;
     let joins = is_same && is_short && otherwise.is_empty() && last.is_empty();
     if joins {
         *condition = Expression::binary(Level::Or, "||", condition, other);
