@@ -214,8 +214,16 @@ impl Body<'_, '_> {
         then: ir::Value,
         otherwise: ir::Value,
     ) -> Expression {
+        let of = self.ty(then);
         let [cond, then, otherwise] = [cond, then, otherwise].map(|value| self.value(value));
-        Expression::select(&cond, &then, &otherwise)
+        let selected = Expression::select(&cond, &then, &otherwise);
+        // The minimum or maximum of two numbers, or what may be one.
+        let is_compared = |operand: &Expression| cond.text.contains(&operand.text);
+        let is_extreme = is_compared(&then) && is_compared(&otherwise);
+        if of.is_float() && (is_extreme || cond.level == Level::Primary) {
+            return Expression::call(&self.functions.prelude.fence(of), &[selected]);
+        }
+        selected
     }
 
     /// Writes a conversion.

@@ -42,6 +42,7 @@
 //! * Frames above a page touch every page in objects, where the compiler has `-fstack-clash-protection` (clang has not
 //!   for Apple's systems); the options of whoever compiles the text decide there. The same holds for
 //!   `-ffp-contract=off` with compilers that know none of the pragmas.
+//! * TinyCC converts unsigned integers to floats with functions of its own library, which must then be linked.
 //! * On Windows each object has its own copy of what linkers elsewhere merge ([`ir::Linkage::Once`]).
 //! * Functions should preserve the registers of their callers, see [`Plan::keeps`]; C has no such convention.
 

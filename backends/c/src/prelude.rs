@@ -56,6 +56,8 @@ pub(crate) enum Helper {
     Quoted,
     /// The rule that products and sums are rounded each.
     Contract,
+    /// A float that compilers do not combine with others.
+    Fence(Float),
     /// The address at an offset.
     At,
     /// The bits of a float.
@@ -159,6 +161,7 @@ impl Prelude {
                 "FFI_QUOTED"
             }
             Helper::Contract => "FP_CONTRACT",
+            Helper::Fence(_) => "ffi_fence",
             Helper::At => "ffi_at",
             Helper::ToBits(_) => "ffi_bits",
             Helper::FromBits(_) => "ffi_float",
@@ -221,6 +224,10 @@ impl Prelude {
 
     pub(crate) fn float_of(&mut self, ty: Type) -> String {
         self.typed(Helper::FromBits(Float::of(ty)), ty)
+    }
+
+    pub(crate) fn fence(&mut self, ty: Type) -> String {
+        self.typed(Helper::Fence(Float::of(ty)), ty)
     }
 
     /// Returns the definitions of the helpers that have been used since the last call.

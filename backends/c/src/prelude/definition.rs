@@ -76,6 +76,7 @@ pub(super) fn definition(helper: Helper) -> Definition {
         Helper::Symbol => Macro(SYMBOL.to_owned()),
         Helper::Quoted => Macro(QUOTED.to_owned()),
         Helper::Contract => Macro(CONTRACT.to_owned()),
+        Helper::Fence(float) => Function(fence(float.ty())),
         Helper::At => Line(AT.to_owned()),
         Helper::ToBits(float) => Function(to_bits(float.ty())),
         Helper::FromBits(float) => Function(from_bits(float.ty())),
@@ -163,6 +164,19 @@ fn listed() -> String {
 
 fn access(of: Type, attribute: &str, start: &str) -> String {
     format!("typedef {} {start}_{};\n", declarator(ty(of), attribute), suffix(of))
+}
+
+/// Clang 22 folds `max(c, max(x, c))` to `max(x, c)`, which differs where `x` is not a number.
+fn fence(of: Type) -> String {
+    let (float, suffix) = (ty(of), suffix(of));
+    format!(
+        "static inline {float} ffi_fence_{suffix}({float} value)\n{{\n\
+         #if defined(__clang__) && defined(__x86_64__)\n    \
+         __asm__(\"\" : \"+x\"(value));\n\
+         #elif defined(__clang__) && defined(__aarch64__)\n    \
+         __asm__(\"\" : \"+w\"(value));\n\
+         #endif\n    return value;\n}}\n"
+    )
 }
 
 fn to_bits(of: Type) -> String {
