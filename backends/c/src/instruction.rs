@@ -22,7 +22,7 @@ impl Body<'_, '_> {
             Type::I32 => number(i64::from(bits as i32)),
             Type::I64 if bits as i64 == i64::MIN => Expression::primary("INT64_MIN"),
             // Several fields at once: the digits show each of them.
-            Type::I64 if bits >> 32 != 0 && bits >> 63 == 0 && bits % 1000 != 0 => {
+            Type::I64 if bits >> 32 != 0 && bits >> 63 == 0 && !bits.is_multiple_of(1000) => {
                 Expression::primary(format!("{bits:#x}"))
             }
             Type::I64 => number(bits as i64),
