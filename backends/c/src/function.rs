@@ -35,11 +35,15 @@ const LONGEST_FIELD: usize = 32;
 const LONGEST_RESULT: usize = 100;
 
 /// Writes a function.
-pub(crate) fn define(functions: &mut Functions<'_>, source: &ir::Function, text: &mut String) {
+pub(crate) fn define(
+    functions: &mut Functions<'_>,
+    source: &ir::Function,
+    uses: Uses,
+    text: &mut String,
+) {
     let mut taken = Taken { outer: Some(&functions.symbols.taken), ..Taken::default() };
     let names = source.value_names();
     let mut names: Vec<String> = names.iter().map(|name| identifier(name, &mut taken)).collect();
-    let uses = Uses::new(source);
     variables::share(source, &uses, &mut names);
     let mut labels = Taken::default();
     let labels: Vec<String> =
