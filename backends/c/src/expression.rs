@@ -34,11 +34,13 @@ pub(crate) struct Expression {
     pub(crate) inverse: Option<(String, Level)>,
     /// The variables that it reads.
     pub(crate) reads: Vec<ir::Value>,
+    /// True if it calls a function that does more than compute.
+    pub(crate) calls: bool,
 }
 
 impl Expression {
     pub(crate) fn new(level: Level, text: impl Into<String>) -> Self {
-        Expression { text: text.into(), level, inverse: None, reads: Vec::new() }
+        Expression { text: text.into(), level, inverse: None, reads: Vec::new(), calls: false }
     }
 
     pub(crate) fn primary(text: impl Into<String>) -> Self {
@@ -54,6 +56,7 @@ impl Expression {
     pub(crate) fn binary(level: Level, op: &str, left: &Expression, right: &Expression) -> Self {
         // Subtraction and division associate to the left; the others are written with parentheses, which tell more.
         let (least_left, least_right) = match level {
+            Level::Or | Level::And if left.level == level => (level, Level::Comparison),
             Level::Or | Level::And => (Level::Comparison, Level::Comparison),
             Level::Comparison => (Level::Sum, Level::Sum),
             Level::Sum => (Level::Sum, Level::Product),
@@ -63,6 +66,13 @@ impl Expression {
         };
         let text = format!("{} {op} {}", left.at(least_left), right.at(least_right));
         Expression::new(level, text).reading([left, right])
+    }
+
+    /// Returns `cond ? then : otherwise`.
+    pub(crate) fn select(cond: &Expression, then: &Expression, otherwise: &Expression) -> Self {
+        let [first, second, third] = [cond, then, otherwise].map(|operand| operand.at(Level::Or));
+        let text = format!("{first} ? {second} : {third}");
+        Expression::new(Level::Select, text).reading([cond, then, otherwise])
     }
 
     /// Returns `(type)operand`, without an inner conversion to a signed integer of the same size.
@@ -89,13 +99,14 @@ impl Expression {
         self.text.bytes().all(|byte| byte.is_ascii_digit())
     }
 
-    /// Adds the variables of operands.
+    /// Adds the variables and calls of operands.
     pub(crate) fn reading<'e>(
         mut self,
         operands: impl IntoIterator<Item = &'e Expression>,
     ) -> Self {
         for operand in operands {
             self.reads.extend_from_slice(&operand.reads);
+            self.calls |= operand.calls;
         }
         self
     }
@@ -120,6 +131,6 @@ impl Expression {
             (None, _) => not(self.at(Level::Unary)),
         };
         let inverse = Some((self.text.clone(), self.level));
-        Expression { text, level, inverse, reads: self.reads.clone() }
+        Expression { text, level, inverse, ..self.clone() }
     }
 }

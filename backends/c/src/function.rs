@@ -28,15 +28,22 @@ pub(crate) struct Functions<'a> {
 /// The largest number of characters of an expression that is written where it is used.
 const LONGEST: usize = 80;
 
+/// The same for a field that is written in several places.
+const LONGEST_FIELD: usize = 32;
+
 /// The same for what a function returns.
 const LONGEST_RESULT: usize = 100;
 
 /// Writes a function.
-pub(crate) fn define(functions: &mut Functions<'_>, source: &ir::Function, text: &mut String) {
+pub(crate) fn define(
+    functions: &mut Functions<'_>,
+    source: &ir::Function,
+    uses: Uses,
+    text: &mut String,
+) {
     let mut taken = Taken { outer: Some(&functions.symbols.taken), ..Taken::default() };
     let names = source.value_names();
     let mut names: Vec<String> = names.iter().map(|name| identifier(name, &mut taken)).collect();
-    let uses = Uses::new(source);
     variables::share(source, &uses, &mut names);
     let mut labels = Taken::default();
     let labels: Vec<String> =
@@ -107,15 +114,16 @@ impl Body<'_, '_> {
         }
         text.push_str(&format!("{start}{head}\n{{\n"));
         self.slots.iter().for_each(|slot| text.push_str(&format!("    {slot}\n")));
-        for (ty, names) in &self.locals {
-            declare(ty, names, text);
+        if !self.locals.is_empty() {
+            declare(&self.locals, text);
         }
         if !self.slots.is_empty() || !self.locals.is_empty() {
             text.push('\n');
         }
-        let unlikely = Helper::Unlikely;
-        let unlikely = if has_unlikely(&list) { self.functions.prelude.name(unlikely) } else { "" };
-        let mut printer = Printer { labels, unlikely, text };
+        if has_unlikely(&list) {
+            self.functions.prelude.name(Helper::Unlikely);
+        }
+        let mut printer = Printer { labels, text };
         printer.list(&entry, 1);
         printer.list(&list, 1);
         text.push_str("}\n");
@@ -187,14 +195,18 @@ impl Body<'_, '_> {
         let is_folded = self.uses.is_folded(self.source, result, place, weight);
         let is_constant =
             matches!(inst, Inst::Const { .. } | Inst::Address { .. } | Inst::StackSlot { .. });
-        let longest = if self.is_returned(place.block, result) { LONGEST_RESULT } else { LONGEST };
+        let longest = match () {
+            () if self.is_returned(place.block, result) => LONGEST_RESULT,
+            () if self.uses.is_shared(result) => LONGEST_FIELD,
+            () => LONGEST,
+        };
         if is_folded && (is_constant || expression.text.len() <= longest) {
             self.weights[result.index()] = weight;
             self.values[result.index()] = Some(expression);
         } else {
             self.declare(result);
             let line = self.assignment(result, &self.names[result.index()], &expression);
-            self.line(line);
+            self.lines.push(line);
         }
     }
 
@@ -353,6 +365,7 @@ fn has_unlikely(list: &[Statement]) -> bool {
         }
         Statement::Loop { body, .. } => has_unlikely(body),
         Statement::Line(_)
+        | Statement::Assign { .. }
         | Statement::Evaluate(_)
         | Statement::Label(_)
         | Statement::Goto(_)

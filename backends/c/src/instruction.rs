@@ -21,6 +21,10 @@ impl Body<'_, '_> {
             Type::I32 if bits as i32 == i32::MIN => Expression::primary("INT32_MIN"),
             Type::I32 => number(i64::from(bits as i32)),
             Type::I64 if bits as i64 == i64::MIN => Expression::primary("INT64_MIN"),
+            // Several fields at once: the digits show each of them.
+            Type::I64 if bits >> 32 != 0 && bits >> 63 == 0 && !bits.is_multiple_of(1000) => {
+                Expression::primary(format!("{bits:#x}"))
+            }
             Type::I64 => number(bits as i64),
             Type::F32 => {
                 let value = f32::from_bits(bits as u32);
@@ -210,10 +214,16 @@ impl Body<'_, '_> {
         then: ir::Value,
         otherwise: ir::Value,
     ) -> Expression {
+        let of = self.ty(then);
         let [cond, then, otherwise] = [cond, then, otherwise].map(|value| self.value(value));
-        let (cond_text, then_text) = (cond.at(Level::Or), then.at(Level::Or));
-        let text = format!("{cond_text} ? {then_text} : {}", otherwise.at(Level::Or));
-        Expression::new(Level::Select, text).reading([&cond, &then, &otherwise])
+        let selected = Expression::select(&cond, &then, &otherwise);
+        // The minimum or maximum of two numbers, or what may be one.
+        let is_compared = |operand: &Expression| cond.text.contains(&operand.text);
+        let is_extreme = is_compared(&then) && is_compared(&otherwise);
+        if of.is_float() && (is_extreme || cond.level == Level::Primary) {
+            return Expression::call(&self.functions.prelude.fence(of), &[selected]);
+        }
+        selected
     }
 
     /// Writes a conversion.
@@ -290,7 +300,7 @@ impl Body<'_, '_> {
             }
         });
         let args: Vec<Expression> = args.collect();
-        let call = Expression::call(function, &args);
+        let call = Expression { calls: true, ..Expression::call(function, &args) };
         match signature.result {
             Some(abi) if !types::is_plain(abi) => Expression::cast(ty(abi.ty), &call),
             Some(_) | None => call,

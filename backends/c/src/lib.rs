@@ -42,6 +42,7 @@
 //! * Frames above a page touch every page in objects, where the compiler has `-fstack-clash-protection` (clang has not
 //!   for Apple's systems); the options of whoever compiles the text decide there. The same holds for
 //!   `-ffp-contract=off` with compilers that know none of the pragmas.
+//! * TinyCC converts unsigned integers to floats with functions of its own library, which must then be linked.
 //! * On Windows each object has its own copy of what linkers elsewhere merge ([`ir::Linkage::Once`]).
 //! * Functions should preserve the registers of their callers, see [`Plan::keeps`]; C has no such convention.
 
@@ -98,25 +99,29 @@ fn define(
     plan: &[Plan<'_, Infallible>],
 ) -> Result<(), Error> {
     let symbols = symbols::declare(source, plan)?;
-    let Reached { wanted, near } = reached(source, &symbols);
+    let Reached { wanted, near, uses } = reached(source, &symbols);
     let mut functions = Functions { source, symbols: &symbols, prelude: Prelude::default() };
     let is_left = |symbol: ir::Symbol| wanted[symbol.index()];
-    let all = source.functions.iter().filter(|function| is_left(function.symbol));
+    let all = source.functions.iter().zip(uses).filter(|(function, _)| is_left(function.symbol));
     let (wrappers, others): (Vec<_>, Vec<_>) =
-        all.partition(|function| is_wrapper(function, &symbols));
+        all.partition(|(function, _)| is_wrapper(function, &symbols));
     let mut defined = String::new();
-    wrappers.iter().for_each(|function| function::define(&mut functions, function, &mut defined));
     let mut declared = near.clone();
-    for function in &wrappers {
+    let mut first = Vec::with_capacity(wrappers.len());
+    for (function, uses) in wrappers {
+        function::define(&mut functions, function, uses, &mut defined);
         // A definition has no place for the name in the object.
         declared[function.symbol.index()] |= symbols.is_renamed(function.symbol);
+        first.push(function.symbol);
     }
     text.push_str("#include <stdint.h>\n\n");
     declare(&mut functions, [&declared, &near], text);
     text.push_str(&defined);
 
     let mut defined = String::new();
-    others.iter().for_each(|function| function::define(&mut functions, function, &mut defined));
+    for (function, uses) in others {
+        function::define(&mut functions, function, uses, &mut defined);
+    }
     constructors::define(source, &symbols, &mut functions.prelude, &mut defined);
     let (mut locals, mut exports) = (String::new(), String::new());
     for data in source.data.iter().filter(|data| is_left(data.symbol)) {
@@ -126,7 +131,7 @@ fn define(
     let left = |done: &[bool]| -> Vec<bool> {
         wanted.iter().zip(done).map(|(wanted, done)| *wanted && !done).collect()
     };
-    wrappers.iter().for_each(|function| declared[function.symbol.index()] = true);
+    first.iter().for_each(|wrapper| declared[wrapper.index()] = true);
     let mut rest = String::new();
     declare(&mut functions, [&left(&declared), &left(&near)], &mut rest);
     if !rest.is_empty() || !defined.is_empty() {
@@ -173,15 +178,20 @@ struct Reached {
     wanted: Vec<bool>,
     /// The symbols that wrappers name.
     near: Vec<bool>,
+    /// The uses of values in each function.
+    uses: Vec<Uses>,
 }
 
 /// Follows the uses of symbols.
 fn reached(source: &ir::Module, symbols: &Symbols) -> Reached {
     let mut uses: Vec<Vec<ir::Symbol>> = vec![Vec::new(); source.symbols.len()];
     let mut waiting = source.constructors.clone();
+    let mut values = Vec::with_capacity(source.functions.len());
     for function in &source.functions {
         let found = &mut uses[function.symbol.index()];
-        Uses::new(function).each(function, |inst| found.extend(inst.symbol()));
+        let of = Uses::new(function);
+        of.each(function, |inst| found.extend(inst.symbol()));
+        values.push(of);
         waiting.push(function.symbol);
     }
     for data in &source.data {
@@ -204,7 +214,7 @@ fn reached(source: &ir::Module, symbols: &Symbols) -> Reached {
     for function in source.functions.iter().filter(is_near) {
         uses[function.symbol.index()].iter().for_each(|symbol| near[symbol.index()] = true);
     }
-    Reached { wanted, near }
+    Reached { wanted, near, uses: values }
 }
 
 /// Returns the declaration of a function, for users who define their kernel in the same text.

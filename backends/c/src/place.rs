@@ -57,25 +57,16 @@ impl Body<'_, '_> {
         at: u32,
         owner: &str,
     ) -> Option<Expression> {
+        if let Some(field) = field(pointee, at, of) {
+            let text = format!("{owner}{}", field.name);
+            return Some(Expression::primary(text).reading([base]));
+        }
         let is_it = |field: &&Field| {
             let is_scalar = !matches!(field.ty, FieldType::Struct(_));
             field.offset as u32 == at && field.ty.size() == of.bytes() && is_scalar
         };
         let field = pointee.fields.iter().find(is_it)?;
         let text = format!("{owner}{}", field.name);
-        let is_same = match field.ty {
-            FieldType::I32 => of == Type::I32,
-            FieldType::I64 | FieldType::Union => of == Type::I64,
-            FieldType::Ptr => of == Type::Ptr,
-            FieldType::U8
-            | FieldType::U16
-            | FieldType::U32
-            | FieldType::U64
-            | FieldType::Struct(_) => false,
-        };
-        if is_same {
-            return Some(Expression::primary(text).reading([base]));
-        }
         let access = self.functions.prelude.access(of, of.bytes());
         Some(Expression::new(Level::Unary, format!("*({access} *)&{text}")).reading([base]))
     }
@@ -111,6 +102,24 @@ impl Body<'_, '_> {
         let function = self.functions.prelude.name(Helper::At);
         Expression::call(function, &[base, number(i64::from(offset))])
     }
+}
+
+/// Returns the field at an offset that has a type.
+pub(crate) fn field(pointee: &Struct, at: u32, of: Type) -> Option<&Field> {
+    let is_same = |field: &&Field| {
+        let is_same = match field.ty {
+            FieldType::I32 => of == Type::I32,
+            FieldType::I64 | FieldType::Union => of == Type::I64,
+            FieldType::Ptr => of == Type::Ptr,
+            FieldType::U8
+            | FieldType::U16
+            | FieldType::U32
+            | FieldType::U64
+            | FieldType::Struct(_) => false,
+        };
+        is_same && field.offset as u32 == at
+    };
+    pointee.fields.iter().find(is_same)
 }
 
 /// Returns the names of the fields that a value of a type at an offset covers.

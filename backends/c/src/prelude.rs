@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use codegen::ir::{Pointee, Struct, Type};
 
+use crate::statement::UNLIKELY;
 use crate::types::suffix;
 use definition::{Definition, definition};
 
@@ -55,6 +56,8 @@ pub(crate) enum Helper {
     Quoted,
     /// The rule that products and sums are rounded each.
     Contract,
+    /// A float that compilers do not combine with others.
+    Fence(Float),
     /// The address at an offset.
     At,
     /// The bits of a float.
@@ -132,7 +135,7 @@ impl Prelude {
         match helper {
             Helper::MayAlias => "FFI_MAY_ALIAS",
             Helper::Unaligned => "FFI_UNALIGNED",
-            Helper::Unlikely => "FFI_UNLIKELY",
+            Helper::Unlikely => UNLIKELY,
             Helper::Cold => "FFI_COLD",
             Helper::NoInline => "FFI_NOINLINE",
             Helper::Align => "FFI_ALIGN",
@@ -158,6 +161,7 @@ impl Prelude {
                 "FFI_QUOTED"
             }
             Helper::Contract => "FP_CONTRACT",
+            Helper::Fence(_) => "ffi_fence",
             Helper::At => "ffi_at",
             Helper::ToBits(_) => "ffi_bits",
             Helper::FromBits(_) => "ffi_float",
@@ -222,6 +226,10 @@ impl Prelude {
         self.typed(Helper::FromBits(Float::of(ty)), ty)
     }
 
+    pub(crate) fn fence(&mut self, ty: Type) -> String {
+        self.typed(Helper::Fence(Float::of(ty)), ty)
+    }
+
     /// Returns the definitions of the helpers that have been used since the last call.
     pub(crate) fn take(&mut self) -> String {
         let (mut by_compiler, mut by_system, mut by_language) =
@@ -232,7 +240,7 @@ impl Prelude {
                 Definition::ByCompiler(cases) => by_compiler.push(cases),
                 Definition::BySystem(cases) => by_system.push(cases),
                 Definition::ByLanguage(cases) => by_language.push(cases),
-                Definition::Macro(text) => macros.push_str(&format!("{text}\n")),
+                Definition::Macro(text) => macros.push_str(&text),
                 Definition::Line(text) => lines.push_str(&text),
                 Definition::Function(text) => functions.push_str(&format!("{text}\n")),
             }
@@ -243,12 +251,18 @@ impl Prelude {
         choice(&mut text, "defined(_WIN32)", &by_system);
         choice(&mut text, "defined(__cplusplus)", &by_language);
         for pointee in self.structs.values() {
-            structs::define(pointee, &mut self.structs_defined, &mut lines);
+            if self.structs_defined.insert(pointee.name) {
+                structs::define(pointee, &mut lines);
+            }
         }
         if !lines.is_empty() {
             lines.push('\n');
         }
-        text + &macros + &lines + &functions
+        text.push_str(&macros);
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text + &lines + &functions
     }
 }
 
@@ -263,5 +277,5 @@ fn choice(text: &mut String, condition: &str, definitions: &[[&str; 2]]) {
     text.extend(lines(0));
     text.push_str("#else\n");
     text.extend(lines(1));
-    text.push_str("#endif\n\n");
+    text.push_str("#endif\n");
 }

@@ -9,6 +9,11 @@ use crate::expression::{Expression, Level};
 pub(crate) enum Statement {
     /// A line of text, with its end.
     Line(String),
+    /// `name = value;`
+    Assign {
+        name: String,
+        value: Expression,
+    },
     /// An expression whose value nobody needs.
     Evaluate(String),
     /// `if (condition) { then } else { otherwise }`.
@@ -34,6 +39,12 @@ pub(crate) enum Statement {
 
 /// The largest number of characters of a call and a result after it in one line.
 const LONGEST: usize = 120;
+
+/// The macro for conditions that seldom hold.
+pub(crate) const UNLIKELY: &str = "FFI_UNLIKELY";
+
+/// The largest number of characters of two conditions in one `if`.
+const LONGEST_CONDITION: usize = 112;
 
 /// The largest number of `if`s in each other that [`nest`] makes.
 const DEEPEST: usize = 3;
@@ -61,6 +72,7 @@ pub(crate) fn nest(list: Vec<Statement>) -> Vec<Statement> {
             Statement::Loop { head, body } => Statement::Loop { head, body: nest(body) },
             Statement::If { .. }
             | Statement::Line(_)
+            | Statement::Assign { .. }
             | Statement::Evaluate(_)
             | Statement::Label(_)
             | Statement::Goto(_)
@@ -92,6 +104,7 @@ fn depth(list: &[Statement]) -> usize {
         Statement::If { then, otherwise, .. } => 1 + depth(then).max(depth(otherwise)),
         Statement::Loop { body, .. } => 1 + depth(body),
         Statement::Line(_)
+        | Statement::Assign { .. }
         | Statement::Evaluate(_)
         | Statement::Label(_)
         | Statement::Goto(_)
@@ -132,6 +145,7 @@ fn shorten(list: Vec<Statement>, place: &Place) -> Vec<Statement> {
             Statement::Goto(block) => vec![*block],
             Statement::Label(block) => [&next[..], &[*block]].concat(),
             Statement::Line(_)
+            | Statement::Assign { .. }
             | Statement::Evaluate(_)
             | Statement::If { .. }
             | Statement::Loop { .. }
@@ -143,6 +157,8 @@ fn shorten(list: Vec<Statement>, place: &Place) -> Vec<Statement> {
         if let (Some(Statement::Evaluate(call)), Some(Statement::Return(Some(value)))) =
             (&statement, after.last())
             && call.len() + value.len() < LONGEST
+            // C++ converts no number that is computed to an address.
+            && value != "0"
         {
             let both = format!("{call}, {value}");
             after.pop();
@@ -186,6 +202,7 @@ fn shortened(statement: Statement, place: &Place) -> Option<Statement> {
             Some(Statement::Loop { head, body: shorten(body, &inner) })
         }
         Statement::Line(_)
+        | Statement::Assign { .. }
         | Statement::Evaluate(_)
         | Statement::Label(_)
         | Statement::Break
@@ -216,6 +233,7 @@ fn targets(list: &[Statement], found: &mut Vec<Block>) {
             }
             Statement::Loop { body, .. } => targets(body, found),
             Statement::Line(_)
+            | Statement::Assign { .. }
             | Statement::Evaluate(_)
             | Statement::Label(_)
             | Statement::Break
@@ -238,21 +256,82 @@ fn labels(list: Vec<Statement>, used: &[Block]) -> Vec<Statement> {
         }
         Statement::Loop { head, body } => Some(Statement::Loop { head, body: labels(body, used) }),
         Statement::Line(_)
+        | Statement::Assign { .. }
         | Statement::Evaluate(_)
         | Statement::Goto(_)
         | Statement::Break
         | Statement::Continue
         | Statement::Return(_) => Some(statement),
     };
-    list.into_iter().filter_map(keep).collect()
+    let mut kept: Vec<Statement> = Vec::with_capacity(list.len());
+    for statement in list.into_iter().filter_map(keep).flat_map(select) {
+        if !kept.last_mut().is_some_and(|last| join(last, &statement)) {
+            kept.push(statement);
+        }
+    }
+    kept
+}
+
+/// Writes `if (a) { if (b) goto c; x = y; } else { x = z; }` as `if (a && b) goto c; x = a ? y : z;`, where lines are wide
+/// enough.
+fn select(statement: Statement) -> Vec<Statement> {
+    let Statement::If { condition, unlikely, then, otherwise } = &statement else {
+        return vec![statement];
+    };
+    let [goto, Statement::Assign { name, value }] = &then[..] else { return vec![statement] };
+    let [Statement::Assign { name: other, value: second }] = &otherwise[..] else {
+        return vec![statement];
+    };
+    let Statement::If { condition: inner, unlikely: _, then: leave, otherwise: stay } = goto else {
+        return vec![statement];
+    };
+    let leaves = matches!(leave[..], [Statement::Goto(_) | Statement::Return(_)]);
+    let length = condition.text.len() + value.text.len() + second.text.len();
+    if name != other || !leaves || !stay.is_empty() || condition.calls || length > LONGEST_CONDITION
+    {
+        return vec![statement];
+    }
+    let both = Expression::binary(Level::And, "&&", condition, inner);
+    let mut first = condition.clone();
+    if *unlikely {
+        first = Expression::call(UNLIKELY, &[first]);
+    }
+    let value = Expression::select(&first, value, second);
+    let leave = Statement::If {
+        condition: both,
+        unlikely: *unlikely,
+        then: leave.clone(),
+        otherwise: Vec::new(),
+    };
+    vec![leave, Statement::Assign { name: name.clone(), value }]
+}
+
+/// Writes `if (a) goto b; if (c) goto b;` as `if (a || c) goto b;`, where a line is wide enough.
+fn join(first: &mut Statement, second: &Statement) -> bool {
+    let (
+        Statement::If { condition, unlikely, then, otherwise },
+        Statement::If { condition: other, unlikely: seldom, then: next, otherwise: last },
+    ) = (first, second)
+    else {
+        return false;
+    };
+    let ([Statement::Goto(to)], [Statement::Goto(next)]) = (&then[..], &next[..]) else {
+        return false;
+    };
+    let is_short = condition.text.len() + other.text.len() <= LONGEST_CONDITION;
+    // Compilers compute conditions that hold now and then together, which costs more than branches.
+    let is_same = to == next && *unlikely && *seldom;
+    let joins = is_same && is_short && otherwise.is_empty() && last.is_empty();
+    if joins {
+        *condition = Expression::binary(Level::Or, "||", condition, other);
+    }
+    joins
 }
 
 /// The printer of statements.
 pub(crate) struct Printer<'a> {
     /// The label of each block.
     pub(crate) labels: &'a [String],
-    /// The macro for conditions that seldom hold.
-    pub(crate) unlikely: &'a str,
     pub(crate) text: &'a mut String,
 }
 
@@ -279,6 +358,9 @@ impl Printer<'_> {
     fn statement(&mut self, statement: &Statement, depth: usize) {
         match statement {
             Statement::Line(line) => self.line(depth, line),
+            Statement::Assign { name, value } => {
+                self.line(depth, &format!("{name} = {};", value.text));
+            }
             Statement::Evaluate(text) => self.line(depth, &format!("{text};")),
             Statement::Label(block) => {
                 let label = format!("{}:", self.labels[block.index()]);
@@ -291,7 +373,7 @@ impl Printer<'_> {
             Statement::Loop { body, .. } => self.repeat(body, depth),
             Statement::If { condition, unlikely, then, otherwise } => {
                 let condition = if *unlikely {
-                    format!("{}({})", self.unlikely, condition.text)
+                    format!("{UNLIKELY}({})", condition.text)
                 } else {
                     condition.text.clone()
                 };
@@ -309,6 +391,7 @@ impl Printer<'_> {
             Statement::Return(None) => Some("return;".to_owned()),
             Statement::Return(Some(value)) => Some(format!("return {value};")),
             Statement::Line(_)
+            | Statement::Assign { .. }
             | Statement::Evaluate(_)
             | Statement::If { .. }
             | Statement::Loop { .. }

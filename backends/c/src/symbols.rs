@@ -201,8 +201,8 @@ impl Symbols {
             let name = &self.names[symbol.index()];
             let pointees = &self.pointees[symbol.index()];
             let head = types::prototype(name, &function.signature, &[], pointees, prelude);
-            let attributes =
-                self.attributes(function, function.cold.then_some(Helper::Cold), prelude);
+            // The definition says that it is cold.
+            let attributes = self.attributes(function, None, prelude);
             let label = self.label(source, symbol, prelude);
             text.push_str(&format!("{attributes}{head}{label};\n"));
         }

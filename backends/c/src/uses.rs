@@ -1,6 +1,8 @@
 //! The uses of values: which are computed at all, and which are written where they are used instead of in a variable.
 
-use codegen::ir::{Block, Function, Hint, Inst, Target, Terminator, Type, Value};
+use codegen::ir::{Block, Function, Hint, Inst, Pointee, Target, Terminator, Type, Value};
+
+use crate::place::field;
 
 /// The place of a use: a block and an instruction of it, or its terminator, which has the next number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,8 +17,13 @@ pub(crate) struct Uses {
     counts: Vec<u32>,
     /// The place of the last use.
     places: Vec<Option<Place>>,
+    /// False for each value with a use before which memory may have been written since the value was computed.
+    is_steady: Vec<bool>,
     has_loop: bool,
 }
+
+/// The largest number of times that a field is written instead of a variable.
+const MOST: u32 = 4;
 
 /// Returns true if an instruction does more than yield its result.
 pub(crate) fn has_effect(inst: &Inst) -> bool {
@@ -98,16 +105,23 @@ impl Uses {
         let is_named = function.values[value.index()].hint != Hint::default()
             && !matches!(inst, Inst::Load { base, .. } if function.values[base.index()].points_to.is_some());
         let Some(to) = self.places[value.index()].filter(|_| !is_named) else { return false };
-        if self.counts[value.index()] != 1 {
-            return false;
+        let is_steady = self.is_steady[value.index()];
+        match self.counts[value.index()] {
+            1 => {}
+            2..=MOST => return is_steady && !self.has_loop && is_field(function, inst),
+            _ => return false,
         }
         if to.block != from.block {
-            return weight == Weight::Pure && !self.has_loop;
+            return match weight {
+                Weight::Pure => !self.has_loop,
+                Weight::Reads => is_steady && !self.has_loop,
+                Weight::Calls | Weight::Synchronizes => false,
+            };
         }
         let mut between = insts[from.at + 1..to.at].iter().map(|(_, inst)| inst);
         match weight {
             Weight::Pure => true,
-            Weight::Reads => !between.any(has_effect),
+            Weight::Reads => is_steady,
             Weight::Calls => {
                 let keeps = |inst: &Inst| !has_effect(inst) && !matches!(inst, Inst::Load { .. });
                 between.all(keeps) && is_always_evaluated(function, value, to)
@@ -115,6 +129,15 @@ impl Uses {
             Weight::Synchronizes => false,
         }
     }
+}
+
+/// Returns true if an instruction reads a field that has the type of the result.
+fn is_field(function: &Function, inst: &Inst) -> bool {
+    let Inst::Load { ty, base, offset, .. } = inst else { return false };
+    let Some(Pointee::Struct(pointee)) = function.values[base.index()].points_to else {
+        return false;
+    };
+    u32::try_from(*offset).is_ok_and(|offset| field(pointee, offset % pointee.size, *ty).is_some())
 }
 
 /// Returns true if what is written for a value at its use is evaluated in every case: C does not evaluate the right side
@@ -165,10 +188,50 @@ impl Weight {
     }
 }
 
+/// Returns the numbers of the states of memory. Where ways with different ones meet, and where a jump comes from further
+/// down, a new state begins.
+fn epochs(function: &Function) -> Vec<Vec<u32>> {
+    let mut last = 0;
+    let mut new = || {
+        last += 1;
+        last
+    };
+    let targets = |block: usize| {
+        let targets = function.blocks[block].end.iter().flat_map(Terminator::targets);
+        targets.map(|target| target.block.index())
+    };
+    let count = function.blocks.len();
+    let mut unseen = vec![0; count];
+    (0..count).flat_map(targets).for_each(|target| unseen[target] += 1);
+    // The state in which each block is entered, as far as jumps to it have been seen.
+    let mut starts: Vec<Option<u32>> = vec![None; count];
+    let mut epochs = Vec::with_capacity(count);
+    for (block, data) in function.blocks.iter().enumerate() {
+        let mut epoch = starts[block].filter(|_| unseen[block] == 0).unwrap_or_else(&mut new);
+        let mut states = vec![epoch];
+        for (_, inst) in &data.insts {
+            if has_effect(inst) {
+                epoch = new();
+            }
+            states.push(epoch);
+        }
+        for target in targets(block) {
+            unseen[target] -= 1;
+            let start = &mut starts[target];
+            *start = Some(if start.is_none_or(|start| start == epoch) { epoch } else { new() });
+        }
+        epochs.push(states);
+    }
+    epochs
+}
+
 /// The search for needed values.
 struct Needed<'a> {
     function: &'a Function,
     origins: Vec<Origin>,
+    /// The state of memory before each instruction and the terminator of each block: equal numbers mean that nothing was
+    /// written in between.
+    epochs: Vec<Vec<u32>>,
     uses: Uses,
     waiting: Vec<Value>,
 }
@@ -188,8 +251,13 @@ impl<'a> Needed<'a> {
             }
         }
         let has_loop = function.has_loop();
-        let uses = Uses { counts: vec![0; count], places: vec![None; count], has_loop };
-        Needed { function, origins, uses, waiting: Vec::new() }
+        let uses = Uses {
+            counts: vec![0; count],
+            places: vec![None; count],
+            is_steady: vec![true; count],
+            has_loop,
+        };
+        Needed { function, origins, epochs: epochs(function), uses, waiting: Vec::new() }
     }
 
     /// Counts a use.
@@ -197,6 +265,10 @@ impl<'a> Needed<'a> {
         let count = &mut self.uses.counts[value.index()];
         *count += 1;
         self.uses.places[value.index()] = Some(place);
+        if let Origin::Inst(block, at) = self.origins[value.index()] {
+            let epoch = |block: Block, at: usize| self.epochs[block.index()][at];
+            self.uses.is_steady[value.index()] &= epoch(block, at) == epoch(place.block, place.at);
+        }
         if *count == 1 {
             self.waiting.push(value);
         }

@@ -1,11 +1,14 @@
 //! Variables: parameters, the values that need one, and what jumps assign. Values of which one follows the other share one.
 
+use std::collections::BTreeMap;
+
 use codegen::ir::{Block, Function, Inst, Target, Terminator, Value};
 
-use crate::expression::Expression;
+use crate::expression::{Expression, Level};
 use crate::function::Body;
 use crate::names::identifier;
 use crate::prelude::Prelude;
+use crate::statement::Statement;
 use crate::types::{self, ty};
 use crate::uses::{Uses, has_effect};
 
@@ -41,14 +44,21 @@ impl Body<'_, '_> {
     }
 
     /// Returns an assignment to a variable of a value's type. C++ converts no `void *` by itself.
-    pub(crate) fn assignment(&self, value: Value, name: &str, expression: &Expression) -> String {
-        match self.source.values[value.index()].points_to {
+    pub(crate) fn assignment(
+        &self,
+        value: Value,
+        name: &str,
+        expression: &Expression,
+    ) -> Statement {
+        let value = match self.source.values[value.index()].points_to {
             Some(pointee) if expression.text != "0" => {
                 let ty = Prelude::default().pointer(pointee);
-                format!("{name} = ({ty}){};", expression.pointer())
+                Expression::new(Level::Unary, format!("({ty}){}", expression.pointer()))
+                    .reading([expression])
             }
-            Some(_) | None => format!("{name} = {};", expression.text),
-        }
+            Some(_) | None => expression.clone(),
+        };
+        Statement::Assign { name: name.to_owned(), value }
     }
 
     /// Returns the type of a value's variable.
@@ -94,30 +104,36 @@ impl Body<'_, '_> {
                 let ty = self.variable_type(param);
                 self.local(ty, &next);
                 early.push(self.assignment(param, &next, &given[i]));
-                late.push(format!("{name} = {next};"));
+                late.push(Statement::Line(format!("{name} = {next};")));
             } else {
                 early.push(self.assignment(param, &name, &given[i]));
             }
         }
-        early.into_iter().chain(late).for_each(|line| self.line(line));
+        self.lines.extend(early.into_iter().chain(late));
     }
 }
 
-/// Declares variables of one type.
-pub(crate) fn declare(ty: &str, names: &[String], text: &mut String) {
-    let pointer = ty.strip_suffix(" *");
-    let star = if pointer.is_some() { "*" } else { "" };
-    let start = format!("    {}", pointer.unwrap_or(ty));
-    let mut line = start.clone();
-    for name in names {
-        if line.len() > start.len() && line.len() + name.len() > WIDTH {
-            text.push_str(&format!("{line};\n"));
-            line.clone_from(&start);
+/// Declares variables, several types in a line.
+pub(crate) fn declare(locals: &BTreeMap<String, Vec<String>>, text: &mut String) {
+    let mut start = text.len();
+    for (ty, names) in locals {
+        let pointer = ty.strip_suffix(" *");
+        let star = if pointer.is_some() { "*" } else { "" };
+        let mut before = "";
+        for name in names {
+            if text.len() - start + name.len() + ty.len() > WIDTH {
+                text.push_str(if before == "," { ";\n" } else { "\n" });
+                (start, before) = (text.len(), "");
+            }
+            let blank = if text.len() == start { "    " } else { " " };
+            let of = if before == "," { "" } else { pointer.unwrap_or(ty) };
+            let space = if before == "," { "" } else { " " };
+            text.extend([before, blank, of, space, star, name]);
+            before = ",";
         }
-        let comma = if line.len() == start.len() { " " } else { ", " };
-        line.push_str(&format!("{comma}{star}{name}"));
+        text.push(';');
     }
-    text.push_str(&format!("{line};\n"));
+    text.push('\n');
 }
 
 /// Gives one name to a parameter of a block and an argument for it, where nothing uses the argument from that block on.

@@ -4,9 +4,10 @@ use std::process::Command;
 
 use ::object::{Object, ObjectSymbol};
 use abi_spec::library_bin::{DecodeError, ImportTree};
+use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::inspect::{Text, Undefined};
 use tvm_ffi_codegen_driver::link::Linker;
-use tvm_ffi_codegen_driver::{Form, ObjectFault, Request, inspect};
+use tvm_ffi_codegen_driver::{BackendName, Form, ObjectFault, Request, inspect};
 
 use crate::support::{backends, folder, full, object, tree, twice, undefined};
 
@@ -184,7 +185,11 @@ fn texts_about_functions_are_in_files_of_every_format() {
     for backend in backends() {
         for target in ["x86_64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-msvc"]
         {
-            let (backend, target) = (*backend, target.parse().unwrap());
+            let target = target.parse().unwrap();
+            // C has a compiler of this machine.
+            if backend == BackendName::C && target != Triple::host() {
+                continue;
+            }
             let request = Request { backend, target, ..Request::default() };
             let object = request.emit(&library).unwrap();
             let texts = |text: &Text| matches!(text, Text::Constant(_));
@@ -208,8 +213,7 @@ fn stripped_libraries_keep_texts_and_export_wrappers_only() {
     let kernels = vec![object("k", "void k(void) {}")];
     for linker in [Linker::Wild, Linker::Cc("cc".into())] {
         for backend in backends() {
-            let (backend, kernels) = (*backend, kernels.clone());
-            let linker = Some(linker.clone());
+            let (linker, kernels) = (Some(linker.clone()), kernels.clone());
             let request = Request { backend, linker, kernels, ..Request::new(Form::Shared) };
             let folder = folder();
             let path = folder.path().join("f.so");

@@ -70,7 +70,7 @@ fn every_form_has_a_choice() {
     let emit = |form: &str, options: &str| {
         quiet(folder.path(), &format!("emit f.ffi --emit {form} {options} -o -"))
     };
-    for (backend, form) in backends().iter().flat_map(|one| [(one, "object"), (one, "shared")]) {
+    for (backend, form) in backends().flat_map(|one| [(one, "object"), (one, "shared")]) {
         let of = |routines: &str| emit(form, &format!("--backend {backend} -O2 {routines}"));
         let [embedded, linked] = ["embedded", "linked"].map(|one| of(&format!("--routines {one}")));
         let default = if form == "object" { &embedded } else { &linked };

@@ -16,9 +16,8 @@ pub(crate) fn folder() -> TempDir {
 }
 
 /// Backends of this build.
-pub(crate) fn backends() -> &'static [BackendName] {
-    use BackendName::{Cranelift, Llvm, Mlir};
-    if cfg!(feature = "mlir") { &[Cranelift, Llvm, Mlir] } else { &[Cranelift] }
+pub(crate) fn backends() -> impl Iterator<Item = BackendName> {
+    BackendName::BUILT.iter().map(|name| name.parse().expect("a name of a backend"))
 }
 
 /// Compiles C to an object file in `folder`.

@@ -34,10 +34,7 @@ pub(super) fn definition(helper: Helper) -> Definition {
             "FFI_UNALIGNED __unaligned",
             "FFI_UNALIGNED __attribute__((__may_alias__, __aligned__(1)))",
         ]),
-        Helper::Unlikely => ByCompiler([
-            "FFI_UNLIKELY(condition) (condition)",
-            "FFI_UNLIKELY(condition) __builtin_expect(condition, 0)",
-        ]),
+        Helper::Unlikely => Macro(UNLIKELY.to_owned()),
         Helper::Cold => ByCompiler([
             "FFI_COLD __declspec(noinline)",
             "FFI_COLD __attribute__((__cold__, __noinline__))",
@@ -79,6 +76,7 @@ pub(super) fn definition(helper: Helper) -> Definition {
         Helper::Symbol => Macro(SYMBOL.to_owned()),
         Helper::Quoted => Macro(QUOTED.to_owned()),
         Helper::Contract => Macro(CONTRACT.to_owned()),
+        Helper::Fence(float) => Function(fence(float.ty())),
         Helper::At => Line(AT.to_owned()),
         Helper::ToBits(float) => Function(to_bits(float.ty())),
         Helper::FromBits(float) => Function(from_bits(float.ty())),
@@ -90,6 +88,17 @@ pub(super) fn definition(helper: Helper) -> Definition {
         Helper::Exchange(word) => Function(exchange(word.ty())),
     }
 }
+
+/// GCC expects nine of ten otherwise, and saves registers for calls that are never made.
+const UNLIKELY: &str = "\
+#if defined(_MSC_VER)
+#define FFI_UNLIKELY(condition) (condition)
+#elif defined(__GNUC__) && __GNUC__ >= 9
+#define FFI_UNLIKELY(condition) __builtin_expect_with_probability(condition, 0, 1)
+#else
+#define FFI_UNLIKELY(condition) __builtin_expect(condition, 0)
+#endif
+";
 
 const CONSTRUCTOR: &str = "\
 #if defined(_MSC_VER)
@@ -155,6 +164,19 @@ fn listed() -> String {
 
 fn access(of: Type, attribute: &str, start: &str) -> String {
     format!("typedef {} {start}_{};\n", declarator(ty(of), attribute), suffix(of))
+}
+
+/// Clang 22 folds `max(c, max(x, c))` to `max(x, c)`, which differs where `x` is not a number.
+fn fence(of: Type) -> String {
+    let (float, suffix) = (ty(of), suffix(of));
+    format!(
+        "static inline {float} ffi_fence_{suffix}({float} value)\n{{\n\
+         #if defined(__clang__) && defined(__x86_64__)\n    \
+         __asm__(\"\" : \"+x\"(value));\n\
+         #elif defined(__clang__) && defined(__aarch64__)\n    \
+         __asm__(\"\" : \"+w\"(value));\n\
+         #endif\n    return value;\n}}\n"
+    )
 }
 
 fn to_bits(of: Type) -> String {

@@ -1,27 +1,34 @@
 //! The structs of the ABI: their definitions, as short as they can be read.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
 
 use codegen::ir::{FieldType, Struct};
 
 /// The width of lines of fields.
-const WIDTH: usize = 104;
+const WIDTH: usize = 112;
 
-/// Writes the definition of a struct, after those of the structs in it, unless it is among those done.
-pub(super) fn define(of: &Struct, done: &mut BTreeSet<&'static str>, text: &mut String) {
-    if !done.insert(of.name) {
-        return;
-    }
-    // Fields of fields have a path.
-    let fields = || of.fields.iter().filter(|field| !field.name.contains('.'));
-    for field in fields() {
-        if let FieldType::Struct(inner) = field.ty {
-            define(inner, done, text);
+/// Writes the definition of a struct.
+pub(super) fn define(of: &Struct, text: &mut String) {
+    let lines = fields(of);
+    text.push_str("typedef struct FFI_MAY_ALIAS {");
+    match &lines[..] {
+        [only] if only.len() + of.name.len() + 34 <= WIDTH => {
+            text.extend([only, " "]);
+        }
+        _ => {
+            text.push('\n');
+            lines.iter().for_each(|line| text.extend(["   ", line, "\n"]));
         }
     }
+    text.extend(["} ", of.name, ";\n"]);
+}
+
+/// Returns the fields of a struct in lines. Fields of one type share a declaration.
+fn fields(of: &Struct) -> Vec<String> {
     let mut lines = vec![String::new()];
-    let mut last = "";
-    for field in fields() {
+    let mut last = String::new();
+    // Fields of fields have a path.
+    for field in of.fields.iter().filter(|field| !field.name.contains('.')) {
         let ty = field_type(field.ty);
         let star = if ty.ends_with('*') { "*" } else { "" };
         let joined = format!(", {star}{};", field.name);
@@ -37,22 +44,14 @@ pub(super) fn define(of: &Struct, done: &mut BTreeSet<&'static str>, text: &mut 
         } else {
             lines.push(start);
         }
-        last = ty;
+        last = ty.into_owned();
     }
-    text.push_str("typedef struct FFI_MAY_ALIAS {");
-    match &lines[..] {
-        [only] if only.len() + of.name.len() + 34 <= WIDTH => text.push_str(&format!("{only} ")),
-        _ => {
-            text.push('\n');
-            lines.iter().for_each(|line| text.push_str(&format!("   {line}\n")));
-        }
-    }
-    text.push_str(&format!("}} {};\n", of.name));
+    lines
 }
 
 /// Returns the type of a field. A union is its integer.
-fn field_type(ty: FieldType) -> &'static str {
-    match ty {
+fn field_type(ty: FieldType) -> Cow<'static, str> {
+    Cow::Borrowed(match ty {
         FieldType::U8 => "uint8_t",
         FieldType::U16 => "uint16_t",
         FieldType::I32 => "int32_t",
@@ -60,6 +59,8 @@ fn field_type(ty: FieldType) -> &'static str {
         FieldType::I64 | FieldType::Union => "int64_t",
         FieldType::U64 => "uint64_t",
         FieldType::Ptr => "void *",
-        FieldType::Struct(inner) => inner.name,
-    }
+        FieldType::Struct(inner) => {
+            return Cow::Owned(format!("struct {{{} }}", fields(inner).concat()));
+        }
+    })
 }
