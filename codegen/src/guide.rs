@@ -13,6 +13,9 @@ pub mod launches {}
 #[doc = include_str!("guide/linking.md")]
 pub mod linking {}
 
+#[doc = include_str!("guide/messages.md")]
+pub mod messages {}
+
 #[doc = include_str!("guide/process.md")]
 pub mod process {}
 
@@ -31,6 +34,9 @@ pub mod numbers {}
 
 #[doc = include_str!("guide/systems.md")]
 pub mod systems {}
+
+#[doc = include_str!("guide/versions.md")]
+pub mod versions {}
 
 #[doc = include_str!("guide/architecture.md")]
 pub mod architecture {}

@@ -5,6 +5,9 @@
 
 use crate::lower::routines::records::PieceKind;
 
+#[cfg(test)]
+mod guide;
+
 /// Declares the complaints. A row is a name, the kind of the error, and the template of the message.
 macro_rules! complaints {
     ($($name:ident: $kind:literal $text:literal;)*) => {
@@ -13,6 +16,9 @@ macro_rules! complaints {
         pub(crate) enum Complaint { $($name,)* }
 
         impl Complaint {
+            #[cfg(test)]
+            const ALL: &[Complaint] = &[$(Complaint::$name,)*];
+
             /// Returns the kind of the error.
             pub(crate) const fn kind(self) -> &'static str {
                 match self { $(Complaint::$name => $kind,)* }
