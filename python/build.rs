@@ -33,9 +33,16 @@ const ABOUT: &str = "\
 /* libtvm_ffi_codegen.so for C and C++: makes functions of TVM FFI from declarations. The library exports each function
  * below for the FFI, too, with the signature in its comment. tvm_ffi_codegen.hpp has them typed for programs on tvm/ffi.
  *
- * Texts are UTF-8 with their sizes, options a Map, files an Array (ffi.Map and ffi.Array of the runtime make them).
+ * Texts are UTF-8 with their sizes, options and kernels a Map or NULL, files an Array; the helpers at the end make them.
+ * A function that fails returns -1, and tvm_ffi_codegen_take_error returns the text of its error.
  * Any thread may call any function; the comment of jit has the rules for its modules. */
 ";
+
+/// Helpers of the header.
+const HELPERS: &str = include_str!("src/helpers.h");
+
+/// The end of a header, before which the helpers stand.
+const END: &str = "\n#ifdef __cplusplus\n}";
 
 fn main() -> Result<(), Box<dyn Error>> {
     const SURFACE: &str = "src/surface.ffi";
@@ -59,14 +66,21 @@ fn main() -> Result<(), Box<dyn Error>> {
     link_runtime(out, &target, Input::new("surface.o", bytes)?)
 }
 
-/// Returns the header, without the kernels, which nobody else calls.
+/// Returns the header, without the kernels, which nobody else calls, and with the version and the helpers.
 fn header(library: &codegen::Library) -> Result<String, codegen::Error> {
     let mut library = library.clone();
     library.system_lib = Some(C.to_owned());
     for function in &mut library.functions {
         function.body = [Statement::raise("RuntimeError", [Expr::text("not called")])].into();
     }
-    Ok(format!("{ABOUT}{}", library.resolve()?.header()))
+    let text = library.resolve()?.header();
+    let (functions, end) = text.split_at(text.rfind(END).expect("a header ends like this"));
+    let (start, functions) = functions.split_once("\n\n").expect("a header starts with a guard");
+    let version = env!("CARGO_PKG_VERSION");
+    let version = format!(
+        "/* Version of this header; that of the library is tvm_ffi_codegen_version. */\n#define TVM_FFI_CODEGEN_VERSION \"{version}\""
+    );
+    Ok(format!("{ABOUT}{start}\n\n{version}\n\n{functions}{HELPERS}{end}"))
 }
 
 /// Renames the exported functions; returns their former names and their signatures.

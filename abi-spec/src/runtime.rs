@@ -135,7 +135,7 @@ functions! {
         GET_VERSION = TVMFFIGetVersion(OUT_VERSION) -> VOID;
         /// `(object)`: adds a reference. The object must not be NULL.
         OBJECT_INC_REF = TVMFFIObjectIncRef(OBJECT) -> INT;
-        /// `(object)`: releases a reference. The object may be NULL.
+        /// `(object)`: releases a reference. The object may be NULL since 0.1.11; before, NULL crashes.
         OBJECT_DEC_REF = TVMFFIObjectDecRef(OBJECT) -> INT;
         /// `(handle, type index, deleter, out)`: an owned object around a `PyObject*`.
         OBJECT_CREATE_OPAQUE = TVMFFIObjectCreateOpaque(POINTER, INT, DELETER, OUT_OBJECT) -> INT;

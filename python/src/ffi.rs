@@ -6,7 +6,7 @@ use std::ptr;
 use std::slice;
 
 use abi_spec::TypeIndex;
-use jit::abi::{Any, ByteArray, Object};
+use jit::abi::{Any, ByteArray, ErrorCell, Object};
 use jit::{Arg, ArrayObject, FfiFunction, Returned, runtime};
 
 use crate::fault::Fault;
@@ -20,6 +20,7 @@ unsafe extern "C" {
         out: *mut *mut Object,
     ) -> i32;
     fn TVMFFIErrorSetRaised(error: *mut Object);
+    fn TVMFFIErrorMoveFromRaised(error: *mut *mut Object);
     fn TVMFFIObjectDecRef(object: *mut Object) -> i32;
 }
 
@@ -106,6 +107,32 @@ pub(crate) unsafe fn object(object: *mut c_void, class: TypeIndex) -> Outcome {
     unsafe { value(Any::ptr(class, object)) }
 }
 
+/// Takes a reference to an object; returns None for NULL.
+///
+/// # Safety
+/// It is NULL or a live object of this class.
+pub(crate) unsafe fn optional(object: *mut c_void, class: TypeIndex) -> Outcome {
+    // SAFETY: as required above.
+    unsafe { value(if object.is_null() { Any::NONE } else { Any::ptr(class, object) }) }
+}
+
+/// Takes the error out of the thread's slot; returns its kind and message.
+pub(crate) fn take_error() -> Option<Fault> {
+    let mut error = ptr::null_mut();
+    // SAFETY: the place is valid; the slot holds errors, whose cell follows the header, and the reference is ours now.
+    unsafe {
+        TVMFFIErrorMoveFromRaised(&mut error);
+        if error.is_null() {
+            return None;
+        }
+        let cell = error.add(1).cast::<ErrorCell>();
+        let text = |part: ByteArray| String::from_utf8_lossy(part.bytes()).into_owned();
+        let fault = Fault { kind: text((*cell).kind), message: text((*cell).message) };
+        TVMFFIObjectDecRef(error);
+        Some(fault)
+    }
+}
+
 /// Makes a text of the runtime.
 pub(crate) fn string(text: &str) -> Outcome {
     let array = ArrayObject::new((text,), runtime())?;
@@ -129,8 +156,11 @@ pub(crate) fn is_global(name: &str) -> bool {
     FfiFunction::global(name, runtime()).is_ok_and(|function| function.is_some())
 }
 
-/// Returns the entries of a map from texts, in its order.
+/// Returns the entries of a map from texts, in its order; none for None.
 pub(crate) fn entries(map: &Returned) -> Result<Vec<(String, Returned)>, Fault> {
+    if map.is_none() {
+        return Ok(Vec::new());
+    }
     let mut size = i64::try_from(global("ffi.MapSize")?.call((map,))?)?;
     let cursor: FfiFunction = global("ffi.MapForwardIterFunctor")?.call((map,))?.try_into()?;
     // The commands of the cursor.

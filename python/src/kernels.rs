@@ -7,6 +7,7 @@ use std::ffi::c_void;
 use abi_spec::TypeIndex;
 use jit::abi::Any;
 
+use crate::fault::Fault;
 use crate::import_triton::import_triton;
 use crate::{check, command_line, describe, emit, ffi, inspect, jit as in_process, link};
 
@@ -44,9 +45,9 @@ unsafe extern "C" fn tvm_ffi_codegen_kernel_emit(
     result: *mut Any,
 ) -> i32 {
     let kernel = || {
-        // SAFETY: the wrapper passes a text and a map.
+        // SAFETY: the wrapper passes a text, and a map or NULL.
         let (text, options) =
-            unsafe { (ffi::text(text, size)?, ffi::object(options, TypeIndex::MAP)?) };
+            unsafe { (ffi::text(text, size)?, ffi::optional(options, TypeIndex::MAP)?) };
         emit::emit(text, &options)
     };
     // SAFETY: the wrapper passes a pointer to None.
@@ -62,9 +63,9 @@ unsafe extern "C" fn tvm_ffi_codegen_kernel_link(
     result: *mut Any,
 ) -> i32 {
     let kernel = || {
-        // SAFETY: the wrapper passes an array and a map.
+        // SAFETY: the wrapper passes an array, and a map or NULL.
         let (objects, options) = unsafe {
-            (ffi::object(objects, TypeIndex::ARRAY)?, ffi::object(options, TypeIndex::MAP)?)
+            (ffi::object(objects, TypeIndex::ARRAY)?, ffi::optional(options, TypeIndex::MAP)?)
         };
         link::link(&objects, &options)
     };
@@ -83,10 +84,10 @@ unsafe extern "C" fn tvm_ffi_codegen_kernel_jit(
     result: *mut Any,
 ) -> i32 {
     let kernel = || {
-        // SAFETY: the wrapper passes a text and two maps; its documentation leaves the rest to its caller.
+        // SAFETY: the wrapper passes a text, and maps or NULL; its documentation leaves the rest to its caller.
         unsafe {
             let (kernels, options) =
-                (ffi::object(kernels, TypeIndex::MAP)?, ffi::object(options, TypeIndex::MAP)?);
+                (ffi::optional(kernels, TypeIndex::MAP)?, ffi::optional(options, TypeIndex::MAP)?);
             in_process::jit(ffi::text(text, size)?, &kernels, &options)
         }
     };
@@ -152,4 +153,25 @@ unsafe extern "C" fn tvm_ffi_codegen_kernel_command_line(
         command_line::run(&program, &arguments)
     };
     command_line::exit_code(run)
+}
+
+/// # Safety
+/// Called by the wrapper of `version`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tvm_ffi_codegen_kernel_version(result: *mut Any) -> i32 {
+    // SAFETY: the wrapper passes a pointer to None.
+    unsafe { ffi::run(result, || ffi::string(env!("CARGO_PKG_VERSION"))) }
+}
+
+/// # Safety
+/// Called by the wrapper of `take_error`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tvm_ffi_codegen_kernel_take_error(result: *mut Any) -> i32 {
+    let kernel = || match ffi::take_error() {
+        Some(Fault { kind, message }) => ffi::string(&format!("{kind}: {message}")),
+        // SAFETY: None is no object.
+        None => unsafe { ffi::value(Any::NONE) },
+    };
+    // SAFETY: the wrapper passes a pointer to None.
+    unsafe { ffi::run(result, kernel) }
 }

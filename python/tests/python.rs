@@ -164,20 +164,44 @@ ValueError: the metadata lacks `target`, which Triton 3.9 writes
 }
 
 #[test]
+fn a_program_in_c_makes_a_function() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let options = ["-std=c99", "-Wextra", "-Wpedantic"];
+    let program = build(folder.path(), "gcc", &options, "../examples/host.c");
+    let expected = format!(
+        "version {}\n2 3 4 5 6\nstatus -1\n\
+         ValueError: Mismatched y.shape[0] on argument #1 when calling: `add_one(x: Tensor([n], float32), \
+         y: Tensor([n], float32))`, expected 5 (= x.shape[0]) but got 4\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    assert_eq!(printed(&program, &[]), expected);
+}
+
+#[test]
 fn programs_in_c_call_the_functions() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let options = ["-std=c99", "-Wextra", "-Wpedantic"];
     let program = build(folder.path(), "gcc", &options, "tests/surface.c");
     let expected = "\
 check: 0, type index 71
-dropped: 0
-empty: 0
-no options: TypeError: Mismatched type of options on argument #1 when calling: `emit(text: str, \
-options: Map[str, Any])`, expected Map but got None
-no file: TypeError: Mismatched type of file on argument #0 when calling: `inspect(file: Union[str, \
+dropped: 0, \n\
+empty: 0, \n\
+no options: 0, 1
+no kernels: -1, ValueError: undefined: `k`, which `f` calls (no kernels are given)
+no files: -1, TypeError: Mismatched type of objects on argument #0 when calling: `link(objects: \
+Array[Union[str, bytes]], options: Optional[Map[str, Any]] = None)`, expected Array but got None
+no file: -1, TypeError: Mismatched type of file on argument #0 when calling: `inspect(file: Union[str, \
 bytes])`, expected Union[str, bytes] but got None
-a negative size: ValueError: Out of range text.size when calling: `check(text: str)`, expected a \
+a negative size: -1, ValueError: Out of range text.size when calling: `check(text: str)`, expected a \
 non-negative size but got -1
+map: 0
+array: 0
+emit: 0
+ir: import
+link: -1, ValueError: unknown option \"form\", expected one of target, linker, rpath, runtime_dependency
+odd: -1
+left: 0, \n\
+version: 0, 0
 ";
     assert_eq!(printed(&program, &[]), expected);
 }

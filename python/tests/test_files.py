@@ -176,5 +176,6 @@ def test_what_a_library_brings_along() -> None:
 def test_it_knows_itself() -> None:
     surface = codegen._library.library()
     metadata = surface.get_function_metadata("emit")
-    assert metadata["declaration"]["signature"] == "emit(text: str, options: Map[str, Any]) -> Any"
+    signature = "emit(text: str, options: Optional[Map[str, Any]] = None) -> Any"
+    assert metadata["declaration"]["signature"] == signature
     assert "Compiles declarations" in surface.get_function_doc("emit")

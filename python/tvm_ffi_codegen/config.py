@@ -32,7 +32,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[], object]]] = {
     "includedir": ("the folder of the headers", include_dir),
     "libdir": ("the folder of the shared object", lambda: library_path().parent),
     "cxxflags": ("options of a compiler", lambda: shlex.quote(f"-I{include_dir()}")),
-    "ldflags": ("options of a linker", _linking),
+    "ldflags": ("options of a linker, among them the rpath of both libraries", _linking),
     "libs": ("libraries to link", lambda: shlex.quote(f"-l{library_path().stem.removeprefix('lib')}")),
 }
 

@@ -14,6 +14,7 @@ const DECLARATIONS: &str = "
     @\"k.dsl\":7
     documented(a: int8) -> int8 where a > 0 = echo_int8(a);
     plain(x: Tensor([n], float32), p: ptr, b: bool) -> None = record_0();
+    paired(pair: Object[\"demo.Pair\"], n: int64) -> None = record_0();
 ";
 
 /// Prints the metadata of a library's functions.
@@ -22,7 +23,7 @@ import json, sys
 import tvm_ffi
 from tvm_ffi.core import TypeSchema
 module = tvm_ffi.load_module(sys.argv[1])
-for name in ['documented', 'plain', 'recorded', 'absent']:
+for name in ['documented', 'plain', 'paired', 'recorded', 'absent']:
     metadata = module.get_function_metadata(name)
     schema = metadata and repr(TypeSchema.from_json_str(metadata['type_schema']))
     print(json.dumps([schema, metadata, module.get_function_doc(name)]))
@@ -43,6 +44,7 @@ fn python_reads_metadata_and_docs() {
     let schemas = [
         Some("Callable[[int], int]"),
         Some("Callable[[Tensor, ctypes.c_void_p, bool], None]"),
+        Some("Callable[[Object, int], None]"),
         Some("Callable[[], ctypes.c_void_p]"),
         None,
     ];
@@ -54,7 +56,7 @@ fn python_reads_metadata_and_docs() {
         let answers = answers.lines().map(|line| serde_json::from_str(line).unwrap());
         let answers: Vec<[serde_json::Value; 3]> = answers.collect();
         let docs = &library.functions[0].docs;
-        let expected_docs = [Some(docs.as_str()), None, None, None];
+        let expected_docs = [Some(docs.as_str()), None, None, None, None];
         for (i, [schema, metadata, doc]) in answers.iter().enumerate() {
             assert_eq!(
                 (schema.as_str(), doc.as_str()),
@@ -117,7 +119,9 @@ fn the_stub_generator_knows_the_types() {
         std::fs::write(&stub, STUB).unwrap();
         let mut generate = Command::new("tvm-ffi-stubgen");
         generate.args(["--imports", "extension"]).arg(&stub).env("LIBRARY", &path);
-        generate.env("FUNCTIONS", "documented plain recorded").env("PYTHONDONTWRITEBYTECODE", "1");
+        generate
+            .env("FUNCTIONS", "documented plain paired recorded")
+            .env("PYTHONDONTWRITEBYTECODE", "1");
         generate.env("PYTHONPATH", concat!(env!("CARGO_MANIFEST_DIR"), "/hosts"));
         let output = generate.output();
         let output =
@@ -126,6 +130,7 @@ fn the_stub_generator_knows_the_types() {
         let stubs: Vec<&str> = text.lines().filter(|line| line.contains("def ")).collect();
         let expected = [
             "    def documented(_0: int, /) -> int: ...",
+            "    def paired(_0: Object, _1: int, /) -> None: ...",
             "    def plain(_0: Tensor, _1: c_void_p, _2: bool, /) -> None: ...",
             "    def recorded() -> c_void_p: ...",
         ];

@@ -53,6 +53,7 @@ SYSTEMS = {
     "custom_module": System("gcc, in a module that Python loads", "Python, NumPy"),
     "runtime_state": System("gcc, object", "a language's own runtime"),
     "orcjit": System("gcc, object", "`apache-tvm-ffi-orcjit`"),
+    "runtimes": System("the suite's", "releases of the runtime", seconds=3600, shown=True),
     "cake": System("names only", f"FlashInfer's 808 hosts, C++; {RECORD}", seconds=4 * 3600, shown=True),
     "relax": System("Apache TVM, object", "Relax's virtual machine"),
     "mojo": System("Mojo, object", "Python, NumPy"),

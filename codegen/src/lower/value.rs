@@ -124,7 +124,7 @@ impl Builder<'_> {
         self.call_value(symbol, args)
     }
 
-    /// Emits the release of an object, which may be NULL.
+    /// Emits the release of an object that is not NULL.
     pub(crate) fn release_object(&mut self, object: Value) {
         self.runtime(&abi_spec::runtime::OBJECT_DEC_REF, &[object]);
     }

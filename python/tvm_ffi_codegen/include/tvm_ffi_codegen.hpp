@@ -135,6 +135,9 @@ inline ffi::String inspect(const File& file) {
   return detail::Call<ffi::String>(tvm_ffi_codegen_inspect, reinterpret_cast<const TVMFFIAny*>(&value));
 }
 
+/// Returns the version of the library; `TVM_FFI_CODEGEN_VERSION` is that of the headers.
+inline ffi::String version() { return detail::Call<ffi::String>(tvm_ffi_codegen_version); }
+
 /// Declares a kernel of Triton; the result is to be read and edited. The texts are the contents of `NAME.json`,
 /// `NAME.cubin` and, if there is one, `NAME.ttir`; without it the hints of the signature are not checked.
 inline ffi::String import_triton(std::string_view metadata, std::string_view cubin, std::string_view signature,

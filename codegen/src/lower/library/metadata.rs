@@ -12,6 +12,9 @@
 //! `"named_args":{"return":[result],"params":[]}` instead. Readers know that form from 0.1.15 on; older ones read it as
 //! a function with any parameters. 0.1.15 refuses a schema with both keys.
 //!
+//! `Object["demo.Pair"]` has `{"type":"demo.Pair","fallback":{"type":"ffi.Object"}}`: stubs that 0.1.15 makes in a process
+//! without that class name `Object` in its place. Older readers ignore the fallback and name the class.
+//!
 //! `declaration` is an object. Its texts are in the [language](crate::language) of declarations:
 //!
 //! | key | holds |
@@ -43,8 +46,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::declaration::{
-    Dim, Literal, Location, Mapping, Output, Param, ParamType, ResultType, Sequence, Shape,
-    Signature, Strides, Tensor,
+    Dim, Literal, Location, Mapping, ObjectClass, Output, Param, ParamType, ResultType, Sequence,
+    Shape, Signature, Strides, Tensor,
 };
 use crate::resolve::Resolved;
 use abi_spec::Scalar;
@@ -279,6 +282,9 @@ struct Schema {
     args: Vec<Schema>,
     #[serde(skip_serializing_if = "Option::is_none")]
     named_args: Option<Box<NamedArgs>>,
+    /// The type that stands for a class where nobody has registered it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fallback: Option<Box<Schema>>,
 }
 
 /// Result and parameters of a function without parameters, in place of `args`.
@@ -298,7 +304,7 @@ impl From<&'static str> for Schema {
 impl Schema {
     /// Creates a schema with arguments.
     fn new(name: impl Into<Cow<'static, str>>, args: Vec<Schema>) -> Schema {
-        Schema { name: name.into(), args, named_args: None }
+        Schema { name: name.into(), args, named_args: None, fallback: None }
     }
 
     /// Creates a schema whose arguments are the schemas of types.
@@ -333,10 +339,7 @@ fn param_schema(ty: &ParamType) -> Schema {
         ParamType::Tensor(_) => "DLTensor*".into(),
         ParamType::Leaf(leaf) => leaf.facts().schema.into(),
         ParamType::Shape(_) => "ffi.Shape".into(),
-        ParamType::Object(class) => {
-            let name: Cow<_> = class.key().map_or("ffi.Object".into(), |key| key.to_owned().into());
-            Schema::new(name, Vec::new())
-        }
+        ParamType::Object(class) => class_schema(class),
         ParamType::Sequence(Sequence::Array, element) => Schema::of("ffi.Array", [&**element]),
         ParamType::Sequence(Sequence::List, element) => Schema::of("ffi.List", [&**element]),
         ParamType::Mapping(Mapping::Map, types) => Schema::of("ffi.Map", &**types),
@@ -348,6 +351,13 @@ fn param_schema(ty: &ParamType) -> Schema {
         ParamType::Union(types) => Schema::of("Variant", types),
         ParamType::Literal(literals) => literals_schema(literals),
     }
+}
+
+fn class_schema(class: &ObjectClass) -> Schema {
+    let name: Cow<_> = class.key().map_or("ffi.Object".into(), |key| key.to_owned().into());
+    let is_named = matches!(class, ObjectClass::Key(_));
+    let fallback = is_named.then(|| Box::new(Schema::from("ffi.Object")));
+    Schema { fallback, ..Schema::new(name, Vec::new()) }
 }
 
 /// Returns the schema of literals: their type, or a `Variant` if they have several types.

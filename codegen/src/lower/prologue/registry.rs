@@ -5,7 +5,7 @@ use abi_spec::layout::{ANY, BYTE_ARRAY, any, byte_array};
 use abi_spec::runtime;
 
 use crate::ir::{Cond, Convert, Type, Value};
-use crate::lower::emitter::frame::{Held, Slot};
+use crate::lower::emitter::frame::Slot;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::CalleeKind;
@@ -136,7 +136,8 @@ impl Wrapper<'_, '_> {
             self.release_own(outer);
             if status.is_some() {
                 let error = self.take_error();
-                self.release_held(&[Held::Object(error)]);
+                let is_left = self.b.compare_const(Cond::Ne, error, 0);
+                self.b.if_then(is_left, |b| b.release_object(error));
             }
             return self.b.jump(other, &[]);
         }

@@ -34,7 +34,10 @@ pub(crate) fn take_error() -> &Object {
 /// Drops the error in the thread's slot.
 #[routine(inline)]
 pub(crate) fn forget_error() {
-    object_dec_ref(take_error());
+    let error = take_error();
+    if error != null {
+        object_dec_ref(error);
+    }
 }
 
 /// Raises the composed message as an error of a kind.

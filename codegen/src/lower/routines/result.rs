@@ -173,8 +173,7 @@ pub(crate) fn is_null(value: &Any) -> bool {
 pub(crate) fn release(values: &Any, count: i64) {
     for at in 0..count {
         let value = &values[at];
-        if is_object(value.type_index) {
-            // Releasing NULL does nothing.
+        if is_object(value.type_index) && value.object != null {
             object_dec_ref(value.object);
         }
     }

@@ -235,8 +235,11 @@ pub(super) fn inc_ref(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     machine.retain(args[0]).map(|()| Word::NULL)
 }
 
-/// `TVMFFIObjectDecRef`
+/// `TVMFFIObjectDecRef`: NULL is a finding, because releases before 0.1.11 crash on it.
 pub(super) fn dec_ref(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    if args[0].is_null() {
+        return Err(Finding::new("NULL is released"));
+    }
     machine.release(args[0]).map(|()| Word::NULL)
 }
 
