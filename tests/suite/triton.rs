@@ -1,4 +1,4 @@
-//! Kernels of Triton, imported and launched on the stand-in for the driver.
+//! Kernels of Triton, imported and launched on the stand-ins for the driver and for HIP.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use jit::abi::{DLManagedTensorVersioned, DLTensor};
 use jit::{DType, Device, DeviceType, HostFunction, Jit, TensorView};
 use tvm_ffi_codegen_tests::fake_cuda::{self, FakeCuda};
+use tvm_ffi_codegen_tests::fake_hip;
 use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 
 /// The metadata and the cubin of a kernel, as Triton left them.
@@ -72,6 +73,45 @@ fn a_vector_is_added_by_blocks_of_its_own_size() {
         [0x1000, 0x2000, 0x3000].map(|address| tensor(address, DType::FLOAT32, &[4112]));
     add.call((&x, &y, &out, 4112, 1)).expect("it launches");
     insta::assert_snapshot!(launches(&cuda), @r#"cuLaunchKernelEx("add" grid=5,1,1 block=128,1,1 shared=0 stream=null attributes=[]) -> device=0 context=primary0 parameters=[0010000000000000, 0020000000000000, 0030000000000000, 10100000, 0000000000000000, 0000000000000000]"#);
+}
+
+/// The same kernel for AMD, on the stand-in for HIP.
+#[test]
+fn hip_launches_what_triton_makes_for_amd() {
+    let image = (
+        include_str!("../../driver/tests/triton/add_gfx942.json"),
+        include_bytes!("../../driver/tests/triton/add_gfx942.hsaco").as_slice(),
+    );
+    let hip = fake_hip::exclusive();
+    let add = function(
+        image,
+        &ADD_SIGNATURE.replace("x: *fp32[n]:16", "x: *fp32[n]:16:S"),
+        "cdiv(n, BLOCK)",
+    );
+    let rocm = Device { ty: DeviceType::ROCM, id: 0 };
+    let vector = |address: usize, size: i64| {
+        // SAFETY: the stand-in runs no kernel.
+        unsafe {
+            TensorView::from_raw(
+                ptr::without_provenance_mut(address),
+                DType::FLOAT32,
+                rocm,
+                &[size],
+                None,
+            )
+        }
+    };
+    let [x, y, out] = [0x1000, 0x2000, 0x3000].map(|address| vector(address, 4112));
+    add.call((&x, &y, &out, 4112, 1)).expect("it launches");
+    let record = hip.record();
+    let launched = record.lines().find(|line| line.starts_with("hipModuleLaunchKernel("));
+    insta::assert_snapshot!(launched.expect("it is recorded"), @"");
+    let large = vector(0x1000, 1 << 29);
+    let [y, out] = [0x2000, 0x3000].map(|address| vector(address, 1 << 29));
+    let error = add
+        .call((&large, &y, &out, 1 << 29, 1))
+        .expect_err("offsets of 32 bits do not reach its end");
+    assert!(error.to_string().contains("Violated x.numel < 536870912"), "{error}");
 }
 
 /// Code that was specialised for multiples of 16 or strides of 1 must refuse other values.

@@ -24,12 +24,13 @@ fn metadata(kernel: &str) -> String {
     fs::read_to_string(path(&format!("{kernel}.json"))).expect("a fixture")
 }
 
-fn cubin(kernel: &str) -> Vec<u8> {
-    fs::read(path(&format!("{kernel}.cubin"))).expect("a fixture")
+fn code(kernel: &str) -> Vec<u8> {
+    let hsaco = path(&format!("{kernel}.hsaco"));
+    fs::read(hsaco).or_else(|_| fs::read(path(&format!("{kernel}.cubin")))).expect("a fixture")
 }
 
 fn import(kernel: &str, signature: &str, grid: &str) -> Result<Library, triton::Error> {
-    triton::import(&metadata(kernel), &cubin(kernel), signature, grid)
+    triton::import(&metadata(kernel), &code(kernel), signature, grid)
 }
 
 /// Returns the text of a kernel's declaration. Checks that it parses to the same declaration, and compiles.
@@ -40,7 +41,7 @@ fn text(kernel: &str, signature: &str, grid: &str) -> String {
     parsed.images.clone_from(&library.images);
     assert_eq!(parsed, library);
     let object = Request::default().emit(&parsed).expect("it compiles");
-    let code = cubin(kernel);
+    let code = code(kernel);
     assert!(object.windows(code.len()).any(|bytes| bytes == code), "the image is in the object");
     let name = &library.functions[0].signature.name;
     assert_eq!(&inspect(&object).expect("an object").functions[0].name, name);
@@ -83,6 +84,25 @@ fn descriptors_of_the_host_are_tensor_maps_with_extents_and_strides() {
             launch scale."_scale"(tensormap(x, box=[32, 32], swizzle="64b", l2="128b"), int32(x.shape[0]), int32(x.shape[1]), x.strides[0], x.strides[1], tensormap(out, box=[32, 32], swizzle="64b", l2="128b"), int32(out.shape[0]), int32(out.shape[1]), out.strides[0], out.strides[1], factor, null, null) grid(ceildiv(m, 32)) block(256) smem(2056) pdl;
         };
     "#);
+}
+
+/// For AMD Triton specialises for tensors of less than 2 GiB.
+#[test]
+fn kernels_for_amd_are_launched_by_hip() {
+    let signature =
+        "x: *fp32[n]:16:S, y: *fp32[n]:16, out: *fp32:S:16, n: i32:16, stride: i32:1, BLOCK: 1024";
+    insta::assert_snapshot!(text("add_gfx942", signature, "cdiv(n, BLOCK)"), @r#"
+    image add;
+
+    add(x: Tensor([n], float32, device=rocm, align=16), y: Tensor([n], float32, device=rocm, align=16), out: Tensor([...], float32, device=rocm, align=16), n: int32, stride: int32) -> None
+        where x.numel < 536870912, out.numel < 536870912, n % 16 == 0, stride == 1
+        = {
+            launch add."add"(x.data, y.data, out.data, n, null, null) grid(ceildiv(n, 1024)) block(256);
+        };
+    "#);
+    let strided = "x: *fp16[n, 8]:S, y: *fp32, out: *fp32, n: i32, stride: i32 = x.strides[0]";
+    let library = import("add_gfx942", strided, "1").expect_err("it has one parameter more");
+    insta::assert_snapshot!(library, @"kernel `add`: the image says that it has 6 parameters, two of them hidden, and the signature gives it 7");
 }
 
 /// Machines without tensor maps get the parts of descriptors.
@@ -215,8 +235,8 @@ fn signatures_that_mean_nothing_are_refused() {
       |           ^
     add: statement 0: nothing determines the symbol `m`
     add: x: an earlier parameter has the name `x`
-    kernel `add`: the cubin says that it has 6 parameters, two of them hidden, and the signature gives it 7
-    kernel `add`: the cubin says that parameter 3 has 4 bytes, and the signature gives it 8
+    kernel `add`: the image says that it has 6 parameters, two of them hidden, and the signature gives it 7
+    kernel `add`: the image says that parameter 3 has 4 bytes, and the signature gives it 8
     _add: the name of a function must not start with `_`
     "#);
 }
@@ -226,7 +246,7 @@ fn damaged(kernel: &str, from: &str, to: &str) -> String {
     let text = metadata(kernel);
     assert!(text.contains(from), "{kernel} has {from}");
     let signature = if kernel == "scale" { SCALE } else { ADD };
-    let imported = triton::import(&text.replace(from, to), &cubin(kernel), signature, "1");
+    let imported = triton::import(&text.replace(from, to), &code(kernel), signature, "1");
     imported.expect_err("it is wrong").to_string()
 }
 
@@ -239,7 +259,11 @@ fn metadata_that_says_too_little_or_too_much_is_refused() {
         ("add", "\"num_warps\": 4", "\"num_warps\": \"four\""),
         ("add", "\"num_ctas\": 1", "\"num_ctas\": -1"),
         ("add", "\"shared\": 0", "\"shared\": 240000"),
-        ("add", "\"backend\": \"cuda\"", "\"backend\": \"hip\""),
+        ("add", "\"backend\": \"cuda\"", "\"backend\": \"metal\""),
+        ("add_gfx942", "\"num_ctas\": 1", "\"num_ctas\": 2"),
+        ("add_gfx942", "\"tensordesc_meta\": []", "\"tensordesc_meta\": [{}]"),
+        ("add_gfx942", "\"shared\": 0", "\"shared\": 400000"),
+        ("add_gfx942", "\"name\": \"add\"", "\"name\": \"sub\""),
         ("add", "\"instrumentation_mode\": \"\"", "\"instrumentation_mode\": \"gsan\""),
         ("add", "\"name\": \"add\"", "\"name\": \"sub\""),
         ("scale", "\"fp4_padded\": false", "\"fp4_padded\": true"),
@@ -255,9 +279,13 @@ fn metadata_that_says_too_little_or_too_much_is_refused() {
     `num_warps` in the metadata is "four", not a number from 0 to 2147483647
     `num_ctas` in the metadata is -1, not a number from 0 to 2147483647
     `shared` in the metadata: shared memory above 233472 bytes cannot be declared
-    `target` in the metadata: a kernel for hip cannot be declared
+    `target` in the metadata: a kernel for metal cannot be declared
+    `num_ctas` in the metadata: a cluster of blocks on rocm cannot be declared
+    `tensordesc_meta` in the metadata: a descriptor for AMD's tensor mover cannot be declared
+    `shared` in the metadata: shared memory above 327680 bytes cannot be declared
+    kernel `sub`: the image has no such kernel
     `instrumentation_mode` in the metadata: a kernel with the instrumentation `gsan` cannot be declared
-    kernel `sub`: the cubin has no such kernel
+    kernel `sub`: the image has no such kernel
     `fp4_padded` in the metadata: a tensor map of padded 4-bit elements cannot be declared
     `is_im2col` in the metadata: a tensor map by columns of an image cannot be declared
     `elem_type` in the metadata is 99, not a type of elements

@@ -1,6 +1,6 @@
-"""Compiles the kernels beside it with Triton 3.9, for sm_90, on a machine with or without a GPU: kernels.py FOLDER.
+"""Compiles the kernels below with Triton 3.9, for sm_90 and gfx942, on a machine with or without a GPU: kernels.py FOLDER.
 
-Writes what Triton leaves of each, NAME.json and NAME.cubin. What tells where the compiler is installed is left out.
+Writes what Triton leaves of each, NAME.json and NAME.cubin, or NAME_gfx942.json and NAME_gfx942.hsaco. What tells where the compiler is installed is left out.
 """
 
 import json
@@ -52,24 +52,29 @@ def source(function, types, constants, divisible):
 ADD = {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}
 TILES = {"x": "*fp16", "out": "*fp16", "rows": "i32", "columns": "i32"}
 SCALE = {"x": "tensordesc<bf16[32, 32]>", "out": "tensordesc<bf16[32, 32]>", "factor": "fp32"}
+CUDA, HIP = GPUTarget("cuda", 90, 32), GPUTarget("hip", "gfx942", 64)
+# The code of an image, and what the names of its files end with.
+IMAGES = {"cuda": ("cubin", ""), "hip": ("hsaco", "_gfx942")}
 KERNELS = [
-    (source(add, ADD, {"stride": 1, "BLOCK": 1024}, "x y out n"), {}),
-    (source(tiles, TILES, {"BLOCK": 32}, "x out columns"), {"num_ctas": 2}),
-    (source(_scale, SCALE, {"BLOCK": 32}, ""), {"num_warps": 8, "launch_pdl": True}),
+    (CUDA, source(add, ADD, {"stride": 1, "BLOCK": 1024}, "x y out n"), {}),
+    (CUDA, source(tiles, TILES, {"BLOCK": 32}, "x out columns"), {"num_ctas": 2}),
+    (CUDA, source(_scale, SCALE, {"BLOCK": 32}, ""), {"num_warps": 8, "launch_pdl": True}),
+    (HIP, source(add, ADD, {"stride": 1, "BLOCK": 1024}, "x y out n"), {}),
 ]
 
 
 def main(folder):
-    for kernel, options in KERNELS:
-        compiled = triton.compile(kernel, target=GPUTarget("cuda", 90, 32), options=options)
+    for target, kernel, options in KERNELS:
+        compiled = triton.compile(kernel, target=target, options=options)
+        code, ending = IMAGES[target.backend]
         metadata = compiled.metadata._asdict() | {"extern_libs": []}
         metadata["target"] = vars(metadata["target"])
-        path = os.path.join(folder, metadata["name"].strip("_"))
+        path = os.path.join(folder, metadata["name"].strip("_") + ending)
         with open(path + ".json", "w") as file:
             json.dump(metadata, file, indent=1)
             file.write("\n")
-        with open(path + ".cubin", "wb") as file:
-            file.write(compiled.asm["cubin"])
+        with open(f"{path}.{code}", "wb") as file:
+            file.write(compiled.asm[code])
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 use abi_spec::Scalar;
 use codegen::{
-    AttributeKind, DType, DeviceType, Dim, Expr, Function as Declared, Launch, LaunchArg, MapType,
-    Member, Promotion, Shape, Signature, Statement, Strides, Tensor, TensorMap,
+    AttributeKind, DType, Dim, Expr, Function as Declared, Launch, LaunchArg, MapType, Member,
+    Promotion, Shape, Signature, Statement, Strides, Tensor, TensorMap,
 };
 
 use crate::Error;
@@ -107,18 +107,20 @@ impl<'a> Function<'a> {
         dtype: DType,
         strided: bool,
     ) -> Result<(), &'static str> {
-        let Parameter { name, shape, hint, given, .. } = parameter;
+        let Parameter { name, shape, hint, small, given, .. } = parameter;
         if *hint == Some(Hint::One) {
             return Err("only an integer can be 1");
         }
         if let Some(given) = given {
-            if hint.is_some() || shape.is_some() {
+            if hint.is_some() || shape.is_some() || *small {
                 return Err("only a tensor has a shape and is checked for its alignment");
             }
             self.give(given.clone(), POINTER);
             return Ok(());
         }
-        let mut tensor = on_device(shape.clone().unwrap_or(Shape::AnyRank), dtype);
+        let shape = shape.clone().unwrap_or(Shape::AnyRank);
+        let small = small.then(|| within_2_gib(name, &shape, dtype, strided)).transpose()?;
+        let mut tensor = self.on_device(shape, dtype);
         if strided {
             tensor = tensor.with_strides(Strides::Any);
         }
@@ -126,14 +128,17 @@ impl<'a> Function<'a> {
             tensor = tensor.with_align(ALIGN);
         }
         self.add(|signature| signature.param(name, tensor));
+        if let Some(small) = small {
+            self.require(small);
+        }
         self.give(Expr::name(name).data(), POINTER);
         Ok(())
     }
 
     fn scalar(&mut self, parameter: &Parameter, scalar: Scalar) -> Result<(), &'static str> {
-        let Parameter { name, shape, hint, given, .. } = parameter;
-        if shape.is_some() {
-            return Err("only a tensor has a shape");
+        let Parameter { name, shape, hint, small, given, .. } = parameter;
+        if shape.is_some() || *small {
+            return Err("only a tensor has a shape and a size in bytes");
         }
         if hint.is_some() && !scalar.is_int() {
             return Err("only integers and pointers are specialised");
@@ -154,11 +159,15 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
+    fn on_device(&self, shape: Shape, dtype: DType) -> Tensor {
+        Tensor::new(shape, dtype).with_device(self.metadata.platform.device_type())
+    }
+
     fn require(&mut self, condition: Expr) {
         self.add(|signature| signature.require(condition));
     }
 
-    /// Adds a tensor and passes its map, extents and strides; for machines without tensor maps passes the tensor's
+    /// Adds a tensor and passes its map, extents and strides; for devices without tensor maps passes the tensor's
     /// parts instead of the map.
     fn descriptor(
         &mut self,
@@ -167,8 +176,8 @@ impl<'a> Function<'a> {
         rank: usize,
         map: Option<&Descriptor>,
     ) -> Result<(), &'static str> {
-        let Parameter { name, shape, hint, given, .. } = parameter;
-        if hint.is_some() || given.is_some() {
+        let Parameter { name, shape, hint, small, given, .. } = parameter;
+        if hint.is_some() || *small || given.is_some() {
             return Err("a descriptor is made of a tensor, and never specialised");
         }
         let shape = shape.clone().unwrap_or_else(|| Shape::Dims(vec![Dim::Any; rank]));
@@ -179,7 +188,7 @@ impl<'a> Function<'a> {
         if let Some(inner) = strides.last_mut() {
             *inner = Dim::Expr(Expr::Int(1));
         }
-        let tensor = on_device(shape, dtype).with_strides(Strides::List(strides));
+        let tensor = self.on_device(shape, dtype).with_strides(Strides::List(strides));
         let tensor = tensor.with_align(ALIGN);
         self.add(|signature| signature.param(name, tensor));
         let value = Expr::name(name);
@@ -227,8 +236,24 @@ fn blocks(ctas: i64, programs: &[Expr]) -> Vec<Expr> {
     grid
 }
 
-fn on_device(shape: Shape, dtype: DType) -> Tensor {
-    Tensor::new(shape, dtype).with_device(DeviceType::CUDA)
+/// Builds the condition that a kernel can reach all bytes of a tensor by signed 32-bit offsets.
+fn within_2_gib(
+    name: &str,
+    shape: &Shape,
+    dtype: DType,
+    strided: bool,
+) -> Result<Expr, &'static str> {
+    let tensor = Expr::name(name);
+    let most = i64::from(i32::MAX) / i64::from(dtype.bits.div_ceil(8));
+    if !strided {
+        return Ok(tensor.numel().less(most + 1));
+    }
+    let Shape::Dims(dims) = shape else {
+        return Err("the size of a tensor with any strides is that of its shape: give it one");
+    };
+    let dims = (0..dims.len() as i32).map(|dim| (tensor.shape(dim) - 1) * tensor.strides(dim));
+    let last = dims.reduce(|sum, dim| sum + dim).unwrap_or(Expr::Int(0));
+    Ok(last.less(most))
 }
 
 fn tensor_map(tensor: &Expr, dtype: DType, map: &Descriptor) -> TensorMap {

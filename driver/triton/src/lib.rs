@@ -1,7 +1,7 @@
 //! Declarations that launch kernels of Triton as Triton's own launcher does.
 //!
-//! Triton compiles a kernel to a cubin and a file of metadata. Neither holds the types of the parameters, so the author
-//! of the kernel writes them, in the syntax of Triton's ahead-of-time compiler, with the names of the parameters:
+//! Triton compiles a kernel to an image (a cubin, or an `hsaco` for AMD) and a file of metadata. Neither holds the types
+//! of the parameters, so the author of the kernel writes them, in the syntax of Triton's ahead-of-time compiler, with the names of the parameters:
 //!
 //! ```
 //! use tvm_ffi_codegen_triton::{Error, import};
@@ -30,7 +30,7 @@
 //! parameter = name ":" type [ "[" shape "]" ] [ ":" hint ] [ "=" expr ]
 //!           | name ":" constant | name ":" "constexpr" [ "=" constant ]
 //! type      = "*" element | element | "tensordesc<" element "[" block "]" ">"
-//! hint      = "16" | "1"
+//! hint      = "16" | "1" | "S"
 //! ```
 //! The signature lists every parameter of the Python function, in order, as `triton.tools.compile` wants it; each has
 //! its name in front, because neither file has the names. Two additions save editing the result: the *shape* of a
@@ -43,6 +43,7 @@
 //! | `x: *fp32` | `x: Tensor([...], float32, device=cuda)`, passed as `x.data`; `strides=any` where an expression has `x.strides` |
 //! | `x: *fp32[n, 64]:16` | `Tensor([n, 64], float32, device=cuda, align=16)` |
 //! | `n: i32`, `a: fp32` | `n: int32`, `a: float32` |
+//! | `x: *fp32:S`, for AMD | `where x.numel < 536870912`: less than 2 GiB |
 //! | `n: i32:16` | `where n % 16 == 0` |
 //! | `s: i32:1` | `where s == 1`; the kernel has no such parameter |
 //! | `BLOCK: 1024` | nothing: the number replaces the name in expressions and in the grid |
@@ -53,14 +54,14 @@
 //!
 //! A specialisation is a promise: code that was compiled for multiples of 16 computes wrong results for other values.
 //! So the declaration checks every hint of the signature. Hints that Triton found by itself are only in its IR,
-//! `NAME.ttir` beside the cubin; [`check_specialization`] compares them with the signature, and so does the command
+//! `NAME.ttir` beside the image; [`check_specialization`] compares them with the signature, and so does the command
 //! line. The grid is Python's, one to three expressions, and may use `cdiv` and `//`.
 //!
 //! # The launch
 //! The launch is that of Triton 3.9: `num_warps * warp_size` threads; clusters of `num_ctas` blocks, spread, and the
 //! grid times `num_ctas`; dynamic shared memory; `pdl` and `cooperative`. The last two parameters, which the kernel
 //! hides, are pointers to scratch memory for all its blocks, `null` where it uses none. The sizes of the parameters in
-//! the cubin must agree with the signature.
+//! the image must agree with the signature.
 
 #![forbid(unsafe_code)]
 
@@ -83,12 +84,12 @@ use signature::KernelSignature;
 /// # Errors
 /// [`Error::Declaration`] if the names and expressions form no valid declaration; else the variant that names the part
 /// at fault.
-pub fn import(metadata: &str, cubin: &[u8], signature: &str, grid: &str) -> Result<Library, Error> {
+pub fn import(metadata: &str, image: &[u8], signature: &str, grid: &str) -> Result<Library, Error> {
     let metadata = Metadata::parse(metadata)?;
     let kernel = KernelSignature::parse(signature)?;
     let grid = kernel.grid(grid)?;
     let function = Function::new(&metadata, &kernel, &grid)?;
-    let image = Image::new(&function.name).with_bytes(cubin);
+    let image = Image::new(&function.name).with_bytes(image);
     check_sizes(&image, &metadata.name, &function.params)?;
     let library = Library::new([function.build()]).with_image(image);
     match library.resolve() {
@@ -102,12 +103,12 @@ fn check_sizes(image: &Image, kernel: &str, given: &[u32]) -> Result<(), Error> 
     let refused = |reason: String| Err(Error::Kernel { name: kernel.to_owned(), reason });
     let sizes = match image.gpu_kernel(kernel) {
         GpuKernelFacts::Sizes(sizes) => sizes,
-        GpuKernelFacts::Missing(_) => return refused("the cubin has no such kernel".to_owned()),
+        GpuKernelFacts::Missing(_) => return refused("the image has no such kernel".to_owned()),
         GpuKernelFacts::Unknown => return Ok(()),
     };
     if sizes.len() != given.len() {
         return refused(format!(
-            "the cubin says that it has {} parameters, two of them hidden, and the signature gives it {}",
+            "the image says that it has {} parameters, two of them hidden, and the signature gives it {}",
             sizes.len(),
             given.len()
         ));
@@ -115,7 +116,7 @@ fn check_sizes(image: &Image, kernel: &str, given: &[u32]) -> Result<(), Error> 
     match sizes.iter().zip(given).position(|(size, given)| size != given) {
         None => Ok(()),
         Some(at) => refused(format!(
-            "the cubin says that parameter {at} has {} bytes, and the signature gives it {}",
+            "the image says that parameter {at} has {} bytes, and the signature gives it {}",
             sizes[at], given[at]
         )),
     }

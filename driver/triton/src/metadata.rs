@@ -1,13 +1,15 @@
-//! Metadata of a kernel: the keys of the JSON beside a cubin that launches need.
+//! Metadata of a kernel: the keys of the JSON beside an image that launches need.
 
-use codegen::{MapType, Swizzle};
+use codegen::{MapType, Platform, Swizzle};
 use serde_json::{Map, Value};
 
 use crate::Error;
 
 /// Parameters of the launch.
 pub(crate) struct Metadata {
-    /// Name of the kernel in the cubin.
+    /// Platform of the image.
+    pub(crate) platform: Platform,
+    /// Name of the kernel in the image.
     pub(crate) name: String,
     /// Threads in a block.
     pub(crate) threads: i64,
@@ -19,7 +21,7 @@ pub(crate) struct Metadata {
     pub(crate) cooperative: bool,
     /// Hidden parameters, in order.
     pub(crate) scratch: [Scratch; 2],
-    /// Tensor maps; empty for machines that have none.
+    /// Tensor maps; empty for devices that have none.
     pub(crate) descriptors: Vec<Descriptor>,
 }
 
@@ -37,8 +39,14 @@ pub(crate) struct Descriptor {
     pub(crate) extents: Vec<i64>,
 }
 
-/// Most bytes of shared memory. For more, a mode of the driver would have to be set.
-const MOST_SHARED: i64 = 228 * 1024;
+/// Returns the most bytes of shared memory that a device has: with CUDA as much as the driver gives without a further
+/// mode, for AMD the local memory of gfx1250. A launch on a device with less is an error of the call.
+const fn most_shared(platform: Platform) -> i64 {
+    match platform {
+        Platform::Cuda => 228 * 1024,
+        Platform::Hip => 320 * 1024,
+    }
+}
 
 impl Metadata {
     pub(crate) fn parse(text: &str) -> Result<Metadata, Error> {
@@ -47,19 +55,16 @@ impl Metadata {
             serde_json::from_str(text).map_err(|error| refused(error.to_string()))?;
         let object = value.as_object().ok_or_else(|| refused("it is no object".into()))?;
         let keys = Keys(object);
-        keys.check_supported()?;
-        let shared = keys.number("shared")?;
-        if shared > MOST_SHARED {
-            let reason = format!("shared memory above {MOST_SHARED} bytes");
-            return Err(Error::Unsupported { key: "shared", reason });
-        }
+        let platform = keys.platform()?;
+        keys.check_supported(platform)?;
         let descriptors = keys.objects("tensordesc_meta")?;
         Ok(Metadata {
+            platform,
             name: keys.text("name")?.to_owned(),
             threads: keys.number("num_warps")? * keys.number("warp_size")?,
             ctas: keys.number("num_ctas")?,
-            shared,
-            pdl: keys.flag("launch_pdl")?,
+            shared: keys.number("shared")?,
+            pdl: platform == Platform::Cuda && keys.flag("launch_pdl")?,
             cooperative: keys.flag("launch_cooperative_grid")?,
             scratch: [
                 keys.scratch("global_scratch_size", "global_scratch_align")?,
@@ -117,7 +122,7 @@ impl<'a> Keys<'a> {
             ("is_im2col", "a tensor map by columns of an image"),
         ] {
             if self.flag(key)? {
-                return Err(Error::Unsupported { key, reason: reason.to_owned() });
+                return Err(unsupported(key, reason.to_owned()));
             }
         }
         let named = |numbers: &'static [MapType]| {
@@ -138,21 +143,44 @@ impl<'a> Keys<'a> {
         })
     }
 
-    /// Checks that the kernel is for CUDA, and without the parameters that a sanitizer adds.
-    fn check_supported(&self) -> Result<(), Error> {
+    /// Reads the platform that the kernel is for.
+    fn platform(&self) -> Result<Platform, Error> {
         let backend =
             self.find("target", "a target", |target| target.as_object()?.get("backend")?.as_str())?;
-        if backend != "cuda" {
-            let reason = format!("a kernel for {backend}");
-            return Err(Error::Unsupported { key: "target", reason });
+        match backend {
+            "cuda" => Ok(Platform::Cuda),
+            "hip" => Ok(Platform::Hip),
+            other => Err(unsupported("target", format!("a kernel for {other}"))),
+        }
+    }
+
+    /// Checks that the platform has what the launch needs, and that no sanitizer has added parameters.
+    fn check_supported(&self, platform: Platform) -> Result<(), Error> {
+        let most = most_shared(platform);
+        if self.number("shared")? > most {
+            return Err(unsupported("shared", format!("shared memory above {most} bytes")));
         }
         let mode = self.0.get("instrumentation_mode").and_then(Value::as_str).unwrap_or_default();
         if !mode.is_empty() {
             let reason = format!("a kernel with the instrumentation `{mode}`");
-            return Err(Error::Unsupported { key: "instrumentation_mode", reason });
+            return Err(unsupported("instrumentation_mode", reason));
         }
-        Ok(())
+        match platform {
+            Platform::Cuda => Ok(()),
+            Platform::Hip if self.number("num_ctas")? > 1 => {
+                Err(unsupported("num_ctas", "a cluster of blocks on rocm".to_owned()))
+            }
+            Platform::Hip if !self.objects("tensordesc_meta")?.is_empty() => Err(unsupported(
+                "tensordesc_meta",
+                "a descriptor for AMD's tensor mover".to_owned(),
+            )),
+            Platform::Hip => Ok(()),
+        }
     }
+}
+
+fn unsupported(key: &'static str, reason: String) -> Error {
+    Error::Unsupported { key, reason }
 }
 
 fn small(value: &Value) -> Option<i64> {

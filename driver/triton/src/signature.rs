@@ -23,6 +23,8 @@ pub(crate) struct Parameter {
     /// Shape of the tensor.
     pub(crate) shape: Option<Shape>,
     pub(crate) hint: Option<Hint>,
+    /// True for a tensor of at most 2^31 - 1 bytes.
+    pub(crate) small: bool,
     /// Expression that the kernel gets instead of an argument.
     pub(crate) given: Option<Expr>,
 }
@@ -45,6 +47,9 @@ pub(crate) enum Hint {
     /// The value 1; the kernel has no such parameter.
     One,
 }
+
+/// The hint of a small tensor: Triton's letter for it.
+const SMALL: &str = ":S";
 
 /// Triton's types: name, data type of elements, and type of scalars.
 const TYPES: [(&str, &str, Option<Scalar>); 20] = [
@@ -95,21 +100,24 @@ impl KernelSignature {
 
     fn parameter(&self, raw: &Raw<'_>) -> Result<Parameter, String> {
         let (kind, mut rest) = kind(raw.ty)?;
-        let (mut shape, mut hint) = (None, None);
+        let (mut shape, mut hint, mut small) = (None, None, false);
         while !rest.is_empty() {
             let (dims, after) =
                 bracketed(rest).map_or((None, rest), |(dims, after)| (Some(dims), after));
             if let Some(dims) = dims.filter(|_| shape.is_none()) {
                 (shape, rest) = (Some(self.shape(dims)?), after);
+            } else if let Some(after) = rest.strip_prefix(SMALL).filter(|_| !small) {
+                (small, rest) = (true, after.trim_start());
             } else if let Some(after) = rest.strip_prefix(':').filter(|_| hint.is_none()) {
                 (hint, rest) = (Some(read_hint(after)?.0), read_hint(after)?.1);
             } else {
-                return Err(format!("expected `[` and a shape, `:16` or `:1`, found `{rest}`"));
+                let expected = "expected `[` and a shape, `:16`, `:1` or `:S`";
+                return Err(format!("{expected}, found `{rest}`"));
             }
         }
         let given = raw.given.map(|given| self.expr(given)).transpose()?;
         let (text, name) = (raw.text.to_owned(), raw.name.to_owned());
-        Ok(Parameter { text, name, kind, shape, hint, given })
+        Ok(Parameter { text, name, kind, shape, hint, small, given })
     }
 
     fn shape(&self, text: &str) -> Result<Shape, String> {
@@ -248,12 +256,12 @@ fn bracketed(text: &str) -> Option<(&str, &str)> {
 }
 
 fn read_hint(text: &str) -> Result<(Hint, &str), String> {
-    let end = text.find('[').unwrap_or(text.len());
+    let end = text.find(['[', ':']).unwrap_or(text.len());
     let (hint, rest) = text.split_at(end);
     match hint.trim() {
         "16" => Ok((Hint::Divisible, rest)),
         "1" => Ok((Hint::One, rest)),
-        other => Err(format!("Triton specialises for 16 and 1, not for `{other}`")),
+        other => Err(format!("Triton specialises for 16, 1 and S, not for `{other}`")),
     }
 }
 

@@ -10,15 +10,23 @@ use crate::signature::{Hint, KernelSignature, closing, split};
 /// Attribute of a parameter that is a multiple of 16.
 const DIVISIBLE: &str = "tt.divisibility = 16";
 
-/// Checks that the signature has `:16` for every parameter that is a multiple of 16 in Triton's IR. A text without a
-/// kernel passes.
+/// Attribute of a parameter that points to at most 2^31 - 1 bytes. Triton sets it for AMD only.
+const SMALL: &str = "tt.pointer_range = 32";
+
+/// Checks that the signature has `:16` for every parameter that is a multiple of 16 in Triton's IR, and `:S` for every
+/// pointer of 32-bit range. A text without a kernel passes.
 pub(crate) fn check(ttir: &str, kernel: &KernelSignature) -> Result<(), Error> {
     let Some(arguments) = arguments(ttir) else { return Ok(()) };
     let given = kernel.parameters.iter().filter(|parameter| parameter.hint != Some(Hint::One));
     for (parameter, argument) in given.zip(arguments) {
+        let refused = |reason: &str| {
+            Err(Error::Parameter { text: parameter.text.clone(), reason: reason.to_owned() })
+        };
         if argument.contains(DIVISIBLE) && parameter.hint.is_none() {
-            let reason = "Triton has compiled the kernel for multiples of 16: `:16`".to_owned();
-            return Err(Error::Parameter { text: parameter.text.clone(), reason });
+            return refused("Triton has compiled the kernel for multiples of 16: `:16`");
+        }
+        if argument.contains(SMALL) && !parameter.small {
+            return refused("Triton has compiled the kernel for tensors of less than 2 GiB: `:S`");
         }
     }
     Ok(())
