@@ -146,12 +146,40 @@ def _kind(cls: type) -> int:
     if issubclass(cls, core.CObject):
         return _OTHER if issubclass(cls, core.CContainerBase) else _OBJECT
     if cls is getattr(sys.modules.get("numpy"), "ndarray", None):
+        _add_elements(sys.modules["numpy"])
         return _ARRAY
     if issubclass(cls, core.ObjectRValueRef) or hasattr(cls, "__tvm_ffi_object__"):
         return _OTHER
     if os.environ.get("TVM_FFI_SKIP_DLPACK_C_EXCHANGE_API", "0") == "1":
         return _OTHER
     return _address(getattr(cls, "__dlpack_c_exchange_api__", None))
+
+
+# Kinds of element types of NumPy, and their codes in DLPack.
+_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+
+
+def _add_elements(numpy: Any) -> None:
+    """Tells the caller NumPy's objects for element types, if arrays have their fields where NumPy's C API has them."""
+    array = numpy.zeros((2, 3), "float32")
+    word, half = ctypes.c_ssize_t, ctypes.c_int
+    # The reference count and the type.
+    head = 2 * ctypes.sizeof(word)
+
+    def field(kind: Any, index: int) -> int:
+        return int(kind.from_address(id(array) + head + index * 8).value)
+
+    found = [field(word, 0), field(half, 1), field(word, 5), field(half, 6)]
+    if found != [array.ctypes.data, 2, id(array.dtype), array.flags.num]:
+        return
+    extents = [list((word * 2).from_address(field(word, index))) for index in (2, 3)]
+    if extents != [list(array.shape), list(array.strides)]:
+        return
+    for name in numpy.typecodes["AllInteger"] + numpy.typecodes["AllFloat"] + "?":
+        dtype = numpy.dtype(name)
+        # `longdouble` is none of DLPack's types.
+        if dtype.char not in "gG":
+            _caller().element(dtype, _CODES[dtype.kind], dtype.itemsize * 8)
 
 
 def _address(exchange: Any) -> int:

@@ -122,7 +122,7 @@ impl<'a> Frame<'a> {
             match state.kind(ty) {
                 Kind::Object => state.object(object.as_ptr()),
                 Kind::Array if borrows => {
-                    let view = View::of_array(&mut self.views[self.viewed], object)?;
+                    let view = View::of_array(&mut self.views[self.viewed], state, object)?;
                     self.viewed += 1;
                     Some(Any::ptr(TypeIndex::DL_TENSOR_PTR, view.tensor().cast()))
                 }

@@ -18,6 +18,7 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr::{self, NonNull};
 use std::slice;
 
+use abi_spec::DType;
 use pyo3_ffi::{
     METH_FASTCALL, Py_None, Py_ssize_t, PyErr_Occurred, PyErr_SetString, PyExc_TypeError,
     PyExc_ValueError, PyLong_AsSsize_t, PyLong_FromVoidPtr, PyMethodDef, PyMethodDefPointer,
@@ -82,6 +83,28 @@ unsafe extern "C" fn callable(
         Some(builtin.unwrap_or_else(|| fault(PyExc_TypeError, c"this is no function of tvm_ffi")))
     };
     made().unwrap_or(ptr::null_mut())
+}
+
+/// Adds an element type of NumPy: takes NumPy's object for it, and the code and the number of bits of DLPack.
+///
+/// # Safety
+/// Python calls it, with the lock held.
+unsafe extern "C" fn element(
+    _module: *mut PyObject,
+    args: *mut *mut PyObject,
+    count: Py_ssize_t,
+) -> *mut PyObject {
+    // SAFETY: as required above.
+    let done = || unsafe {
+        let [object, code, bits] = given(args, count)?;
+        let number = |object: NonNull<PyObject>| u8::try_from(PyLong_AsSsize_t(object.as_ptr()));
+        let (Some(state), Ok(code), Ok(bits)) = (State::get(), number(code), number(bits)) else {
+            return Some(fault(PyExc_ValueError, c"this is no element type"));
+        };
+        state.add_element(Owned::of(object), DType { code, bits, lanes: 1 });
+        Some(Owned::of(NonNull::new(Py_None())?).into_ptr())
+    };
+    done().unwrap_or(ptr::null_mut())
 }
 
 /// Returns the arguments of a function of the module that takes `N`. `None` if an exception is set.
@@ -177,7 +200,7 @@ unsafe fn entries(tuple: NonNull<PyObject>, least: Py_ssize_t) -> Option<Vec<Non
 }
 
 /// The functions of the module, and an end; Python reads them without writing.
-struct Methods([PyMethodDef; 3]);
+struct Methods([PyMethodDef; 4]);
 
 // SAFETY: the pointers in it are constants.
 unsafe impl Sync for Methods {}
@@ -194,8 +217,12 @@ const fn method(
     }
 }
 
-static METHODS: Methods =
-    Methods([method(c"setup", setup), method(c"callable", callable), PyMethodDef::zeroed()]);
+static METHODS: Methods = Methods([
+    method(c"setup", setup),
+    method(c"callable", callable),
+    method(c"element", element),
+    PyMethodDef::zeroed(),
+]);
 
 /// The definition of the module, which Python writes to.
 static mut MODULE: PyModuleDef = PyModuleDef {
@@ -211,8 +238,8 @@ static mut MODULE: PyModuleDef = PyModuleDef {
     m_free: None,
 };
 
-/// Makes the module: `setup(finish, kind, handle_offset)`, `callable(name, doc, params, variadic, signature, function,
-/// release_gil)`, and `HAND_OVER`, the address of the function that `finish` is to call.
+/// Makes the module: `setup(finish, kind, handle_offset)`, `element(dtype, code, bits)`, `callable(name, doc, params,
+/// variadic, signature, function, release_gil)`, and `HAND_OVER`, the address of the function that `finish` is to call.
 ///
 /// # Safety
 /// Python calls it, with the lock held.

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
 
-use abi_spec::TypeIndex;
+use abi_spec::{DType, TypeIndex};
 use jit::abi::{Any, ByteArray, DLManagedTensorVersioned, Object};
 use jit::{Origin, Runtime};
 use pyo3_ffi::{
@@ -93,6 +93,8 @@ pub(crate) struct State {
     classify: Owned,
     /// Known types. They are never freed: `tvm_ffi` keeps every type that it has seen, too.
     kinds: RefCell<FxHashMap<usize, Kind>>,
+    /// Element types by the address of NumPy's object for each, which is kept.
+    elements: RefCell<FxHashMap<usize, (DType, Owned)>>,
 }
 
 // SAFETY: the state is used only while the interpreter's lock is held.
@@ -108,14 +110,25 @@ impl State {
         let runtime = jit::runtime();
         let functions = Functions::of(runtime).filter(|_| *runtime.origin() == Origin::Process);
         let Some(functions) = functions else { return false };
-        let kinds = RefCell::default();
-        STATE.get_or_init(|| State { functions, finish, handle_offset, classify, kinds });
+        let (kinds, elements) = (RefCell::default(), RefCell::default());
+        STATE.get_or_init(|| State { functions, finish, handle_offset, classify, kinds, elements });
         true
     }
 
     /// The state; `None` before it is made.
     pub(crate) fn get() -> Option<&'static State> {
         STATE.get()
+    }
+
+    /// Keeps an object of NumPy that stands for an element type.
+    pub(crate) fn add_element(&self, object: Owned, element: DType) {
+        self.elements.borrow_mut().insert(object.as_ptr().addr(), (element, object));
+    }
+
+    /// Returns the element type that an object of NumPy stands for, if it is a known one.
+    #[inline]
+    pub(crate) fn element(&self, object: *mut PyObject) -> Option<DType> {
+        self.elements.borrow().get(&object.addr()).map(|&(element, _)| element)
     }
 
     /// Returns the kind of a type. Asks `_calls.py` the first time.

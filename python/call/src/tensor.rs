@@ -16,6 +16,7 @@ use pyo3_ffi::{
 };
 
 use crate::object::Owned;
+use crate::state::State;
 
 /// Most dims of a view. `tvm_ffi` converts tensors with more.
 const DIMS: usize = 8;
@@ -37,6 +38,28 @@ pub(crate) struct ExchangeApi {
     /// Tells the stream that the framework uses on a device.
     pub(crate) stream: Option<unsafe extern "C" fn(i32, i32, *mut *mut c_void) -> c_int>,
 }
+
+/// The head of an array: `PyArrayObject_fields` of NumPy's C API, the same in releases 1 and 2. `_calls.py` compares it
+/// with an array's attributes before it adds element types, without which no field of an array is used.
+#[repr(C)]
+struct Array {
+    head: PyObject,
+    data: *mut c_void,
+    ndim: c_int,
+    shape: *const i64,
+    /// Strides in bytes.
+    strides: *const i64,
+    base: *mut PyObject,
+    /// The object that stands for the element type.
+    element: *mut PyObject,
+    flags: c_int,
+}
+
+/// Flags of an array that is aligned and may be written to.
+const PLAIN: c_int = 0x500;
+
+/// [`PLAIN`], and flags of arrays that are copied back (`WRITEBACKIFCOPY`) or warn of writes (`WARN_ON_WRITE`).
+const FLAGS: c_int = PLAIN | 0x2000 | c_int::MIN;
 
 /// A tensor in a frame. It is made where it stays, since the tensor points at the extents.
 pub(crate) struct View {
@@ -101,16 +124,25 @@ impl View {
         }
     }
 
-    /// Views an array of NumPy. `None`, with nothing made, if DLPack has no such array, if NumPy refuses, or if there are
-    /// too many dims.
+    /// Views an array of NumPy: by its fields if they say all, else by its buffer. `None`, with nothing made, if DLPack
+    /// has no such array, if NumPy refuses, or if there are too many dims.
     ///
     /// # Safety
     /// The interpreter's lock is held, the object is alive, and the view is dropped where it is.
-    pub(crate) unsafe fn of_array(
-        place: &mut MaybeUninit<View>,
+    pub(crate) unsafe fn of_array<'a>(
+        place: &'a mut MaybeUninit<View>,
+        state: &State,
         object: NonNull<PyObject>,
-    ) -> Option<&mut View> {
+    ) -> Option<&'a mut View> {
         let view = place.as_mut_ptr();
+        // SAFETY: as required above.
+        if unsafe { read(view, state, object.cast().as_ref()) }.is_some() {
+            // SAFETY: as above. All fields but the buffer are written, which is not held.
+            return unsafe {
+                (&raw mut (*view).held).write(Held::Object { _object: Owned::of(object) });
+                Some(View::settle(view))
+            };
+        }
         // SAFETY: the place has room; only fields that are written are read. Format, shape and strides are asked for, and
         // shape and strides have as many numbers as there are dims.
         unsafe {
@@ -168,6 +200,25 @@ impl View {
     }
 }
 
+/// Reads tensor and extents from the fields of an array. `None` if there is more to know about the array.
+///
+/// # Safety
+/// The interpreter's lock is held, and the view has room for both.
+#[inline]
+unsafe fn read(view: *mut View, state: &State, array: &Array) -> Option<()> {
+    let DType { code, bits, lanes } = state.element(array.element)?;
+    let rank = rank(array.ndim).filter(|_| array.flags & FLAGS == PLAIN)?;
+    let tensor = DLTensor { data: array.data, ndim: array.ndim, code, bits, lanes, ..EMPTY };
+    // SAFETY: as required above; there are as many extents and strides as dims.
+    unsafe {
+        let [shape, strides] = numbers(view);
+        copy(array.shape, shape, rank);
+        copy(array.strides, strides, rank);
+        (&raw mut (*view).tensor).write(tensor);
+        in_elements(strides, rank, i64::from(bits / 8)).then_some(())
+    }
+}
+
 /// What is asked of the buffer of an array: DLPack cannot say that an array is read-only.
 const BUFFER: c_int = PyBUF_FORMAT | PyBUF_STRIDES | PyBUF_WRITABLE;
 
@@ -205,7 +256,7 @@ unsafe fn own_strides(object: NonNull<PyObject>, strides: *mut i64, count: usize
     }
 }
 
-/// Converts strides from bytes to elements of `size` bytes. False if one is not whole elements.
+/// Converts strides from bytes to elements of `size` bytes, a power of two. False if one is not whole elements.
 ///
 /// # Safety
 /// There are as many strides.
@@ -213,8 +264,8 @@ unsafe fn in_elements(strides: *mut i64, count: usize, size: i64) -> bool {
     (0..count).all(|dim| {
         // SAFETY: as required above.
         let stride = unsafe { &mut *strides.add(dim) };
-        let is_whole = *stride % size == 0;
-        *stride /= size;
+        let is_whole = *stride & (size - 1) == 0;
+        *stride >>= size.trailing_zeros();
         is_whole
     })
 }
