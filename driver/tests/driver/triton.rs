@@ -195,6 +195,8 @@ fn signatures_that_mean_nothing_are_refused() {
         ("x: *fp32[n +]", "1"),
         ("x: fp32:16", "1"),
         ("n: i32[n]", "1"),
+        ("n: i32:S", "1"),
+        ("x: *fp32[n]:S:S", "1"),
         ("x: *fp32:16 = null", "1"),
         ("x: tensordesc<fp16>", "1"),
         ("x: tensordesc<fp16[32]>[n, m]", "1"),
@@ -215,15 +217,17 @@ fn signatures_that_mean_nothing_are_refused() {
     parameter `x: *fp33`: Triton has no type `fp33`
     parameter `x: i33`: Triton has no type `i33`
     parameter `x: fp8e5`: `fp8e5` is a type of elements only
-    parameter `x: *fp32:8`: Triton specialises for 16 and 1, not for `8`
+    parameter `x: *fp32:8`: Triton specialises for 16, 1 and S, not for `8`
     parameter `x: *fp32:1`: only an integer can be 1
-    parameter `x: *fp32[n`: expected `[` and a shape, `:16` or `:1`, found `[n`
-    parameter `x: *fp32[n][m]`: expected `[` and a shape, `:16` or `:1`, found `[m]`
+    parameter `x: *fp32[n`: expected `[` and a shape, `:16`, `:1` or `:S`, found `[n`
+    parameter `x: *fp32[n][m]`: expected `[` and a shape, `:16`, `:1` or `:S`, found `[m]`
     parameter `x: *fp32[n +]`: 1:4: expected an expression, found the end of the text
       | n +
       |    ^
     parameter `x: fp32:16`: only integers and pointers are specialised
-    parameter `n: i32[n]`: only a tensor has a shape
+    parameter `n: i32[n]`: only a tensor has a shape and a size in bytes
+    parameter `n: i32:S`: only a tensor has a shape and a size in bytes
+    parameter `x: *fp32[n]:S:S`: Triton specialises for 16, 1 and S, not for `S`
     parameter `x: *fp32:16 = null`: only a tensor has a shape and is checked for its alignment
     parameter `x: tensordesc<fp16>`: expected a type such as `tensordesc<fp16[32, 32]>`
     parameter `x: tensordesc<fp16[32]>[n, m]`: the shape has another rank than the block
