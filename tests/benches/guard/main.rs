@@ -30,7 +30,7 @@ use tvm_ffi_codegen_tests::route::BACKENDS;
 static ALLOCATOR: Bump = Bump::new();
 
 /// Backends whose wrappers are measured: MLIR's are the same machine code as LLVM's.
-const WITH_WRAPPERS: [&str; 2] = ["c", "llvm"];
+const WITH_WRAPPERS: [&str; 2] = ["cranelift", "llvm"];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

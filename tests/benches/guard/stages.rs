@@ -55,20 +55,6 @@ pub(crate) fn back(backend: &str) {
         let module = lowered(&parse(&text(name)), Routines::Shared);
         let emit = || request.emit_module(&module).expect("emits");
         count(&format!("emit {backend} {name}"), || collect(emit));
-        if backend == "cranelift" {
-            let clif = || {
-                let builder = cranelift_native::builder().unwrap();
-                let isa = builder
-                    .finish(cranelift_codegen::settings::Flags::new(
-                        cranelift_codegen::settings::builder(),
-                    ))
-                    .unwrap();
-                let mut recorder = backend_cranelift::recorded::Recorder::new(isa);
-                backend_cranelift::emit(&mut recorder, &module).unwrap();
-                recorder
-            };
-            count(&format!("clif {name}"), || collect(clif));
-        }
     }
 }
 
