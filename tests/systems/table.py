@@ -41,6 +41,7 @@ class System:
 
 
 RECORD = "a CUDA driver, or its stand-in"
+RECORDS = "stand-ins for the CUDA driver and for HIP"
 
 SYSTEMS = {
     "numpy": System("gcc, object", "Python, NumPy", light=True),
@@ -57,7 +58,7 @@ SYSTEMS = {
     "cake": System("names only", f"FlashInfer's 808 hosts, C++; {RECORD}", seconds=4 * 3600, shown=True),
     "relax": System("Apache TVM, object", "Relax's virtual machine"),
     "mojo": System("Mojo, object", "Python, NumPy"),
-    "triton": System("Triton, cubin", RECORD),
+    "triton": System("Triton, cubin and hsaco", RECORDS),
     "cutedsl": System("CuTe DSL, object and cubin", f"Python, NumPy; {RECORD}"),
     "cutile": System("cuTile, cubin", RECORD),
     "cupy": System("CuPy's NVRTC, cubin", RECORD),

@@ -17,6 +17,7 @@ MADE = Path(os.environ["SYSTEMS_MADE"])
 # Folder of the script, with its sources and declarations.
 HERE = Path(sys.argv[0]).resolve().parent
 ROOT = HERE.parents[2]
+DRIVER = ROOT / "tests" / "driver"
 # Part of the error of `add_one` for five elements and room for four.
 WRONG_SHAPE = "expected 5 (= x.shape[0]) but got 4"
 
@@ -56,13 +57,25 @@ def compile_c(source, *options, compiler="gcc"):
 
 def build_stand_in(*sources):
     """Builds a `libcuda.so.1` that records its calls, from tests/driver and further sources; returns its folder."""
-    sources = [*sorted((ROOT / "tests" / "driver").glob("*.c")), *sources]
-    options = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", "-Wl,-soname,libcuda.so.1"]
+    return compile_stand_in("libcuda.so.1", "driver", [*sorted(DRIVER.glob("*.c")), *sources])
+
+
+def build_hip_stand_in(*sources, headers):
+    """Builds a `libamdhip64.so.6` in the same way. The compiler compares its functions and numbers with HIP's header, which
+    lies in a folder."""
+    shared = [DRIVER / f"{name}.c" for name in ("cuda", "entry", "event", "memory", "stream")]
+    options = ["-DHIP", "-D__HIP_PLATFORM_AMD__", "-isystem", headers, "-include", "hip/hip_runtime_api.h"]
+    sources = [*sorted((DRIVER / "hip").glob("*.c")), *shared, *sources]
+    return compile_stand_in("libamdhip64.so.6", "hip", sources, *options)
+
+
+def compile_stand_in(name, folder, sources, *options):
     # Some libraries search the folder of the script for other libraries, so the stand-in lies elsewhere.
-    folder = MADE / "driver"
-    folder.mkdir()
-    run("gcc", *options, *sources, "-lpthread", "-o", folder / "libcuda.so.1")
-    return folder
+    made = MADE / folder
+    made.mkdir()
+    options = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", f"-Wl,-soname,{name}", *options]
+    run("gcc", *options, *sources, "-lpthread", "-o", made / name)
+    return made
 
 
 def emit(backend, declarations, *kernels, form="shared", options=()):

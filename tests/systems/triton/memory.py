@@ -1,0 +1,102 @@
+"""Memory of a GPU that is never read: as tensors of Triton, as tensors of the ABI, and an allocator of both."""
+
+import ctypes
+
+import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+# Address of all scratch memory.
+SCRATCH = 0x7000
+# Bytes requested from the allocators since the last record, and the tensors that ours has given out.
+ALLOCATED, KEPT = [], []
+
+
+class Tensor:
+    """Compact memory of a GPU, with the interface that Triton wants of a tensor."""
+
+    # For each type of Triton: name in DLPack, type code, bits.
+    TYPES = {"fp32": ("float32", 2, 32), "fp16": ("float16", 2, 16), "bf16": ("bfloat16", 4, 16)}
+
+    def __init__(self, address, kind, *shape):
+        self.address, self.shape, self.kind = address, list(shape), kind
+        self.strides = [1] * len(shape)
+        for dim in reversed(range(len(shape) - 1)):
+            self.strides[dim] = self.strides[dim + 1] * shape[dim + 1]
+
+    def data_ptr(self):
+        return self.address
+
+    def ptr_range(self):
+        """Returns the size in bytes, by which Triton specializes for AMD."""
+        return self.shape[0] * self.strides[0] * self.TYPES[self.kind][2] // 8
+
+    @property
+    def dtype(self):
+        return getattr(tl, self.TYPES[self.kind][0])
+
+    def described(self, *block):
+        base = type("Base", (), {"data_ptr": self.data_ptr, "dtype": DescribedType(self.dtype)})
+        return TensorDescriptor(base(), self.shape, self.strides, list(block))
+
+
+class DescribedType:
+    """A type of Triton that also has a size, as types of frameworks have."""
+
+    def __init__(self, dtype):
+        self.name, self.itemsize = str(dtype), dtype.primitive_bitwidth // 8
+        self.is_floating_point = True
+
+    def __str__(self):
+        return self.name
+
+
+class DLTensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64),
+    ]  # fmt: skip
+
+    @staticmethod
+    def of(tensor, device):
+        """Returns a tensor's fields; its memory is of device 0 of this type."""
+        _, code, bits = Tensor.TYPES[tensor.kind]
+        numbers = [(ctypes.c_int64 * len(list_))(*list_) for list_ in (tensor.shape, tensor.strides)]
+        return DLTensor(tensor.address, device, 0, len(tensor.shape), code, bits, 1, *numbers, 0)
+
+
+class Managed(ctypes.Structure):
+    """DLManagedTensorVersioned."""
+
+
+DELETER = ctypes.CFUNCTYPE(None, ctypes.POINTER(Managed))
+Managed._fields_ = [
+    ("version", ctypes.c_uint32 * 2), ("context", ctypes.c_void_p), ("deleter", DELETER),
+    ("flags", ctypes.c_uint64), ("tensor", DLTensor),
+]  # fmt: skip
+
+
+@DELETER
+def keep(_):
+    """Keeps the memory, which lives as long as the short process."""
+
+
+@ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.POINTER(DLTensor), ctypes.POINTER(ctypes.POINTER(Managed)), ctypes.c_void_p, ctypes.c_void_p
+)
+def allocate(prototype, out, _context, _set_error):
+    """Allocates for the environment of TVM FFI."""
+    wanted = prototype[0]
+    memory = Tensor(SCRATCH, "fp32", wanted.shape[0])
+    managed = Managed((1, 1), None, keep, 0, DLTensor.of(memory, wanted.device_type))
+    managed.tensor.code, managed.tensor.bits = wanted.code, wanted.bits
+    ALLOCATED.append(memory.shape[0])
+    KEPT.append(managed)
+    out[0] = ctypes.pointer(managed)
+    return 0
+
+
+def allocate_for_triton(size, align, stream):
+    ALLOCATED.append(size)
+    return SCRATCH
