@@ -70,8 +70,8 @@ pub struct Request {
     /// Function that is exported as `main` too: a call of the loaded module calls it.
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// GPU code to launch from: the contents of `image NAME;` are those of FILE, a cubin, a fatbin or PTX. May be given
-    /// several times.
+    /// GPU code to launch from: the contents of `image NAME;` are those of FILE: a cubin, a fatbin or PTX, an hsaco
+    /// or a bundle of them. May be given several times.
     #[arg(long = "image", value_name = "NAME=FILE", value_parser = values::image)]
     pub images: Vec<(String, File)>,
     /// Name of one more exported function, which loads all GPU code on a device: `(device_id: int64) -> None`.

@@ -7,7 +7,7 @@ use crate::ffi::{Outcome, string};
 /// Declares a kernel from the files that Triton compiled it to. `ttir` is its IR, if there is one.
 pub(crate) fn import_triton(
     metadata: &str,
-    cubin: &[u8],
+    code: &[u8],
     signature: &str,
     grid: &str,
     ttir: Option<&str>,
@@ -15,6 +15,6 @@ pub(crate) fn import_triton(
     if let Some(ttir) = ttir {
         triton::check_specialization(ttir, signature).map_err(Error::from)?;
     }
-    let library = triton::import(metadata, cubin, signature, grid).map_err(Error::from)?;
+    let library = triton::import(metadata, code, signature, grid).map_err(Error::from)?;
     string(&library.to_string())
 }

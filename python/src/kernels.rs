@@ -113,8 +113,8 @@ unsafe extern "C" fn tvm_ffi_codegen_kernel_inspect(file: *const Any, result: *m
 unsafe extern "C" fn tvm_ffi_codegen_kernel_import_triton(
     metadata: *const u8,
     metadata_size: i64,
-    cubin: *const u8,
-    cubin_size: i64,
+    code: *const u8,
+    code_size: i64,
     signature: *const u8,
     signature_size: i64,
     grid: *const u8,
@@ -131,8 +131,8 @@ unsafe extern "C" fn tvm_ffi_codegen_kernel_import_triton(
             (text(metadata, metadata_size)?, text(signature, signature_size)?);
         let (grid, ttir) = (text(grid, grid_size)?, text(ttir, ttir_size)?);
         // SAFETY: the wrapper passes bytes.
-        let cubin = unsafe { ffi::contents(cubin, cubin_size) };
-        import_triton(metadata, cubin, signature, grid, (has_ttir != 0).then_some(ttir))
+        let code = unsafe { ffi::contents(code, code_size) };
+        import_triton(metadata, code, signature, grid, (has_ttir != 0).then_some(ttir))
     };
     // SAFETY: the wrapper passes a pointer to None.
     unsafe { ffi::run(result, kernel) }

@@ -22,6 +22,10 @@ from . import _api
 from ._kernels import Path_
 
 
+# Kinds of code, of which Triton writes one; its file ends with it.
+_CODES = ("cubin", "hsaco")
+
+
 @dataclass(frozen=True)
 class Import:
     """A declaration and the code that it launches."""
@@ -34,10 +38,10 @@ class Import:
 
 def declare(kernel: Any, signature: str, grid: str) -> Import:
     """Declares a compiled kernel: an object with `metadata` and `asm`, or the path of its `.json`."""
-    metadata, cubin, ttir = _files(kernel) if isinstance(kernel, (str, os.PathLike)) else _compiled(kernel)
-    text = str(_api._call("import_triton", metadata, cubin, signature, grid, ttir))
+    metadata, code, ttir = _files(kernel) if isinstance(kernel, (str, os.PathLike)) else _compiled(kernel)
+    text = str(_api._call("import_triton", metadata, code, signature, grid, ttir))
     name = text.split(maxsplit=2)[1].rstrip(";")
-    return Import(text, {name: cubin})
+    return Import(text, {name: code})
 
 
 def export(kernel: Any, signature: str, grid: str, *, prepare: str | None = None) -> tvm_ffi.Module:
@@ -49,18 +53,19 @@ def export(kernel: Any, signature: str, grid: str, *, prepare: str | None = None
 def _files(path: Path_) -> tuple[str, bytes, str | None]:
     json_file = Path(path)
     ttir = json_file.with_suffix(".ttir")
-    cubin = json_file.with_suffix(".cubin").read_bytes()
-    return json_file.read_text(), cubin, ttir.read_text() if ttir.is_file() else None
+    codes = [json_file.with_suffix(f".{kind}") for kind in _CODES]
+    code = next(filter(Path.is_file, codes), codes[0])
+    return json_file.read_text(), code.read_bytes(), ttir.read_text() if ttir.is_file() else None
 
 
 def _compiled(kernel: Any) -> tuple[str, bytes, str | None]:
     try:
         fields, asm = kernel.metadata._asdict(), kernel.asm
-        cubin = asm["cubin"]
-    except (AttributeError, KeyError) as error:
+        code = next(asm[kind] for kind in _CODES if kind in asm)
+    except (AttributeError, StopIteration) as error:
         raise TypeError(
-            f"kernel is of type {type(kernel).__name__}, expected one that Triton has compiled for CUDA, or the path of "
+            f"kernel is of type {type(kernel).__name__}, expected one that Triton has compiled for a GPU, or the path of "
             "its .json"
         ) from error
     ttir = asm.get("ttir")
-    return json.dumps(fields, default=vars), bytes(cubin), None if ttir is None else str(ttir)
+    return json.dumps(fields, default=vars), bytes(code), None if ttir is None else str(ttir)

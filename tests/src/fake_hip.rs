@@ -81,6 +81,25 @@ impl FakeHip {
         stream
     }
 
+    /// Runs `work` while a stream is captured in the strictest mode; returns the status at the end of the capture.
+    pub fn capture(&self, stream: *mut c_void, work: impl FnOnce()) -> c_int {
+        // SAFETY: `stream.c` defines the function with this type, and those below.
+        let begin: extern "C" fn(*mut c_void, c_int) -> c_int =
+            unsafe { self.function("hipStreamBeginCapture") };
+        let end: extern "C" fn(*mut c_void, *mut *mut c_void) -> c_int =
+            unsafe { self.function("hipStreamEndCapture") };
+        let destroy: extern "C" fn(*mut c_void) -> c_int =
+            unsafe { self.function("hipGraphDestroy") };
+        assert_eq!(begin(stream, 0), 0);
+        work();
+        let mut graph = std::ptr::null_mut();
+        let status = end(stream, &mut graph);
+        if status == 0 {
+            assert_eq!(destroy(graph), 0);
+        }
+        status
+    }
+
     /// Allocates zeroed memory of the device of this thread, which is memory of the process.
     pub fn allocate(&self, bytes: usize) -> *mut u8 {
         // SAFETY: `stream.c` defines the function with this type.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use abi_spec::TypeIndex;
+use abi_spec::{Device, DeviceType, TypeIndex};
 use jit::Runtime;
 use jit::abi::{Any, ByteArray, ErrorCell, Object};
 
@@ -105,16 +105,17 @@ impl Ffi {
     /// Sets distinct streams for two devices in this thread.
     pub fn set_streams(&self) {
         for id in 0..2 {
-            self.set_stream(id, STREAM as usize + id as usize);
+            let device = Device { ty: DeviceType::CUDA, id };
+            self.set_stream(device, STREAM as usize + id as usize);
         }
     }
 
-    /// Sets the stream of a CUDA device in this thread, by the address that is its handle.
-    pub fn set_stream(&self, device: i32, stream: usize) {
-        let cuda = abi_spec::DeviceType::CUDA.0;
+    /// Sets the stream of a device in this thread, by the address that is its handle.
+    pub fn set_stream(&self, device: Device, stream: usize) {
         let stream = std::ptr::with_exposed_provenance_mut(stream);
         // SAFETY: nothing but the stand-in uses the stream.
-        let status = unsafe { (self.set_stream)(cuda, device, stream, std::ptr::null_mut()) };
+        let status =
+            unsafe { (self.set_stream)(device.ty.0, device.id, stream, std::ptr::null_mut()) };
         assert_eq!(status, 0, "{:?}", self.take_error());
     }
 

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
+use abi_spec::{Device, DeviceType};
 use codegen::Library;
 use jit::abi::{Any, Object};
 use jit::{Compiled, HostFunction, Jit};
@@ -161,7 +162,7 @@ impl Place<'_> {
                 0 => own.expose_provenance(),
                 number => usize::from(number) - 1,
             };
-            self.ffi.set_stream(device, stream);
+            self.ffi.set_stream(Device { ty: DeviceType::CUDA, id: device }, stream);
         }
     }
 

@@ -9,6 +9,7 @@ mod commands;
 mod corners;
 mod faults;
 mod hip;
+mod hip_streams;
 mod limits;
 mod linked;
 mod loading;

@@ -16,8 +16,8 @@ pub(super) struct ImportTriton {
     /// Metadata of the kernel, NAME.json as Triton writes it to its cache; `-` for standard input. If NAME.ttir is in the
     /// same folder, the signature must have all hints of divisibility in it.
     metadata: PathBuf,
-    /// Code of the kernel, from the same folder.
-    cubin: PathBuf,
+    /// Code of the kernel, NAME.cubin or NAME.hsaco, from the same folder.
+    code: PathBuf,
     /// Parameters of the kernel in order, in Triton's syntax: 'x: *fp32[n]:16, n: i32:16, stride: i32:1, BLOCK: 1024'. A
     /// shape and `= EXPR`, which replaces an argument, are optional; `name(…)` around them names the function.
     #[arg(long, value_name = "PARAMS")]
@@ -33,18 +33,18 @@ pub(super) struct ImportTriton {
 impl ImportTriton {
     /// Writes the declaration, below comments with the options that make a library of it.
     pub(super) fn run(&self) -> Result<(), Error> {
-        refuse_overwriting(&self.output, &[self.metadata.clone(), self.cubin.clone()])?;
+        refuse_overwriting(&self.output, &[self.metadata.clone(), self.code.clone()])?;
         let metadata = text(&self.metadata)?;
         // The IR is beside the metadata, unless only the files for launches were kept.
         let ttir = self.metadata.with_extension("ttir");
         if ttir.is_file() {
             triton::check_specialization(&text(&ttir)?, &self.signature)?;
         }
-        let cubin = file::read(&self.cubin)?;
-        let library = triton::import(&metadata, &cubin, &self.signature, &self.grid)?;
+        let code = file::read(&self.code)?;
+        let library = triton::import(&metadata, &code, &self.signature, &self.grid)?;
         let mut written = String::new();
         for image in &library.images {
-            let _ = writeln!(written, "# --image {}={}", image.name, name_of(&self.cubin));
+            let _ = writeln!(written, "# --image {}={}", image.name, name_of(&self.code));
         }
         let _ = write!(written, "{library}");
         file::write(&self.output, written.as_bytes(), Mode::Data)

@@ -7,9 +7,9 @@
 //! use tvm_ffi_codegen_triton::{Error, import};
 //!
 //! # let metadata = include_str!("../../tests/triton/add.json");
-//! # let cubin = include_bytes!("../../tests/triton/add.cubin");
+//! # let code = include_bytes!("../../tests/triton/add.cubin");
 //! let signature = "x: *fp32[n]:16, y: *fp32[n]:16, out: *fp32[n]:16, n: i32:16, stride: i32:1, BLOCK: 1024";
-//! let library = import(metadata, cubin, signature, "cdiv(n, BLOCK)")?;
+//! let library = import(metadata, code, signature, "cdiv(n, BLOCK)")?;
 //! let text = "\
 //! image add;
 //!

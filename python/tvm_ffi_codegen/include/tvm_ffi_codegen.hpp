@@ -139,12 +139,12 @@ inline ffi::String inspect(const File& file) {
 inline ffi::String version() { return detail::Call<ffi::String>(tvm_ffi_codegen_version); }
 
 /// Declares a kernel of Triton; the result is to be read and edited. The texts are the contents of `NAME.json`,
-/// `NAME.cubin` and, if there is one, `NAME.ttir`; without it the hints of the signature are not checked.
-inline ffi::String import_triton(std::string_view metadata, std::string_view cubin, std::string_view signature,
+/// `NAME.cubin` or `NAME.hsaco` and, if there is one, `NAME.ttir`; without it the hints of the signature are not checked.
+inline ffi::String import_triton(std::string_view metadata, std::string_view code, std::string_view signature,
                                  std::string_view grid, std::string_view ttir = {}) {
   auto size = [](std::string_view text) { return static_cast<int64_t>(text.size()); };
-  return detail::Call<ffi::String>(tvm_ffi_codegen_import_triton, metadata.data(), size(metadata), cubin.data(),
-                                   size(cubin), signature.data(), size(signature), grid.data(), size(grid),
+  return detail::Call<ffi::String>(tvm_ffi_codegen_import_triton, metadata.data(), size(metadata), code.data(),
+                                   size(code), signature.data(), size(signature), grid.data(), size(grid),
                                    ttir.data(), size(ttir));
 }
 

@@ -41,19 +41,23 @@ fn three_maps() -> Library {
 }
 
 /// A function object that a library has returned.
-struct Held<'s> {
+pub(super) struct Held<'s> {
     session: &'s Session,
     object: *mut Object,
 }
 
 impl<'s> Held<'s> {
-    fn new(session: &'s Session, function: &str, args: &[Any]) -> Result<Held<'s>, String> {
+    pub(super) fn new(
+        session: &'s Session,
+        function: &str,
+        args: &[Any],
+    ) -> Result<Held<'s>, String> {
         let made = session.value(function, args)?;
         assert_eq!(made.ty(), TypeIndex::FUNCTION, "{}", session.name);
         Ok(Held { session, object: made.pointer().cast() })
     }
 
-    fn call(&self, args: &[Any]) -> Result<(), String> {
+    pub(super) fn call(&self, args: &[Any]) -> Result<(), String> {
         let mut result = Any::NONE;
         // SAFETY: the object is a live function, and the arguments are valid.
         let call = |result| unsafe {

@@ -8,7 +8,7 @@ use tvm_ffi_codegen_tests::fake_hip::{self, BUNDLE, FakeHip, HSACO};
 use super::session::{Fake, FakeObject, Session, float, int, makers, sessions};
 
 /// Parses declarations, whose images are the stand-in's: a code object and a bundle.
-fn library(text: &str) -> Library {
+pub(super) fn library(text: &str) -> Library {
     let library: Result<Library, _> = format!("image code;\nimage bundle;\n{text}").parse();
     let mut library = library.unwrap_or_else(|error| panic!("{error}\n{text}"));
     for (image, bytes) in library.images.iter_mut().zip([HSACO, BUNDLE]) {
@@ -17,17 +17,17 @@ fn library(text: &str) -> Library {
     library
 }
 
-fn rocm(id: i32) -> Device {
+pub(super) fn rocm(id: i32) -> Device {
     Device { ty: DeviceType::ROCM, id }
 }
 
 /// Returns a vector of `float32` on a device.
-fn vector(address: usize, size: i64, device: i32) -> Fake {
+pub(super) fn vector(address: usize, size: i64, device: i32) -> Fake {
     Fake::new(address, &[size]).on(rocm(device))
 }
 
 /// Returns the record without the calls that find out which device is current, with modules unnumbered.
-fn taken(hip: &FakeHip) -> String {
+pub(super) fn taken(hip: &FakeHip) -> String {
     let record = hip.record();
     hip.reset();
     let lines = record.lines().filter(|line| !line.starts_with("hipGetDevice()"));

@@ -138,8 +138,13 @@ impl Session {
         }
     }
 
-    /// Sets the environment's stream of a device for this thread.
+    /// Sets the environment's stream of a device of CUDA for this thread.
     pub(super) fn set_stream(&self, device: i32, stream: *mut c_void) {
+        self.set_stream_of(cuda(device), stream);
+    }
+
+    /// Sets the environment's stream of a device for this thread.
+    pub(super) fn set_stream_of(&self, device: Device, stream: *mut c_void) {
         self.ffi.set_stream(device, stream.expose_provenance());
     }
 }

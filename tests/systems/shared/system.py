@@ -61,7 +61,7 @@ def build_stand_in(*sources):
 
 
 def build_hip_stand_in(*sources, headers):
-    """Builds a `libamdhip64.so.6` in the same way. The compiler compares its functions and numbers with HIP's header, which
+    """Builds a `libamdhip64.so.6` in the same way. gcc compares its functions and numbers with HIP's header, which
     lies in a folder."""
     shared = [DRIVER / f"{name}.c" for name in ("cuda", "entry", "event", "memory", "stream")]
     options = ["-DHIP", "-D__HIP_PLATFORM_AMD__", "-isystem", headers, "-include", "hip/hip_runtime_api.h"]
