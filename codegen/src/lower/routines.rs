@@ -201,6 +201,7 @@ routines! {
     OpenHip cold, hip::driver::open_hip;
     EnterDevice cold, hip::device::enter_device;
     LeaveDevice cold, hip::device::leave_device;
+    LaunchThere cold, hip::launch::launch_there;
     LoadFunction cold, hip::load::load_function;
     LoadHere cold, hip::load::load_here;
     LoadModule cold, hip::load::load_module;

@@ -216,7 +216,7 @@ fn item<'a>(job: Job<'a>, peer: &str, call: &Call) -> Item<'a> {
 
 /// Rows that only some peers or ours alone can do: the row of the first table, its name in the summary, and the peer to
 /// compare with.
-const ELSEWHERE: [(&str, &str, &str); 14] = [
+const ELSEWHERE: [(&str, &str, &str); 15] = [
     ("add_one: DLTensor*", "`add_one`, every tensor a `DLTensor*`", BASE),
     ("add_one: alternating", "`add_one`, objects and `DLTensor*` in turn", BASE),
     ("strided8: DLTensor*", "eight 4-D tensors, every one a `DLTensor*`", BASE),
@@ -226,6 +226,7 @@ const ELSEWHERE: [(&str, &str, &str); 14] = [
     ("by_name", "call by name, two matrices", BASE),
     ("by_symbol", "call by symbol, checked there again", BASE),
     ("axpy", "launch, on a driver that does nothing", BASE),
+    ("axpy_hip", "launch through HIP, likewise", BASE),
     ("tensor_maps", "launch with three tensor maps, likewise", BASE),
     ("submit", "the same launch, prepared once", BASE),
     ("pair", "`Tuple` of two tensors", MACRO),

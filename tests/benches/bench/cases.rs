@@ -1,6 +1,6 @@
 //! Measured functions, their calls that succeed or fail, and calls that show which checks a peer makes.
 
-use tvm_ffi_codegen_tests::fake_cuda;
+use tvm_ffi_codegen_tests::{fake_cuda, fake_hip};
 
 /// A function that every peer has, if it can.
 #[derive(Debug)]
@@ -70,6 +70,7 @@ pub(crate) fn cases() -> Vec<Case> {
         "image code; axpy({vectors}, a: float32) -> int64 = {{ launch code.\"axpy_kernel\"(x.data, y.data, \
          int32(n), a) grid(ceildiv(n, 1024)) block(128); return n; }};"
     );
+    let axpy_hip = axpy.replace("axpy(", "axpy_hip(").replace("cuda", "rocm").replace("code", HIP);
     let on_gpu = "float32, device=cuda";
     let tensor_maps = format!(
         "image {MAPS}; tensor_maps(a: Tensor([m, k], {on_gpu}), b: Tensor([k, n], {on_gpu}), c: Tensor([m, n], \
@@ -119,6 +120,7 @@ pub(crate) fn cases() -> Vec<Case> {
         },
         // On a driver that does nothing.
         Case { name: "axpy", declaration: axpy, is_prepared },
+        Case { name: "axpy_hip", declaration: axpy_hip, is_prepared },
         Case { name: "tensor_maps", declaration: tensor_maps, is_prepared },
         Case { name: "submit", declaration: submit, is_prepared: true },
     ]
@@ -129,9 +131,16 @@ const MAPS: &str = "maps";
 const MAPS_PTX: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry tensor_maps_kernel(\
     .param .align 128 .b8 a[128], .param .align 128 .b8 b[128], .param .align 128 .b8 c[128], .param .u32 k) { ret; }\n";
 
+/// Image for HIP.
+const HIP: &str = "hsaco";
+
 /// Returns the bytes of an image.
 pub(crate) fn image(name: &str) -> Vec<u8> {
-    if name == MAPS { MAPS_PTX.into() } else { fake_cuda::CUBIN.to_vec() }
+    match name {
+        MAPS => MAPS_PTX.into(),
+        HIP => fake_hip::HSACO.to_vec(),
+        _ => fake_cuda::CUBIN.to_vec(),
+    }
 }
 
 /// Writes a tensor object with compact strides.
@@ -169,6 +178,7 @@ pub(crate) fn timed() -> Vec<Call> {
     let [a, b, c] = [tensor(&[4, 3]), tensor(&[3, 5]), tensor(&[4, 5])];
     let on_gpu = |tensor: String| tensor.replace(", object", ", device=cuda:0, object");
     let gpu = on_gpu(tensor(&[3000]));
+    let amd = gpu.replace("cuda", "rocm");
     let tiled = PREPARED.map(|dims| on_gpu(tensor(&dims)));
     let double = five.replacen("float32", "float64", 1);
     let mut calls = [
@@ -195,6 +205,7 @@ pub(crate) fn timed() -> Vec<Call> {
         good("by_name", "", &format!("{a}, {a}")),
         good("by_symbol", "", &format!("{a}, {a}")),
         good("axpy", "", &format!("{gpu}, {gpu}, 2.5")),
+        good("axpy_hip", "", &format!("{amd}, {amd}, 2.5")),
         good("tensor_maps", "", &tiled.join(", ")),
         good("submit", "", ""),
         call("add_one", "unequal extents", &format!("{five}, {}", tensor(&[4])), true),

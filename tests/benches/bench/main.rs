@@ -27,12 +27,13 @@ mod time;
 
 use std::time::Instant;
 
+use abi_spec::{Device, DeviceType};
 use answers::Answers;
 use peers::Peers;
 use report::Report;
 use setup::Setup;
-use tvm_ffi_codegen_tests::fake_cuda;
 use tvm_ffi_codegen_tests::ffi::{self, Ffi};
+use tvm_ffi_codegen_tests::{fake_cuda, fake_hip};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -42,7 +43,11 @@ fn main() {
     // Launches are timed on a driver that does nothing.
     let driver = fake_cuda::exclusive();
     driver.quiet(true);
+    let hip = fake_hip::exclusive();
+    hip.quiet(true);
     ffi.set_streams();
+    let rocm = Device { ty: DeviceType::ROCM, id: 0 };
+    ffi.set_stream(rocm, hip.create_stream().expose_provenance());
     if let [flag, name, rest @ ..] = arguments.as_slice()
         && flag == children::CHILD
     {

@@ -9,8 +9,8 @@ use crate::lower::wrapper::Wrapper;
 impl Wrapper<'_, '_> {
     /// Emits the call of the driver that launches the kernel. A stream that was created knows its context. The default
     /// stream belongs to the current context, which must therefore be a context of the device.
-    pub(super) fn start_on_cuda(&mut self, ready: Ready) {
-        let Ready { subject, function, config, stream, addresses } = ready;
+    pub(super) fn start_on_cuda(&mut self, ready: Ready<'_>) {
+        let Ready { subject, function, config, stream, addresses, .. } = ready;
         let Subject { site, kernel, .. } = subject;
         let entered = self.enter_context(subject, stream);
         let entry = self.b.load(Type::Ptr, kernel, kernel::LAUNCH);

@@ -15,18 +15,18 @@ impl<'a> Wrapper<'a, '_> {
     /// Returns the `hipFunction_t` of the device. The first launch on a device loads the kernel there.
     pub(super) fn loaded_function(&mut self, subject: Subject) -> Value {
         let Subject { kernel, device, .. } = subject;
-        let has_place = self.b.compare_const(Cond::Ult, device, DEVICES as i64);
-        let first_place = self.b.i64(0);
-        let place = self.b.select(has_place, device, first_place);
-        let offset = self.b.binary_const(Binary::Shl, place, 3);
-        let cells = self.b.ptr_offset(kernel, kernel::FUNCTIONS.into());
-        let cell = self.b.ptr_add(cells, offset);
-        let found = self.b.atomic_load(Type::Ptr, cell, 0);
-        let is_found = self.b.compare_const(Cond::Ne, found, 0);
-        let is_known = self.b.and(has_place, is_found);
         let (first, known) = (self.b.cold_block("first"), self.b.block("known"));
         let function = self.b.block_param(known, Type::Ptr, "kernel");
-        self.b.branch(is_known, (known, [found]), first);
+        let has_place = self.b.compare_const(Cond::Ult, device, DEVICES as i64);
+        let offset = self.b.binary_const(Binary::Shl, device, 3);
+        let cells = self.b.ptr_offset(kernel, kernel::FUNCTIONS.into());
+        let cell = self.b.ptr_add(cells, offset);
+        let place = self.b.block("place");
+        self.b.branch(has_place, place, first);
+        self.b.switch_to(place);
+        let found = self.b.atomic_load(Type::Ptr, cell, 0);
+        let is_found = self.b.compare_const(Cond::Ne, found, 0);
+        self.b.branch(is_found, (known, [found]), first);
         self.b.switch_to(first);
         let status = self.routine_value(Routine::LoadFunction, &subject.args());
         self.exit_unless_zero(status, "not_launched");
@@ -36,12 +36,31 @@ impl<'a> Wrapper<'a, '_> {
         function
     }
 
-    /// Emits the call of the runtime that launches the kernel, with its device current.
-    pub(super) fn start_on_hip(&mut self, launch: &Launch<'a>, ready: Ready) {
-        let Ready { subject, function, config, stream, addresses } = ready;
-        let entered = self.enter_device(subject);
+    /// Emits the call of the runtime that launches the kernel. If another device is current, a routine calls it.
+    pub(super) fn start_on_hip(&mut self, launch: &Launch<'a>, ready: Ready<'_>) {
+        let Ready { subject, function, config, extents, stream, addresses } = ready;
+        let [here, next] = ["this_device", "launched"].map(|label| self.b.block(label));
+        let there = self.b.cold_block("other_device");
+        let is_current = self.is_current(subject);
+        self.b.branch(is_current, here, there);
+
+        self.b.switch_to(there);
+        self.store_fields(config, 0, extents.unwrap_or_default());
+        let is_cooperative = self.b.i32(launch.cooperative.into());
+        let args = subject.args_with([config, stream, addresses, is_cooperative]);
+        let status = self.routine_value(Routine::LaunchThere, &args);
+        self.exit_unless_zero(status, "not_launched");
+        self.b.jump(next, &[]);
+
+        self.b.switch_to(here);
         let mut args = vec![function];
-        args.extend((0..EXTENTS).map(|at| self.b.load(Type::I32, config, config::GRID + 4 * at)));
+        match extents {
+            Some(extents) => args.extend(extents.iter().map(|extent| extent.value)),
+            None => {
+                let extent = |at| self.b.load(Type::I32, config, config::GRID + 4 * at);
+                args.extend((0..EXTENTS).map(extent));
+            }
+        }
         args.extend([stream, addresses]);
         let (entry, at) = if launch.cooperative {
             (Entry::ModuleLaunchCooperativeKernel, kernel::LAUNCH_COOPERATIVE)
@@ -51,43 +70,21 @@ impl<'a> Wrapper<'a, '_> {
         };
         let address = self.b.load(Type::Ptr, subject.kernel, at);
         let status = self.b.call_indirect_value(entry.signature(), address, &args);
-        let is_entered = self.b.compare_const(Cond::Ne, entered, 0);
-        let (leave, next) = (self.b.cold_block("leave_device"), self.b.block("next"));
-        self.b.branch(is_entered, leave, next);
-        self.b.switch_to(leave);
-        let left = self.routine_value(Routine::LeaveDevice, &[subject.site, entered, status]);
-        let not_left = self.b.compare_const(Cond::Ne, left, 0);
-        let fail = self.b.cold_block("not_left");
-        self.b.branch(not_left, fail, next);
-        self.b.switch_to(fail);
-        self.exit(Some(left));
-        self.b.switch_to(next);
         self.check_launch(Routine::HipLaunchFailed, ready, status);
+        self.b.jump(next, &[]);
+        self.b.switch_to(next);
     }
 
-    /// Makes the device current unless it is; returns a number that is not 0 if another one was.
-    fn enter_device(&mut self, subject: Subject) -> Value {
+    /// Returns a `Bool` that is true if the device is the current one.
+    fn is_current(&mut self, subject: Subject) -> Value {
         let none = self.b.i64(-1);
         let current = self.scratch(&[none]);
         let entry = self.b.load(Type::Ptr, subject.kernel, kernel::GET_DEVICE);
         let status = self.b.call_indirect_value(Entry::GetDevice.signature(), entry, &[current]);
-        let none = self.b.i32(0);
         let found = self.b.load(Type::I32, current, 0);
         let found = self.b.convert(Convert::Sext, found, Type::I64);
         let is_current = self.b.compare(Cond::Eq, found, subject.device);
         let is_fine = self.b.compare_const(Cond::Eq, status, 0);
-        let is_current = self.b.and(is_fine, is_current);
-        let (other, ready) = (self.b.cold_block("other_device"), self.b.block("ready"));
-        let entered = self.b.block_param(ready, Type::I32, "entered");
-        self.b.branch(is_current, (ready, [none]), other);
-        self.b.switch_to(other);
-        let was = self.routine_value(Routine::EnterDevice, &subject.args());
-        let is_failed = self.b.compare_const(Cond::Slt, was, 0);
-        let fail = self.b.cold_block("no_device");
-        self.b.branch(is_failed, fail, (ready, [was]));
-        self.b.switch_to(fail);
-        self.exit(Some(was));
-        self.b.switch_to(ready);
-        entered
+        self.b.and(is_fine, is_current)
     }
 }

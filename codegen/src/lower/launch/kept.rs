@@ -98,7 +98,8 @@ impl<'a> Wrapper<'a, '_> {
             self.store_param(area, &keeping.layout, launch, index, site);
         }
         let subject = Subject { site, kernel: self.kernel_of(launch), device };
-        self.start(launch, Ready { subject, function, config, stream, addresses });
+        let ready = Ready { subject, function, config, extents: None, stream, addresses };
+        self.start(launch, ready);
     }
 
     /// Fills the area, and keeps it unless the grid is empty.

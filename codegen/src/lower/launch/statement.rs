@@ -49,12 +49,14 @@ impl Layout {
 
 /// A launch with all that the driver gets.
 #[derive(Clone, Copy)]
-pub(super) struct Ready {
+pub(super) struct Ready<'e> {
     pub(super) subject: Subject,
     /// The `CUkernel`.
     pub(super) function: Value,
     /// Address of the config.
     pub(super) config: Value,
+    /// Extents and the size of shared memory, if the config gets them only for an error.
+    pub(super) extents: Option<&'e [Field]>,
     pub(super) stream: Value,
     /// Address of the addresses of the kernel's arguments.
     pub(super) addresses: Value,
@@ -85,7 +87,7 @@ impl Subject {
 #[derive(Clone, Copy)]
 pub(super) struct Field {
     offset: u32,
-    value: Value,
+    pub(super) value: Value,
 }
 
 impl<'a> Wrapper<'a, '_> {
@@ -125,15 +127,25 @@ impl<'a> Wrapper<'a, '_> {
         self.allocate_scratches(launch);
         let layout = Layout::of(launch);
         let area = self.slot(Slot::Launch, layout.size);
-        self.store_config(area, &layout, launch, extents);
+        // The driver takes a config, or each extent.
+        let extents = match self.function.platform {
+            Platform::Cuda => {
+                self.store_config(area, &layout, launch, extents);
+                None
+            }
+            Platform::Hip => Some(extents),
+        };
         let site = self.here();
         for index in 0..launch.params.len() {
             self.store_param(area, &layout, launch, index, site);
         }
         let addresses = self.b.ptr_offset(area, layout.addresses.into());
         let (subject, function) = self.load(launch, site, area);
-        let stream = self.store_stream(launch, subject.device, area);
-        self.start(launch, Ready { subject, function, config: area, stream, addresses });
+        let stream = self.stream_or(launch.stream.as_ref(), subject.device);
+        if extents.is_none() {
+            self.b.store(stream, area, config::STREAM);
+        }
+        self.start(launch, Ready { subject, function, config: area, extents, stream, addresses });
     }
 
     /// Stores the given stream, or the current one of the device in the environment, in the config.
@@ -208,7 +220,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Emits the call of the driver that launches the kernel.
-    pub(super) fn start(&mut self, launch: &Launch<'a>, ready: Ready) {
+    pub(super) fn start(&mut self, launch: &Launch<'a>, ready: Ready<'_>) {
         match self.function.platform {
             Platform::Cuda => self.start_on_cuda(ready),
             Platform::Hip => self.start_on_hip(launch, ready),
@@ -216,11 +228,12 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Emits the check of the status of a launch, and the call of the routine that raises its error.
-    pub(super) fn check_launch(&mut self, failed: Routine, ready: Ready, status: Value) {
+    pub(super) fn check_launch(&mut self, failed: Routine, ready: Ready<'_>, status: Value) {
         let is_failed = self.b.compare_const(Cond::Ne, status, 0);
         let (fail, next) = (self.b.cold_block("not_launched"), self.b.block("next"));
         self.b.branch(is_failed, fail, next);
         self.b.switch_to(fail);
+        self.store_fields(ready.config, 0, ready.extents.unwrap_or_default());
         self.routine(failed, &ready.subject.args_with([ready.config, status]));
         let raised = self.b.i32(-1);
         self.exit(Some(raised));
@@ -244,7 +257,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Stores scalars in a struct that starts at byte `start` of the area.
-    fn store_fields(&mut self, area: Value, start: u32, fields: &[Field]) {
+    pub(super) fn store_fields(&mut self, area: Value, start: u32, fields: &[Field]) {
         for field in fields {
             self.b.store(field.value, area, (start + field.offset) as i32);
         }

@@ -6,5 +6,6 @@ pub(super) mod command;
 pub(super) mod device;
 pub(super) mod driver;
 pub(super) mod failed;
+pub(super) mod launch;
 pub(super) mod limits;
 pub(super) mod load;

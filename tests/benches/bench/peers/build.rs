@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::Mutex;
 
 use libloading::Library;
+use tvm_ffi_codegen_tests::fake_hip;
 use tvm_ffi_codegen_tests::ffi::config;
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
@@ -71,6 +72,8 @@ impl Compiler {
         command.args(self.options).args(["-fPIC", "-c"]).arg(self.source(setup, case));
         command.arg(format!("-I{}", config("--includedir")));
         command.arg(format!("-I{}", config("--dlpack-includedir")));
+        let code = fake_hip::sources().join("kernels.hsaco");
+        command.arg(format!("-DHSACO=\"{}\"", code.display()));
         command.arg("-o").arg(output);
         command
     }
