@@ -1,10 +1,13 @@
 //! `jit`: declarations and kernels become a module of this process. If all kernels are addresses, the JIT compiles the
 //! module. If some are in files, the module is a shared library, which is loaded at once; functions that jump to the
-//! addresses are linked into it.
+//! addresses are linked into it. `functions` returns the functions alone, which own their code.
 
 use std::ffi::c_void;
 
-use ::jit::{Error, Jit, JitOptions, Returned};
+use ::jit::{
+    Arg, ArrayObject, Compiled, Context, Error, FfiFunction, IntoArg, Jit, JitOptions, Returned,
+    runtime,
+};
 use abi_spec::TypeIndex;
 use codegen::Library;
 use driver::link::{self, Input};
@@ -12,7 +15,7 @@ use driver::{Form, Request};
 
 use crate::fault::Fault;
 use crate::ffi::{Outcome, entries, expected, global};
-use crate::options::{JIT, Options};
+use crate::options::{FUNCTIONS, JIT, Options};
 use crate::{raising, undefined};
 
 /// Makes a module of a text, kernels given by their addresses, and the files of the option `link`.
@@ -20,62 +23,116 @@ use crate::{raising, undefined};
 /// # Safety
 /// The kernels keep the contract of [`Jit`]. No other thread looks anything up in a module from this function.
 pub(crate) unsafe fn jit(text: &str, kernels: &Returned, options: &Returned) -> Outcome {
-    let Options { mut request, raising } = Options::read(options, JIT)?;
-    request.form = Form::Shared;
-    let library = text.parse()?;
-    let mut library = request.complete(&library)?.into_owned();
-    raising::ask(&mut library, &raising);
-    let address = |(name, kernel): (String, Returned)| {
-        let address = address(&name, &kernel)?;
-        Ok((name, address))
-    };
-    let kernels = entries(kernels)?.into_iter().map(address);
-    let kernels = kernels.collect::<Result<Vec<_>, Fault>>()?;
-    request.load()?;
-    if request.kernels.is_empty() {
+    let job = Job::read(text, kernels, options, JIT)?;
+    if job.request.kernels.is_empty() {
         // SAFETY: as required above.
-        unsafe { in_process(&library, &kernels, &request) }
+        Ok(unsafe { job.in_process(None)?.into_module() }?.into())
     } else {
-        linked(&library, &kernels, request)
+        job.linked()
     }
 }
 
-/// Compiles with the JIT.
+/// Makes the functions of a text with kernels at addresses: an array of each one's name, function, metadata and
+/// documentation. The code, and with it `kept`, is freed with the last function.
 ///
 /// # Safety
-/// The conditions of [`jit`].
-unsafe fn in_process(library: &Library, kernels: &[(String, usize)], request: &Request) -> Outcome {
-    let codegen::Options { metadata, unchecked, .. } = request.lowering();
-    let lowering = codegen::Options { metadata, unchecked, ..Jit::OPTIONS };
-    let mut jit = Jit::with_options(JitOptions { lowering, ..JitOptions::default() })?;
-    for (name, address) in kernels {
-        // SAFETY: as required above.
-        jit = unsafe { jit.kernel_at(name, *address as *const u8) };
-    }
-    // SAFETY: as required above, which includes the kernels of images.
-    let jit = unsafe { jit.launches() };
-    let fault = |error| {
-        let Error::Undefined { symbols } = error else { return error.into() };
-        undefined::fault(library, &symbols, &names(kernels))
-    };
-    let compiled = jit.compile(library).map_err(fault)?;
+/// The kernels keep the contract of [`Jit`].
+pub(crate) unsafe fn functions(
+    text: &str,
+    kernels: &Returned,
+    options: &Returned,
+    kept: Returned,
+) -> Outcome {
+    let job = Job::read(text, kernels, options, FUNCTIONS)?;
+    let kept = FfiFunction::try_from(kept).ok();
     // SAFETY: as required above.
-    Ok(unsafe { compiled.into_module() }?.into())
+    let compiled = unsafe { job.in_process(kept)? };
+    let resolved = job.library.resolve()?;
+    let of_name = |name: &str| {
+        let function = compiled.function(name).expect("the code has this name");
+        let function = function.into_ffi_function(Context::none())?;
+        let all = job.library.functions.iter();
+        let declared = all.enumerate().find(|(_, declared)| declared.signature.name == name);
+        let metadata = declared.filter(|_| job.request.lowering().metadata);
+        let metadata = metadata.map(|(index, _)| resolved.metadata(index));
+        let docs = declared.map(|(_, declared)| &*declared.docs).filter(|docs| !docs.is_empty());
+        let parts = ArrayObject::new((name, &function, metadata.as_deref(), docs), runtime())?;
+        Ok::<_, Fault>(Returned::from(parts.into_object()))
+    };
+    let made = compiled.names().map(of_name).collect::<Result<Vec<_>, _>>()?;
+    let made: Vec<Arg<'_>> = made.iter().map(IntoArg::hold).collect();
+    Ok(ArrayObject::new(made, runtime())?.into_object().into())
 }
 
-/// Links a shared library and loads it.
-fn linked(library: &Library, kernels: &[(String, usize)], mut request: Request) -> Outcome {
-    let files = request.kernels.iter().flat_map(Input::defined);
-    let given: Vec<String> = names(kernels).into_iter().chain(files).collect();
-    if !kernels.is_empty() {
-        request.kernels.push(link::addresses(kernels)?);
+/// Declarations with the addresses of their kernels, files and options.
+struct Job {
+    library: Library,
+    kernels: Vec<(String, usize)>,
+    request: Request,
+}
+
+impl Job {
+    fn read(
+        text: &str,
+        kernels: &Returned,
+        options: &Returned,
+        known: &[&str],
+    ) -> Result<Job, Fault> {
+        let Options { mut request, raising } = Options::read(options, known)?;
+        request.form = Form::Shared;
+        let library = text.parse()?;
+        let mut library = request.complete(&library)?.into_owned();
+        raising::ask(&mut library, &raising);
+        let address = |(name, kernel): (String, Returned)| {
+            let address = address(&name, &kernel)?;
+            Ok((name, address))
+        };
+        let kernels = entries(kernels)?.into_iter().map(address);
+        let kernels = kernels.collect::<Result<Vec<_>, Fault>>()?;
+        request.load()?;
+        Ok(Job { library, kernels, request })
     }
-    let module = driver::lower(library, &request.lowering())?;
-    let fault = |error| {
-        let driver::Error::MissingSymbols { names } = error else { return error.into() };
-        undefined::fault(library, &names, &given)
-    };
-    load(&request.emit_module(&module).map_err(fault)?)
+
+    /// Compiles with the JIT. The code keeps `kept`.
+    ///
+    /// # Safety
+    /// The kernels keep the contract of [`Jit`].
+    unsafe fn in_process(&self, kept: Option<FfiFunction>) -> Result<Compiled, Fault> {
+        let codegen::Options { metadata, unchecked, .. } = self.request.lowering();
+        let lowering = codegen::Options { metadata, unchecked, ..Jit::OPTIONS };
+        let mut jit = Jit::with_options(JitOptions { lowering, ..JitOptions::default() })?;
+        for (name, address) in &self.kernels {
+            // SAFETY: as required above.
+            jit = unsafe { jit.kernel_at(name, *address as *const u8) };
+        }
+        // SAFETY: as required above, which includes the kernels of images.
+        let jit = unsafe { jit.launches() }.keep(kept);
+        let fault = |error| {
+            let Error::Undefined { symbols } = error else { return error.into() };
+            undefined::fault(&self.library, &symbols, &self.names())
+        };
+        jit.compile(&self.library).map_err(fault)
+    }
+
+    /// Links a shared library and loads it.
+    fn linked(mut self) -> Outcome {
+        let files = self.request.kernels.iter().flat_map(Input::defined);
+        let given: Vec<String> = self.names().into_iter().chain(files).collect();
+        if !self.kernels.is_empty() {
+            self.request.kernels.push(link::addresses(&self.kernels)?);
+        }
+        let module = driver::lower(&self.library, &self.request.lowering())?;
+        let fault = |error| {
+            let driver::Error::MissingSymbols { names } = error else { return error.into() };
+            undefined::fault(&self.library, &names, &given)
+        };
+        load(&self.request.emit_module(&module).map_err(fault)?)
+    }
+
+    /// Names of the kernels at addresses.
+    fn names(&self) -> Vec<String> {
+        self.kernels.iter().map(|(name, _)| name.clone()).collect()
+    }
 }
 
 /// Loads a shared library, whose file is removed afterwards, for the rest of the process.
@@ -98,10 +155,6 @@ fn load(library: &[u8]) -> Outcome {
     // Objects that the module makes may outlive every reference to it.
     global("ffi.ModuleGlobalsAdd")?.call((&module,))?;
     Ok(module)
-}
-
-fn names(kernels: &[(String, usize)]) -> Vec<String> {
-    kernels.iter().map(|(name, _)| name.clone()).collect()
 }
 
 /// Returns the address of a kernel.

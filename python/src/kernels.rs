@@ -96,6 +96,31 @@ unsafe extern "C" fn tvm_ffi_codegen_kernel_jit(
 }
 
 /// # Safety
+/// Called by the wrapper of `functions`, whose caller vouches for the kernels.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tvm_ffi_codegen_kernel_functions(
+    text: *const u8,
+    size: i64,
+    kernels: *mut c_void,
+    options: *mut c_void,
+    kept: *mut c_void,
+    result: *mut Any,
+) -> i32 {
+    let kernel = || {
+        // SAFETY: the wrapper passes a text, maps or NULL, and a function or NULL; its documentation leaves the rest to
+        // its caller.
+        unsafe {
+            let (kernels, options) =
+                (ffi::optional(kernels, TypeIndex::MAP)?, ffi::optional(options, TypeIndex::MAP)?);
+            let kept = ffi::optional(kept, TypeIndex::FUNCTION)?;
+            in_process::functions(ffi::text(text, size)?, &kernels, &options, kept)
+        }
+    };
+    // SAFETY: the wrapper passes a pointer to None.
+    unsafe { ffi::run(result, kernel) }
+}
+
+/// # Safety
 /// Called by the wrapper of `inspect`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tvm_ffi_codegen_kernel_inspect(file: *const Any, result: *mut Any) -> i32 {

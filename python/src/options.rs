@@ -39,7 +39,11 @@ pub(crate) const LINK: &[&str] = &["target", "linker", "rpath", "runtime_depende
 pub(crate) const JIT: &[&str] =
     &["link", "rpath", RAISING, "images", "imports", "prepare", "entry", "metadata", "unchecked"];
 
-/// The option that only `jit` has: the names of the kernels that may leave an error behind.
+/// Options of `functions`.
+pub(crate) const FUNCTIONS: &[&str] =
+    &[RAISING, "images", "prepare", "entry", "metadata", "unchecked"];
+
+/// The option that only these two have: the names of the kernels that may leave an error behind.
 const RAISING: &str = "raising";
 
 /// Values of the options of one call.

@@ -83,8 +83,8 @@ def test_a_kernel_that_nobody_else_holds() -> None:
 def test_a_library_without_kernels() -> None:
     module = codegen.jit("f(n: int64) -> int64 = { return n * 2; };", entry="f")
     assert module(4) == module.f(4) == module["f"](4) == 8
-    assert module.get_function_metadata("f")["declaration"]["signature"] == "f(n: int64) -> int64"
-    assert codegen.jit("f() -> None = {};", metadata=False).get_function_metadata("f") is None
+    assert module.module().get_function_metadata("f")["declaration"]["signature"] == "f(n: int64) -> int64"
+    assert codegen.jit("f() -> None = {};", metadata=False).module().get_function_metadata("f") is None
 
 
 def test_imports_are_loaded() -> None:
@@ -97,7 +97,7 @@ def test_imports_are_loaded() -> None:
     )
     text = 'f() -> int64 = { let r: int64 = @"g"(); return r; };'
     module = codegen.jit(text, imports={"codegen_test": b"g() -> int64 = { return 8; };"})
-    assert (child.g(), module.f(), len(module.imports)) == (7, 8, 1)
+    assert (child.g(), module.f(), len(module.module().imports)) == (7, 8, 1)
 
 
 def test_nothing_leaks() -> None:

@@ -9,7 +9,7 @@
 `jit` compiles declarations into this process, and `function` compiles one where its kernel is made. `emit` makes text,
 objects and shared libraries, and `link` links objects to a shared library. `check` reports errors and warnings about
 declarations, `describe` their functions and kernels, and `inspect` the contents of an object or a shared library.
-Modules are those of `tvm_ffi`. The guide of the project has the language of declarations, and a chapter on this package.
+The functions are those of `tvm_ffi`, called faster; `m.module()` is its module of them. The guide of the project has the language of declarations, and a chapter on this package.
 `python -m tvm_ffi_codegen` is the command line. Compilers in C and C++ use the same functions through `include_dir()` and
 `library_path()`: see `tvm_ffi_codegen.config`.
 
@@ -20,12 +20,14 @@ Wrong input raises a `ValueError` or a `TypeError`, an unreadable file an `OSErr
 from . import triton
 from ._api import Diagnostic, check, describe, emit, inspect, jit, link, load
 from ._function import function
+from ._functions import Functions
 from ._kernels import C
 from ._library import InternalError, include_dir, library_path
 
 __all__ = [
     "C",
     "Diagnostic",
+    "Functions",
     "InternalError",
     "check",
     "describe",

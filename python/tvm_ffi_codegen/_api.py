@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import warnings
@@ -12,7 +13,8 @@ from typing import Any, Literal, TypedDict, Unpack, cast, overload
 
 import tvm_ffi
 
-from . import _calls, _ctypes, _process
+from . import _calls, _ctypes, _functions, _process
+from ._functions import Functions
 from ._kernels import Kernel, Object, Path_, files, linkable, path, sorted_out
 from ._library import library
 
@@ -135,7 +137,7 @@ def jit(
     entry: str | None = None,
     metadata: bool = True,
     unchecked: Iterable[Group] = (),
-) -> tvm_ffi.Module:
+) -> Functions:
     """Compiles declarations into this process.
 
     A kernel is an address, a function of `ctypes`, an object with an `address` (numba's `cfunc`), a path or the bytes
@@ -144,7 +146,8 @@ def jit(
     calls it with (`describe` returns it). Functions of `ctypes` are checked for that; any other kernel of another type
     crashes. An exception in a function of `ctypes` that is written in Python is raised by the call.
 
-    The module and its kernels are kept for the rest of the process.
+    The code, and with it the references to the kernels, is freed with the last of the functions and of those that they
+    return; where files are linked or `imports` are given, it is kept for the rest of the process.
     """
     kernels = {} if kernels is None else kernels
     if not isinstance(kernels, Mapping):
@@ -176,16 +179,27 @@ def jit(
         }
     )
     kept = [*kernels.values(), *guards.values()]
-    if linked:
-        made: tvm_ffi.Module = _call("jit", text, places, options)
-        _process.keep(kept)
-        return _calls.attach(made)
-    return _calls.attach(_process.module(lambda: _call("jit", text, places, options), kept))
+
+    @functools.cache
+    def module() -> tvm_ffi.Module:
+        if linked:
+            made: tvm_ffi.Module = _call("jit", text, places, options)
+            _process.keep(kept)
+            return _calls.attach(made)
+        return _calls.attach(_process.module(lambda: _call("jit", text, places, options), kept))
+
+    if not linked and not imports:
+        # The code keeps the kernels as a function that holds them.
+        return _functions.owning(_call("functions", text, places, options, lambda: kept), module)
+    names = [one["name"] for one in describe(text)["functions"]]
+    names += [name for name in (prepare, "main" if entry else None) if name is not None]
+    return _functions.of_module(module(), names)
 
 
-def load(library: Path_) -> tvm_ffi.Module:
+def load(library: Path_) -> Functions:
     """Loads a shared library that `emit` has made. Its functions are called as those that `jit` makes."""
-    return _calls.attach(tvm_ffi.load_module(os.fspath(library)))
+    names = [one["name"] for one in inspect(library)["functions"]]
+    return _functions.of_module(_calls.attach(tvm_ffi.load_module(os.fspath(library))), names)
 
 
 def inspect(file: Path_ | bytes) -> dict[str, Any]:

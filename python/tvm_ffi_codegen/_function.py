@@ -32,7 +32,7 @@ def function(
         missing = [name for name in described["images"] if name not in given]
         made = _made(make, kernels, missing)
         given |= {name: made.pop(name) for name in missing if name in made and name not in kernels}
-        return _api.jit(declaration, made, images=given, **options).get_function(names[0])
+        return _api.jit(declaration, made, images=given, **options)[names[0]]
 
     return of
 

@@ -19,6 +19,7 @@ from typing import Any
 import tvm_ffi
 
 from ._calls import function_of
+from ._functions import Functions, metadata
 
 _BUILTINS: dict[str, Any] = {
     "__builtins__": {},
@@ -33,17 +34,17 @@ _TARGETS = itertools.count()
 _SCALARS = {"bool": "bool", "str": "str", "float": "float", "int": "int", "uint": "int"}
 
 
-def declaration(module: tvm_ffi.Module, name: str) -> dict[str, Any]:
+def declaration(module: Functions | tvm_ffi.Module, name: str) -> dict[str, Any]:
     """Returns the declaration in the metadata of a function; `codegen::metadata` lists the keys."""
-    metadata = module.get_function_metadata(name)
-    if metadata is None:
+    found = metadata(module, name)
+    if found is None:
         raise ValueError(f"{name} has no metadata")
-    found = json.loads(metadata) if isinstance(metadata, str) else metadata
+    found = json.loads(found) if isinstance(found, str) else found
     return dict(found["declaration"])
 
 
 def torch_op(
-    module: tvm_ffi.Module, name: str, *, mutates: Sequence[str] = (), namespace: str = "tvm_ffi_codegen"
+    module: Functions | tvm_ffi.Module, name: str, *, mutates: Sequence[str] = (), namespace: str = "tvm_ffi_codegen"
 ) -> Any:
     """Makes a `torch.library.custom_op` with a fake implementation. `mutates` names the tensors that the function writes."""
     import torch
@@ -78,7 +79,7 @@ def torch_op(
 
 
 def jax_target(
-    module: tvm_ffi.Module, name: str, *, results: Sequence[str], platform: str = "cpu"
+    module: Functions | tvm_ffi.Module, name: str, *, results: Sequence[str], platform: str = "cpu"
 ) -> Callable[..., Any]:
     """Registers a function with jax-tvm-ffi, and returns a function of arrays that calls it. `results` names its last
     parameters, the tensors that XLA allocates and the function fills."""

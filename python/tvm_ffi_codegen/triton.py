@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import tvm_ffi
-
 from . import _api
+from ._functions import Functions
 from ._kernels import Path_
 
 
@@ -44,8 +43,8 @@ def declare(kernel: Any, signature: str, grid: str) -> Import:
     return Import(text, {name: code})
 
 
-def export(kernel: Any, signature: str, grid: str, *, prepare: str | None = None) -> tvm_ffi.Module:
-    """Compiles a module with one function that launches the kernel. For a shared library pass the result of `declare` to `emit`."""
+def export(kernel: Any, signature: str, grid: str, *, prepare: str | None = None) -> Functions:
+    """Compiles one function that launches the kernel. For a shared library pass the result of `declare` to `emit`."""
     declared = declare(kernel, signature, grid)
     return _api.jit(declared.text, images=declared.images, prepare=prepare)
 

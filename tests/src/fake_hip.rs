@@ -83,11 +83,13 @@ impl FakeHip {
 
     /// Runs `work` while a stream is captured in the strictest mode; returns the status at the end of the capture.
     pub fn capture(&self, stream: *mut c_void, work: impl FnOnce()) -> c_int {
-        // SAFETY: `stream.c` defines the function with this type, and those below.
+        // SAFETY: `stream.c` defines the function with this type.
         let begin: extern "C" fn(*mut c_void, c_int) -> c_int =
             unsafe { self.function("hipStreamBeginCapture") };
+        // SAFETY: as above.
         let end: extern "C" fn(*mut c_void, *mut *mut c_void) -> c_int =
             unsafe { self.function("hipStreamEndCapture") };
+        // SAFETY: as above.
         let destroy: extern "C" fn(*mut c_void) -> c_int =
             unsafe { self.function("hipGraphDestroy") };
         assert_eq!(begin(stream, 0), 0);
