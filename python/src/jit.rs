@@ -3,6 +3,13 @@
 //! addresses are linked into it. `functions` returns the functions alone, which own their code.
 
 use std::ffi::c_void;
+use std::fs::{self, File};
+use std::io;
+#[cfg(target_os = "linux")]
+use std::io::Write as _;
+#[cfg(target_os = "linux")]
+use std::os::{fd::AsRawFd as _, unix::fs::symlink};
+use std::path::Path;
 
 use ::jit::{
     Arg, ArrayObject, Compiled, Context, Error, FfiFunction, IntoArg, Jit, JitOptions, Returned,
@@ -12,6 +19,8 @@ use abi_spec::TypeIndex;
 use codegen::Library;
 use driver::link::{self, Input};
 use driver::{Form, Request};
+#[cfg(target_os = "linux")]
+use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::fault::Fault;
 use crate::ffi::{Outcome, entries, expected, global};
@@ -137,10 +146,11 @@ impl Job {
 
 /// Loads a shared library, whose file is removed afterwards, for the rest of the process.
 fn load(library: &[u8]) -> Outcome {
+    // The loader knows libraries by their paths, so each has a folder of its own.
     let folder = tempfile::Builder::new().prefix("tvm-ffi-codegen-").tempdir();
     let folder = folder.map_err(Fault::file)?;
     let path = folder.path().join("library.so");
-    std::fs::write(&path, library).map_err(Fault::file)?;
+    let _memory = write(&path, library).map_err(Fault::file)?;
     let path =
         path.to_str().ok_or_else(|| Fault::value("the folder of temporary files is no UTF-8"))?;
     // The runtime passes on the text of the system's loader without a kind of its own.
@@ -155,6 +165,26 @@ fn load(library: &[u8]) -> Outcome {
     // Objects that the module makes may outlive every reference to it.
     global("ffi.ModuleGlobalsAdd")?.call((&module,))?;
     Ok(module)
+}
+
+/// Writes a file that can be executed: a link to one in memory, since the folder of temporary files may be mounted without
+/// that right. Returns what keeps it.
+#[cfg(target_os = "linux")]
+fn write(path: &Path, contents: &[u8]) -> io::Result<Option<File>> {
+    let Ok(memory) = memfd_create("tvm-ffi-codegen", MemfdFlags::CLOEXEC) else {
+        // The system forbids such files.
+        return fs::write(path, contents).map(|()| None);
+    };
+    let mut memory = File::from(memory);
+    memory.write_all(contents)?;
+    symlink(format!("/proc/self/fd/{}", memory.as_raw_fd()), path)?;
+    Ok(Some(memory))
+}
+
+/// Writes a file that can be executed.
+#[cfg(not(target_os = "linux"))]
+fn write(path: &Path, contents: &[u8]) -> io::Result<Option<File>> {
+    fs::write(path, contents).map(|()| None)
 }
 
 /// Returns the address of a kernel.

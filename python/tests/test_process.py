@@ -72,6 +72,13 @@ def test_shared_libraries_are_found_again() -> None:
         assert codegen.jit(for_nobody, {"g": adder}, link=[library]).f(4) == 41
 
 
+def test_what_is_linked_needs_no_folder_with_programs() -> None:
+    kernel = C("int thrice(int n) { return 3 * n; }")
+    assert codegen.jit("f(n: int32) -> int32 = thrice(n);", {"thrice": kernel}).f(5) == 15
+    # Also where the folder of temporary files is mounted without the right to execute.
+    assert "/memfd:tvm-ffi-codegen (deleted)" in Path("/proc/self/maps").read_text()
+
+
 def test_a_kernel_that_nobody_else_holds() -> None:
     function = codegen.jit(ADD_ONE, {"k": callback()}).add_one
     gc.collect()
