@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import os
+import signal
 import subprocess
 import tempfile
 import threading
@@ -163,6 +164,35 @@ def test_copies_of_the_process() -> None:
     finally:
         stop.set()
         thread.join()
+
+
+def test_copies_while_others_emit_and_link() -> None:
+    stop = threading.Event()
+
+    def busy(index: int) -> None:
+        while not stop.is_set():
+            codegen.emit(ADD_ONE, "shared", link=[OBJECT])
+            codegen.link([OBJECT])
+            codegen.jit(f"f{index}() -> None = {{}};")
+
+    threads = [threading.Thread(target=busy, args=(index,)) for index in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(20):
+            pid = os.fork()
+            if pid == 0:
+                signal.alarm(30)
+                try:
+                    linked = codegen.emit(ADD_ONE, "shared", link=[OBJECT])
+                    os._exit(0 if linked and adds_one(codegen.jit(ADD_ONE, {"k": callback()})) else 1)
+                finally:
+                    os._exit(2)
+            assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
 
 
 def in_a_copy(module: tvm_ffi.Module) -> int:

@@ -211,7 +211,8 @@ def inspect(file: Path_ | bytes) -> dict[str, Any]:
 
 def _call(name: str, *arguments: Any) -> Any:
     function: Callable[..., Any] = getattr(library(), name)
-    return function(*arguments)
+    with _process.working():
+        return function(*arguments)
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
