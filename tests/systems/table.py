@@ -40,6 +40,9 @@ class System:
     shown: bool = False
 
 
+# Names the shared object of the Python package.
+VARIABLE = "TVM_FFI_CODEGEN_LIBRARY"
+
 RECORD = "a CUDA driver, or its stand-in"
 RECORDS = "stand-ins for the CUDA driver and for HIP"
 
@@ -123,6 +126,7 @@ def check(name, system):
     said.write_text("")
     environment = os.environ | {
         "SYSTEMS_COMMAND_LINE": str(TARGET / "debug" / "tvm-ffi-codegen"),
+        VARIABLE: os.environ.get(VARIABLE) or str(TARGET / "debug" / "libtvm_ffi_codegen_python.so"),
         "SYSTEMS_MADE": str(made),
         "SYSTEMS_SAID": str(said),
         "PYTHONPATH": os.pathsep.join([str(HERE / "shared"), str(HERE.parents[1] / "python")]),

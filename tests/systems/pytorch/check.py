@@ -3,6 +3,7 @@
 import torch
 
 import system
+import tvm_ffi_codegen as codegen
 from tvm_ffi_codegen.frameworks import torch_op
 
 
@@ -18,4 +19,29 @@ def check(library):
     assert torch.equal(compiled(x), x * 2 + 2)
 
 
+def check_operators():
+    """Operators that write a tensor, and take one that may be None."""
+    scale = codegen.C(
+        "void scale(const float* x, const float* b, _Bool has, float* y, long n)"
+        "{ for (long i = 0; i < n; ++i) y[i] = 2 * x[i] + (has ? b[i] : 0); }"
+    )
+    vector = "Tensor([n], float32)"
+    m = codegen.jit(
+        f"scaled(x: {vector}, b: Optional[{vector}], y: {vector}) -> None = scale(x.data, b.data, b.is_some, y.data, n);"
+        f"fresh(x: {vector}, b: Optional[{vector}]) -> y: {vector} = scale(x.data, b.data, b.is_some, y.data, n);",
+        {"scale": scale},
+    )
+    scaled, fresh = torch_op(m, "scaled", mutates=["y"]), torch_op(m, "fresh")
+    x, y = torch.arange(5, dtype=torch.float32), torch.zeros(5)
+    for b in (None, x + 1):
+        expected = 2 * x + (0 if b is None else b)
+        torch.library.opcheck(scaled, (x, b, y.clone()))
+        torch.library.opcheck(fresh, (x, b))
+        scaled(x, b, y)
+        assert torch.equal(y, expected) and torch.equal(fresh(x, b), expected)
+        compiled = torch.compile(lambda x, b, y: (scaled(x, b, y), y + fresh(x, b))[1], fullgraph=True)
+        assert torch.equal(compiled(x, b, y), 2 * expected)
+
+
+check_operators()
 system.on_each(check, "add_one.ffi", system.compile_c("../shared/add_one.c"))
