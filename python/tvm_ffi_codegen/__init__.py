@@ -23,6 +23,7 @@ from ._function import function
 from ._functions import Functions
 from ._kernels import C
 from ._library import InternalError, include_dir, library_path
+from ._stub import stub
 
 __all__ = [
     "C",
@@ -39,5 +40,6 @@ __all__ = [
     "library_path",
     "link",
     "load",
+    "stub",
     "triton",
 ]

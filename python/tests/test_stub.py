@@ -1,0 +1,44 @@
+"""Stubs of functions."""
+
+import ast
+import inspect
+
+import tvm_ffi_codegen as codegen
+
+TEXT = """
+/// Adds "one".
+add_one(x: Tensor([n], float32), k: int64 = 3, name: str = "a\\"b", o: Optional[float64] = None) -> None = {};
+f(xs: Array[Tensor([_], float32)], m: Map[str, int64], d: dtype, s: Device, u: Union[int64, str], p: ptr) -> int64
+    = { return 1; };
+h(*rest: Any) -> Any = { return rest.size; };
+words(class: int64, lambda: str) -> None = {};
+two(n: int64) -> (a: Tensor([n], int32), b: Tensor([n], int32)) = {};
+del() -> None = {};
+"""
+
+DEFINITIONS = [
+    """def add_one(x: Tensor, k: int = 3, name: str = "a\\"b", o: float | None = None) -> None:""",
+    "def f(xs: Sequence[Tensor], m: Mapping[str, int], d: tvm_ffi.dtype | str, s: tvm_ffi.Device | str, "
+    "u: int | str, p: ctypes.c_void_p | None) -> int:",
+    "def h(*rest: Any) -> Any:",
+    "def ready(*args: Any) -> Any: ...",
+    "def two(n: int) -> Sequence[Tensor]:",
+    "def words(*args: Any) -> None:",
+]
+
+
+def test_every_function_has_a_definition() -> None:
+    text = codegen.stub(codegen.jit(TEXT, prepare="ready"), 'About "k" \\ and """.')
+    assert [line for line in text.splitlines() if line.startswith("def ")] == DEFINITIONS
+    tree = ast.parse(text)
+    assert ast.get_docstring(tree) == 'About "k" \\ and """.'
+    add_one = next(one for one in tree.body if isinstance(one, ast.FunctionDef))
+    assert str(ast.get_docstring(add_one)).endswith('\n\nAdds "one".')
+    assert "# del is a word of Python" in text
+
+
+def test_parameters_are_those_of_the_functions() -> None:
+    m = codegen.jit(TEXT)
+    stubs = {one.name: one for one in ast.parse(codegen.stub(m)).body if isinstance(one, ast.FunctionDef)}
+    for name in ("add_one", "f", "two"):
+        assert [one.arg for one in stubs[name].args.args] == list(inspect.signature(m[name]).parameters)

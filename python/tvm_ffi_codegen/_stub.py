@@ -1,0 +1,113 @@
+"""Stubs for type checkers and editors, made of the metadata of functions."""
+
+from __future__ import annotations
+
+import json
+import keyword
+from collections.abc import Mapping
+from typing import Any
+
+from ._functions import Functions
+
+_HEAD = '''\
+"""{about}"""
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import tvm_ffi
+
+# A tensor of any package with DLPack.
+Tensor: TypeAlias = Any
+'''
+
+# Types of schemas that need no arguments.
+_TYPES = {
+    "None": "None",
+    "bool": "bool",
+    "int": "int",
+    "float": "float",
+    "DataType": "tvm_ffi.dtype | str",
+    "Device": "tvm_ffi.Device | str",
+    "void*": "ctypes.c_void_p | None",
+    "ffi.Bytes": "bytes",
+    "ffi.Module": "tvm_ffi.Module",
+    "ffi.Shape": "Sequence[int]",
+    "ffi.String": "str",
+    "ffi.Tensor": "Tensor",
+    "ffi.Function": "Callable[..., Any]",
+    "Any": "Any",
+    "DLTensor*": "Tensor",
+}
+
+
+def stub(functions: Functions, about: str = "Functions of TVM FFI.") -> str:
+    """Returns the text of a `.pyi` for a Python module that has these functions as its own:
+
+        Path("kernels.pyi").write_text(tvm_ffi_codegen.stub(m))  # beside kernels.py: `globals().update(m.__dict__)`
+
+    Functions without metadata take and return anything.
+    """
+    parts = functions._parts.values()
+    quoted = about.replace("\\", "\\\\").replace('"', '\\"')
+    return "\n\n".join([_HEAD.format(about=quoted), *(_function(part.name, part.metadata, part.docs) for part in parts)])
+
+
+def _function(name: str, metadata: Mapping[str, Any] | None, docs: str | None) -> str:
+    if keyword.iskeyword(name):
+        return f"# {name} is a word of Python: getattr finds it."
+    if metadata is None:
+        return f"def {name}(*args: Any) -> Any: ..."
+    declared, schema = metadata["declaration"], json.loads(metadata["type_schema"])
+    result, types = _parts(schema)
+    params = [_param(param, ty) for param, ty in zip(declared["params"], types, strict=True)]
+    # A word of Python can be no name of a parameter there.
+    if any(keyword.iskeyword(param["name"]) for param in declared["params"]):
+        params = ["*args: Any"]
+    text = declared["signature"] if docs is None else f"{declared['signature']}\n\n{docs}"
+    lines = [f"def {name}({', '.join(params)}) -> {result}:", *_docstring(text), "    ..."]
+    return "\n".join(lines)
+
+
+def _parts(schema: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """Returns the types of the result and of the parameters."""
+    if "named_args" in schema:
+        return _type(schema["named_args"]["return"][0]), []
+    result, *params = schema["args"]
+    return _type(result), [_type(param) for param in params]
+
+
+def _param(declared: Mapping[str, Any], ty: str) -> str:
+    if declared.get("variadic"):
+        return f"*{declared['name']}: Any"
+    default = f" = {declared['default']}" if "default" in declared else ""
+    return f"{declared['name']}: {ty}{default}"
+
+
+def _type(schema: Mapping[str, Any]) -> str:
+    """Returns a type that accepts what the function does, and of a result what it is."""
+    name, args = schema["type"], [_type(arg) for arg in schema.get("args", [])]
+    match name:
+        case "Optional":
+            return f"{args[0]} | None" if args else "Any"
+        case "Union" | "Variant":
+            return " | ".join(args) if args else "Any"
+        case "ffi.Array" | "ffi.List":
+            return f"Sequence[{args[0]}]" if args else "Sequence[Any]"
+        case "ffi.Map" | "ffi.Dict":
+            return f"Mapping[{', '.join(args)}]" if args else "Mapping[Any, Any]"
+        case "tuple" | "Tuple":
+            return f"tuple[{', '.join(args)}]"
+        case _:
+            return _TYPES.get(name, "Any")
+
+
+def _docstring(text: str) -> list[str]:
+    quoted = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    if quoted.endswith('"'):
+        quoted = quoted[:-1] + '\\"'
+    first, *rest = quoted.split("\n")
+    if not rest:
+        return [f'    """{first}"""']
+    return [f'    """{first}', *(f"    {line}".rstrip() for line in rest), '    """']
