@@ -52,8 +52,8 @@ unsafe fn in_process(library: &Library, kernels: &[(String, usize)], request: &R
         // SAFETY: as required above.
         jit = unsafe { jit.kernel_at(name, *address as *const u8) };
     }
-    // SAFETY: as required above, which includes the kernels of images.
-    let jit = unsafe { jit.launches() };
+    // SAFETY: as required above, which includes the kernels of images and the functions that bodies call.
+    let jit = unsafe { jit.launches().calls() };
     let fault = |error| {
         let Error::Undefined { symbols } = error else { return error.into() };
         undefined::fault(library, &symbols, &names(kernels))
