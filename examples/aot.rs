@@ -15,7 +15,9 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 /// Looks up a global function of the runtime.
 fn global(name: &str, runtime: &'static Runtime) -> Result<FfiFunction, Failure> {
-    FfiFunction::global(name, runtime)?.ok_or_else(|| format!("no {name}").into())
+    // SAFETY: this file calls functions that load modules, with modules and texts.
+    let found = unsafe { FfiFunction::global(name, runtime) }?;
+    found.ok_or_else(|| format!("no {name}").into())
 }
 
 /// Loads the library and calls its function through the runtime, as every host does.

@@ -49,10 +49,14 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// The declarations launch a GPU kernel, which [`Jit::launches`](crate::Jit::launches) does not allow.
-    Launch {
-        /// The name of the GPU kernel.
-        kernel: String,
+    /// A body does what nobody has vouched for: it launches a GPU kernel or gives a command to the GPU, which
+    /// [`Jit::launches`](crate::Jit::launches) allows, or it calls an FFI function that the library does not define,
+    /// which [`Jit::calls`](crate::Jit::calls) allows.
+    Unvouched {
+        /// The GPU kernel, the command or the function.
+        what: String,
+        /// The method of [`Jit`](crate::Jit) that vouches.
+        method: &'static str,
     },
     /// There is no memory for code.
     Memory {
@@ -134,8 +138,8 @@ impl fmt::Display for Error {
                 write!(f, "{part} of `{function}` is declared as {declared} but typed as {given}")
             }
             Error::Unknown { what, name } => write!(f, "no {what} `{name}` is declared"),
-            Error::Launch { kernel } => {
-                write!(f, "`{kernel}` is launched, for which `Jit::launches` has to vouch")
+            Error::Unvouched { what, method } => {
+                write!(f, "nobody vouches for `{what}`: see `Jit::{method}`")
             }
             Error::Memory { reason } => write!(f, "no memory for code: {reason}"),
             Error::Profile { reason } => write!(f, "no map for profilers: {reason}"),

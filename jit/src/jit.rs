@@ -9,7 +9,9 @@ use abi_spec::symbol;
 use backend_cranelift::signature;
 use cranelift_codegen::ir::Signature;
 use cranelift_module::Module;
-use tvm_ffi_codegen::{Library, Loader, Options, Routines, Unchecked, ir};
+use tvm_ffi_codegen::{
+    Call, FunctionRef, Library, Loader, Options, Routines, StatementKind, Unchecked, ir,
+};
 
 use crate::abi::SafeCall;
 use crate::code::assembly::{Assembly, Linked, Observers};
@@ -73,8 +75,11 @@ impl Default for JitOptions {
 /// * have the C type that the declarations call it with (the grammar's "C types of call arguments");
 /// * be sound for all arguments that the checks of those declarations let pass, on any thread: a
 ///   tensor's memory is what its extents, strides and type say, readable and writable, and may overlap
-///   that of other tensors; a `ptr` is what its caller vouched for, in unsafe code; a closure's `self` is what its
-///   [`Context`](crate::Context) holds;
+///   that of other tensors; a `ptr` is what its caller vouched for, in unsafe code, or NULL, since None stands for it
+///   and anybody may pass that (`where p != null` refuses it); a closure's `self` is what its
+///   [`Context`](crate::Context) holds. Checks that [`JitOptions::lowering`] omits refuse nothing;
+/// * be sound for the addresses that the declarations make themselves, of a number (`ptr(n)`) or of a tensor (`x.data`
+///   in a function made by a body, which may outlive the tensor);
 /// * write only 0 and 1 to tensors of `bool`, and to no tensor that [`Jit::reads`] names;
 /// * not access the memory of a tensor after it has returned the tensor, nor write to that of a tensor that a function
 ///   made by a body holds, unless nobody reads it then;
@@ -85,8 +90,10 @@ pub struct Jit {
     assembly: Assembly,
     closures: Vec<String>,
     reads: Vec<ReadTensor>,
-    /// True if libraries may launch GPU kernels.
+    /// True if libraries may launch GPU kernels and give commands to a GPU.
     launches: bool,
+    /// True if libraries may call FFI functions that they do not define.
+    calls: bool,
     /// The library that [`Jit::signature`] lowered last, and its host IR.
     lowered: Mutex<Option<(Library, ir::Module)>>,
     kept: Vec<Box<dyn any::Any + Send>>,
@@ -130,6 +137,7 @@ impl Jit {
             closures: Vec::new(),
             reads: Vec::new(),
             launches: false,
+            calls: false,
             lowered: Mutex::default(),
             kept: Vec::new(),
         })
@@ -190,13 +198,40 @@ impl Jit {
         Ok(self)
     }
 
-    /// Lets libraries launch GPU kernels of the images that they bring along.
+    /// Lets libraries launch GPU kernels of the images that they bring along, and copy and fill memory of a GPU.
     ///
     /// # Safety
     /// GPU kernels keep the [contract of kernels](Jit#contract-of-kernels): they touch no memory but what the
-    /// declarations give them.
+    /// declarations give them. So do `upload`, `fill` and `copy`: the memory at their addresses has as many bytes. A
+    /// `Stream` that a caller passes is one, though it is a number.
     pub unsafe fn launches(mut self) -> Jit {
         self.launches = true;
+        self
+    }
+
+    /// Lets libraries call FFI functions that they do not define: by a name of the registry or of their imports,
+    /// `@"name"(…)`, and by value, `@(f)(…)`.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Library;
+    /// use tvm_ffi_codegen_jit::Jit;
+    ///
+    /// let library: Library = "f() -> Any = { let r: Any = @\"ffi.Shape\"(2, 3); return r; };".parse()?;
+    /// let error = Jit::new()?.compile(&library).unwrap_err();
+    /// assert_eq!(error.to_string(), "nobody vouches for `@\"ffi.Shape\"`: see `Jit::calls`");
+    /// // SAFETY: the function makes a shape of integers.
+    /// let compiled = unsafe { Jit::new()?.calls() }.compile(&library)?;
+    /// assert_eq!(compiled.function("f").expect("it is declared").call(())?.shape()?, [2, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Safety
+    /// These functions are sound for all arguments that the declarations call them with, and what they return is sound
+    /// for what the declarations do with it. That is more than the [contract of
+    /// functions](crate::FfiFunction#contract-of-functions) where a declaration passes on an address, such as `x.data`
+    /// or the result of another call, for which no caller vouches.
+    pub unsafe fn calls(mut self) -> Jit {
+        self.calls = true;
         self
     }
 
@@ -260,7 +295,7 @@ impl Jit {
     /// # Errors
     /// [`Error::Declaration`] if they are not valid; [`Error::Undefined`] naming the kernels that are
     /// missing; [`Error::Kernel`] or, for one of the native module, [`Error::Backend`] if a kernel has another type;
-    /// [`Error::Launch`] without [`Jit::launches`]; [`Error::Unknown`] if [`Jit::reads`] names what is not declared;
+    /// [`Error::Unvouched`] without [`Jit::launches`] or [`Jit::calls`]; [`Error::Unknown`] if [`Jit::reads`] names what is not declared;
     /// [`Error::Backend`] for a [system library](Library::system_lib); and those of [`Jit::finish`].
     pub fn compile(mut self, library: &Library) -> Result<Compiled, Error> {
         let lowered = self.lowered.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -268,14 +303,40 @@ impl Jit {
             Some((_, source)) => source,
             None => self.lower(library)?,
         };
-        let mut launches = library.functions.iter().flat_map(|function| function.body.launches());
-        if let Some(launch) = launches.next().filter(|_| !self.launches) {
-            return Err(Error::Launch { kernel: launch.gpu_kernel.clone() });
-        }
+        let mut statements = library.functions.iter().flat_map(|f| f.body.statements());
+        statements.try_for_each(|statement| self.vouches_for(&statement.kind))?;
         let declared = Declared::new(library, &self.reads)?;
         // Lowering has made the host IR, and whoever gave kernels promised that they keep their contract.
         self.assembly.emit(&source)?;
         self.link(&declared)
+    }
+
+    /// Checks that somebody vouches for a statement, if it does what no check makes safe.
+    fn vouches_for(&self, statement: &StatementKind) -> Result<(), Error> {
+        let command = |name: &str| (self.launches, name.to_owned(), "launches");
+        let (vouched, what, method) = match statement {
+            StatementKind::Launch(launch) => command(&launch.gpu_kernel),
+            StatementKind::Upload(_) => command("upload"),
+            StatementKind::Fill(_) => command("fill"),
+            StatementKind::Copy(_) => command("copy"),
+            StatementKind::Wait(_) => command("wait"),
+            StatementKind::Call { call: Call::Function { callee, .. }, .. } => match callee {
+                FunctionRef::Name(_) | FunctionRef::Value(_) => {
+                    (self.calls, callee.to_string(), "calls")
+                }
+                FunctionRef::Symbol(_) => return Ok(()),
+            },
+            StatementKind::Call { call: Call::Kernel(_), .. }
+            | StatementKind::Let { .. }
+            | StatementKind::Alloc { .. }
+            | StatementKind::TensorMap { .. }
+            | StatementKind::If { .. }
+            | StatementKind::For { .. }
+            | StatementKind::Match { .. }
+            | StatementKind::Return(_)
+            | StatementKind::Raise { .. } => return Ok(()),
+        };
+        if vouched { Ok(()) } else { Err(Error::Unvouched { what, method }) }
     }
 
     /// Emits host IR and compiles it to machine code. May be called several times, before [`Jit::finish`].

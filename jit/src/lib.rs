@@ -63,7 +63,9 @@
 //! functions by name to GDB, LLDB and `perf`.
 //!
 //! # Unsafety
-//! Giving a kernel is a promise, see [`Jit`]; calling a compiled function is safe then. Inside the crate `unsafe` is in
+//! Calling a function is safe. What it does is promised by whoever gives it kernels ([`Jit`]), lets its body call other
+//! functions ([`Jit::calls`]) or launch GPU kernels ([`Jit::launches`]), takes it from elsewhere ([`FfiFunction`]), or
+//! passes it an address ([`Arg::pointer`]). Inside the crate `unsafe` is in
 //! the modules that deal with the C ABI (`abi`, `builtin`, `runtime`, `value`, `compiled`, `closure`, `module_object`,
 //! `jit`) and with machine code (`code`).
 //!

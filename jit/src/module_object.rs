@@ -93,7 +93,9 @@ fn own_tree() -> ImportTree<'static> {
 }
 
 fn global(name: &'static str, runtime: &'static Runtime) -> Result<FfiFunction, Error> {
-    FfiFunction::global(name, runtime)?.ok_or(Error::Unavailable { function: name })
+    // SAFETY: this file calls both functions with a text and with modules only.
+    let found = unsafe { FfiFunction::global(name, runtime) }?;
+    found.ok_or(Error::Unavailable { function: name })
 }
 
 /// Loads the modules of a tree; `None` stands for the library. No loader runs if one is missing.
@@ -101,7 +103,9 @@ fn load(tree: &ImportTree<'_>, runtime: &'static Runtime) -> Result<Vec<Option<O
     let loader = |node: &Node<'_>| match &node.module {
         Module::Library => Ok(None),
         Module::Custom { kind, .. } => {
-            let loader = FfiFunction::global(&format!("{LOADER_PREFIX}{kind}"), runtime)?;
+            // SAFETY: a loader takes bytes, which is what this file calls it with.
+            let loader =
+                unsafe { FfiFunction::global(&format!("{LOADER_PREFIX}{kind}"), runtime) }?;
             let reason = "no loader of modules of that kind is registered";
             loader.map(Some).ok_or_else(|| Error::Import { kind: kind.to_string(), reason })
         }

@@ -13,6 +13,8 @@ mod ndarray;
 pub(crate) mod object;
 pub(crate) mod returned;
 pub(crate) mod tensor;
+#[cfg(test)]
+mod tests;
 #[cfg(feature = "tvm-ffi")]
 mod tvm_ffi;
 pub(crate) mod view;

@@ -147,13 +147,16 @@ pub(crate) fn bytes(bytes: &[u8]) -> Outcome {
 
 /// Returns a function of the runtime.
 pub(crate) fn global(name: &str) -> Result<FfiFunction, Fault> {
-    let function = FfiFunction::global(name, runtime())?;
+    // SAFETY: this crate calls functions of the runtime with the arguments that they are made for.
+    let function = unsafe { FfiFunction::global(name, runtime()) }?;
     function.ok_or_else(|| Fault::internal(format!("the runtime has no {name}")))
 }
 
 /// Tells whether the registry of the process has a function of this name.
 pub(crate) fn is_global(name: &str) -> bool {
-    FfiFunction::global(name, runtime()).is_ok_and(|function| function.is_some())
+    // SAFETY: the function is not called.
+    let found = unsafe { FfiFunction::global(name, runtime()) };
+    found.is_ok_and(|function| function.is_some())
 }
 
 /// Returns the entries of a map from texts, in its order; none for None.

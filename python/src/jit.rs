@@ -114,8 +114,8 @@ impl Job {
             // SAFETY: as required above.
             jit = unsafe { jit.kernel_at(name, *address as *const u8) };
         }
-        // SAFETY: as required above, which includes the kernels of images.
-        let jit = unsafe { jit.launches() }.keep(kept);
+        // SAFETY: as required above, which includes the kernels of images and the functions that bodies call.
+        let jit = unsafe { jit.launches().calls() }.keep(kept);
         let fault = |error| {
             let Error::Undefined { symbols } = error else { return error.into() };
             undefined::fault(&self.library, &symbols, &self.names())

@@ -80,6 +80,44 @@ def test_an_array_is_held_while_another_thread_resizes_it() -> None:
     assert result == 8 and len(seen) == 1 and "cannot resize an array that" in seen[0]
 
 
+def test_containers_change_while_a_body_is_in_a_call() -> None:
+    """Python's own are copied when the call begins; a list of the runtime is read again."""
+    now: list[Any] = []
+    tvm_ffi.register_global_func("codegen_test.now", lambda: [change() for change in now] and None, override=True)
+
+    def in_another_thread(change: Any) -> Any:
+        def run() -> None:
+            thread = threading.Thread(target=change)
+            thread.start()
+            thread.join()
+
+        return run
+
+    function = codegen.jit("""
+        f(xs: List[Tensor([n], float32)], m: Map[str, int64]) -> int64
+            = { let before = xs[0].shape[0]; @"codegen_test.now"(); let x = xs[1]; return before * 10 + x.shape[0]; };
+    """).f
+
+    def tensors() -> list[Any]:
+        return [np.zeros(3, "float32") for _ in range(2)]
+
+    xs, m = tensors(), {"a": 1, "b": 2}
+    now[:] = [in_another_thread(xs.clear), in_another_thread(m.clear)]
+    assert function(xs, m) == 33 and not xs and not m
+    xs = tvm_ffi.List(tensors())
+    now[:] = [in_another_thread(xs.pop)]
+    with pytest.raises(ValueError, match=r"Out of range xs\[1\] .* expected an index below 1 but got 1"):
+        function(xs, {})
+    xs = tvm_ffi.List(tensors())
+    wrong = tvm_ffi.convert(np.zeros(4, "float32"))
+    now[:] = [in_another_thread(lambda: xs.__setitem__(1, wrong))]
+    with pytest.raises(ValueError, match=r"Mismatched .*shape\[0\] .* expected 3 .* but got 4"):
+        function(xs, {})
+    now[:] = [in_another_thread(lambda: xs.extend(tensors() * 1000))]
+    xs[1] = xs[0]
+    assert function(xs, {}) == 33 and len(xs) == 2002
+
+
 def test_other_threads_run_during_a_call() -> None:
     entered, left = threading.Event(), threading.Event()
 

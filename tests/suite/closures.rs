@@ -158,33 +158,11 @@ fn functions_without_a_context_become_objects_too() {
 }
 
 #[test]
-fn global_functions_outlive_their_makers() {
-    let (code, runtime) = (Arc::new(()), ffi::installed());
-    let name = "tvm_ffi_codegen.tests.add";
-    assert!(FfiFunction::global(name, runtime).unwrap().is_none());
-    adder(&compile(runtime, &code), 3, &code).register_global(name, false).unwrap();
-    assert_eq!(Arc::strong_count(&code), 3);
-    let found = FfiFunction::global(name, runtime).unwrap().unwrap();
-    assert_eq!(int(found.call((4,))), 7);
-    let taken = found.register_global(name, false).unwrap_err().to_string();
-    assert_eq!(taken, format!("RuntimeError: Global Function `{name}` is already registered"));
-    adder(&compile(runtime, &code), 10, &code).register_global(name, true).unwrap();
-    drop(found);
-    assert_eq!(Arc::strong_count(&code), 3, "the first one is gone");
-    let found = FfiFunction::global(name, runtime).unwrap().unwrap();
-    assert_eq!(int(found.call((4,))), 14);
-}
-
-#[test]
 fn runtimes_say_what_they_are() {
     assert_eq!(*Runtime::builtin().origin(), Origin::BuiltIn);
     assert!(
         matches!(ffi::installed().origin(), Origin::Path(path) if path.ends_with("libtvm_ffi.so"))
     );
-    let compiled = compile(Runtime::builtin(), &Arc::new(()));
-    let function = compiled.function("twice").unwrap().into_ffi_function(Context::none()).unwrap();
-    let error = function.register_global("anything", false).unwrap_err();
-    assert_eq!(error, Error::Unavailable { function: "TVMFFIFunctionSetGlobal" });
 }
 
 #[test]

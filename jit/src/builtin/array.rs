@@ -15,7 +15,7 @@ struct Body {
     size: i64,
     capacity: i64,
     data_deleter: *mut c_void,
-    elements: Box<[Any]>,
+    elements: Vec<Any>,
 }
 
 impl Drop for Body {
@@ -69,7 +69,7 @@ pub(super) unsafe extern "C" fn look_up(
 struct ShapeBody {
     data: *const i64,
     size: usize,
-    numbers: Box<[i64]>,
+    numbers: Vec<i64>,
 }
 
 /// Makes a shape of its arguments, which must be integers.
@@ -89,7 +89,6 @@ unsafe extern "C" fn make_shape(
         }
         numbers.push(number.bits());
     }
-    let numbers = numbers.into_boxed_slice();
     let body = ShapeBody { data: numbers.as_ptr(), size: numbers.len(), numbers };
     let shape = object::allocate(TypeIndex::SHAPE, body);
     // SAFETY: callers give a place for the result.
@@ -99,7 +98,7 @@ unsafe extern "C" fn make_shape(
 
 /// Makes an array of owned copies of its arguments.
 unsafe extern "C" fn make(_: *mut c_void, args: *const Any, count: i32, result: *mut Any) -> i32 {
-    let mut elements = vec![Any::NONE; count.max(0) as usize].into_boxed_slice();
+    let mut elements = vec![Any::NONE; count.max(0) as usize];
     for (index, element) in elements.iter_mut().enumerate() {
         // SAFETY: `count` is the number of arguments; `element` takes the copy.
         if unsafe { super::string::any_view_to_owned_any(args.add(index), element) } != 0 {

@@ -17,7 +17,7 @@ const SUBBYTE_TYPE_PADDED: u64 = 4;
 struct Body {
     tensor: DLTensor,
     /// Compact strides, at which `tensor` points if its own were NULL.
-    strides: Box<[i64]>,
+    strides: Vec<i64>,
     owner: Managed,
 }
 
@@ -48,7 +48,7 @@ impl Drop for Managed {
 }
 
 /// Returns the strides of a compact row-major tensor.
-fn compact(shape: &[i64]) -> Box<[i64]> {
+fn compact(shape: &[i64]) -> Vec<i64> {
     let product = |dims: &[i64]| dims.iter().fold(1_i64, |a, b| a.wrapping_mul(*b));
     (0..shape.len()).map(|dim| product(&shape[dim + 1..])).collect()
 }

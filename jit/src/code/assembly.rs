@@ -26,7 +26,8 @@ use crate::runtime::Runtime;
 pub struct Observers {
     /// Debuggers that are attached, now or later: GDB and LLDB, by GDB's JIT interface. Linux.
     pub debugger: bool,
-    /// `perf` and other profilers that read `/tmp/perf-<process>.map`.
+    /// `perf` and other profilers that read `/tmp/perf-<process>.map`. If that exists and is no file of this user alone,
+    /// nothing is written, and compiling is an [`Error::Profile`].
     pub profiler: bool,
 }
 

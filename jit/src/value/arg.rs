@@ -46,12 +46,8 @@ impl Note {
 /// True for an address other than NULL, and for an array or a list that holds one.
 fn holds_address(any: &Any, levels: usize, left: &mut usize) -> bool {
     let ty = any.ty();
-    let is_sequence = matches!(ty, TypeIndex::ARRAY | TypeIndex::LIST);
-    if (ty.is_object() && !is_sequence) || any.pointer().is_null() {
-        return false;
-    }
-    if !is_sequence {
-        return ADDRESSES.contains(&ty);
+    if !matches!(ty, TypeIndex::ARRAY | TypeIndex::LIST) || any.pointer().is_null() {
+        return ADDRESSES.contains(&ty) && !any.pointer().is_null();
     }
     if levels == 0 || *left == 0 {
         return true;
@@ -62,8 +58,9 @@ fn holds_address(any: &Any, levels: usize, left: &mut usize) -> bool {
     elements.iter().any(|element| holds_address(element, levels - 1, left))
 }
 
-/// Types of values that point at memory that they do not own.
-const ADDRESSES: [TypeIndex; 5] = [
+/// Types of values that point at memory that they do not own, and of integers that a `ptr` takes for an address.
+const ADDRESSES: [TypeIndex; 6] = [
+    TypeIndex::BIG_INT,
     TypeIndex::OPAQUE_PTR,
     TypeIndex::DL_TENSOR_PTR,
     TypeIndex::RAW_STR,
@@ -97,14 +94,16 @@ impl Arg<'_> {
     /// The value None.
     pub const NONE: Arg<'static> = Arg::plain(Any::NONE);
 
-    /// The null pointer.
+    /// The null pointer. A function takes None for it, too, so that both are as safe: a kernel checks a `ptr` for NULL,
+    /// see the [contract of kernels](crate::Jit#contract-of-kernels), unless the declaration does (`where p != null`).
     pub const NULL: Arg<'static> =
         Arg::plain(Any::ptr(TypeIndex::OPAQUE_PTR, std::ptr::null_mut()));
 
     /// An opaque pointer.
     ///
     /// # Safety
-    /// The pointer is valid for every access that the called kernels make.
+    /// The pointer is valid for every access that the called kernels make, also later if the callee keeps it, as one does
+    /// that makes a map or a function of it.
     pub const unsafe fn pointer(pointer: *mut c_void) -> Arg<'static> {
         Arg::plain(Any::ptr(TypeIndex::OPAQUE_PTR, pointer))
     }
@@ -133,7 +132,7 @@ impl Arg<'_> {
     /// ```
     ///
     /// # Safety
-    /// The addresses are valid for every access that the called kernels make.
+    /// As for [`Arg::pointer`].
     pub unsafe fn vouched(self) -> Self {
         let note = if self.note == Note::Address { Note::Plain } else { self.note };
         Arg { note, ..self }

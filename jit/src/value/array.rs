@@ -41,7 +41,8 @@ impl ArrayObject {
     /// # Errors
     /// [`Error::Call`] for memory that is borrowed, which an array cannot keep.
     pub fn new(elements: impl Args, runtime: &'static Runtime) -> Result<ArrayObject, Error> {
-        let make = FfiFunction::global(MAKE, runtime)?;
+        // SAFETY: the function makes an array of any values.
+        let make = unsafe { FfiFunction::global(MAKE, runtime) }?;
         let make = make.ok_or(Error::Unavailable { function: MAKE })?;
         let made = make.keeping().call(elements)?.into_object();
         let array = made.ok().and_then(|made| ArrayObject::try_from(made).ok());

@@ -1,5 +1,6 @@
 //! Calls: the check of each argument, the call itself, and its result or error.
 
+use std::ffi::c_void;
 use std::sync::Arc;
 
 use abi_spec::TypeIndex;
@@ -115,9 +116,10 @@ fn boxed(status: i32, runtime: &'static Runtime) -> Box<CallError> {
 fn take(result: &Any) -> Any {
     let words: *const u64 = (&raw const *result).cast();
     // SAFETY: a value is two words, and all its bytes are initialised.
-    let [head, payload] = unsafe { [words.read_volatile(), words.add(1).read_volatile()] };
-    let payload = Payload { int: payload as i64 };
-    Any { type_index: head as i32, small_len: (head >> 32) as u32, payload }
+    let head = unsafe { words.read_volatile() };
+    // SAFETY: as above. What is read as a pointer still is one.
+    let ptr = unsafe { words.add(1).cast::<*mut c_void>().read_volatile() };
+    Any { type_index: head as i32, small_len: (head >> 32) as u32, payload: Payload { ptr } }
 }
 
 /// Makes the error of a call that may not take an argument.

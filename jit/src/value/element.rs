@@ -12,6 +12,9 @@ pub trait TensorElement: sealed::Sealed + Copy + Send + Sync + 'static {
 }
 
 pub(crate) mod sealed {
+    /// Memory that is as long as it says, and borrowed as it says.
+    pub trait Memory {}
+
     /// Types without padding. Every bit pattern is a value, so that kernels may write any, except in `bool`.
     pub trait Sealed {
         /// True if the bytes are valid elements of the type.
@@ -62,7 +65,24 @@ elements! {
 }
 
 /// Memory that holds the elements of a tensor: slices, arrays and vectors, borrowed as shared or as mutable.
-pub trait Elements<'a> {
+///
+/// No other type implements it, since a tensor trusts the address and the length. [`TensorView::from_raw`] makes a
+/// tensor of other memory.
+///
+/// [`TensorView::from_raw`]: crate::TensorView::from_raw
+///
+/// ```compile_fail,E0277
+/// struct Anywhere;
+///
+/// impl tvm_ffi_codegen_jit::Elements<'static> for Anywhere {
+///     type Element = f32;
+///
+///     fn parts(self) -> (*mut f32, usize, bool) {
+///         (std::ptr::dangling_mut(), 1 << 40, false)
+///     }
+/// }
+/// ```
+pub trait Elements<'a>: sealed::Memory {
     /// The type of an element.
     type Element: TensorElement;
 
@@ -73,6 +93,9 @@ pub trait Elements<'a> {
 macro_rules! memory {
     ($([$($generics:tt)*] $ty:ty;)*) => {
         $(
+            impl<T: TensorElement, $($generics)*> sealed::Memory for &$ty {}
+            impl<T: TensorElement, $($generics)*> sealed::Memory for &mut $ty {}
+
             impl<'a, T: TensorElement, $($generics)*> Elements<'a> for &'a $ty {
                 type Element = T;
 

@@ -14,6 +14,18 @@ use crate::error::{CallError, Error};
 use crate::runtime::Runtime;
 
 /// Owns one reference to a function object of a runtime.
+///
+/// # Contract of functions
+/// Calling a function is safe, also one that another function has returned. So whoever takes one from outside, by
+/// [`FfiFunction::from_raw`] or [`FfiFunction::global`], promises that it can be called on any thread with any number of
+/// values of any type, and that the same holds for every function that it returns.
+///
+/// None is such a value, and libtvm_ffi makes a NULL pointer of it wherever a function takes a pointer. Few functions
+/// that take pointers are therefore sound: `ffi.FunctionFromExternC` makes a function of any address, also of NULL. An
+/// address other than NULL is vouched for where it becomes an argument, see [`Arg::pointer`].
+///
+/// Nor does the function change a list or a dict that another thread may use at the same time: the runtime's containers
+/// have no lock.
 #[derive(Clone, Debug)]
 pub struct FfiFunction {
     object: ObjectRef,
@@ -25,7 +37,7 @@ unsafe impl Send for FfiFunction {}
 // SAFETY: as above.
 unsafe impl Sync for FfiFunction {}
 
-// SAFETY: a function object is sound for all valid values, as `FfiFunction::from_raw` demands.
+// SAFETY: a function object keeps the contract of functions, as everything that makes one demands.
 unsafe impl Callee for FfiFunction {
     #[inline]
     fn runtime(&self) -> &'static Runtime {
@@ -80,8 +92,8 @@ impl FfiFunction {
     /// Takes over a reference. Returns `None` for NULL and for objects that are no functions.
     ///
     /// # Safety
-    /// The object is live and belongs to this runtime, the caller gives one reference up, and the function can be
-    /// called with any valid arguments on any thread.
+    /// The object is live and belongs to this runtime, the caller gives one reference up, and the function keeps the
+    /// [contract of functions](FfiFunction#contract-of-functions).
     pub unsafe fn from_raw(object: *mut Object, runtime: &'static Runtime) -> Option<FfiFunction> {
         // SAFETY: as required above.
         FfiFunction::try_from(unsafe { ObjectRef::from_raw(object, runtime) }?).ok()
@@ -109,14 +121,39 @@ impl FfiFunction {
 
     /// Looks a global function up by name.
     ///
+    /// ```
+    /// use tvm_ffi_codegen_jit::{FfiFunction, Returned, runtime};
+    ///
+    /// // SAFETY: the function makes a shape of integers and raises an error for everything else.
+    /// let make = unsafe { FfiFunction::global("ffi.Shape", runtime()) }?.expect("every runtime has it");
+    /// assert_eq!(make.call((2, 3))?.shape()?, [2, 3]);
+    /// assert!(make.call(((),)).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// Nothing is known of a function but its name, so that looking one up needs `unsafe`:
+    ///
+    /// ```compile_fail,E0133
+    /// use tvm_ffi_codegen_jit::{FfiFunction, runtime};
+    ///
+    /// let function = FfiFunction::global("ffi.FunctionFromExternC", runtime());
+    /// ```
+    ///
+    /// # Safety
+    /// The function of this name, if there is one, keeps the [contract of
+    /// functions](FfiFunction#contract-of-functions).
+    ///
     /// # Errors
     /// [`Error::Call`] if the runtime refuses.
-    pub fn global(name: &str, runtime: &'static Runtime) -> Result<Option<FfiFunction>, Error> {
+    pub unsafe fn global(
+        name: &str,
+        runtime: &'static Runtime,
+    ) -> Result<Option<FfiFunction>, Error> {
         let get_global = runtime.get_global()?;
         let (name, mut object) = (ByteArray::new(name.as_bytes()), ptr::null_mut());
         // SAFETY: both places are valid.
         match unsafe { get_global(&name, &mut object) } {
-            // SAFETY: the object is a function and comes with a reference. Any code may call global functions.
+            // SAFETY: the object is a function and comes with a reference; the rest is required above.
             0 => Ok(unsafe { FfiFunction::from_raw(object, runtime) }),
             status => Err(raised(status, runtime).into()),
         }
@@ -124,10 +161,15 @@ impl FfiFunction {
 
     /// Registers the function under a global name, for every user of the runtime in the process.
     ///
+    /// # Safety
+    /// The runtime's table of functions has no lock: while this call runs, no other thread registers a function or
+    /// looks one up, as compiled code does at its first call of a function by name. If `replace` is true and the name
+    /// is taken, whoever calls that function can do with this one: code trusts `ffi.Array` to return an array.
+    ///
     /// # Errors
     /// [`Error::Call`] if the name is taken and `replace` is false; [`Error::Unavailable`] with the
     /// built-in runtime.
-    pub fn register_global(&self, name: &str, replace: bool) -> Result<(), Error> {
+    pub unsafe fn register_global(&self, name: &str, replace: bool) -> Result<(), Error> {
         let runtime = self.object.runtime();
         let name = ByteArray::new(name.as_bytes());
         let set_global = runtime.set_global()?;

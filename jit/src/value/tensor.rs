@@ -266,13 +266,13 @@ impl TensorObject {
 /// The memory of a tensor that was made of a vector.
 struct Owner<T> {
     _data: Vec<T>,
-    shape: Box<[i64]>,
+    shape: Vec<i64>,
 }
 
 /// Makes a DLPack tensor that owns a vector.
 fn manage<T: TensorElement>(mut data: Vec<T>, shape: &[usize]) -> *mut DLManagedTensorVersioned {
     let tensor = view::describe(data.as_mut_ptr().cast(), T::DTYPE, Device::CPU);
-    let shape: Box<[i64]> = shape.iter().map(|&extent| extent as i64).collect();
+    let shape: Vec<i64> = shape.iter().map(|&extent| extent as i64).collect();
     let mut owner = Box::new(Owner { _data: data, shape });
     let (ndim, shape) = (owner.shape.len() as i32, owner.shape.as_mut_ptr());
     let tensor = DLTensor { ndim, shape, ..tensor };

@@ -26,8 +26,9 @@ use crate::error::Error;
 /// ```
 pub struct TensorView<'a> {
     view: DLTensor,
-    /// The extents, then the strides unless they are NULL; `view` points at them.
-    dims: Box<[i64]>,
+    /// The extents, then the strides unless they are NULL; `view` points at them. A box would not do: its memory may be
+    /// reached through nothing else once it has moved.
+    dims: Vec<i64>,
     shared: bool,
     data: PhantomData<&'a mut [u8]>,
 }
@@ -118,7 +119,7 @@ impl<'a> TensorView<'a> {
                 dims.extend_from_slice(unsafe { std::slice::from_raw_parts(part, rank) });
             }
         }
-        TensorView::describe(*tensor, rank, dims.into(), false)
+        TensorView::describe(*tensor, rank, dims, false)
     }
 
     /// The `DLTensor` that is passed.
@@ -149,14 +150,14 @@ impl<'a> TensorView<'a> {
     pub(crate) fn build<T: TensorElement>(
         data: *mut T,
         ndim: usize,
-        dims: Box<[i64]>,
+        dims: Vec<i64>,
         shared: bool,
     ) -> Self {
         TensorView::describe(describe(data.cast(), T::DTYPE, Device::CPU), ndim, dims, shared)
     }
 
     /// Makes a view of a `DLTensor` and its dims: `ndim` extents, then as many strides or none.
-    fn describe(view: DLTensor, ndim: usize, mut dims: Box<[i64]>, shared: bool) -> Self {
+    fn describe(view: DLTensor, ndim: usize, mut dims: Vec<i64>, shared: bool) -> Self {
         let shape = dims.as_mut_ptr();
         let strided = dims.len() > ndim;
         let strides = if strided { shape.wrapping_add(ndim) } else { std::ptr::null_mut() };

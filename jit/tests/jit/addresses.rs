@@ -2,8 +2,10 @@
 //! only reads, also behind many parameters.
 
 use crate::ir::{installed, runtimes};
+use std::sync::atomic::AtomicU64;
 use tvm_ffi_codegen::Library;
-use tvm_ffi_codegen_jit::{Arg, ArrayObject, CallError, Jit, Returned};
+use tvm_ffi_codegen_jit::abi::Object;
+use tvm_ffi_codegen_jit::{Arg, ArrayObject, CallError, Jit, ObjectRef, Returned, TypeIndex};
 
 const REFUSED: &str = "is or holds an address that a call has returned, and nobody says that what was there still is: \
                        see `Arg::vouched`";
@@ -48,6 +50,28 @@ fn addresses_that_a_call_has_returned_are_not_followed() {
         // NULL is no address.
         let nothing = compiled.function("nothing").unwrap().call(()).unwrap();
         fill.call((0, &nothing)).unwrap();
+    }
+}
+
+/// A `ptr` takes a big integer, since Python writes some addresses so.
+#[test]
+fn big_integers_that_a_call_has_returned_are_no_addresses() {
+    let text = "same(a: Any) -> Any = { return a; }; fill(n: int64, p: ptr) -> None = fill(p, n);";
+    for runtime in runtimes() {
+        let compiled = jit(text, Jit::with_runtime(runtime).unwrap());
+        let [same, fill] = ["same", "fill"].map(|name| compiled.function(name).unwrap());
+        let mut big = Object {
+            combined_ref_count: AtomicU64::new(1000 | 1 << 32),
+            type_index: TypeIndex::BIG_INT.0,
+            padding: 0,
+            deleter: None,
+        };
+        // SAFETY: the object outlives the references, of which some are left.
+        let big = unsafe { ObjectRef::from_raw(&raw mut big, runtime) }.unwrap();
+        refused(same.call((&big,)), 0);
+        // SAFETY: nobody follows it.
+        let returned = same.call((unsafe { Arg::from(&big).vouched() },)).unwrap();
+        refused(fill.call((0, &returned)), 1);
     }
 }
 

@@ -254,7 +254,8 @@ fn arrays_hold_what_arguments_are() {
 #[test]
 fn shapes_are_read() {
     let Some(runtime) = installed() else { return };
-    let make = FfiFunction::global("ffi.Shape", runtime).unwrap().unwrap();
+    // SAFETY: the function makes a shape of integers.
+    let make = unsafe { FfiFunction::global("ffi.Shape", runtime) }.unwrap().unwrap();
     let returned = make.call((2, 3, 4)).unwrap();
     assert_eq!(returned.shape().unwrap(), [2, 3, 4]);
     let shape = ShapeObject::try_from(returned).unwrap();

@@ -4,6 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::alone::alone;
 use crate::ir::{HANDLE, arg, identity, import, int, runtimes, succeed, wrapper};
 use tvm_ffi_codegen::ir::{Module, Type};
 use tvm_ffi_codegen_jit::{Context, Error, FfiFunction, Jit, Origin, Runtime};
@@ -134,25 +135,40 @@ fn raw_contexts_are_freed_once() {
 }
 
 #[test]
-fn global_functions() {
-    for runtime in runtimes() {
+fn global_functions_outlive_their_makers() {
+    alone(|| runtimes().into_iter().for_each(global_functions));
+}
+
+fn global_functions(runtime: &'static Runtime) {
+    let freed = Arc::new(AtomicUsize::new(0));
+    let make = || {
         // SAFETY: sound for any one argument.
-        let jit = unsafe { Jit::with_runtime(runtime).unwrap().emit(&identity()) };
-        let function = jit.unwrap().finish().unwrap().function("identity").unwrap();
-        let object = function.into_ffi_function(Context::none()).unwrap();
-        let name = "codegen.tests.identity";
-        if *runtime.origin() == Origin::BuiltIn {
-            let error = object.register_global(name, false).unwrap_err();
-            assert_eq!(error, Error::Unavailable { function: "TVMFFIFunctionSetGlobal" });
-            continue;
-        }
-        object.register_global(name, false).unwrap();
-        let error = object.register_global(name, false).unwrap_err();
-        assert!(matches!(&error, Error::Call(error) if error.kind == "RuntimeError"), "{error}");
-        object.register_global(name, true).unwrap();
-        drop(object);
-        let found = FfiFunction::global(name, runtime).unwrap().unwrap();
-        assert_eq!(int(found.call((42,))), 42);
-        assert!(FfiFunction::global("codegen.tests.none", runtime).unwrap().is_none());
+        let compiled = unsafe { jit(runtime, &freed).emit(&identity()) }.unwrap().finish().unwrap();
+        let function = compiled.function("identity").unwrap();
+        function.into_ffi_function(Context::none()).unwrap()
+    };
+    let name = "codegen.tests.identity";
+    // SAFETY: this process has one test.
+    let register = |object: FfiFunction, replace| unsafe { object.register_global(name, replace) };
+    // SAFETY: the function is sound for any one argument, and is called with one.
+    let find = || unsafe { FfiFunction::global(name, runtime) }.unwrap();
+    assert!(find().is_none());
+    if *runtime.origin() == Origin::BuiltIn {
+        let error = register(make(), false).unwrap_err();
+        assert_eq!(error, Error::Unavailable { function: "TVMFFIFunctionSetGlobal" });
+        return;
     }
+    register(make(), false).unwrap();
+    let found = find().unwrap();
+    assert_eq!(int(found.call((42,))), 42);
+    let error = register(make(), false).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("RuntimeError: Global Function `{name}` is already registered")
+    );
+    assert_eq!(freed.load(Ordering::SeqCst), 1, "what was refused is gone");
+    register(make(), true).unwrap();
+    drop(found);
+    assert_eq!(freed.load(Ordering::SeqCst), 2, "the first one is gone");
+    assert_eq!(int(find().unwrap().call((43,))), 43);
 }

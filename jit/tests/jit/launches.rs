@@ -1,4 +1,5 @@
-//! Conditions for compiling launches. Tests with a driver are in the suite.
+//! What somebody has to vouch for before it is compiled: launches, commands and calls. Tests with a driver are in the
+//! suite.
 
 use tvm_ffi_codegen::{Image, Library};
 use tvm_ffi_codegen_jit::{Error, Jit, Runtime};
@@ -16,7 +17,7 @@ fn library() -> Library {
 fn somebody_vouches_for_kernels() {
     let jit = || Jit::with_runtime(Runtime::builtin()).unwrap();
     match jit().compile(&library()) {
-        Err(Error::Launch { kernel }) => assert_eq!(kernel, "k"),
+        Err(Error::Unvouched { what, method }) => assert_eq!((&*what, method), ("k", "launches")),
         other => panic!("{other:?}"),
     }
     // SAFETY: nothing is launched.
@@ -24,6 +25,38 @@ fn somebody_vouches_for_kernels() {
     assert_eq!(compiled.names().collect::<Vec<_>>(), ["f", "warm"]);
     // SAFETY: no function and no GPU kernel is running.
     unsafe { compiled.unload_images() };
+}
+
+#[test]
+fn somebody_vouches_for_commands_and_for_functions_of_others() {
+    let rows = [
+        ("fill x.data, 1000000, 0 on x; return n;", "fill", "launches"),
+        ("for i in 0..n { copy x.data, ptr(i), n on x; } return n;", "copy", "launches"),
+        ("upload x.data (1, 2) on x; return n;", "upload", "launches"),
+        ("wait s, stream(x); return n;", "wait", "launches"),
+        (
+            "@\"ffi.FunctionFromExternC\"(None, x.data, None); return n;",
+            "@\"ffi.FunctionFromExternC\"",
+            "calls",
+        ),
+        ("if n > 1 { let a: Any = @(f)(x.data); return a; } return n;", "@(f)", "calls"),
+        ("return function () -> Any { @(f)(n); return n; };", "@(f)", "calls"),
+        ("let a: Any = @own(ptr(n)); return a;", "", ""),
+    ];
+    for (body, what, method) in rows {
+        let text = format!(
+            "g(x: Tensor([n], int8, device=cuda), s: Stream, f: Function) -> Any = {{ {body} }};
+             own(p: ptr) -> int64 = {{ return int64(p); }};"
+        );
+        let library: Library = text.parse().unwrap();
+        let jit = || Jit::with_runtime(Runtime::builtin()).unwrap();
+        let refused = jit().compile(&library).map(|_| ()).err();
+        let expected = Error::Unvouched { what: what.to_owned(), method };
+        assert_eq!(refused, (!what.is_empty()).then_some(expected), "{body}");
+        // SAFETY: nothing is called.
+        let vouched = unsafe { if method == "calls" { jit().calls() } else { jit().launches() } };
+        vouched.compile(&library).unwrap_or_else(|error| panic!("{body}: {error}"));
+    }
 }
 
 #[test]

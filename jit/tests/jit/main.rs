@@ -1,6 +1,7 @@
 //! Tests of the JIT, with every runtime on the machine.
 
 mod addresses;
+mod alone;
 mod arguments;
 mod calls;
 #[cfg(feature = "tvm-ffi")]

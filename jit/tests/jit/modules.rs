@@ -3,6 +3,7 @@
 use std::ffi::{CString, c_char, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::alone::alone;
 use crate::ir::{self, int, runtimes};
 use abi_spec::TypeIndex;
 use abi_spec::library_bin::{ImportTree, LOADER_PREFIX, Module, Node};
@@ -50,7 +51,8 @@ fn into_module(compiled: Compiled) -> Result<ObjectRef, Error> {
 
 /// Calls a method of a module with the name of a function; `deep` searches imports too.
 fn ask(module: &ObjectRef, method: &str, name: &str, deep: bool) -> Returned {
-    let method = FfiFunction::global(method, module.runtime()).unwrap().unwrap();
+    // SAFETY: methods of modules take what this function passes.
+    let method = unsafe { FfiFunction::global(method, module.runtime()) }.unwrap().unwrap();
     let name = CString::new(name).unwrap();
     method.call((module, name.as_c_str(), deep)).unwrap()
 }
@@ -100,6 +102,18 @@ unsafe extern "C" fn load(_: *mut c_void, args: *const Any, _: i32, result: *mut
     0
 }
 
+#[test]
+fn loaders_make_imports() {
+    alone(|| {
+        let Some(runtime) = ir::installed() else { return };
+        register_loader("codegen.test", runtime);
+        imports_are_loaded_and_attached();
+        the_context_leads_to_the_imports();
+        code_stays_only_if_there_is_a_module();
+        what_cannot_be_a_module_is_an_error();
+    });
+}
+
 /// Registers [`load`] for a kind.
 fn register_loader(kind: &str, runtime: &'static Runtime) {
     type Create =
@@ -112,7 +126,8 @@ fn register_loader(kind: &str, runtime: &'static Runtime) {
         assert_eq!(create(std::ptr::null_mut(), load, std::ptr::null(), &mut object), 0);
         FfiFunction::from_raw(object, runtime).unwrap()
     };
-    function.register_global(&format!("{LOADER_PREFIX}{kind}"), true).unwrap();
+    // SAFETY: the test that calls this runs alone, and the function takes and returns what a loader does.
+    unsafe { function.register_global(&format!("{LOADER_PREFIX}{kind}"), true) }.unwrap();
 }
 
 /// Modules, each with the indices of its imports.
@@ -170,10 +185,8 @@ fn libraries_with_the_same_names_are_different_modules() {
 }
 
 /// Loaders make modules while the module of the library is made.
-#[test]
 fn imports_are_loaded_and_attached() {
     let Some((runtime, _guard)) = installed() else { return };
-    register_loader("codegen.test", runtime);
     const G: &str = "g() -> int64 = two();";
     const H: &str = "h() -> int64 = one();";
     let rows: [(Nodes<'_>, [Option<i64>; 3]); 5] = [
@@ -210,11 +223,9 @@ fn from_imports(context: i64, name: &str, runtime: &'static Runtime) -> Option<i
 }
 
 /// The library context leads kernels to the functions of imports. Here a function returns it.
-#[test]
 fn the_context_leads_to_the_imports() {
     use tvm_ffi_codegen::ir;
     let Some((runtime, _guard)) = installed() else { return };
-    register_loader("codegen.test", runtime);
     let imports = tree("codegen.test", &[("_lib", &[1]), ("g() -> int64 = two();", &[])]);
     let mut library = Library::default();
     library.imports = imports;
@@ -238,10 +249,8 @@ fn the_context_leads_to_the_imports() {
 }
 
 /// Values that the code needs are kept for ever if there is a module, and freed otherwise.
-#[test]
 fn code_stays_only_if_there_is_a_module() {
     let Some((runtime, _guard)) = installed() else { return };
-    register_loader("codegen.test", runtime);
     let witnesses = [(); 4].map(|()| Arc::new(()));
     let compiled = |witness: &Arc<()>, imports| {
         let jit = Jit::with_runtime(runtime).unwrap().keep(witness.clone());
@@ -263,10 +272,8 @@ fn code_stays_only_if_there_is_a_module() {
     assert_eq!(witnesses.map(|witness| Arc::strong_count(&witness)), [2, 1, 1, 1]);
 }
 
-#[test]
 fn what_cannot_be_a_module_is_an_error() {
     let Some((runtime, _guard)) = installed() else { return };
-    register_loader("codegen.test", runtime);
     let rows = [
         (
             "codegen.none",

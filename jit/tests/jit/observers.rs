@@ -3,10 +3,12 @@
 //! The tests of tools start this program again under the tool, with one test of it, `subject`.
 
 use std::process::{Command, Output};
+use std::time::Duration;
 
+use crate::alone::alone;
 use crate::left_out::{left_out, missing};
 use tvm_ffi_codegen::Library;
-use tvm_ffi_codegen_jit::{Jit, JitOptions, Observers};
+use tvm_ffi_codegen_jit::{Error, Jit, JitOptions, Observers};
 
 /// The environment variable that tells `subject` which tool looks at it: `trap` for a debugger, `spin` for a profiler.
 const ASKED: &str = "TVM_FFI_CODEGEN_TEST_SUBJECT";
@@ -58,6 +60,71 @@ fn subject() {
     } else {
         std::fs::remove_file(path).unwrap();
     }
+}
+
+/// A map that is something else is neither followed nor waited for, and nothing is written.
+#[test]
+#[cfg(unix)]
+fn the_map_is_a_file_of_this_user() {
+    use std::fs::{self, File, OpenOptions};
+    use std::os::unix::fs::{OpenOptionsExt, chown, symlink};
+    let compile = || {
+        let observers = Observers { profiler: true, ..Observers::default() };
+        let options = JitOptions { observers, ..JitOptions::default() };
+        let library: Library = "observed(n: int64) -> int64 = { return n; };".parse().unwrap();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let compiled = Jit::with_options(options).and_then(|jit| jit.compile(&library));
+            sender.send(compiled.map(|_| ()))
+        });
+        receiver.recv_timeout(Duration::from_secs(60)).expect("nobody waits")
+    };
+    alone(|| {
+        let path = format!("/tmp/perf-{}.map", std::process::id());
+        let folder = std::env::temp_dir().join(format!("tvm-ffi-map-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (target, new) = (folder.join("target"), folder.join("new"));
+        File::create(&target).unwrap();
+        let fifo = || {
+            let path = std::ffi::CString::new(path.as_str()).unwrap();
+            // SAFETY: the path is a C string.
+            assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o666) }, 0);
+        };
+        let refused = |what: &str| match compile() {
+            Err(Error::Profile { .. }) => {}
+            other => panic!("{what}: {other:?}"),
+        };
+        fifo();
+        refused("pipe");
+        let reader = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&path);
+        refused("pipe with a reader");
+        assert_eq!(std::io::read_to_string(reader.unwrap()).unwrap(), "");
+        fs::remove_file(&path).unwrap();
+        for link in [&target, &new] {
+            symlink(link, &path).unwrap();
+            refused("symbolic link");
+            fs::remove_file(&path).unwrap();
+        }
+        assert!(!new.exists());
+        fs::hard_link(&target, &path).unwrap_or_else(|_| drop(symlink(&target, &path)));
+        refused("second name");
+        fs::remove_file(&path).unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"");
+        fs::create_dir(&path).unwrap();
+        refused("folder");
+        fs::remove_dir(&path).unwrap();
+        fs::write(&path, "1 1 before\n").unwrap();
+        // Nobody but the superuser can give a file away.
+        if chown(&path, Some(1), None).is_ok() {
+            refused("file of another user");
+            chown(&path, Some(0), None).unwrap();
+        }
+        compile().unwrap();
+        let map = fs::read_to_string(&path).unwrap();
+        assert!(map.starts_with("1 1 before\n") && map.contains("observed"), "{map}");
+        fs::remove_file(&path).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
+    });
 }
 
 /// Runs a tool on `subject`; `None` if the tool is not installed.
