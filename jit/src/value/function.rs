@@ -141,7 +141,7 @@ impl FfiFunction {
     ///
     /// # Safety
     /// The function of this name, if there is one, keeps the [contract of
-    /// functions](FfiFunction#contract-of-functions).
+    /// functions](FfiFunction#contract-of-functions), or it is only called with arguments for which it does.
     ///
     /// # Errors
     /// [`Error::Call`] if the runtime refuses.

@@ -62,7 +62,8 @@ impl TryFrom<FfiFunction> for tvm_ffi::Function {
     }
 }
 
-/// [`Error::Foreign`] if [`runtime`] was first called before the crate's library was loaded.
+/// [`Error::Foreign`] if [`runtime`] was first called before the crate's library was loaded. Calling the result is as safe
+/// as calling the function through the crate, whose own look-up of global functions asks for no promise.
 impl TryFrom<tvm_ffi::Function> for FfiFunction {
     type Error = Error;
 
@@ -73,7 +74,7 @@ impl TryFrom<tvm_ffi::Function> for FfiFunction {
         // SAFETY: the new handle takes the reference over.
         let raw = unsafe { tvm_ffi::Any::into_raw_ffi_any(tvm_ffi::Any::from(function)) };
         debug_assert_eq!(raw.type_index, TypeIndex::FUNCTION.0);
-        // SAFETY: the object is live, and any function can be called with any valid arguments.
+        // SAFETY: the object is live, and the crate, too, lets safe code call it with any arguments.
         let function = unsafe { FfiFunction::from_raw(raw.data_union.v_obj.cast(), runtime()) };
         Ok(function.unwrap_or_else(|| unreachable!("a function is one")))
     }
