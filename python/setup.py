@@ -2,8 +2,9 @@
 this folder.
 
 The wheel depends on the platform and not on the version of Python: Python reaches the shared object through TVM FFI, and
-the native caller is for the stable ABI of Python 3.11, and left alone by builds of Python that have another. `TVM_FFI_CODEGEN_PROFILE=dev` builds it without optimisation, `TVM_FFI_CODEGEN_FEATURES=llvm` with a backend
-that needs LLVM.
+the native caller is for the stable ABI of Python 3.11, and left alone by builds of Python that have another. Setuptools
+and not maturin, which builds one crate and no headers. `TVM_FFI_CODEGEN_PROFILE=dev` builds without optimisation,
+`TVM_FFI_CODEGEN_FEATURES=llvm` with a backend that needs LLVM. `tests/release` builds for an older glibc.
 """
 
 import json
