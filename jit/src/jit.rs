@@ -295,8 +295,8 @@ impl Jit {
     /// # Errors
     /// [`Error::Declaration`] if they are not valid; [`Error::Undefined`] naming the kernels that are
     /// missing; [`Error::Kernel`] or, for one of the native module, [`Error::Backend`] if a kernel has another type;
-    /// [`Error::Unvouched`] without [`Jit::launches`] or [`Jit::calls`]; [`Error::Unknown`] if [`Jit::reads`] names what is not declared;
-    /// [`Error::Backend`] for a [system library](Library::system_lib); and those of [`Jit::finish`].
+    /// [`Error::Unvouched`] without [`Jit::launches`] or [`Jit::calls`]; [`Error::Unknown`] if [`Jit::reads`] names what
+    /// is not declared; [`Error::Backend`] for a [system library](Library::system_lib); and those of [`Jit::finish`].
     pub fn compile(mut self, library: &Library) -> Result<Compiled, Error> {
         let lowered = self.lowered.get_mut().unwrap_or_else(PoisonError::into_inner);
         let source = match lowered.take().filter(|(known, _)| known == library) {

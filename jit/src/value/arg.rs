@@ -132,7 +132,7 @@ impl Arg<'_> {
     /// ```
     ///
     /// # Safety
-    /// As for [`Arg::pointer`].
+    /// Every address in the value keeps the condition of [`Arg::pointer`].
     pub unsafe fn vouched(self) -> Self {
         let note = if self.note == Note::Address { Note::Plain } else { self.note };
         Arg { note, ..self }

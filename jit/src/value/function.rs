@@ -20,8 +20,8 @@ use crate::runtime::Runtime;
 /// [`FfiFunction::from_raw`] or [`FfiFunction::global`], promises that it can be called on any thread with any number of
 /// values of any type, and that the same holds for every function that it returns.
 ///
-/// None is such a value, and libtvm_ffi makes a NULL pointer of it wherever a function takes a pointer. Few functions
-/// that take pointers are therefore sound: `ffi.FunctionFromExternC` makes a function of any address, also of NULL. An
+/// Values include None, of which libtvm_ffi makes a NULL pointer wherever a function takes a pointer. Few functions that
+/// take pointers are therefore sound: `ffi.FunctionFromExternC` makes a function of any address, also of NULL. An
 /// address other than NULL is vouched for where it becomes an argument, see [`Arg::pointer`].
 ///
 /// Nor does the function change a list or a dict that another thread may use at the same time: the runtime's containers
@@ -131,7 +131,7 @@ impl FfiFunction {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// Nothing is known of a function but its name, so that looking one up needs `unsafe`:
+    /// Looking one up needs `unsafe`, since its name does not tell what it does:
     ///
     /// ```compile_fail,E0133
     /// use tvm_ffi_codegen_jit::{FfiFunction, runtime};

@@ -1,5 +1,5 @@
-//! What somebody has to vouch for before it is compiled: launches, commands and calls. Tests with a driver are in the
-//! suite.
+//! Statements that somebody has to vouch for before they are compiled: launches, commands and calls. Tests with a driver
+//! are in the suite.
 
 use tvm_ffi_codegen::{Image, Library};
 use tvm_ffi_codegen_jit::{Error, Jit, Runtime};

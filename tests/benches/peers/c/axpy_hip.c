@@ -17,28 +17,29 @@ static int (*set_device)(int);
 static int (*launch_kernel)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
                             void**);
 
-/* Loads the kernel on the current device. */
-COLD int load_kernel(int device) {
-  void *driver = dlopen("libamdhip64.so.6", RTLD_NOW), *module, *found;
-  REQUIRE(driver != NULL, "RuntimeError", "no HIP");
-  int (*load_data)(void**, const void*) = (int (*)(void**, const void*))dlsym(driver, "hipModuleLoadData");
-  int (*get_function)(void**, void*, const char*) =
-      (int (*)(void**, void*, const char*))dlsym(driver, "hipModuleGetFunction");
-  REQUIRE(load_data && get_function, "RuntimeError", "old HIP");
-  REQUIRE(load_data(&module, code) == 0, "RuntimeError", "hipModuleLoadData");
-  REQUIRE(get_function(&found, module, "axpy_kernel") == 0, "RuntimeError", "hipModuleGetFunction");
-  __atomic_store_n(&functions[device], found, __ATOMIC_RELEASE);
-  return 0;
-}
+static int (*load_data)(void**, const void*);
+static int (*get_function)(void**, void*, const char*);
 
 COLD int open_driver(void) {
   void* driver = dlopen("libamdhip64.so.6", RTLD_NOW);
   REQUIRE(driver != NULL, "RuntimeError", "no HIP");
   get_device = (int (*)(int*))dlsym(driver, "hipGetDevice");
   set_device = (int (*)(int))dlsym(driver, "hipSetDevice");
+  load_data = (int (*)(void**, const void*))dlsym(driver, "hipModuleLoadData");
+  get_function = (int (*)(void**, void*, const char*))dlsym(driver, "hipModuleGetFunction");
   launch_kernel = (int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
                            void**))dlsym(driver, "hipModuleLaunchKernel");
-  REQUIRE(get_device && set_device && launch_kernel, "RuntimeError", "old HIP");
+  bool is_new = get_device && set_device && load_data && get_function && launch_kernel;
+  REQUIRE(is_new, "RuntimeError", "old HIP");
+  return 0;
+}
+
+/* Loads the kernel on the current device. */
+COLD int load_kernel(int device) {
+  void *module, *found;
+  REQUIRE(load_data(&module, code) == 0, "RuntimeError", "hipModuleLoadData");
+  REQUIRE(get_function(&found, module, "axpy_kernel") == 0, "RuntimeError", "hipModuleGetFunction");
+  __atomic_store_n(&functions[device], found, __ATOMIC_RELEASE);
   return 0;
 }
 
