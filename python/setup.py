@@ -5,6 +5,8 @@ The wheel depends on the platform and not on the version of Python: Python reach
 the native caller is for the stable ABI of Python 3.11, and left alone by builds of Python that have another. Setuptools
 and not maturin, which builds one crate and no headers. `TVM_FFI_CODEGEN_PROFILE=dev` builds without optimisation,
 `TVM_FFI_CODEGEN_FEATURES=llvm` with a backend that needs LLVM. `tests/release` builds for an older glibc.
+
+The source distribution is the workspace without its examples and tests; `release/backend.py` builds this folder of it.
 """
 
 import json
@@ -17,14 +19,28 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 from setuptools.dist import Distribution
 
 HERE = Path(__file__).resolve().parent
+WORKSPACE = HERE.parent
 CRATE = "tvm-ffi-codegen-python"
 CALLER_CRATE = "tvm-ffi-codegen-call"
 LIBRARY = Path("tvm_ffi_codegen", "libtvm_ffi_codegen.so")
 CALLER = Path("tvm_ffi_codegen", "libtvm_ffi_codegen_call.so")
 HEADER = Path("tvm_ffi_codegen", "include", "tvm_ffi_codegen.h")
+
+# Members of the workspace that the package is not built of.
+UNPACKED = ("examples", "tests")
+# Files that `cargo package` makes.
+MADE_BY_CARGO = (".cargo_vcs_info.json", "Cargo.lock", "Cargo.toml.orig")
+# `pyproject.toml` at the root of the source distribution.
+ROOT = """\
+[build-system]
+requires = ["setuptools>=77"]
+build-backend = "backend"
+backend-path = ["python/release"]
+"""
 
 
 def cargo(crate: str, features: str = "") -> tuple[Path, list[Path]]:
@@ -51,6 +67,13 @@ def built() -> dict[Path, Path]:
     return {LIBRARY: library, HEADER: header, CALLER: cargo(CALLER_CRATE)[0]}
 
 
+def packaged(crate: Path) -> list[str]:
+    """Returns the paths of the files of a crate, relative to its folder."""
+    command = ["cargo", "package", "--locked", "--list", "--allow-dirty"]
+    output = subprocess.run(command, cwd=crate, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return [line for line in output.splitlines() if line not in MADE_BY_CARGO]
+
+
 class Build(build_py):
     """Adds the shared object and the header to the package."""
 
@@ -68,6 +91,26 @@ class Wheel(bdist_wheel):
         return "py3", "none", super().get_tag()[2]
 
 
+class Source(sdist):
+    """The files of all crates that the package is built of, and how to build it from their root."""
+
+    def make_release_tree(self, base_dir: str, files: list[str]) -> None:
+        root = Path(base_dir)
+        super().make_release_tree(base_dir, [])
+        manifest = (WORKSPACE / "Cargo.toml").read_text()
+        for folder in UNPACKED:
+            manifest = manifest.replace(f'"{folder}", ', "")
+        (root / "Cargo.toml").write_text(manifest)
+        shutil.copyfile(WORKSPACE / "Cargo.lock", root / "Cargo.lock")
+        for member in tomllib.loads(manifest)["workspace"]["members"]:
+            for file in packaged(WORKSPACE / member):
+                (root / member / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(WORKSPACE / member / file, root / member / file)
+        (root / "pyproject.toml").write_text(ROOT)
+        # Removes from the lock file what only the other members need.
+        subprocess.run(["cargo", "update", "-q", "--workspace"], cwd=root, check=True)
+
+
 class Platform(Distribution):
     """A distribution with a file that depends on the platform."""
 
@@ -75,9 +118,9 @@ class Platform(Distribution):
         return True
 
 
-workspace = tomllib.loads((HERE.parent / "Cargo.toml").read_text())
+workspace = tomllib.loads((WORKSPACE / "Cargo.toml").read_text())
 setup(
     version=workspace["workspace"]["package"]["version"],
-    cmdclass={"build_py": Build, "bdist_wheel": Wheel},
+    cmdclass={"build_py": Build, "bdist_wheel": Wheel, "sdist": Source},
     distclass=Platform,
 )
