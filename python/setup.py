@@ -32,8 +32,6 @@ HEADER = Path("tvm_ffi_codegen", "include", "tvm_ffi_codegen.h")
 
 # Members of the workspace that the package is not built of.
 UNPACKED = ("examples", "tests")
-# Files that `cargo package` makes.
-MADE_BY_CARGO = (".cargo_vcs_info.json", "Cargo.lock", "Cargo.toml.orig")
 # `pyproject.toml` at the root of the source distribution.
 ROOT = """\
 [build-system]
@@ -60,18 +58,21 @@ def cargo(crate: str, features: str = "") -> tuple[Path, list[Path]]:
 
 
 def built() -> dict[Path, Path]:
-    """Builds the files of the package that are no Python; returns their paths by their places in the package."""
+    """Builds the files of the package that are no Python, or takes them from the folder `TVM_FFI_CODEGEN_FILES`; returns
+    their paths by their places in the package."""
+    if given := os.environ.get("TVM_FFI_CODEGEN_FILES"):
+        return {place: Path(given, place.name) for place in (LIBRARY, HEADER, CALLER)}
     library, folders = cargo(CRATE, os.environ.get("TVM_FFI_CODEGEN_FEATURES", ""))
     headers = [folder / "include" / HEADER.name for folder in folders]
     header = next(file for file in headers if file.is_file())
     return {LIBRARY: library, HEADER: header, CALLER: cargo(CALLER_CRATE)[0]}
 
 
-def packaged(crate: Path) -> list[str]:
-    """Returns the paths of the files of a crate, relative to its folder."""
-    command = ["cargo", "package", "--locked", "--list", "--allow-dirty"]
-    output = subprocess.run(command, cwd=crate, check=True, stdout=subprocess.PIPE, text=True).stdout
-    return [line for line in output.splitlines() if line not in MADE_BY_CARGO]
+def tracked(folders: list[str]) -> list[Path]:
+    """Returns the files below folders of the workspace, relative to its root. The package is in a checkout."""
+    command = ["git", "ls-files", "-z", *folders]
+    listed = subprocess.run(command, cwd=WORKSPACE, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return [Path(file) for file in listed.split("\0")[:-1]]
 
 
 class Build(build_py):
@@ -100,12 +101,10 @@ class Source(sdist):
         manifest = (WORKSPACE / "Cargo.toml").read_text()
         for folder in UNPACKED:
             manifest = manifest.replace(f'"{folder}", ', "")
+        for file in tracked(["Cargo.lock", *tomllib.loads(manifest)["workspace"]["members"]]):
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(WORKSPACE / file, root / file)
         (root / "Cargo.toml").write_text(manifest)
-        shutil.copyfile(WORKSPACE / "Cargo.lock", root / "Cargo.lock")
-        for member in tomllib.loads(manifest)["workspace"]["members"]:
-            for file in packaged(WORKSPACE / member):
-                (root / member / file).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(WORKSPACE / member / file, root / member / file)
         (root / "pyproject.toml").write_text(ROOT)
         # Removes from the lock file what only the other members need.
         subprocess.run(["cargo", "update", "-q", "--workspace"], cwd=root, check=True)
