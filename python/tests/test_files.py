@@ -9,7 +9,7 @@ import tvm_ffi
 import tvm_ffi_codegen as codegen
 from support import ADD_ONE, C_KERNEL, adds_one
 from tvm_ffi import libinfo
-from tvm_ffi_codegen import C, Diagnostic
+from tvm_ffi_codegen import C, Diagnostic, _api, _kernels
 
 SHARED = b"\x7fELF"
 
@@ -114,6 +114,38 @@ def test_options() -> None:
     assert names == ["my_add_one"]
     without = codegen.emit(ADD_ONE, "ir", unchecked=["shape", "strides", "device", "alignment"])
     assert len(without) < len(codegen.emit(ADD_ONE, "ir"))
+
+
+def test_options_have_types() -> None:
+    try:
+        codegen.emit(ADD_ONE, nothing=1)  # type: ignore[call-overload]
+    except ValueError as error:
+        known = str(error).partition("expected one of ")[2].split(", ")
+    # `form` is a parameter of its own.
+    assert sorted(known) == sorted([*_api.Options.__annotations__, "form"])
+
+
+def test_equal_c_is_compiled_once(tmp_path: Path) -> None:
+    header, folder = tmp_path / "one.h", tmp_path / "cache"
+    flags = f"-O1 -I{tmp_path}"
+
+    def compiled(cache: Path | None = folder) -> bytes:
+        return _kernels.compile_c(C('#include "one.h"\nint f(void) { return ONE; }', flags, cache))
+
+    header.write_text("#define ONE 1\n")
+    first = compiled()
+    assert compiled() is first and compiled(None) is first
+    [file] = folder.iterdir()
+    assert file.read_bytes() == first
+    header.write_text("#define ONE 2\n")
+    assert compiled() != first and len(list(folder.iterdir())) == 2
+    # A process without the object takes it from the folder.
+    header.write_text("#define ONE 1\n")
+    _kernels._compiled.clear()
+    file.write_bytes(b"kept")
+    assert compiled() == b"kept"
+    _kernels._compiled.clear()
+    assert compiled(None) == first
 
 
 def test_routines() -> None:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 import tvm_ffi_codegen as codegen
-from support import ADD_ONE, adds_one, callback, raises
+from support import ADD_ONE, C_KERNEL, adds_one, callback, raises
+from tvm_ffi_codegen import C
 
 TWO = "f(n: int64) -> int64 = { return n + 1; }; g(n: int64) -> int64 = { return n + 2; };"
 
@@ -126,6 +127,43 @@ def test_memory_and_mappings_stay() -> None:
         work(index)
     gc.collect()
     assert resident() - before < 2 << 20 and mappings() - places < 20
+
+
+def test_equal_files_are_loaded_once() -> None:
+    def work(number: int = 0) -> None:
+        m = codegen.jit(ADD_ONE + f"f() -> int64 = {{ return {number}; }};", {"k": C(C_KERNEL)})
+        assert adds_one(m) and m.f() == number
+
+    work()
+    places = mappings()
+    for _ in range(20):
+        work()
+    assert mappings() == places
+    work(1)
+    assert mappings() > places
+
+
+def test_notebooks_show_lines() -> None:
+    m = codegen.jit("/// Adds one.\n/// Always.\nf(n: int64) -> int64 = { return n + 1; }; g() -> None = {};")
+    assert shown(m) == "f(n: int64) -> int64\n    Adds one.\ng() -> None"
+    assert shown(codegen.jit("")) == "no functions"
+    [error] = codegen.check("f(n: int7) -> None = k();")
+    assert shown(error) == str(error)
+
+
+def shown(value: Any) -> str:
+    """Returns what a notebook shows; stands in for IPython's printer, which has these two methods."""
+    lines = [""]
+
+    class Printer:
+        def text(self, text: str) -> None:
+            lines[-1] += text
+
+        def break_(self) -> None:
+            lines.append("")
+
+    value._repr_pretty_(Printer(), False)
+    return "\n".join(lines)
 
 
 def test_threads_make_and_drop() -> None:

@@ -41,6 +41,13 @@ class Diagnostic:
             return f"{self.severity}: {self.message}"
         return f"{self.severity}: {self.line}:{self.column}: {self.message}\n{self.source}"
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Prints itself in a notebook as `str` does, so that the caret stands below its place."""
+        for index, line in enumerate(str(self).splitlines()):
+            if index:
+                printer.break_()
+            printer.text(line)
+
 
 def check(text: str) -> list[Diagnostic]:
     """Returns the errors and warnings about declarations."""
@@ -50,33 +57,56 @@ def check(text: str) -> list[Diagnostic]:
 def describe(text: str) -> dict[str, Any]:
     """Describes declarations: their `functions`, the C functions that they call, as `kernels` with types and callers, and
     the names of their `images`."""
-    return cast("dict[str, Any]", json.loads(_call("describe", text)))
+    return cast("dict[str, Any]", json.loads(_described(text)))
+
+
+@functools.lru_cache(maxsize=16)
+def _described(text: str) -> str:
+    """Returns the description as JSON: one compilation asks for it several times."""
+    return str(_call("describe", text))
 
 
 class TextOptions(TypedDict, total=False):
-    """Options of `emit` for every form. The values are those of `tvm-ffi-codegen emit --help`."""
+    """Options of `emit` for every form, with the names and the values of `tvm-ffi-codegen emit --help`."""
 
     backend: str
+    """The code generator: "cranelift" or "c"; others where this was built with them."""
     target: str | None
+    """The triple of the machine to compile for."""
     cpu: str | None
+    """The processor to compile for."""
     optimization: int | None
+    """The level of optimisation, 0 to 3."""
     images: Mapping[str, Path_ | bytes] | None
+    """Contents of declared images, as paths or bytes."""
     imports: Mapping[str, Path_ | bytes] | None
+    """Modules that the library imports: kinds, and paths or bytes."""
     prepare: str | None
+    """The name of one more function, which loads all images."""
     entry: str | None
+    """The function that is exported as `main` too."""
     system_lib: str | None
+    """The prefix of a system library."""
     metadata: bool
+    """True for a library with metadata and documentation of its functions."""
     unchecked: Iterable[Group]
+    """Checks to leave out."""
 
 
 class Options(TextOptions, total=False):
     """Options of `emit` for the forms that are no text."""
 
     link: Sequence[Object]
+    """Objects, archives and shared libraries as paths or bytes, or `C`."""
     linker: Literal["wild", "cc"] | None
+    """The linker: that of the package, or the C compiler of this machine."""
     rpath: Sequence[str]
+    """Folders in which the loader looks for the libraries that a shared library needs."""
     runtime_dependency: bool | None
+    """True for a shared library that records that it needs the runtime."""
     routines: Routines | None
+    """Where routines are: "embedded" makes the smallest file, "linked" compiles fastest and lets many objects share one
+    copy."""
 
 
 @overload
@@ -94,11 +124,7 @@ def emit(
 def emit(text: str, form: Form = "object", **options: Any) -> str | bytes:
     """Compiles declarations: to text for the forms `ir`, `native` and `header`, else to bytes.
 
-    Options are those of the command line: `backend` ("cranelift" or "c"; others where this was built with them),
-    `target` (a triple), `cpu`, `optimization` (0 to 3); `link` (objects, archives and shared libraries as paths or bytes, or `C`),
-    `linker`, `rpath`, `runtime_dependency`; `images` and `imports` (names to paths or bytes), `prepare`, `entry`,
-    `system_lib` (a prefix), `metadata`, `routines` ("embedded" makes the smallest file, "linked" compiles fastest and
-    lets many objects share one copy), `unchecked`. An unknown option is a `ValueError` that lists the known ones.
+    `Options` documents the options. An unknown one is a `ValueError` that lists the known ones.
     """
     given = _given(options)
     if "link" in given:

@@ -72,6 +72,18 @@ class Functions:
     def __repr__(self) -> str:
         return f"<{', '.join(map(_signature, self._parts.values())) or 'no functions'}>"
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Prints itself in a notebook: a line for each function, below it the first line of its documentation."""
+        for index, part in enumerate(self._parts.values()):
+            if index:
+                printer.break_()
+            printer.text(_signature(part))
+            if part.docs:
+                printer.break_()
+                printer.text(f"    {part.docs.splitlines()[0]}")
+        if not self._parts:
+            printer.text("no functions")
+
     def __reduce__(self) -> NoReturn:
         raise TypeError("cannot pickle functions: send the text of their declarations, or a shared library")
 

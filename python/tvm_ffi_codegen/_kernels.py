@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import hashlib
 import os
 import shlex
+import shutil
 import subprocess
 import tempfile
 
@@ -16,6 +19,9 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 
+Path_: TypeAlias = str | os.PathLike[str]
+
+
 @dataclass(frozen=True)
 class C:
     """Kernels in C, compiled by the C compiler of this machine (`$CC`, else `cc`) when they are needed."""
@@ -23,6 +29,9 @@ class C:
     source: str
     flags: str | Sequence[str] = ("-O2",)
     """Options of the compiler: words, or one text that is split as a shell does."""
+    cache: Path_ | None = None
+    """A folder that keeps objects for later processes on machines like this one, found by the preprocessed source, the
+    options and the compiler. It may hold other files, and any of its files may be removed at any time."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.source, str):
@@ -50,20 +59,51 @@ class HasAddress(Protocol):
     def address(self) -> int: ...
 
 
-Path_: TypeAlias = str | os.PathLike[str]
 Object: TypeAlias = Path_ | bytes | C
 Kernel: TypeAlias = int | ctypes.c_void_p | CFuncPtr | HasAddress | Object
 
 
+# Objects of C by what they depend on, see `_key_of_c`.
+_compiled: dict[str, bytes] = {}
+
+
 def compile_c(source: C) -> bytes:
-    """Compiles C to an object file."""
-    command = [*shlex.split(os.environ.get("CC") or "cc"), *source.words(), "-fPIC", "-c", "-x", "c"]
+    """Compiles C to an object file, or returns that of equal C: of this process, or of the cache's folder."""
+    command = [*shlex.split(os.environ.get("CC") or "cc"), *source.words(), "-fPIC"]
+    key = _key_of_c(command, source.source)
+    file = None if source.cache is None else Path(source.cache, f"{key}.o")
+    made = _compiled.get(key)
+    if made is None and file is not None:
+        with contextlib.suppress(OSError):
+            made = file.read_bytes()
+    if made is None:
+        made = _run_compiler([*command, "-c"], source.source)
+    _compiled[key] = made
+    if file is not None and not file.exists():
+        _put(file, made)
+    return made
+
+
+def _key_of_c(command: list[str], source: str) -> str:
+    """Returns a digest of the compiler, its options and the preprocessed source, which has the contents of headers."""
+    # The compiler may be started by another program, as in `CC="ccache cc"`.
+    programs = [shutil.which(word) for word in shlex.split(os.environ.get("CC") or "cc")]
+    found = [os.path.realpath(program) for program in programs if program is not None]
+    compiler = [(program, os.stat(program).st_mtime_ns, os.stat(program).st_size) for program in found]
+    preprocessed = _run_compiler([*command, "-E"], source)
+    digest = hashlib.sha256(repr((compiler, command)).encode())
+    digest.update(preprocessed)
+    return digest.hexdigest()
+
+
+def _run_compiler(command: list[str], source: str) -> bytes:
+    """Runs a compiler of C on a text and returns what it writes."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "kernel.o")
         try:
             run = subprocess.run(
-                [*command, "-", "-o", str(output)],
-                input=source.source,
+                [*command, "-x", "c", "-", "-o", str(output)],
+                input=source,
                 capture_output=True,
                 text=True,
                 check=False,
@@ -75,6 +115,14 @@ def compile_c(source: C) -> bytes:
         if not output.is_file():
             raise RuntimeError(f"{command[0]} wrote no object")
         return output.read_bytes()
+
+
+def _put(file: Path, contents: bytes) -> None:
+    """Writes a file of the cache in one step, so that other processes see all of it or none."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as temporary:
+        temporary.write(contents)
+    os.replace(temporary.name, file)
 
 
 def path(file: Path_, what: str, otherwise: str) -> str:

@@ -9,7 +9,6 @@ that a function writes to. PyTorch and JAX are imported by the functions that us
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import re
@@ -31,8 +30,9 @@ _BUILTINS: dict[str, Any] = {
 # What PyTorch knows operators by.
 _LIBRARIES: list[Any] = []
 
-# Numbers make names of targets unique, since XLA keeps a name for the rest of the process.
-_TARGETS = itertools.count()
+# Targets of jax-tvm-ffi, which has a place for each of about a thousand functions per process and keeps names and functions:
+# a function by its object, and the platform. The function is kept so that no other gets its address.
+_TARGETS: dict[tuple[int, str], tuple[str, Any]] = {}
 
 _SCALARS = {"bool": "bool", "str": "str", "float": "float", "int": "int", "uint": "int"}
 
@@ -98,8 +98,13 @@ def jax_target(
     names = [param["name"] for param in params]
     if not results or names[-len(results) :] != list(results):
         raise ValueError(f"results are the last parameters of {name}, which are {', '.join(names)}")
-    target = f"tvm_ffi_codegen.{name}.{next(_TARGETS)}"
-    jax_tvm_ffi.register_ffi_target(target, function_of(getattr(module, name)), ["args", "rets"], platform=platform)
+    function = function_of(getattr(module, name))
+    key = (function.__chandle__(), platform)
+    if key not in _TARGETS:
+        target = f"tvm_ffi_codegen.{name}.{len(_TARGETS)}"
+        jax_tvm_ffi.register_ffi_target(target, function, ["args", "rets"], platform=platform)
+        _TARGETS[key] = (target, function)
+    target, _ = _TARGETS[key]
     given, written = params[: -len(results)], params[-len(results) :]
 
     def call(*args: Any) -> Any:

@@ -16,6 +16,10 @@ def check(library):
     assert np.array_equal(add_one(x), [1, 2, 3, 4, 5])
     twice = jax.jit(lambda x: add_one(add_one(x * 2)))
     assert np.array_equal(twice(x), [2, 4, 6, 8, 10])
+    # A process has some thousand places for functions.
+    for _ in range(2000):
+        add_one = jax_target(module, "add_one", results=["y"])
+    assert np.array_equal(add_one(x), [1, 2, 3, 4, 5])
     jax_tvm_ffi.register_ffi_target(library.stem, module.add_one, ["args", "rets"], platform="cpu")
     shorter = jax.ffi.ffi_call(library.stem, jax.ShapeDtypeStruct((4,), jnp.float32))
     refusal = lambda: jax.block_until_ready(shorter(x))
