@@ -111,8 +111,9 @@ pub enum Mode {
     Executable,
 }
 
-/// Writes a temporary file and renames it, so that on failure an old file stays. `-` is standard output. A symbolic
-/// link is followed; a device or pipe is written to directly.
+/// Writes a temporary file and renames it, so that on failure an old file stays, and with it what processes have mapped.
+/// `-` is standard output. An old file keeps its permissions; a symbolic link is followed; a device or pipe is written to
+/// directly. Other hard links of an old file keep the old contents.
 pub fn write(path: &Path, bytes: &[u8], mode: Mode) -> Result<(), Error> {
     let result = if path == Path::new(STANDARD) {
         print(bytes)
@@ -147,6 +148,7 @@ fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     };
     // Without this check a missing folder would be reported with the name of the temporary file.
     fs::metadata(folder)?;
+    let old = fs::metadata(path).ok();
     let mut options = File::options();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -159,11 +161,15 @@ fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
         });
     }
     #[cfg(not(unix))]
-    let _ = mode;
+    let _ = (mode, old);
     // Errors must not name the temporary file, so the error of `open` is returned as it is.
     let mut builder = tempfile::Builder::new();
     let mut file = builder.prefix(TEMPORARY).make_in(folder, |path| options.open(path))?;
     // `write_all` of the temporary file would name it in errors; that of the file does not.
     file.as_file_mut().write_all(bytes)?;
+    #[cfg(unix)]
+    if let Some(old) = old {
+        file.as_file().set_permissions(old.permissions())?;
+    }
     file.persist(path).map(drop).map_err(|error| error.error)
 }

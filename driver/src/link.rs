@@ -49,12 +49,12 @@ const OPTIONS: [&str; 9] = [
 /// The program that links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Linker {
-    /// Wild, which is part of this library (cargo feature `libwild`) and needs nothing on the machine. Its own `WILD_*`
-    /// environment variables apply. It fails where code and data are more than 2 GiB apart, as behind a larger import
-    /// tree.
+    /// Wild, which is part of this library (cargo feature `libwild`) and needs nothing on the machine. It is refused where
+    /// a variable of the environment begins with `WILD_`, since such variables run programs, write files and change the
+    /// output. It fails where code and data are more than 2 GiB apart, as behind a larger import tree.
     Wild,
-    /// A C compiler that understands the options of GCC: a name to find on the path, or a path. It adds its own
-    /// start-up files and libraries, as always.
+    /// A C compiler that understands the options of GCC: a path, a name to find on the path, or several words with blanks
+    /// in between, as in `ccache gcc`. It adds its own start-up files and libraries, as always.
     Cc(PathBuf),
 }
 

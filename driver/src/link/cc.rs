@@ -15,7 +15,7 @@ pub(super) fn link(inputs: &[Input], output: Output<'_>, program: &Path) -> Resu
     let folder = tempfile::tempdir().map_err(|error| fail(error.to_string()))?;
     let path = |name: &str| folder.path().join(name);
     let arguments = prepare(inputs, output, &path).map_err(|error| fail(error.to_string()))?;
-    let done = Command::new(program)
+    let done = command(program)
         .args(arguments)
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
@@ -27,6 +27,16 @@ pub(super) fn link(inputs: &[Input], output: Output<'_>, program: &Path) -> Resu
         return Err(fail(format!("{}\n{}", done.status, text.trim_end())));
     }
     fs::read(path(LIBRARY)).map_err(|error| fail(error.to_string()))
+}
+
+/// Returns the command of a program: a file or a name, or else words, as in `CC="ccache gcc"`.
+fn command(program: &Path) -> Command {
+    let text = program.to_str().filter(|_| !program.exists()).unwrap_or_default();
+    let mut words = text.split_whitespace();
+    let Some(first) = words.next() else { return Command::new(program) };
+    let mut command = Command::new(first);
+    command.args(words);
+    command
 }
 
 const LIBRARY: &str = "library.so";

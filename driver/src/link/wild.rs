@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::collections::{BTreeSet, HashMap};
+use std::env;
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -32,6 +33,9 @@ pub(super) fn link(
     machine: Machine,
 ) -> Result<Vec<u8>, Error> {
     let fail = |reason: String| Error::Linker { name: "wild".to_owned(), reason };
+    if let Some(name) = variable() {
+        return Err(fail(format!("{name} is set, which changes what it does: unset it")));
+    }
     match attempt(inputs, output, machine) {
         Ok(mut library) => {
             require(&mut library, inputs);
@@ -43,6 +47,13 @@ pub(super) fn link(
             Err(fail(format!("it panicked on {files}: {text}")))
         }
     }
+}
+
+/// Returns a variable of the environment that Wild reads. With some of them it runs programs or writes files, with others
+/// it lays out its output in another way.
+fn variable() -> Option<String> {
+    let names = env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("WILD_")).min()
 }
 
 /// Failure of the linker.

@@ -29,10 +29,21 @@ pub(crate) struct Outcome {
 
 /// Runs the command line in a folder.
 pub(crate) fn run(folder: &Path, arguments: &str, stdin: &[u8]) -> Outcome {
+    run_with(folder, arguments, stdin, &[])
+}
+
+/// Runs the command line in a folder with these variables, and without `CC` if it is not one of them.
+pub(crate) fn run_with(
+    folder: &Path,
+    arguments: &str,
+    stdin: &[u8],
+    variables: &[(&str, &str)],
+) -> Outcome {
     let mut child = Command::new(env!("CARGO_BIN_EXE_tvm-ffi-codegen"))
         .args(arguments.split_whitespace())
         .current_dir(folder)
         .env_remove("CC")
+        .envs(variables.iter().copied())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -172,7 +183,7 @@ fn targets_choose_the_format() {
 
 #[cfg(unix)]
 #[test]
-fn permissions_follow_the_umask() {
+fn permissions_follow_the_umask_or_stay() {
     use std::os::unix::fs::PermissionsExt;
     let folder = add_one();
     fs::write(folder.path().join("plain"), "").unwrap();
@@ -182,6 +193,13 @@ fn permissions_follow_the_umask() {
     assert_eq!(mode("add_one.o"), mode("plain"));
     assert_eq!(mode("add_one.so") & 0o700, 0o700);
     assert_eq!(mode("add_one.so") & 0o666, mode("plain") & 0o666);
+    for name in ["add_one.o", "add_one.so"] {
+        let private = fs::Permissions::from_mode(0o640);
+        fs::set_permissions(folder.path().join(name), private).unwrap();
+    }
+    quiet(folder.path(), "emit add_one.ffi -o add_one.o");
+    quiet(folder.path(), "emit add_one.ffi --emit shared --link kernel.o -o add_one.so");
+    assert_eq!(["add_one.o", "add_one.so"].map(|name| mode(name) & 0o777), [0o640; 2]);
 }
 
 #[cfg(unix)]

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::cli::{fails, quiet, run};
+use crate::cli::{fails, quiet, run, run_with};
 use crate::support::{compile, folder};
 
 const TWICE: &str = "twice(n: int32) -> int32 = twice_kernel(n);\n";
@@ -151,6 +151,54 @@ fn a_file_that_may_not_grow_leaves_nothing_behind() {
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(message, "error: cannot write out.so: File too large (os error 27)\n");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), before);
+}
+
+/// Variables of the linker's own neither run programs nor write files.
+#[test]
+fn variables_of_the_linker_are_refused() {
+    let folder = twice();
+    let path = folder.path();
+    let shared = "emit twice.ffi --emit shared --link kernel.o -o out.so";
+    let rows = [
+        ("WILD_REFERENCE_LINKER", "touch"),
+        ("WILD_SAVE_BASE", "saved"),
+        ("WILD_SAVE_DIR", "saved"),
+        ("WILD_WRITE_LAYOUT", "1"),
+        ("WILD_WRITE_TRACE", "1"),
+    ];
+    let files = || fs::read_dir(path).unwrap().count();
+    let before = files();
+    for (name, value) in rows {
+        let outcome = run_with(path, shared, b"", &[(name, value)]);
+        let reason = format!("{name} is set, which changes what it does: unset it");
+        let message = format!("error: linker wild: {reason}\n");
+        assert_eq!((outcome.code, outcome.stderr), (1, message));
+        assert_eq!(files(), before, "{name}");
+        // An object by itself is not linked.
+        assert_eq!(run_with(path, "emit twice.ffi -o -", b"", &[(name, value)]).code, 0);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_compiler_may_have_several_words() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = twice();
+    let path = folder.path();
+    let link = |compiler: &str| {
+        let shared = "emit twice.ffi --emit shared --link kernel.o --linker cc -o out.so";
+        let outcome = run_with(path, shared, b"", &[("CC", compiler)]);
+        (outcome.code, outcome.stderr)
+    };
+    assert_eq!(link("env FIRST=1 cc -O1"), (0, String::new()));
+    // A program whose name has a blank is no two words.
+    let named = path.join("my cc");
+    fs::write(&named, "#!/bin/sh\nexec cc \"$@\"\n").unwrap();
+    fs::set_permissions(&named, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(link(named.to_str().unwrap()), (0, String::new()));
+    let (code, message) = link("no-such-program cc");
+    let expected = "error: linker no-such-program cc: No such file or directory (os error 2)\n";
+    assert_eq!((code, message.as_str()), (1, expected));
 }
 
 /// Each extent waits for two symbols that later parameters determine.
