@@ -59,6 +59,18 @@ y: Tensor([n], float32))`, expected 5 (= x.shape[0]) but got 4
     assert_eq!(python(&["examples/add_one.py"]), expected);
 }
 
+#[test]
+fn the_example_of_a_compiler_prints_what_it_is_to_print() {
+    let expected = "\
+[0.25 1.   1.75 2.5  3.25]
+True
+Mismatched y.shape[0] on argument #1 when calling: `blend(x: Tensor([n], float32), \
+y: Tensor([n], float32), weight: float64, out: Tensor([n], float32))`, expected 5 (= x.shape[0]) but got 4
+return 2 * x**2 - `x ** 2` has no translation
+";
+    assert_eq!(python(&["examples/expressions.py"]), expected);
+}
+
 /// Compiles the stand-in for the CUDA driver, under the driver's name.
 fn build_driver(folder: &Path) {
     let mut build = Command::new("sh");
