@@ -112,7 +112,7 @@ pub enum Mode {
 }
 
 /// Writes a temporary file and renames it, so that on failure an old file stays, and with it what processes have mapped.
-/// `-` is standard output. An old file keeps its permissions; a symbolic link is followed; a device or pipe is written to
+/// `-` is standard output. The permissions of an old file to read, write and execute stay; a symbolic link is followed; a device or pipe is written to
 /// directly. Other hard links of an old file keep the old contents.
 pub fn write(path: &Path, bytes: &[u8], mode: Mode) -> Result<(), Error> {
     let result = if path == Path::new(STANDARD) {
@@ -148,20 +148,22 @@ fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     };
     // Without this check a missing folder would be reported with the name of the temporary file.
     fs::metadata(folder)?;
-    let old = fs::metadata(path).ok();
     let mut options = File::options();
     options.write(true).create_new(true);
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
+    let old = {
+        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+        // Without setuid and setgid, since the owner may be another.
+        let old = fs::metadata(path).ok().map(|old| old.permissions().mode() & 0o777);
         // The umask clears bits of these.
-        options.mode(match mode {
+        options.mode(old.unwrap_or(match mode {
             Mode::Data => 0o666,
             Mode::Executable => 0o777,
-        });
-    }
+        }));
+        old.map(fs::Permissions::from_mode)
+    };
     #[cfg(not(unix))]
-    let _ = (mode, old);
+    let _ = mode;
     // Errors must not name the temporary file, so the error of `open` is returned as it is.
     let mut builder = tempfile::Builder::new();
     let mut file = builder.prefix(TEMPORARY).make_in(folder, |path| options.open(path))?;
@@ -169,7 +171,7 @@ fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     file.as_file_mut().write_all(bytes)?;
     #[cfg(unix)]
     if let Some(old) = old {
-        file.as_file().set_permissions(old.permissions())?;
+        file.as_file().set_permissions(old)?;
     }
     file.persist(path).map(drop).map_err(|error| error.error)
 }

@@ -66,11 +66,15 @@ impl Linker {
 impl FromStr for Linker {
     type Err = String;
 
-    /// Parses one of [`Linker::NAMES`]; `cc` is `$CC` or else `cc`.
+    /// Parses one of [`Linker::NAMES`]; `cc` is `$CC`, or else `cc` if that is not set or blank.
     fn from_str(name: &str) -> Result<Linker, String> {
         match name {
             "wild" => Ok(Linker::Wild),
-            "cc" => Ok(Linker::Cc(env::var_os("CC").unwrap_or_else(|| "cc".into()).into())),
+            "cc" => {
+                let given =
+                    env::var_os("CC").filter(|text| !text.to_string_lossy().trim().is_empty());
+                Ok(Linker::Cc(given.unwrap_or_else(|| "cc".into()).into()))
+            }
             _ => Err(format!("no linker {name:?}, expected {}", Linker::NAMES.join(" or "))),
         }
     }

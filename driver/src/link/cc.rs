@@ -31,7 +31,7 @@ pub(super) fn link(inputs: &[Input], output: Output<'_>, program: &Path) -> Resu
 
 /// Returns the command of a program: a file or a name, or else words, as in `CC="ccache gcc"`.
 fn command(program: &Path) -> Command {
-    let text = program.to_str().filter(|_| !program.exists()).unwrap_or_default();
+    let text = program.to_str().filter(|_| !program.is_file()).unwrap_or_default();
     let mut words = text.split_whitespace();
     let Some(first) = words.next() else { return Command::new(program) };
     let mut command = Command::new(first);

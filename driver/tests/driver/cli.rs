@@ -194,12 +194,13 @@ fn permissions_follow_the_umask_or_stay() {
     assert_eq!(mode("add_one.so") & 0o700, 0o700);
     assert_eq!(mode("add_one.so") & 0o666, mode("plain") & 0o666);
     for name in ["add_one.o", "add_one.so"] {
-        let private = fs::Permissions::from_mode(0o640);
+        // Setuid does not stay.
+        let private = fs::Permissions::from_mode(0o4640);
         fs::set_permissions(folder.path().join(name), private).unwrap();
     }
     quiet(folder.path(), "emit add_one.ffi -o add_one.o");
     quiet(folder.path(), "emit add_one.ffi --emit shared --link kernel.o -o add_one.so");
-    assert_eq!(["add_one.o", "add_one.so"].map(|name| mode(name) & 0o777), [0o640; 2]);
+    assert_eq!(["add_one.o", "add_one.so"].map(|name| mode(name) & 0o7777), [0o640; 2]);
 }
 
 #[cfg(unix)]

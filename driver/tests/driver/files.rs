@@ -163,6 +163,8 @@ fn variables_of_the_linker_are_refused() {
         ("WILD_REFERENCE_LINKER", "touch"),
         ("WILD_SAVE_BASE", "saved"),
         ("WILD_SAVE_DIR", "saved"),
+        ("WILD_PERFETTO_OUT", "saved"),
+        ("WILD_SAVE_PLUGIN_OUTPUTS", "saved"),
         ("WILD_WRITE_LAYOUT", "1"),
         ("WILD_WRITE_TRACE", "1"),
     ];
@@ -190,7 +192,10 @@ fn the_compiler_may_have_several_words() {
         let outcome = run_with(path, shared, b"", &[("CC", compiler)]);
         (outcome.code, outcome.stderr)
     };
-    assert_eq!(link("env FIRST=1 cc -O1"), (0, String::new()));
+    fs::create_dir(path.join("env cc")).unwrap();
+    for compiler in ["env FIRST=1 cc -O1", "env cc", "", "  "] {
+        assert_eq!(link(compiler), (0, String::new()), "{compiler:?}");
+    }
     // A program whose name has a blank is no two words.
     let named = path.join("my cc");
     fs::write(&named, "#!/bin/sh\nexec cc \"$@\"\n").unwrap();
