@@ -111,9 +111,9 @@ pub enum Mode {
     Executable,
 }
 
-/// Writes a temporary file and renames it, so that on failure an old file stays, and with it what processes have mapped.
-/// `-` is standard output. The permissions of an old file to read, write and execute stay; a symbolic link is followed; a device or pipe is written to
-/// directly. Other hard links of an old file keep the old contents.
+/// Writes a temporary file and renames it: on failure an old file stays, and processes keep what they have mapped of it.
+/// Permissions of an old file to read, write and execute stay. Other hard links of it keep the old contents. `-` is
+/// standard output. A symbolic link is followed; a device or pipe is written to directly.
 pub fn write(path: &Path, bytes: &[u8], mode: Mode) -> Result<(), Error> {
     let result = if path == Path::new(STANDARD) {
         print(bytes)
@@ -153,14 +153,14 @@ fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     #[cfg(unix)]
     let old = {
         use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-        // Without setuid and setgid, since the owner may be another.
+        // The bits without setuid and setgid, since the owner may become another.
         let old = fs::metadata(path).ok().map(|old| old.permissions().mode() & 0o777);
         // The umask clears bits of these.
         options.mode(old.unwrap_or(match mode {
             Mode::Data => 0o666,
             Mode::Executable => 0o777,
         }));
-        old.map(fs::Permissions::from_mode)
+        old
     };
     #[cfg(not(unix))]
     let _ = mode;
@@ -171,7 +171,11 @@ fn replace(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
     file.as_file_mut().write_all(bytes)?;
     #[cfg(unix)]
     if let Some(old) = old {
-        file.as_file().set_permissions(old)?;
+        use std::os::unix::fs::PermissionsExt;
+        // Some file systems have no permissions to set.
+        if file.as_file().metadata()?.permissions().mode() & 0o777 != old {
+            file.as_file().set_permissions(fs::Permissions::from_mode(old))?;
+        }
     }
     file.persist(path).map(drop).map_err(|error| error.error)
 }

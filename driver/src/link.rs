@@ -53,8 +53,8 @@ pub enum Linker {
     /// a variable of the environment begins with `WILD_`, since such variables run programs, write files and change the
     /// output. It fails where code and data are more than 2 GiB apart, as behind a larger import tree.
     Wild,
-    /// A C compiler that understands the options of GCC: a path, a name to find on the path, or several words with blanks
-    /// in between, as in `ccache gcc`. It adds its own start-up files and libraries, as always.
+    /// A C compiler that understands the options of GCC: a path, a name to find on the path, or several words as a shell
+    /// splits them, as in `ccache gcc`. It adds its own start-up files and libraries, as always.
     Cc(PathBuf),
 }
 

@@ -2,7 +2,6 @@
 //! module. If some are in files, the module is a shared library, which is loaded at once; functions that jump to the
 //! addresses are linked into it. `functions` returns the functions alone, which own their code.
 
-use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::fs::{self, File};
 use std::io;
@@ -11,7 +10,6 @@ use std::io::Write as _;
 #[cfg(target_os = "linux")]
 use std::os::{fd::AsRawFd as _, unix::fs::symlink};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use ::jit::{
     Arg, ArrayObject, Compiled, Context, Error, FfiFunction, IntoArg, Jit, JitOptions, Returned,
@@ -137,7 +135,7 @@ impl Job {
             let driver::Error::MissingSymbols { names } = error else { return error.into() };
             undefined::fault(&self.library, &names, &given)
         };
-        load(self.request.emit_module(&module).map_err(fault)?)
+        load(&self.request.emit_module(&module).map_err(fault)?)
     }
 
     /// Names of the kernels at addresses.
@@ -146,29 +144,8 @@ impl Job {
     }
 }
 
-/// Modules of this process by the contents of their files.
-static LOADED: Mutex<BTreeMap<Vec<u8>, Module>> = Mutex::new(BTreeMap::new());
-
-/// A reference to a module.
-struct Module(Returned);
-
-// SAFETY: a module's count of references is atomic, and only references to it are made and dropped here.
-unsafe impl Send for Module {}
-
-/// Loads a shared library, for the rest of the process. Libraries with the same contents are one module.
-fn load(library: Vec<u8>) -> Outcome {
-    let loaded = || LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(Module(module)) = loaded().get(&library) {
-        return Ok(module.clone());
-    }
-    // The lock is free meanwhile, since a library may run code of its own when it is loaded.
-    let module = load_anew(&library)?;
-    loaded().insert(library, Module(module.clone()));
-    Ok(module)
-}
-
-/// Loads a shared library, whose file is removed afterwards.
-fn load_anew(library: &[u8]) -> Outcome {
+/// Loads a shared library, whose file is removed afterwards, for the rest of the process.
+fn load(library: &[u8]) -> Outcome {
     // The loader knows libraries by their paths, so each has a folder of its own.
     let folder = tempfile::Builder::new().prefix("tvm-ffi-codegen-").tempdir();
     let folder = folder.map_err(Fault::file)?;

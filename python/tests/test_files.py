@@ -7,7 +7,7 @@ from pathlib import Path
 
 import tvm_ffi
 import tvm_ffi_codegen as codegen
-from support import ADD_ONE, C_KERNEL, adds_one
+from support import ADD_ONE, C_KERNEL, adds_one, raises
 from tvm_ffi import libinfo
 from tvm_ffi_codegen import C, Diagnostic, _api, _kernels
 
@@ -65,6 +65,11 @@ def test_what_declarations_want() -> None:
         "result": None,
         "callers": ["g"],
     }
+
+
+def test_declarations_are_text() -> None:
+    for wrong, name in [([], "Array"), ({}, "Map"), (5, "int")]:
+        raises(TypeError, f"expected str but got {name}", lambda wrong=wrong: codegen.describe(wrong))
 
 
 def test_text_may_hold_anything() -> None:
@@ -133,19 +138,18 @@ def test_equal_c_is_compiled_once(tmp_path: Path) -> None:
         return _kernels.compile_c(C('#include "one.h"\nint f(void) { return ONE; }', flags, cache))
 
     header.write_text("#define ONE 1\n")
-    first = compiled()
-    assert compiled() is first and compiled(None) is first
+    first = compiled(None)
+    assert compiled(None) is first and compiled() is first and compiled() == first
     [file] = folder.iterdir()
     assert file.read_bytes() == first
     header.write_text("#define ONE 2\n")
     assert compiled() != first and len(list(folder.iterdir())) == 2
     # A process without the object takes it from the folder.
     header.write_text("#define ONE 1\n")
-    _kernels._compiled.clear()
+    _kernels._compiled.cache_clear()
     file.write_bytes(b"kept")
     assert compiled() == b"kept"
-    _kernels._compiled.clear()
-    assert compiled(None) == first
+    assert compiled(None) == first and compiled(None) is not first
 
 
 def test_routines() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 import tvm_ffi_codegen as codegen
-from support import ADD_ONE, C_KERNEL, adds_one, callback, raises
+from support import ADD_ONE, adds_one, callback, raises
 from tvm_ffi_codegen import C
 
 TWO = "f(n: int64) -> int64 = { return n + 1; }; g(n: int64) -> int64 = { return n + 2; };"
@@ -129,18 +129,21 @@ def test_memory_and_mappings_stay() -> None:
     assert resident() - before < 2 << 20 and mappings() - places < 20
 
 
-def test_equal_files_are_loaded_once() -> None:
-    def work(number: int = 0) -> None:
-        m = codegen.jit(ADD_ONE + f"f() -> int64 = {{ return {number}; }};", {"k": C(C_KERNEL)})
-        assert adds_one(m) and m.f() == number
+def test_equal_compilations_share_nothing() -> None:
+    text = """
+    count() -> int64 = next_number();
+    ask() -> int64 = { let r: int64 = @"tests.equal_compilations"(); return r; };
+    """
+    kernel = C("long long next_number(void) { static long long n; return ++n; }")
 
-    work()
-    places = mappings()
-    for _ in range(20):
-        work()
-    assert mappings() == places
-    work(1)
-    assert mappings() > places
+    def numbers() -> tuple[int, int]:
+        m = codegen.jit(text, {"next_number": kernel})
+        return m.count(), m.ask()
+
+    tvm_ffi.register_global_func("tests.equal_compilations", lambda: 1)
+    assert numbers() == (1, 1)
+    tvm_ffi.register_global_func("tests.equal_compilations", lambda: 2, override=True)
+    assert numbers() == (1, 2)
 
 
 def test_notebooks_show_lines() -> None:

@@ -43,7 +43,7 @@ class Diagnostic:
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Prints itself in a notebook as `str` does, so that the caret stands below its place."""
-        for index, line in enumerate(str(self).splitlines()):
+        for index, line in enumerate(str(self).split("\n")):
             if index:
                 printer.break_()
             printer.text(line)
@@ -57,7 +57,9 @@ def check(text: str) -> list[Diagnostic]:
 def describe(text: str) -> dict[str, Any]:
     """Describes declarations: their `functions`, the C functions that they call, as `kernels` with types and callers, and
     the names of their `images`."""
-    return cast("dict[str, Any]", json.loads(_described(text)))
+    # The shared object refuses what is no text.
+    described = _described(text) if isinstance(text, str) else _call("describe", text)
+    return cast("dict[str, Any]", json.loads(described))
 
 
 @functools.lru_cache(maxsize=16)

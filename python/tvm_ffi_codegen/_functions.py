@@ -78,9 +78,10 @@ class Functions:
             if index:
                 printer.break_()
             printer.text(_signature(part))
-            if part.docs:
+            first = (part.docs or "").partition("\n")[0]
+            if first:
                 printer.break_()
-                printer.text(f"    {part.docs.splitlines()[0]}")
+                printer.text(f"    {first}")
         if not self._parts:
             printer.text("no functions")
 

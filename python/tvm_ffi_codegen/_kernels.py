@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import hashlib
 import os
 import shlex
@@ -17,9 +18,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
-
-
-Path_: TypeAlias = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -59,44 +57,43 @@ class HasAddress(Protocol):
     def address(self) -> int: ...
 
 
+Path_: TypeAlias = str | os.PathLike[str]
 Object: TypeAlias = Path_ | bytes | C
 Kernel: TypeAlias = int | ctypes.c_void_p | CFuncPtr | HasAddress | Object
 
 
-# Objects of C by what they depend on, see `_key_of_c`.
-_compiled: dict[str, bytes] = {}
-
-
 def compile_c(source: C) -> bytes:
-    """Compiles C to an object file, or returns that of equal C: of this process, or of the cache's folder."""
-    command = [*shlex.split(os.environ.get("CC") or "cc"), *source.words(), "-fPIC"]
-    key = _key_of_c(command, source.source)
-    file = None if source.cache is None else Path(source.cache, f"{key}.o")
-    made = _compiled.get(key)
-    if made is None and file is not None:
-        with contextlib.suppress(OSError):
-            made = file.read_bytes()
-    if made is None:
-        made = _run_compiler([*command, "-c"], source.source)
-    _compiled[key] = made
-    if file is not None and not file.exists():
-        _put(file, made)
+    """Compiles C to an object file, or returns that of equal C: of the cache's folder, or of this process."""
+    # One program may start another, as in `CC="ccache cc"`.
+    compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
+    command = (*compiler, *source.words(), "-fPIC")
+    digest = hashlib.sha256(repr((_programs(compiler), command)).encode())
+    # The preprocessed source has the contents of headers.
+    digest.update(_run((*command, "-E"), source.source))
+    key = digest.hexdigest()
+    if source.cache is None:
+        return _compiled(key, command, source.source)
+    file = Path(source.cache, f"{key}.o")
+    with contextlib.suppress(OSError):
+        return file.read_bytes()
+    made = _compiled(key, command, source.source)
+    _put(file, made)
     return made
 
 
-def _key_of_c(command: list[str], source: str) -> str:
-    """Returns a digest of the compiler, its options and the preprocessed source, which has the contents of headers."""
-    # The compiler may be started by another program, as in `CC="ccache cc"`.
-    programs = [shutil.which(word) for word in shlex.split(os.environ.get("CC") or "cc")]
-    found = [os.path.realpath(program) for program in programs if program is not None]
-    compiler = [(program, os.stat(program).st_mtime_ns, os.stat(program).st_size) for program in found]
-    preprocessed = _run_compiler([*command, "-E"], source)
-    digest = hashlib.sha256(repr((compiler, command)).encode())
-    digest.update(preprocessed)
-    return digest.hexdigest()
+@functools.lru_cache(maxsize=256)
+def _compiled(key: str, command: tuple[str, ...], source: str) -> bytes:
+    """Compiles C to an object file. The key tells apart what the same command makes of the same source."""
+    return _run((*command, "-c"), source)
 
 
-def _run_compiler(command: list[str], source: str) -> bytes:
+def _programs(words: Iterable[str]) -> list[tuple[str, int, int]]:
+    """Returns path, time and size of the programs among words."""
+    paths = [os.path.realpath(found) for found in map(shutil.which, words) if found is not None]
+    return [(path, os.stat(path).st_mtime_ns, os.stat(path).st_size) for path in paths]
+
+
+def _run(command: tuple[str, ...], source: str) -> bytes:
     """Runs a compiler of C on a text and returns what it writes."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "kernel.o")
@@ -120,9 +117,10 @@ def _run_compiler(command: list[str], source: str) -> bytes:
 def _put(file: Path, contents: bytes) -> None:
     """Writes a file of the cache in one step, so that other processes see all of it or none."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=file.parent, delete=False) as temporary:
-        temporary.write(contents)
-    os.replace(temporary.name, file)
+    with tempfile.TemporaryDirectory(dir=file.parent) as folder:
+        written = Path(folder, file.name)
+        written.write_bytes(contents)
+        written.replace(file)
 
 
 def path(file: Path_, what: str, otherwise: str) -> str:

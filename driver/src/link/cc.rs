@@ -31,11 +31,11 @@ pub(super) fn link(inputs: &[Input], output: Output<'_>, program: &Path) -> Resu
 
 /// Returns the command of a program: a file or a name, or else words, as in `CC="ccache gcc"`.
 fn command(program: &Path) -> Command {
-    let text = program.to_str().filter(|_| !program.is_file()).unwrap_or_default();
-    let mut words = text.split_whitespace();
-    let Some(first) = words.next() else { return Command::new(program) };
+    let text = program.to_str().filter(|_| !program.is_file());
+    let words = text.and_then(shlex::split).unwrap_or_default();
+    let Some((first, others)) = words.split_first() else { return Command::new(program) };
     let mut command = Command::new(first);
-    command.args(words);
+    command.args(others);
     command
 }
 

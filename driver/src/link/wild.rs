@@ -34,7 +34,9 @@ pub(super) fn link(
 ) -> Result<Vec<u8>, Error> {
     let fail = |reason: String| Error::Linker { name: "wild".to_owned(), reason };
     if let Some(name) = variable() {
-        return Err(fail(format!("{name} is set, which changes what it does: unset it")));
+        return Err(fail(format!(
+            "{name} is set, which changes what it does: unset it, or take linker cc"
+        )));
     }
     match attempt(inputs, output, machine) {
         Ok(mut library) => {
@@ -49,8 +51,8 @@ pub(super) fn link(
     }
 }
 
-/// Returns a variable of the environment that Wild reads. With some of them it runs programs or writes files, with others
-/// it lays out its output in another way.
+/// Returns a variable of the environment with the prefix of those that Wild reads. With some of them it runs programs or
+/// writes files, with others its output is another.
 fn variable() -> Option<String> {
     let names = env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
     names.filter(|name| name.starts_with("WILD_")).min()

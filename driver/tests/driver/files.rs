@@ -172,7 +172,8 @@ fn variables_of_the_linker_are_refused() {
     let before = files();
     for (name, value) in rows {
         let outcome = run_with(path, shared, b"", &[(name, value)]);
-        let reason = format!("{name} is set, which changes what it does: unset it");
+        let reason =
+            format!("{name} is set, which changes what it does: unset it, or take linker cc");
         let message = format!("error: linker wild: {reason}\n");
         assert_eq!((outcome.code, outcome.stderr), (1, message));
         assert_eq!(files(), before, "{name}");
@@ -193,7 +194,7 @@ fn the_compiler_may_have_several_words() {
         (outcome.code, outcome.stderr)
     };
     fs::create_dir(path.join("env cc")).unwrap();
-    for compiler in ["env FIRST=1 cc -O1", "env cc", "", "  "] {
+    for compiler in ["env FIRST=1 cc -O1", "env 'FIRST=1 2' cc", "env cc", "", "  "] {
         assert_eq!(link(compiler), (0, String::new()), "{compiler:?}");
     }
     // A program whose name has a blank is no two words.
