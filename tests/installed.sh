@@ -4,6 +4,7 @@
 
 environment=.venv
 aarch64=target/cross/aarch64
+windows=target/cross/windows
 
 say() { printf 'tests/%s: %s\n' "${0##*/}" "$*" >&2; }
 
@@ -12,14 +13,18 @@ has_llvm() { [ -e "${MLIR_SYS_220_PREFIX:-/usr/lib/llvm-22}/include/mlir-c/IR.h"
 # Returns true if aarch64 has a C compiler, an emulator and a runtime.
 has_cross() { [ -e "$aarch64/made-with" ]; }
 
-# Puts the environment at the head of PATH and the runtime for aarch64 into TVM_FFI_AARCH64, and sets `workspace` to the
-# packages and features that every command of cargo takes, with LLVM and MLIR if they are installed. Cargo resolves
-# features anew for every selection and recompiles everything that differs, Cranelift and the linker for minutes; so all
-# commands use the same selection. Commands that build no tests add `--examples`, of which there are none: that turns on
-# the features that only tests ask for.
+# Returns true if Windows has a C compiler, an emulator and a runtime, and LLVM's linker is there.
+has_windows() { [ -e "$windows/made-with" ]; }
+
+# Puts the environment at the head of PATH, the runtimes of other machines into TVM_FFI_AARCH64 and TVM_FFI_WINDOWS, and
+# LLVM's linker into LLD, and sets `workspace` to the packages and features that every command of cargo takes, with LLVM
+# and MLIR if they are installed. Cargo resolves features anew for every selection and recompiles everything that differs,
+# Cranelift and the linker for minutes; so all commands use the same selection. Commands that build no tests add
+# `--examples`, of which there are none: that turns on the features that only tests ask for.
 enter() {
     export PATH="$PWD/$environment/bin:$PATH"
     if has_cross; then export TVM_FFI_AARCH64="$PWD/$aarch64/tvm_ffi/lib"; fi
+    if has_windows; then export TVM_FFI_WINDOWS="$PWD/$windows/tvm_ffi/lib" LLD=${LLD:-lld-22}; fi
     workspace=(--features tvm-ffi-codegen-examples/aot,tvm-ffi-codegen-examples/cranelift)
     if has_llvm; then
         workspace+=(--workspace --features tvm-ffi-codegen-examples/mlir,tvm-ffi-codegen-tests/mlir)

@@ -103,7 +103,7 @@ impl Request {
         self.check()?;
         let is_linked = |symbol: &ir::SymbolData| is_linked_routine(&symbol.name);
         if self.form == Form::Object && module.symbols.iter().any(is_linked) {
-            link::linkable(&self.target)?;
+            link::Target::new(&self.target)?;
         }
         let kernels: Vec<_> = self.sources.iter().map(Source::input).collect();
         let bytes = match self.form {

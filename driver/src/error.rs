@@ -5,8 +5,6 @@ use std::fmt::{self, Write};
 use std::io;
 use std::path::PathBuf;
 
-use target_lexicon::BinaryFormat;
-
 use crate::BackendName;
 use crate::printable::Printable;
 
@@ -115,10 +113,12 @@ pub enum Error {
         /// The folders, in order.
         folders: Vec<PathBuf>,
     },
-    /// Nothing can be linked for this target.
+    /// Nothing can be linked for this target, or not in this way.
     UnsupportedLink {
         /// The target.
         target: target_lexicon::Triple,
+        /// The reason.
+        reason: &'static str,
     },
     /// The linker failed.
     Linker {
@@ -161,6 +161,9 @@ pub enum ObjectFault {
         /// The machine of the file.
         found: String,
     },
+    /// An object for Windows with functions that run when the library is loaded, which a linker without the start-up code
+    /// of a compiler would forget.
+    Constructors,
     /// An object with linked routines that only another version of this library has.
     Routines,
 }
@@ -218,24 +221,11 @@ impl fmt::Display for Error {
                     folders.iter().map(|path| path.display().to_string()).collect();
                 f.write_str(&folders.join(", "))
             }
-            Error::UnsupportedLink { target } => {
-                write!(f, "cannot link for {target}: {}", elsewhere(target))
+            Error::UnsupportedLink { target, reason } => {
+                write!(f, "cannot link for {target}: {reason}")
             }
             Error::Linker { name, reason } => write!(f, "linker {name}: {reason}"),
         }
-    }
-}
-
-/// Returns advice on linking for a target that is not supported here.
-fn elsewhere(target: &target_lexicon::Triple) -> &'static str {
-    if target.binary_format == BinaryFormat::Macho {
-        "emit an object without kernels, and on macOS link both with \
-         `cc -dynamiclib f.o kernel.o -undefined dynamic_lookup -o f.dylib`"
-    } else if target.binary_format == BinaryFormat::Coff {
-        "emit an object without kernels, and on Windows link both with \
-         `link /DLL f.obj kernel.obj tvm_ffi.lib`"
-    } else {
-        "only x86-64, aarch64 and riscv64 are linked for, in ELF"
     }
 }
 
@@ -264,6 +254,10 @@ impl fmt::Display for ObjectFault {
             ObjectFault::Target { expected, found } => {
                 write!(f, "expected an object for {expected} but got one for {found}")
             }
+            ObjectFault::Constructors => f.write_str(
+                "has functions to run when the library is loaded, which needs the start-up code of \
+                 a compiler: take linker cc, with the compiler of MinGW",
+            ),
             ObjectFault::Routines => {
                 f.write_str("made by another version of this library, which has other routines")
             }

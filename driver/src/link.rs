@@ -1,17 +1,23 @@
-//! Linking: shared libraries, and objects of several objects, in process or with the system's C compiler.
+//! Linking: shared libraries, and objects of several objects, in process or with a program: the system's C compiler, or
+//! LLVM's linker. There is a file for each format (`elf`, `coff`, `macho`), which knows what a library needs and
+//! exports, and one for each linker (`wild`, `cc`, `lld`).
 //!
 //! A shared library records its dependencies for the loader: libtvm_ffi unless [`Request::runtime_dependency`] is off,
 //! the linked shared libraries, and the parts of the target's C library that the kernels use, where this machine has
 //! them, with the version of each function. The loader resolves the symbols that are then still undefined in the
-//! process. Only `__tvm_ffi_*` symbols and those that an [`Input`] [shows](Input::showing) are exported, and a library
+//! process, but on Windows. Only `__tvm_ffi_*` symbols and those that an [`Input`] [shows](Input::showing) are exported, and a library
 //! that was loaded earlier cannot capture references to them.
 
 mod addresses;
+mod c_library;
 mod cc;
-mod destructors;
+mod coff;
+mod elf;
+mod folder;
 mod input;
+mod lld;
+mod macho;
 mod routines;
-mod runtime;
 mod search;
 #[cfg(feature = "libwild")]
 mod wild;
@@ -21,7 +27,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use abi_spec::symbol::PREFIX;
+use object::BinaryFormat;
 use target_lexicon::Triple;
 
 pub use addresses::addresses;
@@ -32,58 +38,107 @@ pub(crate) use search::library;
 use crate::object_file::{self, Machine, RUNTIME_PREFIX};
 use crate::{Error, Form, ObjectFault, Request, file};
 
-/// Options of every linker: references to our own symbols bind to them, relocations are resolved when the library is
-/// loaded (Wild does nothing else), the stack is not executable, and the bytes depend on the inputs only.
-const OPTIONS: [&str; 9] = [
-    "-Bsymbolic",
-    "-z",
-    "now",
-    "-z",
-    "noexecstack",
-    "--build-id=none",
-    "--eh-frame-hdr",
-    "--hash-style=gnu",
-    "--enable-new-dtags",
-];
-
 /// The program that links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Linker {
-    /// Wild, which is part of this library (cargo feature `libwild`) and needs nothing on the machine. It is refused where
-    /// a variable of the environment begins with `WILD_`, since such variables run programs, write files and change the
-    /// output. It fails where code and data are more than 2 GiB apart, as behind a larger import tree.
+    /// Wild, which is part of this library (cargo feature `libwild`) and needs nothing on the machine, for ELF. It is
+    /// refused where a variable of the environment begins with `WILD_`, since such variables run programs, write files
+    /// and change the output. It fails where code and data are more than 2 GiB apart, as behind a larger import tree.
     Wild,
-    /// A C compiler that understands the options of GCC: a path, a name to find on the path, or several words as a shell
-    /// splits them, as in `ccache gcc`. It adds its own start-up files and libraries, as always.
+    /// A C compiler that understands the options of GCC, for ELF and, from MinGW, for Windows: a path, a name to find on
+    /// the path, or several words as a shell splits them, as in `ccache gcc`. It adds its own start-up files and
+    /// libraries, as always.
     Cc(PathBuf),
+    /// The linker of LLVM, for ELF, Windows and macOS: the path of `lld`, which Rust has as `rust-lld`, or a name to find
+    /// on the path.
+    Lld(PathBuf),
 }
 
 impl Linker {
     /// The names that [`FromStr`] parses.
-    pub const NAMES: [&str; 2] = ["wild", "cc"];
+    pub const NAMES: [&str; 3] = ["wild", "cc", "lld"];
+
+    /// Returns the default for a target: for ELF Wild if this build has it, else `cc`; for other formats `lld`.
+    pub fn of(target: &Triple) -> Linker {
+        if target.binary_format != target_lexicon::BinaryFormat::Elf {
+            Linker::Lld(program("LLD", "lld"))
+        } else if cfg!(feature = "libwild") {
+            Linker::Wild
+        } else {
+            Linker::Cc("cc".into())
+        }
+    }
 }
 
 impl FromStr for Linker {
     type Err = String;
 
-    /// Parses one of [`Linker::NAMES`]; `cc` is `$CC`, or else `cc` if that is not set or blank.
+    /// Parses one of [`Linker::NAMES`]; `cc` is `$CC`, or else `cc` if that is not set or blank; `lld` is `$LLD` or `lld`.
     fn from_str(name: &str) -> Result<Linker, String> {
         match name {
             "wild" => Ok(Linker::Wild),
-            "cc" => {
-                let given =
-                    env::var_os("CC").filter(|text| !text.to_string_lossy().trim().is_empty());
-                Ok(Linker::Cc(given.unwrap_or_else(|| "cc".into()).into()))
-            }
-            _ => Err(format!("no linker {name:?}, expected {}", Linker::NAMES.join(" or "))),
+            "cc" => Ok(Linker::Cc(program("CC", "cc"))),
+            "lld" => Ok(Linker::Lld(program("LLD", "lld"))),
+            _ => Err(format!("no linker {name:?}, expected one of {}", Linker::NAMES.join(", "))),
         }
     }
 }
 
-impl Default for Linker {
-    /// Wild if this build has it, else `cc`.
-    fn default() -> Self {
-        if cfg!(feature = "libwild") { Linker::Wild } else { Linker::Cc("cc".into()) }
+/// Returns the value of a variable of the environment, or else a name if it is not set or blank.
+fn program(variable: &str, name: &str) -> PathBuf {
+    let given = env::var_os(variable).filter(|text| !text.to_string_lossy().trim().is_empty());
+    given.unwrap_or_else(|| name.into()).into()
+}
+
+/// The formats that are linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Elf,
+    Coff,
+    MachO,
+}
+
+impl Format {
+    /// Returns the format of a target that something is linked for.
+    fn of(target: &Triple) -> Option<Format> {
+        let format = Machine::linkable(target)?.format;
+        if format == BinaryFormat::Coff {
+            Some(Format::Coff)
+        } else if format == BinaryFormat::MachO {
+            Some(Format::MachO)
+        } else {
+            Some(Format::Elf)
+        }
+    }
+}
+
+/// A target that something is linked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target<'a> {
+    triple: &'a Triple,
+    machine: Machine,
+    format: Format,
+}
+
+impl<'a> Target<'a> {
+    /// Checks that something is linked for a target.
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedLink`].
+    pub(crate) fn new(triple: &'a Triple) -> Result<Target<'a>, Error> {
+        let known = Machine::linkable(triple).zip(Format::of(triple));
+        let unsupported = || Error::UnsupportedLink {
+            target: triple.clone(),
+            reason: "only x86-64, aarch64 and riscv64 are linked for in ELF, and x86-64 and aarch64 \
+                     for Windows and macOS",
+        };
+        let (machine, format) = known.ok_or_else(unsupported)?;
+        Ok(Target { triple, machine, format })
+    }
+
+    /// Returns an error for what is linked, but not in this way.
+    fn refuse(&self, reason: &'static str) -> Error {
+        Error::UnsupportedLink { target: self.triple.clone(), reason }
     }
 }
 
@@ -128,17 +183,17 @@ impl Request {
 
 /// Links inputs instead of the kernels of the request.
 pub(crate) fn link(inputs: &[Input], request: &Request) -> Result<Vec<u8>, Error> {
-    let linker = request.linker.clone().unwrap_or_default();
-    let machine = check(inputs, &request.target)?;
+    let target = check(inputs, &request.target)?;
+    let linker = request.linker.clone().unwrap_or_else(|| Linker::of(&request.target));
     if request.form == Form::Shared {
-        let inputs = with_dependencies(inputs, request, &linker, machine)?;
-        return run(&inputs, Output::Shared { rpath: &request.rpath }, &linker, machine);
+        let inputs = with_dependencies(inputs, request, &linker, &target)?;
+        return run(&inputs, Output::Shared { rpath: &request.rpath }, &linker, &target);
     }
     if let Some(library) = inputs.iter().find(|input| input.is_library()) {
         let fault = ObjectFault::NotRelocatable { found: "shared library" };
         return Err(Error::Object { file: library.name().to_owned(), fault });
     }
-    run(inputs, Output::Object, &linker, machine)
+    run(inputs, Output::Object, &linker, &target)
 }
 
 /// Returns the inputs and all that a shared library of them needs: routines, the runtime, the C library.
@@ -146,65 +201,64 @@ fn with_dependencies(
     inputs: &[Input],
     request: &Request,
     linker: &Linker,
-    machine: Machine,
+    target: &Target<'_>,
 ) -> Result<Vec<Input>, Error> {
     let mut all = inputs.to_vec();
     all.extend(routines::wanted(&undefined(inputs), inputs, &request.target)?);
-    if request.runtime_dependency && !inputs.iter().any(runtime::is) {
-        all.push(runtime::library(inputs, machine)?);
-    }
-    if *linker == Linker::Wild {
-        // A C compiler adds these by itself.
-        let registers = undefined(&all).into_iter().any(destructors::is_wanted);
-        all.extend(destructors::object(registers, machine)?);
-        let mut wanted = undefined(&all);
-        let is_ours = |name: &[u8]| {
-            name.starts_with(RUNTIME_PREFIX.as_bytes()) || name.starts_with(routines::PREFIX)
-        };
-        wanted.retain(|name| !is_ours(name));
-        all.extend(search::system(&wanted, &request.target, machine)?);
+    match target.format {
+        Format::Elf => elf::dependencies(&mut all, request.runtime_dependency, linker, target)?,
+        Format::Coff => coff::dependencies(&mut all, request, linker, target)?,
+        Format::MachO => macho::dependencies(&mut all, request.runtime_dependency, target),
     }
     Ok(all)
 }
 
-/// Returns a stub of `libtvm_ffi.so` for a linker that is not started here. The output of that linker then needs the
-/// library, which need not be on this machine. The stub defines nothing, so the linker must not drop it as unneeded.
-/// `inputs`, the other inputs of the linker, tell the calling convention.
+/// Returns what stands for the runtime's library when a linker is started that this library does not start: a stub of
+/// `libtvm_ffi.so` or `libtvm_ffi.dylib`, or an import library of `tvm_ffi.dll` with the functions that the inputs use.
+/// The output of that linker then needs the runtime's library, which need not be on this machine. The stub for ELF
+/// defines nothing, so the linker must not drop it as unneeded. `inputs` are the other inputs of the linker.
 ///
 /// # Errors
-/// [`Error::UnsupportedLink`] where libraries are not in ELF.
+/// [`Error::UnsupportedLink`] where nothing is linked for the target.
 pub fn runtime_library(inputs: &[Input], target: &Triple) -> Result<Input, Error> {
-    let machine = check(inputs, target)?;
-    runtime::library(inputs, machine)
+    let target = check(inputs, target)?;
+    match target.format {
+        Format::Elf => elf::runtime_library(inputs, target.machine),
+        Format::Coff => coff::runtime_library(inputs, &target),
+        Format::MachO => Ok(macho::runtime_library(inputs, &target)),
+    }
 }
 
-fn check(inputs: &[Input], target: &Triple) -> Result<Machine, Error> {
-    let machine = linkable(target)?;
-    check_machine(inputs, machine)?;
+fn check<'a>(inputs: &[Input], triple: &'a Triple) -> Result<Target<'a>, Error> {
+    let target = Target::new(triple)?;
+    check_machine(inputs, target.machine)?;
     check_duplicates(inputs)?;
-    Ok(machine)
-}
-
-/// Returns the machine of objects for a target, if they can be linked here.
-pub(crate) fn linkable(target: &Triple) -> Result<Machine, Error> {
-    Machine::linkable(target).ok_or_else(|| Error::UnsupportedLink { target: target.clone() })
+    Ok(target)
 }
 
 fn run(
     inputs: &[Input],
     output: Output<'_>,
     linker: &Linker,
-    machine: Machine,
+    target: &Target<'_>,
 ) -> Result<Vec<u8>, Error> {
-    match linker {
+    match (linker, target.format) {
         #[cfg(feature = "libwild")]
-        Linker::Wild => wild::link(inputs, output, machine),
+        (Linker::Wild, Format::Elf) => wild::link(inputs, output, target.machine),
         #[cfg(not(feature = "libwild"))]
-        Linker::Wild => {
-            let _ = machine;
+        (Linker::Wild, Format::Elf) => {
             Err(Error::NotBuilt { name: "linker wild", feature: "libwild" })
         }
-        Linker::Cc(program) => cc::link(inputs, output, program),
+        (Linker::Wild, Format::Coff | Format::MachO) => {
+            Err(target.refuse("linker wild knows only ELF; take linker lld"))
+        }
+        (Linker::Cc(program), Format::Elf | Format::Coff) => {
+            cc::link(inputs, output, program, target)
+        }
+        (Linker::Cc(_), Format::MachO) => {
+            Err(target.refuse("linker cc is for ELF and Windows; take linker lld"))
+        }
+        (Linker::Lld(program), _) => lld::link(inputs, output, program, target),
     }
 }
 
@@ -240,11 +294,9 @@ fn undefined(inputs: &[Input]) -> BTreeSet<&[u8]> {
     objects().flat_map(|facts| facts.undefined()).filter(|name| !defined.contains(name)).collect()
 }
 
-/// Returns the version script, which lists the exports.
-fn version_script(inputs: &[Input]) -> String {
-    let shown = inputs.iter().flat_map(Input::shown).map(|name| format!("{name}; "));
-    let global: String = [format!("{PREFIX}*; ")].into_iter().chain(shown).collect();
-    format!("{{ global: {global}local: *; }};\n")
+/// Returns whether a symbol is a function of the runtime or a routine.
+fn is_ours(name: &[u8]) -> bool {
+    name.starts_with(RUNTIME_PREFIX.as_bytes()) || name.starts_with(routines::PREFIX)
 }
 
 /// Returns the last part of a path, for readable messages of the linker.

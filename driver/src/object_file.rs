@@ -89,25 +89,30 @@ impl Machine {
 
     /// Returns the machine of objects for a target; `None` if nothing can be linked for it here.
     pub(crate) fn linkable(target: &Triple) -> Option<Machine> {
-        use target_lexicon::Architecture as Target;
-        if target.binary_format != target_lexicon::BinaryFormat::Elf {
+        use target_lexicon::{Architecture as Target, BinaryFormat as Format, OperatingSystem};
+        let (system, file) = (target.operating_system, target.binary_format);
+        let is_macos = matches!(system, OperatingSystem::Darwin(_) | OperatingSystem::MacOSX(_));
+        let format = if file == Format::Elf {
+            BinaryFormat::Elf
+        } else if file == Format::Coff && system == OperatingSystem::Windows {
+            BinaryFormat::Coff
+        } else if file == Format::Macho && is_macos {
+            BinaryFormat::MachO
+        } else {
             return None;
-        }
+        };
         let architecture = if matches!(target.architecture, Target::X86_64) {
             Architecture::X86_64
         } else if matches!(target.architecture, Target::Aarch64(_)) {
             Architecture::Aarch64
-        } else if matches!(target.architecture, Target::Riscv64(_)) {
+        } else if matches!(target.architecture, Target::Riscv64(_)) && format == BinaryFormat::Elf {
             Architecture::Riscv64
         } else {
             return None;
         };
         let little_endian = target.endianness() == Ok(target_lexicon::Endianness::Little);
-        little_endian.then_some(Machine {
-            format: BinaryFormat::Elf,
-            architecture,
-            little_endian: true,
-        })
+        let machine = Machine { format, architecture, little_endian: true };
+        little_endian.then_some(machine)
     }
 }
 
@@ -162,5 +167,13 @@ impl Names {
             reason: "names take more room than the file".to_owned(),
         })?;
         Ok(())
+    }
+}
+
+/// Returns the name of a symbol in C.
+pub(crate) fn c_name(format: BinaryFormat, name: &[u8]) -> &[u8] {
+    match name {
+        [b'_', rest @ ..] if format == BinaryFormat::MachO => rest,
+        _ => name,
     }
 }

@@ -34,8 +34,8 @@ pub struct Request {
     /// ours; with llvm LLVM IR as text or bitcode, with mlir MLIR, which may be inlined. May be given several times.
     #[arg(long, value_name = "KERNEL", value_parser = PathBufValueParser::new().map(File::Path))]
     pub link: Vec<File>,
-    /// Library to link by its name, libNAME.so or else libNAME.a, or by the name of its file, `:FILE`. May be given
-    /// several times.
+    /// Library to link by its name, libNAME.so or else libNAME.a (NAME.lib for Windows, libNAME.dylib for macOS), or by the
+    /// name of its file, `:FILE`. May be given several times.
     #[arg(short = 'l', value_name = "NAME")]
     pub libraries: Vec<String>,
     /// Folder to search for libraries before those of the system. May be given several times.
@@ -50,7 +50,8 @@ pub struct Request {
     #[arg(long = "no-runtime-dependency", action = ArgAction::SetFalse,
         help = "Do not record that the shared library needs libtvm_ffi.so: for processes that have it in another file")]
     pub runtime_dependency: bool,
-    /// Linker; `wild` is part of this program, `cc` is $CC or else `cc` [default: wild].
+    /// Linker; `wild` is part of this program, `cc` is $CC or else `cc`, `lld` is $LLD or else `lld` [default: wild for
+    /// ELF, lld for Windows and macOS].
     #[arg(long, value_parser = values::linkers())]
     pub linker: Option<Linker>,
     /// Module that the library imports: the contents of FILE, for the loader of this kind. May be given several times.

@@ -100,8 +100,8 @@ class Options(TextOptions, total=False):
 
     link: Sequence[Object]
     """Objects, archives and shared libraries as paths or bytes, or `C`."""
-    linker: Literal["wild", "cc"] | None
-    """The linker: that of the package, or the C compiler of this machine."""
+    linker: Literal["wild", "cc", "lld"] | None
+    """The linker: that of the package, the C compiler of this machine, or LLVM's, for Windows and macOS."""
     rpath: Sequence[str]
     """Folders in which the loader looks for the libraries that a shared library needs."""
     runtime_dependency: bool | None
@@ -138,7 +138,7 @@ def link(
     objects: Sequence[Object],
     *,
     target: str | None = None,
-    linker: Literal["wild", "cc"] | None = None,
+    linker: Literal["wild", "cc", "lld"] | None = None,
     rpath: Sequence[str] = (),
     runtime_dependency: bool = True,
 ) -> bytes:

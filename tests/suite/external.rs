@@ -7,6 +7,7 @@ use codegen::Library;
 use driver::link::Linker;
 use driver::{Form, Request};
 use libloading::os::unix;
+use target_lexicon::Triple;
 use tempfile::TempDir;
 use tvm_ffi_codegen_tests::ffi::config;
 use tvm_ffi_codegen_tests::hosts::host;
@@ -105,7 +106,7 @@ fn shared_libraries_show_them_to_the_loader() {
 }
 
 fn linkers() -> [Linker; 2] {
-    [Linker::default(), Linker::Cc("cc".into())]
+    [Linker::of(&Triple::host()), Linker::Cc("cc".into())]
 }
 
 #[test]

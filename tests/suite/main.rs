@@ -46,3 +46,4 @@ mod triton;
 mod unallocated;
 mod unchecked;
 mod warnings;
+mod windows;

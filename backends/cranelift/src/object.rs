@@ -11,7 +11,7 @@ use cranelift_object::{ObjectBuilder, ObjectModule, ObjectProduct};
 use target_lexicon::{BinaryFormat, Environment, Triple};
 
 use crate::symbols::Names;
-use crate::unwind::Tables;
+use crate::unwind::{Sections, Tables};
 use crate::{constructors, define, native, once, refused};
 
 /// The settings of code generation apart from the target.
@@ -71,14 +71,13 @@ pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Er
     let elf = triple.binary_format == BinaryFormat::Elf;
     let place = Capabilities { once: true, aliases: elf };
     let plan = backend::plan(source, &Names(&module), place)?;
-    let mut tables = elf.then(Tables::default);
+    let has_tables = elf || triple.binary_format == BinaryFormat::Coff;
+    let mut tables = has_tables.then(Tables::default);
     let symbols = define(&mut module, source, &plan, tables.as_mut())?;
     let mut product = module.finish();
-    if let Some(tables) = tables {
-        tables.write(&mut product)?;
-    }
+    let sections = tables.map_or(Ok(Sections::new()), |tables| tables.write(&mut product))?;
     constructors::define(&mut product, source, &symbols)?;
-    mark(&mut product, triple, source, &symbols);
+    mark(&mut product, triple, source, &symbols, &sections);
     for ((symbol, plan), &id) in source.symbols.iter().zip(&plan).zip(&symbols) {
         if plan.alias.is_some() {
             let local = native_symbol(&product, id);
@@ -87,7 +86,7 @@ pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Er
     }
     let mut bytes = product.emit().map_err(refused)?;
     if once && triple.binary_format == BinaryFormat::Coff {
-        once::sections_first(&mut bytes).ok_or_else(|| refused("a damaged COFF file"))?;
+        once::adapt(&mut bytes).ok_or_else(|| refused("a damaged COFF file"))?;
     }
     Ok(bytes)
 }
@@ -98,6 +97,7 @@ fn mark(
     triple: &Triple,
     source: &ir::Module,
     symbols: &[FuncOrDataId],
+    sections: &Sections,
 ) {
     let large = |data: &&ir::Data| data.large && Facts::of(triple).large;
     for data in source.data.iter().filter(large) {
@@ -107,7 +107,8 @@ fn mark(
     for (symbol, &id) in source.symbols.iter().zip(symbols) {
         if symbol.linkage == ir::Linkage::Once {
             let symbol = native_symbol(product, id);
-            once::mark(&mut product.object, symbol);
+            let others = sections.get(&symbol).map_or(&[][..], |sections| sections);
+            once::mark(&mut product.object, symbol, others);
         }
     }
     if triple.binary_format == BinaryFormat::Coff {

@@ -5,13 +5,14 @@ use cranelift_object::object::pe::{
     IMAGE_SCN_LNK_NRELOC_OVFL, IMAGE_SYM_CLASS_STATIC, ImageFileHeader, ImageRelocation,
     ImageSectionHeader, ImageSymbol,
 };
-use cranelift_object::object::write::{Comdat, Object, SymbolId};
+use cranelift_object::object::write::{Comdat, Object, SectionId, SymbolId};
 use cranelift_object::object::{
     BinaryFormat, ComdatKind, LittleEndian as LE, SectionFlags, elf, pod,
 };
 
-/// Marks the definition of a once-symbol, which is hidden, and alone in its section.
-pub(crate) fn mark(object: &mut Object<'_>, symbol: SymbolId) {
+/// Marks the definition of a once-symbol, which is hidden, and alone in its section. Linkers that drop a copy of it drop
+/// its other sections, too.
+pub(crate) fn mark(object: &mut Object<'_>, symbol: SymbolId, others: &[SectionId]) {
     let Some(section) = object.symbol(symbol).section.id() else { return };
     let format = object.format();
     // In COFF a weak symbol is an undefined symbol with a default.
@@ -23,12 +24,16 @@ pub(crate) fn mark(object: &mut Object<'_>, symbol: SymbolId) {
         *sh_flags |= u64::from(elf::SHF_GROUP);
     }
     object.section_symbol(section);
-    object.add_comdat(Comdat { kind: ComdatKind::Any, symbol, sections: vec![section] });
+    let sections = [&[section], others].concat();
+    object.add_comdat(Comdat { kind: ComdatKind::Any, symbol, sections });
 }
 
-/// Moves the symbols of sections to the front of a COFF file's table: linkers take the first symbol in a COMDAT section
-/// for that of the section, and the next for that of the group. Returns `None` for malformed files.
-pub(crate) fn sections_first(bytes: &mut [u8]) -> Option<()> {
+/// Adapts a COFF file to linkers. Returns `None` for malformed files.
+///
+/// * The symbols of sections come first in the table: linkers take the first symbol in a COMDAT section for that of the
+///   section, and the next for that of the group.
+/// * The names of sections lose what follows a `$`: GNU's linker takes that for the symbol of the group.
+pub(crate) fn adapt(bytes: &mut [u8]) -> Option<()> {
     let (header, _) = pod::from_bytes::<ImageFileHeader>(bytes).ok()?;
     let start = header.pointer_to_symbol_table.get(LE) as usize;
     let count = header.number_of_symbols.get(LE) as usize;
@@ -41,6 +46,19 @@ pub(crate) fn sections_first(bytes: &mut [u8]) -> Option<()> {
     )
     .ok()?;
     let headers: Vec<ImageSectionHeader> = headers.to_vec();
+    let strings = start + count * size_of::<ImageSymbol>();
+    for (index, header) in headers.iter().enumerate() {
+        if let Some(offset) = header.name_offset().ok()? {
+            let name = bytes.get(strings + offset as usize..)?;
+            let length = name.iter().position(|byte| matches!(byte, b'$' | 0))?;
+            if name[length] == b'$' && length <= header.name.len() {
+                let mut short = [0; 8];
+                short[..length].copy_from_slice(&name[..length]);
+                let at = size_of::<ImageFileHeader>() + index * size_of::<ImageSectionHeader>();
+                bytes[at..at + short.len()].copy_from_slice(&short);
+            }
+        }
+    }
     for section in &headers {
         for relocation in relocations(bytes, section)? {
             let old = relocation.symbol_table_index.get(LE) as usize;

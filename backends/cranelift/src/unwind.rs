@@ -1,8 +1,10 @@
-//! Unwind tables of ELF objects, with which debuggers, profilers and backtraces walk through the frames of
-//! emitted functions.
+//! Unwind tables of objects, with which debuggers, profilers and backtraces walk through the frames of emitted
+//! functions: in ELF, and in COFF for x86-64.
 //!
-//! The tables of `cranelift-object` have absolute addresses, which the read-only segment of a shared library must not
-//! have.
+//! In ELF the tables of `cranelift-object` have absolute addresses, which the read-only segment of a shared library must
+//! not have. In COFF it writes none.
+
+mod coff;
 
 use cranelift_codegen::CompiledCode;
 use cranelift_codegen::gimli::constants::{DW_EH_PE_pcrel, DW_EH_PE_sdata4};
@@ -21,6 +23,8 @@ use cranelift_object::object::{
 
 use codegen::backend::Error;
 
+pub(crate) use coff::Sections;
+
 use crate::refused;
 
 /// The unwind tables of the functions defined so far.
@@ -29,6 +33,7 @@ pub(crate) struct Tables {
     frames: FrameTable,
     cie: Option<CieId>,
     functions: Vec<FuncId>,
+    coff: coff::Tables,
 }
 
 impl Tables {
@@ -40,8 +45,14 @@ impl Tables {
         code: &CompiledCode,
     ) -> Result<(), Error> {
         let info = code.create_unwind_info(isa).map_err(refused)?;
-        let Some(UnwindInfo::SystemV(info)) = info else {
-            return Ok(());
+        let info = match info {
+            Some(UnwindInfo::SystemV(info)) => info,
+            Some(UnwindInfo::WindowsX64(info)) => {
+                self.coff.add(id, code.code_buffer().len(), &info);
+                return Ok(());
+            }
+            // Other kinds cannot be named here, or are those of aarch64 on Windows.
+            _ => return Ok(()),
         };
         let Some(cie) = self.cie.or_else(|| self.add_cie(isa)) else { return Ok(()) };
         let address = Address::Symbol { symbol: self.functions.len(), addend: 0 };
@@ -57,10 +68,10 @@ impl Tables {
         self.cie
     }
 
-    /// Writes the section, unless it is empty.
-    pub(crate) fn write(self, product: &mut ObjectProduct) -> Result<(), Error> {
+    /// Writes the sections, unless they are empty. Returns those that belong to one function each.
+    pub(crate) fn write(self, product: &mut ObjectProduct) -> Result<Sections, Error> {
         if self.functions.is_empty() {
-            return Ok(());
+            return self.coff.write(product);
         }
         let mut section =
             EhFrame(Section { bytes: EndianVec::new(LittleEndian), relocations: vec![] });
@@ -74,7 +85,7 @@ impl Tables {
             let relocation = distance(&mut product.object, function, &relocation);
             product.object.add_relocation(frame, relocation).map_err(refused)?;
         }
-        Ok(())
+        Ok(Sections::new())
     }
 }
 

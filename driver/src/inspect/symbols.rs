@@ -12,7 +12,7 @@ use object::{
 };
 
 use crate::ObjectFault;
-use crate::object_file::{Names, malformed};
+use crate::object_file::{Names, c_name, malformed};
 use crate::printable::printable;
 
 /// An exported or undefined symbol.
@@ -116,14 +116,6 @@ fn read_exports_and_imports<'data, R: ReadRef<'data>>(
 
 const EMPTY: Symbol<'static> =
     Symbol { name: String::new(), defined: false, weak: false, size: None, data: &[] };
-
-/// Returns the name of a symbol in C.
-fn c_name(format: BinaryFormat, name: &[u8]) -> &[u8] {
-    match name {
-        [b'_', rest @ ..] if format == BinaryFormat::MachO => rest,
-        _ => name,
-    }
-}
 
 /// Adds a symbol under its name in C. A definition replaces a use.
 fn insert<'data>(symbols: &mut Symbols<'data>, name: &[u8], symbol: Symbol<'data>) {

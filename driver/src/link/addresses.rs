@@ -1,13 +1,12 @@
 //! An object whose functions jump to addresses in this process.
 
 use object::write::{Object, Symbol, SymbolSection};
-use object::{
-    Architecture, BinaryFormat, Endianness, SectionKind, SymbolFlags, SymbolKind, SymbolScope,
-};
+use object::{Architecture, Endianness, SectionKind, SymbolFlags, SymbolKind, SymbolScope};
 use target_lexicon::Triple;
 
-use super::{Input, linkable};
+use super::{Input, Target};
 use crate::Error;
+use crate::object_file::Machine;
 
 /// Code that jumps to the address that follows it. Its size is a multiple of 8 bytes.
 type Code = &'static [u8];
@@ -35,16 +34,18 @@ const RISCV64: Code = &[0x17, 0x03, 0, 0, 0x03, 0x33, 0x03, 0x01, 0x67, 0, 0x03,
 /// # Ok::<(), tvm_ffi_codegen_driver::Error>(())
 /// ```
 pub fn addresses(functions: &[(String, usize)]) -> Result<Input, Error> {
-    let machine = linkable(&Triple::host())?;
+    let host = Triple::host();
+    let target = Target::new(&host)?;
+    let machine = target.machine;
     let known = [
         (Architecture::X86_64, X86_64),
         (Architecture::Aarch64, AARCH64),
         (Architecture::Riscv64, RISCV64),
     ];
     let code = known.into_iter().find(|(architecture, _)| *architecture == machine.architecture);
-    let unsupported = || Error::UnsupportedLink { target: Triple::host() };
-    let (architecture, code) = code.ok_or_else(unsupported)?;
-    let bytes = bytes(architecture, code, functions);
+    let unsupported = || target.refuse("the host has no code for jumps");
+    let (_, code) = code.ok_or_else(unsupported)?;
+    let bytes = bytes(machine, code, functions);
     let failed = |error: object::write::Error| Error::Linker {
         name: "addresses".to_owned(),
         reason: error.to_string(),
@@ -53,11 +54,11 @@ pub fn addresses(functions: &[(String, usize)]) -> Result<Input, Error> {
 }
 
 fn bytes(
-    architecture: Architecture,
+    machine: Machine,
     code: Code,
     functions: &[(String, usize)],
 ) -> object::write::Result<Vec<u8>> {
-    let mut object = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
+    let mut object = Object::new(machine.format, machine.architecture, Endianness::Little);
     let text = object.add_section(Vec::new(), b".text.tvm_ffi_codegen".to_vec(), SectionKind::Text);
     for (name, address) in functions {
         let jump = [code, &(*address as u64).to_le_bytes()].concat();

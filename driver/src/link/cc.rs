@@ -1,32 +1,32 @@
 //! The system's C compiler as linker.
 
 use std::ffi::OsString;
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 
-use super::{Input, OPTIONS, Output, base_name, version_script};
+use super::folder::Folder;
+use super::{Format, Input, Output, Target, coff, elf};
 use crate::Error;
 
-/// Links copies in a temporary folder, so that the linked bytes are the checked ones.
-pub(super) fn link(inputs: &[Input], output: Output<'_>, program: &Path) -> Result<Vec<u8>, Error> {
+/// Links in ELF, and for Windows with a compiler of MinGW.
+pub(super) fn link(
+    inputs: &[Input],
+    output: Output<'_>,
+    program: &Path,
+    target: &Target<'_>,
+) -> Result<Vec<u8>, Error> {
     let fail = |reason: String| Error::Linker { name: program.display().to_string(), reason };
-    let folder = tempfile::tempdir().map_err(|error| fail(error.to_string()))?;
-    let path = |name: &str| folder.path().join(name);
-    let arguments = prepare(inputs, output, &path).map_err(|error| fail(error.to_string()))?;
-    let done = command(program)
-        .args(arguments)
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| fail(error.to_string()))?;
-    if !done.status.success() {
-        let text = String::from_utf8_lossy(&done.stderr);
-        let text = text.replace(&format!("{}/", folder.path().display()), "");
-        return Err(fail(format!("{}\n{}", done.status, text.trim_end())));
-    }
-    fs::read(path(LIBRARY)).map_err(|error| fail(error.to_string()))
+    let arguments = |folder: &Folder| match (output, target.format) {
+        (Output::Object, _) => Ok(objects(folder)),
+        (Output::Shared { .. }, Format::Coff) => windows(inputs, folder),
+        (Output::Shared { rpath }, Format::Elf | Format::MachO) => shared(inputs, rpath, folder),
+    };
+    let folder = Folder::of(inputs).map_err(|error| fail(error.to_string()))?;
+    let arguments = arguments(&folder).map_err(|error| fail(error.to_string()))?;
+    let mut command = command(program);
+    command.args(arguments).arg("-o").arg(folder.path().join(LIBRARY));
+    folder.run(command, LIBRARY, "").map_err(fail)
 }
 
 /// Returns the command of a program: a file or a name, or else words, as in `CC="ccache gcc"`.
@@ -41,53 +41,55 @@ fn command(program: &Path) -> Command {
 
 const LIBRARY: &str = "library.so";
 const SCRIPT: &str = "exports.map";
+const EXPORTS: &str = "exports.def";
 
-/// Writes the inputs to files and returns the arguments of the compiler.
-fn prepare(
-    inputs: &[Input],
-    output: Output<'_>,
-    path: &dyn Fn(&str) -> PathBuf,
-) -> io::Result<Vec<OsString>> {
-    let mut arguments = match output {
-        Output::Object => vec!["-r".into(), "-nostdlib".into()],
-        Output::Shared { rpath } => {
-            fs::write(path(SCRIPT), version_script(inputs))?;
-            shared(rpath, &path(SCRIPT))
-        }
-    };
-    arguments.extend(["-o".into(), path(LIBRARY).into()]);
-    if let Output::Shared { .. } = output {
-        // Some compilers drop libraries of which no symbol is used.
-        arguments.push("-Wl,--no-as-needed".into());
+/// Returns the arguments that merge objects.
+fn objects(folder: &Folder) -> Vec<OsString> {
+    let files = folder.files.iter().map(|file| folder.path().join(file).into());
+    ["-r", "-nostdlib"].map(OsString::from).into_iter().chain(files).collect()
+}
+
+/// Writes a version script and returns the arguments for a shared library in ELF.
+fn shared(inputs: &[Input], rpath: &[String], folder: &Folder) -> io::Result<Vec<OsString>> {
+    let mut arguments: Vec<OsString> = vec!["-shared".into()];
+    arguments.extend(elf::OPTIONS.map(|option| format!("-Wl,{option}").into()));
+    folder.write(SCRIPT, &elf::version_script(inputs))?;
+    let mut option = OsString::from("-Wl,--version-script=");
+    option.push(folder.path().join(SCRIPT));
+    arguments.push(option);
+    for place in rpath {
+        arguments.extend(["-Xlinker".into(), "-rpath".into(), "-Xlinker".into(), place.into()]);
     }
-    for (i, input) in inputs.iter().enumerate() {
-        let name = base_name(input.name());
-        let folder = path(&i.to_string());
-        fs::create_dir(&folder)?;
-        fs::write(folder.join(&name), input.bytes())?;
-        if input.is_library() {
+    // Some compilers drop libraries of which no symbol is used.
+    arguments.push("-Wl,--no-as-needed".into());
+    for (input, file) in inputs.iter().zip(&folder.files) {
+        let path = folder.path().join(file);
+        if let (true, Some(place), Some(name)) =
+            (input.is_library(), path.parent(), path.file_name())
+        {
             // A library without a soname is recorded by the name of its file.
-            arguments.extend(["-L".into(), folder.into(), format!("-l:{name}").into()]);
+            let mut library = OsString::from("-l:");
+            library.push(name);
+            arguments.extend(["-L".into(), place.into(), library]);
         } else {
-            arguments.push(folder.join(name).into());
+            arguments.push(path.into());
         }
     }
-    if let Output::Shared { .. } = output {
-        // libm is a part of the C library that compilers do not link by themselves.
-        arguments.extend(["-Wl,--as-needed".into(), "-lm".into()]);
-    }
+    // libm is a part of the C library that compilers do not link by themselves.
+    arguments.extend(["-Wl,--as-needed".into(), "-lm".into()]);
     Ok(arguments)
 }
 
-/// Returns the arguments for a shared library with the exports of a version script.
-fn shared(rpath: &[String], script: &Path) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = vec!["-shared".into()];
-    arguments.extend(OPTIONS.map(|option| format!("-Wl,{option}").into()));
-    let mut option = OsString::from("-Wl,--version-script=");
-    option.push(script);
-    arguments.push(option);
-    for folder in rpath {
-        arguments.extend(["-Xlinker".into(), "-rpath".into(), "-Xlinker".into(), folder.into()]);
-    }
-    arguments
+/// Writes a list of exports and returns the arguments for a shared library for Windows, which needs no library of the
+/// compiler.
+fn windows(inputs: &[Input], folder: &Folder) -> io::Result<Vec<OsString>> {
+    folder.write(EXPORTS, &coff::definition(inputs))?;
+    // The base of the image would be a hash of the path of the output.
+    let same = ["--no-insert-timestamp", "--disable-auto-image-base"];
+    let options = same.into_iter().chain(["--exclude-all-symbols", "--high-entropy-va"]);
+    let mut arguments: Vec<OsString> = vec!["-shared".into(), "-static-libgcc".into()];
+    arguments.extend(options.map(|option| format!("-Wl,{option}").into()));
+    let files = folder.files.iter().map(|file| folder.path().join(file).into());
+    arguments.extend(files.chain([folder.path().join(EXPORTS).into()]));
+    Ok(arguments)
 }

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use object::read::archive::ArchiveFile;
+use object::read::coff::ImportFile;
 use object::{
-    FileFlags, FileKind, Object, ObjectKind, ObjectSection, ObjectSymbol, SectionFlags,
-    SymbolFlags, elf,
+    BinaryFormat, FileFlags, FileKind, NameOrOrdinal, Object, ObjectKind, ObjectSection,
+    ObjectSymbol, SectionFlags, SymbolFlags, elf, pe,
 };
 
 use crate::object_file::{self, Machine, Names};
@@ -41,6 +42,8 @@ pub(super) struct Facts {
     pub(super) machine: Machine,
     /// Flags of the ELF header, which name the calling convention; 0 in other formats.
     pub(super) flags: u32,
+    /// True if start-up code of Windows runs a function of this object.
+    pub(super) has_constructors: bool,
     /// Global symbols defined here.
     defined: BTreeSet<Vec<u8>>,
     /// Defined symbols that may have one definition only: not weak, not common, not in a group that linkers merge.
@@ -50,6 +53,18 @@ pub(super) struct Facts {
 }
 
 impl Facts {
+    fn new(file: &str, machine: Machine, flags: u32) -> Facts {
+        Facts {
+            file: file.to_owned(),
+            machine,
+            flags,
+            has_constructors: false,
+            defined: BTreeSet::new(),
+            strong: BTreeSet::new(),
+            undefined: BTreeMap::new(),
+        }
+    }
+
     pub(super) fn defined(&self) -> impl Iterator<Item = &[u8]> {
         self.defined.iter().map(Vec::as_slice)
     }
@@ -87,6 +102,12 @@ impl Input {
         };
         let objects = objects.into();
         Ok(Input { name, bytes: Arc::new(bytes), kind, objects, shown: Vec::new() })
+    }
+
+    /// Makes the input of a text that stands for a shared library.
+    pub(super) fn stub(name: &str, text: String) -> Input {
+        let (name, bytes) = (name.to_owned(), Arc::new(text.into_bytes()));
+        Input { name, bytes, kind: Kind::Library, objects: Vec::new().into(), shown: Vec::new() }
     }
 
     /// Exports these symbols, too, from a library that the input is linked into. They must be identifiers, which need
@@ -190,6 +211,9 @@ fn members(name: &str, bytes: &[u8]) -> Result<Vec<Facts>, Error> {
 }
 
 fn read(file: &str, bytes: &[u8]) -> Result<(Kind, Facts), ObjectFault> {
+    if matches!(FileKind::parse(bytes), Ok(FileKind::CoffImport)) {
+        return Ok((Kind::Object, import(file, bytes)?));
+    }
     let object = object_file::parse(bytes)?;
     let is_library = object.kind() == ObjectKind::Dynamic;
     if !is_library && object.kind() != ObjectKind::Relocatable {
@@ -197,17 +221,28 @@ fn read(file: &str, bytes: &[u8]) -> Result<(Kind, Facts), ObjectFault> {
     }
     let flags = object.flags();
     let flags = if let FileFlags::Elf { e_flags, .. } = flags { e_flags.0 } else { 0 };
-    let (file, machine) = (file.to_owned(), Machine::of(&object));
-    let (defined, strong, undefined) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
-    let mut facts = Facts { file, machine, flags, defined, strong, undefined };
-    let symbols = if is_library { object.dynamic_symbols() } else { object.symbols() };
+    let mut facts = Facts::new(file, Machine::of(&object), flags);
     let mut names = Names::of(bytes);
+    if facts.machine.format == BinaryFormat::Pe {
+        facts.machine.format = BinaryFormat::Coff;
+        for export in object.exports().map_err(object_file::malformed)? {
+            let export = export.map_err(object_file::malformed)?;
+            if let NameOrOrdinal::Name(name) = export.name() {
+                facts.defined.insert(names.take(Ok(name))?);
+            }
+        }
+        return Ok((Kind::Library, facts));
+    }
+    facts.has_constructors = facts.machine.format == BinaryFormat::Coff
+        && object.sections().any(|section| section.name_bytes().is_ok_and(is_constructors));
+    let symbols = if is_library { object.dynamic_symbols() } else { object.symbols() };
     for symbol in symbols.filter(|symbol| symbol.is_global()) {
         // The loader resolves the undefined symbols of a shared library.
         if is_library && symbol.is_undefined() {
             continue;
         }
         let name = names.take(symbol.name_bytes())?;
+        let name = object_file::c_name(facts.machine.format, &name).to_vec();
         if symbol.is_undefined() {
             facts.undefined.insert(name, !symbol.is_weak());
             continue;
@@ -220,17 +255,37 @@ fn read(file: &str, bytes: &[u8]) -> Result<(Kind, Facts), ObjectFault> {
     Ok((if is_library { Kind::Library } else { Kind::Object }, facts))
 }
 
+/// Reads a member of an import library for Windows.
+fn import(file: &str, bytes: &[u8]) -> Result<Facts, ObjectFault> {
+    let import = ImportFile::parse(bytes).map_err(object_file::malformed)?;
+    let (format, architecture) = (BinaryFormat::Coff, import.architecture());
+    let mut facts = Facts::new(file, Machine { format, architecture, little_endian: true }, 0);
+    let name = Names::of(bytes).take(Ok(import.symbol()))?;
+    facts.defined.extend([[b"__imp_", &*name].concat(), name]);
+    Ok(facts)
+}
+
+/// Returns whether a section for Windows lists functions that start-up code runs.
+fn is_constructors(name: &[u8]) -> bool {
+    name.starts_with(b".CRT$") || name.starts_with(b".ctors")
+}
+
 fn is_strong(object: &object::File<'_>, symbol: &object::Symbol<'_, '_>) -> bool {
-    if let SymbolFlags::Elf { st_info, .. } = symbol.flags()
-        && st_info.st_bind() != elf::STB_GLOBAL
-    {
+    if let SymbolFlags::Elf { st_info, .. } = symbol.flags() {
+        if st_info.st_bind() != elf::STB_GLOBAL {
+            return false;
+        }
+    } else if symbol.is_weak() {
         return false;
     }
     let section = symbol.section_index().and_then(|index| object.section_by_index(index).ok());
-    let flags = section.map(|section| section.flags());
-    let grouped = matches!(
-        flags,
-        Some(SectionFlags::Elf { sh_flags, .. }) if sh_flags.contains(elf::SHF_GROUP)
-    );
-    !grouped && !symbol.is_common()
+    let flags = section.map_or(SectionFlags::None, |section| section.flags());
+    let is_grouped = if let SectionFlags::Elf { sh_flags, .. } = flags {
+        sh_flags.contains(elf::SHF_GROUP)
+    } else if let SectionFlags::Coff { characteristics } = flags {
+        characteristics.contains(pe::IMAGE_SCN_LNK_COMDAT)
+    } else {
+        false
+    };
+    !is_grouped && !symbol.is_common()
 }

@@ -13,7 +13,7 @@ use codegen::ir::Linkage;
 use codegen::{is_linked_routine, linked_routines};
 use target_lexicon::Triple;
 
-use super::{Input, linkable};
+use super::{Format, Input, Target};
 use crate::{Error, ObjectFault};
 
 /// Prefix of the names of routines.
@@ -89,7 +89,7 @@ impl Member {
 /// not started here.
 ///
 /// # Errors
-/// [`Error::UnsupportedLink`] where libraries are not in ELF; [`Error::Backend`] if there is no code generator for the
+/// [`Error::UnsupportedLink`] where nothing is linked for the target; [`Error::Backend`] if there is no code generator for the
 /// target.
 ///
 /// ```
@@ -101,7 +101,11 @@ impl Member {
 /// # Ok::<(), tvm_ffi_codegen_driver::Error>(())
 /// ```
 pub fn archive(target: &Triple) -> Result<Vec<u8>, Error> {
-    linkable(target)?;
+    let kind = match Target::new(target)?.format {
+        Format::Elf => ArchiveKind::Gnu,
+        Format::Coff => ArchiveKind::Coff,
+        Format::MachO => ArchiveKind::Darwin,
+    };
     with(target, |members| {
         let member = |member: &Member| {
             let (bytes, name) = (member.bytes.to_vec(), format!("{}.o", member.name));
@@ -109,8 +113,7 @@ pub fn archive(target: &Triple) -> Result<Vec<u8>, Error> {
         };
         let members: Vec<_> = members.iter().map(member).collect();
         let mut archive = Cursor::new(Vec::new());
-        let written =
-            write_archive_to_stream(&mut archive, &members, ArchiveKind::Gnu, false, None);
+        let written = write_archive_to_stream(&mut archive, &members, kind, false, None);
         written.map_err(|source| Error::Write { path: "the archive".into(), source })?;
         Ok(archive.into_inner())
     })

@@ -13,9 +13,9 @@ use std::thread;
 
 use libwild::error::Result as WildResult;
 use libwild::{Args, FileSystem, FileType, InputFileData, Linker, OutputFileData, OutputOptions};
-use object::{Architecture, Object, ObjectSection, ObjectSymbol, elf};
+use object::{Object, ObjectSection, ObjectSymbol};
 
-use super::{Input, OPTIONS, Output, base_name, version_script};
+use super::{Input, Output, base_name, elf};
 use crate::Error;
 use crate::object_file::Machine;
 
@@ -132,7 +132,7 @@ fn require(library: &mut [u8], inputs: &[Input]) {
         weak.map(|symbol| start as usize + symbol.index().0 * SYMBOL + INFO).collect();
     for place in places {
         if let Some(info) = library.get_mut(place) {
-            *info = elf::STB_GLOBAL.0 << 4 | *info & 0xf;
+            *info = object::elf::STB_GLOBAL.0 << 4 | *info & 0xf;
         }
     }
 }
@@ -152,24 +152,9 @@ fn arguments(
     machine: Machine,
     memory: &Memory,
 ) -> Vec<String> {
-    let emulation = if machine.architecture == Architecture::Aarch64 {
-        "aarch64elf"
-    } else if machine.architecture == Architecture::Riscv64 {
-        "elf64lriscv"
-    } else {
-        "elf_x86_64"
-    };
-    let mut arguments: Vec<String> = ["ld", "-m", emulation].map(str::to_owned).into();
-    match output {
-        Output::Object => arguments.push("-r".to_owned()),
-        Output::Shared { rpath } => {
-            let fixed = ["-shared", "--no-gc-sections", "--no-identity-comment"];
-            arguments.extend(fixed.into_iter().chain(OPTIONS).map(str::to_owned));
-            memory.put(SCRIPT.into(), Arc::new(version_script(inputs).into_bytes()));
-            arguments.push(format!("--version-script={SCRIPT}"));
-            arguments.extend(rpath.iter().map(|folder| format!("--rpath={folder}")));
-        }
-    }
+    memory.put(SCRIPT.into(), Arc::new(elf::version_script(inputs).into_bytes()));
+    let mut arguments = vec!["ld".to_owned(), "--no-identity-comment".to_owned()];
+    arguments.extend(elf::arguments(output, machine, SCRIPT));
     for (i, input) in inputs.iter().enumerate() {
         // Paths are distinct and no options. A library keeps its name, which is recorded if it has no soname.
         let base = base_name(input.name());

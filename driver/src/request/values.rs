@@ -47,7 +47,7 @@ const ROUTINES: [(&str, Routines, &str); 2] = [
     (
         "linked",
         Routines::Linked,
-        "Compiled beforehand and added by the linker: compiles fastest, and many objects in one library share one copy; ELF only",
+        "Compiled beforehand and added by the linker: compiles fastest, and many objects in one library share one copy",
     ),
 ];
 

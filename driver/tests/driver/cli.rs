@@ -319,9 +319,9 @@ fn wrong_input_is_exit_code_1() {
             "kernel.o: expected an object for ELF aarch64 but got one for ELF x86_64".into(),
         ),
         (
-            "emit add_one.ffi --emit shared --link kernel.o --target aarch64-apple-darwin -o out.so",
-            "cannot link for aarch64-apple-darwin: emit an object without kernels, and on macOS link both with \
-             `cc -dynamiclib f.o kernel.o -undefined dynamic_lookup -o f.dylib`"
+            "emit add_one.ffi --emit shared --link kernel.o --target aarch64-apple-ios -o out.so",
+            "cannot link for aarch64-apple-ios: only x86-64, aarch64 and riscv64 are linked for in ELF, and x86-64 and \
+             aarch64 for Windows and macOS"
                 .into(),
         ),
         ("emit add_one.ffi -o none/out.o", format!("cannot write none/out.o: {missing}")),

@@ -302,18 +302,6 @@ fn libraries_for_other_elf_machines_are_linked_in_process() {
 }
 
 #[test]
-fn other_formats_cannot_be_linked_here() {
-    for target in ["aarch64-apple-darwin", "x86_64-pc-windows-msvc"] {
-        let target: Triple = target.parse().unwrap();
-        let alone = Request { target: target.clone(), ..Request::default() };
-        let request = Request { target, ..shared(vec![object("kernel", KERNEL)]) };
-        let error = request.emit_module(&twice()).unwrap_err();
-        assert!(matches!(error, Error::UnsupportedLink { .. }), "{error}");
-        alone.emit_module(&twice()).unwrap();
-    }
-}
-
-#[test]
 fn nothing_is_written_on_failure() {
     let folder = folder();
     let path = folder.path().join("twice.so");

@@ -4,6 +4,7 @@ mod cli;
 mod damage;
 mod dependencies;
 mod files;
+mod formats;
 mod hostile;
 mod imports;
 mod inspect;

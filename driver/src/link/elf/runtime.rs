@@ -5,8 +5,8 @@ use object::elf;
 use object::write::elf::{FileHeader, ProgramHeader, Writer};
 use object::{Architecture, Endianness};
 
-use super::{Input, base_name};
 use crate::Error;
+use crate::link::{Input, base_name};
 use crate::object_file::Machine;
 
 /// Name by which the loader knows the library.
@@ -18,7 +18,7 @@ pub(super) fn is(input: &Input) -> bool {
 }
 
 /// Makes the stub for the machine of the inputs.
-pub(super) fn library(inputs: &[Input], machine: Machine) -> Result<Input, Error> {
+pub(in crate::link) fn library(inputs: &[Input], machine: Machine) -> Result<Input, Error> {
     let failed = |error: object::write::Error| Error::Linker {
         name: NAME.to_owned(),
         reason: error.to_string(),

@@ -8,8 +8,8 @@ use object::{
     SymbolFlags, SymbolKind, SymbolScope, elf,
 };
 
-use super::Input;
 use crate::Error;
+use crate::link::Input;
 use crate::object_file::Machine;
 
 /// Symbol that code which registers destructors refers to.

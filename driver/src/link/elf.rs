@@ -1,0 +1,79 @@
+//! Shared libraries in ELF: what they need besides the inputs, and what they export.
+
+mod destructors;
+mod runtime;
+mod system;
+
+use abi_spec::symbol::PREFIX;
+use object::Architecture;
+
+use super::{Input, Linker, Output, Target, is_ours, undefined};
+use crate::Error;
+use crate::object_file::Machine;
+
+pub(super) use runtime::library as runtime_library;
+
+/// Options of every linker: references to our own symbols bind to them, relocations are resolved when the library is
+/// loaded (Wild does nothing else), the stack is not executable, and the bytes depend on the inputs only.
+pub(super) const OPTIONS: [&str; 9] = [
+    "-Bsymbolic",
+    "-z",
+    "now",
+    "-z",
+    "noexecstack",
+    "--build-id=none",
+    "--eh-frame-hdr",
+    "--hash-style=gnu",
+    "--enable-new-dtags",
+];
+
+/// Adds what the inputs need: the runtime, and what a C compiler adds by itself.
+pub(super) fn dependencies(
+    all: &mut Vec<Input>,
+    is_runtime_recorded: bool,
+    linker: &Linker,
+    target: &Target<'_>,
+) -> Result<(), Error> {
+    if is_runtime_recorded && !all.iter().any(runtime::is) {
+        let runtime = runtime::library(all, target.machine)?;
+        all.push(runtime);
+    }
+    if !matches!(linker, Linker::Cc(_)) {
+        let registers = undefined(all).into_iter().any(destructors::is_wanted);
+        all.extend(destructors::object(registers, target.machine)?);
+        let mut wanted = undefined(all);
+        wanted.retain(|name| !is_ours(name));
+        all.extend(system::libraries(&wanted, target)?);
+    }
+    Ok(())
+}
+
+/// Returns the version script, which lists the exports.
+pub(super) fn version_script(inputs: &[Input]) -> String {
+    let shown = inputs.iter().flat_map(Input::shown).map(|name| format!("{name}; "));
+    let global: String = [format!("{PREFIX}*; ")].into_iter().chain(shown).collect();
+    format!("{{ global: {global}local: *; }};\n")
+}
+
+/// Returns the arguments of `ld` but its inputs and its output.
+pub(super) fn arguments(output: Output<'_>, machine: Machine, script: &str) -> Vec<String> {
+    let emulation = if machine.architecture == Architecture::Aarch64 {
+        "aarch64elf"
+    } else if machine.architecture == Architecture::Riscv64 {
+        "elf64lriscv"
+    } else {
+        "elf_x86_64"
+    };
+    let mut arguments: Vec<String> = ["-m", emulation].map(str::to_owned).into();
+    match output {
+        Output::Object => arguments.push("-r".to_owned()),
+        Output::Shared { rpath } => {
+            arguments.extend(
+                ["-shared", "--no-gc-sections"].into_iter().chain(OPTIONS).map(str::to_owned),
+            );
+            arguments.push(format!("--version-script={script}"));
+            arguments.extend(rpath.iter().map(|folder| format!("--rpath={folder}")));
+        }
+    }
+    arguments
+}

@@ -1,0 +1,68 @@
+//! A temporary folder with the files of a linker that is a program.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use super::{Input, base_name};
+
+/// A folder with copies of inputs, so that the linked bytes are the checked ones. It is removed with the value.
+pub(super) struct Folder {
+    folder: TempDir,
+    /// The files of the inputs, relative to the folder. Each is in a folder of its own, so that it keeps its name.
+    pub(super) files: Vec<PathBuf>,
+}
+
+impl Folder {
+    /// Writes copies of the inputs.
+    pub(super) fn of(inputs: &[Input]) -> io::Result<Folder> {
+        let folder = tempfile::tempdir()?;
+        let mut files = Vec::new();
+        for (i, input) in inputs.iter().enumerate() {
+            let file = Path::new(&i.to_string()).join(base_name(input.name()));
+            fs::create_dir(folder.path().join(i.to_string()))?;
+            fs::write(folder.path().join(&file), input.bytes())?;
+            files.push(file);
+        }
+        Ok(Folder { folder, files })
+    }
+
+    /// Returns the files of the inputs, relative to the folder: absolute paths could be taken for options.
+    pub(super) fn names(&self) -> Vec<String> {
+        self.files.iter().map(|file| file.display().to_string()).collect()
+    }
+
+    /// Returns the folder.
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes one more file.
+    pub(super) fn write(&self, name: &str, contents: &str) -> io::Result<()> {
+        fs::write(self.path().join(name), contents)
+    }
+
+    /// Runs a linker and returns the contents of the file `output`, or what the linker said. `advice` follows the error
+    /// of a linker that is not there.
+    pub(super) fn run(
+        &self,
+        mut command: Command,
+        output: &str,
+        advice: &str,
+    ) -> Result<Vec<u8>, String> {
+        let done = command.env("LC_ALL", "C").stdin(Stdio::null()).output();
+        let done = done.map_err(|error| {
+            let advice = if error.kind() == io::ErrorKind::NotFound { advice } else { "" };
+            format!("{error}{advice}")
+        })?;
+        if !done.status.success() {
+            let text = String::from_utf8_lossy(&done.stderr);
+            let text = text.replace(&format!("{}/", self.path().display()), "");
+            return Err(format!("{}\n{}", done.status, text.trim_end()));
+        }
+        fs::read(self.path().join(output)).map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,271 @@
+//! Libraries for Windows and macOS: their contents, and what is refused. `tests/suite/windows.rs` calls such libraries;
+//! those for macOS are not called anywhere.
+
+use codegen::ir::{Builder, Linkage, Module, Signature, Type};
+use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol, macho};
+use tvm_ffi_codegen_driver::link::{Input, Linker, routines_archive, runtime_library};
+use tvm_ffi_codegen_driver::{Error, Form, Request, inspect};
+
+use crate::support::twice;
+
+const WINDOWS: [&str; 3] =
+    ["x86_64-pc-windows-msvc", "x86_64-pc-windows-gnu", "aarch64-pc-windows-msvc"];
+const MACOS: [&str; 3] =
+    ["aarch64-apple-darwin", "x86_64-apple-darwin", "arm64-apple-macosx13.1.0"];
+
+/// A declaration with a kernel, checks of a tensor, a result that is allocated, and a constant.
+const DECLARATIONS: &str = "
+    /// Documentation.
+    f(x: Tensor([n], float32)) -> Tensor([n], float32) = {
+        let y = alloc Tensor([n], float32) on x;
+        kernel(int32(n));
+        return y;
+    };
+";
+
+fn request(target: &str, form: Form) -> Request {
+    Request { target: target.parse().unwrap(), ..Request::new(form) }
+}
+
+/// Makes an object for a target with `int kernel(int)`.
+fn kernel(target: &str) -> Input {
+    let mut module = Module::default();
+    let signature = Signature::new(&[Type::I32], Some(Type::I32));
+    let mut b = Builder::function(&mut module, "kernel", Linkage::Export, signature);
+    let value = b.param(0);
+    b.ret(Some(value));
+    let function = b.finish();
+    module.functions.push(function);
+    let bytes = request(target, Form::Object).emit_module(&module).unwrap();
+    Input::new("kernel.o", bytes).unwrap()
+}
+
+fn link(target: &str) -> Result<Vec<u8>, Error> {
+    let kernels = vec![kernel(target)];
+    Request { kernels, ..request(target, Form::Shared) }.emit(&DECLARATIONS.parse().unwrap())
+}
+
+fn names<'a>(all: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
+    all.map(String::as_str).collect()
+}
+
+#[test]
+#[ignore = "tests/setup installs lld"]
+fn libraries_for_windows_import_what_they_use() {
+    for target in WINDOWS {
+        let bytes = link(target).unwrap_or_else(|error| panic!("{target}: {error}"));
+        assert!(bytes == link(target).unwrap(), "{target}: other bytes");
+        let found = inspect(&bytes).unwrap();
+        assert_eq!(found.kind, "shared library", "{target}");
+        assert_eq!(names(found.functions.iter().map(|f| &f.name)), ["f"], "{target}");
+        assert_eq!(found.needed, ["tvm_ffi.dll", "ucrtbase.dll"], "{target}");
+        assert_eq!(names(found.undefined.iter().map(|s| &s.name)), ["free", "malloc"], "{target}");
+        assert!(found.runtime.iter().any(|f| f.name == "TVMFFIErrorSetRaised"), "{target}");
+        let file = object::File::parse(&*bytes).unwrap();
+        // The function, its metadata and documentation, and `kernel`, whose object asks for that.
+        assert_eq!(file.exports().unwrap().count(), 4, "{target}");
+        // Frames can be unwound: each function has an entry of twelve bytes.
+        let tables = file.section_by_name(".pdata").map_or(0, |section| section.size() / 12);
+        assert!(target.starts_with("aarch64") || tables > 5, "{target}: {tables}");
+    }
+}
+
+#[test]
+#[ignore = "tests/setup installs lld"]
+fn libraries_for_macos_are_signed_and_name_what_they_need() {
+    for target in MACOS {
+        let bytes = link(target).unwrap_or_else(|error| panic!("{target}: {error}"));
+        assert!(bytes == link(target).unwrap(), "{target}: other bytes");
+        let found = inspect(&bytes).unwrap();
+        assert_eq!(found.kind, "shared library", "{target}");
+        assert_eq!(names(found.functions.iter().map(|f| &f.name)), ["f"], "{target}");
+        let needed = ["@rpath/libtvm_ffi.dylib", "/usr/lib/libSystem.B.dylib"];
+        assert_eq!(found.needed, needed, "{target}");
+        assert_eq!(names(found.undefined.iter().map(|s| &s.name)), ["free", "malloc"], "{target}");
+        let file = object::File::parse(&*bytes).unwrap();
+        assert_eq!(file.exports().unwrap().count(), 3, "{target}");
+        assert_eq!(commands(&bytes, macho::LC_CODE_SIGNATURE), 1, "{target}");
+    }
+}
+
+/// Counts the load commands of a kind.
+fn commands(bytes: &[u8], kind: macho::LoadCommandType) -> usize {
+    use object::read::macho::MachHeader;
+    let header = macho::MachHeader64::<object::Endianness>::parse(bytes, 0).unwrap();
+    let endian = header.endian().unwrap();
+    let mut commands = header.load_commands(endian, bytes, 0).unwrap();
+    let mut count = 0;
+    while let Some(command) = commands.next().unwrap() {
+        count += usize::from(command.cmd() == kind);
+    }
+    count
+}
+
+#[test]
+#[ignore = "tests/setup installs lld"]
+fn options_reach_the_linker_of_macos() {
+    let target = MACOS[0];
+    let kernels = vec![kernel(target).showing(vec!["kernel".to_owned()])];
+    let rpath = vec!["@loader_path".to_owned(), "/a b".to_owned()];
+    let shared = request(target, Form::Shared);
+    let request = Request { kernels, rpath, runtime_dependency: false, ..shared };
+    let bytes = request.emit(&DECLARATIONS.parse().unwrap()).unwrap();
+    assert_eq!(commands(&bytes, macho::LC_RPATH), 2);
+    let found = inspect(&bytes).unwrap();
+    assert_eq!(found.needed, ["/usr/lib/libSystem.B.dylib"]);
+    let file = object::File::parse(&*bytes).unwrap();
+    let shown = file.symbols().filter(|symbol| symbol.name() == Ok("_kernel"));
+    assert_eq!(shown.filter(ObjectSymbol::is_global).count(), 1);
+}
+
+#[test]
+#[ignore = "tests/setup installs lld"]
+fn libraries_in_elf_are_linked_by_lld_too() {
+    let target = "aarch64-unknown-linux-gnu";
+    let (kernels, linker) = (vec![kernel(target)], Some("lld".parse().unwrap()));
+    let rpath = vec!["$ORIGIN".to_owned()];
+    let shared = Request { kernels, linker, rpath, ..request(target, Form::Shared) };
+    let bytes = shared.emit(&DECLARATIONS.parse().unwrap()).unwrap();
+    let found = inspect(&bytes).unwrap();
+    assert_eq!(names(found.functions.iter().map(|f| &f.name)), ["f"]);
+    assert!(found.needed.contains(&"libtvm_ffi.so".to_owned()), "{:?}", found.needed);
+}
+
+/// Functions of the system that a library for Windows may use are those of Wine's own libraries.
+#[test]
+#[ignore = "tests/setup installs Wine"]
+fn functions_of_windows_exist() {
+    let source = include_str!("../../src/link/c_library.rs");
+    let (_, list) = source.split_once("&[\n").unwrap();
+    let (list, _) = list.split_once("];").unwrap();
+    let known: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
+    assert!(known.len() > 100, "{known:?}");
+    for (library, names) in [("ucrtbase", known), ("ntdll", vec!["__chkstk"])] {
+        let path = format!("/usr/lib/x86_64-linux-gnu/wine/x86_64-windows/{library}.dll");
+        let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let input = Input::new(library, bytes).unwrap();
+        for name in names {
+            assert!(input.defines(name), "{library} has no {name}");
+        }
+    }
+}
+
+#[test]
+fn what_a_format_cannot_do_is_refused_in_words() {
+    let [windows, macos] = [WINDOWS[0], MACOS[0]];
+    let linked = |target: &str, change: &dyn Fn(&mut Request)| {
+        let kernels = vec![kernel(target)];
+        let mut request = Request { kernels, ..request(target, Form::Shared) };
+        change(&mut request);
+        request.emit(&DECLARATIONS.parse().unwrap()).unwrap_err().to_string()
+    };
+    type Change = &'static dyn Fn(&mut Request);
+    let rows: [(&str, Change, &str); 8] = [
+        (
+            windows,
+            &|request| request.rpath = vec!["lib".to_owned()],
+            "option rpath is not for Windows, which looks for libraries beside the program",
+        ),
+        (
+            windows,
+            &|request| request.runtime_dependency = false,
+            "option runtime_dependency is not for Windows, where every import names its library",
+        ),
+        (
+            windows,
+            &|request| request.linker = Some(Linker::Wild),
+            "cannot link for x86_64-pc-windows-msvc: linker wild knows only ELF; take linker lld",
+        ),
+        (
+            windows,
+            &|request| request.form = Form::Object,
+            "cannot link for x86_64-pc-windows-msvc: lld merges no objects; take linker cc, of MinGW",
+        ),
+        (
+            macos,
+            &|request| request.form = Form::Object,
+            "cannot link for aarch64-apple-darwin: lld merges no objects; emit an object without kernels",
+        ),
+        (
+            macos,
+            &|request| request.linker = Some(Linker::Cc("cc".into())),
+            "cannot link for aarch64-apple-darwin: linker cc is for ELF and Windows; take linker lld",
+        ),
+        (
+            macos,
+            &|request| request.kernels = vec![kernel(WINDOWS[2])],
+            "kernel.o: expected an object for Mach-O aarch64 but got one for COFF aarch64",
+        ),
+        (
+            windows,
+            &|request| request.linker = Some(Linker::Lld("/none/lld".into())),
+            "linker /none/lld: No such file or directory (os error 2); set LLD to the path of lld, of LLVM, or \
+             of rust-lld, of Rust",
+        ),
+    ];
+    for (target, change, expected) in rows {
+        assert_eq!(linked(target, change), expected, "{target}");
+    }
+    let unknown = request("aarch64-apple-ios", Form::Shared).link().unwrap_err();
+    assert!(matches!(unknown, Error::UnsupportedLink { .. }), "{unknown}");
+}
+
+#[test]
+fn archives_and_runtimes_are_for_every_format() {
+    for (target, format) in [
+        (WINDOWS[0], BinaryFormat::Coff),
+        (WINDOWS[2], BinaryFormat::Coff),
+        (MACOS[0], BinaryFormat::MachO),
+    ] {
+        let triple = target.parse().unwrap();
+        let archive = Input::new("routines.a", routines_archive(&triple).unwrap()).unwrap();
+        assert!(archive.defined().any(|name| name.starts_with("tvm_ffi_codegen.say")), "{target}");
+        let host = request(target, Form::Object).emit(&DECLARATIONS.parse().unwrap()).unwrap();
+        assert_eq!(object::File::parse(&*host).unwrap().format(), format);
+        let inputs = [Input::new("host.o", host).unwrap()];
+        let runtime = runtime_library(&inputs, &triple).unwrap();
+        let name = "TVMFFIErrorSetRaised";
+        let text = String::from_utf8_lossy(runtime.bytes());
+        assert!(text.contains(name) && !text.contains("TVMFFIFunctionCall"), "{target}");
+    }
+}
+
+/// Objects of Windows with functions that its start-up code would run are refused by a linker without that code.
+#[test]
+fn constructors_are_not_forgotten() {
+    use object::write::Object as Writer;
+    use object::{Architecture, Endianness, SectionKind};
+    let mut writer = Writer::new(BinaryFormat::Coff, Architecture::X86_64, Endianness::Little);
+    let section = writer.add_section(Vec::new(), b".CRT$XCU".to_vec(), SectionKind::ReadOnlyData);
+    writer.append_section_data(section, &[0; 8], 8);
+    let started = Input::new("started.obj", writer.write().unwrap()).unwrap();
+    let kernels = vec![kernel(WINDOWS[0]), started];
+    let request = Request { kernels, ..request(WINDOWS[0], Form::Shared) };
+    let error = request.emit(&DECLARATIONS.parse().unwrap()).unwrap_err().to_string();
+    let expected = "started.obj: has functions to run when the library is loaded, which needs the start-up \
+                    code of a compiler: take linker cc, with the compiler of MinGW";
+    assert_eq!(error, expected);
+}
+
+/// The names that Mach-O adds an underscore to are those of C here.
+#[test]
+#[ignore = "tests/setup installs lld"]
+fn missing_kernels_are_named_as_in_c() {
+    for target in [WINDOWS[0], MACOS[0]] {
+        let error = request(target, Form::Shared).emit(&DECLARATIONS.parse().unwrap()).unwrap_err();
+        assert!(
+            matches!(error, Error::MissingSymbols { names } if names == ["kernel"]),
+            "{target}"
+        );
+    }
+    // What nobody defines is for the loader on macOS, and an error on Windows.
+    let module = twice();
+    for (target, is_error) in [(WINDOWS[0], true), (MACOS[0], false)] {
+        let object = request(target, Form::Object).emit_module(&module).unwrap();
+        let kernels = vec![Input::new("twice.o", object).unwrap()];
+        let linked = Request { kernels, ..request(target, Form::Shared) }.link();
+        let text = linked.map_or_else(|error| error.to_string(), |_| String::new());
+        assert_eq!(text.contains("undefined symbol: kernel"), is_error, "{target}: {text}");
+        assert_eq!(text.is_empty(), !is_error, "{target}: {text}");
+    }
+}
