@@ -233,6 +233,13 @@ impl Backend for Llvm {
         if kernels.is_empty() {
             raw::discard_names(raw::context(&context));
         }
-        compile(&self.module(&context, source, kernels)?, self)
+        let module = self.module(&context, source, kernels)?;
+        match kernels {
+            [] => compile(
+                &module,
+                &Llvm { optimize: self.optimize.for_module(source), ..self.clone() },
+            ),
+            _ => compile(&module, self),
+        }
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::ir::{Function, Module};
+
 /// The optimisation level of backends that have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Optimize {
@@ -29,6 +31,32 @@ impl Optimize {
             Optimize::O2 => "2",
             Optimize::O3 => "3",
         }
+    }
+}
+
+/// The number of instructions above which a function is [long](is_long).
+const LONG: usize = 16_384;
+
+/// Returns true for functions that LLVM does not optimise at any level, since its time grows with the square of their
+/// size. They are programs of about a thousand statements or more. Routines and other cold functions are never long.
+pub fn is_long(function: &Function) -> bool {
+    !function.cold && size(function) > LONG
+}
+
+/// Returns the number of instructions of a function.
+fn size(function: &Function) -> usize {
+    function.blocks.iter().map(|block| block.insts.len()).sum()
+}
+
+impl Optimize {
+    /// Returns the level for a native module that defines `source` and nothing else: [`O0`](Optimize::O0) if long
+    /// functions are 99 % of what is not cold. LLVM's code generator has one level for a module. At any other than `O0`
+    /// it takes three times as long, even for functions that are exempt.
+    pub fn for_module(self, source: &Module) -> Optimize {
+        let hot = source.functions.iter().filter(|function| !function.cold);
+        let (long, short): (Vec<_>, Vec<_>) = hot.partition(|function| is_long(function));
+        let [long, short] = [long, short].map(|all| all.into_iter().map(size).sum::<usize>());
+        if long > 99 * short { Optimize::O0 } else { self }
     }
 }
 
