@@ -74,3 +74,40 @@ impl FromStr for Optimize {
         level.ok_or("expected 0, 1, 2 or 3")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Builder, Inst, Linkage, Signature, Type};
+
+    /// Adds a function of so many instructions.
+    fn add(module: &mut Module, name: &str, size: usize, cold: bool) {
+        let mut b = Builder::function(module, name, Linkage::Export, Signature::new(&[], None));
+        if cold {
+            b.set_cold();
+        }
+        b.ret(None);
+        let mut function = b.finish();
+        function.blocks[0].insts = vec![(None, Inst::Const { ty: Type::I64, bits: 0 }); size];
+        module.functions.push(function);
+    }
+
+    #[test]
+    fn modules_of_long_functions_are_not_optimised() {
+        for (functions, expected) in [
+            (&[(LONG, false)][..], Optimize::O2),
+            (&[(LONG + 1, false)], Optimize::O0),
+            (&[(LONG + 1, true)], Optimize::O2),
+            (&[(LONG + 1, false), (LONG, true)], Optimize::O0),
+            (&[(LONG + 1, false), (LONG / 99, false)], Optimize::O0),
+            (&[(LONG + 1, false), (LONG / 99 + 1, false)], Optimize::O2),
+            (&[], Optimize::O2),
+        ] {
+            let mut module = Module::default();
+            for (i, &(size, cold)) in functions.iter().enumerate() {
+                add(&mut module, &format!("f{i}"), size, cold);
+            }
+            assert_eq!(Optimize::O2.for_module(&module), expected, "{functions:?}");
+        }
+    }
+}
