@@ -46,6 +46,7 @@
 //! * Targets: x86-64 and aarch64 in ELF, Mach-O and COFF, riscv64 in ELF. Code for aarch64 Linux calls no
 //!   outlined atomics, so kernels that clang compiled without `-mno-outline-atomics` are called, not inlined.
 //! * Emitted functions do not unwind, and have no unwind tables.
+//! * [Long](backend::is_long) functions are not optimised: they have `optnone`.
 //! * On Windows LLVM itself refers to `__chkstk`, which touches the pages of frames above a page, and, where floats are
 //!   used, to `_fltused`, a number by which the C library of Visual C++ notices floats. Neither can be turned off; both
 //!   are in the libraries that every program there is linked with. LLVM calls nothing else by itself: loops and cold
@@ -233,6 +234,13 @@ impl Backend for Llvm {
         if kernels.is_empty() {
             raw::discard_names(raw::context(&context));
         }
-        compile(&self.module(&context, source, kernels)?, self)
+        let module = self.module(&context, source, kernels)?;
+        match kernels {
+            [] => compile(
+                &module,
+                &Llvm { optimize: self.optimize.for_module(source), ..self.clone() },
+            ),
+            _ => compile(&module, self),
+        }
     }
 }

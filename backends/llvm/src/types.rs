@@ -100,8 +100,12 @@ impl<'ctx> Types<'ctx> {
         if source.cold {
             attributes.of_cold().into_iter().for_each(&mut add);
         }
-        if source.no_inline {
+        let is_long = backend::is_long(source);
+        if source.no_inline || is_long {
             add(attributes.noinline);
+        }
+        if is_long {
+            add(attributes.optnone);
         }
         for (place, extend) in self.extensions(&source.signature, [Side::Receiver, Side::Sender]) {
             function.add_attribute(place, extend);

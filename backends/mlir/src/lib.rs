@@ -236,6 +236,13 @@ impl Backend for Mlir {
 
     fn object(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
         let context = Context::new_with_threading(false);
-        compile(&context, &self.module(&context, source, kernels)?, self)
+        let module = self.module(&context, source, kernels)?;
+        match kernels {
+            [] => {
+                let optimize = self.optimize.for_module(source);
+                compile(&context, &module, &Mlir { optimize, ..self.clone() })
+            }
+            _ => compile(&context, &module, self),
+        }
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::ir::{Function, Module};
+
 /// The optimisation level of backends that have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Optimize {
@@ -32,6 +34,32 @@ impl Optimize {
     }
 }
 
+/// The number of instructions above which a function is [long](is_long).
+const LONG: usize = 16_384;
+
+/// Returns true for functions that LLVM does not optimise at any level, since its time grows with the square of their
+/// size. They are programs of about a thousand statements or more. Routines and other cold functions are never long.
+pub fn is_long(function: &Function) -> bool {
+    !function.cold && size(function) > LONG
+}
+
+/// Returns the number of instructions of a function.
+fn size(function: &Function) -> usize {
+    function.blocks.iter().map(|block| block.insts.len()).sum()
+}
+
+impl Optimize {
+    /// Returns the level for a native module that defines `source` and nothing else: [`O0`](Optimize::O0) if long
+    /// functions are 99 % of what is not cold. LLVM's code generator has one level for a module. At any other than `O0`
+    /// it takes three times as long, even for functions that are exempt.
+    pub fn for_module(self, source: &Module) -> Optimize {
+        let hot = source.functions.iter().filter(|function| !function.cold);
+        let (long, short): (Vec<_>, Vec<_>) = hot.partition(|function| is_long(function));
+        let [long, short] = [long, short].map(|all| all.into_iter().map(size).sum::<usize>());
+        if long > 99 * short { Optimize::O0 } else { self }
+    }
+}
+
 impl fmt::Display for Optimize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -44,5 +72,42 @@ impl FromStr for Optimize {
     fn from_str(text: &str) -> Result<Optimize, &'static str> {
         let level = Optimize::ALL.into_iter().find(|level| level.name() == text);
         level.ok_or("expected 0, 1, 2 or 3")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{Builder, Inst, Linkage, Signature, Type};
+
+    /// Adds a function of so many instructions.
+    fn add(module: &mut Module, name: &str, size: usize, cold: bool) {
+        let mut b = Builder::function(module, name, Linkage::Export, Signature::new(&[], None));
+        if cold {
+            b.set_cold();
+        }
+        b.ret(None);
+        let mut function = b.finish();
+        function.blocks[0].insts = vec![(None, Inst::Const { ty: Type::I64, bits: 0 }); size];
+        module.functions.push(function);
+    }
+
+    #[test]
+    fn modules_of_long_functions_are_not_optimised() {
+        for (functions, expected) in [
+            (&[(LONG, false)][..], Optimize::O2),
+            (&[(LONG + 1, false)], Optimize::O0),
+            (&[(LONG + 1, true)], Optimize::O2),
+            (&[(LONG + 1, false), (LONG, true)], Optimize::O0),
+            (&[(LONG + 1, false), (LONG / 99, false)], Optimize::O0),
+            (&[(LONG + 1, false), (LONG / 99 + 1, false)], Optimize::O2),
+            (&[], Optimize::O2),
+        ] {
+            let mut module = Module::default();
+            for (i, &(size, cold)) in functions.iter().enumerate() {
+                add(&mut module, &format!("f{i}"), size, cold);
+            }
+            assert_eq!(Optimize::O2.for_module(&module), expected, "{functions:?}");
+        }
     }
 }

@@ -119,13 +119,17 @@ impl<'c> Ops<'c> {
         function: &ir::Function,
     ) -> Vec<(&'static str, Attribute<'c>)> {
         let mut attributes = vec![("no_unwind", self.unit)];
-        if function.cold || function.no_inline {
+        let is_long = backend::is_long(function);
+        if function.cold || function.no_inline || is_long {
             attributes.push(("no_inline", self.unit));
         }
         let list = |words: &[Attribute<'c>]| ArrayAttribute::new(self.context, words).into();
         let mut words = Vec::new();
         if function.cold {
             words.extend(["cold", "minsize"].map(|word| self.string(word)));
+        }
+        if is_long {
+            words.push(self.string("optnone"));
         }
         if backend::is_apart(function) {
             words.push(list(&["no-builtins", ""].map(|word| self.string(word))));
