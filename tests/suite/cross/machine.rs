@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use codegen::{Library, Options, Routines};
+use codegen::{Function, Library, Options, Routines};
 use driver::link::{Input, Linker};
 use driver::{Form, Optimize, Request};
 use tempfile::TempDir;
@@ -131,10 +131,19 @@ impl Place<'_> {
                 emit(library, routines, &Request { kernels, linker, optimization, ..request })
             }
             How::Several => {
+                // The variable of its module, with which functions make closures and find others by name, and the
+                // function that prepares launches are defined once in a library: by the first object.
+                let is_first = |function: &Function| {
+                    let text = function.to_string();
+                    ["function", "@\""].iter().any(|word| text.contains(word))
+                };
                 let object = |(at, &backend): (usize, &&str)| {
-                    let mut part = library.clone();
-                    let mut index = 0..;
-                    part.functions.retain(|_| index.next().map(|i| i % BACKENDS.len()) == Some(at));
+                    let (mut part, mut index) = (library.clone(), 0..);
+                    part.functions.retain(|function| {
+                        let turn = index.next().unwrap_or(0) % BACKENDS.len();
+                        at == if is_first(function) { 0 } else { turn }
+                    });
+                    part.prepare = part.prepare.filter(|_| at == 0);
                     let request = self.machine.request(backend, Form::Object);
                     let object = emit(&part, Routines::Linked, &request);
                     Input::new(backend, object).unwrap_or_else(|error| panic!("{error}"))
