@@ -131,11 +131,13 @@ impl Place<'_> {
                 emit(library, routines, &Request { kernels, linker, optimization, ..request })
             }
             How::Several => {
-                // The variable of its module, with which functions make closures and find others by name, and the
-                // function that prepares launches are defined once in a library: by the first object.
+                // The variable of its module, with which functions make closures and find others by name, and the images
+                // are once in a library. The function that prepares launches prepares those of its object.
                 let is_first = |function: &Function| {
                     let text = function.to_string();
-                    ["function", "@\""].iter().any(|word| text.contains(word))
+                    ["function", "@\"", "launch ", ".device."]
+                        .iter()
+                        .any(|word| text.contains(word))
                 };
                 let object = |(at, &backend): (usize, &&str)| {
                     let (mut part, mut index) = (library.clone(), 0..);
@@ -143,7 +145,9 @@ impl Place<'_> {
                         let turn = index.next().unwrap_or(0) % BACKENDS.len();
                         at == if is_first(function) { 0 } else { turn }
                     });
-                    part.prepare = part.prepare.filter(|_| at == 0);
+                    if at != 0 {
+                        (part.prepare, part.images) = (None, Vec::new());
+                    }
                     let request = self.machine.request(backend, Form::Object);
                     let object = emit(&part, Routines::Linked, &request);
                     Input::new(backend, object).unwrap_or_else(|error| panic!("{error}"))
