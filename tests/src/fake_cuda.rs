@@ -47,13 +47,18 @@ pub(crate) fn build(folder: &str, soname: &str, files: &[PathBuf], options: &[&s
     std::fs::create_dir_all(&folder).expect("a folder can be made");
     let new = tempfile::tempdir_in(&folder).expect("a folder can be made");
     let library = new.path().join(soname);
-    let mut compile = Command::new("cc");
+    compile("cc", soname, files, options, &library);
+    std::fs::rename(&library, folder.join(soname)).expect("the library can be moved");
+    folder
+}
+
+/// Compiles a stand-in from C files with the C compiler of a machine.
+pub fn compile(compiler: &str, soname: &str, files: &[PathBuf], options: &[&str], library: &Path) {
+    let mut compile = Command::new(compiler);
     compile.args(["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"]);
     compile.args(["-fPIC", "-fvisibility=hidden", "-shared"]).args(options);
     compile.arg(format!("-Wl,-soname,{soname}"));
-    cc(compile.args(files).args(["-lpthread", "-o"]).arg(&library));
-    std::fs::rename(&library, folder.join(soname)).expect("the library can be moved");
-    folder
+    cc(compile.args(files).args(["-lpthread", "-o"]).arg(library));
 }
 
 /// The stand-in, loaded into this process.

@@ -65,8 +65,8 @@ const RECORDED: &str = "recorded";
 /// Declaration in every library that returns the allocator of tensors.
 const ALLOCATOR: &str = "allocator";
 
-/// Adds [`RECORDED`] and [`ALLOCATOR`] to a library.
-fn with_recorder(library: &Library) -> Library {
+/// Adds the functions `recorded` and `allocator` of the kernels to a library.
+pub fn with_recorder(library: &Library) -> Library {
     let mut library = library.clone();
     for name in [RECORDED, ALLOCATOR] {
         let text = format!("{name}() -> ptr = {name}();");

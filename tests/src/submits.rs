@@ -55,19 +55,24 @@ pub fn run(plan: &Plan) -> Report {
 }
 
 /// Declarations that do the same, with random arguments.
-struct Pair {
-    library: Library,
+#[derive(Debug)]
+pub struct Pair {
+    /// The function that launches at once, and the one that prepares, with the image `cubin`.
+    pub library: Library,
     /// Number of arguments of the function that prepares.
-    held: usize,
+    pub held: usize,
     /// Arguments of the function that launches at once.
-    lists: Vec<Vec<Argument>>,
+    pub lists: Vec<Vec<Argument>>,
     /// Numbers that choose the streams of calls.
     streams: Vec<u8>,
 }
 
 impl Pair {
     /// Generates a pair; its names include the index.
-    fn new(plan: &Plan, index: u64) -> Pair {
+    ///
+    /// # Panics
+    /// If a thousand random pairs are invalid.
+    pub fn new(plan: &Plan, index: u64) -> Pair {
         let lists = plan.each.div_ceil(TURNS);
         let mut bytes = noise(plan.seed, index, BYTES + CALL_BYTES * lists);
         // An invalid declaration is replaced by another.
@@ -89,6 +94,13 @@ impl Pair {
             bytes = noise(seed, turn, bytes.len() as u64);
         }
         panic!("no declarations of seed {}, index {index}, mean anything", plan.seed)
+    }
+
+    /// Returns the streams of two devices for a turn of a list: 0, 1 and 2 are those of the driver, `None` is one of the
+    /// caller's own.
+    pub fn streams(&self, list: usize, turn: usize) -> [Option<usize>; 2] {
+        let choice = self.streams[(2 * list + turn) % self.streams.len()];
+        [0, 1].map(|device| usize::from(choice >> (2 * device) & 3).checked_sub(1))
     }
 }
 
@@ -126,8 +138,7 @@ impl Place<'_> {
                 let (first, rest) = frame.args.split_at(held);
                 let submit = self.prepare(&prepare, first);
                 for turn in 0..TURNS {
-                    let choice = pair.streams[(2 * at + turn as usize) % pair.streams.len()];
-                    self.set_streams(choice);
+                    self.set_streams(pair.streams(at, turn as usize));
                     let once = self.ended(|result| raw(&at_once, &frame.args, result));
                     let submitted = match &submit {
                         Ok(function) => self.ended(|result| {
@@ -155,14 +166,11 @@ impl Place<'_> {
         }
     }
 
-    /// Sets streams of both devices: NULL, those of the legacy and of the thread, or their own.
-    fn set_streams(&self, choice: u8) {
-        for (device, own) in (0..).zip(self.own) {
-            let stream = match choice >> (2 * device) & 3 {
-                0 => own.expose_provenance(),
-                number => usize::from(number) - 1,
-            };
-            self.ffi.set_stream(Device { ty: DeviceType::CUDA, id: device }, stream);
+    /// Sets the streams of both devices.
+    fn set_streams(&self, streams: [Option<usize>; 2]) {
+        for ((id, own), stream) in (0..).zip(self.own).zip(streams) {
+            let stream = stream.unwrap_or_else(|| own.expose_provenance());
+            self.ffi.set_stream(Device { ty: DeviceType::CUDA, id }, stream);
         }
     }
 
@@ -205,11 +213,17 @@ fn raw(function: &HostFunction, args: &[Any], result: &mut Any) -> i32 {
     unsafe { function.call_raw(ptr::null_mut(), args.as_ptr(), args.len() as i32, result) }
 }
 
-fn compile(pairs: &[Pair]) -> Compiled {
+/// Collects the declarations of pairs in one library.
+pub fn library(pairs: &[Pair]) -> Library {
     let mut library = pairs[0].library.clone();
     library.functions =
         pairs.iter().flat_map(|pair| pair.library.functions.iter().cloned()).collect();
     library.images[0].bytes = Some(CUBIN.to_vec());
+    library
+}
+
+fn compile(pairs: &[Pair]) -> Compiled {
+    let library = library(pairs);
     let jit = Jit::with_runtime(ffi::installed()).unwrap_or_else(|error| panic!("{error}"));
     // SAFETY: the stand-in runs no kernel.
     unsafe { jit.launches() }.compile(&library).unwrap_or_else(|error| panic!("{error}"))

@@ -1,0 +1,41 @@
+/* What the files of the host for other machines share; main.c describes the host. */
+
+#ifndef CROSS_H
+#define CROSS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tvm/ffi/c_api.h>
+
+/* Ends the process with a line that says why. */
+void stop(const char *reason) __attribute__((noreturn));
+
+/* arguments.c */
+
+/* Reads a word of the input, or an integer. */
+const char *word(void);
+int64_t number(void);
+/* Allocates memory for one call. */
+void *take(size_t size, size_t align);
+/* Begins the arguments of a call. */
+void arguments_begin(void);
+/* Reads an argument. */
+TVMFFIAny argument(void);
+/* Ends the reading of arguments: notes how many references their objects have. */
+void arguments_ready(void);
+/* Releases the arguments; the process stops if a callee has kept or lost a reference. */
+void arguments_end(void);
+/* Returns the number of calls of the function that notes its calls, since the last time, or 0. */
+int times_called(void);
+
+/* outcome.c */
+
+/* Prints a result and releases it. */
+void print_result(TVMFFIAny *result);
+/* Takes and prints the error of this thread. */
+void print_error(int status);
+/* Prints text on one line. */
+void print_text(const char *data, size_t size);
+
+#endif
