@@ -152,6 +152,7 @@ fn run(folder: &Path) -> String {
         .args(["host.exe", "library.dll"])
         .current_dir(folder)
         .env("WINEPREFIX", folder.join("profile"))
+        .env("TMPDIR", folder)
         .env("WINEDEBUG", "-all")
         .env("WINEDLLOVERRIDES", "winedbg.exe=;mscoree=;mshtml=")
         .output()
