@@ -113,7 +113,7 @@ pub enum Error {
         /// The folders, in order.
         folders: Vec<PathBuf>,
     },
-    /// Nothing can be linked for this target, or not in this way.
+    /// Linking for this target, or in this way, is not supported.
     UnsupportedLink {
         /// The target.
         target: target_lexicon::Triple,

@@ -5,8 +5,9 @@
 //! A shared library records its dependencies for the loader: libtvm_ffi unless [`Request::runtime_dependency`] is off,
 //! the linked shared libraries, and the parts of the target's C library that the kernels use, where this machine has
 //! them, with the version of each function. The loader resolves the symbols that are then still undefined in the
-//! process, but on Windows. Only `__tvm_ffi_*` symbols and those that an [`Input`] [shows](Input::showing) are exported, and a library
-//! that was loaded earlier cannot capture references to them.
+//! process, except on Windows, where none may be. Only `__tvm_ffi_*` symbols and those that an [`Input`]
+//! [shows](Input::showing) are exported, on Windows also those that an object marks as exports. A library that was loaded
+//! earlier cannot capture references to them.
 
 mod addresses;
 mod c_library;

@@ -89,8 +89,8 @@ impl Member {
 /// not started here.
 ///
 /// # Errors
-/// [`Error::UnsupportedLink`] where nothing is linked for the target; [`Error::Backend`] if there is no code generator for the
-/// target.
+/// [`Error::UnsupportedLink`] where nothing is linked for the target; [`Error::Backend`] if there is no code generator for
+/// it.
 ///
 /// ```
 /// use target_lexicon::Triple;

@@ -258,7 +258,7 @@ fn missing_kernels_are_named_as_in_c() {
             "{target}"
         );
     }
-    // What nobody defines is for the loader on macOS, and an error on Windows.
+    // A symbol without a definition is left to the loader on macOS, and is an error on Windows.
     let module = twice();
     for (target, is_error) in [(WINDOWS[0], true), (MACOS[0], false)] {
         let object = request(target, Form::Object).emit_module(&module).unwrap();
