@@ -8,6 +8,11 @@ windows=target/cross/windows
 
 say() { printf 'tests/%s: %s\n' "${0##*/}" "$*" >&2; }
 
+has_tools() { command -v cc >/dev/null && command -v c++ >/dev/null && python3 -c 'import ensurepip, venv' 2>/dev/null; }
+
+# Returns true if the tools and the environment with the runtime are there.
+has_runtime() { has_tools && [ -e "$environment/made-with" ]; }
+
 has_llvm() { [ -e "${MLIR_SYS_220_PREFIX:-/usr/lib/llvm-22}/include/mlir-c/IR.h" ]; }
 
 # Returns true if aarch64 has a C compiler, an emulator and a runtime.
@@ -25,6 +30,9 @@ enter() {
     export PATH="$PWD/$environment/bin:$PATH"
     if has_cross; then export TVM_FFI_AARCH64="$PWD/$aarch64/tvm_ffi/lib"; fi
     if has_windows; then export TVM_FFI_WINDOWS="$PWD/$windows/tvm_ffi/lib" LLD=${LLD:-lld-22}; fi
+    # Packages whose tests need neither the runtime nor Python.
+    alone=(-p tvm-ffi-abi-spec -p tvm-ffi-codegen -p tvm-ffi-codegen-routine -p tvm-ffi-codegen-c
+        -p tvm-ffi-codegen-cranelift -p tvm-ffi-codegen-prebuilt -p tvm-ffi-codegen-triton)
     workspace=(--features tvm-ffi-codegen-examples/aot,tvm-ffi-codegen-examples/cranelift)
     if has_llvm; then
         workspace+=(--workspace --features tvm-ffi-codegen-examples/mlir,tvm-ffi-codegen-tests/mlir)

@@ -226,10 +226,13 @@ fn the_package_says_where_its_headers_are() {
     let include = concat!(env!("CARGO_MANIFEST_DIR"), "/tvm_ffi_codegen/include");
     let libraries = library().parent().expect("a file is in a folder").display().to_string();
     let runtime = python(&["-m", "tvm_ffi.config", "--libdir"]);
-    let expected = format!(
-        "{include}\n-I{include}\n-L{libraries} -Wl,-rpath,{libraries} -Wl,-rpath,{runtime}\
-         -ltvm_ffi_codegen_python\n"
-    );
+    // Folders with blanks are quoted for a shell.
+    let quoted = |option: String| if option.contains(' ') { format!("'{option}'") } else { option };
+    let headers = quoted(format!("-I{include}"));
+    let folder = quoted(format!("-L{libraries}"));
+    let paths = [&*libraries, runtime.trim()].map(|path| quoted(format!("-Wl,-rpath,{path}")));
+    let paths = paths.join(" ");
+    let expected = format!("{include}\n{headers}\n{folder} {paths}\n-ltvm_ffi_codegen_python\n");
     assert_eq!(python(&asked), expected);
     assert!(Path::new(include).join("tvm_ffi_codegen.hpp").is_file());
 }
@@ -247,8 +250,11 @@ fn options_for_compilers_do_in_folders_with_spaces() {
     let quoted = format!("'-L{0}' '-Wl,-rpath,{0}' -Wl,-rpath,", place.display());
     assert!(options.contains(&quoted), "{options}");
     let ours = options.replace('\n', " ");
-    let theirs = "$(tvm-ffi-config --cxxflags --ldflags --libs)";
-    let made = concat!("-I", env!("OUT_DIR"), "/include");
+    // Unlike this package, the runtime's does not quote.
+    let [includes, dlpack, libraries] =
+        ["--includedir", "--dlpack-includedir", "--libdir"].map(config);
+    let theirs = format!("-std=c++17 '-I{includes}' '-I{dlpack}' '-L{libraries}' -ltvm_ffi");
+    let made = concat!("'-I", env!("OUT_DIR"), "/include'");
     let program = folder.path().join("program");
     let build = format!("g++ tests/surface.cc -o {} {made} {theirs} {ours}", program.display());
     let mut shell = Command::new("sh");

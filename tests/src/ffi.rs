@@ -184,6 +184,11 @@ pub fn config(option: &str) -> String {
     String::from_utf8(output.stdout).expect("paths are UTF-8").trim().to_owned()
 }
 
+/// Returns the options of compilers for the headers of the runtime.
+pub fn includes() -> [String; 2] {
+    ["--includedir", "--dlpack-includedir"].map(|option| format!("-I{}", config(option)))
+}
+
 /// Loads the installed runtime, visible to libraries that are loaded later, as Python does.
 pub fn installed() -> &'static Runtime {
     static RUNTIME: OnceLock<&'static Runtime> = OnceLock::new();

@@ -19,6 +19,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use tempfile::TempDir;
+use tvm_ffi_codegen_tests::ffi::{config, includes};
 use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::{BACKENDS, request};
@@ -55,13 +56,6 @@ fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("modules").join(name)
 }
 
-/// Returns the words that `tvm-ffi-config` prints.
-fn config(options: &[&str]) -> Vec<String> {
-    let output = Command::new("tvm-ffi-config").args(options).output().expect("use tests/run");
-    let text = String::from_utf8(output.stdout).expect("options are text");
-    text.split_whitespace().map(str::to_owned).collect()
-}
-
 /// Compiles the runtime library at the first call.
 fn runtime() -> &'static Path {
     static RUNTIME: OnceLock<TempDir> = OnceLock::new();
@@ -71,10 +65,10 @@ fn runtime() -> &'static Path {
         cc(Command::new("c++")
             .args(options)
             .arg(folder.path().join("runtime.so"))
-            .args(config(&["--cxxflags"]))
+            .arg("-std=c++17")
+            .args(includes())
             .arg(file("runtime.cc"))
-            .args(config(&["--ldflags"]))
-            .args(config(&["--libs"])));
+            .args([format!("-L{}", config("--libdir")), "-ltvm_ffi".to_owned()]));
         folder
     });
     folder.path()
@@ -94,8 +88,7 @@ impl Workshop {
         let (text, object) = (self.path("kernels.c"), self.path("kernels.o"));
         fs::write(&text, source).expect("a file can be written");
         let options = ["-Wall", "-Werror", "-O2", "-fPIC", "-c", "-o"];
-        let include = config(&["--cflags"]);
-        cc(Command::new("cc").args(options).arg(&object).args(include).arg(&text));
+        cc(Command::new("cc").args(options).arg(&object).args(includes()).arg(&text));
         Input::read(&object).unwrap_or_else(|error| panic!("{error}"))
     }
 

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use driver::link::Input;
 use driver::{Form, Request};
-use tvm_ffi_codegen_tests::ffi::config;
+use tvm_ffi_codegen_tests::ffi::{config, includes};
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
@@ -29,16 +29,12 @@ fn package(folder: &Path) {
     for file in ["main.py", "mylang/__init__.py"] {
         fs::copy(source(file), folder.join(file)).expect("a file is copied");
     }
-    let words = |option: &str| -> Vec<String> {
-        config(option).split_whitespace().map(str::to_owned).collect()
-    };
     cc(Command::new("c++")
-        .args(["-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o"])
+        .args(["-std=c++17", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o"])
         .arg(package.join("libmylang_runtime.so"))
-        .args(words("--cxxflags"))
+        .args(includes())
         .arg(source("runtime.cc"))
-        .args(words("--ldflags"))
-        .args(words("--libs")));
+        .args([format!("-L{}", config("--libdir")), "-ltvm_ffi".to_owned()]));
 }
 
 #[test]

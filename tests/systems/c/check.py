@@ -4,11 +4,10 @@ import system
 
 SAID = "2 3 4 5 6\nresult: type index 0\nValueError: Mismatched y.shape[0] on argument #1 when calling: "
 
-libraries = system.config("--libdir")[0]
+libraries = system.config("--libdir")
 program = system.MADE / "caller"
-includes = [f"-I{folder}" for option in ("--includedir", "--dlpack-includedir") for folder in system.config(option)]
 source = system.ROOT / "tests" / "hosts" / "caller.c"
-system.run("gcc", "-std=gnu11", *includes, source, f"{libraries}/libtvm_ffi.so", f"-Wl,-rpath,{libraries}", "-o", program)
+system.run("gcc", "-std=gnu11", *system.includes(), source, f"{libraries}/libtvm_ffi.so", f"-Wl,-rpath,{libraries}", "-o", program)
 
 
 def check(library):

@@ -106,7 +106,7 @@ def build_stand_ins(files: wheels.Unpacked) -> compare.Files:
     linked = ["-Wl,--no-as-needed", "-L", driver, "-l:libcuda.so.1", "-Wl,-rpath," + str(driver), "-ldl"]
     options = ["-std=c++17", "-O2", "-fPIC", "-shared", "-I", files.includes[0]]
     system.run("g++", *options, system.HERE / "runtime.cc", "-o", cudart, *linked)
-    runtime = Path(system.config("--libdir")[0]) / "libtvm_ffi.so"
+    runtime = Path(system.config("--libdir")) / "libtvm_ffi.so"
     return compare.Files(driver / "libcuda.so.1", cudart, runtime)
 
 
@@ -243,7 +243,7 @@ def main() -> None:
     paths = chosen(everything, words)
     work = facts(files.hosts, paths)
     tell(f"read: {len(work.hosts)} of {len(paths)}, translated: {len(work.texts)}, {time.perf_counter() - start:.0f} s")
-    includes = Path(system.config("--includedir")[0])
+    includes = Path(system.config("--includedir"))
     headers = original.Headers(files.hosts, (*files.includes, includes), files.versions + includes.parent.parent.name)
     compile_originals(work, files, headers)
     stand_ins = build_stand_ins(files)

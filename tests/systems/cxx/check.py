@@ -3,9 +3,9 @@
 import system
 
 program = system.MADE / "host"
-[libraries] = system.config("--libdir")
+libraries = system.config("--libdir")
 system.run(
-    "g++", *system.config("--cxxflags"), system.HERE / "host.cc", f"{libraries}/libtvm_ffi.so",
+    "g++", "-std=c++17", *system.includes(), system.HERE / "host.cc", f"{libraries}/libtvm_ffi.so",
     f"-Wl,-rpath,{libraries}", "-o", program,
 )  # fmt: skip
 

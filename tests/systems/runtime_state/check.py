@@ -15,9 +15,9 @@ calls: 8001, replaced: 0
 example = system.ROOT / "examples" / "runtime_state"
 shutil.copytree(example / "mylang", system.MADE / "mylang")
 shutil.copy(example / "main.py", system.MADE)
-flags = [system.config(option) for option in ("--cxxflags", "--ldflags", "--libs")]
 runtime = system.MADE / "mylang" / "libmylang_runtime.so"
-system.run("g++", "-shared", "-fPIC", "-O2", "-o", runtime, *flags[0], example / "runtime.cc", *flags[1], *flags[2])
+options = ["-std=c++17", "-shared", "-fPIC", "-O2", *system.includes()]
+system.run("g++", *options, example / "runtime.cc", f"-L{system.config('--libdir')}", "-ltvm_ffi", "-o", runtime)
 
 
 def check(library):

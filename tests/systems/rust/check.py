@@ -5,7 +5,7 @@ import os
 import system
 
 target = os.path.join(os.environ["SYSTEMS_TARGET"], "systems", "rust", "target")
-[libraries] = system.config("--libdir")
+libraries = system.config("--libdir")
 manifest = system.HERE / "Cargo.toml"
 system.run("cargo", "build", "--locked", "--quiet", "--manifest-path", manifest, CARGO_TARGET_DIR=target)
 kernel = system.MADE / "kernel.o"

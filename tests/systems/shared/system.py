@@ -44,8 +44,13 @@ def run(*command, **environment):
 
 
 def config(option):
-    """Returns the words that the runtime's `tvm-ffi-config` prints."""
-    return run(sys.executable, "-m", "tvm_ffi.config", option).split()
+    """Returns a folder of the runtime, which its `tvm-ffi-config` prints for an option such as `--libdir`."""
+    return run(sys.executable, "-m", "tvm_ffi.config", option).strip()
+
+
+def includes():
+    """Returns the options of a compiler for the headers of the runtime."""
+    return [f"-I{config(option)}" for option in ("--includedir", "--dlpack-includedir")]
 
 
 def compile_c(source, *options, compiler="gcc"):
