@@ -3,9 +3,10 @@
 //! exports, and one for each linker (`wild`, `cc`, `lld`).
 //!
 //! A shared library records its dependencies for the loader: libtvm_ffi unless [`Request::runtime_dependency`] is off,
-//! the linked shared libraries, and the parts of the target's C library that the kernels use, where this machine has
-//! them, with the version of each function. The loader resolves the symbols that are then still undefined in the
-//! process, except on Windows, where none may be. Only `__tvm_ffi_*` symbols and those that an [`Input`]
+//! the linked shared libraries, and the parts of the target's C library that the kernels use, with the version of each
+//! function. For GNU/Linux these are what a stated glibc has, or what a sysroot has, whatever this machine has; only a C
+//! compiler as linker takes its own. The loader resolves the symbols that are then still undefined in the process,
+//! except on Windows, where none may be. Only `__tvm_ffi_*` symbols and those that an [`Input`]
 //! [shows](Input::showing) are exported, on Windows also those that an object marks as exports. A library that was loaded
 //! earlier cannot capture references to them.
 
@@ -32,6 +33,7 @@ use object::BinaryFormat;
 use target_lexicon::Triple;
 
 pub use addresses::addresses;
+pub(crate) use elf::glibc::STATED;
 pub use input::Input;
 pub use routines::archive as routines_archive;
 pub(crate) use search::library;
@@ -150,6 +152,8 @@ enum Output<'a> {
     Shared {
         /// Folders in which the loader looks for the libraries that it needs.
         rpath: &'a [String],
+        /// Root folder in which a compiler finds the parts of the system.
+        sysroot: Option<&'a Path>,
     },
     /// A relocatable object.
     Object,
@@ -168,13 +172,18 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
 }
 
 impl Request {
+    /// Returns the linker that is asked for, or else the default of the target.
+    fn linker(&self) -> Linker {
+        self.linker.clone().unwrap_or_else(|| Linker::of(&self.target))
+    }
+
     /// Links the `kernels` by themselves: for [`Form::Shared`] to a shared library, else to one object, in which
     /// everything is as visible as it was.
     ///
     /// # Errors
     /// [`Error::Object`] for an input of another format or machine, or one that wants routines of another version of
     /// this library, and for a shared library in an object; [`Error::Backend`] if there is no code generator for the
-    /// routines that it wants, [`Error::DuplicateSymbol`], [`Error::UnsupportedLink`], [`Error::NotBuilt`],
+    /// routines that it wants, [`Error::CLibrary`], [`Error::DuplicateSymbol`], [`Error::UnsupportedLink`], [`Error::NotBuilt`],
     /// [`Error::Linker`]; those of [`Request::check`].
     pub fn link(&self) -> Result<Vec<u8>, Error> {
         self.check()?;
@@ -185,10 +194,11 @@ impl Request {
 /// Links inputs instead of the kernels of the request.
 pub(crate) fn link(inputs: &[Input], request: &Request) -> Result<Vec<u8>, Error> {
     let target = check(inputs, &request.target)?;
-    let linker = request.linker.clone().unwrap_or_else(|| Linker::of(&request.target));
+    let linker = request.linker();
     if request.form == Form::Shared {
         let inputs = with_dependencies(inputs, request, &linker, &target)?;
-        return run(&inputs, Output::Shared { rpath: &request.rpath }, &linker, &target);
+        let (rpath, sysroot) = (&*request.rpath, request.sysroot.as_deref());
+        return run(&inputs, Output::Shared { rpath, sysroot }, &linker, &target);
     }
     if let Some(library) = inputs.iter().find(|input| input.is_library()) {
         let fault = ObjectFault::NotRelocatable { found: "shared library" };
@@ -207,7 +217,7 @@ fn with_dependencies(
     let mut all = inputs.to_vec();
     all.extend(routines::wanted(&undefined(inputs), inputs, &request.target)?);
     match target.format {
-        Format::Elf => elf::dependencies(&mut all, request.runtime_dependency, linker, target)?,
+        Format::Elf => elf::dependencies(&mut all, request, linker, target)?,
         Format::Coff => coff::dependencies(&mut all, request, linker, target)?,
         Format::MachO => macho::dependencies(&mut all, request.runtime_dependency, target),
     }
@@ -288,11 +298,22 @@ fn check_duplicates(inputs: &[Input]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the strong undefined symbols that no input defines.
-fn undefined(inputs: &[Input]) -> BTreeSet<&[u8]> {
+/// Returns the undefined symbols that no input defines, and whether any input needs them strongly.
+fn wanted(inputs: &[Input]) -> BTreeMap<&[u8], bool> {
     let objects = || inputs.iter().flat_map(Input::objects);
     let defined: BTreeSet<&[u8]> = objects().flat_map(|facts| facts.defined()).collect();
-    objects().flat_map(|facts| facts.undefined()).filter(|name| !defined.contains(name)).collect()
+    let mut wanted = BTreeMap::new();
+    for (name, must) in objects().flat_map(|facts| facts.references()) {
+        if !defined.contains(name) {
+            *wanted.entry(name).or_default() |= must;
+        }
+    }
+    wanted
+}
+
+/// Returns the strong ones of the [`wanted`] symbols.
+fn undefined(inputs: &[Input]) -> BTreeSet<&[u8]> {
+    wanted(inputs).into_iter().filter(|(_, must)| *must).map(|(name, _)| name).collect()
 }
 
 /// Returns whether a symbol is a function of the runtime or a routine.

@@ -5,9 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use codegen::Options;
+use codegen::{Options, Routines};
+use driver::link::Input;
 use driver::{Form, Request};
 use tvm_ffi_codegen_tests::cases;
+use tvm_ffi_codegen_tests::kernels::kernels;
 use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
 use crate::snapshots::target;
@@ -18,7 +20,11 @@ const FOLDER: &str = "TVM_FFI_CODEGEN_SAME_BYTES";
 /// Emits the whole table as one library: host IR, and the outputs of each backend.
 fn emit() -> Vec<(String, Vec<u8>)> {
     let library = cases::library(&cases::table());
-    let module = codegen::lower(&library.resolve().unwrap(), &Options::default());
+    let resolved = library.resolve().unwrap();
+    let module = codegen::lower(&resolved, &Options::default());
+    let linked = Options { routines: Routines::Linked, ..Options::default() };
+    let linked = codegen::lower(&resolved, &linked);
+    let kernels = Input::new("kernels.o", kernels().object.clone()).unwrap();
     let mut files = vec![("ir".to_owned(), module.to_string().into_bytes())];
     for backend in BACKENDS {
         for form in [Form::Native, Form::Object] {
@@ -26,6 +32,10 @@ fn emit() -> Vec<(String, Vec<u8>)> {
             let bytes = request.emit_module(&module).unwrap();
             files.push((format!("{backend} {form:?}"), bytes));
         }
+        // The kernels are for this machine.
+        let request = Request { kernels: vec![kernels.clone()], ..request(backend, Form::Shared) };
+        let bytes = request.emit_module(&linked).unwrap();
+        files.push((format!("{backend} {:?}", Form::Shared), bytes));
     }
     files
 }

@@ -69,9 +69,14 @@ impl Facts {
         self.defined.iter().map(Vec::as_slice)
     }
 
+    /// Returns the undefined symbols, and whether they are strong.
+    pub(super) fn references(&self) -> impl Iterator<Item = (&[u8], bool)> {
+        self.undefined.iter().map(|(name, must)| (name.as_slice(), *must))
+    }
+
     /// Returns the strong undefined symbols.
     pub(super) fn undefined(&self) -> impl Iterator<Item = &[u8]> {
-        self.undefined.iter().filter(|(_, must)| **must).map(|(name, _)| name.as_slice())
+        self.references().filter(|(_, must)| *must).map(|(name, _)| name)
     }
 }
 
@@ -153,7 +158,7 @@ impl Input {
 
     /// Returns whether a symbol is undefined in an object here.
     pub fn uses(&self, symbol: &str) -> bool {
-        self.objects.iter().any(|facts| facts.undefined.contains_key(symbol.as_bytes()))
+        self.uses_bytes(symbol.as_bytes())
     }
 
     /// Returns whether this is a shared library, which does not become part of the output.
@@ -163,6 +168,10 @@ impl Input {
 
     pub(super) fn defines_bytes(&self, symbol: &[u8]) -> bool {
         self.objects.iter().any(|facts| facts.defined.contains(symbol))
+    }
+
+    pub(super) fn uses_bytes(&self, symbol: &[u8]) -> bool {
+        self.objects.iter().any(|facts| facts.undefined.contains_key(symbol))
     }
 
     #[cfg(feature = "libwild")]

@@ -1,56 +1,137 @@
-//! Search for libraries by name.
+//! Search for libraries by name, on this machine or in a sysroot.
+//!
+//! Development packages have text in the place of some libraries, a linker script that names others: `libc++.so` of LLVM
+//! and `libtbb.so` are such. Wild reads scripts, but the symbols of libraries are checked before any linker starts, so the
+//! names of files are taken from scripts here. That can go once libwild makes its parser of scripts public.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use target_lexicon::{Architecture, Environment, OperatingSystem, Triple};
 
-use super::{Format, Input};
-use crate::{Error, file};
+use super::{Format, Input, Linker, Target, elf};
+use crate::{Error, Form, Request, file};
 
 /// Deepest nesting of linker scripts.
 const MAX_SCRIPTS: u32 = 4;
 
+/// Most symbolic links on the way to a file.
+const MAX_LINKS: u32 = 40;
+
 /// Finds the library of `-l name`: the first of [`files`], or the file itself for `:FILE`, in the first folder that has
-/// it: `folders`, then those of the target. If none has it, the library is the newest `libNAME.so.VERSION`. A linker
-/// script yields several files.
+/// it: those of the request, then those of the target. If none has it, the library is the newest `libNAME.so.VERSION`. A
+/// linker script yields several files. A part of the C library that the linker adds by itself yields none, unless a
+/// folder of the request has it.
 ///
 /// # Errors
 /// [`Error::NoLibrary`]; [`Error::Read`] and [`Error::Object`] if the file cannot be used.
-pub(crate) fn library(
-    name: &str,
-    folders: &[PathBuf],
-    target: &Triple,
-) -> Result<Vec<Input>, Error> {
-    find(name, folders, target, MAX_SCRIPTS)
+pub(crate) fn library(name: &str, request: &Request) -> Result<Vec<Input>, Error> {
+    let (linker, mut search) = (request.linker(), Search::new(request));
+    let is_added = request.form == Form::Shared
+        && request.sysroot.is_none()
+        && !matches!(linker, Linker::Cc(_))
+        && Target::new(&request.target).is_ok_and(|target| elf::is_part(name, &target));
+    if is_added {
+        search.system.clear();
+    }
+    match search.find(name, MAX_SCRIPTS) {
+        Err(Error::NoLibrary { .. }) if is_added => Ok(Vec::new()),
+        found => found,
+    }
 }
 
-fn find(name: &str, own: &[PathBuf], target: &Triple, depth: u32) -> Result<Vec<Input>, Error> {
-    let files = match name.strip_prefix(':') {
-        Some(file) => vec![file.to_owned()],
-        None => files(name, target),
+/// Folders in which libraries are searched.
+pub(super) struct Search<'a> {
+    target: &'a Triple,
+    sysroot: Option<&'a Path>,
+    /// Folders of the request.
+    own: &'a [PathBuf],
+    /// Folders of the target.
+    system: Vec<PathBuf>,
+}
+
+impl<'a> Search<'a> {
+    /// Returns the folders of a request.
+    pub(super) fn new(request: &'a Request) -> Search<'a> {
+        let (target, sysroot) = (&request.target, request.sysroot.as_deref());
+        let system = folders(target, sysroot.is_some());
+        Search { target, sysroot, own: &request.folders, system }
+    }
+
+    /// Finds a file in the folders of the target.
+    pub(super) fn file(&self, name: &str) -> Option<PathBuf> {
+        let paths = self.system.iter().map(|folder| self.place(&folder.join(name)));
+        paths.into_iter().find(|path| path.is_file())
+    }
+
+    /// Returns the place of a path of the target.
+    fn place(&self, path: &Path) -> PathBuf {
+        self.sysroot.map_or_else(|| path.to_owned(), |root| inside(root, path))
+    }
+
+    fn find(&self, name: &str, depth: u32) -> Result<Vec<Input>, Error> {
+        let files = match name.strip_prefix(':') {
+            Some(file) => vec![file.to_owned()],
+            None => files(name, self.target),
+        };
+        let system = self.system.iter().map(|folder| self.place(folder));
+        let folders: Vec<PathBuf> = self.own.iter().cloned().chain(system).collect();
+        let own = self.own.iter().flat_map(|folder| files.iter().map(|file| folder.join(file)));
+        let system =
+            self.system.iter().flat_map(|folder| files.iter().map(|file| folder.join(file)));
+        let paths = own.chain(system.map(|path| self.place(&path)));
+        let found = paths.into_iter().find(|path| path.is_file());
+        let found = found.or_else(|| newest(name, &folders));
+        let Some(path) = found else {
+            return Err(Error::NoLibrary { name: name.to_owned(), folders });
+        };
+        self.read(&path, depth)
+    }
+
+    /// Reads a library or a linker script.
+    fn read(&self, path: &Path, depth: u32) -> Result<Vec<Input>, Error> {
+        let bytes = file::read(path)?;
+        let script = str::from_utf8(&bytes).ok().map(script).filter(|files| !files.is_empty());
+        let Some(files) = script.filter(|_| depth > 0) else {
+            return Ok(vec![Input::new(path.display().to_string(), bytes)?]);
+        };
+        let mut inputs = Vec::new();
+        for file in files {
+            match file.strip_prefix("-l") {
+                Some(name) => inputs.extend(self.find(name, depth - 1)?),
+                None if Path::new(&file).is_absolute() => {
+                    inputs.push(Input::read(&self.place(Path::new(&file)))?);
+                }
+                None => inputs.extend(self.find(&format!(":{file}"), depth - 1)?),
+            }
+        }
+        Ok(inputs)
+    }
+}
+
+/// Returns the place of a path in a root folder. Symbolic links do not lead out of the folder.
+fn inside(root: &Path, path: &Path) -> PathBuf {
+    let parts = |path: &Path| -> Vec<OsString> {
+        path.components().rev().map(|part| part.as_os_str().to_owned()).collect()
     };
-    let folders: Vec<PathBuf> = own.iter().cloned().chain(folders(target)).collect();
-    let paths = folders.iter().flat_map(|folder| files.iter().map(|file| folder.join(file)));
-    let found = paths.into_iter().find(|path| path.is_file());
-    let found = found.or_else(|| newest(name, &folders));
-    let Some(path) = found else {
-        return Err(Error::NoLibrary { name: name.to_owned(), folders });
-    };
-    let bytes = file::read(&path)?;
-    let script = str::from_utf8(&bytes).ok().map(script).filter(|files| !files.is_empty());
-    let Some(files) = script.filter(|_| depth > 0) else {
-        return Ok(vec![Input::new(path.display().to_string(), bytes)?]);
-    };
-    let mut inputs = Vec::new();
-    for file in files {
-        match file.strip_prefix("-l") {
-            Some(name) => inputs.extend(find(name, own, target, depth - 1)?),
-            None if Path::new(&file).is_absolute() => inputs.push(Input::read(Path::new(&file))?),
-            None => inputs.extend(find(&format!(":{file}"), own, target, depth - 1)?),
+    let (mut rest, mut place, mut links) = (parts(path), PathBuf::new(), 0);
+    while let Some(part) = rest.pop() {
+        if part == ".." {
+            place.pop();
+        } else if Path::new(&part).is_absolute() {
+            place = PathBuf::new();
+        } else {
+            place.push(part);
+            let link = fs::read_link(root.join(&place)).ok().filter(|_| links < MAX_LINKS);
+            if let Some(link) = link {
+                links += 1;
+                place.pop();
+                rest.extend(parts(&link));
+            }
         }
     }
-    Ok(inputs)
+    root.join(place)
 }
 
 /// Returns the names of the files of a library, shared ones first; on Windows those of import libraries.
@@ -105,9 +186,9 @@ pub(super) fn is_gnu(target: &Triple) -> bool {
     target.operating_system == OperatingSystem::Linux && target.environment == Environment::Gnu
 }
 
-/// Returns the folders of the target's libraries: those of Debian, also for cross compilation, and for the host those
-/// of other distributions.
-pub(super) fn folders(target: &Triple) -> Vec<PathBuf> {
+/// Returns the folders of the target's libraries: those of Debian, also for cross compilation, and for the host, or if all
+/// are wanted, those of other distributions.
+fn folders(target: &Triple, all: bool) -> Vec<PathBuf> {
     let is_riscv64 = matches!(target.architecture, Architecture::Riscv64(_));
     let machine = if is_riscv64 { "riscv64".into() } else { target.architecture.into_str() };
     let mut folders: Vec<PathBuf> = Vec::new();
@@ -120,7 +201,7 @@ pub(super) fn folders(target: &Triple) -> Vec<PathBuf> {
     }
     let place =
         |target: &Triple| (target.architecture, target.operating_system, target.environment);
-    if place(&Triple::host()) == place(target) {
+    if all || place(&Triple::host()) == place(target) {
         let own =
             ["/usr/local/lib64", "/usr/local/lib", "/lib64", "/usr/lib64", "/lib", "/usr/lib"];
         folders.extend(own.map(PathBuf::from));
