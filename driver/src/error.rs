@@ -113,8 +113,8 @@ pub enum Error {
         file: String,
         /// The symbol.
         symbol: String,
-        /// A version that has it, such as `GLIBC_2.38`.
-        version: &'static str,
+        /// A version that has it, such as `GLIBC_2.38`, or the archive that compilers take it from.
+        version: String,
         /// The sysroot; `None` for the version of glibc that the linker knows.
         sysroot: Option<PathBuf>,
     },

@@ -34,6 +34,7 @@ use target_lexicon::Triple;
 
 pub use addresses::addresses;
 pub(crate) use elf::glibc::STATED;
+use input::Facts;
 pub use input::Input;
 pub use routines::archive as routines_archive;
 pub(crate) use search::library;
@@ -298,17 +299,49 @@ fn check_duplicates(inputs: &[Input]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the undefined symbols that no input defines, and whether any input needs them strongly.
-fn wanted(inputs: &[Input]) -> BTreeMap<&[u8], bool> {
-    let objects = || inputs.iter().flat_map(Input::objects);
-    let defined: BTreeSet<&[u8]> = objects().flat_map(|facts| facts.defined()).collect();
-    let mut wanted = BTreeMap::new();
-    for (name, must) in objects().flat_map(|facts| facts.references()) {
-        if !defined.contains(name) {
-            *wanted.entry(name).or_default() |= must;
+/// Symbols that are undefined in a library of all inputs, and whether any input needs them strongly.
+#[derive(Default)]
+struct Wanted<'a> {
+    defined: BTreeSet<&'a [u8]>,
+    undefined: BTreeMap<&'a [u8], bool>,
+}
+
+impl<'a> Wanted<'a> {
+    fn add(&mut self, facts: &'a Facts) {
+        for name in facts.defined() {
+            self.defined.insert(name);
+            self.undefined.remove(name);
+        }
+        for (name, must) in facts.references() {
+            if !self.defined.contains(name) {
+                *self.undefined.entry(name).or_default() |= must;
+            }
         }
     }
-    wanted
+}
+
+/// Returns the undefined symbols that no input defines, and whether any input needs them strongly. Members of archives
+/// count only if they define a symbol that is still missing, as for linkers.
+fn wanted(inputs: &[Input]) -> BTreeMap<&[u8], bool> {
+    let mut wanted = Wanted::default();
+    let (archives, others): (Vec<&Input>, Vec<&Input>) =
+        inputs.iter().partition(|input| input.is_archive());
+    others.into_iter().flat_map(Input::objects).for_each(|facts| wanted.add(facts));
+    let mut members: Vec<&Facts> = archives.into_iter().flat_map(Input::objects).collect();
+    loop {
+        let before = members.len();
+        members.retain(|member| {
+            let is_missing = |name: &[u8]| wanted.undefined.get(name) == Some(&true);
+            let is_taken = member.defined().any(is_missing);
+            if is_taken {
+                wanted.add(member);
+            }
+            !is_taken
+        });
+        if members.len() == before {
+            return wanted.undefined;
+        }
+    }
 }
 
 /// Returns the strong ones of the [`wanted`] symbols.

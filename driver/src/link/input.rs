@@ -166,6 +166,10 @@ impl Input {
         self.kind == Kind::Library
     }
 
+    pub(super) fn is_archive(&self) -> bool {
+        self.kind == Kind::Archive
+    }
+
     pub(super) fn defines_bytes(&self, symbol: &[u8]) -> bool {
         self.objects.iter().any(|facts| facts.defined.contains(symbol))
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use target_lexicon::{Architecture, Environment, OperatingSystem, Triple};
 
-use super::{Format, Input, Linker, Target, elf};
+use super::{Format, Input, Linker, Target, base_name, elf};
 use crate::{Error, Form, Request, file};
 
 /// Deepest nesting of linker scripts.
@@ -27,18 +27,7 @@ const MAX_LINKS: u32 = 40;
 /// # Errors
 /// [`Error::NoLibrary`]; [`Error::Read`] and [`Error::Object`] if the file cannot be used.
 pub(crate) fn library(name: &str, request: &Request) -> Result<Vec<Input>, Error> {
-    let (linker, mut search) = (request.linker(), Search::new(request));
-    let is_added = request.form == Form::Shared
-        && request.sysroot.is_none()
-        && !matches!(linker, Linker::Cc(_))
-        && Target::new(&request.target).is_ok_and(|target| elf::is_part(name, &target));
-    if is_added {
-        search.system.clear();
-    }
-    match search.find(name, MAX_SCRIPTS) {
-        Err(Error::NoLibrary { .. }) if is_added => Ok(Vec::new()),
-        found => found,
-    }
+    Search::new(request).find(name, MAX_SCRIPTS)
 }
 
 /// Folders in which libraries are searched.
@@ -49,6 +38,8 @@ pub(super) struct Search<'a> {
     own: &'a [PathBuf],
     /// Folders of the target.
     system: Vec<PathBuf>,
+    /// True if the linker adds the parts of the C library, and none of the target's folders is searched for them.
+    adds_parts: bool,
 }
 
 impl<'a> Search<'a> {
@@ -56,13 +47,16 @@ impl<'a> Search<'a> {
     pub(super) fn new(request: &'a Request) -> Search<'a> {
         let (target, sysroot) = (&request.target, request.sysroot.as_deref());
         let system = folders(target, sysroot.is_some());
-        Search { target, sysroot, own: &request.folders, system }
+        let adds_parts = sysroot.is_none()
+            && request.form == Form::Shared
+            && !matches!(request.linker(), Linker::Cc(_));
+        Search { target, sysroot, own: &request.folders, system, adds_parts }
     }
 
     /// Finds a file in the folders of the target.
     pub(super) fn file(&self, name: &str) -> Option<PathBuf> {
-        let paths = self.system.iter().map(|folder| self.place(&folder.join(name)));
-        paths.into_iter().find(|path| path.is_file())
+        let mut paths = self.system.iter().map(|folder| self.place(&folder.join(name)));
+        paths.find(|path| path.is_file())
     }
 
     /// Returns the place of a path of the target.
@@ -70,23 +64,42 @@ impl<'a> Search<'a> {
         self.sysroot.map_or_else(|| path.to_owned(), |root| inside(root, path))
     }
 
+    /// Returns whether the linker adds the library of `-l name`.
+    fn is_added(&self, name: &str) -> bool {
+        let is_part = |target| elf::is_part(name, &target);
+        self.adds_parts && Target::new(self.target).is_ok_and(is_part)
+    }
+
     fn find(&self, name: &str, depth: u32) -> Result<Vec<Input>, Error> {
         let files = match name.strip_prefix(':') {
             Some(file) => vec![file.to_owned()],
             None => files(name, self.target),
         };
-        let system = self.system.iter().map(|folder| self.place(folder));
-        let folders: Vec<PathBuf> = self.own.iter().cloned().chain(system).collect();
-        let own = self.own.iter().flat_map(|folder| files.iter().map(|file| folder.join(file)));
-        let system =
-            self.system.iter().flat_map(|folder| files.iter().map(|file| folder.join(file)));
-        let paths = own.chain(system.map(|path| self.place(&path)));
-        let found = paths.into_iter().find(|path| path.is_file());
-        let found = found.or_else(|| newest(name, &folders));
-        let Some(path) = found else {
-            return Err(Error::NoLibrary { name: name.to_owned(), folders });
+        let is_added = self.is_added(name);
+        let system = if is_added { [].as_slice() } else { &self.system };
+        let in_folders = |folders: &[PathBuf]| -> Vec<PathBuf> {
+            folders.iter().flat_map(|folder| files.iter().map(|file| folder.join(file))).collect()
         };
-        self.read(&path, depth)
+        let own = in_folders(self.own).into_iter();
+        let others = in_folders(system).into_iter().map(|path| self.place(&path));
+        let mut paths = own.chain(others);
+        let found = paths.find(|path| path.is_file()).or_else(|| newest(name, self.own));
+        let system: Vec<PathBuf> = system.iter().map(|folder| self.place(folder)).collect();
+        let found = found.or_else(|| Some(self.within(&newest(name, &system)?)));
+        match found {
+            Some(path) => self.read(&path, depth),
+            None if is_added => Ok(Vec::new()),
+            None => {
+                let folders = self.own.iter().cloned().chain(system).collect();
+                Err(Error::NoLibrary { name: name.to_owned(), folders })
+            }
+        }
+    }
+
+    /// Returns the place that a file in a folder of the sysroot leads to.
+    fn within(&self, path: &Path) -> PathBuf {
+        let inner = self.sysroot.and_then(|root| path.strip_prefix(root).ok());
+        inner.map_or_else(|| path.to_owned(), |path| self.place(path))
     }
 
     /// Reads a library or a linker script.
@@ -100,6 +113,7 @@ impl<'a> Search<'a> {
         for file in files {
             match file.strip_prefix("-l") {
                 Some(name) => inputs.extend(self.find(name, depth - 1)?),
+                None if self.is_added(&format!(":{}", base_name(&file))) => {}
                 None if Path::new(&file).is_absolute() => {
                     inputs.push(Input::read(&self.place(Path::new(&file)))?);
                 }
@@ -110,7 +124,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns the place of a path in a root folder. Symbolic links do not lead out of the folder.
+/// Returns the place of a path in a root folder. Symbolic links do not lead out of the folder. The path is empty after
+/// more than [`MAX_LINKS`].
 fn inside(root: &Path, path: &Path) -> PathBuf {
     let parts = |path: &Path| -> Vec<OsString> {
         path.components().rev().map(|part| part.as_os_str().to_owned()).collect()
@@ -123,9 +138,11 @@ fn inside(root: &Path, path: &Path) -> PathBuf {
             place = PathBuf::new();
         } else {
             place.push(part);
-            let link = fs::read_link(root.join(&place)).ok().filter(|_| links < MAX_LINKS);
-            if let Some(link) = link {
+            if let Ok(link) = fs::read_link(root.join(&place)) {
                 links += 1;
+                if links > MAX_LINKS {
+                    return PathBuf::new();
+                }
                 place.pop();
                 rest.extend(parts(&link));
             }

@@ -14,7 +14,7 @@ use tvm_ffi_codegen_driver::link::{Input, Linker};
 use tvm_ffi_codegen_driver::{Error, Form, Request, inspect};
 
 use crate::cli::{fails, quiet, run_with};
-use crate::support::{compile, folder, object};
+use crate::support::{compile, folder, object, object_with};
 
 const TARGETS: [&str; 3] =
     ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "riscv64gc-unknown-linux-gnu"];
@@ -157,6 +157,77 @@ fn later_symbols_are_refused_by_name_unless_something_defines_them() {
     );
     let library = request(TARGETS[0], &Linker::Wild, weak).link().unwrap();
     assert_eq!(versions(&library), ["__isoc23_strtol"]);
+}
+
+/// Functions of the archive that compilers link in front of the C library.
+#[test]
+fn functions_of_no_library_are_refused_by_name() {
+    let error = request(TARGETS[1], &Linker::Wild, calling(TARGETS[1], &["atexit"])).link();
+    let message = error.unwrap_err().to_string();
+    let expected = "calling.o uses `atexit` (libc_nonshared.a), which is not in glibc 2.28: ";
+    assert!(message.starts_with(expected), "{message}");
+}
+
+/// Members of archives that no linker takes need nothing.
+#[test]
+fn only_taken_members_of_archives_count() {
+    let folder = folder();
+    let members = [
+        ("used", "double cbrt(double); int kernel(int n) { return (int)cbrt(n); }"),
+        ("unused", "long __isoc23_strtol(void); long unused(void) { return __isoc23_strtol(); }"),
+    ];
+    let members = members.map(|(name, text)| compile(folder.path(), name, text, &[]));
+    let archive = folder.path().join("kernels.a");
+    assert!(Command::new("ar").arg("rcs").arg(&archive).args(members).status().unwrap().success());
+    let library = |callee: &str| {
+        let text = format!("long {callee}(int n); long other(int n) {{ return {callee}(n) + 1; }}");
+        let mut request = request(TARGETS[0], &Linker::Wild, object("caller", &text));
+        request.kernels.push(Input::read(&archive).unwrap());
+        request.link()
+    };
+    assert_eq!(versions(&library("kernel").unwrap()), ["cbrt libm.so.6 GLIBC_2.2.5"]);
+    let message = library("unused").unwrap_err().to_string();
+    assert!(message.contains("kernels.a uses `__isoc23_strtol` (GLIBC_2.38)"), "{message}");
+}
+
+/// Objects may ask for a version that is not the default one, as assemblers do for `.symver`.
+fn check_versions_of_objects(linker: &Linker) {
+    let text = |version: &str| {
+        format!(
+            "void* memcpy(void*, const void*, unsigned long); void* old(void*, const void*, unsigned long);
+             __asm__(\".symver old, memcpy@GLIBC_{version}\");
+             int kernel(int n) {{ int m, k; memcpy(&m, &n, n); old(&k, &n, n); return m + k; }}"
+        )
+    };
+    let link = |version: &str| {
+        let object = object_with("versioned", &text(version), &["-fno-builtin"]);
+        request(TARGETS[0], linker, object).link()
+    };
+    let found = versions(&link("2.2.5").unwrap());
+    assert_eq!(
+        found,
+        ["memcpy libc.so.6 GLIBC_2.14", "memcpy libc.so.6 GLIBC_2.2.5"],
+        "{linker:?}"
+    );
+    let mut found = versions(&link("2.14").unwrap());
+    // lld has a symbol for each spelling.
+    found.dedup();
+    assert_eq!(found, ["memcpy libc.so.6 GLIBC_2.14"], "{linker:?}");
+    let message = link("2.29").unwrap_err().to_string();
+    let expected =
+        "versioned.o uses `memcpy@GLIBC_2.29` (GLIBC_2.29), which is not in glibc 2.28: ";
+    assert!(message.starts_with(expected), "{message}");
+}
+
+#[test]
+fn objects_may_ask_for_old_versions() {
+    check_versions_of_objects(&Linker::Wild);
+}
+
+#[test]
+#[ignore = "tests/setup installs lld"]
+fn objects_may_ask_for_old_versions_with_lld() {
+    check_versions_of_objects(&"lld".parse().unwrap());
 }
 
 /// Weak symbols alone make no library needed, and get versions where it is.
@@ -305,14 +376,16 @@ fn a_sysroot_takes_the_place_of_this_machine() {
     let found: Vec<&str> =
         found.iter().map(String::as_str).filter(|line| !line.starts_with("TVM")).collect();
     assert_eq!(found, ["memcpy libc.so.6 GLIBC_9.9", "pow libm.so.6 GLIBC_9.8"]);
-    for name in ["link", "script", "given", ":libgiven.so.1"] {
+    symlink("/lib/x86_64-linux-gnu/libgiven.so.1", place.join("libversioned.so.3")).unwrap();
+    for name in ["link", "script", "given", ":libgiven.so.1", "versioned"] {
         quiet(path, &format!("{emit} f.so -l {name}"));
         let needed = inspect(&fs::read(path.join("f.so")).unwrap()).unwrap().needed;
         assert!(needed.contains(&"libgiven.so.1".to_owned()), "{name}: {needed:?}");
     }
     // This machine has these; the root has a link that leads nowhere in it.
     symlink(path.join("kernel.o"), place.join("libout.so")).unwrap();
-    for name in ["out", "pthread", "gcc_s"] {
+    symlink("/lib/x86_64-linux-gnu/libloop.so", place.join("libloop.so")).unwrap();
+    for name in ["out", "loop", "pthread", "gcc_s"] {
         let (code, message) = fails(path, &format!("{emit} g.so -l {name}"));
         let expected = format!("error: no library `{name}` in root/");
         assert!(code == 1 && message.starts_with(&expected), "{message}");
@@ -336,6 +409,13 @@ fn parts_of_the_c_library_in_given_folders_are_taken() {
     let found = versions(&fs::read(path.join("f.so")).unwrap());
     assert!(found.contains(&"pow libm.so OWN_1".to_owned()), "{found:?}");
     assert!(found.contains(&"memcpy libc.so.6 GLIBC_2.14".to_owned()), "{found:?}");
+    // A linker script of another library may name parts too.
+    fs::remove_file(path.join("libm.so")).unwrap();
+    fs::write(path.join("libuser.so"), "INPUT(-lm /none/libc.so.6 libpthread.so.0)").unwrap();
+    let emit = "emit f.ffi --emit shared --link kernel.o -L . -l user -l :libm.so.6 -o f.so";
+    quiet(path, emit);
+    let found = versions(&fs::read(path.join("f.so")).unwrap());
+    assert!(found.contains(&"pow libm.so.6 GLIBC_2.2.5".to_owned()), "{found:?}");
 }
 
 /// A compiler is told of the sysroot, and takes what this machine has without one.

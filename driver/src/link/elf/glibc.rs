@@ -2,8 +2,8 @@
 //! names of its symbols and of those of libgcc_s, by library and version.
 //!
 //! `glibc/make.py` writes the tables and says where the facts come from. A line that begins with a blank lists names. The
-//! line before such lines has the library, and the version in which linkers take the names from it; or else [`LATER`], and
-//! the version that is the first to have them.
+//! line before such lines has the library, and the version in which linkers take the names from it; or else [`ABSENT`], and
+//! the version that is the first to have them, or the archive in which compilers find them.
 
 use object::Architecture;
 
@@ -12,8 +12,8 @@ use crate::object_file::Machine;
 /// The version of the library, which is that of the platform `manylinux_2_28`.
 pub(crate) const STATED: &str = "2.28";
 
-/// Stands for the library of names that only later versions have.
-const LATER: &str = "later";
+/// Stands for the library of names that no library has in this version.
+const ABSENT: &str = "absent";
 
 /// The table of one architecture.
 #[derive(Clone, Copy, Debug)]
@@ -22,18 +22,12 @@ pub(super) struct Table(&'static str);
 /// Names of one version.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
-    /// The file of their library; `None` for names that only later versions have.
+    /// The file of their library; `None` for names that no library has in this version.
     pub(super) file: Option<&'static str>,
-    /// The version.
+    /// The version; an archive for names that are in no library.
     pub(super) version: &'static str,
-    names: &'static str,
-}
-
-impl Group {
-    /// Returns the names.
-    pub(super) fn names(self) -> impl Iterator<Item = &'static [u8]> {
-        self.names.split_ascii_whitespace().map(str::as_bytes)
-    }
+    /// The names, with blanks in between.
+    pub(super) names: &'static str,
 }
 
 impl Table {
@@ -48,7 +42,7 @@ impl Table {
         })
     }
 
-    /// Returns the groups, each library's together. Those of names that only later versions have are the last.
+    /// Returns the groups, each library's together. Those of names that are absent are the last.
     pub(super) fn groups(self) -> impl Iterator<Item = Group> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
@@ -57,7 +51,7 @@ impl Table {
             let end = after.match_indices('\n').find(|(at, _)| !after[at + 1..].starts_with(' '));
             let (names, next) = after.split_at(end.map_or(after.len(), |(at, _)| at + 1));
             rest = next;
-            Some(Group { file: (file != LATER).then_some(file), version, names })
+            Some(Group { file: (file != ABSENT).then_some(file), version, names })
         })
     }
 
@@ -68,9 +62,13 @@ impl Table {
         files
     }
 
-    /// Returns whether the library of `-l name` is in the table.
+    /// Returns whether the library of `-l name`, which may be `:FILE`, is in the table.
     pub(super) fn has_library(self, name: &str) -> bool {
-        let rest = |file: &'static str| file.strip_prefix("lib")?.strip_prefix(name);
-        self.files().into_iter().filter_map(rest).any(|rest| rest.starts_with(".so."))
+        let named = |file: &'static str| file.strip_prefix("lib")?.split_once(".so.");
+        let is_library = |file: &'static str| match name.strip_prefix(':') {
+            Some(wanted) => file == wanted,
+            None => named(file).is_some_and(|(known, _)| known == name),
+        };
+        self.files().into_iter().any(is_library)
     }
 }

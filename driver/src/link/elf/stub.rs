@@ -20,8 +20,19 @@ use crate::object_file::Machine;
 pub(super) struct Stub<'a> {
     /// The name by which the loader knows it.
     pub(super) name: &'a str,
-    /// The symbols that it defines, with their versions.
-    pub(super) symbols: Vec<(&'a [u8], &'a str)>,
+    /// The symbols that it defines.
+    pub(super) symbols: Vec<Versioned<'a>>,
+}
+
+/// A symbol in one version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Versioned<'a> {
+    /// The name.
+    pub(super) name: &'a [u8],
+    /// The version.
+    pub(super) version: &'a str,
+    /// True if references without a version are to this one.
+    pub(super) is_default: bool,
 }
 
 impl Stub<'_> {
@@ -42,14 +53,14 @@ impl Stub<'_> {
         let mut writer = Writer::new(Endianness::Little, true, &mut bytes);
         writer.reserve_null_section_index();
         let name = writer.add_dynamic_string(self.name.as_bytes());
-        let versions: BTreeSet<&str> = self.symbols.iter().map(|(_, version)| *version).collect();
+        let versions: BTreeSet<&str> = self.symbols.iter().map(|symbol| symbol.version).collect();
         let versions: Vec<(&str, StringId)> = versions
             .into_iter()
             .map(|version| (version, writer.add_dynamic_string(version.as_bytes())))
             .collect();
         let mut names = Vec::new();
-        for (symbol, _) in &self.symbols {
-            names.push(writer.add_dynamic_string(symbol));
+        for symbol in &self.symbols {
+            names.push(writer.add_dynamic_string(symbol.name));
         }
         writer.reserve_file_header();
         writer.reserve_program_headers(2);
@@ -117,9 +128,10 @@ impl Stub<'_> {
         const LIBRARY: u16 = elf::VER_NDX_GLOBAL.0;
         let index = |place: usize| LIBRARY + 1 + place as u16;
         writer.write_null_gnu_versym();
-        for (_, version) in &self.symbols {
-            let place = versions.iter().position(|(known, _)| known == version);
-            writer.write_gnu_versym(elf::VersymIndex(place.map_or(LIBRARY, index)));
+        for symbol in &self.symbols {
+            let place = versions.iter().position(|(known, _)| *known == symbol.version);
+            let hidden = if symbol.is_default { 0 } else { elf::VERSYM_HIDDEN.0 };
+            writer.write_gnu_versym(elf::VersymIndex(place.map_or(LIBRARY, index) | hidden));
         }
         writer.write_align_gnu_verdef();
         let itself = (self.name, name, LIBRARY, elf::VER_FLG_BASE);

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::glibc::Table;
-use super::stub::Stub;
+use super::glibc::{Group, Table};
+use super::stub::{Stub, Versioned};
 use crate::link::search::{Search, is_gnu};
-use crate::link::{Input, Target, is_ours, wanted};
+use crate::link::{self, Input, Target, is_ours};
 use crate::{Error, Request};
 
 /// Returns whether the library of `-l name` is a part of the C library, which is then added where it is used.
@@ -23,9 +23,12 @@ pub(super) fn libraries(
     request: &Request,
     target: &Target<'_>,
 ) -> Result<Vec<Input>, Error> {
-    let mut wanted = wanted(inputs);
-    wanted.retain(|name, _| !is_ours(name));
-    if !is_gnu(target.triple) || !wanted.values().any(|must| *must) {
+    let mut wanted = Wanted::new();
+    for (name, must) in link::wanted(inputs).into_iter().filter(|(name, _)| !is_ours(name)) {
+        let (base, version) = versioned(name);
+        wanted.entry(base).or_default().push(Use { name, version, must });
+    }
+    if !is_gnu(target.triple) || !wanted.values().flatten().any(|user| user.must) {
         return Ok(Vec::new());
     }
     let table = Table::of(target.machine);
@@ -40,17 +43,38 @@ pub(super) fn libraries(
         Err(Error::CLibrary {
             file: user.map_or_else(String::new, |input| input.name().to_owned()),
             symbol: String::from_utf8_lossy(name).into_owned(),
-            version,
+            version: version.to_owned(),
             sysroot: request.sysroot.clone(),
         })
     })
 }
 
-/// Parts of the C library, and the first symbol that is in none of them but in another C library, with its version.
-type Parts<'a> = (Vec<Input>, Option<(&'a [u8], &'static str)>);
+/// A reference to a symbol that no input defines.
+struct Use<'a> {
+    name: &'a [u8],
+    /// The version in the name, as in `memcpy@GLIBC_2.2.5`.
+    version: Option<&'a str>,
+    must: bool,
+}
 
-/// Symbols that no input defines, and whether any needs them strongly.
-type Wanted<'a> = BTreeMap<&'a [u8], bool>;
+/// The references to each symbol, by its name without a version.
+type Wanted<'a> = BTreeMap<&'a [u8], Vec<Use<'a>>>;
+
+/// Parts of the C library, and the first symbol that is in none of them but in another C library, with its version.
+type Parts<'a> = (Vec<Input>, Option<(&'a [u8], &'a str)>);
+
+/// Splits a name at its version.
+fn versioned(name: &[u8]) -> (&[u8], Option<&str>) {
+    let Some(at) = name.iter().position(|byte| *byte == b'@') else { return (name, None) };
+    let version = str::from_utf8(&name[at..]).ok().map(|version| version.trim_start_matches('@'));
+    (&name[..at], version)
+}
+
+/// Returns the numbers of a version.
+fn numbers(version: &str) -> Vec<u32> {
+    let (_, numbers) = version.split_once('_').unwrap_or_default();
+    numbers.split('.').filter_map(|number| number.parse().ok()).collect()
+}
 
 /// Makes stubs. A library that has only weak symbols of the wanted ones is left out.
 fn stated<'a>(
@@ -60,21 +84,25 @@ fn stated<'a>(
     target: &Target<'_>,
 ) -> Result<Parts<'a>, Error> {
     let mut stubs: Vec<(Stub<'_>, bool)> = Vec::new();
-    for group in table.groups() {
-        for name in group.names() {
-            let Some((name, must)) = wanted.remove_entry(name) else { continue };
-            let Some(file) = group.file else {
-                if must {
-                    return Ok((Vec::new(), Some((name, group.version))));
+    let mut absent = None;
+    for Group { file, version, names } in table.groups() {
+        for name in names.split_ascii_whitespace() {
+            let Some((name, users)) = wanted.remove_entry(name.as_bytes()) else { continue };
+            for user in users {
+                let of_user = user.version.unwrap_or(version);
+                let Some(file) = file.filter(|_| numbers(of_user) <= numbers(version)) else {
+                    absent = absent.or(user.must.then_some((user.name, of_user)));
+                    continue;
+                };
+                let symbol = Versioned { name, version: of_user, is_default: of_user == version };
+                if stubs.last().is_none_or(|(stub, _)| stub.name != file) {
+                    stubs.push((Stub { name: file, symbols: Vec::new() }, false));
                 }
-                continue;
-            };
-            if stubs.last().is_none_or(|(stub, _)| stub.name != file) {
-                stubs.push((Stub { name: file, symbols: Vec::new() }, false));
-            }
-            if let Some((stub, is_needed)) = stubs.last_mut() {
-                stub.symbols.push((name, group.version));
-                *is_needed |= must;
+                let Some((stub, is_needed)) = stubs.last_mut() else { continue };
+                if !stub.symbols.contains(&symbol) {
+                    stub.symbols.push(symbol);
+                }
+                *is_needed |= user.must;
             }
         }
         if wanted.is_empty() {
@@ -83,7 +111,7 @@ fn stated<'a>(
     }
     let needed = stubs.iter().filter(|(_, is_needed)| *is_needed);
     let parts = needed.map(|(stub, _)| stub.library(inputs, target.machine));
-    Ok((parts.collect::<Result<_, _>>()?, None))
+    Ok((parts.collect::<Result<_, _>>()?, absent))
 }
 
 /// Reads the files of a sysroot that define any wanted symbol.
@@ -93,20 +121,22 @@ fn of_sysroot<'a>(
     request: &Request,
     target: &Target<'_>,
 ) -> Result<Parts<'a>, Error> {
+    let must = |users: &[Use<'_>]| users.iter().any(|user| user.must);
     let (search, mut parts) = (Search::new(request), Vec::new());
     for file in table.files() {
         let Some(path) = search.file(file) else { continue };
         let input = Input::read(&path)?;
         let fits = input.is_library()
             && input.objects().iter().all(|facts| facts.machine == target.machine);
-        if fits && wanted.iter().any(|(name, must)| *must && input.defines_bytes(name)) {
+        if fits && wanted.iter().any(|(name, users)| must(users) && input.defines_bytes(name)) {
             wanted.retain(|name, _| !input.defines_bytes(name));
             parts.push(input);
         }
     }
-    let absent = table.groups().find_map(|group| {
-        let mut names = group.names().filter_map(|name| wanted.get_key_value(name));
-        names.find(|(_, must)| **must).map(|(name, _)| (*name, group.version))
+    let absent = table.groups().find_map(|Group { version, names, .. }| {
+        let names = names.split_ascii_whitespace();
+        let mut users = names.filter_map(|name| wanted.get(name.as_bytes())).flatten();
+        users.find(|user| user.must).map(|user| (user.name, version))
     });
     Ok((parts, absent))
 }

@@ -3,13 +3,14 @@
 
 Usage: make.py ABILISTS LIBRARY...
 
-ABILISTS is the file `lib/libc/glibc/abilists` of Zig, which PyPI's package `ziglang` has. It lists which library of which
-glibc has which symbol in which version. It leaves out two libraries, which are given as files: `libmvec.so.1` of x86-64,
-and `libgcc_s.so.1` of each architecture. Any that are newer than the stated glibc will do. On Debian they are parts of
-`libc6`, `libgcc-s1`, `libgcc-s1-arm64-cross` and `libgcc-s1-riscv64-cross`.
+ABILISTS is the file `lib/libc/glibc/abilists` of Zig, which PyPI's package `ziglang` has. It lists which library of
+which glibc has which symbol in which version. It leaves out two libraries, which are given as files: `libmvec.so.1` of
+x86-64, and `libgcc_s.so.1` of each architecture. Any that are newer than the stated glibc will do. On Debian they are
+parts of `libc6`, `libgcc-s1`, `libgcc-s1-arm64-cross` and `libgcc-s1-riscv64-cross`.
 
 A table has each name once: in the first library of `ORDER` that has it, with its newest version up to the stated one,
-which is what linkers take. Under `later` are the names that only later versions have.
+which is what linkers take. Under `absent` are the names that no library of that glibc has: with the later version that
+is the first to have them, or with the archive in which compilers find them.
 """
 
 import subprocess
@@ -30,7 +31,13 @@ COMPILER: Version = (8,)
 ORDER = ["c", "m", "mvec", "gcc_s", "ld", "pthread", "dl", "rt", "resolv", "util"]
 """Libraries: those that most kernels need come first."""
 
-FILES = {"c": "libc.so.6", "m": "libm.so.6", "pthread": "libpthread.so.0", "dl": "libdl.so.2", "resolv": "libresolv.so.2"}
+FILES = {
+    "c": "libc.so.6",
+    "m": "libm.so.6",
+    "pthread": "libpthread.so.0",
+    "dl": "libdl.so.2",
+    "resolv": "libresolv.so.2",
+}
 """Names of the files of libraries, where they do not end in `.so.1`."""
 
 LOADERS = {
@@ -42,6 +49,10 @@ LOADERS = {
 
 MACHINES = {"X86-64": "x86_64", "AArch64": "aarch64", "RISC-V": "riscv64"}
 """Architectures as readelf calls them."""
+
+
+STATIC = ("libc_nonshared.a", ["at_quick_exit", "atexit", "pthread_atfork"])
+"""The archive that compilers link in front of libc, and its functions that are in no library of any version."""
 
 
 class Symbol(NamedTuple):
@@ -127,6 +138,11 @@ def of_file(path: Path) -> tuple[str, list[Symbol]]:
     return architecture, symbols
 
 
+def wrapped(names: list[str]) -> list[str]:
+    """Returns lines of names."""
+    return textwrap.wrap(" ".join(sorted(names)), 119, initial_indent=" ", subsequent_indent=" ")
+
+
 def table(architecture: str, symbols: list[Symbol]) -> str:
     """Returns the text of a table."""
     chosen: dict[str, Symbol] = {}
@@ -144,12 +160,14 @@ def table(architecture: str, symbols: list[Symbol]) -> str:
             groups[len(ORDER), symbol.family, symbol.version].append(name)
     lines = []
     for (library, family, version), names in sorted(groups.items()):
-        title = "later"
+        title = "absent"
         if library < len(ORDER):
             short = ORDER[library]
             title = LOADERS[architecture] if short == "ld" else FILES.get(short, f"lib{short}.so.1")
         lines.append(f"{title} {family}_{'.'.join(map(str, version))}")
-        lines += textwrap.wrap(" ".join(sorted(names)), 119, initial_indent=" ", subsequent_indent=" ")
+        lines += wrapped(names)
+    archive, names = STATIC
+    lines += [f"absent {archive}", *wrapped([name for name in names if name not in chosen])]
     return "\n".join(lines) + "\n"
 
 
