@@ -26,6 +26,7 @@ mod wild;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -185,7 +186,7 @@ impl Request {
     /// [`Error::Object`] for an input of another format or machine, or one that wants routines of another version of
     /// this library, and for a shared library in an object; [`Error::Backend`] if there is no code generator for the
     /// routines that it wants, [`Error::CLibrary`], [`Error::DuplicateSymbol`], [`Error::UnsupportedLink`], [`Error::NotBuilt`],
-    /// [`Error::Linker`]; those of [`Request::check`].
+    /// [`Error::Linker`], [`Error::Read`] for a sysroot that is no folder; those of [`Request::check`].
     pub fn link(&self) -> Result<Vec<u8>, Error> {
         self.check()?;
         link(&self.kernels, self)
@@ -195,6 +196,10 @@ impl Request {
 /// Links inputs instead of the kernels of the request.
 pub(crate) fn link(inputs: &[Input], request: &Request) -> Result<Vec<u8>, Error> {
     let target = check(inputs, &request.target)?;
+    if let Some(root) = &request.sysroot {
+        let unreadable = |source| Error::Read { path: root.clone(), source };
+        fs::read_dir(root).map_err(unreadable)?;
+    }
     let linker = request.linker();
     if request.form == Form::Shared {
         let inputs = with_dependencies(inputs, request, &linker, &target)?;

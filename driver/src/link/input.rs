@@ -8,7 +8,7 @@ use object::read::archive::ArchiveFile;
 use object::read::coff::ImportFile;
 use object::{
     BinaryFormat, FileFlags, FileKind, NameOrOrdinal, Object, ObjectKind, ObjectSection,
-    ObjectSymbol, SectionFlags, SymbolFlags, elf, pe,
+    ObjectSymbol, SectionFlags, SymbolFlags, archive, elf, pe,
 };
 
 use crate::object_file::{self, Machine, Names};
@@ -96,7 +96,10 @@ impl Input {
     /// ```
     pub fn new(name: impl Into<String>, bytes: Vec<u8>) -> Result<Input, Error> {
         let name = name.into();
-        let (kind, objects) = if matches!(FileKind::parse(&*bytes), Ok(FileKind::Archive)) {
+        // Debian's `libpthread.a` is an archive without members, of which there is no more than the signature.
+        let is_empty = bytes == archive::MAGIC;
+        let is_archive = is_empty || matches!(FileKind::parse(&*bytes), Ok(FileKind::Archive));
+        let (kind, objects) = if is_archive {
             (Kind::Archive, members(&name, &bytes)?)
         } else {
             let (kind, facts) = read(&name, &bytes).map_err(|fault| {

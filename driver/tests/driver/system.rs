@@ -391,6 +391,15 @@ fn a_sysroot_takes_the_place_of_this_machine() {
         assert!(code == 1 && message.starts_with(&expected), "{message}");
         assert!(!message.contains(" /"), "{message}");
     }
+    // Newer versions of glibc have these for old makefiles.
+    fs::write(place.join("libpthread.a"), "!<arch>\n").unwrap();
+    quiet(path, &format!("{emit} f.so -l pthread"));
+    for (root, reason) in [("none", "No such file or directory"), ("f.ffi", "Not a directory")] {
+        let (code, message) =
+            fails(path, &format!("{emit} g.so").replace(" root ", &format!(" {root} ")));
+        let expected = format!("error: cannot read {root}: {reason}");
+        assert!(code == 1 && message.starts_with(&expected), "{message}");
+    }
     fs::remove_file(place.join("libm.so.6")).unwrap();
     let expected =
         "error: kernel.o uses `pow` (GLIBC_2.2.5), which is in no C library of the sysroot root\n";
@@ -423,6 +432,7 @@ fn parts_of_the_c_library_in_given_folders_are_taken() {
 fn a_compiler_as_linker_gets_the_sysroot() {
     let folder = kernel();
     let path = folder.path();
+    fs::create_dir(path.join("root")).unwrap();
     fs::write(path.join("show"), "echo \"$*\" >&2; exit 1").unwrap();
     let emit = "emit f.ffi --emit shared --link kernel.o --linker cc -o f.so";
     let shown = |options: &str| {
