@@ -312,6 +312,7 @@ struct Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
+    /// Adds an object or a shared library.
     fn add(&mut self, facts: &'a Facts) {
         for name in facts.defined() {
             self.defined.insert(name);

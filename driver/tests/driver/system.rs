@@ -217,6 +217,14 @@ fn check_versions_of_objects(linker: &Linker) {
     let expected =
         "versioned.o uses `memcpy@GLIBC_2.29` (GLIBC_2.29), which is not in glibc 2.28: ";
     assert!(message.starts_with(expected), "{message}");
+    let private = request(TARGETS[0], linker, calling(TARGETS[0], &["memcpy@GLIBC_PRIVATE"]));
+    let message = private.link().unwrap_err().to_string();
+    assert!(
+        message.starts_with("calling.o uses `memcpy@GLIBC_PRIVATE` (GLIBC_PRIVATE)"),
+        "{message}"
+    );
+    // A linker refuses an empty version, or takes the symbol for another one.
+    let _ = request(TARGETS[0], linker, calling(TARGETS[0], &["memcpy@", "@", "@@pow"])).link();
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The parts of the target's C library that kernels use: stubs of the [stated](glibc::STATED) one, or the files of a
+//! The parts of the target's C library that kernels use: stubs of the [stated](super::glibc::STATED) one, or the files of a
 //! sysroot; never those of this machine.
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(super) fn libraries(
     request: &Request,
     target: &Target<'_>,
 ) -> Result<Vec<Input>, Error> {
-    let mut wanted = Wanted::new();
+    let mut wanted = Uses::new();
     for (name, must) in link::wanted(inputs).into_iter().filter(|(name, _)| !is_ours(name)) {
         let (base, version) = versioned(name);
         wanted.entry(base).or_default().push(Use { name, version, must });
@@ -58,7 +58,7 @@ struct Use<'a> {
 }
 
 /// The references to each symbol, by its name without a version.
-type Wanted<'a> = BTreeMap<&'a [u8], Vec<Use<'a>>>;
+type Uses<'a> = BTreeMap<&'a [u8], Vec<Use<'a>>>;
 
 /// Parts of the C library, and the first symbol that is in none of them but in another C library, with its version.
 type Parts<'a> = (Vec<Input>, Option<(&'a [u8], &'a str)>);
@@ -67,19 +67,26 @@ type Parts<'a> = (Vec<Input>, Option<(&'a [u8], &'a str)>);
 fn versioned(name: &[u8]) -> (&[u8], Option<&str>) {
     let Some(at) = name.iter().position(|byte| *byte == b'@') else { return (name, None) };
     let version = str::from_utf8(&name[at..]).ok().map(|version| version.trim_start_matches('@'));
-    (&name[..at], version)
+    (&name[..at], version.filter(|version| !version.is_empty()))
 }
 
-/// Returns the numbers of a version.
-fn numbers(version: &str) -> Vec<u32> {
-    let (_, numbers) = version.split_once('_').unwrap_or_default();
-    numbers.split('.').filter_map(|number| number.parse().ok()).collect()
+/// Returns whether a version is another one or an older one of its family.
+fn is_up_to(version: &str, other: &str) -> bool {
+    let (one, other) = (numbers(version), numbers(other));
+    one.zip(other).is_some_and(|(one, other)| one.0 == other.0 && one.1 <= other.1)
+}
+
+/// Returns the family and the numbers of a version: `GLIBC_2.2.5` is 2, 2 and 5 of `GLIBC`.
+fn numbers(version: &str) -> Option<(&str, Vec<u32>)> {
+    let (family, numbers) = version.split_once('_')?;
+    let numbers = numbers.split('.').map(|number| number.parse().ok());
+    Some((family, numbers.collect::<Option<_>>()?))
 }
 
 /// Makes stubs. A library that has only weak symbols of the wanted ones is left out.
 fn stated<'a>(
     table: Table,
-    mut wanted: Wanted<'a>,
+    mut wanted: Uses<'a>,
     inputs: &[Input],
     target: &Target<'_>,
 ) -> Result<Parts<'a>, Error> {
@@ -90,7 +97,7 @@ fn stated<'a>(
             let Some((name, users)) = wanted.remove_entry(name.as_bytes()) else { continue };
             for user in users {
                 let of_user = user.version.unwrap_or(version);
-                let Some(file) = file.filter(|_| numbers(of_user) <= numbers(version)) else {
+                let Some(file) = file.filter(|_| is_up_to(of_user, version)) else {
                     absent = absent.or(user.must.then_some((user.name, of_user)));
                     continue;
                 };
@@ -117,7 +124,7 @@ fn stated<'a>(
 /// Reads the files of a sysroot that define any wanted symbol.
 fn of_sysroot<'a>(
     table: Table,
-    mut wanted: Wanted<'a>,
+    mut wanted: Uses<'a>,
     request: &Request,
     target: &Target<'_>,
 ) -> Result<Parts<'a>, Error> {
