@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::BackendName;
+use crate::link::STATED;
 use crate::printable::Printable;
 
 /// A failure of the input or of the machine. Bugs of this library panic.
@@ -105,6 +106,17 @@ pub enum Error {
     LibraryContext {
         /// The file.
         file: String,
+    },
+    /// A linked file uses a symbol that the C library to link for does not have.
+    CLibrary {
+        /// The file.
+        file: String,
+        /// The symbol.
+        symbol: String,
+        /// A version that has it, such as `GLIBC_2.38`, or the archive that compilers take it from.
+        version: String,
+        /// The sysroot; `None` for the version of glibc that the linker knows.
+        sysroot: Option<PathBuf>,
     },
     /// No folder has a library of this name.
     NoLibrary {
@@ -214,6 +226,17 @@ impl fmt::Display for Error {
                     "{file} uses `__tvm_ffi__library_ctx`, which a library has that imports "
                 )?;
                 f.write_str("something: give --import or --import-tree (`Library::imports`)")
+            }
+            Error::CLibrary { file, symbol, version, sysroot: Some(root) } => {
+                write!(f, "{file} uses `{symbol}` ({version}), which is in no C library of ")?;
+                write!(f, "the sysroot {}", root.display())
+            }
+            Error::CLibrary { file, symbol, version, sysroot: None } => {
+                write!(f, "{file} uses `{symbol}` ({version}), which is not in glibc {STATED}: ")?;
+                f.write_str(
+                    "link a file that defines it, take --sysroot (`Request::sysroot`) with a newer \
+                     glibc, or --linker cc with a compiler for one",
+                )
             }
             Error::NoLibrary { name, folders } => {
                 write!(f, "no library `{name}` in ")?;

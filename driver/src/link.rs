@@ -3,9 +3,10 @@
 //! exports, and one for each linker (`wild`, `cc`, `lld`).
 //!
 //! A shared library records its dependencies for the loader: libtvm_ffi unless [`Request::runtime_dependency`] is off,
-//! the linked shared libraries, and the parts of the target's C library that the kernels use, where this machine has
-//! them, with the version of each function. The loader resolves the symbols that are then still undefined in the
-//! process, except on Windows, where none may be. Only `__tvm_ffi_*` symbols and those that an [`Input`]
+//! the linked shared libraries, and the parts of the target's C library that the kernels use, with the version of each
+//! function. For GNU/Linux these are what a stated glibc has, or what a sysroot has, whatever this machine has; only a C
+//! compiler as linker takes its own. The loader resolves the symbols that are then still undefined in the process,
+//! except on Windows, where none may be. Only `__tvm_ffi_*` symbols and those that an [`Input`]
 //! [shows](Input::showing) are exported, on Windows also those that an object marks as exports. A library that was loaded
 //! earlier cannot capture references to them.
 
@@ -25,6 +26,7 @@ mod wild;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -32,6 +34,8 @@ use object::BinaryFormat;
 use target_lexicon::Triple;
 
 pub use addresses::addresses;
+pub(crate) use elf::glibc::STATED;
+use input::Facts;
 pub use input::Input;
 pub use routines::archive as routines_archive;
 pub(crate) use search::library;
@@ -150,6 +154,8 @@ enum Output<'a> {
     Shared {
         /// Folders in which the loader looks for the libraries that it needs.
         rpath: &'a [String],
+        /// Root folder in which a compiler finds the parts of the system.
+        sysroot: Option<&'a Path>,
     },
     /// A relocatable object.
     Object,
@@ -168,14 +174,19 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
 }
 
 impl Request {
+    /// Returns the linker that is asked for, or else the default of the target.
+    fn linker(&self) -> Linker {
+        self.linker.clone().unwrap_or_else(|| Linker::of(&self.target))
+    }
+
     /// Links the `kernels` by themselves: for [`Form::Shared`] to a shared library, else to one object, in which
     /// everything is as visible as it was.
     ///
     /// # Errors
     /// [`Error::Object`] for an input of another format or machine, or one that wants routines of another version of
     /// this library, and for a shared library in an object; [`Error::Backend`] if there is no code generator for the
-    /// routines that it wants, [`Error::DuplicateSymbol`], [`Error::UnsupportedLink`], [`Error::NotBuilt`],
-    /// [`Error::Linker`]; those of [`Request::check`].
+    /// routines that it wants, [`Error::CLibrary`], [`Error::DuplicateSymbol`], [`Error::UnsupportedLink`], [`Error::NotBuilt`],
+    /// [`Error::Linker`], [`Error::Read`] for a sysroot that is no folder; those of [`Request::check`].
     pub fn link(&self) -> Result<Vec<u8>, Error> {
         self.check()?;
         link(&self.kernels, self)
@@ -185,10 +196,15 @@ impl Request {
 /// Links inputs instead of the kernels of the request.
 pub(crate) fn link(inputs: &[Input], request: &Request) -> Result<Vec<u8>, Error> {
     let target = check(inputs, &request.target)?;
-    let linker = request.linker.clone().unwrap_or_else(|| Linker::of(&request.target));
+    if let Some(root) = &request.sysroot {
+        let unreadable = |source| Error::Read { path: root.clone(), source };
+        fs::read_dir(root).map_err(unreadable)?;
+    }
+    let linker = request.linker();
     if request.form == Form::Shared {
         let inputs = with_dependencies(inputs, request, &linker, &target)?;
-        return run(&inputs, Output::Shared { rpath: &request.rpath }, &linker, &target);
+        let (rpath, sysroot) = (&*request.rpath, request.sysroot.as_deref());
+        return run(&inputs, Output::Shared { rpath, sysroot }, &linker, &target);
     }
     if let Some(library) = inputs.iter().find(|input| input.is_library()) {
         let fault = ObjectFault::NotRelocatable { found: "shared library" };
@@ -207,7 +223,7 @@ fn with_dependencies(
     let mut all = inputs.to_vec();
     all.extend(routines::wanted(&undefined(inputs), inputs, &request.target)?);
     match target.format {
-        Format::Elf => elf::dependencies(&mut all, request.runtime_dependency, linker, target)?,
+        Format::Elf => elf::dependencies(&mut all, request, linker, target)?,
         Format::Coff => coff::dependencies(&mut all, request, linker, target)?,
         Format::MachO => macho::dependencies(&mut all, request.runtime_dependency, target),
     }
@@ -288,11 +304,55 @@ fn check_duplicates(inputs: &[Input]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the strong undefined symbols that no input defines.
+/// Symbols that are undefined in a library of all inputs, and whether any input needs them strongly.
+#[derive(Default)]
+struct Wanted<'a> {
+    defined: BTreeSet<&'a [u8]>,
+    undefined: BTreeMap<&'a [u8], bool>,
+}
+
+impl<'a> Wanted<'a> {
+    /// Adds an object or a shared library.
+    fn add(&mut self, facts: &'a Facts) {
+        for name in facts.defined() {
+            self.defined.insert(name);
+            self.undefined.remove(name);
+        }
+        for (name, must) in facts.references() {
+            if !self.defined.contains(name) {
+                *self.undefined.entry(name).or_default() |= must;
+            }
+        }
+    }
+}
+
+/// Returns the undefined symbols that no input defines, and whether any input needs them strongly. Members of archives
+/// count only if they define a symbol that is still missing, as for linkers.
+fn wanted(inputs: &[Input]) -> BTreeMap<&[u8], bool> {
+    let mut wanted = Wanted::default();
+    let (archives, others): (Vec<&Input>, Vec<&Input>) =
+        inputs.iter().partition(|input| input.is_archive());
+    others.into_iter().flat_map(Input::objects).for_each(|facts| wanted.add(facts));
+    let mut members: Vec<&Facts> = archives.into_iter().flat_map(Input::objects).collect();
+    loop {
+        let before = members.len();
+        members.retain(|member| {
+            let is_missing = |name: &[u8]| wanted.undefined.get(name) == Some(&true);
+            let is_taken = member.defined().any(is_missing);
+            if is_taken {
+                wanted.add(member);
+            }
+            !is_taken
+        });
+        if members.len() == before {
+            return wanted.undefined;
+        }
+    }
+}
+
+/// Returns the strong ones of the [`wanted`] symbols.
 fn undefined(inputs: &[Input]) -> BTreeSet<&[u8]> {
-    let objects = || inputs.iter().flat_map(Input::objects);
-    let defined: BTreeSet<&[u8]> = objects().flat_map(|facts| facts.defined()).collect();
-    objects().flat_map(|facts| facts.undefined()).filter(|name| !defined.contains(name)).collect()
+    wanted(inputs).into_iter().filter(|(_, must)| *must).map(|(name, _)| name).collect()
 }
 
 /// Returns whether a symbol is a function of the runtime or a routine.

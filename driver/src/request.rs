@@ -41,6 +41,10 @@ pub struct Request {
     /// Folder to search for libraries before those of the system. May be given several times.
     #[arg(short = 'L', value_name = "DIR")]
     pub folders: Vec<PathBuf>,
+    /// Root folder of the system to link for: libraries, linker scripts and the parts of the C library are searched there,
+    /// and not on this machine [default for GNU/Linux: the symbols of glibc 2.28].
+    #[arg(long, value_name = "DIR")]
+    pub sysroot: Option<PathBuf>,
     /// Folder in which the loader looks for libraries that the shared library needs; `$ORIGIN` is the folder of the
     /// library. May be given several times.
     #[arg(long, value_name = "DIR")]
@@ -101,6 +105,10 @@ pub struct Request {
     /// Checked files to link. [`load`](Request::load) adds those of `link` and `libraries`.
     #[arg(skip)]
     pub kernels: Vec<Input>,
+    /// True if the shared library is for this process only. The loader then finds the symbols that the C library of this
+    /// machine has and the one to link for has not.
+    #[arg(skip)]
+    pub in_process: bool,
 }
 
 impl Default for Request {
@@ -113,6 +121,7 @@ impl Default for Request {
             link: Vec::new(),
             libraries: Vec::new(),
             folders: Vec::new(),
+            sysroot: None,
             rpath: Vec::new(),
             runtime_dependency: true,
             linker: None,
@@ -129,6 +138,7 @@ impl Default for Request {
             unchecked: Vec::new(),
             sources: Vec::new(),
             kernels: Vec::new(),
+            in_process: false,
         }
     }
 }
@@ -263,6 +273,7 @@ impl Request {
         let rules = [
             ("link", !self.kernels.is_empty() && !is_linked, linked),
             ("libraries", !self.libraries.is_empty() && !is_linked, linked),
+            ("sysroot", self.sysroot.is_some() && !is_linked, linked),
             ("linker", self.linker.is_some() && !is_linked, linked),
             ("rpath", !self.rpath.is_empty() && !is_shared, shared),
             ("runtime_dependency", !self.runtime_dependency && !is_shared, shared),
@@ -289,7 +300,7 @@ impl Request {
             }
         }
         for name in std::mem::take(&mut self.libraries) {
-            self.kernels.extend(link::library(&name, &self.folders, &self.target)?);
+            self.kernels.extend(link::library(&name, self)?);
         }
         Ok(())
     }

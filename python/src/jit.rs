@@ -89,6 +89,7 @@ impl Job {
     ) -> Result<Job, Fault> {
         let Options { mut request, raising } = Options::read(options, known)?;
         request.form = Form::Shared;
+        request.in_process = true;
         let library = text.parse()?;
         let mut library = request.complete(&library)?.into_owned();
         raising::ask(&mut library, &raising);

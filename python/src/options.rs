@@ -20,6 +20,7 @@ pub(crate) const EMIT: &[&str] = &[
     "optimization",
     "link",
     "linker",
+    "sysroot",
     "rpath",
     "runtime_dependency",
     "images",
@@ -33,7 +34,7 @@ pub(crate) const EMIT: &[&str] = &[
 ];
 
 /// Options of `link`.
-pub(crate) const LINK: &[&str] = &["target", "linker", "rpath", "runtime_dependency"];
+pub(crate) const LINK: &[&str] = &["target", "linker", "sysroot", "rpath", "runtime_dependency"];
 
 /// Options of `jit`.
 pub(crate) const JIT: &[&str] =
@@ -80,6 +81,7 @@ impl Options {
             "optimization" => request.optimization = value.level()?,
             "link" => request.link = value.linkable()?,
             "linker" => request.linker = Some(value.parsed()?),
+            "sysroot" => request.sysroot = Some(value.text()?.into()),
             "rpath" => request.rpath = value.texts()?,
             "runtime_dependency" => request.runtime_dependency = value.flag()?,
             "images" => request.images = value.files()?,

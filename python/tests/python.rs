@@ -164,7 +164,7 @@ error: 1:6: expected `Tensor` or another type such as `float32`, found `int65`
   |      ^
 ValueError: option form: no form \"elf\", expected one of ir, native, bitcode, object, shared, header
 ValueError: unknown option \"optimisation\", expected one of form, backend, target, cpu, optimization, \
-link, linker, rpath, runtime_dependency, images, imports, prepare, entry, system_lib, metadata, routines, unchecked
+link, linker, sysroot, rpath, runtime_dependency, images, imports, prepare, entry, system_lib, metadata, routines, unchecked
 TypeError: Mismatched type of option cpu, expected str but got int
 ValueError: there are no objects to link
 FileNotFoundError: cannot read /nowhere: No such file or directory (os error 2)
@@ -210,7 +210,7 @@ map: 0
 array: 0
 emit: 0
 ir: import
-link: -1, ValueError: unknown option \"form\", expected one of target, linker, rpath, runtime_dependency
+link: -1, ValueError: unknown option \"form\", expected one of target, linker, sysroot, rpath, runtime_dependency
 odd: -1
 left: 0, \n\
 version: 0, 0

@@ -1,8 +1,10 @@
 """Declarations as text, objects and shared libraries, and diagnostics of declarations."""
 
+import ctypes
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import tvm_ffi
@@ -119,6 +121,19 @@ def test_options() -> None:
     assert names == ["my_add_one"]
     without = codegen.emit(ADD_ONE, "ir", unchecked=["shape", "strides", "device", "alignment"])
     assert len(without) < len(codegen.emit(ADD_ONE, "ir"))
+
+
+def test_libraries_are_for_a_stated_c_library() -> None:
+    text = "thread() -> int32 = thread_kernel();"
+    kernel = C("int gettid(void); int thread_kernel(void) { return gettid(); }")
+    absent = "uses `gettid` (GLIBC_2.30), which is "
+    raises(ValueError, absent + "not in", lambda: codegen.emit(text, "shared", link=[kernel]))
+    with tempfile.TemporaryDirectory() as root:
+        emit = lambda: codegen.emit(text, "shared", link=[kernel], sysroot=root)
+        raises(ValueError, f"{absent}in no C library of the sysroot {root}", emit)
+    # What is for this process may use the C library of this machine, which may be older.
+    if hasattr(ctypes.CDLL(None), "gettid"):
+        assert codegen.jit(text, link=[kernel]).thread() == threading.get_native_id()
 
 
 def test_options_have_types() -> None:

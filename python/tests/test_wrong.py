@@ -72,6 +72,7 @@ def test_types_of_options() -> None:
         "cpu",
         "optimization",
         "linker",
+        "sysroot",
         "routines",
         "prepare",
         "entry",

@@ -102,6 +102,8 @@ class Options(TextOptions, total=False):
     """Objects, archives and shared libraries as paths or bytes, or `C`."""
     linker: Literal["wild", "cc", "lld"] | None
     """The linker: that of the package, the C compiler of this machine, or LLVM's, for Windows and macOS."""
+    sysroot: str | None
+    """The root folder of the system to link for; without it that is glibc 2.28 for GNU/Linux."""
     rpath: Sequence[str]
     """Folders in which the loader looks for the libraries that a shared library needs."""
     runtime_dependency: bool | None
@@ -139,6 +141,7 @@ def link(
     *,
     target: str | None = None,
     linker: Literal["wild", "cc", "lld"] | None = None,
+    sysroot: str | None = None,
     rpath: Sequence[str] = (),
     runtime_dependency: bool = True,
 ) -> bytes:
@@ -147,6 +150,7 @@ def link(
         {
             "target": target,
             "linker": linker,
+            "sysroot": sysroot,
             "rpath": rpath,
             "runtime_dependency": runtime_dependency,
         }

@@ -6,9 +6,11 @@ use std::path::Path;
 use std::process::Command;
 
 use codegen::Options;
+use driver::link::Input;
 use driver::{Form, Request};
-use tvm_ffi_codegen_tests::cases;
+use target_lexicon::Triple;
 use tvm_ffi_codegen_tests::route::{BACKENDS, request};
+use tvm_ffi_codegen_tests::{cases, kernels};
 
 use crate::snapshots::target;
 
@@ -26,6 +28,14 @@ fn emit() -> Vec<(String, Vec<u8>)> {
             let bytes = request.emit_module(&module).unwrap();
             files.push((format!("{backend} {form:?}"), bytes));
         }
+        // The object that has just been made is linked: compiling it again would take minutes.
+        let (_, object) = files.last().expect("an object");
+        let mut kernels = vec![Input::new("wrappers.o", object.clone()).unwrap()];
+        if target() == Triple::host() {
+            kernels.push(Input::new("kernels.o", kernels::kernels().object.clone()).unwrap());
+        }
+        let request = Request { kernels, target: target(), ..request(backend, Form::Shared) };
+        files.push((format!("{backend} {:?}", Form::Shared), request.link().unwrap()));
     }
     files
 }

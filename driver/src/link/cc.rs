@@ -20,11 +20,18 @@ pub(super) fn link(
     let arguments = |folder: &Folder| match (output, target.format) {
         (Output::Object, _) => Ok(objects(folder)),
         (Output::Shared { .. }, Format::Coff) => windows(inputs, folder),
-        (Output::Shared { rpath }, Format::Elf | Format::MachO) => shared(inputs, rpath, folder),
+        (Output::Shared { rpath, .. }, Format::Elf | Format::MachO) => {
+            shared(inputs, rpath, folder)
+        }
     };
     let folder = Folder::of(inputs).map_err(|error| fail(error.to_string()))?;
     let arguments = arguments(&folder).map_err(|error| fail(error.to_string()))?;
     let mut command = command(program);
+    if let Output::Shared { sysroot: Some(root), .. } = output {
+        let mut option = OsString::from("--sysroot=");
+        option.push(root);
+        command.arg(option);
+    }
     command.args(arguments).arg("-o").arg(folder.path().join(LIBRARY));
     folder.run(command, LIBRARY, "").map_err(fail)
 }

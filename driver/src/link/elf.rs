@@ -1,17 +1,22 @@
 //! Shared libraries in ELF: what they need besides the inputs, and what they export.
 
 mod destructors;
-mod runtime;
+pub(crate) mod glibc;
+mod stub;
 mod system;
 
 use abi_spec::symbol::PREFIX;
 use object::Architecture;
 
-use super::{Input, Linker, Output, Target, is_ours, undefined};
-use crate::Error;
+use super::{Input, Linker, Output, Target, base_name, undefined};
 use crate::object_file::Machine;
+use crate::{Error, Request};
+use stub::Stub;
 
-pub(super) use runtime::library as runtime_library;
+pub(super) use system::is_part;
+
+/// The runtime's library.
+const RUNTIME: &str = "libtvm_ffi.so";
 
 /// Options of every linker: references to our own symbols bind to them, relocations are resolved when the library is
 /// loaded (Wild does nothing else), the stack is not executable, and the bytes depend on the inputs only.
@@ -30,22 +35,29 @@ pub(super) const OPTIONS: [&str; 9] = [
 /// Adds what the inputs need: the runtime, and what a C compiler adds by itself.
 pub(super) fn dependencies(
     all: &mut Vec<Input>,
-    is_runtime_recorded: bool,
+    request: &Request,
     linker: &Linker,
     target: &Target<'_>,
 ) -> Result<(), Error> {
-    if is_runtime_recorded && !all.iter().any(runtime::is) {
-        let runtime = runtime::library(all, target.machine)?;
+    if request.runtime_dependency && !all.iter().any(is_runtime) {
+        let runtime = runtime_library(all, target.machine)?;
         all.push(runtime);
     }
     if !matches!(linker, Linker::Cc(_)) {
         let registers = undefined(all).into_iter().any(destructors::is_wanted);
         all.extend(destructors::object(registers, target.machine)?);
-        let mut wanted = undefined(all);
-        wanted.retain(|name| !is_ours(name));
-        all.extend(system::libraries(&wanted, target)?);
+        all.extend(system::libraries(all, request, target)?);
     }
     Ok(())
+}
+
+fn is_runtime(input: &Input) -> bool {
+    input.is_library() && base_name(input.name()) == RUNTIME
+}
+
+/// Returns a stub of the runtime's library. It defines nothing.
+pub(super) fn runtime_library(inputs: &[Input], machine: Machine) -> Result<Input, Error> {
+    Stub { name: RUNTIME, symbols: Vec::new() }.library(inputs, machine)
 }
 
 /// Returns the version script, which lists the exports.
@@ -67,7 +79,7 @@ pub(super) fn arguments(output: Output<'_>, machine: Machine, script: &str) -> V
     let mut arguments: Vec<String> = ["-m", emulation].map(str::to_owned).into();
     match output {
         Output::Object => arguments.push("-r".to_owned()),
-        Output::Shared { rpath } => {
+        Output::Shared { rpath, .. } => {
             arguments.extend(
                 ["-shared", "--no-gc-sections"].into_iter().chain(OPTIONS).map(str::to_owned),
             );

@@ -8,7 +8,7 @@ use object::read::archive::ArchiveFile;
 use object::read::coff::ImportFile;
 use object::{
     BinaryFormat, FileFlags, FileKind, NameOrOrdinal, Object, ObjectKind, ObjectSection,
-    ObjectSymbol, SectionFlags, SymbolFlags, elf, pe,
+    ObjectSymbol, SectionFlags, SymbolFlags, archive, elf, pe,
 };
 
 use crate::object_file::{self, Machine, Names};
@@ -69,9 +69,14 @@ impl Facts {
         self.defined.iter().map(Vec::as_slice)
     }
 
+    /// Returns the undefined symbols, and whether they are strong.
+    pub(super) fn references(&self) -> impl Iterator<Item = (&[u8], bool)> {
+        self.undefined.iter().map(|(name, must)| (name.as_slice(), *must))
+    }
+
     /// Returns the strong undefined symbols.
     pub(super) fn undefined(&self) -> impl Iterator<Item = &[u8]> {
-        self.undefined.iter().filter(|(_, must)| **must).map(|(name, _)| name.as_slice())
+        self.references().filter(|(_, must)| *must).map(|(name, _)| name)
     }
 }
 
@@ -91,7 +96,10 @@ impl Input {
     /// ```
     pub fn new(name: impl Into<String>, bytes: Vec<u8>) -> Result<Input, Error> {
         let name = name.into();
-        let (kind, objects) = if matches!(FileKind::parse(&*bytes), Ok(FileKind::Archive)) {
+        // Debian's `libpthread.a` is an archive without members, of which there is no more than the signature.
+        let is_empty = bytes == archive::MAGIC;
+        let is_archive = is_empty || matches!(FileKind::parse(&*bytes), Ok(FileKind::Archive));
+        let (kind, objects) = if is_archive {
             (Kind::Archive, members(&name, &bytes)?)
         } else {
             let (kind, facts) = read(&name, &bytes).map_err(|fault| {
@@ -153,7 +161,7 @@ impl Input {
 
     /// Returns whether a symbol is undefined in an object here.
     pub fn uses(&self, symbol: &str) -> bool {
-        self.objects.iter().any(|facts| facts.undefined.contains_key(symbol.as_bytes()))
+        self.uses_bytes(symbol.as_bytes())
     }
 
     /// Returns whether this is a shared library, which does not become part of the output.
@@ -161,8 +169,16 @@ impl Input {
         self.kind == Kind::Library
     }
 
+    pub(super) fn is_archive(&self) -> bool {
+        self.kind == Kind::Archive
+    }
+
     pub(super) fn defines_bytes(&self, symbol: &[u8]) -> bool {
         self.objects.iter().any(|facts| facts.defined.contains(symbol))
+    }
+
+    pub(super) fn uses_bytes(&self, symbol: &[u8]) -> bool {
+        self.objects.iter().any(|facts| facts.undefined.contains_key(symbol))
     }
 
     #[cfg(feature = "libwild")]

@@ -32,7 +32,7 @@ pub(super) fn link(
             let options = [coff::arguments(inputs, target), vec![format!("/out:{LIBRARY}")]];
             ("link", Ok(options.concat().into_iter().chain(folder.names()).collect()))
         }
-        (Format::MachO, Output::Shared { rpath }) => {
+        (Format::MachO, Output::Shared { rpath, .. }) => {
             let options = [macho::arguments(inputs, rpath, target), to_library()];
             ("darwin", Ok(options.concat().into_iter().chain(folder.names()).collect()))
         }

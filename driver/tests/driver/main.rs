@@ -13,4 +13,6 @@ mod ir_kernels;
 mod link;
 mod routines;
 mod support;
+#[cfg(unix)]
+mod system;
 mod triton;

@@ -46,9 +46,8 @@ fn libraries_need_nothing_of_cuda() {
     for backend in BACKENDS {
         let (needed, imports) = needs(&launch, backend);
         assert_eq!(imports, ["dlopen", "dlsym"], "{backend}");
-        let known = ["libtvm_ffi.so", "libc.so.6"];
-        assert!(needed.iter().all(|name| known.contains(&&**name)), "{backend}: {needed:?}");
-        assert!(needed.iter().any(|name| name == "libtvm_ffi.so"), "{backend}: {needed:?}");
+        // The part of the stated glibc that has both functions.
+        assert_eq!(needed, ["libtvm_ffi.so", "libdl.so.2"], "{backend}");
         let (needed, imports) = needs(&plain, backend);
         assert_eq!(imports, [""; 0], "{backend}");
         assert_eq!(needed, ["libtvm_ffi.so"], "{backend}");

@@ -1,6 +1,10 @@
 //! The object that C compilers link into shared libraries for C++. It defines `__dso_handle`, with which destructors
 //! are registered, and a function that runs them when the library is unloaded. Without it they would run when the
 //! process ends, after their code is gone.
+//!
+//! The code is bytes, because the loader passes nothing to functions that it runs at the end, and host IR has none of
+//! those. All of this can go once Wild has the option `-fini` for a function of host IR. Its versions after 0.10 define the
+//! handle, as lld does (wild-linker/wild#2503).
 
 use object::write::{Object, Relocation, Symbol, SymbolSection};
 use object::{

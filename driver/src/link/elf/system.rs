@@ -1,55 +1,149 @@
-//! The parts of the target's C library that kernels use.
+//! The parts of the target's C library that kernels use: stubs of the [stated](super::glibc::STATED) one, or the files of a
+//! sysroot; never those of this machine.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
+use std::collections::BTreeMap;
 
-use crate::Error;
-use crate::link::search::{folders, is_gnu};
-use crate::link::{Input, Target};
+use super::glibc::{Group, Table};
+use super::stub::{Stub, Versioned};
+use crate::link::search::{Search, is_gnu};
+use crate::link::{self, Input, Target, is_ours};
+use crate::{Error, Request};
 
-/// Libraries that kernels may use without naming them: the C library, its mathematics, support functions of compilers,
-/// and the loader. Each becomes a dependency only if it is used.
-const SYSTEM: [&str; 5] =
-    ["libc.so.6", "libm.so.6", "libmvec.so.1", "libgcc_s.so.1", "ld-linux-x86-64.so.2"];
+/// Returns whether the library of `-l name` is a part of the C library, which is then added where it is used.
+pub(in crate::link) fn is_part(name: &str, target: &Target<'_>) -> bool {
+    is_gnu(target.triple) && Table::of(target.machine).has_library(name)
+}
 
-/// Returns the parts of the target's C library that define any of these names, as far as this machine has them.
-pub(super) fn libraries(names: &BTreeSet<&[u8]>, target: &Target<'_>) -> Result<Vec<Input>, Error> {
-    let mut wanted = names.clone();
-    let (mut inputs, folders) = (Vec::new(), folders(target.triple));
-    for file in SYSTEM.iter().filter(|_| is_gnu(target.triple)) {
+/// Returns the parts of the C library that the inputs use.
+///
+/// # Errors
+/// [`Error::CLibrary`] for a symbol that it does not have, unless the library is loaded into this process only.
+pub(super) fn libraries(
+    inputs: &[Input],
+    request: &Request,
+    target: &Target<'_>,
+) -> Result<Vec<Input>, Error> {
+    let mut wanted = Uses::new();
+    for (name, must) in link::wanted(inputs).into_iter().filter(|(name, _)| !is_ours(name)) {
+        let (base, version) = versioned(name);
+        wanted.entry(base).or_default().push(Use { name, version, must });
+    }
+    if !is_gnu(target.triple) || !wanted.values().flatten().any(|user| user.must) {
+        return Ok(Vec::new());
+    }
+    let table = Table::of(target.machine);
+    let (parts, absent) = if request.sysroot.is_some() {
+        of_sysroot(table, wanted, request, target)?
+    } else {
+        stated(table, wanted, inputs, target)?
+    };
+    let absent = absent.filter(|_| !request.in_process);
+    absent.map_or(Ok(parts), |(name, version)| {
+        let user = inputs.iter().find(|input| input.uses_bytes(name));
+        Err(Error::CLibrary {
+            file: user.map_or_else(String::new, |input| input.name().to_owned()),
+            symbol: String::from_utf8_lossy(name).into_owned(),
+            version: version.to_owned(),
+            sysroot: request.sysroot.clone(),
+        })
+    })
+}
+
+/// A reference to a symbol that no input defines.
+struct Use<'a> {
+    name: &'a [u8],
+    /// The version in the name, as in `memcpy@GLIBC_2.2.5`.
+    version: Option<&'a str>,
+    must: bool,
+}
+
+/// The references to each symbol, by its name without a version.
+type Uses<'a> = BTreeMap<&'a [u8], Vec<Use<'a>>>;
+
+/// Parts of the C library, and the first symbol that is in none of them but in another C library, with its version.
+type Parts<'a> = (Vec<Input>, Option<(&'a [u8], &'a str)>);
+
+/// Splits a name at its version.
+fn versioned(name: &[u8]) -> (&[u8], Option<&str>) {
+    let Some(at) = name.iter().position(|byte| *byte == b'@') else { return (name, None) };
+    let version = str::from_utf8(&name[at..]).ok().map(|version| version.trim_start_matches('@'));
+    (&name[..at], version.filter(|version| !version.is_empty()))
+}
+
+/// Returns whether a version is another one or an older one of its family.
+fn is_up_to(version: &str, other: &str) -> bool {
+    let (one, other) = (numbers(version), numbers(other));
+    one.zip(other).is_some_and(|(one, other)| one.0 == other.0 && one.1 <= other.1)
+}
+
+/// Returns the family and the numbers of a version: `GLIBC_2.2.5` is 2, 2 and 5 of `GLIBC`.
+fn numbers(version: &str) -> Option<(&str, Vec<u32>)> {
+    let (family, numbers) = version.split_once('_')?;
+    let numbers = numbers.split('.').map(|number| number.parse().ok());
+    Some((family, numbers.collect::<Option<_>>()?))
+}
+
+/// Makes stubs. A library that has only weak symbols of the wanted ones is left out.
+fn stated<'a>(
+    table: Table,
+    mut wanted: Uses<'a>,
+    inputs: &[Input],
+    target: &Target<'_>,
+) -> Result<Parts<'a>, Error> {
+    let mut stubs: Vec<(Stub<'_>, bool)> = Vec::new();
+    let mut absent = None;
+    for Group { file, version, names } in table.groups() {
+        for name in names.split_ascii_whitespace() {
+            let Some((name, users)) = wanted.remove_entry(name.as_bytes()) else { continue };
+            for user in users {
+                let of_user = user.version.unwrap_or(version);
+                let Some(file) = file.filter(|_| is_up_to(of_user, version)) else {
+                    absent = absent.or(user.must.then_some((user.name, of_user)));
+                    continue;
+                };
+                let symbol = Versioned { name, version: of_user, is_default: of_user == version };
+                if stubs.last().is_none_or(|(stub, _)| stub.name != file) {
+                    stubs.push((Stub { name: file, symbols: Vec::new() }, false));
+                }
+                let Some((stub, is_needed)) = stubs.last_mut() else { continue };
+                if !stub.symbols.contains(&symbol) {
+                    stub.symbols.push(symbol);
+                }
+                *is_needed |= user.must;
+            }
+        }
         if wanted.is_empty() {
             break;
         }
-        let path = folders.iter().map(|folder| folder.join(file)).find(|path| path.is_file());
-        let Some(path) = path else { continue };
-        let input = read_once(&path)?;
-        let fits = input.is_library()
-            && input.objects().iter().all(|facts| facts.machine == target.machine);
-        let before = wanted.len();
-        if fits {
-            wanted.retain(|name| !input.defines_bytes(name));
-        }
-        if wanted.len() < before {
-            inputs.push(input);
-        }
     }
-    Ok(inputs)
+    let needed = stubs.iter().filter(|(_, is_needed)| *is_needed);
+    let parts = needed.map(|(stub, _)| stub.library(inputs, target.machine));
+    Ok((parts.collect::<Result<_, _>>()?, absent))
 }
 
-/// Reads a library of the system, which is large, once until the file changes.
-fn read_once(path: &Path) -> Result<Input, Error> {
-    static READ: Mutex<Vec<(PathBuf, SystemTime, Input)>> = Mutex::new(Vec::new());
-    let Ok(modified) = path.metadata().and_then(|metadata| metadata.modified()) else {
-        return Input::read(path);
-    };
-    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    read.retain(|(known, when, _)| known != path || *when == modified);
-    if let Some((_, _, input)) = read.iter().find(|(known, _, _)| known == path) {
-        return Ok(input.clone());
+/// Reads the files of a sysroot that define any wanted symbol.
+fn of_sysroot<'a>(
+    table: Table,
+    mut wanted: Uses<'a>,
+    request: &Request,
+    target: &Target<'_>,
+) -> Result<Parts<'a>, Error> {
+    let must = |users: &[Use<'_>]| users.iter().any(|user| user.must);
+    let (search, mut parts) = (Search::new(request), Vec::new());
+    for file in table.files() {
+        let Some(path) = search.file(file) else { continue };
+        let input = Input::read(&path)?;
+        let fits = input.is_library()
+            && input.objects().iter().all(|facts| facts.machine == target.machine);
+        if fits && wanted.iter().any(|(name, users)| must(users) && input.defines_bytes(name)) {
+            wanted.retain(|name, _| !input.defines_bytes(name));
+            parts.push(input);
+        }
     }
-    let input = Input::read(path)?;
-    read.push((path.to_owned(), modified, input.clone()));
-    Ok(input)
+    let absent = table.groups().find_map(|Group { version, names, .. }| {
+        let names = names.split_ascii_whitespace();
+        let mut users = names.filter_map(|name| wanted.get(name.as_bytes())).flatten();
+        users.find(|user| user.must).map(|user| (user.name, version))
+    });
+    Ok((parts, absent))
 }

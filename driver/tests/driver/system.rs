@@ -1,0 +1,452 @@
+//! The C library that libraries are linked for: the stated glibc or a sysroot, never that of this machine.
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use codegen::ir::{Builder, Linkage, Module, Signature, SymbolKind, Type};
+use object::Endianness;
+use object::read::elf::ElfFile64;
+use object::{Object, ObjectSymbol};
+use tvm_ffi_codegen_driver::link::{Input, Linker};
+use tvm_ffi_codegen_driver::{Error, Form, Request, inspect};
+
+use crate::cli::{fails, quiet, run_with};
+use crate::support::{compile, folder, object, object_with};
+
+const TARGETS: [&str; 3] =
+    ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "riscv64gc-unknown-linux-gnu"];
+
+/// Makes an object for a target whose function calls functions of these names.
+fn calling(target: &str, names: &[&str]) -> Input {
+    let mut module = Module::default();
+    let signature = Signature::new(&[Type::I32], Some(Type::I32));
+    let declare = |name: &&str| {
+        module.declare(name, Linkage::Import, SymbolKind::Function(signature.clone()))
+    };
+    let callees: Vec<_> = names.iter().map(declare).collect();
+    let mut b = Builder::function(&mut module, "kernel", Linkage::Export, signature);
+    let value = b.param(0);
+    let value = callees.into_iter().fold(value, |value, callee| b.call_value(callee, &[value]));
+    b.ret(Some(value));
+    let function = b.finish();
+    module.functions.push(function);
+    let target = target.parse().unwrap();
+    let request = Request { target, ..Request::new(Form::Object) };
+    Input::new("calling.o", request.emit_module(&module).unwrap()).unwrap()
+}
+
+/// Returns the request for a library of one object.
+fn request(target: &str, linker: &Linker, kernel: Input) -> Request {
+    let (target, linker) = (target.parse().unwrap(), Some(linker.clone()));
+    Request { target, linker, kernels: vec![kernel], ..Request::new(Form::Shared) }
+}
+
+/// Returns the undefined symbols of a library, each with the file and the version that it names.
+fn versions(library: &[u8]) -> Vec<String> {
+    let file = ElfFile64::<Endianness>::parse(library).unwrap();
+    let (endian, data) = (file.endian(), file.data());
+    let table = file.elf_section_table().versions(endian, data).unwrap();
+    let version = |symbol: &dyn Fn() -> object::SymbolIndex| {
+        let table = table.as_ref()?;
+        let index = table.version_index(endian, symbol()).index();
+        let version = table.version(index).unwrap()?;
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        Some(format!(" {} {}", text(version.file()?), text(version.name())))
+    };
+    let undefined = file.dynamic_symbols().filter(|symbol| symbol.is_undefined());
+    let named = undefined.map(|symbol| {
+        let version = version(&|| symbol.index()).unwrap_or_default();
+        format!("{}{version}", symbol.name().unwrap())
+    });
+    let mut all: Vec<String> = named.collect();
+    all.sort();
+    all
+}
+
+/// Checks the versions of functions that have had several, or that have moved to another library.
+fn check_versions(linker: &Linker) {
+    let names = [
+        "memcpy",
+        "pow",
+        "pthread_create",
+        "pthread_mutex_lock",
+        "fcntl64",
+        "dlopen",
+        "realpath",
+        "clock_gettime",
+        "timer_create",
+        "_Unwind_Resume",
+        "__tls_get_addr",
+        "of_the_process",
+    ];
+    let expected = |base: &str, loader: &str, changed: [&str; 5]| {
+        let [memcpy, realpath, clock, timer, tls] = changed;
+        let mut all = vec![
+            "_Unwind_Resume libgcc_s.so.1 GCC_3.0".to_owned(),
+            format!("__tls_get_addr {loader} {tls}"),
+            format!("clock_gettime libc.so.6 {clock}"),
+            format!("dlopen libdl.so.2 {base}"),
+            "fcntl64 libc.so.6 GLIBC_2.28".to_owned(),
+            format!("memcpy libc.so.6 {memcpy}"),
+            "of_the_process".to_owned(),
+            format!("pow libm.so.6 {base}"),
+            format!("pthread_create libpthread.so.0 {base}"),
+            format!("pthread_mutex_lock libc.so.6 {base}"),
+            format!("realpath libc.so.6 {realpath}"),
+            format!("timer_create librt.so.1 {timer}"),
+        ];
+        all.sort();
+        all
+    };
+    let changed = ["GLIBC_2.14", "GLIBC_2.3", "GLIBC_2.17", "GLIBC_2.3.3", "GLIBC_2.3"];
+    let rows = [
+        (TARGETS[0], expected("GLIBC_2.2.5", "ld-linux-x86-64.so.2", changed)),
+        (TARGETS[1], expected("GLIBC_2.17", "ld-linux-aarch64.so.1", ["GLIBC_2.17"; 5])),
+        (TARGETS[2], expected("GLIBC_2.27", "ld-linux-riscv64-lp64d.so.1", ["GLIBC_2.27"; 5])),
+    ];
+    for (target, expected) in rows {
+        let library = request(target, linker, calling(target, &names)).link().unwrap();
+        assert_eq!(versions(&library), expected, "{target} {linker:?}");
+        let mut files: Vec<&str> =
+            expected.iter().filter_map(|line| line.split(' ').nth(1)).collect();
+        files.push("libtvm_ffi.so");
+        files.sort_unstable();
+        files.dedup();
+        let mut needed = inspect(&library).unwrap().needed;
+        needed.sort_unstable();
+        assert_eq!(needed, files, "{target} {linker:?}");
+    }
+}
+
+#[test]
+fn versions_are_those_of_the_stated_glibc() {
+    check_versions(&Linker::Wild);
+}
+
+#[test]
+#[ignore = "tests/setup installs lld"]
+fn lld_takes_the_same_versions() {
+    check_versions(&"lld".parse().unwrap());
+}
+
+#[test]
+fn later_symbols_are_refused_by_name_unless_something_defines_them() {
+    for target in TARGETS {
+        let wanting = request(target, &Linker::Wild, calling(target, &["__isoc23_strtol"]));
+        let error = wanting.link().unwrap_err();
+        assert!(matches!(error, Error::CLibrary { sysroot: None, .. }), "{error:?}");
+        let expected = "calling.o uses `__isoc23_strtol` (GLIBC_2.38), which is not in glibc 2.28: link a file \
+            that defines it, take --sysroot (`Request::sysroot`) with a newer glibc, or --linker cc with a compiler \
+            for one";
+        assert_eq!(error.to_string(), expected);
+        // The loader of this process finds what this machine has.
+        let library = Request { in_process: true, ..wanting }.link().unwrap();
+        assert_eq!(versions(&library), ["__isoc23_strtol"], "{target}");
+    }
+    let defined = object("defined", "long __isoc23_strtol(void) { return 1; }");
+    let mut wanting = request(TARGETS[0], &Linker::Wild, calling(TARGETS[0], &["__isoc23_strtol"]));
+    wanting.kernels.push(defined);
+    assert_eq!(versions(&wanting.link().unwrap()), [""; 0]);
+    let weak = object(
+        "weak",
+        "__attribute__((weak)) long __isoc23_strtol(void);
+         long kernel(void) { return __isoc23_strtol ? __isoc23_strtol() : 0; }",
+    );
+    let library = request(TARGETS[0], &Linker::Wild, weak).link().unwrap();
+    assert_eq!(versions(&library), ["__isoc23_strtol"]);
+}
+
+/// Functions of the archive that compilers link in front of the C library.
+#[test]
+fn functions_of_no_library_are_refused_by_name() {
+    let error = request(TARGETS[1], &Linker::Wild, calling(TARGETS[1], &["atexit"])).link();
+    let message = error.unwrap_err().to_string();
+    let expected = "calling.o uses `atexit` (libc_nonshared.a), which is not in glibc 2.28: ";
+    assert!(message.starts_with(expected), "{message}");
+}
+
+/// Members of archives that no linker takes need nothing.
+#[test]
+fn only_taken_members_of_archives_count() {
+    let folder = folder();
+    let members = [
+        ("used", "double cbrt(double); int kernel(int n) { return (int)cbrt(n); }"),
+        ("unused", "long __isoc23_strtol(void); long unused(void) { return __isoc23_strtol(); }"),
+    ];
+    let members = members.map(|(name, text)| compile(folder.path(), name, text, &[]));
+    let archive = folder.path().join("kernels.a");
+    assert!(Command::new("ar").arg("rcs").arg(&archive).args(members).status().unwrap().success());
+    let library = |callee: &str| {
+        let text = format!("long {callee}(int n); long other(int n) {{ return {callee}(n) + 1; }}");
+        let mut request = request(TARGETS[0], &Linker::Wild, object("caller", &text));
+        request.kernels.push(Input::read(&archive).unwrap());
+        request.link()
+    };
+    assert_eq!(versions(&library("kernel").unwrap()), ["cbrt libm.so.6 GLIBC_2.2.5"]);
+    let message = library("unused").unwrap_err().to_string();
+    assert!(message.contains("kernels.a uses `__isoc23_strtol` (GLIBC_2.38)"), "{message}");
+}
+
+/// Objects may ask for a version that is not the default one, as assemblers do for `.symver`.
+fn check_versions_of_objects(linker: &Linker) {
+    let text = |version: &str| {
+        format!(
+            "void* memcpy(void*, const void*, unsigned long); void* old(void*, const void*, unsigned long);
+             __asm__(\".symver old, memcpy@GLIBC_{version}\");
+             int kernel(int n) {{ int m, k; memcpy(&m, &n, n); old(&k, &n, n); return m + k; }}"
+        )
+    };
+    let link = |version: &str| {
+        let object = object_with("versioned", &text(version), &["-fno-builtin"]);
+        request(TARGETS[0], linker, object).link()
+    };
+    let found = versions(&link("2.2.5").unwrap());
+    assert_eq!(
+        found,
+        ["memcpy libc.so.6 GLIBC_2.14", "memcpy libc.so.6 GLIBC_2.2.5"],
+        "{linker:?}"
+    );
+    let mut found = versions(&link("2.14").unwrap());
+    // lld has a symbol for each spelling.
+    found.dedup();
+    assert_eq!(found, ["memcpy libc.so.6 GLIBC_2.14"], "{linker:?}");
+    let message = link("2.29").unwrap_err().to_string();
+    let expected =
+        "versioned.o uses `memcpy@GLIBC_2.29` (GLIBC_2.29), which is not in glibc 2.28: ";
+    assert!(message.starts_with(expected), "{message}");
+    let private = request(TARGETS[0], linker, calling(TARGETS[0], &["memcpy@GLIBC_PRIVATE"]));
+    let message = private.link().unwrap_err().to_string();
+    assert!(
+        message.starts_with("calling.o uses `memcpy@GLIBC_PRIVATE` (GLIBC_PRIVATE)"),
+        "{message}"
+    );
+    // A linker refuses an empty version, or takes the symbol for another one.
+    let _ = request(TARGETS[0], linker, calling(TARGETS[0], &["memcpy@", "@", "@@pow"])).link();
+}
+
+#[test]
+fn objects_may_ask_for_old_versions() {
+    check_versions_of_objects(&Linker::Wild);
+}
+
+#[test]
+#[ignore = "tests/setup installs lld"]
+fn objects_may_ask_for_old_versions_with_lld() {
+    check_versions_of_objects(&"lld".parse().unwrap());
+}
+
+/// Weak symbols alone make no library needed, and get versions where it is.
+#[test]
+fn weak_symbols_need_no_library() {
+    const WEAK: &str = "
+        __attribute__((weak)) int pthread_create(void);
+        __attribute__((weak)) int getpid(void);
+        int kernel(void) { return (pthread_create != 0) + (getpid != 0); }
+    ";
+    let weak = object("weak", WEAK);
+    let mut request = request(TARGETS[0], &Linker::Wild, weak);
+    let library = request.link().unwrap();
+    assert_eq!(inspect(&library).unwrap().needed, ["libtvm_ffi.so"]);
+    assert_eq!(versions(&library), ["getpid", "pthread_create"]);
+    request.kernels.push(object("strong", "int abs(int); int other(int n) { return (&abs)(n); }"));
+    request.kernels.push(object("exits", "void abort(void); void exits(void) { abort(); }"));
+    let library = request.link().unwrap();
+    assert_eq!(inspect(&library).unwrap().needed, ["libtvm_ffi.so", "libc.so.6"]);
+    let getpid = "getpid libc.so.6 GLIBC_2.2.5".to_owned();
+    assert!(versions(&library).contains(&getpid), "{:?}", versions(&library));
+}
+
+/// Makes a folder with a declaration and a kernel that uses the C library.
+fn kernel() -> tempfile::TempDir {
+    let folder = folder();
+    fs::write(folder.path().join("f.ffi"), "f(n: int32) -> int32 = kernel(n);").unwrap();
+    const KERNEL: &str = "
+        #include <math.h>
+        #include <string.h>
+        int kernel(int n) { char a[99]; memcpy(a, &n, n % 4); return (int)pow(n, 1.5) + a[0]; }
+    ";
+    compile(folder.path(), "kernel", KERNEL, &["-fno-builtin"]);
+    folder
+}
+
+/// Makes a shared library that defines functions in a version.
+fn library(path: &Path, version: &str, names: &[&str]) {
+    let folder = folder();
+    let define = |name: &&str| format!("int {name}(void) {{ return 0; }}\n");
+    let source: String = names.iter().map(define).collect();
+    let object = compile(folder.path(), "library", &source, &["-fno-builtin"]);
+    let script = folder.path().join("script");
+    fs::write(&script, format!("{version} {{ global: *; }};")).unwrap();
+    let name = path.file_name().unwrap().to_str().unwrap();
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-nostdlib"]).arg(object).arg("-o").arg(path);
+    cc.arg(format!("-Wl,-soname,{name},--version-script={}", script.display()));
+    assert!(cc.status().unwrap().success());
+}
+
+/// Linking opens no file of the machine: the bytes are the same where there is another glibc, where there is musl, and
+/// where libraries are in a store.
+#[test]
+fn libraries_are_the_same_on_every_distribution() {
+    let allowed = Command::new("unshare").args(["-rm", "true"]).status();
+    if !allowed.is_ok_and(|status| status.success()) {
+        assert!(env::var_os("CI").is_none(), "this user may make no namespaces");
+        eprintln!("not tested: this user may make no namespaces");
+        return;
+    }
+    let (folder, root) = (kernel(), folder());
+    let emit = "--emit shared --link kernel.o -l m -l c -l pthread -l dl -l rt -l gcc_s -o";
+    quiet(folder.path(), &format!("emit f.ffi {emit} here.so"));
+    let here = fs::read(folder.path().join("here.so")).unwrap();
+    let debian = root.path().join("debian");
+    let places = [
+        "debian/lib/x86_64-linux-gnu",
+        "debian/usr/lib/x86_64-linux-gnu",
+        "alpine/lib",
+        "alpine/usr/lib",
+        "nix/nix/store/glibc/lib",
+    ];
+    for place in places {
+        fs::create_dir_all(root.path().join(place)).unwrap();
+    }
+    for place in ["lib", "usr/lib"] {
+        let place = debian.join(place).join("x86_64-linux-gnu");
+        library(&place.join("libc.so.6"), "GLIBC_9.9", &["memcpy"]);
+        library(&place.join("libm.so.6"), "GLIBC_9.9", &["pow"]);
+        fs::write(place.join("libm.so"), "GROUP(/lib/x86_64-linux-gnu/libm.so.6)").unwrap();
+    }
+    library(&root.path().join("alpine/lib/libc.musl-x86_64.so.1"), "MUSL", &["memcpy", "pow"]);
+    symlink("libc.musl-x86_64.so.1", root.path().join("alpine/lib/libc.so")).unwrap();
+    library(&root.path().join("nix/nix/store/glibc/lib/libc.so.6"), "GLIBC_9.9", &["memcpy"]);
+    for name in ["debian", "alpine", "nix"] {
+        let root = root.path().join(name);
+        fs::create_dir(root.join("host")).unwrap();
+        for file in ["f.ffi", "kernel.o"] {
+            fs::copy(folder.path().join(file), root.join(file)).unwrap();
+        }
+        let outcome = in_root(&root, &format!("emit /f.ffi {emit} /out.so"));
+        assert_eq!(outcome, "", "{name}");
+        let there = fs::read(root.join("out.so")).unwrap();
+        assert!(there == here, "{name}: {:?}", versions(&there));
+    }
+}
+
+/// Runs the command line where a folder is the root of the file system, and this machine is in `/host`. Returns what it
+/// prints.
+fn in_root(root: &Path, arguments: &str) -> String {
+    let program = env!("CARGO_BIN_EXE_tvm-ffi-codegen");
+    let libraries = Command::new("ldd").arg(program).output().unwrap();
+    let libraries = String::from_utf8(libraries.stdout).unwrap();
+    let paths = libraries.split_whitespace().filter(|word| word.starts_with('/'));
+    let (loaders, others): (Vec<&str>, Vec<&str>) = paths.partition(|path| path.contains("/ld-"));
+    let mut folders: Vec<String> = Vec::new();
+    for path in others {
+        // A link of another root would lead elsewhere.
+        let folder = fs::canonicalize(path).unwrap();
+        folders.push(format!("/host{}", folder.parent().unwrap().display()));
+    }
+    folders.sort();
+    folders.dedup();
+    let loader = fs::canonicalize(loaders[0]).unwrap();
+    let script = format!(
+        "mount --rbind / '{root}/host' && cd '{root}' && exec chroot '{root}' '/host{}' --library-path '{}' '/host{program}' {arguments}",
+        loader.display(),
+        folders.join(":"),
+        root = root.display(),
+    );
+    let output = Command::new("unshare").args(["-rm", "sh", "-c", &script]).output().unwrap();
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// Libraries, linker scripts and the parts of the system are found in a sysroot, whose links are its own.
+#[test]
+fn a_sysroot_takes_the_place_of_this_machine() {
+    let folder = kernel();
+    let path = folder.path();
+    let place = path.join("root/usr/lib/x86_64-linux-gnu");
+    fs::create_dir_all(&place).unwrap();
+    library(&place.join("libc.so.6"), "GLIBC_9.9", &["memcpy"]);
+    library(&place.join("libm.so.6"), "GLIBC_9.8", &["pow"]);
+    library(&place.join("libgiven.so.1"), "GIVEN_1", &["given"]);
+    symlink("usr/lib", path.join("root/lib")).unwrap();
+    symlink("/lib/x86_64-linux-gnu/libgiven.so.1", place.join("liblink.so")).unwrap();
+    fs::write(
+        place.join("libscript.so"),
+        "INPUT(/lib/x86_64-linux-gnu/../x86_64-linux-gnu/libgiven.so.1)",
+    )
+    .unwrap();
+    let emit = "emit f.ffi --target x86_64-unknown-linux-gnu --emit shared --link kernel.o --sysroot root -o";
+    quiet(path, &format!("{emit} f.so"));
+    let found = versions(&fs::read(path.join("f.so")).unwrap());
+    let found: Vec<&str> =
+        found.iter().map(String::as_str).filter(|line| !line.starts_with("TVM")).collect();
+    assert_eq!(found, ["memcpy libc.so.6 GLIBC_9.9", "pow libm.so.6 GLIBC_9.8"]);
+    symlink("/lib/x86_64-linux-gnu/libgiven.so.1", place.join("libversioned.so.3")).unwrap();
+    for name in ["link", "script", "given", ":libgiven.so.1", "versioned"] {
+        quiet(path, &format!("{emit} f.so -l {name}"));
+        let needed = inspect(&fs::read(path.join("f.so")).unwrap()).unwrap().needed;
+        assert!(needed.contains(&"libgiven.so.1".to_owned()), "{name}: {needed:?}");
+    }
+    // This machine has these; the root has a link that leads nowhere in it.
+    symlink(path.join("kernel.o"), place.join("libout.so")).unwrap();
+    symlink("/lib/x86_64-linux-gnu/libloop.so", place.join("libloop.so")).unwrap();
+    for name in ["out", "loop", "pthread", "gcc_s"] {
+        let (code, message) = fails(path, &format!("{emit} g.so -l {name}"));
+        let expected = format!("error: no library `{name}` in root/");
+        assert!(code == 1 && message.starts_with(&expected), "{message}");
+        assert!(!message.contains(" /"), "{message}");
+    }
+    // Newer versions of glibc have these for old makefiles.
+    fs::write(place.join("libpthread.a"), "!<arch>\n").unwrap();
+    quiet(path, &format!("{emit} f.so -l pthread"));
+    for (root, reason) in [("none", "No such file or directory"), ("f.ffi", "Not a directory")] {
+        let (code, message) =
+            fails(path, &format!("{emit} g.so").replace(" root ", &format!(" {root} ")));
+        let expected = format!("error: cannot read {root}: {reason}");
+        assert!(code == 1 && message.starts_with(&expected), "{message}");
+    }
+    fs::remove_file(place.join("libm.so.6")).unwrap();
+    let expected =
+        "error: kernel.o uses `pow` (GLIBC_2.2.5), which is in no C library of the sysroot root\n";
+    assert_eq!(fails(path, &format!("{emit} g.so")), (1, expected.to_owned()));
+    let (code, message) = fails(path, "emit f.ffi --emit ir --sysroot root -o -");
+    assert!(code == 2 && message.starts_with("error: --sysroot is for forms object and shared\n"));
+}
+
+/// A folder of the request may have a part of the C library of its own.
+#[test]
+fn parts_of_the_c_library_in_given_folders_are_taken() {
+    let folder = kernel();
+    let path = folder.path();
+    library(&path.join("libm.so"), "OWN_1", &["pow"]);
+    quiet(path, "emit f.ffi --emit shared --link kernel.o -L . -l m -o f.so");
+    let found = versions(&fs::read(path.join("f.so")).unwrap());
+    assert!(found.contains(&"pow libm.so OWN_1".to_owned()), "{found:?}");
+    assert!(found.contains(&"memcpy libc.so.6 GLIBC_2.14".to_owned()), "{found:?}");
+    // A linker script of another library may name parts too.
+    fs::remove_file(path.join("libm.so")).unwrap();
+    fs::write(path.join("libuser.so"), "INPUT(-lm /none/libc.so.6 libpthread.so.0)").unwrap();
+    let emit = "emit f.ffi --emit shared --link kernel.o -L . -l user -l :libm.so.6 -o f.so";
+    quiet(path, emit);
+    let found = versions(&fs::read(path.join("f.so")).unwrap());
+    assert!(found.contains(&"pow libm.so.6 GLIBC_2.2.5".to_owned()), "{found:?}");
+}
+
+/// A compiler is told of the sysroot, and takes what this machine has without one.
+#[test]
+fn a_compiler_as_linker_gets_the_sysroot() {
+    let folder = kernel();
+    let path = folder.path();
+    fs::create_dir(path.join("root")).unwrap();
+    fs::write(path.join("show"), "echo \"$*\" >&2; exit 1").unwrap();
+    let emit = "emit f.ffi --emit shared --link kernel.o --linker cc -o f.so";
+    let shown = |options: &str| {
+        run_with(path, &format!("{emit} {options}"), b"", &[("CC", "sh show")]).stderr
+    };
+    let message = shown("--sysroot root");
+    assert!(message.contains("\n--sysroot=root -shared "), "{message}");
+    assert!(!shown("").contains("sysroot"));
+}
