@@ -86,6 +86,22 @@ fn a_large_frame_ends_in_the_guard_page() {
     }
 }
 
+/// Windows finds callers by a table of functions, of three addresses each on x86-64. Cranelift has none for aarch64.
+#[test]
+fn functions_for_windows_have_unwind_tables() {
+    for triple in TRIPLES.into_iter().filter(|triple| triple.starts_with("x86_64-pc-windows")) {
+        for object in compiled(triple, &deep()) {
+            let file = object::File::parse(&*object).unwrap();
+            let is_function =
+                |s: &object::Symbol| s.is_definition() && s.kind() == object::SymbolKind::Text;
+            let functions = file.symbols().filter(is_function).count();
+            let tables = file.sections().filter(|s| s.name().unwrap().starts_with(".pdata"));
+            let size: u64 = tables.map(|section| section.size()).sum();
+            assert_eq!(size, 12 * functions as u64, "{triple}");
+        }
+    }
+}
+
 /// Returns the instructions by which LLVM and Cranelift write zero to a page of the frame.
 fn probes(triple: &str) -> [&'static [u8]; 2] {
     if triple.starts_with("x86_64") {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use tvm_ffi_codegen::{Library, Options, Routines, ir, is_linked_routine, linked_routines, lower};
+use tvm_ffi_codegen::{Library, Loader, Options, Routines, ir};
+use tvm_ffi_codegen::{is_linked_routine, linked_routines, lower};
 
 /// Declarations of all kinds.
 const DECLARATIONS: [&str; 7] = [
@@ -57,7 +58,7 @@ fn reached<'m>(module: &ir::Module, all: &'m [(String, ir::Module)]) -> Vec<&'m 
 
 #[test]
 fn every_routine_is_in_one_module() {
-    let (all, mut names) = (linked_routines(), BTreeSet::new());
+    let (all, mut names) = (linked_routines(Loader::Dl), BTreeSet::new());
     for (name, module) in &all {
         ir::verify(module).unwrap_or_else(|error| panic!("{name}: {error}"));
         for routine in routines(module, ir::Linkage::Once) {
@@ -73,9 +74,9 @@ fn every_routine_is_in_one_module() {
 /// Libraries that do not allocate need no allocator, and those that do not launch open no libraries.
 #[test]
 fn libraries_want_no_more_of_the_platform_than_they_use() {
-    let all = linked_routines();
-    let wants = |text: &str| {
-        let imports = reached(&linked(text), &all).into_iter().flat_map(|module| {
+    let [unix, windows] = [Loader::Dl, Loader::Windows].map(linked_routines);
+    let wants = |all: &[(String, ir::Module)], text: &str| {
+        let imports = reached(&linked(text), all).into_iter().flat_map(|module| {
             let imports = module.symbols.iter();
             imports.filter(|symbol| symbol.linkage == ir::Linkage::Import)
         });
@@ -83,14 +84,16 @@ fn libraries_want_no_more_of_the_platform_than_they_use() {
         let others = names.filter(|name| !name.starts_with("TVMFFI") && !is_linked_routine(name));
         others.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(" ")
     };
-    let wanted = DECLARATIONS.map(wants);
-    assert_eq!(wanted, ["", "", "", "", "free malloc", "", "dlopen dlsym"]);
+    let expected = |of_launches| ["", "", "", "", "free malloc", "", of_launches];
+    assert_eq!(DECLARATIONS.map(|text| wants(&unix, text)), expected("dlopen dlsym"));
+    let of_windows = expected("GetProcAddress LoadLibraryA");
+    assert_eq!(DECLARATIONS.map(|text| wants(&windows, text)), of_windows);
 }
 
 /// The variables of routines exist once, in the objects of the linker.
 #[test]
 fn routines_that_stay_with_a_module_share_no_state() {
-    let all = linked_routines();
+    let all = linked_routines(Loader::Dl);
     let shared: Vec<&str> = all.iter().flat_map(|(_, module)| variables(module)).collect();
     let distinct: BTreeSet<&str> = shared.iter().copied().collect();
     assert_eq!(distinct.len(), shared.len());

@@ -3,11 +3,12 @@
 
 use std::path::Path;
 
-use abi_spec::c_library;
+use abi_spec::c_library::{self, loader};
 use abi_spec::symbol::{LIBRARY_CTX, PREFIX};
 use codegen::ir::{self, Linkage};
 use codegen::language::Limit;
-use codegen::{Library, Warning, is_linked_routine};
+use codegen::{Library, Loader, Warning, is_linked_routine};
+use target_lexicon::Triple;
 
 use crate::file::{self, Mode};
 use crate::link::{self, Input};
@@ -134,7 +135,7 @@ impl Request {
         let inputs = [std::slice::from_ref(&host), &self.kernels].concat();
         check_context(&inputs)?;
         if self.form == Form::Shared {
-            check_kernels(module, &host, &self.kernels)?;
+            check_kernels(module, &host, self)?;
         }
         link::link(&inputs, self)
     }
@@ -187,19 +188,28 @@ fn c_functions(module: &ir::Module) -> Vec<String> {
 }
 
 /// Checks that every symbol that the declarations call is defined by a kernel, or is a function of the runtime, a
-/// linked routine, or a function of the C library that allocates tensors. Symbols that the kernels leave undefined are
-/// for the loader.
-fn check_kernels(module: &ir::Module, host: &Input, kernels: &[Input]) -> Result<(), Error> {
+/// linked routine, or a function of the platform. Symbols that the kernels leave undefined are for the loader.
+fn check_kernels(module: &ir::Module, host: &Input, request: &Request) -> Result<(), Error> {
+    let platform = platform(&request.target);
     let imports = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Import);
     let missing = imports.filter(|symbol| {
         let is_ours = symbol.name.starts_with(RUNTIME_PREFIX)
-            || c_library::ALL.contains(&&*symbol.name)
+            || platform.contains(&&*symbol.name)
             || is_linked_routine(&symbol.name);
-        let defined = || kernels.iter().any(|input| input.defines(&symbol.name));
+        let defined = || request.kernels.iter().any(|input| input.defines(&symbol.name));
         !is_ours && host.uses(&symbol.name) && !defined()
     });
     let names: Vec<String> = missing.map(|symbol| symbol.name.clone()).collect();
     if names.is_empty() { Ok(()) } else { Err(Error::MissingSymbols { names }) }
+}
+
+/// Returns the functions of a target that allocate tensors, and those that open the driver of a device.
+fn platform(target: &Triple) -> [&'static str; 4] {
+    let [open, find] = match Loader::of(target) {
+        Loader::Dl => [loader::DLOPEN, loader::DLSYM],
+        Loader::Windows => [loader::LOAD_LIBRARY, loader::GET_PROC_ADDRESS],
+    };
+    [c_library::MALLOC, c_library::FREE, open, find]
 }
 
 /// Checks that `__tvm_ffi__library_ctx` is defined if an input uses it: only an import tree that holds the library

@@ -10,7 +10,7 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{ArgAction, Args, ValueEnum};
 use codegen::backend::{self, Optimize};
 use codegen::{Library, Loader, Prepare, Routines, Unchecked};
-use target_lexicon::{OperatingSystem, Triple};
+use target_lexicon::Triple;
 
 use crate::imports::{read_modules, read_tree};
 use crate::link::{self, Input, Linker};
@@ -339,7 +339,6 @@ impl Request {
     /// Returns the options of lowering.
     pub fn lowering(&self) -> codegen::Options {
         let left_out = |group| self.unchecked.contains(&group);
-        let windows = self.target.operating_system == OperatingSystem::Windows;
         codegen::Options {
             routines: self.routines.unwrap_or(self.form.routines()),
             metadata: self.metadata,
@@ -349,7 +348,7 @@ impl Request {
                 device: left_out(CheckGroup::Device),
                 alignment: left_out(CheckGroup::Alignment),
             },
-            loader: if windows { Loader::Windows } else { Loader::Dl },
+            loader: Loader::of(&self.target),
         }
     }
 

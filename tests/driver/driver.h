@@ -10,7 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What a library exports, and a function like printf with the formats of C: Windows has formats of its own. */
+#ifdef _WIN32
+#define EXPORT __declspec(dllexport)
+#define PRINTS(...) __attribute__((format(gnu_printf, __VA_ARGS__)))
+#else
 #define EXPORT __attribute__((visibility("default")))
+#define PRINTS(...) __attribute__((format(printf, __VA_ARGS__)))
+#endif
 
 /* Results of calls. */
 typedef enum {
@@ -161,13 +168,13 @@ CUresult begin(const char *name);
 /* Begins the line of a look-up, which is not counted and does not fail on demand. */
 void lookup_begin(const char *name);
 /* Adds an argument to the line. */
-void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void say(const char *format, ...) PRINTS(1, 2);
 void say_bytes(const void *bytes, size_t size);
 /* Adds a result to the line. */
-void yield(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void yield(const char *format, ...) PRINTS(1, 2);
 void yield_bytes(const void *bytes, size_t size);
 /* Records the reason of a failure. */
-CUresult refuse(CUresult status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+CUresult refuse(CUresult status, const char *format, ...) PRINTS(2, 3);
 /* Ends the line. */
 CUresult end(CUresult status);
 const char *error_name(CUresult status);

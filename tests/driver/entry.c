@@ -17,8 +17,9 @@ struct entry *image_add(struct image *image, const char *name, size_t length) {
   image->entries = realloc(image->entries, (image->count + 1) * sizeof *image->entries);
   if (!image->entries) abort();
   struct entry *entry = &image->entries[image->count++];
-  *entry = (struct entry){.name = strndup(name, length)};
+  *entry = (struct entry){.name = calloc(1, length + 1)};
   if (!entry->name) abort();
+  memcpy(entry->name, name, length);
   return entry;
 }
 

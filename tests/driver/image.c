@@ -7,8 +7,8 @@
  * The driver does not know the size of an image, and trusts the sizes in it. */
 
 #include "driver.h"
+#include "elf64.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -50,9 +50,9 @@ CALL(cuMemAlloc_v2, (CUdeviceptr * out, size_t size), (out, size), "%zu", size) 
   if (!status) status = capture_forbids("an allocation");
   if (status) return status;
   if (!out || !size) return refuse(INVALID_VALUE, "no bytes");
-  struct piece *piece = malloc(sizeof *piece);
-  void *bytes = aligned_alloc(256, (size + 255) / 256 * 256);
-  if (!piece || !bytes) return free(piece), free(bytes), OUT_OF_MEMORY;
+  struct piece *piece = malloc(sizeof *piece + 255 + size);
+  if (!piece) return OUT_OF_MEMORY;
+  void *bytes = (void *)(((uintptr_t)(piece + 1) + 255) / 256 * 256);
   *piece = (struct piece){bytes, size, pieces};
   pieces = piece;
   *out = (uintptr_t)bytes;
@@ -67,7 +67,7 @@ CALL(cuMemFree_v2, (CUdeviceptr address), (address), NOTHING) {
   struct piece *piece = *place;
   if (!piece) return refuse(INVALID_VALUE, "nothing is there");
   *place = piece->next;
-  free(piece->bytes), free(piece);
+  free(piece);
   return SUCCESS;
 }
 

@@ -438,9 +438,10 @@ static int allocate(struct tensor *prototype, struct managed **out, void *contex
   if (fault == NO_TENSOR) return 0;
   struct managed *managed = calloc(1, sizeof *managed);
   managed->deleter = drop_tensor;
-  managed->context = aligned_alloc(256, ((size_t)size + 511) / 256 * 256);
+  managed->context = malloc((size_t)size + 512);
   managed->tensor = *prototype;
-  managed->tensor.data = fault == NO_DATA ? NULL : (char *)managed->context + (fault == MISALIGNED);
+  char *aligned = (char *)(((uintptr_t)managed->context + 255) / 256 * 256);
+  managed->tensor.data = fault == NO_DATA ? NULL : aligned + (fault == MISALIGNED);
   managed->tensor.shape = calloc(2 * (size_t)rank + 1, sizeof(int64_t));
   memcpy(managed->tensor.shape, prototype->shape, (size_t)rank * sizeof(int64_t));
   managed->tensor.strides = fault == STRIDED ? managed->tensor.shape + rank : NULL;

@@ -1,15 +1,22 @@
-/* A host in C for Windows: calls the functions of `tests/suite/windows.rs` and prints each outcome on a line.
+/* A host in C for Windows: lets the runtime load each library, calls the functions of `tests/suite/windows.rs` and prints
+ * each result.
  *
- * Usage: windows LIBRARY */
-
-#include <windows.h>
+ * Usage: windows LIBRARY..., where @PREFIX is a library that is linked into this program. */
 
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <tvm/ffi/c_api.h>
+#include <tvm/ffi/extra/c_env_api.h>
 
-static HMODULE library;
+enum { WIDE = 600 };
+
+static TVMFFIByteArray text(const char *words) { return (TVMFFIByteArray){words, strlen(words)}; }
+
+static TVMFFIAny string(const char *words) { return (TVMFFIAny){.type_index = kTVMFFIRawStr, .v_c_str = words}; }
 
 static void print_error(void) {
   TVMFFIObjectHandle object = NULL;
@@ -20,60 +27,79 @@ static void print_error(void) {
   TVMFFIObjectDecRef(object);
 }
 
-static void print_result(const TVMFFIAny *result) {
-  if (result->type_index == kTVMFFITensor) {
-    const DLTensor *tensor = (const DLTensor *)(result->v_obj + 1);
-    const float *data = tensor->data;
-    printf("tensor of %" PRId64 ", the last is %g\n", tensor->shape[0], data[tensor->shape[0] - 1]);
-  } else if (result->type_index == kTVMFFIFloat) {
-    printf("%g\n", result->v_float64);
-  } else {
-    printf("%d: %" PRId64 "\n", result->type_index, result->v_int64);
-  }
-  if (result->type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(result->v_obj);
-}
-
-static void call(const char *name, int32_t count, const TVMFFIAny *args) {
-  char symbol[100];
-  snprintf(symbol, sizeof symbol, "__tvm_ffi_%s", name);
-  TVMFFISafeCallType function = (TVMFFISafeCallType)(void *)GetProcAddress(library, symbol);
-  printf("%s: ", name);
-  if (!function) return (void)puts("not exported");
+/* Calls a function of the runtime, which must not fail. */
+static TVMFFIAny call_global(const char *name, const TVMFFIAny *args, int32_t count) {
+  TVMFFIByteArray bytes = text(name);
+  TVMFFIObjectHandle function = NULL;
   TVMFFIAny result = {0};
-  if (function(NULL, args, count, &result) == 0) print_result(&result);
-  else print_error();
+  if (TVMFFIFunctionGetGlobal(&bytes, &function) || !function) printf("there is no %s\n", name), exit(1);
+  if (TVMFFIFunctionCall(function, (TVMFFIAny *)args, count, &result)) print_error(), exit(1);
+  TVMFFIObjectDecRef(function);
+  return result;
 }
 
-static TVMFFIAny integer(int64_t value) { return (TVMFFIAny){.type_index = kTVMFFIInt, .v_int64 = value}; }
+/* Calls a function of a library and prints the number that it returns, or its error. */
+static __attribute__((noinline)) void call(TVMFFIAny library, const char *name, int32_t count, TVMFFIAny *args) {
+  TVMFFIAny wanted[] = {library, string(name), {.type_index = kTVMFFIBool}}, result = {0};
+  TVMFFIAny function = call_global("ffi.ModuleGetFunction", wanted, 3);
+  printf("%s: ", name);
+  if (function.type_index != kTVMFFIFunction) return (void)puts("not exported");
+  if (TVMFFIFunctionCall(function.v_obj, args, count, &result)) print_error();
+  else if (result.type_index == kTVMFFIFloat) printf("%g\n", result.v_float64);
+  else printf("%" PRId64 "\n", result.v_int64);
+  TVMFFIObjectDecRef(function.v_obj);
+}
 
-static TVMFFIAny number(double value) { return (TVMFFIAny){.type_index = kTVMFFIFloat, .v_float64 = value}; }
+/* The function of an imported module. */
+static int imported(void *self, const TVMFFIAny *args, int32_t count, TVMFFIAny *result) {
+  (void)self;
+  *result = (TVMFFIAny){.type_index = kTVMFFIInt, .v_int64 = 10 * args[0].v_int64 + count};
+  return 0;
+}
 
-static TVMFFIAny view(DLTensor *tensor) { return (TVMFFIAny){.type_index = kTVMFFIDLTensorPtr, .v_ptr = tensor}; }
+/* Returns a library by the name of its file, or by the prefix of what is linked into this program. */
+static TVMFFIAny open_library(const char *name) {
+  int is_here = name[0] == '@';
+  TVMFFIAny text = string(name + is_here);
+  return call_global(is_here ? "ffi.SystemLib" : "ffi.ModuleLoadFromFile", &text, 1);
+}
+
+/* The functions of this program that belong to no library. */
+static TVMFFIAny own;
+
+/* Loads a module from bytes: those functions. */
+static int load(void *self, const TVMFFIAny *args, int32_t count, TVMFFIAny *result) {
+  (void)self, (void)args, (void)count;
+  TVMFFIObjectIncRef(own.v_obj);
+  *result = own;
+  return 0;
+}
 
 int main(int argc, char **argv) {
-  library = argc == 2 ? LoadLibraryA(argv[1]) : NULL;
-  if (!library) return printf("cannot load: %lu\n", GetLastError()), 1;
+  TVMFFIByteArray loader = text("ffi.Module.load_from_bytes.of_host");
+  TVMFFIObjectHandle function = NULL;
+  if (TVMFFIFunctionCreate(NULL, load, NULL, &function) || TVMFFIFunctionSetGlobal(&loader, function, 0) ||
+      TVMFFIEnvModRegisterSystemLibSymbol("__tvm_ffi_imported", (void *)(uintptr_t)imported))
+    print_error(), exit(1);
+  // Loaders run while the runtime makes a library.
+  own = call_global("ffi.SystemLib", NULL, 0);
   float data[4] = {1, 2, 3, 4};
-  int64_t shape = 4, stride = 1, wide = 2;
-  DLTensor x = {data, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, &shape, &stride, 0}, strided = x, big = x;
-  strided.strides = &wide, big.ndim = 2;
-  call("twice", 1, (TVMFFIAny[]){integer(21)});
-  call("twice", 1, (TVMFFIAny[]){number(1.5)});
-  call("twice", 0, NULL);
-  call("narrow", 1, (TVMFFIAny[]){integer(-3)});
-  call("narrow", 1, (TVMFFIAny[]){integer(300)});
-  call("many", 6, (TVMFFIAny[]){integer(1), number(0.5), integer(2), number(0.25), integer(3), number(0.125)});
-  call("sum", 1, (TVMFFIAny[]){view(&x)});
-  call("sum", 1, (TVMFFIAny[]){view(&strided)});
-  call("sum", 1, (TVMFFIAny[]){view(&big)});
-  call("sum", 1, (TVMFFIAny[]){view(NULL)});
-  call("grown", 1, (TVMFFIAny[]){view(&x)});
-  call("loops", 1, (TVMFFIAny[]){integer(10)});
-  call("loops", 1, (TVMFFIAny[]){integer(-1)});
-  call("tried", 1, (TVMFFIAny[]){integer(0)});
-  call("tried", 1, (TVMFFIAny[]){integer(7)});
-  TVMFFIAny all[600];
-  for (int i = 0; i < 600; i++) all[i] = integer(i);
-  call("wide", 600, all);
+  int64_t shape = 4, stride = 1;
+  DLTensor x = {data, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, &shape, &stride, 0}, y = x;
+  y.device.device_type = kDLCUDA;
+  TVMFFIAny here = {.type_index = kTVMFFIDLTensorPtr, .v_ptr = &x}, there = here, all[WIDE];
+  there.v_ptr = &y;
+  TVMFFIAny self = {.type_index = kTVMFFIOpaquePtr, .v_ptr = (void *)(uintptr_t)main};
+  for (int i = 0; i < WIDE; i++) all[i] = (TVMFFIAny){.type_index = kTVMFFIInt, .v_int64 = i};
+  for (int i = 1; i < argc; i++) {
+    TVMFFIAny library = open_library(argv[i]);
+    call(library, "walked", 1, &self);
+    call(library, "wide", WIDE, all);
+    call(library, "passed", WIDE, all);
+    call(library, "sum", 1, &here);
+    call(library, "through", 1, &all[7]);
+    call(library, "launched", 1, &there);
+    TVMFFIObjectDecRef(library.v_obj);
+  }
   return 0;
 }

@@ -4,11 +4,13 @@
 
 mod express;
 mod launches;
-mod machine;
+pub(crate) mod machine;
+pub(crate) mod system;
 
 use codegen::Routines;
 use driver::Optimize;
 use machine::{How, Machine, native, runtime};
+use system::{MINGW, System, WINE};
 use tvm_ffi_codegen_tests::cases::{self, Case, Row};
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
@@ -43,8 +45,23 @@ fn unsigned(line: &str) -> String {
     line.replace(" 0000c0ff", " 0000c07f").replace(" 000000000000f8ff", " 000000000000f87f")
 }
 
-/// Compares all outcomes with those of this machine.
-fn compare(other: &Machine) {
+/// Returns the ways with embedded routines. Cranelift has one level, and MLIR yields the code of LLVM. GCC without
+/// optimisation leaves the upper bits of narrow arguments open, as the ABI of aarch64 allows; the table has kernels that
+/// read them.
+fn embedded() -> Vec<How> {
+    let cranelift = How::One("cranelift", Optimize::O2, Routines::Embedded);
+    let llvm = How::One("llvm", Optimize::O0, Routines::Embedded);
+    let has_llvm = BACKENDS.contains(&"llvm");
+    [cranelift].into_iter().chain(has_llvm.then_some(llvm)).collect()
+}
+
+/// Returns the ways with linked routines, one for each backend.
+fn linked() -> Vec<How> {
+    BACKENDS.iter().map(|&backend| How::One(backend, Optimize::O2, Routines::Linked)).collect()
+}
+
+/// Compares the outcomes of all calls with those of this machine.
+fn compare(other: &Machine, ways: &[How]) {
     let mut table = cases::table();
     let noisy =
         |case: &Case| case.function.body.kernel_calls().any(|c| c.symbol.starts_with("noisy_"));
@@ -57,15 +74,7 @@ fn compare(other: &Machine) {
     let here = native().outcomes(&library, &text, &[first]);
     let here = &here[0].text;
     assert_eq!(here.lines().count(), calls.len(), "{here}");
-    // Cranelift has one level, and MLIR yields the code of LLVM. GCC without optimisation leaves the upper bits of narrow
-    // arguments open, as the ABI of aarch64 allows; the table has kernels that read them.
-    let plain = [How::One("cranelift", Optimize::O2, Routines::Embedded)].into_iter();
-    let unoptimized = BACKENDS.contains(&"llvm");
-    let plain =
-        plain.chain(unoptimized.then_some(How::One("llvm", Optimize::O0, Routines::Embedded)));
-    let linked = BACKENDS.iter().map(|&backend| How::One(backend, Optimize::O2, Routines::Linked));
-    let how: Vec<How> = plain.chain(linked).chain([How::Several]).collect();
-    for there in other.outcomes(&library, &text, &how) {
+    for there in other.outcomes(&library, &text, ways) {
         let pairs = here.lines().zip(there.text.lines()).zip(&calls);
         let pairs = pairs.map(|((here, there), call)| ((unsigned(here), unsigned(there)), call));
         let differ = pairs.filter(|((here, there), _)| here != there);
@@ -79,24 +88,48 @@ fn compare(other: &Machine) {
 #[test]
 #[ignore = "tests/setup installs what it needs"]
 fn aarch64_does_what_this_machine_does() {
-    compare(&Machine {
+    let machine = Machine {
         triple: "aarch64-unknown-linux-gnu",
+        system: System::Linux,
         compiler: "aarch64-linux-gnu-gcc",
         runtime: runtime("TVM_FFI_AARCH64"),
         emulator: &["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"],
         extends: false,
-    });
+    };
+    compare(&machine, &[embedded(), linked(), vec![How::Several]].concat());
+}
+
+/// Wine starts slowly, so that each of the two kinds of objects for Windows goes some of the ways: LLVM's linker with a
+/// library of each backend here, and the linker of MinGW and one library of all backends below.
+#[test]
+#[ignore = "tests/setup installs what it needs"]
+fn windows_msvc_does_what_this_machine_does() {
+    let cranelift = embedded()[..1].to_vec();
+    compare(&windows("x86_64-pc-windows-msvc"), &[cranelift, linked()].concat());
+}
+
+#[test]
+#[ignore = "tests/setup installs what it needs"]
+fn windows_gnu_does_what_this_machine_does() {
+    compare(&windows("x86_64-pc-windows-gnu"), &[embedded(), vec![How::Several]].concat());
+}
+
+fn windows(triple: &'static str) -> Machine {
+    let (system, runtime) = (System::Windows, runtime("TVM_FFI_WINDOWS"));
+    Machine { triple, system, compiler: MINGW, runtime, emulator: WINE, extends: false }
 }
 
 /// No package has a runtime for riscv64: `TVM_FFI_RISCV64` is a folder with one that was compiled from its sources.
 #[test]
 #[ignore = "needs a runtime that nobody offers"]
 fn riscv64_does_what_this_machine_does() {
-    compare(&Machine {
+    let machine = Machine {
         triple: "riscv64gc-unknown-linux-gnu",
+        system: System::Linux,
         compiler: "riscv64-linux-gnu-gcc",
         runtime: runtime("TVM_FFI_RISCV64"),
         emulator: &["qemu-riscv64", "-L", "/usr/riscv64-linux-gnu"],
         extends: true,
-    });
+    };
+    compare(&machine, &[embedded(), linked(), vec![How::Several]].concat());
 }

@@ -1,79 +1,70 @@
-//! Libraries for Windows, linked here and called by a host in C under Wine with the runtime's own `tvm_ffi.dll`.
+//! Code for Windows under Wine, beyond what `cross.rs` calls there: libraries that the runtime loads and those that are part
+//! of a program, imports, a missing driver, frames that are walked, and frames of many pages.
 
 use std::path::Path;
 use std::process::Command;
 
 use codegen::Library;
 use driver::link::{Input, Linker};
-use driver::{Form, Request, Routines};
+use driver::{File, Form, Request};
 use tvm_ffi_codegen_tests::ffi::config;
 use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
+use crate::cross::machine::runtime;
+use crate::cross::system::{MINGW, System, WINE, of_compiler};
+
+/// The kernel of `walked` notes the function that frames lead to.
 const DECLARATIONS: &str = "
-    twice(n: int64) -> int64 = twice_kernel(n);
-    narrow(n: int8) -> int64 = narrow_kernel(n);
-    many(a: int64, b: float64, c: int64, d: float32, e: int32, f: float64) -> float64 = many_kernel(a, b, c, d, e, f);
+    image i;
+    walked(to: ptr) -> int64 = walked_kernel(to);
     sum(x: Tensor([n], float32)) -> float64 = sum_kernel(x.data, n);
-    grown(x: Tensor([n], float32)) -> Tensor([2 * n], float32) = {
-        let y = alloc Tensor([2 * n], float32) on x;
-        fill_kernel(y.data, 2 * n, 0.5);
-        return y;
-    };
-    loops(n: int64) -> int64 = {
-        if n < 0 { raise ValueError \"negative \", n; }
-        for i in 0..n { tick(i); }
-        let sum: int64 = total();
-        return sum;
-    };
-    tried(n: int64) -> None = try tried_kernel(n) errors { 7: ValueError \"seven\" };
+    through(n: int64) -> int64 = { let r: int64 = @\"imported\"(n); return r; };
+    launched(x: Tensor([n], float32, device=cuda)) -> None = { launch i.\"k\"(x.data) grid(1) block(1); };
 ";
 
-/// `long` has 32 bits on Windows.
+/// Kernels that walk frames by the tables of their functions, or have a frame of many pages, which have to be touched in
+/// order. `long` has 32 bits on Windows.
 const KERNELS: &str = "
     #include <math.h>
-    #include <stdlib.h>
-    #include <string.h>
+    #include <windows.h>
     typedef long long word;
-    word twice_kernel(word n) { return 2 * n; }
-    word narrow_kernel(signed char n) { return n; }
-    double many_kernel(word a, double b, word c, float d, int e, double f) { return a + 10 * (b + 10 * (c + 10 * (d + 10 * (e + 10 * f)))); }
+    static DWORD64 wanted;
+    static __attribute__((noinline)) word walk(void) {
+        CONTEXT context;
+        RtlCaptureContext(&context);
+        for (int depth = 0; depth < 40; depth++) {
+            DWORD64 base, frame;
+            void *data;
+            PRUNTIME_FUNCTION entry = RtlLookupFunctionEntry(context.Rip, &base, NULL);
+            if (!entry) return -depth;
+            if (base + entry->BeginAddress == wanted) return 1;
+            RtlVirtualUnwind(UNW_FLAG_NHANDLER, base, context.Rip, entry, &context, &data, &frame, NULL);
+        }
+        return -40;
+    }
+    word walked_kernel(void *to) { wanted = (DWORD64)to; return walk(); }
     double sum_kernel(const float *x, word n) {
-        /* A frame of many pages, which have to be touched in order, and a function of the C library. */
         volatile double room[20000];
         for (word i = 0; i < n; i++) room[19999 - i] = pow(x[i], 2);
         double sum = 0;
         for (word i = 0; i < n; i++) sum += room[19999 - i];
         return sum;
     }
-    void fill_kernel(float *y, word n, double value) { for (word i = 0; i < n; i++) y[i] = (float)(i + value); }
-    static word counted;
-    void tick(word i) { counted += i; }
-    word total(void) { word now = counted; counted = 0; return now; }
-    int tried_kernel(word n) { return (int)n; }
 ";
 
+/// Output of the host for a library.
 const OUTCOMES: &str = "\
-twice: 1: 42
-twice: TypeError: Mismatched type of n on argument #0 when calling: `twice(n: int64)`, expected int64 but got float
-twice: TypeError: Mismatched number of arguments when calling: `twice(n: int64)`, expected 1 but got 0
-narrow: 1: -3
-narrow: ValueError: Out of range n on argument #0 when calling: `narrow(n: int8)`, expected int8 but got 300
-many: 42956
+walked: 1
+wide: 599001
+passed: 599001
 sum: 30
-sum: ValueError: Mismatched x.strides[0] on argument #0 when calling: `sum(x: Tensor([n], float32))`, expected 1 (contiguous) but got 2
-sum: ValueError: Mismatched x.ndim on argument #0 when calling: `sum(x: Tensor([n], float32))`, expected 1 but got 2
-sum: TypeError: Mismatched type of x on argument #0 when calling: `sum(x: Tensor([n], float32))`, expected Tensor but got NULL
-grown: tensor of 8, the last is 7.5
-loops: 1: 45
-loops: ValueError: negative -1
-tried: 0: 0
-tried: ValueError: seven when calling: `tried(n: int64)`, status = 7
-wide: 1: 599001
+through: 71
+launched: RuntimeError: Missing CUDA driver nvcuda.dll when calling: `launched(x: Tensor([n], float32, device=cuda))`
 ";
 
-/// Parameters of a function that passes them on, in a frame of more than a page.
+/// Parameters of functions that pass them on, in a frame of more than a page, or of more than two as arguments of FFI.
 const WIDE: usize = 600;
 
 /// Returns a list with an item for each parameter.
@@ -84,78 +75,82 @@ fn list(item: impl Fn(usize) -> String) -> String {
 fn library() -> Library {
     let (params, names) = (list(|i| format!("p{i}: int64")), list(|i| format!("p{i}")));
     let wide = format!("wide({params}) -> int64 = wide_kernel({names});");
-    format!("{DECLARATIONS}{wide}").parse().unwrap_or_else(|error| panic!("{error}"))
+    let passed =
+        format!("passed({params}) -> int64 = {{ let r: int64 = @wide({names}); return r; }};");
+    let text = format!("{DECLARATIONS}{wide}{passed}");
+    let mut library: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
+    library.images[0].bytes = Some(b".version 8.0\n".to_vec());
+    library
 }
 
 fn kernels() -> String {
-    let params = list(|i| format!("word p{i}"));
-    format!("{KERNELS}\nword wide_kernel({params}) {{ return 1000 * p{} + p1; }}\n", WIDE - 1)
+    let (params, last) = (list(|i| format!("word p{i}")), WIDE - 1);
+    format!("{KERNELS}\nword wide_kernel({params}) {{ return walk() * (1000 * p{last} + p1); }}\n")
 }
 
 /// Compiles C for Windows.
 fn compile(arguments: &[&str], source: &Path, output: &Path) {
-    let mut compile = Command::new("x86_64-w64-mingw32-gcc");
+    let mut compile = Command::new(MINGW);
     compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2"]).arg(source);
+    compile.args(System::Windows.options());
     cc(compile.args(arguments).arg("-o").arg(output));
+}
+
+/// Returns a request for a library that imports a module, which the host makes.
+fn request_for(target: &str, backend: &str, form: Form) -> Request {
+    let bytes = File::Bytes { name: "bytes".to_owned(), bytes: b"bytes".to_vec() };
+    let (target, imports) = (target.parse().unwrap(), vec![("of_host".to_owned(), bytes)]);
+    Request { target, imports, ..request(backend, form) }
 }
 
 #[test]
 #[ignore = "tests/setup installs what it needs"]
-fn every_backend_makes_libraries_for_wine() {
+fn libraries_and_programs_for_wine() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    let runtime = std::env::var("TVM_FFI_WINDOWS").expect("use tests/run");
+    let runtime = runtime("TVM_FFI_WINDOWS");
     let headers = ["--includedir", "--dlpack-includedir"].map(config).map(|at| format!("-I{at}"));
     let [ffi, dlpack] = &headers;
-    let import = format!("{runtime}/tvm_ffi.lib");
-    compile(&[ffi, dlpack, &import], &host("windows.c"), &path("host.exe"));
+    let import = runtime.join("tvm_ffi.lib").display().to_string();
     std::fs::write(path("kernels.c"), kernels()).unwrap();
     compile(&["-c", "-Wno-unused-parameter"], &path("kernels.c"), &path("kernels.o"));
-    std::fs::copy(format!("{runtime}/tvm_ffi.dll"), path("tvm_ffi.dll")).unwrap();
-    let kernels = Input::new("kernels.o", std::fs::read(path("kernels.o")).unwrap()).unwrap();
-    let mingw = Linker::Cc("x86_64-w64-mingw32-gcc".into());
-    let lld: Linker = "lld".parse().unwrap();
-    let ways = [
-        ("x86_64-pc-windows-msvc", &lld, Routines::Linked),
-        ("x86_64-pc-windows-msvc", &lld, Routines::Embedded),
-        ("x86_64-pc-windows-gnu", &lld, Routines::Linked),
-        ("x86_64-pc-windows-gnu", &mingw, Routines::Linked),
-        ("x86_64-pc-windows-gnu", &mingw, Routines::Embedded),
+    let kernels = Input::read(&path("kernels.o")).unwrap();
+    let kernels = vec![kernels, of_compiler(MINGW, "libkernel32.a")];
+    let ways: [(&str, Linker); 2] = [
+        ("x86_64-pc-windows-msvc", "lld".parse().unwrap()),
+        ("x86_64-pc-windows-gnu", Linker::Cc(MINGW.into())),
     ];
+    let mut command = Command::new(WINE[0]);
+    command.arg("host.exe");
+    let mut parts = vec![path("kernels.o").display().to_string()];
     for backend in BACKENDS {
-        for (target, linker, routines) in ways {
+        for (target, linker) in &ways {
             let request = Request {
-                target: target.parse().unwrap(),
-                kernels: vec![kernels.clone()],
+                kernels: kernels.clone(),
                 linker: Some(linker.clone()),
-                routines: Some(routines),
-                ..request(backend, Form::Shared)
+                ..request_for(target, backend, Form::Shared)
             };
-            let name = format!("{backend}, {target}, {linker:?}, {routines:?}");
-            let bytes = request.emit(&library()).unwrap_or_else(|error| panic!("{name}: {error}"));
-            if *backend == "cranelift" {
-                let again = request.emit(&library()).unwrap();
-                assert!(bytes == again, "{name}: the bytes differ");
-            } else if target.ends_with("gnu") && routines == Routines::Embedded {
-                // Cranelift's objects have shown that a compiler of MinGW links both kinds.
-                continue;
-            }
-            std::fs::write(path("library.dll"), bytes).unwrap();
-            assert_eq!(run(folder.path()), OUTCOMES, "{name}");
+            let emit = || request.emit(&library()).unwrap_or_else(|error| panic!("{error}"));
+            let bytes = emit();
+            // Each linker writes the same bytes again.
+            assert!(*backend != "cranelift" || bytes == emit(), "{target}: the bytes differ");
+            let name = format!("{backend}_{target}.dll");
+            std::fs::write(path(&name), bytes).unwrap();
+            command.arg(name);
         }
+        // A part of the program that registers itself when the program starts.
+        let (prefix, object) = (format!("{backend}_"), path(&format!("{backend}.o")));
+        command.arg(format!("@{prefix}"));
+        let request = request_for("x86_64-pc-windows-gnu", backend, Form::Object);
+        let request = Request { system_lib: Some(prefix), ..request };
+        request.write(&library(), &object).unwrap_or_else(|error| panic!("{error}"));
+        parts.push(object.display().to_string());
     }
-}
-
-/// Runs the host under Wine, with a profile of its own, and returns its output.
-fn run(folder: &Path) -> String {
-    let output = Command::new("/usr/lib/wine/wine64")
-        .args(["host.exe", "library.dll"])
-        .current_dir(folder)
-        .env("WINEPREFIX", folder.join("profile"))
-        .env("TMPDIR", folder)
-        .env("WINEDEBUG", "-all")
-        .env("WINEDLLOVERRIDES", "winedbg.exe=;mscoree=;mshtml=")
-        .output()
-        .expect("Wine runs");
-    String::from_utf8_lossy(&output.stdout).replace('\r', "")
+    // The import library comes after what uses it.
+    let options = [ffi, dlpack].into_iter().chain(&parts).chain([&import]).map(String::as_str);
+    compile(&options.collect::<Vec<_>>(), &host("windows.c"), &path("host.exe"));
+    System::Windows.prepare(&mut command, &runtime, folder.path());
+    let output = command.output().expect("Wine runs");
+    let found = String::from_utf8_lossy(&output.stdout).replace('\r', "");
+    assert_eq!(found, OUTCOMES.repeat((ways.len() + 1) * BACKENDS.len()));
 }

@@ -8,7 +8,7 @@ use backend_cranelift::recorded::Recorder;
 use backend_cranelift::{Cranelift, Settings, emit, isa};
 use codegen::ir::Linkage;
 use codegen::{Loader, linked_routines, routines};
-use target_lexicon::{OperatingSystem, Triple};
+use target_lexicon::Triple;
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let triple = triple.filter(|triple| isa(triple, Settings::JIT).is_ok());
     let mut table = String::new();
     if let Some(triple) = &triple {
-        for (name, module) in linked_routines() {
+        for (name, module) in linked_routines(Loader::of(triple)) {
             write(&format!("{name}.o"), Cranelift { triple: triple.clone() }.object(&module)?)?;
             let defined = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Once);
             let defines: Vec<&str> = defined.map(|symbol| &symbol.name[..]).collect();
@@ -36,9 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn in_process(triple: &Triple) -> Result<Vec<u8>, Box<dyn Error>> {
-    let windows = triple.operating_system == OperatingSystem::Windows;
-    let loader = if windows { Loader::Windows } else { Loader::Dl };
     let mut recorder = Recorder::new(isa(triple, Settings::JIT)?);
-    emit(&mut recorder, &routines(loader))?;
+    emit(&mut recorder, &routines(Loader::of(triple)))?;
     Ok(recorder.finish()?.to_bytes()?)
 }

@@ -45,7 +45,7 @@
 //! # Limits
 //! * Targets: x86-64 and aarch64 in ELF, Mach-O and COFF, riscv64 in ELF. Code for aarch64 Linux calls no
 //!   outlined atomics, so kernels that clang compiled without `-mno-outline-atomics` are called, not inlined.
-//! * Emitted functions do not unwind, and have no unwind tables.
+//! * Emitted functions do not unwind. They have unwind tables on Windows, where nothing else tells who has called.
 //! * [Long](backend::is_long) functions are not optimised: they have `optnone`.
 //! * On Windows LLVM itself refers to `__chkstk`, which touches the pages of frames above a page, and, where floats are
 //!   used, to `_fltused`, a number by which the C library of Visual C++ notices floats. Neither can be turned off; both

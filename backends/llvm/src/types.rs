@@ -28,6 +28,8 @@ pub(crate) struct Attributes {
     pub(crate) optnone: Attribute,
     /// The attribute by which frames above a page touch every page.
     pub(crate) probe: Attribute,
+    /// The attribute by which functions that do not unwind have an unwind table.
+    pub(crate) table: Attribute,
     /// The attribute by which no code becomes a call of a C library's function.
     pub(crate) no_builtins: Attribute,
     pub(crate) signext: Attribute,
@@ -93,6 +95,9 @@ impl<'ctx> Types<'ctx> {
         add(attributes.nounwind);
         if self.facts.probes {
             add(attributes.probe);
+        }
+        if self.facts.tables {
+            add(attributes.table);
         }
         if backend::is_apart(source) {
             add(attributes.no_builtins);
@@ -165,10 +170,13 @@ impl<'ctx> Types<'ctx> {
 
 impl Attributes {
     pub(crate) fn new(context: ContextRef<'_>) -> Self {
-        let flag = |name| {
+        /// The kind of table that is exact at every instruction.
+        const EXACT: u64 = 2;
+        let valued = |name, value| {
             let kind = Attribute::get_named_enum_kind_id(name);
-            context.create_enum_attribute(kind, 0)
+            context.create_enum_attribute(kind, value)
         };
+        let flag = |name| valued(name, 0);
         Attributes {
             nounwind: flag("nounwind"),
             cold: flag("cold"),
@@ -176,6 +184,7 @@ impl Attributes {
             noinline: flag("noinline"),
             optnone: flag("optnone"),
             no_builtins: context.create_string_attribute("no-builtins", ""),
+            table: valued("uwtable", EXACT),
             probe: context.create_string_attribute("probe-stack", "inline-asm"),
             signext: flag("signext"),
             zeroext: flag("zeroext"),

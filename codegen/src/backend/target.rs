@@ -90,6 +90,9 @@ pub struct Facts {
     /// True if functions with large frames touch every page themselves. Otherwise compilers call a function of the
     /// platform for that.
     pub probes: bool,
+    /// True if a caller is found by the unwind table of a function alone, and by no exception handler without it.
+    /// Elsewhere such tables are for debuggers.
+    pub tables: bool,
     /// True if a calling convention exists by which the callee preserves most registers: LLVM's `preserve_mostcc`.
     pub keeps: bool,
 }
@@ -111,6 +114,7 @@ impl Facts {
         groups: false,
         export: false,
         probes: true,
+        tables: false,
         keeps: false,
     };
 
@@ -148,6 +152,7 @@ impl Facts {
             groups: elf || format == BinaryFormat::Coff,
             export: format == BinaryFormat::Coff,
             probes: !windows,
+            tables: windows,
             keeps: matches!(machine(triple), Some(Machine::X86_64 | Machine::Aarch64)) && !windows,
         }
     }

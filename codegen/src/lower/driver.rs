@@ -1,6 +1,8 @@
 //! Libraries that launch GPU kernels: tables of their functions, which are found at the first launch. The libraries are
 //! never linked.
 
+use target_lexicon::{OperatingSystem, Triple};
+
 use crate::ir::Builder;
 use crate::ir::typed::{Pointee, Ref, Single};
 use crate::lower::value::zeros;
@@ -121,4 +123,10 @@ pub enum Loader {
 impl Loader {
     /// The loader of the platform that this crate is compiled for.
     pub const HOST: Loader = if cfg!(windows) { Loader::Windows } else { Loader::Dl };
+
+    /// Returns the loader of a target.
+    pub fn of(target: &Triple) -> Loader {
+        let is_windows = target.operating_system == OperatingSystem::Windows;
+        if is_windows { Loader::Windows } else { Loader::Dl }
+    }
 }

@@ -2,9 +2,10 @@
 //! those for macOS are not called anywhere.
 
 use codegen::ir::{Builder, Linkage, Module, Signature, Type};
+use codegen::{Library, Loader};
 use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol, macho};
 use tvm_ffi_codegen_driver::link::{Input, Linker, routines_archive, runtime_library};
-use tvm_ffi_codegen_driver::{Error, Form, Request, inspect};
+use tvm_ffi_codegen_driver::{Error, Form, Request, inspect, lower};
 
 use crate::support::twice;
 
@@ -140,7 +141,10 @@ fn functions_of_windows_exist() {
     let (list, _) = list.split_once("];").unwrap();
     let known: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
     assert!(known.len() > 100 && known.is_sorted(), "{known:?}");
-    for (library, names) in [("ucrtbase", known), ("ntdll", vec!["__chkstk"])] {
+    let loaders = vec!["LoadLibraryA", "GetProcAddress"];
+    for (library, names) in
+        [("ucrtbase", known), ("ntdll", vec!["__chkstk"]), ("kernel32", loaders)]
+    {
         let path = format!("/usr/lib/x86_64-linux-gnu/wine/x86_64-windows/{library}.dll");
         let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
         let input = Input::new(library, bytes).unwrap();
@@ -220,6 +224,11 @@ fn archives_and_runtimes_are_for_every_format() {
         let triple = target.parse().unwrap();
         let archive = Input::new("routines.a", routines_archive(&triple).unwrap()).unwrap();
         assert!(archive.defined().any(|name| name.starts_with("tvm_ffi_codegen.say")), "{target}");
+        // Launches open the driver with functions that the platform has.
+        let text = String::from_utf8_lossy(archive.bytes());
+        let opens = ["dlopen", "LoadLibraryA"].map(|name| text.contains(name));
+        let is_windows = format == BinaryFormat::Coff;
+        assert_eq!(opens, [!is_windows, is_windows], "{target}");
         let host = request(target, Form::Object).emit(&DECLARATIONS.parse().unwrap()).unwrap();
         assert_eq!(object::File::parse(&*host).unwrap().format(), format);
         let inputs = [Input::new("host.o", host).unwrap()];
@@ -227,6 +236,25 @@ fn archives_and_runtimes_are_for_every_format() {
         let name = "TVMFFIErrorSetRaised";
         let text = String::from_utf8_lossy(runtime.bytes());
         assert!(text.contains(name) && !text.contains("TVMFFIFunctionCall"), "{target}");
+    }
+}
+
+/// A library that opens the driver with functions of another platform is refused before it is linked.
+#[test]
+fn launches_need_the_functions_of_their_platform() {
+    let text = "image i; f(x: Tensor([n], int8, device=cuda)) -> None
+        = { launch i.\"k\"(x.data) grid(1) block(1); };";
+    let mut library: Library = text.parse().unwrap();
+    library.images[0].bytes = Some(b".version 8.0\n".to_vec());
+    for (target, loader, expected) in [
+        (WINDOWS[0], Loader::Dl, ["dlopen", "dlsym"]),
+        (MACOS[0], Loader::Windows, ["LoadLibraryA", "GetProcAddress"]),
+    ] {
+        let module = lower(&library, &codegen::Options { loader, ..Default::default() }).unwrap();
+        let error = request(target, Form::Shared).emit_module(&module).unwrap_err();
+        let Error::MissingSymbols { mut names } = error else { panic!("{target}: {error}") };
+        names.sort_by_key(|name| expected.iter().position(|known| known == name));
+        assert_eq!(names, expected, "{target}");
     }
 }
 

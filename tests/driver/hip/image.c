@@ -6,9 +6,9 @@
  *
  * The runtime does not know the size of an image, and trusts the sizes in it. */
 
+#include "../elf64.h"
 #include "hip.h"
 
-#include <elf.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,14 +1,11 @@
 /* Part of the host for other machines: the arguments of a call, as main.c lists them. Their memory has the same
  * addresses on every machine. */
 
-#define _GNU_SOURCE
 #include "cross.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* Bytes of the memory of a call; elements of a tensor before its address, and after it; the largest cell, that of an
  * integer; the number of references that can be counted. */
@@ -60,7 +57,7 @@ void *take(size_t size, size_t align) {
 
 void arguments_begin(void) {
   void *place = (void *)0x200000000000;
-  if (!arena) arena = mmap(place, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (!arena) arena = system_room(place, ROOM);
   if (arena != place) stop("the place of arguments is taken");
   used = counted = holds = slotted = 0;
 }
@@ -283,7 +280,7 @@ TVMFFIAny argument(void) {
     if (TVMFFIBigIntFromByteArray(&words, &any)) stop("the runtime makes no integer");
     return made(any);
   }
-  if (strcmp(kind, "symbol") == 0) return pointer(kTVMFFIOpaquePtr, dlsym(RTLD_DEFAULT, word()));
+  if (strcmp(kind, "symbol") == 0) return pointer(kTVMFFIOpaquePtr, system_find(NULL, word()));
   if (strcmp(kind, "tensor") == 0) return tensor();
   if (strcmp(kind, "sequence") == 0) return sequence();
   if (strcmp(kind, "map") == 0) return map();

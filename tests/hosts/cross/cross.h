@@ -38,4 +38,15 @@ void print_error(int status);
 /* Prints text on one line. */
 void print_text(const char *data, size_t size);
 
+/* system.c */
+
+/* Prepares the input and the output. */
+void system_begin(void);
+/* Loads a library; the process stops if that fails. */
+void *system_load(const char *name);
+/* Finds a symbol of a library, or of the runtime if there is no library; the process stops if it is missing. */
+void *system_find(void *library, const char *name);
+/* Allocates zeroed memory at an address; NULL if something is there. */
+void *system_room(void *place, size_t size);
+
 #endif

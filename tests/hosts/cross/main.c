@@ -26,7 +26,6 @@
 
 #include "cross.h"
 
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,19 +44,12 @@ void stop(const char *reason) {
   exit(1);
 }
 
-/* Finds a function of the stand-in. */
-static void *entry(const char *name) {
-  void *found = dlsym(driver, name);
-  if (!found) stop(dlerror());
-  return found;
-}
-
-#define ENTRY(name, ...) ((int (*)(__VA_ARGS__))(uintptr_t)entry(name))
+/* A function of the stand-in. */
+#define ENTRY(name, ...) ((int (*)(__VA_ARGS__))(uintptr_t)system_find(driver, name))
 
 /* Loads the stand-in and makes a stream of each GPU. */
 static void load_driver(const char *name) {
-  driver = dlopen(name, RTLD_NOW);
-  if (!driver) stop(dlerror());
+  driver = system_load(name);
   int status = ENTRY("cuInit", unsigned)(0);
   for (int id = 0; id < DEVICES; id++) {
     void *context = NULL;
@@ -73,7 +65,7 @@ static void load_driver(const char *name) {
 /* Prints the calls of the driver, and forgets them. */
 static void print_record(void) {
   if (!driver) return;
-  size_t (*log)(char *, size_t) = (size_t (*)(char *, size_t))(uintptr_t)entry("fake_cuda_log");
+  size_t (*log)(char *, size_t) = (size_t (*)(char *, size_t))(uintptr_t)system_find(driver, "fake_cuda_log");
   size_t size = log(NULL, 0);
   char *text = malloc(size + 1);
   if (!text) stop("no room");
@@ -98,9 +90,7 @@ static void set_stream(void) {
 static TVMFFISafeCallType find(const char *name) {
   char symbol[300];
   snprintf(symbol, sizeof symbol, "__tvm_ffi_%s", name);
-  void *found = dlsym(library, symbol);
-  if (!found) stop(dlerror());
-  return (TVMFFISafeCallType)(uintptr_t)found;
+  return (TVMFFISafeCallType)(uintptr_t)system_find(library, symbol);
 }
 
 /* Returns the pointer that a function of the kernels returns. */
@@ -148,15 +138,15 @@ static void call(int submits) {
   print_end(status, &result);
   print_record();
   puts("");
+  // Whoever looks for a crash sees the calls before it.
+  fflush(stdout);
   arguments_end();
 }
 
 int main(int argc, char **argv) {
   if (argc != 2 && argc != 3) stop("a library, and a driver or none");
-  // Whoever looks for a crash sees the calls before it.
-  setvbuf(stdout, NULL, _IOLBF, 0);
-  library = dlopen(argv[1], RTLD_NOW);
-  if (!library) stop(dlerror());
+  system_begin();
+  library = system_load(argv[1]);
   if (argc == 3) load_driver(argv[2]);
   char next[16];
   while (scanf("%15s", next) == 1) {

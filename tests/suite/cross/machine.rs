@@ -4,9 +4,10 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use codegen::{Function, Library, Options, Routines};
+use codegen::{Function, Library, Routines};
 use driver::link::{Input, Linker};
 use driver::{Form, Optimize, Request};
+use target_lexicon::Triple;
 use tempfile::TempDir;
 use tvm_ffi_codegen_tests::fake_cuda;
 use tvm_ffi_codegen_tests::ffi::config;
@@ -14,9 +15,12 @@ use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::{BACKENDS, request, with_recorder};
 
+use super::system::{System, of_compiler};
+
 /// A machine.
 pub(super) struct Machine {
     pub(super) triple: &'static str,
+    pub(super) system: System,
     /// C compiler for the machine.
     pub(super) compiler: &'static str,
     /// Folder of its libtvm_ffi.
@@ -29,12 +33,18 @@ pub(super) struct Machine {
 
 /// Returns this machine.
 pub(super) fn native() -> Machine {
-    let (triple, compiler) = ("x86_64-unknown-linux-gnu", "cc");
-    Machine { triple, compiler, runtime: config("--libdir").into(), emulator: &[], extends: false }
+    Machine {
+        triple: "x86_64-unknown-linux-gnu",
+        system: System::Linux,
+        compiler: "cc",
+        runtime: config("--libdir").into(),
+        emulator: &[],
+        extends: false,
+    }
 }
 
 /// Returns the folder of the runtime of another machine.
-pub(super) fn runtime(variable: &str) -> PathBuf {
+pub(crate) fn runtime(variable: &str) -> PathBuf {
     let folder = std::env::var_os(variable);
     folder.unwrap_or_else(|| panic!("{variable} is not set; use tests/run")).into()
 }
@@ -59,7 +69,8 @@ pub(super) struct Outcomes {
 struct Place<'a> {
     machine: &'a Machine,
     folder: TempDir,
-    kernels: Input,
+    /// The kernels, and the libraries in which they find functions.
+    kernels: Vec<Input>,
 }
 
 impl Machine {
@@ -69,7 +80,7 @@ impl Machine {
         let library = with_recorder(library);
         let each = |&how: &How| {
             let name = format!("{}, {how:?}", self.triple);
-            std::fs::write(place.path("library.so"), place.build(&library, how))
+            std::fs::write(place.path(self.system.library()), place.build(&library, how))
                 .expect("the library can be written");
             Outcomes { text: place.run(&name, calls), name }
         };
@@ -82,19 +93,29 @@ impl Machine {
         let path = |name: &str| folder.path().join(name);
         let headers =
             ["--includedir", "--dlpack-includedir"].map(config).map(|at| format!("-I{at}"));
-        let runtime = self.runtime.display();
-        let link = [format!("-L{runtime}"), format!("-Wl,-rpath-link,{runtime}")];
-        let parts = ["main.c", "arguments.c", "outcome.c"].map(|part| host("cross").join(part));
+        let parts = ["main.c", "arguments.c", "outcome.c", "system.c"];
+        let parts = parts.map(|part| host("cross").join(part));
         let mut compile = self.compile();
-        compile.arg("-rdynamic").args(headers).args(parts).args(link);
-        cc(compile.args(["-ltvm_ffi", "-ldl", "-o"]).arg(path("host")));
+        compile
+            .args(self.system.options())
+            .args(headers)
+            .args(parts)
+            .args(self.system.runtime(&self.runtime));
+        cc(compile.arg("-o").arg(path(HOST)));
         let mut compile = self.compile();
-        compile.args(["-fPIC", "-c", "-o"]).arg(path("kernels.o")).arg(host("kernels.c"));
+        compile
+            .args(self.system.of_kernels())
+            .args(["-fPIC", "-c", "-o"])
+            .arg(path("kernels.o"))
+            .arg(host("kernels.c"));
         cc(&mut compile);
-        let driver = fake_cuda::in_c(&fake_cuda::sources());
-        fake_cuda::compile(self.compiler, DRIVER, &driver, &[], &path(DRIVER));
+        let (driver, name) = (fake_cuda::in_c(&fake_cuda::sources()), self.system.driver());
+        let options = self.system.options();
+        fake_cuda::compile(self.compiler, name, &driver, options, &path(name));
         let kernels = std::fs::read(path("kernels.o")).expect("the compiler has written it");
         let kernels = Input::new("kernels.o", kernels).unwrap_or_else(|error| panic!("{error}"));
+        let libraries = self.system.libraries().iter().map(|name| of_compiler(self.compiler, name));
+        let kernels = [kernels].into_iter().chain(libraries).collect();
         Place { machine: self, folder, kernels }
     }
 
@@ -105,15 +126,27 @@ impl Machine {
         compile
     }
 
+    /// Returns the linker of libraries. MinGW links objects of its own kind.
+    fn linker(&self, routines: Routines) -> Linker {
+        if routines == Routines::Linked || self.triple.ends_with("msvc") {
+            Linker::of(&self.target())
+        } else {
+            Linker::Cc(self.compiler.into())
+        }
+    }
+
+    fn target(&self) -> Triple {
+        self.triple.parse().expect("a triple")
+    }
+
     /// Returns a request of a backend.
     fn request(&self, backend: &str, form: Form) -> Request {
-        let target = self.triple.parse().expect("a triple");
-        Request { target, ..request(backend, form) }
+        Request { target: self.target(), ..request(backend, form) }
     }
 }
 
-/// The stand-in, by the name that libraries open.
-const DRIVER: &str = "libcuda.so.1";
+/// The program that makes the calls.
+const HOST: &str = "host.exe";
 
 impl Place<'_> {
     fn path(&self, name: &str) -> PathBuf {
@@ -124,9 +157,8 @@ impl Place<'_> {
     fn build(&self, library: &Library, how: How) -> Vec<u8> {
         match how {
             How::One(backend, optimization, routines) => {
-                let compiler = Linker::Cc(self.machine.compiler.into());
-                let linker = if routines == Routines::Linked { Linker::Wild } else { compiler };
-                let (kernels, linker) = (vec![self.kernels.clone()], Some(linker));
+                let linker = Some(self.machine.linker(routines));
+                let kernels = self.kernels.clone();
                 let request = self.machine.request(backend, Form::Shared);
                 emit(library, routines, &Request { kernels, linker, optimization, ..request })
             }
@@ -152,10 +184,11 @@ impl Place<'_> {
                     let object = emit(&part, Routines::Linked, &request);
                     Input::new(backend, object).unwrap_or_else(|error| panic!("{error}"))
                 };
-                let mut kernels = vec![self.kernels.clone()];
+                let mut kernels = self.kernels.clone();
                 kernels.extend(BACKENDS.iter().enumerate().map(object));
                 let request = self.machine.request(BACKENDS[0], Form::Shared);
-                let linked = Request { kernels, linker: Some(Linker::Wild), ..request }.link();
+                let linker = Some(self.machine.linker(Routines::Linked));
+                let linked = Request { kernels, linker, ..request }.link();
                 linked.unwrap_or_else(|error| panic!("{error}"))
             }
         }
@@ -163,24 +196,24 @@ impl Place<'_> {
 
     /// Runs the host and returns its output.
     fn run(&self, name: &str, calls: &str) -> String {
-        let (host, mut paths) = (self.path("host"), self.machine.runtime.clone().into_os_string());
-        paths.push(":");
-        paths.push(self.folder.path());
+        let (system, host) = (self.machine.system, self.path(HOST));
         let emulator = self.machine.emulator.iter().map(AsRef::as_ref);
         let mut all = emulator.chain([host.as_os_str()]);
         let mut command = Command::new(all.next().unwrap_or_default());
-        command.args(all).arg(self.path("library.so")).arg(DRIVER).env("LD_LIBRARY_PATH", paths);
+        command.args(all).arg(self.path(system.library())).arg(system.driver());
+        system.prepare(&mut command, &self.machine.runtime, self.folder.path());
         let output = output(&mut command, calls);
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let end: Vec<&str> = text.lines().rev().take(3).collect();
-        assert!(output.status.success(), "{name}: {}\n{end:?}", output.status);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{name}: {}\n{end:?}\n{errors}", output.status);
         text
     }
 }
 
 /// Runs a command with an input.
 fn output(command: &mut Command, input: &str) -> std::process::Output {
-    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = child.unwrap_or_else(|error| panic!("{command:?}: {error}; use tests/run"));
     let mut stdin = child.stdin.take().expect("a pipe");
     std::thread::scope(|scope| {
@@ -190,7 +223,7 @@ fn output(command: &mut Command, input: &str) -> std::process::Output {
 }
 
 fn emit(library: &Library, routines: Routines, request: &Request) -> Vec<u8> {
-    let options = Options { routines, ..Options::default() };
+    let options = Request { routines: Some(routines), ..request.clone() }.lowering();
     let module = driver::lower(library, &options).unwrap_or_else(|error| panic!("{error}"));
     codegen::ir::verify(&module).unwrap();
     request.emit_module(&module).unwrap_or_else(|error| panic!("{error}"))

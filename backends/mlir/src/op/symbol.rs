@@ -134,6 +134,10 @@ impl<'c> Ops<'c> {
         if backend::is_apart(function) {
             words.push(list(&["no-builtins", ""].map(|word| self.string(word))));
         }
+        if self.facts.tables {
+            // The kind of table that is exact at every instruction.
+            words.push(list(&["uwtable", "2"].map(|word| self.string(word))));
+        }
         if self.facts.probes {
             words.push(list(&["probe-stack", "inline-asm"].map(|word| self.string(word))));
         }

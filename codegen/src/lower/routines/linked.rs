@@ -17,39 +17,41 @@ pub(crate) fn import_linked(module: &mut Module, loader: Loader) {
     publish(module, |_| Linkage::Import);
 }
 
-/// Returns modules of routines for a linker, each with the name of its object file.
+/// Returns modules of routines for a linker, each with the name of its object file. Those of launches open the driver
+/// with the loader.
 ///
 /// There is one module for each routine, so that a linker adds only the routines that are called. The routines of
 /// launches share variables and are therefore in one module. A linked file has one copy of each routine and exports
 /// none.
 ///
 /// ```
-/// use tvm_ffi_codegen::{Library, Options, Routines, ir, is_linked_routine, linked_routines, lower};
+/// use tvm_ffi_codegen::{Library, Loader, Options, Routines, ir};
+/// use tvm_ffi_codegen::{is_linked_routine, linked_routines, lower};
 ///
 /// let library: Library = "half(x: float64) -> float64 = half(x);".parse()?;
 /// let options = Options { routines: Routines::Linked, ..Options::default() };
 /// let module = lower(&library.resolve()?, &options);
 /// let imported = module.symbols.iter().find(|symbol| is_linked_routine(&symbol.name)).unwrap();
 /// assert_eq!(imported.linkage, ir::Linkage::Import);
-/// let modules = linked_routines();
+/// let modules = linked_routines(Loader::Dl);
 /// assert!(modules.iter().any(|(_, module)| module.find(&imported.name).is_some()));
 /// # Ok::<(), tvm_ffi_codegen::Error>(())
 /// ```
-pub fn linked_routines() -> Vec<(String, Module)> {
+pub fn linked_routines(loader: Loader) -> Vec<(String, Module)> {
     let all = || Routine::ALL.iter().copied().filter(|&routine| !stays(routine));
     let alone = all().filter(|routine| !routine.is_of_launches()).map(|routine| vec![routine]);
     let together: Vec<Routine> = all().filter(|routine| routine.is_of_launches()).collect();
-    alone.chain([together]).map(|group| linked(&group)).collect()
+    alone.chain([together]).map(|group| linked(&group, loader)).collect()
 }
 
 /// Returns a module that defines a group of routines, with its name.
-fn linked(group: &[Routine]) -> (String, Module) {
+fn linked(group: &[Routine], loader: Loader) -> (String, Module) {
     let mut module = Module::default();
     for routine in group {
         routine.declare(&mut module, Linkage::Local);
     }
     let is_here = |routine| group.contains(&routine) || stays(routine);
-    define_used(&mut module, Linkage::Local, Loader::Dl, is_here);
+    define_used(&mut module, Linkage::Local, loader, is_here);
     publish(
         &mut module,
         |routine| {
