@@ -36,8 +36,18 @@ pub(crate) const EMIT: &[&str] = &[
 pub(crate) const LINK: &[&str] = &["target", "linker", "rpath", "runtime_dependency"];
 
 /// Options of `jit`.
-pub(crate) const JIT: &[&str] =
-    &["link", "rpath", RAISING, "images", "imports", "prepare", "entry", "metadata", "unchecked"];
+pub(crate) const JIT: &[&str] = &[
+    "link",
+    "rpath",
+    RAISING,
+    CACHE,
+    "images",
+    "imports",
+    "prepare",
+    "entry",
+    "metadata",
+    "unchecked",
+];
 
 /// Options of `functions`.
 pub(crate) const FUNCTIONS: &[&str] =
@@ -46,6 +56,9 @@ pub(crate) const FUNCTIONS: &[&str] =
 /// The option that only these two have: the names of the kernels that may leave an error behind.
 const RAISING: &str = "raising";
 
+/// The option that only `jit` has: the folder that keeps linked libraries.
+const CACHE: &str = "cache";
+
 /// Values of the options of one call.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
@@ -53,6 +66,8 @@ pub(crate) struct Options {
     pub(crate) request: Request,
     /// The kernels that may leave an error behind.
     pub(crate) raising: Vec<String>,
+    /// The folder that keeps linked libraries.
+    pub(crate) cache: Option<PathBuf>,
 }
 
 impl Options {
@@ -97,6 +112,7 @@ impl Options {
                 request.unchecked =
                     value.texts()?.into_iter().map(group).collect::<Result<_, _>>()?;
             }
+            CACHE => self.cache = Some(path(value.text()?)),
             RAISING => self.raising = value.texts()?,
             name => return Err(Fault::internal(format!("option {name} has no field"))),
         }
