@@ -40,13 +40,13 @@ pub(crate) const JIT: &[&str] = &[
     "link",
     "rpath",
     RAISING,
-    CACHE,
     "images",
     "imports",
     "prepare",
     "entry",
     "metadata",
     "unchecked",
+    CACHE,
 ];
 
 /// Options of `functions`.
