@@ -85,7 +85,7 @@ pub use declaration::{
 pub use error::{Error, Part, Position, Site};
 pub use lower::{
     KEEPER, Loader, Options, Routines, UNLOAD, Unchecked, is_linked_routine, library::metadata,
-    linked_routines, lower, routines,
+    library::shapes, linked_routines, lower, routines,
 };
 pub use resolve::{
     Kernel, Resolved,

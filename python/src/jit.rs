@@ -9,7 +9,7 @@ use std::io;
 use std::io::Write as _;
 #[cfg(target_os = "linux")]
 use std::os::{fd::AsRawFd as _, unix::fs::symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ::jit::{
     Arg, ArrayObject, Compiled, Context, Error, FfiFunction, IntoArg, Jit, JitOptions, Returned,
@@ -22,6 +22,7 @@ use driver::{Form, Request};
 #[cfg(target_os = "linux")]
 use rustix::fs::{MemfdFlags, memfd_create};
 
+use crate::cache::{Key, Loaded};
 use crate::fault::Fault;
 use crate::ffi::{Outcome, entries, expected, global};
 use crate::options::{FUNCTIONS, JIT, Options};
@@ -78,6 +79,7 @@ struct Job {
     library: Library,
     kernels: Vec<(String, usize)>,
     request: Request,
+    cache: Option<PathBuf>,
 }
 
 impl Job {
@@ -87,7 +89,7 @@ impl Job {
         options: &Returned,
         known: &[&str],
     ) -> Result<Job, Fault> {
-        let Options { mut request, raising } = Options::read(options, known)?;
+        let Options { mut request, raising, cache } = Options::read(options, known)?;
         request.form = Form::Shared;
         request.in_process = true;
         let library = text.parse()?;
@@ -100,7 +102,7 @@ impl Job {
         let kernels = entries(kernels)?.into_iter().map(address);
         let kernels = kernels.collect::<Result<Vec<_>, Fault>>()?;
         request.load()?;
-        Ok(Job { library, kernels, request })
+        Ok(Job { library, kernels, request, cache })
     }
 
     /// Compiles with the JIT. The code keeps `kept`.
@@ -124,7 +126,7 @@ impl Job {
         jit.compile(&self.library).map_err(fault)
     }
 
-    /// Links a shared library and loads it.
+    /// Links a shared library and loads it, or returns the module of an equal one.
     fn linked(mut self) -> Outcome {
         let files = self.request.kernels.iter().flat_map(Input::defined);
         let given: Vec<String> = self.names().into_iter().chain(files).collect();
@@ -136,7 +138,23 @@ impl Job {
             let driver::Error::MissingSymbols { names } = error else { return error.into() };
             undefined::fault(&self.library, &names, &given)
         };
-        load(&self.request.emit_module(&module).map_err(fault)?)
+        let key = Key::of(&self.request, &module);
+        let loaded = LOADED.get(&key);
+        // No later process has functions at these addresses.
+        let folder = self.cache.as_deref().filter(|_| self.kernels.is_empty());
+        if let Some(Shared(loaded)) = &loaded
+            && folder.is_none_or(|folder| key.is_in(folder))
+        {
+            return Ok(loaded.clone());
+        }
+        let make = || self.request.emit_module(&module).map_err(fault);
+        let bytes = key.linked(folder, make)?;
+        if let Some(Shared(loaded)) = loaded {
+            return Ok(loaded);
+        }
+        let module = load(&bytes)?;
+        LOADED.keep(key, &bytes, &Shared(module.clone()));
+        Ok(module)
     }
 
     /// Names of the kernels at addresses.
@@ -144,6 +162,16 @@ impl Job {
         self.kernels.iter().map(|(name, _)| name.clone()).collect()
     }
 }
+
+/// Modules of libraries that are loaded once.
+static LOADED: Loaded<Shared> = Loaded::new();
+
+/// A module, which every thread may use.
+#[derive(Clone)]
+struct Shared(Returned);
+
+// SAFETY: references to objects of the runtime are counted atomically, and modules of shared libraries have locks.
+unsafe impl Send for Shared {}
 
 /// Loads a shared library, whose file is removed afterwards, for the rest of the process.
 fn load(library: &[u8]) -> Outcome {

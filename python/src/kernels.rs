@@ -9,7 +9,7 @@ use jit::abi::Any;
 
 use crate::fault::Fault;
 use crate::import_triton::import_triton;
-use crate::{check, command_line, describe, emit, ffi, inspect, jit as in_process, link};
+use crate::{check, command_line, describe, emit, ffi, inspect, jit as in_process, link, shapes};
 
 /// # Safety
 /// Called by the wrapper of `check`.
@@ -33,6 +33,18 @@ unsafe extern "C" fn tvm_ffi_codegen_kernel_describe(
 ) -> i32 {
     // SAFETY: the wrapper passes a text, and a pointer to None.
     unsafe { ffi::run(result, || describe::describe(ffi::text(text, size)?)) }
+}
+
+/// # Safety
+/// Called by the wrapper of `shapes`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tvm_ffi_codegen_kernel_shapes(
+    text: *const u8,
+    size: i64,
+    result: *mut Any,
+) -> i32 {
+    // SAFETY: the wrapper passes a text, and a pointer to None.
+    unsafe { ffi::run(result, || shapes::shapes(ffi::text(text, size)?)) }
 }
 
 /// # Safety

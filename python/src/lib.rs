@@ -2,11 +2,12 @@
 //!
 //! `surface.ffi` declares the functions, in the language of the library, and the build compiles their wrappers with the
 //! library. `kernels` has the C functions that the wrappers call. Each calls a function in a file of its name: `check`,
-//! `describe`, `emit`, `link`, `jit`, `inspect`, `import_triton`, `command_line`. A fault or a panic becomes
+//! `describe`, `shapes`, `emit`, `link`, `jit`, `inspect`, `import_triton`, `command_line`. A fault or a panic becomes
 //! an error of the runtime.
 
 #![deny(unsafe_code)]
 
+mod cache;
 mod check;
 mod command_line;
 mod describe;
@@ -25,4 +26,5 @@ mod kernels;
 mod link;
 mod options;
 mod raising;
+mod shapes;
 mod undefined;

@@ -37,8 +37,18 @@ pub(crate) const EMIT: &[&str] = &[
 pub(crate) const LINK: &[&str] = &["target", "linker", "sysroot", "rpath", "runtime_dependency"];
 
 /// Options of `jit`.
-pub(crate) const JIT: &[&str] =
-    &["link", "rpath", RAISING, "images", "imports", "prepare", "entry", "metadata", "unchecked"];
+pub(crate) const JIT: &[&str] = &[
+    "link",
+    "rpath",
+    RAISING,
+    "images",
+    "imports",
+    "prepare",
+    "entry",
+    "metadata",
+    "unchecked",
+    CACHE,
+];
 
 /// Options of `functions`.
 pub(crate) const FUNCTIONS: &[&str] =
@@ -47,6 +57,9 @@ pub(crate) const FUNCTIONS: &[&str] =
 /// The option that only these two have: the names of the kernels that may leave an error behind.
 const RAISING: &str = "raising";
 
+/// The option that only `jit` has: the folder that keeps linked libraries.
+const CACHE: &str = "cache";
+
 /// Values of the options of one call.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
@@ -54,6 +67,8 @@ pub(crate) struct Options {
     pub(crate) request: Request,
     /// The kernels that may leave an error behind.
     pub(crate) raising: Vec<String>,
+    /// The folder that keeps linked libraries.
+    pub(crate) cache: Option<PathBuf>,
 }
 
 impl Options {
@@ -99,6 +114,7 @@ impl Options {
                 request.unchecked =
                     value.texts()?.into_iter().map(group).collect::<Result<_, _>>()?;
             }
+            CACHE => self.cache = Some(path(value.text()?)),
             RAISING => self.raising = value.texts()?,
             name => return Err(Fault::internal(format!("option {name} has no field"))),
         }

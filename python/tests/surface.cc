@@ -62,6 +62,7 @@ int main() {
   ffi::Module module = codegen::jit(kText, {{"k", codegen::address(k)}});
   EXPECT(module->GetFunction("double_it").value()(21).cast<int64_t>() == 42);
   EXPECT(has(codegen::describe(kText), "int64_t k(int64_t)"));
+  EXPECT(has(codegen::shapes("f(n: int64) -> y: Tensor([n / 2], int8)"), "\"shape\":[[\"/\",\"n\",2]]"));
   EXPECT(text(codegen::version()) == TVM_FFI_CODEGEN_VERSION);
   ffi::Bytes other = codegen::emit("extern g(n: int64) -> int64 = { return n + 1; };");
   const char* text = "f(n: int64) -> int64 = { let a: int64 = k(n); let b: int64 = @g(a); return b; };";

@@ -1,9 +1,12 @@
 """The decorator `function`."""
 
+import gc
+
 import numpy as np
+import pytest
 import tvm_ffi_codegen as codegen
 from support import ADD_ONE, C_KERNEL, callback, raises
-from tvm_ffi_codegen import C
+from tvm_ffi_codegen import C, _api
 
 
 def test_one_kernel_needs_no_name() -> None:
@@ -56,6 +59,37 @@ def test_declarations_that_allocate_or_launch() -> None:
     both = 'image i; f(n: int64) -> y: Tensor([n], float32) = { if n > 4 { launch i."k"(y.data) grid(n) block(1) on y; } k(y.data); };'
     both = both.replace("float32)", "float32, device=cuda)", 1)
     raises(TypeError, "<lambda> returns one kernel, but the declaration calls k, i", lambda: codegen.function(both)(lambda: ptx))
+
+
+def test_closures_that_launch() -> None:
+    makes = (
+        "image i; make(scale: float32) -> Function = { return function(x: Tensor([n], float32, device=cuda)) -> None {"
+        ' launch i."k"(x.data, scale) grid(n) block(1); }; };'
+    )
+    x = np.zeros(3, "float32")
+    for options in ({"images": {"i": b".version 8.0\n.target sm_80\n.address_size 64\n"}}, {}):
+
+        @codegen.function(makes, **options)
+        def make(given: object = options) -> object:
+            return None if given else b".version 8.0\n.target sm_80\n.address_size 64\n"
+
+        closures = [make(0.5), make(2.0)]
+        del make
+        gc.collect()
+        for closure in closures:
+            raises(ValueError, "expected cuda but got cpu", lambda closure=closure: closure(x))
+            raises(TypeError, "x", lambda closure=closure: closure(1))
+
+
+def test_a_function_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    call = _api._call
+    monkeypatch.setattr(_api, "_call", lambda name, *given: (calls.append(name), call(name, *given))[1])
+    for kernel, made in [(callback(), "functions"), (C(C_KERNEL), "jit")]:
+        _api._described.cache_clear()
+        calls.clear()
+        codegen.function(ADD_ONE)(lambda kernel=kernel: kernel)
+        assert calls == ["describe", made]
 
 
 def test_names_and_options() -> None:

@@ -62,6 +62,11 @@ def describe(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", json.loads(described))
 
 
+def shapes(signature: str) -> dict[str, Any]:
+    """Returns how the shapes of a function's tensors follow from its arguments; `tvm_ffi_codegen::shapes` lists the keys."""
+    return cast("dict[str, Any]", json.loads(_call("shapes", signature)))
+
+
 @functools.lru_cache(maxsize=16)
 def _described(text: str) -> str:
     """Returns the description as JSON: one compilation asks for it several times."""
@@ -163,6 +168,7 @@ def jit(
     kernels: Mapping[str, Kernel] | None = None,
     *,
     link: Sequence[Object] | None = None,
+    cache: Path_ | None = None,
     images: Mapping[str, Path_ | bytes] | None = None,
     imports: Mapping[str, Path_ | bytes] | None = None,
     prepare: str | None = None,
@@ -179,7 +185,9 @@ def jit(
     crashes. An exception in a function of `ctypes` that is written in Python is raised by the call.
 
     The code, and with it the references to the kernels, is freed with the last of the functions and of those that they
-    return; where files are linked or `imports` are given, it is kept for the rest of the process.
+    return; where files are linked or `imports` are given, it is kept for the rest of the process. Equal code that is linked
+    and has no variables is kept once. `cache` is a folder that keeps linked libraries for later processes, found by their
+    contents; it may hold other files, and any of its files may be removed at any time.
     """
     kernels = {} if kernels is None else kernels
     if not isinstance(kernels, Mapping):
@@ -201,6 +209,7 @@ def jit(
         {
             "link": linked or None,
             "rpath": sorted(_folders(linked)),
+            "cache": os.fspath(cache) if linked and cache is not None else None,
             "raising": sorted(guards) or None,
             "images": images,
             "imports": imports,

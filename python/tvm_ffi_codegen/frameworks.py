@@ -10,8 +10,6 @@ that a function writes to. PyTorch and JAX are imported by the functions that us
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,13 +17,7 @@ import tvm_ffi
 
 from ._calls import function_of
 from ._functions import Functions, metadata
-
-_BUILTINS: dict[str, Any] = {
-    "__builtins__": {},
-    "min": min,
-    "max": max,
-    "ceildiv": lambda a, b: -(-a // b),
-}
+from ._shapes import Shapes
 
 # What PyTorch knows operators by.
 _LIBRARIES: list[Any] = []
@@ -34,16 +26,16 @@ _LIBRARIES: list[Any] = []
 # a function by its object, and the platform. The function is kept so that no other gets its address.
 _TARGETS: dict[tuple[int, str], tuple[str, Any]] = {}
 
-_SCALARS = {"bool": "bool", "str": "str", "float": "float", "int": "int", "uint": "int"}
+# Types of scalars in operators of PyTorch, by their names in type schemas.
+_SCALARS = {"bool": "bool", "ffi.String": "str", "float": "float", "int": "int"}
 
 
-def declaration(module: Functions | tvm_ffi.Module, name: str) -> dict[str, Any]:
-    """Returns the declaration in the metadata of a function; `codegen::metadata` lists the keys."""
+def described(module: Functions | tvm_ffi.Module, name: str) -> dict[str, Any]:
+    """Returns the metadata of a function; `codegen::metadata` lists the keys."""
     found = metadata(module, name)
     if found is None:
         raise ValueError(f"{name} has no metadata")
-    found = json.loads(found) if isinstance(found, str) else found
-    return dict(found["declaration"])
+    return dict(json.loads(found) if isinstance(found, str) else found)
 
 
 def torch_op(
@@ -53,9 +45,11 @@ def torch_op(
     operator has no derivative: PyTorch warns where one is asked for."""
     import torch
 
-    declared = declaration(module, name)
-    function = getattr(module, name)
-    params, outputs = declared["params"], declared.get("outputs", [])
+    found = described(module, name)
+    declared, function = found["declaration"], getattr(module, name)
+    params, outputs = declared["params"], [output["name"] for output in declared.get("outputs", [])]
+    # What a function without parameters takes has another key.
+    types = json.loads(found["type_schema"]).get("args", [])[1:]
     if not outputs and declared["result"] != "None":
         raise TypeError(f"{name} yields {declared['result']}, which is no tensor that it allocates")
 
@@ -68,12 +62,19 @@ def torch_op(
         return tensors[0] if len(outputs) == 1 else tuple(tensors)
 
     def fake(*args: Any) -> Any:
-        shapes = _shapes(outputs, _sizes(params, args), _dtypes(params, args), torch)
         first = next(arg for arg in args if torch.is_tensor(arg))
-        made = [first.new_empty(shape, dtype=dtype) for shape, dtype in shapes]
+        made = [first.new_empty(shape, dtype=dtype) for shape, dtype in shapes.of(outputs, args)]
         return None if not made else made[0] if len(made) == 1 else tuple(made)
 
-    arguments = ", ".join(_argument(index, param, param["name"] in mutates) for index, param in enumerate(params))
+    def dtype(name: str) -> Any:
+        if not isinstance(found := getattr(torch, name, None), torch.dtype):
+            raise TypeError(f"PyTorch has no element type {name}")
+        return found
+
+    shapes = Shapes(declared, {"min": torch.sym_min, "max": torch.sym_max}, dtype)
+    shapes.check(outputs, len(params))
+    listed = enumerate(zip(params, types, strict=True))
+    arguments = ", ".join(_argument(index, param, ty, param["name"] in mutates) for index, (param, ty) in listed)
     result = "()" if not outputs else "Tensor" if len(outputs) == 1 else f"({', '.join(['Tensor'] * len(outputs))})"
     # An operator of `torch.library.custom_op` would do more in Python at each call.
     library = torch.library.Library(namespace, "FRAGMENT")
@@ -94,10 +95,12 @@ def jax_target(
     import jax.numpy as jnp
     import jax_tvm_ffi
 
-    params = declaration(module, name)["params"]
-    names = [param["name"] for param in params]
+    declared = described(module, name)["declaration"]
+    names = [param["name"] for param in declared["params"]]
     if not results or names[-len(results) :] != list(results):
         raise ValueError(f"results are the last parameters of {name}, which are {', '.join(names)}")
+    shapes = Shapes(declared, {"min": jax.core.min_dim, "max": jax.core.max_dim}, jnp.dtype)
+    shapes.check(results, len(names) - len(results))
     function = function_of(getattr(module, name))
     key = (function.__chandle__(), platform)
     if key not in _TARGETS:
@@ -105,79 +108,23 @@ def jax_target(
         jax_tvm_ffi.register_ffi_target(target, function, ["args", "rets"], platform=platform)
         _TARGETS[key] = (target, function)
     target, _ = _TARGETS[key]
-    given, written = params[: -len(results)], params[-len(results) :]
 
     def call(*args: Any) -> Any:
-        known = _shapes(written, _sizes(given, args), _dtypes(given, args), jnp)
-        shapes = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in known]
-        return jax.ffi.ffi_call(target, shapes[0] if len(shapes) == 1 else shapes)(*args)
+        made = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in shapes.of(results, args)]
+        return jax.ffi.ffi_call(target, made[0] if len(made) == 1 else made)(*args)
 
     return call
 
 
-def _argument(index: int, param: dict[str, Any], mutated: bool) -> str:
-    default = f"={param['default']}" if "default" in param else ""
+def _argument(index: int, param: dict[str, Any], ty: dict[str, Any], mutated: bool) -> str:
+    """Returns a parameter in a schema of PyTorch; `ty` is its type in the type schema of the function."""
+    optional = ty["type"] == "Optional"
+    inner = ty["args"][0]["type"] if optional else ty["type"]
     if "tensor" in param:
-        kind = f"Tensor({chr(97 + index)}!)" if mutated else "Tensor"
-        optional = "?" if param["type"].startswith("Optional[") else ""
-        return f"{kind}{optional} {param['name']}{default}"
-    scalar = _SCALARS.get(re.sub(r"\d+$", "", param["type"]))
-    if scalar is None:
+        kind = f"Tensor(a{index}!)" if mutated else "Tensor"
+    elif inner in _SCALARS:
+        kind = _SCALARS[inner]
+    else:
         raise TypeError(f"{param['name']} is of type {param['type']}, which no operator takes")
-    return f"{scalar} {param['name']}{default}"
-
-
-def _sizes(params: Sequence[dict[str, Any]], args: Sequence[Any]) -> dict[str, Any]:
-    """Returns the values of symbols, from the extents of tensors, and those of integer arguments."""
-    sizes: dict[str, Any] = {}
-    for param, arg in zip(params, args, strict=False):
-        if "tensor" not in param:
-            sizes.setdefault(param["name"], arg)
-            continue
-        if arg is None:
-            continue
-        for dim, extent in _extents(param["tensor"]["shape"] or [], arg.shape):
-            if re.fullmatch(r"`?[A-Za-z_]\w*`?", dim) and dim != "_":
-                sizes.setdefault(dim.strip("`"), extent)
-    return sizes
-
-
-def _extents(dims: Sequence[str], extents: Sequence[Any]) -> list[tuple[str, Any]]:
-    """Returns the declared dims with their extents. After `...` they are the last ones; `n...` is all before the others."""
-    if not dims or not dims[0].endswith("..."):
-        return list(zip(dims, extents, strict=False))
-    last = dims[1:]
-    leading = max(len(extents) - len(last), 0)
-    outer = [(dims[0].removesuffix("..."), math.prod(extents[:leading]))] if dims[0] != "..." else []
-    return [*outer, *zip(last, extents[leading:], strict=False)]
-
-
-def _dtypes(params: Sequence[dict[str, Any]], args: Sequence[Any]) -> dict[str, Any]:
-    """Returns the element types that symbols stand for."""
-    dtypes: dict[str, Any] = {}
-    for param, arg in zip(params, args, strict=False):
-        symbol = param.get("tensor", {}).get("dtype_symbol")
-        if symbol is not None and arg is not None:
-            dtypes.setdefault(symbol, arg.dtype)
-    return dtypes
-
-
-def _shapes(
-    tensors: Sequence[dict[str, Any]], sizes: dict[str, Any], dtypes: dict[str, Any], package: Any
-) -> list[tuple[tuple[Any, ...], Any]]:
-    """Returns shape and element type of each tensor; `package` has the element types as attributes."""
-
-    def extent(dim: str) -> Any:
-        # The language's division is Python's floor division.
-        return eval(dim.replace("`", "").replace("/", "//"), _BUILTINS, sizes)  # noqa: S307
-
-    found = []
-    for one in tensors:
-        tensor = one["tensor"]
-        shape = tensor["shape"]
-        if shape is None or "_" in shape or (shape and shape[0].endswith("...")):
-            raise TypeError(f"the shape of {one['name']} is not known: {tensor['shape']}")
-        symbol = tensor.get("dtype_symbol")
-        dtype = getattr(package, tensor["dtype"]) if symbol is None else dtypes[symbol]
-        found.append((tuple(extent(dim) for dim in tensor["shape"]), dtype))
-    return found
+    default = f"={param['default']}" if "default" in param else ""
+    return f"{kind}{'?' if optional else ''} {param['name']}{default}"

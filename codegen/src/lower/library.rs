@@ -1,7 +1,8 @@
-//! Contents of a library besides wrappers: caller stubs, exported data and functions, metadata, the C header.
+//! Contents of a library besides wrappers: caller stubs, exported data and functions, metadata, shapes as data, the C header.
 
 pub(crate) mod exports;
 mod header;
 pub mod metadata;
+pub mod shapes;
 pub(crate) mod stub;
 pub(crate) mod system;

@@ -45,21 +45,28 @@ pub(crate) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Starts with memory for as many values, and as many views.
+    /// Starts with memory for as many values, the first `count` of which are there, and as many views.
     #[inline]
     pub(crate) fn new(
         state: &'a State,
         values: &'a mut [MaybeUninit<Any>],
+        count: usize,
         views: &'a mut [MaybeUninit<View>],
     ) -> Frame<'a> {
         let made = SmallVec::new();
-        Frame { state, values, count: 0, views, viewed: 0, made, framework: None, stream: None }
+        Frame { state, values, count, views, viewed: 0, made, framework: None, stream: None }
     }
 
     /// The values: their address and number.
     #[inline]
     pub(crate) fn values(&self) -> (*const Any, i32) {
         (self.values.as_ptr().cast(), self.count as i32)
+    }
+
+    /// The number of values that are there.
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        self.count
     }
 
     /// Adds an argument. Tensors may be borrowed if `borrows`. False if `tvm_ffi` is to convert the arguments; then no
@@ -70,37 +77,13 @@ impl<'a> Frame<'a> {
     #[inline]
     pub(crate) unsafe fn add(&mut self, object: NonNull<PyObject>, borrows: bool) -> bool {
         // SAFETY: as required above.
-        let value = unsafe { self.scalar(object.as_ptr()) };
+        let value = unsafe { scalar(object.as_ptr()) };
         // SAFETY: as above.
         let value = value.or_else(|| unsafe { self.other(object, borrows) });
         let Some(value) = value else { return false };
         self.values[self.count].write(value);
         self.count += 1;
         true
-    }
-
-    /// Converts an integer, a float, a truth value or None.
-    ///
-    /// # Safety
-    /// The interpreter's lock is held, and the object is alive.
-    #[inline]
-    unsafe fn scalar(&self, object: *mut PyObject) -> Option<Any> {
-        // SAFETY: as required above; every type is compared before the function of the type is called.
-        unsafe {
-            let ty = Py_TYPE(object);
-            if ty == &raw mut PyLong_Type {
-                let mut overflow = 0;
-                let int = PyLong_AsLongLongAndOverflow(object, &mut overflow);
-                (overflow == 0).then_some(Any::int(TypeIndex::INT, int))
-            } else if ty == &raw mut PyFloat_Type {
-                let payload = Payload { float: PyFloat_AsDouble(object) };
-                Some(Any { type_index: TypeIndex::FLOAT.0, small_len: 0, payload })
-            } else if ty == &raw mut PyBool_Type {
-                Some(Any::int(TypeIndex::BOOL, i64::from(object == Py_True())))
-            } else {
-                (object == Py_None()).then_some(Any::NONE)
-            }
-        }
     }
 
     /// Converts anything else.
@@ -216,6 +199,30 @@ impl<'a> Frame<'a> {
             self.made.push(value.pointer());
         }
         Some(value)
+    }
+}
+
+/// Converts an integer, a float, a truth value or None, which borrow nothing. `None` for anything else.
+///
+/// # Safety
+/// The interpreter's lock is held, and the object is alive.
+#[inline]
+pub(crate) unsafe fn scalar(object: *mut PyObject) -> Option<Any> {
+    // SAFETY: as required above; every type is compared before the function of the type is called.
+    unsafe {
+        let ty = Py_TYPE(object);
+        if ty == &raw mut PyLong_Type {
+            let mut overflow = 0;
+            let int = PyLong_AsLongLongAndOverflow(object, &mut overflow);
+            (overflow == 0).then_some(Any::int(TypeIndex::INT, int))
+        } else if ty == &raw mut PyFloat_Type {
+            let payload = Payload { float: PyFloat_AsDouble(object) };
+            Some(Any { type_index: TypeIndex::FLOAT.0, small_len: 0, payload })
+        } else if ty == &raw mut PyBool_Type {
+            Some(Any::int(TypeIndex::BOOL, i64::from(object == Py_True())))
+        } else {
+            (object == Py_None()).then_some(Any::NONE)
+        }
     }
 }
 

@@ -18,10 +18,10 @@ use pyo3_ffi::{
     PyType_GenericAlloc, PyType_GetSlot, PyType_Slot, PyType_Spec, PyTypeObject, freefunc,
 };
 
-use crate::arguments::{FEW, Frame};
+use crate::arguments::{FEW, Frame, scalar};
 use crate::keywords;
 use crate::object::Owned;
-use crate::outcome;
+use crate::outcome::{self, Framework};
 use crate::state::State;
 
 /// A parameter of a function.
@@ -217,16 +217,44 @@ impl Callable {
     unsafe fn invoke(&self, args: &[NonNull<PyObject>]) -> *mut PyObject {
         if args.len() <= FEW {
             let mut values = [const { MaybeUninit::uninit() }; FEW];
-            let mut views = [const { MaybeUninit::uninit() }; FEW];
-            let frame = Frame::new(self.made.state, &mut values, &mut views);
-            // SAFETY: as required above.
-            return unsafe { self.invoke_in(frame, args) };
+            let mut count = 0;
+            for (arg, place) in args.iter().zip(&mut values) {
+                // SAFETY: as required above.
+                let Some(value) = (unsafe { scalar(arg.as_ptr()) }) else { break };
+                place.write(value);
+                count += 1;
+            }
+            // SAFETY: as required above; as many values are there.
+            return unsafe {
+                if count == args.len() {
+                    let mut result = Any::NONE;
+                    let status = self.enter((values.as_ptr().cast(), count as i32), &mut result);
+                    return self.leave(status, &mut result, None);
+                }
+                self.invoke_with(&mut values, count, args)
+            };
         }
         let (mut values, mut views) =
             (Vec::with_capacity(args.len()), Vec::with_capacity(args.len()));
         let (values, views) = (values.spare_capacity_mut(), views.spare_capacity_mut());
         // SAFETY: as required above.
-        unsafe { self.invoke_in(Frame::new(self.made.state, values, views), args) }
+        unsafe { self.invoke_in(Frame::new(self.made.state, values, 0, views), args) }
+    }
+
+    /// Calls the function with few arguments, the first `count` of which are converted.
+    ///
+    /// # Safety
+    /// That of [`invoke`](Callable::invoke).
+    unsafe fn invoke_with(
+        &self,
+        values: &mut [MaybeUninit<Any>; FEW],
+        count: usize,
+        args: &[NonNull<PyObject>],
+    ) -> *mut PyObject {
+        let mut views = [const { MaybeUninit::uninit() }; FEW];
+        let frame = Frame::new(self.made.state, values, count, &mut views);
+        // SAFETY: as required above.
+        unsafe { self.invoke_in(frame, args) }
     }
 
     /// Calls the function with arguments that a frame has room for.
@@ -236,7 +264,7 @@ impl Callable {
     #[inline]
     unsafe fn invoke_in(&self, mut frame: Frame<'_>, args: &[NonNull<PyObject>]) -> *mut PyObject {
         let Made { description, .. } = &self.made;
-        for (index, &arg) in args.iter().enumerate() {
+        for (index, &arg) in args.iter().enumerate().skip(frame.count()) {
             let borrows = description.params.get(index).is_some_and(|param| param.borrows);
             // SAFETY: as required above; there is room for all.
             if !unsafe { frame.add(arg, borrows) } {
@@ -255,31 +283,25 @@ impl Callable {
     /// The interpreter's lock is held, and the frame's values are valid.
     #[inline]
     unsafe fn run(&self, frame: &Frame<'_>) -> *mut PyObject {
-        let Made { state, code, handle, .. } = self.made;
-        let functions = &state.functions;
+        let functions = &self.made.state.functions;
         let mut result = Any::NONE;
         let mut stream = ptr::null_mut();
         // SAFETY: frameworks keep their API for ever.
         let allocator = frame.framework.map(|(_, api)| unsafe { api.as_ref() }.allocator);
         let allocator = allocator.filter(|allocator| !allocator.is_null());
         let mut before = ptr::null_mut();
-        // SAFETY: as required above; what is set is set back, and the lock is taken again, on every way.
+        // SAFETY: as required above; what is set is set back on every way.
         unsafe {
             if let Some((ty, index, wanted)) = frame.stream {
                 let status = (functions.set_stream)(ty, index, wanted, &mut stream);
                 if status != 0 {
-                    return outcome::raise(state, status);
+                    return outcome::raise(self.made.state, status);
                 }
             }
             if let Some(allocator) = allocator {
                 (functions.set_allocator)(allocator, 0, &mut before);
             }
-            let (values, count) = frame.values();
-            let thread = if self.releases != 0 { PyEval_SaveThread() } else { ptr::null_mut() };
-            let status = code(handle, values, count, &mut result);
-            if !thread.is_null() {
-                PyEval_RestoreThread(thread);
-            }
+            let status = self.enter(frame.values(), &mut result);
             if let Some((ty, index, wanted)) = frame.stream
                 && stream != wanted
             {
@@ -288,10 +310,41 @@ impl Callable {
             if allocator.is_some_and(|allocator| allocator != before) {
                 (functions.set_allocator)(before, 0, ptr::null_mut());
             }
+            self.leave(status, &mut result, frame.framework)
+        }
+    }
+
+    /// Runs the function, without the interpreter's lock if that is released. Returns its status.
+    ///
+    /// # Safety
+    /// The interpreter's lock is held, and the values, so many, are valid.
+    #[inline]
+    unsafe fn enter(&self, (values, count): (*const Any, i32), result: &mut Any) -> i32 {
+        let Made { code, handle, .. } = self.made;
+        // SAFETY: as required above; the lock is taken again on every way.
+        unsafe {
+            let thread = if self.releases != 0 { PyEval_SaveThread() } else { ptr::null_mut() };
+            let status = code(handle, values, count, result);
+            if !thread.is_null() {
+                PyEval_RestoreThread(thread);
+            }
+            status
+        }
+    }
+
+    /// Converts what a call has left. NULL if an exception is set.
+    ///
+    /// # Safety
+    /// The interpreter's lock is held, and status and result are those of a call.
+    #[inline]
+    unsafe fn leave(&self, status: i32, result: &mut Any, framework: Framework) -> *mut PyObject {
+        let state = self.made.state;
+        // SAFETY: as required above.
+        unsafe {
             if status != 0 {
                 return outcome::raise(state, status);
             }
-            outcome::returned(state, &mut result, frame.framework)
+            outcome::returned(state, result, framework)
         }
     }
 

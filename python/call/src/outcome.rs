@@ -24,7 +24,7 @@ const FAILED: i32 = -1;
 const EXCEPTION_IS_SET: i32 = -2;
 
 /// A tensor of a framework, and the framework's API.
-type Framework = Option<(NonNull<PyObject>, NonNull<ExchangeApi>)>;
+pub(crate) type Framework = Option<(NonNull<PyObject>, NonNull<ExchangeApi>)>;
 
 /// A function of the FFI that returns the value whose address is its first argument, and leaves None there. Without
 /// arguments it fails, with the error that is in the thread's slot.

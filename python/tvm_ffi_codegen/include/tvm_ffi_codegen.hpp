@@ -129,6 +129,11 @@ inline ffi::String describe(std::string_view text) {
   return detail::Call<ffi::String>(tvm_ffi_codegen_describe, text.data(), static_cast<int64_t>(text.size()));
 }
 
+/// Returns as JSON how the shapes of tensors follow from the arguments of a function with this signature.
+inline ffi::String shapes(std::string_view signature) {
+  return detail::Call<ffi::String>(tvm_ffi_codegen_shapes, signature.data(), static_cast<int64_t>(signature.size()));
+}
+
 /// Reports as JSON what an object or a shared library exports and needs.
 inline ffi::String inspect(const File& file) {
   ffi::Any value = file;

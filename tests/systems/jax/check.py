@@ -6,6 +6,7 @@ import jax_tvm_ffi
 import numpy as np
 
 import system
+import tvm_ffi_codegen as codegen
 from tvm_ffi_codegen.frameworks import jax_target
 
 
@@ -26,4 +27,20 @@ def check(library):
     system.refused(Exception, system.WRONG_SHAPE, refusal)
 
 
+def check_symbols():
+    """The shapes of results follow from symbolic extents."""
+    m = codegen.jit(
+        "f(x: Tensor([n, m], float32), y: Tensor([ceildiv(n, 2) + m, n / 2 * m, n % 4], float32),"
+        " z: Tensor([min(n, m), max(n, m)], int8)) -> None = {};"
+    )
+    f = jax_target(m, "f", results=["y", "z"])
+    n, m = jax.export.symbolic_shape("n, m")
+    y, z = jax.eval_shape(lambda x: tuple(f(x)), jax.ShapeDtypeStruct((n, m), jnp.float32))
+    for value in (11, 20):
+        [y_shape, z_shape] = [one.shape for one in f(jnp.zeros((value, 6), "float32"))]
+        found = [extent if isinstance(extent, int) else extent._evaluate({"n": value, "m": 6}) for extent in (*y.shape, *z.shape)]
+        assert found == [*y_shape, *z_shape], (found, y_shape, z_shape)
+
+
+check_symbols()
 system.on_each(check, "../shared/add_one.ffi", system.compile_c("../shared/add_one.c"))

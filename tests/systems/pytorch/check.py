@@ -43,5 +43,35 @@ def check_operators():
         assert torch.equal(compiled(x, b, y), 2 * expected)
 
 
+def check_symbols():
+    """Extents of any number of compilations are symbols: other extents compile nothing anew."""
+    extents = "n + 2 * m - 1, n / 2, n % 3, ceildiv(n, 4), min(n, m), max(n, 7), k"
+    m = codegen.jit(
+        f"f(x: Tensor([n, m], T: float32|int8), o: Optional[Tensor([..., m], int8)] = None, k: int64 = 3)"
+        f" -> (a: Tensor([{extents}], float64), b: Tensor([n], T)) = {{}};"
+    )
+    sized, compiled = torch_op(m, "f", namespace="sized"), []
+
+    def backend(graph, inputs):
+        compiled.append(graph)
+        return graph.forward
+
+    def call(x, o):
+        a, b = sized(x, o)
+        return a.new_zeros(a.shape), b.new_zeros(b.shape)
+
+    for of_one in (lambda x: call(x, None), lambda x: call(x, x.to(torch.int8)), lambda x: (*sized(x, None, 5), x)):
+        compiled.clear()
+        optimized = torch.compile(of_one, fullgraph=True, dynamic=True, backend=backend)
+        for shape in [(11, 5), (6, 13), (20, 9)]:
+            x = torch.zeros(shape, dtype=torch.float32)
+            torch._dynamo.mark_dynamic(x, [0, 1])
+            found, expected = optimized(x), of_one(x)
+            for one, other in zip(found, expected):
+                assert one.shape == other.shape and one.dtype == other.dtype, (one.shape, other.shape)
+        assert len(compiled) == 1, f"{len(compiled)} compilations"
+
+
 check_operators()
+check_symbols()
 system.on_each(check, "add_one.ffi", system.compile_c("../shared/add_one.c"))

@@ -1,0 +1,146 @@
+"""Shapes for frameworks: the same as those of the tensors that functions allocate, of numbers and of symbols."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import tvm_ffi_codegen as codegen
+from support import raises
+from tvm_ffi_codegen._shapes import Shapes
+from tvm_ffi_codegen.frameworks import described
+
+
+class Symbol:
+    """An extent that is not known, as PyTorch and JAX have them: operations make others, and nothing asks for its value."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __bool__(self) -> bool:
+        raise AssertionError("the value of a symbol is asked for")
+
+    __index__ = __int__ = __lt__ = __gt__ = __eq__ = __bool__  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+
+def number(of: Any) -> int:
+    return of.value if isinstance(of, Symbol) else int(of)
+
+
+def symbolic(name: str) -> Any:
+    compute = getattr(operator, name)
+    return lambda *operands: Symbol(compute(*map(number, operands)))
+
+
+for name in ("add", "sub", "mul", "floordiv", "mod"):
+    setattr(Symbol, f"__{name}__", symbolic(name))
+    setattr(Symbol, f"__r{name}__", lambda a, b, compute=symbolic(name): compute(b, a))
+setattr(Symbol, "__neg__", symbolic("neg"))  # noqa: B010
+
+# As PyTorch's `sym_min` and `sym_max`.
+OPERATORS = {"min": lambda a, b: Symbol(min(number(a), number(b))), "max": lambda a, b: Symbol(max(number(a), number(b)))}
+
+
+def shapes(text: str, name: str, operators: Any = OPERATORS) -> Shapes:
+    return Shapes(described(codegen.jit(text), name)["declaration"], operators, np.dtype)
+
+
+def tensor(shape: tuple[Any, ...], dtype: str = "float32") -> Any:
+    return SimpleNamespace(shape=shape, dtype=np.dtype(dtype))
+
+
+X = "x: Tensor([n, m], float32)"
+
+# Parameters, extents of the result, and the shapes of arguments; numbers stand for themselves.
+ROWS: list[tuple[str, str, list[Any]]] = [
+    (X, "n + m, n * m, 7", [(5, 3)]),
+    (X, "n - m, n / m, n % m", [(7, 3)]),
+    (X, "ceildiv(n, m), min(n, m), max(n, m), min(m, n), max(m, n)", [(7, 3)]),
+    (X, "(m - n) / 2 + 9, (m - n) % 4, ceildiv(m - n, 3) + 9", [(8, 3)]),
+    (X, "-n + 20, -(n - m) * -2, n - (m - 1) - 1, n / (m / 2) * 2", [(8, 5)]),
+    ("x: Tensor([], float32), k: int64", "k, k + 1", [(), 3]),
+    ("x: Tensor([n], float32), k: int32 = 4", "n * k", [(3,)]),
+    ("x: Tensor([n], float32), k: int32 = 4", "n * k", [(3,), 2]),
+    ("x: Tensor([n], float32), `where`: uint64", "n + `where`", [(3,), 2]),
+    ("`min`: Tensor([`max`], float32), x: Tensor([_, `stream`], float32)", "min(`max`, `stream`)", [(3,), (9, 2)]),
+    ("x: Tensor([2 * n + 1, m], float32)", "n, m", [(9, 4)]),
+    ("x: Tensor([n], float32), y: Tensor([n * m - n], float32)", "m", [(3,), (12,)]),
+    ("x: Tensor([8 - n], float32)", "n", [(3,)]),
+    ("x: Tensor([..., n, m], float32)", "m, n", [(2, 3, 4, 5)]),
+    ("x: Tensor([outer..., m], float32)", "outer, m", [(2, 3, 4, 5)]),
+    ("x: Tensor([outer..., m], float32)", "outer, m", [(5,)]),
+    ("x: Tensor([n...], float32)", "n", [(2, 3, 4)]),
+    ("x: Tensor([n...], float32)", "n + 1", [()]),
+    ("x: Tensor([...], float32), y: Tensor([_, n], float32)", "n", [(1, 2), (3, 4)]),
+    ("x: Optional[Tensor([n], float32)], y: Tensor([n, m], float32)", "n, m", [None, (3, 4)]),
+    ("x: Optional[Tensor([n], float32)], y: Optional[Tensor([n + 1], float32)]", "n", [None, (4,)]),
+    ("x: Optional[Tensor([n], float32)], y: Optional[Tensor([n + 1], float32)]", "n", [(3,), None]),
+]
+
+
+@pytest.mark.parametrize("row", range(len(ROWS)))
+def test_shapes_are_those_of_results(row: int) -> None:
+    params, extents, given = ROWS[row]
+    where = " where x.is_some or y.is_some" if params.count("Optional") == 2 else ""
+    text = f"f({params}) -> r: Tensor([{extents}], float32){where} = {{}};"
+    arrays = [np.zeros(one, "float32") if isinstance(one, tuple) else one for one in given]
+    expected = codegen.jit(text).f(*arrays).shape
+
+    known = [tensor(one) if isinstance(one, tuple) else one for one in given]
+    assert shapes(text, "f", {}).of(["r"], known) == [(tuple(expected), np.float32)]
+
+    unknown = [
+        tensor(tuple(map(Symbol, one))) if isinstance(one, tuple) else one if one is None else Symbol(one) for one in given
+    ]
+    [(found, _)] = shapes(text, "f").of(["r"], unknown)
+    assert [number(one) for one in found] == list(expected)
+
+
+def test_operators_are_those_of_functions() -> None:
+    terms = ["n + m", "n - m", "n * m", "n / m", "n % m", "ceildiv(n, m)", "min(n, m)", "max(n, m)", "-n"]
+    text = "".join(f"f{i}(n: int64, m: int64) -> int64 = {{ return {term}; }};" for i, term in enumerate(terms))
+    text += f"g(n: int64, m: int64) -> r: Tensor([{', '.join(terms)}], float32) = {{}};"
+    module = codegen.jit(text)
+    plain, of_symbols = shapes(text, "g", {}), shapes(text, "g")
+    for n, m in itertools.product((-7, -4, -1, 0, 1, 4, 7), (-3, -2, -1, 1, 2, 3)):
+        expected = [module[f"f{i}"](n, m) for i in range(len(terms))]
+        assert list(plain.of(["r"], [n, m])[0][0]) == expected, (n, m)
+        assert [number(one) for one in of_symbols.of(["r"], [Symbol(n), Symbol(m)])[0][0]] == expected, (n, m)
+
+
+def test_element_types() -> None:
+    text = (
+        "f(x: Tensor([n], T: float16|float32), k: float64) -> (a: Tensor([n], T), b: Tensor([2], int8)) = {};"
+        "g(x: Tensor([n], float16), y: Tensor([n], T: float32|int8), z: Tensor([n + 1], T), w: Tensor([n], bool)) -> None = {};"
+    )
+    given = [tensor((3,), "float16"), 1.5]
+    assert shapes(text, "f").of(["a", "b"], given) == [((3,), np.float16), ((2,), np.int8)]
+    given = [tensor((3,)), tensor((3,), "int8")]
+    written = shapes(text, "g")
+    written.check(["z", "w"], 2)
+    assert written.of(["z", "w"], given) == [((4,), np.int8), ((3,), np.bool_)]
+    raises(TypeError, "the element type of z is not known: no argument determines it", lambda: written.check(["z"], 1))
+    raises(TypeError, "the element type of y is not known: it may be one of several", lambda: written.check(["y"], 1))
+
+
+def test_what_is_not_known_is_refused() -> None:
+    text = (
+        "f(x: Tensor([n], float32, strides=[s]), y: Tensor([_, n], float32), z: Tensor([...], float32),"
+        " u: Tensor([..., n], float32), v: Tensor([n, m], float32)) -> r: Tensor([n, s], float32) = {};"
+    )
+    found = shapes(text, "f")
+    for name in "yzu":
+        raises(TypeError, f"the shape of {name} is not known: it may be any", lambda name=name: found.check([name], 5))
+    raises(TypeError, "the shape of v is not known: no extent of an argument determines m", lambda: found.check(["v"], 4))
+    raises(TypeError, "the shape of r is not known: no extent of an argument determines s", lambda: found.check(["r"], 5))
+    found.check(["v"], 5)
+    # Arguments that the function refuses.
+    raises(TypeError, "no argument of this call determines m", lambda: found.of(["v"], [tensor((3,))] * 5))
+    raises(ZeroDivisionError, "", lambda: shapes("g(n: int64) -> r: Tensor([1 / n], int8) = {};", "g").of(["r"], [0]))
+    raises(ValueError, "expected", lambda: codegen._api.shapes("f(n: int64) ->"))
+    raises(ValueError, "nothing determines the symbol `m`", lambda: codegen._api.shapes("f() -> r: Tensor([m], int8)"))

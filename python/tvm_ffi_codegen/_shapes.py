@@ -1,0 +1,119 @@
+"""Shapes of tensors, computed from the arguments of a call, whose extents may be numbers or a framework's symbols.
+
+The shared object reads the declaration and says what to compute: see `tvm_ffi_codegen::shapes` in the documentation of Rust.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from . import _api
+
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    "neg": operator.neg,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.floordiv,
+    "%": operator.mod,
+    "ceildiv": lambda a, b: -(-a // b),
+    "min": min,
+    "max": max,
+}
+
+
+class Shapes:
+    """How shapes and element types of a function's tensors follow from its arguments.
+
+    `declared` is the declaration in the metadata of the function. `operators` takes the place of operators of Python, where
+    a framework has others for its symbols. `dtype` returns the framework's element type of a name.
+    """
+
+    def __init__(
+        self, declared: Mapping[str, Any], operators: Mapping[str, Callable[..., Any]], dtype: Callable[[str], Any]
+    ) -> None:
+        described = _api.shapes(declared["signature"])
+        self._symbols, self._tensors = described["symbols"], described["tensors"]
+        integers = {one["argument"] for one in self._symbols if "extents" not in one}
+        defaults = {index: declared["params"][index].get("default") for index in integers}
+        self._defaults = {index: ast.literal_eval(default) for index, default in defaults.items() if default}
+        self._operators = {**_OPERATORS, **operators}
+        self._dtype = dtype
+
+    def check(self, names: Sequence[str], arguments: int) -> None:
+        """Raises a `TypeError` if one of these tensors does not follow from so many arguments."""
+        known = {one["symbol"] for one in self._symbols if one["argument"] < arguments}
+        for name in names:
+            tensor = self._tensors[name]
+            shape, of = tensor["shape"], tensor.get("dtype_of")
+            if shape is None or None in shape:
+                raise TypeError(f"the shape of {name} is not known: it may be any")
+            for symbol in (symbol for term in shape for symbol in _symbols(term)):
+                if symbol not in known:
+                    raise TypeError(f"the shape of {name} is not known: no extent of an argument determines {symbol}")
+            if of is not None and of >= arguments:
+                raise TypeError(f"the element type of {name} is not known: no argument determines it")
+            if of is None and tensor["dtype"] is None:
+                raise TypeError(f"the element type of {name} is not known: it may be one of several")
+            if of is None:
+                self._dtype(tensor["dtype"])
+
+    def of(self, names: Sequence[str], arguments: Sequence[Any]) -> list[tuple[tuple[Any, ...], Any]]:
+        """Returns shape and element type of tensors that have been checked."""
+        sizes = self._sizes(arguments)
+        found = []
+        for name in names:
+            tensor = self._tensors[name]
+            of = tensor.get("dtype_of")
+            dtype = self._dtype(tensor["dtype"]) if of is None else arguments[of].dtype
+            found.append((tuple(self._value(term, sizes) for term in tensor["shape"]), dtype))
+        return found
+
+    def _sizes(self, arguments: Sequence[Any]) -> dict[str, Any]:
+        """Returns the values of the symbols that the arguments determine."""
+        sizes: dict[str, Any] = {}
+        for one in self._symbols:
+            size, symbol = self._size(one, arguments), one["symbol"]
+            terms = [one.get("coefficient", 1), one.get("constant", 0)]
+            is_known = size is not None and all(name in sizes for term in terms for name in _symbols(term))
+            if symbol in sizes or not is_known:
+                continue
+            if "coefficient" in one:
+                coefficient, constant = (self._value(term, sizes) for term in terms)
+                size = (size - constant) // coefficient
+            sizes[symbol] = size
+        return sizes
+
+    def _size(self, one: Mapping[str, Any], arguments: Sequence[Any]) -> Any:
+        """Returns the number at a place of a symbol; `None` if it is not there."""
+        index = one["argument"]
+        argument = arguments[index] if index < len(arguments) else self._defaults.get(index)
+        if argument is None or "extents" not in one:
+            return argument
+        first, end = one["extents"]
+        extents = argument.shape[first:end]
+        # Only a range of leading extents may be empty.
+        return functools.reduce(operator.mul, extents) if extents else 1 if first is None else None
+
+    def _value(self, term: Any, sizes: Mapping[str, Any]) -> Any:
+        if isinstance(term, int):
+            return term
+        if isinstance(term, str):
+            if term not in sizes:
+                raise TypeError(f"no argument of this call determines {term}")
+            return sizes[term]
+        name, *operands = term
+        return self._operators[name](*(self._value(operand, sizes) for operand in operands))
+
+
+def _symbols(term: Any) -> Iterator[str]:
+    """Yields the symbols in a term."""
+    if isinstance(term, str):
+        yield term
+    elif isinstance(term, list):
+        for operand in term[1:]:
+            yield from _symbols(operand)
