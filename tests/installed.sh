@@ -33,7 +33,9 @@ enter() {
     # Packages whose tests need neither the runtime nor Python.
     alone=(-p tvm-ffi-abi-spec -p tvm-ffi-codegen -p tvm-ffi-codegen-routine -p tvm-ffi-codegen-c
         -p tvm-ffi-codegen-cranelift -p tvm-ffi-codegen-prebuilt -p tvm-ffi-codegen-triton)
-    workspace=(--features tvm-ffi-codegen-examples/aot,tvm-ffi-codegen-examples/cranelift)
+    # Optimises dependencies, which the tests run for long.
+    optimized=(--config 'profile.dev.package."*".opt-level=1')
+    workspace=("${optimized[@]}" --features tvm-ffi-codegen-examples/aot,tvm-ffi-codegen-examples/cranelift)
     if has_llvm; then
         workspace+=(--workspace --features tvm-ffi-codegen-examples/mlir,tvm-ffi-codegen-tests/mlir)
     fi
