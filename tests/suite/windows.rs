@@ -7,7 +7,7 @@ use std::process::Command;
 use codegen::Library;
 use driver::link::{Input, Linker};
 use driver::{File, Form, Request};
-use tvm_ffi_codegen_tests::ffi::config;
+use tvm_ffi_codegen_tests::ffi::includes;
 use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::{BACKENDS, request};
@@ -109,8 +109,7 @@ fn libraries_and_programs_for_wine() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let runtime = runtime("TVM_FFI_WINDOWS");
-    let headers = ["--includedir", "--dlpack-includedir"].map(config).map(|at| format!("-I{at}"));
-    let [ffi, dlpack] = &headers;
+    let [ffi, dlpack] = &includes();
     let import = runtime.join("tvm_ffi.lib").display().to_string();
     std::fs::write(path("kernels.c"), kernels()).unwrap();
     compile(&["-c", "-Wno-unused-parameter"], &path("kernels.c"), &path("kernels.o"));

@@ -10,7 +10,7 @@ use driver::{Form, Optimize, Request};
 use target_lexicon::Triple;
 use tempfile::TempDir;
 use tvm_ffi_codegen_tests::fake_cuda;
-use tvm_ffi_codegen_tests::ffi::config;
+use tvm_ffi_codegen_tests::ffi::{config, includes};
 use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::{BACKENDS, request, with_recorder};
@@ -91,14 +91,12 @@ impl Machine {
     fn place(&self) -> Place<'_> {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let path = |name: &str| folder.path().join(name);
-        let headers =
-            ["--includedir", "--dlpack-includedir"].map(config).map(|at| format!("-I{at}"));
         let parts = ["main.c", "arguments.c", "outcome.c", "system.c"];
         let parts = parts.map(|part| host("cross").join(part));
         let mut compile = self.compile();
         compile
             .args(self.system.options())
-            .args(headers)
+            .args(includes())
             .args(parts)
             .args(self.system.runtime(&self.runtime));
         cc(compile.arg("-o").arg(path(HOST)));
