@@ -87,7 +87,8 @@ fn what_cannot_be_printed_is_an_error() {
     ];
     for (output, code, message) in outputs {
         for command in commands {
-            let line = format!("exec {} {command} {output}", env!("CARGO_BIN_EXE_tvm-ffi-codegen"));
+            let line =
+                format!("exec '{}' {command} {output}", env!("CARGO_BIN_EXE_tvm-ffi-codegen"));
             let mut shell = Command::new("sh");
             let ran = shell.args(["-c", &line]).current_dir(folder.path()).output().unwrap();
             let said = String::from_utf8(ran.stderr).unwrap();
@@ -142,7 +143,7 @@ fn run_for(folder: &std::path::Path, arguments: &str) -> (i32, String) {
 fn a_file_that_may_not_grow_leaves_nothing_behind() {
     let folder = twice();
     let command = format!(
-        "ulimit -f 1; exec {} emit twice.ffi --emit shared --link kernel.o -o out.so",
+        "ulimit -f 1; exec '{}' emit twice.ffi --emit shared --link kernel.o -o out.so",
         env!("CARGO_BIN_EXE_tvm-ffi-codegen")
     );
     let before = fs::read_dir(folder.path()).unwrap().count();
