@@ -31,7 +31,7 @@ enter() {
     if has_cross; then export TVM_FFI_AARCH64="$PWD/$aarch64/tvm_ffi/lib"; fi
     if has_windows; then export TVM_FFI_WINDOWS="$PWD/$windows/tvm_ffi/lib" LLD=${LLD:-lld-22}; fi
     # Packages whose tests need neither the runtime nor Python.
-    alone=(-p tvm-ffi-abi-spec -p tvm-ffi-codegen -p tvm-ffi-codegen-routine -p tvm-ffi-codegen-c
+    alone=(-p tvm-ffi-abi-spec -p tvm-ffi-codegen -p tvm-ffi-codegen-routine
         -p tvm-ffi-codegen-cranelift -p tvm-ffi-codegen-prebuilt -p tvm-ffi-codegen-triton)
     # Optimises dependencies, which the tests run for long.
     optimized=(--config 'profile.dev.package."*".opt-level=1')
