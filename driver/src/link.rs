@@ -16,6 +16,7 @@ mod cc;
 mod coff;
 mod elf;
 mod folder;
+mod glibc;
 mod input;
 mod lld;
 mod macho;
@@ -34,7 +35,7 @@ use object::BinaryFormat;
 use target_lexicon::Triple;
 
 pub use addresses::addresses;
-pub(crate) use elf::glibc::STATED;
+pub(crate) use glibc::STATED;
 use input::Facts;
 pub use input::Input;
 pub use routines::archive as routines_archive;

@@ -1,7 +1,6 @@
 //! Shared libraries in ELF: what they need besides the inputs, and what they export.
 
 mod destructors;
-pub(crate) mod glibc;
 mod stub;
 mod system;
 
@@ -12,8 +11,6 @@ use super::{Input, Linker, Output, Target, base_name, undefined};
 use crate::object_file::Machine;
 use crate::{Error, Request};
 use stub::Stub;
-
-pub(super) use system::is_part;
 
 /// The runtime's library.
 const RUNTIME: &str = "libtvm_ffi.so";

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use target_lexicon::{Architecture, Environment, OperatingSystem, Triple};
 
-use super::{Format, Input, Linker, Target, base_name, elf};
+use super::{Format, Input, Linker, Target, base_name, glibc};
 use crate::{Error, Form, Request, file};
 
 /// Deepest nesting of linker scripts.
@@ -66,8 +66,8 @@ impl<'a> Search<'a> {
 
     /// Returns whether the linker adds the library of `-l name`.
     fn is_added(&self, name: &str) -> bool {
-        let is_part = |target| elf::is_part(name, &target);
-        self.adds_parts && Target::new(self.target).is_ok_and(is_part)
+        let is_part = |target: Target<'_>| glibc::Table::of(target.machine).has_library(name);
+        self.adds_parts && is_gnu(self.target) && Target::new(self.target).is_ok_and(is_part)
     }
 
     fn find(&self, name: &str, depth: u32) -> Result<Vec<Input>, Error> {

@@ -1,7 +1,7 @@
 //! The Wild linker, in process, on files in memory and a thread of its own.
 //!
 //! Bindings in its output are corrected by [`require`], because Wild takes them from the definitions in shared libraries.
-//! That can go once it takes them from the references (wild-linker/wild#1156).
+//! [`require`] can go once Wild takes them from the references (wild-linker/wild#1156).
 
 use std::any::Any;
 use std::collections::{BTreeSet, HashMap};

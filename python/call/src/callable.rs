@@ -244,7 +244,7 @@ impl Callable {
     /// Calls the function with few arguments, the first `count` of which are converted.
     ///
     /// # Safety
-    /// That of [`invoke`](Callable::invoke).
+    /// The interpreter's lock is held, the objects are alive until the end, and the first `count` values are there.
     unsafe fn invoke_with(
         &self,
         values: &mut [MaybeUninit<Any>; FEW],

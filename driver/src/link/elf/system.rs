@@ -1,18 +1,13 @@
-//! The parts of the target's C library that kernels use: stubs of the [stated](super::glibc::STATED) one, or the files of a
-//! sysroot; never those of this machine.
+//! The parts of the target's C library that kernels use: stubs of the [stated](crate::link::glibc::STATED) one, or the
+//! files of a sysroot; never those of this machine.
 
 use std::collections::BTreeMap;
 
-use super::glibc::{Group, Table};
 use super::stub::{Stub, Versioned};
+use crate::link::glibc::{Group, Table};
 use crate::link::search::{Search, is_gnu};
 use crate::link::{self, Input, Target, is_ours};
 use crate::{Error, Request};
-
-/// Returns whether the library of `-l name` is a part of the C library, which is then added where it is used.
-pub(in crate::link) fn is_part(name: &str, target: &Target<'_>) -> bool {
-    is_gnu(target.triple) && Table::of(target.machine).has_library(name)
-}
 
 /// Returns the parts of the C library that the inputs use.
 ///
