@@ -5,10 +5,11 @@ use std::process::Command;
 use crate::sources::{Source, read, root, sources};
 
 /// Dependencies that no source names.
-const UNNAMED: [(&str, &str); 4] = [
+const UNNAMED: [(&str, &str); 5] = [
     // Set features, so that every build of the workspace compiles the same crates.
     ("backends/cranelift/prebuilt", "fnv"),
     ("backends/cranelift/prebuilt", "libc"),
+    ("tests", "libwild"),
     // Link LLVM and MLIR.
     ("driver", "inkwell"),
     ("driver", "melior"),
