@@ -29,6 +29,9 @@ _TARGETS: dict[tuple[int, str], tuple[str, Any]] = {}
 # Types of scalars in operators of PyTorch, by their names in type schemas.
 _SCALARS = {"bool": "bool", "ffi.String": "str", "float": "float", "int": "int"}
 
+# Types of devices that PyTorch names otherwise; None is any type.
+_DEVICES = {"any": None, "rocm": "cuda"}
+
 
 def described(module: Functions | tvm_ffi.Module, name: str) -> dict[str, Any]:
     """Returns the metadata of a function; `codegen::metadata` lists the keys."""
@@ -47,7 +50,8 @@ def torch_op(
 
     found = described(module, name)
     declared, function = found["declaration"], getattr(module, name)
-    params, outputs = declared["params"], [output["name"] for output in declared.get("outputs", [])]
+    params, allocated = declared["params"], declared.get("outputs", [])
+    outputs = [output["name"] for output in allocated]
     # What a function without parameters takes has another key.
     types = json.loads(found["type_schema"]).get("args", [])[1:]
     if not outputs and declared["result"] != "None":
@@ -62,9 +66,15 @@ def torch_op(
         return tensors[0] if len(outputs) == 1 else tuple(tensors)
 
     def fake(*args: Any) -> Any:
-        first = next(arg for arg in args if torch.is_tensor(arg))
-        made = [first.new_empty(shape, dtype=dtype) for shape, dtype in shapes.of(outputs, args)]
+        found = zip(allocated, shapes.of(outputs, args), strict=True)
+        made = [torch.empty(shape, dtype=dtype, device=device(one["tensor"], args)) for one, (shape, dtype) in found]
         return None if not made else made[0] if len(made) == 1 else tuple(made)
+
+    def device(tensor: dict[str, Any], args: Sequence[Any]) -> Any:
+        """Returns the device of a result: that of the first tensor on a device of its type."""
+        ty = _DEVICES.get(tensor["device"], tensor["device"])
+        devices = (arg.device for arg in args if torch.is_tensor(arg))
+        return next((one for one in devices if ty in (None, one.type)), ty or "cpu")
 
     def dtype(name: str) -> Any:
         if not isinstance(found := getattr(torch, name, None), torch.dtype):

@@ -43,6 +43,16 @@ def check_operators():
         assert torch.equal(compiled(x, b, y), 2 * expected)
 
 
+def check_filled():
+    """An operator that takes no tensor."""
+    fill = codegen.C("void fill(float* y, double v, long n) { for (long i = 0; i < n; ++i) y[i] = v; }")
+    m = codegen.jit("filled(v: float64, n: int64) -> y: Tensor([n], float32) = fill(y.data, v, n);", {"fill": fill})
+    filled = torch_op(m, "filled")
+    torch.library.opcheck(filled, (2.5, 4))
+    compiled = torch.compile(lambda n: filled(2.0, n) + 1, fullgraph=True)
+    assert torch.equal(compiled(3), torch.full([3], 3.0))
+
+
 def check_symbols():
     """Extents of any number of compilations are symbols: other extents compile nothing anew."""
     extents = "n + 2 * m - 1, n / 2, n % 3, ceildiv(n, 4), min(n, m), max(n, 7), k"
@@ -73,5 +83,6 @@ def check_symbols():
 
 
 check_operators()
+check_filled()
 check_symbols()
 system.on_each(check, "add_one.ffi", system.compile_c("../shared/add_one.c"))
