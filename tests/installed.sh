@@ -27,14 +27,21 @@ has_windows() { [ -e "$windows/made-with" ]; }
 # Cranelift and the linker for minutes; so all commands use the same selection. Commands that build no tests add
 # `--examples`, of which there are none: that turns on the features that only tests ask for.
 enter() {
-    export PATH="$PWD/$environment/bin:$PATH"
+    case $PATH in
+        "$PWD/$environment/bin":*) ;;
+        *) export PATH="$PWD/$environment/bin:$PATH" ;;
+    esac
     if has_cross; then export TVM_FFI_AARCH64="$PWD/$aarch64/tvm_ffi/lib"; fi
     if has_windows; then export TVM_FFI_WINDOWS="$PWD/$windows/tvm_ffi/lib" LLD=${LLD:-lld-22}; fi
     # Packages whose tests need neither the runtime nor Python.
     alone=(-p tvm-ffi-abi-spec -p tvm-ffi-codegen -p tvm-ffi-codegen-routine
         -p tvm-ffi-codegen-cranelift -p tvm-ffi-codegen-prebuilt -p tvm-ffi-codegen-triton)
-    # Optimises dependencies, which the tests run for long.
-    optimized=(--config 'profile.dev.package."*".opt-level=1')
+    # Optimises the dependencies in which the tests spend their time. All others take longer to optimise than it saves.
+    optimized=()
+    for package in cranelift-{assembler-x64,bforest,bitset,codegen,entity,frontend,jit,module,object} regalloc2 gimli \
+        hashbrown object smallvec; do
+        optimized+=(--config "profile.dev.package.$package.opt-level=1")
+    done
     workspace=("${optimized[@]}" --features tvm-ffi-codegen-examples/aot,tvm-ffi-codegen-examples/cranelift)
     if has_llvm; then
         workspace+=(--workspace --features tvm-ffi-codegen-examples/mlir,tvm-ffi-codegen-tests/mlir)
