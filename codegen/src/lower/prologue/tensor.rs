@@ -23,24 +23,23 @@ impl Wrapper<'_, '_> {
         self.set_state(value, ValueState::Tensor(TensorState::new(Some(dl), None, 0)));
     }
 
-    /// Emits the inline checks of type and pointer; returns the `DLTensor*`. The path of an object falls through. Both
-    /// objects and `DLTensor*` are common, since Python passes either.
+    /// Emits the inline checks of type and pointer; returns the `DLTensor*`. Both objects and `DLTensor*` are common, since
+    /// Python passes either: an object takes no branch here, a `DLTensor*` takes one.
     fn inline_tensor(&mut self, value: ValueId) -> Value {
         let (index, payload) = self.words(value, Type::Ptr);
         if self.checks.mask.is_some() {
             return self.masked_tensor(value, index, payload);
         }
         self.checks.non_null(&mut self.b, payload);
-        let [object, join] = ["object", "tensor"].map(|label| self.b.block(label));
-        let other = self.b.cold_block("other");
-        let is_object = self.b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
-        self.b.branch(is_object, object, other);
+        let [view, object, join] = ["view", "object", "tensor"].map(|label| self.b.block(label));
+        let is_view = self.b.compare_const(Cond::Eq, index, TypeIndex::DL_TENSOR_PTR.0.into());
+        self.b.branch(is_view, view, object);
+        self.b.switch_to(view);
+        self.b.jump(join, &[payload]);
         self.b.switch_to(object);
+        self.checks.equal_const(&mut self.b, index, TypeIndex::TENSOR.0.into());
         let inside = self.b.ptr_offset(payload, OBJECT.size.into());
         self.b.jump(join, &[inside]);
-        self.b.switch_to(other);
-        self.checks.equal_const(&mut self.b, index, TypeIndex::DL_TENSOR_PTR.0.into());
-        self.b.jump(join, &[payload]);
         self.b.switch_to(join);
         self.b.block_param(join, Type::Ptr, Hint::default())
     }
