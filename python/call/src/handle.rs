@@ -10,12 +10,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 
 use abi_spec::{DType, DeviceType};
 use jit::abi::DLTensor;
 use pyo3_ffi::{PyErr_Clear, PyObject};
 use rustc_hash::FxHashMap;
+
+use crate::tensor::EMPTY;
 
 /// Number of codes of element types that can be known.
 const CODES: usize = 64;
@@ -38,8 +40,8 @@ type Device = (i32, i32);
 struct Getters {
     data: Getter<*mut c_void>,
     ndim: Getter<i64>,
-    sizes: Getter<*const i64>,
-    strides: Getter<*const i64>,
+    sizes: Getter<*mut i64>,
+    strides: Getter<*mut i64>,
     element: Getter<i32>,
     device_type: Getter<i32>,
     device_index: Getter<i32>,
@@ -60,16 +62,6 @@ pub(crate) struct Reader {
     last: Cell<Option<(Device, Device)>>,
 }
 
-/// The facts of a tensor, as PyTorch says them. Sizes and strides are the tensor's own.
-struct Facts {
-    data: *mut c_void,
-    ndim: i64,
-    sizes: *const i64,
-    strides: *const i64,
-    element: i32,
-    device: Device,
-}
-
 impl Reader {
     /// Takes the addresses of the [`Getters`].
     ///
@@ -83,31 +75,22 @@ impl Reader {
         Reader { getters, elements, devices: RefCell::default(), last: Cell::new(None) }
     }
 
-    /// Reads a tensor; its extents are the object's own. `None` if PyTorch's exchange API is to be asked.
+    /// Reads a tensor into an empty one; its extents are the object's own. `None` if PyTorch's exchange API is to be asked.
     ///
     /// # Safety
     /// The interpreter's lock is held, and the object is alive, with a handle behind its head.
     #[inline]
-    pub(crate) unsafe fn read(&self, object: NonNull<PyObject>) -> Option<DLTensor> {
+    pub(crate) unsafe fn read(
+        &self,
+        object: NonNull<PyObject>,
+        tensor: &mut DLTensor,
+    ) -> Option<()> {
         // SAFETY: as required above.
-        let facts = unsafe { self.facts(object) }?;
-        let (device_type, device_id) = self.device(facts.device)?;
-        let DType { code, bits, lanes } = self.element(facts.element)?.get()?;
-        let (data, ndim) = (facts.data, i32::try_from(facts.ndim).ok()?);
-        let (shape, strides) = (facts.sizes.cast_mut(), facts.strides.cast_mut());
-        let byte_offset = 0;
-        Some(DLTensor {
-            data,
-            device_type,
-            device_id,
-            ndim,
-            code,
-            bits,
-            lanes,
-            shape,
-            strides,
-            byte_offset,
-        })
+        let (element, device) = unsafe { self.codes(object, tensor) }?;
+        let DType { code, bits, lanes } = self.element(element)?.get()?;
+        (tensor.code, tensor.bits, tensor.lanes) = (code, bits, lanes);
+        (tensor.device_type, tensor.device_id) = self.device(device)?;
+        Some(())
     }
 
     /// Learns element type and device from a tensor that the exchange API has filled in, if both ways agree on it.
@@ -116,14 +99,15 @@ impl Reader {
     /// That of [`read`](Reader::read), and the tensor is a valid one of the object.
     #[cold]
     pub(crate) unsafe fn learn(&self, object: NonNull<PyObject>, tensor: &DLTensor) {
+        let mut ours = EMPTY;
         // SAFETY: as required above.
-        let Some(facts) = (unsafe { self.facts(object) }) else { return };
-        let Some(element) = self.element(facts.element) else { return };
+        let Some((element, device)) = (unsafe { self.codes(object, &mut ours) }) else { return };
+        let Some(element) = self.element(element) else { return };
         // SAFETY: as required above.
-        if unsafe { facts.is(tensor) } {
+        if unsafe { is_same(&ours, tensor) } {
             let DLTensor { code, bits, lanes, device_type, device_id, .. } = *tensor;
             element.set(Some(DType { code, bits, lanes }));
-            self.devices.borrow_mut().insert(facts.device, (device_type, device_id));
+            self.devices.borrow_mut().insert(device, (device_type, device_id));
         }
     }
 
@@ -136,11 +120,12 @@ impl Reader {
         object: NonNull<PyObject>,
         tensor: Option<&DLTensor>,
     ) -> bool {
+        let mut ours = EMPTY;
         // SAFETY: as required above.
-        match (unsafe { self.facts(object) }, tensor) {
+        match (unsafe { self.codes(object, &mut ours) }, tensor) {
             // SAFETY: as required above.
-            (Some(facts), Some(tensor)) => unsafe { facts.is(tensor) },
-            (facts, tensor) => facts.is_none() && tensor.is_none(),
+            (Some(_), Some(tensor)) => unsafe { is_same(&ours, tensor) },
+            (codes, tensor) => codes.is_none() && tensor.is_none(),
         }
     }
 
@@ -166,55 +151,52 @@ impl Reader {
         self.elements.get(usize::try_from(code).ok()?)
     }
 
-    /// Reads all facts. `None`, with no exception set, if PyTorch fails.
+    /// Reads address and extents into a tensor; returns PyTorch's codes of element type and device. `None`, with no
+    /// exception set, if PyTorch fails.
     ///
     /// # Safety
     /// That of [`read`](Reader::read).
     #[inline]
-    unsafe fn facts(&self, object: NonNull<PyObject>) -> Option<Facts> {
-        let Getters { data, ndim, sizes, strides, element, device_type, device_index } =
-            self.getters;
-        let mut facts = Facts {
-            data: ptr::null_mut(),
-            ndim: 0,
-            sizes: ptr::null(),
-            strides: ptr::null(),
-            element: 0,
-            device: (0, 0),
-        };
+    unsafe fn codes(
+        &self,
+        object: NonNull<PyObject>,
+        tensor: &mut DLTensor,
+    ) -> Option<(i32, Device)> {
+        let get = &self.getters;
+        let (mut ndim, mut element, mut ty, mut index) = (0, 0, 0, 0);
         // SAFETY: as required above; every function writes a value of its type, and catches what PyTorch throws.
-        unsafe {
+        let is_read = unsafe {
             let handle = object.as_ptr().add(1).cast::<c_void>();
-            let is_read = data(handle, &mut facts.data) == 0
-                && ndim(handle, &mut facts.ndim) == 0
-                && sizes(handle, &mut facts.sizes) == 0
-                && strides(handle, &mut facts.strides) == 0
-                && element(handle, &mut facts.element) == 0
-                && device_type(handle, &mut facts.device.0) == 0
-                && (facts.device.0 == CPU || device_index(handle, &mut facts.device.1) == 0);
-            if !is_read {
-                // A tensor may ask Python for its extents.
-                PyErr_Clear();
-                return None;
-            }
+            (get.data)(handle, &mut tensor.data) == 0
+                && (get.ndim)(handle, &mut ndim) == 0
+                && (get.sizes)(handle, &mut tensor.shape) == 0
+                && (get.strides)(handle, &mut tensor.strides) == 0
+                && (get.element)(handle, &mut element) == 0
+                && (get.device_type)(handle, &mut ty) == 0
+                && (ty == CPU || (get.device_index)(handle, &mut index) == 0)
+        };
+        if !is_read {
+            // A tensor may ask Python for its extents.
+            // SAFETY: the lock is held.
+            unsafe { PyErr_Clear() };
+            return None;
         }
-        Some(facts)
+        tensor.ndim = i32::try_from(ndim).ok()?;
+        Some((element, (ty, index)))
     }
 }
 
-impl Facts {
-    /// True if the facts are those of a tensor whose address is that of its first element.
-    ///
-    /// # Safety
-    /// The tensor is valid.
-    unsafe fn is(&self, tensor: &DLTensor) -> bool {
-        let DLTensor { data, ndim, shape, strides, byte_offset, device_type, .. } = *tensor;
-        let is_alike = self.data == data && self.ndim == i64::from(ndim) && byte_offset == 0;
-        let is_known = DEVICES.iter().any(|device| device.0 == device_type);
-        // SAFETY: as required above; there are as many extents and strides as dims.
-        let has = |ours: *const i64, theirs: *const i64| unsafe {
-            (0..ndim.unsigned_abs() as usize).all(|dim| *ours.add(dim) == *theirs.add(dim))
-        };
-        is_alike && is_known && has(self.sizes, shape) && has(self.strides, strides)
-    }
+/// True if a tensor that was read is one that the exchange API has filled in, whose address is that of its first element.
+///
+/// # Safety
+/// Both have their extents.
+unsafe fn is_same(ours: &DLTensor, theirs: &DLTensor) -> bool {
+    let is_alike = ours.data == theirs.data && ours.ndim == theirs.ndim && theirs.byte_offset == 0;
+    let is_known = DEVICES.iter().any(|device| device.0 == theirs.device_type);
+    let count = if is_alike { theirs.ndim.unsigned_abs() as usize } else { 0 };
+    // SAFETY: as required above; there are as many extents and strides as dims.
+    let has = |ours: *const i64, theirs: *const i64| unsafe {
+        (0..count).all(|dim| *ours.add(dim) == *theirs.add(dim))
+    };
+    is_alike && is_known && has(ours.shape, theirs.shape) && has(ours.strides, theirs.strides)
 }

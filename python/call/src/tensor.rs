@@ -139,12 +139,13 @@ impl View {
         let view = place.as_mut_ptr();
         // SAFETY: as required above; the place has room, and there are as many extents and strides as dims.
         unsafe {
-            let read = reader.read(object).and_then(|read| Some((rank(read.ndim)?, read)));
-            let Some((rank, read)) = read else {
+            (&raw mut (*view).tensor).write(EMPTY);
+            let tensor = &mut (*view).tensor;
+            let Some(rank) = reader.read(object, tensor).and_then(|()| rank(tensor.ndim)) else {
                 return View::learn(place, reader, api, object);
             };
-            copy_both(view, [read.shape, read.strides].map(<*mut i64>::cast_const), rank);
-            (&raw mut (*view).tensor).write(read);
+            let extents = [tensor.shape, tensor.strides].map(<*mut i64>::cast_const);
+            copy_both(view, extents, rank);
             (&raw mut (*view).held).write(Held::Object { _object: Owned::of(object) });
             Some(View::settle(view))
         }
@@ -348,7 +349,7 @@ unsafe fn numbers(view: *mut View) -> [*mut i64; 2] {
 }
 
 /// A tensor on the cpu, to be filled in.
-const EMPTY: DLTensor = DLTensor {
+pub(crate) const EMPTY: DLTensor = DLTensor {
     data: ptr::null_mut(),
     device_type: DeviceType::CPU.0,
     device_id: 0,
