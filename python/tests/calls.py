@@ -230,6 +230,20 @@ def of_torch() -> dict[str, Callable[[], Any]]:
     class Subclass(torch.Tensor):
         pass
 
+    def inferred() -> Any:
+        with torch.inference_mode():
+            return torch.zeros(3)
+
+    def emptied() -> Any:
+        tensor = torch.zeros(3)
+        tensor.untyped_storage().resize_(0)
+        return tensor
+
+    def swapped() -> Any:
+        tensor, other = torch.zeros(4, 5), torch.arange(3, dtype=torch.float32)
+        torch.utils.swap_tensors(tensor, other)
+        return tensor
+
     plain = {f"torch.{name}": lambda name=name: torch.zeros(3, dtype=getattr(torch, name)) for name in TORCH}
     return plain | {
         "torch, the usual": lambda: torch.arange(3, dtype=torch.float32),
@@ -251,6 +265,20 @@ def of_torch() -> dict[str, Callable[[], Any]]:
         "torch, meta": lambda: torch.zeros(3, device="meta"),
         "torch, fake": lambda: fake.from_tensor(torch.zeros(3)),
         "torch, functional": lambda: torch._to_functional_tensor(torch.zeros(3)),
+        "torch, 6 dims": lambda: torch.zeros((2,) * 6).transpose(1, 4),
+        "torch, 3 of 8 dims": lambda: torch.zeros((2,) * 8)[0, 1, :, 0, :, 1, 1, :],
+        "torch, imaginary part of a conjugate": lambda: torch.zeros(3, dtype=torch.complex64).conj().imag,
+        "torch, Buffer": lambda: torch.nn.Buffer(torch.zeros(3)),
+        "torch, Parameter of a subclass": lambda: torch.nn.Parameter(torch.zeros(3).as_subclass(Subclass)),
+        "torch, needs a gradient, a leaf": lambda: torch.zeros(3, requires_grad=True),
+        "torch, made for inference": inferred,
+        "torch, copied on the first write": lambda: torch._lazy_clone(torch.arange(3, dtype=torch.float32)),
+        "torch, without memory": lambda: torch._efficientzerotensor(3),
+        "torch, memory taken away": emptied,
+        "torch, another's data": swapped,
+        "torch, of MKL-DNN": lambda: torch.zeros(3).to_mkldnn(),
+        "torch, nested": lambda: torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]),
+        "torch, quantized": lambda: torch.quantize_per_tensor(torch.zeros(3), 0.1, 0, torch.qint8),
         "torch.dtype": lambda: torch.float32,
     }
 

@@ -25,7 +25,8 @@ from ._library import library_path
 
 FILE = "libtvm_ffi_codegen_call.so"
 
-# Kinds of types, as `state.rs` reads them; greater numbers are addresses of exchange APIs.
+# Kinds of types, as `state.rs` reads them; greater numbers are addresses of exchange APIs, below zero for tensors of
+# PyTorch that the caller reads itself.
 _OTHER, _OBJECT, _ARRAY = 0, 1, 2
 
 
@@ -152,7 +153,10 @@ def _kind(cls: type) -> int:
         return _OTHER
     if os.environ.get("TVM_FFI_SKIP_DLPACK_C_EXCHANGE_API", "0") == "1":
         return _OTHER
-    return _address(getattr(cls, "__dlpack_c_exchange_api__", None))
+    address = _address(getattr(cls, "__dlpack_c_exchange_api__", None))
+    torch = sys.modules.get("torch")
+    is_plain = torch is not None and cls in (torch.Tensor, torch.nn.Parameter)
+    return -address if is_plain and address and _reads_tensors(torch, address) else address
 
 
 # Kinds of element types of NumPy, and their codes in DLPack.
@@ -180,6 +184,65 @@ def _add_elements(numpy: Any) -> None:
         # `longdouble` is none of DLPack's types.
         if dtype.char not in "gG":
             _caller().element(dtype, _CODES[dtype.kind], dtype.itemsize * 8)
+
+
+# Functions of PyTorch's stable C API that read tensors, in the order of `handle.rs`.
+_GETTERS = (
+    "torch_get_mutable_data_ptr",
+    "aoti_torch_get_dim",
+    "aoti_torch_get_sizes",
+    "aoti_torch_get_strides",
+    "aoti_torch_get_dtype",
+    "aoti_torch_get_device_type",
+    "aoti_torch_get_device_index",
+)
+
+
+@functools.cache
+def _reads_tensors(torch: Any, api: int) -> bool:
+    """Lets the caller read PyTorch's tensors, if objects have the tensor of C++ behind their head, and if the C API says of
+    several kinds of tensors what the exchange API says."""
+    try:
+        # Functions are looked up in the libraries that the module depends on, too.
+        library = ctypes.CDLL(torch._C.__file__)
+        getters = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in _GETTERS]
+        samples = _samples(torch)
+    except (AttributeError, OSError, RuntimeError, TypeError):
+        return False
+    word = ctypes.c_size_t
+    head = 2 * ctypes.sizeof(word)
+    for sample in samples:
+        # Where a mode of PyTorch is active, tensors may be of other types.
+        is_plain = type(sample) in (torch.Tensor, torch.nn.Parameter)
+        if not is_plain or word.from_address(id(sample) + head).value != sample._cdata:
+            return False
+    caller = _caller()
+    caller.reader(*getters)
+    return all(caller.agrees(sample, api) for sample in samples)
+
+
+def _samples(torch: Any) -> list[Any]:
+    """Makes tensors that callers of C might treat differently."""
+    plain = torch.zeros((4, 3), device="cpu")
+    pairs = torch.zeros(3, dtype=torch.complex64, device="cpu")
+    needing = torch.zeros(2, device="cpu", requires_grad=True)
+    with torch.enable_grad():
+        derived = needing * 2
+    return [
+        plain,
+        plain.t()[1:],
+        plain[1:, ::2],
+        plain[0, 0],
+        torch.zeros((2, 0), device="cpu"),
+        torch.zeros((2,) * 7, device="cpu"),
+        pairs.conj(),
+        pairs.conj().imag,
+        needing,
+        derived,
+        torch.nn.Parameter(plain),
+        # Without an answer about checks, PyTorch warns.
+        torch.sparse_coo_tensor(size=(2,), device="cpu", check_invariants=False),
+    ]
 
 
 def _address(exchange: Any) -> int:

@@ -76,10 +76,13 @@ impl<'a> Frame<'a> {
     /// The interpreter's lock is held, the object is alive, and there is room.
     #[inline]
     pub(crate) unsafe fn add(&mut self, object: NonNull<PyObject>, borrows: bool) -> bool {
-        // SAFETY: as required above.
-        let value = unsafe { scalar(object.as_ptr()) };
-        // SAFETY: as above.
-        let value = value.or_else(|| unsafe { self.other(object, borrows) });
+        // SAFETY: as required above; a kind is that of the type.
+        let value = unsafe {
+            match self.state.last_kind(Py_TYPE(object.as_ptr())) {
+                Some(kind) => self.known(object, kind, borrows),
+                None => scalar(object.as_ptr()).or_else(|| self.other(object, borrows)),
+            }
+        };
         let Some(value) = value else { return false };
         self.values[self.count].write(value);
         self.count += 1;
@@ -90,6 +93,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Safety
     /// That of [`add`](Frame::add).
+    #[inline(never)]
     unsafe fn other(&mut self, object: NonNull<PyObject>, borrows: bool) -> Option<Any> {
         let state = self.state;
         // SAFETY: as required above; types are compared before functions of a type are called.
@@ -102,30 +106,51 @@ impl<'a> Frame<'a> {
             } else if ty == &raw mut PyCFunction_Type {
                 return Some(Callable::of(object.as_ptr())?.value());
             }
-            match state.kind(ty) {
-                Kind::Object => state.object(object.as_ptr()),
-                Kind::Array if borrows => {
-                    let view = View::of_array(&mut self.views[self.viewed], state, object)?;
-                    self.viewed += 1;
-                    Some(Any::ptr(TypeIndex::DL_TENSOR_PTR, view.tensor().cast()))
-                }
-                Kind::Exchange(api) if borrows => {
-                    let view = View::of_framework(&mut self.views[self.viewed], api, object)?;
-                    self.viewed += 1;
-                    let (tensor, device) = (view.tensor(), view.device());
-                    self.framework = Some((object, api));
-                    self.follow(api, device);
-                    Some(Any::ptr(TypeIndex::DL_TENSOR_PTR, tensor.cast()))
-                }
-                Kind::Other | Kind::Array | Kind::Exchange(_) => None,
-            }
+            self.known(object, state.kind(ty), borrows)
         }
+    }
+
+    /// Converts an object by the kind of its type.
+    ///
+    /// # Safety
+    /// That of [`add`](Frame::add), and the kind is that of the object's type.
+    #[inline]
+    unsafe fn known(
+        &mut self,
+        object: NonNull<PyObject>,
+        kind: Kind,
+        borrows: bool,
+    ) -> Option<Any> {
+        let (state, place) = (self.state, &mut self.views[self.viewed]);
+        // SAFETY: as required above.
+        let (view, api) = unsafe {
+            match kind {
+                Kind::Object => return state.object(object.as_ptr()),
+                Kind::Array if borrows => (View::of_array(place, state, object)?, None),
+                Kind::Exchange(api) if borrows => {
+                    (View::of_framework(place, api, object)?, Some(api))
+                }
+                Kind::Handle(api) if borrows => {
+                    (View::of_handle(place, state.reader()?, api, object)?, Some(api))
+                }
+                Kind::Other | Kind::Array | Kind::Exchange(_) | Kind::Handle(_) => return None,
+            }
+        };
+        let (tensor, device) = (view.tensor(), view.device());
+        self.viewed += 1;
+        if let Some(api) = api {
+            self.framework = Some((object, api));
+            // SAFETY: as required above.
+            unsafe { self.follow(api, device) };
+        }
+        Some(Any::ptr(TypeIndex::DL_TENSOR_PTR, tensor.cast()))
     }
 
     /// Asks a framework for its stream, for the first device that is not the cpu.
     ///
     /// # Safety
     /// The interpreter's lock is held.
+    #[inline]
     unsafe fn follow(&mut self, api: NonNull<ExchangeApi>, device: Option<(i32, i32)>) {
         let (None, Some((ty, index))) = (self.stream, device) else { return };
         // SAFETY: frameworks keep their API for ever.

@@ -209,11 +209,44 @@ impl Callable {
         Any::ptr(abi_spec::TypeIndex::FUNCTION, self.made.handle)
     }
 
+    /// True if the function takes so many positional arguments.
+    #[inline]
+    fn takes(&self, count: usize) -> bool {
+        (self.made.required..=self.made.most).contains(&count)
+    }
+
+    /// Calls the function with arguments, so many, and others by name. NULL if an exception is set.
+    ///
+    /// # Safety
+    /// That of [`call`]: `names` is a tuple.
+    #[inline(never)]
+    unsafe fn call_by_name(
+        &self,
+        (args, positional): (*const *mut PyObject, usize),
+        names: NonNull<PyObject>,
+    ) -> *mut PyObject {
+        let Made { required, most, description, .. } = &self.made;
+        let params = &description.params;
+        // SAFETY: as required above.
+        unsafe {
+            let named = PyTuple_Size(names.as_ptr()).unsigned_abs();
+            let given = objects(args, positional + named);
+            let is_complete = given.len() >= *required;
+            if is_complete && keywords::in_order(params, positional, names, named) {
+                return self.invoke(given);
+            }
+            match keywords::bind(params, given, names) {
+                Some(bound) if bound.len() <= *most => self.invoke(&bound),
+                Some(_) | None => self.refuse(given, Some(names)),
+            }
+        }
+    }
+
     /// Calls the function with as many arguments as it takes. NULL if an exception is set.
     ///
     /// # Safety
     /// The interpreter's lock is held, and the objects are alive until the end.
-    #[inline]
+    #[inline(always)]
     unsafe fn invoke(&self, args: &[NonNull<PyObject>]) -> *mut PyObject {
         if args.len() <= FEW {
             let mut values = [const { MaybeUninit::uninit() }; FEW];
@@ -336,13 +369,16 @@ impl Callable {
     ///
     /// # Safety
     /// The interpreter's lock is held, and status and result are those of a call.
-    #[inline]
+    #[inline(always)]
     unsafe fn leave(&self, status: i32, result: &mut Any, framework: Framework) -> *mut PyObject {
         let state = self.made.state;
         // SAFETY: as required above.
         unsafe {
             if status != 0 {
                 return outcome::raise(state, status);
+            }
+            if result.ty() == abi_spec::TypeIndex::NONE {
+                return outcome::none();
             }
             outcome::returned(state, result, framework)
         }
@@ -428,31 +464,26 @@ unsafe extern "C" fn call(
 ) -> *mut PyObject {
     // SAFETY: `__self__` of the builtin is a callable. It lives until the end, since the builtin does.
     let this = unsafe { &*this.cast::<Callable>() };
-    let names = NonNull::new(names);
-    // SAFETY: `names` is a tuple.
-    let named = names.map_or(0, |names| unsafe { PyTuple_Size(names.as_ptr()) }).unsigned_abs();
-    let positional = count.unsigned_abs();
-    let count = positional + named;
-    let given: &[NonNull<PyObject>] = if count == 0 {
-        &[]
-    } else {
-        // SAFETY: there are as many objects, none of which is NULL.
-        unsafe { slice::from_raw_parts(args.cast(), count) }
-    };
-    let Made { required, most, description, .. } = &this.made;
-    let params = &description.params;
+    let count = count.unsigned_abs();
     // SAFETY: as required above.
     unsafe {
-        let Some(names) = names.filter(|_| named > 0) else {
-            let fits = (*required..=*most).contains(&count);
-            return if fits { this.invoke(given) } else { this.refuse(given, None) };
-        };
-        if count >= *required && keywords::in_order(params, positional, names, named) {
-            return this.invoke(given);
+        if let Some(names) = NonNull::new(names) {
+            return this.call_by_name((args, count), names);
         }
-        match keywords::bind(params, given, names) {
-            Some(bound) if bound.len() <= *most => this.invoke(&bound),
-            Some(_) | None => this.refuse(given, Some(names)),
-        }
+        let given = objects(args, count);
+        if this.takes(count) { this.invoke(given) } else { this.refuse(given, None) }
     }
+}
+
+/// The objects at an address, which may be anything where there are none.
+///
+/// # Safety
+/// There are as many objects, none of which is NULL.
+#[inline]
+unsafe fn objects<'a>(args: *const *mut PyObject, count: usize) -> &'a [NonNull<PyObject>] {
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: as required above.
+    unsafe { slice::from_raw_parts(args.cast(), count) }
 }

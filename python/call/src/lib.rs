@@ -2,12 +2,13 @@
 //!
 //! An extension module for the stable ABI of CPython 3.11 and newer, which the package loads if it is there. `_calls.py`
 //! describes functions to it. A `callable` is a builtin; it converts `arguments`, tensors as
-//! views (`tensor`), and hands what it does not know to `tvm_ffi`: arguments, results and errors (`outcome`).
+//! views (`tensor`; those of PyTorch by their `handle`), and hands what it does not know to `tvm_ffi`: arguments, results and errors (`outcome`).
 //!
 //! Everything here runs while the interpreter's lock is held, but for the compiled function itself.
 
 mod arguments;
 mod callable;
+mod handle;
 mod keywords;
 mod object;
 mod outcome;
@@ -20,15 +21,18 @@ use std::slice;
 
 use abi_spec::DType;
 use pyo3_ffi::{
-    METH_FASTCALL, Py_None, Py_ssize_t, PyErr_Occurred, PyErr_SetString, PyExc_TypeError,
-    PyExc_ValueError, PyLong_AsSsize_t, PyLong_FromVoidPtr, PyMethodDef, PyMethodDefPointer,
-    PyModule_AddObjectRef, PyModule_Create2, PyModuleDef, PyModuleDef_HEAD_INIT, PyObject,
-    PyObject_IsTrue, PyTuple_GetItem, PyTuple_Size, PyUnicode_AsUTF8AndSize,
+    METH_FASTCALL, Py_None, Py_ssize_t, PyBool_FromLong, PyErr_Occurred, PyErr_SetString,
+    PyExc_TypeError, PyExc_ValueError, PyLong_AsSsize_t, PyLong_AsVoidPtr, PyLong_FromVoidPtr,
+    PyMethodDef, PyMethodDefPointer, PyModule_AddObjectRef, PyModule_Create2, PyModuleDef,
+    PyModuleDef_HEAD_INIT, PyObject, PyObject_IsTrue, PyTuple_GetItem, PyTuple_Size,
+    PyUnicode_AsUTF8AndSize,
 };
 
 use crate::callable::{Callable, Description, Param};
+use crate::handle::{GETTERS, Reader};
 use crate::object::Owned;
 use crate::state::State;
+use crate::tensor::{ExchangeApi, View};
 
 /// The version of the stable ABI, for `PyModule_Create2`.
 const ABI: c_int = 3;
@@ -105,6 +109,52 @@ unsafe extern "C" fn element(
         Some(Owned::of(NonNull::new(Py_None())?).into_ptr())
     };
     done().unwrap_or(ptr::null_mut())
+}
+
+/// Sets the reader of PyTorch's tensors: takes the addresses of its functions.
+///
+/// # Safety
+/// Python calls it, with the lock held, and the addresses are those of the functions.
+unsafe extern "C" fn reader(
+    _module: *mut PyObject,
+    args: *mut *mut PyObject,
+    count: Py_ssize_t,
+) -> *mut PyObject {
+    // SAFETY: as required above.
+    let done = || unsafe {
+        let listed = given::<GETTERS>(args, count)?;
+        let addresses = listed.map(|object| NonNull::new(PyLong_AsVoidPtr(object.as_ptr())));
+        let addresses = addresses.into_iter().collect::<Option<Vec<_>>>();
+        let addresses = addresses.and_then(|addresses| addresses.try_into().ok());
+        let (Some(state), Some(addresses)) = (State::get(), addresses) else {
+            return Some(fault(PyExc_ValueError, c"these are no addresses"));
+        };
+        state.set_reader(Reader::of(addresses));
+        Some(Owned::of(NonNull::new(Py_None())?).into_ptr())
+    };
+    done().unwrap_or(ptr::null_mut())
+}
+
+/// Compares what reader and exchange API say of a tensor of PyTorch: takes the tensor, and the address of the API.
+///
+/// # Safety
+/// Python calls it, with the lock held, and the tensor has its handle behind its head.
+unsafe extern "C" fn agrees(
+    _module: *mut PyObject,
+    args: *mut *mut PyObject,
+    count: Py_ssize_t,
+) -> *mut PyObject {
+    // SAFETY: as required above.
+    let compared = || unsafe {
+        let [object, api] = given(args, count)?;
+        let api = NonNull::new(PyLong_AsVoidPtr(api.as_ptr()).cast::<ExchangeApi>());
+        let reader = State::get().and_then(State::reader);
+        let (Some(reader), Some(api)) = (reader, api) else {
+            return Some(fault(PyExc_ValueError, c"there is no reader, or no API"));
+        };
+        Some(PyBool_FromLong(View::compare(reader, api, object).into()))
+    };
+    compared().unwrap_or(ptr::null_mut())
 }
 
 /// Returns the arguments of a function of the module that takes `N`. `None` if an exception is set.
@@ -200,7 +250,7 @@ unsafe fn entries(tuple: NonNull<PyObject>, least: Py_ssize_t) -> Option<Vec<Non
 }
 
 /// The functions of the module, and an end; Python reads them without writing.
-struct Methods([PyMethodDef; 4]);
+struct Methods([PyMethodDef; 6]);
 
 // SAFETY: the pointers in it are constants.
 unsafe impl Sync for Methods {}
@@ -221,6 +271,8 @@ static METHODS: Methods = Methods([
     method(c"setup", setup),
     method(c"callable", callable),
     method(c"element", element),
+    method(c"reader", reader),
+    method(c"agrees", agrees),
     PyMethodDef::zeroed(),
 ]);
 
@@ -238,8 +290,8 @@ static mut MODULE: PyModuleDef = PyModuleDef {
     m_free: None,
 };
 
-/// Makes the module: `setup(finish, kind, handle_offset)`, `element(dtype, code, bits)`, `callable(name, doc, params,
-/// variadic, signature, function, release_gil)`, and `HAND_OVER`, the address of the function that `finish` is to call.
+/// Makes the module: `setup(finish, kind, handle_offset)`, `element(dtype, code, bits)`, `reader(*addresses)`,
+/// `agrees(tensor, api)`, `callable(name, doc, params, variadic, signature, function, release_gil)`, and `HAND_OVER`, the address of the function that `finish` is to call.
 ///
 /// # Safety
 /// Python calls it, with the lock held.

@@ -49,7 +49,7 @@ pub(crate) unsafe extern "C" fn hand_over(
 ///
 /// # Safety
 /// The interpreter's lock is held, the value is owned, and the framework's tensor is alive.
-#[inline]
+#[inline(never)]
 pub(crate) unsafe fn returned(
     state: &State,
     value: &mut Any,
@@ -58,7 +58,7 @@ pub(crate) unsafe fn returned(
     // SAFETY: as required above; the payload is what the type index says.
     unsafe {
         match value.ty() {
-            TypeIndex::NONE => Owned::of(NonNull::new_unchecked(Py_None())).into_ptr(),
+            TypeIndex::NONE => none(),
             TypeIndex::INT => PyLong_FromLongLong(value.bits()),
             TypeIndex::FLOAT => PyFloat_FromDouble(value.payload.float),
             TypeIndex::BOOL => PyBool_FromLong(i64::from(value.bits() != 0)),
@@ -69,6 +69,16 @@ pub(crate) unsafe fn returned(
             _ => end(state, value, framework),
         }
     }
+}
+
+/// Returns None.
+///
+/// # Safety
+/// The interpreter's lock is held.
+#[inline]
+pub(crate) unsafe fn none() -> *mut PyObject {
+    // SAFETY: as required above; None is there.
+    unsafe { Owned::of(NonNull::new_unchecked(Py_None())).into_ptr() }
 }
 
 /// Raises the error that a callee has left. Always NULL.

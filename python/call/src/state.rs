@@ -1,6 +1,6 @@
 //! What all callables share: functions of the runtime, and what is known of types of Python.
 
-use std::cell::RefCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
@@ -14,6 +14,7 @@ use pyo3_ffi::{
 };
 use rustc_hash::FxHashMap;
 
+use crate::handle::Reader;
 use crate::object::Owned;
 use crate::tensor::ExchangeApi;
 
@@ -28,18 +29,20 @@ pub(crate) enum Kind {
     Array,
     /// A tensor of a framework that fills `DLTensor`s.
     Exchange(NonNull<ExchangeApi>),
+    /// A tensor of PyTorch, which the reader reads.
+    Handle(NonNull<ExchangeApi>),
 }
 
 impl Kind {
-    /// Decodes the answer of `kind` in `_calls.py`: a number, or the address of an exchange API.
+    /// Decodes the answer of `kind` in `_calls.py`: a number, or the address of an exchange API, below zero for
+    /// [`Kind::Handle`].
     fn decode(answer: isize) -> Kind {
-        match answer {
-            1 => Kind::Object,
-            2 => Kind::Array,
-            address if address > 2 => {
-                NonNull::new(ptr::without_provenance_mut::<ExchangeApi>(address as usize))
-                    .map_or(Kind::Other, Kind::Exchange)
-            }
+        let api = NonNull::new(ptr::without_provenance_mut::<ExchangeApi>(answer.unsigned_abs()));
+        match (answer, api) {
+            (1, _) => Kind::Object,
+            (2, _) => Kind::Array,
+            (3.., Some(api)) => Kind::Exchange(api),
+            (..=-1, Some(api)) => Kind::Handle(api),
             _ => Kind::Other,
         }
     }
@@ -93,8 +96,12 @@ pub(crate) struct State {
     classify: Owned,
     /// Known types. They are never freed: `tvm_ffi` keeps every type that it has seen, too.
     kinds: RefCell<FxHashMap<usize, Kind>>,
+    /// The last known type that was asked for.
+    last: Cell<Option<(usize, Kind)>>,
     /// Element types by the address of NumPy's object for each, which is kept.
     elements: RefCell<FxHashMap<usize, (DType, Owned)>>,
+    /// The reader of PyTorch's tensors, if there is one.
+    reader: OnceCell<Reader>,
 }
 
 // SAFETY: the state is used only while the interpreter's lock is held.
@@ -110,8 +117,16 @@ impl State {
         let runtime = jit::runtime();
         let functions = Functions::of(runtime).filter(|_| *runtime.origin() == Origin::Process);
         let Some(functions) = functions else { return false };
-        let (kinds, elements) = (RefCell::default(), RefCell::default());
-        STATE.get_or_init(|| State { functions, finish, handle_offset, classify, kinds, elements });
+        STATE.get_or_init(|| State {
+            functions,
+            finish,
+            handle_offset,
+            classify,
+            kinds: RefCell::default(),
+            last: Cell::new(None),
+            elements: RefCell::default(),
+            reader: OnceCell::new(),
+        });
         true
     }
 
@@ -131,12 +146,30 @@ impl State {
         self.elements.borrow().get(&object.addr()).map(|&(element, _)| element)
     }
 
+    /// Keeps the reader of PyTorch's tensors, which is the same each time.
+    pub(crate) fn set_reader(&self, reader: Reader) {
+        self.reader.get_or_init(|| reader);
+    }
+
+    /// The reader of PyTorch's tensors; `None` before it is set.
+    #[inline]
+    pub(crate) fn reader(&self) -> Option<&Reader> {
+        self.reader.get()
+    }
+
+    /// Returns the kind of a type if it is the last one that was asked for.
+    #[inline]
+    pub(crate) fn last_kind(&self, ty: *mut PyTypeObject) -> Option<Kind> {
+        self.last.get().filter(|&(last, _)| last == ty.addr()).map(|(_, kind)| kind)
+    }
+
     /// Returns the kind of a type. Asks `_calls.py` the first time.
     ///
     /// # Safety
     /// The interpreter's lock is held, and the type is alive.
     pub(crate) unsafe fn kind(&self, ty: *mut PyTypeObject) -> Kind {
         if let Some(&kind) = self.kinds.borrow().get(&ty.addr()) {
+            self.last.set(Some((ty.addr(), kind)));
             return kind;
         }
         // SAFETY: as required above.
@@ -195,7 +228,7 @@ impl State {
         match unsafe { self.kind(Py_TYPE(object)) } {
             // SAFETY: the type is of this kind.
             Kind::Object => unsafe { self.object(object) },
-            Kind::Other | Kind::Array | Kind::Exchange(_) => None,
+            Kind::Other | Kind::Array | Kind::Exchange(_) | Kind::Handle(_) => None,
         }
     }
 }

@@ -15,6 +15,7 @@ use pyo3_ffi::{
     PyTuple_Size,
 };
 
+use crate::handle::Reader;
 use crate::object::Owned;
 use crate::state::State;
 
@@ -124,6 +125,32 @@ impl View {
         }
     }
 
+    /// Views a tensor of PyTorch: by the reader if that knows its element type and device, else as another framework's.
+    ///
+    /// # Safety
+    /// That of [`of_framework`](View::of_framework), and the object's type is one of [`Kind::Handle`](crate::state::Kind).
+    #[inline]
+    pub(crate) unsafe fn of_handle<'a>(
+        place: &'a mut MaybeUninit<View>,
+        reader: &Reader,
+        api: NonNull<ExchangeApi>,
+        object: NonNull<PyObject>,
+    ) -> Option<&'a mut View> {
+        let view = place.as_mut_ptr();
+        // SAFETY: as required above; the place has room, and there are as many extents and strides as dims.
+        unsafe {
+            (&raw mut (*view).tensor).write(EMPTY);
+            let tensor = &mut (*view).tensor;
+            let Some(rank) = reader.read(object, tensor).and_then(|()| rank(tensor.ndim)) else {
+                return View::learn(place, reader, api, object);
+            };
+            let extents = [tensor.shape, tensor.strides].map(<*mut i64>::cast_const);
+            copy_both(view, extents, rank);
+            (&raw mut (*view).held).write(Held::Object { _object: Owned::of(object) });
+            Some(View::settle(view))
+        }
+    }
+
     /// Views an array of NumPy: by its fields if they say all, else by its buffer. `None`, with nothing made, if DLPack
     /// has no such array, if NumPy refuses, or if there are too many dims.
     ///
@@ -172,6 +199,46 @@ impl View {
         }
     }
 
+    /// Views a tensor of PyTorch as another framework's, and lets the reader learn from it.
+    ///
+    /// # Safety
+    /// That of [`of_handle`](View::of_handle).
+    #[cold]
+    unsafe fn learn<'a>(
+        place: &'a mut MaybeUninit<View>,
+        reader: &Reader,
+        api: NonNull<ExchangeApi>,
+        object: NonNull<PyObject>,
+    ) -> Option<&'a mut View> {
+        // SAFETY: as required above.
+        unsafe {
+            let view = View::of_framework(place, api, object)?;
+            reader.learn(object, &view.tensor);
+            Some(view)
+        }
+    }
+
+    /// True if the reader says of a tensor of PyTorch what its exchange API says.
+    ///
+    /// # Safety
+    /// The interpreter's lock is held, the object is alive, with a handle behind its head, and the API is PyTorch's.
+    pub(crate) unsafe fn compare(
+        reader: &Reader,
+        api: NonNull<ExchangeApi>,
+        object: NonNull<PyObject>,
+    ) -> bool {
+        let mut place = MaybeUninit::uninit();
+        // SAFETY: as required above; a view that is made is dropped where it is.
+        unsafe {
+            let Some(view) = View::of_framework(&mut place, api, object) else {
+                return reader.agrees(object, None);
+            };
+            let agrees = reader.agrees(object, Some(&view.tensor));
+            ptr::drop_in_place(view);
+            agrees
+        }
+    }
+
     /// Points the tensor at the numbers.
     ///
     /// # Safety
@@ -189,11 +256,13 @@ impl View {
     }
 
     /// The tensor, which is valid while the view is.
+    #[inline]
     pub(crate) fn tensor(&mut self) -> *mut DLTensor {
         &mut self.tensor
     }
 
     /// The device, for tensors that are not on the cpu: its type and index.
+    #[inline]
     pub(crate) fn device(&self) -> Option<(i32, i32)> {
         let on_cpu = self.tensor.device_type == DeviceType::CPU.0;
         (!on_cpu).then_some((self.tensor.device_type, self.tensor.device_id))
@@ -211,9 +280,8 @@ unsafe fn read(view: *mut View, state: &State, array: &Array) -> Option<()> {
     let tensor = DLTensor { data: array.data, ndim: array.ndim, code, bits, lanes, ..EMPTY };
     // SAFETY: as required above; there are as many extents and strides as dims.
     unsafe {
-        let [shape, strides] = numbers(view);
-        copy(array.shape, shape, rank);
-        copy(array.strides, strides, rank);
+        let [_, strides] = numbers(view);
+        copy_both(view, [array.shape, array.strides], rank);
         (&raw mut (*view).tensor).write(tensor);
         in_elements(strides, rank, i64::from(bits / 8)).then_some(())
     }
@@ -281,7 +349,7 @@ unsafe fn numbers(view: *mut View) -> [*mut i64; 2] {
 }
 
 /// A tensor on the cpu, to be filled in.
-const EMPTY: DLTensor = DLTensor {
+pub(crate) const EMPTY: DLTensor = DLTensor {
     data: ptr::null_mut(),
     device_type: DeviceType::CPU.0,
     device_id: 0,
@@ -297,6 +365,22 @@ const EMPTY: DLTensor = DLTensor {
 /// Returns a rank that a view has room for.
 fn rank(ndim: c_int) -> Option<usize> {
     usize::try_from(ndim).ok().filter(|&rank| rank <= DIMS)
+}
+
+/// Copies extents and strides to a view, in one loop, since there are few.
+///
+/// # Safety
+/// There are as many numbers of both, and `view` points at room for a view.
+#[inline]
+unsafe fn copy_both(view: *mut View, from: [*const i64; 2], count: usize) {
+    // SAFETY: as required above.
+    let to = unsafe { numbers(view) };
+    for index in 0..count {
+        for (from, to) in from.into_iter().zip(to) {
+            // SAFETY: as required above.
+            unsafe { to.add(index).write(*from.add(index)) };
+        }
+    }
 }
 
 /// Copies extents or strides.
