@@ -15,10 +15,12 @@ use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir::{
     Block, BlockArg, Function, InsertBuilder, InstBuilder, MemFlagsData, UserFuncName, Value,
 };
+use cranelift_codegen::isa::TargetIsa;
 use cranelift_module::{FuncId, FuncOrDataId, Module};
 
 use crate::homes::{Homes, Translation};
 use crate::native;
+use crate::optimizer;
 use crate::symbols::Reference;
 use crate::types::{self, ty};
 
@@ -62,14 +64,20 @@ impl<'a> Functions<'a> {
     }
 }
 
-/// Translates a function and compiles it into the module.
+/// Translates a function and compiles it into the module, by the optimizer if there is one and the function gains.
 pub(crate) fn define(
     functions: &mut Functions<'_>,
     id: FuncId,
     source: &ir::Function,
+    optimizer: Option<&dyn TargetIsa>,
 ) -> Result<(), Error> {
     translate(functions, id, source);
-    functions.module.define_function(id, &mut functions.context).map_err(native)
+    let Functions { module, context, .. } = functions;
+    match optimizer.filter(|_| optimizer::gains(source)) {
+        Some(isa) => optimizer::define(*module, id, context, isa),
+        None => module.define_function(id, context),
+    }
+    .map_err(native)
 }
 
 /// Translates a function into the context.

@@ -55,6 +55,7 @@ mod homes;
 mod instruction;
 mod object;
 mod once;
+mod optimizer;
 mod print;
 #[cfg(feature = "recorded")]
 pub mod recorded;
@@ -90,18 +91,20 @@ pub fn emit(module: &mut dyn Module, source: &ir::Module) -> Result<Vec<FuncId>,
         return Err(Error::Constructors);
     }
     let plan = codegen::backend::plan(source, &symbols::Names(module), symbols::CAPABILITIES)?;
-    let symbols = define(module, source, &plan, None)?;
+    let symbols = define(module, source, &plan, None, None)?;
     let exported =
         |f: &&ir::Function| source.symbols[f.symbol.index()].linkage == ir::Linkage::Export;
     let functions = source.functions.iter().filter(exported).map(|f| symbols[f.symbol.index()]);
     Ok(functions.filter_map(function_id).collect())
 }
 
-/// Declares and defines the planned symbols; returns their native ids. Unwind information goes to `tables`.
+/// Declares and defines the planned symbols; returns their native ids. The optimizer compiles the functions that gain from
+/// it, the code generator of the module all others. Unwind information goes to `tables`.
 fn define(
     module: &mut dyn Module,
     source: &ir::Module,
     plan: &[Plan<'_, FuncOrDataId>],
+    optimizer: Option<&dyn TargetIsa>,
     mut tables: Option<&mut unwind::Tables>,
 ) -> Result<Vec<FuncOrDataId>, Error> {
     let symbols = symbols::declare(module, source, plan)?;
@@ -113,7 +116,7 @@ fn define(
     let mut functions = function::Functions::new(module, &symbols);
     for function in source.functions.iter().filter(|function| defined(function.symbol)) {
         if let Some(id) = function_id(symbols[function.symbol.index()]) {
-            function::define(&mut functions, id, function)?;
+            function::define(&mut functions, id, function, optimizer)?;
             if let (Some(tables), Some(code)) = (&mut tables, functions.context.compiled_code()) {
                 tables.add(functions.module.isa(), id, code)?;
             }

@@ -12,7 +12,7 @@ use target_lexicon::{BinaryFormat, Environment, Triple};
 
 use crate::symbols::Names;
 use crate::unwind::{Sections, Tables};
-use crate::{constructors, define, native, once, refused};
+use crate::{constructors, define, native, once, optimizer, refused};
 
 /// The settings of code generation apart from the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +26,10 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The settings of object files. Debug builds verify.
+    /// The settings of object files, in which functions with loops, divisions or, if they are short, stack slots are
+    /// optimised all the same. Debug builds verify.
     pub const OBJECT: Settings =
-        Settings { pic: true, optimize: true, verify: cfg!(debug_assertions) };
+        Settings { pic: true, optimize: false, verify: cfg!(debug_assertions) };
 
     /// The settings of code for this process. Debug builds verify.
     pub const JIT: Settings =
@@ -63,7 +64,7 @@ pub(crate) fn module(triple: &Triple, sections: bool) -> Result<ObjectModule, Er
     Ok(ObjectModule::new(builder))
 }
 
-/// Returns an object: position-independent, optimised, with exports that the loader sees.
+/// Returns an object: position-independent, optimised where that gains anything, with exports that the loader sees.
 pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Error> {
     ir::verify(source)?;
     let once = source.symbols.iter().any(|symbol| symbol.linkage == ir::Linkage::Once);
@@ -73,7 +74,10 @@ pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Er
     let plan = backend::plan(source, &Names(&module), place)?;
     let has_tables = elf || triple.binary_format == BinaryFormat::Coff;
     let mut tables = has_tables.then(Tables::default);
-    let symbols = define(&mut module, source, &plan, tables.as_mut())?;
+    let gains = source.functions.iter().any(optimizer::gains);
+    let optimizing = Settings { optimize: true, ..Settings::OBJECT };
+    let optimizer = gains.then(|| isa(triple, optimizing)).transpose()?;
+    let symbols = define(&mut module, source, &plan, optimizer.as_deref(), tables.as_mut())?;
     let mut product = module.finish();
     let sections = tables.map_or(Ok(Sections::new()), |tables| tables.write(&mut product))?;
     constructors::define(&mut product, source, &symbols)?;

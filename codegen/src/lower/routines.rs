@@ -40,9 +40,10 @@ use crate::ir::typed;
 use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind};
 use crate::lower::driver::Loader;
 
-/// Declares [`Routine`]. A row is a variant, its [`Heat`], and the path of the function with its source.
+/// Declares [`Routine`]. A row is a variant, its [`Heat`], `inner` if only other routines call it, and the path of the
+/// function with its source.
 macro_rules! routines {
-    ($($name:ident $heat:ident, $path:path;)*) => {
+    ($($name:ident $heat:ident $($inner:ident)?, $path:path;)*) => {
         /// A shared routine. Predicates return 0 or 1.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(crate) enum Routine {
@@ -79,6 +80,13 @@ macro_rules! routines {
                 }
             }
 
+            /// Returns true if only other routines call the routine.
+            const fn is_inner(self) -> bool {
+                match self {
+                    $(Routine::$name => is_inner(&[$(stringify!($inner))?]),)*
+                }
+            }
+
             /// Returns true if the routine serves launches of GPU kernels.
             fn is_of_launches(self) -> bool {
                 match self {
@@ -87,6 +95,11 @@ macro_rules! routines {
             }
         }
     };
+}
+
+/// Returns true for the words that follow the heat of an inner routine.
+const fn is_inner(words: &[&str]) -> bool {
+    !words.is_empty()
 }
 
 /// Returns true for the path of a routine of launches.
@@ -117,25 +130,25 @@ routines! {
     Release hot, result::release;
     Leave cold, result::leave;
     Allocate outline, allocate::allocate;
-    AllocateOne outline, allocate::allocate_one;
-    AllocatePlain outline, allocate::allocate_plain;
-    DataSize outline, allocate::data_size;
-    CheckSize outline, allocate::check_size;
+    AllocateOne outline inner, allocate::allocate_one;
+    AllocatePlain outline inner, allocate::allocate_plain;
+    DataSize outline inner, allocate::data_size;
+    CheckSize outline inner, allocate::check_size;
     MakeArray outline, functions::make_array;
     MakeShape outline, functions::make_shape;
     MakeFunction outline, functions::make_function;
     KeepCode outline, functions::keep_code;
     MakeBytes outline, functions::make_bytes;
-    Make outline, functions::make;
+    Make outline inner, functions::make;
     Settle outline, view::settle;
     Leading outline, view::leading;
     Fold outline, view::fold;
-    FoldedExtent outline, view::folded_extent;
+    FoldedExtent outline inner, view::folded_extent;
     CheckHeader outline, fail_tensor::check_header;
     CheckDevice cold, fail_tensor::check_device;
     StrideAt hot, view::stride_at;
-    CompactAt cold, view::compact_at;
-    NotEmpty cold, view::not_empty;
+    CompactAt cold inner, view::compact_at;
+    NotEmpty cold inner, view::not_empty;
     Numel outline, view::numel;
     IsCompact outline, view::is_compact;
     Object hot, access::object;
@@ -147,80 +160,80 @@ routines! {
     ToDevice cold, access::to_device;
     IsInstance outline, access::is_instance;
     GiveText cold, result::give_text;
-    PassOn cold, errors::pass_on;
-    SetPassing cold, errors::set_passing;
-    Raise cold, errors::raise;
-    PutDtype cold, names::put_dtype;
-    PutDevice cold, names::put_device;
-    PutType cold, names::put_type;
-    PutWritten cold, names::put_written;
-    Put cold, text::put;
-    PutInt cold, text::put_int;
-    PutUnsigned cold, text::put_unsigned;
-    PutQuoted cold, text::put_quoted;
-    PutFloat cold, float::put_float;
-    PutDigits cold, float::put_digits;
-    BigScale cold, float::big_scale;
-    BigCompare cold, float::big_compare;
-    BigSubtract cold, float::big_subtract;
+    PassOn cold inner, errors::pass_on;
+    SetPassing cold inner, errors::set_passing;
+    Raise cold inner, errors::raise;
+    PutDtype cold inner, names::put_dtype;
+    PutDevice cold inner, names::put_device;
+    PutType cold inner, names::put_type;
+    PutWritten cold inner, names::put_written;
+    Put cold inner, text::put;
+    PutInt cold inner, text::put_int;
+    PutUnsigned cold inner, text::put_unsigned;
+    PutQuoted cold inner, text::put_quoted;
+    PutFloat cold inner, float::put_float;
+    PutDigits cold inner, float::put_digits;
+    BigScale cold inner, float::big_scale;
+    BigCompare cold inner, float::big_compare;
+    BigSubtract cold inner, float::big_subtract;
     RoundHalf outline, scalar::round_half;
     WidenHalf outline, scalar::widen_half;
-    BigShift cold, float::big_shift;
+    BigShift cold inner, float::big_shift;
     Clear hot, cuda::clear;
     TensorMap outline, cuda::map::tensor_map;
     Prepare cold, cuda::context::prepare;
-    PrepareHere cold, cuda::context::prepare_here;
+    PrepareHere cold inner, cuda::context::prepare_here;
     Unload cold, cuda::load::unload_image;
     LoadKernel cold, cuda::load::load_kernel;
-    LoadImage cold, cuda::load::load_image;
-    CheckParams cold, cuda::load::check_params;
+    LoadImage cold inner, cuda::load::load_image;
+    CheckParams cold inner, cuda::load::check_params;
     Allow outline, cuda::load::allow;
     KeepLaunch cold, cuda::kept::keep_launch;
-    FitShared cold, cuda::failed::fit_shared;
+    FitShared cold inner, cuda::failed::fit_shared;
     EnterContext outline, cuda::context::enter_context;
-    PushPrimary cold, cuda::context::push_primary;
+    PushPrimary cold inner, cuda::context::push_primary;
     LeaveContext cold, cuda::context::leave_context;
     Fill outline, cuda::command::fill;
     Copy outline, cuda::command::copy;
     Upload outline, cuda::command::upload;
-    Operate outline, cuda::command::operate;
+    Operate outline inner, cuda::command::operate;
     Wait outline, cuda::command::wait;
-    RecordEvent outline, cuda::command::record;
-    EnterStream outline, cuda::command::enter_stream;
+    RecordEvent outline inner, cuda::command::record;
+    EnterStream outline inner, cuda::command::enter_stream;
     DeviceAttribute cold, cuda::command::device_attribute;
     PrepareCommands cold, cuda::command::prepare_commands;
-    CheckLimits cold, cuda::limits::check_limits;
-    CheckCluster cold, cuda::limits::check_cluster;
-    UpTo cold, cuda::limits::up_to;
-    Fits cold, cuda::limits::fits;
-    Divides cold, cuda::limits::divides;
-    DriverFailed cold, cuda::failed::driver_failed;
-    KernelFailed cold, cuda::failed::kernel_failed;
+    CheckLimits cold inner, cuda::limits::check_limits;
+    CheckCluster cold inner, cuda::limits::check_cluster;
+    UpTo cold inner, cuda::limits::up_to;
+    Fits cold inner, cuda::limits::fits;
+    Divides cold inner, cuda::limits::divides;
+    DriverFailed cold inner, cuda::failed::driver_failed;
+    KernelFailed cold inner, cuda::failed::kernel_failed;
     LaunchFailed cold, cuda::limits::launch_failed;
-    OpenDriver cold, cuda::driver::open_driver;
-    OpenHip cold, hip::driver::open_hip;
-    EnterDevice cold, hip::device::enter_device;
-    LeaveDevice cold, hip::device::leave_device;
+    OpenDriver cold inner, cuda::driver::open_driver;
+    OpenHip cold inner, hip::driver::open_hip;
+    EnterDevice cold inner, hip::device::enter_device;
+    LeaveDevice cold inner, hip::device::leave_device;
     LaunchThere cold, hip::launch::launch_there;
     LoadFunction cold, hip::load::load_function;
-    LoadHere cold, hip::load::load_here;
-    LoadModule cold, hip::load::load_module;
+    LoadHere cold inner, hip::load::load_here;
+    LoadModule cold inner, hip::load::load_module;
     UnloadModules cold, hip::load::unload_modules;
     ForgetFunction cold, hip::load::forget_function;
     HipFill outline, hip::command::hip_fill;
     HipCopy outline, hip::command::hip_copy;
     HipUpload outline, hip::command::hip_upload;
     HipWait outline, hip::command::hip_wait;
-    HipRecord outline, hip::command::hip_record;
-    StreamDevice outline, hip::command::stream_device;
+    HipRecord outline inner, hip::command::hip_record;
+    StreamDevice outline inner, hip::command::stream_device;
     HipDeviceAttribute cold, hip::command::hip_device_attribute;
     HipPrepareCommands cold, hip::command::hip_prepare_commands;
-    HipCheckLimits cold, hip::limits::hip_check_limits;
-    HipUpTo cold, hip::limits::hip_up_to;
-    HipFits cold, hip::limits::hip_fits;
+    HipCheckLimits cold inner, hip::limits::hip_check_limits;
+    HipUpTo cold inner, hip::limits::hip_up_to;
+    HipFits cold inner, hip::limits::hip_fits;
     HipLaunchFailed cold, hip::limits::hip_launch_failed;
-    HipFailed cold, hip::failed::hip_failed;
-    HipKernelFailed cold, hip::failed::hip_kernel_failed;
+    HipFailed cold inner, hip::failed::hip_failed;
+    HipKernelFailed cold inner, hip::failed::hip_kernel_failed;
     FailCount cold, fail::fail_count;
     FailNumber cold, fail::fail_number;
     FailScalar cold, fail::fail_scalar;
@@ -231,25 +244,25 @@ routines! {
     FailOtherDtype cold, fail_tensor::fail_other_dtype;
     FailLayout cold, fail_tensor::fail_layout;
     FailValue cold, fail_value::fail_value;
-    FailType cold, fail_value::fail_type;
-    WrongType cold, fail_value::wrong_type;
-    FailDtype cold, fail_value::fail_dtype;
-    FailText cold, fail_value::fail_text;
-    FailNumbers cold, fail_value::fail_numbers;
-    FailElement cold, fail_value::fail_element;
-    FailSize cold, fail_value::fail_size;
-    FailLiteral cold, fail_value::fail_literal;
+    FailType cold inner, fail_value::fail_type;
+    WrongType cold inner, fail_value::wrong_type;
+    FailDtype cold inner, fail_value::fail_dtype;
+    FailText cold inner, fail_value::fail_text;
+    FailNumbers cold inner, fail_value::fail_numbers;
+    FailElement cold inner, fail_value::fail_element;
+    FailSize cold inner, fail_value::fail_size;
+    FailLiteral cold inner, fail_value::fail_literal;
     FailOwned cold, result::fail_owned;
     Fail cold, message::fail;
     FailAny cold, message::fail_any;
-    Say cold, message::say;
-    SayAny cold, message::say_any;
-    PutPiece cold, message::put_piece;
-    PutCalling cold, message::put_calling;
-    PutPlace cold, message::put_place;
-    PutPath cold, message::put_path;
-    PutDeviceType cold, names::put_device_type;
-    PutBig cold, big_int::put_big;
+    Say cold inner, message::say;
+    SayAny cold inner, message::say_any;
+    PutPiece cold inner, message::put_piece;
+    PutCalling cold inner, message::put_calling;
+    PutPlace cold inner, message::put_place;
+    PutPath cold inner, message::put_path;
+    PutDeviceType cold inner, names::put_device_type;
+    PutBig cold inner, big_int::put_big;
 }
 
 impl Routine {

@@ -204,6 +204,25 @@ fn unsupported_targets_are_errors() {
     }
 }
 
+/// Functions that divide are optimised: by a constant they multiply.
+#[test]
+fn objects_divide_by_constants_without_dividing() {
+    use ir::{Binary, Builder, Linkage, Module, Signature, Type};
+    let mut module = Module::default();
+    let signature = Signature::new(&[Type::I64], Some(Type::I64));
+    let mut b = Builder::function(&mut module, "f", Linkage::Export, signature);
+    let seven = b.i64(7);
+    let quotient = b.binary(Binary::Sdiv, b.param(0), seven);
+    b.ret(Some(quotient));
+    let function = b.finish();
+    module.functions.push(function);
+    let bytes = compiled("x86_64-unknown-linux-gnu", &module).remove(0);
+    let file = object::File::parse(&*bytes).unwrap();
+    let code = file.section_by_name(".text").unwrap().data().unwrap();
+    // `cqo` extends a dividend.
+    assert!(!code.windows(2).any(|bytes| bytes == [0x48, 0x99]), "{code:x?}");
+}
+
 #[test]
 fn every_operator_is_compiled() {
     for (triple, module) in TRIPLES.into_iter().flat_map(|t| operators::modules().map(|m| (t, m))) {

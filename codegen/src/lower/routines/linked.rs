@@ -1,7 +1,7 @@
 //! Routines that are compiled once; a linker adds them to the modules that call them.
 //!
-//! Hot routines, which may be inlined, are defined in each module that calls them; all others are left to the linker.
-//! The symbols of linked routines end in a stamp of their sources, so that objects of different versions never share
+//! Hot routines, which may be inlined, are defined in each module that calls them; all others are left to the linker. It
+//! gets them in groups: every module of declarations needs all routines of a group or none. The symbols of linked routines end in a stamp of their sources, so that objects of different versions never share
 //! one.
 
 use super::{Heat, Routine, define_used};
@@ -13,6 +13,7 @@ const STAMP: &str = env!("ROUTINES_STAMP");
 
 /// Defines the hot routines that a module declares and makes the others imports.
 pub(crate) fn import_linked(module: &mut Module, loader: Loader) {
+    debug_assert!(!named(module).any(Routine::is_inner), "the table says who calls a routine");
     define_used(module, Linkage::Local, loader, stays);
     publish(module, |_| Linkage::Import);
 }
@@ -20,9 +21,9 @@ pub(crate) fn import_linked(module: &mut Module, loader: Loader) {
 /// Returns modules of routines for a linker, each with the name of its object file. Those of launches open the driver
 /// with the loader.
 ///
-/// There is one module for each routine, so that a linker adds only the routines that are called. The routines of
-/// launches share variables and are therefore in one module. A linked file has one copy of each routine and exports
-/// none.
+/// A linker adds the modules that are called, and those that these call. There are as few modules as possible without
+/// a routine in a linked file that none of its functions may call. The routines of launches share variables and are
+/// therefore in one module. A linked file has one copy of each routine and exports none.
 ///
 /// ```
 /// use tvm_ffi_codegen::{Library, Loader, Options, Routines, ir};
@@ -38,20 +39,89 @@ pub(crate) fn import_linked(module: &mut Module, loader: Loader) {
 /// # Ok::<(), tvm_ffi_codegen::Error>(())
 /// ```
 pub fn linked_routines(loader: Loader) -> Vec<(String, Module)> {
-    let all = || Routine::ALL.iter().copied().filter(|&routine| !stays(routine));
-    let alone = all().filter(|routine| !routine.is_of_launches()).map(|routine| vec![routine]);
-    let together: Vec<Routine> = all().filter(|routine| routine.is_of_launches()).collect();
-    alone.chain([together]).map(|group| linked(&group, loader)).collect()
+    groups(loader).iter().map(|group| linked(group, loader)).collect()
 }
 
-/// Returns a module that defines a group of routines, with its name.
-fn linked(group: &[Routine], loader: Loader) -> (String, Module) {
+/// Routines that are linked together.
+struct Part {
+    routines: Vec<Routine>,
+    /// The linked routines that they call.
+    calls: Vec<Routine>,
+}
+
+impl Part {
+    fn new(routines: Vec<Routine>, loader: Loader) -> Part {
+        let calls = named(&defined(&routines, loader)).collect();
+        Part { routines, calls }
+    }
+}
+
+/// Returns the linked routines in groups. Two routines are in one group if the same roots reach them.
+fn groups(loader: Loader) -> Vec<Vec<Routine>> {
+    let parts = parts(loader);
+    let reached: Vec<_> = roots(loader).into_iter().map(|root| reached(root, &parts)).collect();
+    let mut groups: Vec<(Vec<bool>, Vec<Routine>)> = Vec::new();
+    for (at, part) in parts.into_iter().enumerate() {
+        let users: Vec<bool> = reached.iter().map(|reached| reached[at]).collect();
+        match groups.iter_mut().find(|(known, _)| *known == users) {
+            Some((_, group)) => group.extend(part.routines),
+            None => groups.push((users, part.routines)),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+/// Returns the smallest parts that may be in modules of their own: each linked routine, and those of launches together.
+fn parts(loader: Loader) -> Vec<Part> {
+    let (together, alone): (Vec<_>, Vec<_>) =
+        all_linked().partition(|routine| routine.is_of_launches());
+    let alone = alone.into_iter().map(|routine| vec![routine]);
+    alone.chain([together]).map(|routines| Part::new(routines, loader)).collect()
+}
+
+/// Returns the linked routines that modules of declarations may call: they themselves, or the hot routines in them.
+fn roots(loader: Loader) -> Vec<Routine> {
+    let hot = Routine::ALL.iter().copied().filter(|&routine| stays(routine)).collect();
+    let hot = Part::new(hot, loader);
+    all_linked().filter(|routine| !routine.is_inner() || hot.calls.contains(routine)).collect()
+}
+
+/// Returns which parts a linker adds to a file that calls a routine.
+fn reached(root: Routine, parts: &[Part]) -> Vec<bool> {
+    let (mut reached, mut left) = (vec![false; parts.len()], vec![root]);
+    while let Some(routine) = left.pop() {
+        let part = parts.iter().position(|part| part.routines.contains(&routine));
+        if let Some(part) = part.filter(|&part| !std::mem::replace(&mut reached[part], true)) {
+            left.extend(&parts[part].calls);
+        }
+    }
+    reached
+}
+
+/// Returns the routines that a linker adds.
+fn all_linked() -> impl Iterator<Item = Routine> {
+    Routine::ALL.iter().copied().filter(|&routine| !stays(routine))
+}
+
+/// Returns the linked routines that a module declares.
+fn named(module: &Module) -> impl Iterator<Item = Routine> {
+    all_linked().filter(|routine| module.find(routine.name()).is_some())
+}
+
+/// Returns a module that defines a group of routines, and the hot ones that they call.
+fn defined(group: &[Routine], loader: Loader) -> Module {
     let mut module = Module::default();
     for routine in group {
         routine.declare(&mut module, Linkage::Local);
     }
     let is_here = |routine| group.contains(&routine) || stays(routine);
     define_used(&mut module, Linkage::Local, loader, is_here);
+    module
+}
+
+/// Returns the module of a group for a linker, with its name.
+fn linked(group: &[Routine], loader: Loader) -> (String, Module) {
+    let mut module = defined(group, loader);
     publish(
         &mut module,
         |routine| {
@@ -96,4 +166,36 @@ fn publish(module: &mut Module, linkage: impl Fn(Routine) -> Linkage) {
         }
     }
     module.rename(&names).expect("no declaration can say the name of a routine");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Returns the routines in a file that calls a routine, by name, if the linker adds these parts.
+    fn held(root: Routine, parts: &[Part]) -> BTreeSet<&'static str> {
+        let added = parts.iter().zip(reached(root, parts)).filter(|(_, reached)| *reached);
+        added.flat_map(|(part, _)| &part.routines).map(|routine| routine.name()).collect()
+    }
+
+    #[test]
+    fn files_hold_what_they_held_with_routines_apart() {
+        let (loader, apart) = (Loader::Dl, parts(Loader::Dl));
+        let groups = groups(loader).into_iter().map(|group| Part::new(group, loader));
+        let groups: Vec<Part> = groups.collect();
+        assert!(groups.len() < apart.len());
+        for root in roots(loader) {
+            assert_eq!(held(root, &groups), held(root, &apart), "{root:?}");
+        }
+    }
+
+    #[test]
+    fn every_routine_serves_a_root() {
+        let parts = parts(Loader::Dl);
+        let held: BTreeSet<_> =
+            roots(Loader::Dl).into_iter().flat_map(|root| held(root, &parts)).collect();
+        assert_eq!(held, all_linked().map(|routine| routine.name()).collect());
+    }
 }
