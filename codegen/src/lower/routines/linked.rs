@@ -1,8 +1,8 @@
 //! Routines that are compiled once; a linker adds them to the modules that call them.
 //!
 //! Hot routines, which may be inlined, are defined in each module that calls them; all others are left to the linker. It
-//! gets them in groups: every module of declarations needs all routines of a group or none. The symbols of linked routines end in a stamp of their sources, so that objects of different versions never share
-//! one.
+//! gets them in groups: every module of declarations needs all routines of a group or none. The symbols of linked
+//! routines end in a stamp of their sources, so that objects of different versions never share one.
 
 use super::{Heat, Routine, define_used};
 use crate::ir::{Linkage, Module, Symbol};
