@@ -148,9 +148,12 @@ fn twice(module: &Module, function: &mut Function, callee: &str) -> bool {
 fn found(table: &[Case], machine: &InMachine) -> Option<String> {
     table.iter().find_map(|case| {
         let function = &case.function.signature.name;
-        let call =
-            |row: &cases::Row| Call { function, arguments: &row.arguments, count: row.count };
-        let outcomes = machine.run(&case.rows.iter().map(call).collect::<Vec<_>>());
+        let calls = case.rows.iter().map(|row| Call {
+            function,
+            arguments: &row.arguments,
+            count: row.count,
+        });
+        let outcomes = machine.run(&calls.collect::<Vec<_>>());
         case.rows.iter().zip(outcomes).find_map(|(row, outcome)| {
             let outcome = outcome.ok()?;
             let text = || match &outcome.end {
