@@ -215,42 +215,6 @@ def test_many_arguments() -> None:
     assert {sys.getrefcount(array) for array in arrays} == {3}
 
 
-@native
-def test_tensors_of_pytorch_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch = pytest.importorskip("torch", "2.10")
-
-    class Subclass(torch.Tensor):  # type: ignore[misc, name-defined]
-        pass
-
-    def is_read(cls: Any = torch.Tensor) -> bool:
-        return _calls._kind(cls) < 0
-
-    assert is_read() and is_read(torch.nn.Parameter) and not is_read(Subclass)
-    x = torch.zeros(4, 3)
-    seen = np.zeros(40, "int64")
-    for tensor in (x, torch.nn.Parameter(x), x.t(), x[1:, ::2]):
-        for _ in range(3):
-            calls.MODULE.look(tensor, seen)
-            shape = [number for pair in zip(tensor.shape, tensor.stride(), strict=True) for number in pair]
-            assert seen[:11].tolist() == [tensor.data_ptr(), 1, 0, 2, 2, 32, 1, *shape]
-    del tensor
-    assert sys.getrefcount(x) == 2
-    # Tensors of another place, of another type, or that both ways see differently, are left to the exchange API.
-    samples = _calls._samples(torch)
-    ways: list[tuple[Any, str, Any]] = [
-        (_calls, "_GETTERS", (*_calls._GETTERS[1:], "no_such_function")),
-        (_calls, "_samples", lambda _: [*samples, x.as_subclass(Subclass)]),
-        (_calls, "_samples", lambda _: [*samples, torch.zeros(3, device="meta")]),
-    ]
-    for place, name, value in ways:
-        with monkeypatch.context() as patch:
-            patch.setattr(place, name, value)
-            _calls._reads_tensors.cache_clear()
-            assert not is_read()
-    _calls._reads_tensors.cache_clear()
-    assert is_read()
-
-
 def test_libraries_are_loaded(tmp_path: Path) -> None:
     path = tmp_path / "library.so"
     path.write_bytes(codegen.emit(ADD_ONE, "shared", link=[C(C_KERNEL)]))

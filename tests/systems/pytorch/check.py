@@ -1,9 +1,13 @@
 """PyTorch on the CPU: tensors as they are, results that PyTorch's allocator makes, an operator under torch.compile."""
 
+import sys
+from unittest import mock
+
 import torch
 
 import system
 import tvm_ffi_codegen as codegen
+from tvm_ffi_codegen import _calls
 from tvm_ffi_codegen.frameworks import torch_op
 
 
@@ -53,6 +57,52 @@ def check_filled():
     assert torch.equal(compiled(3), torch.full([3], 3.0))
 
 
+def check_reading():
+    """Tensors that the package reads by PyTorch's C API, and what leaves them to the exchange API."""
+    look = codegen.C(
+        "#include <stdint.h>\n"
+        "typedef struct { char* data; int32_t device[2]; int32_t ndim; uint8_t code, bits; uint16_t lanes;"
+        " int64_t *shape, *strides; uint64_t byte_offset; } Tensor;"
+        "void look(const Tensor* x, int64_t* out) {"
+        " *out++ = (int64_t)(x->data + x->byte_offset); *out++ = x->device[0]; *out++ = x->device[1];"
+        " *out++ = x->code; *out++ = x->bits; *out++ = x->lanes;"
+        " for (int i = 0; i < x->ndim; ++i) { *out++ = x->shape[i]; *out++ = x->strides[i]; } }"
+    )
+    m = codegen.jit(
+        "look(x: Tensor([_, _], float32, strides=any), out: Tensor([10], int64)) -> None = look(x, out.data);",
+        {"look": look},
+    )
+
+    class Subclass(torch.Tensor):
+        pass
+
+    def is_read(cls=torch.Tensor):
+        return _calls._kind(cls) < 0
+
+    assert is_read() and is_read(torch.nn.Parameter) and not is_read(Subclass)
+    x, seen = torch.zeros(4, 3), torch.zeros(10, dtype=torch.int64)
+    before = sys.getrefcount(x)
+    for tensor in (x, torch.nn.Parameter(x), x.t(), x[1:, ::2]):
+        extents = [number for pair in zip(tensor.shape, tensor.stride()) for number in pair]
+        # The first call learns what the codes of PyTorch mean.
+        for _ in range(3):
+            m.look(tensor, seen)
+            assert seen.tolist() == [tensor.data_ptr(), 1, 0, 2, 32, 1, *extents]
+    del tensor
+    assert sys.getrefcount(x) == before
+    samples = _calls._samples(torch)
+    for name, value in (
+        ("_GETTERS", (*_calls._GETTERS[1:], "no_such_function")),
+        ("_samples", lambda _: [*samples, x.as_subclass(Subclass)]),
+        ("_samples", lambda _: [*samples, torch.zeros(3, device="meta")]),
+    ):
+        with mock.patch.object(_calls, name, value):
+            _calls._reads_tensors.cache_clear()
+            assert not is_read(), name
+    _calls._reads_tensors.cache_clear()
+    assert is_read()
+
+
 def check_symbols():
     """Extents of any number of compilations are symbols: other extents compile nothing anew."""
     extents = "n + 2 * m - 1, n / 2, n % 3, ceildiv(n, 4), min(n, m), max(n, 7), k"
@@ -84,5 +134,6 @@ def check_symbols():
 
 check_operators()
 check_filled()
+check_reading()
 check_symbols()
 system.on_each(check, "add_one.ffi", system.compile_c("../shared/add_one.c"))
