@@ -75,9 +75,8 @@ pub(crate) fn define(
     let Functions { module, context, .. } = functions;
     match optimizer.filter(|_| optimizer::gains(source)) {
         Some(isa) => optimizer::define(*module, id, context, isa),
-        None => module.define_function(id, context),
+        None => module.define_function(id, context).map_err(native),
     }
-    .map_err(native)
 }
 
 /// Translates a function into the context.

@@ -1,11 +1,14 @@
 //! Functions of objects that are optimised. All others are chains of loads and compares, which gain nothing, and
 //! optimising them takes a fifth to a half of the time that they take to compile.
 
+use codegen::backend::Error;
 use codegen::ir::{self, Binary, Inst, Terminator};
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::isa::TargetIsa;
-use cranelift_module::{FuncId, Module, ModuleReloc, ModuleResult};
+use cranelift_module::{FuncId, Module, ModuleReloc};
+
+use crate::native;
 
 /// The number of instructions from which on the address of a stack slot is a small part of a function.
 const LONG: usize = 512;
@@ -34,11 +37,12 @@ pub(crate) fn define(
     id: FuncId,
     context: &mut Context,
     isa: &dyn TargetIsa,
-) -> ModuleResult<()> {
-    context.compile(isa, &mut ControlPlane::default())?;
+) -> Result<(), Error> {
+    let compiled = context.compile(isa, &mut ControlPlane::default());
+    compiled.map_err(|error| native(error.into()))?;
     let Some(code) = context.compiled_code() else { return Ok(()) };
     let relocation = |reloc| ModuleReloc::from_mach_reloc(reloc, &context.func, id);
     let relocations: Vec<ModuleReloc> = code.buffer.relocs().iter().map(relocation).collect();
     let align = u64::from(code.buffer.alignment);
-    module.define_function_bytes(id, align, code.code_buffer(), &relocations)
+    module.define_function_bytes(id, align, code.code_buffer(), &relocations).map_err(native)
 }
