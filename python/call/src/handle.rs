@@ -50,7 +50,7 @@ struct Getters {
 /// Number of [`Getters`].
 pub(crate) const GETTERS: usize = 7;
 
-/// What is known of PyTorch. It is used while the interpreter's lock is held.
+/// Functions of PyTorch that read tensors, and codes that are known. Used while the interpreter's lock is held.
 #[derive(Debug)]
 pub(crate) struct Reader {
     getters: Getters,
