@@ -25,8 +25,8 @@ from ._library import library_path
 
 FILE = "libtvm_ffi_codegen_call.so"
 
-# Kinds of types, as `state.rs` reads them; greater numbers are addresses of exchange APIs, below zero for tensors of
-# PyTorch that the caller reads itself.
+# Kinds of types, as `state.rs` reads them. Greater numbers are addresses of exchange APIs, and negative ones those of
+# tensors of PyTorch, which the caller reads itself.
 _OTHER, _OBJECT, _ARRAY = 0, 1, 2
 
 

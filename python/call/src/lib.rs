@@ -2,7 +2,8 @@
 //!
 //! An extension module for the stable ABI of CPython 3.11 and newer, which the package loads if it is there. `_calls.py`
 //! describes functions to it. A `callable` is a builtin; it converts `arguments`, tensors as
-//! views (`tensor`; those of PyTorch by their `handle`), and hands what it does not know to `tvm_ffi`: arguments, results and errors (`outcome`).
+//! views (`tensor`; those of PyTorch by their `handle`), and hands what it does not know to `tvm_ffi`: arguments, results
+//! and errors (`outcome`).
 //!
 //! Everything here runs while the interpreter's lock is held, but for the compiled function itself.
 
@@ -291,7 +292,8 @@ static mut MODULE: PyModuleDef = PyModuleDef {
 };
 
 /// Makes the module: `setup(finish, kind, handle_offset)`, `element(dtype, code, bits)`, `reader(*addresses)`,
-/// `agrees(tensor, api)`, `callable(name, doc, params, variadic, signature, function, release_gil)`, and `HAND_OVER`, the address of the function that `finish` is to call.
+/// `agrees(tensor, api)`, `callable(name, doc, params, variadic, signature, function, release_gil)`, and `HAND_OVER`, the
+/// address of the function that `finish` is to call.
 ///
 /// # Safety
 /// Python calls it, with the lock held.
