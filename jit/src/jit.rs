@@ -15,7 +15,7 @@ use tvm_ffi_codegen::{
 
 use crate::abi::SafeCall;
 use crate::code::assembly::{Assembly, Linked, Observers};
-use crate::code::machine::{OptLevel, isa};
+use crate::code::machine::{Allocator, OptLevel, isa};
 use crate::code::routines::routines;
 use crate::compiled::{Code, Compiled, Entry};
 use crate::error::Error;
@@ -265,7 +265,7 @@ impl Jit {
     /// # Errors
     /// [`Error::Declaration`] if the declarations are not valid; [`Error::Unknown`] if they call no such kernel.
     pub fn signature(&self, library: &Library, kernel: &str) -> Result<Signature, Error> {
-        let isa = isa(self.options.opt_level)?;
+        let isa = isa(self.options.opt_level, Allocator::Backtracking)?;
         let mut lowered = self.lowered.lock().unwrap_or_else(PoisonError::into_inner);
         let source = match lowered.take().filter(|(known, _)| known == library) {
             Some((_, source)) => source,

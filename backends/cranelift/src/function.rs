@@ -15,12 +15,11 @@ use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir::{
     Block, BlockArg, Function, InsertBuilder, InstBuilder, MemFlagsData, UserFuncName, Value,
 };
-use cranelift_codegen::isa::TargetIsa;
 use cranelift_module::{FuncId, FuncOrDataId, Module};
 
+use crate::generators::Generators;
 use crate::homes::{Homes, Translation};
 use crate::native;
-use crate::optimizer;
 use crate::symbols::Reference;
 use crate::types::{self, ty};
 
@@ -64,17 +63,17 @@ impl<'a> Functions<'a> {
     }
 }
 
-/// Translates a function and compiles it into the module, by the optimizer if there is one and the function gains.
+/// Translates a function and compiles it into the module, with the code generator of the module or one of others.
 pub(crate) fn define(
     functions: &mut Functions<'_>,
     id: FuncId,
     source: &ir::Function,
-    optimizer: Option<&dyn TargetIsa>,
+    others: Option<&mut Generators<'_>>,
 ) -> Result<(), Error> {
     translate(functions, id, source);
     let Functions { module, context, .. } = functions;
-    match optimizer.filter(|_| optimizer::gains(source)) {
-        Some(isa) => optimizer::define(*module, id, context, isa),
+    match others {
+        Some(others) => others.define(*module, id, context, source),
         None => module.define_function(id, context).map_err(native),
     }
 }

@@ -51,11 +51,11 @@
 mod constructors;
 mod data;
 mod function;
+mod generators;
 mod homes;
 mod instruction;
 mod object;
 mod once;
-mod optimizer;
 mod print;
 #[cfg(feature = "recorded")]
 pub mod recorded;
@@ -70,7 +70,10 @@ use cranelift_codegen::isa::TargetIsa;
 use cranelift_module::{DataDescription, FuncId, FuncOrDataId, Module, ModuleError};
 use target_lexicon::Triple;
 
+use generators::Generators;
+
 pub use codegen::backend::{Error, Input};
+pub use generators::{define as define_with, is_wide};
 pub use object::{Settings, isa};
 
 /// The name of the backend.
@@ -98,13 +101,13 @@ pub fn emit(module: &mut dyn Module, source: &ir::Module) -> Result<Vec<FuncId>,
     Ok(functions.filter_map(function_id).collect())
 }
 
-/// Declares and defines the planned symbols; returns their native ids. The optimizer compiles the functions that gain from
-/// it, the code generator of the module all others. Unwind information goes to `tables`.
+/// Declares and defines the planned symbols; returns their native ids. Functions that gain from other code generators than
+/// that of the module are compiled by them. Unwind information goes to `tables`.
 fn define(
     module: &mut dyn Module,
     source: &ir::Module,
     plan: &[Plan<'_, FuncOrDataId>],
-    optimizer: Option<&dyn TargetIsa>,
+    mut others: Option<&mut Generators<'_>>,
     mut tables: Option<&mut unwind::Tables>,
 ) -> Result<Vec<FuncOrDataId>, Error> {
     let symbols = symbols::declare(module, source, plan)?;
@@ -116,7 +119,7 @@ fn define(
     let mut functions = function::Functions::new(module, &symbols);
     for function in source.functions.iter().filter(|function| defined(function.symbol)) {
         if let Some(id) = function_id(symbols[function.symbol.index()]) {
-            function::define(&mut functions, id, function, optimizer)?;
+            function::define(&mut functions, id, function, others.as_deref_mut())?;
             if let (Some(tables), Some(code)) = (&mut tables, functions.context.compiled_code()) {
                 tables.add(functions.module.isa(), id, code)?;
             }

@@ -10,9 +10,10 @@ use cranelift_object::object::{SectionFlags, SymbolFlags, SymbolScope};
 use cranelift_object::{ObjectBuilder, ObjectModule, ObjectProduct};
 use target_lexicon::{BinaryFormat, Environment, Triple};
 
+use crate::generators::Generators;
 use crate::symbols::Names;
 use crate::unwind::{Sections, Tables};
-use crate::{constructors, define, native, once, optimizer, refused};
+use crate::{constructors, define, native, once, refused};
 
 /// The settings of code generation apart from the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,17 +24,23 @@ pub struct Settings {
     pub optimize: bool,
     /// Runs Cranelift's verifier on every function.
     pub verify: bool,
+    /// Allocates registers in a single pass, which takes longer and makes larger code except for [wide](crate::is_wide)
+    /// functions.
+    pub single_pass: bool,
 }
 
 impl Settings {
     /// The settings of object files, in which functions with loops, divisions or, if they are short, stack slots are
-    /// optimised all the same. Debug builds verify.
-    pub const OBJECT: Settings =
-        Settings { pic: true, optimize: false, verify: cfg!(debug_assertions) };
+    /// optimised all the same, and the registers of wide functions are allocated in a single pass. Debug builds verify.
+    pub const OBJECT: Settings = Settings { pic: true, ..Settings::JIT };
 
     /// The settings of code for this process. Debug builds verify.
-    pub const JIT: Settings =
-        Settings { pic: false, optimize: false, verify: cfg!(debug_assertions) };
+    pub const JIT: Settings = Settings {
+        pic: false,
+        optimize: false,
+        verify: cfg!(debug_assertions),
+        single_pass: false,
+    };
 }
 
 /// Returns the code generator of a target, for the target's generic CPU.
@@ -47,6 +54,8 @@ pub fn isa(triple: &Triple, settings: Settings) -> Result<OwnedTargetIsa, Error>
     let mut flags = settings::builder();
     flags.set("is_pic", &pic.to_string()).map_err(refused)?;
     flags.set("opt_level", if settings.optimize { "speed" } else { "none" }).map_err(refused)?;
+    let allocator = if settings.single_pass { "single_pass" } else { "backtracking" };
+    flags.set("regalloc_algorithm", allocator).map_err(refused)?;
     flags.set("enable_verifier", &settings.verify.to_string()).map_err(refused)?;
     // Frames above a page touch every page, so that none skips the guard page of its thread.
     flags.set("enable_probestack", "true").map_err(refused)?;
@@ -74,10 +83,8 @@ pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Er
     let plan = backend::plan(source, &Names(&module), place)?;
     let has_tables = elf || triple.binary_format == BinaryFormat::Coff;
     let mut tables = has_tables.then(Tables::default);
-    let gains = source.functions.iter().any(optimizer::gains);
-    let optimizing = Settings { optimize: true, ..Settings::OBJECT };
-    let optimizer = gains.then(|| isa(triple, optimizing)).transpose()?;
-    let symbols = define(&mut module, source, &plan, optimizer.as_deref(), tables.as_mut())?;
+    let mut generators = Generators::new(triple);
+    let symbols = define(&mut module, source, &plan, Some(&mut generators), tables.as_mut())?;
     let mut product = module.finish();
     let sections = tables.map_or(Ok(Sections::new()), |tables| tables.write(&mut product))?;
     constructors::define(&mut product, source, &symbols)?;

@@ -40,12 +40,7 @@ const LONG: usize = 16_384;
 /// Returns true for functions that LLVM does not optimise at any level, since its time grows with the square of their
 /// size. They are programs of about a thousand statements or more. Routines and other cold functions are never long.
 pub fn is_long(function: &Function) -> bool {
-    !function.cold && size(function) > LONG
-}
-
-/// Returns the number of instructions of a function.
-fn size(function: &Function) -> usize {
-    function.blocks.iter().map(|block| block.insts.len()).sum()
+    !function.cold && function.size() > LONG
 }
 
 impl Optimize {
@@ -55,7 +50,8 @@ impl Optimize {
     pub fn for_module(self, source: &Module) -> Optimize {
         let hot = source.functions.iter().filter(|function| !function.cold);
         let (long, short): (Vec<_>, Vec<_>) = hot.partition(|function| is_long(function));
-        let [long, short] = [long, short].map(|all| all.into_iter().map(size).sum::<usize>());
+        let [long, short] =
+            [long, short].map(|all| all.into_iter().map(Function::size).sum::<usize>());
         if long > 99 * short { Optimize::O0 } else { self }
     }
 }

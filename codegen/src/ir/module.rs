@@ -274,6 +274,11 @@ impl Function {
         self.values[value.index()].ty
     }
 
+    /// Returns the number of instructions, without terminators.
+    pub fn size(&self) -> usize {
+        self.blocks.iter().map(|block| block.insts.len()).sum()
+    }
+
     /// Returns the blocks with their entities, in layout order.
     pub fn blocks(&self) -> impl Iterator<Item = (Block, &BlockData)> {
         self.blocks.iter().enumerate().map(|(i, data)| (Block(i as u32), data))

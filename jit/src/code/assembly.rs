@@ -12,7 +12,7 @@ use tvm_ffi_codegen::{KEEPER, ir};
 use super::address::{Address, DataRange, FunctionRange};
 use super::debugger::Announced;
 use super::frames::{self, Frame, Registered};
-use super::machine::{OptLevel, isa};
+use super::machine::{Allocator, OptLevel, isa};
 use super::memory::Memory;
 use super::native::{Defined, Native};
 use super::perf;
@@ -81,11 +81,12 @@ impl Assembly {
     ) -> Result<Assembly, Error> {
         let named = routines.is_none();
         let (memory, symbols) = (Memory::new(), Symbols::new(runtime, routines));
-        let mut builder = JITBuilder::with_isa(isa(level)?, default_libcall_names());
+        let mut builder =
+            JITBuilder::with_isa(isa(level, Allocator::Backtracking)?, default_libcall_names());
         builder.memory_provider(Box::new(memory.clone()));
         let answering = symbols.clone();
         builder.symbol_lookup_fn(Box::new(move |name| Some(answering.answer(name))));
-        let native = Native { module: JITModule::new(builder), defined: Vec::new() };
+        let native = Native { module: JITModule::new(builder), level, defined: Vec::new() };
         let (exports, data) = (Vec::new(), Vec::new());
         Ok(Assembly { native, symbols, memory, exports, data, named })
     }

@@ -149,10 +149,11 @@ mod registered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::code::machine::{Allocator, OptLevel, isa};
 
     #[test]
     fn sections_do_not_overlap() {
-        let isa = crate::code::machine::isa(crate::code::machine::OptLevel::None).unwrap();
+        let isa = isa(OptLevel::None, Allocator::Backtracking).unwrap();
         let mut context = cranelift_codegen::Context::new();
         let mut reused = cranelift_frontend::FunctionBuilderContext::new();
         let mut b = cranelift_frontend::FunctionBuilder::new(&mut context.func, &mut reused);

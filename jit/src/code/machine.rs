@@ -22,8 +22,28 @@ pub enum OptLevel {
     SpeedAndSize,
 }
 
-/// The code generator of each level, made at its first use.
-static MACHINES: [OnceLock<Result<OwnedTargetIsa, Error>>; 3] = [const { OnceLock::new() }; 3];
+/// Cranelift's register allocator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Allocator {
+    /// The usual one.
+    Backtracking,
+    /// The one for [wide](backend_cranelift::is_wide) functions.
+    SinglePass,
+}
+
+impl Allocator {
+    /// Cranelift's name of the allocator.
+    fn name(self) -> &'static str {
+        match self {
+            Allocator::Backtracking => "backtracking",
+            Allocator::SinglePass => "single_pass",
+        }
+    }
+}
+
+/// The code generators of each level, one for each allocator, made at their first use.
+static MACHINES: [[OnceLock<Result<OwnedTargetIsa, Error>>; 2]; 3] =
+    [const { [const { OnceLock::new() }; 2] }; 3];
 
 impl OptLevel {
     /// Cranelift's name of the level.
@@ -36,28 +56,29 @@ impl OptLevel {
     }
 }
 
-/// Returns the code generator of a level.
-pub(crate) fn isa(level: OptLevel) -> Result<OwnedTargetIsa, Error> {
-    let found = MACHINES[level as usize].get_or_init(|| make(level));
+/// Returns the code generator of a level with an allocator.
+pub(crate) fn isa(level: OptLevel, allocator: Allocator) -> Result<OwnedTargetIsa, Error> {
+    let found = MACHINES[level as usize][allocator as usize].get_or_init(|| make(level, allocator));
     found.clone()
 }
 
-fn make(level: OptLevel) -> Result<OwnedTargetIsa, Error> {
+fn make(level: OptLevel, allocator: Allocator) -> Result<OwnedTargetIsa, Error> {
     let unsupported = |reason: &str| {
         let triple = target_lexicon::Triple::host();
         Error::Backend(backend_cranelift::Error::Target { triple, reason: reason.to_owned() })
     };
-    let flags = flags(level).map_err(|error| unsupported(&error.to_string()))?;
+    let flags = flags(level, allocator).map_err(|error| unsupported(&error.to_string()))?;
     let builder = cranelift_native::builder().map_err(unsupported)?;
     builder.finish(flags).map_err(|error| unsupported(&error.to_string()))
 }
 
-fn flags(level: OptLevel) -> Result<Flags, SetError> {
+fn flags(level: OptLevel, allocator: Allocator) -> Result<Flags, SetError> {
     let mut flags = settings::builder();
     // Cranelift's JIT resolves absolute addresses; library functions may be out of reach of relative ones.
     flags.set("is_pic", "false")?;
     flags.set("use_colocated_libcalls", "false")?;
     flags.set("opt_level", level.name())?;
+    flags.set("regalloc_algorithm", allocator.name())?;
     // Large frames touch every page, so that an overflow hits the guard page of the thread.
     flags.set("enable_probestack", "true")?;
     flags.set("probestack_strategy", "inline")?;
@@ -72,7 +93,7 @@ mod tests {
 
     #[test]
     fn large_frames_touch_every_page() {
-        let isa = isa(OptLevel::None).unwrap();
+        let isa = isa(OptLevel::None, Allocator::Backtracking).unwrap();
         assert!(isa.flags().enable_probestack());
         assert_eq!(isa.flags().probestack_strategy(), ProbestackStrategy::Inline);
     }
@@ -80,7 +101,7 @@ mod tests {
     #[test]
     fn levels_are_those_of_cranelift() {
         for level in [OptLevel::None, OptLevel::Speed, OptLevel::SpeedAndSize] {
-            let flags = isa(level).unwrap().flags().clone();
+            let flags = isa(level, Allocator::Backtracking).unwrap().flags().clone();
             assert_eq!(flags.opt_level().to_string(), level.name());
         }
     }

@@ -1,13 +1,17 @@
-//! The native module: Cranelift's module for code in memory, and a record of the functions defined in it.
+//! The native module: Cranelift's module for code in memory, and a record of the functions defined in it. Functions with
+//! many parameters are compiled with another register allocator than all others.
 
+use backend_cranelift::{define_with, is_wide};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_codegen::isa::unwind::UnwindInfo;
-use cranelift_codegen::{Context, ir};
+use cranelift_codegen::{CodegenError, Context, ir};
 use cranelift_jit::JITModule;
 use cranelift_module::{
     DataDescription, DataId, FuncId, Linkage, Module, ModuleDeclarations, ModuleReloc, ModuleResult,
 };
+
+use super::machine::{Allocator, OptLevel, isa};
 
 /// A function that has been defined.
 pub(crate) struct Defined {
@@ -20,6 +24,8 @@ pub(crate) struct Defined {
 /// A [`JITModule`] and the functions that have been defined in it.
 pub(crate) struct Native {
     pub(crate) module: JITModule,
+    /// The level of the module's code generator.
+    pub(crate) level: OptLevel,
     pub(crate) defined: Vec<Defined>,
 }
 
@@ -74,7 +80,13 @@ impl Module for Native {
         context: &mut Context,
         plane: &mut ControlPlane,
     ) -> ModuleResult<()> {
-        self.module.define_function_with_control_plane(id, context, plane)?;
+        if is_wide(&context.func) {
+            let isa = isa(self.level, Allocator::SinglePass);
+            let isa = isa.map_err(|error| CodegenError::Unsupported(error.to_string()))?;
+            define_with(&mut self.module, id, context, &*isa, plane)?;
+        } else {
+            self.module.define_function_with_control_plane(id, context, plane)?;
+        }
         if let Some(code) = context.compiled_code() {
             let unwind = code.create_unwind_info(self.module.isa())?;
             self.defined.push(Defined { id, size: code.code_buffer().len(), unwind });

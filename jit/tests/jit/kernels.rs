@@ -6,7 +6,7 @@ use cranelift_codegen::ir::{AbiParam, InstBuilder, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{Linkage, Module, ModuleError};
 use tvm_ffi_codegen::ir::{self, Type};
-use tvm_ffi_codegen_jit::{Error, Jit, Runtime};
+use tvm_ffi_codegen_jit::{Arg, Error, Jit, Runtime};
 
 extern "C" fn subtract(x: i64, y: i64) -> i64 {
     x - y
@@ -166,4 +166,61 @@ fn kernels_of_another_type_are_refused() {
     // SAFETY: it is not called.
     let jit = unsafe { jit().kernel_at("kernel", subtract as *const u8).emit(&module) };
     assert_eq!(jit.unwrap().finish().unwrap().names().collect::<Vec<_>>(), ["f"]);
+}
+
+/// Defines `k`, which adds its parameters, each times its number; every third is a float.
+fn define_sum(module: &mut dyn Module, count: usize) -> Result<(), Box<ModuleError>> {
+    let of = |i: usize| if i.is_multiple_of(3) { types::F64 } else { types::I64 };
+    let mut signature = module.make_signature();
+    signature.params = (0..count).map(|i| AbiParam::new(of(i))).collect();
+    signature.returns = vec![AbiParam::new(types::I64)];
+    let id = module.declare_function("k", Linkage::Local, &signature)?;
+    let (mut context, mut reused) = (Context::new(), FunctionBuilderContext::new());
+    context.func.signature = signature;
+    let mut b = FunctionBuilder::new(&mut context.func, &mut reused);
+    let block = b.create_block();
+    b.append_block_params_for_function_params(block);
+    b.switch_to_block(block);
+    let mut sum = b.ins().iconst(types::I64, 0);
+    for (i, param) in b.block_params(block).to_vec().into_iter().enumerate() {
+        let is_float = of(i) == types::F64;
+        let value = if is_float { b.ins().fcvt_to_sint_sat(types::I64, param) } else { param };
+        let times = b.ins().imul_imm_s(value, i as i64 + 1);
+        sum = b.ins().iadd(sum, times);
+    }
+    b.ins().return_(&[sum]);
+    b.seal_all_blocks();
+    b.finalize(module.isa().frontend_config());
+    Ok(module.define_function(id, &mut context)?)
+}
+
+/// In functions with more than 64 parameters, and in those that call them, registers are allocated in another way.
+#[test]
+fn kernels_have_hundreds_of_parameters() {
+    for (count, runtime) in
+        [60, 70, 300].into_iter().flat_map(|n| runtimes().into_iter().map(move |r| (n, r)))
+    {
+        let list = |each: fn(usize) -> String| (0..count).map(each).collect::<Vec<_>>().join(", ");
+        let of = |i: usize| if i.is_multiple_of(3) { "float64" } else { "int64" };
+        let params = (0..count).map(|i| format!("x{i}: {}", of(i))).collect::<Vec<_>>().join(", ");
+        let library = format!("f({params}) -> int64 = k({});", list(|i| format!("x{i}"))).parse();
+        let jit = Jit::with_runtime(runtime).unwrap();
+        // SAFETY: the kernel is sound for all numbers.
+        let jit = unsafe { jit.define(|module| define_sum(module, count)) }.unwrap();
+        let function = jit.compile(&library.unwrap()).unwrap().function("f").unwrap();
+        let values = (0..count as i64).map(|i| i * i - 7 * i);
+        let sum: i64 = values.clone().zip(1..).map(|(value, times)| times * value).sum();
+        let mut args: Vec<Arg<'_>> = values
+            .enumerate()
+            .map(
+                |(i, value)| {
+                    if i.is_multiple_of(3) { Arg::from(value as f64) } else { Arg::from(value) }
+                },
+            )
+            .collect();
+        assert_eq!(int(function.call(&args)), sum, "{count}");
+        args[count - 1] = Arg::from(c"text");
+        let error = function.call(&args).unwrap_err();
+        assert!(error.message.contains(&format!("type of x{}", count - 1)), "{error}");
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::ir::runtimes;
 use tvm_ffi_codegen::Library;
-use tvm_ffi_codegen_jit::Jit;
+use tvm_ffi_codegen_jit::{Arg, Jit};
 
 unsafe extern "C" {
     fn _Unwind_Backtrace(
@@ -44,14 +44,20 @@ extern "C" fn depth() -> i64 {
 #[test]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn backtraces_pass_through_wrappers() {
-    let library: Library = "depth() -> int64 = depth();".parse().unwrap();
-    for runtime in runtimes() {
-        let jit = Jit::with_runtime(runtime).unwrap();
-        // SAFETY: the kernel is sound.
-        let jit = unsafe { jit.kernel("depth", depth as extern "C" fn() -> _) };
-        let function = jit.compile(&library).unwrap().function("depth").unwrap();
-        CALLER.store(function.as_ptr() as usize, Ordering::SeqCst);
-        let found: i64 = function.call(()).unwrap().try_into().unwrap();
-        assert!(found > 3, "{found}");
+    // The kernel ignores what it is given; functions that pass many words have another register allocator.
+    for count in [0, 100] {
+        let list = |each: fn(usize) -> String| (0..count).map(each).collect::<Vec<_>>().join(", ");
+        let (params, args) = (list(|i| format!("x{i}: int64")), list(|i| format!("x{i}")));
+        let library: Library =
+            format!("depth({params}) -> int64 = depth({args});").parse().unwrap();
+        for runtime in runtimes() {
+            let jit = Jit::with_runtime(runtime).unwrap();
+            // SAFETY: the kernel is sound, and callers remove the arguments in the C ABIs of 64-bit machines.
+            let jit = unsafe { jit.kernel_at("depth", depth as *const u8) };
+            let function = jit.compile(&library).unwrap().function("depth").unwrap();
+            CALLER.store(function.as_ptr() as usize, Ordering::SeqCst);
+            let found: i64 = function.call(vec![Arg::from(7); count]).unwrap().try_into().unwrap();
+            assert!(found > 3, "{count}: {found}");
+        }
     }
 }
