@@ -13,13 +13,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use abi_spec::TypeIndex;
-use codegen::{Library, Options};
+use codegen::Library;
 use jit::abi::{Any, SafeCall};
 use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
 use tvm_ffi_codegen_tests::argument::parse_list;
 use tvm_ffi_codegen_tests::ffi::{Ffi, installed};
 use tvm_ffi_codegen_tests::frame::Frame;
-use tvm_ffi_codegen_tests::route::{BACKENDS, request};
+use tvm_ffi_codegen_tests::route::{BACKENDS, lowering, request};
 
 /// Positions of words in an object: after the three of the header, a container has the address of its elements and
 /// their number. A tensor has its rank and its shape.
@@ -145,7 +145,7 @@ fn everywhere(declaration: &str, run: impl Fn(&str, SafeCall)) {
     let folder = tempfile::tempdir().expect("a folder can be made");
     for backend in BACKENDS {
         let path = folder.path().join(format!("{backend}.so"));
-        let module = driver::lower(&library, &Options::default()).unwrap();
+        let module = driver::lower(&library, &lowering(&library, backend)).unwrap();
         request(backend, driver::Form::Shared).write_module(&module, &path).unwrap();
         // SAFETY: the library has no initialisers, and the function this type.
         let loaded = unsafe { Loaded::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }.unwrap();

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use codegen::Options;
 use driver::link::Input;
-use driver::{Form, Request};
+use driver::{Form, Optimize, Request};
 use target_lexicon::Triple;
 use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 use tvm_ffi_codegen_tests::{cases, kernels};
@@ -17,14 +17,17 @@ use crate::snapshots::target;
 /// Variable with the folder that the other process writes to.
 const FOLDER: &str = "TVM_FFI_CODEGEN_SAME_BYTES";
 
-/// Emits the whole table as one library: host IR, and the outputs of each backend.
+/// Emits the whole table as one library: host IR, and the outputs of each backend. Those of MLIR and C are not optimised:
+/// their optimizers are LLVM's, and GCC's.
 fn emit() -> Vec<(String, Vec<u8>)> {
     let library = cases::library(&cases::table());
     let module = codegen::lower(&library.resolve().unwrap(), &Options::default());
     let mut files = vec![("ir".to_owned(), module.to_string().into_bytes())];
     for backend in BACKENDS {
+        let optimized = !matches!(*backend, "mlir" | "c");
+        let optimization = if optimized { Optimize::O2 } else { Optimize::O0 };
         for form in [Form::Native, Form::Object] {
-            let request = Request { target: target(), ..request(backend, form) };
+            let request = Request { target: target(), optimization, ..request(backend, form) };
             let bytes = request.emit_module(&module).unwrap();
             files.push((format!("{backend} {form:?}"), bytes));
         }

@@ -2,7 +2,7 @@
 
 use codegen::{Library, Options, Unchecked};
 use tvm_ffi_codegen_tests::argument::parse_list;
-use tvm_ffi_codegen_tests::route::{BACKENDS, Call, Route, Shared};
+use tvm_ffi_codegen_tests::route::{BACKENDS, Call, Route, Shared, lowering};
 
 const DECLARATIONS: &str = "
     shape(x: Tensor([n, 4], float32), m: int64, y: Tensor([n + 1, 2 * m], float32, strides=any)) -> None
@@ -70,9 +70,9 @@ const ROWS: &[Row] = &[
 fn a_library_can_do_without_checks() {
     let library: Library = DECLARATIONS.parse().unwrap_or_else(|error| panic!("{error}"));
     for backend in BACKENDS {
+        let full = Shared::new(&library, backend);
         for group in [SHAPE, STRIDES, DEVICE, ALIGNMENT, ALL] {
-            let options = Options { unchecked: group, ..Options::default() };
-            let full = Shared::new(&library, backend);
+            let options = Options { unchecked: group, ..lowering(&library, backend) };
             let without = Shared::with_options(&library, backend, &options);
             for (_, function, arguments, checked, unchecked) in
                 ROWS.iter().filter(|row| row.0 == group)

@@ -6,7 +6,7 @@ use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
-use cranelift_module::{FuncId, Module, ModuleReloc, ModuleResult};
+use cranelift_module::{FuncId, Module, ModuleError, ModuleReloc};
 use target_lexicon::Triple;
 
 use crate::native;
@@ -54,11 +54,11 @@ impl<'a> Generators<'a> {
         context: &mut Context,
         source: &ir::Function,
     ) -> Result<(), Error> {
-        let defined = match self.of(source, &context.func)? {
-            Some(isa) => define(module, id, context, isa, &mut ControlPlane::default()),
-            None => module.define_function(id, context),
-        };
-        defined.map_err(native)
+        match self.of(source, &context.func)? {
+            Some(isa) => define(module, id, context, isa, &mut ControlPlane::default())
+                .map_err(|error| native(*error)),
+            None => module.define_function(id, context).map_err(native),
+        }
     }
 }
 
@@ -105,11 +105,11 @@ pub fn define(
     context: &mut Context,
     isa: &dyn TargetIsa,
     plane: &mut ControlPlane,
-) -> ModuleResult<()> {
-    context.compile(isa, plane)?;
+) -> Result<(), Box<ModuleError>> {
+    context.compile(isa, plane).map_err(|error| Box::new(error.into()))?;
     let Some(code) = context.compiled_code() else { return Ok(()) };
     let relocation = |reloc| ModuleReloc::from_mach_reloc(reloc, &context.func, id);
     let relocations: Vec<ModuleReloc> = code.buffer.relocs().iter().map(relocation).collect();
     let align = u64::from(code.buffer.alignment);
-    module.define_function_bytes(id, align, code.code_buffer(), &relocations)
+    module.define_function_bytes(id, align, code.code_buffer(), &relocations).map_err(Box::new)
 }

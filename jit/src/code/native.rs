@@ -83,7 +83,7 @@ impl Module for Native {
         if is_wide(&context.func) {
             let isa = isa(self.level, Allocator::SinglePass);
             let isa = isa.map_err(|error| CodegenError::Unsupported(error.to_string()))?;
-            define_with(&mut self.module, id, context, &*isa, plane)?;
+            define_with(&mut self.module, id, context, &*isa, plane).map_err(|error| *error)?;
         } else {
             self.module.define_function_with_control_plane(id, context, plane)?;
         }

@@ -1,10 +1,12 @@
 //! The route through libtvm_ffi: a shared library, loaded as hosts do.
 
 use std::ffi::CString;
+use std::fs;
 use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use abi_spec::TypeIndex;
-use codegen::{Library, Options, ir};
+use codegen::{Library, Options, Routines, ir};
 use driver::{Form, Optimize, Request};
 use jit::abi::{Any, Object};
 
@@ -31,12 +33,13 @@ pub struct Shared {
 impl Shared {
     /// Compiles, links and loads a library.
     pub fn new(library: &Library, backend: &'static str) -> Shared {
-        Shared::with_options(library, backend, &Options::default())
+        Shared::with_options(library, backend, &lowering(library, backend))
     }
 
     /// Compiles at a level of optimisation, links and loads a library.
     pub fn optimized(library: &Library, backend: &'static str, level: Optimize) -> Shared {
-        Shared::load(backend, |path| build_at(library, backend, &Options::default(), level, path))
+        let options = lowering(library, backend);
+        Shared::load(backend, |path| build_at(library, backend, &options, level, path))
     }
 
     /// Lowers with options, compiles, links and loads a library.
@@ -69,12 +72,33 @@ impl Shared {
 
 /// Writes a shared library that includes the kernels.
 pub fn build(library: &Library, backend: &str, path: &Path) {
-    build_with_options(library, backend, &Options::default(), path);
+    build_with_options(library, backend, &lowering(library, backend), path);
+}
+
+/// The number of functions from which on a library is large: building it takes several seconds.
+const LARGE: usize = 100;
+
+/// Returns the options with which tests lower a library for a backend. Large libraries, such as the table, embed the
+/// routines, and so do those of Cranelift and LLVM. For MLIR and C, compiling the routines takes longer than the rest of a
+/// test, so that small libraries link them, as shared libraries do by default.
+pub fn lowering(library: &Library, backend: &str) -> Options {
+    let link = matches!(backend, "mlir" | "c") && library.functions.len() < LARGE;
+    let routines = if link { Routines::Linked } else { Routines::Embedded };
+    Options { routines, ..Options::default() }
 }
 
 fn build_with_options(library: &Library, backend: &str, options: &Options, path: &Path) {
     build_at(library, backend, options, Optimize::default(), path);
 }
+
+/// What a shared library is built of: declarations, the backend, options and the level of optimisation.
+type Parts = (Library, String, Options, Optimize);
+
+/// The large libraries that this process has built, or is building: several tests call the same.
+static BUILT: Mutex<Vec<(Parts, Built)>> = Mutex::new(Vec::new());
+
+/// The bytes of a library, once they are built.
+type Built = Arc<OnceLock<Vec<u8>>>;
 
 fn build_at(
     library: &Library,
@@ -83,10 +107,28 @@ fn build_at(
     optimization: Optimize,
     path: &Path,
 ) {
-    let kernels = driver::link::Input::new("kernels.o", kernels().object.clone());
-    let kernels = vec![kernels.unwrap_or_else(|error| panic!("{error}"))];
-    let how = Request { kernels, optimization, ..request(backend, Form::Shared) };
-    build_with(library, options, &how, path);
+    let build = || {
+        let kernels = driver::link::Input::new("kernels.o", kernels().object.clone());
+        let kernels = vec![kernels.unwrap_or_else(|error| panic!("{error}"))];
+        let how = Request { kernels, optimization, ..request(backend, Form::Shared) };
+        build_with(library, options, &how, path);
+    };
+    if library.functions.len() < LARGE {
+        return build();
+    }
+    let parts = (library.clone(), backend.to_owned(), options.clone(), optimization);
+    let built = {
+        let mut all = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+        match all.iter().find(|(known, _)| *known == parts) {
+            Some((_, built)) => built.clone(),
+            None => all.push_mut((parts, Arc::default())).1.clone(),
+        }
+    };
+    let bytes = built.get_or_init(|| {
+        build();
+        fs::read(path).expect("it was written")
+    });
+    fs::write(path, bytes).expect("the folder is there");
 }
 
 /// Writes a shared library with given kernels, for any target.

@@ -11,7 +11,7 @@ use jit::{Compiled, Jit, Runtime};
 use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
 use tvm_ffi_codegen_tests::fake_cuda::{CUBIN, FATBIN, FakeCuda, PTX};
 use tvm_ffi_codegen_tests::ffi::{Ffi, installed};
-use tvm_ffi_codegen_tests::route::{BACKENDS, request};
+use tvm_ffi_codegen_tests::route::{BACKENDS, lowering, request};
 
 /// Images that every library declares.
 const IMAGES: [(&str, &[u8]); 3] = [("cubin", CUBIN), ("fatbin", FATBIN), ("ptx", PTX.as_bytes())];
@@ -71,7 +71,7 @@ fn in_process(library: &Library, runtime: &'static Runtime) -> Session {
 
 /// Writes a shared library without kernels of its own.
 pub(super) fn write(library: &Library, backend: &str, path: &Path) {
-    let lowered = driver::lower(library, &codegen::Options::default());
+    let lowered = driver::lower(library, &lowering(library, backend));
     let module = lowered.unwrap_or_else(|error| panic!("{error}"));
     codegen::ir::verify(&module).unwrap();
     request(backend, driver::Form::Shared)
