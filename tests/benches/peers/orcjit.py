@@ -14,13 +14,16 @@ try:
 except (ImportError, OSError, RuntimeError) as error:
     peer.absent(f"no orcjit: {error}")
 
+# The code object of the functions that launch through HIP.
+HSACO = peer.HERE.parents[1] / "driver" / "hip" / "kernels.hsaco"
 GCC, LOAD = "gcc -O2, to object", "object to callable"
 
 
 def compile_object(name, output):
     includes = [libinfo.find_include_path(), libinfo.find_dlpack_include_path()]
     source = peer.HERE / "c" / f"{name}.c"
-    peer.run("gcc", "-O2", "-fPIC", "-c", source, *[f"-I{path}" for path in includes], "-o", output)
+    options = [f"-DHSACO=\"{HSACO}\"", *(f"-I{path}" for path in includes)]
+    peer.run("gcc", "-O2", "-fPIC", "-c", source, *options, "-o", output)
 
 
 def load(session, name, objects):
