@@ -153,7 +153,7 @@ fn launches_under_faults() {
 fn random_calls() {
     let report = volume::run(&Plan {
         seed: 0,
-        calls: 50_000,
+        calls: 100_000,
         each: 24,
         threads: 2,
         through: Through::Machine,

@@ -73,8 +73,7 @@ use target_lexicon::Triple;
 use generators::Generators;
 
 pub use codegen::backend::{Error, Input};
-pub use generators::{define as define_with, is_wide};
-pub use object::{Settings, isa};
+pub use generators::{Settings, define as define_with, is_wide, isa};
 
 /// The name of the backend.
 const NAME: &str = "cranelift";

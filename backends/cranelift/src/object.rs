@@ -1,68 +1,17 @@
-//! Object files: the code generator of a target, and the native module as bytes.
+//! Object files: the native module as bytes.
 
-use codegen::backend::{self, Capabilities, Error, Facts, Machine};
+use codegen::backend::{self, Capabilities, Error, Facts};
 use codegen::ir;
-use cranelift_codegen::isa::{self, OwnedTargetIsa};
-use cranelift_codegen::settings::{self, Configurable, Flags};
 use cranelift_module::{FuncOrDataId, default_libcall_names};
 use cranelift_object::object::write::{CoffExportStyle, Object, Symbol, SymbolId};
 use cranelift_object::object::{SectionFlags, SymbolFlags, SymbolScope};
 use cranelift_object::{ObjectBuilder, ObjectModule, ObjectProduct};
 use target_lexicon::{BinaryFormat, Environment, Triple};
 
-use crate::generators::Generators;
+use crate::generators::{Generators, Settings, isa};
 use crate::symbols::Names;
 use crate::unwind::{Sections, Tables};
 use crate::{constructors, define, native, once, refused};
-
-/// The settings of code generation apart from the target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// Generates position-independent code. No effect for COFF, whose images the loader relocates.
-    pub pic: bool,
-    /// Optimises.
-    pub optimize: bool,
-    /// Runs Cranelift's verifier on every function.
-    pub verify: bool,
-    /// Allocates registers in a single pass, which takes longer and makes larger code except for [wide](crate::is_wide)
-    /// functions.
-    pub single_pass: bool,
-}
-
-impl Settings {
-    /// The settings of object files, in which functions with loops, divisions or, if they are short, stack slots are
-    /// optimised all the same, and the registers of wide functions are allocated in a single pass. Debug builds verify.
-    pub const OBJECT: Settings = Settings { pic: true, ..Settings::JIT };
-
-    /// The settings of code for this process. Debug builds verify.
-    pub const JIT: Settings = Settings {
-        pic: false,
-        optimize: false,
-        verify: cfg!(debug_assertions),
-        single_pass: false,
-    };
-}
-
-/// Returns the code generator of a target, for the target's generic CPU.
-///
-/// # Errors
-/// [`Error::Target`] if the machine is not a [known one](Machine).
-pub fn isa(triple: &Triple, settings: Settings) -> Result<OwnedTargetIsa, Error> {
-    Machine::of(triple)?;
-    let unsupported = |reason: String| Error::Target { triple: triple.clone(), reason };
-    let pic = settings.pic && triple.binary_format != BinaryFormat::Coff;
-    let mut flags = settings::builder();
-    flags.set("is_pic", &pic.to_string()).map_err(refused)?;
-    flags.set("opt_level", if settings.optimize { "speed" } else { "none" }).map_err(refused)?;
-    let allocator = if settings.single_pass { "single_pass" } else { "backtracking" };
-    flags.set("regalloc_algorithm", allocator).map_err(refused)?;
-    flags.set("enable_verifier", &settings.verify.to_string()).map_err(refused)?;
-    // Frames above a page touch every page, so that none skips the guard page of its thread.
-    flags.set("enable_probestack", "true").map_err(refused)?;
-    flags.set("probestack_strategy", "inline").map_err(refused)?;
-    let builder = isa::lookup(triple.clone()).map_err(|error| unsupported(error.to_string()))?;
-    builder.finish(Flags::new(flags)).map_err(|error| unsupported(error.to_string()))
-}
 
 /// Returns an empty native module for a target; with `sections`, each function and data object gets its own section.
 pub(crate) fn module(triple: &Triple, sections: bool) -> Result<ObjectModule, Error> {

@@ -2,7 +2,7 @@
 
 use crate::ir::{arg, binary, compile, import, int, runtimes, succeed, wrapper};
 use cranelift_codegen::Context;
-use cranelift_codegen::ir::{AbiParam, InstBuilder, types};
+use cranelift_codegen::ir::{AbiParam, InstBuilder, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{Linkage, Module, ModuleError};
 use tvm_ffi_codegen::ir::{self, Type};
@@ -60,27 +60,41 @@ fn define_in(
     name: &str,
     callee: Option<&str>,
 ) -> Result<(), Box<ModuleError>> {
+    define_of(module, name, &[types::I64; 2], |module, b, params| {
+        let [x, y] = *params else { panic!("two parameters") };
+        let Some(callee) = callee else { return Ok(b.ins().imul(x, y)) };
+        let signature = b.func.signature.clone();
+        let callee = module.declare_function(callee, Linkage::Import, &signature)?;
+        let callee = module.declare_func_in_func(callee, b.func);
+        let call = b.ins().call(callee, &[x, y]);
+        Ok(b.inst_results(call)[0])
+    })
+}
+
+/// Defines a function of one block that returns an integer, with a body that computes it from the parameters.
+fn define_of(
+    module: &mut dyn Module,
+    name: &str,
+    of: &[types::Type],
+    body: impl FnOnce(
+        &mut dyn Module,
+        &mut FunctionBuilder<'_>,
+        &[Value],
+    ) -> Result<Value, Box<ModuleError>>,
+) -> Result<(), Box<ModuleError>> {
     let mut signature = module.make_signature();
-    signature.params = vec![AbiParam::new(types::I64); 2];
+    signature.params = of.iter().copied().map(AbiParam::new).collect();
     signature.returns = vec![AbiParam::new(types::I64)];
     let id = module.declare_function(name, Linkage::Local, &signature)?;
     let (mut context, mut reused) = (Context::new(), FunctionBuilderContext::new());
-    context.func.signature = signature.clone();
+    context.func.signature = signature;
     let mut b = FunctionBuilder::new(&mut context.func, &mut reused);
     let block = b.create_block();
     b.append_block_params_for_function_params(block);
     b.switch_to_block(block);
-    let [x, y] = *b.block_params(block) else { panic!("two parameters") };
-    let product = match callee {
-        None => b.ins().imul(x, y),
-        Some(callee) => {
-            let callee = module.declare_function(callee, Linkage::Import, &signature)?;
-            let callee = module.declare_func_in_func(callee, b.func);
-            let call = b.ins().call(callee, &[x, y]);
-            b.inst_results(call)[0]
-        }
-    };
-    b.ins().return_(&[product]);
+    let params = b.block_params(block).to_vec();
+    let result = body(module, &mut b, &params)?;
+    b.ins().return_(&[result]);
     b.seal_all_blocks();
     b.finalize(module.isa().frontend_config());
     Ok(module.define_function(id, &mut context)?)
@@ -171,27 +185,16 @@ fn kernels_of_another_type_are_refused() {
 /// Defines `k`, which adds its parameters, each times its number; every third is a float.
 fn define_sum(module: &mut dyn Module, count: usize) -> Result<(), Box<ModuleError>> {
     let of = |i: usize| if i.is_multiple_of(3) { types::F64 } else { types::I64 };
-    let mut signature = module.make_signature();
-    signature.params = (0..count).map(|i| AbiParam::new(of(i))).collect();
-    signature.returns = vec![AbiParam::new(types::I64)];
-    let id = module.declare_function("k", Linkage::Local, &signature)?;
-    let (mut context, mut reused) = (Context::new(), FunctionBuilderContext::new());
-    context.func.signature = signature;
-    let mut b = FunctionBuilder::new(&mut context.func, &mut reused);
-    let block = b.create_block();
-    b.append_block_params_for_function_params(block);
-    b.switch_to_block(block);
-    let mut sum = b.ins().iconst(types::I64, 0);
-    for (i, param) in b.block_params(block).to_vec().into_iter().enumerate() {
-        let is_float = of(i) == types::F64;
-        let value = if is_float { b.ins().fcvt_to_sint_sat(types::I64, param) } else { param };
-        let times = b.ins().imul_imm_s(value, i as i64 + 1);
-        sum = b.ins().iadd(sum, times);
-    }
-    b.ins().return_(&[sum]);
-    b.seal_all_blocks();
-    b.finalize(module.isa().frontend_config());
-    Ok(module.define_function(id, &mut context)?)
+    define_of(module, "k", &(0..count).map(of).collect::<Vec<_>>(), |_, b, params| {
+        let mut sum = b.ins().iconst(types::I64, 0);
+        for (i, &param) in params.iter().enumerate() {
+            let is_float = of(i) == types::F64;
+            let value = if is_float { b.ins().fcvt_to_sint_sat(types::I64, param) } else { param };
+            let times = b.ins().imul_imm_s(value, i as i64 + 1);
+            sum = b.ins().iadd(sum, times);
+        }
+        Ok(sum)
+    })
 }
 
 /// In functions with more than 64 parameters, and in those that call them, registers are allocated in another way.
@@ -200,10 +203,10 @@ fn kernels_have_hundreds_of_parameters() {
     for (count, runtime) in
         [60, 70, 300].into_iter().flat_map(|n| runtimes().into_iter().map(move |r| (n, r)))
     {
-        let list = |each: fn(usize) -> String| (0..count).map(each).collect::<Vec<_>>().join(", ");
         let of = |i: usize| if i.is_multiple_of(3) { "float64" } else { "int64" };
         let params = (0..count).map(|i| format!("x{i}: {}", of(i))).collect::<Vec<_>>().join(", ");
-        let library = format!("f({params}) -> int64 = k({});", list(|i| format!("x{i}"))).parse();
+        let args = (0..count).map(|i| format!("x{i}")).collect::<Vec<_>>().join(", ");
+        let library = format!("f({params}) -> int64 = k({args});").parse();
         let jit = Jit::with_runtime(runtime).unwrap();
         // SAFETY: the kernel is sound for all numbers.
         let jit = unsafe { jit.define(|module| define_sum(module, count)) }.unwrap();

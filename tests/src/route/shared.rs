@@ -91,7 +91,7 @@ fn build_with_options(library: &Library, backend: &str, options: &Options, path:
     build_at(library, backend, options, Optimize::default(), path);
 }
 
-/// What a shared library is built of: declarations, the backend, options and the level of optimisation.
+/// Parts of which a shared library is built: declarations, the backend, options and the level of optimisation.
 type Parts = (Library, String, Options, Optimize);
 
 /// The large libraries that this process has built, or is building: several tests call the same.
