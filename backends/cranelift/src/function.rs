@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use codegen::backend::Error;
-use codegen::ir::{self, Inst, Target, Terminator};
+use codegen::ir::{self, Inst, Target, Terminator, Type};
 use cranelift_codegen::Context;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::entity::packed_option::ReservedValue;
@@ -97,6 +97,7 @@ pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::
         values: &mut functions.values,
         references: &mut functions.references,
         homes: Homes::new(source),
+        apart: None,
     };
     for (block, data) in source.blocks() {
         body.cursor.goto_bottom(Block::from_u32(block.index() as u32));
@@ -145,15 +146,18 @@ pub(crate) struct Body<'a> {
     pub(crate) values: &'a mut [Value],
     pub(crate) references: &'a mut BTreeMap<ir::Symbol, Reference>,
     pub(crate) homes: Homes,
+    /// The current block, if its calls receive [copies](Body::passed).
+    apart: Option<&'a ir::BlockData>,
 }
 
 impl<'a> Body<'a> {
     /// Writes the instructions of a block, at the end of which the cursor is.
-    fn block(&mut self, block: ir::Block, data: &ir::BlockData) {
-        let some_far = self.homes.are_some();
+    fn block(&mut self, block: ir::Block, data: &'a ir::BlockData) {
+        let some_away = self.homes.are_some();
+        self.apart = (data.cold && self.homes.are_scarce()).then_some(data);
         data.params.iter().for_each(|&param| self.keep(param));
         for (result, inst) in &data.insts {
-            if some_far {
+            if some_away {
                 inst.operands(|value| self.fetch(value, block));
             }
             let value = self.inst(inst);
@@ -243,6 +247,21 @@ impl<'a> Body<'a> {
 
     pub(crate) fn list(&self, values: &[ir::Value]) -> Vec<Value> {
         values.iter().map(|&value| self.value(value)).collect()
+    }
+
+    /// Returns the values that a call passes. A cold call receives copies of the words of other blocks where registers
+    /// are [scarce](Homes::are_scarce): a call fixes each argument to a register, and where the uses of a value want
+    /// different registers, the register allocator splits its live range at every use, so that hot code would move
+    /// values about for the sake of calls that seldom happen.
+    pub(crate) fn passed(&mut self, values: &[ir::Value]) -> Vec<Value> {
+        let mut passed = self.list(values);
+        let Some(block) = self.apart else { return passed };
+        for (&value, native) in values.iter().zip(&mut passed) {
+            if matches!(self.source.ty(value), Type::I64 | Type::Ptr) && !block.defines(value) {
+                *native = self.ins().iadd_imm_s(*native, 0);
+            }
+        }
+        passed
     }
 
     fn target(&self, target: &Target) -> (Block, Vec<BlockArg>) {

@@ -127,11 +127,8 @@ pub fn is_wide(function: &Function) -> bool {
     params > WIDE && function.dfg.num_blocks() < BLOCKS * params
 }
 
-/// The number of instructions from which on the address of a stack slot is a small part of a function.
-const LONG: usize = 512;
-
-/// Returns true if a function runs faster optimised: what does not change in a loop is computed before it, a division by
-/// a constant becomes a multiplication, and the address of a stack slot is computed only where it is used.
+/// Returns true if a function runs faster optimised: what does not change in a loop is computed before it, and a division
+/// by a constant becomes a multiplication.
 fn gains(source: &ir::Function) -> bool {
     let has = |wanted: fn(&Inst) -> bool| {
         source.blocks.iter().flat_map(|block| &block.insts).any(|(_, inst)| wanted(inst))
@@ -140,8 +137,7 @@ fn gains(source: &ir::Function) -> bool {
         use Binary::{Sdiv, Srem, Udiv, Urem};
         matches!(inst, Inst::Binary { op: Sdiv | Srem | Udiv | Urem, .. })
     };
-    let has_slot = || has(|inst| matches!(inst, Inst::StackSlot { .. }));
-    source.has_loop() || has(divides) || source.size() < LONG && has_slot()
+    source.has_loop() || has(divides)
 }
 
 /// Compiles a function with another code generator than that of the module, and defines it.

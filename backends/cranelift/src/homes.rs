@@ -1,4 +1,5 @@
-//! Spilling of values that are used far from their definition, in functions of many blocks.
+//! Homes of values outside of registers: the addresses of stack slots, which each block that uses them computes again,
+//! and, in functions of many blocks, the frame for values that are used far from their definition.
 //!
 //! The register allocator splits a long live range at every call that it crosses and processes each part again; the
 //! sets of live values grow with its length. Stored to the frame at its definition and loaded in each block that uses
@@ -10,21 +11,29 @@ use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind
 
 use crate::types::{self, ty};
 
-/// A function is not changed if it has fewer blocks than this and fewer calls than [`CALLS`].
+/// Values do not live in the frame if a function has fewer blocks than this and fewer calls than [`CALLS`].
 const BLOCKS: usize = 256;
-const CALLS: usize = 48;
+const CALLS: usize = 64;
+
+/// Registers are not scarce in a function with fewer calls than this.
+const FEW_CALLS: usize = 16;
 
 /// The distance in blocks from a definition beyond which a use loads the value from the frame. A block whose only
 /// predecessor is the defining block counts as near.
 const FAR: usize = 32;
 
+/// The number of arguments that registers hold before a call.
+const REGISTERS: usize = 12;
+
 /// The homes of a function's values.
 #[derive(Debug, Default)]
 pub(crate) struct Homes {
-    /// The home of each value; empty for functions that are not changed.
+    /// The home of each value; empty for functions without others than registers.
     homes: Vec<Home>,
     /// The block in which each value is in a register.
     block: Vec<usize>,
+    /// True if registers are scarce, but no value lives in the frame.
+    scarce: bool,
 }
 
 /// The home of a value.
@@ -41,13 +50,25 @@ enum Home {
 }
 
 impl Homes {
-    /// Finds the values that are far from a use.
+    /// Finds the values whose home is no register. Stack slots are in the first block.
     pub(crate) fn new(source: &ir::Function) -> Homes {
-        if source.blocks.len() < BLOCKS && calls(source) < CALLS {
-            return Homes::default();
+        let calls = calls(source);
+        let spills = source.blocks.len() >= BLOCKS || calls >= CALLS;
+        let mut homes = Homes { scarce: !spills && calls >= FEW_CALLS, ..Homes::default() };
+        let mut entry = source.blocks.iter().take(1).flat_map(|block| &block.insts);
+        if spills || entry.any(|(_, inst)| matches!(inst, Inst::StackSlot { .. })) {
+            homes.homes = vec![Home::Register; source.values.len()];
+            homes.block = vec![0; source.values.len()];
         }
-        let mut homes = vec![Home::Register; source.values.len()];
-        let mut block = vec![0; source.values.len()];
+        if spills {
+            homes.find(source);
+        }
+        homes
+    }
+
+    /// Finds the values that are far from a use.
+    fn find(&mut self, source: &ir::Function) {
+        let Homes { homes, block, .. } = self;
         let only = only_predecessors(source);
         for (at, data) in source.blocks() {
             let results = data.insts.iter().filter_map(|(result, _)| *result);
@@ -60,15 +81,20 @@ impl Homes {
                     homes[value.index()] = Home::Wanted;
                 }
             };
-            data.insts.iter().for_each(|(_, inst)| inst.operands(&mut read));
+            let insts = data.insts.iter().map(|(_, inst)| inst);
+            insts.filter(|inst| !is_crowded(inst)).for_each(|inst| inst.operands(&mut read));
             data.end.iter().for_each(|end| end.operands(&mut read));
         }
-        Homes { homes, block }
     }
 
-    /// Returns true if values may live in the frame.
+    /// Returns true if some values have no register as their home.
     pub(crate) fn are_some(&self) -> bool {
         !self.homes.is_empty()
+    }
+
+    /// Returns true if registers are scarce, but no value lives in the frame.
+    pub(crate) fn are_scarce(&self) -> bool {
+        self.scarce
     }
 
     fn get(&self, value: ir::Value) -> Home {
@@ -92,12 +118,12 @@ impl Homes {
     /// Notes that a value is the address of the slot that was created last.
     pub(crate) fn keep_address(&mut self, to: &Translation<'_, '_>, value: ir::Value) {
         let last = to.cursor.func.sized_stack_slots.keys().next_back();
-        if let (Home::Wanted, Some(slot)) = (self.get(value), last) {
-            self.homes[value.index()] = Home::Address(slot);
+        if let (Some(home), Some(slot)) = (self.homes.get_mut(value.index()), last) {
+            *home = Home::Address(slot);
         }
     }
 
-    /// Loads a value that a block uses from the frame, unless it is in a register there.
+    /// Loads a value that a block uses from the frame, or computes its address, unless it is in a register there.
     pub(crate) fn fetch(
         &mut self,
         to: &mut Translation<'_, '_>,
@@ -132,6 +158,13 @@ fn only_predecessors(source: &ir::Function) -> Vec<Option<usize>> {
     }
     let one = |(ways, last): (i32, Option<usize>)| last.filter(|_| ways == 1);
     ways.into_iter().zip(last).map(one).collect()
+}
+
+/// Returns true if a call has more arguments than registers hold at once. Loads of all of them before the call would
+/// have to be spilled again, one by one; the register allocator loads what it has spilled where it passes it.
+fn is_crowded(inst: &Inst) -> bool {
+    let (Inst::Call { args, .. } | Inst::CallIndirect { args, .. }) = inst else { return false };
+    args.len() > REGISTERS
 }
 
 /// Returns the number of calls in a function.

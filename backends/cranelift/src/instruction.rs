@@ -194,7 +194,7 @@ impl Body<'_> {
 
     /// Converts arguments to the types of a signature: some floats are passed as integers.
     fn arguments(&mut self, signature: SigRef, args: &[ir::Value]) -> Vec<Value> {
-        let mut args = self.list(args);
+        let mut args = self.passed(args);
         for (index, arg) in args.iter_mut().enumerate() {
             let dfg = &self.cursor.func.dfg;
             let wanted = dfg.signatures[signature].params[index].value_type;

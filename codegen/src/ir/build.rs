@@ -227,6 +227,16 @@ impl<'m> Builder<'m> {
         self.once(Made::Const(ty, bits), ty, Inst::Const { ty, bits })
     }
 
+    /// Emits the constant that a value of another block is; other values are returned as they are. A constant that is
+    /// used in its own block only needs no register between blocks.
+    pub(crate) fn constant_of(&mut self, block: Block, value: Value) -> Value {
+        let mut insts = self.function.blocks[block.index()].insts.iter().rev();
+        match insts.find(|(result, _)| *result == Some(value)) {
+            Some(&(_, Inst::Const { ty, bits })) => self.constant(ty, bits),
+            _ => value,
+        }
+    }
+
     /// Emits an `I64` constant.
     pub fn i64(&mut self, value: i64) -> Value {
         self.constant(Type::I64, value as u64)

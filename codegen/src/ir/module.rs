@@ -161,6 +161,14 @@ pub struct BlockData {
     pub cold: bool,
 }
 
+impl BlockData {
+    /// Returns true if a value is a parameter of the block or the result of one of its instructions.
+    pub fn defines(&self, value: Value) -> bool {
+        let mut results = self.insts.iter().map(|(result, _)| *result);
+        self.params.contains(&value) || results.any(|result| result == Some(value))
+    }
+}
+
 /// The type and name hint of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValueData {

@@ -174,11 +174,15 @@ impl<'a> Wrapper<'a, '_> {
         };
         let which =
             place::of(text, self.number_of_place(at)) | u64::from(rule as u32) << place::RULE;
+        let here = self.b.current();
         self.exit_by(Routine::FailNumber, |w| {
             let subject = w.subject(at.value());
             let which = w.b.i64(which as i64);
             let found = w.number_address(at, found);
-            let expected = expected.unwrap_or_else(|| w.b.i64(0));
+            let expected = match expected {
+                Some(expected) => w.b.constant_of(here, expected),
+                None => w.b.i64(0),
+            };
             let origin = w.origin(origin);
             [subject, which, found, expected, origin]
         })
