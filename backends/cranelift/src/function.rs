@@ -163,8 +163,8 @@ impl<'a> Body<'a> {
             let value = self.inst(inst);
             if let (&Some(result), Some(value)) = (result, value) {
                 self.values[result.index()] = value;
-                let is_slot = matches!(inst, Inst::StackSlot { .. });
-                if is_slot { self.keep_address(result) } else { self.keep(result) }
+                let is_address = matches!(inst, Inst::StackSlot { .. } | Inst::Address { .. });
+                if is_address { self.keep_address(result, block) } else { self.keep(result) }
             }
         }
         if let Some(end) = &data.end {
@@ -182,8 +182,8 @@ impl<'a> Body<'a> {
         self.at_home(|homes, at| homes.keep(at, value));
     }
 
-    fn keep_address(&mut self, value: ir::Value) {
-        self.at_home(|homes, at| homes.keep_address(at, value));
+    fn keep_address(&mut self, value: ir::Value, block: ir::Block) {
+        self.at_home(|homes, at| homes.keep_address(at, value, block));
     }
 
     fn fetch(&mut self, value: ir::Value, block: ir::Block) {

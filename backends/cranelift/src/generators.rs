@@ -27,8 +27,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The settings of object files, in which functions with loops, divisions or, if they are short, stack slots are
-    /// optimised all the same, and the registers of wide functions are allocated in a single pass. Debug builds verify.
+    /// The settings of object files, in which functions with divisions are optimised all the same, and the registers of
+    /// wide functions are allocated in a single pass. Debug builds verify.
     pub const OBJECT: Settings = Settings { pic: true, ..Settings::JIT };
 
     /// The settings of code for this process. Debug builds verify.
@@ -127,17 +127,11 @@ pub fn is_wide(function: &Function) -> bool {
     params > WIDE && function.dfg.num_blocks() < BLOCKS * params
 }
 
-/// Returns true if a function runs faster optimised: what does not change in a loop is computed before it, and a division
-/// by a constant becomes a multiplication.
+/// Returns true if a function runs faster optimised: a division by a constant becomes a multiplication.
 fn gains(source: &ir::Function) -> bool {
-    let has = |wanted: fn(&Inst) -> bool| {
-        source.blocks.iter().flat_map(|block| &block.insts).any(|(_, inst)| wanted(inst))
-    };
-    let divides = |inst: &Inst| {
-        use Binary::{Sdiv, Srem, Udiv, Urem};
-        matches!(inst, Inst::Binary { op: Sdiv | Srem | Udiv | Urem, .. })
-    };
-    source.has_loop() || has(divides)
+    use Binary::{Sdiv, Srem, Udiv, Urem};
+    let divides = |inst: &Inst| matches!(inst, Inst::Binary { op: Sdiv | Srem | Udiv | Urem, .. });
+    source.blocks.iter().flat_map(|block| &block.insts).any(|(_, inst)| divides(inst))
 }
 
 /// Compiles a function with another code generator than that of the module, and defines it.

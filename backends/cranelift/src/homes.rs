@@ -1,5 +1,5 @@
-//! Homes of values outside of registers: the addresses of stack slots, which each block that uses them computes again,
-//! and, in functions of many blocks, the frame for values that are used far from their definition.
+//! Homes of values outside of registers: addresses, which each block that uses them computes again, and, in functions of
+//! many blocks, the frame for values that are used far from their definition.
 //!
 //! The register allocator splits a long live range at every call that it crosses and processes each part again; the
 //! sets of live values grow with its length. Stored to the frame at its definition and loaded in each block that uses
@@ -7,7 +7,9 @@
 
 use codegen::ir::{self, Inst};
 use cranelift_codegen::cursor::FuncCursor;
-use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value};
+use cranelift_codegen::ir::{
+    Inst as Made, InstBuilder, InstInserterBase, StackSlot, StackSlotData, StackSlotKind, Value,
+};
 
 use crate::types::{self, ty};
 
@@ -45,8 +47,8 @@ enum Home {
     Wanted,
     /// A slot in the frame.
     Frame(StackSlot),
-    /// No home: the value is the address of this slot, which each block that uses it computes again.
-    Address(StackSlot),
+    /// No home: the value is an address, and each block that uses it repeats this instruction.
+    Address(Made),
 }
 
 impl Homes {
@@ -115,11 +117,17 @@ impl Homes {
         self.homes[value.index()] = Home::Frame(slot);
     }
 
-    /// Notes that a value is the address of the slot that was created last.
-    pub(crate) fn keep_address(&mut self, to: &Translation<'_, '_>, value: ir::Value) {
-        let last = to.cursor.func.sized_stack_slots.keys().next_back();
-        if let (Some(home), Some(slot)) = (self.homes.get_mut(value.index()), last) {
-            *home = Home::Address(slot);
+    /// Notes the instruction that has just computed an address in a block.
+    pub(crate) fn keep_address(
+        &mut self,
+        to: &Translation<'_, '_>,
+        value: ir::Value,
+        block: ir::Block,
+    ) {
+        let made = to.cursor.func.dfg.value_def(to.values[value.index()]).inst();
+        if let (Some(home), Some(made)) = (self.homes.get_mut(value.index()), made) {
+            *home = Home::Address(made);
+            self.block[value.index()] = block.index();
         }
     }
 
@@ -138,7 +146,11 @@ impl Homes {
         let read = match home {
             Home::Register | Home::Wanted => return,
             Home::Frame(slot) => to.cursor.ins().stack_load(types::POINTER, of, slot, 0),
-            Home::Address(slot) => to.cursor.ins().stack_addr(types::POINTER, slot, 0),
+            Home::Address(made) => {
+                let again = to.cursor.func.dfg.clone_inst(made);
+                to.cursor.insert_built_inst(again);
+                to.cursor.func.dfg.first_result(again)
+            }
         };
         to.values[value.index()] = read;
         self.block[value.index()] = block.index();

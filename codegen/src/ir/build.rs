@@ -317,8 +317,11 @@ impl<'m> Builder<'m> {
         self.push(Type::Ptr, Inst::PtrAdd { base, offset })
     }
 
-    /// Emits `base + offset` for a constant.
+    /// Emits `base + offset` for a constant; nothing for 0.
     pub fn ptr_offset(&mut self, base: Value, offset: i64) -> Value {
+        if offset == 0 {
+            return base;
+        }
         let offset = self.i64(offset);
         self.ptr_add(base, offset)
     }

@@ -134,28 +134,29 @@ impl<'a> Wrapper<'a, '_> {
         let &Keeping { launch, kept, area, ready, .. } = keeping;
         let function = self.b.load(Type::Ptr, kept, kept::KERNEL);
         let device = self.b.load(Type::I64, kept, kept::DEVICE);
-        let config = self.b.ptr_offset(kept, kept::SIZE.into());
         let is_whole = keeping.params(false).is_empty();
         for index in keeping.params(true).into_iter().filter(|_| !is_whole) {
-            self.copy_word(config, area, keeping.address(index));
+            self.copy_word(kept, area, keeping.address(index));
         }
-        let table = if is_whole { config } else { area };
-        let addresses = self.b.ptr_offset(table, keeping.layout.addresses.into());
+        let (table, at) = if is_whole { (kept, kept::SIZE) } else { (area, 0) };
+        let addresses = self.b.ptr_offset(table, (at + keeping.layout.addresses).into());
         let stream = self.stream_or(launch.stream.as_ref(), device);
-        let known = self.b.load(Type::Ptr, config, config::STREAM);
+        let config = self.b.ptr_offset(kept, kept::SIZE.into());
+        let known = self.b.load(Type::Ptr, kept, kept::SIZE as i32 + config::STREAM);
         let is_same = self.b.compare(Cond::Eq, stream, known);
         let other = self.b.block("other_stream");
         self.b.branch(is_same, (ready, [function, stream, config, addresses, device]), other);
         self.b.switch_to(other);
         for at in config::WORDS_BUT_STREAM {
-            self.copy_word(config, area, at);
+            self.copy_word(kept, area, at);
         }
         self.b.store(stream, area, config::STREAM);
         self.b.jump(ready, &[function, stream, area, addresses, device]);
     }
 
-    fn copy_word(&mut self, from: Value, to: Value, at: i32) {
-        let word = self.b.load(Type::I64, from, at);
-        self.b.store(word, to, at);
+    /// Copies a word of what is kept to byte `at` of the area.
+    fn copy_word(&mut self, kept: Value, area: Value, at: i32) {
+        let word = self.b.load(Type::I64, kept, kept::SIZE as i32 + at);
+        self.b.store(word, area, at);
     }
 }
