@@ -112,7 +112,7 @@ impl<'a> Generators<'a> {
 }
 
 /// The number of parameters above which a function is wide: far more than the registers of any machine.
-const WIDE: usize = 64;
+pub(crate) const WIDE: usize = 64;
 
 /// The number of blocks for each parameter from which on a wide function is a long one rather than a wide one.
 const BLOCKS: usize = 4;

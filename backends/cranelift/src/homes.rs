@@ -11,6 +11,7 @@ use cranelift_codegen::ir::{
     Inst as Made, InstBuilder, InstInserterBase, StackSlot, StackSlotData, StackSlotKind, Value,
 };
 
+use crate::generators::WIDE;
 use crate::types::{self, ty};
 
 /// Values do not live in the frame if a function has fewer blocks than this and fewer calls than [`CALLS`].
@@ -173,10 +174,11 @@ fn only_predecessors(source: &ir::Function) -> Vec<Option<usize>> {
 }
 
 /// Returns true if a call has more arguments than registers hold at once. Loads of all of them before the call would
-/// have to be spilled again, one by one; the register allocator loads what it has spilled where it passes it.
+/// have to be spilled again, one by one; the usual register allocator loads what it has spilled where it passes it. That
+/// of wide functions takes longer the more values live in several blocks.
 fn is_crowded(inst: &Inst) -> bool {
     let (Inst::Call { args, .. } | Inst::CallIndirect { args, .. }) = inst else { return false };
-    args.len() > REGISTERS
+    args.len() > REGISTERS && args.len() <= WIDE
 }
 
 /// Returns the number of calls in a function.
