@@ -39,7 +39,8 @@ pub(crate) const FUNCTIONS: [&str; 12] = [
     "union", "map8", "optional",
 ];
 
-fn list(count: usize, entry: impl Fn(usize) -> String) -> String {
+/// Returns entries separated by commas.
+pub(crate) fn list(count: usize, entry: impl Fn(usize) -> String) -> String {
     (0..count).map(entry).collect::<Vec<_>>().join(", ")
 }
 

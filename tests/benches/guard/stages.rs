@@ -8,13 +8,19 @@ use driver::Form;
 use tvm_ffi_codegen_tests::callgrind::{collect, count};
 use tvm_ffi_codegen_tests::route::request;
 
-use crate::calls::declarations;
+use crate::calls::{declarations, list};
 
 /// Declarations that are measured one by one.
-const NAMES: [&str; 4] = ["add_one", "strided8", "many32", "union"];
+const NAMES: [&str; 5] = ["add_one", "strided8", "many32", "union", "wide"];
+
+/// Returns the declaration of a function of so many words that a stage whose time grows with their square shows.
+fn wide() -> String {
+    let params = list(400, |i| format!("s{i}: str"));
+    format!("wide({params}) -> None = wide_kernel({});\n", list(400, |i| format!("s{i}")))
+}
 
 fn text(name: &str) -> String {
-    let all = declarations();
+    let all = declarations() + &wide();
     let found = all.split_inclusive(";\n").find(|text| text.trim_start().starts_with(name));
     found.unwrap_or_else(|| panic!("no declaration of {name}")).to_owned()
 }
