@@ -8,7 +8,8 @@
 use codegen::ir::{self, Inst};
 use cranelift_codegen::cursor::FuncCursor;
 use cranelift_codegen::ir::{
-    Inst as Made, InstBuilder, InstInserterBase, StackSlot, StackSlotData, StackSlotKind, Value,
+    Inst as NativeInst, InstBuilder, InstInserterBase, StackSlot, StackSlotData, StackSlotKind,
+    Value,
 };
 
 use crate::generators::WIDE;
@@ -49,7 +50,7 @@ enum Home {
     /// A slot in the frame.
     Frame(StackSlot),
     /// No home: the value is an address, and each block that uses it repeats this instruction.
-    Address(Made),
+    Address(NativeInst),
 }
 
 impl Homes {
