@@ -1,5 +1,6 @@
-//! Homes of values outside of registers: addresses, which each block that uses them computes again, and, in functions of
-//! many blocks, the frame for values that are used far from their definition.
+//! Homes of values outside of registers. In functions with stack slots, or with many blocks or calls, each block
+//! computes the addresses of slots and symbols that it uses; in the latter the frame also keeps the values that are used
+//! far from their definition. The limits are measured (`tests/guard`, `tests/bench scale`).
 //!
 //! The register allocator splits a long live range at every call that it crosses and processes each part again; the
 //! sets of live values grow with its length. Stored to the frame at its definition and loaded in each block that uses
@@ -26,7 +27,7 @@ const FEW_CALLS: usize = 16;
 /// predecessor is the defining block counts as near.
 const FAR: usize = 32;
 
-/// The number of arguments that registers hold before a call.
+/// The number of arguments that registers can hold at once before a call, on the machine with the fewest.
 const REGISTERS: usize = 12;
 
 /// The homes of a function's values.
@@ -54,7 +55,7 @@ enum Home {
 }
 
 impl Homes {
-    /// Finds the values whose home is no register. Stack slots are in the first block.
+    /// Finds the values whose home is no register. Stack slots are in the first block, as the verifier demands.
     pub(crate) fn new(source: &ir::Function) -> Homes {
         let calls = calls(source);
         let spills = source.blocks.len() >= BLOCKS || calls >= CALLS;
