@@ -51,8 +51,19 @@ two streams                  works
 a thread without a context   works
 another device               works
 graph capture after prepare  works
+PyTorch's stream             not here: the stand-in runs no kernels
+a graph of PyTorch           not here: the stand-in runs no kernels
+a prepared launch            not here: the stand-in runs no kernels
+memory and streams           not here: the stand-in runs no kernels
+results by PyTorch           not here: the stand-in runs no kernels
+torch.compile                not here: the stand-in runs no kernels
+eight threads of PyTorch     not here: the stand-in runs no kernels
+jax.jit                      not here: the stand-in runs no kernels
+CuPy's arrays                not here: the stand-in runs no kernels
+Triton's kernel, imported    not here: the stand-in runs no kernels
 cost on a stream             works: figures of the stand-in mean nothing
 cost on the default stream   works: figures of the stand-in mean nothing
+cost from Python, ns         not here: the stand-in runs no kernels
 ";
 
 #[test]

@@ -59,7 +59,7 @@ def pairs(place, loaded, found, handle):
 
 
 def measure(place, stream):
-    library, found = kernel(place.driver, HERE.parents[1] / "driver" / place.image())
+    library, found = kernel(place.driver, place.kernels())
     with on(stream) if stream else nullcontext():
         times = pairs(place, loops(), found, stream.handle if stream else 0)
     place.driver("cuLibraryUnload", library)

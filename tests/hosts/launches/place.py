@@ -100,6 +100,10 @@ class Place:
         """Returns the image of the tests that this device runs: machine code for 9.0 or 8.0, otherwise PTX."""
         return {9: "kernels.cubin", 8: "kernels.fatbin"}.get(self.capability[0], "kernels.ptx")
 
+    def kernels(self):
+        """Returns the path of that image."""
+        return Path(__file__).parents[2] / "driver" / self.image()
+
     def needs(self, major, minor):
         if self.capability < (major, minor):
             raise NotHere(f"needs compute capability {major}.{minor}")

@@ -7,21 +7,13 @@ import sys
 from pathlib import Path
 
 import triton
-import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 from cuda import Driver
+from triton_add import BLOCK, add_kernel
 
-BLOCK = 1024
 POINTER = "*fp32"
-
-
-@triton.jit
-def add_kernel(x, y, z, n, BLOCK: tl.constexpr):
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = i < n
-    tl.store(z + i, tl.load(x + i, mask=mask) + tl.load(y + i, mask=mask), mask=mask)
 
 
 # Triton adds two parameters for scratch memory, which this kernel does not need.
