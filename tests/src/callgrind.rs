@@ -34,8 +34,13 @@ long getrandom(void *bytes, size_t size, unsigned flags) {
 /// Variables of the environment that the program gets: search path of programs and working folder.
 const ENVIRONMENT: [&str; 2] = ["PATH", "CARGO_TARGET_DIR"];
 
-/// Writes the library that replaces the system's random numbers.
+/// Name of the copy of the program, without debug information, which valgrind cannot read.
+const PROGRAM: &str = "program";
+
+/// Writes the library that replaces the system's random numbers, and a copy of the program.
 pub fn prepare(folder: &Path) {
+    let program = std::env::current_exe().expect("the program has a path");
+    cc(Command::new("objcopy").arg("--strip-debug").arg(program).arg(folder.join(PROGRAM)));
     let source = folder.join("seeds.c");
     std::fs::write(&source, SEEDS).expect("the folder can be written to");
     cc(Command::new("cc")
@@ -68,8 +73,7 @@ impl Process<'_> {
     /// If there is no valgrind, or the program fails.
     pub fn run(&self) -> Result<Vec<(String, Counts)>, String> {
         let dumps = self.folder.join(format!("{}.counts", self.name));
-        let output =
-            self.command(&dumps)?.output().map_err(|error| format!("valgrind: {error}"))?;
+        let output = self.command(&dumps).output().map_err(|error| format!("valgrind: {error}"))?;
         if !output.status.success() {
             let errors = String::from_utf8_lossy(&output.stderr);
             return Err(format!("{}\n{}", output.status, errors.trim_end()));
@@ -89,7 +93,7 @@ impl Process<'_> {
         Counts::read(dump, self.caller, self.taken)
     }
 
-    fn command(&self, dumps: &Path) -> Result<Command, String> {
+    fn command(&self, dumps: &Path) -> Command {
         let mut valgrind = Command::new("valgrind");
         valgrind.env_clear().env("GLIBC_TUNABLES", TUNABLES);
         let set = ENVIRONMENT.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
@@ -103,8 +107,8 @@ impl Process<'_> {
         valgrind.args(self.collect.iter().map(|name| format!("--toggle-collect={name}")));
         valgrind.arg(format!("--dump-after={}", counted::MEASURE));
         valgrind.arg(format!("--callgrind-out-file={}", dumps.display()));
-        valgrind.arg(std::env::current_exe().map_err(|error| error.to_string())?);
+        valgrind.arg(self.folder.join(PROGRAM));
         valgrind.args(self.arguments);
-        Ok(valgrind)
+        valgrind
     }
 }

@@ -1,5 +1,5 @@
-//! The stand-in for the CUDA driver: `driver/*.c`, compiled once per process by the system's C compiler. What it has in
-//! common with the one for HIP is here too.
+//! The stand-in for the CUDA driver: `driver/*.c`, compiled by the system's C compiler. What it has in common with the one
+//! for HIP is here too.
 //!
 //! Programs find it through `LD_LIBRARY_PATH` ([`folder`]), the current process after [`exclusive`] has loaded it.
 
@@ -7,6 +7,7 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::SystemTime;
 
 use libloading::os::unix::Library;
 
@@ -33,23 +34,36 @@ pub fn in_c(folder: &Path) -> Vec<PathBuf> {
 
 /// Returns the folder of a `libcuda.so.1` that is the stand-in.
 ///
-/// The folder lies beside the program, because nobody would remove a temporary one. Processes that build it at the same
-/// time replace the file with the same contents, atomically.
+/// The folder lies beside the program, because nobody would remove a temporary one, and so that child processes find the
+/// library. Processes that build it at the same time replace the file with the same contents, atomically.
 pub fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| build("fake_cuda", "libcuda.so.1", &in_c(&sources()), &[]))
 }
 
-/// Compiles a library from C files into a folder beside the program, and returns the folder.
+/// Compiles a library from C files into a folder beside the program, unless one is there that is newer than the program
+/// and all files of [`sources`]; returns the folder.
 pub(crate) fn build(folder: &str, soname: &str, files: &[PathBuf], options: &[&str]) -> PathBuf {
     let program = std::env::current_exe().expect("the program has a path");
     let folder = program.with_file_name(folder);
+    let made = modified(&folder.join(soname));
+    let files_of = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let used = [sources(), sources().join("hip")].into_iter().flat_map(files_of);
+    let newest = used.map(|file| modified(&file.path())).chain([modified(&program)]).max();
+    if made > newest.flatten() {
+        return folder;
+    }
     std::fs::create_dir_all(&folder).expect("a folder can be made");
     let new = tempfile::tempdir_in(&folder).expect("a folder can be made");
     let library = new.path().join(soname);
     compile("cc", soname, files, options, &library);
     std::fs::rename(&library, folder.join(soname)).expect("the library can be moved");
     folder
+}
+
+/// Returns when a file was written; `None` if there is none.
+fn modified(file: &Path) -> Option<SystemTime> {
+    std::fs::metadata(file).and_then(|data| data.modified()).ok()
 }
 
 /// Compiles a stand-in from C files with the C compiler of a machine.

@@ -1,4 +1,4 @@
-//! The stand-in for HIP: `driver/hip/*.c` and what it shares with the one for the CUDA driver, compiled once per process.
+//! The stand-in for HIP: `driver/hip/*.c` and what it shares with the one for the CUDA driver, compiled when needed.
 //!
 //! Programs find it through `LD_LIBRARY_PATH` ([`folder`]), the current process after [`exclusive`] has loaded it.
 
