@@ -5,12 +5,13 @@
 
 mod error;
 mod keep;
+mod keepers;
 mod optimize;
 mod plan;
 mod target;
 
 pub use error::{Error, Mismatch};
-pub use keep::with_keepers;
+pub use keepers::with_keepers;
 pub use optimize::{Optimize, is_long};
 pub use plan::{Capabilities, Existing, Plan, State, SymbolSource, plan, unused_name};
 pub use target::{Facts, LARGE, LISTS, Machine, Narrow, Side, is_apart};
