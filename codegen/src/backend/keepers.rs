@@ -7,9 +7,10 @@ use super::plan::unused_name;
 use super::target::Facts;
 use crate::ir::{Block, Builder, Function, Inst, Linkage, Module, Symbol, Terminator, Value};
 
-/// Returns the module with each import that only cold blocks of hot functions call, of which one returns to a hot block,
-/// called through a local function, which then [preserves](super::Plan::keeps) the registers that the import does not.
-/// The module itself if there is no such import, or if the target has no [convention](Facts::keeps) for that.
+/// Returns the module with *keepers*: local functions that call an import and [preserve](super::Plan::keeps) the registers
+/// of their callers, as the import does not. An import is called through one if only cold blocks of hot functions call it,
+/// and if a hot block may follow one of them. Returns the module as it is if there is no such import, or if the target has
+/// no [convention](Facts::keeps) for that.
 ///
 /// ```
 /// use tvm_ffi_codegen::backend::{Facts, with_keepers};
@@ -74,7 +75,7 @@ pub fn with_keepers<'a>(source: &'a Module, facts: &Facts) -> Cow<'a, Module> {
     Cow::Owned(module)
 }
 
-/// Defines a function that calls an import.
+/// Defines the keeper of an import.
 fn add_keeper(module: &mut Module, import: Symbol) -> Symbol {
     let name = unused_name(&format!("{}.keeping", module.name(import)), |name| {
         module.find(name).is_some()

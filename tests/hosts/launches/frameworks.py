@@ -5,7 +5,7 @@ import importlib
 import statistics
 import threading
 import time
-from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import tvm_ffi
@@ -20,15 +20,8 @@ LAUNCHES = 256
 ROUNDS = 200
 
 VECTOR = "Tensor([n], float32, device=cuda)"
-DECLARATIONS = f"""\
-image code;
-
-axpy(x: {VECTOR}, y: {VECTOR}, a: float32) -> None
-    = {{ launch code."axpy_kernel"(x.data, y.data, int32(n), a) grid(ceildiv(n, 128)) block(128); }};
-
-add(x: {VECTOR}, y: {VECTOR}, z: {VECTOR}) -> None
-    = {{ launch code."add_kernel"(x.data, y.data, z.data, n) grid(ceildiv(n, 128)) block(128); }};
-
+# What tests/gpu launches without frameworks, and what results, prepared launches and other statements need.
+DECLARATIONS = (Path(__file__).parent / "kernels.ffi").read_text() + f"""
 added(x: {VECTOR}, y: {VECTOR}) -> z: {VECTOR}
     = {{ launch code."add_kernel"(x.data, y.data, z.data, n) grid(ceildiv(n, 128)) block(128); }};
 
@@ -39,7 +32,7 @@ prepared(x: {VECTOR}, y: {VECTOR}) -> Function
         }};
     }};
 
-/// Writes 1.5, 2.5 and zeros into x and copies it to y, by way of another stream.
+/// Writes a, 2.5 and zeros into x by way of another stream, and copies x to y.
 written(x: {VECTOR}, y: {VECTOR}, a: float32, side: Stream) -> None
     where n >= 2, y.shape[0] == n, x.device.multiprocessors > 1
     = {{
@@ -216,7 +209,8 @@ def cupy_arrays(place):
 
 def imported_add(torch):
     """Launches a kernel of Triton through Triton and imports it; returns both launchers and their tensors."""
-    kernel, block = imported("launches.triton_add").add_kernel, imported("launches.triton_add").BLOCK
+    source = imported("launches.triton_add")
+    kernel, block = source.add_kernel, source.BLOCK
     x, y, z = (torch.ones(N, device="cuda") for _ in range(3))
     launch = lambda: kernel[(N // block,)](x, y, z, N, BLOCK=block)
     signature = f"x: *fp32[n]:16, y: *fp32[n]:16, z: *fp32[n]:16, n: i32:16, BLOCK: {block}"
@@ -234,15 +228,6 @@ def triton_import(place):
 
 
 
-
-@contextmanager
-def queue(torch):
-    """Empties the queue of the device before and after."""
-    torch.cuda.synchronize()
-    yield
-    torch.cuda.synchronize()
-
-
 def cost_from_python(place):
     """Measures calls from Python with three tensors, in turn: ours, Triton's of the same kernel, PyTorch's of its own."""
     m, torch, _ = functions(place, "torch", "triton")
@@ -258,11 +243,12 @@ def cost_from_python(place):
     times = {name: [] for name in ways}
     for _ in range(ROUNDS):
         for name, way in ways.items():
-            with queue(torch):
-                start = time.perf_counter_ns()
-                for _ in range(LAUNCHES):
-                    way()
-                times[name].append((time.perf_counter_ns() - start) / LAUNCHES)
+            torch.cuda.synchronize()
+            start = time.perf_counter_ns()
+            for _ in range(LAUNCHES):
+                way()
+            times[name].append((time.perf_counter_ns() - start) / LAUNCHES)
+    torch.cuda.synchronize()
     return ", ".join(f"{statistics.median(found):.0f} {name}" for name, found in times.items())
 
 
