@@ -227,15 +227,17 @@ fields! {
         /// Bits of the attributes that launches of the kernel need: [`ALLOW_SHARED`](super::ALLOW_SHARED),
         /// [`ALLOW_CLUSTER`](super::ALLOW_CLUSTER).
         ALLOWED 5 allowed: Field<u64>;
-        /// The address of `cuLaunchKernelEx`, stored when the kernel is loaded.
-        LAUNCH 6 launch: Field<Ref<u8>>;
+        /// The addresses of functions of the driver, stored when the kernel is loaded: code that shares routines with
+        /// other modules has no table of its own.
+        GET_DEVICE 6 get_device: Field<Ref<u8>>;
+        LAUNCH 7 launch: Field<Ref<u8>>;
         /// Number of parameters.
-        COUNT 7 count: Field<i64>;
+        COUNT 8 count: Field<i64>;
         /// The name in messages, elided if it is long.
-        SHOWN 8 shown: Field<Ref<u8>>;
+        SHOWN 9 shown: Field<Ref<u8>>;
         /// The size of each parameter in bytes. The sizes follow the fields.
-        SIZES 9 sizes: Nested<u64>;
-    } 9;
+        SIZES 10 sizes: Nested<u64>;
+    } 10;
     /// The constant that describes how to encode a tensor map.
     map How HowFields {
         RANK 0 rank: Field<i64>;

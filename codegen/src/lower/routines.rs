@@ -190,7 +190,8 @@ routines! {
     Allow outline, cuda::load::allow;
     KeepLaunch cold, cuda::kept::keep_launch;
     FitShared cold inner, cuda::failed::fit_shared;
-    EnterContext outline, cuda::context::enter_context;
+    EnterContext outline inner, cuda::context::enter_context;
+    EnterPrimary cold, cuda::context::enter_primary;
     PushPrimary cold inner, cuda::context::push_primary;
     LeaveContext cold, cuda::context::leave_context;
     Fill outline, cuda::command::fill;

@@ -7,19 +7,39 @@ use crate::lower::routines::Routine;
 use crate::lower::wrapper::Wrapper;
 
 impl Wrapper<'_, '_> {
-    /// Emits the call of the driver that launches the kernel. A stream that was created knows its context. The default
-    /// stream belongs to the current context, which must therefore be a context of the device.
+    /// Emits the launch of the kernel. A stream that was created knows its context. The default stream belongs to the
+    /// current context, which must therefore be a context of the device.
     pub(super) fn start_on_cuda(&mut self, ready: Ready<'_>) {
-        let Ready { subject, function, config, stream, addresses, .. } = ready;
-        let Subject { site, kernel, .. } = subject;
-        let entered = self.enter_context(subject, stream);
-        let entry = self.b.load(Type::Ptr, kernel, kernel::LAUNCH);
+        let [default, here, launched] =
+            ["default_stream", "this_context", "launched"].map(|label| self.b.block(label));
+        let there = self.b.cold_block("other_context");
+        let status = self.b.block_param(launched, Type::I32, "status");
+        let created = self.b.compare_const(Cond::Ugt, ready.stream, CU_STREAM_PER_THREAD);
+        self.b.branch(created, here, default);
+
+        self.b.switch_to(default);
+        let (is_current, asked) = self.is_current(ready.subject);
+        self.b.branch(is_current, here, there);
+
+        self.b.switch_to(there);
+        let found = self.launch_there(ready, asked);
+        self.b.jump(launched, &[found]);
+
+        self.b.switch_to(here);
+        let found = self.call_driver(ready);
+        self.b.jump(launched, &[found]);
+
+        self.b.switch_to(launched);
+        self.check_launch(Routine::LaunchFailed, ready, status);
+    }
+
+    /// Emits the call of the driver that launches the kernel; returns its status.
+    fn call_driver(&mut self, ready: Ready<'_>) -> Value {
+        let Ready { subject, function, config, addresses, .. } = ready;
+        let entry = self.b.load(Type::Ptr, subject.kernel, kernel::LAUNCH);
         let null = self.b.null();
         let signature = Entry::LaunchKernelEx.signature();
-        let args = [config, function, addresses, null];
-        let status = self.b.call_indirect_value(signature, entry, &args);
-        self.leave_context(entered, site, status);
-        self.check_launch(Routine::LaunchFailed, ready, status);
+        self.b.call_indirect_value(signature, entry, &[config, function, addresses, null])
     }
 
     /// Returns the `CUkernel`. The first launch loads the kernel.
@@ -38,36 +58,15 @@ impl Wrapper<'_, '_> {
         function
     }
 
-    /// Makes a context of the device current if the stream needs it; returns a number that is not 0 if one was pushed.
-    fn enter_context(&mut self, subject: Subject, stream: Value) -> Value {
-        let created = self.b.compare_const(Cond::Ugt, stream, CU_STREAM_PER_THREAD);
-        let none = self.b.i32(0);
-        let (default, ready) = (self.b.block("default_stream"), self.b.block("ready"));
-        let entered = self.b.block_param(ready, Type::I32, "entered");
-        self.b.branch(created, (ready, [none]), default);
-        self.b.switch_to(default);
-        let found = self.routine_value(Routine::EnterContext, &subject.args());
-        let failed = self.b.compare_const(Cond::Slt, found, 0);
-        let fail = self.b.cold_block("no_context");
-        self.b.branch(failed, fail, (ready, [found]));
-        self.b.switch_to(fail);
-        self.exit(Some(found));
-        self.b.switch_to(ready);
-        entered
-    }
-
-    /// Pops the context if one was pushed, so that the context of the caller is current again.
-    fn leave_context(&mut self, entered: Value, site: Value, status: Value) {
-        let entered = self.b.compare_const(Cond::Ne, entered, 0);
-        let (leave, next) = (self.b.cold_block("leave_context"), self.b.block("next"));
-        self.b.branch(entered, leave, next);
-        self.b.switch_to(leave);
-        let left = self.routine_value(Routine::LeaveContext, &[site, status]);
-        let failed = self.b.compare_const(Cond::Ne, left, 0);
-        let fail = self.b.cold_block("not_left");
-        self.b.branch(failed, fail, next);
-        self.b.switch_to(fail);
-        self.exit(Some(left));
-        self.b.switch_to(next);
+    /// Emits a launch in the primary context of the device, which is pushed and popped; returns the status of the launch.
+    /// `asked` is the status of asking for the current device.
+    fn launch_there(&mut self, ready: Ready<'_>, asked: Value) -> Value {
+        let args = ready.subject.args_with([asked]);
+        let entered = self.routine_value(Routine::EnterPrimary, &args);
+        self.exit_unless_zero(entered, "no_context");
+        let status = self.call_driver(ready);
+        let left = self.routine_value(Routine::LeaveContext, &[ready.subject.site, status]);
+        self.exit_unless_zero(left, "not_left");
+        status
     }
 }

@@ -1,6 +1,6 @@
 //! Launches by the HIP runtime, which loads kernels for one device and launches on the current one.
 
-use crate::ir::{Binary, Cond, Convert, Type, Value};
+use crate::ir::{Binary, Cond, Type, Value};
 use crate::lower::cuda::config;
 use crate::lower::hip::{DEVICES, Entry, kernel};
 use crate::lower::launch::statement::{Ready, Subject};
@@ -41,7 +41,7 @@ impl<'a> Wrapper<'a, '_> {
         let Ready { subject, function, config, extents, stream, addresses } = ready;
         let [here, next] = ["this_device", "launched"].map(|label| self.b.block(label));
         let there = self.b.cold_block("other_device");
-        let is_current = self.is_current(subject);
+        let (is_current, _) = self.is_current(subject);
         self.b.branch(is_current, here, there);
 
         self.b.switch_to(there);
@@ -73,18 +73,5 @@ impl<'a> Wrapper<'a, '_> {
         self.check_launch(Routine::HipLaunchFailed, ready, status);
         self.b.jump(next, &[]);
         self.b.switch_to(next);
-    }
-
-    /// Returns a `Bool` that is true if the device is the current one.
-    fn is_current(&mut self, subject: Subject) -> Value {
-        let none = self.b.i64(-1);
-        let current = self.scratch(&[none]);
-        let entry = self.b.load(Type::Ptr, subject.kernel, kernel::GET_DEVICE);
-        let status = self.b.call_indirect_value(Entry::GetDevice.signature(), entry, &[current]);
-        let found = self.b.load(Type::I32, current, 0);
-        let found = self.b.convert(Convert::Sext, found, Type::I64);
-        let is_current = self.b.compare(Cond::Eq, found, subject.device);
-        let is_fine = self.b.compare_const(Cond::Eq, status, 0);
-        self.b.and(is_fine, is_current)
     }
 }

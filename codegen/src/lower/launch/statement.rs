@@ -2,9 +2,10 @@
 //! area of the frame, which all launches of a function share.
 
 use crate::declaration::Platform;
-use crate::ir::{Cond, Type, Value};
-use crate::lower::cuda::{attribute, config};
+use crate::ir::{Cond, Convert, Type, Value};
+use crate::lower::cuda::{self, attribute, config};
 use crate::lower::emitter::frame::Slot;
+use crate::lower::hip;
 use crate::lower::launch::{images, map};
 use crate::lower::routines::Routine;
 use crate::lower::wrapper::Wrapper;
@@ -225,6 +226,23 @@ impl<'a> Wrapper<'a, '_> {
             Platform::Cuda => self.start_on_cuda(ready),
             Platform::Hip => self.start_on_hip(launch, ready),
         }
+    }
+
+    /// Asks for the current device. Returns a `Bool` that is true if it is that of the launch, and the status.
+    pub(super) fn is_current(&mut self, subject: Subject) -> (Value, Value) {
+        let (signature, at) = match self.function.platform {
+            Platform::Cuda => (cuda::Entry::CtxGetDevice.signature(), cuda::kernel::GET_DEVICE),
+            Platform::Hip => (hip::Entry::GetDevice.signature(), hip::kernel::GET_DEVICE),
+        };
+        let none = self.b.i64(-1);
+        let current = self.scratch(&[none]);
+        let entry = self.b.load(Type::Ptr, subject.kernel, at);
+        let status = self.b.call_indirect_value(signature, entry, &[current]);
+        let found = self.b.load(Type::I32, current, 0);
+        let found = self.b.convert(Convert::Sext, found, Type::I64);
+        let is_current = self.b.compare(Cond::Eq, found, subject.device);
+        let is_fine = self.b.compare_const(Cond::Eq, status, 0);
+        (self.b.and(is_fine, is_current), status)
     }
 
     /// Emits the check of the status of a launch, and the call of the routine that raises its error.

@@ -21,6 +21,7 @@ pub(crate) fn load_kernel(attempt: Attempt) -> i32 {
     let found: &CuKernel;
     check(attempt, cuda::library_get_kernel(found, library, kernel.name))?;
     check_params(attempt, *found)?;
+    (&kernel.get_device).store_atomic(driver_address(Entry::CtxGetDevice));
     (&kernel.launch).store_atomic(driver_address(Entry::LaunchKernelEx));
     (&kernel.handle).store_atomic(*found);
     0
