@@ -59,7 +59,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// Emits a launch in the primary context of the device, which is pushed and popped; returns the status of the launch.
-    /// `asked` is the status of asking for the current device.
+    /// `asked` is the status of the call that found another device, or none.
     fn launch_there(&mut self, ready: Ready<'_>, asked: Value) -> Value {
         let args = ready.subject.args_with([asked]);
         let entered = self.routine_value(Routine::EnterPrimary, &args);

@@ -228,7 +228,8 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
-    /// Asks for the current device. Returns a `Bool` that is true if it is that of the launch, and the status.
+    /// Emits the call that finds the current device. Returns a `Bool` that is true if it is the device of the launch, and
+    /// the status of the call.
     pub(super) fn is_current(&mut self, subject: Subject) -> (Value, Value) {
         let (signature, at) = match self.function.platform {
             Platform::Cuda => (cuda::Entry::CtxGetDevice.signature(), cuda::kernel::GET_DEVICE),
