@@ -188,7 +188,6 @@ const MANY: usize = 250;
 /// Drivers and devices without operations on memory, or without those of 64 bits.
 #[test]
 fn uploads_need_no_operations_on_memory() {
-    let stand_in = fake_cuda::exclusive();
     let words: Vec<String> = (0..2 * MANY).map(|at| format!("int32(k + {at})")).collect();
     let (first, second) = words.split_at(MANY);
     let text = format!(
@@ -197,6 +196,8 @@ fn uploads_need_no_operations_on_memory() {
         second.join(", ")
     );
     let library = library(&text);
+    let makers = shared(&library);
+    let stand_in = fake_cuda::exclusive();
     let driver = Driver(&stand_in);
     let memory = driver.allocate(0, 8 * MANY);
     let x = Fake::new(memory.expose_provenance(), &[2 * MANY as i64]);
@@ -206,7 +207,8 @@ fn uploads_need_no_operations_on_memory() {
         stand_in.set("operations", operations);
         stand_in.set("wide_operations", wide);
         // The routines of the JIT remember the device between sessions.
-        for session in shared(&library) {
+        for make in &makers {
+            let session = make();
             session.set_stream(0, ptr::null_mut());
             stand_in.reset();
             session.call("f", &[x.arg(), int(7)]).unwrap();

@@ -35,8 +35,9 @@ fn kernels_have_any_name() {
     };
     let names: Vec<&str> = names.into_iter().chain([&*long, &*longer]).collect();
     let library = library(&names.iter().copied().enumerate().map(function).collect::<String>());
+    let sessions = sessions(&library);
     let _stand_in = fake_cuda::exclusive();
-    for session in sessions(&library) {
+    for session in sessions {
         for (index, name) in names.iter().enumerate() {
             let x = Fake::new(0x1000, &[3]);
             // Text after a name that is too long for a message is still part of the message.

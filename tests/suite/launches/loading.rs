@@ -78,7 +78,8 @@ cuKernelGetParamInfo(lib.\"axpy_kernel\" 4) = 1 CUDA_ERROR_INVALID_VALUE (it has
 #[test]
 fn the_driver_is_found_at_the_first_launch() {
     let stand_in = fake_cuda::exclusive();
-    for session in shared(&axpy("cubin")) {
+    for make in shared(&axpy("cubin")) {
+        let session = make();
         session.set_stream(0, ptr::null_mut());
         let (x, retained) = (Fake::new(0x1000, &[3]), stand_in.live().retained);
         for opening in [true, false] {
@@ -100,7 +101,8 @@ fn the_driver_is_found_at_the_first_launch() {
 fn drivers_are_new_enough_and_work() {
     let stand_in = fake_cuda::exclusive();
     let library = axpy("cubin");
-    for session in shared(&library) {
+    for make in shared(&library) {
+        let session = make();
         let expected = |text: &str| error_of(&library, "f", text);
         stand_in.set("version", 11080);
         let old = "RuntimeError: Outdated CUDA driver libcuda.so.1 …, expected version 12000 or newer but got 11080";

@@ -1,20 +1,26 @@
 //! Sessions: a library of launches by every route, called directly, with the record of the stand-in.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 use abi_spec::{Device, DeviceType, TypeIndex};
 use codegen::Library;
 use jit::abi::{Any, DLTensor, Object, Payload, SafeCall};
 use jit::{Compiled, Jit, Runtime};
 use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
+use tempfile::TempDir;
 use tvm_ffi_codegen_tests::fake_cuda::{CUBIN, FATBIN, FakeCuda, PTX};
 use tvm_ffi_codegen_tests::ffi::{Ffi, installed};
 use tvm_ffi_codegen_tests::route::{BACKENDS, lowering, request};
 
 /// Images that every library declares.
 const IMAGES: [(&str, &[u8]); 3] = [("cubin", CUBIN), ("fatbin", FATBIN), ("ptx", PTX.as_bytes())];
+
+/// Name of a library in its folder.
+const FILE: &str = "library.so";
 
 /// Parses declarations after those of the images.
 pub(super) fn library(text: &str) -> Library {
@@ -47,17 +53,31 @@ pub(super) fn sessions(library: &Library) -> Vec<Session> {
 
 /// Returns makers of fresh sessions of a library, one per route.
 pub(super) fn makers(library: &Library) -> Vec<Maker<'_>> {
-    let linked = BACKENDS.iter().map(|backend| linking(library, backend));
+    let linked = shared(library);
     let in_process = [installed(), Runtime::builtin()]
         .map(|runtime| -> Maker<'_> { Box::new(move || in_process(library, runtime)) });
-    linked.chain(in_process).collect()
+    linked.into_iter().chain(in_process).collect()
 }
 
 pub(super) type Maker<'a> = Box<dyn Fn() -> Session + 'a>;
 
-/// Makes sessions of shared libraries, each of which finds the driver itself. The JIT finds it once per process.
-pub(super) fn shared(library: &Library) -> Vec<Session> {
-    BACKENDS.iter().map(|backend| linking(library, backend)()).collect()
+/// Returns makers of sessions of shared libraries, each of which finds the driver itself. The JIT finds it once per
+/// process. Links all at the same time, since other tests may be waiting for the stand-in meanwhile.
+pub(super) fn shared(library: &Library) -> Vec<Maker<'static>> {
+    let link = |backend: &&'static str| {
+        let (backend, folder) = (*backend, tempfile::tempdir().expect("a folder can be made"));
+        write(library, backend, &folder.path().join(FILE));
+        (backend, folder)
+    };
+    let linked = thread::scope(|scope| {
+        let threads: Vec<_> =
+            BACKENDS.iter().map(|backend| scope.spawn(move || link(backend))).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect::<Vec<_>>()
+    });
+    linked.into_iter().map(|(backend, folder)| loading(backend, folder)).collect()
 }
 
 fn in_process(library: &Library, runtime: &'static Runtime) -> Session {
@@ -79,15 +99,12 @@ pub(super) fn write(library: &Library, backend: &str, path: &Path) {
         .unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Links a library once; each session loads a copy.
-fn linking(library: &Library, backend: &'static str) -> Maker<'static> {
+/// Returns a maker of sessions, each of which loads a copy of the library in a folder.
+fn loading(backend: &'static str, folder: TempDir) -> Maker<'static> {
     let ffi = Ffi::new(installed());
-    let folder = tempfile::tempdir().expect("a folder can be made");
-    let path = folder.path().join("library.so");
-    write(library, backend, &path);
     Box::new(move || {
         let copy = tempfile::NamedTempFile::new().expect("a file can be made");
-        std::fs::copy(folder.path().join("library.so"), &copy).expect("a file can be copied");
+        std::fs::copy(folder.path().join(FILE), &copy).expect("a file can be copied");
         // SAFETY: the library has no initialisers.
         let loaded = unsafe { Loaded::open(Some(copy.path()), RTLD_NOW | RTLD_LOCAL) };
         let code = Code::Shared(loaded.unwrap_or_else(|error| panic!("{error}")));
