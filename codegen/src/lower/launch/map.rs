@@ -80,7 +80,8 @@ impl<'a> Wrapper<'a, '_> {
     fn copy_cached(&mut self, cache: Value, inputs: &[Value], to: Value) -> Value {
         let counter = self.b.atomic_load(Type::I64, cache, cache::COUNTER);
         let holds = self.b.binary_const(Binary::And, counter, 1);
-        let mut other = self.b.binary_const(Binary::Xor, holds, 1);
+        // The first word is a difference, since LLVM takes the `or` of nothing but `xor`s apart into a branch for each.
+        let mut other = self.b.binary_const(Binary::Sub, holds, 1);
         for (at, &input) in inputs.iter().enumerate() {
             other = self.compared(cache, cache::INPUTS + 8 * at as i32, input, other);
         }
