@@ -45,7 +45,7 @@ pub use inst::{Inst, Target, Terminator};
 pub use module::{
     BlockData, Data, DataPart, DataPrinter, Function, Hint, Module, Pointee, Relocation, ValueData,
 };
-pub use operator::{Binary, Cond, Convert};
+pub use operator::{Binary, Checked, Cond, Convert};
 pub use order::immediate_dominators;
 pub use read::ReadError;
 pub use signature::{AbiType, Extend, Signature, Type};

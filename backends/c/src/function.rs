@@ -61,6 +61,7 @@ pub(crate) fn define(
         groups: source.groups.iter().copied().collect(),
         slots: Vec::new(),
         lines: Vec::new(),
+        overflowed: None,
     };
     body.write(&labels, text);
 }
@@ -87,6 +88,8 @@ pub(crate) struct Body<'f, 'a> {
     pub(crate) slots: Vec<String>,
     /// The statements of the current block.
     pub(crate) lines: Vec<Statement>,
+    /// The flag of the checked arithmetic just before.
+    pub(crate) overflowed: Option<Expression>,
 }
 
 /// A block that is to be written.
@@ -235,6 +238,8 @@ impl Body<'_, '_> {
             }
             Inst::PtrAdd { base, offset } => Some(self.ptr_add(*base, *offset)),
             Inst::Binary { op, lhs, rhs } => Some(self.binary(*op, *lhs, *rhs)),
+            Inst::Checked { op, lhs, rhs } => self.checked(*op, *lhs, *rhs, result?),
+            Inst::Overflowed { .. } => self.overflowed.take(),
             Inst::Compare { cond, lhs, rhs } => Some(self.compare(*cond, *lhs, *rhs)),
             Inst::Select { cond, then, otherwise } => Some(self.select(*cond, *then, *otherwise)),
             Inst::Convert { op, value, to } => Some(self.convert(*op, *value, *to)),

@@ -3,11 +3,12 @@
 //! Nothing here is undefined in C for operands that the host IR allows: integers wrap as unsigned ones, addresses are
 //! computed as integers, and memory is read through types that may alias.
 
-use codegen::ir::{self, AbiType, Binary, Cond, Convert, Extend, Pointee, Type};
+use codegen::ir::{self, AbiType, Binary, Checked, Cond, Convert, Extend, Pointee, Type};
 
 use crate::data;
 use crate::expression::{Expression, Level};
 use crate::function::Body;
+use crate::names::identifier;
 use crate::prelude::Helper;
 use crate::types::{self, pointer, ty, unsigned, wrapping};
 
@@ -172,6 +173,27 @@ impl Body<'_, '_> {
     ) -> Expression {
         self.functions.prelude.name(Helper::Contract);
         Expression::binary(level, op, left, right)
+    }
+
+    /// Writes checked arithmetic as a statement that sets the variables of the result and of the flag.
+    pub(crate) fn checked(
+        &mut self,
+        op: Checked,
+        lhs: ir::Value,
+        rhs: ir::Value,
+        result: ir::Value,
+    ) -> Option<Expression> {
+        let (left, right) = (self.value(lhs), self.value(rhs));
+        self.declare(result);
+        let name = self.names[result.index()].clone();
+        let flag = identifier(&format!("{name}_overflows"), &mut self.taken);
+        self.local(ty(Type::Bool).to_owned(), &flag);
+        let function = self.functions.prelude.name(Helper::Checked(op.into()));
+        let to = Expression::new(Level::Unary, format!("&{name}"));
+        let call = Expression::call(function, &[left, right, to]);
+        self.line(format!("{flag} = {};", call.text));
+        self.overflowed = Some(Expression::primary(flag));
+        None
     }
 
     pub(crate) fn compare(&mut self, cond: Cond, lhs: ir::Value, rhs: ir::Value) -> Expression {

@@ -9,7 +9,7 @@ mod structs;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use codegen::ir::{Pointee, Struct, Type};
+use codegen::ir::{Checked, Pointee, Struct, Type};
 
 use crate::statement::UNLIKELY;
 use crate::types::suffix;
@@ -60,6 +60,8 @@ pub(crate) enum Helper {
     Fence(Float),
     /// The address at an offset.
     At,
+    /// Arithmetic that says whether its result has left `int64_t`.
+    Checked(Arithmetic),
     /// The bits of a float.
     ToBits(Float),
     /// The float of some bits.
@@ -76,6 +78,34 @@ pub(crate) enum Helper {
     AtomicStore(Word),
     /// An atomic compare-exchange.
     Exchange(Word),
+}
+
+/// Arithmetic whose result may leave its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Arithmetic {
+    Add,
+    Sub,
+    Mul,
+}
+
+impl From<Checked> for Arithmetic {
+    fn from(op: Checked) -> Self {
+        match op {
+            Checked::CheckedAdd => Arithmetic::Add,
+            Checked::CheckedSub => Arithmetic::Sub,
+            Checked::CheckedMul => Arithmetic::Mul,
+        }
+    }
+}
+
+impl Arithmetic {
+    fn function(self) -> &'static str {
+        match self {
+            Arithmetic::Add => "ffi_add",
+            Arithmetic::Sub => "ffi_sub",
+            Arithmetic::Mul => "ffi_mul",
+        }
+    }
 }
 
 /// A type of values in memory.
@@ -163,6 +193,7 @@ impl Prelude {
             Helper::Contract => "FP_CONTRACT",
             Helper::Fence(_) => "ffi_fence",
             Helper::At => "ffi_at",
+            Helper::Checked(op) => op.function(),
             Helper::ToBits(_) => "ffi_bits",
             Helper::FromBits(_) => "ffi_float",
             Helper::Access(_) => "ffi",

@@ -181,6 +181,8 @@ impl Weight {
             | Inst::StackSlot { .. }
             | Inst::PtrAdd { .. }
             | Inst::Binary { .. }
+            | Inst::Checked { .. }
+            | Inst::Overflowed { .. }
             | Inst::Compare { .. }
             | Inst::Select { .. }
             | Inst::Convert { .. } => Weight::Pure,

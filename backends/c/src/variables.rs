@@ -78,7 +78,7 @@ impl Body<'_, '_> {
     }
 
     /// Declares a variable, unless another value has it too.
-    fn local(&mut self, ty: String, name: &str) {
+    pub(crate) fn local(&mut self, ty: String, name: &str) {
         let names = self.locals.entry(ty).or_default();
         if !names.iter().any(|known| known == name) {
             names.push(name.to_owned());

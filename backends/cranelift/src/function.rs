@@ -97,6 +97,7 @@ pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::
         values: &mut functions.values,
         references: &mut functions.references,
         homes: Homes::new(source),
+        overflowed: None,
         apart: None,
     };
     for (block, data) in source.blocks() {
@@ -146,6 +147,8 @@ pub(crate) struct Body<'a> {
     pub(crate) values: &'a mut [Value],
     pub(crate) references: &'a mut BTreeMap<ir::Symbol, Reference>,
     pub(crate) homes: Homes,
+    /// The flag of the checked arithmetic just before.
+    pub(crate) overflowed: Option<Value>,
     /// The current block, if its calls receive [copies](Body::passed).
     apart: Option<&'a ir::BlockData>,
 }
@@ -207,6 +210,8 @@ impl<'a> Body<'a> {
             }
             Inst::PtrAdd { base, offset } => Some(self.ptr_add(*base, *offset)),
             Inst::Binary { op, lhs, rhs } => Some(self.binary(*op, *lhs, *rhs)),
+            Inst::Checked { op, lhs, rhs } => Some(self.checked(*op, *lhs, *rhs)),
+            Inst::Overflowed { .. } => self.overflowed.take(),
             Inst::Compare { cond, lhs, rhs } => Some(self.compare(*cond, *lhs, *rhs)),
             Inst::Select { cond, then, otherwise } => Some(self.select(*cond, *then, *otherwise)),
             Inst::Convert { op, value, to } => Some(self.convert(*op, *value, *to)),

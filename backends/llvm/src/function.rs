@@ -61,7 +61,7 @@ pub(crate) fn define<'ctx>(
 ) -> Result<(), Error> {
     functions.types.describe(function, source);
     blocks(functions, function, source)?;
-    let mut body = Body { functions, source, result: None };
+    let mut body = Body { functions, source, result: None, overflowed: None };
     for (block, data) in source.blocks() {
         body.functions.builder.position_at_end(body.functions.blocks[block.index()].block);
         for (result, inst) in &data.insts {
@@ -125,6 +125,8 @@ pub(crate) struct Body<'f, 'a, 'ctx> {
     pub(crate) source: &'f ir::Function,
     /// The result of the current instruction.
     pub(crate) result: Option<ir::Value>,
+    /// The flag of the checked arithmetic just before.
+    pub(crate) overflowed: Option<BasicValueEnum<'ctx>>,
 }
 
 impl<'ctx> Body<'_, '_, 'ctx> {
@@ -149,6 +151,8 @@ impl<'ctx> Body<'_, '_, 'ctx> {
             }
             Inst::PtrAdd { base, offset } => self.ptr_add(*base, *offset).map(Some),
             Inst::Binary { op, lhs, rhs } => self.binary(*op, *lhs, *rhs).map(Some),
+            Inst::Checked { op, lhs, rhs } => self.checked(*op, *lhs, *rhs).map(Some),
+            Inst::Overflowed { .. } => Ok(self.overflowed.take()),
             Inst::Compare { cond, lhs, rhs } => self.compare(*cond, *lhs, *rhs).map(Some),
             Inst::Select { cond, then, otherwise } => {
                 self.select(*cond, *then, *otherwise).map(Some)

@@ -1,7 +1,7 @@
 //! The translation of each instruction of host IR to LLVM IR.
 
 use codegen::backend::Error;
-use codegen::ir::{self, Binary, Cond, Convert, Type};
+use codegen::ir::{self, Binary, Checked, Cond, Convert, Type};
 use inkwell::intrinsics::Intrinsic;
 use inkwell::types::{BasicMetadataTypeEnum, FunctionType, IntType};
 use inkwell::values::{
@@ -124,6 +124,21 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         self.ins().build_binop(binary(op), lhs, rhs, self.name(self.result)).map_err(refused)
     }
 
+    /// Writes checked arithmetic; keeps its flag.
+    pub(crate) fn checked(&mut self, op: Checked, lhs: ir::Value, rhs: ir::Value) -> Emitted<'ctx> {
+        let name = match op {
+            Checked::CheckedAdd => "llvm.sadd.with.overflow",
+            Checked::CheckedSub => "llvm.ssub.with.overflow",
+            Checked::CheckedMul => "llvm.smul.with.overflow",
+        };
+        let (lhs, rhs) = (self.value(lhs), self.value(rhs));
+        let both = self.intrinsic(name, &[lhs, rhs])?.into_struct_value();
+        let result = self.ins().build_extract_value(both, 0, self.name(self.result));
+        let result = result.map_err(refused)?;
+        self.overflowed = Some(self.ins().build_extract_value(both, 1, "").map_err(refused)?);
+        Ok(result)
+    }
+
     pub(crate) fn compare(&self, cond: Cond, lhs: ir::Value, rhs: ir::Value) -> Emitted<'ctx> {
         match cond {
             Cond::Eq => self.compare_ints(IntPredicate::EQ, lhs, rhs),
@@ -194,12 +209,20 @@ impl<'ctx> Body<'_, '_, 'ctx> {
     /// Hides the minimum or maximum of two floats from the optimizer, at no cost. LLVM 22 folds `max(c, max(x, c))` to
     /// `max(x, c)`, which differs if `x` is a NaN.
     fn fence(&self, value: BasicValueEnum<'ctx>) -> Emitted<'ctx> {
-        let fence = Intrinsic::find("llvm.arithmetic.fence");
-        let module = self.functions.module;
-        let fence = fence.and_then(|fence| fence.get_declaration(module, &[value.get_type()]));
-        let fence = fence.ok_or_else(|| refused("LLVM has no arithmetic fence"))?;
-        let call = self.ins().build_call(fence, &[value.into()], "").map_err(refused)?;
-        call.try_as_basic_value().basic().ok_or_else(|| refused("the fence has a result"))
+        self.intrinsic("llvm.arithmetic.fence", &[value])
+    }
+
+    /// Calls an intrinsic for the type of its operands.
+    fn intrinsic(&self, name: &str, operands: &[BasicValueEnum<'ctx>]) -> Emitted<'ctx> {
+        let function = Intrinsic::find(name).and_then(|intrinsic| {
+            intrinsic.get_declaration(self.functions.module, &[operands[0].get_type()])
+        });
+        let function = function.ok_or_else(|| refused(&format!("LLVM has no {name}")))?;
+        let operands: Vec<BasicMetadataValueEnum<'ctx>> =
+            operands.iter().map(|&operand| operand.into()).collect();
+        let call = self.ins().build_call(function, &operands, "").map_err(refused)?;
+        let result = call.try_as_basic_value().basic();
+        result.ok_or_else(|| refused(&format!("{name} has no result")))
     }
 
     pub(crate) fn convert(&self, op: Convert, value: ir::Value, to: Type) -> Emitted<'ctx> {

@@ -4,6 +4,8 @@
 //! Both IRs are in static single assignment form with block parameters: a value becomes a value, and a block the block
 //! of the same number.
 
+use std::cell::Cell;
+
 use codegen::backend::Side;
 use codegen::ir::{self, Inst, Target, Terminator};
 use melior::ir::operation::{OperationLike, OperationMutLike, OperationRefMut};
@@ -59,7 +61,15 @@ pub(crate) fn define<'c, 'a>(
     // print.
     let plain = if functions.named { *ops } else { ops.at(functions.source.name(source.symbol)) };
     let block = functions.blocks[0];
-    let mut body = Body { functions, ops: plain, plain, source, block, result: None };
+    let mut body = Body {
+        functions,
+        ops: plain,
+        plain,
+        source,
+        block,
+        result: None,
+        overflowed: Cell::new(None),
+    };
     for (block, data) in source.blocks() {
         body.block = body.functions.blocks[block.index()];
         for (result, inst) in &data.insts {
@@ -107,6 +117,8 @@ pub(crate) struct Body<'b, 'f, 'c, 'a> {
     block: BlockRef<'c, 'a>,
     /// The result of the current instruction.
     pub(crate) result: Option<ir::Value>,
+    /// The flag of the checked arithmetic just before.
+    pub(crate) overflowed: Cell<Option<Value<'c, 'a>>>,
 }
 
 impl<'c, 'a> Body<'_, '_, 'c, 'a> {
@@ -127,6 +139,8 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
             }
             Inst::PtrAdd { base, offset } => Some(self.ptr_add(*base, *offset)),
             Inst::Binary { op, lhs, rhs } => Some(self.binary(*op, *lhs, *rhs)),
+            Inst::Checked { op, lhs, rhs } => Some(self.checked(*op, *lhs, *rhs)),
+            Inst::Overflowed { .. } => self.overflowed.take(),
             Inst::Compare { cond, lhs, rhs } => Some(self.compare(*cond, *lhs, *rhs)),
             Inst::Select { cond, then, otherwise } => Some(self.select(*cond, *then, *otherwise)),
             Inst::Convert { op, value, to } => Some(self.convert(*op, *value, *to)),

@@ -1,6 +1,6 @@
 //! The translation of each instruction of host IR to the `llvm` dialect.
 
-use codegen::ir::{self, Binary, Cond, Convert, Type};
+use codegen::ir::{self, Binary, Checked, Cond, Convert, Type};
 use melior::ir::operation::{OperationLike, OperationResult};
 use melior::ir::{Value, ValueLike};
 
@@ -121,6 +121,21 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
         };
         let operands = [self.value(lhs), self.value(rhs)];
         self.push(self.ops.op(name, &operands, &[self.ty(lhs)], &[]))
+    }
+
+    /// Writes checked arithmetic; keeps its flag.
+    pub(crate) fn checked(&self, op: Checked, lhs: ir::Value, rhs: ir::Value) -> Value<'c, 'a> {
+        let name = match op {
+            Checked::CheckedAdd => "llvm.intr.sadd.with.overflow",
+            Checked::CheckedSub => "llvm.intr.ssub.with.overflow",
+            Checked::CheckedMul => "llvm.intr.smul.with.overflow",
+        };
+        let (ty, truth) = (self.ty(lhs), self.ops.types.i1);
+        let operands = [self.value(lhs), self.value(rhs)];
+        let both = self.push(self.plain.with_flag(name, ty, operands));
+        let result = self.push(self.ops.extract(ty, both, 0));
+        self.overflowed.set(Some(self.push(self.plain.extract(truth, both, 1))));
+        result
     }
 
     /// Writes a comparison. Predicates are the numbers of `ICmpPredicate` and `FCmpPredicate`.

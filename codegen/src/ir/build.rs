@@ -7,7 +7,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use super::entity::{Block, Symbol, Value};
 use super::inst::{Inst, Target, Terminator};
 use super::module::{BlockData, Function, Hint, Module, Pointee, ValueData};
-use super::operator::{Binary, Cond, Convert};
+use super::operator::{Binary, Checked, Cond, Convert};
 use super::order::{drop_unused, reverse_postorder};
 use super::signature::{AbiType, Signature, Type};
 use super::symbols::{Linkage, SymbolKind};
@@ -335,6 +335,12 @@ impl<'m> Builder<'m> {
     pub fn binary_const(&mut self, op: Binary, lhs: Value, rhs: i64) -> Value {
         let rhs = self.constant(self.ty(lhs), rhs as u64);
         self.binary(op, lhs, rhs)
+    }
+
+    /// Emits signed arithmetic on two `I64`. Returns the result, which wraps, and a `Bool`: true if it did.
+    pub fn checked(&mut self, op: Checked, lhs: Value, rhs: Value) -> (Value, Value) {
+        let result = self.push(Type::I64, Inst::Checked { op, lhs, rhs });
+        (result, self.push(Type::Bool, Inst::Overflowed { of: result }))
     }
 
     /// Emits a comparison.

@@ -5,7 +5,7 @@
 //! their documentation says.
 
 use super::entity::{Block, Symbol, Value};
-use super::operator::{Binary, Cond, Convert};
+use super::operator::{Binary, Checked, Cond, Convert};
 use super::signature::{Signature, Type};
 
 /// An instruction.
@@ -101,6 +101,21 @@ pub enum Inst {
         /// The right operand.
         rhs: Value,
     },
+    /// Signed arithmetic on two `I64` whose result wraps. An [`Inst::Overflowed`] follows at once and tells whether
+    /// it did.
+    Checked {
+        /// The operation.
+        op: Checked,
+        /// The left operand.
+        lhs: Value,
+        /// The right operand.
+        rhs: Value,
+    },
+    /// True if the exact result of the [`Inst::Checked`] just before is no `I64`; the result is a `Bool`.
+    Overflowed {
+        /// The result of the [`Inst::Checked`].
+        of: Value,
+    },
     /// Comparison of two values of one type; the result is a `Bool`.
     Compare {
         /// The condition.
@@ -161,9 +176,12 @@ impl Inst {
             Inst::PtrAdd { base, offset } => {
                 [*base, *offset].into_iter().for_each(visit);
             }
-            Inst::Binary { lhs, rhs, .. } | Inst::Compare { lhs, rhs, .. } => {
+            Inst::Binary { lhs, rhs, .. }
+            | Inst::Checked { lhs, rhs, .. }
+            | Inst::Compare { lhs, rhs, .. } => {
                 [*lhs, *rhs].into_iter().for_each(visit);
             }
+            Inst::Overflowed { of } => visit(*of),
             Inst::Select { cond, then, otherwise } => {
                 [*cond, *then, *otherwise].into_iter().for_each(visit);
             }
@@ -189,6 +207,8 @@ impl Inst {
             | Inst::CompareExchange { .. }
             | Inst::PtrAdd { .. }
             | Inst::Binary { .. }
+            | Inst::Checked { .. }
+            | Inst::Overflowed { .. }
             | Inst::Compare { .. }
             | Inst::Select { .. }
             | Inst::Convert { .. }
@@ -205,6 +225,8 @@ impl Inst {
                 | Inst::StackSlot { .. }
                 | Inst::PtrAdd { .. }
                 | Inst::Binary { .. }
+                | Inst::Checked { .. }
+                | Inst::Overflowed { .. }
                 | Inst::Compare { .. }
                 | Inst::Select { .. }
                 | Inst::Convert { .. }

@@ -21,7 +21,7 @@ macro_rules! listed {
 }
 
 listed! {
-    /// Arithmetic. Integer operations wrap.
+    /// Arithmetic. Integer operations wrap; [`Checked`] has those that notice it.
     Binary {
         /// Integer sum.
         Add,
@@ -70,6 +70,18 @@ impl Binary {
             Binary::And | Binary::Or | Binary::Xor => ty.is_int() || ty == Type::Bool,
             Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv => ty.is_float(),
         }
+    }
+}
+
+listed! {
+    /// Signed arithmetic on `I64` that notices if the result leaves the type.
+    Checked {
+        /// Sum.
+        CheckedAdd,
+        /// Difference.
+        CheckedSub,
+        /// Product.
+        CheckedMul,
     }
 }
 
@@ -203,9 +215,10 @@ mod tests {
     fn every_operator_is_in_a_file_test() {
         let binary = Binary::ALL.iter().map(|op| format!("= {} %", mnemonic(op)));
         let convert = Convert::ALL.iter().map(|op| format!("= {} %", mnemonic(op)));
+        let checked = Checked::ALL.iter().map(|op| format!("= {} %", mnemonic(op)));
         let cond = Cond::ALL.iter().map(|cond| format!("= compare {} %", mnemonic(cond)));
         let files = files();
-        let all = binary.chain(convert).chain(cond);
+        let all = binary.chain(checked).chain(convert).chain(cond);
         let missing: Vec<String> = all.filter(|words| !files.contains(words)).collect();
         assert!(missing.is_empty(), "{missing:?}");
     }

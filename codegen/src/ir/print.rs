@@ -194,6 +194,10 @@ impl Printer<'_> {
             Inst::Binary { op, lhs, rhs } => {
                 write!(f, "{} {}, {}", mnemonic(op), v(lhs), v(rhs))
             }
+            Inst::Checked { op, lhs, rhs } => {
+                write!(f, "{} {}, {}", mnemonic(op), v(lhs), v(rhs))
+            }
+            Inst::Overflowed { of } => write!(f, "overflowed {}", v(of)),
             Inst::Compare { cond, lhs, rhs } => {
                 write!(f, "compare {} {}, {}", mnemonic(cond), v(lhs), v(rhs))
             }

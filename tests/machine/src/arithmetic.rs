@@ -1,6 +1,6 @@
 //! Arithmetic, comparisons and conversions.
 
-use codegen::ir::{Binary, Cond, Convert, Type};
+use codegen::ir::{Binary, Checked, Cond, Convert, Type};
 
 use crate::finding::{Finding, ensure};
 use crate::word::Word;
@@ -35,6 +35,17 @@ fn float(ty: Type, bits: u64) -> f64 {
 /// Returns the bits of a float.
 fn float_bits(ty: Type, value: f64) -> u64 {
     if ty == Type::F32 { u64::from((value as f32).to_bits()) } else { value.to_bits() }
+}
+
+/// Computes checked arithmetic; returns the wrapped result, and whether it left the type.
+pub(crate) fn checked(op: Checked, lhs: Word, rhs: Word) -> (Word, bool) {
+    let (a, b) = (i128::from(lhs.bits as i64), i128::from(rhs.bits as i64));
+    let exact = match op {
+        Checked::CheckedAdd => a + b,
+        Checked::CheckedSub => a - b,
+        Checked::CheckedMul => a * b,
+    };
+    (Word::bits(exact as u64), i64::try_from(exact).is_err())
 }
 
 /// Computes a binary operation on two values of a type.

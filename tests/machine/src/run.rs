@@ -6,7 +6,7 @@ use codegen::ir::{
     AbiType, Block, Convert, Extend, Function, Inst, Signature, Target, Terminator, Type, Value,
 };
 
-use crate::arithmetic::{binary, compare, convert, truncate};
+use crate::arithmetic::{binary, checked, compare, convert, truncate};
 use crate::finding::{Finding, ensure};
 use crate::link::{Code, Linked, Machine};
 use crate::word::Word;
@@ -23,6 +23,8 @@ struct Frame<'p> {
     function: &'p Function,
     values: Vec<Word>,
     slots: Vec<Word>,
+    /// The flag of the checked arithmetic just before.
+    overflowed: bool,
 }
 
 impl<'p> Machine<'p> {
@@ -78,7 +80,7 @@ impl<'p> Machine<'p> {
         let mut values = self.spare.pop().unwrap_or_default();
         values.clear();
         values.resize(function.values.len(), Word::NULL);
-        let mut frame = Frame { module, function, values, slots: Vec::new() };
+        let mut frame = Frame { module, function, values, slots: Vec::new(), overflowed: false };
         let truths = function.signature.params.iter().zip(args);
         for (param, arg) in truths.filter(|(param, _)| param.extend == Extend::Truth) {
             ensure(arg.bits <= 1, || format!("{param} is passed {}", arg.bits))?;
@@ -178,6 +180,12 @@ impl<'p> Machine<'p> {
                 Ok(Word { bits, origin: base.origin.or(offset.origin) })
             }
             Inst::Binary { op, lhs, rhs } => binary(*op, ty(*lhs), value(*lhs), value(*rhs)),
+            Inst::Checked { op, lhs, rhs } => {
+                let (word, overflowed) = checked(*op, value(*lhs), value(*rhs));
+                frame.overflowed = overflowed;
+                Ok(word)
+            }
+            Inst::Overflowed { .. } => Ok(Word::bits(u64::from(frame.overflowed))),
             Inst::Compare { cond, lhs, rhs } => {
                 let holds = compare(*cond, ty(*lhs), value(*lhs), value(*rhs));
                 Ok(Word::bits(u64::from(holds)))
@@ -271,6 +279,8 @@ fn verb(inst: &Inst) -> String {
         Inst::CompareExchange { .. } => "compare_exchange".into(),
         Inst::PtrAdd { .. } => "ptr_add".into(),
         Inst::Binary { op, .. } => format!("{op:?}").to_lowercase(),
+        Inst::Checked { op, .. } => format!("{op:?}").to_lowercase(),
+        Inst::Overflowed { .. } => "overflowed".into(),
         Inst::Compare { cond, .. } => format!("compare {cond:?}").to_lowercase(),
         Inst::Select { .. } => "select".into(),
         Inst::Convert { op, .. } => format!("{op:?}").to_lowercase(),

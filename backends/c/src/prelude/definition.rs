@@ -3,8 +3,8 @@
 use codegen::backend::{LARGE, LISTS};
 use codegen::ir::Type;
 
-use super::Helper;
 use super::atomics::{INTERLOCKED, atomic_load, atomic_store, exchange};
+use super::{Arithmetic, Helper};
 use crate::types::{declarator, suffix, ty, unsigned};
 
 /// The definition of a helper.
@@ -78,6 +78,7 @@ pub(super) fn definition(helper: Helper) -> Definition {
         Helper::Contract => Macro(CONTRACT.to_owned()),
         Helper::Fence(float) => Function(fence(float.ty())),
         Helper::At => Line(AT.to_owned()),
+        Helper::Checked(op) => Function(checked(op)),
         Helper::ToBits(float) => Function(to_bits(float.ty())),
         Helper::FromBits(float) => Function(from_bits(float.ty())),
         Helper::Access(word) => Line(access(word.ty(), "FFI_MAY_ALIAS", "ffi")),
@@ -145,6 +146,29 @@ const AT: &str = "\
 /* Unlike pointers, integers may leave their object and wrap. */
 static inline void *ffi_at(void *address, int64_t bytes) { return (void *)((uintptr_t)address + (uint64_t)bytes); }
 ";
+
+/// Returns a function that writes a result, which wraps, and says whether it did.
+fn checked(op: Arithmetic) -> String {
+    let (name, sign) = match op {
+        Arithmetic::Add => ("add", "+"),
+        Arithmetic::Sub => ("sub", "-"),
+        Arithmetic::Mul => ("mul", "*"),
+    };
+    let wraps = match op {
+        Arithmetic::Add => "((a ^ *to) & (b ^ *to)) < 0",
+        Arithmetic::Sub => "((a ^ b) & (a ^ *to)) < 0",
+        Arithmetic::Mul => "(a == -1 && b == INT64_MIN) || (a != 0 && *to / a != b)",
+    };
+    format!(
+        "static inline int ffi_{name}(int64_t a, int64_t b, int64_t *to)\n{{\n\
+         #if defined(_MSC_VER) || defined(__TINYC__)\n    \
+         *to = (int64_t)((uint64_t)a {sign} (uint64_t)b);\n    \
+         return {wraps};\n\
+         #else\n    \
+         return __builtin_{name}_overflow(a, b, to);\n\
+         #endif\n}}\n",
+    )
+}
 
 fn listed() -> String {
     let [elf, mach_o, coff] = LISTS;

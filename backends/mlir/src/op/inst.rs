@@ -100,6 +100,17 @@ impl<'c> Ops<'c> {
         self.op("llvm.cmpxchg", &operands, &[result], &orderings)
     }
 
+    /// Computes a value and a truth.
+    pub(crate) fn with_flag(
+        &self,
+        name: &str,
+        ty: Type<'c>,
+        operands: [Value<'c, '_>; 2],
+    ) -> Operation<'c> {
+        let result = r#struct(self.context, &[ty, self.types.i1], false);
+        self.op(name, &operands, &[result], &[])
+    }
+
     /// Extracts an element of a structure.
     pub(crate) fn extract(
         &self,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::ir::inst::{Inst, Target, Terminator};
 use crate::ir::operator::mnemonic;
-use crate::ir::operator::{Binary, Cond, Convert};
+use crate::ir::operator::{Binary, Checked, Cond, Convert};
 
 /// A function that is being read, with its values and blocks by name.
 struct Body<'a> {
@@ -244,6 +244,7 @@ impl Body<'_> {
                 let [lhs, rhs] = self.operands(cursor)?;
                 Inst::Compare { cond, lhs, rhs }
             }
+            "overflowed" => Inst::Overflowed { of: self.value(cursor)? },
             "select" => {
                 let [cond, then, otherwise] = self.operands(cursor)?;
                 Inst::Select { cond, then, otherwise }
@@ -306,6 +307,10 @@ impl Body<'_> {
         if let Ok(op) = of(Convert::ALL, word) {
             let to = result.ok_or_else(|| format!("`{word}` has a result"))?;
             return Ok(Inst::Convert { op, value: self.value(cursor)?, to });
+        }
+        if let Ok(op) = of(Checked::ALL, word) {
+            let [lhs, rhs] = self.operands(cursor)?;
+            return Ok(Inst::Checked { op, lhs, rhs });
         }
         let op = of(Binary::ALL, word)?;
         let [lhs, rhs] = self.operands(cursor)?;

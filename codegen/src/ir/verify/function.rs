@@ -158,6 +158,7 @@ impl Verifier<'_> {
             let found = result.map(|value| self.function.ty(value));
             check(ty == found, || format!("{inst:?} yields {ty:?}, not {found:?}"))?;
         }
+        check(pairs(data), || "checked arithmetic and its flag do not go together".into())?;
         let end = data.end.as_ref().ok_or("a block has no terminator")?;
         let mut used = Ok(());
         end.operands(|value| self.use_of(value, point(data.insts.len() + 1), &mut used));
@@ -230,6 +231,11 @@ impl Verifier<'_> {
                 self.typed(*base, Type::Ptr).map(|()| Some(Type::Ptr))
             }
             Inst::Binary { op, lhs, rhs } => self.binary(*op, *lhs, *rhs).map(Some),
+            Inst::Checked { lhs, rhs, .. } => {
+                self.typed(*lhs, Type::I64)?;
+                self.typed(*rhs, Type::I64).map(|()| Some(Type::I64))
+            }
+            Inst::Overflowed { of } => self.typed(*of, Type::I64).map(|()| Some(Type::Bool)),
             Inst::Compare { cond, lhs, rhs } => self.compare(*cond, *lhs, *rhs).map(Some),
             Inst::Select { cond, then, otherwise } => {
                 self.typed(*cond, Type::Bool)?;
@@ -294,6 +300,20 @@ impl Verifier<'_> {
         let found = self.function.ty(value);
         check(found == ty, || format!("{value} is {found}, not {ty}"))
     }
+}
+
+/// Returns true if each checked arithmetic is followed by its flag, and no flag stands alone.
+fn pairs(data: &BlockData) -> bool {
+    let is_checked = |inst: &Inst| matches!(inst, Inst::Checked { .. });
+    let mut before = None;
+    for (result, inst) in &data.insts {
+        let of = if let Inst::Overflowed { of } = inst { Some(*of) } else { None };
+        if of != before {
+            return false;
+        }
+        before = result.filter(|_| is_checked(inst));
+    }
+    before.is_none()
 }
 
 fn slot(align: u32) -> Result<Type, String> {
