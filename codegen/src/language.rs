@@ -194,6 +194,26 @@
 //! # Ok::<(), tvm_ffi_codegen::Error>(())
 //! ```
 //!
+//! # Arithmetic
+//!
+//! Integer expressions are exact, wherever they stand: each operation has its value in mathematics, or the call is a
+//! ValueError that names the first operation whose result is no `int64`, with the result that it has. Only what is
+//! evaluated counts: neither the second operand of an `and` or `or` that the first one decides, nor what an absent value
+//! would be.
+//!
+//! ```text
+//! Out of range a * b when calling: `f(a: int64, b: int64)`, expected int64 but got 18446744073709551620
+//! ```
+//!
+//! `/` and `%` are the floor division and its remainder (`-12 % 5 == 3`), `ceildiv` rounds up; a divisor of 0 is a
+//! ValueError that names the expression. A `uint64` above `int64` is out of range as an operand, by its name;
+//! comparisons, conversions such as `int32(u)` and calls use its value. `int64(p)` of an address is checked like a
+//! `uint64`. The sum of an address and a number of bytes wraps like that of pointers in hardware, while the number is an
+//! expression as any other. `x.numel` and a compact `x.strides[i]` are products of extents: 0 where an extent is 0, else
+//! out of range where they are no `int64`. An expression over extents that a dim declares is solved for its one unknown
+//! symbol: `Tensor([2 * n + 1], …)` with 7 elements says that `n` is 3; a number that no `int64` solves is a mismatch.
+//! Checks that cannot fail are left out, by what is known of extents, types, literals and the conditions before.
+//!
 //! # Results
 //!
 //! None and scalars are the kernel's return value. Any other result is written by the kernel through a `TVMFFIAny*`,

@@ -35,6 +35,11 @@ impl Fault {
         Fault::Own { kind, subject, rest }
     }
 
+    /// Returns true for the error of an expression that is no `int64`.
+    fn is_out_of_range(&self) -> bool {
+        matches!(self, Fault::Own { subject, .. } if subject.starts_with("Out of range "))
+    }
+
     fn value(subject: String, rest: String) -> Fault {
         Fault::new("ValueError", subject, rest)
     }
@@ -262,7 +267,7 @@ impl<'a> Call<'a> {
         for (index, argument) in arguments.iter().enumerate() {
             self.value(Received::param(function, index, argument))?;
         }
-        self.bind_stride_symbols()?;
+        self.bind_stride_symbols(false)?;
         for constraint in &self.function.signature.constraints {
             self.constraint(constraint)?;
         }

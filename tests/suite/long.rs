@@ -28,7 +28,11 @@ fn library() -> Library {
 fn expected(a: i64, b: i64) -> Result<i64, String> {
     let mut v = a;
     for i in 1..=STATEMENTS {
-        v = v.wrapping_add(b.wrapping_mul(i % 7 + 1)).rem_euclid(1_000_003);
+        let (before, factor) = (i - 1, i % 7 + 1);
+        let product = b.checked_mul(factor).ok_or_else(|| format!("Out of range b * {factor} "))?;
+        let sum = v.checked_add(product);
+        let sum = sum.ok_or_else(|| format!("Out of range v{before} + b * {factor} "))?;
+        v = sum.rem_euclid(1_000_003);
         if i % 50 == 0 && v == 7 {
             return Err(format!("ValueError: v{i} of {b}"));
         }
@@ -43,7 +47,14 @@ fn long_functions_do_what_they_say() {
     let is_long = module.functions.iter().any(codegen::backend::is_long);
     assert!(is_long, "the function is too short for this test");
     // The last fails at its first condition: fifty statements add 198 times `b`.
-    let calls = [(1, 2), (-5, 1 << 40), (i64::MIN, i64::MAX), (7 - 198, 1)];
+    let calls = [
+        (1, 2),
+        (-5, 1 << 40),
+        (i64::MIN, i64::MAX / 7),
+        (0, i64::MAX),
+        (i64::MAX, 1),
+        (7 - 198, 1),
+    ];
     assert!(expected(7 - 198, 1).is_err());
     for backend in BACKENDS.iter().filter(|backend| **backend != "c") {
         let route = Shared::new(&library, backend);

@@ -4,8 +4,8 @@ use abi_spec::Scalar;
 
 use super::Function;
 
-/// An expression over symbols, parameters and names of the body. Integer arithmetic is `int64`, wrapping, with floor
-/// division. An operation of an integer and a float is a `float64` operation.
+/// An expression over symbols, parameters and names of the body. Integer arithmetic is exact, with floor division: the
+/// call fails if a result is no `int64`. An operation of an integer and a float is a `float64` operation.
 ///
 /// `Display` prints the canonical text: one space around binary operators, no needless parentheses.
 #[derive(Clone, Debug, PartialEq)]
@@ -181,6 +181,19 @@ operators! {
         CeilDiv "ceildiv";
         Min "min";
         Max "max";
+    }
+}
+
+impl Comparison {
+    /// Returns the comparison with its operands exchanged.
+    pub(crate) fn turned(self) -> Comparison {
+        match self {
+            Comparison::Eq | Comparison::Ne => self,
+            Comparison::Lt => Comparison::Gt,
+            Comparison::Le => Comparison::Ge,
+            Comparison::Gt => Comparison::Lt,
+            Comparison::Ge => Comparison::Le,
+        }
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) enum Kind {
     Int,
     /// A truth, 0 or 1; an operand of arithmetic is converted to `int64`.
     Bool,
-    /// A `uint64`. Arithmetic wraps it to [`Int`](Kind::Int); comparisons and conversions do not.
+    /// A `uint64`. Arithmetic takes those that are an [`Int`](Kind::Int) too; comparisons and conversions take all.
     Unsigned,
     /// A `float64`.
     Float,

@@ -17,6 +17,7 @@ use crate::lower::routines::Routine;
 use crate::lower::scoped::{Mark, Scoped};
 use crate::resolve::function::Function;
 use crate::resolve::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
+use crate::resolve::range::Range;
 
 use frame::Frame;
 use state::{OutputState, Scope, SymbolState, TensorState, ValueState};
@@ -42,10 +43,14 @@ pub(crate) struct Emitter<'a, 'm> {
     pub(crate) symbols: Scoped<SymbolId, SymbolState>,
     /// True for each symbol that is known not to be negative, because a checked extent equals it.
     pub(crate) known_sign: Scoped<SymbolId, bool>,
+    /// The numbers that each symbol may be, as far as its declared type and the conditions so far tell.
+    pub(crate) bounds: Scoped<SymbolId, Range>,
     /// The state of each tensor that the function allocates.
     pub(crate) outputs: Table<OutputId, Option<OutputState>>,
     /// The value of each local of the body.
     pub(crate) locals: Table<LocalId, Option<Value>>,
+    /// The numbers that each local may be.
+    pub(crate) ranges_of_locals: Table<LocalId, Option<Range>>,
     /// The address of each named tensor map.
     pub(crate) maps: Table<MapId, Option<Value>>,
     /// The address of each value that has none among the arguments: the current element of a loop, the alternative of a
@@ -81,6 +86,7 @@ pub(crate) struct Checkpoint {
     present: Mark,
     symbols: Mark,
     known_sign: Mark,
+    bounds: Mark,
 }
 
 impl<'a, 'm> Emitter<'a, 'm> {
@@ -106,8 +112,10 @@ impl<'a, 'm> Emitter<'a, 'm> {
             present: Scoped::like(values, None),
             symbols: Scoped::like(&function.symbols, SymbolState::Unbound),
             known_sign: Scoped::like(&function.symbols, false),
+            bounds: Scoped::like(&function.symbols, Range::INT64),
             outputs: Table::like(&function.outputs, None),
             locals: Table::like(&function.locals, None),
+            ranges_of_locals: Table::like(&function.locals, None),
             maps: Table::like(&function.maps, None),
             addresses: Table::like(values, None),
             areas: Table::like(values, None),
@@ -186,16 +194,18 @@ impl Emitter<'_, '_> {
             present: self.present.mark(),
             symbols: self.symbols.mark(),
             known_sign: self.known_sign.mark(),
+            bounds: self.bounds.mark(),
         }
     }
 
     /// Restores the tables to their state at a marked point.
     pub(crate) fn go_back(&mut self, known: Checkpoint) {
-        let Checkpoint { values, present, symbols, known_sign } = known;
+        let Checkpoint { values, present, symbols, known_sign, bounds } = known;
         self.values.go_back(values);
         self.present.go_back(present);
         self.symbols.go_back(symbols);
         self.known_sign.go_back(known_sign);
+        self.bounds.go_back(bounds);
     }
 
     /// Returns the value of a symbol that an occurrence has bound.

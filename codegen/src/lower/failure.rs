@@ -2,6 +2,7 @@
 
 mod exit;
 pub(crate) mod message;
+pub(crate) mod overflow;
 pub(crate) mod records;
 pub(crate) mod site;
 mod subject;

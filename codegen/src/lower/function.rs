@@ -104,11 +104,21 @@ fn start<'a, 'm>(
         texts: prologue::outline::outlines_texts(function),
         calls: body::outlined::outlines_calls(function),
     };
-    let mentions = prologue::strides::mentions(function);
-    let shapes = Shapes { tested: Vec::new(), bound: Vec::new(), mentions };
+    let shapes = Shapes { tested: Vec::new(), bound: Vec::new() };
     let devices = Devices::default();
     let find_element = Wrapper::look_element_up;
-    Wrapper { emitter, checks, exits, records, devices, shapes, forms, find_element }
+    Wrapper {
+        emitter,
+        checks,
+        overflows: Vec::new(),
+        overflow_exit: None,
+        exits,
+        records,
+        devices,
+        shapes,
+        forms,
+        find_element,
+    }
 }
 
 impl Wrapper<'_, '_> {

@@ -3,15 +3,11 @@
 use abi_spec::Scalar;
 
 use crate::ir::{self, Builder, Cond, Convert, Type, Value};
-use crate::resolve::operator::{Binary, Division, Unary};
+use crate::resolve::operator::{Binary, Division, Exact, Unary};
 
 /// Emits a unary operator on an `I64`, on an `F64` if its name starts with `F`, or on a `Ptr` for its number.
 pub(crate) fn unary(b: &mut Builder<'_>, op: Unary, value: Value) -> Value {
     match op {
-        Unary::Neg => {
-            let zero = b.i64(0);
-            b.binary(ir::Binary::Sub, zero, value)
-        }
         Unary::Fneg => {
             // 0 - x would lose the sign of zero.
             let minus_one = b.f64(-1.0);
@@ -34,9 +30,6 @@ fn truth(b: &mut Builder<'_>, cond: Cond, value: Value) -> Value {
 /// Emits a binary operator on `I64`, or on `F64` if its name starts with `F`. Comparisons return a `Bool`.
 pub(crate) fn binary(b: &mut Builder<'_>, op: Binary, lhs: Value, rhs: Value) -> Value {
     match op {
-        Binary::Add => b.binary(ir::Binary::Add, lhs, rhs),
-        Binary::Sub => b.binary(ir::Binary::Sub, lhs, rhs),
-        Binary::Mul => b.binary(ir::Binary::Mul, lhs, rhs),
         Binary::Fadd => b.binary(ir::Binary::Fadd, lhs, rhs),
         Binary::Fsub => b.binary(ir::Binary::Fsub, lhs, rhs),
         Binary::Fmul => b.binary(ir::Binary::Fmul, lhs, rhs),
@@ -64,6 +57,25 @@ pub(crate) fn binary(b: &mut Builder<'_>, op: Binary, lhs: Value, rhs: Value) ->
     }
 }
 
+/// Emits an operation of integers modulo 2^64.
+pub(crate) fn wrapping(b: &mut Builder<'_>, op: Exact, lhs: Value, rhs: Value) -> Value {
+    let op = match op {
+        Exact::Add => ir::Binary::Add,
+        Exact::Sub => ir::Binary::Sub,
+        Exact::Mul => ir::Binary::Mul,
+    };
+    b.binary(op, lhs, rhs)
+}
+
+/// Returns the operation that tells whether its result is an `int64`.
+pub(crate) fn checked(op: Exact) -> ir::Checked {
+    match op {
+        Exact::Add => ir::Checked::CheckedAdd,
+        Exact::Sub => ir::Checked::CheckedSub,
+        Exact::Mul => ir::Checked::CheckedMul,
+    }
+}
+
 /// Returns `lhs` if it compares below `rhs`, else `rhs`.
 fn lesser(b: &mut Builder<'_>, below: Cond, lhs: Value, rhs: Value) -> Value {
     let is_below = b.compare(below, lhs, rhs);
@@ -76,7 +88,7 @@ fn greater(b: &mut Builder<'_>, below: Cond, lhs: Value, rhs: Value) -> Value {
     b.select(is_below, rhs, lhs)
 }
 
-/// Emits a division by a value that is not 0.
+/// Emits a division by a value that is not 0. The quotient of the least `int64` and -1 wraps.
 pub(crate) fn divide(b: &mut Builder<'_>, op: Division, x: Value, y: Value) -> Value {
     let (quotient, remainder) = floor(b, x, y);
     pick(b, op, quotient, remainder)
@@ -85,7 +97,8 @@ pub(crate) fn divide(b: &mut Builder<'_>, op: Division, x: Value, y: Value) -> V
 /// Emits a division by a literal that is not 0.
 pub(crate) fn divide_by(b: &mut Builder<'_>, op: Division, x: Value, divisor: i64) -> Value {
     if divisor == -1 {
-        let (quotient, zero) = (unary(b, Unary::Neg, x), b.i64(0));
+        let zero = b.i64(0);
+        let quotient = b.binary(ir::Binary::Sub, zero, x);
         return pick(b, op, quotient, zero);
     }
     let (quotient, remainder) = if divisor > 0 && divisor.count_ones() == 1 {
@@ -117,7 +130,8 @@ pub(crate) fn floor(b: &mut Builder<'_>, x: Value, y: Value) -> (Value, Value) {
     let one = b.i64(1);
     let safe = b.select(minus, one, y);
     let (quotient, remainder) = floor_unlike_minus_one(b, x, safe);
-    let negated = unary(b, Unary::Neg, x);
+    let zero = b.i64(0);
+    let negated = b.binary(ir::Binary::Sub, zero, x);
     (b.select(minus, negated, quotient), remainder)
 }
 

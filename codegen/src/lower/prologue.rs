@@ -9,6 +9,7 @@ mod binding;
 mod devices;
 mod element;
 mod held;
+mod inverse;
 mod layout;
 mod literal;
 mod mapping;

@@ -143,13 +143,12 @@ routines! {
     Settle outline, view::settle;
     Leading outline, view::leading;
     Fold outline, view::fold;
-    FoldedExtent outline inner, view::folded_extent;
+    FoldedExtent outline, view::folded_extent;
     CheckHeader outline, fail_tensor::check_header;
     CheckDevice cold, fail_tensor::check_device;
-    StrideAt hot, view::stride_at;
+    StrideAt cold inner, view::stride_at;
     CompactAt cold inner, view::compact_at;
     NotEmpty cold inner, view::not_empty;
-    Numel outline, view::numel;
     IsCompact outline, view::is_compact;
     Object hot, access::object;
     Text outline, access::text;
@@ -171,6 +170,7 @@ routines! {
     PutInt cold inner, text::put_int;
     PutUnsigned cold inner, text::put_unsigned;
     PutQuoted cold inner, text::put_quoted;
+    PutWords cold inner, big_int::put_words;
     PutFloat cold inner, float::put_float;
     PutDigits cold inner, float::put_digits;
     BigScale cold inner, float::big_scale;

@@ -5,6 +5,8 @@ mod allocate;
 mod device;
 mod element;
 mod evaluate;
+mod exact;
 mod message;
 mod pass;
+mod range;
 mod text;

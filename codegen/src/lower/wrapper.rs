@@ -5,9 +5,10 @@ use std::ops::{Deref, DerefMut};
 use super::check::Checks;
 use super::emitter::Emitter;
 use super::failure::Exits;
+use super::failure::overflow::Overflow;
 use super::failure::records::Records;
 use crate::declaration::Device;
-use crate::ir::Value;
+use crate::ir::{Block, Value};
 use crate::resolve::ids::{LookUpId, SymbolId, Table, ValueId};
 
 /// A wrapper under construction: an emitter whose code may fail.
@@ -15,6 +16,10 @@ pub(crate) struct Wrapper<'a, 'm> {
     pub(crate) emitter: Emitter<'a, 'm>,
     /// Exit and mask of the checks that are emitted now.
     pub(crate) checks: Checks,
+    /// The operations of the current expression whose flags have not been tested yet.
+    pub(crate) overflows: Vec<Overflow>,
+    /// The exit for these flags in the place of their own.
+    pub(crate) overflow_exit: Option<Block>,
     /// The exits of groups of checks.
     pub(crate) exits: Exits<'a>,
     /// The records that exits pass to routines.
@@ -37,8 +42,6 @@ pub(crate) struct Shapes {
     pub(crate) tested: Vec<(Vec<(SymbolId, i64)>, Value)>,
     /// Symbols that are bound if a shape is usual, each with the index of the shape in `tested`.
     pub(crate) bound: Vec<(SymbolId, usize)>,
-    /// The number of occurrences that mention each symbol.
-    pub(crate) mentions: Table<SymbolId, u32>,
 }
 
 /// Choice of loops or calls of routines instead of inline code, for large functions.

@@ -69,15 +69,16 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Compares integers of which one is a `uint64`. Two `uint64`, or one and a literal, compare by value; with any
-    /// other integer a `uint64` wraps.
+    /// Compares integers of which one is a `uint64`, by their values.
     fn integers(&self, op: Comparison, exprs: [&Expr; 2], operands: [Term; 2]) -> Explained<Term> {
         let exact = |term: &Term| term.kind == Kind::Unsigned || term.constant().is_some();
         if !operands.iter().all(exact) {
             // Literals above `int64` are no operands of arithmetic.
             exprs.into_iter().try_for_each(|expr| self.number(expr).map(drop))?;
-            let [a, b] = operands.map(Term::into_int);
-            return Ok(compare(operator::comparison(op, false), a, b));
+            let [a, b] = operands;
+            let (op, operands) =
+                if a.kind == Kind::Unsigned { (op, [a, b]) } else { (op.turned(), [b, a]) };
+            return Ok(Term::new(Kind::Bool, Node::Mixed(op, operands.into())));
         }
         let negative =
             |term: &Term| term.kind == Kind::Int && term.constant().is_some_and(|n| n < 0);

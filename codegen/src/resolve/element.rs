@@ -63,7 +63,7 @@ impl<'a> Names<'a> {
             return Ok(());
         }
         self.index(index)?;
-        let index = self.term(index)?.into_int();
+        let index = self.int64(index, self.term(index)?);
         here.check(self, &index)?;
         let knowledge = here.knowledge;
         let (id, path, mut after) = (self.look_ups.next(), (of, text.clone()), knowledge.clone());

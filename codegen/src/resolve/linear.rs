@@ -1,7 +1,7 @@
 //! Terms that are linear in one symbol.
 
 use super::ids::SymbolId;
-use super::operator::{Binary, Unary};
+use super::operator::Exact;
 use super::step::Linear;
 use super::term::{Kind, Node, Term};
 
@@ -9,7 +9,11 @@ use super::term::{Kind, Node, Term};
 pub(super) fn linear(term: &Term, symbol: SymbolId) -> Option<Linear> {
     let (coefficient, constant) = split(term, symbol)?;
     let coefficient = coefficient.filter(|c| c.constant() != Some(0))?;
-    Some(Linear { coefficient, constant })
+    let text = match &term.node {
+        Node::Exact(_, _, text) => text.clone(),
+        _ => String::new(),
+    };
+    Some(Linear { coefficient, constant, term: term.clone(), text })
 }
 
 /// Splits a term into coefficient, `None` for zero, and constant.
@@ -20,22 +24,15 @@ fn split(term: &Term, symbol: SymbolId) -> Option<(Option<Term>, Term)> {
     if let Node::Symbol(_) = term.node {
         return Some((Some(Term::int(1)), Term::int(0)));
     }
-    if let Node::Unary(Unary::Neg, inner) = &term.node {
-        let (a, b) = split(inner, symbol)?;
-        return Some((a.map(negate), negate(b)));
-    }
-    let Node::Binary(op, operands) = &term.node else { return None };
-    match *op == Binary::Mul {
+    let Node::Exact(op, operands, _) = &term.node else { return None };
+    match *op == Exact::Mul {
         true => product(operands, symbol),
         false => sum(*op, operands, symbol),
     }
 }
 
-/// Splits a sum or a difference; returns `None` for any other operation.
-fn sum(op: Binary, operands: &[Term; 2], symbol: SymbolId) -> Option<(Option<Term>, Term)> {
-    if op != Binary::Add && op != Binary::Sub {
-        return None;
-    }
+/// Splits a sum or a difference.
+fn sum(op: Exact, operands: &[Term; 2], symbol: SymbolId) -> Option<(Option<Term>, Term)> {
     let [(a, b), (c, d)] = [split(&operands[0], symbol)?, split(&operands[1], symbol)?];
     let coefficient = match (a, c) {
         (Some(a), Some(c)) => Some(fold(op, a, c)),
@@ -53,26 +50,24 @@ fn product([lhs, rhs]: &[Term; 2], symbol: SymbolId) -> Option<(Option<Term>, Te
         return None;
     }
     let (a, b) = split(inner, symbol)?;
-    let times = |term| fold(Binary::Mul, term, factor.clone());
+    let times = |term| fold(Exact::Mul, term, factor.clone());
     Some((a.map(times), times(b)))
 }
 
-fn mentions(term: &Term, symbol: SymbolId) -> bool {
+/// Returns true if a term mentions a symbol.
+pub(crate) fn mentions(term: &Term, symbol: SymbolId) -> bool {
     term.any(&mut |node| *node == Node::Symbol(symbol))
 }
 
-fn negate(term: Term) -> Term {
-    fold(Binary::Sub, Term::int(0), term)
-}
-
-/// Builds `lhs op rhs`, folding literals and dropping neutral operands.
-fn fold(op: Binary, lhs: Term, rhs: Term) -> Term {
+/// Builds `lhs op rhs` modulo 2^64, folding literals and dropping neutral operands. The declaration has no such
+/// expression, so that the result has no text.
+fn fold(op: Exact, lhs: Term, rhs: Term) -> Term {
     match (op, lhs.constant(), rhs.constant()) {
-        (_, Some(a), Some(b)) => Term::int(op.fold(a, b)),
-        (Binary::Add, Some(0), _) | (Binary::Mul, Some(1), _) => rhs,
-        (Binary::Mul, Some(0), _) | (Binary::Mul, _, Some(0)) => Term::int(0),
-        (Binary::Add | Binary::Sub, _, Some(0)) | (Binary::Mul, _, Some(1)) => lhs,
-        _ => Term::new(Kind::Int, Node::Binary(op, Box::new([lhs, rhs]))),
+        (_, Some(a), Some(b)) => Term::int(op.wrapping(a, b)),
+        (Exact::Add, Some(0), _) | (Exact::Mul, Some(1), _) => rhs,
+        (Exact::Mul, Some(0), _) | (Exact::Mul, _, Some(0)) => Term::int(0),
+        (Exact::Add | Exact::Sub, _, Some(0)) | (Exact::Mul, _, Some(1)) => lhs,
+        _ => Term::new(Kind::Int, Node::Exact(op, Box::new([lhs, rhs]), String::new())),
     }
 }
 

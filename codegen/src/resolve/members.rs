@@ -38,7 +38,7 @@ impl Names<'_> {
         index: &Expr,
     ) -> Explained<Term> {
         let Some(known) = self.index(index)? else {
-            let index = Box::new(self.term(index)?.into_int());
+            let index = Box::new(self.int64(index, self.term(index)?));
             let text = expr.to_string();
             return Ok(Term::new(Kind::Int, Node::Number { of, index, text }));
         };
@@ -56,7 +56,7 @@ impl Names<'_> {
 
     /// Checks that an index is an integer. Returns a literal; `None` for an index that is known at run time only.
     pub(super) fn index(&self, index: &Expr) -> Explained<Option<u64>> {
-        let term = self.term(index)?.into_int();
+        let term = self.int64(index, self.term(index)?);
         match term.constant() {
             Some(known) => match u64::try_from(known) {
                 Ok(known) => Ok(Some(known)),
@@ -191,7 +191,7 @@ fn tensor_member(
         }
         Member::Strides(index) => {
             let (dim, checked) = dim(index)?;
-            (Kind::Int, OfTensor::Stride { dim, checked })
+            (Kind::Int, OfTensor::Stride { dim, checked, shown: index })
         }
         Member::Ndim => (Kind::Int, OfTensor::Ndim),
         Member::DeviceType => (Kind::Int, OfTensor::DeviceType),

@@ -5,7 +5,6 @@ use crate::declaration::{BinaryOp, Builtin, Comparison};
 /// An operator with one operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unary {
-    Neg,
     Fneg,
     Not,
     ToFloat,
@@ -20,9 +19,6 @@ pub(crate) enum Unary {
 /// comparisons yield a truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binary {
-    Add,
-    Sub,
-    Mul,
     Min,
     Max,
     Fadd,
@@ -49,6 +45,14 @@ pub(crate) enum Binary {
     Fge,
 }
 
+/// An integer operator whose result must be an `int64`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exact {
+    Add,
+    Sub,
+    Mul,
+}
+
 /// An integer operator whose second operand must not be zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Division {
@@ -61,6 +65,8 @@ pub(crate) enum Division {
 pub(crate) enum Arithmetic {
     /// Operator that always has a result.
     Total(Binary),
+    /// Operator of integers whose result must be an `int64`.
+    Exact(Exact),
     /// Division of integers.
     Division(Division),
 }
@@ -68,9 +74,9 @@ pub(crate) enum Arithmetic {
 /// Returns the operator for integers or floats; `None` if there is none for floats.
 pub(crate) fn arithmetic(op: BinaryOp, float: bool) -> Option<Arithmetic> {
     Some(match (op, float) {
-        (BinaryOp::Add, false) => Arithmetic::Total(Binary::Add),
-        (BinaryOp::Sub, false) => Arithmetic::Total(Binary::Sub),
-        (BinaryOp::Mul, false) => Arithmetic::Total(Binary::Mul),
+        (BinaryOp::Add, false) => Arithmetic::Exact(Exact::Add),
+        (BinaryOp::Sub, false) => Arithmetic::Exact(Exact::Sub),
+        (BinaryOp::Mul, false) => Arithmetic::Exact(Exact::Mul),
         (BinaryOp::Div, false) => Arithmetic::Division(Division::Div),
         (BinaryOp::Rem, false) => Arithmetic::Division(Division::Rem),
         (BinaryOp::Add, true) => Arithmetic::Total(Binary::Fadd),
@@ -125,16 +131,13 @@ impl Binary {
         matches!(self, Fadd | Fsub | Fmul | Fdiv | Fmin | Fmax | Feq | Fne | Flt | Fle | Fgt | Fge)
     }
 
-    /// Computes an operation of integers, wrapping; truths are 1 and 0.
+    /// Computes an operation of integers; truths are 1 and 0.
     ///
     /// # Panics
     ///
     /// If the operands are floats.
     pub(crate) fn fold(self, a: i64, b: i64) -> i64 {
         match self {
-            Binary::Add => a.wrapping_add(b),
-            Binary::Sub => a.wrapping_sub(b),
-            Binary::Mul => a.wrapping_mul(b),
             Binary::Min => a.min(b),
             Binary::Max => a.max(b),
             Binary::Eq => i64::from(a == b),
@@ -163,16 +166,33 @@ impl Binary {
     }
 }
 
+impl Exact {
+    /// Computes the operation, exactly.
+    pub(crate) fn fold(self, a: i64, b: i64) -> i128 {
+        let (a, b) = (i128::from(a), i128::from(b));
+        match self {
+            Exact::Add => a + b,
+            Exact::Sub => a - b,
+            Exact::Mul => a * b,
+        }
+    }
+
+    /// Computes the operation modulo 2^64.
+    pub(crate) fn wrapping(self, a: i64, b: i64) -> i64 {
+        self.fold(a, b) as i64
+    }
+}
+
 impl Division {
-    /// Computes the division by a number other than zero, wrapping.
-    pub(crate) fn fold(self, a: i64, b: i64) -> i64 {
-        let (quotient, remainder) = (a.wrapping_div(b), a.wrapping_rem(b));
-        let below = remainder != 0 && (remainder < 0) != (b < 0);
-        let floor = quotient.wrapping_sub(i64::from(below));
+    /// Computes the division by a number other than zero, exactly.
+    pub(crate) fn fold(self, a: i64, b: i64) -> i128 {
+        let (a, b) = (i128::from(a), i128::from(b));
+        let below = a % b != 0 && (a < 0) != (b < 0);
+        let floor = a / b - i128::from(below);
         match self {
             Division::Div => floor,
-            Division::Rem => a.wrapping_sub(floor.wrapping_mul(b)),
-            Division::CeilDiv => floor.wrapping_add(i64::from(floor.wrapping_mul(b) != a)),
+            Division::Rem => a - floor * b,
+            Division::CeilDiv => floor + i128::from(floor * b != a),
         }
     }
 }

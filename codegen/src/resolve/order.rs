@@ -165,7 +165,7 @@ impl<'n, 'a> Order<'n, 'a> {
             let outer = self.within.replace(Alternative { value: child, before, waiting });
             types.push(self.inner(child, |order| {
                 order.value(child)?;
-                order.settle();
+                order.settle(|_| true);
                 Ok(())
             })?);
             let own = std::mem::replace(&mut self.within, outer);
@@ -188,6 +188,7 @@ impl<'n, 'a> Order<'n, 'a> {
                 for (dim, stride) in list.iter().enumerate() {
                     self.dim(Place::Stride { value, dim }, stride)?;
                 }
+                self.settle(|symbol| symbol.is_alone());
             }
         }
         self.steps.push(Step::Data { value, align: alignment(&self.names.values, value) });

@@ -223,7 +223,7 @@ impl<'n, 'a> Block<'n, 'a> {
 
     /// Resolves an integer.
     pub(super) fn integer(&self, expr: &Expr) -> Explained<Term> {
-        let term = self.term(expr)?.into_int();
+        let term = self.names.int64(expr, self.term(expr)?);
         if term.kind == Kind::Int { Ok(term) } else { Err(format!("`{expr}` is not an integer")) }
     }
 

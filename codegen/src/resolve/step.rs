@@ -3,7 +3,7 @@
 use abi_spec::Scalar;
 
 use super::ids::{Id, SymbolId, ValueId};
-use super::term::{Quote, Term};
+use super::term::{Kind, Node, Quote, Term};
 use crate::declaration::Tensor;
 use crate::error::Part;
 
@@ -153,12 +153,16 @@ impl Rule {
     }
 }
 
-/// A linear function `coefficient * symbol + constant`; neither term mentions the symbol.
+/// A linear function `coefficient * symbol + constant` modulo 2^64; neither term mentions the symbol.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Linear {
     /// Coefficient, not the literal 0.
     pub(crate) coefficient: Term,
     pub(crate) constant: Term,
+    /// The expression itself, each step of which must be an `int64`.
+    pub(crate) term: Term,
+    /// The text of the expression; empty for the symbol itself.
+    pub(crate) text: String,
 }
 
 impl Linear {
@@ -167,13 +171,21 @@ impl Linear {
         self.constant.visit_symbols(visit);
     }
 
-    /// Returns the identity.
-    pub(crate) fn identity() -> Linear {
-        Linear { coefficient: Term::int(1), constant: Term::int(0) }
+    /// Returns the symbol itself.
+    pub(crate) fn identity(symbol: SymbolId) -> Linear {
+        let term = Term::new(Kind::Int, Node::Symbol(symbol));
+        Linear { coefficient: Term::int(1), constant: Term::int(0), term, text: String::new() }
     }
 
-    /// Returns true for the identity.
+    /// Returns true for the symbol itself.
     pub(crate) fn is_identity(&self) -> bool {
-        *self == Linear::identity()
+        matches!(self.term.node, Node::Symbol(_))
+    }
+
+    /// Returns true if the expression mentions the symbol once.
+    pub(crate) fn is_once(&self, symbol: SymbolId) -> bool {
+        let mut count = 0;
+        self.term.visit_symbols(&mut |one| count += u32::from(one == symbol));
+        count == 1
     }
 }

@@ -4,9 +4,9 @@ use abi_spec::Scalar;
 
 use super::ids::Home;
 use super::ids::{LocalId, OutputId, SymbolId, ValueId};
-use super::operator::{Binary, Division, Unary};
+use super::operator::{Binary, Division, Exact, Unary};
 pub(crate) use crate::declaration::Kind;
-use crate::declaration::Logic;
+use crate::declaration::{Comparison, Logic};
 
 /// A term.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,16 +46,21 @@ pub(crate) enum Node {
     Unary(Unary, Box<Term>),
     /// An operation with two operands.
     Binary(Binary, Box<[Term; 2]>),
+    /// An operation of integers, which fails if the result is no `int64`; the text names the result in errors.
+    Exact(Exact, Box<[Term; 2]>, String),
+    /// A comparison of a `uint64` with an `int64`, by their values.
+    Mixed(Comparison, Box<[Term; 2]>),
     /// A logical operation, whose second operand is evaluated only if the first does not decide.
     Logic(Logic, Box<[Term; 2]>),
-    /// A division of integers, which fails with the quote if the divisor is zero.
+    /// A division of integers, which fails with the quote if the divisor is zero, and as [`Node::Exact`] if the result
+    /// is no `int64`. No divisor is the literal -1 unless the remainder is asked for.
     Divide(Division, Box<[Term; 2]>, Quote),
     /// A conversion to an integer type, which fails if the number does not fit; the text names the number in errors.
     Narrow(Scalar, Box<Term>, String),
     /// A rounding to a float type.
     Round(Scalar, Box<Term>),
-    /// The address a number of bytes after an address.
-    Offset(Box<[Term; 2]>),
+    /// The address a number of bytes after an address, or before it if true. The sum wraps.
+    Offset(bool, Box<[Term; 2]>),
     /// True if the text or bytes of a value equal the literal.
     SameText(ValueId, String),
     /// The environment's stream for the device of a tensor.
@@ -91,8 +96,8 @@ pub(crate) enum OfTensor {
     /// An extent: of a declared dim, or if `checked` of a dim of the tensor itself, which it may lack. A negative index
     /// counts from the end; that of a declared dim is never negative.
     Extent { dim: i32, checked: bool },
-    /// A stride, as for an extent.
-    Stride { dim: i32, checked: bool },
+    /// A stride, as for an extent; `shown` is the index in the declaration, which errors name.
+    Stride { dim: i32, checked: bool, shown: i32 },
     /// The rank.
     Ndim,
     /// The element type.
@@ -203,7 +208,7 @@ impl Term {
         Term::new(Kind::Float, Node::Unary(convert, Box::new(self)))
     }
 
-    /// Converts a truth or a `uint64` to an integer, wrapping; leaves other kinds unchanged.
+    /// Takes the word of a truth or a `uint64` for an integer, bit for bit; leaves other kinds unchanged.
     pub(crate) fn into_int(self) -> Term {
         let other = matches!(self.kind, Kind::Unsigned | Kind::Bool);
         Term { kind: if other { Kind::Int } else { self.kind }, ..self }
@@ -217,9 +222,11 @@ impl Term {
             | Node::Narrow(_, operand, _)
             | Node::Round(_, operand) => std::slice::from_ref(operand),
             Node::Binary(_, operands)
+            | Node::Exact(_, operands, _)
+            | Node::Mixed(_, operands)
             | Node::Logic(_, operands)
             | Node::Divide(_, operands, _)
-            | Node::Offset(operands) => &operands[..],
+            | Node::Offset(_, operands) => &operands[..],
             Node::Int(_)
             | Node::Float(_)
             | Node::Text(_)
@@ -250,7 +257,16 @@ impl Term {
         self.operands().iter().for_each(|operand| operand.visit_symbols(f));
     }
 
-    /// Returns true if evaluation may fail.
+    /// Returns true if an integer on the way to the value may be no `int64`, whatever ranges are known.
+    pub(crate) fn may_overflow(&self) -> bool {
+        self.any(&mut |node| {
+            let is_product = |of| matches!(of, OfTensor::Numel | OfTensor::Stride { .. });
+            matches!(node, Node::Exact(..) | Node::Divide(..))
+                || matches!(node, Node::Property(_, Property::Tensor(of)) if is_product(*of))
+        })
+    }
+
+    /// Returns true if evaluation may fail for another reason than that an integer is no `int64`.
     pub(crate) fn can_fail(&self) -> bool {
         self.any(&mut |node| {
             matches!(node, Node::Narrow(..) | Node::Number { .. } | Node::DeviceAttribute { .. })

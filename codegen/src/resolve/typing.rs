@@ -8,7 +8,7 @@ use super::function::Symbol;
 use super::ids::Home;
 use super::ids::ValueId;
 use super::names::{Meaning, Names};
-use super::operator::{self, Arithmetic, Binary, Unary};
+use super::operator::{self, Arithmetic, Division, Exact, Unary};
 use super::term::{Node, OfTensor, Property, Quote, ShownTerm, Term};
 use super::value::Source;
 use crate::declaration::{
@@ -30,7 +30,7 @@ impl Names<'_> {
             Expr::Name(name) => self.named(name),
             Expr::Member(of, member) => self.member(of, *member),
             Expr::Element(of, _) | Expr::Field(of, _) => self.element_term(expr, of),
-            Expr::Neg(inner) => self.negation(inner),
+            Expr::Neg(inner) => self.negation(expr, inner),
             Expr::Binary(op, lhs, rhs) => self.binary(expr, *op, lhs, rhs),
             Expr::Call(builtin, lhs, rhs) => self.call(expr, *builtin, lhs, rhs),
             Expr::Stream(of) => self.stream(of),
@@ -122,18 +122,30 @@ impl Names<'_> {
 
     /// Converts two operands to one type; returns true if they are floats.
     fn both(&self, [lhs, rhs]: [(&Expr, Term); 2]) -> Explained<([Term; 2], bool)> {
-        let operands = [as_number(lhs.0, lhs.1)?, as_number(rhs.0, rhs.1)?];
-        let float = operands.iter().any(Term::is_float);
-        Ok((operands.map(if float { Term::into_float } else { Term::into_int }), float))
+        let [a, b] = [as_number(lhs.0, lhs.1)?, as_number(rhs.0, rhs.1)?];
+        let float = a.is_float() || b.is_float();
+        let operands = match float {
+            true => [a.into_float(), b.into_float()],
+            false => [self.int64(lhs.0, a), self.int64(rhs.0, b)],
+        };
+        Ok((operands, float))
     }
 
-    fn negation(&self, inner: &Expr) -> Explained<Term> {
-        let term = self.number(inner)?.into_int();
-        Ok(match (term.constant(), term.kind) {
-            (Some(value), _) => Term::int(value.wrapping_neg()),
-            (None, Kind::Float) => Term::new(Kind::Float, Node::Unary(Unary::Fneg, term.into())),
-            (None, kind) => Term::new(kind, Node::Unary(Unary::Neg, term.into())),
-        })
+    /// Converts a truth or a `uint64` to an `int64`, which it must fit; leaves other kinds unchanged.
+    pub(super) fn int64(&self, expr: &Expr, term: Term) -> Term {
+        let measures = matches!(term.node, Node::Symbol(symbol) if self.symbols[symbol].measures);
+        if term.kind != Kind::Unsigned || measures {
+            return term.into_int();
+        }
+        Term::new(Kind::Int, Node::Narrow(Scalar::Int64, term.into(), expr.to_string()))
+    }
+
+    fn negation(&self, expr: &Expr, inner: &Expr) -> Explained<Term> {
+        let term = self.number(inner)?;
+        if term.is_float() {
+            return Ok(Term::new(Kind::Float, Node::Unary(Unary::Fneg, term.into())));
+        }
+        exact(expr, Exact::Sub, [Term::int(0), self.int64(inner, term)])
     }
 
     fn binary(&self, expr: &Expr, op: BinaryOp, lhs: &Expr, rhs: &Expr) -> Explained<Term> {
@@ -142,7 +154,7 @@ impl Names<'_> {
         let sum = (BinaryOp::Add, [false, true]);
         let is_offset = matches!((op, are_data), (BinaryOp::Add | BinaryOp::Sub, [true, false]));
         if is_offset || (op, are_data) == sum {
-            return offset(op, operands);
+            return self.offset(op, operands);
         }
         let (operands, float) = self.both(operands)?;
         let meaning = operator::arithmetic(op, float);
@@ -168,6 +180,7 @@ impl Names<'_> {
         let kind = operands[0].kind;
         let constants = (operands[0].constant(), operands[1].constant());
         match op {
+            Arithmetic::Exact(op) => exact(expr, op, operands),
             Arithmetic::Total(op) => {
                 if let (Some(a), Some(b)) = constants {
                     return Ok(Term::int(op.fold(a, b)));
@@ -179,7 +192,11 @@ impl Names<'_> {
             }
             Arithmetic::Division(op) => {
                 if let (Some(a), Some(b)) = constants {
-                    return Ok(Term::int(op.fold(a, b)));
+                    return literal(expr, op.fold(a, b));
+                }
+                if constants.1 == Some(-1) && op != Division::Rem {
+                    let [dividend, _] = operands;
+                    return exact(expr, Exact::Sub, [Term::int(0), dividend]);
                 }
                 let quote = self.quote(expr.to_string(), &[expr])?;
                 Ok(Term::new(kind, Node::Divide(op, operands.into(), quote)))
@@ -238,17 +255,32 @@ impl Names<'_> {
         if let Node::Property(_, property) = term.node {
             return property == Property::Tensor(OfTensor::Data);
         }
-        matches!(term.node, Node::OutputData(_) | Node::Offset(_))
+        matches!(term.node, Node::OutputData(_) | Node::Offset(..))
+    }
+
+    /// Builds the sum or the difference of an address and a number of bytes, one of each.
+    fn offset(&self, op: BinaryOp, [first, second]: [(&Expr, Term); 2]) -> Explained<Term> {
+        let is_first = first.1.kind == Kind::Ptr;
+        let (base, (expr, bytes)) = if is_first { (first.1, second) } else { (second.1, first) };
+        let operands = [base, self.bytes(expr, bytes)?];
+        Ok(Term::new(Kind::Ptr, Node::Offset(op == BinaryOp::Sub, operands.into())))
+    }
+
+    /// Checks that the term of an operand is an integer, as a number of bytes is.
+    fn bytes(&self, expr: &Expr, term: Term) -> Explained<Term> {
+        let term = self.int64(expr, as_number(expr, term)?);
+        if term.is_float() { Err(format!("`{expr}` is not an integer")) } else { Ok(term) }
     }
 
     fn cast(&self, expr: &Expr, scalar: Scalar, inner: &Expr) -> Explained<Term> {
         let term = self.term(inner)?;
         if scalar == Scalar::Ptr {
-            let operands = [Term::new(Kind::Ptr, Node::Null), as_bytes(inner, term)?];
-            return Ok(Term::new(Kind::Ptr, Node::Offset(operands.into())));
+            let operands = [Term::new(Kind::Ptr, Node::Null), self.bytes(inner, term)?];
+            return Ok(Term::new(Kind::Ptr, Node::Offset(false, operands.into())));
         }
         if scalar == Scalar::Int64 && self.is_data(&term) {
-            return Ok(Term::new(Kind::Int, Node::Unary(Unary::Number, term.into())));
+            let number = Term::new(Kind::Unsigned, Node::Unary(Unary::Number, term.into()));
+            return Ok(self.int64(expr, number));
         }
         let term = as_number(inner, term)?;
         if scalar == Scalar::Float64 {
@@ -285,7 +317,7 @@ impl<'a> Names<'a> {
     /// Resolves a dim: an expression over symbols only.
     pub(super) fn dim(&self, expr: &Expr) -> Explained<Term> {
         over_symbols(expr)?;
-        self.term(expr).map(Term::into_int)
+        Ok(self.int64(expr, self.term(expr)?))
     }
 
     /// Resolves an extent of a returned tensor: an integer that is known before the call.
@@ -358,22 +390,18 @@ fn as_number(expr: &Expr, term: Term) -> Explained<Term> {
     }
 }
 
-/// Builds the sum or the difference of an address and a number of bytes, one of each.
-fn offset(op: BinaryOp, [first, second]: [(&Expr, Term); 2]) -> Explained<Term> {
-    let is_first = first.1.kind == Kind::Ptr;
-    let (base, (expr, bytes)) = if is_first { (first.1, second) } else { (second.1, first) };
-    let mut bytes = as_bytes(expr, bytes)?;
-    if op == BinaryOp::Sub {
-        let operands = [Term::int(0), bytes];
-        bytes = Term::new(Kind::Int, Node::Binary(Binary::Sub, operands.into()));
+/// Builds an operation of integers.
+fn exact(expr: &Expr, op: Exact, operands: [Term; 2]) -> Explained<Term> {
+    if let (Some(a), Some(b)) = (operands[0].constant(), operands[1].constant()) {
+        return literal(expr, op.fold(a, b));
     }
-    Ok(Term::new(Kind::Ptr, Node::Offset([base, bytes].into())))
+    Ok(Term::new(Kind::Int, Node::Exact(op, operands.into(), expr.to_string())))
 }
 
-/// Checks that the term of an operand is an integer, as a number of bytes is.
-fn as_bytes(expr: &Expr, term: Term) -> Explained<Term> {
-    let term = as_number(expr, term)?.into_int();
-    if term.is_float() { Err(format!("`{expr}` is not an integer")) } else { Ok(term) }
+/// Builds the value of an expression of literals.
+fn literal(expr: &Expr, value: i128) -> Explained<Term> {
+    let value = i64::try_from(value);
+    value.map(Term::int).map_err(|_| format!("`{expr}` is out of the range of int64"))
 }
 
 pub(super) fn kind_of_scalar(scalar: Scalar) -> Kind {

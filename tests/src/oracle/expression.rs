@@ -31,11 +31,12 @@ impl Number {
         Number::Int(value)
     }
 
-    /// Reinterprets a `uint64` as `int64`, as integer arithmetic does.
-    fn wrapped(self) -> Number {
+    /// Returns the exact value of an integer.
+    fn integer(self) -> Option<i128> {
         match self {
-            Number::Unsigned(value) => Number::Int(value.cast_signed()),
-            Number::Int(_) | Number::Float(_) | Number::Address { .. } => self,
+            Number::Int(value) => Some(value.into()),
+            Number::Unsigned(value) => Some(value.into()),
+            Number::Float(_) | Number::Address { .. } => None,
         }
     }
 
@@ -50,13 +51,24 @@ impl Number {
 }
 
 /// Returns the quotient, rounded down, and the remainder.
-pub(super) fn floor_divide(a: i64, b: i64) -> (i64, i64) {
-    let (wide_a, wide_b) = (i128::from(a), i128::from(b));
-    let mut quotient = wide_a / wide_b;
-    if quotient * wide_b != wide_a && (wide_a < 0) != (wide_b < 0) {
+pub(super) fn floor_divide(a: i64, b: i64) -> (i128, i128) {
+    let (a, b) = (i128::from(a), i128::from(b));
+    let mut quotient = a / b;
+    if quotient * b != a && (a < 0) != (b < 0) {
         quotient -= 1;
     }
-    (quotient as i64, (wide_a - quotient * wide_b) as i64)
+    (quotient, a - quotient * b)
+}
+
+/// Returns a number as an `int64`, or the error that says that it is none. `text` is the expression that has it.
+fn int64(text: &str, exact: i128) -> Checked<i64> {
+    i64::try_from(exact).map_err(|_| out_of_range(text, &exact))
+}
+
+/// Returns the error for an expression that is no `int64`.
+pub(super) fn out_of_range(text: &str, found: &impl std::fmt::Display) -> Fault {
+    let rest = format!(", expected int64 but got {found}");
+    Fault::value(format!("Out of range {}", elided(text)), rest)
 }
 
 impl Call<'_> {
@@ -76,18 +88,19 @@ impl Call<'_> {
             Expr::Field(..) => self.named(&expr.to_string()),
             Expr::Name(name) => self.named(name),
             Expr::Member(of, member) => self.member(of, *member)?,
-            Expr::Neg(inner) => match self.evaluate(inner)?.wrapped() {
-                Number::Int(value) => Number::Int(value.wrapping_neg()),
-                value @ (Number::Unsigned(_) | Number::Float(_) | Number::Address { .. }) => {
-                    Number::Float(-value.float())
+            Expr::Neg(inner) => match self.evaluate(inner)? {
+                Number::Float(value) => Number::Float(-value),
+                value => {
+                    let value = int64(&inner.to_string(), value.integer().expect("an integer"))?;
+                    Number::Int(int64(&expr.to_string(), -i128::from(value))?)
                 }
             },
             Expr::Binary(op, lhs, rhs) => {
-                let (lhs, rhs) = (self.evaluate(lhs)?, self.evaluate(rhs)?);
+                let (lhs, rhs) = self.operands(lhs, rhs)?;
                 self.binary(expr, *op, lhs, rhs)?
             }
             Expr::Call(builtin, lhs, rhs) => {
-                let (lhs, rhs) = (self.evaluate(lhs)?, self.evaluate(rhs)?);
+                let (lhs, rhs) = self.operands(lhs, rhs)?;
                 self.builtin(expr, *builtin, lhs, rhs)?
             }
             Expr::Stream(_) => Number::Address { null: true, offset: 0 },
@@ -104,13 +117,53 @@ impl Call<'_> {
         })
     }
 
+    /// Evaluates the operands of arithmetic: `int64`, unless one of them is a float.
+    fn operands(&self, lhs: &Expr, rhs: &Expr) -> Checked<(Number, Number)> {
+        let first = self.evaluate(lhs)?;
+        let narrowed = |expr: &Expr, number: Number| match number.integer() {
+            Some(exact) => int64(&expr.to_string(), exact).map(Number::Int),
+            None => Ok(number),
+        };
+        match self.evaluate(rhs) {
+            Ok(second) if first.integer().is_some() && second.integer().is_some() => {
+                Ok((narrowed(lhs, first)?, narrowed(rhs, second)?))
+            }
+            Ok(second) => Ok((first, second)),
+            // The first operand is judged before the second one is evaluated.
+            Err(fault) => narrowed(lhs, first).and(Err(fault)),
+        }
+    }
+
     /// Evaluates an integer expression.
     pub(super) fn int(&self, expr: &Expr) -> Checked<i64> {
-        match self.evaluate(expr)?.wrapped() {
-            Number::Int(value) => Ok(value),
-            Number::Unsigned(_) | Number::Float(_) | Number::Address { .. } => {
-                unreachable!("{expr} is an integer")
+        let number = self.evaluate(expr)?;
+        int64(&expr.to_string(), number.integer().expect("an integer"))
+    }
+
+    /// Evaluates an expression that is linear in a symbol modulo 2^64, where the symbol has some value.
+    pub(super) fn modulo(&self, expr: &Expr, (symbol, value): (&str, i64)) -> i64 {
+        let of = |expr: &Expr| self.modulo(expr, (symbol, value));
+        match expr {
+            Expr::Name(name) if name == symbol => value,
+            Expr::Neg(inner) => of(inner).wrapping_neg(),
+            Expr::Binary(BinaryOp::Add, a, b) => of(a).wrapping_add(of(b)),
+            Expr::Binary(BinaryOp::Sub, a, b) => of(a).wrapping_sub(of(b)),
+            Expr::Binary(BinaryOp::Mul, a, b) => of(a).wrapping_mul(of(b)),
+            Expr::Binary(op @ (BinaryOp::Div | BinaryOp::Rem), a, b) => {
+                let (quotient, remainder) = floor_divide(of(a), if of(b) == 0 { 1 } else { of(b) });
+                if *op == BinaryOp::Div { quotient as i64 } else { remainder as i64 }
             }
+            Expr::Call(Builtin::Min, a, b) => of(a).min(of(b)),
+            Expr::Call(Builtin::Max, a, b) => of(a).max(of(b)),
+            Expr::Call(Builtin::CeilDiv, a, b) => {
+                let (quotient, remainder) = floor_divide(of(a), if of(b) == 0 { 1 } else { of(b) });
+                (quotient + i128::from(remainder != 0)) as i64
+            }
+            _ => match self.evaluate(expr) {
+                Ok(Number::Int(value)) => value,
+                Ok(Number::Unsigned(value)) => value.cast_signed(),
+                Ok(Number::Float(_) | Number::Address { .. }) | Err(_) => 0,
+            },
         }
     }
 
@@ -120,6 +173,7 @@ impl Call<'_> {
                 self.function.signature.params.iter().any(|param| {
                     param.name == path && param.ty == ParamType::Scalar(Scalar::Uint64)
                 });
+            let is_unsigned = is_unsigned && !self.symbols.measures(path);
             return Number::int(value, if is_unsigned { Scalar::Uint64 } else { Scalar::Int64 });
         }
         match self.find(&spelled(path).to_string()) {
@@ -173,12 +227,19 @@ impl Call<'_> {
                 return Ok(Number::Address { null: tensor.data.is_none() && offset == 0, offset });
             }
             Member::Shape(_) => tensor.shape[at as usize],
-            Member::Strides(_) => tensor::stride(tensor, at as usize),
+            Member::Strides(_) => {
+                let text = format!("{path}.strides[{index}]");
+                let stride = tensor::exact_stride(tensor, at as usize);
+                stride.ok_or_else(|| out_of_range(&text, &"more"))?
+            }
             Member::Ndim => tensor.ndim().into(),
             Member::DeviceId => tensor.device.id.into(),
             Member::ByteOffset => tensor.byte_offset as i64,
             Member::DeviceType => tensor.device.ty.0.into(),
-            Member::Numel => tensor.shape.iter().fold(1, |all: i64, n| all.wrapping_mul(*n)),
+            Member::Numel => {
+                let numel = tensor::product(&tensor.shape);
+                numel.ok_or_else(|| out_of_range(&format!("{path}.numel"), &"more"))?
+            }
             Member::IsContiguous => i64::from(tensor::is_contiguous(tensor)),
             Member::DType | Member::Size | Member::IsSome => {
                 unreachable!("no declaration has `{path}.{member}`")
@@ -188,7 +249,7 @@ impl Call<'_> {
     }
 
     fn binary(&self, expr: &Expr, op: BinaryOp, lhs: Number, rhs: Number) -> Checked<Number> {
-        let (Number::Int(a), Number::Int(b)) = (lhs.wrapped(), rhs.wrapped()) else {
+        let (Number::Int(a), Number::Int(b)) = (lhs, rhs) else {
             let (a, b) = (lhs.float(), rhs.float());
             return Ok(Number::Float(match op {
                 BinaryOp::Add => a + b,
@@ -198,16 +259,18 @@ impl Call<'_> {
                 BinaryOp::Rem => unreachable!("% takes integers"),
             }));
         };
-        Ok(Number::Int(match op {
-            BinaryOp::Add => a.wrapping_add(b),
-            BinaryOp::Sub => a.wrapping_sub(b),
-            BinaryOp::Mul => a.wrapping_mul(b),
+        let (wide_a, wide_b) = (i128::from(a), i128::from(b));
+        let exact = match op {
+            BinaryOp::Add => wide_a + wide_b,
+            BinaryOp::Sub => wide_a - wide_b,
+            BinaryOp::Mul => wide_a * wide_b,
             BinaryOp::Div => self.divide(expr, a, b)?.0,
             BinaryOp::Rem => self.divide(expr, a, b)?.1,
-        }))
+        };
+        int64(&expr.to_string(), exact).map(Number::Int)
     }
 
-    fn divide(&self, expr: &Expr, a: i64, b: i64) -> Checked<(i64, i64)> {
+    fn divide(&self, expr: &Expr, a: i64, b: i64) -> Checked<(i128, i128)> {
         if b == 0 {
             let leaves = self.leaves(&[expr])?;
             let expr = elided(&expr.to_string());
@@ -217,7 +280,7 @@ impl Call<'_> {
     }
 
     fn builtin(&self, expr: &Expr, builtin: Builtin, lhs: Number, rhs: Number) -> Checked<Number> {
-        let (Number::Int(a), Number::Int(b)) = (lhs.wrapped(), rhs.wrapped()) else {
+        let (Number::Int(a), Number::Int(b)) = (lhs, rhs) else {
             let (a, b) = (lhs.float(), rhs.float());
             let first = (a < b) == (builtin == Builtin::Min);
             return Ok(Number::Float(if first { a } else { b }));
@@ -227,7 +290,7 @@ impl Call<'_> {
             Builtin::Max => a.max(b),
             Builtin::CeilDiv => {
                 let (quotient, remainder) = self.divide(expr, a, b)?;
-                quotient.wrapping_add(i64::from(remainder != 0))
+                int64(&expr.to_string(), quotient + i128::from(remainder != 0))?
             }
         }))
     }
@@ -280,7 +343,7 @@ impl Call<'_> {
         }
         if let Expr::Compare(op, lhs, rhs) = expr {
             let values = (self.evaluate(lhs)?, self.evaluate(rhs)?);
-            return Ok(holds(*op, [lhs, rhs], values));
+            return Ok(holds(*op, values));
         }
         if let Expr::Not(inner) = expr {
             return Ok(!self.truth(inner)?);
@@ -351,46 +414,12 @@ fn collect<'e>(expr: &'e Expr, leaves: &mut Vec<&'e Expr>) {
     }
 }
 
-/// Returns true for integer expressions of literals.
-fn is_constant(expr: &Expr) -> bool {
-    match expr {
-        Expr::Int(_) | Expr::Unsigned(_) => true,
-        Expr::Neg(_) | Expr::Binary(..) | Expr::Call(..) | Expr::Cast(Scalar::Int64, _) => {
-            expr.children().all(is_constant)
-        }
-        Expr::Float(_)
-        | Expr::Text(_)
-        | Expr::Null
-        | Expr::Name(_)
-        | Expr::Member(..)
-        | Expr::Element(..)
-        | Expr::Field(..)
-        | Expr::Stream(_)
-        | Expr::DeviceAttribute(..)
-        | Expr::Cast(..)
-        | Expr::Bool(_)
-        | Expr::None
-        | Expr::Compare(..)
-        | Expr::Not(_)
-        | Expr::Logic(..)
-        | Expr::Array(_)
-        | Expr::Shape(_)
-        | Expr::Function(_) => false,
+/// Compares two numbers, integers by their exact values.
+fn holds(op: Comparison, (lhs, rhs): (Number, Number)) -> bool {
+    if let (Some(a), Some(b)) = (lhs.integer(), rhs.integer()) {
+        return compare(op, &a, &b);
     }
-}
-
-/// Compares two numbers: `uint64` and constants exactly, other integers after wrapping.
-fn holds(op: Comparison, exprs: [&Expr; 2], (lhs, rhs): (Number, Number)) -> bool {
-    let exact =
-        |expr: &Expr, value: &Number| is_constant(expr) || matches!(value, Number::Unsigned(_));
-    let exact = exact(exprs[0], &lhs) && exact(exprs[1], &rhs);
-    let float = matches!((lhs, rhs), (Number::Float(_), _) | (_, Number::Float(_)));
-    let sides = if exact || float { (lhs, rhs) } else { (lhs.wrapped(), rhs.wrapped()) };
-    match sides {
-        (Number::Int(a), Number::Int(b)) => compare(op, &a, &b),
-        (Number::Unsigned(a), Number::Unsigned(b)) => compare(op, &a, &b),
-        (Number::Int(a), Number::Unsigned(b)) => compare(op, &i128::from(a), &i128::from(b)),
-        (Number::Unsigned(a), Number::Int(b)) => compare(op, &i128::from(a), &i128::from(b)),
+    match (lhs, rhs) {
         (Number::Address { null: a, .. }, Number::Address { null: b, .. }) => compare(op, &a, &b),
         _ => compare(op, &lhs.float(), &rhs.float()),
     }

@@ -16,6 +16,14 @@ pub(super) fn compact_stride(tensor: &Tensor, dim: usize) -> i64 {
     tensor.shape[dim + 1..].iter().fold(1, |product: i64, extent| product.wrapping_mul(*extent))
 }
 
+/// Returns the stride of a dim; none if it is compact and no `int64`.
+pub(super) fn exact_stride(tensor: &Tensor, dim: usize) -> Option<i64> {
+    match &tensor.strides {
+        Some(strides) => Some(strides[dim]),
+        None => product(&tensor.shape[dim + 1..]),
+    }
+}
+
 /// Returns the stride of a dim.
 pub(super) fn stride(tensor: &Tensor, dim: usize) -> i64 {
     tensor.strides.as_ref().map_or_else(|| compact_stride(tensor, dim), |strides| strides[dim])
@@ -34,7 +42,8 @@ pub(super) fn is_contiguous(tensor: &Tensor) -> bool {
 #[derive(Clone, Copy)]
 pub(super) struct Stride {
     pub(super) value: i64,
-    pub(super) compact: i64,
+    /// None if it is no `int64`.
+    pub(super) compact: Option<i64>,
     /// True if it is compared.
     pub(super) counts: bool,
 }
@@ -55,7 +64,7 @@ fn leading(shape: &Shape, tensor: &Tensor) -> usize {
 }
 
 /// Multiplies extents; none if the product exceeds `int64`. A factor of 0 yields 0, whatever the others are.
-fn product(extents: &[i64]) -> Option<i64> {
+pub(super) fn product(extents: &[i64]) -> Option<i64> {
     if extents.contains(&0) {
         return Some(0);
     }
@@ -86,10 +95,11 @@ fn seen(shape: &Shape, tensor: Option<&Tensor>) -> Vec<Seen> {
                 tensor.shape[first..].iter().fold(1, |all: i64, one| all.wrapping_mul(*one));
             let counts = (0..first).rev().find(|&at| tensor.shape[at] != 1);
             let value = counts.map_or(compact, |at| stride(tensor, at));
-            (product(&tensor.shape[..first]).unwrap_or(0), value, compact)
+            let exact = product(&tensor.shape[first..]);
+            (product(&tensor.shape[..first]).unwrap_or(0), value, exact)
         } else {
             let own = first + dim - usize::from(folds);
-            (tensor.shape[own], stride(tensor, own), compact_stride(tensor, own))
+            (tensor.shape[own], stride(tensor, own), product(&tensor.shape[own + 1..]))
         };
         let counts = extent > 1 && !is_empty(tensor);
         Seen { index, extent: Some(extent), stride: Some(Stride { value, compact, counts }) }
@@ -159,6 +169,7 @@ impl<'a> Call<'a> {
             for (dim, rule) in seen.iter().zip(strides) {
                 self.stride(received, &dim.index, dim.stride, rule)?;
             }
+            self.bind_stride_symbols(true)?;
         }
         Ok(())
     }

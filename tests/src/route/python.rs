@@ -67,8 +67,10 @@ const FORGED: Reason = "values of Python are what their type indices say";
 const MOVED: Reason = "Python moves objects of the runtime's own classes only";
 const SHAPE: Reason = "the runtime makes a tensor object only where there is a shape";
 
+const STRIDES: Reason = "the runtime gives a tensor without strides compact ones, modulo 2^64";
+
 /// Reasons why calls cannot be made from Python.
-pub const BEYOND_PYTHON: [Reason; 5] = [COUNT, TEXT, FORGED, MOVED, SHAPE];
+pub const BEYOND_PYTHON: [Reason; 6] = [COUNT, TEXT, FORGED, MOVED, SHAPE, STRIDES];
 
 /// Writes a call in Python, if Python can express it.
 fn express(call: &Call<'_>) -> Result<Json, Reason> {
@@ -94,6 +96,7 @@ fn expression(argument: &Argument) -> Result<String, Reason> {
         Argument::Device(device) => format!("tvm_ffi.device('{device}')"),
         Argument::Str(text) => Json::from(text.as_str()).to_string(),
         Argument::Bytes(text) => format!("b\"{}\"", text.escape_ascii()),
+        Argument::Tensor(tensor) if has_large_strides(tensor) => return Err(STRIDES),
         Argument::Tensor(tensor) => array(tensor).map_or_else(|| foreign(tensor), Ok)?,
         Argument::Shape(extents) => format!("tvm_ffi.Shape({extents:?})"),
         Argument::Array(elements) => expressions(elements)?,
@@ -114,6 +117,13 @@ fn expression(argument: &Argument) -> Result<String, Reason> {
             return Err(FORGED);
         }
     })
+}
+
+/// Returns true for a tensor without strides of which a compact one is no `int64`.
+fn has_large_strides(tensor: &Tensor) -> bool {
+    let inner = tensor.shape.get(1..).unwrap_or_default();
+    let product = |extents: &[i64]| extents.iter().try_fold(1_i64, |all, &n| all.checked_mul(n));
+    tensor.strides.is_none() && (0..inner.len()).any(|dim| product(&inner[dim..]).is_none())
 }
 
 /// Writes a list, which is passed as an array.

@@ -46,7 +46,7 @@ fn both(module: &ir::Module, triple: &str, optimize: Optimize) -> [Sections; 2] 
 
 #[test]
 fn the_module_has_every_instruction() {
-    assert_eq!(kinds(&every()), [true; 15]);
+    assert_eq!(kinds(&every()), [true; 17]);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 mod code;
 
 use codegen::ir::{
-    Binary, Builder, Cond, Convert, Data, Inst, Linkage, Module, Relocation, Signature, SymbolKind,
-    Type, Value, verify,
+    Binary, Builder, Checked, Cond, Convert, Data, Inst, Linkage, Module, Relocation, Signature,
+    SymbolKind, Type, Value, verify,
 };
 
 const INTS: [Type; 4] = [Type::I8, Type::I16, Type::I32, Type::I64];
@@ -128,6 +128,13 @@ fn arithmetic(module: &mut Module) {
         });
         compare(module, ty, &INTEGER_CONDS);
     }
+    define(module, "checked", Type::I64, |b, lhs, rhs, out| {
+        for op in [Checked::CheckedAdd, Checked::CheckedSub, Checked::CheckedMul] {
+            let (value, overflowed) = b.checked(op, lhs, rhs);
+            out.write(b, value);
+            out.flag(b, overflowed);
+        }
+    });
     for ty in FLOATS {
         define(module, &format!("binary_{ty}"), ty, |b, lhs, rhs, out| {
             FLOAT.into_iter().for_each(|op| {
@@ -318,8 +325,8 @@ fn symbols(module: &mut Module) {
 }
 
 /// Returns true if the module has an instruction of each kind; the match covers all kinds.
-pub(crate) fn kinds(module: &Module) -> [bool; 15] {
-    let mut seen = [false; 15];
+pub(crate) fn kinds(module: &Module) -> [bool; 17] {
+    let mut seen = [false; 17];
     let blocks = module.functions.iter().flat_map(|function| &function.blocks);
     for (_, inst) in blocks.flat_map(|block| &block.insts) {
         let kind = match inst {
@@ -338,6 +345,8 @@ pub(crate) fn kinds(module: &Module) -> [bool; 15] {
             Inst::Convert { .. } => 12,
             Inst::Call { .. } => 13,
             Inst::CallIndirect { .. } => 14,
+            Inst::Checked { .. } => 15,
+            Inst::Overflowed { .. } => 16,
         };
         seen[kind] = true;
     }

@@ -87,6 +87,7 @@ fn action<'a>(w: &mut Wrapper<'a, '_>, action: &'a Action<'a>) {
             let value = w.term(term);
             let hint = hint(w, *local);
             w.b.hint(value, hint);
+            w.ranges_of_locals[*local] = Some(w.range(term));
             w.locals[*local] = Some(value);
         }
         Action::Make { closure, value } => w.name_closure(*closure, *value),
@@ -181,6 +182,7 @@ fn repeat<'a>(
     end: &Term,
     body: &'a [Statement<'a>],
 ) {
+    w.ranges_of_locals[counter] = Some(w.range(start).up_to(w.range(end)));
     let (start, end) = (w.term(start), w.term(end));
     let [head, turn, next] = ["for", "turn", "next"].map(|label| w.b.block(label));
     let hint = hint(w, counter);

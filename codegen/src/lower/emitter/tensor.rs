@@ -124,12 +124,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Computes `x.numel` of a tensor of fixed rank.
-    pub(crate) fn numel(&mut self, value: ValueId) -> Value {
-        self.product(value, 0)
-    }
-
-    /// Computes the compact stride of a declared dim: the product of the extents to its right.
+    /// Computes the compact stride of a declared dim, the product of the extents to its right, modulo 2^64. It is only
+    /// compared: a product that is no `int64` is that of a tensor without elements, or of one that no memory can hold.
     pub(crate) fn compact_stride(&mut self, value: ValueId, dim: usize) -> Value {
         self.product(value, dim + 1)
     }

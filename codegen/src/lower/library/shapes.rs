@@ -27,7 +27,7 @@ use crate::declaration::{OwnDim, Tensor};
 use crate::resolve::Resolved;
 use crate::resolve::function::Function;
 use crate::resolve::ids::{SymbolId, ValueId};
-use crate::resolve::operator::{Binary, Division, Unary};
+use crate::resolve::operator::{Binary, Division, Exact};
 use crate::resolve::step::{Linear, Place, Rule, Step};
 use crate::resolve::term::{Node, Term};
 use crate::resolve::value::Source;
@@ -181,7 +181,7 @@ fn required(function: &Function<'_>, rule: &Rule) -> Option<Value> {
         Rule::Any => None,
         Rule::Symbol(symbol) => Some(name(function, *symbol)),
         Rule::Equal { term, .. } => Some(data(function, term)),
-        Rule::Solve { symbol, linear: Linear { coefficient, constant }, .. } => {
+        Rule::Solve { symbol, linear: Linear { coefficient, constant, .. }, .. } => {
             let multiple = json!(["*", data(function, coefficient), name(function, *symbol)]);
             Some(json!(["+", multiple, data(function, constant)]))
         }
@@ -200,10 +200,12 @@ fn data(function: &Function<'_>, term: &Term) -> Value {
     match &term.node {
         Node::Int(value) => Value::from(*value),
         Node::Symbol(symbol) => name(function, *symbol),
-        Node::Unary(Unary::Neg, operand) => json!(["neg", data(function, operand)]),
-        Node::Binary(Binary::Add, operands) => of_two("+", operands),
-        Node::Binary(Binary::Sub, operands) => of_two("-", operands),
-        Node::Binary(Binary::Mul, operands) => of_two("*", operands),
+        Node::Exact(Exact::Add, operands, _) => of_two("+", operands),
+        Node::Exact(Exact::Sub, operands, _) if operands[0].constant() == Some(0) => {
+            json!(["neg", data(function, &operands[1])])
+        }
+        Node::Exact(Exact::Sub, operands, _) => of_two("-", operands),
+        Node::Exact(Exact::Mul, operands, _) => of_two("*", operands),
         Node::Binary(Binary::Min, operands) => of_two("min", operands),
         Node::Binary(Binary::Max, operands) => of_two("max", operands),
         Node::Divide(Division::Div, operands, _) => of_two("/", operands),
@@ -223,7 +225,8 @@ fn data(function: &Function<'_>, term: &Term) -> Value {
         | Node::Logic(..)
         | Node::Narrow(..)
         | Node::Round(..)
-        | Node::Offset(_)
+        | Node::Mixed(..)
+        | Node::Offset(..)
         | Node::SameText(..)
         | Node::Stream(_)
         | Node::OutputStream(_)

@@ -1,14 +1,16 @@
 //! Symbols. The first occurrence of a symbol binds it; at each later occurrence, the number is compared with it.
 
-use crate::ir::{Binary, Cond, Value};
+use crate::ir::{Cond, Value};
 use crate::language::spelled;
 use crate::lower::emitter::state::{Origin, Scope, SymbolState};
 use crate::lower::failure::NumberCheck;
-use crate::lower::operators;
+use crate::lower::failure::message::Message;
+use crate::lower::prologue::inverse::Inverse;
+use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::{NumberRule as Is, place};
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::ids::SymbolId;
-use crate::resolve::operator::Unary;
+use crate::resolve::ids::{SymbolId, ValueId};
+use crate::resolve::range::Range;
 use crate::resolve::step::{Linear, Place, Rule};
 use crate::resolve::term::Term;
 
@@ -44,13 +46,14 @@ impl Wrapper<'_, '_> {
                 // may be 0.
                 SymbolState::Bound(known, _) => {
                     self.sign(found);
-                    let expected = self.linear(linear, known);
+                    debug_assert_eq!(self.known(*symbol), Some(known));
+                    let expected = self.term(&linear.term);
                     self.expect(found, (Is::Solve, text), (expected, Origin::UNNAMED));
                     self.require_equal(found, expected, found.counts);
                 }
                 SymbolState::Unbound => {
                     self.sign(found);
-                    let solved = self.solve(found, (linear, text), found.counts);
+                    let solved = self.solve(*symbol, found, (linear, text), found.counts);
                     self.bind(*symbol, solved, found.counts, place::UNNAMED);
                 }
             },
@@ -79,6 +82,13 @@ impl Wrapper<'_, '_> {
             let stays = is_new || self.scope == Scope::OUTER;
             self.known_sign[symbol] = is_extent && found.counts.is_none() && stays;
         }
+        if let Place::Value { value } = found.place
+            && let Some(scalar) = self.function.values[value].ty.scalar()
+            && self.scope == Scope::OUTER
+            && self.mask(value).is_none()
+        {
+            self.bounds[symbol] = self.bounds[symbol].and(Range::of(scalar));
+        }
         let is_named = !self.function.values[found.place.value()].dynamic;
         let named = is_named && self.exits.other.is_none() && !state.is_bound();
         let here = if named { self.place_number(found.place) } else { place::UNNAMED };
@@ -104,7 +114,8 @@ impl Wrapper<'_, '_> {
     /// Checks that a number equals a term if all `uncertain` symbols of the term are bound at run time.
     fn compare(&mut self, found: &Found, term: &Term, text: &str, uncertain: &[SymbolId]) {
         // A term that may fail is computed after the sign of the extent is checked.
-        let early = uncertain.is_empty() && !term.can_fail() && self.checks.mask.is_none();
+        let can_fail = term.can_fail() || self.may_overflow(term);
+        let early = uncertain.is_empty() && !can_fail && self.checks.mask.is_none();
         let expected = early.then(|| self.term(term));
         if let Some(expected) = expected {
             self.expect(found, (Is::Equal, text), (expected, Origin::UNNAMED));
@@ -146,8 +157,8 @@ impl Wrapper<'_, '_> {
         found: &Found,
         (linear, text): (&Linear, &str),
     ) {
-        let expected = self.linear(linear, known);
         let bound = self.is_bound(origin);
+        let expected = self.where_true(bound, |w| w.term(&linear.term));
         let free = self.b.not(bound);
         let (comparing, solving) = match found.counts {
             None => (bound, free),
@@ -155,7 +166,7 @@ impl Wrapper<'_, '_> {
         };
         self.expect(found, (Is::Solve, text), (expected, Origin::UNNAMED));
         self.require_equal(found, expected, Some(comparing));
-        let solved = self.solve(found, (linear, text), Some(solving));
+        let solved = self.solve(symbol, found, (linear, text), Some(solving));
         let solved = self.b.select(bound, known, solved);
         let unnamed = self.b.i64(place::UNNAMED as i64);
         self.symbols[symbol] = match found.counts {
@@ -261,17 +272,21 @@ impl Wrapper<'_, '_> {
         };
     }
 
-    /// Returns the value of a linear expression for a value of its symbol.
-    fn linear(&mut self, linear: &Linear, symbol: Value) -> Value {
-        let constant = self.term(&linear.constant);
-        let coefficient = self.term(&linear.coefficient);
-        let product = self.b.binary(Binary::Mul, coefficient, symbol);
-        self.b.binary(Binary::Add, product, constant)
+    /// Emits code whose checks apply only if a condition holds, besides the conditions of the code around it.
+    fn where_true<T>(&mut self, condition: Value, body: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = self.checks.mask;
+        let both = outer.map_or(condition, |outer| self.b.and(outer, condition));
+        self.checks.mask = Some(both);
+        let value = body(self);
+        self.checks.mask = outer;
+        value
     }
 
-    /// Solves a linear expression for its symbol. Leaves with an error if no integer solves it.
+    /// Solves a linear expression for its symbol. Leaves with an error if no `int64` solves it. `counts` is a `Bool`:
+    /// false if it need not be solved, or `None`.
     fn solve(
         &mut self,
+        symbol: SymbolId,
         found: &Found,
         (linear, text): (&Linear, &str),
         counts: Option<Value>,
@@ -279,31 +294,55 @@ impl Wrapper<'_, '_> {
         if linear.is_identity() {
             return found.value;
         }
-        let constant_part = self.term(&linear.constant);
-        let difference = self.b.binary(Binary::Sub, found.value, constant_part);
-        match linear.coefficient.constant() {
-            Some(1) => return difference,
-            Some(-1) => return operators::unary(&mut self.b, Unary::Neg, difference),
-            Some(_) | None => {}
-        }
-        let coefficient = self.term(&linear.coefficient);
         self.fail_as(found, (Is::Solve, text), (None, Origin::NONE));
-        let zero = self.b.compare_const(Cond::Eq, coefficient, 0);
-        let violated = counts.map_or(zero, |counts| self.b.and(zero, counts));
-        self.checks.never(&mut self.b, violated);
-        let quotient = self.divide_unless_zero(difference, coefficient);
-        let product = self.b.binary(Binary::Mul, quotient, coefficient);
-        let found = Found { value: product, ..*found };
-        self.require_equal(&found, difference, counts);
-        quotient
+        let is_extent = matches!(found.place, Place::Extent { .. });
+        let range = if is_extent { Range::NATURAL } else { Range::INT64 };
+        let inverse = Inverse { symbol, counts, rounds: false };
+        self.invert(&inverse, linear, (found.value, range))
     }
 
-    /// Returns the floor quotient. A divisor of 0 is replaced by 1.
-    fn divide_unless_zero(&mut self, value: Value, by: Value) -> Value {
-        let zero = self.b.compare_const(Cond::Eq, by, 0);
-        let one = self.b.i64(1);
-        let by = self.b.select(zero, one, by);
-        operators::floor(&mut self.b, value, by).0
+    /// Returns the compact stride at a place. Leaves with an error if it is no `int64`.
+    fn compact_at(&mut self, value: ValueId, dim: usize) -> Value {
+        self.exact_product(value, dim + 1, |w| {
+            let place = w.place_number(Place::Stride { value, dim });
+            let place = w.b.i64(place as i64);
+            Message::of(Complaint::LargeExtent, "").with_values(&[place])
+        })
+    }
+
+    /// Returns the value of a symbol that a compact stride determines unless it is bound. Leaves with an error if it is
+    /// no `int64`.
+    fn settled(
+        &mut self,
+        (symbol, known): (SymbolId, Value),
+        bound: Value,
+        (value, dim): (ValueId, usize),
+        linear: &Linear,
+    ) -> Value {
+        let is_settled = match self.mask(value) {
+            None => bound,
+            Some(there) => {
+                let absent = self.b.not(there);
+                self.b.or(bound, absent)
+            }
+        };
+        let (unbound, next) = (self.b.cold_block("unbound"), self.b.block("next"));
+        let settled = self.carried(next, symbol, "");
+        self.b.branch(is_settled, (next, [known]), unbound);
+        self.b.switch_to(unbound);
+        let solution = self.aside(|w| {
+            let compact = w.compact_at(value, dim);
+            if linear.is_identity() {
+                return compact;
+            }
+            let found = Found { place: Place::Stride { value, dim }, value: compact, counts: None };
+            w.fail_as(&found, (Is::Solve, &linear.text), (None, Origin::NONE));
+            let inverse = Inverse { symbol, counts: None, rounds: true };
+            w.invert(&inverse, linear, (compact, Range::NATURAL))
+        });
+        self.b.jump(next, &[solution]);
+        self.b.switch_to(next);
+        settled
     }
 
     /// Binds a symbol that no stride has bound to the compact value of the first stride that mentions it, if its tensor
@@ -314,19 +353,17 @@ impl Wrapper<'_, '_> {
         else {
             return;
         };
-        let compact = self.compact_stride(value, dim);
-        let fallback = if linear.is_identity() {
-            compact
-        } else {
-            let constant = self.term(&linear.constant);
-            let difference = self.b.binary(Binary::Sub, compact, constant);
-            let coefficient = self.term(&linear.coefficient);
-            self.divide_unless_zero(difference, coefficient)
-        };
         let bound = self.is_bound(origin);
-        let settled = self.b.select(bound, known, fallback);
+        let there = self.mask(value);
+        let is_extent = self.rank(value) - dim <= 2;
+        let settled = if is_extent && linear.is_identity() {
+            let compact = self.compact_stride(value, dim);
+            self.b.select(bound, known, compact)
+        } else {
+            self.settled((symbol, known), bound, (value, dim), linear)
+        };
         let unnamed = self.b.i64(place::UNNAMED as i64);
-        self.symbols[symbol] = match self.mask(value) {
+        self.symbols[symbol] = match there {
             None => {
                 let origin = Origin::Told(self.b.select(bound, origin, unnamed));
                 SymbolState::Bound(settled, origin)

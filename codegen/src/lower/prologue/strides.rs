@@ -7,21 +7,8 @@ use crate::ir::{Block, Cond, Type, Value};
 use crate::lower::emitter::state::{Origin, SymbolState};
 use crate::lower::prologue::binding::Found;
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::Function;
-use crate::resolve::ids::{SymbolId, Table, ValueId};
+use crate::resolve::ids::{SymbolId, ValueId};
 use crate::resolve::step::{Linear, Place, Rule, Step};
-
-/// Returns the number of occurrences that mention each symbol. One in a loop counts as several.
-pub(crate) fn mentions(function: &Function<'_>) -> Table<SymbolId, u32> {
-    let mut mentions = Table::like(&function.symbols, 0);
-    Step::visit_all(&function.steps, &mut |step| {
-        if let Step::Occurrence { place, rule } = step {
-            let several = function.values[place.value()].dynamic;
-            rule.visit_symbols(&mut |symbol| mentions[symbol] += 1 + u32::from(several));
-        }
-    });
-    mentions
-}
 
 /// A dim and the rule of its stride.
 type Stride<'a> = (usize, &'a Rule);
@@ -165,11 +152,11 @@ impl<'a> Wrapper<'a, '_> {
             let place = Place::Stride { value, dim };
             self.occurrence(place, rule);
             let (symbol, linear) = match rule {
-                Rule::Symbol(symbol) => (*symbol, &Linear::identity()),
+                Rule::Symbol(symbol) => (*symbol, &Linear::identity(*symbol)),
                 Rule::Solve { symbol, linear, .. } => (*symbol, linear),
                 Rule::Any | Rule::Equal { .. } => continue,
             };
-            if self.shapes.mentions[symbol] == 1 {
+            if self.function.symbols[symbol].is_alone() {
                 self.settle_symbol(symbol, place, linear);
             }
         }
@@ -178,7 +165,7 @@ impl<'a> Wrapper<'a, '_> {
     /// Adds the parameters of a symbol to the block after the strides.
     fn joined(&mut self, symbol: SymbolId, join: Block) -> Joined {
         let value = self.carried(join, symbol, "");
-        let is_alone = self.shapes.mentions[symbol] == 1;
+        let is_alone = self.function.symbols[symbol].is_alone();
         (symbol, value, (!is_alone).then(|| self.carried(join, symbol, "origin")))
     }
 

@@ -38,8 +38,52 @@ pub(crate) fn put_big(s: &MessageBuffer, number: &BigInt) {
         put(s, LONG);
         return;
     }
-    put(s, decimal(magnitude(number.words, size)));
+    put_words(s, number.words, size);
 }
+
+/// Appends an integer of at most [`WORDS`] words in two's complement.
+#[routine]
+pub(crate) fn put_words(s: &MessageBuffer, words: &u64, size: u64) {
+    put(s, decimal(magnitude(words, size)));
+}
+
+/// Appends a sum that is no `int64`.
+#[routine(inline)]
+pub(crate) fn put_sum(s: &MessageBuffer, a: i64, b: i64) {
+    let words: [u64; 2];
+    words[0] = a as u64 + b as u64;
+    // Both numbers have the sign of the sum.
+    words[1] = (a >> 63) as u64;
+    put_words(s, words, 2);
+}
+
+/// Appends a difference that is no `int64`.
+#[routine(inline)]
+pub(crate) fn put_difference(s: &MessageBuffer, a: i64, b: i64) {
+    let words: [u64; 2];
+    words[0] = a as u64 - b as u64;
+    // The sign is the opposite of that of the subtrahend; the minuend may be zero.
+    words[1] = (-1 - (b >> 63)) as u64;
+    put_words(s, words, 2);
+}
+
+/// Appends a product.
+#[routine(inline)]
+pub(crate) fn put_product(s: &MessageBuffer, a: i64, b: i64) {
+    let words: [u64; 2];
+    let (x, y) = (a as u64, b as u64);
+    let low = (x & HALF) * (y & HALF);
+    let middle = (x >> 32) * (y & HALF) + (low >> 32);
+    let cross = (x & HALF) * (y >> 32) + (middle & HALF);
+    let high = (x >> 32) * (y >> 32) + (middle >> 32) + (cross >> 32);
+    words[0] = x * y;
+    // The product of the words as unsigned numbers has 2^64 times the other number too much for each negative one.
+    words[1] = high - (y & (a >> 63) as u64) - (x & (b >> 63) as u64);
+    put_words(s, words, 2);
+}
+
+/// A mask of the low half of a word.
+const HALF: u64 = u32::MAX as u64;
 
 handles! {
     /// The absolute value of an integer, and its sign.

@@ -76,6 +76,10 @@ complaints! {
     Unheld: "TypeError" "Mismatched type of {subject}{calling}, expected a Tensor object, which a function can hold, but got a DLTensor*";
     NoFunction: "TypeError" "Mismatched type of {subject}{calling}, expected Function but got None";
     WideArgument: "ValueError" "Out of range {subject}{calling}, expected int64 but got {unsigned}";
+    LargeSum: "ValueError" "Out of range {subject}{calling}, expected int64 but got {sum}";
+    LargeDifference: "ValueError" "Out of range {subject}{calling}, expected int64 but got {difference}";
+    LargeProduct: "ValueError" "Out of range {subject}{calling}, expected int64 but got {product}";
+    LargeNumber: "ValueError" "Out of range {subject}{calling}, expected int64 but got more";
     Index: "ValueError" "Out of range {subject}{calling}, expected an index below {int} but got {int}";
     NegativeSize: "ValueError" "Out of range {subject}{calling}, expected a non-negative size but got {int}";
     LargeSize: "ValueError" "Out of range {subject}{calling}, expected at most {int} but got {int}";

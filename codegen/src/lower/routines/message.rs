@@ -3,7 +3,7 @@
 use crate::ir::typed::{Float, Int, Ref, Single, Text, handles, routine};
 use crate::ir::{Builder, Convert, Type, Value};
 use crate::lower::routines::Routine;
-use crate::lower::routines::big_int::put_big;
+use crate::lower::routines::big_int::{put_big, put_difference, put_product, put_sum};
 use crate::lower::routines::complaints::{Complaint, TemplatePart};
 use crate::lower::routines::errors::{self, pass_on};
 use crate::lower::routines::float::put_float;
@@ -188,6 +188,18 @@ pub(crate) fn say_any(
             PieceKind::Big => put_big(s, next(s) as u64 as &BigInt),
             PieceKind::Written => put_written(s, next(s) as u64 as &Any),
             PieceKind::Truth => put(s, truth(next(s))),
+            PieceKind::Sum => {
+                let first = next(s);
+                put_sum(s, first, next(s));
+            }
+            PieceKind::Difference => {
+                let first = next(s);
+                put_difference(s, first, next(s));
+            }
+            PieceKind::Product => {
+                let first = next(s);
+                put_product(s, first, next(s));
+            }
             _ => put_piece(s, base, piece),
         }
     }

@@ -310,6 +310,12 @@ codes! {
         Written,
         /// A truth value.
         Truth,
+        /// The exact sum of two integers, which is no `int64`. Takes two values.
+        Sum,
+        /// The exact difference of two integers, which is no `int64`. Takes two values.
+        Difference,
+        /// The exact product of two integers. Takes two values.
+        Product,
         /// A place, whose value becomes the subject of the message.
         At,
         /// The path of the value of a place. The value becomes the subject of the message.
@@ -345,6 +351,9 @@ impl PieceKind {
                 | PieceKind::Big
                 | PieceKind::Written
                 | PieceKind::Truth
+                | PieceKind::Sum
+                | PieceKind::Difference
+                | PieceKind::Product
         )
     }
 }

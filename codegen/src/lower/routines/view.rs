@@ -68,7 +68,7 @@ pub(crate) fn leading(dl: &DlTensor, after: i64) -> i64 {
     if least < 0 { -1 } else { least }
 }
 
-/// Returns the product of the first `count` extents; -1 if one is negative or if the product exceeds `int64`.
+/// Returns the product of `count` extents; -1 if one is negative or if the product exceeds `int64`.
 #[routine]
 pub(crate) fn folded_extent(shape: &i64, count: i64) -> i64 {
     let mut product: u64 = 1;
@@ -165,7 +165,7 @@ pub(crate) fn not_empty(dl: &DlTensor) -> i32 {
     1
 }
 
-/// Returns the compact stride of a dim: the product of the extents to its right.
+/// Returns the compact stride of a dim, the product of the extents to its right, modulo 2^64.
 #[routine]
 pub(crate) fn compact_at(dl: &DlTensor, dim: i64) -> i64 {
     let shape = dl.shape;
@@ -184,12 +184,6 @@ pub(crate) fn stride_at(dl: &DlTensor, dim: i64) -> i64 {
         return strides[dim];
     }
     compact_at(dl, dim)
-}
-
-/// Returns the number of elements.
-#[routine]
-pub(crate) fn numel(dl: &DlTensor) -> i64 {
-    compact_at(dl, -1)
 }
 
 /// Returns 1 if the tensor has no elements, or all dims whose extent is not 1 have compact strides; else 0.

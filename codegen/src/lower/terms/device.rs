@@ -72,6 +72,7 @@ impl Wrapper<'_, '_> {
         unsure: Option<ValueId>,
         id: u32,
     ) -> Value {
+        self.settle_overflows();
         unsure.into_iter().for_each(|value| self.require_gpu(value));
         let device = self.device_of(home);
         let platform = self.function.platform;

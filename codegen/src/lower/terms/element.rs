@@ -10,6 +10,7 @@ impl Wrapper<'_, '_> {
     /// Looks a value up if it is an element that a sequence was not asked for yet, or a part of one.
     pub(crate) fn reach(&mut self, value: ValueId) {
         if let Some(id) = self.pending(value) {
+            self.settle_overflows();
             (self.find_element)(self, id);
         }
     }

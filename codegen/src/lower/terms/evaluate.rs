@@ -35,19 +35,32 @@ impl Wrapper<'_, '_> {
             message
         });
         self.checks.or_go_to(exit).always(&mut self.b, holds);
+        if self.checks.mask.is_none() {
+            self.narrow_ranges(&condition.test);
+        }
     }
 
     /// Returns a term that is 1 or 0 as a `Bool`.
     pub(crate) fn truth(&mut self, term: &Term) -> Value {
         let value = self.computed(term);
+        self.settle_overflows();
         if self.b.ty(value) == Type::Bool {
             return value;
         }
         self.b.compare_const(Cond::Ne, value, 0)
     }
 
-    /// Returns the value of a term as `I64`, `F64` or `Ptr`.
+    /// Returns the value of a term as `I64`, `F64` or `Ptr`. Leaves with an error if an integer on the way to it is none
+    /// of its type.
     pub(crate) fn term(&mut self, term: &Term) -> Value {
+        let value = self.operand(term);
+        self.settle_overflows();
+        value
+    }
+
+    /// Returns the value of a term like [`term`](Self::term), but leaves flags of arithmetic to be tested with those of
+    /// the expression around it.
+    pub(super) fn operand(&mut self, term: &Term) -> Value {
         let value = self.computed(term);
         if self.b.ty(value) == Type::Bool { self.b.widen_bool(value, Type::I64) } else { value }
     }
@@ -71,24 +84,31 @@ impl Wrapper<'_, '_> {
             Node::Property(value, property) => self.property(*value, *property),
             Node::Number { of, index, text } => self.number_at(*of, index, text),
             Node::Unary(op, operand) => {
-                let operand = self.term(operand);
+                let operand = self.operand(operand);
                 operators::unary(&mut self.b, *op, operand)
             }
             Node::Binary(op, operands) => {
-                let [lhs, rhs] = [self.term(&operands[0]), self.term(&operands[1])];
+                let [lhs, rhs] = operands.each_ref().map(|operand| self.operand(operand));
                 operators::binary(&mut self.b, *op, lhs, rhs)
             }
+            Node::Exact(op, operands, text) => self.exact(*op, operands, text),
+            Node::Mixed(op, operands) => self.mixed(*op, operands),
             Node::Divide(op, operands, quote) => self.division(*op, operands, quote),
             Node::Narrow(scalar, operand, text) => {
                 let native = self.cast(*scalar, operand, text);
                 self.widen(native, *scalar)
             }
-            Node::Offset(operands) => {
-                let [base, bytes] = [self.term(&operands[0]), self.term(&operands[1])];
+            Node::Offset(is_before, operands) => {
+                let [base, bytes] = operands.each_ref().map(|operand| self.operand(operand));
+                let zero = self.b.i64(0);
+                let bytes = match is_before {
+                    true => self.b.binary(ir::Binary::Sub, zero, bytes),
+                    false => bytes,
+                };
                 self.b.ptr_add(base, bytes)
             }
             Node::Round(scalar, operand) => {
-                let value = self.term(operand);
+                let value = self.operand(operand);
                 let native = self.round(value, *scalar);
                 self.widen(native, *scalar)
             }
@@ -153,7 +173,7 @@ impl Wrapper<'_, '_> {
     /// the first one does not decide the result.
     fn logic(&mut self, op: Logic, [first, second]: &[Term; 2]) -> Value {
         let first = self.truth(first);
-        if !second.can_fail() && !self.looks_up(second) {
+        if !second.can_fail() && !self.may_overflow(second) && !self.looks_up(second) {
             let second = self.truth(second);
             return match op {
                 Logic::And => self.b.and(first, second),
@@ -225,6 +245,7 @@ impl Wrapper<'_, '_> {
             OfSeveral::Address => data,
             OfSeveral::Number { index, checked } => {
                 if checked {
+                    self.settle_overflows();
                     let has = self.b.compare_const(Cond::Sgt, size, index.into());
                     self.guard_where_there(value, has, |w| {
                         w.too_few(value, Complaint::SizeLeast, index, size)
@@ -257,15 +278,23 @@ impl Wrapper<'_, '_> {
         match property {
             OfTensor::Data => self.address(value),
             OfTensor::Extent { dim, checked: false } => self.extent(value, dim as usize),
-            OfTensor::Stride { dim, checked: false } => self.stride(value, dim as usize),
+            OfTensor::Stride { dim, checked: false, shown } => {
+                self.settle_overflows();
+                self.exact_stride(value, dim as usize, shown)
+            }
             OfTensor::Extent { dim, checked: true } => self.extent_at(value, dim),
-            OfTensor::Stride { dim, checked: true } => self.stride_at(value, dim),
+            OfTensor::Stride { dim, checked: true, .. } => self.stride_at(value, dim),
             OfTensor::Ndim => match rank {
                 Some(rank) => self.b.i64(rank as i64),
                 None => self.ndim32(value),
             },
-            OfTensor::Numel if rank.is_some() => self.numel(value),
-            OfTensor::Numel => self.of_tensor(Routine::Numel, value),
+            OfTensor::Numel => {
+                self.settle_overflows();
+                match rank {
+                    Some(_) => self.exact_product(value, 0, |w| w.large_property(value, ".numel")),
+                    None => self.exact_numel(value),
+                }
+            }
             OfTensor::IsContiguous => self.of_tensor(Routine::IsCompact, value),
             OfTensor::DType => {
                 let dtype = self.dtype32(value);
@@ -308,8 +337,7 @@ impl Wrapper<'_, '_> {
             Some(at) => self.or_zero(value, at),
             None => self.b.i64(dim.into()),
         };
-        let dl = self.dl(value);
-        self.routine_value(Routine::StrideAt, &[dl, at])
+        self.exact_stride_at(value, at, dim)
     }
 
     /// Leaves with an error if a tensor of any rank lacks a dim, so that later loads of its extent and stride are safe.
@@ -321,6 +349,7 @@ impl Wrapper<'_, '_> {
         if dim >= 0 && (last as usize) < least {
             return None;
         }
+        self.settle_overflows();
         let ndim = self.ndim32(value);
         if last as usize >= least {
             let has = self.b.compare_const(Cond::Sgt, ndim, last.into());
@@ -362,7 +391,7 @@ impl Wrapper<'_, '_> {
 
     /// Returns the result of a division. Leaves with an error if the divisor is 0.
     fn division(&mut self, op: Division, operands: &[Term; 2], quote: &Quote) -> Value {
-        let x = self.term(&operands[0]);
+        let x = self.operand(&operands[0]);
         if let Some(divisor) = operands[1].constant() {
             return operators::divide_by(&mut self.b, op, x, divisor);
         }
@@ -383,6 +412,9 @@ impl Wrapper<'_, '_> {
         } else {
             let some = self.b.compare_const(Cond::Ne, y, 0);
             self.b.guard(some, fail);
+        }
+        if self.quotient_may_overflow(op, operands) {
+            self.note_quotient([x, y], &quote.text);
         }
         operators::divide(&mut self.b, op, x, y)
     }

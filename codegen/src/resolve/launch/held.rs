@@ -69,11 +69,13 @@ impl<'a> Function<'a> {
             | Node::Null
             | Node::Unary(..)
             | Node::Binary(..)
+            | Node::Exact(..)
+            | Node::Mixed(..)
             | Node::Logic(..)
             | Node::Divide(..)
             | Node::Narrow(..)
             | Node::Round(..)
-            | Node::Offset(_) => false,
+            | Node::Offset(..) => false,
         })
     }
 

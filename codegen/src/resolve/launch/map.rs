@@ -201,7 +201,8 @@ fn element(tensor: &Tensor, map: &declaration::TensorMap) -> Explained<MapElemen
 /// if it may fail, the whole operation is appended.
 fn collect_inputs(term: &Term, inputs: &mut Vec<Term>) {
     let is_constant = matches!(term.node, Node::Int(_) | Node::Float(_) | Node::Null);
-    let is_guarded = matches!(term.node, Node::Logic(..)) && term.can_fail();
+    let may_fail = term.can_fail() || term.may_overflow();
+    let is_guarded = matches!(term.node, Node::Logic(..)) && may_fail;
     if !is_guarded && !term.operands().is_empty() {
         return term.operands().iter().for_each(|operand| collect_inputs(operand, inputs));
     }

@@ -176,6 +176,7 @@ impl<'a> Names<'a> {
         for (index, dim) in dims.iter().enumerate() {
             if let Some(expr) = dim.expr() {
                 self.collect_expr(expr, place(index).part())?;
+                self.count(expr, place(index).value());
             }
         }
         Ok(())
@@ -188,6 +189,20 @@ impl<'a> Names<'a> {
             return Ok(());
         }
         expr.children().try_for_each(|child| self.collect_expr(child, part))
+    }
+
+    /// Counts a dim for each symbol that it mentions.
+    fn count(&mut self, dim: &Expr, value: ValueId) {
+        let several = u32::from(self.values[value].dynamic);
+        let mut counted = Vec::new();
+        dim.names(&mut |name| {
+            if let Some(&symbol) = self.known.get(name)
+                && !counted.contains(&symbol)
+            {
+                counted.push(symbol);
+                self.symbols[symbol].dims += 1 + several;
+            }
+        });
     }
 
     fn measure_all(&mut self, extent: &Expr) {
@@ -229,7 +244,8 @@ impl<'a> Names<'a> {
             Some(_) => return Err((part, format!("`{name}` is no integer"))),
             None => None,
         };
-        let symbol = self.symbols.push(Symbol { name, part, value, local, measures: false });
+        let symbol =
+            self.symbols.push(Symbol { name, part, value, local, measures: false, dims: 0 });
         self.known.insert(name, symbol);
         self.scoped.push(name);
         Ok(())

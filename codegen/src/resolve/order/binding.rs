@@ -6,6 +6,7 @@ use super::{Alternative, Order, Waiting};
 use crate::declaration::{Dim, Expr, Shape};
 use crate::error::Part;
 use crate::resolve::Located;
+use crate::resolve::function::Symbol;
 use crate::resolve::ids::{Id, SymbolId, ValueId};
 use crate::resolve::knowledge::Known;
 use crate::resolve::linear::linear;
@@ -80,7 +81,7 @@ impl<'a> Order<'_, 'a> {
         match (&term.node, &unknown[..]) {
             (Node::Symbol(symbol), &[]) => (Rule::Symbol(*symbol), None),
             (Node::Symbol(symbol), _) => {
-                (Rule::Symbol(*symbol), Some((*symbol, Linear::identity())))
+                (Rule::Symbol(*symbol), Some((*symbol, Linear::identity(*symbol))))
             }
             (_, []) => (equal(expr, term.clone(), Vec::new()), None),
             (_, &[symbol]) => match linear(term, symbol) {
@@ -131,7 +132,7 @@ impl<'a> Order<'_, 'a> {
     /// Binds the symbols that only strides mention, and checks that every symbol is bound. `first` is the index of
     /// the first of the values.
     pub(super) fn finish(&mut self, first: usize) -> Located<()> {
-        self.settle();
+        self.settle(|_| true);
         self.bind_optional_strides();
         self.compare_within(0, |_, _| true);
         let is_bound = |&&(symbol, _): &&(SymbolId, _)| self.knowledge[symbol] != Known::Arms;
@@ -146,10 +147,11 @@ impl<'a> Order<'_, 'a> {
         self.check_outside_of_unions(first)
     }
 
-    /// Binds the symbols that only strides mention.
-    pub(super) fn settle(&mut self) {
+    /// Binds the symbols that only strides mention, among those that are wanted.
+    pub(super) fn settle(&mut self, wanted: impl Fn(&Symbol<'_>) -> bool) {
         for symbol in self.names.symbols.keys() {
-            if self.knowledge[symbol] == Known::Maybe
+            if wanted(&self.names.symbols[symbol])
+                && self.knowledge[symbol] == Known::Maybe
                 && self.may_bind(symbol)
                 && let Some((place, linear)) = self.first[symbol].take()
             {

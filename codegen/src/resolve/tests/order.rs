@@ -21,8 +21,8 @@ fn steps_follow_the_text() {
         ),
         (
             "x: Tensor([n, _], float32, strides=[s, 1], align=16)",
-            "header x; x.shape[0]: n; x.shape[1]: any; x.strides[0]: s; x.strides[1] = 1; data x 16; \
-             bind s by compact x.strides[0]",
+            "header x; x.shape[0]: n; x.shape[1]: any; x.strides[0]: s; x.strides[1] = 1; \
+             bind s by compact x.strides[0]; data x 16",
         ),
         ("x: Tensor([...], int8, strides=any)", "header x; data x 1"),
         ("a: float16, b: ptr, c: Optional[int8]", "float16 a; ptr b; int8 c"),

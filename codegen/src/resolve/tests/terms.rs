@@ -117,7 +117,7 @@ fn integers_are_folded() {
         ("-7 % 2", Some(1)),
         ("ceildiv(7, 2)", Some(4)),
         ("max(3, -4)", Some(3)),
-        ("9223372036854775807 + 1", Some(i64::MIN)),
+        ("9223372036854775807 - 1", Some(i64::MAX - 1)),
         ("int64(5)", Some(5)),
         ("n * 0", None),
         ("n - n", None),

@@ -7,7 +7,7 @@ use super::possible::{Possible, Relation};
 use crate::declaration::{Dim, Expr, Kind, Literal, Logic, ParamType, Shape};
 use crate::resolve::function::Function;
 use crate::resolve::ids::{SymbolId, Table, ValueId};
-use crate::resolve::operator::{Binary, Division, Unary};
+use crate::resolve::operator::{Binary, Division, Exact, Unary};
 use crate::resolve::step::{Place, Rule, Step};
 use crate::resolve::term::{Node, OfSeveral, OfTensor, Property, Term};
 
@@ -135,6 +135,10 @@ impl<'f> Facts<'f> {
                 Some(wanted) => self.relation(*op, operands).truth(wanted),
                 None => arithmetic(*op, operands.each_ref().map(|one| self.value(one))),
             },
+            Node::Exact(op, operands, _) => {
+                exact(*op, operands.each_ref().map(|one| self.value(one)))
+            }
+            Node::Mixed(..) => Possible::TRUTH,
             Node::Logic(op, operands) => logic(*op, operands.each_ref().map(|one| self.value(one))),
             Node::Divide(op, operands, _) => {
                 let [a, b] = operands.each_ref().map(|one| self.value(one));
@@ -151,7 +155,7 @@ impl<'f> Facts<'f> {
             | Node::Output(_)
             | Node::OutputData(_)
             | Node::Round(..)
-            | Node::Offset(_)
+            | Node::Offset(..)
             | Node::Stream(_)
             | Node::OutputStream(_)
             | Node::DeviceAttribute { .. } => of_kind(*kind),
@@ -284,13 +288,9 @@ fn logic(op: Logic, [a, b]: [Possible; 2]) -> Possible {
 
 fn unary(op: Unary, operand: &Possible) -> Possible {
     match op {
-        Unary::Neg => {
-            let ends = |(least, most): (i128, i128), _| Some((-most, -least));
-            operand.combine(&Possible::one(0), |a, _| a.wrapping_neg(), ends)
-        }
         Unary::Fneg => Possible::floats(),
         Unary::Not => truths(operand.has(1), operand.has(0)),
-        Unary::Number => Possible::INT,
+        Unary::Number => Possible::UNSIGNED,
         Unary::Truth => truths(operand.has(0), operand.without(0).ends().is_some()),
         Unary::ToFloat | Unary::UnsignedToFloat => {
             let float = |value: i128| Possible::float(value as f64);
@@ -302,22 +302,30 @@ fn unary(op: Unary, operand: &Possible) -> Possible {
 
 fn arithmetic(op: Binary, [a, b]: [Possible; 2]) -> Possible {
     type Ends = (i128, i128);
-    let each = |a, b| op.fold(a, b);
+    let each = |a, b| i128::from(op.fold(a, b));
     match op {
-        Binary::Add => a.combine(&b, each, |a: Ends, b: Ends| Some((a.0 + b.0, a.1 + b.1))),
-        Binary::Sub => a.combine(&b, each, |a: Ends, b: Ends| Some((a.0 - b.1, a.1 - b.0))),
         Binary::Min => a.combine(&b, each, |a: Ends, b: Ends| Some((a.0.min(b.0), a.1.min(b.1)))),
         Binary::Max => a.combine(&b, each, |a: Ends, b: Ends| Some((a.0.max(b.0), a.1.max(b.1)))),
-        Binary::Mul => a.combine(&b, each, |a: Ends, b: Ends| {
-            let corners = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1];
-            corners.iter().min().copied().zip(corners.iter().max().copied())
-        }),
         Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv => Possible::floats(),
         Binary::Fmin | Binary::Fmax => Possible::floats(),
         Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt => Possible::TRUTH,
         Binary::Ge | Binary::Ult | Binary::Ule | Binary::Ugt | Binary::Uge => Possible::TRUTH,
         Binary::Feq | Binary::Fne => Possible::TRUTH,
         Binary::Flt | Binary::Fle | Binary::Fgt | Binary::Fge => Possible::TRUTH,
+    }
+}
+
+/// Returns the possible results of an operation that fails if its result is no `int64`.
+fn exact(op: Exact, [a, b]: [Possible; 2]) -> Possible {
+    type Ends = (i128, i128);
+    let each = |a, b| op.fold(a, b);
+    match op {
+        Exact::Add => a.combine(&b, each, |a: Ends, b: Ends| Some((a.0 + b.0, a.1 + b.1))),
+        Exact::Sub => a.combine(&b, each, |a: Ends, b: Ends| Some((a.0 - b.1, a.1 - b.0))),
+        Exact::Mul => a.combine(&b, each, |a: Ends, b: Ends| {
+            let corners = [a.0 * b.0, a.0 * b.1, a.1 * b.0, a.1 * b.1];
+            corners.iter().min().copied().zip(corners.iter().max().copied())
+        }),
     }
 }
 

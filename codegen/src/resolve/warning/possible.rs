@@ -92,12 +92,12 @@ impl Possible {
         }
     }
 
-    /// Applies an operation to two sets: `each` to every pair of values if there are few pairs, else `ends` to the ends
-    /// of both sets. The result is every `int64` if `ends` returns `None` or a set with other values.
+    /// Applies an operation to two sets: `each` to every pair of values if there are few pairs, where results that are
+    /// no `int64` are impossible, else `ends` to the ends of both sets. The result is every `int64` if `ends` returns `None` or a set with other values.
     pub(super) fn combine(
         &self,
         other: &Possible,
-        each: impl Fn(i64, i64) -> i64,
+        each: impl Fn(i64, i64) -> i128,
         ends: impl Fn((i128, i128), (i128, i128)) -> Option<(i128, i128)>,
     ) -> Possible {
         const FEW: usize = 64;
@@ -105,7 +105,8 @@ impl Possible {
             && a.len() * b.len() <= FEW
         {
             let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (*a as i64, *b as i64)));
-            return Possible::of(pairs.map(|(a, b)| i128::from(each(a, b))).collect());
+            let fits = |value: &i128| i64::try_from(*value).is_ok();
+            return Possible::of(pairs.map(|(a, b)| each(a, b)).filter(fits).collect());
         }
         let (Some(a), Some(b)) = (self.ends(), other.ends()) else { return Possible::INT };
         let found = ends(a, b).map(|(least, most)| Possible::Between(least, most));
@@ -134,7 +135,7 @@ impl Relation {
             Binary::Eq | Binary::Feq => Relation::EQUAL,
             Binary::Ne => Relation::LESS | Relation::GREATER,
             Binary::Fne => Relation::LESS | Relation::GREATER | Relation::NEITHER,
-            Binary::Add | Binary::Sub | Binary::Mul | Binary::Min | Binary::Max => return None,
+            Binary::Min | Binary::Max => return None,
             Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv => return None,
             Binary::Fmin | Binary::Fmax => return None,
         }))

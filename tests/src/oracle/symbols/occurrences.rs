@@ -1,12 +1,22 @@
 //! The occurrences of symbols in a call: which one binds, which are compared, and when.
 
 use codegen::language::spelled;
-use codegen::{Dim, Expr};
+use codegen::{BinaryOp, Dim, Expr};
 
 use super::{Known, Occurrence, Symbol, Symbols, is_linear, names};
 use crate::oracle::expression::floor_divide;
 use crate::oracle::tensor::Stride;
 use crate::oracle::{Call, Checked, Fault, Received};
+
+/// How an expression is solved for a symbol.
+#[derive(Clone, Copy)]
+struct Inverse {
+    symbol: usize,
+    /// False if the solution does not matter.
+    counts: bool,
+    /// True if the solution is rounded down.
+    rounds: bool,
+}
 
 impl<'a> Call<'a> {
     /// Checks an extent of a tensor or a number of a shape.
@@ -144,13 +154,14 @@ impl<'a> Call<'a> {
         else {
             return Ok(());
         };
-        let (value, exact) = self.solve(symbol, occurrence.expr, found)?;
+        let how = Inverse { symbol, counts: occurrence.counts, rounds: false };
+        let value = self.solve(how, occurrence.expr, found)?;
         if !occurrence.counts {
             return Ok(());
         }
-        if !exact {
+        let Some(value) = value else {
             return Err(self.mismatch_at(occurrence, found, &occurrence.expr.to_string()));
-        }
+        };
         let shown = matches!(occurrence.expr, Expr::Name(_)) && !occurrence.many;
         let symbol = &mut self.symbols.all[symbol];
         symbol.value = Some(value);
@@ -159,22 +170,63 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Solves a linear expression for a symbol; returns the value, rounded down, and whether it is exact.
-    fn solve(&mut self, symbol: usize, expr: &'a Expr, value: i64) -> Checked<(i64, bool)> {
-        let mut at = |trial: i64| {
-            self.symbols.all[symbol].value = Some(trial);
-            let found = self.int(expr);
-            self.symbols.all[symbol].value = None;
-            found
-        };
-        let constant = at(0)?;
-        let coefficient = at(1)?.wrapping_sub(constant);
+    /// Solves a linear expression for a symbol; none if no `int64` solves it.
+    fn solve(&mut self, how: Inverse, expr: &'a Expr, value: i64) -> Checked<Option<i64>> {
+        let name = self.symbols.all[how.symbol].name;
+        if names(expr).iter().filter(|one| **one == name).count() == 1 {
+            return self.undo(how, expr, value);
+        }
+        let constant = self.modulo(expr, (name, 0));
+        let coefficient = self.modulo(expr, (name, 1)).wrapping_sub(constant);
         let difference = value.wrapping_sub(constant);
         if coefficient == 0 {
-            return Ok((difference, false));
+            return Ok(how.rounds.then_some(difference));
         }
-        let (quotient, _) = floor_divide(difference, coefficient);
-        Ok((quotient, quotient.wrapping_mul(coefficient) == difference))
+        let solution = floor_divide(difference, coefficient).0 as i64;
+        if how.rounds || !how.counts {
+            return Ok(Some(solution));
+        }
+        self.symbols.all[how.symbol].value = Some(solution);
+        let found = self.int(expr);
+        self.symbols.all[how.symbol].value = None;
+        match found {
+            Ok(found) => Ok((found == value).then_some(solution)),
+            Err(fault) if fault.is_out_of_range() => Ok(None),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Undoes the operations of an expression that mentions a symbol once, the outermost first.
+    fn undo(&self, how: Inverse, expr: &'a Expr, value: i64) -> Checked<Option<i64>> {
+        let name = self.symbols.all[how.symbol].name;
+        let (inner, undone) = match expr {
+            Expr::Neg(inner) => (inner, value.checked_neg()),
+            Expr::Binary(op, a, b) => {
+                let is_first = names(a).contains(&name);
+                let (inner, other) = if is_first { (a, b) } else { (b, a) };
+                let other = self.int(other)?;
+                let undone = match op {
+                    BinaryOp::Add => value.checked_sub(other),
+                    BinaryOp::Sub if is_first => value.checked_add(other),
+                    BinaryOp::Sub => other.checked_sub(value),
+                    BinaryOp::Mul if other == 0 => how.rounds.then_some(value),
+                    BinaryOp::Mul => {
+                        let (quotient, remainder) = floor_divide(value, other);
+                        let is_right = how.rounds || remainder == 0;
+                        i64::try_from(quotient).ok().filter(|_| is_right)
+                    }
+                    BinaryOp::Div | BinaryOp::Rem => unreachable!("{expr} is linear"),
+                };
+                (inner, undone)
+            }
+            _ => return Ok(Some(value)),
+        };
+        match undone {
+            Some(value) => self.undo(how, inner, value),
+            None if how.counts => Ok(None),
+            // The number does not count, but other operands may still fault.
+            None => self.undo(how, inner, 0),
+        }
     }
 
     /// Marks a symbol as bound and compares the occurrences that waited for it.
@@ -202,22 +254,40 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Binds symbols that only strides mention to the compact value of the first of these strides, if none of them
+    /// Returns true if one dim mentions a symbol, and no parameter has its name.
+    fn is_alone(&self, symbol: usize) -> bool {
+        let symbol = &self.symbols.all[symbol];
+        let params = &self.function.signature.params;
+        symbol.dims == 1 && params.iter().all(|param| param.name != symbol.name)
+    }
+
+    /// Binds symbols that only strides mention, perhaps only those that are mentioned once, to the compact value of the first of these strides, if none of them
     /// counts.
-    pub(in crate::oracle) fn bind_stride_symbols(&mut self) -> Checked<()> {
+    pub(in crate::oracle) fn bind_stride_symbols(&mut self, alone: bool) -> Checked<()> {
         for index in 0..self.symbols.all.len() {
-            if self.symbols.rules.known[index] != Known::Maybe {
+            if self.symbols.rules.known[index] != Known::Maybe || alone && !self.is_alone(index) {
                 continue;
             }
             if self.symbols.all[index].value.is_none() {
                 let first = self.symbols.all[index].first.clone().expect("a stride mentions it");
                 let Some(compact) = first.compact else { continue };
-                let (value, _) = self.solve(index, first.expr, compact)?;
+                let Some(compact) = compact else {
+                    let expected = "int64 but got more".to_owned();
+                    let Occurrence { path, argument, .. } = &first;
+                    return Err(Fault::at("ValueError", "Out of range", path, *argument, expected));
+                };
+                let how = Inverse { symbol: index, counts: true, rounds: true };
+                let Some(value) = self.solve(how, first.expr, compact)? else {
+                    return Err(self.mismatch_at(&first, compact, &first.expr.to_string()));
+                };
                 let symbol = &mut self.symbols.all[index];
                 symbol.value = Some(value);
                 symbol.origin = spelled(symbol.name).to_string();
             }
             self.know(index)?;
+        }
+        if alone {
+            return Ok(());
         }
         self.compare_waiting(|symbols, one| symbols.is_decided(one))
     }

@@ -37,6 +37,7 @@ fn placeholder(kind: PieceKind) -> &'static str {
     match kind {
         PieceKind::Words | PieceKind::Plain | PieceKind::Text => "TEXT",
         PieceKind::Int | PieceKind::Unsigned | PieceKind::Big => "INT",
+        PieceKind::Sum | PieceKind::Difference | PieceKind::Product => "INT",
         PieceKind::Float => "FLOAT",
         PieceKind::Truth => "BOOL",
         PieceKind::Ptr => "POINTER",

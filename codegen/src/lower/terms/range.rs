@@ -1,0 +1,154 @@
+//! Ranges of terms, as far as the checks before them tell.
+
+use crate::declaration::{Comparison, Dim, Expr, Logic};
+use crate::lower::emitter::Emitter;
+use crate::resolve::ids::SymbolId;
+use crate::resolve::operator::{Binary, Division, Exact, Unary};
+use crate::resolve::range::Range;
+use crate::resolve::term::{Kind, Node, OfTensor, Property, Term};
+
+impl Emitter<'_, '_> {
+    /// Returns a range that has the value of an integer term.
+    pub(crate) fn range(&self, term: &Term) -> Range {
+        let of_two = |of: &dyn Fn(Range, Range) -> Range, [a, b]: &[Term; 2]| {
+            of(self.range(a), self.range(b)).and(Range::INT64)
+        };
+        match &term.node {
+            Node::Int(value) if term.kind != Kind::Unsigned => Range::one(*value),
+            Node::Symbol(symbol) => self.range_of_symbol(*symbol),
+            Node::Local(local) => {
+                let scalar = self.function.locals[*local].scalar.map_or(Range::INT64, Range::of);
+                self.ranges_of_locals[*local].unwrap_or(scalar)
+            }
+            Node::Value(value) => {
+                let scalar = self.function.values[*value].ty.scalar();
+                scalar.map_or(Range::INT64, Range::of)
+            }
+            Node::Property(value, Property::Tensor(OfTensor::Extent { dim, checked: false })) => {
+                let tensor = self.function.tensor(*value);
+                let dim = tensor.and_then(|tensor| tensor.shape.dims().get(*dim as usize));
+                match dim {
+                    Some(Dim::Expr(Expr::Int(known))) => Range::one(*known),
+                    Some(_) | None => Range::NATURAL,
+                }
+            }
+            Node::Property(_, property) => of_property(*property),
+            Node::Exact(op, operands, _) => of_two(&|a, b| Range::exact(*op, a, b), operands),
+            Node::Divide(op, operands, _) => of_two(&|a, b| Range::divide(*op, a, b), operands),
+            Node::Binary(Binary::Min, operands) => of_two(&Range::min, operands),
+            Node::Binary(Binary::Max, operands) => of_two(&Range::max, operands),
+            Node::Narrow(scalar, operand, _) => self.range(operand).and(Range::of(*scalar)),
+            Node::DeviceAttribute { .. } => Range::INT32,
+            Node::Unary(Unary::Number, _) => Range::UINT64,
+            Node::Unary(..) | Node::Binary(..) | Node::Mixed(..) | Node::Logic(..) => {
+                if term.is_float() { Range::INT64 } else { Range::TRUTH }
+            }
+            Node::SameText(..) => Range::TRUTH,
+            Node::Int(_)
+            | Node::Float(_)
+            | Node::Text(_)
+            | Node::Null
+            | Node::Output(_)
+            | Node::OutputData(_)
+            | Node::Number { .. }
+            | Node::Round(..)
+            | Node::Offset(..)
+            | Node::Stream(_)
+            | Node::OutputStream(_) => Range::INT64,
+        }
+    }
+
+    fn range_of_symbol(&self, symbol: SymbolId) -> Range {
+        let Some(local) = self.function.symbols[symbol].local else {
+            let sign = if self.known_sign[symbol] { Range::NATURAL } else { Range::INT64 };
+            return self.bounds[symbol].and(sign);
+        };
+        let scalar = self.function.locals[local].scalar.map_or(Range::INT64, Range::of);
+        self.bounds[symbol].and(scalar.and(Range::INT64))
+    }
+
+    /// Returns true if an integer that a term computes may be none of its type.
+    pub(crate) fn may_overflow(&self, term: &Term) -> bool {
+        let own = match &term.node {
+            Node::Exact(op, operands, _) => !self.range_of_result(*op, operands).fits(),
+            Node::Divide(op, operands, _) => self.quotient_may_overflow(*op, operands),
+            Node::Property(value, Property::Tensor(of)) => match of {
+                OfTensor::Numel | OfTensor::Stride { .. } => {
+                    self.function.tensor(*value).is_none_or(|tensor| tensor.rank() != Some(1))
+                }
+                OfTensor::Data
+                | OfTensor::Extent { .. }
+                | OfTensor::Ndim
+                | OfTensor::DType
+                | OfTensor::DeviceType
+                | OfTensor::DeviceId
+                | OfTensor::ByteOffset
+                | OfTensor::IsContiguous => false,
+            },
+            _ => false,
+        };
+        own || term.operands().iter().any(|operand| self.may_overflow(operand))
+    }
+
+    /// Returns a range that has the exact result of an operation.
+    pub(crate) fn range_of_result(&self, op: Exact, [a, b]: &[Term; 2]) -> Range {
+        Range::exact(op, self.range(a), self.range(b))
+    }
+
+    /// Returns true if the quotient may be the one that is no `int64`: that of the least `int64` and -1.
+    pub(crate) fn quotient_may_overflow(&self, op: Division, [a, b]: &[Term; 2]) -> bool {
+        op != Division::Rem && self.range(a).has(i64::MIN) && self.range(b).has(-1)
+    }
+
+    /// Restricts the ranges of symbols by a condition that holds from here on.
+    pub(crate) fn narrow_ranges(&mut self, test: &Term) {
+        if let Node::Logic(Logic::And, operands) = &test.node {
+            operands.iter().for_each(|one| self.narrow_ranges(one));
+        }
+        let Node::Binary(op, operands) = &test.node else { return };
+        let Some(op) = comparison(*op) else { return };
+        let [a, b] = &operands[..] else { return };
+        let (symbol, op, number) = match (&a.node, a.constant(), &b.node, b.constant()) {
+            (Node::Symbol(symbol), _, _, Some(number)) => (*symbol, op, number),
+            (_, Some(number), Node::Symbol(symbol), _) => (*symbol, op.turned(), number),
+            _ => return,
+        };
+        if a.kind == Kind::Int && b.kind == Kind::Int {
+            let range = self.range_of_symbol(symbol);
+            self.bounds[symbol] = range.where_holds(op, number);
+        }
+    }
+}
+
+fn of_property(property: Property) -> Range {
+    match property {
+        Property::Tensor(OfTensor::Extent { .. } | OfTensor::Numel) | Property::Length => {
+            Range::NATURAL
+        }
+        Property::Tensor(OfTensor::Ndim | OfTensor::DeviceType | OfTensor::DeviceId)
+        | Property::TypeOfDevice
+        | Property::IndexOfDevice => Range::INT32,
+        Property::Tensor(OfTensor::IsContiguous) | Property::IsSome => Range::TRUTH,
+        Property::Tensor(
+            OfTensor::Data | OfTensor::Stride { .. } | OfTensor::DType | OfTensor::ByteOffset,
+        )
+        | Property::Several(_) => Range::INT64,
+    }
+}
+
+/// Returns the comparison of `int64` that an operator is.
+fn comparison(op: Binary) -> Option<Comparison> {
+    Some(match op {
+        Binary::Eq => Comparison::Eq,
+        Binary::Ne => Comparison::Ne,
+        Binary::Lt => Comparison::Lt,
+        Binary::Le => Comparison::Le,
+        Binary::Gt => Comparison::Gt,
+        Binary::Ge => Comparison::Ge,
+        Binary::Min | Binary::Max => return None,
+        Binary::Ult | Binary::Ule | Binary::Ugt | Binary::Uge => return None,
+        Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv => return None,
+        Binary::Fmin | Binary::Fmax | Binary::Feq | Binary::Fne => return None,
+        Binary::Flt | Binary::Fle | Binary::Fgt | Binary::Fge => return None,
+    })
+}
