@@ -1,11 +1,11 @@
 //! Program of `tests/volume`: any number of random calls, in the machine for host IR or in compiled code.
 
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use tvm_ffi_codegen_tests::submits;
-use tvm_ffi_codegen_tests::volume::{Plan, Through, run};
+use tvm_ffi_codegen_tests::volume::{Plan, Report, Through, run};
 
 /// Makes random calls of random declarations, and compares what they do with the oracle.
 #[derive(Debug, Parser)]
@@ -16,6 +16,9 @@ struct Arguments {
     /// How many calls.
     #[arg(long, default_value_t = 1_000_000)]
     calls: u64,
+    /// Runs the machine, the JIT and all backends in turn for this many seconds together, whatever the number of calls.
+    #[arg(long, conflicts_with_all = ["calls", "through", "submits"])]
+    seconds: Option<u64>,
     /// Calls of one declaration.
     #[arg(long, default_value_t = 24)]
     each: u64,
@@ -38,12 +41,28 @@ fn through(text: &str) -> Result<Through, String> {
 }
 
 fn main() -> ExitCode {
-    let Arguments { seed, calls, each, through, threads, submits } = Arguments::parse();
-    let start = Instant::now();
-    let (name, report) = match submits {
-        true => ("submits", submits::run(&submits::Plan { seed, calls, each })),
-        false => (through.name(), run(&Plan { seed, calls, each, threads, through })),
+    let Arguments { seed, calls, seconds, each, through, threads, submits } = Arguments::parse();
+    if submits {
+        return tell("submits", seed, || submits::run(&submits::Plan { seed, calls, each }));
+    }
+    let Some(seconds) = seconds else {
+        let plan = Plan { seed, calls, until: None, each, threads, through };
+        return tell(through.name(), seed, || run(&plan));
     };
+    let all = Through::all();
+    let turn = Duration::from_secs(seconds) / all.len() as u32;
+    let codes = all.into_iter().map(|through| {
+        let until = Some(Instant::now() + turn);
+        let plan = Plan { seed, calls: u64::MAX, until, each, threads, through };
+        tell(through.name(), seed, || run(&plan))
+    });
+    codes.max_by_key(|code| *code != ExitCode::SUCCESS).unwrap_or(ExitCode::SUCCESS)
+}
+
+/// Runs calls, and prints what was wrong and a line about all of them.
+fn tell(name: &str, seed: u64, calls: impl FnOnce() -> Report) -> ExitCode {
+    let start = Instant::now();
+    let report = calls();
     report.wrong.iter().for_each(|wrong| println!("{wrong}\n"));
     println!("{name}, seed {seed}: {report}, {:.0} s", start.elapsed().as_secs_f64());
     if report.wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 use codegen::{Function, Library};
 use machine::Fault;
@@ -22,6 +23,8 @@ pub struct Plan {
     pub seed: u64,
     /// Minimal number of calls.
     pub calls: u64,
+    /// The time at which the run ends, even if there are fewer calls.
+    pub until: Option<Instant>,
     /// Calls per declaration.
     pub each: u64,
     /// Number of threads.
@@ -116,7 +119,8 @@ pub fn run(plan: &Plan) -> Report {
         let mut own = Report::default();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed) * functions;
-            let enough = index * plan.each >= plan.calls;
+            let is_late = plan.until.is_some_and(|until| Instant::now() >= until);
+            let enough = is_late || index * plan.each >= plan.calls;
             let failed = own.wrong.len() >= SHOWN;
             if enough || failed {
                 break;

@@ -154,6 +154,7 @@ fn random_calls() {
     let report = volume::run(&Plan {
         seed: 0,
         calls: 100_000,
+        until: None,
         each: 24,
         threads: 2,
         through: Through::Machine,

@@ -72,7 +72,8 @@ proptest! {
 fn backends_agree_with_the_oracle() {
     for &name in BACKENDS {
         let through = Through::Backend(name);
-        let report = volume::run(&Plan { seed: 0, calls: 3600, each: 24, threads: 1, through });
+        let report =
+            volume::run(&Plan { seed: 0, calls: 3600, until: None, each: 24, threads: 1, through });
         assert!(report.wrong.is_empty(), "{}", report.wrong.join("\n\n"));
         let Report { calls, accepted, .. } = report;
         assert!(accepted * 4 > calls && accepted * 2 < calls, "{accepted} of {calls} accepted");
@@ -120,7 +121,14 @@ fn generated_calls_end_in_every_way() {
         "ongongongong",
     ];
     let mut counts = [0; 35];
-    let plan = Plan { seed: 0, calls: 84_000, each: 24, threads: 1, through: Through::Machine };
+    let plan = Plan {
+        seed: 0,
+        calls: 84_000,
+        until: None,
+        each: 24,
+        threads: 1,
+        through: Through::Machine,
+    };
     for RandomFunction { function, lists } in
         (0..3500).map(|index| RandomFunction::new(&plan, index))
     {

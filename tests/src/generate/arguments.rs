@@ -10,7 +10,7 @@ use crate::argument::{Argument, Tensor};
 
 /// Generates arguments for a call.
 pub fn arguments(choices: &mut Choices<'_>, function: &Function) -> Vec<Argument> {
-    let mut values = BTreeMap::new();
+    let mut values = Values::new(choices);
     let mut arguments: Vec<Argument> = Vec::new();
     for param in &function.signature.params {
         let is_int = matches!(&param.ty, ParamType::Scalar(scalar) if scalar.is_int());
@@ -64,15 +64,63 @@ pub fn own(argument: &mut Argument) {
     }
 }
 
-type Values = BTreeMap<String, i64>;
+/// The symbols of a call.
+pub(super) struct Values {
+    /// The values that are chosen already.
+    known: BTreeMap<String, i64>,
+    /// True if most integers are from the edges of their types.
+    edges: bool,
+}
+
+impl Values {
+    /// Chooses whether a call has integers from the edges.
+    pub(super) fn new(choices: &mut Choices<'_>) -> Values {
+        Values { known: BTreeMap::new(), edges: choices.once_in(2) }
+    }
+}
+
+/// Numbers whose sums and products leave `int64`, or just do not.
+const EDGES: [i64; 26] = [
+    i64::MAX,
+    i64::MIN,
+    i64::MAX - 1,
+    i64::MIN + 1,
+    1 << 62,
+    (1 << 62) + 1,
+    (1 << 62) - 1,
+    -(1 << 62),
+    -(1 << 62) - 1,
+    1 << 32,
+    (1 << 32) + 1,
+    (1 << 32) - 1,
+    -(1 << 32),
+    1 << 31,
+    (1 << 31) - 1,
+    (1 << 31) + 1,
+    -(1 << 31),
+    -(1 << 31) - 1,
+    // The quotients of 2^63 by 2, 3, 5 and 7, and its root.
+    1 << 61,
+    i64::MAX / 3,
+    i64::MAX / 3 + 1,
+    i64::MIN / 5,
+    i64::MAX / 7,
+    3_037_000_499,
+    3_037_000_500,
+    -3_037_000_500,
+];
 
 /// Returns the value of a symbol, chosen at its first use.
 pub(super) fn symbol(choices: &mut Choices<'_>, values: &mut Values, name: &str) -> i64 {
-    if let Some(value) = values.get(name) {
+    if let Some(value) = values.known.get(name) {
         return *value;
     }
-    let value = choices.pick(&[2, 3, 4, 1, 5, 0, 6, 2, 3, 8, 1, 2, 4, 3, -1]);
-    values.insert(name.to_owned(), value);
+    let value = if values.edges && !choices.once_in(4) {
+        choices.pick(&EDGES)
+    } else {
+        choices.pick(&[2, 3, 4, 1, 5, 0, 6, 2, 3, 8, 1, 2, 4, 3, -1])
+    };
+    values.known.insert(name.to_owned(), value);
     value
 }
 

@@ -1,12 +1,10 @@
 //! Generator of types of parameters other than scalars and tensors, and of their values.
 
-use std::collections::BTreeMap;
-
 use abi_spec::{DType, Device, DeviceType, Scalar};
 use codegen::{Dim, Leaf, Literal, ObjectClass, ParamType, Shape};
 
 use super::Choices;
-use super::arguments::{evaluate, fitting_scalar, fitting_tensor, stranger};
+use super::arguments::{Values, evaluate, fitting_scalar, fitting_tensor, stranger};
 use super::declaration::{HOSTILE, Names, hostile};
 use crate::argument::{Argument, Tensor};
 
@@ -197,8 +195,6 @@ fn union(choices: &mut Choices<'_>) -> String {
     choices.pick(&unions).to_owned()
 }
 
-type Values = BTreeMap<String, i64>;
-
 const TEXTS: [&str; 6] = ["sum", "", "seven b", "a longer mean", "auto", "é\\"];
 
 /// Generates a value that a type accepts.
@@ -359,7 +355,10 @@ pub(super) fn change(choices: &mut Choices<'_>, argument: &mut Argument, ty: &Pa
             (1 | 2, ParamType::Shape(_)) => Argument::Shape(vec![choices.pick(&[2, 5]); 2]),
             (1, ParamType::Literal(_)) => text(choices),
             (2, ParamType::Literal(_)) => Argument::Int(choices.pick(&[1, 77])),
-            (3, _) => fitting(choices, &mut BTreeMap::new(), ty),
+            (3, _) => {
+                let mut values = Values::new(choices);
+                fitting(choices, &mut values, ty)
+            }
             _ => stranger(choices),
         };
         return;
