@@ -185,6 +185,11 @@ impl<'m> Builder<'m> {
         self.current
     }
 
+    /// Returns true if the current block is cold.
+    pub(crate) fn is_cold(&self) -> bool {
+        self.function.blocks[self.current.index()].cold
+    }
+
     /// Grows a stack slot to at least `bytes`.
     ///
     /// # Panics

@@ -56,14 +56,14 @@ pub(crate) struct Symbol<'a> {
     /// True if an extent, a stride or a number of a shape depends on it. It is then an `int64`, whatever the type of
     /// the parameter.
     pub(crate) measures: bool,
-    /// Number of dims that mention it. One in a loop counts as several.
-    pub(crate) dims: u32,
+    /// Number of times that dims mention it. One in a loop counts as several.
+    pub(crate) mentions: u32,
 }
 
 impl Symbol<'_> {
-    /// Returns true if one dim mentions the symbol, and nothing else determines it.
+    /// Returns true if dims mention the symbol once, and nothing else determines it.
     pub(crate) fn is_alone(&self) -> bool {
-        self.dims == 1 && self.value.is_none() && self.local.is_none()
+        self.mentions == 1 && self.value.is_none() && self.local.is_none()
     }
 }
 

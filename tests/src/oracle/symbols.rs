@@ -23,8 +23,8 @@ struct Symbol<'a> {
     name: &'a str,
     /// True if anything but a parameter mentions the symbol.
     measures: bool,
-    /// The number of dims that mention the symbol; one in a loop counts as several.
-    dims: u32,
+    /// The number of times that dims mention the symbol; one in a loop counts as several.
+    mentions: u32,
     value: Option<i64>,
     /// Path that bound the symbol, as errors show it.
     origin: String,
@@ -56,8 +56,8 @@ pub(super) struct Occurrence<'a> {
     uncertain: bool,
     /// True in an element of a sequence, whose path no error names.
     many: bool,
-    /// The compact value of a stride; within it none if it is no `int64`.
-    compact: Option<Option<i64>>,
+    /// The compact value of a stride.
+    compact: Option<i64>,
     is_stride: bool,
 }
 
@@ -110,7 +110,14 @@ impl<'a> Symbols<'a> {
     fn mention(&mut self, name: &'a str) {
         if self.all.iter().all(|symbol| symbol.name != name) {
             let (value, origin) = (None, String::new());
-            self.all.push(Symbol { name, measures: false, dims: 0, value, origin, first: None });
+            self.all.push(Symbol {
+                name,
+                measures: false,
+                mentions: 0,
+                value,
+                origin,
+                first: None,
+            });
             self.rules.known.push(Known::No);
         }
     }
@@ -119,11 +126,10 @@ impl<'a> Symbols<'a> {
         if let Dim::Expr(expr) = dim {
             for name in names(expr) {
                 self.mention(name);
-            }
-            let mentioned = |symbol: &&mut Symbol<'_>| names(expr).contains(&symbol.name);
-            for symbol in self.all.iter_mut().filter(mentioned) {
-                symbol.measures = true;
-                symbol.dims += 1;
+                for symbol in self.all.iter_mut().filter(|symbol| symbol.name == name) {
+                    symbol.measures = true;
+                    symbol.mentions += 1;
+                }
             }
         }
     }

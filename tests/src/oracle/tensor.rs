@@ -42,8 +42,8 @@ pub(super) fn is_contiguous(tensor: &Tensor) -> bool {
 #[derive(Clone, Copy)]
 pub(super) struct Stride {
     pub(super) value: i64,
-    /// None if it is no `int64`.
-    pub(super) compact: Option<i64>,
+    /// 0 if it is no `int64`.
+    pub(super) compact: i64,
     /// True if it is compared.
     pub(super) counts: bool,
 }
@@ -95,11 +95,11 @@ fn seen(shape: &Shape, tensor: Option<&Tensor>) -> Vec<Seen> {
                 tensor.shape[first..].iter().fold(1, |all: i64, one| all.wrapping_mul(*one));
             let counts = (0..first).rev().find(|&at| tensor.shape[at] != 1);
             let value = counts.map_or(compact, |at| stride(tensor, at));
-            let exact = product(&tensor.shape[first..]);
+            let exact = product(&tensor.shape[first..]).unwrap_or(0);
             (product(&tensor.shape[..first]).unwrap_or(0), value, exact)
         } else {
             let own = first + dim - usize::from(folds);
-            (tensor.shape[own], stride(tensor, own), product(&tensor.shape[own + 1..]))
+            (tensor.shape[own], stride(tensor, own), product(&tensor.shape[own + 1..]).unwrap_or(0))
         };
         let counts = extent > 1 && !is_empty(tensor);
         Seen { index, extent: Some(extent), stride: Some(Stride { value, compact, counts }) }

@@ -4,9 +4,7 @@ use crate::ir::{Cond, Value};
 use crate::language::spelled;
 use crate::lower::emitter::state::{Origin, Scope, SymbolState};
 use crate::lower::failure::NumberCheck;
-use crate::lower::failure::message::Message;
 use crate::lower::prologue::inverse::Inverse;
-use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::{NumberRule as Is, place};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::{SymbolId, ValueId};
@@ -301,17 +299,16 @@ impl Wrapper<'_, '_> {
         self.invert(&inverse, linear, (found.value, range))
     }
 
-    /// Returns the compact stride at a place. Leaves with an error if it is no `int64`.
-    fn compact_at(&mut self, value: ValueId, dim: usize) -> Value {
-        self.exact_product(value, dim + 1, |w| {
-            let place = w.place_number(Place::Stride { value, dim });
-            let place = w.b.i64(place as i64);
-            Message::of(Complaint::LargeExtent, "").with_values(&[place])
-        })
+    /// Returns the compact stride of a declared dim; 0 if it is no `int64`, since the tensor then has no elements.
+    fn compact_or_zero(&mut self, value: ValueId, dim: usize) -> Value {
+        let (compact, flags) = self.checked_product(value, dim + 1);
+        let Some(flags) = flags else { return compact };
+        let zero = self.b.i64(0);
+        self.b.select(flags, zero, compact)
     }
 
-    /// Returns the value of a symbol that a compact stride determines unless it is bound. Leaves with an error if it is
-    /// no `int64`.
+    /// Returns the value of a symbol that a compact stride determines unless it is bound. Leaves with an error if no
+    /// `int64` solves the expression of the stride.
     fn settled(
         &mut self,
         (symbol, known): (SymbolId, Value),
@@ -331,7 +328,7 @@ impl Wrapper<'_, '_> {
         self.b.branch(is_settled, (next, [known]), unbound);
         self.b.switch_to(unbound);
         let solution = self.aside(|w| {
-            let compact = w.compact_at(value, dim);
+            let compact = w.compact_or_zero(value, dim);
             if linear.is_identity() {
                 return compact;
             }
@@ -356,8 +353,8 @@ impl Wrapper<'_, '_> {
         let bound = self.is_bound(origin);
         let there = self.mask(value);
         let is_extent = self.rank(value) - dim <= 2;
-        let settled = if is_extent && linear.is_identity() {
-            let compact = self.compact_stride(value, dim);
+        let settled = if linear.is_identity() && (is_extent || self.b.is_cold()) {
+            let compact = self.compact_or_zero(value, dim);
             self.b.select(bound, known, compact)
         } else {
             self.settled((symbol, known), bound, (value, dim), linear)

@@ -149,15 +149,16 @@ impl<'a> Wrapper<'a, '_> {
     /// its compact value at once.
     fn unusual_declared(&mut self, value: ValueId, strides: &[Stride<'_>]) {
         for &(dim, rule) in strides {
-            let place = Place::Stride { value, dim };
-            self.occurrence(place, rule);
+            self.occurrence(Place::Stride { value, dim }, rule);
+        }
+        for &(dim, rule) in strides {
             let (symbol, linear) = match rule {
                 Rule::Symbol(symbol) => (*symbol, &Linear::identity(*symbol)),
                 Rule::Solve { symbol, linear, .. } => (*symbol, linear),
                 Rule::Any | Rule::Equal { .. } => continue,
             };
             if self.function.symbols[symbol].is_alone() {
-                self.settle_symbol(symbol, place, linear);
+                self.settle_symbol(symbol, Place::Stride { value, dim }, linear);
             }
         }
     }

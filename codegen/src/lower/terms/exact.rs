@@ -95,12 +95,31 @@ impl Wrapper<'_, '_> {
         first: usize,
         message: impl FnOnce(&mut Self) -> Message,
     ) -> Value {
-        let rank = self.rank(value);
-        let dims: Vec<Term> = (first..rank).map(|dim| extent(value, dim)).collect();
+        let (product, flags) = self.checked_product(value, first);
+        let Some(flags) = flags else { return product };
+        let overflows = self.mask(value).map_or(flags, |there| self.b.and(flags, there));
+        let fail = self.failing(message);
+        let (large, next) = (self.b.cold_block("large"), self.b.block("next"));
+        self.b.branch(overflows, large, next);
+        self.b.switch_to(large);
+        let is_empty = self.is_any_zero(value, first);
+        self.b.branch(is_empty, next, fail);
+        self.b.switch_to(next);
+        product
+    }
+
+    /// Returns the product of the extents of a tensor of fixed rank from a declared dim on, modulo 2^64, and a `Bool`:
+    /// false if it is exact. It is exact too if an extent is 0. No routine is called: what is live across a call that
+    /// returns to the hot path costs every call of the wrapper.
+    pub(crate) fn checked_product(
+        &mut self,
+        value: ValueId,
+        first: usize,
+    ) -> (Value, Option<Value>) {
         let mut product: Option<(Value, Range)> = None;
         let mut flags: Option<Value> = None;
-        for (dim, term) in (first..rank).zip(&dims) {
-            let (extent, range) = (self.extent(value, dim), self.range(term));
+        for dim in first..self.rank(value) {
+            let (extent, range) = (self.extent(value, dim), self.range(&extent(value, dim)));
             let Some((before, known)) = product else {
                 product = Some((extent, range));
                 continue;
@@ -115,32 +134,18 @@ impl Wrapper<'_, '_> {
             };
             product = Some((result, range.and(Range::INT64)));
         }
-        let Some((product, _)) = product else { return self.b.i64(1) };
-        let Some(flags) = flags else { return product };
-        let overflows = match self.mask(value) {
-            Some(there) => self.b.and(flags, there),
-            None => flags,
-        };
-        let fail = self.failing(message);
-        let (large, next) = (self.b.cold_block("large"), self.b.block("next"));
-        let result = self.b.block_param(next, Type::I64, ir::Hint::default());
-        self.b.branch(overflows, large, (next, [product]));
-        self.b.switch_to(large);
-        let exact = self.aside(|w| w.product_by_routine(value, first));
-        let is_large = self.b.compare_const(Cond::Slt, exact, 0);
-        self.b.branch(is_large, fail, (next, [exact]));
-        self.b.switch_to(next);
-        result
+        (product.map_or_else(|| self.b.i64(1), |(product, _)| product), flags)
     }
 
-    /// Calls the routine that multiplies the extents of a tensor of fixed rank from a declared dim on. The product is
-    /// negative if it is no `int64`.
-    pub(crate) fn product_by_routine(&mut self, value: ValueId, first: usize) -> Value {
-        let count = self.rank(value).saturating_sub(first);
-        let shape = self.shape(value);
-        let shape = self.b.ptr_offset(shape, 8 * first as i64);
-        let count = self.b.i64(count as i64);
-        self.routine_value(Routine::FoldedExtent, &[shape, count])
+    /// Returns a `Bool`: true if an extent of a tensor of fixed rank from a declared dim on is 0.
+    pub(crate) fn is_any_zero(&mut self, value: ValueId, first: usize) -> Value {
+        let mut any = self.b.constant(Type::Bool, 0);
+        for dim in first..self.rank(value) {
+            let extent = self.extent(value, dim);
+            let zero = self.b.compare_const(Cond::Eq, extent, 0);
+            any = if dim == first { zero } else { self.b.or(any, zero) };
+        }
+        any
     }
 
     /// Returns the stride of a declared dim. Leaves with an error if it is compact, since the strides are NULL, and no
@@ -155,15 +160,14 @@ impl Wrapper<'_, '_> {
         let next = self.b.block("next");
         let hint = self.hint(value, "strides", Some(dim));
         let result = self.b.block_param(next, Type::I64, hint);
-        let fail = self.failing(|w| w.large_property(value, &format!(".strides[{shown}]")));
         self.b.branch(some, known, compact);
         self.b.switch_to(known);
         let loaded = self.b.load(Type::I64, strides, 8 * dim as i32);
         self.b.jump(next, &[loaded]);
         self.b.switch_to(compact);
-        let exact = self.aside(|w| w.product_by_routine(value, dim + 1));
-        let is_large = self.b.compare_const(Cond::Slt, exact, 0);
-        self.b.branch(is_large, fail, (next, [exact]));
+        let message = |w: &mut Self| w.large_property(value, &format!(".strides[{shown}]"));
+        let product = self.aside(|w| w.exact_product(value, dim + 1, message));
+        self.b.jump(next, &[product]);
         self.b.switch_to(next);
         result
     }

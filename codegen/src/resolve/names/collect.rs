@@ -8,7 +8,7 @@ use crate::declaration::{Device, Dim, Expr, Function, ParamType, Platform, Tenso
 use crate::error::Part;
 use crate::resolve::closure::{Captive, Capture, Captured};
 use crate::resolve::function::{Output, Symbol};
-use crate::resolve::ids::{Home, Id, Table, ValueId};
+use crate::resolve::ids::{Home, Id, SymbolId, Table, ValueId};
 use crate::resolve::step::Place;
 use crate::resolve::term::Kind;
 use crate::resolve::value::{Source, Value, values};
@@ -175,34 +175,23 @@ impl<'a> Names<'a> {
     fn collect_dims(&mut self, dims: &'a [Dim], place: impl Fn(usize) -> Place) -> Located<()> {
         for (index, dim) in dims.iter().enumerate() {
             if let Some(expr) = dim.expr() {
-                self.collect_expr(expr, place(index).part())?;
-                self.count(expr, place(index).value());
+                let (place, several) = (place(index), self.values[place(index).value()].dynamic);
+                self.collect_expr(expr, place.part(), several)?;
             }
         }
         Ok(())
     }
 
-    fn collect_expr(&mut self, expr: &'a Expr, part: Part) -> Located<()> {
+    /// Collects the symbols of a dim; `several` if it is one of a loop.
+    fn collect_expr(&mut self, expr: &'a Expr, part: Part, several: bool) -> Located<()> {
         if let Expr::Name(name) = expr {
-            self.mention(name, part)?;
-            self.measure(name);
+            let symbol = self.mention(name, part)?;
+            let symbol = &mut self.symbols[symbol];
+            symbol.measures = true;
+            symbol.mentions += 1 + u32::from(several);
             return Ok(());
         }
-        expr.children().try_for_each(|child| self.collect_expr(child, part))
-    }
-
-    /// Counts a dim for each symbol that it mentions.
-    fn count(&mut self, dim: &Expr, value: ValueId) {
-        let several = u32::from(self.values[value].dynamic);
-        let mut counted = Vec::new();
-        dim.names(&mut |name| {
-            if let Some(&symbol) = self.known.get(name)
-                && !counted.contains(&symbol)
-            {
-                counted.push(symbol);
-                self.symbols[symbol].dims += 1 + several;
-            }
-        });
+        expr.children().try_for_each(|child| self.collect_expr(child, part, several))
     }
 
     fn measure_all(&mut self, extent: &Expr) {
@@ -219,9 +208,9 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn mention(&mut self, name: &'a str, part: Part) -> Located<()> {
-        if self.known.contains_key(name) {
-            return Ok(());
+    fn mention(&mut self, name: &'a str, part: Part) -> Located<SymbolId> {
+        if let Some(&symbol) = self.known.get(name) {
+            return Ok(symbol);
         }
         if self.dtypes.contains_key(name) {
             return Err((part, format!("`{name}` is an element type, not an integer")));
@@ -245,10 +234,10 @@ impl<'a> Names<'a> {
             None => None,
         };
         let symbol =
-            self.symbols.push(Symbol { name, part, value, local, measures: false, dims: 0 });
+            self.symbols.push(Symbol { name, part, value, local, measures: false, mentions: 0 });
         self.known.insert(name, symbol);
         self.scoped.push(name);
-        Ok(())
+        Ok(symbol)
     }
 
     /// Describes a parameter that is no symbol.

@@ -254,11 +254,11 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Returns true if one dim mentions a symbol, and no parameter has its name.
+    /// Returns true if dims mention a symbol once, and no parameter has its name.
     fn is_alone(&self, symbol: usize) -> bool {
         let symbol = &self.symbols.all[symbol];
         let params = &self.function.signature.params;
-        symbol.dims == 1 && params.iter().all(|param| param.name != symbol.name)
+        symbol.mentions == 1 && params.iter().all(|param| param.name != symbol.name)
     }
 
     /// Binds symbols that only strides mention, perhaps only those that are mentioned once, to the compact value of the first of these strides, if none of them
@@ -271,11 +271,6 @@ impl<'a> Call<'a> {
             if self.symbols.all[index].value.is_none() {
                 let first = self.symbols.all[index].first.clone().expect("a stride mentions it");
                 let Some(compact) = first.compact else { continue };
-                let Some(compact) = compact else {
-                    let expected = "int64 but got more".to_owned();
-                    let Occurrence { path, argument, .. } = &first;
-                    return Err(Fault::at("ValueError", "Out of range", path, *argument, expected));
-                };
                 let how = Inverse { symbol: index, counts: true, rounds: true };
                 let Some(value) = self.solve(how, first.expr, compact)? else {
                     return Err(self.mismatch_at(&first, compact, &first.expr.to_string()));
