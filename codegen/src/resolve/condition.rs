@@ -75,9 +75,6 @@ impl<'a> Names<'a> {
         if !operands.iter().all(exact) {
             // Literals above `int64` are no operands of arithmetic.
             exprs.into_iter().try_for_each(|expr| self.number(expr).map(drop))?;
-            let [a, b] = operands;
-            let (op, operands) =
-                if a.kind == Kind::Unsigned { (op, [a, b]) } else { (op.turned(), [b, a]) };
             return Ok(Term::new(Kind::Bool, Node::Mixed(op, operands.into())));
         }
         let negative =

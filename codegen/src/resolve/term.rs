@@ -48,7 +48,7 @@ pub(crate) enum Node {
     Binary(Binary, Box<[Term; 2]>),
     /// An operation of integers, which fails if the result is no `int64`; the text names the result in errors.
     Exact(Exact, Box<[Term; 2]>, String),
-    /// A comparison of a `uint64` with an `int64`, by their values.
+    /// A comparison of a `uint64` and an `int64`, by their values; either may stand first.
     Mixed(Comparison, Box<[Term; 2]>),
     /// A logical operation, whose second operand is evaluated only if the first does not decide.
     Logic(Logic, Box<[Term; 2]>),

@@ -14,7 +14,7 @@ use crate::lower::wrapper::Wrapper;
 use crate::resolve::ids::ValueId;
 use crate::resolve::operator::{self, Exact};
 use crate::resolve::range::Range;
-use crate::resolve::term::Term;
+use crate::resolve::term::{Kind, Node, OfTensor, Property, Term};
 
 impl Wrapper<'_, '_> {
     /// Returns the result of an operation. Its flag is still to be tested.
@@ -70,9 +70,13 @@ impl Wrapper<'_, '_> {
         self.checks.or_go_to(exit).never(&mut self.b, any);
     }
 
-    /// Compares a `uint64` with an `int64`.
+    /// Compares a `uint64` and an `int64`.
     pub(super) fn mixed(&mut self, op: Comparison, operands: &[Term; 2]) -> Value {
-        let [lhs, rhs] = operands.each_ref().map(|operand| self.operand(operand));
+        let [first, second] = operands.each_ref().map(|operand| self.operand(operand));
+        let (op, lhs, rhs) = match operands[0].kind == Kind::Unsigned {
+            true => (op, first, second),
+            false => (op.turned(), second, first),
+        };
         let holds = operators::binary(&mut self.b, operator::unsigned(op), lhs, rhs);
         // A negative number is less than any `uint64`.
         match op {
@@ -175,6 +179,7 @@ impl Wrapper<'_, '_> {
     /// Returns a stride of a tensor of any rank, which has the dim. Leaves with an error if it is compact, since the
     /// strides are NULL, and no `int64`.
     pub(super) fn exact_stride_at(&mut self, value: ValueId, at: Value, shown: i32) -> Value {
+        self.settle_overflows();
         let dl = self.dl(value);
         let strides = self.b.load(Type::Ptr, dl, dl_tensor::STRIDES.offset);
         let some = self.b.compare_const(Cond::Ne, strides, 0);
@@ -230,7 +235,6 @@ impl Wrapper<'_, '_> {
 
 /// Returns the term of an extent of a declared dim.
 fn extent(value: ValueId, dim: usize) -> Term {
-    use crate::resolve::term::{Kind, Node, OfTensor, Property};
     let extent = OfTensor::Extent { dim: dim as i32, checked: false };
     Term::new(Kind::Int, Node::Property(value, Property::Tensor(extent)))
 }
