@@ -220,7 +220,8 @@
 //! its last argument, which holds None before: the kernel stores a value that it owns. The wrapper checks this value as
 //! an argument of its type, elements included, and returns it as declared, or releases it, also if a status says that
 //! the kernel has failed. Values that cannot be owned are no results: a `DLTensor*`, `const char*` or
-//! `TVMFFIByteArray*`.
+//! `TVMFFIByteArray*`. Nor does an array that a body makes hold a `DLTensor*`, whose memory is lent for the call: a
+//! TypeError.
 //!
 //! An *output* is a compact tensor that the wrapper allocates through `TVMFFIEnvTensorAlloc` after all checks, and that
 //! the kernel fills; several outputs are returned as an array. The extents of an output are expressions over symbols.
@@ -337,6 +338,8 @@
 //! | held | rule |
 //! |---|---|
 //! | a tensor | must come as an object: a `DLTensor*`, which belongs to the caller, is a TypeError when the closure is made. Python passes objects; C, C++ and Rust may pass either |
+//! | an array, a list | as an object. What a list contains may change after the closure was made, so that its elements are checked whenever the closure reads them |
+//! | the name of an address | if it is a parameter of type `ptr` or the result of a C function. `let p = x.data;` names an address in a value, which the closure would not hold: an error that asks for `x.data` inside |
 //! | a tensor map | its tensor is held too |
 //! | `uint64` | the value, also above `int64` |
 //! | `*rest` | cannot be held |

@@ -175,7 +175,7 @@ impl<'a> Block<'_, 'a> {
     fn capture(&self, name: &'a str, meaning: Meaning) -> Explained<Capture<'a>> {
         let number = |term: Term, scalar| {
             let is_stream = self.is_stream(&term);
-            let local = Local { name, kind: term.kind, is_stream, scalar };
+            let local = Local { name, kind: term.kind, is_stream, scalar, is_lent: false };
             // The bits of a `uint64` are those of an `int64`.
             let given = Given::Plain(Plain::Term(term.into_int()));
             Ok(Capture { name, of: Captive::Number(local), given })
@@ -187,7 +187,11 @@ impl<'a> Block<'_, 'a> {
                 number(self.term(&Expr::name(name))?, scalar)
             }
             Meaning::Local(local) => {
-                let Local { kind, scalar, .. } = self.names.locals[local];
+                let Local { kind, scalar, is_lent, .. } = self.names.locals[local];
+                if is_lent {
+                    let reason = "an address in a value, which a function does not hold with it";
+                    return Err(format!("`{name}` is {reason}: name the value inside"));
+                }
                 number(Term::new(kind, Node::Local(local)), scalar)
             }
             Meaning::Output(output) => {

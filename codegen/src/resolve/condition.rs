@@ -21,7 +21,8 @@ impl<'a> Names<'a> {
     ) -> Explained<Condition<'a>> {
         let Constraint { condition, message } = constraint;
         self.no_output(condition)?;
-        self.look_up(here, [condition], When::AT_FIRST)?;
+        let when = When { changed: self.is_closure, ..When::AT_FIRST };
+        self.look_up(here, [condition], when)?;
         self.before_the_call(condition)?;
         let test = self.truth(condition)?;
         let quote = self.quote(condition.to_string(), &[condition])?;

@@ -88,6 +88,8 @@ pub(crate) struct Local<'a> {
     pub(crate) is_stream: bool,
     /// C type in which a C function gets it; `None` for that of the kind. The number fits it.
     pub(crate) scalar: Option<Scalar>,
+    /// True for an address in a value, or a number made of one: it is good as long as the value is there.
+    pub(crate) is_lent: bool,
 }
 
 impl<'a> Function<'a> {
@@ -205,7 +207,8 @@ impl<'a> Function<'a> {
         if self.closures.iter().any(|closure| closure.given.iter().any(is_held)) {
             return true;
         }
-        self.statements().into_iter().any(|statement| match &statement.action {
+        // What the functions that it makes do is theirs: they hold what they are given.
+        self.own_statements().into_iter().any(|statement| match &statement.action {
             Action::Call { call, .. } => call.args.iter().any(|arg| arg.any_value(&is_of_param)),
             Action::Return(Returned::Packed(packed, _)) => packed.any_value(&is_of_param),
             Action::Return(Returned::None | Returned::Outputs | Returned::Scalar(..))

@@ -39,6 +39,8 @@ pub(super) struct Names<'a> {
     pub(super) function: &'a Function,
     /// Platform that launches the kernels of the function.
     pub(super) platform: Platform,
+    /// True for a closure. What it holds has been checked when it was made, since when lists may have changed.
+    pub(super) is_closure: bool,
     /// Values of the signature and, so far, of the body.
     pub(super) values: Table<ValueId, Value<'a>>,
     /// Symbols, in the order of their first mention.

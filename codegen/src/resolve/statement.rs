@@ -53,7 +53,8 @@ impl<'n, 'a> Block<'n, 'a> {
         items: &'n Items<'a>,
         count: usize,
     ) -> Self {
-        Block { names, knowledge, facts, items, count, called: false, closures: Vec::new() }
+        let called = names.is_closure;
+        Block { names, knowledge, facts, items, count, called, closures: Vec::new() }
     }
 
     /// Resolves the whole program. It may end without `return` if there is nothing to return.
@@ -131,7 +132,7 @@ impl<'n, 'a> Block<'n, 'a> {
                 let start = self.integer(start).map_err(at)?;
                 let end = self.integer(end).map_err(at)?;
                 let begin = self.names.open_scope();
-                let counter = self.local(name, Kind::Int, false).map_err(at)?;
+                let counter = self.local(name, &Term::int(0)).map_err(at)?;
                 let mark = self.facts.mark();
                 let (body, _) = self.block(body)?;
                 self.facts.split_off(mark);
@@ -227,8 +228,11 @@ impl<'n, 'a> Block<'n, 'a> {
         if term.kind == Kind::Int { Ok(term) } else { Err(format!("`{expr}` is not an integer")) }
     }
 
-    fn local(&mut self, name: &'a str, kind: Kind, is_stream: bool) -> Explained<LocalId> {
-        let local = self.names.locals.push(Local { name, kind, is_stream, scalar: None });
+    fn local(&mut self, name: &'a str, term: &Term) -> Explained<LocalId> {
+        let (kind, is_stream) = (term.kind, self.is_stream(term));
+        let is_lent = self.names.is_lent(term);
+        let local = Local { name, kind, is_stream, scalar: None, is_lent };
+        let local = self.names.locals.push(local);
         self.names.define(name, Meaning::Local(local))?;
         Ok(local)
     }
@@ -244,7 +248,7 @@ impl<'n, 'a> Block<'n, 'a> {
         match (term.kind, alias) {
             (Kind::Int | Kind::Unsigned | Kind::Float | Kind::Bool | Kind::Ptr, None)
             | (Kind::Int | Kind::Unsigned | Kind::Float | Kind::Bool, Some(_)) => {
-                let local = self.local(name, term.kind, self.is_stream(&term))?;
+                let local = self.local(name, &term)?;
                 Ok(Some(Action::Let { local, term }))
             }
             (_, Some(alias)) => {

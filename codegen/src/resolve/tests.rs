@@ -1,5 +1,6 @@
 //! Tests of resolved declarations, as tables.
 
+mod lent;
 mod order;
 mod presence;
 mod print;

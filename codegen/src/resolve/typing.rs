@@ -9,7 +9,7 @@ use super::ids::Home;
 use super::ids::ValueId;
 use super::names::{Meaning, Names};
 use super::operator::{self, Arithmetic, Division, Exact, Unary};
-use super::term::{Node, OfTensor, Property, Quote, ShownTerm, Term};
+use super::term::{Node, OfSeveral, OfTensor, Property, Quote, ShownTerm, Term};
 use super::value::Source;
 use crate::declaration::{
     BinaryOp, Builtin, Device, Expr, Kind, ParamType, Platform, is_text, literal_scalar,
@@ -270,6 +270,31 @@ impl Names<'_> {
     fn bytes(&self, expr: &Expr, term: Term) -> Explained<Term> {
         let term = self.int64(expr, as_number(expr, term)?);
         if term.is_float() { Err(format!("`{expr}` is not an integer")) } else { Ok(term) }
+    }
+
+    /// Returns true for an address in a value, or a number that tells one.
+    pub(super) fn is_lent(&self, term: &Term) -> bool {
+        let is_part = |node: &Node| match node {
+            Node::Output(_) | Node::OutputData(_) => true,
+            Node::Property(_, property) => matches!(
+                property,
+                Property::Tensor(OfTensor::Data) | Property::Several(OfSeveral::Address)
+            ),
+            Node::Value(value) => self.values[*value].ty.scalar().is_none(),
+            Node::Local(local) => self.locals[*local].is_lent,
+            _ => false,
+        };
+        match (term.kind, &term.node) {
+            // The remainder of an address tells how it is aligned.
+            (_, Node::Divide(Division::Rem, ..)) => false,
+            (Kind::Ptr, _) => term.any(&mut |node| is_part(node)),
+            (Kind::Int | Kind::Unsigned, _) => term.any(&mut |node| match node {
+                Node::Unary(Unary::Number, address) => address.any(&mut |node| is_part(node)),
+                Node::Local(local) => self.locals[*local].is_lent,
+                _ => false,
+            }),
+            _ => false,
+        }
     }
 
     fn cast(&self, expr: &Expr, scalar: Scalar, inner: &Expr) -> Explained<Term> {

@@ -4,22 +4,18 @@
 //! closure holds, in order. The deleter of the function is the runtime's own `TVMFFIObjectDecRef`, so that no code of the
 //! library runs when the closure is freed.
 
-use abi_spec::TypeIndex;
 use abi_spec::layout::any;
 use abi_spec::symbol::LIBRARY_CTX;
 
-use crate::ir::{Cond, Linkage, SymbolKind, Type, Value};
+use crate::ir::{Linkage, SymbolKind, Type, Value};
 use crate::lower::emitter::state::ValueState;
 use crate::lower::emitter::value::element;
-use crate::lower::failure::message::Message;
 use crate::lower::launch::kept;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::memory::KEEPER;
 use crate::lower::value::{constant_bytes, safe_call};
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::accepted::{Accepted, possible};
-use crate::resolve::body::Plain;
 use crate::resolve::closure::Given;
 use crate::resolve::ids::ValueId;
 use crate::resolve::launch::MAP_SIZE;
@@ -45,7 +41,10 @@ impl<'a> Wrapper<'a, '_> {
         for (at, (given, bytes)) in given.iter().zip(bytes).enumerate() {
             match (given, bytes) {
                 (_, Some(bytes)) => self.copy_words(bytes, area, element(at)),
-                (Given::Plain(plain), None) => self.pack_held(plain, area, element(at)),
+                (Given::Plain(plain), None) => {
+                    self.pack(plain, area, element(at));
+                    self.require_object(plain, (area, element(at)), Complaint::Unheld);
+                }
                 (Given::Map(_), None) => unreachable!("bytes were made of every map"),
             }
         }
@@ -62,20 +61,6 @@ impl<'a> Wrapper<'a, '_> {
         self.release_beyond(owned);
         self.keep_owned(owned);
         slot
-    }
-
-    /// Writes a value that a closure will hold. A `DLTensor*`, which is no object, leaves with an error.
-    fn pack_held(&mut self, plain: &Plain<'_>, area: Value, at: i32) {
-        self.pack(plain, area, at);
-        let Plain::Value(value) = plain else { return };
-        let value = &self.function.values[*value];
-        if possible(value.ty).meets(Accepted::of(&[TypeIndex::DL_TENSOR_PTR])) {
-            let fail = self.failing(|_| Message::of(Complaint::Unheld, &value.path));
-            let index = self.b.load(Type::I32, area, at + any::TYPE_INDEX.offset);
-            let is_object =
-                self.b.compare_const(Cond::Ne, index, TypeIndex::DL_TENSOR_PTR.0.into());
-            self.b.guard(is_object, fail);
-        }
     }
 
     /// Emits code that makes bytes of a map, which the frame owns. Returns their address; `None` for other values.

@@ -11,7 +11,7 @@ use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::value::{AnyWords, constant_bytes, write_any, write_text};
 use crate::lower::wrapper::Wrapper;
-use crate::resolve::accepted::{needs_object, result_index};
+use crate::resolve::accepted::{Accepted, needs_object, possible, result_index};
 use crate::resolve::body::{Packed, Plain};
 use crate::resolve::ids::ValueId;
 use crate::resolve::term::{Kind, Term};
@@ -47,6 +47,25 @@ impl Wrapper<'_, '_> {
         }
     }
 
+    /// Leaves with a complaint if a value that an object of the runtime will keep, which is packed at byte `at` of an
+    /// area, is a `DLTensor*`: its memory is lent for the call.
+    pub(super) fn require_object(
+        &mut self,
+        plain: &Plain<'_>,
+        (area, at): (Value, i32),
+        complaint: Complaint,
+    ) {
+        let Plain::Value(value) = plain else { return };
+        let value = &self.function.values[*value];
+        if possible(value.ty).meets(Accepted::of(&[TypeIndex::DL_TENSOR_PTR])) {
+            let fail = self.failing(|_| Message::of(complaint, &value.path));
+            let index = self.b.load(Type::I32, area, at + any::TYPE_INDEX.offset);
+            let is_object =
+                self.b.compare_const(Cond::Ne, index, TypeIndex::DL_TENSOR_PTR.0.into());
+            self.b.guard(is_object, fail);
+        }
+    }
+
     /// Copies the type index and the payload of a value.
     pub(super) fn copy_words(&mut self, from: Value, to: Value, at: i32) {
         for field in [any::TYPE_INDEX, any::PAYLOAD] {
@@ -62,6 +81,12 @@ impl Wrapper<'_, '_> {
                 let slot = self.own_none();
                 let owned = self.frame.owned();
                 let values = self.pack_all(all);
+                for (index, entry) in all.iter().enumerate() {
+                    if let Packed::Plain(plain) = entry {
+                        let at = index as i32 * ANY.size as i32;
+                        self.require_object(plain, (values, at), Complaint::Unkept);
+                    }
+                }
                 self.make_with(Routine::MakeArray, values, all.len(), slot);
                 self.release_beyond(owned);
                 self.keep_owned(owned);

@@ -30,6 +30,7 @@ impl<'a> Names<'a> {
         let mut names = Names {
             function,
             platform,
+            is_closure: !captures.is_empty(),
             values,
             symbols: Table::default(),
             outputs: Table::default(),
