@@ -217,12 +217,12 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         let function = Intrinsic::find(name).and_then(|intrinsic| {
             intrinsic.get_declaration(self.functions.module, &[operands[0].get_type()])
         });
-        let function = function.ok_or_else(|| refused(&format!("LLVM has no {name}")))?;
+        let function = function.ok_or_else(|| refused(format!("LLVM has no {name}")))?;
         let operands: Vec<BasicMetadataValueEnum<'ctx>> =
             operands.iter().map(|&operand| operand.into()).collect();
         let call = self.ins().build_call(function, &operands, "").map_err(refused)?;
         let result = call.try_as_basic_value().basic();
-        result.ok_or_else(|| refused(&format!("{name} has no result")))
+        result.ok_or_else(|| refused(format!("{name} has no result")))
     }
 
     pub(crate) fn convert(&self, op: Convert, value: ir::Value, to: Type) -> Emitted<'ctx> {

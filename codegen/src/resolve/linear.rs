@@ -9,10 +9,7 @@ use super::term::{Kind, Node, Term};
 pub(super) fn linear(term: &Term, symbol: SymbolId) -> Option<Linear> {
     let (coefficient, constant) = split(term, symbol)?;
     let coefficient = coefficient.filter(|c| c.constant() != Some(0))?;
-    let text = match &term.node {
-        Node::Exact(_, _, text) => text.clone(),
-        _ => String::new(),
-    };
+    let text = if let Node::Exact(_, _, text) = &term.node { text.clone() } else { String::new() };
     Some(Linear { coefficient, constant, term: term.clone(), text })
 }
 

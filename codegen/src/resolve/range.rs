@@ -36,11 +36,14 @@ impl Range {
     /// Returns the values of a scalar type; every `int64` for types that are no integers.
     pub(crate) fn of(scalar: Scalar) -> Range {
         let values = 1_i128 << scalar.bits();
-        match scalar {
-            Scalar::Bool => Range::TRUTH,
-            _ if !scalar.is_int() => Range::INT64,
-            _ if scalar.is_signed() => Range::new(-values / 2, values / 2 - 1),
-            _ => Range::new(0, values - 1),
+        if scalar == Scalar::Bool {
+            Range::TRUTH
+        } else if !scalar.is_int() {
+            Range::INT64
+        } else if scalar.is_signed() {
+            Range::new(-values / 2, values / 2 - 1)
+        } else {
+            Range::new(0, values - 1)
         }
     }
 

@@ -274,25 +274,32 @@ impl Names<'_> {
 
     /// Returns true for an address in a value, or a number that tells one.
     pub(super) fn is_lent(&self, term: &Term) -> bool {
-        let is_part = |node: &Node| match node {
-            Node::Output(_) | Node::OutputData(_) => true,
-            Node::Property(_, property) => matches!(
-                property,
-                Property::Tensor(OfTensor::Data) | Property::Several(OfSeveral::Address)
-            ),
-            Node::Value(value) => self.values[*value].ty.scalar().is_none(),
-            Node::Local(local) => self.locals[*local].is_lent,
-            _ => false,
+        let is_lent_local =
+            |node: &Node| matches!(node, Node::Local(local) if self.locals[*local].is_lent);
+        let is_part = |node: &Node| {
+            let is_property = matches!(
+                node,
+                Node::Output(_)
+                    | Node::OutputData(_)
+                    | Node::Property(_, Property::Tensor(OfTensor::Data))
+                    | Node::Property(_, Property::Several(OfSeveral::Address))
+            );
+            let is_whole =
+                matches!(node, Node::Value(value) if self.values[*value].ty.scalar().is_none());
+            is_property || is_whole || is_lent_local(node)
+        };
+        let is_number = |node: &Node| {
+            let is_told = matches!(
+                node,
+                Node::Unary(Unary::Number, address) if address.any(&mut |node| is_part(node))
+            );
+            is_told || is_lent_local(node)
         };
         match (term.kind, &term.node) {
             // The remainder of an address tells how it is aligned.
             (_, Node::Divide(Division::Rem, ..)) => false,
             (Kind::Ptr, _) => term.any(&mut |node| is_part(node)),
-            (Kind::Int | Kind::Unsigned, _) => term.any(&mut |node| match node {
-                Node::Unary(Unary::Number, address) => address.any(&mut |node| is_part(node)),
-                Node::Local(local) => self.locals[*local].is_lent,
-                _ => false,
-            }),
+            (Kind::Int | Kind::Unsigned, _) => term.any(&mut |node| is_number(node)),
             _ => false,
         }
     }

@@ -69,23 +69,19 @@ impl Emitter<'_, '_> {
 
     /// Returns true if an integer that a term computes may be none of its type.
     pub(crate) fn may_overflow(&self, term: &Term) -> bool {
-        let own = match &term.node {
-            Node::Exact(op, operands, _) => !self.range_of_result(*op, operands).fits(),
-            Node::Divide(op, operands, _) => self.quotient_may_overflow(*op, operands),
-            Node::Property(value, Property::Tensor(of)) => match of {
-                OfTensor::Numel | OfTensor::Stride { .. } => {
-                    self.function.tensor(*value).is_none_or(|tensor| tensor.rank() != Some(1))
-                }
-                OfTensor::Data
-                | OfTensor::Extent { .. }
-                | OfTensor::Ndim
-                | OfTensor::DType
-                | OfTensor::DeviceType
-                | OfTensor::DeviceId
-                | OfTensor::ByteOffset
-                | OfTensor::IsContiguous => false,
-            },
-            _ => false,
+        let own = if let Node::Exact(op, operands, _) = &term.node {
+            !self.range_of_result(*op, operands).fits()
+        } else if let Node::Divide(op, operands, _) = &term.node {
+            self.quotient_may_overflow(*op, operands)
+        } else {
+            // The only extent and the only stride of a vector are what the tensor holds.
+            matches!(
+                term.node,
+                Node::Property(
+                    value,
+                    Property::Tensor(OfTensor::Numel | OfTensor::Stride { .. })
+                ) if self.function.tensor(value).is_none_or(|tensor| tensor.rank() != Some(1))
+            )
         };
         own || term.operands().iter().any(|operand| self.may_overflow(operand))
     }
