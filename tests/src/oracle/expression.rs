@@ -88,13 +88,15 @@ impl Call<'_> {
             Expr::Field(..) => self.named(&expr.to_string()),
             Expr::Name(name) => self.named(name),
             Expr::Member(of, member) => self.member(of, *member)?,
-            Expr::Neg(inner) => match self.evaluate(inner)? {
-                Number::Float(value) => Number::Float(-value),
-                value => {
+            Expr::Neg(inner) => {
+                let value = self.evaluate(inner)?;
+                if let Number::Float(value) = value {
+                    Number::Float(-value)
+                } else {
                     let value = int64(&inner.to_string(), value.integer().expect("an integer"))?;
                     Number::Int(int64(&expr.to_string(), -i128::from(value))?)
                 }
-            },
+            }
             Expr::Binary(op, lhs, rhs) => {
                 let (lhs, rhs) = self.operands(lhs, rhs)?;
                 self.binary(expr, *op, lhs, rhs)?
@@ -141,6 +143,7 @@ impl Call<'_> {
     }
 
     /// Evaluates an expression that is linear in a symbol modulo 2^64, where the symbol has some value.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other expressions are leaves")]
     pub(super) fn modulo(&self, expr: &Expr, (symbol, value): (&str, i64)) -> i64 {
         let of = |expr: &Expr| self.modulo(expr, (symbol, value));
         match expr {

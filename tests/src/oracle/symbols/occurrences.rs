@@ -197,6 +197,10 @@ impl<'a> Call<'a> {
     }
 
     /// Undoes the operations of an expression that mentions a symbol once, the outermost first.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "all other linear expressions are the symbol"
+    )]
     fn undo(&self, how: Inverse, expr: &'a Expr, value: i64) -> Checked<Option<i64>> {
         let name = self.symbols.all[how.symbol].name;
         let (inner, undone) = match expr {
