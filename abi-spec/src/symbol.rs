@@ -13,6 +13,10 @@ pub const LIBRARY_BIN: &str = "__tvm_ffi__library_bin";
 /// NULL before.
 pub const LIBRARY_CTX: &str = "__tvm_ffi__library_ctx";
 
+/// The prefix of context symbols, pointers that Apache TVM's loader fills in a library that defines them. So can any
+/// loader with names of its own; see `TVMFFIEnvModRegisterContextSymbol`.
+pub const CONTEXT_PREFIX: &str = "__TVM";
+
 /// The prefix of the function that returns a function's metadata.
 pub const METADATA_PREFIX: &str = "__tvm_ffi__metadata_";
 

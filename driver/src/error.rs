@@ -176,6 +176,13 @@ pub enum ObjectFault {
     /// An object for Windows with functions that run when the library is loaded, which a linker without the start-up code
     /// of a compiler would forget.
     Constructors,
+    /// An object that cannot become part of the output, or that the linker cannot take.
+    Unlinkable {
+        /// What it has.
+        found: String,
+        /// What to do instead.
+        advice: &'static str,
+    },
     /// An object with linked routines that only another version of this library has.
     Routines,
 }
@@ -281,6 +288,7 @@ impl fmt::Display for ObjectFault {
                 "has functions to run when the library is loaded, which needs the start-up code of \
                  a compiler: take linker cc, with the compiler of MinGW",
             ),
+            ObjectFault::Unlinkable { found, advice } => write!(f, "has {found}: {advice}"),
             ObjectFault::Routines => {
                 f.write_str("made by another version of this library, which has other routines")
             }

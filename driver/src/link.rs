@@ -6,8 +6,8 @@
 //! the linked shared libraries, and the parts of the target's C library that the kernels use, with the version of each
 //! function. For GNU/Linux these are what a stated glibc has, or what a sysroot has, whatever this machine has; only a C
 //! compiler as linker takes its own. The loader resolves the symbols that are then still undefined in the process,
-//! except on Windows, where none may be. Only `__tvm_ffi_*` symbols and those that an [`Input`]
-//! [shows](Input::showing) are exported, on Windows also those that an object marks as exports. A library that was loaded
+//! except on Windows, where none may be. Exported are `__tvm_ffi_*`, what Apache TVM's loader fills (`__TVM*`) and what an
+//! [`Input`] [shows](Input::showing), on Windows also what an object marks as exports. A library that was loaded
 //! earlier cannot capture references to them.
 
 mod addresses;
@@ -20,6 +20,7 @@ mod glibc;
 mod input;
 mod lld;
 mod macho;
+mod obstacle;
 mod routines;
 mod search;
 #[cfg(feature = "libwild")]
@@ -31,13 +32,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use abi_spec::symbol::{CONTEXT_PREFIX, PREFIX};
 use object::BinaryFormat;
 use target_lexicon::Triple;
 
 pub use addresses::addresses;
 pub(crate) use glibc::STATED;
-use input::Facts;
 pub use input::Input;
+use input::{Definition, Facts};
 pub use routines::archive as routines_archive;
 pub(crate) use search::library;
 
@@ -95,6 +97,9 @@ fn program(variable: &str, name: &str) -> PathBuf {
     let given = env::var_os(variable).filter(|text| !text.to_string_lossy().trim().is_empty());
     given.unwrap_or_else(|| name.into()).into()
 }
+
+/// The prefixes of the symbols that a library exports: functions, and what a loader fills.
+const EXPORTED: [&str; 2] = [PREFIX, CONTEXT_PREFIX];
 
 /// The formats that are linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -260,6 +265,12 @@ fn run(
     linker: &Linker,
     target: &Target<'_>,
 ) -> Result<Vec<u8>, Error> {
+    for facts in Taken::of(inputs).objects {
+        let fault = facts.obstacle.and_then(|obstacle| obstacle.fault(output, linker));
+        if let Some(fault) = fault {
+            return Err(Error::Object { file: facts.file.clone(), fault });
+        }
+    }
     match (linker, target.format) {
         #[cfg(feature = "libwild")]
         (Linker::Wild, Format::Elf) => wild::link(inputs, output, target.machine),
@@ -305,50 +316,67 @@ fn check_duplicates(inputs: &[Input]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Symbols that are undefined in a library of all inputs, and whether any input needs them strongly.
+/// What linkers take of the inputs, and the symbols of that.
 #[derive(Default)]
-struct Wanted<'a> {
-    defined: BTreeSet<&'a [u8]>,
+struct Taken<'a> {
+    /// Objects, members of archives among them, and shared libraries.
+    objects: Vec<&'a Facts>,
+    defined: BTreeMap<&'a [u8], Definition>,
+    /// Symbols that are undefined, and whether any object needs them strongly.
     undefined: BTreeMap<&'a [u8], bool>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> Taken<'a> {
+    /// Returns what linkers take: of archives the members that define a symbol still missing, or one of which there are
+    /// only common definitions.
+    fn of(inputs: &'a [Input]) -> Taken<'a> {
+        let mut taken = Taken::default();
+        let (archives, others): (Vec<&Input>, Vec<&Input>) =
+            inputs.iter().partition(|input| input.is_archive());
+        others.into_iter().flat_map(Input::objects).for_each(|facts| taken.add(facts));
+        let mut members: Vec<&Facts> = archives.into_iter().flat_map(Input::objects).collect();
+        loop {
+            let before = members.len();
+            members.retain(|member| {
+                let is_taken = member.definitions().any(|(name, is)| taken.wants(name, is));
+                if is_taken {
+                    taken.add(member);
+                }
+                !is_taken
+            });
+            if members.len() == before {
+                return taken;
+            }
+        }
+    }
+
+    fn wants(&self, name: &[u8], definition: Definition) -> bool {
+        let is_common = self.defined.get(name) == Some(&Definition::Common);
+        let is_missing = self.undefined.get(name) == Some(&true);
+        is_missing || (is_common && definition == Definition::Data)
+    }
+
     /// Adds an object or a shared library.
     fn add(&mut self, facts: &'a Facts) {
-        for name in facts.defined() {
-            self.defined.insert(name);
+        self.objects.push(facts);
+        for (name, definition) in facts.definitions() {
+            let known = self.defined.entry(name).or_insert(definition);
+            if *known == Definition::Common {
+                *known = definition;
+            }
             self.undefined.remove(name);
         }
         for (name, must) in facts.references() {
-            if !self.defined.contains(name) {
+            if !self.defined.contains_key(name) {
                 *self.undefined.entry(name).or_default() |= must;
             }
         }
     }
 }
 
-/// Returns the undefined symbols that no input defines, and whether any input needs them strongly. Members of archives
-/// count only if they define a symbol that is still missing, as for linkers.
+/// Returns the undefined symbols that no input defines, and whether any input needs them strongly.
 fn wanted(inputs: &[Input]) -> BTreeMap<&[u8], bool> {
-    let mut wanted = Wanted::default();
-    let (archives, others): (Vec<&Input>, Vec<&Input>) =
-        inputs.iter().partition(|input| input.is_archive());
-    others.into_iter().flat_map(Input::objects).for_each(|facts| wanted.add(facts));
-    let mut members: Vec<&Facts> = archives.into_iter().flat_map(Input::objects).collect();
-    loop {
-        let before = members.len();
-        members.retain(|member| {
-            let is_missing = |name: &[u8]| wanted.undefined.get(name) == Some(&true);
-            let is_taken = member.defined().any(is_missing);
-            if is_taken {
-                wanted.add(member);
-            }
-            !is_taken
-        });
-        if members.len() == before {
-            return wanted.undefined;
-        }
-    }
+    Taken::of(inputs).undefined
 }
 
 /// Returns the strong ones of the [`wanted`] symbols.

@@ -7,12 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 
 use abi_spec::c_library::loader;
-use abi_spec::symbol::PREFIX;
 use ar_archive_writer::{COFFShortExport, MachineTypes, write_import_library};
-use object::{Architecture, Object, ObjectSection, ObjectSymbol, SectionKind};
+use object::Architecture;
 use target_lexicon::Environment;
 
-use super::{Input, Linker, Target, base_name, c_library, undefined};
+use super::{Definition, EXPORTED, Input, Linker, Taken, Target, base_name, c_library, undefined};
 use crate::object_file::RUNTIME_PREFIX;
 use crate::{Error, ObjectFault, Request};
 
@@ -138,32 +137,26 @@ fn is_gnu(target: &Target<'_>) -> bool {
     matches!(target.triple.environment, Environment::Gnu | Environment::GnuLlvm)
 }
 
-/// Returns the names that a library exports, and whether each is data.
-fn exports(inputs: &[Input]) -> Vec<(String, bool)> {
-    let mut exports = Vec::new();
-    for input in inputs {
-        let shown: BTreeSet<&str> = input.shown().collect();
-        let Ok(file) = object::File::parse(input.bytes()) else { continue };
-        for symbol in file.symbols().filter(|symbol| symbol.is_global() && !symbol.is_undefined()) {
-            let Ok(name) = symbol.name() else { continue };
-            if name.starts_with(PREFIX) || shown.contains(name) {
-                let section = symbol.section_index();
-                let section = section.and_then(|index| file.section_by_index(index).ok());
-                let is_code = section.is_some_and(|section| section.kind() == SectionKind::Text);
-                exports.push((name.to_owned(), !is_code));
-            }
-        }
-    }
-    exports.sort();
-    exports.dedup();
-    exports
+/// Returns the names that a library exports, and what they are.
+fn exports(inputs: &[Input]) -> BTreeMap<String, Definition> {
+    let shown: BTreeSet<&str> = inputs.iter().flat_map(Input::shown).collect();
+    let is_exported =
+        |name: &str| EXPORTED.iter().any(|prefix| name.starts_with(prefix)) || shown.contains(name);
+    let all = Taken::of(inputs).defined.into_iter();
+    let all = all.filter_map(|(name, definition)| Some((str::from_utf8(name).ok()?, definition)));
+    let exported = all.filter(|(name, is)| *is != Definition::Import && is_exported(name));
+    exported.map(|(name, definition)| (name.to_owned(), definition)).collect()
+}
+
+/// Returns the mark of an export that is data.
+fn mark(definition: Definition, mark: &'static str) -> &'static str {
+    if definition == Definition::Function { "" } else { mark }
 }
 
 /// Returns a module-definition file, which lists the exports.
 pub(super) fn definition(inputs: &[Input]) -> String {
-    let data = |is_data| if is_data { " DATA" } else { "" };
     let lines = exports(inputs).into_iter();
-    let lines = lines.map(|(name, is_data)| format!("  \"{name}\"{}\n", data(is_data)));
+    let lines = lines.map(|(name, is)| format!("  \"{name}\"{}\n", mark(is, " DATA")));
     format!("EXPORTS\n{}", lines.collect::<String>())
 }
 
@@ -179,8 +172,7 @@ pub(super) fn arguments(inputs: &[Input], target: &Target<'_>) -> Vec<String> {
     for (name, other) in [(FLOATS, IMAGE), (PROBE[1], PROBE[0])] {
         arguments.push(format!("/alternatename:{name}={other}"));
     }
-    let data = |is_data| if is_data { ",DATA" } else { "" };
     let exports = exports(inputs).into_iter();
-    arguments.extend(exports.map(|(name, is_data)| format!("/export:{name}{}", data(is_data))));
+    arguments.extend(exports.map(|(name, is)| format!("/export:{name}{}", mark(is, ",DATA"))));
     arguments
 }

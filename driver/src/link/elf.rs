@@ -4,10 +4,9 @@ mod destructors;
 mod stub;
 mod system;
 
-use abi_spec::symbol::PREFIX;
 use object::Architecture;
 
-use super::{Input, Linker, Output, Target, base_name, undefined};
+use super::{EXPORTED, Input, Linker, Output, Target, base_name, undefined};
 use crate::object_file::Machine;
 use crate::{Error, Request};
 use stub::Stub;
@@ -60,7 +59,8 @@ pub(super) fn runtime_library(inputs: &[Input], machine: Machine) -> Result<Inpu
 /// Returns the version script, which lists the exports.
 pub(super) fn version_script(inputs: &[Input]) -> String {
     let shown = inputs.iter().flat_map(Input::shown).map(|name| format!("{name}; "));
-    let global: String = [format!("{PREFIX}*; ")].into_iter().chain(shown).collect();
+    let ours = EXPORTED.map(|prefix| format!("{prefix}*; "));
+    let global: String = ours.into_iter().chain(shown).collect();
     format!("{{ global: {global}local: *; }};\n")
 }
 

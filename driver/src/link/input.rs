@@ -1,6 +1,7 @@
 //! Files to link. A file is checked once, when the input is made, so no linker gets an unknown one.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,9 +9,10 @@ use object::read::archive::ArchiveFile;
 use object::read::coff::ImportFile;
 use object::{
     BinaryFormat, FileFlags, FileKind, NameOrOrdinal, Object, ObjectKind, ObjectSection,
-    ObjectSymbol, SectionFlags, SymbolFlags, archive, elf, pe,
+    ObjectSymbol, SectionFlags, SectionKind, SymbolFlags, archive, elf, pe,
 };
 
+use super::obstacle::{self, Obstacle};
 use crate::object_file::{self, Machine, Names};
 use crate::{Error, ObjectFault};
 
@@ -44,12 +46,27 @@ pub(super) struct Facts {
     pub(super) flags: u32,
     /// True if start-up code of Windows runs a function of this object.
     pub(super) has_constructors: bool,
-    /// Global symbols defined here.
-    defined: BTreeSet<Vec<u8>>,
+    /// What some outputs or linkers cannot take.
+    pub(super) obstacle: Option<Obstacle>,
+    /// Range of the bytes of a member in its archive; the whole file otherwise.
+    pub(super) range: Range<usize>,
+    /// Global symbols defined here, and what they are.
+    defined: BTreeMap<Vec<u8>, Definition>,
     /// Defined symbols that may have one definition only: not weak, not common, not in a group that linkers merge.
     strong: BTreeSet<Vec<u8>>,
     /// Undefined symbols of an object, and whether they are strong.
     undefined: BTreeMap<Vec<u8>, bool>,
+}
+
+/// What a symbol is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Definition {
+    Function,
+    Data,
+    /// Data of zeros, of which a linker keeps one, and none if there is another definition.
+    Common,
+    /// A function of a library for Windows.
+    Import,
 }
 
 impl Facts {
@@ -59,14 +76,21 @@ impl Facts {
             machine,
             flags,
             has_constructors: false,
-            defined: BTreeSet::new(),
+            obstacle: None,
+            range: 0..0,
+            defined: BTreeMap::new(),
             strong: BTreeSet::new(),
             undefined: BTreeMap::new(),
         }
     }
 
     pub(super) fn defined(&self) -> impl Iterator<Item = &[u8]> {
-        self.defined.iter().map(Vec::as_slice)
+        self.definitions().map(|(name, _)| name)
+    }
+
+    /// Returns the defined symbols, and what they are.
+    pub(super) fn definitions(&self) -> impl Iterator<Item = (&[u8], Definition)> {
+        self.defined.iter().map(|(name, definition)| (name.as_slice(), *definition))
     }
 
     /// Returns the undefined symbols, and whether they are strong.
@@ -174,11 +198,20 @@ impl Input {
     }
 
     pub(super) fn defines_bytes(&self, symbol: &[u8]) -> bool {
-        self.objects.iter().any(|facts| facts.defined.contains(symbol))
+        self.objects.iter().any(|facts| facts.defined.contains_key(symbol))
     }
 
     pub(super) fn uses_bytes(&self, symbol: &[u8]) -> bool {
         self.objects.iter().any(|facts| facts.undefined.contains_key(symbol))
+    }
+
+    /// Returns a member of this archive as an object.
+    #[cfg(feature = "libwild")]
+    pub(super) fn member(&self, facts: &Facts) -> Input {
+        let bytes = self.bytes.get(facts.range.clone()).unwrap_or_default().to_vec();
+        let (name, kind) = (facts.file.clone(), Kind::Object);
+        let facts = Facts { range: 0..bytes.len(), ..facts.clone() };
+        Input { name, bytes: Arc::new(bytes), kind, objects: [facts].into(), shown: Vec::new() }
     }
 
     #[cfg(feature = "libwild")]
@@ -221,7 +254,9 @@ fn members(name: &str, bytes: &[u8]) -> Result<Vec<Facts>, Error> {
         if kind != Kind::Object {
             return Err(at(&file, ObjectFault::NotRelocatable { found: "shared library" }));
         }
-        objects.push(facts);
+        let (start, size) = member.file_range();
+        let range = usize::try_from(start).ok().zip(usize::try_from(start + size).ok());
+        objects.push(Facts { range: range.map_or(0..0, |(start, end)| start..end), ..facts });
     }
     Ok(objects)
 }
@@ -238,19 +273,23 @@ fn read(file: &str, bytes: &[u8]) -> Result<(Kind, Facts), ObjectFault> {
     let flags = object.flags();
     let flags = if let FileFlags::Elf { e_flags, .. } = flags { e_flags.0 } else { 0 };
     let mut facts = Facts::new(file, Machine::of(&object), flags);
+    facts.range = 0..bytes.len();
     let mut names = Names::of(bytes);
     if facts.machine.format == BinaryFormat::Pe {
         facts.machine.format = BinaryFormat::Coff;
         for export in object.exports().map_err(object_file::malformed)? {
             let export = export.map_err(object_file::malformed)?;
             if let NameOrOrdinal::Name(name) = export.name() {
-                facts.defined.insert(names.take(Ok(name))?);
+                facts.defined.insert(names.take(Ok(name))?, Definition::Function);
             }
         }
         return Ok((Kind::Library, facts));
     }
     facts.has_constructors = facts.machine.format == BinaryFormat::Coff
         && object.sections().any(|section| section.name_bytes().is_ok_and(is_constructors));
+    if !is_library {
+        facts.obstacle = obstacle::first(&object);
+    }
     let symbols = if is_library { object.dynamic_symbols() } else { object.symbols() };
     for symbol in symbols.filter(|symbol| symbol.is_global()) {
         // The loader resolves the undefined symbols of a shared library.
@@ -263,10 +302,17 @@ fn read(file: &str, bytes: &[u8]) -> Result<(Kind, Facts), ObjectFault> {
             facts.undefined.insert(name, !symbol.is_weak());
             continue;
         }
+        // GCC marks objects with intermediate code alone by this symbol.
+        if name == b"__gnu_lto_slim" {
+            return Err(ObjectFault::Unlinkable {
+                found: "only GCC's code for -flto".to_owned(),
+                advice: "compile it without -flto, or with -ffat-lto-objects",
+            });
+        }
         if !is_library && is_strong(&object, &symbol) {
             facts.strong.insert(name.clone());
         }
-        facts.defined.insert(name);
+        facts.defined.insert(name, definition(&object, &symbol));
     }
     Ok((if is_library { Kind::Library } else { Kind::Object }, facts))
 }
@@ -277,13 +323,23 @@ fn import(file: &str, bytes: &[u8]) -> Result<Facts, ObjectFault> {
     let (format, architecture) = (BinaryFormat::Coff, import.architecture());
     let mut facts = Facts::new(file, Machine { format, architecture, little_endian: true }, 0);
     let name = Names::of(bytes).take(Ok(import.symbol()))?;
-    facts.defined.extend([[b"__imp_", &*name].concat(), name]);
+    let names = [[b"__imp_", &*name].concat(), name];
+    facts.defined.extend(names.map(|name| (name, Definition::Import)));
     Ok(facts)
 }
 
 /// Returns whether a section for Windows lists functions that start-up code runs.
 fn is_constructors(name: &[u8]) -> bool {
     name.starts_with(b".CRT$") || name.starts_with(b".ctors")
+}
+
+fn definition(object: &object::File<'_>, symbol: &object::Symbol<'_, '_>) -> Definition {
+    if symbol.is_common() {
+        return Definition::Common;
+    }
+    let section = symbol.section_index().and_then(|index| object.section_by_index(index).ok());
+    let is_code = section.is_some_and(|section| section.kind() == SectionKind::Text);
+    if is_code { Definition::Function } else { Definition::Data }
 }
 
 fn is_strong(object: &object::File<'_>, symbol: &object::Symbol<'_, '_>) -> bool {

@@ -5,11 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use abi_spec::symbol::PREFIX;
 use object::Architecture;
 use target_lexicon::OperatingSystem;
 
-use super::{Input, Target, base_name, c_library, is_ours, undefined};
+use super::{EXPORTED, Input, Target, base_name, c_library, is_ours, undefined};
 use crate::object_file::RUNTIME_PREFIX;
 
 /// The runtime's library.
@@ -88,7 +87,7 @@ pub(super) fn arguments(inputs: &[Input], rpath: &[String], target: &Target<'_>)
     .map(str::to_owned)
     .collect();
     let shown = inputs.iter().flat_map(Input::shown).map(|name| format!("_{name}"));
-    for name in [format!("_{PREFIX}*")].into_iter().chain(shown) {
+    for name in EXPORTED.map(|prefix| format!("_{prefix}*")).into_iter().chain(shown) {
         arguments.extend(["-exported_symbol".to_owned(), name]);
     }
     for folder in rpath {

@@ -4,7 +4,7 @@
 //! [`require`] can go once Wild takes them from the references (wild-linker/wild#1156).
 
 use std::any::Any;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::env;
 use std::fmt;
 use std::fs::File;
@@ -18,7 +18,7 @@ use libwild::error::Result as WildResult;
 use libwild::{Args, FileSystem, FileType, InputFileData, Linker, OutputFileData, OutputOptions};
 use object::{Object, ObjectSection, ObjectSymbol};
 
-use super::{Input, Output, base_name, elf};
+use super::{Facts, Input, Output, Taken, base_name, elf};
 use crate::Error;
 use crate::object_file::Machine;
 
@@ -158,7 +158,9 @@ fn arguments(
     memory.put(SCRIPT.into(), Arc::new(elf::version_script(inputs).into_bytes()));
     let mut arguments = vec!["ld".to_owned(), "--no-identity-comment".to_owned()];
     arguments.extend(elf::arguments(output, machine, SCRIPT));
-    for (i, input) in inputs.iter().enumerate() {
+    let members = members(inputs);
+    let objects = inputs.iter().filter(|input| !input.is_archive()).chain(&members);
+    for (i, input) in objects.enumerate() {
         // Paths are distinct and no options. A library keeps its name, which is recorded if it has no soname.
         let base = base_name(input.name());
         let as_is = input.is_library() && !base.starts_with('-') && !memory.has(base.as_ref());
@@ -168,6 +170,18 @@ fn arguments(
     }
     arguments.extend(["-o".to_owned(), LIBRARY.to_owned()]);
     arguments
+}
+
+/// Returns the members of archives that are taken: Wild leaves some of them out that other linkers take.
+fn members(inputs: &[Input]) -> Vec<Input> {
+    let taken: HashSet<*const Facts> =
+        Taken::of(inputs).objects.into_iter().map(std::ptr::from_ref).collect();
+    let archives = inputs.iter().filter(|input| input.is_archive());
+    let members = archives.flat_map(|archive| {
+        let is_taken = |facts: &&Facts| taken.contains(&std::ptr::from_ref(*facts));
+        archive.objects().iter().filter(is_taken).map(|facts| archive.member(facts))
+    });
+    members.collect()
 }
 
 /// Files of one run.

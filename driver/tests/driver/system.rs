@@ -159,13 +159,27 @@ fn later_symbols_are_refused_by_name_unless_something_defines_them() {
     assert_eq!(versions(&library), ["__isoc23_strtol"]);
 }
 
-/// Functions of the archive that compilers link in front of the C library.
+/// Functions of archives that compilers link by themselves.
 #[test]
 fn functions_of_no_library_are_refused_by_name() {
-    let error = request(TARGETS[1], &Linker::Wild, calling(TARGETS[1], &["atexit"])).link();
-    let message = error.unwrap_err().to_string();
-    let expected = "calling.o uses `atexit` (libc_nonshared.a), which is not in glibc 2.28: ";
-    assert!(message.starts_with(expected), "{message}");
+    for (target, name, archive) in [
+        (TARGETS[1], "atexit", "libc_nonshared.a"),
+        (TARGETS[0], "__cpu_indicator_init", "libgcc.a"),
+        (TARGETS[1], "__aarch64_ldadd8_relax", "libgcc.a"),
+    ] {
+        let error = request(target, &Linker::Wild, calling(target, &[name])).link();
+        let message = error.unwrap_err().to_string();
+        let expected = format!("calling.o uses `{name}` ({archive}), which is not in glibc 2.28: ");
+        assert!(message.starts_with(&expected), "{message}");
+    }
+    // The archive itself may be linked.
+    let text = "long kernel(long n) { __builtin_cpu_init(); return n + !!__builtin_cpu_supports(\"sse\"); }";
+    let path = Command::new("cc").arg("-print-libgcc-file-name").output().unwrap().stdout;
+    let archive = Input::read(std::str::from_utf8(&path).unwrap().trim().as_ref()).unwrap();
+    let mut request = request(TARGETS[0], &Linker::Wild, object("asking", text));
+    assert!(request.link().unwrap_err().to_string().contains("(libgcc.a)"));
+    request.kernels.push(archive);
+    request.link().unwrap();
 }
 
 /// Members of archives that no linker takes need nothing.

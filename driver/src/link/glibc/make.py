@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Writes the tables beside this file: the symbols of glibc and of libgcc_s by library and version.
 
-Usage: make.py ABILISTS LIBRARY...
+Usage: make.py ABILISTS FILE...
 
 ABILISTS is the file `lib/libc/glibc/abilists` of Zig, which PyPI's package `ziglang` has. It lists which library of
 which glibc has which symbol in which version. It leaves out two libraries, which are given as files: `libmvec.so.1` of
 x86-64, and `libgcc_s.so.1` of each architecture. Any that are newer than the stated glibc will do. On Debian they are
-parts of `libc6`, `libgcc-s1`, `libgcc-s1-arm64-cross` and `libgcc-s1-riscv64-cross`.
+parts of `libc6`, `libgcc-s1`, `libgcc-s1-arm64-cross` and `libgcc-s1-riscv64-cross`. Of x86-64 and aarch64 the archive
+`libgcc.a` is given too, which on Debian is a part of `libgcc-12-dev` and `libgcc-12-dev-arm64-cross`.
 
 A table has each name once: in the first library of `ORDER` that has it, with its newest version up to the stated one,
 which is what linkers take. Under `absent` are the names that no library of that glibc has: with the later version that
@@ -51,8 +52,11 @@ MACHINES = {"X86-64": "x86_64", "AArch64": "aarch64", "RISC-V": "riscv64"}
 """Architectures as readelf calls them."""
 
 
-STATIC = ("libc_nonshared.a", ["at_quick_exit", "atexit", "pthread_atfork"])
+STATIC = {"libc_nonshared.a": ["at_quick_exit", "atexit", "pthread_atfork"]}
 """The archive that compilers link in front of libc, and its functions that are in no library of any version."""
+
+MARKS = ("__CTOR_LIST__", "__DTOR_LIST__", "DW.ref.__gcc_personality_v0")
+"""Names in `libgcc.a` of what is no part of a library."""
 
 
 class Symbol(NamedTuple):
@@ -138,12 +142,25 @@ def of_file(path: Path) -> tuple[str, list[Symbol]]:
     return architecture, symbols
 
 
+def of_archive(path: Path) -> tuple[str, list[str]]:
+    """Returns the architecture of an archive of a compiler, and the names that it defines."""
+    header = ["readelf", "--file-header", str(path)]
+    lines = subprocess.run(header, check=True, capture_output=True, text=True).stdout.splitlines()
+    machine = next(line for line in lines if line.strip().startswith("Machine:"))
+    architecture = next(known for word, known in MACHINES.items() if word in machine)
+    command = ["nm", "--extern-only", "--defined-only", "--format=posix", str(path)]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    fields = [line.split() for line in text.splitlines()]
+    names = {words[0] for words in fields if len(words) > 2}
+    return architecture, sorted(names.difference(MARKS))
+
+
 def wrapped(names: list[str]) -> list[str]:
     """Returns lines of names."""
     return textwrap.wrap(" ".join(sorted(names)), 119, initial_indent=" ", subsequent_indent=" ")
 
 
-def table(architecture: str, symbols: list[Symbol]) -> str:
+def table(architecture: str, symbols: list[Symbol], archives: dict[str, list[str]]) -> str:
     """Returns the text of a table."""
     chosen: dict[str, Symbol] = {}
     later: dict[str, Symbol] = {}
@@ -166,18 +183,24 @@ def table(architecture: str, symbols: list[Symbol]) -> str:
             title = LOADERS[architecture] if short == "ld" else FILES.get(short, f"lib{short}.so.1")
         lines.append(f"{title} {family}_{'.'.join(map(str, version))}")
         lines += wrapped(names)
-    archive, names = STATIC
-    lines += [f"absent {archive}", *wrapped([name for name in names if name not in chosen])]
+    for archive, names in archives.items():
+        lines += [f"absent {archive}", *wrapped([name for name in names if name not in chosen])]
     return "\n".join(lines) + "\n"
 
 
 def main(abilists: str, *files: str) -> None:
     symbols = of_glibc(Path(abilists))
-    for file in files:
-        architecture, found = of_file(Path(file))
-        symbols[architecture] += found
+    archives = {architecture: dict(STATIC) for architecture in LOADERS}
+    for path in map(Path, files):
+        if path.suffix == ".a":
+            architecture, names = of_archive(path)
+            archives[architecture][path.name] = names
+        else:
+            architecture, found = of_file(path)
+            symbols[architecture] += found
     for architecture, found in symbols.items():
-        Path(__file__).with_name(f"{architecture}.txt").write_text(table(architecture, found))
+        text = table(architecture, found, archives[architecture])
+        Path(__file__).with_name(f"{architecture}.txt").write_text(text)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,93 @@
+//! Contents of objects that an output or a linker cannot take. All others are left to the linkers.
+
+use object::{Architecture, Object, ObjectSection, RelocationFlags, SectionFlags, elf};
+
+use super::{Linker, Output};
+use crate::ObjectFault;
+
+/// Contents that an output or a linker cannot take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Obstacle {
+    /// A relocation for thread-local variables of a program, whose places are known before it starts.
+    LocalExec(&'static str),
+    /// A relocation for the size of a symbol.
+    Size(&'static str),
+    /// A part of a function that start-up files begin and end.
+    Part(&'static str),
+    /// Debug information in the compression that GNU's tools had before there was a standard.
+    OldCompression,
+}
+
+impl Obstacle {
+    /// Returns the fault of an object that has the obstacle, if it is one for this output and linker.
+    pub(super) fn fault(self, output: Output<'_>, linker: &Linker) -> Option<ObjectFault> {
+        let is_shared = matches!(output, Output::Shared { .. });
+        let is_wild = *linker == Linker::Wild;
+        let is_cc = matches!(linker, Linker::Cc(_));
+        let (found, advice, applies) = match self {
+            Obstacle::LocalExec(name) => (
+                format!("the relocation {name}, for thread-local variables of a program"),
+                "compile it with -fPIC",
+                is_shared,
+            ),
+            Obstacle::Size(name) => (
+                format!("the relocation {name}, which linker wild does not know"),
+                "take linker cc or lld",
+                is_shared && is_wild,
+            ),
+            Obstacle::Part(section) => (
+                format!("a part of `{section}`, which needs the start-up files of a compiler"),
+                "take linker cc",
+                is_shared && !is_cc,
+            ),
+            Obstacle::OldCompression => (
+                "debug information as -gz=zlib-gnu compresses it".to_owned(),
+                "compile it with -gz=zlib, or take linker cc",
+                !is_cc,
+            ),
+        };
+        applies.then_some(ObjectFault::Unlinkable { found, advice })
+    }
+}
+
+/// Returns the first obstacle of an object.
+pub(super) fn first(object: &object::File<'_>) -> Option<Obstacle> {
+    object.sections().find_map(|section| {
+        let SectionFlags::Elf { sh_flags, .. } = section.flags() else { return None };
+        let name = section.name_bytes().unwrap_or_default();
+        if name.starts_with(b".zdebug_") {
+            return Some(Obstacle::OldCompression);
+        }
+        if !sh_flags.contains(elf::SHF_ALLOC) {
+            return None;
+        }
+        let part = [".init", ".fini"].into_iter().find(|part| part.as_bytes() == name);
+        if let Some(part) = part.filter(|_| section.size() > 0) {
+            return Some(Obstacle::Part(part));
+        }
+        section.relocations().find_map(|(_, relocation)| match relocation.flags() {
+            RelocationFlags::Elf { r_type, .. } => of_relocation(object.architecture(), r_type),
+            _ => None,
+        })
+    })
+}
+
+/// Returns the obstacle that a relocation is; `r_type` is of the supplement of the ELF specification for the processor.
+fn of_relocation(architecture: Architecture, r_type: elf::RelocationType) -> Option<Obstacle> {
+    if architecture == Architecture::X86_64 {
+        match r_type {
+            elf::R_X86_64_TPOFF32 => Some(Obstacle::LocalExec("R_X86_64_TPOFF32")),
+            elf::R_X86_64_SIZE32 => Some(Obstacle::Size("R_X86_64_SIZE32")),
+            elf::R_X86_64_SIZE64 => Some(Obstacle::Size("R_X86_64_SIZE64")),
+            _ => None,
+        }
+    } else if architecture == Architecture::Aarch64 {
+        let is_local = matches!(r_type.0, 544..=559 | 570 | 571);
+        is_local.then_some(Obstacle::LocalExec("R_AARCH64_TLSLE_*"))
+    } else if architecture == Architecture::Riscv64 {
+        let is_local = matches!(r_type.0, 29..=32 | 49 | 50);
+        is_local.then_some(Obstacle::LocalExec("R_RISCV_TPREL_*"))
+    } else {
+        None
+    }
+}
