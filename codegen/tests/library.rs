@@ -10,7 +10,7 @@ fn library(functions: &[&str], entry: Option<&str>) -> Library {
 }
 
 fn exports(module: &ir::Module) -> Vec<&str> {
-    let exported = module.symbols.iter().filter(|symbol| symbol.linkage == ir::Linkage::Export);
+    let exported = module.symbols.iter().filter(|symbol| symbol.linkage.is_exported());
     exported.map(|symbol| symbol.name.as_str()).collect()
 }
 

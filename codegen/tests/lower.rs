@@ -87,7 +87,7 @@ fn importing(nodes: &[Imported<'_>]) -> Library {
 #[test]
 fn imports_are_exported_data() {
     const BIN: &str = "export data @__tvm_ffi__library_bin size ";
-    const CTX: &str = "export data @__tvm_ffi__library_ctx writable size 8 align 8 {\n";
+    const CTX: &str = "weak data @__tvm_ffi__library_ctx writable size 8 align 8 {\n";
     let rows: [(&[Imported<'_>], bool); 4] = [
         (&[("_lib", &[1, 2]), ("a", &[2]), ("b", &[])], true),
         (&[("root", &[1]), ("_lib", &[])], true),

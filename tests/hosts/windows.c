@@ -98,6 +98,7 @@ int main(int argc, char **argv) {
     call(library, "passed", WIDE, all);
     call(library, "sum", 1, &here);
     call(library, "through", 1, &all[7]);
+    call(library, "also", 1, &all[8]);
     call(library, "launched", 1, &there);
     TVMFFIObjectDecRef(library.v_obj);
   }

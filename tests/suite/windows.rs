@@ -24,6 +24,9 @@ const DECLARATIONS: &str = "
     launched(x: Tensor([n], float32, device=cuda)) -> None = { launch i.\"k\"(x.data) grid(1) block(1); };
 ";
 
+/// Another object of the same library, which calls by name too.
+const ALSO: &str = "also(n: int64) -> int64 = { let r: int64 = @\"imported\"(n); return r; };";
+
 /// Kernels that walk frames by the tables of their functions, or have a frame of many pages, which have to be touched in
 /// order. `long` has 32 bits on Windows.
 const KERNELS: &str = "
@@ -61,6 +64,7 @@ wide: 599001
 passed: 599001
 sum: 30
 through: 71
+also: 81
 launched: RuntimeError: Missing CUDA driver nvcuda.dll when calling: `launched(x: Tensor([n], float32, device=cuda))`
 ";
 
@@ -124,8 +128,12 @@ fn libraries_and_programs_for_wine() {
     let mut parts = vec![path("kernels.o").display().to_string()];
     for backend in BACKENDS {
         for (target, linker) in &ways {
+            let also =
+                Request { target: target.parse().unwrap(), ..request(backend, Form::Object) };
+            let also = also.emit(&ALSO.parse().unwrap()).unwrap_or_else(|error| panic!("{error}"));
+            let also = Input::new("also.o", also).unwrap();
             let request = Request {
-                kernels: kernels.clone(),
+                kernels: kernels.iter().cloned().chain([also]).collect(),
                 linker: Some(linker.clone()),
                 ..request_for(target, backend, Form::Shared)
             };
@@ -151,5 +159,7 @@ fn libraries_and_programs_for_wine() {
     System::Windows.prepare(&mut command, &runtime, folder.path());
     let output = command.output().expect("Wine runs");
     let found = String::from_utf8_lossy(&output.stdout).replace('\r', "");
-    assert_eq!(found, OUTCOMES.repeat((ways.len() + 1) * BACKENDS.len()));
+    let alone = OUTCOMES.replace("also: 81", "also: not exported");
+    let of_backend = OUTCOMES.repeat(ways.len()) + &alone;
+    assert_eq!(found, of_backend.repeat(BACKENDS.len()));
 }

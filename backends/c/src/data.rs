@@ -63,6 +63,7 @@ pub(crate) fn declare(
     let start = match symbols.linkages[data.symbol.index()] {
         Linkage::Export | Linkage::Import => format!("{} ", prelude.name(Helper::Export)),
         Linkage::Once => format!("{} ", prelude.name(Helper::OnceDeclared)),
+        Linkage::Weak => return weak(symbols, data, &label, prelude, text),
         Linkage::Local => String::new(),
     };
     let (words, object) = (attributes(&start, data, prelude), declarator(symbols, data, name));
@@ -71,6 +72,13 @@ pub(crate) fn declare(
         false => format!("{}({words}{object})\n", prelude.name(Helper::Later)),
     };
     text.push_str(&line);
+}
+
+/// Defines a weak object, which needs no declaration: it is zero.
+fn weak(symbols: &Symbols, data: &Data, label: &str, prelude: &mut Prelude, text: &mut String) {
+    let object = declarator(symbols, data, &symbols.names[data.symbol.index()]);
+    let (weak, align) = (prelude.name(Helper::Weak), prelude.name(Helper::Align));
+    text.push_str(&format!("{weak}({align}({}) {object}{label})\n", data.align));
 }
 
 /// Returns the declaration of a field of an object with addresses.
@@ -94,6 +102,8 @@ pub(crate) fn define(
 ) {
     let object = declarator(symbols, data, &symbols.names[data.symbol.index()]);
     let start = match symbols.linkages[data.symbol.index()] {
+        // The declaration is a definition.
+        Linkage::Weak => return,
         // The declaration has the attribute.
         Linkage::Export | Linkage::Import => String::new(),
         Linkage::Once => format!("{} ", prelude.name(Helper::OnceDefined)),

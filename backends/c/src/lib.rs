@@ -201,7 +201,7 @@ fn reached(source: &ir::Module, symbols: &Symbols) -> Reached {
     }
     waiting.retain(|&symbol| {
         let is_start = source.constructors.contains(&symbol);
-        source.symbols[symbol.index()].linkage == ir::Linkage::Export || is_start
+        source.symbols[symbol.index()].linkage.is_exported() || is_start
     });
     let mut wanted = vec![false; source.symbols.len()];
     while let Some(symbol) = waiting.pop() {

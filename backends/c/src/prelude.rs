@@ -44,6 +44,8 @@ pub(crate) enum Helper {
     OnceDeclared,
     /// The start of the definition of such data; the declaration has the attribute.
     OnceDefined,
+    /// The definition of a variable that the loader sees and of which the linker keeps one.
+    Weak,
     /// The attribute of functions that run when the code is loaded.
     Constructor,
     /// The attribute of constants that may be out of the reach of code.
@@ -182,6 +184,7 @@ impl Prelude {
             }
             Helper::OnceDeclared => "FFI_ONCE_DECLARED",
             Helper::OnceDefined => "FFI_ONCE_DEFINED",
+            Helper::Weak => "FFI_WEAK",
             Helper::Constructor => "FFI_CONSTRUCTOR",
             Helper::Large => "FFI_LARGE",
             Helper::Listed => "FFI_LISTED",

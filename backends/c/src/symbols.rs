@@ -147,7 +147,7 @@ impl Symbols {
         prelude: &mut Prelude,
     ) -> String {
         let linkage = match self.linkages[function.symbol.index()] {
-            Linkage::Export => prelude.name(Helper::Export),
+            Linkage::Export | Linkage::Weak => prelude.name(Helper::Export),
             Linkage::Once => prelude.name(Helper::Once),
             Linkage::Import => prelude.name(Helper::External),
             Linkage::Local => "static",

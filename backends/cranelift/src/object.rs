@@ -1,10 +1,10 @@
 //! Object files: the native module as bytes.
 
-use codegen::backend::{self, Capabilities, Error, Facts};
+use codegen::backend::{self, Capabilities, Error, Facts, Weak};
 use codegen::ir;
 use cranelift_module::{FuncOrDataId, default_libcall_names};
-use cranelift_object::object::write::{CoffExportStyle, Object, Symbol, SymbolId};
-use cranelift_object::object::{SectionFlags, SymbolFlags, SymbolScope};
+use cranelift_object::object::write::{CoffExportStyle, Object, Symbol, SymbolId, SymbolSection};
+use cranelift_object::object::{SectionFlags, SymbolFlags, SymbolScope, elf};
 use cranelift_object::{ObjectBuilder, ObjectModule, ObjectProduct};
 use target_lexicon::{BinaryFormat, Environment, Triple};
 
@@ -25,8 +25,9 @@ pub(crate) fn module(triple: &Triple, sections: bool) -> Result<ObjectModule, Er
 /// Returns an object: position-independent, optimised where that gains anything, with exports that the loader sees.
 pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Error> {
     ir::verify(source)?;
-    let once = source.symbols.iter().any(|symbol| symbol.linkage == ir::Linkage::Once);
-    let mut module = module(triple, once)?;
+    let is_merged = |linkage| matches!(linkage, ir::Linkage::Once | ir::Linkage::Weak);
+    let merged = source.symbols.iter().any(|symbol| is_merged(symbol.linkage));
+    let mut module = module(triple, merged)?;
     let elf = triple.binary_format == BinaryFormat::Elf;
     let place = Capabilities { once: true, aliases: elf };
     let plan = backend::plan(source, &Names(&module), place)?;
@@ -45,7 +46,7 @@ pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Er
         }
     }
     let mut bytes = product.emit().map_err(refused)?;
-    if once && triple.binary_format == BinaryFormat::Coff {
+    if merged && triple.binary_format == BinaryFormat::Coff {
         once::adapt(&mut bytes).ok_or_else(|| refused("a damaged COFF file"))?;
     }
     Ok(bytes)
@@ -65,16 +66,45 @@ fn mark(
         mark_large(&mut product.object, symbol);
     }
     for (symbol, &id) in source.symbols.iter().zip(symbols) {
-        if symbol.linkage == ir::Linkage::Once {
-            let symbol = native_symbol(product, id);
-            let others = sections.get(&symbol).map_or(&[][..], |sections| sections);
-            once::mark(&mut product.object, symbol, others);
+        let native = || native_symbol(product, id);
+        match symbol.linkage {
+            ir::Linkage::Once => {
+                let symbol = native();
+                let others = sections.get(&symbol).map_or(&[][..], |sections| sections);
+                once::mark(&mut product.object, symbol, others);
+            }
+            ir::Linkage::Weak => {
+                let symbol = native();
+                mark_weak(&mut product.object, symbol, Facts::of(triple).weak);
+            }
+            ir::Linkage::Import | ir::Linkage::Local | ir::Linkage::Export => {}
         }
     }
     if triple.binary_format == BinaryFormat::Coff {
         let gnu = matches!(triple.environment, Environment::Gnu | Environment::GnuLlvm);
         let style = if gnu { CoffExportStyle::Gnu } else { CoffExportStyle::Msvc };
         product.object.add_coff_exports(style);
+    }
+}
+
+/// Gives the definition of a weak symbol its form.
+fn mark_weak(object: &mut Object<'_>, symbol: SymbolId, form: Weak) {
+    match form {
+        Weak::Protected => {
+            if let SymbolFlags::Elf { st_other, .. } = object.symbol_flags_mut(symbol) {
+                *st_other = elf::STV_PROTECTED;
+            }
+        }
+        Weak::Group => once::mark(object, symbol, &[]),
+        Weak::Common => {
+            // Such a symbol is an undefined one with a size as its value; its alignment is in the description.
+            let symbol = object.symbol_mut(symbol);
+            let alignment = symbol.size.trailing_zeros() as u16;
+            symbol.value = symbol.size;
+            symbol.weak = false;
+            symbol.section = SymbolSection::Undefined;
+            symbol.flags = SymbolFlags::MachO { n_desc: alignment << 8 };
+        }
     }
 }
 

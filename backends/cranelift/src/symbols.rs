@@ -118,6 +118,7 @@ fn native_linkage(linkage: ir::Linkage) -> Linkage {
         ir::Linkage::Local => Linkage::Local,
         ir::Linkage::Export => Linkage::Export,
         ir::Linkage::Once => Linkage::Hidden,
+        ir::Linkage::Weak => Linkage::Preemptible,
     }
 }
 
@@ -177,8 +178,10 @@ fn near(isa: &dyn TargetIsa, linkage: Linkage) -> bool {
         return false;
     }
     match linkage {
-        Linkage::Import | Linkage::Preemptible => false,
+        Linkage::Import => false,
         Linkage::Local | Linkage::Hidden => true,
-        Linkage::Export => !(flags.is_pic() && triple.binary_format == BinaryFormat::Elf),
+        Linkage::Export | Linkage::Preemptible => {
+            !(flags.is_pic() && triple.binary_format == BinaryFormat::Elf)
+        }
     }
 }

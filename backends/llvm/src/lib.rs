@@ -57,6 +57,8 @@
 //! # Linkage
 //! * Exported symbols have default visibility, and are exported from a DLL. Emitted code reaches them by an internal
 //!   alias, `name.local`, so that a library that was loaded earlier cannot take their place.
+//! * A weak variable has protected visibility in ELF, to the same end: an alias would stay at a definition that a linker
+//!   drops. It is in a COMDAT in COFF, and common in Mach-O, where weak ones are merged across libraries.
 //! * Local data is private, local functions are internal; LLVM renames them if their name is taken.
 
 mod constructors;

@@ -1,6 +1,6 @@
 //! The symbols of the caller's module by name, and the native symbol of each symbol of the host IR.
 
-use codegen::backend::{Capabilities, Error, Existing, Mismatch, Plan, State, SymbolSource};
+use codegen::backend::{Capabilities, Error, Existing, Mismatch, Plan, State, SymbolSource, Weak};
 use codegen::ir;
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::{Linkage, Module};
@@ -205,16 +205,23 @@ fn describe(module: &Module<'_>, types: &Types<'_>, native: Native<'_>, linkage:
         ir::Linkage::Local => Linkage::Internal,
         ir::Linkage::Export | ir::Linkage::Import => Linkage::External,
         ir::Linkage::Once => Linkage::LinkOnceODR,
+        ir::Linkage::Weak if types.facts.weak == Weak::Common => Linkage::Common,
+        ir::Linkage::Weak => Linkage::WeakAny,
     });
-    if types.facts.export && linkage == ir::Linkage::Export {
+    let is_weak = linkage == ir::Linkage::Weak;
+    if types.facts.export && (linkage == ir::Linkage::Export || is_weak) {
         global.set_dll_storage_class(DLLStorageClass::Export);
     }
-    if linkage == ir::Linkage::Once {
+    if is_weak && types.facts.weak == Weak::Protected {
+        global.set_visibility(GlobalVisibility::Protected);
+    }
+    let is_once = linkage == ir::Linkage::Once;
+    if is_once {
         global.set_visibility(GlobalVisibility::Hidden);
-        if types.facts.groups {
-            let name = global.get_name().to_string_lossy();
-            global.set_comdat(module.get_or_insert_comdat(&name));
-        }
+    }
+    if (is_once && types.facts.groups) || (is_weak && types.facts.weak == Weak::Group) {
+        let name = global.get_name().to_string_lossy();
+        global.set_comdat(module.get_or_insert_comdat(&name));
     }
 }
 

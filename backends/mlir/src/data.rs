@@ -6,7 +6,7 @@ use melior::dialect::llvm::r#type::{array, r#struct};
 use melior::ir::operation::{OperationLike, OperationMutLike, OperationRefMut};
 use melior::ir::{Attribute, BlockLike, BlockRef, Operation, RegionLike, Type, Value};
 
-use crate::op::{Ops, Reference};
+use crate::op::{Ops, Reference, parse};
 use crate::{raw, refused};
 
 /// Defines a declared data object.
@@ -27,7 +27,16 @@ pub(crate) fn define<'c>(
         global.set_attribute("section", ops.string(ops.facts.list));
     }
     if source.relocations.is_empty() {
-        global.set_attribute("value", raw::bytes_attribute(ops.context, &source.bytes));
+        let value = match linkage {
+            // The value of a common symbol must be seen to be zero.
+            ir::Linkage::Weak => {
+                parse(ops.context, &format!("dense<0> : tensor<{}xi8>", source.bytes.len()))
+            }
+            ir::Linkage::Import | ir::Linkage::Local | ir::Linkage::Export | ir::Linkage::Once => {
+                raw::bytes_attribute(ops.context, &source.bytes)
+            }
+        };
+        global.set_attribute("value", value);
         return;
     }
     let region = raw::region(global);

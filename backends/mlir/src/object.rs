@@ -53,7 +53,9 @@ pub fn translate<'c, 'l>(
 /// Exports symbols from a DLL; in other object formats they are exported by default. The `llvm` dialect cannot express
 /// it.
 fn export(module: &LlvmModule<'_>) {
-    let global = |linkage: Linkage, declared: bool| linkage == Linkage::External && !declared;
+    let global = |linkage: Linkage, declared: bool| {
+        matches!(linkage, Linkage::External | Linkage::WeakAny) && !declared
+    };
     for function in module.get_functions() {
         if global(function.get_linkage(), function.count_basic_blocks() == 0) {
             function.as_global_value().set_dll_storage_class(DLLStorageClass::Export);

@@ -47,10 +47,12 @@ pub(crate) struct Ops<'c> {
     internal: Attribute<'c>,
     private: Attribute<'c>,
     once: Attribute<'c>,
+    weak: Attribute<'c>,
+    common: Attribute<'c>,
 }
 
 /// Parses an attribute of the `llvm` dialect.
-fn parse<'c>(context: &'c Context, text: &str) -> Attribute<'c> {
+pub(crate) fn parse<'c>(context: &'c Context, text: &str) -> Attribute<'c> {
     Attribute::parse(context, text).expect("an attribute of the dialect, which is loaded")
 }
 
@@ -127,6 +129,8 @@ impl<'c> Ops<'c> {
             internal: linkage(context, Linkage::Internal),
             private: linkage(context, Linkage::Private),
             once: parse(context, "#llvm.linkage<linkonce_odr>"),
+            weak: linkage(context, Linkage::Weak),
+            common: linkage(context, Linkage::Common),
         }
     }
 

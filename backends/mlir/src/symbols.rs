@@ -257,7 +257,7 @@ fn describe<'c>(
     }
 }
 
-/// Declares the COMDATs of once-symbols, if the format has COMDATs; returns the name of the list.
+/// Declares the COMDATs of symbols that linkers merge by them; returns the name of the list.
 fn groups<'c, 'a>(
     module: &'a Module<'c>,
     names: &Names<'_, 'c, 'a>,
@@ -265,14 +265,15 @@ fn groups<'c, 'a>(
     plan: &[Plan<'_, OperationRefMut<'c, 'a>>],
 ) -> Option<String> {
     let symbols = source.symbols.iter().zip(plan);
-    let once = symbols.filter(|(_, plan)| plan.defined() == Some(ir::Linkage::Once));
-    let once: Vec<&str> = once.map(|(symbol, _)| symbol.name.as_str()).collect();
-    if once.is_empty() || !names.ops.facts.groups {
+    let is_grouped = |linkage| names.ops.is_grouped(linkage);
+    let grouped = symbols.filter(|(_, plan)| plan.defined().is_some_and(is_grouped));
+    let grouped: Vec<&str> = grouped.map(|(symbol, _)| symbol.name.as_str()).collect();
+    if grouped.is_empty() {
         return None;
     }
     let taken = |name: &str| names.find(name).is_some() || source.find(name).is_some();
     let name = unused_name("__llvm_comdat", taken);
-    raw::append(module, names.ops.groups(&name, &once));
+    raw::append(module, names.ops.groups(&name, &grouped));
     Some(name)
 }
 

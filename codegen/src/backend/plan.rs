@@ -87,7 +87,7 @@ impl<N> Plan<'_, N> {
 ///
 /// Imports may be declared or defined in the module already, a kernel for instance. Exports may be declared there.
 /// Locals are renamed if their name is taken. A once-symbol that the module defines as once already keeps that
-/// definition.
+/// definition, and a weak one any.
 ///
 /// # Errors
 /// [`Error::Kernel`] if a symbol of the module has another kind or type, [`Error::Defined`] if it defines a symbol that
@@ -124,10 +124,12 @@ fn source_of<'a, E: Existing>(
             let name = names.unused(symbol.name.clone());
             Ok(SymbolSource::Declare(Cow::Owned(name), linkage))
         }
-        (Linkage::Import, _) | (Linkage::Once, State::Once) => {
+        (Linkage::Import, _)
+        | (Linkage::Once, State::Once)
+        | (Linkage::Weak, State::Defined | State::Once) => {
             existing.check(symbol, found).map(|()| SymbolSource::Reuse(found))
         }
-        (Linkage::Export | Linkage::Once, State::Declared) => {
+        (Linkage::Export | Linkage::Once | Linkage::Weak, State::Declared) => {
             existing.check(symbol, found).map(|()| SymbolSource::Define(found, linkage))
         }
         (Linkage::Export, State::Defined | State::Once) | (Linkage::Once, State::Defined) => {

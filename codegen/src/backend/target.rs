@@ -85,6 +85,8 @@ pub struct Facts {
     pub list: &'static str,
     /// True if linkers merge section groups. Otherwise they merge by symbols.
     pub groups: bool,
+    /// The form of a definition of [`Linkage::Weak`](crate::ir::Linkage::Weak).
+    pub weak: Weak,
     /// True if an object must mark the symbols that a shared library exports.
     pub export: bool,
     /// True if functions with large frames touch every page themselves. Otherwise compilers call a function of the
@@ -95,6 +97,19 @@ pub struct Facts {
     pub tables: bool,
     /// True if a calling convention exists by which the callee preserves most registers: LLVM's `preserve_mostcc`.
     pub keeps: bool,
+}
+
+/// The form of a definition of [`Linkage::Weak`](crate::ir::Linkage::Weak).
+///
+/// Code refers to the symbol itself, not to an alias: an alias would stay at the definition that a linker drops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weak {
+    /// A weak symbol of ELF. Its visibility is protected: a library that was loaded earlier cannot take its place.
+    Protected,
+    /// A section group of COFF.
+    Group,
+    /// A common symbol of Mach-O. A weak one would be shared by all libraries of a process, since `dyld` merges those.
+    Common,
 }
 
 /// The names of the section [`Facts::list`] in ELF, Mach-O and COFF files.
@@ -112,6 +127,7 @@ impl Facts {
         large: false,
         list: LISTS[0],
         groups: false,
+        weak: Weak::Protected,
         export: false,
         probes: true,
         tables: false,
@@ -150,6 +166,13 @@ impl Facts {
                 LISTS[0]
             },
             groups: elf || format == BinaryFormat::Coff,
+            weak: if format == BinaryFormat::Macho {
+                Weak::Common
+            } else if format == BinaryFormat::Coff {
+                Weak::Group
+            } else {
+                Weak::Protected
+            },
             export: format == BinaryFormat::Coff,
             probes: !windows,
             tables: windows,

@@ -129,10 +129,11 @@ fn declare(module: &mut Module, head: &str) -> Read<Option<Symbol>> {
         ("local", Linkage::Local),
         ("export", Linkage::Export),
         ("once", Linkage::Once),
+        ("weak", Linkage::Weak),
     ];
     let linkage = linkages.into_iter().find(|(word, _)| cursor.keyword(word));
     let (_, linkage) =
-        linkage.ok_or("expected `import`, `local`, `export`, `once` or `constructor`")?;
+        linkage.ok_or("expected `import`, `local`, `export`, `once`, `weak` or `constructor`")?;
     let is_function = cursor.keyword("func");
     if !is_function {
         cursor.expect("data")?;

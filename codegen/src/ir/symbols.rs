@@ -28,6 +28,9 @@ pub enum Linkage {
     /// Defined alike in every module that uses it: a linker keeps one copy, which is not exported. In a JIT, or in a
     /// caller's module without such symbols, it is local.
     Once,
+    /// A variable of zeros that modules define alike, visible to the loader: a linker keeps one, and one that is defined
+    /// strongly stands for all.
+    Weak,
 }
 
 /// The kind of a symbol.
@@ -78,11 +81,17 @@ impl fmt::Display for Linkage {
             Linkage::Local => "local",
             Linkage::Export => "export",
             Linkage::Once => "once",
+            Linkage::Weak => "weak",
         })
     }
 }
 
 impl Linkage {
+    /// Returns true if the loader sees the symbol.
+    pub fn is_exported(self) -> bool {
+        matches!(self, Linkage::Export | Linkage::Weak)
+    }
+
     /// Returns the linkage of a symbol that is declared twice; an import yields to the other linkage.
     pub(super) fn merge(self, other: Linkage) -> Option<Linkage> {
         match (self, other) {

@@ -72,6 +72,7 @@ fn symbols(module: &Module) -> Result<(), String> {
         let name = &symbol.name;
         check(count == expected, || format!("{name} is defined {count} times, not {expected}"))?;
         if let SymbolKind::Function(signature) = &symbol.kind {
+            check(symbol.linkage != Linkage::Weak, || format!("{name} is a weak function"))?;
             self::signature(name, signature)?;
         }
     }
@@ -98,6 +99,9 @@ fn data(module: &Module, data: &Data) -> Result<(), String> {
     let name = module.name(data.symbol);
     check(data.align.is_power_of_two(), || format!("{name} has alignment {}", data.align))?;
     let constant = !data.writable && data.relocations.is_empty();
+    let is_weak = module.symbols[data.symbol.index()].linkage == Linkage::Weak;
+    let zeros = data.writable && data.relocations.is_empty() && data.bytes.iter().all(|b| *b == 0);
+    check(!is_weak || zeros, || format!("{name} is no variable of zeros, and weak"))?;
     check(constant || !data.large, || format!("{name} is no constant, and large"))?;
     let plain = constant && !data.large && data.align == 1;
     check(plain || !data.listed, || format!("{name} is no constant of bytes, and listed"))?;

@@ -5,9 +5,9 @@ use codegen::ir::{Builder, Linkage, Module, Signature, Type};
 use codegen::{Library, Loader};
 use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol, macho};
 use tvm_ffi_codegen_driver::link::{Input, Linker, routines_archive, runtime_library};
-use tvm_ffi_codegen_driver::{Error, Form, Request, inspect, lower};
+use tvm_ffi_codegen_driver::{BackendName, Error, Form, Request, inspect, lower};
 
-use crate::support::twice;
+use crate::support::{backends, twice};
 
 const WINDOWS: [&str; 3] =
     ["x86_64-pc-windows-msvc", "x86_64-pc-windows-gnu", "aarch64-pc-windows-msvc"];
@@ -86,6 +86,47 @@ fn libraries_for_macos_are_signed_and_name_what_they_need() {
         let file = object::File::parse(&*bytes).unwrap();
         assert_eq!(file.exports().unwrap().count(), 3, "{target}");
         assert_eq!(commands(&bytes, macho::LC_CODE_SIGNATURE), 1, "{target}");
+    }
+}
+
+/// A function that calls another one by its name, for which it has the context of the library.
+fn by_name(target: &str, backend: BackendName, name: &str) -> Input {
+    let text =
+        format!("{name}(n: int64) -> int64 = {{ let r: int64 = @\"there\"(n); return r; }};");
+    let request = Request { backend, ..request(target, Form::Object) };
+    Input::new(format!("{name}.o"), request.emit(&text.parse().unwrap()).unwrap()).unwrap()
+}
+
+#[test]
+#[ignore = "tests/setup installs lld"]
+fn objects_that_call_by_name_are_one_library() {
+    let elf = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
+    for target in WINDOWS.into_iter().chain(MACOS).chain(elf) {
+        // The compiler of C makes objects of this machine.
+        for backend in backends().filter(|backend| backend.name() != "c") {
+            let kernels = ["one", "other"].map(|name| by_name(target, backend, name)).into();
+            let linker = Some("lld".parse().unwrap());
+            let request = Request { kernels, linker, ..request(target, Form::Shared) };
+            let bytes = request.link().unwrap_or_else(|error| panic!("{target}: {error}"));
+            let found = inspect(&bytes).unwrap();
+            assert_eq!(
+                names(found.functions.iter().map(|f| &f.name)),
+                ["one", "other"],
+                "{target}"
+            );
+            assert!(found.library_ctx.is_some(), "{target} {backend:?}");
+            let file = object::File::parse(&*bytes).unwrap();
+            let context = |symbol: &object::Symbol<'_, '_>| {
+                symbol
+                    .name()
+                    .is_ok_and(|name| name.trim_start_matches('_') == "tvm_ffi__library_ctx")
+            };
+            let all: Vec<_> = file.symbols().filter(context).collect();
+            assert!(all.len() <= 1, "{target} {backend:?}");
+            // dyld would merge the weak ones of all libraries.
+            let is_shared = all.iter().any(ObjectSymbol::is_weak) && MACOS.contains(&target);
+            assert!(!is_shared, "{target} {backend:?}");
+        }
     }
 }
 

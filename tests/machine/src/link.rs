@@ -129,11 +129,15 @@ impl<'p> Machine<'p> {
                 self.memory.constant(name, bytes, align)
             };
         }
-        for (symbol, &address) in module.symbols.iter().zip(&addresses) {
+        for (symbol, address) in module.symbols.iter().zip(&mut addresses) {
             let is_new = match symbol.linkage {
-                Linkage::Export => self.names.insert(symbol.name.clone(), address).is_none(),
+                Linkage::Export => self.names.insert(symbol.name.clone(), *address).is_none(),
+                Linkage::Weak => {
+                    *address = *self.names.entry(symbol.name.clone()).or_insert(*address);
+                    true
+                }
                 Linkage::Once => {
-                    self.names.entry(symbol.name.clone()).or_insert(address);
+                    self.names.entry(symbol.name.clone()).or_insert(*address);
                     true
                 }
                 Linkage::Local | Linkage::Import => true,

@@ -1,6 +1,10 @@
 //! Functions of the FFI that a program calls by name: searched in the library's imports, then in the registry.
 
+use std::fs;
+
 use codegen::Library;
+use driver::link::{Input, Linker};
+use driver::{Form, Request};
 use tvm_ffi_codegen_tests::route::request;
 
 use super::{BACKENDS, ImportTree, Node, Workshop, custom, library};
@@ -89,4 +93,67 @@ fn what_is_missing_may_come_later() {
 #[test]
 fn without_imports_the_registry_is_asked() {
     each(&[], &LATER);
+}
+
+/// A loader fills one context, and what any object defines under the names of Apache TVM.
+const FILLED: &str = "
+    __attribute__((weak)) void *__TVMTestSymbol, *__tvm_ffi__library_ctx;
+    long filled_kernel(void) { return __tvm_ffi__library_ctx ? (long)__TVMTestSymbol : -1; }
+";
+
+/// Objects of different backends, of which one has the import tree, are linked in several ways.
+#[test]
+fn objects_share_the_context_of_a_library() {
+    let workshop = Workshop::new();
+    let first: Library = r#"
+        near(n: int64) -> int64 = { let r: int64 = @"near"(n); return r; };
+        filled() -> int64 = filled_kernel();
+    "#
+    .parse()
+    .expect("the declarations are valid");
+    let first = first.with_imports(ImportTree { nodes: tree().to_vec() });
+    let second = r#"
+        also(n: int64) -> int64 = { let r: int64 = @"near"(n); return r; };
+        held() -> Function = { return function (n: int64) -> int64 { let r: int64 = @"far"(n); return r; }; };
+    "#;
+    let second: Library = second.parse().expect("the declarations are valid");
+    let kernel = workshop.kernels(FILLED);
+    let object = |backend: &str, library: &Library, kernels: Vec<Input>| {
+        let request = Request { kernels, ..request(backend, Form::Object) };
+        let bytes = request.emit(library).unwrap_or_else(|error| panic!("{backend}: {error}"));
+        Input::new(format!("{backend}.o"), bytes).unwrap_or_else(|error| panic!("{error}"))
+    };
+    for (index, backend) in BACKENDS.iter().enumerate() {
+        let other = BACKENDS[(index + 1) % BACKENDS.len()];
+        // Merged with its kernel, and alone.
+        let mut kernels =
+            vec![object(backend, &first, vec![kernel.clone()]), object(other, &second, Vec::new())];
+        let merged = Request { kernels: kernels.clone(), ..request(backend, Form::Object) };
+        let merged = merged.link().unwrap_or_else(|error| panic!("{backend}: {error}"));
+        let merged = Input::new("merged.o", merged).unwrap_or_else(|error| panic!("{error}"));
+        let mut reversed = kernels.clone();
+        reversed.reverse();
+        for (linker, kernels) in [
+            (Linker::Wild, kernels.clone()),
+            (Linker::Wild, reversed.clone()),
+            (Linker::Wild, vec![merged]),
+            (Linker::Cc("cc".into()), std::mem::take(&mut kernels)),
+            (Linker::Cc("cc".into()), reversed),
+        ] {
+            let request =
+                Request { kernels, linker: Some(linker), ..request(backend, Form::Shared) };
+            let bytes = request.link().unwrap_or_else(|error| panic!("{backend}: {error}"));
+            fs::write(workshop.path("lib.so"), bytes).expect("a file can be written");
+            workshop.expect(&[
+                ("import ctypes", ""),
+                ("runtime = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())", ""),
+                ("runtime.TVMFFIEnvModRegisterContextSymbol(b'__TVMTestSymbol', 77)", "0"),
+                ("m = load('lib.so')", ""),
+                ("m.near(1)", "101"),
+                ("m.also(2)", "102"),
+                ("m.held()(3)", "303"),
+                ("m.filled()", "77"),
+            ]);
+        }
+    }
 }

@@ -66,6 +66,7 @@ pub(super) fn definition(helper: Helper) -> Definition {
             "FFI_ONCE_DECLARED extern __attribute__((__weak__, __visibility__(\"hidden\")))",
         ]),
         Helper::OnceDefined => BySystem(["FFI_ONCE_DEFINED static", "FFI_ONCE_DEFINED"]),
+        Helper::Weak => Macro(WEAK.to_owned()),
         Helper::Constructor => Macro(CONSTRUCTOR.to_owned()),
         Helper::Large => Macro(format!(
             "#if defined(__ELF__) && defined(__x86_64__)\n\
@@ -98,6 +99,24 @@ const UNLIKELY: &str = "\
 #define FFI_UNLIKELY(condition) __builtin_expect_with_probability(condition, 0, 1)
 #else
 #define FFI_UNLIKELY(condition) __builtin_expect(condition, 0)
+#endif
+";
+
+/// Apple's loader would merge weak variables of all libraries, and C++ has no common ones.
+const WEAK: &str = "\
+#if defined(__cplusplus)
+#define FFI_OF_C(object) extern \"C\" { object; }
+#else
+#define FFI_OF_C(object) object;
+#endif
+#if defined(_WIN32)
+#define FFI_WEAK(object) FFI_OF_C(__declspec(dllexport) __declspec(selectany) object = {0})
+#elif !defined(__APPLE__)
+#define FFI_WEAK(object) FFI_OF_C(__attribute__((__weak__, __visibility__(\"protected\"))) object)
+#elif defined(__cplusplus)
+#define FFI_WEAK(object) FFI_OF_C(__attribute__((__weak__)) object)
+#else
+#define FFI_WEAK(object) FFI_OF_C(__attribute__((__common__)) object)
 #endif
 ";
 

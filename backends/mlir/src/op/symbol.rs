@@ -1,6 +1,6 @@
 //! Functions, data objects and aliases, and their attributes.
 
-use codegen::backend::{self, Side};
+use codegen::backend::{self, Side, Weak};
 use codegen::ir;
 use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, TypeAttribute};
 use melior::ir::operation::{OperationLike, OperationMutLike};
@@ -25,8 +25,9 @@ pub(super) const LINKAGE: &str = "linkage";
 /// A list of COMDATs, and an entry of it.
 const COMDAT: &str = "llvm.comdat";
 const SELECTOR: &str = "llvm.comdat_selector";
-/// The value of `visibility_` for hidden symbols.
+/// The values of `visibility_` for hidden and for protected symbols.
 const HIDDEN: i64 = 1;
+const PROTECTED: i64 = 2;
 /// The attribute of sign extension.
 pub(crate) const SIGNEXT: &str = "llvm.signext";
 /// The attribute of zero extension.
@@ -63,6 +64,8 @@ impl<'c> Ops<'c> {
             ir::Linkage::Local if is_data => self.private,
             ir::Linkage::Local => self.internal,
             ir::Linkage::Once => self.once,
+            ir::Linkage::Weak if self.facts.weak == Weak::Common => self.common,
+            ir::Linkage::Weak => self.weak,
         }
     }
 
@@ -74,11 +77,28 @@ impl<'c> Ops<'c> {
         group: Option<Attribute<'c>>,
     ) -> Vec<(&'static str, Attribute<'c>)> {
         let mut attributes = vec![(LINKAGE, self.linkage(linkage, is_data))];
-        if linkage == ir::Linkage::Once {
-            attributes.push(("visibility_", self.integer(self.types.i64, HIDDEN)));
+        let visibility = match linkage {
+            ir::Linkage::Once => Some(HIDDEN),
+            ir::Linkage::Weak if self.facts.weak == Weak::Protected => Some(PROTECTED),
+            ir::Linkage::Import | ir::Linkage::Local | ir::Linkage::Export | ir::Linkage::Weak => {
+                None
+            }
+        };
+        let visibility = visibility.map(|value| self.integer(self.types.i64, value));
+        attributes.extend(visibility.map(|value| ("visibility_", value)));
+        if self.is_grouped(linkage) {
             attributes.extend(group.map(|group| ("comdat", group)));
         }
         attributes
+    }
+
+    /// Returns true if definitions of a linkage are in a COMDAT.
+    pub(crate) fn is_grouped(&self, linkage: ir::Linkage) -> bool {
+        match linkage {
+            ir::Linkage::Once => self.facts.groups,
+            ir::Linkage::Weak => self.facts.weak == Weak::Group,
+            ir::Linkage::Import | ir::Linkage::Local | ir::Linkage::Export => false,
+        }
     }
 
     /// Returns a list of COMDATs, with an entry for each symbol.

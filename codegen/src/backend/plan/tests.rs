@@ -50,7 +50,7 @@ fn plan_of(
 
 #[test]
 fn linkages_meet_what_is_there() {
-    use Linkage::{Export, Import, Local, Once};
+    use Linkage::{Export, Import, Local, Once, Weak};
     const NONE: &[(&str, State)] = &[];
     const DECLARED: &[(&str, State)] = &[("x", State::Declared)];
     const DEFINED: &[(&str, State)] = &[("x", State::Defined), ("x.1", State::Declared)];
@@ -73,6 +73,10 @@ fn linkages_meet_what_is_there() {
         (Once, DECLARED, "Define(0, Once)"),
         (Once, DEFINED, defined),
         (Once, ONCE, "Reuse(0)"),
+        (Weak, NONE, r#"Declare("x", Weak)"#),
+        (Weak, DECLARED, "Define(0, Weak)"),
+        (Weak, DEFINED, "Reuse(0)"),
+        (Weak, ONCE, "Reuse(0)"),
     ] {
         assert_eq!(plan_of(linkage, known, FULL), expected, "{linkage} {known:?}");
     }

@@ -203,7 +203,7 @@ impl<'a> Wrapper<'a, '_> {
     fn look_up_named(&mut self, name: &str, cache: Value) -> Value {
         let text = constant_bytes(&mut self.b, [name.as_bytes(), &[0]].concat());
         let length = self.b.i64(name.len() as i64);
-        let context = self.b.module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
+        let context = self.b.module.declare(LIBRARY_CTX, Linkage::Weak, SymbolKind::Data);
         let context = self.b.address(context);
         let context = self.b.load(Type::Ptr, context, 0);
         let site = self.here();

@@ -99,7 +99,7 @@ impl<'a> Wrapper<'a, '_> {
     /// Emits code that makes what keeps the code loaded, which the frame owns. Returns its address.
     fn keep_code(&mut self) -> Value {
         let slot = self.own_none();
-        let context = self.b.module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
+        let context = self.b.module.declare(LIBRARY_CTX, Linkage::Weak, SymbolKind::Data);
         let keeper = self.b.module.declare(KEEPER, Linkage::Local, SymbolKind::Data);
         let (site, context, keeper) =
             (self.here(), self.b.address(context), self.b.address(keeper));

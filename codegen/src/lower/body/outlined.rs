@@ -76,7 +76,7 @@ impl<'a> Wrapper<'a, '_> {
         let known = module.find(&symbol).is_some();
         let symbol = module.declare(&symbol, Linkage::Local, SymbolKind::Data);
         if !known {
-            let context = module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
+            let context = module.declare(LIBRARY_CTX, Linkage::Weak, SymbolKind::Data);
             let address = |(offset, symbol)| Relocation { offset, symbol, addend: 0 };
             let relocations = [(named::CACHE, cache), (named::CONTEXT, context)].map(address);
             let data = Data::constant(symbol, named::encode(name), 8);

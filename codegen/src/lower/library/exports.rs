@@ -108,7 +108,7 @@ pub(crate) fn import_tree(module: &mut Module, tree: &ImportTree<'_>) {
 /// Declares the context of the library, once for a module: a pointer that the loader sets to the module of the library.
 pub(crate) fn context(module: &mut Module) {
     if module.find(LIBRARY_CTX).is_none() {
-        let symbol = module.declare(LIBRARY_CTX, Linkage::Export, SymbolKind::Data);
+        let symbol = module.declare(LIBRARY_CTX, Linkage::Weak, SymbolKind::Data);
         module.data.push(Data::variable(symbol, vec![0; 8], 8));
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn register(module: &mut Module, prefix: &str) {
     }
     let exported = |symbol: &Symbol| {
         let is_ours = module.name(*symbol).starts_with(PREFIX);
-        module.symbols[symbol.index()].linkage == Linkage::Export && is_ours
+        module.symbols[symbol.index()].linkage.is_exported() && is_ours
     };
     let functions = module.functions.iter().map(|function| function.symbol);
     let all = functions.chain(module.data.iter().map(|data| data.symbol));
