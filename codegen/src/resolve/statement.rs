@@ -245,22 +245,23 @@ impl<'n, 'a> Block<'n, 'a> {
         let alias = self.names.value_of(value).map(Meaning::Value);
         let alias = alias.or_else(|| self.names.output_of(value).map(Meaning::Output));
         let term = self.term(value)?;
-        match (term.kind, alias) {
-            (Kind::Int | Kind::Unsigned | Kind::Float | Kind::Bool | Kind::Ptr, None)
-            | (Kind::Int | Kind::Unsigned | Kind::Float | Kind::Bool, Some(_)) => {
-                let local = self.local(name, &term)?;
-                Ok(Some(Action::Let { local, term }))
-            }
-            (_, Some(alias)) => {
-                if let Meaning::Value(value) = alias {
-                    self.know_symbols_of(value);
-                }
-                self.names.define(name, alias).map(|()| None)
-            }
-            (Kind::DType | Kind::Device | Kind::Text | Kind::Several, None) => {
-                Err(format!("`{value}` cannot have a name of its own"))
-            }
+        let is_number = matches!(term.kind, Kind::Int | Kind::Unsigned | Kind::Float | Kind::Bool);
+        // A local holds a number, which a value that may be None is not.
+        let may_be_none = |value: ValueId| self.names.values[value].guard.is_some();
+        let is_copied = match alias {
+            Some(Meaning::Value(value)) => is_number && !may_be_none(value),
+            Some(_) => is_number,
+            None => is_number || term.kind == Kind::Ptr,
+        };
+        if is_copied {
+            let local = self.local(name, &term)?;
+            return Ok(Some(Action::Let { local, term }));
         }
+        let alias = alias.ok_or_else(|| format!("`{value}` cannot have a name of its own"))?;
+        if let Meaning::Value(value) = alias {
+            self.know_symbols_of(value);
+        }
+        self.names.define(name, alias).map(|()| None)
     }
 
     /// Resolves `let f = function…;`.
