@@ -6,6 +6,7 @@
 mod access;
 mod allocate;
 mod big_int;
+mod classes;
 pub(crate) mod commands;
 pub(crate) mod complaints;
 mod cuda;
@@ -30,6 +31,7 @@ mod tests;
 mod text;
 mod view;
 
+pub(crate) use classes::CACHE_SIZE as CLASS_CACHE;
 pub(crate) use cuda::command::{NO_ATTRIBUTE, NO_DEVICE};
 pub(crate) use memory::NUMBERS_SIZE;
 
@@ -158,6 +160,9 @@ routines! {
     ToDtype cold, access::to_dtype;
     ToDevice cold, access::to_device;
     IsInstance outline, access::is_instance;
+    IsKnown cold inner, classes::is_known;
+    ListClasses cold inner, classes::list_classes;
+    KeyOf cold inner, classes::key_of;
     GiveText cold, result::give_text;
     PassOn cold inner, errors::pass_on;
     SetPassing cold inner, errors::set_passing;
@@ -165,6 +170,7 @@ routines! {
     PutDtype cold inner, names::put_dtype;
     PutDevice cold inner, names::put_device;
     PutType cold inner, names::put_type;
+    PutKey cold inner, names::put_key;
     PutWritten cold inner, names::put_written;
     Put cold inner, text::put;
     PutInt cold inner, text::put_int;

@@ -7,6 +7,7 @@ use crate::ir::{
     Builder, Cond, Convert, Data, Linkage, Module, Pointee, Signature, Symbol, SymbolKind, Type,
     Value,
 };
+use crate::lower::routines::CLASS_CACHE;
 
 /// Consecutive bytes, numbers or arguments.
 #[derive(Clone, Copy, Debug)]
@@ -55,9 +56,10 @@ pub(crate) fn constant_bytes(b: &mut Builder<'_>, bytes: Vec<u8>) -> Value {
     b.address(symbol)
 }
 
-/// Returns the address of the variable that caches the type index of a class.
+/// Returns the address of the cache of a class.
 pub(crate) fn class_cache(b: &mut Builder<'_>, key: &str) -> Value {
-    cache(b, &format!("tvm_ffi_codegen.class.{key}"))
+    let symbol = zeros(b.module, &format!("tvm_ffi_codegen.class.{key}"), CLASS_CACHE);
+    b.address(symbol)
 }
 
 /// Returns the address of a [variable].

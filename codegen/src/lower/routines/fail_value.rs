@@ -21,7 +21,7 @@ use crate::resolve::accepted::MAX_SMALL;
 const MOST: u64 = MAX_RANK as u64;
 
 /// A mask of all type indices.
-const ALL: u64 = u64::MAX;
+pub(crate) const ALL: u64 = u64::MAX;
 
 /// Raises the error for element `nth` of `values`, which is of a wrong type or violates another requirement.
 #[routine]

@@ -89,7 +89,6 @@ structs! {
     TypeInfo TypeInfoFields: TYPE_INFO.size, TYPE_INFO.align => {
         type_index: Field<i32> = type_info::TYPE_INDEX.offset,
         depth: Field<i32> = type_info::TYPE_DEPTH.offset,
-        key: Nested<ByteArray> = type_info::TYPE_KEY.offset,
         ancestors: Field<Ref<Ref<TypeInfo>>> = type_info::TYPE_ANCESTORS.offset,
     }
     /// The integers of a shape: its cell, or a buffer that begins like one.

@@ -6,8 +6,9 @@ use rustc_hash::FxHashMap;
 use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, Single, Text, constant, handles, routine};
 use crate::lower::routines::access::is_object;
-use crate::lower::routines::memory::{Any, MessageBuffer, NameEntry, bytes, slice};
-use crate::lower::routines::runtime::get_type_info;
+use crate::lower::routines::classes::{key_of, list_classes};
+use crate::lower::routines::memory::{Any, ByteArray, MessageBuffer, NameEntry, bytes, slice};
+use crate::lower::routines::result::release;
 use crate::lower::routines::text::{put, put_int, put_unsigned};
 
 /// Word of the element type `void`.
@@ -95,16 +96,30 @@ pub(crate) fn put_type(s: &MessageBuffer, value: &Any) {
         put(s, name);
         return;
     }
-    // The runtime aborts on an unknown type index. The type index of a live object is known.
     if index >= TypeIndex::DYN_OBJECT_BEGIN && value.object != null {
         let object = value.object;
-        if object.type_index == index {
-            put(s, bytes(get_type_info(index).key));
+        if object.type_index == index && put_key(s, index) != 0 {
             return;
         }
     }
     put(s, "type index ");
     put_int(s, index as i64);
+}
+
+/// Appends the key of a class and returns 1; returns 0 if the runtime does not know the type index.
+#[routine]
+pub(crate) fn put_key(s: &MessageBuffer, index: i32) -> i32 {
+    let keys: Any;
+    let array: ByteArray;
+    list_classes(keys);
+    let key = key_of(keys, index, array);
+    let mut known: i32 = 0;
+    if key != null {
+        put(s, bytes(key));
+        known = 1;
+    }
+    release(keys, 1);
+    known
 }
 
 /// Appends the type of a value that a kernel has written, which may be borrowed or contradict its object.

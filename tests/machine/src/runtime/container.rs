@@ -16,6 +16,7 @@ pub(super) fn global(name: &str) -> Option<Model> {
     Some(match name {
         "ffi.Array" => |machine, args| sequence(machine, args, TypeIndex::ARRAY),
         "ffi.List" => |machine, args| sequence(machine, args, TypeIndex::LIST),
+        "ffi.GetRegisteredTypeKeys" => super::types::keys,
         "ffi.ListSetItem" => set_item,
         "ffi.ListClear" => clear,
         "ffi.Map" => |machine, args| mapping(machine, args, TypeIndex::MAP),
@@ -87,7 +88,7 @@ impl Machine<'_> {
         Ok(Some(owned))
     }
 
-    fn give(&mut self, args: &[Word], value: Value) -> Outcome {
+    pub(super) fn give(&mut self, args: &[Word], value: Value) -> Outcome {
         self.memory.store_any(args[3], value)?;
         Ok(Word::NULL)
     }

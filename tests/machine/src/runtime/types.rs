@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use abi_spec::TypeIndex;
 use abi_spec::layout::{Field, TYPE_INFO, type_info};
 
-use super::value::FAILED;
+use super::value::{FAILED, Value};
 use crate::finding::Finding;
 use crate::link::Machine;
 use crate::run::Outcome;
@@ -107,6 +107,17 @@ pub(super) fn key_to_index(machine: &mut Machine<'_>, args: &[Word]) -> Outcome 
     };
     machine.memory.store(args[1], Word::int32(index), 4, 4)?;
     Ok(Word::NULL)
+}
+
+/// `ffi.GetRegisteredTypeKeys`: an array of the keys of all classes.
+pub(super) fn keys(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    let fixed = TypeIndex::ALL.iter().filter_map(|ty| ty.type_key()).map(str::to_owned);
+    let registered = machine.runtime.classes.registered.iter().map(|(key, _)| key.clone());
+    let keys: Vec<String> = fixed.chain(registered).collect();
+    let text = |key: String| machine.text(TypeIndex::STR, key.as_bytes());
+    let elements: Vec<Value> = keys.into_iter().map(text).collect();
+    let object = machine.sequence(TypeIndex::ARRAY, &elements);
+    machine.give(args, Value::new(TypeIndex::ARRAY.0, object))
 }
 
 /// `TVMFFIGetTypeInfo`: the real one ends the process if the index is unknown.
