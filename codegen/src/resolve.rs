@@ -33,6 +33,7 @@ pub(crate) mod typing;
 pub(crate) mod value;
 pub(crate) mod warning;
 mod well_formed;
+mod written;
 
 #[cfg(test)]
 mod tests;
@@ -203,6 +204,7 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
             return Err(invalid(Part::Name, reason));
         }
         let function = definition::resolve(declared, &items)
+            .and_then(|function| written::check(declared).map(|()| function))
             .map_err(|(part, reason)| invalid(part, reason))?;
         for (count, call) in function.calls().into_iter().enumerate() {
             let (symbol, found) = (call.symbol, &call.signature);

@@ -88,7 +88,7 @@ def test_what_kernels_raise_is_raised() -> None:
         ("-> bool = k(n)", CFUNCTYPE(c_bool, c_int64)),
         ("-> ptr = k(n)", CFUNCTYPE(c_void_p, c_int64)),
         ("-> Any = k(n)", CFUNCTYPE(None, c_int64, c_void_p)),
-        ("-> y: Tensor([4], float32) = k(n)", CFUNCTYPE(None, c_int64)),
+        ("-> y: Tensor([4], float32) = k(n, y.data)", CFUNCTYPE(None, c_int64, c_void_p)),
         ("-> None = { if n > 0 { for i in 0..n { k(n); } } else { raise TypeError \"other\"; } }", integer),
         ("-> int64 = { let result: int64 = k(n); return 1 / result; }", integer),
         ("-> int64 = { let result: int64 = k(n); raise TypeError \"other\"; }", integer),

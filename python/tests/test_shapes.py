@@ -87,7 +87,7 @@ ROWS: list[tuple[str, str, list[Any]]] = [
 def test_shapes_are_those_of_results(row: int) -> None:
     params, extents, given = ROWS[row]
     where = " where x.is_some or y.is_some" if params.count("Optional") == 2 else ""
-    text = f"f({params}) -> r: Tensor([{extents}], float32){where} = {{}};"
+    text = f"f({params}) -> r: Tensor([{extents}], float32){where} = {{ @\"ffi.Array\"(r); }};"
     arrays = [np.zeros(one, "float32") if isinstance(one, tuple) else one for one in given]
     expected = codegen.jit(text).f(*arrays).shape
 
@@ -104,7 +104,7 @@ def test_shapes_are_those_of_results(row: int) -> None:
 def test_operators_are_those_of_functions() -> None:
     terms = ["n + m", "n - m", "n * m", "n / m", "n % m", "ceildiv(n, m)", "min(n, m)", "max(n, m)", "-n"]
     text = "".join(f"f{i}(n: int64, m: int64) -> int64 = {{ return {term}; }};" for i, term in enumerate(terms))
-    text += f"g(n: int64, m: int64) -> r: Tensor([{', '.join(terms)}], float32) = {{}};"
+    text += f"g(n: int64, m: int64) -> r: Tensor([{', '.join(terms)}], float32) = {{ @\"ffi.Array\"(r); }};"
     module = codegen.jit(text)
     plain, of_symbols = shapes(text, "g", {}), shapes(text, "g")
     for n, m in itertools.product((-7, -4, -1, 0, 1, 4, 7), (-3, -2, -1, 1, 2, 3)):
@@ -115,7 +115,8 @@ def test_operators_are_those_of_functions() -> None:
 
 def test_element_types() -> None:
     text = (
-        "f(x: Tensor([n], T: float16|float32), k: float64) -> (a: Tensor([n], T), b: Tensor([2], int8)) = {};"
+        "f(x: Tensor([n], T: float16|float32), k: float64) -> (a: Tensor([n], T), b: Tensor([2], int8))"
+        ' = { @"ffi.Array"(a, b); };'
         "g(x: Tensor([n], float16), y: Tensor([n], T: float32|int8), z: Tensor([n + 1], T), w: Tensor([n], bool)) -> None = {};"
     )
     given = [tensor((3,), "float16"), 1.5]
@@ -131,7 +132,8 @@ def test_element_types() -> None:
 def test_what_is_not_known_is_refused() -> None:
     text = (
         "f(x: Tensor([n], float32, strides=[s]), y: Tensor([_, n], float32), z: Tensor([...], float32),"
-        " u: Tensor([..., n], float32), v: Tensor([n, m], float32)) -> r: Tensor([n, s], float32) = {};"
+        " u: Tensor([..., n], float32), v: Tensor([n, m], float32)) -> r: Tensor([n, s], float32)"
+        ' = { @"ffi.Array"(r); };'
     )
     found = shapes(text, "f")
     for name in "yzu":
@@ -141,6 +143,7 @@ def test_what_is_not_known_is_refused() -> None:
     found.check(["v"], 5)
     # Arguments that the function refuses.
     raises(TypeError, "no argument of this call determines m", lambda: found.of(["v"], [tensor((3,))] * 5))
-    raises(ZeroDivisionError, "", lambda: shapes("g(n: int64) -> r: Tensor([1 / n], int8) = {};", "g").of(["r"], [0]))
+    text = 'g(n: int64) -> r: Tensor([1 / n], int8) = { @"ffi.Array"(r); };'
+    raises(ZeroDivisionError, "", lambda: shapes(text, "g").of(["r"], [0]))
     raises(ValueError, "expected", lambda: codegen._api.shapes("f(n: int64) ->"))
     raises(ValueError, "nothing determines the symbol `m`", lambda: codegen._api.shapes("f() -> r: Tensor([m], int8)"))

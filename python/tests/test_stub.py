@@ -12,7 +12,7 @@ f(xs: Array[Tensor([_], float32)], m: Map[str, int64], d: dtype, s: Device, u: U
     = { return 1; };
 h(*rest: Any) -> Any = { return rest.size; };
 words(class: int64, lambda: str) -> None = {};
-two(n: int64) -> (a: Tensor([n], int32), b: Tensor([n], int32)) = {};
+two(n: int64) -> (a: Tensor([n], int32), b: Tensor([n], int32)) = { @"ffi.Array"(a, b); };
 del() -> None = {};
 """
 

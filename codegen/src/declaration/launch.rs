@@ -133,7 +133,7 @@ impl Launch {
 }
 
 impl LaunchArg {
-    pub(super) fn exprs<'a>(&'a self, all: &mut Vec<&'a Expr>) {
+    pub(crate) fn exprs<'a>(&'a self, all: &mut Vec<&'a Expr>) {
         match self {
             LaunchArg::Value(value) => all.push(value),
             LaunchArg::Struct(fields) => fields.iter().for_each(|field| field.exprs(all)),

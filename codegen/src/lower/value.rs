@@ -7,7 +7,6 @@ use crate::ir::{
     Builder, Cond, Convert, Data, Linkage, Module, Pointee, Signature, Symbol, SymbolKind, Type,
     Value,
 };
-use crate::lower::routines::CLASS_CACHE;
 
 /// Consecutive bytes, numbers or arguments.
 #[derive(Clone, Copy, Debug)]
@@ -53,12 +52,6 @@ pub(crate) fn write_text(b: &mut Builder<'_>, text: &str, to: Value, at: i32) {
 /// Returns the address of constant bytes; equal constants of a module are one.
 pub(crate) fn constant_bytes(b: &mut Builder<'_>, bytes: Vec<u8>) -> Value {
     let symbol = b.module.constant("tvm_ffi_codegen.constant.", bytes);
-    b.address(symbol)
-}
-
-/// Returns the address of the cache of a class.
-pub(crate) fn class_cache(b: &mut Builder<'_>, key: &str) -> Value {
-    let symbol = zeros(b.module, &format!("tvm_ffi_codegen.class.{key}"), CLASS_CACHE);
     b.address(symbol)
 }
 

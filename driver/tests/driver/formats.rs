@@ -19,7 +19,7 @@ const DECLARATIONS: &str = "
     /// Documentation.
     f(x: Tensor([n], float32)) -> Tensor([n], float32) = {
         let y = alloc Tensor([n], float32) on x;
-        kernel(int32(n));
+        kernel(int32(n), y.data);
         return y;
     };
 ";
@@ -28,10 +28,10 @@ fn request(target: &str, form: Form) -> Request {
     Request { target: target.parse().unwrap(), ..Request::new(form) }
 }
 
-/// Makes an object for a target with `int kernel(int)`.
+/// Makes an object for a target with `int kernel(int, void*)`.
 fn kernel(target: &str) -> Input {
     let mut module = Module::default();
-    let signature = Signature::new(&[Type::I32], Some(Type::I32));
+    let signature = Signature::new(&[Type::I32, Type::Ptr], Some(Type::I32));
     let mut b = Builder::function(&mut module, "kernel", Linkage::Export, signature);
     let value = b.param(0);
     b.ret(Some(value));
@@ -276,7 +276,7 @@ fn archives_and_runtimes_are_for_every_format() {
         let runtime = runtime_library(&inputs, &triple).unwrap();
         let name = "TVMFFIErrorSetRaised";
         let text = String::from_utf8_lossy(runtime.bytes());
-        assert!(text.contains(name) && !text.contains("TVMFFIFunctionCall"), "{target}");
+        assert!(text.contains(name) && !text.contains("TVMFFIFunctionCreate"), "{target}");
     }
 }
 

@@ -7,7 +7,8 @@ use crate::ir::{int, runtimes};
 
 const TEXT: &str = "
     count(n: int64) -> out: Tensor([n, 2], float32, align=256) = fill(out.data, 2 * n);
-    pair(x: Tensor([n], float32)) -> (a: Tensor([n], float32), b: Tensor([3], float32)) = fill(b.data, 3);
+    pair(x: Tensor([n], float32)) -> (a: Tensor([n], float32), b: Tensor([3], float32))
+        = { fill(a.data, n); fill(b.data, 3); };
     scratch(n: int64) -> int64 = {
         for i in 0..3 { let again = alloc Tensor([n], float32); fill(again.data, n); }
         let t = alloc Tensor([n], float32, align=128);

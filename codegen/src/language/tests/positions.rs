@@ -47,7 +47,7 @@ fn long_source_lines_are_cut_around_the_caret() {
 
 #[test]
 fn results_have_positions() {
-    let text = "f() -> (out: Tensor([1], bool),\n    more: Tensor([2], bool)) = k();";
+    let text = "f() -> (out: Tensor([1], bool),\n    more: Tensor([2], bool)) = k(out, more);";
     let library: Library = text.parse().unwrap();
     for (part, expected) in
         [(Part::Result, "1:8"), (Part::Output(0), "1:9"), (Part::Output(1), "2:5")]

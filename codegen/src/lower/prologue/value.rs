@@ -6,12 +6,11 @@ use abi_spec::TypeIndex;
 use abi_spec::layout::{BYTE_ARRAY, OBJECT, any, seq_cell};
 
 use crate::declaration::{Leaf, Mapping, ObjectClass, ParamType, Sequence, Shape};
-use crate::ir::{Block, Cond, Convert, Type, Value};
+use crate::ir::{Block, Builder, Cond, Convert, Type, Value};
 use crate::lower::emitter::frame::Slot;
 use crate::lower::emitter::state::ValueState;
-use crate::lower::routines::{self, Routine};
-use crate::lower::value::Span;
-use crate::lower::value::{class_cache, constant_bytes};
+use crate::lower::routines::{self, CLASS_CACHE, Routine};
+use crate::lower::value::{Span, constant_bytes, zeros};
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::{MAX_SMALL, accepted, dynamic_key};
 use crate::resolve::ids::ValueId;
@@ -285,4 +284,10 @@ impl Wrapper<'_, '_> {
         let hint = self.hint(value, "", None);
         ValueState::Word(self.b.hint(stream, hint))
     }
+}
+
+/// Returns the address of the cache of a class.
+fn class_cache(b: &mut Builder<'_>, key: &str) -> Value {
+    let symbol = zeros(b.module, &format!("tvm_ffi_codegen.class.{key}"), CLASS_CACHE);
+    b.address(symbol)
 }
