@@ -79,7 +79,8 @@ macro_rules! entries {
         /// Loads the address of a function of the open library; NULL if the library lacks the function.
         pub(crate) fn driver_address(b: &mut $crate::ir::Builder<'_>, entry: Entry) -> Ref<u8> {
             let table = table(b).value(b);
-            Ref::new(b.load($crate::ir::Type::Ptr, table, 8 * entry as i32))
+            // Threads that open the library at once write the same addresses.
+            Ref::new(b.atomic_load($crate::ir::Type::Ptr, table, 8 * entry as i32))
         }
     };
 }

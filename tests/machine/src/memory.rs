@@ -35,6 +35,8 @@ struct RegionData<'p> {
     written: Option<Vec<bool>>,
     /// Region of the pointer in each eight bytes, up to the last pointer that was stored.
     origins: Vec<Option<Region>>,
+    /// For each eight bytes, whether code writes them atomically, up to the last that it does.
+    shared: Vec<bool>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +70,8 @@ impl<'p> Memory<'p> {
         let odd = self.next.next_multiple_of(2 * align) + align;
         let address = if odd - 2 * align >= self.next { odd - 2 * align } else { odd };
         self.next = address + bytes.len() as u64 + GAP;
-        let (written, origins) = (None, Vec::new());
-        self.regions.push(RegionData { label, kind, address, bytes, written, origins });
+        let (written, origins, shared) = (None, Vec::new(), Vec::new());
+        self.regions.push(RegionData { label, kind, address, bytes, written, origins, shared });
         let count = u32::try_from(self.regions.len()).expect("a run makes fewer regions");
         Word { bits: address, origin: NonZeroU32::new(count).map(Region) }
     }
@@ -144,8 +146,8 @@ impl<'p> Memory<'p> {
         Ok(())
     }
 
-    /// Ends the lifetime of any region, such as a stack slot of a function that returns.
-    pub(crate) fn end(&mut self, pointer: Word) {
+    /// Ends the lifetime of any region, such as a stack slot of a function that returns, or what a caller lends for a call.
+    pub fn end(&mut self, pointer: Word) {
         let data = self.data_mut(pointer);
         data.kind = Kind::Freed;
         data.bytes = Cow::Borrowed(&[][..]);
@@ -280,6 +282,28 @@ impl<'p> Memory<'p> {
         let (first, last) = (offset / 8, end.div_ceil(8).min(data.origins.len()));
         data.origins.iter_mut().take(last).skip(first).for_each(|origin| *origin = None);
         Ok(offset)
+    }
+
+    /// Notes that code writes a word atomically, since threads share it.
+    pub(crate) fn share(&mut self, pointer: Word) {
+        let data = self.data_mut(pointer);
+        let place = pointer.bits.wrapping_sub(data.address) as usize / 8;
+        if data.shared.len() <= place {
+            data.shared.resize(place + 1, false);
+        }
+        data.shared[place] = true;
+    }
+
+    /// Checks that code which is not atomic reads or writes no word that is written atomically.
+    pub(crate) fn check_plain(&self, pointer: Word, size: usize) -> Result<(), Box<Finding>> {
+        let (region, offset) = self.locate(pointer)?;
+        let data = &self.regions[region.index()];
+        let places = offset.max(0) as usize / 8..(offset + size as i64 + 7).max(0) as usize / 8;
+        let is_shared = places.into_iter().any(|place| data.shared.get(place) == Some(&true));
+        ensure(!is_shared, || {
+            let label = &data.label;
+            format!("`{label}`+{offset} is written atomically, and accessed in another way")
+        })
     }
 
     /// Writes an address into a constant or variable that is being built.

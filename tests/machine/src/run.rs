@@ -149,11 +149,13 @@ impl<'p> Machine<'p> {
             }
             Inst::Load { ty, base, offset, align } => {
                 let at = value(*base).offset(i64::from(*offset));
+                self.memory.check_plain(at, ty.bytes() as usize)?;
                 self.memory.load(at, ty.bytes() as usize, u64::from(*align))
             }
             Inst::Store { value: stored, base, offset, align } => {
                 let at = value(*base).offset(i64::from(*offset));
                 let size = ty(*stored).bytes() as usize;
+                self.memory.check_plain(at, size)?;
                 self.memory.store(at, value(*stored), size, u64::from(*align))?;
                 Ok(Word::NULL)
             }
@@ -164,11 +166,13 @@ impl<'p> Machine<'p> {
             Inst::AtomicStore { value: stored, base, offset } => {
                 let (at, size) = (value(*base).offset(i64::from(*offset)), ty(*stored).bytes());
                 self.memory.store(at, value(*stored), size as usize, u64::from(size))?;
+                self.memory.share(at);
                 Ok(Word::NULL)
             }
             Inst::CompareExchange { base, expected, new } => {
                 let (at, size) = (value(*base), ty(*new).bytes());
                 let found = self.memory.load(at, size as usize, u64::from(size))?;
+                self.memory.share(at);
                 if found.bits == value(*expected).bits {
                     self.memory.store(at, value(*new), size as usize, u64::from(size))?;
                 }

@@ -36,7 +36,7 @@ impl Wrapper<'_, '_> {
     /// Emits the call of the driver that launches the kernel; returns its status.
     fn call_driver(&mut self, ready: Ready<'_>) -> Value {
         let Ready { subject, function, config, addresses, .. } = ready;
-        let entry = self.b.load(Type::Ptr, subject.kernel, kernel::LAUNCH);
+        let entry = self.b.atomic_load(Type::Ptr, subject.kernel, kernel::LAUNCH);
         let null = self.b.null();
         let signature = Entry::LaunchKernelEx.signature();
         self.b.call_indirect_value(signature, entry, &[config, function, addresses, null])
@@ -52,7 +52,7 @@ impl Wrapper<'_, '_> {
         self.b.switch_to(first);
         let status = self.routine_value(Routine::LoadKernel, &subject.args());
         self.exit_unless_zero(status, "not_launched");
-        let found = self.b.load(Type::Ptr, subject.kernel, kernel::KERNEL);
+        let found = self.b.atomic_load(Type::Ptr, subject.kernel, kernel::KERNEL);
         self.b.jump(known, &[found]);
         self.b.switch_to(known);
         function

@@ -30,7 +30,7 @@ impl<'a> Wrapper<'a, '_> {
         self.b.switch_to(first);
         let status = self.routine_value(Routine::LoadFunction, &subject.args());
         self.exit_unless_zero(status, "not_launched");
-        let found = self.b.load(Type::Ptr, cell, 0);
+        let found = self.b.atomic_load(Type::Ptr, cell, 0);
         self.b.jump(known, &[found]);
         self.b.switch_to(known);
         function
@@ -68,7 +68,7 @@ impl<'a> Wrapper<'a, '_> {
             args.push(self.b.null());
             (Entry::ModuleLaunchKernel, kernel::LAUNCH)
         };
-        let address = self.b.load(Type::Ptr, subject.kernel, at);
+        let address = self.b.atomic_load(Type::Ptr, subject.kernel, at);
         let status = self.b.call_indirect_value(entry.signature(), address, &args);
         self.check_launch(Routine::HipLaunchFailed, ready, status);
         self.b.jump(next, &[]);

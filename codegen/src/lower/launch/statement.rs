@@ -237,7 +237,7 @@ impl<'a> Wrapper<'a, '_> {
         };
         let none = self.b.i64(-1);
         let current = self.scratch(&[none]);
-        let entry = self.b.load(Type::Ptr, subject.kernel, at);
+        let entry = self.b.atomic_load(Type::Ptr, subject.kernel, at);
         let status = self.b.call_indirect_value(signature, entry, &[current]);
         let found = self.b.load(Type::I32, current, 0);
         let found = self.b.convert(Convert::Sext, found, Type::I64);

@@ -97,7 +97,7 @@ pub(crate) fn prepare_here(attempt: Attempt) -> i32 {
     plain.shared = 0;
     allow(attempt, plain)?;
     let function: &CuFunction;
-    check(attempt, cuda::kernel_get_function(function, attempt.kernel.handle))?;
+    check(attempt, cuda::kernel_get_function(function, (&attempt.kernel.handle).load_atomic()))?;
     if driver_address(Entry::FuncLoad) != null {
         check(attempt, cuda::func_load(*function))?;
     }

@@ -112,7 +112,7 @@ pub(crate) fn fit_shared(attempt: Attempt, config: &Config) -> i32 {
         cuda::kernel_get_attribute(
             own,
             cuda::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
-            kernel.handle,
+            (&kernel.handle).load_atomic(),
             device,
         ),
     )?;

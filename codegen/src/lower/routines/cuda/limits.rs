@@ -46,7 +46,7 @@ pub(crate) fn check_limits(attempt: Attempt, config: &Config) -> i32 {
     let threads = block.x as u64 * block.y as u64 * block.z as u64;
     up_to(attempt, THREADS, cuda::MAX_THREADS_PER_BLOCK, threads)?;
     let most: i32;
-    let (kernel, device) = (attempt.kernel.handle, attempt.device as i32);
+    let (kernel, device) = ((&attempt.kernel.handle).load_atomic(), attempt.device as i32);
     let attribute = cuda::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
     if cuda::kernel_get_attribute(most, attribute, kernel, device) == 0 {
         fits(attempt, THREADS, *most, threads)?;
@@ -82,7 +82,7 @@ pub(crate) fn check_cluster(attempt: Attempt, config: &Config) -> i32 {
     if driver_address(Entry::OccupancyMaxPotentialClusterSize) == null {
         return 0;
     }
-    let kernel = attempt.kernel.handle;
+    let kernel = (&attempt.kernel.handle).load_atomic();
     if cuda::occupancy_max_potential_cluster_size(most, kernel, config) == 0 {
         fits(attempt, "blocks per cluster", *most, blocks)?;
     }

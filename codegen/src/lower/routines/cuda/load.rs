@@ -122,6 +122,6 @@ pub(crate) fn allow(attempt: Attempt, config: &Config) -> i32 {
 /// Sets an attribute of a kernel on a device. Returns 0, or -1 once it has raised.
 #[routine(inline)]
 fn set(attempt: Attempt, attribute: i32, value: i32) -> i32 {
-    let kernel = attempt.kernel.handle;
+    let kernel = (&attempt.kernel.handle).load_atomic();
     check(attempt, cuda::kernel_set_attribute(attribute, value, kernel, attempt.device as i32))
 }
