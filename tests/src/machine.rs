@@ -5,14 +5,18 @@ mod kernels;
 mod notes;
 mod read;
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
+use abi_spec::TypeIndex;
+use abi_spec::layout::{function_cell, seq_cell};
 use codegen::{Library, Loader, Options, Routines, ir};
 use machine::runtime::Value;
 use machine::{Fault, Finding, Machine, Word};
 
 use crate::outcome::{End, Outcome};
 use crate::route::{Call, Reason, Route};
+pub use frame::Change;
 use frame::Frame;
 use kernels::Kernels;
 
@@ -90,6 +94,46 @@ impl InMachine {
         Run { outcome: outcomes.remove(0), fallible_calls: calls[0] }
     }
 
+    /// Calls a function that returns a function, and calls that when everything lent for the first call is gone and
+    /// `change` has happened to all lists. A first call that fails is the outcome.
+    pub fn run_later(&self, call: &Call<'_>, change: Change) -> Result<Outcome, Reason> {
+        let kernels = Rc::new(Kernels::default());
+        let machine = &mut self.machine(&kernels);
+        machine.budget = BUDGET;
+        performed(machine, &kernels, call, |machine, frame| later(machine, call, frame, change))
+    }
+
+    /// Makes a call of a function that may give values to [`KEEP`], and looks at them when everything that was lent for
+    /// the call is gone.
+    pub fn run_kept(&self, call: &Call<'_>) -> Result<Outcome, Reason> {
+        let kernels = Rc::new(Kernels::default());
+        let machine = &mut self.machine(&kernels);
+        machine.budget = BUDGET;
+        let all = Rc::new(RefCell::new(Vec::new()));
+        let keeper = Rc::clone(&all);
+        let keep = machine.closure(
+            KEEP,
+            Rc::new(move |machine, args| {
+                let value = machine.memory.load_any(args[1])?;
+                machine.retain(value.payload)?;
+                keeper.borrow_mut().push(value);
+                machine.memory.store_any(args[3], Value::NONE)?;
+                Ok(Word::NULL)
+            }),
+        );
+        machine.register(KEEP, keep);
+        performed(machine, &kernels, call, |machine, frame| {
+            let before = machine.memory.count();
+            let (status, result) = called(machine, call, frame)?;
+            let end = end(machine, status, result)?;
+            for value in all.take() {
+                check_kept(machine, value)?;
+                machine.release_value(value)?;
+            }
+            settled(machine, frame, before, end)
+        })
+    }
+
     fn each(
         &self,
         calls: &[Call<'_>],
@@ -97,10 +141,25 @@ impl InMachine {
         fallible: &mut Vec<u64>,
     ) -> Vec<Result<Outcome, Reason>> {
         let kernels = Rc::new(Kernels::default());
+        let mut machine = self.machine(&kernels);
+        let mut each = |call: &Call<'_>| {
+            (machine.fault, machine.fallible_calls, machine.failed) = (None, 0, None);
+            machine.budget = BUDGET;
+            let outcome = performed(&mut machine, &kernels, call, |machine, frame| {
+                ended(machine, call, frame, fault)
+            });
+            fallible.push(machine.fallible_calls);
+            outcome
+        };
+        calls.iter().map(&mut each).collect()
+    }
+
+    /// Links the modules in a new machine.
+    fn machine(&self, kernels: &Rc<Kernels>) -> Machine<'_> {
         let modules: Vec<&ir::Module> = self.modules.iter().map(|module| &**module).collect();
-        let mut machine = Machine::link(&modules, &|name| kernels::kernel(name, &kernels));
+        let mut machine = Machine::link(&modules, &|name| kernels::kernel(name, kernels));
         if self.allocator {
-            machine.runtime.allocator = kernels::allocator::allocator(&mut machine, &kernels);
+            machine.runtime.allocator = kernels::allocator::allocator(&mut machine, kernels);
         }
         for id in 0..2 {
             let stream = Word::int(crate::ffi::STREAM + i64::from(id));
@@ -111,16 +170,12 @@ impl InMachine {
             let names = images.iter().map(|(name, sizes)| ((*name).to_owned(), sizes.clone()));
             machine.cuda.kernels = names.collect();
         }
-        let mut each = |call: &Call<'_>| {
-            (machine.fault, machine.fallible_calls, machine.failed) = (None, 0, None);
-            machine.budget = BUDGET;
-            let outcome = perform(&mut machine, &kernels, call, fault);
-            fallible.push(machine.fallible_calls);
-            outcome
-        };
-        calls.iter().map(&mut each).collect()
+        machine
     }
 }
+
+/// Name of the function of the registry that keeps its first argument, an object.
+pub const KEEP: &str = "tests.keep";
 
 /// Limit of instructions per call.
 const BUDGET: u64 = 20_000_000;
@@ -139,12 +194,12 @@ impl Route for InMachine {
 const NOISE: Value =
     Value { index: -0x5a5a_5a5b, small: 0xa5a5_a5a5, payload: Word::bits(0xa5a5_a5a5_a5a5_a5a5) };
 
-/// Makes a call; a finding of the machine makes the outcome a broken one.
-fn perform(
+/// Makes a call by `run`; a finding of the machine makes the outcome a broken one.
+fn performed(
     machine: &mut Machine<'_>,
     kernels: &Rc<Kernels>,
     call: &Call<'_>,
-    fault: Option<Fault>,
+    run: impl FnOnce(&mut Machine<'_>, &mut Frame) -> Result<End, Box<Finding>>,
 ) -> Result<Outcome, Reason> {
     let broken = |finding: Box<Finding>| End::Broken(finding.to_string());
     let mut frame = match Frame::new(machine, kernels, call.arguments) {
@@ -154,7 +209,7 @@ fn perform(
         }
     };
     kernels.notes.begin_anew();
-    let end = match ended(machine, call, &mut frame, fault) {
+    let end = match run(machine, &mut frame) {
         Ok(end) => end,
         Err(finding) => broken(finding),
     };
@@ -164,29 +219,102 @@ fn perform(
     Ok(Outcome { recorded: recorded.join(", "), end })
 }
 
+/// Calls the function; returns the status, and the address of the result, which is read when what was lent for the call
+/// is gone.
+fn called(
+    machine: &mut Machine<'_>,
+    call: &Call<'_>,
+    frame: &mut Frame,
+) -> Result<(i32, Word), Box<Finding>> {
+    let symbol = format!("__tvm_ffi_{}", call.function);
+    let function = machine.symbol(&symbol).unwrap_or_else(|| panic!("no {symbol}"));
+    let count = call.count.unwrap_or(call.arguments.len() as i32);
+    let result = machine.memory.variable("result", vec![0; 16], 8);
+    machine.memory.store_any(result, NOISE)?;
+    let status = machine.call(function, &[Word::NULL, frame.args, Word::int32(count), result]);
+    machine.fault = None;
+    let status = status?.as_int32();
+    frame.take_back(machine);
+    Ok((status, result))
+}
+
+/// Calls a function that returns a function, then that.
+fn later(
+    machine: &mut Machine<'_>,
+    call: &Call<'_>,
+    frame: &mut Frame,
+    change: Change,
+) -> Result<End, Box<Finding>> {
+    let before = machine.memory.count();
+    let (status, result) = called(machine, call, frame)?;
+    let made = machine.memory.load_any(result)?;
+    if status != 0 || made.index != TypeIndex::FUNCTION.0 {
+        let end = end(machine, status, result)?;
+        return settled(machine, frame, before, end);
+    }
+    frame.change_lists(machine, change)?;
+    let at = made.payload.offset(function_cell::SAFE_CALL.in_object().into());
+    let function = machine.memory.load(at, 8, 8)?;
+    machine.memory.store_any(result, NOISE)?;
+    let args = [made.payload, Word::NULL, Word::int32(0), result];
+    let status = machine.call(function, &args)?.as_int32();
+    let end = end(machine, status, result)?;
+    machine.release_value(made)?;
+    settled(machine, frame, before, end)
+}
+
+/// Checks that no element of an array that was made is a borrowed value. Arrays of the caller may hold what they will.
+fn check_kept(machine: &Machine<'_>, array: Value) -> Result<(), Box<Finding>> {
+    let field = |field: abi_spec::layout::Field| array.payload.offset(field.in_object().into());
+    let data = machine.memory.load(field(seq_cell::DATA), 8, 8)?;
+    let size = machine.memory.load(field(seq_cell::SIZE), 8, 8)?;
+    let borrowed = TypeIndex::DL_TENSOR_PTR.0..=TypeIndex::OBJECT_RVALUE_REF.0;
+    for element in machine.memory.load_anys(data, size.as_int())? {
+        if borrowed.contains(&element.index) {
+            return Err(Finding::new(format!("{element:?} is kept")));
+        }
+        if element.is_object() {
+            machine.references(element.payload)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks what a call has left: references, and blocks of the heap since there were `before` regions.
+fn settled(
+    machine: &mut Machine<'_>,
+    frame: &mut Frame,
+    before: usize,
+    end: End,
+) -> Result<End, Box<Finding>> {
+    if let End::Broken(_) = end {
+        return Ok(end);
+    }
+    frame.check_balance(machine)?;
+    let left: Vec<&str> = machine.memory.left_since(before).collect();
+    if !left.is_empty() {
+        return Ok(End::Broken(format!("left on the heap: {}", left.join(", "))));
+    }
+    check_registry(machine)?;
+    frame.give_back(machine)?;
+    Ok(end)
+}
+
 fn ended(
     machine: &mut Machine<'_>,
     call: &Call<'_>,
     frame: &mut Frame,
     fault: Option<Fault>,
 ) -> Result<End, Box<Finding>> {
-    let symbol = format!("__tvm_ffi_{}", call.function);
-    let function = machine.symbol(&symbol).unwrap_or_else(|| panic!("no {symbol}"));
-    let count = call.count.unwrap_or(call.arguments.len() as i32);
-    let result = machine.memory.variable("result", vec![0; 16], 8);
-    machine.memory.store_any(result, NOISE)?;
     let before = machine.memory.count();
     let contexts = machine.cuda.contexts.clone();
     let events = machine.cuda.events.clone();
     machine.fault = fault;
-    let args = [Word::NULL, frame.args, Word::int32(count), result];
-    let status = machine.call(function, &args);
-    machine.fault = None;
-    let end = end(machine, status?.as_int32(), result)?;
+    let (status, result) = called(machine, call, frame)?;
+    let end = end(machine, status, result)?;
     if let End::Broken(_) = end {
         return Ok(end);
     }
-    frame.check_balance(machine)?;
     let is_popped = machine.failed.as_deref() != Some("cuCtxPopCurrent_v2");
     if is_popped && contexts != machine.cuda.contexts {
         return Ok(End::Broken("contexts of the driver are left".to_owned()));
@@ -195,13 +323,7 @@ fn ended(
     if is_destroyed && events != machine.cuda.events {
         return Ok(End::Broken("events of the driver are left".to_owned()));
     }
-    let left: Vec<&str> = machine.memory.left_since(before).collect();
-    if !left.is_empty() {
-        return Ok(End::Broken(format!("left on the heap: {}", left.join(", "))));
-    }
-    check_registry(machine)?;
-    frame.give_back(machine)?;
-    Ok(end)
+    settled(machine, frame, before, end)
 }
 
 /// Checks that functions of the registry have the registry's reference and one for each handle that is kept.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use abi_spec::TypeIndex;
 use abi_spec::layout::{
     ANY, BYTE_ARRAY, DL_TENSOR, ERROR_CELL, FUNCTION_CELL, OPAQUE_OBJECT_CELL, SEQ_CELL,
-    SHAPE_CELL, dl_tensor,
+    SHAPE_CELL, dl_tensor, seq_cell,
 };
 use codegen::ir::{Signature, Type};
 use machine::runtime::{Body, Value};
@@ -26,6 +26,21 @@ pub(super) struct Frame {
     counts: Vec<(Word, u32)>,
     /// Slots that rvalue references point at, and their initial contents.
     slots: Vec<(Word, Word)>,
+    /// Memory that is lent for the call.
+    lent: Vec<Word>,
+    /// Lists, which anybody may change.
+    lists: Vec<Word>,
+}
+
+/// A change of all lists between the call that makes a function and the call of that function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// None.
+    Nothing,
+    /// They are empty.
+    Clear,
+    /// Their elements are integers.
+    Replace,
 }
 
 type Built<T> = Result<Result<T, Reason>, Box<Finding>>;
@@ -47,13 +62,20 @@ impl Frame {
         kernels: &Rc<Kernels>,
         arguments: &[Argument],
     ) -> Built<Frame> {
-        let frame =
-            Frame { args: Word::NULL, held: Vec::new(), counts: Vec::new(), slots: Vec::new() };
+        let frame = Frame {
+            args: Word::NULL,
+            held: Vec::new(),
+            counts: Vec::new(),
+            slots: Vec::new(),
+            lent: Vec::new(),
+            lists: Vec::new(),
+        };
         let mut builder = Builder { machine, kernels, frame, instances: Vec::new() };
         let values = known!(builder.all(arguments));
         let Builder { machine, mut frame, instances, .. } = builder;
         if !values.is_empty() {
             frame.args = anys(machine, "arguments", &values)?;
+            frame.lent.push(frame.args);
         }
         for object in frame.held.iter().chain(&instances) {
             frame.counts.push((*object, machine.references(*object)?));
@@ -83,6 +105,33 @@ impl Frame {
                 let reason =
                     format!("{object} had {before} references and has {now}, {taken} moved");
                 return Err(Finding::new(reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the life of what was lent for the call.
+    pub(super) fn take_back(&mut self, machine: &mut Machine<'_>) {
+        self.lent.drain(..).for_each(|lent| machine.memory.end(lent));
+    }
+
+    /// Changes all lists.
+    pub(super) fn change_lists(
+        &self,
+        machine: &mut Machine<'_>,
+        change: Change,
+    ) -> Result<(), Box<Finding>> {
+        for &list in &self.lists {
+            let at = |field: abi_spec::layout::Field| list.offset(field.in_object().into());
+            let size = machine.memory.load(at(seq_cell::SIZE), 8, 8)?;
+            match change {
+                Change::Nothing => {}
+                Change::Clear => machine.memory.store(at(seq_cell::SIZE), Word::NULL, 8, 8)?,
+                Change::Replace => {
+                    let elements = vec![Value::int(5); size.bits as usize];
+                    let data = anys(machine, "new elements", &elements)?;
+                    machine.memory.store(at(seq_cell::DATA), data, 8, 8)?;
+                }
             }
         }
         Ok(())
@@ -147,11 +196,15 @@ impl Builder<'_, '_> {
             },
             Argument::DType(dtype) => plain(5, dtype.to_word().into()),
             Argument::Device(device) => plain(6, device.to_word() as i64),
-            Argument::RawStr(text) => Value::new(8, self.text(text.as_bytes())),
+            Argument::RawStr(text) => {
+                let text = self.text(text.as_bytes());
+                Value::new(8, self.lend(text))
+            }
             Argument::RawBytes(text) => {
                 let data = self.text(text);
                 let array = self.words("byte array", &[data, Word::int(text.len() as i64)])?;
-                Value::new(9, array)
+                self.lend(data);
+                Value::new(9, self.lend(array))
             }
             Argument::RValue(object) => known!(self.slot(object.as_deref())),
             Argument::Str(text) => self.string(11, 65, text.as_bytes())?,
@@ -215,6 +268,12 @@ impl Builder<'_, '_> {
         )
     }
 
+    /// Notes that memory is lent for the call; returns its address.
+    fn lend(&mut self, memory: Word) -> Word {
+        self.frame.lent.push(memory);
+        memory
+    }
+
     /// Takes over the reference of an object of the runtime.
     fn hold(&mut self, value: Value) -> Value {
         if value.is_object() {
@@ -224,9 +283,12 @@ impl Builder<'_, '_> {
         value
     }
 
-    /// Builds a value for a place that owns a reference, such as an element or a slot.
+    /// Builds a value for a place that owns a reference, such as an element or a slot. A borrowed value there lives as
+    /// long as its container.
     fn owned(&mut self, argument: &Argument) -> Built<Value> {
+        let lent = self.frame.lent.len();
         let value = known!(self.build(argument));
+        self.frame.lent.truncate(lent);
         if value.is_object() && !value.payload.is_null() {
             self.machine.retain(value.payload)?;
             if self.frame.held.contains(&value.payload) {
@@ -243,7 +305,11 @@ impl Builder<'_, '_> {
         }
         let data = anys(self.machine, "elements", &values)?;
         let count = Word::int(values.len() as i64);
-        Ok(Ok(self.object(index, &[data, count, count])?))
+        let sequence = self.object(index, &[data, count, count])?;
+        if index == TypeIndex::LIST.0 {
+            self.frame.lists.push(sequence.payload);
+        }
+        Ok(Ok(sequence))
     }
 
     /// Builds a map of the runtime, which holds references of its own. A map cannot hold rvalue references or NULL.
@@ -385,7 +451,11 @@ impl Builder<'_, '_> {
         if tensor.object {
             return self.object(70, &words);
         }
-        Ok(Value::new(7, self.words("DLTensor", &words)?))
+        for dims in [shape, strides].into_iter().filter(|dims| !dims.is_null()) {
+            self.lend(dims);
+        }
+        let tensor = self.words("DLTensor", &words)?;
+        Ok(Value::new(7, self.lend(tensor)))
     }
 
     /// Stores extents or strides at an address of their own, which is not NULL even if there are none.

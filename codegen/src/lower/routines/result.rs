@@ -8,7 +8,7 @@ use crate::lower::routines::access::{accepts, borrow, is_object};
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::errors::{set_raised, take_error};
 use crate::lower::routines::fail::{fail_scalar, failure, place_of, quoted, required_of};
-use crate::lower::routines::memory::{Any, ByteArray, Caller, filled};
+use crate::lower::routines::memory::{Any, ByteArray, Caller, Object, filled};
 use crate::lower::routines::message::raise;
 use crate::lower::routines::records::{Required, Subject};
 use crate::lower::routines::runtime::{
@@ -160,12 +160,18 @@ pub(crate) fn own(caller: Caller, value: &Any) -> i32 {
     0
 }
 
-/// Returns true if an object or borrowed text is NULL. The runtime reads it without a look when it makes the value owned.
+/// Returns true if an object, also one that is moved, or borrowed text is NULL. The runtime reads it without a look when
+/// it makes the value owned.
 #[routine(inline)]
 pub(crate) fn is_null(value: &Any) -> bool {
     let index = value.type_index;
     let is_text = index == TypeIndex::RAW_STR || index == TypeIndex::BYTE_ARRAY_PTR;
-    (is_object(index) || is_text) && value.object == null
+    let is_moved = index == TypeIndex::OBJECT_RVALUE_REF;
+    let mut object = value.object;
+    if is_moved && object != null {
+        object = *(object as &&Object);
+    }
+    (is_object(index) || is_text || is_moved) && object == null
 }
 
 /// Releases the objects among values.
