@@ -102,6 +102,29 @@ impl fmt::Display for DType {
     }
 }
 
+impl DType {
+    /// Returns true if `TVMFFIDataTypeFromString` takes a text for an element type. It knows more than [`FromStr`] does:
+    /// `int`, `i32`, `void`, any bits up to 255, scalable vectors, and custom types, which others register; but no
+    /// complex numbers. Source: `StringViewToDLDataType_` in `tvm/ffi/dtype.h`.
+    pub fn is_named_by(text: &str) -> bool {
+        if text.is_empty() || text == "void" || text.starts_with("custom[") {
+            return true;
+        }
+        let (name, lanes) = text.split_once('x').unwrap_or((text, "1"));
+        let lanes = lanes.strip_prefix("vscalex").unwrap_or(lanes);
+        let has_lanes = lanes.parse::<u16>().is_ok_and(|lanes| lanes > 0);
+        let word = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let may_have_bits = matches!(
+            word,
+            "int" | "uint" | "float" | "bfloat" | "bool" | "handle" | "i" | "u" | "f" | "bf"
+        );
+        let has_bits = may_have_bits && name[word.len()..].parse::<u8>().is_ok();
+        let mut codes = TypeCode::ALL.iter().filter(|code| **code != TypeCode::Complex);
+        let is_known = codes.any(|code| code.name() == name) || name == "float4_e2m1fn_";
+        has_lanes && (has_bits || is_known)
+    }
+}
+
 /// Parses the output of [`Display`](fmt::Display) for element types that tensors can have: no shorthands (`float`), no
 /// `x1`, no scalable vectors, no `void`.
 impl FromStr for DType {
@@ -136,6 +159,25 @@ fn parse(text: &str) -> Option<DType> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The answers are those of version 0.1.15.
+    #[test]
+    fn names_are_those_that_the_runtime_takes() {
+        let taken = "float99 float32 f32 i32 u8 bf16 bfloat float8 int0 int255 uint bool1 handle handle32 handlex2 \
+            float32x1 float32x01 float32xvscalex4 int08 int8x40000 boolx4 bool8x2 void float8_e4m3fnx2 float4_e2m1fn \
+            float4_e2m1fn_x2 float6_e2m3fn custom[foo]32";
+        for text in taken.split_ascii_whitespace().chain([""]) {
+            assert!(DType::is_named_by(text), "{text}");
+        }
+        let refused = "u f i b int256 int+8 float32x0 float8_e4m3fn8 complex64 half double e4m3 float32x float32y \
+            int8x65536 x4 voidx2 Float32 float32x-1 fl32 float8_ float64x2x2";
+        for text in refused.split_ascii_whitespace().chain(["float32 ", "int 8", "float32\0"]) {
+            assert!(!DType::is_named_by(text), "{text}");
+        }
+        let mut names = TypeCode::ALL.map(TypeCode::name).to_vec();
+        names.retain(|name| !DType::is_named_by(name));
+        assert_eq!(names, ["complex"]);
+    }
 
     #[test]
     fn every_type_that_parses_round_trips() {

@@ -138,8 +138,8 @@
 //! which the runtime passes as an object, is accepted by `uint64` and `ptr` if it fits 64 bits, and out of range
 //! elsewhere. A float is rounded to the nearest of its type, as in C++; one that is too large becomes an infinity:
 //! `1e300` for a `float32`. A `uint64` on which an extent or a stride depends must fit `int64`. Text in quotes is
-//! compared with text, and with the name of an element type or a device. Text may contain a NUL, which does not end it;
-//! a default with a NUL has at most 7 bytes.
+//! compared with text, and with the name of an element type or a device. Text may contain a NUL, which does not end it.
+//! A default is a literal that the parameter accepts as an argument; with a NUL it has at most 7 bytes.
 //!
 //! `...` before the dims of a tensor stands for any number of leading dims: `Tensor([..., m, k], float32, strides=[...,
 //! s, 1])`. With a name before the dots the leading dims are one: in `Tensor([outer..., k], float32, strides=[s, 1])`

@@ -1,6 +1,6 @@
 //! Leaf types, which have no parts: one table holds the facts about each.
 
-use abi_spec::{Scalar, TypeIndex};
+use abi_spec::{DType, DeviceType, Scalar, TypeIndex};
 
 use super::Literal;
 
@@ -74,10 +74,10 @@ pub(crate) struct Facts {
 }
 
 /// Literals that the default of a parameter of a leaf type may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Defaults {
-    /// Text.
-    Text,
+    /// Text for which the function returns true.
+    Text(fn(&str) -> bool),
     /// `None`.
     None,
     /// Any literal.
@@ -119,7 +119,7 @@ leaves! {
         passed: &[Scalar::Ptr, Scalar::Int64],
         address: "const char*",
         accepted: Some(&[T::RAW_STR, T::SMALL_STR, T::STR]),
-        defaults: Defaults::Text,
+        defaults: Defaults::Text(|_| true),
     };
     /// Bytes: a bytes object, small bytes or a `TVMFFIByteArray*`.
     Bytes: Facts {
@@ -141,7 +141,7 @@ leaves! {
         accepted: Some(&[
             T::DATA_TYPE, T::RAW_STR, T::SMALL_STR, T::STR, T::BYTE_ARRAY_PTR, T::SMALL_BYTES, T::BYTES,
         ]),
-        defaults: Defaults::Text,
+        defaults: Defaults::Text(DType::is_named_by),
     };
     /// A device, or text that names one.
     Device: Facts {
@@ -151,7 +151,7 @@ leaves! {
         passed: &[Scalar::Int32, Scalar::Int32],
         address: "",
         accepted: Some(&[T::DEVICE, T::RAW_STR, T::SMALL_STR, T::STR]),
-        defaults: Defaults::Text,
+        defaults: Defaults::Text(names_device),
     };
     /// Any value.
     Any: Facts {
@@ -211,10 +211,17 @@ impl Leaf {
     /// Returns true if a literal can be the default of a parameter of this type.
     pub(crate) fn takes(self, literal: &Literal) -> bool {
         match self.facts().defaults {
-            Defaults::Text => matches!(literal, Literal::Str(_)),
+            Defaults::Text(fits) => matches!(literal, Literal::Str(text) if fits(text)),
             Defaults::None => *literal == Literal::None,
             Defaults::Any => true,
             Defaults::Never => false,
         }
     }
+}
+
+/// Returns true if arguments of this text are read as devices, which a routine does.
+fn names_device(text: &str) -> bool {
+    let (name, id) = text.split_once(':').unwrap_or((text, "0"));
+    let is_known = DeviceType::texts().any(|(known, _)| known == name);
+    is_known && (1..=9).contains(&id.len()) && id.bytes().all(|digit| digit.is_ascii_digit())
 }

@@ -170,30 +170,6 @@ impl ParamType {
         }
         if let ParamType::Scalar(scalar) = self { Some(*scalar) } else { None }
     }
-
-    /// Returns true if the type of a literal lets it be the default of a parameter of this type. Its value is checked
-    /// at every call.
-    pub(crate) fn takes(&self, literal: &Literal) -> bool {
-        let (ty, optional) = self.required();
-        match ty {
-            _ if *literal == Literal::None && optional => true,
-            ParamType::Scalar(Scalar::Ptr) => *literal == Literal::None,
-            ParamType::Scalar(scalar) if scalar.is_float() => {
-                matches!(literal, Literal::Float(_) | Literal::Int(_) | Literal::Bool(_))
-            }
-            ParamType::Scalar(_) => matches!(literal, Literal::Int(_) | Literal::Bool(_)),
-            ParamType::Leaf(leaf) => leaf.takes(literal),
-            ParamType::Union(types) => types.iter().any(|ty| ty.takes(literal)),
-            ParamType::Literal(literals) => literals.contains(literal),
-            ParamType::Tensor(_)
-            | ParamType::Shape(_)
-            | ParamType::Object(_)
-            | ParamType::Sequence(..)
-            | ParamType::Mapping(..)
-            | ParamType::Tuple(_)
-            | ParamType::Optional(_) => false,
-        }
-    }
 }
 
 impl ObjectClass {

@@ -1,5 +1,7 @@
 //! Ranges of integers: closed intervals, by which tests that cannot fail are left out.
 
+use std::fmt;
+
 use abi_spec::Scalar;
 
 use super::operator::{Division, Exact};
@@ -131,6 +133,13 @@ impl Range {
         };
         let found = Range::new(self.least.max(least), self.most.min(most));
         if found.least <= found.most { found } else { self }
+    }
+}
+
+/// Prints both ends.
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {}", self.least, self.most)
     }
 }
 

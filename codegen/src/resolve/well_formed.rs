@@ -1,6 +1,7 @@
 //! Checks that declarations are well formed: names, limits and types. Names are not looked up.
 
 mod body;
+mod default;
 mod signature;
 
 use crate::declaration::limit::Limit;

@@ -32,7 +32,7 @@ fn tensor(function: &mut Function) -> &mut Tensor {
 
 #[test]
 fn values_built_in_rust() {
-    let rows: [(Change, &str); 21] = [
+    let rows: [(Change, &str); 22] = [
         (&|f| f.signature.name.clear(), "function 0: \"\" is not an identifier"),
         (&|f| f.signature.name = "a\nb".into(), "function 0: \"a\\nb\" is not an identifier"),
         (
@@ -110,6 +110,13 @@ fn values_built_in_rust() {
                 f.signature.params[1].default = Some("1234567\0".into());
             },
             "f: a's default: a default with a NUL has 7 bytes at most",
+        ),
+        (
+            &|f| {
+                f.signature.params[1].ty = ParamType::Scalar(Scalar::Int8);
+                f.signature.params[1].default = Some(Literal::Int(300));
+            },
+            "f: a's default: `300` is no value of type `int8`: `int8` is -128 to 127",
         ),
     ];
     for (change, expected) in rows {

@@ -18,6 +18,7 @@ use crate::resolve::function::Output;
 use crate::resolve::ids::Home;
 use crate::resolve::ids::ValueId;
 use crate::resolve::prototype::of_value;
+use crate::resolve::range::Range;
 use crate::resolve::statement::{Block, converted};
 use crate::resolve::term::{Node, OfTensor, Property, Term};
 
@@ -107,10 +108,7 @@ impl<'a> Block<'_, 'a> {
             let term = converted(term, scalar, name);
             return Ok(Packing::scalar(Argument::Term(term, scalar), bytes));
         };
-        let unsigned = i64::MAX >> (63 - scalar.bits());
-        let most = if scalar.is_signed() { unsigned >> 1 } else { unsigned };
-        let least = if scalar.is_signed() { -most - 1 } else { 0 };
-        if !(least..=most).contains(&value) {
+        if !Range::of(scalar).has(value) {
             return Err(format!("{name} is {value}, which is no `{scalar}`"));
         }
         Ok(constant(value, scalar))

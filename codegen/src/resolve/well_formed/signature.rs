@@ -10,7 +10,6 @@ use crate::declaration::{
     ParamType, ResultType, Shape, Strides, Tensor,
 };
 use crate::error::{Error, Part};
-use crate::resolve::accepted::{MAX_SMALL, needs_object};
 use crate::resolve::ids::Table;
 use crate::resolve::value::{Source, Value, add, values};
 
@@ -77,18 +76,11 @@ impl Checker<'_> {
                 Some(_) if *variadic || name == "self" => {
                     return invalid(Part::Default(index), "this parameter has no default");
                 }
-                Some(default) if !ty.takes(default) => {
-                    let reason = format!("`{default}` is no value of type `{ty}`");
-                    return invalid(Part::Default(index), &reason);
-                }
-                Some(Literal::Str(text)) if needs_object(text) => {
-                    let reason = format!("a default with a NUL has {MAX_SMALL} bytes at most");
-                    return invalid(Part::Default(index), &reason);
-                }
+                Some(default) => self.default(index, ty, default)?,
                 None if !variadic && index > 0 && params[index - 1].default.is_some() => {
                     return invalid(Part::Param(index), "an earlier parameter has a default");
                 }
-                Some(_) | None => {}
+                None => {}
             }
         }
         Ok(())
