@@ -3,7 +3,7 @@
 //! A value becomes an expression where it is used once, and a variable otherwise. Block parameters are variables, which
 //! jumps assign.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use codegen::ir::{self, Block, Inst, Target, Terminator, Type, Value};
 
@@ -11,12 +11,13 @@ use crate::data::comment;
 use crate::expression::Expression;
 use crate::names::{Taken, identifier};
 use crate::prelude::{Helper, Prelude};
+use crate::share::share;
 use crate::statement::{Printer, Statement, nest, tidy};
 use crate::structure::Structure;
 use crate::symbols::{Symbols, heat};
 use crate::types;
 use crate::uses::{Place, Uses, Weight, has_effect};
-use crate::variables::{self, declare};
+use crate::variables::declare;
 
 /// The state of a module's emission.
 pub(crate) struct Functions<'a> {
@@ -44,7 +45,7 @@ pub(crate) fn define(
     let mut taken = Taken { outer: Some(&functions.symbols.taken), ..Taken::default() };
     let names = source.value_names();
     let mut names: Vec<String> = names.iter().map(|name| identifier(name, &mut taken)).collect();
-    variables::share(source, &uses, &mut names);
+    share(source, &uses, &mut names);
     let mut labels = Taken::default();
     let labels: Vec<String> =
         source.blocks().map(|(block, _)| identifier(&source.label(block), &mut labels)).collect();
@@ -58,6 +59,7 @@ pub(crate) fn define(
         values: vec![None; source.values.len()],
         weights: vec![Weight::Pure; source.values.len()],
         locals: BTreeMap::new(),
+        declared: HashSet::new(),
         groups: source.groups.iter().copied().collect(),
         slots: Vec::new(),
         lines: Vec::new(),
@@ -82,6 +84,8 @@ pub(crate) struct Body<'f, 'a> {
     weights: Vec<Weight>,
     /// The variables of each type.
     pub(crate) locals: BTreeMap<String, Vec<String>>,
+    /// The names of all variables.
+    pub(crate) declared: HashSet<String>,
     /// The words of groups that are still to be written, by their first value.
     groups: BTreeMap<Value, u32>,
     /// The declarations of stack slots.

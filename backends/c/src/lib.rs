@@ -57,6 +57,7 @@ mod names;
 mod object;
 mod place;
 mod prelude;
+mod share;
 mod statement;
 mod structure;
 mod symbols;

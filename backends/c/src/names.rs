@@ -1,6 +1,6 @@
 //! Identifiers: names of C from names of host IR.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 /// Keywords of C and C++, names that compilers define or know without a header, and types of `stdint.h`.
@@ -66,6 +66,8 @@ pub(crate) struct Taken<'a> {
     /// The names of the text around the function.
     pub(crate) outer: Option<&'a HashSet<String>>,
     pub(crate) own: HashSet<String>,
+    /// The last number after each name that was in use already.
+    pub(crate) numbers: HashMap<String, u32>,
 }
 
 impl Taken<'_> {
@@ -73,6 +75,23 @@ impl Taken<'_> {
     fn insert(&mut self, name: &str) -> bool {
         let is_outer = self.outer.is_some_and(|outer| outer.contains(name));
         !is_outer && self.own.insert(name.to_owned())
+    }
+
+    /// Takes the name, or the first free one with a number after it. Lower numbers stay in use: none is tried twice.
+    fn numbered(&mut self, name: String) -> String {
+        if self.insert(&name) {
+            return name;
+        }
+        let mut number = self.numbers.get(&name).copied().unwrap_or(1);
+        let numbered = loop {
+            number += 1;
+            let numbered = format!("{name}_{number}");
+            if self.insert(&numbered) {
+                break numbered;
+            }
+        };
+        self.numbers.insert(name, number);
+        numbered
     }
 }
 
@@ -93,9 +112,7 @@ pub(crate) fn identifier(text: &str, taken: &mut Taken<'_>) -> String {
     if !is_free(&name) {
         name.insert_str(0, "my_");
     }
-    let numbered = (2_u32..).map(|i| format!("{name}_{i}"));
-    let mut names = std::iter::once(name.clone()).chain(numbered);
-    names.find(|name| taken.insert(name)).expect("there are more numbers than names")
+    taken.numbered(name)
 }
 
 /// Returns true if assemblers take a symbol of this name in quotes. Some of them look into quotes for operators.

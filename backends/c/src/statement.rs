@@ -1,5 +1,7 @@
 //! Statements: a list with labels and `goto`, and the `if`s, loops, `break`s and `continue`s that it amounts to.
 
+use std::slice;
+
 use codegen::ir::Block;
 
 use crate::expression::{Expression, Level};
@@ -55,12 +57,14 @@ pub(crate) fn nest(list: Vec<Statement>) -> Vec<Statement> {
     let mut after: Vec<Statement> = Vec::with_capacity(list.len());
     // The place of the next label in `after`.
     let mut next = None;
+    // The depth of the statements behind it.
+    let mut deepest = 0;
     for statement in list.into_iter().rev() {
         let statement = match statement {
             Statement::If { condition, unlikely, mut then, otherwise } if otherwise.is_empty() => {
                 then = nest(then);
                 match joined(&then, &after, next) {
-                    Some(body) if depth(&after[body..]).max(depth(&then)) < DEEPEST => {
+                    Some(body) if deepest.max(depth(&then)) < DEEPEST => {
                         let mut otherwise = after.split_off(body);
                         otherwise.reverse();
                         otherwise.extend(after.last().cloned());
@@ -81,8 +85,9 @@ pub(crate) fn nest(list: Vec<Statement>) -> Vec<Statement> {
             | Statement::Return(_) => statement,
         };
         if matches!(statement, Statement::Label(_)) {
-            next = Some(after.len());
+            (next, deepest) = (Some(after.len()), 0);
         }
+        deepest = deepest.max(depth(slice::from_ref(&statement)));
         after.push(statement);
     }
     after.reverse();

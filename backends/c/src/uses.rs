@@ -227,9 +227,28 @@ fn epochs(function: &Function) -> Vec<Vec<u32>> {
     epochs
 }
 
+/// A jump to a block.
+#[derive(Clone, Copy)]
+pub(crate) struct Jump<'a> {
+    from: Block,
+    pub(crate) target: &'a Target,
+}
+
+/// Returns the jumps to each block, in the order of their own blocks.
+pub(crate) fn jumps(function: &Function) -> Vec<Vec<Jump<'_>>> {
+    let mut jumps = vec![Vec::new(); function.blocks.len()];
+    for (from, data) in function.blocks() {
+        for target in data.end.iter().flat_map(Terminator::targets) {
+            jumps[target.block.index()].push(Jump { from, target });
+        }
+    }
+    jumps
+}
+
 /// The search for needed values.
 struct Needed<'a> {
     function: &'a Function,
+    jumps: Vec<Vec<Jump<'a>>>,
     origins: Vec<Origin>,
     /// The state of memory before each instruction and the terminator of each block: equal numbers mean that nothing was
     /// written in between.
@@ -259,7 +278,8 @@ impl<'a> Needed<'a> {
             is_steady: vec![true; count],
             has_loop,
         };
-        Needed { function, origins, epochs: epochs(function), uses, waiting: Vec::new() }
+        let (jumps, epochs) = (jumps(function), epochs(function));
+        Needed { function, jumps, origins, epochs, uses, waiting: Vec::new() }
     }
 
     /// Counts a use.
@@ -296,13 +316,10 @@ impl<'a> Needed<'a> {
 
     /// Counts the arguments for a parameter.
     fn arguments(&mut self, to: Block, index: usize) {
-        for (block, data) in self.function.blocks() {
-            let at = data.insts.len();
-            for target in data.end.iter().flat_map(Terminator::targets) {
-                if target.block == to {
-                    self.read(target.args[index], Place { block, at });
-                }
-            }
+        for at in 0..self.jumps[to.index()].len() {
+            let Jump { from, target } = self.jumps[to.index()][at];
+            let at = self.function.blocks[from.index()].insts.len();
+            self.read(target.args[index], Place { block: from, at });
         }
     }
 }

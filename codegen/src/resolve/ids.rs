@@ -83,6 +83,11 @@ impl<K: Id, T> Table<K, T> {
         (0..self.entries.len()).map(K::new)
     }
 
+    /// Returns the indices from that of entry number `first` on.
+    pub(crate) fn keys_from(&self, first: usize) -> impl Iterator<Item = K> + use<K, T> {
+        (first..self.entries.len()).map(K::new)
+    }
+
     pub(crate) fn values(&self) -> impl DoubleEndedIterator<Item = &T> {
         self.entries.iter()
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use codegen::ir::{Field, FieldType, Hint, Module, Pointee, Struct};
 use codegen::{Library, Options, lower};
@@ -229,4 +230,28 @@ fn branches_nest_where_blocks_do() {
     let text = text.unwrap();
     assert!(text.contains("    while (i < n) {\n"), "{text}");
     assert!(text.contains("    if (n > 3) {\n"), "{text}");
+}
+
+/// Returns host IR with many values, names that are alike in the characters that identifiers keep, and blocks that jump
+/// to a common one.
+fn elements(count: usize) -> Module {
+    let name = "a_name_that_is_alike_in_all_of_the_characters_that_compilers_of_c_compare";
+    let statement = |i| format!("let {name}_{i} = xs[i + {i}]; k({name}_{i}.data);");
+    let statements: String = (0..count).map(statement).collect();
+    lowered(&format!("f(xs: Array[Tensor([_], float32)], i: int64) -> None = {{ {statements} }};"))
+}
+
+/// Four times as many statements take four times as long, not sixteen times.
+#[test]
+fn time_grows_with_the_text() {
+    let time = |module: &Module| {
+        let runs = (0..3).map(|_| {
+            let start = Instant::now();
+            assert!(!C::default().text(module).unwrap().is_empty());
+            start.elapsed()
+        });
+        runs.min().unwrap_or(Duration::ZERO)
+    };
+    let (short, long) = (time(&elements(400)), time(&elements(1600)));
+    assert!(long < 9 * short, "{long:?} for four times what takes {short:?}");
 }

@@ -153,13 +153,13 @@ fn symbol(module: &mut Module) -> Symbol {
 
 /// Formats the record at offset `at` of the constant.
 fn print<P: FieldType>(bytes: &[u8], at: u32) -> String {
-    let words: Vec<u32> = bytes
-        .chunks_exact(4)
-        .map(|word| word.iter().rev().fold(0, |all, &byte| all << 8 | u32::from(byte)))
-        .collect();
-    let text = Texts(bytes.get(words[0] as usize..).unwrap_or_default());
-    let record =
-        P::decode(&mut WordReader { left: words.get(at as usize / 4..).unwrap_or_default() });
+    let words = |at: u32, count: u32| -> Vec<u32> {
+        let words = bytes.get(at as usize..).unwrap_or_default().chunks_exact(4);
+        let word = |word: &[u8]| word.iter().rev().fold(0, |all, &byte| all << 8 | u32::from(byte));
+        words.take(count as usize).map(word).collect()
+    };
+    let text = Texts(bytes.get(words(0, 1)[0] as usize..).unwrap_or_default());
+    let record = P::decode(&mut WordReader { left: &words(at, P::WORDS) });
     record.map_or_else(|| "damaged".to_owned(), |record| record.show(&text))
 }
 

@@ -180,7 +180,8 @@ impl<'a> Order<'_, 'a> {
 
     /// Checks that no expression outside of unions uses a symbol that only types of unions bind.
     pub(super) fn check_outside_of_unions(&self, first: usize) -> Located<()> {
-        for (value, declared) in self.names.values.iter().skip(first) {
+        for value in self.names.values.keys_from(first) {
+            let declared = &self.names.values[value];
             let shape = declared.ty.shape().map_or(&[][..], Shape::dims);
             self.check_dims(shape, |dim| Place::Extent { value, dim })?;
             let strides = declared.ty.tensor().map_or(&[][..], |tensor| tensor.strides.dims());
