@@ -9,7 +9,7 @@ use super::names::Names;
 use super::term::{Node, OfSeveral, OfTensor, Property, Term};
 use super::value::Source;
 use crate::declaration::{
-    BinaryOp, Element, Expr, Kind, Member, ParamType, Shape, Tensor, is_text,
+    BinaryOp, Element, Expr, Kind, Mapping, Member, ParamType, Shape, Tensor, is_text,
 };
 
 impl Names<'_> {
@@ -26,6 +26,10 @@ impl Names<'_> {
                 Err(format!("the tuple `{of}` has no element `{expr}`{known}"))
             }
             (_, Expr::Field(_, name)) => Err(self.no_member(of, name)),
+            (Some((_, ParamType::Mapping(mapping, _))), _) => Err(format!(
+                "`{of}` is a mapping: programs look a key up by `@\"{}\"({of}, key)`",
+                of_mapping(*mapping)[1]
+            )),
             (Some(_) | None, _) => Err(format!("`{of}` has no elements that can be named")),
         }
     }
@@ -83,8 +87,23 @@ impl Names<'_> {
                  `{tensor}.device_type` and `{tensor}.device_id`"
             );
         }
+        let ty = self.value_of(of).map(|value| self.values[value].ty);
+        if let Some(ParamType::Mapping(mapping, _)) = ty
+            && name.to_string() == "size"
+        {
+            return format!(
+                "`{of}` has no member `size`: programs get the size by `@\"{}\"({of})`",
+                of_mapping(*mapping)[0]
+            );
+        }
         if known.is_empty() {
-            return format!("`{of}` is not a tensor and has no members");
+            return match (ty, self.term(of)) {
+                (Some(ty), _) => format!("`{of}` is of type `{ty}`, which has no members"),
+                (None, Ok(term)) => {
+                    format!("`{of}` is {}, which has no members", term.kind.noun())
+                }
+                (None, Err(reason)) => reason,
+            };
         }
         format!("`{of}` has no member `{name}`{}", listed(&known))
     }
@@ -153,6 +172,14 @@ impl Names<'_> {
                 Err(format!("`{name}.{member}` is not known before `{name}` is allocated"))
             }
         }
+    }
+}
+
+/// Returns the functions of the runtime that give the size of a mapping, whose layout is private to it, and look a key up.
+fn of_mapping(mapping: Mapping) -> [&'static str; 2] {
+    match mapping {
+        Mapping::Map => ["ffi.MapSize", "ffi.MapGetItem"],
+        Mapping::Dict => ["ffi.DictSize", "ffi.DictGetItem"],
     }
 }
 
