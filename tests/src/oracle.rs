@@ -20,24 +20,23 @@ use crate::outcome::{End, Outcome, Value};
 use expression::Number;
 use symbols::Symbols;
 
-/// An error of a call.
-enum Fault {
-    /// Error of the function: its kind and the text before and after the signature.
-    Own { kind: &'static str, subject: String, rest: String },
-    /// Error of the runtime: its kind and text.
-    Foreign { kind: &'static str, message: String },
+/// An error of a call: its kind and the text before and after the signature.
+struct Fault {
+    kind: &'static str,
+    subject: String,
+    rest: String,
 }
 
 type Checked<T> = Result<T, Fault>;
 
 impl Fault {
     fn new(kind: &'static str, subject: String, rest: String) -> Fault {
-        Fault::Own { kind, subject, rest }
+        Fault { kind, subject, rest }
     }
 
     /// Returns true for the error of an expression that is no `int64`.
     fn is_out_of_range(&self) -> bool {
-        matches!(self, Fault::Own { subject, .. } if subject.starts_with("Out of range "))
+        self.subject.starts_with("Out of range ")
     }
 
     fn value(subject: String, rest: String) -> Fault {
@@ -52,23 +51,17 @@ impl Fault {
 
     /// Moves the error into a function that the body makes, in which no value is an argument.
     fn within(mut self) -> Fault {
-        if let Fault::Own { subject, .. } = &mut self
-            && let Some(at) = subject.rfind(" on argument #")
-        {
-            subject.truncate(at);
+        if let Some(at) = self.subject.rfind(" on argument #") {
+            self.subject.truncate(at);
         }
         self
     }
 
     fn end(self, function: &Function) -> End {
-        match self {
-            Fault::Own { kind, subject, rest } => {
-                let signature = elided(&function.signature.header().to_string());
-                let message = format!("{subject} when calling: `{signature}`{rest}");
-                End::Error { kind: kind.to_owned(), message: cut(message) }
-            }
-            Fault::Foreign { kind, message } => End::Error { kind: kind.to_owned(), message },
-        }
+        let Fault { kind, subject, rest } = self;
+        let signature = elided(&function.signature.header().to_string());
+        let message = format!("{subject} when calling: `{signature}`{rest}");
+        End::Error { kind: kind.to_owned(), message: cut(message) }
     }
 }
 

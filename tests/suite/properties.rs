@@ -109,7 +109,7 @@ fn generated_calls_end_in_every_way() {
         "expected int but got",
         "expected Literal[",
         "expected Device but got \"",
-        "unknown dtype",
+        "expected dtype but got \"",
         "expected Optional[",
         "expected Union[",
         "[1].shape",

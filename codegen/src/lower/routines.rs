@@ -253,7 +253,6 @@ routines! {
     FailValue cold, fail_value::fail_value;
     FailType cold inner, fail_value::fail_type;
     WrongType cold inner, fail_value::wrong_type;
-    FailDtype cold inner, fail_value::fail_dtype;
     FailText cold inner, fail_value::fail_text;
     FailNumbers cold inner, fail_value::fail_numbers;
     FailElement cold inner, fail_value::fail_element;

@@ -1,5 +1,7 @@
 //! Checks of values that are neither scalars nor tensors, and of the values nested in them.
 
+use std::str::FromStr;
+
 use abi_spec::{DType, Device};
 use codegen::{Element, Leaf, Literal, ObjectClass, ParamType, Shape};
 
@@ -36,9 +38,11 @@ impl<'a> Call<'a> {
                 self.note(received, Found::Several(size, Vec::new()));
                 Ok(())
             }
-            ParamType::Leaf(Leaf::DType) => received.given.map_or(Ok(()), dtype),
+            ParamType::Leaf(Leaf::DType) => {
+                received.given.map_or(Ok(()), |given| named::<DType>(received, given))
+            }
             ParamType::Leaf(Leaf::Device) => {
-                received.given.map_or(Ok(()), |given| device(received, given))
+                received.given.map_or(Ok(()), |given| named::<Device>(received, given))
             }
             ParamType::Shape(shape) => self.shape(received, shape),
             ParamType::Tuple(elements) => self.tuple(received, elements),
@@ -282,24 +286,13 @@ fn text(given: &Argument) -> Option<&[u8]> {
     Some(text)
 }
 
-/// Checks that a named element type exists. The error is the runtime's.
-fn dtype(given: &Argument) -> Checked<()> {
+/// Checks that a text names an element type or a device.
+fn named<T: FromStr>(received: &Received<'_>, given: &Argument) -> Checked<()> {
     let Some(text) = text(given) else { return Ok(()) };
-    let text = String::from_utf8_lossy(text);
-    if text.parse::<DType>().is_ok() {
+    if String::from_utf8_lossy(text).parse::<T>().is_ok() {
         return Ok(());
     }
-    let message = format!("unknown dtype `{text}`");
-    Err(Fault::Foreign { kind: "ValueError", message })
-}
-
-fn device(received: &Received<'_>, given: &Argument) -> Checked<()> {
-    let Some(text) = text(given) else { return Ok(()) };
-    let text = String::from_utf8_lossy(text);
-    if text.parse::<Device>().is_ok() {
-        return Ok(());
-    }
-    Err(received.mismatch("", format!("{} but got \"{text}\"", received.expected())))
+    Err(received.mismatch("", format!("{} but got {}", received.expected(), quoted(text))))
 }
 
 /// Returns the numbers of a shape, or of a sequence that stands for one.

@@ -3,18 +3,15 @@
 
 use abi_spec::TypeIndex;
 
-use crate::ir::Builder;
-use crate::ir::typed::{Text, constant, routine};
+use crate::ir::typed::{Text, routine};
 use crate::language::MAX_RANK;
 use crate::lower::routines::access::{Borrowed, accepts, borrow, is_object, text};
 use crate::lower::routines::big_int::is_big_int;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::errors::{set_passing, take_error};
 use crate::lower::routines::fail::{failure, place_of, quoted, required_of};
 use crate::lower::routines::memory::{Any, ByteArray, write};
 use crate::lower::routines::message::{Failure, raise};
 use crate::lower::routines::records::{Required, Requirement, Subject};
-use crate::lower::routines::runtime::data_type_from_string;
 use crate::resolve::accepted::MAX_SMALL;
 
 /// Largest number of integers of a shape.
@@ -34,8 +31,7 @@ pub(crate) fn fail_value(subject: &Subject, values: &Any, nth: u64, indices: &i6
     }
     fail_type(subject, value, indices)?;
     match require {
-        Requirement::Dtype => fail_dtype(subject, value, indices),
-        Requirement::Device => fail_text(subject, value, indices),
+        Requirement::Dtype | Requirement::Device => fail_text(subject, value, indices),
         Requirement::Numbers => fail_numbers(subject, value, indices),
         Requirement::Size => fail_size(subject, value, indices),
         Requirement::Literal => fail_literal(subject, value, indices),
@@ -101,30 +97,6 @@ fn text_of_value(value: &Any, array: &ByteArray) -> Text {
         len = found.len;
     }
     Text { data, len }
-}
-
-/// Passes on the error of the runtime for text that names no element type. Raises one if the runtime has left none.
-#[routine]
-pub(crate) fn fail_dtype(subject: &Subject, value: &Any, indices: &i64) -> i32 {
-    let array: ByteArray;
-    let word: u64;
-    *word = 0;
-    let name = text(value, ALL, ALL, array);
-    let mut status: i32 = 0;
-    if name != null {
-        status = data_type_from_string(name, word);
-    }
-    let error = take_error();
-    if error != null {
-        set_passing(subject.head, error);
-        return -1;
-    }
-    raise!(failure(subject, indices), Complaint::Failed, parser(), status);
-}
-
-/// Returns the name of the function that parses element types, for messages.
-fn parser(b: &mut Builder<'_>) -> Text {
-    constant(b, abi_spec::runtime::DATA_TYPE_FROM_STRING.name)
 }
 
 /// Raises the error for text that is not accepted.
