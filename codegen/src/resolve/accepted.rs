@@ -88,7 +88,33 @@ pub(crate) fn told_apart(ty: &ParamType) -> Accepted {
     let number = |literal: &Literal| matches!(literal, Literal::Bool(_) | Literal::Int(_));
     let numbers = matches!(ty, ParamType::Literal(literals) if literals.iter().any(number));
     let big = if numbers { Accepted::of(&[TypeIndex::BIG_INT]) } else { Accepted::default() };
-    accepted(ty).or(big)
+    let mut told = accepted(ty).or(big);
+    if matches!(ty, ParamType::Union(_)) && accepts_tensors(ty) == [true, false] {
+        told.low &= !(1 << TypeIndex::DL_TENSOR_PTR.0);
+    }
+    told
+}
+
+/// Returns whether a type accepts tensor objects, and whether it accepts a `DLTensor*`.
+fn accepts_tensors(ty: &ParamType) -> [bool; 2] {
+    match ty {
+        ParamType::Tensor(_) => [true, true],
+        ParamType::Leaf(leaf) => [leaf.accepts_all(); 2],
+        ParamType::Object(class) => {
+            [class.key().is_none_or(|key| TypeIndex::TENSOR.type_key() == Some(key)), false]
+        }
+        ParamType::Union(types) => {
+            let types = types.iter().map(accepts_tensors);
+            types.fold([false, false], |all, one| [all[0] || one[0], all[1] || one[1]])
+        }
+        ParamType::Scalar(_)
+        | ParamType::Shape(_)
+        | ParamType::Sequence(..)
+        | ParamType::Mapping(..)
+        | ParamType::Tuple(_)
+        | ParamType::Optional(_)
+        | ParamType::Literal(_) => [false, false],
+    }
 }
 
 /// Returns true for scalars whose values beyond `int64` are objects.

@@ -175,7 +175,8 @@ impl<'a> Call<'a> {
             self.symbols.unbind(bindings.clone());
             fits
         });
-        if fits { Ok(()) } else { Err(received.wrong_type(&type_name(borrowed(given)))) }
+        let given = borrowed(given);
+        if fits { Ok(()) } else { Err(received.wrong_type(&received_type(received.ty, given))) }
     }
 }
 
@@ -218,13 +219,28 @@ fn check_type(received: &Received<'_>, given: &Argument) -> Checked<()> {
         return Err(received.wrong_type("NULL"));
     }
     if !accepted || !is_instance(received.ty, given) {
-        return Err(received.wrong_type(&type_name(given)));
+        return Err(received.wrong_type(&received_type(received.ty, given)));
     }
     if let Argument::Small { length: length @ 8.., .. } = given {
         let expected = format!("at most 7 but got {length}");
         return Err(received.fault("ValueError", "Out of range", ".size", expected));
     }
     Ok(())
+}
+
+/// Returns the type of a refused value as errors print it. Where a tensor object would do, a `DLTensor*` is called that.
+fn received_type(ty: &ParamType, given: &Argument) -> String {
+    let is_view = words(given).0 == 7 && takes(ty, 70) && !takes(ty, 7);
+    if is_view { "DLTensor*".to_owned() } else { type_name(given) }
+}
+
+/// Returns true if a type, or one of a union, accepts the type index of a tensor.
+fn takes(ty: &ParamType, index: i32) -> bool {
+    if let ParamType::Union(types) = ty {
+        return types.iter().any(|ty| takes(ty, index));
+    }
+    let is_number = matches!(ty, ParamType::Scalar(_));
+    matches!(ty, ParamType::Tensor(_)) || (!is_number && accepts(ty, index))
 }
 
 /// Returns true for strings and bytes, which are never NULL although [`words`] gives them the payload 0.

@@ -38,6 +38,7 @@ complaints! {
     CountRange: "TypeError" "Mismatched number of arguments{calling}, expected {int} to {int} but got {int}";
     Type: "TypeError" "Mismatched type of {at}{on}, expected {plain} but got {type}";
     TypeNull: "TypeError" "Mismatched type of {at}{on}, expected {plain} but got NULL";
+    TypeView: "TypeError" "Mismatched type of {at}{on}, expected {plain} but got DLTensor*";
     Number: "TypeError" "Mismatched type of {path}[{int}]{on}, expected int but got {type}";
     Range: "ValueError" "Out of range {at}{on}, expected {plain} but got {int}";
     SmallSize: "ValueError" "Out of range {at}.size{on}, expected at most {int} but got {int}";

@@ -40,13 +40,19 @@ pub(crate) fn fail_value(subject: &Subject, values: &Any, nth: u64, indices: &i6
 }
 
 /// Raises the error for a value of a wrong type. For an rvalue reference, the message names the type of its object.
+/// Where an object would do that a tensor is, but not a `DLTensor*`, the message tells them apart.
 #[routine]
 pub(crate) fn wrong_type(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let required = required_of(subject) as &Required;
+    let (low, high) = (required.low, required.high);
     let found: Any;
     let borrowed = borrow(value);
     write(found, borrowed.index, borrowed.object as u64);
     let expected = quoted(subject, required.expected);
+    let is_view = borrowed.index == TypeIndex::DL_TENSOR_PTR && !accepts(borrowed.index, low, high);
+    if is_view && accepts(TypeIndex::TENSOR, low, high) {
+        raise!(failure(subject, indices), Complaint::TypeView, place_of(subject), expected);
+    }
     raise!(failure(subject, indices), Complaint::Type, place_of(subject), expected, found);
 }
 
