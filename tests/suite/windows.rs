@@ -118,7 +118,7 @@ fn libraries_and_programs_for_wine() {
     std::fs::write(path("kernels.c"), kernels()).unwrap();
     compile(&["-c", "-Wno-unused-parameter"], &path("kernels.c"), &path("kernels.o"));
     let kernels = Input::read(&path("kernels.o")).unwrap();
-    let kernels = vec![kernels, of_compiler(MINGW, "libkernel32.a")];
+    let kernels = [kernels, of_compiler(MINGW, "libkernel32.a")];
     let ways: [(&str, Linker); 2] = [
         ("x86_64-pc-windows-msvc", "lld".parse().unwrap()),
         ("x86_64-pc-windows-gnu", Linker::Cc(MINGW.into())),

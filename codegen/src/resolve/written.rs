@@ -48,14 +48,14 @@ impl<'a> Uses<'a> {
             call.args.iter().for_each(|arg| handed(arg, &mut uses.given));
         }
         for Statement { kind, .. } in function.body.statements() {
-            match kind {
-                StatementKind::Let { name, value } => {
-                    let mut names = FxHashSet::default();
-                    handed(value, &mut names);
-                    aliases.entry(name).or_default().extend(names);
-                }
-                StatementKind::Return(Some(value)) => handed(value, &mut uses.returned),
-                _ => written(kind).into_iter().for_each(|expr| handed(expr, &mut uses.given)),
+            if let StatementKind::Let { name, value } = kind {
+                let mut names = FxHashSet::default();
+                handed(value, &mut names);
+                aliases.entry(name).or_default().extend(names);
+            } else if let StatementKind::Return(Some(value)) = kind {
+                handed(value, &mut uses.returned);
+            } else {
+                written(kind).into_iter().for_each(|expr| handed(expr, &mut uses.given));
             }
         }
         for names in [&mut uses.given, &mut uses.returned] {

@@ -65,9 +65,9 @@ pub(super) fn first(object: &object::File<'_>) -> Option<Obstacle> {
         if let Some(part) = part.filter(|_| section.size() > 0) {
             return Some(Obstacle::Part(part));
         }
-        section.relocations().find_map(|(_, relocation)| match relocation.flags() {
-            RelocationFlags::Elf { r_type, .. } => of_relocation(object.architecture(), r_type),
-            _ => None,
+        section.relocations().find_map(|(_, relocation)| {
+            let RelocationFlags::Elf { r_type } = relocation.flags() else { return None };
+            of_relocation(object.architecture(), r_type)
         })
     })
 }
