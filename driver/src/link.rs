@@ -327,25 +327,39 @@ struct Taken<'a> {
 }
 
 impl<'a> Taken<'a> {
-    /// Returns what linkers take: of archives the members that define a symbol still missing, or one of which there are
-    /// only common definitions.
+    /// Returns what linkers take: all objects; then, in the order of the inputs, shared libraries, and of archives the
+    /// members that define a symbol still missing, or one of which there are only common definitions.
     fn of(inputs: &'a [Input]) -> Taken<'a> {
         let mut taken = Taken::default();
-        let (archives, others): (Vec<&Input>, Vec<&Input>) =
-            inputs.iter().partition(|input| input.is_archive());
-        others.into_iter().flat_map(Input::objects).for_each(|facts| taken.add(facts));
-        let mut members: Vec<&Facts> = archives.into_iter().flat_map(Input::objects).collect();
+        let is_object = |input: &&Input| !input.is_archive() && !input.is_library();
+        inputs.iter().filter(is_object).flat_map(Input::objects).for_each(|all| taken.add(all));
+        let others = inputs.iter().filter(|input| !is_object(input));
+        let mut left: Vec<(&Input, Vec<&Facts>)> =
+            others.map(|input| (input, input.objects().iter().collect())).collect();
+        loop {
+            let before = taken.objects.len();
+            for (input, members) in &mut left {
+                taken.add_wanted(members, input.is_library());
+            }
+            if taken.objects.len() == before {
+                return taken;
+            }
+        }
+    }
+
+    /// Moves members that are wanted here, or all, until none is wanted.
+    fn add_wanted(&mut self, members: &mut Vec<&'a Facts>, all: bool) {
         loop {
             let before = members.len();
             members.retain(|member| {
-                let is_taken = member.definitions().any(|(name, is)| taken.wants(name, is));
+                let is_taken = all || member.definitions().any(|(name, is)| self.wants(name, is));
                 if is_taken {
-                    taken.add(member);
+                    self.add(member);
                 }
                 !is_taken
             });
             if members.len() == before {
-                return taken;
+                return;
             }
         }
     }

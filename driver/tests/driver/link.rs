@@ -282,6 +282,31 @@ fn members_of_archives_define_common_symbols() {
     }
 }
 
+/// Of an archive and a shared library that define a symbol the first one is asked.
+#[test]
+fn archives_and_libraries_are_asked_in_their_order() {
+    let folder = folder();
+    let member = compile(folder.path(), "member", "int answer(void) { return 1; }", &[]);
+    let archive = folder.path().join("answers.a");
+    assert!(Command::new("ar").arg("rcs").arg(&archive).arg(member).status().unwrap().success());
+    let library = folder.path().join("libanswers.so");
+    let text = folder.path().join("library.c");
+    fs::write(&text, "int answer(void) { return 2; }").unwrap();
+    let made =
+        Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(&text).status();
+    assert!(made.unwrap().success());
+    let [archive, library] = [archive, library].map(|path| Input::read(&path).unwrap());
+    let kernel = object("kernel", "int answer(void); int __tvm_ffi_f(void) { return answer(); }");
+    for linker in routes() {
+        let first = link(&[kernel.clone(), archive.clone(), library.clone()], &linker).unwrap();
+        let second = link(&[kernel.clone(), library.clone(), archive.clone()], &linker).unwrap();
+        let asks = |bytes: &[u8]| {
+            inspect(bytes).unwrap().undefined.iter().any(|symbol| symbol.name == "answer")
+        };
+        assert_eq!([asks(&first), asks(&second)], [false, true], "{linker:?}");
+    }
+}
+
 #[test]
 fn archives_contribute_what_is_missing() {
     for linker in routes() {
