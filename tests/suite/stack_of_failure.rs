@@ -57,10 +57,11 @@ pub(crate) fn depth() -> usize {
 
 /// Functions that are not checked, since their failing calls need much stack in the runtime, which throws and catches
 /// an exception, looks up a class, or makes a backtrace of all callers with their debug information.
-const RUNTIME: [&str; 13] = [
+const RUNTIME: [&str; 14] = [
     "attempt_with_error",
     "dtype_of_text",
     "element_type",
+    "element_type_inside",
     "default_of_any",
     "optional_union",
     "unknown_class",
