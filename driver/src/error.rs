@@ -178,9 +178,9 @@ pub enum ObjectFault {
     Constructors,
     /// An object that cannot become part of the output, or that the linker cannot take.
     Unlinkable {
-        /// What it has.
+        /// Contents that stand in the way.
         found: String,
-        /// What to do instead.
+        /// Way around them.
         advice: &'static str,
     },
     /// An object with linked routines that only another version of this library has.

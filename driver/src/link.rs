@@ -316,7 +316,7 @@ fn check_duplicates(inputs: &[Input]) -> Result<(), Error> {
     Ok(())
 }
 
-/// What linkers take of the inputs, and the symbols of that.
+/// Objects that linkers take of the inputs, and their symbols.
 #[derive(Default)]
 struct Taken<'a> {
     /// Objects, members of archives among them, and shared libraries.

@@ -65,19 +65,17 @@ fn mark(
         let symbol = native_symbol(product, symbols[data.symbol.index()]);
         mark_large(&mut product.object, symbol);
     }
+    let is_weak =
+        |data: &&ir::Data| source.symbols[data.symbol.index()].linkage == ir::Linkage::Weak;
+    for data in source.data.iter().filter(is_weak) {
+        let symbol = native_symbol(product, symbols[data.symbol.index()]);
+        mark_weak(&mut product.object, symbol, data, Facts::of(triple).weak);
+    }
     for (symbol, &id) in source.symbols.iter().zip(symbols) {
-        let native = || native_symbol(product, id);
-        match symbol.linkage {
-            ir::Linkage::Once => {
-                let symbol = native();
-                let others = sections.get(&symbol).map_or(&[][..], |sections| sections);
-                once::mark(&mut product.object, symbol, others);
-            }
-            ir::Linkage::Weak => {
-                let symbol = native();
-                mark_weak(&mut product.object, symbol, Facts::of(triple).weak);
-            }
-            ir::Linkage::Import | ir::Linkage::Local | ir::Linkage::Export => {}
+        if symbol.linkage == ir::Linkage::Once {
+            let symbol = native_symbol(product, id);
+            let others = sections.get(&symbol).map_or(&[][..], |sections| sections);
+            once::mark(&mut product.object, symbol, others);
         }
     }
     if triple.binary_format == BinaryFormat::Coff {
@@ -88,7 +86,7 @@ fn mark(
 }
 
 /// Gives the definition of a weak symbol its form.
-fn mark_weak(object: &mut Object<'_>, symbol: SymbolId, form: Weak) {
+fn mark_weak(object: &mut Object<'_>, symbol: SymbolId, data: &ir::Data, form: Weak) {
     match form {
         Weak::Protected => {
             if let SymbolFlags::Elf { st_other, .. } = object.symbol_flags_mut(symbol) {
@@ -97,10 +95,10 @@ fn mark_weak(object: &mut Object<'_>, symbol: SymbolId, form: Weak) {
         }
         Weak::Group => once::mark(object, symbol, &[]),
         Weak::Common => {
-            // Such a symbol is an undefined one with a size as its value; its alignment is in the description.
+            // The value of a common symbol, which is undefined, is its size; the alignment is in the description.
+            let alignment = data.align.trailing_zeros() as u16;
             let symbol = object.symbol_mut(symbol);
-            let alignment = symbol.size.trailing_zeros() as u16;
-            symbol.value = symbol.size;
+            symbol.value = data.bytes.len() as u64;
             symbol.weak = false;
             symbol.section = SymbolSection::Undefined;
             symbol.flags = SymbolFlags::MachO { n_desc: alignment << 8 };

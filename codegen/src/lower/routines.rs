@@ -159,7 +159,7 @@ routines! {
     Numbers outline, access::numbers;
     ToDtype cold, access::to_dtype;
     ToDevice cold, access::to_device;
-    IsInstance outline, access::is_instance;
+    IsInstance outline, classes::is_instance;
     IsKnown cold inner, classes::is_known;
     ListClasses cold inner, classes::list_classes;
     KeyOf cold inner, classes::key_of;

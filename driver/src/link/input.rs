@@ -46,7 +46,7 @@ pub(super) struct Facts {
     pub(super) flags: u32,
     /// True if start-up code of Windows runs a function of this object.
     pub(super) has_constructors: bool,
-    /// What some outputs or linkers cannot take.
+    /// Contents that some outputs or linkers cannot take.
     pub(super) obstacle: Option<Obstacle>,
     /// Range of the bytes of a member in its archive; the whole file otherwise.
     pub(super) range: Range<usize>,
@@ -58,7 +58,7 @@ pub(super) struct Facts {
     undefined: BTreeMap<Vec<u8>, bool>,
 }
 
-/// What a symbol is.
+/// Kind of a defined symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Definition {
     Function,

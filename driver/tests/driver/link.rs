@@ -147,7 +147,7 @@ fn what_a_loader_fills_is_exported() {
         let mut found = exports(&link(&inputs[..1], &linker).unwrap());
         found.sort();
         assert_eq!(found, names, "{linker:?}");
-        // As a member of an archive.
+        // Members of archives export theirs, too.
         let member = compile(folder.path(), "user", &format!("{USER} int part;"), &[]);
         let archive = folder.path().join("users.a");
         let ar = Command::new("ar").arg("rcs").arg(&archive).arg(member).status();
@@ -199,7 +199,7 @@ fn variables_of_threads_of_a_program_are_refused() {
     assert!(error.contains("locals.a(local.o): has the relocation R_X86_64_TPOFF32"), "{error}");
 }
 
-/// What other linkers take and Wild does not, or what needs a compiler's files.
+/// Inputs that other linkers take and Wild does not, or that need a compiler's files.
 #[test]
 fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
     const KERNEL: &str = "int kernel(int x) { return x; }";
@@ -282,7 +282,7 @@ fn members_of_archives_define_common_symbols() {
     }
 }
 
-/// Of an archive and a shared library that define a symbol the first one is asked.
+/// An archive and a shared library define the same symbol: the first of them is taken.
 #[test]
 fn archives_and_libraries_are_asked_in_their_order() {
     let folder = folder();

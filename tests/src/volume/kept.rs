@@ -1,4 +1,4 @@
-//! What outlives a call: functions that hold values, called when everything that was lent is gone and lists have
+//! Values that outlive a call: functions that hold some, called when everything that was lent is gone and lists have
 //! changed, and arrays that a callee keeps. Only the machine can see what such code reads.
 
 use codegen::{Body, Call as Callee, Expr, Function, FunctionRef, Library, ObjectClass, ParamType};

@@ -6,11 +6,13 @@ use abi_spec::TypeIndex;
 use crate::ir::Builder;
 use crate::ir::typed::{Int, Literal, Ref, Text, constant, handles, ne, routine, select};
 use crate::language::MAX_RANK;
-use crate::lower::routines::classes::is_known;
 use crate::lower::routines::errors::forget_error;
 use crate::lower::routines::memory::{Any, ByteArray, KnownText, Numbers, Object, filled, slice};
-use crate::lower::routines::runtime::{data_type_from_string, get_type_info, type_key_to_index};
+use crate::lower::routines::runtime::data_type_from_string;
 use crate::resolve::accepted::{DYNAMIC, MAX_SMALL};
+
+/// A mask of all type indices.
+pub(crate) const ALL: u64 = u64::MAX;
 
 /// The bit of a set that stands for all dynamic type indices.
 const OTHERS: u64 = DYNAMIC as u64;
@@ -237,46 +239,4 @@ fn device_type(b: &mut Builder<'_>, name: Text) -> Int<u64> {
         ty = select(b, same, number, ty);
     }
     ty
-}
-
-/// Returns 1 if an object is an instance of the class of a key or of a class derived from it, else 0.
-///
-/// A NULL object is no instance, and a class that is not registered has no instances. `cache` begins with the type index
-/// of the class, once it is known.
-#[routine]
-pub(crate) fn is_instance(object: &Object, key: Text, cache: &i64) -> i32 {
-    if object == null {
-        return 0;
-    }
-    let index = object.type_index;
-    let mut class = cache.load_atomic();
-    if class == 0 {
-        let array: ByteArray;
-        let found: i32;
-        if type_key_to_index(filled(array, key.data, key.len), found) != 0 {
-            forget_error();
-            return 0;
-        }
-        class = *found as i64;
-        cache.store_atomic(class);
-    }
-    if index as i64 == class {
-        return 1;
-    }
-    // A static type index may be unknown too, and is that of no registered class.
-    if index < TypeIndex::DYN_OBJECT_BEGIN {
-        return 0;
-    }
-    if is_known(index, cache) == 0 {
-        return 0;
-    }
-    let info = get_type_info(index);
-    let ancestors = info.ancestors;
-    for at in 0..info.depth {
-        let ancestor = ancestors[at];
-        if ancestor.type_index as i64 == class {
-            return 1;
-        }
-    }
-    0
 }

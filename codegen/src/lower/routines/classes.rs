@@ -7,13 +7,12 @@ use abi_spec::TypeIndex;
 
 use crate::ir::Builder;
 use crate::ir::typed::{Int, Text, constant, routine};
-use crate::lower::routines::access::text;
+use crate::lower::routines::access::{ALL, text};
 use crate::lower::routines::errors::forget_error;
-use crate::lower::routines::fail_value::ALL;
 use crate::lower::routines::memory::{Any, ByteArray, Object, filled, write};
 use crate::lower::routines::result::release;
 use crate::lower::routines::runtime::{
-    function_call, function_get_global, object_dec_ref, type_key_to_index,
+    function_call, function_get_global, get_type_info, object_dec_ref, type_key_to_index,
 };
 
 /// The function of the registry that returns an array of all keys.
@@ -105,4 +104,46 @@ pub(crate) fn is_known(index: i32, cache: &i64) -> i32 {
 /// Returns [`REMEMBERED`].
 fn remembered(b: &mut Builder<'_>) -> Int<u64> {
     constant(b, REMEMBERED)
+}
+
+/// Returns 1 if an object is an instance of the class of a key or of a class derived from it, else 0.
+///
+/// A NULL object is no instance, and a class that is not registered has no instances. `cache` begins with the type index
+/// of the class, once it is known.
+#[routine]
+pub(crate) fn is_instance(object: &Object, key: Text, cache: &i64) -> i32 {
+    if object == null {
+        return 0;
+    }
+    let index = object.type_index;
+    let mut class = cache.load_atomic();
+    if class == 0 {
+        let array: ByteArray;
+        let found: i32;
+        if type_key_to_index(filled(array, key.data, key.len), found) != 0 {
+            forget_error();
+            return 0;
+        }
+        class = *found as i64;
+        cache.store_atomic(class);
+    }
+    if index as i64 == class {
+        return 1;
+    }
+    // A static type index may be unknown too, and is that of no registered class.
+    if index < TypeIndex::DYN_OBJECT_BEGIN {
+        return 0;
+    }
+    if is_known(index, cache) == 0 {
+        return 0;
+    }
+    let info = get_type_info(index);
+    let ancestors = info.ancestors;
+    for at in 0..info.depth {
+        let ancestor = ancestors[at];
+        if ancestor.type_index as i64 == class {
+            return 1;
+        }
+    }
+    0
 }

@@ -5,7 +5,7 @@ use abi_spec::TypeIndex;
 
 use crate::ir::typed::{Text, routine};
 use crate::language::MAX_RANK;
-use crate::lower::routines::access::{Borrowed, accepts, borrow, is_object, text};
+use crate::lower::routines::access::{ALL, Borrowed, accepts, borrow, is_object, text};
 use crate::lower::routines::big_int::is_big_int;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::fail::{failure, place_of, quoted, required_of};
@@ -16,9 +16,6 @@ use crate::resolve::accepted::MAX_SMALL;
 
 /// Largest number of integers of a shape.
 const MOST: u64 = MAX_RANK as u64;
-
-/// A mask of all type indices.
-pub(crate) const ALL: u64 = u64::MAX;
 
 /// Raises the error for element `nth` of `values`, which is of a wrong type or violates another requirement.
 #[routine]
@@ -40,7 +37,7 @@ pub(crate) fn fail_value(subject: &Subject, values: &Any, nth: u64, indices: &i6
 }
 
 /// Raises the error for a value of a wrong type. For an rvalue reference, the message names the type of its object.
-/// Where an object would do that a tensor is, but not a `DLTensor*`, the message tells them apart.
+/// Names a `DLTensor*` as such where the type accepts tensor objects, but no `DLTensor*`.
 #[routine]
 pub(crate) fn wrong_type(subject: &Subject, value: &Any, indices: &i64) -> i32 {
     let required = required_of(subject) as &Required;
