@@ -96,6 +96,8 @@ pub(crate) enum Action<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Match<'a> {
     pub(crate) value: ValueId,
+    /// True if lists may have changed since the value was checked.
+    pub(crate) changed: bool,
     /// One arm for each type, then that of None if the value is optional.
     pub(crate) arms: Vec<Arm<'a>>,
 }

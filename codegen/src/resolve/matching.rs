@@ -29,6 +29,7 @@ impl<'a> Block<'_, 'a> {
         if let ParamType::Union(_) = self.names.values[of].ty {
             self.names.values[of].matched = true;
         }
+        let changed = self.called;
         let (mut resolved, mut after) = (Vec::with_capacity(arms.len()), Vec::new());
         for (number, (ty, arm)) in types.into_iter().zip(arms).enumerate() {
             let at = |reason| (Part::Arm(index, number), reason);
@@ -49,7 +50,7 @@ impl<'a> Block<'_, 'a> {
         let left = after.is_empty();
         let both = after.into_iter().reduce(|one, other| one.either(&other));
         self.facts.extend(both.unwrap_or_default());
-        Ok((Action::Match(Match { value: of, arms: resolved }), left))
+        Ok((Action::Match(Match { value: of, changed, arms: resolved }), left))
     }
 
     /// Returns the value that a `match` is about. Its type is a union or optional.

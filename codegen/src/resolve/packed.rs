@@ -72,6 +72,10 @@ impl<'a> Block<'_, 'a> {
             (Some((_, Source::Context)), _) => Ok(Packed::Plain(Plain::Term(term))),
             (Some((value, _)), _) => Ok(Packed::Plain(Plain::Value(value))),
             (None, Kind::Text | Kind::Several) => Err(format!("`{expr}` is no value of the FFI")),
+            (None, Kind::Unsigned) => {
+                let term = Term { kind: Kind::Unsigned, ..self.names.int64(expr, term) };
+                Ok(Packed::Plain(Plain::Term(term)))
+            }
             (None, _) => Ok(Packed::Plain(Plain::Term(term))),
         }
     }

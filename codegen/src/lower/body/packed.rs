@@ -149,11 +149,7 @@ impl Wrapper<'_, '_> {
     fn pack_term(&mut self, term: &Term, to: Value, at: i32) {
         let value = self.term(term);
         let index = match term.kind {
-            Kind::Unsigned => {
-                self.require_int64(value, "a `uint64`");
-                TypeIndex::INT
-            }
-            Kind::Int => TypeIndex::INT,
+            Kind::Unsigned | Kind::Int => TypeIndex::INT,
             Kind::Bool => TypeIndex::BOOL,
             Kind::Float => TypeIndex::FLOAT,
             Kind::Ptr => TypeIndex::OPAQUE_PTR,
@@ -224,17 +220,14 @@ impl Wrapper<'_, '_> {
     /// Writes a declared scalar.
     fn pack_scalar(&mut self, value: ValueId, scalar: Scalar, to: Value, at: i32) {
         let wide = self.wide(value);
+        // The only integer type of the FFI is `int64`.
         if scalar == Scalar::Uint64 {
-            self.require_int64(wide, &self.function.values[value].path.clone());
+            let path = &self.function.values[value].path;
+            let fail =
+                self.failing(|_| Message::of(Complaint::WideArgument, path).with_values(&[wide]));
+            let fits = self.b.compare_const(Cond::Sge, wide, 0);
+            self.b.guard(fits, fail);
         }
         self.store_there(value, result_index(scalar), wide, to, at);
-    }
-
-    /// Leaves with an error if a `uint64` exceeds `int64`, the only integer type of the FFI.
-    fn require_int64(&mut self, wide: Value, path: &str) {
-        let fail =
-            self.failing(|_| Message::of(Complaint::WideArgument, path).with_values(&[wide]));
-        let fits = self.b.compare_const(Cond::Sge, wide, 0);
-        self.b.guard(fits, fail);
     }
 }

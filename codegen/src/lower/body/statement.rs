@@ -5,7 +5,7 @@ use crate::lower::failure::message::Message;
 use crate::lower::wrapper::Wrapper;
 use crate::resolve::argument::Argument;
 use crate::resolve::body::{Action, Arm, Body, KernelCall, Match, Received, Statement};
-use crate::resolve::ids::{LocalId, OutputId, ValueId};
+use crate::resolve::ids::{LocalId, OutputId};
 use crate::resolve::term::Term;
 
 /// Emits the body; every path returns.
@@ -142,7 +142,7 @@ fn select<'a>(w: &mut Wrapper<'a, '_>, choice: &'a Match<'a>) {
     let next = w.b.block("next");
     for (number, one) in choice.arms.iter().enumerate() {
         if number + 1 == choice.arms.len() {
-            arm(w, choice.value, one, next);
+            arm(w, choice, one, next);
             break;
         }
         let is_this = match w.chosen[choice.value] {
@@ -152,19 +152,20 @@ fn select<'a>(w: &mut Wrapper<'a, '_>, choice: &'a Match<'a>) {
         let [this, other] = ["arm", "other"].map(|label| w.b.block(label));
         w.b.branch(is_this, this, other);
         w.b.switch_to(this);
-        arm(w, choice.value, one, next);
+        arm(w, choice, one, next);
         w.b.switch_to(other);
     }
     w.b.switch_to(next);
 }
 
 /// Emits an arm of a `match` of a value, then a jump to `next`.
-fn arm<'a>(w: &mut Wrapper<'a, '_>, of: ValueId, arm: &'a Arm<'a>, next: Block) {
+fn arm<'a>(w: &mut Wrapper<'a, '_>, choice: &'a Match<'a>, arm: &'a Arm<'a>, next: Block) {
+    let (of, changed) = (choice.value, choice.changed);
     let outside = if arm.is_none { w.mark() } else { w.mark_where_there(of) };
     w.inner(|w| {
         if let Some((value, steps)) = &arm.value {
             w.addresses[*value] = Some(w.any_address(of));
-            w.unpack_steps(steps);
+            w.unpack_steps(steps, changed);
         }
         block(w, &arm.body);
     });

@@ -10,11 +10,30 @@ use crate::resolve::ids::{LocalId, SymbolId, ValueId};
 use crate::resolve::step::{Place, Rule, Step};
 
 impl<'a> Wrapper<'a, '_> {
-    /// Emits code that unpacks values and binds symbols as steps do that have succeeded for the same values.
-    pub(crate) fn unpack_steps(&mut self, steps: &'a [Step<'a>]) {
+    /// Emits code that unpacks values and binds symbols as steps do that have succeeded for the same values. If lists may
+    /// have changed since then, those that stand for shapes are checked again.
+    pub(crate) fn unpack_steps(&mut self, steps: &'a [Step<'a>], changed: bool) {
         for step in steps {
-            self.unpack_step(step);
+            if changed && self.is_of_shape(step) || self.parses(step) {
+                self.check_step(step);
+            } else {
+                self.unpack_step(step);
+            }
         }
+    }
+
+    /// Returns true for a check of a shape, which may have been given as a list.
+    fn is_of_shape(&self, step: &Step<'_>) -> bool {
+        match step {
+            Step::Value { value } => self.function.values[*value].ty.shape().is_some(),
+            Step::Occurrence { place, .. } => matches!(place, Place::Number { .. }),
+            _ => false,
+        }
+    }
+
+    /// Returns true for a check of text that the runtime parses again, for which it may lack memory.
+    fn parses(&self, step: &Step<'_>) -> bool {
+        matches!(step, Step::Value { value } if self.may_parse(*value))
     }
 
     /// Checks that a value at an address, which code outside of this function has written, conforms to its declared type.
@@ -57,8 +76,6 @@ impl<'a> Wrapper<'a, '_> {
                 self.enter(*value);
                 self.unpack_tensor(*value);
             }
-            // Text is parsed again, for which the runtime may lack memory.
-            Step::Value { value } if self.may_parse(*value) => self.check_step(step),
             Step::Value { value } => {
                 self.enter(*value);
                 self.passed(*value, |w| {

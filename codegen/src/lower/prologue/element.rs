@@ -48,7 +48,7 @@ impl<'a> Wrapper<'a, '_> {
             self.conform(received, at, |_| {});
         } else {
             self.addresses[received.value] = Some(at);
-            self.unpack_steps(&received.steps);
+            self.unpack_steps(&received.steps, false);
         }
     }
 

@@ -27,7 +27,7 @@ impl<'a> Wrapper<'a, '_> {
         for (index, captured) in captured.iter().enumerate() {
             match captured {
                 Captured::Local(_) | Captured::Map(_) => {}
-                Captured::Value(_, steps) => self.unpack_steps(steps),
+                Captured::Value(_, steps) => self.unpack_steps(steps, true),
                 Captured::Output(output) => self.unpack_output(*output, elements, index),
             }
         }
