@@ -23,7 +23,7 @@ impl<'a> Order<'_, 'a> {
             if *known == self.knowledge[symbol] {
                 continue;
             }
-            if self.waits[symbol].iter().any(|&index| self.waiting[index].is_some()) {
+            if self.is_awaited(symbol) {
                 return Err(self.undetermined(symbol, value));
             }
             self.knowledge[symbol] = Known::Arms;
@@ -161,17 +161,23 @@ impl<'a> Order<'_, 'a> {
         }
     }
 
+    /// Returns true if an expression waits for a symbol.
+    fn is_awaited(&self, symbol: SymbolId) -> bool {
+        self.waits[symbol].iter().any(|&index| self.waiting[index].is_some())
+    }
+
     /// Binds the symbols that only strides of an optional value mention, where the value is there. Does so only for
-    /// symbols that something uses: comparisons need no compact stride.
+    /// symbols that something uses or waits for: comparisons of the symbol alone need no compact stride.
     pub(super) fn bind_optional_strides(&mut self) {
         for (symbol, place, linear) in std::mem::take(&mut self.optional) {
             let guard = self.names.values[place.value()].guard;
+            let is_awaited = self.is_awaited(symbol);
             if let (Known::Within { values, .. }, Some(guard)) =
                 (&mut self.knowledge[symbol], guard)
                 && !values.contains(&guard)
             {
                 values.push(guard);
-                if self.names.is_used(symbol) {
+                if is_awaited || self.names.is_used(symbol) {
                     self.steps.push(Step::BindCompact { symbol, place, linear });
                 }
             }

@@ -84,6 +84,9 @@ impl<'a> Call<'a> {
             if *known == Known::No {
                 *known = Known::Within;
             }
+            if occurrence.is_stride && occurrence.value.is_some() && !occurrence.many {
+                self.symbols.all[symbol].first.get_or_insert(occurrence);
+            }
             return Ok(());
         }
         if !occurrence.is_stride {
@@ -275,19 +278,46 @@ impl<'a> Call<'a> {
             if self.symbols.all[index].value.is_none() {
                 let first = self.symbols.all[index].first.clone().expect("a stride mentions it");
                 let Some(compact) = first.compact else { continue };
-                let how = Inverse { symbol: index, counts: true, rounds: true };
-                let Some(value) = self.solve(how, first.expr, compact)? else {
-                    return Err(self.mismatch_at(&first, compact, &first.expr.to_string()));
-                };
-                let symbol = &mut self.symbols.all[index];
-                symbol.value = Some(value);
-                symbol.origin = spelled(symbol.name).to_string();
+                self.bind_compact(index, &first, compact)?;
             }
             self.know(index)?;
         }
         if alone {
             return Ok(());
         }
+        for index in 0..self.symbols.all.len() {
+            if let Symbol { value: None, first: Some(first), .. } = &self.symbols.all[index]
+                && self.symbols.rules.known[index] == Known::Within
+                && self.is_awaited(index)
+                && let Some(compact) = first.compact
+            {
+                let first = first.clone();
+                self.bind_compact(index, &first, compact)?;
+            }
+        }
         self.compare_waiting(|symbols, one| symbols.is_decided(one))
+    }
+
+    /// Returns true if an expression waits for a symbol.
+    fn is_awaited(&self, symbol: usize) -> bool {
+        let name = &self.symbols.all[symbol].name;
+        self.symbols.rules.waiting.iter().any(|one| names(one.expr).contains(name))
+    }
+
+    /// Binds a symbol by the compact value of a stride.
+    fn bind_compact(
+        &mut self,
+        symbol: usize,
+        stride: &Occurrence<'a>,
+        compact: i64,
+    ) -> Checked<()> {
+        let how = Inverse { symbol, counts: true, rounds: true };
+        let Some(value) = self.solve(how, stride.expr, compact)? else {
+            return Err(self.mismatch_at(stride, compact, &stride.expr.to_string()));
+        };
+        let symbol = &mut self.symbols.all[symbol];
+        symbol.value = Some(value);
+        symbol.origin = spelled(symbol.name).to_string();
+        Ok(())
     }
 }
