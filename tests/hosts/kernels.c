@@ -174,6 +174,12 @@ void record_property(int64_t a, int64_t b, int64_t c, int64_t d, double e, doubl
   put_int(data - (const char *)(x ? x->data : NULL));
 }
 
+/* Notes an integer after what earlier kernels have noted. */
+void note_1(int64_t a) {
+  if (taken) begin();
+  put_int(a);
+}
+
 /* Texts and bytes, lists of integers, objects and values of any type. */
 
 void record_text(const char *a, int64_t a_size) {

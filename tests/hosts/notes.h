@@ -63,7 +63,7 @@ static char text[1024];
 static size_t length;
 /* True if the next entry is the first of its list. */
 static int first;
-static int taken;
+static int taken = 1;
 
 static void begin(void) {
   text[0] = 0;

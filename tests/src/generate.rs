@@ -5,8 +5,10 @@
 
 mod arguments;
 mod declaration;
+mod expression;
 mod kinds;
 mod launches;
+mod program;
 
 pub use arguments::{arguments, makes_function, own};
 pub use declaration::declaration;

@@ -1,14 +1,17 @@
 //! The meaning of a declaration: an interpreter written from the design, not from the lowering.
 //!
-//! The oracle predicts the outcome of a call, the text of errors included, for declarations whose body is
-//! `record_property(…)`. The property tests compare the prediction with the behaviour of compiled code.
+//! The oracle predicts the outcome of a call, the text of errors included, for the declarations that
+//! [`generate`](crate::generate) makes. The property tests compare the prediction with the behaviour of compiled code.
 
 mod expression;
 mod half;
+mod program;
 mod scalar;
 mod symbols;
 mod tensor;
 mod value;
+
+use std::borrow::Cow;
 
 use abi_spec::{DType, DeviceType, TypeIndex};
 use codegen::language::spelled;
@@ -16,7 +19,7 @@ use codegen::{Function, Mapping, ParamType, Sequence};
 
 use crate::argument::{Argument, Tensor, type_index};
 use crate::generate::makes_function;
-use crate::outcome::{End, Outcome, Value};
+use crate::outcome::{End, Outcome};
 use expression::Number;
 use symbols::Symbols;
 
@@ -118,17 +121,18 @@ pub fn predict(function: &Function, arguments: &[Argument], count: Option<i32>) 
     let count = count.unwrap_or(arguments.len() as i32);
     let symbols = Symbols::new(function);
     let (found, devices, dtypes) = (Vec::new(), Vec::new(), Vec::new());
-    let mut call = Call { function, arguments, found, devices, dtypes, symbols };
+    let notes = Vec::new();
+    let mut call = Call { function, arguments, found, devices, dtypes, symbols, notes };
     let ended = call.check(count).map_err(|fault| fault.end(function)).and_then(|()| {
-        call.record().map_err(|fault| match makes_function(function) {
+        let made = makes_function(function);
+        call.body(made.unwrap_or(function)).map_err(|fault| match made {
             Some(made) => fault.within().end(made),
             None => fault.end(function),
         })
     });
-    match ended {
-        Ok(recorded) => Outcome { recorded, end: End::Result(Value::None) },
-        Err(end) => Outcome { recorded: String::new(), end },
-    }
+    let recorded = call.notes.join(", ");
+    let (Ok(end) | Err(end)) = ended;
+    Outcome { recorded, end }
 }
 
 /// A call under interpretation.
@@ -142,6 +146,8 @@ struct Call<'a> {
     devices: Vec<(DeviceType, i32, Option<String>)>,
     dtypes: Vec<Named>,
     symbols: Symbols<'a>,
+    /// Notes of the kernels that the body has called.
+    notes: Vec<String>,
 }
 
 /// An element type that has a name.
@@ -177,7 +183,7 @@ struct Received<'a> {
 #[derive(Clone)]
 enum Found<'a> {
     Number(Number),
-    Tensor(&'a Tensor),
+    Tensor(Cow<'a, Tensor>),
     /// Number of elements or bytes, and the numbers of a shape.
     Several(usize, Vec<i64>),
     /// Bytes of a text.
@@ -267,17 +273,9 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Returns the notes of the call of the body.
-    fn record(&mut self) -> Checked<String> {
-        let args = self.function.body.kernel_calls().next().map_or(&[][..], |call| &call.args);
-        let values: Vec<Number> =
-            args.iter().map(|arg| self.evaluate(arg)).collect::<Checked<_>>()?;
-        Ok(self.recorded(&values))
-    }
-
-    /// Returns the notes of `record_property`.
+    /// Returns the notes of a kernel about its first seven arguments at most.
     fn recorded(&self, values: &[Number]) -> String {
-        let texts = values[..7].iter().map(|value| match value {
+        let texts = values.iter().take(7).map(|value| match value {
             Number::Int(value) => value.to_string(),
             Number::Unsigned(value) => value.cast_signed().to_string(),
             Number::Float(value) if value.is_nan() => "nan".to_owned(),

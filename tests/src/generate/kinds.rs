@@ -5,7 +5,8 @@ use codegen::{Dim, Leaf, Literal, ObjectClass, ParamType, Shape};
 
 use super::Choices;
 use super::arguments::{Values, evaluate, fitting_scalar, fitting_tensor, stranger};
-use super::declaration::{HOSTILE, Names, hostile};
+use super::declaration::Names;
+use super::expression::{HOSTILE, hostile};
 use crate::argument::{Argument, Tensor};
 
 /// Key of a user's class.
@@ -49,6 +50,13 @@ impl At {
     fn offer(&self, names: &mut Names, part: &str) {
         names.ints.extend(self.path.iter().map(|path| format!("{path}{part}")));
     }
+
+    /// Lets programs take the value apart, if it is a parameter.
+    fn offer_match<'t>(&self, names: &mut Names, types: impl IntoIterator<Item = &'t str>) {
+        let path = self.path.as_ref().filter(|path| !path.contains(['.', '[']));
+        let types: Vec<String> = types.into_iter().map(str::to_owned).collect();
+        names.matched.extend(path.map(|path| (path.clone(), types)));
+    }
 }
 
 /// Generates a type of a whole parameter that is neither scalar nor tensor.
@@ -57,7 +65,7 @@ pub(super) fn kind(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> Str
         0..=2 => optional(choices, names, at),
         3..=5 => tuple(choices, names, at),
         6 | 7 => sequence(choices, names, at),
-        8 => union(choices),
+        8 => union(choices, names, at),
         _ => simple(choices, names, at),
     }
 }
@@ -138,7 +146,7 @@ fn nested(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
         7 => choices.pick(&["float64", "float32"]).to_owned(),
         8 if at.depth > 0 => tuple(choices, names, at),
         9 if at.depth > 0 => sequence(choices, names, at),
-        10 => union(choices),
+        10 => union(choices, names, at),
         _ => simple(choices, names, at),
     }
 }
@@ -148,7 +156,11 @@ fn optional(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
     let within = At { certain: false, guard: at.path.clone(), ..at.clone() };
     let inner = nested(choices, names, &within);
     // These types include None already.
-    if matches!(inner.as_str(), "Any" | "Stream") { inner } else { format!("Optional[{inner}]") }
+    if matches!(inner.as_str(), "Any" | "Stream") {
+        return inner;
+    }
+    at.offer_match(names, [inner.as_str(), "None"]);
+    format!("Optional[{inner}]")
 }
 
 fn tuple(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
@@ -179,20 +191,28 @@ fn sequence(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
         return format!("{word}[{}, {element}]", choices.pick(&["str", "int64"]));
     }
     at.offer(names, ".size");
+    if matches!(element.as_str(), "int64" | "int8") {
+        names.lists.extend(at.path.clone());
+    }
     format!("{word}[{element}]")
 }
 
-fn union(choices: &mut Choices<'_>) -> String {
-    let unions = [
-        "Union[int64, str]",
-        "Union[float64, Array[int64]]",
-        "Union[bool, Tuple[int8, str], Device]",
-        "Union[Tensor([_, 2], float32), Function, bytes]",
-        "Union[Literal[1, \"one\"], Shape([2, _])]",
-        "Union[Map[str, int64], Array[Tensor([_], float32, device=any)], Object[\"test.Thing\"]]",
-        "Union[dtype, str, Map[int64, Union[bool, str]]]",
-    ];
-    choices.pick(&unions).to_owned()
+const UNIONS: [&[&str]; 7] = [
+    &["int64", "str"],
+    &["float64", "Array[int64]"],
+    &["bool", "Tuple[int8, str]", "Device"],
+    &["Tensor([_, 2], float32)", "Function", "bytes"],
+    &["Literal[1, \"one\"]", "Shape([2, _])"],
+    &["Map[str, int64]", "Array[Tensor([_], float32, device=any)]", "Object[\"test.Thing\"]"],
+    &["dtype", "str", "Map[int64, Union[bool, str]]"],
+];
+
+fn union(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
+    let types = choices.pick(&UNIONS);
+    if at.certain {
+        at.offer_match(names, types.iter().copied());
+    }
+    format!("Union[{}]", types.join(", "))
 }
 
 const TEXTS: [&str; 6] = ["sum", "", "seven b", "a longer mean", "auto", "é\\"];

@@ -1,7 +1,8 @@
 //! Generator of launches that one function makes at once, or that one function prepares and another one submits.
 
 use super::Choices;
-use super::declaration::{Names, Words, constraint, float, int, list, param, tensor};
+use super::declaration::{Names, Words, list, param, tensor};
+use super::expression::{constraint, float, int};
 
 /// Declarations of two functions that do the same, in one call and in two.
 #[derive(Debug)]

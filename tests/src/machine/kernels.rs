@@ -103,6 +103,11 @@ pub(super) fn kernel<'p>(name: &str, kernels: &Rc<Kernels>) -> Option<Host<'p>> 
             k.notes.int(args[6].bits.wrapping_sub(data.bits) as i64);
             Ok(Word::NULL)
         }),
+        "note_1" => Rc::new(move |_, args| {
+            k.notes.go_on();
+            k.notes.int(args[0].as_int());
+            Ok(Word::NULL)
+        }),
         "ends_with_nul" => Rc::new(|machine, args| {
             let end = args[0].offset(args[1].as_int());
             Ok(Word::int((machine.memory.load(end, 1, 1)?.is_null()).into()))

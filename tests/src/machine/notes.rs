@@ -29,6 +29,13 @@ impl Notes {
         *self.0.borrow_mut() = State { text: String::new(), first: true };
     }
 
+    /// Lets a kernel add to the notes of earlier ones.
+    pub(super) fn go_on(&self) {
+        if self.0.borrow().text.is_empty() {
+            self.begin_anew();
+        }
+    }
+
     /// Takes the notes since the last call.
     pub(super) fn take(&self) -> String {
         let State { mut text, .. } = self.0.take();

@@ -50,6 +50,11 @@ impl Number {
     }
 }
 
+/// Returns the path under which the number of a sequence's elements is noted, which a missing sequence has too.
+pub(super) fn elements(path: &str) -> String {
+    format!("{path}[]")
+}
+
 /// Returns the quotient, rounded down, and the remainder.
 pub(super) fn floor_divide(a: i64, b: i64) -> (i128, i128) {
     let (a, b) = (i128::from(a), i128::from(b));
@@ -81,10 +86,7 @@ impl Call<'_> {
             Expr::Text(_) | Expr::DeviceAttribute(..) => {
                 unreachable!("no declaration has `{expr}`")
             }
-            Expr::Element(of, index) => {
-                let index = self.int(index)? as usize;
-                self.number_or_element(expr, of, index)?
-            }
+            Expr::Element(of, index) => self.at(expr, of, index)?,
             Expr::Field(..) => self.named(&expr.to_string()),
             Expr::Name(name) => self.named(name),
             Expr::Member(of, member) => self.member(of, *member)?,
@@ -189,13 +191,34 @@ impl Call<'_> {
         }
     }
 
-    /// Evaluates an index into a shape or a tuple.
-    fn number_or_element(&self, expr: &Expr, of: &Expr, index: usize) -> Checked<Number> {
-        match self.find(&of.to_string()) {
-            Some(Found::Several(_, numbers)) if index < numbers.len() => {
-                Ok(Number::Int(numbers[index]))
+    /// Evaluates an element of a shape, a tuple or a sequence of integers.
+    fn at(&self, expr: &Expr, of: &Expr, index: &Expr) -> Checked<Number> {
+        let path = of.to_string();
+        let index = self.int(index)?;
+        if let Some(Found::Several(size, _)) = self.find(&elements(&path))
+            && !(0..*size as i64).contains(&index)
+        {
+            let rest = format!(", expected an index below {size} but got {index}");
+            return Err(Fault::value(format!("Out of range {}", elided(&expr.to_string())), rest));
+        }
+        match self.find(&path) {
+            Some(Found::Several(_, numbers)) if (0..numbers.len() as i64).contains(&index) => {
+                Ok(Number::Int(numbers[index as usize]))
             }
-            _ => Ok(self.named(&expr.to_string())),
+            _ => Ok(self.named(&format!("{path}[{index}]"))),
+        }
+    }
+
+    /// Looks up the elements that an expression names, which comes before its evaluation. Those of an operand that `and`
+    /// or `or` may leave out are looked up where they are evaluated.
+    pub(super) fn look_up(&self, expr: &Expr) -> Checked<()> {
+        if let Expr::Logic(_, lhs, _) = expr {
+            return self.look_up(lhs);
+        }
+        expr.children().try_for_each(|child| self.look_up(child))?;
+        match expr {
+            Expr::Element(of, index) => self.at(expr, of, index).map(drop),
+            _ => Ok(()),
         }
     }
 
@@ -319,6 +342,7 @@ impl Call<'_> {
     }
 
     pub(super) fn constraint(&self, constraint: &Constraint) -> Checked<()> {
+        self.look_up(&constraint.condition)?;
         if self.truth(&constraint.condition)? {
             return Ok(());
         }
@@ -337,7 +361,7 @@ impl Call<'_> {
     }
 
     /// Evaluates a condition.
-    fn truth(&self, expr: &Expr) -> Checked<bool> {
+    pub(super) fn truth(&self, expr: &Expr) -> Checked<bool> {
         if let Expr::Compare(op, lhs, rhs) = expr
             && let Some(text) = self.text(lhs)
             && let Expr::Text(other) = &**rhs
@@ -352,10 +376,10 @@ impl Call<'_> {
             return Ok(!self.truth(inner)?);
         }
         if let Expr::Logic(op, lhs, rhs) = expr {
-            return match op {
-                Logic::And => Ok(self.truth(lhs)? && self.truth(rhs)?),
-                Logic::Or => Ok(self.truth(lhs)? || self.truth(rhs)?),
-            };
+            if self.truth(lhs)? == (*op == Logic::Or) {
+                return Ok(*op == Logic::Or);
+            }
+            return self.truth(rhs);
         }
         if let Expr::Bool(truth) = expr {
             return Ok(*truth);

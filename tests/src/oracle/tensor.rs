@@ -1,5 +1,7 @@
 //! Checks of tensors.
 
+use std::borrow::Cow;
+
 use abi_spec::{DType, DeviceType};
 use codegen::{Device, Shape, Strides};
 
@@ -117,7 +119,7 @@ impl<'a> Call<'a> {
             Some(given) => Some(self.header(received, declared, given)?),
             None => None,
         };
-        self.note(received, tensor.map_or(MISSING, Found::Tensor));
+        self.note(received, tensor.map_or(MISSING, |tensor| Found::Tensor(Cow::Borrowed(tensor))));
         self.dims(received, declared, tensor)?;
         let Some(tensor) = tensor else { return Ok(()) };
         if declared.strides == Strides::Contiguous {

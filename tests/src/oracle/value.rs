@@ -5,6 +5,7 @@ use std::str::FromStr;
 use abi_spec::{DType, Device};
 use codegen::{Element, Leaf, Literal, ObjectClass, ParamType, Shape};
 
+use super::expression::elements;
 use super::{Call, Checked, Fault, Found, MISSING, Received, borrowed, quoted, type_name, words};
 use crate::argument::Argument;
 
@@ -104,7 +105,9 @@ impl<'a> Call<'a> {
     /// Checks the elements one by one by the same rules. The symbols of an empty sequence are visited too.
     fn sequence(&mut self, received: &Received<'a>, element: &'a ParamType) -> Checked<()> {
         let given = received.given.map(elements_of);
-        self.note(received, Found::Several(given.map_or(0, <[_]>::len), Vec::new()));
+        let count = Found::Several(given.map_or(0, <[_]>::len), Vec::new());
+        self.note(received, count.clone());
+        self.found.push((elements(&received.path), count));
         if *element == ParamType::Leaf(Leaf::Any) {
             return Ok(());
         }
@@ -246,6 +249,11 @@ fn takes(ty: &ParamType, index: i32) -> bool {
 /// Returns true for strings and bytes, which are never NULL although [`words`] gives them the payload 0.
 fn is_text(given: &Argument) -> bool {
     matches!(given, Argument::Str(_) | Argument::Bytes(_))
+}
+
+/// Returns true for a string.
+pub(super) fn is_string(given: &Argument) -> bool {
+    accepts(&ParamType::Leaf(Leaf::Str), words(given).0)
 }
 
 /// Returns true if a type accepts a type index.
