@@ -216,10 +216,8 @@ impl Call<'_> {
             return self.look_up(lhs);
         }
         expr.children().try_for_each(|child| self.look_up(child))?;
-        match expr {
-            Expr::Element(of, index) => self.at(expr, of, index).map(drop),
-            _ => Ok(()),
-        }
+        let Expr::Element(of, index) = expr else { return Ok(()) };
+        self.at(expr, of, index).map(drop)
     }
 
     fn member(&self, of: &Expr, member: Member) -> Checked<Number> {

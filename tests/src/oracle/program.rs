@@ -136,10 +136,14 @@ impl<'a> Call<'a> {
         values: &[i64],
     ) -> Checked<()> {
         let path = format!("result of {callee}");
-        let scalar = |index: usize| match ty {
-            ParamType::Sequence(_, element) => element.as_ref().clone(),
-            ParamType::Tuple(elements) => elements[index].ty.clone(),
-            _ => ParamType::Leaf(Leaf::Any),
+        let scalar = |index: usize| {
+            if let ParamType::Sequence(_, element) = ty {
+                element.as_ref().clone()
+            } else if let ParamType::Tuple(elements) = ty {
+                elements[index].ty.clone()
+            } else {
+                ParamType::Leaf(Leaf::Any)
+            }
         };
         for path in [name.to_owned(), elements(name)] {
             self.found.push((path, Found::Several(values.len(), Vec::new())));
@@ -251,8 +255,15 @@ fn exprs(kind: &StatementKind) -> Vec<&Expr> {
         StatementKind::For { start, end, .. } => vec![start, end],
         StatementKind::Return(value) => value.iter().collect(),
         StatementKind::Raise { message, .. } => message.iter().collect(),
-        // Extents name no elements.
-        _ => Vec::new(),
+        // Extents name no elements, and random programs have no other statements.
+        StatementKind::Alloc { .. }
+        | StatementKind::TensorMap { .. }
+        | StatementKind::Match { .. }
+        | StatementKind::Launch(_)
+        | StatementKind::Upload(_)
+        | StatementKind::Fill(_)
+        | StatementKind::Copy(_)
+        | StatementKind::Wait(_) => Vec::new(),
     }
 }
 

@@ -27,7 +27,15 @@ impl<'a> Wrapper<'a, '_> {
         match step {
             Step::Value { value } => self.function.values[*value].ty.shape().is_some(),
             Step::Occurrence { place, .. } => matches!(place, Place::Number { .. }),
-            _ => false,
+            Step::Scalar { .. }
+            | Step::Header { .. }
+            | Step::Folded { .. }
+            | Step::Compact { .. }
+            | Step::Data { .. }
+            | Step::BindCompact { .. }
+            | Step::Each { .. }
+            | Step::OneOf { .. }
+            | Step::Require(_) => false,
         }
     }
 
