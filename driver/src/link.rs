@@ -20,6 +20,8 @@ mod glibc;
 mod input;
 mod lld;
 mod macho;
+#[cfg(feature = "libwild")]
+mod merge;
 mod obstacle;
 mod routines;
 mod search;

@@ -1,5 +1,5 @@
 //! Elements of sequences that expressions name, as `xs[i]` does. Each is a value of its own, which is looked up before
-//! the statement or the condition that names it.
+//! the statement that names it, and in a condition of `where` when its turn comes.
 
 use super::ids::{LookUpId, SymbolId, ValueId};
 use super::knowledge::Known;

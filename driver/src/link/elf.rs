@@ -41,7 +41,9 @@ pub(super) fn dependencies(
     }
     if !matches!(linker, Linker::Cc(_)) {
         let registers = undefined(all).into_iter().any(destructors::is_wanted);
-        all.extend(destructors::object(registers, target.machine)?);
+        // The last functions of a library run first, and those of the destructors of C++ run after those of C.
+        let destructors = destructors::object(registers, target.machine)?;
+        all.splice(0..0, destructors);
         all.extend(system::libraries(all, request, target)?);
     }
     Ok(())

@@ -48,6 +48,8 @@ pub(super) struct Facts {
     pub(super) has_constructors: bool,
     /// Contents that some outputs or linkers cannot take.
     pub(super) obstacle: Option<Obstacle>,
+    /// Weak hidden symbols whose addresses code loads by an instruction that a linker may replace.
+    pub(super) loaded: BTreeSet<Vec<u8>>,
     /// Range of the bytes of a member in its archive; the whole file otherwise.
     pub(super) range: Range<usize>,
     /// Global symbols defined here, and what they are.
@@ -77,6 +79,7 @@ impl Facts {
             flags,
             has_constructors: false,
             obstacle: None,
+            loaded: BTreeSet::new(),
             range: 0..0,
             defined: BTreeMap::new(),
             strong: BTreeSet::new(),
@@ -211,7 +214,19 @@ impl Input {
         let bytes = self.bytes.get(facts.range.clone()).unwrap_or_default().to_vec();
         let (name, kind) = (facts.file.clone(), Kind::Object);
         let facts = Facts { range: 0..bytes.len(), ..facts.clone() };
-        Input { name, bytes: Arc::new(bytes), kind, objects: [facts].into(), shown: Vec::new() }
+        Input {
+            name,
+            bytes: Arc::new(bytes),
+            kind,
+            objects: [facts].into(),
+            shown: self.shown.clone(),
+        }
+    }
+
+    /// Puts other bytes, in which everything is where it was, into the place of an object's.
+    #[cfg(feature = "libwild")]
+    pub(super) fn replace_bytes(&mut self, bytes: Vec<u8>) {
+        self.bytes = Arc::new(bytes);
     }
 
     #[cfg(feature = "libwild")]
@@ -288,7 +303,7 @@ fn read(file: &str, bytes: &[u8]) -> Result<(Kind, Facts), ObjectFault> {
     facts.has_constructors = facts.machine.format == BinaryFormat::Coff
         && object.sections().any(|section| section.name_bytes().is_ok_and(is_constructors));
     if !is_library {
-        facts.obstacle = obstacle::first(&object);
+        facts.obstacle = obstacle::first(&object, &mut facts.loaded);
     }
     let symbols = if is_library { object.dynamic_symbols() } else { object.symbols() };
     for symbol in symbols.filter(|symbol| symbol.is_global()) {

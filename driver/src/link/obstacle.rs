@@ -1,6 +1,11 @@
 //! Contents of objects that an output or a linker cannot take. All others are left to the linkers.
 
-use object::{Architecture, Object, ObjectSection, RelocationFlags, SectionFlags, elf};
+use std::collections::BTreeSet;
+
+use object::{
+    Architecture, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget,
+    SectionFlags, SymbolFlags, elf,
+};
 
 use super::{Linker, Output};
 use crate::ObjectFault;
@@ -50,8 +55,9 @@ impl Obstacle {
     }
 }
 
-/// Returns the first obstacle of an object.
-pub(super) fn first(object: &object::File<'_>) -> Option<Obstacle> {
+/// Returns the first obstacle of an object. Adds the names of weak hidden symbols whose addresses code loads from the
+/// table of addresses by `R_X86_64_GOTPCREL`, up to the obstacle, to `loaded`.
+pub(super) fn first(object: &object::File<'_>, loaded: &mut BTreeSet<Vec<u8>>) -> Option<Obstacle> {
     object.sections().find_map(|section| {
         let SectionFlags::Elf { sh_flags, .. } = section.flags() else { return None };
         let name = section.name_bytes().unwrap_or_default();
@@ -67,9 +73,22 @@ pub(super) fn first(object: &object::File<'_>) -> Option<Obstacle> {
         }
         section.relocations().find_map(|(_, relocation)| {
             let RelocationFlags::Elf { r_type } = relocation.flags() else { return None };
+            if object.architecture() == Architecture::X86_64 && r_type == elf::R_X86_64_GOTPCREL {
+                loaded.extend(absent(object, relocation.target()));
+            }
             of_relocation(object.architecture(), r_type)
         })
     })
+}
+
+/// Returns the name of the symbol that a relocation names, if the address is 0 unless an object defines it.
+fn absent(object: &object::File<'_>, target: RelocationTarget) -> Option<Vec<u8>> {
+    let RelocationTarget::Symbol(index) = target else { return None };
+    let symbol = object.symbol_by_index(index).ok()?;
+    let SymbolFlags::Elf { st_other, .. } = symbol.flags() else { return None };
+    let is_hidden = st_other.visibility() == elf::STV_HIDDEN;
+    let is_absent = is_hidden && symbol.is_weak() && symbol.is_undefined();
+    is_absent.then(|| symbol.name_bytes().unwrap_or_default().to_vec())
 }
 
 /// Returns the obstacle that a relocation is; `r_type` is of the supplement of the ELF specification for the processor.

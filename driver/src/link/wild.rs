@@ -18,6 +18,7 @@ use libwild::error::Result as WildResult;
 use libwild::{Args, FileSystem, FileType, InputFileData, Linker, OutputFileData, OutputOptions};
 use object::{Object, ObjectSection, ObjectSymbol};
 
+use super::merge::Merge;
 use super::{Facts, Input, Output, Taken, base_name, elf};
 use crate::Error;
 use crate::object_file::Machine;
@@ -41,14 +42,21 @@ pub(super) fn link(
             "{name} is set, which changes what it does: unset it, or take linker cc"
         )));
     }
-    match attempt(inputs, output, machine) {
-        Ok(mut library) => {
-            require(&mut library, inputs);
-            Ok(library)
+    let mut objects: Vec<Input> =
+        inputs.iter().filter(|input| !input.is_archive()).cloned().collect();
+    objects.extend(members(inputs));
+    let merge = matches!(output, Output::Object).then(|| Merge::of(&mut objects));
+    match attempt(&objects, output, machine) {
+        Ok(mut bytes) => {
+            match merge {
+                Some(merge) => merge.give_back(&mut bytes, &objects)?,
+                None => require(&mut bytes, inputs),
+            }
+            Ok(bytes)
         }
         Err(Failure::Said(reason)) => Err(fail(reason)),
         Err(Failure::Panic(text)) => {
-            let files = culprits(inputs, output, machine).join(", ");
+            let files = culprits(&objects, output, machine).join(", ");
             Err(fail(format!("it panicked on {files}: {text}")))
         }
     }
@@ -158,9 +166,13 @@ fn arguments(
     memory.put(SCRIPT.into(), Arc::new(elf::version_script(inputs).into_bytes()));
     let mut arguments = vec!["ld".to_owned(), "--no-identity-comment".to_owned()];
     arguments.extend(elf::arguments(output, machine, SCRIPT));
-    let members = members(inputs);
-    let objects = inputs.iter().filter(|input| !input.is_archive()).chain(&members);
-    for (i, input) in objects.enumerate() {
+    // Wild replaces loads of the address of a symbol that is not there by the address of the library's beginning.
+    if let Output::Shared { .. } = output
+        && loads_absent(inputs)
+    {
+        arguments.push("--no-relax".to_owned());
+    }
+    for (i, input) in inputs.iter().enumerate() {
         // Paths are distinct and no options. A library keeps its name, which is recorded if it has no soname.
         let base = base_name(input.name());
         let as_is = input.is_library() && !base.starts_with('-') && !memory.has(base.as_ref());
@@ -170,6 +182,13 @@ fn arguments(
     }
     arguments.extend(["-o".to_owned(), LIBRARY.to_owned()]);
     arguments
+}
+
+/// Returns true if code loads the address of a weak hidden symbol that no object defines.
+fn loads_absent(inputs: &[Input]) -> bool {
+    let taken = Taken::of(inputs);
+    let loaded = taken.objects.iter().flat_map(|facts| &facts.loaded);
+    loaded.into_iter().any(|name| !taken.defined.contains_key(name.as_slice()))
 }
 
 /// Returns the members of archives that are taken: Wild leaves some of them out that other linkers take.

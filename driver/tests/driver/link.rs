@@ -1,15 +1,13 @@
 //! Shared libraries by both linkers: their behaviour, exports and dependencies, and refused inputs.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
-use libloading::Library;
 use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::link::{Input, Linker};
 use tvm_ffi_codegen_driver::{Error, Form, Request, file, inspect};
 
-use crate::support::{compile, folder, object, object_with, twice};
+use crate::support::{alone, call, compile, folder, link, object, object_with, routes, twice};
 
 const WRAPPER: &str = "
     int kernel(int);
@@ -21,33 +19,8 @@ const WRAPPER: &str = "
 ";
 const KERNEL: &str = "int kernel(int x) { return 2 * x; }";
 
-fn routes() -> [Linker; 2] {
-    [Linker::Wild, Linker::Cc("cc".into())]
-}
-
-/// Returns the request for a shared library that is loaded without the runtime.
-fn alone(kernels: &[Input], linker: &Linker) -> Request {
-    let (kernels, linker) = (kernels.to_vec(), Some(linker.clone()));
-    Request { kernels, linker, runtime_dependency: false, ..Request::new(Form::Shared) }
-}
-
-fn link(inputs: &[Input], linker: &Linker) -> Result<Vec<u8>, Error> {
-    alone(inputs, linker).link()
-}
-
 fn shared(kernels: Vec<Input>) -> Request {
     Request { kernels, ..Request::new(Form::Shared) }
-}
-
-/// Calls an exported function with a count and NULL pointers.
-fn call(library: &Path, function: &str, count: i32) -> i32 {
-    type SafeCall = unsafe extern "C" fn(usize, usize, i32, usize) -> i32;
-    // SAFETY: the libraries of these tests have no initializers.
-    let library = unsafe { Library::new(library) }.expect("a loadable library");
-    // SAFETY: every function exported by these tests is of this type.
-    let function = unsafe { library.get::<SafeCall>(function) }.expect("exported");
-    // SAFETY: none of them reads through its pointers.
-    unsafe { function(0, 0, count, 0) }
 }
 
 #[test]
@@ -158,127 +131,6 @@ fn what_a_loader_fills_is_exported() {
         ];
         let found = exports(&link(&inputs, &linker).unwrap());
         assert!(names.iter().all(|name| found.iter().any(|found| found == name)), "{found:?}");
-    }
-}
-
-/// A thread-local variable of a program is at a place that is known before the program starts.
-#[test]
-fn variables_of_threads_of_a_program_are_refused() {
-    const LOCAL: &str = "static __thread long a = 5; long kernel(long n) { return a += n; }";
-    let local = object_with("local", LOCAL, &["-fno-pic"]);
-    let mut linkers = routes().to_vec();
-    linkers.push(Linker::Lld("none".into()));
-    for linker in linkers {
-        let error = link(std::slice::from_ref(&local), &linker).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "local.o: has the relocation R_X86_64_TPOFF32, for thread-local variables of a \
-             program: compile it with -fPIC",
-            "{linker:?}"
-        );
-    }
-    // Models that a library can have, and objects, which may become part of a program.
-    link(&[object("shared", LOCAL)], &Linker::Wild).unwrap();
-    let initial = object_with("initial", LOCAL, &["-ftls-model=initial-exec"]);
-    link(&[initial], &Linker::Wild).unwrap();
-    for linker in routes() {
-        let kernels = vec![local.clone()];
-        let request = Request { kernels, linker: Some(linker), ..Request::new(Form::Object) };
-        request.link().unwrap();
-    }
-    // A member that is not taken does not matter.
-    let folder = folder();
-    let member = compile(folder.path(), "local", LOCAL, &["-fno-pic"]);
-    let archive = folder.path().join("locals.a");
-    assert!(Command::new("ar").arg("rcs").arg(&archive).arg(member).status().unwrap().success());
-    let archive = Input::read(&archive).unwrap();
-    let free = object("free", "int free_of_it(void) { return 1; }");
-    link(&[free, archive.clone()], &Linker::Wild).unwrap();
-    let user = object("user", "long kernel(long); long user(long n) { return kernel(n); }");
-    let error = link(&[user, archive], &Linker::Wild).unwrap_err().to_string();
-    assert!(error.contains("locals.a(local.o): has the relocation R_X86_64_TPOFF32"), "{error}");
-}
-
-/// Inputs that other linkers take and Wild does not, or that need a compiler's files.
-#[test]
-fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
-    const KERNEL: &str = "int kernel(int x) { return x; }";
-    let part = |section: &str| {
-        format!(
-            "{KERNEL} static void hook(void) {{}} void (*use)(void) = hook;
-             __asm__(\".section {section},\\\"ax\\\",@progbits\\n call use\\n .text\");"
-        )
-    };
-    let (begun, ended) = (part(".init"), part(".fini"));
-    let size = format!(
-        "int array[5]; {KERNEL} long size(void) {{ long n; \
-         __asm__(\"movabsq $array@SIZE, %0\" : \"=r\"(n)); return n; }}"
-    );
-    let rows: [(&str, &[&str], &str); 4] = [
-        (
-            &begun,
-            &[],
-            "has a part of `.init`, which needs the start-up files of a compiler: take linker cc",
-        ),
-        (
-            &ended,
-            &[],
-            "has a part of `.fini`, which needs the start-up files of a compiler: take linker cc",
-        ),
-        (
-            &size,
-            &[],
-            "has the relocation R_X86_64_SIZE64, which linker wild does not know: take linker cc or lld",
-        ),
-        (
-            KERNEL,
-            &["-g", "-gz=zlib-gnu"],
-            "has debug information as -gz=zlib-gnu compresses it: compile it with -gz=zlib, or take linker cc",
-        ),
-    ];
-    for (text, options, expected) in rows {
-        let input = object_with("kernel", text, options);
-        let error = link(std::slice::from_ref(&input), &Linker::Wild).unwrap_err();
-        assert_eq!(error.to_string(), format!("kernel.o: {expected}"));
-        link(&[input], &Linker::Cc("cc".into())).unwrap();
-    }
-    let folder = folder();
-    let slim = compile(folder.path(), "slim", KERNEL, &["-flto", "-fno-fat-lto-objects"]);
-    let error = Input::read(&slim).unwrap_err().to_string();
-    let expected =
-        "has only GCC's code for -flto: compile it without -flto, or with -ffat-lto-objects";
-    assert!(error.ends_with(expected), "{error}");
-    object_with("fat", KERNEL, &["-flto", "-ffat-lto-objects"]);
-}
-
-/// A common symbol is data of zeros unless a member of an archive defines it.
-#[test]
-fn members_of_archives_define_common_symbols() {
-    let folder = folder();
-    let archive = |name: &str, text: &str| {
-        let member = compile(folder.path(), name, text, &["-fcommon"]);
-        let archive = folder.path().join(format!("{name}.a"));
-        let ar = Command::new("ar").arg("rcs").arg(&archive).arg(member).status();
-        assert!(ar.unwrap().success());
-        Input::read(&archive).unwrap()
-    };
-    let kernel = |text: &str| {
-        let text =
-            format!("{text} int __tvm_ffi_f(void* h, void* a, int n) {{ return n + shared; }}");
-        object_with("kernel", &text, &["-fcommon"])
-    };
-    for (text, member, expected) in [
-        ("int shared;", "int shared = 7;", 8),
-        ("int shared;", "int shared;", 1),
-        ("extern int shared;", "int shared;", 1),
-        ("extern int shared;", "int shared = 7;", 8),
-    ] {
-        for linker in routes() {
-            let bytes = link(&[kernel(text), archive("member", member)], &linker).unwrap();
-            let path = folder.path().join("f.so");
-            fs::write(&path, bytes).unwrap();
-            assert_eq!(call(&path, "__tvm_ffi_f", 1), expected, "{text} {member} {linker:?}");
-        }
     }
 }
 
@@ -492,33 +344,4 @@ fn nothing_is_written_on_failure() {
     assert_eq!(error.to_string(), "linker /none/cc: No such file or directory (os error 2)");
     assert_eq!(fs::read(&path).unwrap(), b"before");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-}
-
-/// Destructors of C++ objects run when the library is unloaded, before its code is gone.
-#[test]
-fn destructors_run_when_a_library_is_unloaded() {
-    const SOURCE: &str = r#"
-extern "C" int kernel(int x) { return 2 * x; }
-static int* told;
-extern "C" void tell(int* place) { told = place; }
-struct Last { ~Last() { if (told) *told += 1; } };
-static Last last;
-"#;
-    for linker in routes() {
-        let folder = folder();
-        let path = folder.path().join("last.so");
-        let kernel = compile(folder.path(), "kernel", SOURCE, &["-x", "c++"]);
-        let kernel = Input::read(&kernel).unwrap().showing(vec!["tell".to_owned()]);
-        let bytes = link(&[kernel], &linker).unwrap();
-        std::fs::write(&path, bytes).unwrap();
-        let mut count = 0;
-        // SAFETY: the function has this type, and the place outlives the library.
-        unsafe {
-            let library = Library::new(&path).expect("a loadable library");
-            let tell = library.get::<unsafe extern "C" fn(*mut i32)>("tell").expect("exported");
-            tell(&mut count);
-            library.close().expect("unloaded");
-        }
-        assert_eq!(count, 1, "{linker:?}");
-    }
 }

@@ -1,6 +1,7 @@
 //! The driver from outside: linking, inspection and the command line.
 
 mod cli;
+mod contents;
 mod damage;
 mod dependencies;
 mod files;

@@ -6,9 +6,10 @@ use std::process::Command;
 
 use abi_spec::library_bin::{ImportTree, Module, Node};
 use codegen::ir::{self, Binary, Builder, Linkage, Signature, SymbolKind, Type};
+use libloading::Library;
 use tempfile::TempDir;
-use tvm_ffi_codegen_driver::BackendName;
-use tvm_ffi_codegen_driver::link::Input;
+use tvm_ffi_codegen_driver::link::{Input, Linker};
+use tvm_ffi_codegen_driver::{BackendName, Error, Form, Request};
 
 /// Makes a temporary folder.
 pub(crate) fn folder() -> TempDir {
@@ -40,6 +41,31 @@ pub(crate) fn object_with(name: &str, source: &str, options: &[&str]) -> Input {
     let folder = folder();
     let path = compile(folder.path(), name, source, options);
     Input::new(format!("{name}.o"), fs::read(path).expect("written by cc")).expect("an object")
+}
+
+pub(crate) fn routes() -> [Linker; 2] {
+    [Linker::Wild, Linker::Cc("cc".into())]
+}
+
+/// Returns the request for a shared library that is loaded without the runtime.
+pub(crate) fn alone(kernels: &[Input], linker: &Linker) -> Request {
+    let (kernels, linker) = (kernels.to_vec(), Some(linker.clone()));
+    Request { kernels, linker, runtime_dependency: false, ..Request::new(Form::Shared) }
+}
+
+pub(crate) fn link(inputs: &[Input], linker: &Linker) -> Result<Vec<u8>, Error> {
+    alone(inputs, linker).link()
+}
+
+/// Calls an exported function with a count and NULL pointers.
+pub(crate) fn call(library: &Path, function: &str, count: i32) -> i32 {
+    type SafeCall = unsafe extern "C" fn(usize, usize, i32, usize) -> i32;
+    // SAFETY: the libraries of these tests have no initializers.
+    let library = unsafe { Library::new(library) }.expect("a loadable library");
+    // SAFETY: every function exported by these tests is of this type.
+    let function = unsafe { library.get::<SafeCall>(function) }.expect("exported");
+    // SAFETY: none of them reads through its pointers.
+    unsafe { function(0, 0, count, 0) }
 }
 
 /// C source of a library with every kind of symbol.

@@ -340,7 +340,6 @@ impl Call<'_> {
     }
 
     pub(super) fn constraint(&self, constraint: &Constraint) -> Checked<()> {
-        self.look_up(&constraint.condition)?;
         if self.truth(&constraint.condition)? {
             return Ok(());
         }

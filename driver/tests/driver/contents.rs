@@ -1,0 +1,279 @@
+//! Contents of objects that need care: variables of threads, common and absent symbols, functions that run at load and
+//! unload, what an object of several objects keeps.
+
+use std::fs;
+use std::process::Command;
+
+use libloading::Library;
+use tvm_ffi_codegen_driver::link::{Input, Linker};
+use tvm_ffi_codegen_driver::{Form, Request};
+
+use crate::support::{call, compile, folder, link, object, object_with, routes};
+
+/// A thread-local variable of a program is at a place that is known before the program starts.
+#[test]
+fn variables_of_threads_of_a_program_are_refused() {
+    const LOCAL: &str = "static __thread long a = 5; long kernel(long n) { return a += n; }";
+    let local = object_with("local", LOCAL, &["-fno-pic"]);
+    let mut linkers = routes().to_vec();
+    linkers.push(Linker::Lld("none".into()));
+    for linker in linkers {
+        let error = link(std::slice::from_ref(&local), &linker).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "local.o: has the relocation R_X86_64_TPOFF32, for thread-local variables of a \
+             program: compile it with -fPIC",
+            "{linker:?}"
+        );
+    }
+    // Models that a library can have, and objects, which may become part of a program.
+    link(&[object("shared", LOCAL)], &Linker::Wild).unwrap();
+    let initial = object_with("initial", LOCAL, &["-ftls-model=initial-exec"]);
+    link(&[initial], &Linker::Wild).unwrap();
+    for linker in routes() {
+        let kernels = vec![local.clone()];
+        let request = Request { kernels, linker: Some(linker), ..Request::new(Form::Object) };
+        request.link().unwrap();
+    }
+    // A member that is not taken does not matter.
+    let folder = folder();
+    let member = compile(folder.path(), "local", LOCAL, &["-fno-pic"]);
+    let archive = folder.path().join("locals.a");
+    assert!(Command::new("ar").arg("rcs").arg(&archive).arg(member).status().unwrap().success());
+    let archive = Input::read(&archive).unwrap();
+    let free = object("free", "int free_of_it(void) { return 1; }");
+    link(&[free, archive.clone()], &Linker::Wild).unwrap();
+    let user = object("user", "long kernel(long); long user(long n) { return kernel(n); }");
+    let error = link(&[user, archive], &Linker::Wild).unwrap_err().to_string();
+    assert!(error.contains("locals.a(local.o): has the relocation R_X86_64_TPOFF32"), "{error}");
+}
+
+/// Inputs that other linkers take and Wild does not, or that need a compiler's files.
+#[test]
+fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
+    const KERNEL: &str = "int kernel(int x) { return x; }";
+    let part = |section: &str| {
+        format!(
+            "{KERNEL} static void hook(void) {{}} void (*use)(void) = hook;
+             __asm__(\".section {section},\\\"ax\\\",@progbits\\n call use\\n .text\");"
+        )
+    };
+    let (begun, ended) = (part(".init"), part(".fini"));
+    let size = format!(
+        "int array[5]; {KERNEL} long size(void) {{ long n; \
+         __asm__(\"movabsq $array@SIZE, %0\" : \"=r\"(n)); return n; }}"
+    );
+    let rows: [(&str, &[&str], &str); 4] = [
+        (
+            &begun,
+            &[],
+            "has a part of `.init`, which needs the start-up files of a compiler: take linker cc",
+        ),
+        (
+            &ended,
+            &[],
+            "has a part of `.fini`, which needs the start-up files of a compiler: take linker cc",
+        ),
+        (
+            &size,
+            &[],
+            "has the relocation R_X86_64_SIZE64, which linker wild does not know: take linker cc or lld",
+        ),
+        (
+            KERNEL,
+            &["-g", "-gz=zlib-gnu"],
+            "has debug information as -gz=zlib-gnu compresses it: compile it with -gz=zlib, or take linker cc",
+        ),
+    ];
+    for (text, options, expected) in rows {
+        let input = object_with("kernel", text, options);
+        let error = link(std::slice::from_ref(&input), &Linker::Wild).unwrap_err();
+        assert_eq!(error.to_string(), format!("kernel.o: {expected}"));
+        link(&[input], &Linker::Cc("cc".into())).unwrap();
+    }
+    let folder = folder();
+    let slim = compile(folder.path(), "slim", KERNEL, &["-flto", "-fno-fat-lto-objects"]);
+    let error = Input::read(&slim).unwrap_err().to_string();
+    let expected =
+        "has only GCC's code for -flto: compile it without -flto, or with -ffat-lto-objects";
+    assert!(error.ends_with(expected), "{error}");
+    object_with("fat", KERNEL, &["-flto", "-ffat-lto-objects"]);
+}
+
+/// A common symbol is data of zeros unless a member of an archive defines it.
+#[test]
+fn members_of_archives_define_common_symbols() {
+    let folder = folder();
+    let archive = |name: &str, text: &str| {
+        let member = compile(folder.path(), name, text, &["-fcommon"]);
+        let archive = folder.path().join(format!("{name}.a"));
+        let ar = Command::new("ar").arg("rcs").arg(&archive).arg(member).status();
+        assert!(ar.unwrap().success());
+        Input::read(&archive).unwrap()
+    };
+    let kernel = |text: &str| {
+        let text =
+            format!("{text} int __tvm_ffi_f(void* h, void* a, int n) {{ return n + shared; }}");
+        object_with("kernel", &text, &["-fcommon"])
+    };
+    for (text, member, expected) in [
+        ("int shared;", "int shared = 7;", 8),
+        ("int shared;", "int shared;", 1),
+        ("extern int shared;", "int shared;", 1),
+        ("extern int shared;", "int shared = 7;", 8),
+    ] {
+        for linker in routes() {
+            let bytes = link(&[kernel(text), archive("member", member)], &linker).unwrap();
+            let path = folder.path().join("f.so");
+            fs::write(&path, bytes).unwrap();
+            assert_eq!(call(&path, "__tvm_ffi_f", 1), expected, "{text} {member} {linker:?}");
+        }
+    }
+}
+
+/// Destructors of C++ objects run when the library is unloaded, before its code is gone.
+#[test]
+fn destructors_run_when_a_library_is_unloaded() {
+    const SOURCE: &str = r#"
+extern "C" int kernel(int x) { return 2 * x; }
+static int* told;
+extern "C" void tell(int* place) { told = place; }
+struct Last { ~Last() { if (told) *told += 1; } };
+static Last last;
+"#;
+    for linker in routes() {
+        let folder = folder();
+        let path = folder.path().join("last.so");
+        let kernel = compile(folder.path(), "kernel", SOURCE, &["-x", "c++"]);
+        let kernel = Input::read(&kernel).unwrap().showing(vec!["tell".to_owned()]);
+        let bytes = link(&[kernel], &linker).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        let mut count = 0;
+        // SAFETY: the function has this type, and the place outlives the library.
+        unsafe {
+            let library = Library::new(&path).expect("a loadable library");
+            let tell = library.get::<unsafe extern "C" fn(*mut i32)>("tell").expect("exported");
+            tell(&mut count);
+            library.close().expect("unloaded");
+        }
+        assert_eq!(count, 1, "{linker:?}");
+    }
+}
+
+/// The destructors of C++ objects run after the functions of C that run at the end, as a C compiler's start-up files
+/// have it.
+#[test]
+fn destructors_of_classes_run_after_those_of_c() {
+    const C: &str = "
+        void note(int); __attribute__((destructor)) static void last(void) { note(1); }
+        __attribute__((destructor(101))) static void very_last(void) { note(3); }
+    ";
+    const CLASSES: &str = r#"
+extern "C" { static int* place; void tell(int* given) { place = given; } }
+extern "C" void note(int n) { if (place) *place = *place * 10 + n; }
+struct Last { ~Last() { note(2); } };
+static Last last;
+"#;
+    for linker in routes() {
+        let folder = folder();
+        let classes = compile(folder.path(), "classes", CLASSES, &["-x", "c++"]);
+        let classes = Input::read(&classes).unwrap().showing(vec!["tell".to_owned()]);
+        let path = folder.path().join("last.so");
+        for inputs in [[object("c", C), classes.clone()], [classes, object("c", C)]] {
+            fs::write(&path, link(&inputs, &linker).unwrap()).unwrap();
+            let mut order = 0;
+            // SAFETY: the function has this type, and the place outlives the library.
+            unsafe {
+                let library = Library::new(&path).expect("a loadable library");
+                let tell = library.get::<unsafe extern "C" fn(*mut i32)>("tell").expect("exported");
+                tell(&mut order);
+                library.close().expect("unloaded");
+            }
+            assert_eq!(order, 123, "{linker:?}");
+        }
+    }
+}
+
+/// A hidden symbol that nobody defines is at address 0, however code loads the address.
+#[test]
+fn weak_hidden_symbols_may_be_absent() {
+    const KERNEL: &str = "
+        extern __attribute__((weak, visibility(\"hidden\"))) int absent[];
+        extern __attribute__((weak, visibility(\"hidden\"))) long __start_entries[], __stop_entries[];
+        int __tvm_ffi_f(void* h, const void* a, int n, void* r) {
+            long* at = __start_entries;
+            for (; at != __stop_entries; ++at) n += *at;
+            return absent ? absent[0] : n;
+        }
+    ";
+    const ENTRY: &str = "__attribute__((section(\"entries\"), used)) static long entry = 40;";
+    let folder = folder();
+    let path = folder.path().join("f.so");
+    for options in [&["-O1"][..], &["-O1", "-Wa,-mrelax-relocations=no"]] {
+        let options = if cfg!(target_arch = "x86_64") { options } else { &options[..1] };
+        for linker in routes() {
+            let inputs = [object_with("kernel", KERNEL, options), object("entry", ENTRY)];
+            for (inputs, expected) in [(&inputs[..1], 2), (&inputs[..], 42)] {
+                fs::write(&path, link(inputs, &linker).unwrap()).unwrap();
+                assert_eq!(call(&path, "__tvm_ffi_f", 2), expected, "{options:?} {linker:?}");
+            }
+        }
+    }
+}
+
+/// An object of several has their symbols as they were; what Wild would leave out of it is refused by name.
+#[test]
+fn objects_of_several_objects_keep_their_symbols() {
+    const FUNCTION: &str = "int __tvm_ffi_f(void* h, const void* a, int n, void* r)";
+    const OTHER: &str = "
+        int other(void) { return 1; }
+        int shared[40];
+        __attribute__((visibility(\"hidden\"))) int helper(int n) { return n * 2; }
+    ";
+    const LAST: &str = "
+        __attribute__((weak, visibility(\"hidden\"))) int helper(int n) { return 0; }
+        __attribute__((weak)) int user(int n) { return helper(n); }
+        int shared[2];
+    ";
+    let rows = [
+        ("int shared[1];", "(shared[n + 37] += n)", None),
+        ("__attribute__((visibility(\"hidden\"))) int helper(int);", "helper(n)", None),
+        ("int user(int);", "user(n)", None),
+        ("__thread long local = 5;", "(local += n)", None),
+        ("static __thread long local = 5;", "(local += n)", None),
+        (
+            "extern __attribute__((weak, visibility(\"hidden\"))) long __start_entries[];
+             __attribute__((section(\"entries\"), used)) static long entry = 1;",
+            "n + (__start_entries != 0)",
+            Some("__start_entries"),
+        ),
+        ("extern int absent __attribute__((weak));", "&absent ? absent : n", None),
+        ("static int data[3] = {1, 2, 3}; static int zeros[7];", "data[1] + zeros[n] + n", None),
+    ];
+    for (text, value, lost) in rows {
+        let text = format!("{text} {FUNCTION} {{ return {value}; }}");
+        let common = |name: &str, text: &str| object_with(name, text, &["-fcommon"]);
+        let (inputs, last) =
+            ([common("kernel", &text), common("other", OTHER)], common("last", LAST));
+        let mut results = Vec::new();
+        for linker in [Linker::Cc("cc".into()), Linker::Wild] {
+            let (kernels, linker) = (inputs.to_vec(), Some(linker));
+            let made =
+                Request { kernels, linker: linker.clone(), ..Request::new(Form::Object) }.link();
+            if let (Some(Linker::Wild), Some(name)) = (&linker, lost) {
+                let expected = format!(
+                    "kernel.o: has the symbol `{name}`, which linker wild leaves out of objects: take linker cc or lld"
+                );
+                assert_eq!(made.unwrap_err().to_string(), expected);
+                continue;
+            }
+            let merged = Input::new("merged.o", made.unwrap()).unwrap();
+            assert!(merged.defines("other") && merged.defines("shared"), "{linker:?}");
+            let folder = folder();
+            let path = folder.path().join("f.so");
+            fs::write(&path, link(&[merged, last.clone()], &Linker::Wild).unwrap()).unwrap();
+            results.push(call(&path, "__tvm_ffi_f", 2));
+        }
+        assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "{text}: {results:?}");
+    }
+}
