@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use tvm_ffi_codegen_tests::submits;
 use tvm_ffi_codegen_tests::volume::{Plan, Report, Through, run};
+use tvm_ffi_codegen_tests::{links, submits};
 
 /// Makes random calls of random declarations, and compares what they do with the oracle.
 #[derive(Debug, Parser)]
@@ -31,6 +31,9 @@ struct Arguments {
     /// Compares launches at once with the same ones prepared and submitted, by the JIT and in one thread.
     #[arg(long, conflicts_with_all = ["through", "threads"])]
     submits: bool,
+    /// Links this many programs of random objects by Wild and by the C compiler, and compares what they do.
+    #[arg(long, conflicts_with_all = ["calls", "seconds", "each", "through", "threads", "submits"])]
+    links: Option<u64>,
 }
 
 fn through(text: &str) -> Result<Through, String> {
@@ -41,7 +44,11 @@ fn through(text: &str) -> Result<Through, String> {
 }
 
 fn main() -> ExitCode {
-    let Arguments { seed, calls, seconds, each, through, threads, submits } = Arguments::parse();
+    let Arguments { seed, calls, seconds, each, through, threads, submits, links } =
+        Arguments::parse();
+    if let Some(programs) = links {
+        return tell("links", seed, || links::run(&links::Plan { seed, programs }));
+    }
     if submits {
         return tell("submits", seed, || submits::run(&submits::Plan { seed, calls, each }));
     }

@@ -8,11 +8,13 @@ mod declaration;
 mod expression;
 mod kinds;
 mod launches;
+mod objects;
 mod program;
 
 pub use arguments::{arguments, makes_function, own};
 pub use declaration::declaration;
 pub use launches::{Launches, launches};
+pub use objects::{Place, Source, objects};
 
 /// A source of decisions.
 #[derive(Debug)]

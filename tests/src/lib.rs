@@ -12,6 +12,7 @@ pub mod frame;
 pub mod generate;
 pub mod hosts;
 pub mod kernels;
+pub mod links;
 pub mod machine;
 pub mod objects;
 pub mod oracle;

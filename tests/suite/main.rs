@@ -20,6 +20,7 @@ mod images;
 mod imports;
 mod launches;
 mod libcalls;
+mod links;
 mod long;
 mod machine;
 mod messages;
