@@ -5,7 +5,7 @@
 use std::error::Error;
 
 use backend_llvm::{Input, Llvm, link, optimize};
-use codegen::{Library, Options, lower};
+use codegen::{Backend, Library, Options, lower};
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::values::AnyValue;
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     "
     .parse()?;
     let llvm = Llvm::default();
-    let wrapper = llvm.bitcode(&lower(&library.resolve()?, &Options::default()))?;
+    let wrapper = llvm.bitcode(&lower(&library.resolve()?, &Options::default()), &[])?;
 
     // The graph compiler's part. Linked functions become internal to the module.
     let graph = GRAPH.replace("WORD", &(1_u64 | 2 << 32 | 32 << 40 | 1 << 48).to_string());

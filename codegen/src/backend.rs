@@ -36,8 +36,11 @@ pub trait Backend {
     /// Returns the name of the backend on the command line.
     fn name(&self) -> &'static str;
 
-    /// Returns true if the bytes may be a kernel in a language of the backend. Objects are not.
-    fn reads(&self, kernel: &[u8]) -> bool;
+    /// Returns true if the bytes may be a kernel in a language of the backend. Objects are not. The default is for a
+    /// backend without such a language.
+    fn reads(&self, _kernel: &[u8]) -> bool {
+        false
+    }
 
     /// Returns the module in the backend's own text form.
     ///
@@ -49,12 +52,24 @@ pub trait Backend {
     /// Returns LLVM bitcode, not optimised.
     ///
     /// # Errors
-    /// As for [`text`](Backend::text), and [`Error::Unsupported`] from a backend without such a form.
-    fn bitcode(&self, module: &Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error>;
+    /// As for [`text`](Backend::text), and [`Error::Unsupported`] from a backend without such a form, which the default
+    /// is for.
+    fn bitcode(&self, _module: &Module, _kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
+        Err(Error::Unsupported { reason: "bitcode is a form of llvm and mlir" })
+    }
 
     /// Returns a relocatable object file.
     ///
     /// # Errors
     /// As for [`text`](Backend::text).
     fn object(&self, module: &Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error>;
+}
+
+/// Refuses kernels, for a backend that reads none.
+///
+/// # Errors
+/// [`Error::Unsupported`] if there is a kernel.
+pub fn no_kernels(kernels: &[Input<'_>]) -> Result<(), Error> {
+    let refused = Error::Unsupported { reason: "only llvm and mlir take kernels in IR" };
+    if kernels.is_empty() { Ok(()) } else { Err(refused) }
 }

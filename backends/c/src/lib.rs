@@ -6,6 +6,7 @@
 //!
 //! ```
 //! # use codegen as tvm_ffi_codegen;
+//! use tvm_ffi_codegen::Backend;
 //! use tvm_ffi_codegen::ir::{Binary, Builder, Linkage, Module, Signature, Type};
 //! use tvm_ffi_codegen_c::C;
 //!
@@ -19,7 +20,7 @@
 //! let function = b.finish();
 //! module.functions.push(function);
 //!
-//! let text = C::default().text(&module).unwrap();
+//! let text = C::default().text(&module, &[]).unwrap();
 //! let (_, definition) = text.rsplit_once("\n\n").unwrap();
 //! assert_eq!(
 //!     definition,
@@ -252,46 +253,23 @@ impl C {
     pub fn new(triple: Triple, optimize: Optimize) -> C {
         C { compiler: object::compiler(&triple), triple, optimize }
     }
-
-    /// Returns the module as C.
-    pub fn text(&self, source: &ir::Module) -> Result<String, Error> {
-        let mut text = String::new();
-        emit(&mut text, source)?;
-        Ok(text)
-    }
-
-    /// Returns the module as a relocatable object file.
-    pub fn object(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
-        object::object(self, source)
-    }
 }
 
-/// Refuses kernels: those in C are for the C compiler.
-fn none(kernels: &[Input<'_>]) -> Result<(), Error> {
-    let refused = Error::Unsupported { reason: "only llvm and mlir take kernels in IR" };
-    if kernels.is_empty() { Ok(()) } else { Err(refused) }
-}
-
+/// Kernels in C are for the C compiler.
 impl Backend for C {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn reads(&self, _kernel: &[u8]) -> bool {
-        false
-    }
-
     fn text(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<String, Error> {
-        none(kernels)?;
-        C::text(self, source)
-    }
-
-    fn bitcode(&self, _source: &ir::Module, _kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
-        Err(Error::Unsupported { reason: "bitcode is a form of llvm and mlir" })
+        backend::no_kernels(kernels)?;
+        let mut text = String::new();
+        emit(&mut text, source)?;
+        Ok(text)
     }
 
     fn object(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
-        none(kernels)?;
-        C::object(self, source)
+        backend::no_kernels(kernels)?;
+        object::object(self, source)
     }
 }

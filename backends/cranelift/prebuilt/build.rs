@@ -7,7 +7,7 @@ use std::{env, fs};
 use backend_cranelift::recorded::Recorder;
 use backend_cranelift::{Cranelift, Settings, emit, isa};
 use codegen::ir::Linkage;
-use codegen::{Loader, linked_routines, routines};
+use codegen::{Backend, Loader, linked_routines, routines};
 use target_lexicon::Triple;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -21,7 +21,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut table = String::new();
     if let Some(triple) = &triple {
         for (name, module) in linked_routines(Loader::of(triple)) {
-            write(&format!("{name}.o"), Cranelift { triple: triple.clone() }.object(&module)?)?;
+            write(
+                &format!("{name}.o"),
+                Cranelift { triple: triple.clone() }.object(&module, &[])?,
+            )?;
             let defined = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Once);
             let defines: Vec<&str> = defined.map(|symbol| &symbol.name[..]).collect();
             table += &format!(

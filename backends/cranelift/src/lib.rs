@@ -6,6 +6,7 @@
 //!
 //! ```
 //! # use codegen as tvm_ffi_codegen;
+//! use tvm_ffi_codegen::Backend;
 //! use tvm_ffi_codegen::ir::{Binary, Builder, Linkage, Module, Signature, Type};
 //! use tvm_ffi_codegen_cranelift::Cranelift;
 //!
@@ -21,7 +22,7 @@
 //!
 //! let linux = Cranelift { triple: "x86_64-unknown-linux-gnu".parse().unwrap() };
 //! assert_eq!(
-//!     linux.text(&module).unwrap(),
+//!     linux.text(&module, &[]).unwrap(),
 //!     "\
 //! ; export @next
 //! function u0:0(i64) -> i64 system_v {
@@ -63,7 +64,7 @@ mod symbols;
 mod types;
 mod unwind;
 
-use codegen::backend::Plan;
+use codegen::backend::{self, Plan};
 use codegen::{Backend, ir};
 use cranelift_codegen::ir::Signature;
 use cranelift_codegen::isa::TargetIsa;
@@ -168,44 +169,19 @@ impl Default for Cranelift {
     }
 }
 
-impl Cranelift {
-    /// Returns the module in Cranelift's text form.
-    pub fn text(&self, source: &ir::Module) -> Result<String, Error> {
-        print::text(&self.triple, source)
-    }
-
-    /// Returns the module as a relocatable object file.
-    pub fn object(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
-        object::object(&self.triple, source)
-    }
-}
-
-/// Refuses kernels: Cranelift has no file format for them. [`emit`] calls the kernels of a caller's module.
-fn none(kernels: &[Input<'_>]) -> Result<(), Error> {
-    let refused = Error::Unsupported { reason: "only llvm and mlir take kernels in IR" };
-    if kernels.is_empty() { Ok(()) } else { Err(refused) }
-}
-
+/// There is no file format for kernels in Cranelift's IR; [`emit`] calls the kernels of a caller's module.
 impl Backend for Cranelift {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn reads(&self, _kernel: &[u8]) -> bool {
-        false
-    }
-
     fn text(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<String, Error> {
-        none(kernels)?;
-        Cranelift::text(self, source)
-    }
-
-    fn bitcode(&self, _source: &ir::Module, _kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
-        Err(Error::Unsupported { reason: "bitcode is a form of llvm and mlir" })
+        backend::no_kernels(kernels)?;
+        print::text(&self.triple, source)
     }
 
     fn object(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
-        none(kernels)?;
-        Cranelift::object(self, source)
+        backend::no_kernels(kernels)?;
+        object::object(&self.triple, source)
     }
 }

@@ -193,21 +193,6 @@ impl Llvm {
         emit(&module, source)?;
         Ok(module)
     }
-
-    /// Returns the module in LLVM's text form, not optimised.
-    pub fn text(&self, source: &ir::Module) -> Result<String, Error> {
-        Backend::text(self, source, &[])
-    }
-
-    /// Returns the module as bitcode, not optimised.
-    pub fn bitcode(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
-        Backend::bitcode(self, source, &[])
-    }
-
-    /// Returns the module as a relocatable object file.
-    pub fn object(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
-        Backend::object(self, source, &[])
-    }
 }
 
 impl Backend for Llvm {

@@ -196,21 +196,6 @@ impl Mlir {
         emit_named(context, &module, source, true)?;
         Ok(module)
     }
-
-    /// Returns the module in MLIR's text form.
-    pub fn text(&self, source: &ir::Module) -> Result<String, Error> {
-        Backend::text(self, source, &[])
-    }
-
-    /// Returns the module as LLVM bitcode, not optimised.
-    pub fn bitcode(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
-        Backend::bitcode(self, source, &[])
-    }
-
-    /// Returns the module as a relocatable object file.
-    pub fn object(&self, source: &ir::Module) -> Result<Vec<u8>, Error> {
-        Backend::object(self, source, &[])
-    }
 }
 
 impl Backend for Mlir {

@@ -10,7 +10,7 @@ use ar_archive_writer::{
 };
 use backend_cranelift::Cranelift;
 use codegen::ir::Linkage;
-use codegen::{Loader, is_linked_routine, linked_routines};
+use codegen::{Backend, Loader, is_linked_routine, linked_routines};
 use target_lexicon::Triple;
 
 use super::{Format, Input, Target};
@@ -144,7 +144,7 @@ fn compile(target: &Triple) -> Result<Vec<Member>, Error> {
     let refused = |error| Error::Backend { name: "cranelift", source: Box::new(error) };
     let mut members = Vec::new();
     for (name, module) in linked_routines(Loader::of(target)) {
-        let bytes = Cranelift { triple: target.clone() }.object(&module).map_err(refused)?;
+        let bytes = Cranelift { triple: target.clone() }.object(&module, &[]).map_err(refused)?;
         let defined = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Once);
         let defines = defined.map(|symbol| symbol.name.clone().into()).collect();
         members.push(Member { name: name.into(), defines, bytes: bytes.into(), input: None });

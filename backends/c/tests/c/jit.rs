@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::process::Command;
 
+use codegen::Backend;
 use codegen::ir::{self, Module};
 use libloading::Library;
 use tempfile::TempDir;
@@ -22,7 +23,7 @@ impl Running {
     pub(crate) fn start(source: &Module, level: Optimize, imports: &[(&str, *const u8)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let object = C { optimize: level, ..C::default() }.object(source);
+        let object = C { optimize: level, ..C::default() }.object(source, &[]);
         let object = object.unwrap_or_else(|error| panic!("{error}"));
         fs::write(path("module.o"), object).unwrap();
         let mut names = String::from(".text\n");

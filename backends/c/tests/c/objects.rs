@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use codegen::ir;
+use codegen::{Backend, ir};
 use object::{Object, ObjectSection, ObjectSymbol};
 use target_lexicon::Triple;
 use tvm_ffi_codegen_c::{C, Error, Optimize};
@@ -27,7 +27,7 @@ fn compilers(triple: &str) -> Vec<C> {
 
 /// Compiles a module to objects: one for each compiler of the target.
 pub(crate) fn compiled(triple: &str, module: &ir::Module) -> Vec<Vec<u8>> {
-    let object = |c: C| c.object(module).unwrap_or_else(|error| panic!("{triple}: {error}"));
+    let object = |c: C| c.object(module, &[]).unwrap_or_else(|error| panic!("{triple}: {error}"));
     compilers(triple).into_iter().map(object).collect()
 }
 
@@ -69,7 +69,8 @@ fn constructors_have_a_section() {
     for triple in TRIPLES {
         for c in compilers(triple) {
             // Optimised, a constructor that does nothing is gone.
-            let bytes = C { optimize: Optimize::O0, ..c }.object(&constructor::module()).unwrap();
+            let bytes =
+                C { optimize: Optimize::O0, ..c }.object(&constructor::module(), &[]).unwrap();
             let file = object::File::parse(&*bytes).unwrap();
             let mut names =
                 file.sections().filter_map(|section| section.name().ok().map(str::to_owned));
@@ -83,18 +84,20 @@ fn constructors_have_a_section() {
 #[test]
 fn the_same_module_is_the_same_object() {
     let module = sample::module();
-    assert!(C::default().object(&module).unwrap() == C::default().object(&module).unwrap());
+    assert!(
+        C::default().object(&module, &[]).unwrap() == C::default().object(&module, &[]).unwrap()
+    );
 }
 
 #[test]
 fn compilers_that_fail_are_named() {
     let module = sample::module();
     let missing = C { compiler: "no-such-compiler".into(), ..C::default() };
-    let Err(Error::Native { backend: "c", reason }) = missing.object(&module) else {
+    let Err(Error::Native { backend: "c", reason }) = missing.object(&module, &[]) else {
         panic!("it is not there");
     };
     assert!(reason.starts_with("no-such-compiler: "), "{reason}");
     let triple: Triple = "wasm32-unknown-unknown".parse().unwrap();
-    let error = C::new(triple, Optimize::O2).object(&module).unwrap_err();
+    let error = C::new(triple, Optimize::O2).object(&module, &[]).unwrap_err();
     assert_eq!(error.to_string(), "unsupported target wasm32-unknown-unknown: not a known machine");
 }

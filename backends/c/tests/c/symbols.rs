@@ -1,5 +1,6 @@
 //! Tests of names: symbols that are no identifiers of C, or mean something to compilers.
 
+use codegen::Backend;
 use codegen::ir::{Builder, Linkage, Module, Signature, SymbolKind, Type, verify};
 use tvm_ffi_codegen_c::{C, Error};
 
@@ -59,7 +60,7 @@ fn compilers_know_no_symbol_by_its_name() {
 #[test]
 fn other_names_are_refused() {
     for name in ["", "a\"b", "a\\b", "a@b", "a;b", "a,b", "#", "??/", "new\nline"] {
-        let error = C::default().text(&calling(name)).unwrap_err();
+        let error = C::default().text(&calling(name), &[]).unwrap_err();
         let reason = format!("no name of a symbol in C: `{}`", name.escape_debug());
         assert_eq!(error, Error::Native { backend: "c", reason });
     }

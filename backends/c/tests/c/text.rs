@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use codegen::ir::{Field, FieldType, Hint, Module, Pointee, Struct};
-use codegen::{Library, Options, lower};
+use codegen::{Backend, Library, Options, lower};
 use tvm_ffi_codegen_c::C;
 
 use crate::jit::succeed;
@@ -13,7 +13,7 @@ use crate::{objects, operators, sample};
 
 /// Compiles the text by all compilers that are here, as C and as C++; each warning is an error.
 pub(crate) fn check(module: &Module) {
-    let text = C::default().text(module).unwrap();
+    let text = C::default().text(module, &[]).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("host.c");
     fs::write(&path, &text).unwrap();
@@ -52,7 +52,7 @@ fn microsofts_dialect_is_spoken() {
     for module in [sample::module(), lowered(atomics)] {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        fs::write(path("host.c"), C::default().text(&module).unwrap()).unwrap();
+        fs::write(path("host.c"), C::default().text(&module, &[]).unwrap()).unwrap();
         let mut command = Command::new(&clang);
         command.args(["--driver-mode=cl", "--target=x86_64-pc-windows-msvc", "-Xclang"]);
         command.args(["-ffreestanding", "-W4", "-WX", "-c"]).current_dir(folder.path());
@@ -149,7 +149,7 @@ join2(%b: i64):
     let module = |last: &str| -> Module { text.replace("LAST", last).parse().unwrap() };
     for (module, copies, results) in [(module("%a"), true, [9, 0]), (module("%b"), false, [12, 0])]
     {
-        let text = C::default().text(&module).unwrap();
+        let text = C::default().text(&module, &[]).unwrap();
         assert_eq!(text.contains("b = a;"), copies, "{text}");
         for running in crate::jit::run(&module, &[]) {
             assert_eq!([3, 0].map(|x| running.call("run", &[x])), results);
@@ -193,7 +193,7 @@ join3(%c: i64):
     let function = &mut module.functions[0];
     let out = function.blocks[0].params[1];
     function.values[out.index()].points_to = Some(Pointee::Struct(&NUMBER));
-    let text = C::default().text(&module).unwrap();
+    let text = C::default().text(&module, &[]).unwrap();
     assert!(text.contains("is = out->n > 0;") && text.contains("(uint64_t)out->n *"), "{text}");
     assert!(text.contains("    b = out->n;\n"), "{text}");
     check(&module);
@@ -207,7 +207,7 @@ join3(%c: i64):
 fn wrappers_come_first() {
     let text = C::default().text(&lowered(
         "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = add_one(x.data, y.data, n);",
-    ));
+    ), &[]);
     let text = text.unwrap();
     let (first, rest) = text.split_once("/* What the functions above need. */").unwrap();
     let lines = first.lines().count();
@@ -218,15 +218,18 @@ fn wrappers_come_first() {
 #[test]
 fn the_text_is_the_same_every_time() {
     let module = sample::module();
-    assert_eq!(C::default().text(&module), C::default().text(&module));
+    assert_eq!(C::default().text(&module, &[]), C::default().text(&module, &[]));
 }
 
 /// Checks are guards, which leave the rest where it is.
 #[test]
 fn branches_nest_where_blocks_do() {
-    let text = C::default().text(&lowered(
-        "f(n: int64) -> int64 = { if n > 3 { return n; } for i in 0..n { k(i); } return 0; };",
-    ));
+    let text = C::default().text(
+        &lowered(
+            "f(n: int64) -> int64 = { if n > 3 { return n; } for i in 0..n { k(i); } return 0; };",
+        ),
+        &[],
+    );
     let text = text.unwrap();
     assert!(text.contains("    while (i < n) {\n"), "{text}");
     assert!(text.contains("    if (n > 3) {\n"), "{text}");
@@ -247,7 +250,7 @@ fn time_grows_with_the_text() {
     let time = |module: &Module| {
         let runs = (0..3).map(|_| {
             let start = Instant::now();
-            assert!(!C::default().text(module).unwrap().is_empty());
+            assert!(!C::default().text(module, &[]).unwrap().is_empty());
             start.elapsed()
         });
         runs.min().unwrap_or(Duration::ZERO)

@@ -2,7 +2,7 @@
 
 use backend_cranelift::recorded::{Recorded, Recorder};
 use backend_cranelift::{Cranelift, Settings, emit, isa};
-use codegen::{Loader, linked_routines, routines};
+use codegen::{Backend, Loader, linked_routines, routines};
 use target_lexicon::Triple;
 use tvm_ffi_codegen_prebuilt::{TARGET, in_process, objects};
 
@@ -13,7 +13,7 @@ fn objects_are_current() {
     let now = linked_routines(Loader::HOST);
     assert!(!now.is_empty() && known.len() == now.len());
     for (object, (name, module)) in known.iter().zip(now) {
-        let bytes = Cranelift { triple: triple.clone() }.object(&module).unwrap();
+        let bytes = Cranelift { triple: triple.clone() }.object(&module, &[]).unwrap();
         assert!(object.name == name && object.bytes == bytes, "{name}");
     }
 }

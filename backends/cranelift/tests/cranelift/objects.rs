@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use codegen::ir;
+use codegen::{Backend, ir};
 use object::{
     BinaryFormat, Object, ObjectComdat, ObjectSection, ObjectSymbol, RelocationFlags,
     RelocationTarget, SectionKind, SymbolKind, elf,
@@ -18,7 +18,7 @@ fn bytes(triple: &str) -> Vec<u8> {
 
 /// Compiles a module to objects: here one.
 pub(crate) fn compiled(triple: &str, module: &ir::Module) -> Vec<Vec<u8>> {
-    vec![Cranelift { triple: triple.parse().unwrap() }.object(module).unwrap()]
+    vec![Cranelift { triple: triple.parse().unwrap() }.object(module, &[]).unwrap()]
 }
 
 /// Runs a check on the sample compiled for each target.
@@ -227,7 +227,7 @@ fn objects_divide_by_constants_without_dividing() {
 fn every_operator_is_compiled() {
     for (triple, module) in TRIPLES.into_iter().flat_map(|t| operators::modules().map(|m| (t, m))) {
         let target = Cranelift { triple: triple.parse().unwrap() };
-        let bytes = target.object(&module).unwrap_or_else(|error| panic!("{triple}: {error}"));
+        let bytes = target.object(&module, &[]).unwrap_or_else(|error| panic!("{triple}: {error}"));
         let file = object::File::parse(&*bytes).unwrap();
         // A libcall would be a symbol that no runtime of ours has.
         let undefined = file.symbols().filter(|s| s.is_undefined() && s.name() != Ok(""));

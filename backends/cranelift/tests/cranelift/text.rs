@@ -1,12 +1,13 @@
 //! Tests of the text form.
 
+use codegen::Backend;
 use codegen::ir::{Builder, Linkage, Module, Signature, SymbolKind, Type};
 use tvm_ffi_codegen_cranelift::Cranelift;
 
 use crate::sample;
 
 fn text(triple: &str) -> String {
-    Cranelift { triple: triple.parse().unwrap() }.text(&sample::module()).unwrap()
+    Cranelift { triple: triple.parse().unwrap() }.text(&sample::module(), &[]).unwrap()
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn names_of_unreachable_values_are_left_out() {
     b.ret(None);
     let function = b.finish();
     module.functions.push(function);
-    let text = Cranelift::default().text(&module).unwrap();
+    let text = Cranelift::default().text(&module, &[]).unwrap();
     assert!(text.ends_with("{\nblock0:  ; entry\n    return\n}\n"), "{text}");
 }
 
@@ -120,7 +121,7 @@ fn a_callee_used_often_is_declared_once() {
     b.ret(Some(result));
     let function = b.finish();
     module.functions.push(function);
-    let text = Cranelift::default().text(&module).unwrap();
+    let text = Cranelift::default().text(&module, &[]).unwrap();
     assert_eq!(text.matches(" u0:").count(), 2, "{text}");
     assert_eq!(text.matches("call fn0(").count(), 3, "{text}");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use codegen::ir;
+use codegen::{Backend, ir};
 use inkwell::context::Context;
 use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionKind};
 use tvm_ffi_codegen_llvm::{Error, Llvm, Optimize, optimize};
@@ -18,12 +18,12 @@ pub(crate) fn target(triple: &str, optimize: Optimize) -> Llvm {
 }
 
 fn bytes(triple: &str, optimize: Optimize) -> Vec<u8> {
-    target(triple, optimize).object(&sample::module()).unwrap()
+    target(triple, optimize).object(&sample::module(), &[]).unwrap()
 }
 
 /// Compiles a module to objects: one for each level.
 pub(crate) fn compiled(triple: &str, module: &ir::Module) -> Vec<Vec<u8>> {
-    LEVELS.map(|level| target(triple, level).object(module).unwrap()).into()
+    LEVELS.map(|level| target(triple, level).object(module, &[]).unwrap()).into()
 }
 
 /// Runs a check on the sample compiled for each target at each level.
@@ -125,7 +125,7 @@ fn same_source_same_bytes() {
             assert!(bytes(triple, level) == bytes(triple, level), "{triple}");
         }
         let target = target(triple, Optimize::O0);
-        let bitcode = || target.bitcode(&sample::module()).unwrap();
+        let bitcode = || target.bitcode(&sample::module(), &[]).unwrap();
         assert!(bitcode() == bitcode(), "{triple}");
     }
 }
@@ -163,7 +163,7 @@ fn integers_are_extended_as_the_platform_says() {
             "zeroext i8 @f(i8 zeroext %p0, i32 signext %p1)",
         ),
     ] {
-        let text = target(triple, Optimize::O0).text(&module).unwrap();
+        let text = target(triple, Optimize::O0).text(&module, &[]).unwrap();
         assert!(text.contains(&format!("declare {declared}\n")), "{triple} {text}");
         assert!(text.contains(&format!("define {defined}")), "{triple} {text}");
     }
@@ -181,8 +181,8 @@ fn unsupported_targets_are_errors() {
     ] {
         let target = target(triple, Optimize::O0);
         let error = Error::Target { triple: target.triple.clone(), reason: reason.into() };
-        assert_eq!(target.object(&sample::module()), Err(error.clone()));
-        assert_eq!(target.text(&sample::module()), Err(error));
+        assert_eq!(target.object(&sample::module(), &[]), Err(error.clone()));
+        assert_eq!(target.text(&sample::module(), &[]), Err(error));
     }
 }
 
@@ -194,10 +194,11 @@ fn processors_are_known_or_refused() {
         ("aarch64-unknown-linux-gnu", "neoverse-v2"),
         ("riscv64gc-unknown-linux-gnu", "sifive-u74"),
     ] {
-        assert!(!with(triple, cpu).object(&sample::module()).unwrap().is_empty());
+        assert!(!with(triple, cpu).object(&sample::module(), &[]).unwrap().is_empty());
     }
     for cpu in ["", "i386", "x86-65", "help", "native"] {
-        let error = with("x86_64-unknown-linux-gnu", cpu).object(&sample::module()).unwrap_err();
+        let error =
+            with("x86_64-unknown-linux-gnu", cpu).object(&sample::module(), &[]).unwrap_err();
         let expected = format!("unsupported target x86_64-unknown-linux-gnu: no processor `{cpu}`");
         assert_eq!(error.to_string(), expected);
     }
@@ -209,7 +210,7 @@ fn every_operator_is_compiled() {
     for (triple, level) in TRIPLES.into_iter().flat_map(|t| [(t, Optimize::O0), (t, Optimize::O2)])
     {
         for module in &modules {
-            let bytes = target(triple, level).object(module);
+            let bytes = target(triple, level).object(module, &[]);
             let bytes = bytes.unwrap_or_else(|error| panic!("{triple}: {error}"));
             let file = object::File::parse(&*bytes).unwrap();
             // A libcall would be a symbol that no runtime of ours has. Visual C++'s startup code has the one that marks

@@ -1,5 +1,6 @@
 //! Tests of the text form.
 
+use codegen::Backend;
 use inkwell::context::Context;
 use inkwell::memory_buffer::MemoryBuffer;
 use tvm_ffi_codegen_llvm::{Optimize, verify};
@@ -8,7 +9,7 @@ use crate::objects::target;
 use crate::sample::{self, TRIPLES};
 
 fn text(triple: &str) -> String {
-    target(triple, Optimize::O0).text(&sample::module()).unwrap()
+    target(triple, Optimize::O0).text(&sample::module(), &[]).unwrap()
 }
 
 #[test]
@@ -26,7 +27,7 @@ fn llvm_reads_it_back() {
 #[test]
 fn bitcode_is_the_same_module() {
     for triple in TRIPLES {
-        let bytes = target(triple, Optimize::O0).bitcode(&sample::module()).unwrap();
+        let bytes = target(triple, Optimize::O0).bitcode(&sample::module(), &[]).unwrap();
         let context = Context::create();
         let buffer = MemoryBuffer::create_from_memory_range_copy(&bytes, "");
         let module = inkwell::module::Module::parse_bitcode_from_buffer(&buffer, &context).unwrap();

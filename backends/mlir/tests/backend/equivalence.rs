@@ -1,7 +1,7 @@
 //! Tests that LLVM and MLIR outputs compile to the same code.
 
 use backend_llvm::Llvm;
-use codegen::{Library, ir};
+use codegen::{Backend, Library, ir};
 use object::{Object, ObjectSection};
 use tvm_ffi_codegen_mlir::{Mlir, Optimize};
 
@@ -41,7 +41,7 @@ fn sections(bytes: &[u8]) -> Sections {
 fn both(module: &ir::Module, triple: &str, optimize: Optimize) -> [Sections; 2] {
     let mlir = Mlir { triple: triple.parse().unwrap(), optimize, ..Mlir::default() };
     let llvm = Llvm { triple: triple.parse().unwrap(), optimize, ..Llvm::default() };
-    [sections(&llvm.object(module).unwrap()), sections(&mlir.object(module).unwrap())]
+    [sections(&llvm.object(module, &[]).unwrap()), sections(&mlir.object(module, &[]).unwrap())]
 }
 
 #[test]
@@ -96,6 +96,6 @@ fn same_code_as_llvm_for_lowered_declarations() {
 #[test]
 fn objects_are_deterministic() {
     let mlir = Mlir::default();
-    assert_eq!(mlir.object(&every()).unwrap(), mlir.object(&every()).unwrap());
-    assert_eq!(mlir.bitcode(&every()).unwrap(), mlir.bitcode(&every()).unwrap());
+    assert_eq!(mlir.object(&every(), &[]).unwrap(), mlir.object(&every(), &[]).unwrap());
+    assert_eq!(mlir.bitcode(&every(), &[]).unwrap(), mlir.bitcode(&every(), &[]).unwrap());
 }

@@ -1,5 +1,6 @@
 //! Tests of kernels in text.
 
+use codegen::Backend;
 use melior::Context;
 use melior::ir::Module;
 use object::{Object, ObjectSymbol};
@@ -116,6 +117,6 @@ fn what_llvm_cannot_have_is_refused() {
     let error = compile(&context, &module, &Mlir::default()).unwrap_err();
     assert!(error.to_string().contains("func.func"), "{error}");
     let mlir = Mlir { triple: "wasm32-unknown-unknown".parse().unwrap(), ..Mlir::default() };
-    let error = mlir.object(&caller("f", "kernel")).unwrap_err();
+    let error = mlir.object(&caller("f", "kernel"), &[]).unwrap_err();
     assert!(matches!(error, Error::Target { .. }), "{error}");
 }

@@ -17,7 +17,7 @@ pub(crate) fn target(triple: &str, optimize: Optimize) -> Mlir {
 /// Compiles a module to objects: one for a low, one for a high level.
 pub(crate) fn compiled(triple: &str, module: &ir::Module) -> Vec<Vec<u8>> {
     let levels = [Optimize::O0, Optimize::O2];
-    levels.map(|level| target(triple, level).object(module).unwrap()).into()
+    levels.map(|level| target(triple, level).object(module, &[]).unwrap()).into()
 }
 
 /// Runs a check on the sample compiled for each target.
@@ -48,7 +48,7 @@ fn unsupported_targets_are_errors() {
     let target = target("riscv64gc-apple-darwin", Optimize::O0);
     let reason = "no such object format for this machine".to_owned();
     let error = Error::Target { triple: target.triple.clone(), reason };
-    assert_eq!(target.object(&sample::module()), Err(error));
+    assert_eq!(target.object(&sample::module(), &[]), Err(error));
 }
 
 /// Objects of different backends have the same once-symbols; a linker keeps any of them.

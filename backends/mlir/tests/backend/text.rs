@@ -19,19 +19,19 @@ fn parse<'c>(context: &'c Context, text: &str) -> Module<'c> {
 /// The text with names parses to the same module.
 #[test]
 fn every_instruction_verifies_and_is_the_same_after_parsing() {
-    let text = Mlir::default().text(&every()).unwrap();
+    let text = Mlir::default().text(&every(), &[]).unwrap();
     let context = Context::new();
     let module = parse(&context, &text);
     verify(&context, &module).unwrap();
     let original = Mlir::default().module(&context, &every(), &[]).unwrap();
     assert_eq!(module.as_operation().to_string(), original.as_operation().to_string());
-    assert_eq!(Mlir::default().text(&every()).unwrap(), text);
+    assert_eq!(Mlir::default().text(&every(), &[]).unwrap(), text);
 }
 
 /// Blocks and values have the names of the text of host IR.
 #[test]
 fn labels_and_names_are_those_of_host_ir() {
-    let (source, text) = (every(), Mlir::default().text(&every()).unwrap());
+    let (source, text) = (every(), Mlir::default().text(&every(), &[]).unwrap());
     let body = |name: &str| {
         let (_, rest) = text.split_once(&format!("llvm.func @{name}(")).unwrap();
         rest.split_once("\n  }").unwrap().0
@@ -55,7 +55,7 @@ fn text_that_looks_like_a_label_stays() {
     let mut source = caller("^bb0", "^bb1");
     let symbol = source.declare("text", Linkage::Local, SymbolKind::Data);
     source.data.push(Data::constant(symbol, b"^bb0".to_vec(), 1));
-    let text = Mlir::default().text(&source).unwrap();
+    let text = Mlir::default().text(&source, &[]).unwrap();
     for expected in ["llvm.func @\"^bb0\"(", "llvm.call @\"^bb1\"(", "constant @text(\"^bb0\")"] {
         assert!(text.contains(expected), "{expected} {text}");
     }
