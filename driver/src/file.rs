@@ -130,7 +130,7 @@ pub fn write(path: &Path, bytes: &[u8], mode: Mode) -> Result<(), Error> {
 
 /// Writes to standard output. A closed one is an error, because the output would be lost.
 fn print(bytes: &[u8]) -> io::Result<()> {
-    if stdout::was_closed() {
+    if crate::stdout::was_closed() {
         return Err(io::Error::other("standard output is closed"));
     }
     let mut stdout = io::stdout().lock();

@@ -5,7 +5,7 @@ use std::path::Path;
 use insta::{Settings, assert_snapshot};
 
 /// Names of the published libraries.
-const LIBRARIES: [&str; 12] = [
+const LIBRARIES: [&str; 11] = [
     "tvm_ffi_abi_spec",
     "tvm_ffi_codegen",
     "tvm_ffi_codegen_c",
@@ -16,7 +16,6 @@ const LIBRARIES: [&str; 12] = [
     "tvm_ffi_codegen_mlir",
     "tvm_ffi_codegen_prebuilt",
     "tvm_ffi_codegen_routine",
-    "tvm_ffi_codegen_stdout",
     "tvm_ffi_codegen_triton",
 ];
 
