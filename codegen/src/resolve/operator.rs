@@ -125,10 +125,21 @@ pub(crate) fn unsigned(op: Comparison) -> Binary {
 }
 
 impl Binary {
-    /// Returns true if the operands are floats.
-    pub(crate) fn takes_floats(self) -> bool {
+    /// Returns the comparison of integers that the operator is.
+    pub(crate) fn as_comparison(self) -> Option<Comparison> {
         use Binary::{Fadd, Fdiv, Feq, Fge, Fgt, Fle, Flt, Fmax, Fmin, Fmul, Fne, Fsub};
-        matches!(self, Fadd | Fsub | Fmul | Fdiv | Fmin | Fmax | Feq | Fne | Flt | Fle | Fgt | Fge)
+        Some(match self {
+            Binary::Eq => Comparison::Eq,
+            Binary::Ne => Comparison::Ne,
+            Binary::Lt | Binary::Ult => Comparison::Lt,
+            Binary::Le | Binary::Ule => Comparison::Le,
+            Binary::Gt | Binary::Ugt => Comparison::Gt,
+            Binary::Ge | Binary::Uge => Comparison::Ge,
+            Binary::Min | Binary::Max => return None,
+            Fadd | Fsub | Fmul | Fdiv | Fmin | Fmax | Feq | Fne | Flt | Fle | Fgt | Fge => {
+                return None;
+            }
+        })
     }
 
     /// Computes an operation of integers; truths are 1 and 0.

@@ -31,8 +31,9 @@ impl Range {
     }
 
     /// Returns the range of one number.
-    pub(crate) fn one(number: i64) -> Range {
-        Range::new(number.into(), number.into())
+    pub(crate) fn exactly(number: impl Into<i128>) -> Range {
+        let number = number.into();
+        Range::new(number, number)
     }
 
     /// Returns the values of a scalar type; every `int64` for types that are no integers.
@@ -69,6 +70,26 @@ impl Range {
     pub(crate) fn and(self, other: Range) -> Range {
         let common = Range::new(self.least.max(other.least), self.most.min(other.most));
         if common.least <= common.most { common } else { other }
+    }
+
+    /// Returns a range with the numbers of both.
+    pub(crate) fn or(self, other: Range) -> Range {
+        Range::new(self.least.min(other.least), self.most.max(other.most))
+    }
+
+    /// Returns the result that a comparison has for all numbers of two ranges.
+    pub(crate) fn compare(self, op: Comparison, other: Range) -> Option<bool> {
+        let (always, never) = match op {
+            Comparison::Lt => (self.most < other.least, self.least >= other.most),
+            Comparison::Le => (self.most <= other.least, self.least > other.most),
+            Comparison::Eq => {
+                let ends = [self.least, self.most, other.least, other.most];
+                (ends == [self.least; 4], self.most < other.least || self.least > other.most)
+            }
+            Comparison::Ne => return self.compare(Comparison::Eq, other).map(|equal| !equal),
+            Comparison::Gt | Comparison::Ge => return other.compare(op.turned(), self),
+        };
+        if always { Some(true) } else { never.then_some(false) }
     }
 
     /// Returns the results of an operation, exact ones that are no `int64` included.
@@ -190,11 +211,11 @@ mod tests {
     #[test]
     fn ranges_at_the_edge() {
         let n = Range::NATURAL;
-        assert!(Range::exact(Exact::Sub, n, Range::one(1)).fits());
-        assert!(!Range::exact(Exact::Add, n, Range::one(1)).fits());
+        assert!(Range::exact(Exact::Sub, n, Range::exactly(1)).fits());
+        assert!(!Range::exact(Exact::Add, n, Range::exactly(1)).fits());
         assert!(!Range::exact(Exact::Mul, n, n).fits());
         assert!(!Range::exact(Exact::Mul, Range::UINT64, Range::UINT64).fits());
-        assert!(Range::divide(Division::CeilDiv, n, Range::one(2)).fits());
+        assert!(Range::divide(Division::CeilDiv, n, Range::exactly(2)).fits());
         assert!(!Range::divide(Division::Div, Range::INT64, Range::INT64).fits());
         let int32 = Range::of(Scalar::Int32);
         assert!(Range::exact(Exact::Mul, int32, int32).fits());

@@ -1,7 +1,6 @@
 //! Warnings about valid declarations that may be mistakes.
 
 mod contradiction;
-mod possible;
 mod unused;
 
 use std::fmt;
@@ -74,7 +73,7 @@ impl fmt::Display for Warning {
 
 impl Library {
     /// Returns the warnings about images without a launch, unused parameters, names that are attributes of every
-    /// module in Python, conditions that never hold, and kinds of errors that Python does not know. Those about
+    /// module in Python, conditions that no value of the types satisfies, and kinds of errors that Python does not know. Those about
     /// images come first, then those of each function in order.
     pub fn warnings(&self) -> Vec<Warning> {
         let images = unused::images(self).map(|(index, image)| {
@@ -90,9 +89,11 @@ impl Library {
             let hidden = hidden(function).map(|reason| Warning::new(at(Part::Name), reason));
             let unused = unused::params(function).into_iter();
             let unused = unused.map(|param| Warning::new(at(Part::Param(param)), UNUSED));
-            let never = meaning(index).and_then(contradiction::find).map(|(constraint, why)| {
+            let never = meaning(index).and_then(contradiction::find).map(|constraint| {
                 let condition = &function.signature.constraints[constraint].condition;
-                let reason = format!("`{condition}` never holds: {why}");
+                let reason = format!(
+                    "`{condition}` never holds: the types leave no value for which it does"
+                );
                 Warning::new(at(Part::Constraint(constraint)), reason)
             });
             let kinds = kinds(function).into_iter();

@@ -1,6 +1,6 @@
 //! Ranges of terms, as far as the checks before them tell.
 
-use crate::declaration::{Comparison, Dim, Expr, Logic};
+use crate::declaration::{Dim, Expr, Logic};
 use crate::lower::emitter::Emitter;
 use crate::resolve::ids::SymbolId;
 use crate::resolve::operator::{Binary, Division, Exact, Unary};
@@ -14,7 +14,7 @@ impl Emitter<'_, '_> {
             of(self.range(a), self.range(b)).and(Range::INT64)
         };
         match &term.node {
-            Node::Int(value) if term.kind != Kind::Unsigned => Range::one(*value),
+            Node::Int(value) if term.kind != Kind::Unsigned => Range::exactly(*value),
             Node::Symbol(symbol) => self.range_of_symbol(*symbol),
             Node::Local(local) => {
                 let scalar = self.function.locals[*local].scalar.map_or(Range::INT64, Range::of);
@@ -28,7 +28,7 @@ impl Emitter<'_, '_> {
                 let tensor = self.function.tensor(*value);
                 let dim = tensor.and_then(|tensor| tensor.shape.dims().get(*dim as usize));
                 match dim {
-                    Some(Dim::Expr(Expr::Int(known))) => Range::one(*known),
+                    Some(Dim::Expr(Expr::Int(known))) => Range::exactly(*known),
                     Some(_) | None => Range::NATURAL,
                 }
             }
@@ -102,7 +102,7 @@ impl Emitter<'_, '_> {
             operands.iter().for_each(|one| self.narrow_ranges(one));
         }
         let Node::Binary(op, operands) = &test.node else { return };
-        let Some(op) = comparison(*op) else { return };
+        let Some(op) = op.as_comparison() else { return };
         let [a, b] = &operands[..] else { return };
         let (symbol, op, number) = match (&a.node, a.constant(), &b.node, b.constant()) {
             (Node::Symbol(symbol), _, _, Some(number)) => (*symbol, op, number),
@@ -130,21 +130,4 @@ fn of_property(property: Property) -> Range {
         )
         | Property::Several(_) => Range::INT64,
     }
-}
-
-/// Returns the comparison of `int64` that an operator is.
-fn comparison(op: Binary) -> Option<Comparison> {
-    Some(match op {
-        Binary::Eq => Comparison::Eq,
-        Binary::Ne => Comparison::Ne,
-        Binary::Lt => Comparison::Lt,
-        Binary::Le => Comparison::Le,
-        Binary::Gt => Comparison::Gt,
-        Binary::Ge => Comparison::Ge,
-        Binary::Min | Binary::Max => return None,
-        Binary::Ult | Binary::Ule | Binary::Ugt | Binary::Uge => return None,
-        Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv => return None,
-        Binary::Fmin | Binary::Fmax | Binary::Feq | Binary::Fne => return None,
-        Binary::Flt | Binary::Fle | Binary::Fgt | Binary::Fge => return None,
-    })
 }

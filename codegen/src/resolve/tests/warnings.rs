@@ -90,63 +90,33 @@ fn of_conditions(conditions: &str) -> Vec<String> {
 
 #[test]
 fn conditions_that_never_hold() {
-    let types = "the types leave no value for which it does";
-    let before = "no value satisfies the conditions before and this one";
     let rows = [
-        ("u > 255", "", types),
-        ("u < 0", "", types),
-        ("w < 0", "", types),
-        ("w + 0 < 0", "", types),
-        ("e < 0", "", types),
-        ("x.ndim == 3", "", types),
-        ("x.shape[1] % 3 == 0", "", types),
-        ("x.dtype == \"float64\"", "", types),
-        ("t == \"c\"", "", types),
-        ("k == 3", "", types),
-        ("k > 4", "", types),
-        ("y.ndim < 0", "", types),
-        ("s.size < 0", "", types),
-        ("n != n", "", types),
-        ("n < n", "", types),
-        ("u * 2 == 511", "", types),
-        ("u + 1 > 256", "", types),
-        ("n % 4 == 4", "", types),
-        ("b and not b", "", before),
-        ("n > 4", "n < 2", before),
-        ("n > 4", "n < 5", before),
-        ("n == 4", "n != 4", before),
-        ("n == 1 or n == 2", "n == 3", before),
-        ("n == 1 or n == 2", "n > 2", before),
-        ("n % 4 == 0", "n % 4 == 2", before),
-        ("n % 8 == 0", "n == 4", before),
-        ("n == m", "n != m", before),
-        ("n < m", "m < n", before),
-        ("n > m", "not m < n", before),
-        ("n >= m and m >= 4", "n < 3", before),
-        ("p > 2.0", "p < 1.5", before),
-        ("p > 0.0", "p <= 0.0", before),
-        ("p == 1.0", "p == 2.0", before),
-        ("n > 2.5", "n < 1.5", before),
-        ("w > 18446744073709551614", "w < 18446744073709551615", before),
-        ("t == \"a\"", "t == \"b\"", before),
-        ("s == \"a\"", "s == \"b\"", before),
-        ("s == \"a\"", "not s == \"a\"", before),
-        ("x.dtype == \"float32\"", "x.dtype == \"float16\"", before),
-        ("x.dtype != \"float32\"", "x.dtype != \"float16\"", before),
-        ("k != 2 and k != 4", "k != 1", before),
-        ("not (n < 4)", "n < 4", before),
-        ("e / 4 > 2", "e < 12", before),
-        ("ceildiv(e, 4) > 2", "e <= 8", before),
-        ("min(n, m) > 4", "n < 5", before),
+        "u > 255",
+        "u < 0",
+        "w < 0",
+        "e < 0",
+        "x.ndim == 3",
+        "t == \"c\"",
+        "k > 4",
+        "y.ndim < 0",
+        "s.size < 0",
+        "n != n",
+        "n < n",
+        "u + 1 > 256",
+        "n % 4 == 4",
+        "n - 9223372036854775807 > 0",
+        "min(u, n) > 255",
+        "n > 0 and u < 0",
+        "u < 0 or 256 <= u",
+        "not u >= 0",
+        "n > m and not m == m",
+        "1 == 2",
     ];
-    for (first, second, why) in rows {
-        let (conditions, line, wrong) = match second {
-            "" => (first.to_owned(), 2, first),
-            _ => (format!("{first},\n{second}"), 3, second),
-        };
-        let index = line - 2;
-        let expected = format!("{line}:1: f: constraint {index}: `{wrong}` never holds: {why}");
-        assert_eq!(of_conditions(&conditions), [expected], "{first}, {second}");
+    for wrong in rows {
+        let expected = format!(
+            "3:1: f: constraint 1: `{wrong}` never holds: the types leave no value for which it does"
+        );
+        assert_eq!(of_conditions(&format!("n > 1,\n{wrong}")), [expected], "{wrong}");
     }
 }
 
@@ -181,7 +151,6 @@ fn conditions_that_may_hold() {
         "w == 18446744073709551615",
         "w > 9223372036854775807",
         "n < 0, n * n < 0",
-        "n - 9223372036854775807 > 0",
         "e == 0",
         "x.ndim == 2, x.shape[1] == 64",
         "x.dtype == \"float16\"",
