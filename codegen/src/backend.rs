@@ -14,7 +14,7 @@ pub use error::{Error, Mismatch};
 pub use keepers::with_keepers;
 pub use optimize::{Optimize, is_long};
 pub use plan::{Capabilities, Existing, Plan, State, SymbolSource, plan, unused_name};
-pub use target::{Facts, LARGE, LISTS, Machine, Narrow, Side, Weak, is_apart};
+pub use target::{Facts, LARGE, LISTS, Machine, Narrow, Side, Weak, needs_no_builtins};
 
 use crate::ir::Module;
 

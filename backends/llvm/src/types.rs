@@ -99,7 +99,7 @@ impl<'ctx> Types<'ctx> {
         if self.facts.tables {
             add(attributes.table);
         }
-        if backend::is_apart(source) {
+        if backend::needs_no_builtins(source) {
             add(attributes.no_builtins);
         }
         if source.cold {

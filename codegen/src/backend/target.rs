@@ -212,7 +212,7 @@ impl Facts {
 /// Returns true for functions that get LLVM's attribute `no-builtins`. Without it LLVM turns loops, and in code
 /// optimised for size also many stores, into calls of `strlen`, `memset` and the like. Hot functions without loops do
 /// not get it, since LLVM inlines functions that have it only into functions that have it.
-pub fn is_apart(function: &Function) -> bool {
+pub fn needs_no_builtins(function: &Function) -> bool {
     function.cold || function.no_inline || function.has_loop()
 }
 

@@ -169,13 +169,13 @@ impl Emitter<'_, '_> {
     }
 
     /// Returns true if parts of a value that are loaded here dominate all later uses of the value.
-    pub(crate) fn keeps(&self, value: ValueId) -> bool {
+    pub(crate) fn dominates_uses(&self, value: ValueId) -> bool {
         self.born[value] == self.scope
     }
 
     /// Updates the state of a tensor if it was loaded in the current scope.
     pub(crate) fn remember(&mut self, value: ValueId, note: impl FnOnce(&mut TensorState)) {
-        if self.keeps(value) {
+        if self.dominates_uses(value) {
             note(self.tensor_state(value));
         }
     }

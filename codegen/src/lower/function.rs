@@ -27,7 +27,7 @@ pub(crate) fn wrapper<'a>(
     let name = &function.declared.signature.name;
     let symbols =
         Symbols { own: symbol::function_symbol(name), closures: format!("{CLOSURES}{name}") };
-    one(module, function, &symbols, (Linkage::Export, linkage), records)
+    lower_one(module, function, &symbols, (Linkage::Export, linkage), records)
 }
 
 /// Symbols of a function: its own, and the beginning of those of the functions that its body makes.
@@ -36,7 +36,7 @@ struct Symbols {
     closures: String,
 }
 
-fn one<'a>(
+fn lower_one<'a>(
     module: &mut Module,
     function: &'a Function<'a>,
     symbols: &Symbols,
@@ -47,7 +47,7 @@ fn one<'a>(
     for (index, closure) in function.closures.iter().enumerate() {
         let name = body::closure::symbol(&symbols.closures, index);
         let symbols = Symbols { own: name.clone(), closures: name };
-        one(module, &closure.function, &symbols, (Linkage::Local, linkage), records);
+        lower_one(module, &closure.function, &symbols, (Linkage::Local, linkage), records);
     }
     host
 }

@@ -91,7 +91,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// Emits code that does not dominate the code after it: values that it loads are forgotten at its end.
-    pub(crate) fn aside<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
+    pub(crate) fn without_dominating<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
         let outer = self.open_scope();
         let value = body(self);
         self.scope = outer;
@@ -100,9 +100,9 @@ impl Wrapper<'_, '_> {
 
     /// Emits code in a scope of its own: objects that it owns are released and values that it loads are forgotten at its
     /// end.
-    pub(crate) fn inner(&mut self, body: impl FnOnce(&mut Self)) {
+    pub(crate) fn in_scope(&mut self, body: impl FnOnce(&mut Self)) {
         let (owned, known) = (self.frame.owned(), self.mark());
-        self.aside(|w| {
+        self.without_dominating(|w| {
             body(w);
             if !w.b.ended() {
                 w.release_beyond(owned);

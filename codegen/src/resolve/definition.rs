@@ -50,7 +50,7 @@ pub(super) fn resolve_in<'a>(
         declaration::Body::Block(statements) => {
             let mut block = Block::new(&mut names, knowledge, facts, items, count);
             let statements = block.body(statements)?;
-            (count, closures) = block.end();
+            (count, closures) = block.into_parts();
             Body::Block(statements)
         }
     };

@@ -81,7 +81,7 @@ impl<'n, 'a> Block<'n, 'a> {
     }
 
     /// Returns the number of statements resolved so far, and the functions that they make.
-    pub(super) fn end(self) -> (usize, Vec<Closure<'a>>) {
+    pub(super) fn into_parts(self) -> (usize, Vec<Closure<'a>>) {
         (self.count, self.closures.into_iter().map(|(_, closure)| closure).collect())
     }
 

@@ -151,7 +151,7 @@ impl<'c> Ops<'c> {
         if is_long {
             words.push(self.string("optnone"));
         }
-        if backend::is_apart(function) {
+        if backend::needs_no_builtins(function) {
             words.push(list(&["no-builtins", ""].map(|word| self.string(word))));
         }
         if self.facts.tables {

@@ -131,7 +131,7 @@ fn choose<'a>(
 
 /// Emits statements in a scope of their own, then a jump to `next`.
 fn inner<'a>(w: &mut Wrapper<'a, '_>, statements: &'a [Statement<'a>], next: Block) {
-    w.inner(|w| block(w, statements));
+    w.in_scope(|w| block(w, statements));
     if !w.b.ended() {
         w.b.jump(next, &[]);
     }
@@ -162,7 +162,7 @@ fn select<'a>(w: &mut Wrapper<'a, '_>, choice: &'a Match<'a>) {
 fn arm<'a>(w: &mut Wrapper<'a, '_>, choice: &'a Match<'a>, arm: &'a Arm<'a>, next: Block) {
     let (of, changed) = (choice.value, choice.changed);
     let outside = if arm.is_none { w.mark() } else { w.mark_where_there(of) };
-    w.inner(|w| {
+    w.in_scope(|w| {
         if let Some((value, steps)) = &arm.value {
             w.addresses[*value] = Some(w.any_address(of));
             w.unpack_steps(steps, changed);
@@ -194,7 +194,7 @@ fn repeat<'a>(
     let more = w.b.compare(Cond::Slt, at, end);
     w.b.branch(more, turn, next);
     w.b.switch_to(turn);
-    w.inner(|w| block(w, body));
+    w.in_scope(|w| block(w, body));
     if !w.b.ended() {
         let following = w.b.binary_const(Binary::Add, at, 1);
         w.b.jump(head, &[following]);

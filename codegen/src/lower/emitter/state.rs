@@ -119,31 +119,31 @@ pub(crate) enum ValueState {
 impl ValueState {
     /// Returns the state of a scalar.
     pub(crate) fn scalar(&self) -> ScalarState {
-        if let ValueState::Scalar(state) = self { *state } else { self.is_no("scalar") }
+        if let ValueState::Scalar(state) = self { *state } else { self.misused_as("scalar") }
     }
 
     /// Returns the state of a tensor.
     pub(crate) fn tensor(&mut self) -> &mut TensorState {
-        if let ValueState::Tensor(state) = self { state } else { self.is_no("tensor") }
+        if let ValueState::Tensor(state) = self { state } else { self.misused_as("tensor") }
     }
 
     /// Returns the word of an object, address, element type or device.
     pub(crate) fn word(&self) -> Value {
-        if let ValueState::Word(word) = self { *word } else { self.is_no("word") }
+        if let ValueState::Word(word) = self { *word } else { self.misused_as("word") }
     }
 
     /// Returns address and count of bytes or numbers.
     pub(crate) fn span(&self) -> Span {
-        if let ValueState::Span(span) = self { *span } else { self.is_no("span") }
+        if let ValueState::Span(span) = self { *span } else { self.misused_as("span") }
     }
 
     /// Returns the address of the elements of a tuple.
     pub(crate) fn elements(&self) -> Value {
-        if let ValueState::Tuple(elements) = self { *elements } else { self.is_no("tuple") }
+        if let ValueState::Tuple(elements) = self { *elements } else { self.misused_as("tuple") }
     }
 
-    /// Panics with the message that the value is used as another variant.
-    pub(crate) fn is_no(&self, wanted: &str) -> ! {
+    /// Panics, since a value of this state is used as another variant.
+    pub(crate) fn misused_as(&self, wanted: &str) -> ! {
         unreachable!("{self:?} is used as a {wanted}")
     }
 }

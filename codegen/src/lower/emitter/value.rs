@@ -118,7 +118,7 @@ impl Emitter<'_, '_> {
             return wide;
         }
         let wide = self.widen(state.native, state.ty);
-        if self.keeps(value) {
+        if self.dominates_uses(value) {
             self.values[value] = ValueState::Scalar(ScalarState { wide: Some(wide), ..state });
         }
         wide

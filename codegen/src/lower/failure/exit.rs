@@ -172,8 +172,7 @@ impl<'a> Wrapper<'a, '_> {
             let text = self.records.quoted(text);
             self.records.shared(text, &[])
         };
-        let which =
-            place::of(text, self.number_of_place(at)) | u64::from(rule as u32) << place::RULE;
+        let which = place::of(text, self.packed_part(at)) | u64::from(rule as u32) << place::RULE;
         let here = self.b.current();
         self.exit_by(Routine::FailNumber, |w| {
             let subject = w.subject(at.value());
@@ -209,7 +208,7 @@ impl<'a> Wrapper<'a, '_> {
             let subject = w.subject(value);
             let [found, expected] =
                 [found, expected].map(|dtype| w.b.convert(Convert::Zext, dtype, Type::I64));
-            let place = w.place_number(Place::Value { value: of });
+            let place = w.packed_place(Place::Value { value: of });
             [subject, found, expected, w.b.i64(place as i64)]
         })
     }
@@ -353,7 +352,7 @@ impl<'a> Wrapper<'a, '_> {
         let (here, block) = (self.b.current(), self.b.cold_block(label));
         self.b.switch_to(block);
         let mask = self.checks.mask.take();
-        self.aside(body);
+        self.without_dominating(body);
         self.checks.mask = mask;
         self.b.switch_to(here);
         block

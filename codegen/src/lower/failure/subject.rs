@@ -184,13 +184,13 @@ impl Wrapper<'_, '_> {
     }
 
     /// Packs a place into the word that routines unpack.
-    pub(crate) fn place_number(&mut self, at: Place) -> u64 {
+    pub(crate) fn packed_place(&mut self, at: Place) -> u64 {
         let record = self.subject_record(at.value());
-        place::of(record, self.number_of_place(at))
+        place::of(record, self.packed_part(at))
     }
 
     /// Packs suffix and index of a place. The index of a declared dim is that of the tensor itself.
-    pub(crate) fn number_of_place(&self, at: Place) -> u64 {
+    pub(crate) fn packed_part(&self, at: Place) -> u64 {
         let index = |value, dim| {
             let tensor = self.function.tensor(value);
             let own = tensor.map_or(OwnDim::FromStart(dim), |tensor| tensor.shape.own_dim(dim));

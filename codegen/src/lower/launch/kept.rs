@@ -12,11 +12,11 @@ use crate::resolve::launch::Launch;
 
 /// Returns the bytes in which a closure keeps launches; 0 if it has none to keep.
 pub(crate) fn size(function: &Function<'_>) -> u32 {
-    function.held_launches().into_iter().map(one).sum()
+    function.held_launches().into_iter().map(bytes_of).sum()
 }
 
 /// Returns the bytes in which a launch is kept.
-fn one(launch: &Launch<'_>) -> u32 {
+fn bytes_of(launch: &Launch<'_>) -> u32 {
     kept::SIZE + 8 * Layout::of(launch).words()
 }
 
@@ -24,7 +24,7 @@ fn one(launch: &Launch<'_>) -> u32 {
 fn place(function: &Function<'_>, launch: &Launch<'_>) -> Option<u32> {
     let all = function.held_launches();
     let index = all.iter().position(|one| std::ptr::eq(*one, launch))?;
-    Some(all[..index].iter().map(|earlier| one(earlier)).sum())
+    Some(all[..index].iter().map(|earlier| bytes_of(earlier)).sum())
 }
 
 /// A launch that a closure keeps, while its code is emitted.
@@ -65,7 +65,7 @@ impl<'a> Wrapper<'a, '_> {
             return false;
         };
         let next = self.b.block("next");
-        self.inner(|w| {
+        self.in_scope(|w| {
             let bytes = w.bytes_at(elements, w.function.captured.len());
             let kept = w.b.ptr_offset(bytes, place.into());
             let (layout, site, ready) = (Layout::of(launch), w.here(), w.b.block("ready"));
@@ -89,7 +89,7 @@ impl<'a> Wrapper<'a, '_> {
         let (copy, first) = (self.b.block("kept"), self.b.cold_block("first"));
         self.b.branch(is_kept, copy, first);
         self.b.switch_to(first);
-        self.apart(keeping.elements, |w| w.fill(keeping));
+        self.loading_anew(keeping.elements, |w| w.fill(keeping));
         self.b.switch_to(copy);
         self.copy(keeping);
         self.b.switch_to(ready);

@@ -70,7 +70,7 @@ impl<'a> Wrapper<'a, '_> {
         let (encode, next) = (self.b.cold_block("encode"), self.b.block("next"));
         self.b.branch(is_other, encode, next);
         self.b.switch_to(encode);
-        self.aside(|w| w.encode(declared, how, &inputs, &Made { site, cache, to }));
+        self.without_dominating(|w| w.encode(declared, how, &inputs, &Made { site, cache, to }));
         self.b.jump(next, &[]);
         self.b.switch_to(next);
         to

@@ -102,12 +102,12 @@ impl<'a> Wrapper<'a, '_> {
             return;
         }
         let Some(empty) = self.is_empty(launch, &extents) else {
-            return self.inner(|w| w.launch_grid(launch, &extents));
+            return self.in_scope(|w| w.launch_grid(launch, &extents));
         };
         let [go, next] = ["launch", "next"].map(|label| self.b.block(label));
         self.b.branch(empty, next, go);
         self.b.switch_to(go);
-        self.inner(|w| w.launch_grid(launch, &extents));
+        self.in_scope(|w| w.launch_grid(launch, &extents));
         self.b.jump(next, &[]);
         self.b.switch_to(next);
     }

@@ -78,7 +78,7 @@ impl<'a> Wrapper<'a, '_> {
         match step {
             Step::Scalar { value, scalar } => {
                 self.enter(*value);
-                self.passed(*value, |w| w.scalar(*value, *scalar));
+                self.assuming_passed(*value, |w| w.scalar(*value, *scalar));
             }
             Step::Header { value, .. } => {
                 self.enter(*value);
@@ -86,7 +86,7 @@ impl<'a> Wrapper<'a, '_> {
             }
             Step::Value { value } => {
                 self.enter(*value);
-                self.passed(*value, |w| {
+                self.assuming_passed(*value, |w| {
                     w.value_type(*value);
                     w.value_header(*value);
                 });
@@ -123,7 +123,7 @@ impl<'a> Wrapper<'a, '_> {
 
     /// Binds a symbol to the number at a place.
     fn bind_again(&mut self, place: Place, rule: &Rule) {
-        self.passed(place.value(), |w| w.occurrence(place, rule));
+        self.assuming_passed(place.value(), |w| w.occurrence(place, rule));
     }
 
     /// Sets the state of a tensor. Of one that is always present nothing is loaded yet; an absent one is read as zeros.
@@ -143,7 +143,7 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Runs `body`, whose checks of a value have succeeded before.
-    fn passed(&mut self, value: ValueId, body: impl FnOnce(&mut Self)) {
+    fn assuming_passed(&mut self, value: ValueId, body: impl FnOnce(&mut Self)) {
         self.only_if_there(value);
         let here = self.b.current();
         let outer = std::mem::replace(&mut self.checks.passed, true);

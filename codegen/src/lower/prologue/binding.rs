@@ -26,14 +26,14 @@ impl Wrapper<'_, '_> {
     /// Reads the number at a place, and checks it or binds a symbol to it, as the rule says.
     pub(crate) fn occurrence(&mut self, place: Place, rule: &Rule) {
         let found = self.found(place);
-        self.number_is(&found, rule);
+        self.check_number(&found, rule);
     }
 
     /// Checks a number or binds a symbol to it, as the rule says.
-    pub(super) fn number_is(&mut self, found: &Found, rule: &Rule) {
+    pub(super) fn check_number(&mut self, found: &Found, rule: &Rule) {
         match rule {
             Rule::Any => self.sign(found),
-            Rule::Symbol(symbol) => self.symbol_at(*symbol, found),
+            Rule::Symbol(symbol) => self.check_symbol(*symbol, found),
             Rule::Equal { term, text, uncertain } => self.compare(found, term, text, uncertain),
             Rule::Solve { symbol, text, linear } => match self.symbols[*symbol] {
                 SymbolState::Maybe(known, origin) => {
@@ -59,7 +59,7 @@ impl Wrapper<'_, '_> {
     }
 
     /// Handles a number whose rule is a symbol alone.
-    fn symbol_at(&mut self, symbol: SymbolId, found: &Found) {
+    fn check_symbol(&mut self, symbol: SymbolId, found: &Found) {
         let name = spelled(self.function.symbols[symbol].name).to_string();
         let state = self.symbols[symbol];
         let (expected, origin) = match state {
@@ -89,14 +89,14 @@ impl Wrapper<'_, '_> {
         }
         let is_named = !self.function.values[found.place.value()].dynamic;
         let named = is_named && self.exits.other.is_none() && !state.is_bound();
-        let here = if named { self.place_number(found.place) } else { place::UNNAMED };
+        let here = if named { self.packed_place(found.place) } else { place::UNNAMED };
         self.bind_or_compare(symbol, found, here);
-        self.is_symbol(found.place, symbol, found.counts);
+        self.reuse_symbol(found.place, symbol, found.counts);
     }
 
     /// Uses the value of a symbol as the extent if both are equal in every call, so that the extent need not stay in a
     /// register.
-    fn is_symbol(&mut self, place: Place, symbol: SymbolId, counts: Option<Value>) {
+    fn reuse_symbol(&mut self, place: Place, symbol: SymbolId, counts: Option<Value>) {
         if let (Place::Extent { value, dim }, None, SymbolState::Bound(known, _)) =
             (place, counts, self.symbols[symbol])
         {
@@ -327,7 +327,7 @@ impl Wrapper<'_, '_> {
         let settled = self.carried(next, symbol, "");
         self.b.branch(is_settled, (next, [known]), unbound);
         self.b.switch_to(unbound);
-        let solution = self.aside(|w| {
+        let solution = self.without_dominating(|w| {
             let compact = w.compact_or_zero(value, dim);
             if linear.is_identity() {
                 return compact;

@@ -87,7 +87,7 @@ impl Wrapper<'_, '_> {
         self.b.switch_to(unlike);
         let is_named = !self.function.values[value].dynamic && self.exits.other.is_none();
         let place =
-            if is_named { self.place_number(Place::Value { value }) } else { place::UNNAMED };
+            if is_named { self.packed_place(Place::Value { value }) } else { place::UNNAMED };
         self.note(value, table, found, place);
         self.b.jump(next, &[]);
         self.b.switch_to(next);

@@ -70,8 +70,9 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
-    /// Emits code that loads the numbers and maps that it uses by itself, so that code around it need not.
-    pub(crate) fn apart(&mut self, elements: Value, body: impl FnOnce(&mut Self)) {
+    /// Emits code in a block that other code does not dominate: it loads the numbers and maps that it uses, and what it
+    /// has loaded is forgotten at its end.
+    pub(crate) fn loading_anew(&mut self, elements: Value, body: impl FnOnce(&mut Self)) {
         let (known, locals, maps) = (self.mark(), self.locals.clone(), self.maps.clone());
         for (symbol, declared) in self.function.symbols.iter() {
             if declared.local.is_some() {
@@ -79,7 +80,7 @@ impl<'a> Wrapper<'a, '_> {
             }
         }
         self.unpack_numbers(elements);
-        self.aside(body);
+        self.without_dominating(body);
         (self.locals, self.maps) = (locals, maps);
         self.go_back(known);
     }

@@ -46,7 +46,7 @@ impl Wrapper<'_, '_> {
     /// Rebinds each symbol that equals an extent of a tensor to a new parameter of `next`. Returns the arguments for
     /// these parameters. Leaves symbols alone if the tensor is an element or may be absent.
     fn extents_again(&mut self, value: ValueId, next: Block) -> Vec<Value> {
-        if !self.is_once(value) || !self.keeps(value) {
+        if !self.is_once(value) || !self.dominates_uses(value) {
             self.tensor_state(value).symbols.clear();
         }
         let mut before = Vec::new();

@@ -141,7 +141,7 @@ impl<'a> Wrapper<'a, '_> {
                 self.symbols[*symbol] = SymbolState::Bound(known, Origin::Told(origin));
             }
             let place = Place::Stride { value, dim };
-            self.number_is(&Found { place, value: loaded, counts: None }, rule);
+            self.check_number(&Found { place, value: loaded, counts: None }, rule);
         }
     }
 

@@ -184,7 +184,7 @@ impl Wrapper<'_, '_> {
         let word = self.field(value, Type::I64, dl_tensor::DEVICE_TYPE.offset, "device");
         match (self.devices.first, device) {
             (None, _) => {
-                let place = self.place_number(Place::Value { value });
+                let place = self.packed_place(Place::Value { value });
                 self.devices.first = Some((word, device, place));
             }
             (Some((first, of, place)), _) if of == device && device != Device::Any => {
@@ -205,7 +205,7 @@ impl Wrapper<'_, '_> {
         let tensors = self.devices.tensors.clone();
         let table = self.b.stack_slot(16 * tensors.len() as u32, 8);
         for (at, &tensor) in tensors.iter().enumerate() {
-            let (dl, place) = (self.dl(tensor), self.place_number(Place::Value { value: tensor }));
+            let (dl, place) = (self.dl(tensor), self.packed_place(Place::Value { value: tensor }));
             let place = self.b.i64(place as i64);
             self.b.store(dl, table, 16 * at as i32);
             self.b.store(place, table, 16 * at as i32 + 8);

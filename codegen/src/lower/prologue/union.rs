@@ -66,7 +66,7 @@ impl<'a> Wrapper<'a, '_> {
     /// Emits the checks of one alternative, which branch to `other` if the value does not match.
     fn alternative(&mut self, value: ValueId, steps: &'a [Step<'a>], index: Value, other: Block) {
         let outside = self.mark_where_there(value);
-        if let Some(accepted) = self.told_by_index(value) {
+        if let Some(accepted) = self.accepted_indices(value) {
             self.require_accepted(index, accepted, other);
         }
         self.or_other(other, |w| w.check_steps(steps));
@@ -78,9 +78,9 @@ impl<'a> Wrapper<'a, '_> {
         self.function.values[value].ty.leaf().is_some_and(Leaf::is_parsed)
     }
 
-    /// Returns the type indices that an alternative accepts; `None` if the steps of the alternative test the type index
+    /// Returns the type indices that tell whether an alternative accepts a value; `None` if the steps of the alternative test the type index
     /// first, or if it accepts all.
-    fn told_by_index(&self, value: ValueId) -> Option<Accepted> {
+    fn accepted_indices(&self, value: ValueId) -> Option<Accepted> {
         let ty = self.function.values[value].ty;
         let mut accepted = match ty {
             ParamType::Scalar(_)

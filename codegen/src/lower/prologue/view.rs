@@ -33,7 +33,7 @@ impl Wrapper<'_, '_> {
         let passes = self.is_own_view(ndim, tensor);
         self.b.branch(passes, Target { block: next, args }, leading);
         self.b.switch_to(leading);
-        self.aside(|w| {
+        self.without_dominating(|w| {
             let found = w.look_at_leading(value);
             let exit = w.leading_exit(value);
             let wrong = w.b.compare_const(Cond::Slt, found, 0);
@@ -66,7 +66,7 @@ impl Wrapper<'_, '_> {
         let [some, next] = ["some", "next"].map(|label| self.b.block(label));
         self.b.branch(there, some, next);
         self.b.switch_to(some);
-        self.aside(|w| w.look_at_leading(value));
+        self.without_dominating(|w| w.look_at_leading(value));
         self.b.jump(next, &[]);
         self.b.switch_to(next);
     }

@@ -191,7 +191,7 @@ impl Wrapper<'_, '_> {
         self.b.jump(join, &[first]);
         self.b.switch_to(other);
         let known = self.mark();
-        let second = self.aside(|w| w.truth(second));
+        let second = self.without_dominating(|w| w.truth(second));
         self.go_back(known);
         self.b.jump(join, &[second]);
         self.b.switch_to(join);
@@ -366,7 +366,7 @@ impl Wrapper<'_, '_> {
 
     /// Returns the message for an index beyond the dims or numbers of a value.
     fn too_few(&mut self, value: ValueId, of: Complaint, index: u32, found: Value) -> Message {
-        let place = self.place_number(Place::Value { value });
+        let place = self.packed_place(Place::Value { value });
         let values = [place as i64, i64::from(index) + 1].map(|number| self.b.i64(number));
         Message::of(of, "").with_values(&[values[0], values[1], found])
     }

@@ -170,7 +170,7 @@ impl Wrapper<'_, '_> {
         self.b.jump(next, &[loaded]);
         self.b.switch_to(compact);
         let message = |w: &mut Self| w.large_property(value, &format!(".strides[{shown}]"));
-        let product = self.aside(|w| w.exact_product(value, dim + 1, message));
+        let product = self.without_dominating(|w| w.exact_product(value, dim + 1, message));
         self.b.jump(next, &[product]);
         self.b.switch_to(next);
         result

@@ -74,7 +74,7 @@ impl Wrapper<'_, '_> {
                 )
                 | None => vec![word],
             },
-            ValueState::Pending => self.values[value].is_no("argument"),
+            ValueState::Pending => self.values[value].misused_as("argument"),
         }
     }
 }
