@@ -52,8 +52,8 @@ pub trait Backend {
     /// Returns LLVM bitcode, not optimised.
     ///
     /// # Errors
-    /// As for [`text`](Backend::text), and [`Error::Unsupported`] from a backend without such a form, which the default
-    /// is for.
+    /// Those of [`text`](Backend::text), and [`Error::Unsupported`] from a backend without such a form, for which the
+    /// default is.
     fn bitcode(&self, _module: &Module, _kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
         Err(Error::Unsupported { reason: "bitcode is a form of llvm and mlir" })
     }

@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use object::{Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, RelocationTarget, elf};
+use object::read::elf::{ElfFile64, SectionHeader};
+use object::{Endianness, Object, ObjectSection, ObjectSymbol, RelocationTarget, elf};
 
 use super::Input;
 use crate::{Error, ObjectFault};
@@ -22,11 +23,11 @@ const SIZE: usize = 16;
 /// Bits of [`OTHER`] that are the visibility.
 const VISIBILITY: u8 = 3;
 
-/// What inputs say of their global symbols, and Wild does not hear.
+/// Visibilities and common data of global symbols, which Wild is not told.
 #[derive(Debug, Default)]
 pub(super) struct Merge(BTreeMap<Vec<u8>, Told>);
 
-/// What inputs say of a symbol.
+/// Facts that inputs tell of a symbol.
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
     /// The most constraining visibility; smaller numbers are, but for 0.
@@ -44,7 +45,7 @@ struct Common {
 }
 
 impl Merge {
-    /// Takes what Wild must not hear out of objects.
+    /// Takes visibilities and common data out of the symbols of objects.
     pub(super) fn of(inputs: &mut [Input]) -> Merge {
         let mut merge = Merge::default();
         for input in inputs {
@@ -117,19 +118,19 @@ fn word(bytes: &[u8]) -> u64 {
     bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// Returns the global symbols of an object, and where they are in its bytes.
+/// Returns the global symbols of an object, and where they are in its bytes; none of an object that cannot be read.
 fn symbols(bytes: &[u8]) -> Vec<(Vec<u8>, usize)> {
-    let Ok(file) = object::File::parse(bytes) else { return Vec::new() };
-    let table = file.section_by_name(".symtab").and_then(|section| section.file_range());
-    let (Some((start, size)), Some(symbols)) = (table, file.symbol_table()) else {
-        return Vec::new();
+    let all = || {
+        let file = ElfFile64::<Endianness>::parse(bytes).ok()?;
+        let table = file.elf_section_table().section(file.elf_symbol_table().section()).ok()?;
+        let start = usize::try_from(table.file_range(file.endian())?.0).ok()?;
+        let global = file.symbols().filter(ObjectSymbol::is_global);
+        let placed = global.filter_map(|symbol| {
+            Some((symbol.name_bytes().ok()?.to_vec(), start + symbol.index().0 * SYMBOL))
+        });
+        Some(placed.collect())
     };
-    let place = |symbol: object::Symbol<'_, '_>| {
-        let at = symbol.index().0 * SYMBOL;
-        let fits = at + SYMBOL <= size as usize && symbol.is_global();
-        fits.then(|| Some((symbol.name_bytes().ok()?.to_vec(), start as usize + at)))?
-    };
-    symbols.symbols().filter_map(place).collect()
+    all().unwrap_or_default()
 }
 
 /// Returns the global symbols that relocations of an object name.

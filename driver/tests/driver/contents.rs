@@ -2,6 +2,7 @@
 //! unload, what an object of several objects keeps.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use libloading::Library;
@@ -131,6 +132,19 @@ fn members_of_archives_define_common_symbols() {
     }
 }
 
+/// Loads a library, gives its function `tell` the place of a zero, and unloads it; returns what is then there.
+fn told(path: &Path) -> i32 {
+    let mut number = 0;
+    // SAFETY: the function has this type, and the place outlives the library.
+    unsafe {
+        let library = Library::new(path).expect("a loadable library");
+        let tell = library.get::<unsafe extern "C" fn(*mut i32)>("tell").expect("exported");
+        tell(&mut number);
+        library.close().expect("unloaded");
+    }
+    number
+}
+
 /// Destructors of C++ objects run when the library is unloaded, before its code is gone.
 #[test]
 fn destructors_run_when_a_library_is_unloaded() {
@@ -148,15 +162,7 @@ static Last last;
         let kernel = Input::read(&kernel).unwrap().showing(vec!["tell".to_owned()]);
         let bytes = link(&[kernel], &linker).unwrap();
         std::fs::write(&path, bytes).unwrap();
-        let mut count = 0;
-        // SAFETY: the function has this type, and the place outlives the library.
-        unsafe {
-            let library = Library::new(&path).expect("a loadable library");
-            let tell = library.get::<unsafe extern "C" fn(*mut i32)>("tell").expect("exported");
-            tell(&mut count);
-            library.close().expect("unloaded");
-        }
-        assert_eq!(count, 1, "{linker:?}");
+        assert_eq!(told(&path), 1, "{linker:?}");
     }
 }
 
@@ -181,15 +187,7 @@ static Last last;
         let path = folder.path().join("last.so");
         for inputs in [[object("c", C), classes.clone()], [classes, object("c", C)]] {
             fs::write(&path, link(&inputs, &linker).unwrap()).unwrap();
-            let mut order = 0;
-            // SAFETY: the function has this type, and the place outlives the library.
-            unsafe {
-                let library = Library::new(&path).expect("a loadable library");
-                let tell = library.get::<unsafe extern "C" fn(*mut i32)>("tell").expect("exported");
-                tell(&mut order);
-                library.close().expect("unloaded");
-            }
-            assert_eq!(order, 123, "{linker:?}");
+            assert_eq!(told(&path), 123, "{linker:?}");
         }
     }
 }
@@ -276,4 +274,30 @@ fn objects_of_several_objects_keep_their_symbols() {
         }
         assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "{text}: {results:?}");
     }
+}
+
+/// Damaged objects become part of an object or are refused; no symbol table leads outside of the file.
+#[test]
+fn damaged_objects_are_merged_or_refused() {
+    const TEXT: &str = "
+        int shared[4];
+        __attribute__((visibility(\"hidden\"))) int helper(int n) { return shared[n]; }
+    ";
+    let whole = object_with("whole", TEXT, &["-fcommon"]);
+    let user = object("user", "int helper(int); int user(int n) { return helper(n) + 1; }");
+    let mut outcomes = [0, 0];
+    for turn in 0..600_usize {
+        let mut bytes = whole.bytes().to_vec();
+        // Headers of sections and symbols are in the second half, and change more than code does.
+        for change in 0..1 + turn % 3 {
+            let at = (turn * 7919 + change * 104_729) % bytes.len();
+            let at = if turn % 2 == 0 { bytes.len() - 1 - at / 2 } else { at };
+            bytes[at] ^= 1 << (turn % 8) | u8::from(turn % 5 == 0) << 7;
+        }
+        let Ok(damaged) = Input::new("damaged.o", bytes) else { continue };
+        let (kernels, linker) = (vec![damaged, user.clone()], Some(Linker::Wild));
+        let made = Request { kernels, linker, ..Request::new(Form::Object) }.link();
+        outcomes[usize::from(made.is_ok())] += 1;
+    }
+    assert!(outcomes.iter().all(|&count| count > 20), "{outcomes:?}");
 }

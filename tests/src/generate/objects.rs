@@ -20,16 +20,16 @@ pub struct Source {
     pub text: String,
     /// Options of the compiler, among them the language.
     pub options: Vec<&'static str>,
-    /// How the object is passed to the linker.
+    /// Way of the object to the linker.
     pub place: Place,
 }
 
-/// How an object is passed to a linker.
+/// Way of an object to a linker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// As it is.
+    /// Given by itself.
     Alone,
-    /// As a member of the archive of this number.
+    /// Given in the archive of this number.
     Archive(usize),
     /// Linked with the others of its kind to one object before.
     Merged,

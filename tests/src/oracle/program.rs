@@ -13,7 +13,7 @@ use super::{Call, Checked, Fault, Found, Received};
 use crate::argument::{Argument, Tensor};
 use crate::outcome::{End, Value};
 
-/// What comes after a statement.
+/// Continuation after a statement.
 pub(super) enum Flow {
     /// The next statement.
     Next,

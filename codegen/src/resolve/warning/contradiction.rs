@@ -45,7 +45,7 @@ impl Types<'_> {
             Node::Int(truth) if term.kind == Kind::Bool => Some(*truth != 0),
             Node::Unary(Unary::Not, denied) => self.truth(denied).map(|truth| !truth),
             Node::Logic(op, operands) => {
-                // What decides the operation alone.
+                // The truth of one operand that decides the operation.
                 let decisive = *op == Logic::Or;
                 let truths = operands.each_ref().map(|operand| self.truth(operand));
                 if truths.contains(&Some(decisive)) {

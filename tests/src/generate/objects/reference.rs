@@ -1,4 +1,5 @@
-//! What sources refer to, and by which relocations: lines that a reference needs, and its term, which may use `n`.
+//! References of sources, by every relocation that compilers make: lines that a reference needs, and its term, which may
+//! use `n`.
 //!
 //! In the lines and terms `NAME` is the name that is referred to, `OWN` a name that no other reference has, `VALUE` a
 //! number, and `SHARED` a number that few references have.
@@ -95,7 +96,7 @@ const OF_ITS_OWN: [Reference; 12] = [
 pub(super) const ENTRY: Reference =
     ["__attribute__((section(\"entries\"), used)) static long OWN = VALUE;", "OWN"];
 
-/// What several sources may have alike, of which a linker keeps one.
+/// Classes and inline functions, of which several sources may have the same, and a linker keeps one.
 const OF_CLASSES: [Reference; 7] = [
     [
         "#ifndef HAS_CLASS_SHARED\n#define HAS_CLASS_SHARED\n\
@@ -145,7 +146,7 @@ pub(super) struct References<'t> {
     pub(super) text: &'t mut String,
     /// The number of the source.
     pub(super) source: usize,
-    /// Whether the source is C++.
+    /// True if the source is C++.
     pub(super) is_cxx: bool,
     /// The terms so far.
     pub(super) terms: Vec<String>,
