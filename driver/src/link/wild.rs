@@ -16,7 +16,8 @@ use std::thread;
 
 use libwild::error::Result as WildResult;
 use libwild::{Args, FileSystem, FileType, InputFileData, Linker, OutputFileData, OutputOptions};
-use object::{Object, ObjectSection, ObjectSymbol};
+use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
+use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf as format};
 
 use super::merge::Merge;
 use super::{Facts, Input, Output, Taken, base_name, elf};
@@ -50,7 +51,10 @@ pub(super) fn link(
         Ok(mut bytes) => {
             match merge {
                 Some(merge) => merge.give_back(&mut bytes, &objects)?,
-                None => require(&mut bytes, inputs),
+                None => {
+                    require(&mut bytes, inputs);
+                    align_zeros(&mut bytes);
+                }
             }
             Ok(bytes)
         }
@@ -144,6 +148,34 @@ fn require(library: &mut [u8], inputs: &[Input]) {
     for place in places {
         if let Some(info) = library.get_mut(place) {
             *info = object::elf::STB_GLOBAL.0 << 4 | *info & 0xf;
+        }
+    }
+}
+
+/// Gives segments of zeros alone an offset in the file that is congruent to their address, without which loaders refuse
+/// them: Wild takes the end of what is before, whatever the alignment of the zeros. The page in the file stays.
+fn align_zeros(library: &mut [u8]) {
+    /// Offset of the field `p_offset` in a program header of 64-bit ELF.
+    const OFFSET: usize = 8;
+    let places = || {
+        let file = ElfFile64::<Endianness>::parse(&*library).ok()?;
+        let endian = file.endian();
+        let start = usize::try_from(file.elf_header().e_phoff(endian)).ok()?;
+        let size = usize::from(file.elf_header().e_phentsize(endian));
+        let headers = file.elf_program_headers().iter().enumerate();
+        let zeros = headers.filter(|(_, header)| {
+            header.p_type(endian) == format::PT_LOAD && header.p_filesz(endian) == 0
+        });
+        let placed = zeros.map(|(index, header)| {
+            let within = header.p_align(endian).max(1) - 1;
+            let offset = header.p_offset(endian) & !within | header.p_vaddr(endian) & within;
+            (start + index * size + OFFSET, offset)
+        });
+        Some(placed.collect::<Vec<_>>())
+    };
+    for (at, offset) in places().unwrap_or_default() {
+        if let Some(field) = library.get_mut(at..at + size_of::<u64>()) {
+            field.copy_from_slice(&offset.to_le_bytes());
         }
     }
 }

@@ -301,3 +301,23 @@ fn damaged_objects_are_merged_or_refused() {
     }
     assert!(outcomes.iter().all(|&count| count > 20), "{outcomes:?}");
 }
+
+/// Zeros after everything else, of an object without initialised data, as clang makes them.
+#[test]
+fn zeros_alone_are_loaded() {
+    for align in [16, 64, 2048, 4096] {
+        let text = format!(
+            "__attribute__((aligned({align}))) static int zeros[9];
+             __attribute__((destructor)) static void last(void) {{}}
+             int __tvm_ffi_f(void* h, const void* a, int n, void* r) {{ return (zeros[n] += n) + ((long)zeros & {}); }}",
+            align - 1
+        );
+        let folder = folder();
+        let kernel = compile(folder.path(), "kernel", &text, &[]);
+        let bare = Command::new("objcopy").args(["-R", ".data"]).arg(&kernel).status();
+        assert!(bare.unwrap().success());
+        let path = folder.path().join("f.so");
+        fs::write(&path, link(&[Input::read(&kernel).unwrap()], &Linker::Wild).unwrap()).unwrap();
+        assert_eq!(call(&path, "__tvm_ffi_f", 3), 3, "{align}");
+    }
+}
