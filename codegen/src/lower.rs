@@ -4,19 +4,18 @@
 //! has an exit: a cold block to which a check that fails branches. The exit passes a constant record, and values that
 //! are known only at run time, to a shared routine, which composes the message and raises it.
 //!
-//! Methods of the emitter and the wrapper emit code. Where their comments say "checks", "loads" or "releases", the
-//! emitted code does so; a value that they return is a value of host IR. Code that "leaves with an error" releases what
-//! the wrapper owns and returns a status that is not 0.
+//! Functions that take an emitter, a checker or a body emit code. Where their comments say "checks", "loads" or
+//! "releases", the emitted code does so; a value that they return is a value of host IR. Code that "leaves with an error"
+//! releases what the wrapper owns and returns a status that is not 0.
 
 mod body;
-mod check;
+mod checks;
 mod cuda;
 mod driver;
 mod emitter;
 mod failure;
 mod function;
 mod hip;
-mod launch;
 pub(crate) mod library;
 mod operators;
 mod prologue;
@@ -24,10 +23,8 @@ mod quote;
 mod routines;
 mod runtime;
 mod scoped;
-mod terms;
 mod unchecked;
 mod value;
-mod wrapper;
 
 use crate::ir::{self, Linkage};
 use crate::resolve::{MAIN, Resolved};
@@ -105,7 +102,7 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
         }
     }
     records.define(&mut module);
-    launch::images::define(&mut module, &library.images);
+    body::launch::images::define(&mut module, &library.images);
     if options.routines == Routines::Shared {
         library::exports::unload(&mut module, linkage);
     }

@@ -1,11 +1,11 @@
-//! The Rust files of a crate, with the modules that they use and the methods that they define and call.
+//! The Rust files of a crate, and the modules that they use.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use syn::visit::{self, Visit};
-use syn::{Expr, Ident, Item, UseTree, Visibility};
+use syn::{Item, UseTree, Visibility};
 
 /// A path of modules from the root of the crate; empty for the root itself.
 pub(crate) type Module = Vec<String>;
@@ -100,37 +100,20 @@ impl Modules {
         module.or_else(export).unwrap_or_default()
     }
 
-    /// Scans a file.
-    pub(crate) fn scan(&self, source: &Source) -> Scan<'_> {
-        let module = source.module.clone();
-        let mut scan = Scan {
-            modules: self,
-            module,
-            in_spread: false,
-            uses: vec![],
-            defined: vec![],
-            called: vec![],
-        };
+    /// Returns the modules of this crate that a file uses.
+    pub(crate) fn uses(&self, source: &Source) -> Vec<Module> {
+        let mut scan = Scan { modules: self, module: source.module.clone(), uses: Vec::new() };
         scan.visit_file(&source.parse());
-        scan
+        scan.uses
     }
 }
 
-/// Types whose methods are spread over rooms.
-const SPREAD: [&str; 2] = ["Emitter", "Wrapper"];
-
-/// Uses, definitions and calls of a file within its own crate.
-pub(crate) struct Scan<'m> {
+/// Uses of a file within its own crate.
+struct Scan<'m> {
     modules: &'m Modules,
     /// The module that is being visited.
     module: Module,
-    /// True inside an inherent `impl` of a type of [`SPREAD`].
-    in_spread: bool,
-    pub(crate) uses: Vec<Module>,
-    /// Methods of the types of [`SPREAD`] that the file defines.
-    pub(crate) defined: Vec<String>,
-    /// Methods called on `self` in an `impl` of these types, or on `w`, as their parameters are named.
-    pub(crate) called: Vec<String>,
+    uses: Vec<Module>,
 }
 
 impl Scan<'_> {
@@ -164,38 +147,15 @@ impl<'ast> Visit<'ast> for Scan<'_> {
         }
     }
 
+    /// Names a module that is above, and uses nothing of it.
+    fn visit_visibility(&mut self, _: &'ast Visibility) {}
+
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let segments = path.segments.iter().map(|segment| segment.ident.to_string());
         if path.segments.len() > 1 {
             self.mention(&segments.collect::<Vec<_>>());
         }
         visit::visit_path(self, path);
-    }
-
-    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
-        let syn::Type::Path(path) = &*item.self_ty else { return };
-        let name = path.path.segments.last().map(|last| &last.ident);
-        let is_spread = |name: &Ident| SPREAD.iter().any(|spread| name == spread);
-        self.in_spread = item.trait_.is_none() && name.is_some_and(is_spread);
-        visit::visit_item_impl(self, item);
-        self.in_spread = false;
-    }
-
-    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
-        if self.in_spread && function.sig.receiver().is_some() {
-            self.defined.push(function.sig.ident.to_string());
-        }
-        visit::visit_impl_item_fn(self, function);
-    }
-
-    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
-        if let Expr::Path(path) = &*call.receiver
-            && let Some(receiver) = path.path.get_ident()
-            && (self.in_spread && receiver == "self" || receiver == "w")
-        {
-            self.called.push(call.method.to_string());
-        }
-        visit::visit_expr_method_call(self, call);
     }
 }
 
@@ -219,7 +179,7 @@ fn leaves(tree: &UseTree, mut path: Vec<String>, found: &mut Vec<Vec<String>>) {
 }
 
 #[test]
-fn paths_and_methods_are_found() {
+fn used_modules_are_found() {
     let source = |module: &str, text: &str| Source {
         path: module.to_owned(),
         module: module.split("::").filter(|name| !name.is_empty()).map(str::to_owned).collect(),
@@ -231,9 +191,7 @@ fn paths_and_methods_are_found() {
         fn f() -> crate::Handed { (crate::d::e::G, f::three()) }
         mod inner { use super::f; }
         /// See [`crate::g`].
-        impl Wrapper<'_, '_> { fn one(&mut self) { self.two(|w| w.three()); other.four(); } fn new() {} }
-        impl Message { fn five(&self) { self.six(); } }
-        fn seven(w: &mut Wrapper<'_, '_>) { w.eight(); }
+        fn four() {}
     ";
     let sources = [
         source("", "pub use d::e::Handed;"),
@@ -245,9 +203,7 @@ fn paths_and_methods_are_found() {
         source("g", ""),
     ];
     let modules = Modules::new(&sources);
-    let Scan { uses, defined, called, .. } = modules.scan(&sources[1]);
+    let uses = modules.uses(&sources[1]);
     let uses: Vec<String> = uses.iter().map(|module| module.join("::")).collect();
     assert_eq!(uses, ["d", "d::e", "d::e", "a::c", "d::e", "d::e", "a::b::f", "a::b::f"]);
-    assert_eq!(defined, ["one"]);
-    assert_eq!(called, ["two", "three", "eight"]);
 }

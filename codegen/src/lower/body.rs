@@ -1,8 +1,36 @@
-//! Bodies: statements, calls and results. A body runs after the arguments have passed their checks.
+//! Bodies: statements, calls, launches and results. A body runs after the arguments have passed their checks.
 
+mod allocate;
 mod call;
-pub(crate) mod closure;
-pub(crate) mod outlined;
+mod closure;
+pub(super) mod launch;
+mod outlined;
 mod packed;
+mod pass;
 mod results;
-pub(crate) mod statement;
+mod statement;
+
+use crate::ir;
+use crate::lower::checks::Checker;
+
+pub(super) use closure::symbol as closure_symbol;
+
+/// The body of a function under construction.
+struct Body<'a, 'm> {
+    c: Checker<'a, 'm>,
+    /// The beginning of the symbols of the closures that the body makes.
+    closures: &'a str,
+    /// True if a routine calls function objects.
+    outlines_calls: bool,
+}
+
+/// Emits the body of a function after its prologue. `closures` is the beginning of the symbols of the closures that the
+/// body makes.
+pub(super) fn body<'a>(c: Checker<'a, '_>, closures: &'a str) -> ir::Function {
+    let outlines_calls = outlined::outlines_calls(c.e.function);
+    let mut w = Body { c, closures, outlines_calls };
+    statement::body(&mut w);
+    let Body { c: Checker { mut e, .. }, .. } = w;
+    e.write_leave();
+    e.b.finish()
+}

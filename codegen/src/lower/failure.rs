@@ -7,5 +7,5 @@ pub(crate) mod records;
 pub(crate) mod site;
 mod subject;
 
-pub(crate) use exit::{Exits, NumberCheck, Turn};
-pub(crate) use subject::Run;
+pub(crate) use exit::{Exits, NumberCheck, Turn, take_error};
+pub(crate) use subject::{Run, Subjects};

@@ -2,15 +2,10 @@
 
 use abi_spec::symbol;
 
-use super::check::Checks;
-use super::emitter::Emitter;
-use super::failure::Exits;
-use super::failure::records::{self, Records};
-use super::routines::Routine;
+use super::failure::records::Records;
 use super::value::ffi_function;
-use super::wrapper::{Devices, Forms, Shapes, Wrapper};
 use super::{body, library, prologue};
-use crate::ir::{Block, Linkage, Module};
+use crate::ir::{Linkage, Module};
 use crate::resolve::function::Function;
 
 /// Prefix of the symbols of functions that bodies make.
@@ -45,7 +40,7 @@ fn lower_one<'a>(
 ) -> u32 {
     let host = define(module, function, symbols, (own, linkage), records);
     for (index, closure) in function.closures.iter().enumerate() {
-        let name = body::closure::symbol(&symbols.closures, index);
+        let name = body::closure_symbol(&symbols.closures, index);
         let symbols = Symbols { own: name.clone(), closures: name };
         lower_one(module, &closure.function, &symbols, (Linkage::Local, linkage), records);
     }
@@ -69,66 +64,11 @@ fn define<'a>(
     let header = function.declared.signature.header().to_string();
     let host = records.host(function, function.declared.location.as_ref(), &header);
     b.about(header);
-    let miscounted = b.cold_block("miscounted");
-    let counted = prologue::arguments::count(&mut b, &function.declared.signature, miscounted);
-    let exits = Exits::new(function, host);
-    let emitter = Emitter::new(b, function, counted, linkage, symbols.closures.clone());
-    let mut w = start(emitter, (exits, records));
-    w.fail_count(miscounted, host);
-    w.device_table(&function.steps);
-    w.unpack_held();
-    w.check_steps(&function.steps);
-    body::statement::body(&mut w);
-    w.write_leave();
-    let is_closure = !function.captured.is_empty();
-    let mut function = w.emitter.b.finish();
-    if is_closure {
-        function.remove_unused_loads();
+    let c = prologue::prologue(b, function, linkage, (host, records));
+    let mut host_function = body::body(c, &symbols.closures);
+    if !function.captured.is_empty() {
+        host_function.remove_unused_loads();
     }
-    module.functions.push(function);
+    module.functions.push(host_function);
     host
-}
-
-/// Begins a wrapper, after the code that counts the arguments. No argument is loaded yet.
-fn start<'a, 'm>(
-    emitter: Emitter<'a, 'm>,
-    (exits, records): (Exits<'a>, &'m mut Records),
-) -> Wrapper<'a, 'm> {
-    let function = emitter.function;
-    // A placeholder: each group of checks sets its exit.
-    let checks = Checks { fail: emitter.b.current(), mask: None, passed: false };
-    let runs = prologue::runs::runs(function);
-    let forms = Forms {
-        outlined: prologue::outline::outlined(function, &runs),
-        runs,
-        texts: prologue::outline::outlines_texts(function),
-        calls: body::outlined::outlines_calls(function),
-    };
-    let shapes = Shapes { tested: Vec::new(), bound: Vec::new() };
-    let devices = Devices::default();
-    let find_element = Wrapper::look_element_up;
-    Wrapper {
-        emitter,
-        checks,
-        overflows: Vec::new(),
-        overflow_exit: None,
-        exits,
-        records,
-        devices,
-        shapes,
-        forms,
-        find_element,
-    }
-}
-
-impl Wrapper<'_, '_> {
-    /// Emits the block that raises the error of a wrong number of arguments.
-    fn fail_count(&mut self, block: Block, host: u32) {
-        let here = self.b.current();
-        self.b.switch_to(block);
-        let (host, given) = (records::address(&mut self.b, host), self.b.param(2));
-        let status = self.routine(Routine::FailCount, &[host, given]);
-        self.b.ret(status);
-        self.b.switch_to(here);
-    }
 }

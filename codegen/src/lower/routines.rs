@@ -38,8 +38,7 @@ pub(crate) use memory::NUMBERS_SIZE;
 /// Prefix of the symbols of routines.
 const PREFIX: &str = "tvm_ffi_codegen.";
 
-use crate::ir::typed;
-use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind};
+use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind, Value, typed};
 use crate::lower::driver::Loader;
 
 /// Declares [`Routine`]. A row is a variant, its [`Heat`], `inner` if only other routines call it, and the path of the
@@ -291,6 +290,17 @@ impl Routine {
     /// Returns the symbol of the routine and declares it in a module that lacks it.
     pub(crate) fn declare(self, module: &mut Module, linkage: Linkage) -> Symbol {
         module.declare(self.name(), linkage, SymbolKind::Function(self.signature()))
+    }
+
+    /// Emits a call of the routine. Returns its result, if it has one.
+    pub(crate) fn call(
+        self,
+        b: &mut Builder<'_>,
+        linkage: Linkage,
+        args: &[Value],
+    ) -> Option<Value> {
+        let symbol = self.declare(b.module, linkage);
+        b.call(symbol, args)
     }
 }
 

@@ -1,12 +1,13 @@
 //! Values in memory, and constants and variables of a module.
 
-use abi_spec::TypeIndex;
 use abi_spec::layout::{ANY, any};
+use abi_spec::{Scalar, TypeIndex};
 
 use crate::ir::{
-    Builder, Cond, Convert, Data, Linkage, Module, Pointee, Signature, Symbol, SymbolKind, Type,
-    Value,
+    Block, Builder, Cond, Convert, Data, Linkage, Module, Pointee, Signature, Symbol, SymbolKind,
+    Type, Value,
 };
+use crate::resolve::c_type::abi_type;
 
 /// Consecutive bytes, numbers or arguments.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +32,14 @@ pub(crate) fn write_any(b: &mut Builder<'_>, to: Value, index: TypeIndex, payloa
     let head = b.i64(index.0.into());
     b.store(head, to, any::TYPE_INDEX.offset);
     b.store(payload, to, any::PAYLOAD.offset);
+}
+
+/// Copies the type index and the payload of a `TVMFFIAny`.
+pub(crate) fn copy_any(b: &mut Builder<'_>, from: Value, to: Value, at: i32) {
+    for field in [any::TYPE_INDEX, any::PAYLOAD] {
+        let word = b.load(Type::I64, from, at + field.offset);
+        b.store(word, to, at + field.offset);
+    }
 }
 
 /// Writes a text that [needs no object](crate::resolve::accepted::needs_object) as a `TVMFFIAny`: a `const char*`, or a
@@ -107,6 +116,21 @@ impl Builder<'_> {
             Type::Bool => self.widen_bool(value, Type::I64),
             Type::I64 | Type::I8 | Type::I16 | Type::I32 | Type::F32 => value,
         }
+    }
+
+    /// Truncates an `I64` to an integer type.
+    pub(crate) fn truncate(&mut self, wide: Value, scalar: Scalar) -> Value {
+        let ty = abi_type(scalar).ty;
+        if ty == Type::I64 { wide } else { self.convert(Convert::Trunc, wide, ty) }
+    }
+
+    /// Emits a jump to `to` with arguments unless a condition holds.
+    pub(crate) fn go_unless(&mut self, cond: Value, to: Block, args: &[Value]) {
+        let (aside, next) = (self.block("aside"), self.block("next"));
+        self.branch(cond, next, aside);
+        self.switch_to(aside);
+        self.jump(to, args);
+        self.switch_to(next);
     }
 
     /// Emits a call of a function of the runtime; returns its result.

@@ -234,6 +234,12 @@ impl<'a> Function<'a> {
         is_unsigned && !self.symbols.iter().any(|(_, symbol)| measures(symbol))
     }
 
+    /// Returns true if a value is a scalar that never arrives as an object: any but `uint64` and `ptr`.
+    pub(crate) fn is_plain(&self, value: ValueId) -> bool {
+        let scalar = self.values[value].ty.scalar();
+        scalar.is_some_and(|scalar| !matches!(scalar, Scalar::Uint64 | Scalar::Ptr))
+    }
+
     /// Returns the type of a value that is a tensor.
     pub(crate) fn tensor(&self, value: ValueId) -> Option<&'a Tensor> {
         self.values[value].tensor()

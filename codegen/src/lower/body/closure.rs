@@ -8,103 +8,103 @@ use abi_spec::layout::any;
 use abi_spec::symbol::LIBRARY_CTX;
 
 use crate::ir::{Linkage, SymbolKind, Type, Value};
+use crate::lower::body::launch::kept;
+use crate::lower::body::{Body, packed};
+use crate::lower::checks::Checker;
 use crate::lower::emitter::state::ValueState;
 use crate::lower::emitter::value::element;
-use crate::lower::launch::kept;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::memory::KEEPER;
 use crate::lower::value::{constant_bytes, safe_call};
-use crate::lower::wrapper::Wrapper;
 use crate::resolve::closure::Given;
 use crate::resolve::ids::ValueId;
 use crate::resolve::launch::MAP_SIZE;
 
 /// Returns the symbol of closure number `index` of the function with this symbol.
-pub(crate) fn symbol(of: &str, index: usize) -> String {
+pub(in crate::lower) fn symbol(of: &str, index: usize) -> String {
     format!("{of}.{index}")
 }
 
-impl<'a> Wrapper<'a, '_> {
-    /// Emits code that makes a closure, which the frame owns. Returns the address of the function.
-    pub(crate) fn make_closure(&mut self, index: usize) -> Value {
-        let slot = self.own_none();
-        let owned = self.frame.owned();
-        let held = self.own_none();
-        let given = &self.function.closures[index].given;
-        let bytes: Vec<Option<Value>> = given.iter().map(|given| self.bytes_of(given)).collect();
-        let kept = self.bytes_of_launches(index);
-        let keeper = self.keep_code();
-        let count = 1 + given.len() + usize::from(kept.is_some());
-        let area = self.area(count);
-        self.copy_words(keeper, area, 0);
-        for (at, (given, bytes)) in given.iter().zip(bytes).enumerate() {
-            match (given, bytes) {
-                (_, Some(bytes)) => self.copy_words(bytes, area, element(at)),
-                (Given::Plain(plain), None) => {
-                    self.pack(plain, area, element(at));
-                    self.require_object(plain, (area, element(at)), Complaint::Unheld);
-                }
-                (Given::Map(_), None) => unreachable!("bytes were made of every map"),
+/// Emits code that makes a closure, which the frame owns. Returns the address of the function.
+pub(super) fn make_closure(w: &mut Body<'_, '_>, index: usize) -> Value {
+    let slot = w.c.e.own_none();
+    let owned = w.c.e.frame.owned();
+    let held = w.c.e.own_none();
+    let given = &w.c.e.function.closures[index].given;
+    let bytes: Vec<Option<Value>> = given.iter().map(|given| bytes_of(&mut w.c, given)).collect();
+    let kept = bytes_of_launches(&mut w.c, index);
+    let keeper = keep_code(&mut w.c);
+    let count = 1 + given.len() + usize::from(kept.is_some());
+    let area = w.c.e.area(count);
+    packed::copy_words(&mut w.c, keeper, area, 0);
+    for (at, (given, bytes)) in given.iter().zip(bytes).enumerate() {
+        match (given, bytes) {
+            (_, Some(bytes)) => packed::copy_words(&mut w.c, bytes, area, element(at)),
+            (Given::Plain(plain), None) => {
+                packed::pack(&mut w.c, plain, area, element(at));
+                packed::require_object(&mut w.c, plain, (area, element(at)), Complaint::Unheld);
             }
+            (Given::Map(_), None) => unreachable!("bytes were made of every map"),
         }
-        if let Some(kept) = kept {
-            self.copy_words(kept, area, element(given.len()));
-        }
-        self.make_with(Routine::MakeArray, area, count, held);
-        let name = symbol(&self.symbol, index);
-        let kind = SymbolKind::Function(safe_call());
-        let code = self.b.module.declare(&name, Linkage::Local, kind);
-        let (code, site) = (self.b.address(code), self.here());
-        let status = self.routine_value(Routine::MakeFunction, &[site, held, code, slot]);
-        self.exit_unless_zero(status, "not_made");
-        self.release_beyond(owned);
-        self.keep_owned(owned);
-        slot
     }
+    if let Some(kept) = kept {
+        packed::copy_words(&mut w.c, kept, area, element(given.len()));
+    }
+    packed::make_with(&mut w.c, Routine::MakeArray, area, count, held);
+    let name = symbol(w.closures, index);
+    let kind = SymbolKind::Function(safe_call());
+    let code = w.c.e.b.module.declare(&name, Linkage::Local, kind);
+    let (code, site) = (w.c.e.b.address(code), w.c.exits.here(&mut w.c.e));
+    let status = w.c.e.routine_value(Routine::MakeFunction, &[site, held, code, slot]);
+    w.c.e.exit_unless_zero(status, "not_made");
+    w.c.e.release_beyond(owned);
+    w.c.e.frame.keep_owned(owned);
+    slot
+}
 
-    /// Emits code that makes bytes of a map, which the frame owns. Returns their address; `None` for other values.
-    fn bytes_of(&mut self, given: &Given<'_>) -> Option<Value> {
-        let Given::Map(map) = given else { return None };
-        let slot = self.own_none();
-        let (site, map, size) = (self.here(), self.map(*map), self.b.i64(MAP_SIZE.into()));
-        let status = self.routine_value(Routine::MakeBytes, &[site, map, size, slot]);
-        self.exit_unless_zero(status, "not_made");
-        Some(slot)
-    }
+/// Emits code that makes bytes of a map, which the frame owns. Returns their address; `None` for other values.
+fn bytes_of(c: &mut Checker<'_, '_>, given: &Given<'_>) -> Option<Value> {
+    let Given::Map(map) = given else { return None };
+    let slot = c.e.own_none();
+    let (site, map, size) =
+        (c.exits.here(&mut c.e), c.e.known.map(*map), c.e.b.i64(MAP_SIZE.into()));
+    let status = c.e.routine_value(Routine::MakeBytes, &[site, map, size, slot]);
+    c.e.exit_unless_zero(status, "not_made");
+    Some(slot)
+}
 
-    /// Emits code that makes the bytes in which a closure keeps launches, initially zero, and which the frame owns. Returns
-    /// their address; `None` if the closure keeps none.
-    fn bytes_of_launches(&mut self, index: usize) -> Option<Value> {
-        let size = kept::size(&self.function.closures[index].function);
-        if size == 0 {
-            return None;
-        }
-        let slot = self.own_none();
-        let zeros = constant_bytes(&mut self.b, vec![0; size as usize]);
-        let (site, size) = (self.here(), self.b.i64(size.into()));
-        let status = self.routine_value(Routine::MakeBytes, &[site, zeros, size, slot]);
-        self.exit_unless_zero(status, "not_made");
-        Some(slot)
+/// Emits code that makes the bytes in which a closure keeps launches, initially zero, and which the frame owns. Returns
+/// their address; `None` if the closure keeps none.
+fn bytes_of_launches(c: &mut Checker<'_, '_>, index: usize) -> Option<Value> {
+    let size = kept::size(&c.e.function.closures[index].function);
+    if size == 0 {
+        return None;
     }
+    let slot = c.e.own_none();
+    let zeros = constant_bytes(&mut c.e.b, vec![0; size as usize]);
+    let (site, size) = (c.exits.here(&mut c.e), c.e.b.i64(size.into()));
+    let status = c.e.routine_value(Routine::MakeBytes, &[site, zeros, size, slot]);
+    c.e.exit_unless_zero(status, "not_made");
+    Some(slot)
+}
 
-    /// Emits `let f = function…;`.
-    pub(super) fn name_closure(&mut self, index: usize, value: ValueId) {
-        let slot = self.make_closure(index);
-        self.addresses[value] = Some(slot);
-        let object = self.b.load(Type::Ptr, slot, any::PAYLOAD.offset);
-        self.set_state(value, ValueState::Word(object));
-    }
+/// Emits `let f = function…;`.
+pub(super) fn name_closure(w: &mut Body<'_, '_>, index: usize, value: ValueId) {
+    let slot = make_closure(w, index);
+    w.c.e.known.set_address(value, Some(slot));
+    let object = w.c.e.b.load(Type::Ptr, slot, any::PAYLOAD.offset);
+    w.c.e.known.load(value, ValueState::Word(object));
+}
 
-    /// Emits code that makes what keeps the code loaded, which the frame owns. Returns its address.
-    fn keep_code(&mut self) -> Value {
-        let slot = self.own_none();
-        let context = self.b.module.declare(LIBRARY_CTX, Linkage::Weak, SymbolKind::Data);
-        let keeper = self.b.module.declare(KEEPER, Linkage::Local, SymbolKind::Data);
-        let (site, context, keeper) =
-            (self.here(), self.b.address(context), self.b.address(keeper));
-        let status = self.routine_value(Routine::KeepCode, &[site, context, keeper, slot]);
-        self.exit_unless_zero(status, "not_kept");
-        slot
-    }
+/// Emits code that makes what keeps the code loaded, which the frame owns. Returns its address.
+fn keep_code(c: &mut Checker<'_, '_>) -> Value {
+    let slot = c.e.own_none();
+    let context = c.e.b.module.declare(LIBRARY_CTX, Linkage::Weak, SymbolKind::Data);
+    let keeper = c.e.b.module.declare(KEEPER, Linkage::Local, SymbolKind::Data);
+    let (site, context, keeper) =
+        (c.exits.here(&mut c.e), c.e.b.address(context), c.e.b.address(keeper));
+    let status = c.e.routine_value(Routine::KeepCode, &[site, context, keeper, slot]);
+    c.e.exit_unless_zero(status, "not_kept");
+    slot
 }

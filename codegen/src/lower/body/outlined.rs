@@ -4,11 +4,12 @@
 use abi_spec::symbol::LIBRARY_CTX;
 
 use crate::ir::{Data, Linkage, Relocation, SymbolKind, Value};
-use crate::lower::body::call::{PackedArgs, cache_name};
+use crate::lower::body::Body;
+use crate::lower::body::call::{self, PackedArgs, cache_name};
+use crate::lower::checks::Checker;
 use crate::lower::routines::Routine;
 use crate::lower::routines::memory::named;
 use crate::lower::value::variable;
-use crate::lower::wrapper::Wrapper;
 use crate::resolve::body::{Action, Callee, PackedCall};
 use crate::resolve::function::Function;
 use crate::resolve::ids::ValueId;
@@ -18,7 +19,7 @@ const INLINE: usize = 16;
 
 /// Returns true if the routine makes the calls in the body of a function. Calls by symbol stay inline: linkers may
 /// inline them.
-pub(crate) fn outlines_calls(function: &Function<'_>) -> bool {
+pub(super) fn outlines_calls(function: &Function<'_>) -> bool {
     let statements = function.statements();
     let calls = statements.iter().filter(|statement| {
         matches!(&statement.action, Action::Call { call, .. } if Object::of(&call.callee).is_some())
@@ -28,7 +29,7 @@ pub(crate) fn outlines_calls(function: &Function<'_>) -> bool {
 
 /// A callee that is a function object.
 #[derive(Clone, Copy)]
-pub(crate) enum Object<'a> {
+pub(super) enum Object<'a> {
     /// The function of a name.
     Named(&'a str),
     /// The function object of a value.
@@ -45,43 +46,42 @@ impl<'a> Object<'a> {
     }
 }
 
-impl<'a> Wrapper<'a, '_> {
-    /// Returns the callee if the routine makes this call.
-    pub(crate) fn outlined_callee(&self, call: &PackedCall<'a>) -> Option<Object<'a>> {
-        Object::of(&call.callee).filter(|_| self.forms.calls)
-    }
+/// Returns the callee if the routine makes this call.
+pub(super) fn outlined_callee<'a>(w: &Body<'a, '_>, call: &PackedCall<'a>) -> Option<Object<'a>> {
+    Object::of(&call.callee).filter(|_| w.outlines_calls)
+}
 
-    /// Emits the call of the routine. The routine drops the result if the address for it is NULL.
-    pub(crate) fn call_outlined(
-        &mut self,
-        call: &PackedCall<'a>,
-        callee: Object<'a>,
-        args: PackedArgs,
-    ) {
-        let (routine, function) = match callee {
-            Object::Named(name) => (Routine::CallNamed, self.named(name)),
-            Object::Value(value) => (Routine::CallObject, self.function_value(value)),
-        };
-        let site = self.site(&self.call_fault(call));
-        let args = [site, function, args.args, args.count, args.result];
-        let status = self.routine_value(routine, &args);
-        self.exit_unless_zero(status, "failed");
-    }
+/// Emits the call of the routine. The routine drops the result if the address for it is NULL.
+pub(super) fn call_outlined<'a>(
+    c: &mut Checker<'a, '_>,
+    call: &PackedCall<'a>,
+    callee: Object<'a>,
+    args: PackedArgs,
+) {
+    let (routine, function) = match callee {
+        Object::Named(name) => (Routine::CallNamed, named(c, name)),
+        Object::Value(value) => (Routine::CallObject, call::function_value(c, value)),
+    };
+    let fault = call::call_fault(c, call);
+    let site = c.exits.site(&mut c.e, &fault);
+    let args = [site, function, args.args, args.count, args.result];
+    let status = c.e.routine_value(routine, &args);
+    c.e.exit_unless_zero(status, "failed");
+}
 
-    /// Returns the address of the constant from which the routine looks a name up.
-    fn named(&mut self, name: &str) -> Value {
-        let cache = variable(self.b.module, &cache_name(name));
-        let module = &mut *self.b.module;
-        let symbol = format!("tvm_ffi_codegen.named.{name}");
-        let known = module.find(&symbol).is_some();
-        let symbol = module.declare(&symbol, Linkage::Local, SymbolKind::Data);
-        if !known {
-            let context = module.declare(LIBRARY_CTX, Linkage::Weak, SymbolKind::Data);
-            let address = |(offset, symbol)| Relocation { offset, symbol, addend: 0 };
-            let relocations = [(named::CACHE, cache), (named::CONTEXT, context)].map(address);
-            let data = Data::constant(symbol, named::encode(name), 8);
-            module.data.push(Data { relocations: relocations.into(), ..data });
-        }
-        self.b.address(symbol)
+/// Returns the address of the constant from which the routine looks a name up.
+fn named(c: &mut Checker<'_, '_>, name: &str) -> Value {
+    let cache = variable(c.e.b.module, &cache_name(name));
+    let module = &mut *c.e.b.module;
+    let symbol = format!("tvm_ffi_codegen.named.{name}");
+    let known = module.find(&symbol).is_some();
+    let symbol = module.declare(&symbol, Linkage::Local, SymbolKind::Data);
+    if !known {
+        let context = module.declare(LIBRARY_CTX, Linkage::Weak, SymbolKind::Data);
+        let address = |(offset, symbol)| Relocation { offset, symbol, addend: 0 };
+        let relocations = [(named::CACHE, cache), (named::CONTEXT, context)].map(address);
+        let data = Data::constant(symbol, named::encode(name), 8);
+        module.data.push(Data { relocations: relocations.into(), ..data });
     }
+    c.e.b.address(symbol)
 }

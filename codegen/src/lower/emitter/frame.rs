@@ -4,7 +4,7 @@
 use abi_spec::layout::{ANY, any};
 use abi_spec::{TypeIndex, runtime};
 
-use crate::ir::{Block, Cond, Type, Value};
+use crate::ir::{Block, Builder, Cond, Type, Value};
 use crate::lower::emitter::Emitter;
 use crate::lower::routines::Routine;
 use crate::lower::value::write_any;
@@ -85,6 +85,16 @@ impl Frame {
     pub(crate) fn owned(&self) -> u32 {
         self.owned
     }
+
+    /// Stops owning all values but the first `count`. Emits no release.
+    pub(crate) fn keep_owned(&mut self, count: u32) {
+        self.owned = count;
+    }
+
+    /// Stops owning the last `count` values. Emits no release.
+    pub(crate) fn disown(&mut self, count: u32) {
+        self.owned -= count;
+    }
 }
 
 impl Emitter<'_, '_> {
@@ -119,16 +129,6 @@ impl Emitter<'_, '_> {
         slot
     }
 
-    /// Stops owning all values but the first `count`. Emits no release.
-    pub(crate) fn keep_owned(&mut self, count: u32) {
-        self.frame.owned = count;
-    }
-
-    /// Stops owning the last `count` values. Emits no release.
-    pub(crate) fn disown(&mut self, count: u32) {
-        self.frame.owned -= count;
-    }
-
     /// Returns the address of the slot for `count` arguments.
     pub(crate) fn area(&mut self, count: usize) -> Value {
         self.slot(Slot::Arguments, count.max(1) as u32 * ANY.size)
@@ -147,7 +147,7 @@ impl Emitter<'_, '_> {
     pub(crate) fn release_beyond(&mut self, count: u32) {
         if self.frame.owned == count + 1 {
             let only = self.owned_at(count);
-            return self.release_held(&[Held::Any(only)]);
+            return release_held(&mut self.b, &[Held::Any(only)]);
         }
         if self.frame.owned > count {
             let more = self.b.i64((self.frame.owned - count).into());
@@ -172,6 +172,16 @@ impl Emitter<'_, '_> {
         }
     }
 
+    /// Leaves with the error that a routine has raised unless the status is 0. `label` names the cold block.
+    pub(crate) fn exit_unless_zero(&mut self, status: Value, label: &'static str) {
+        let failed = self.b.compare_const(Cond::Ne, status, 0);
+        let (fail, next) = (self.b.cold_block(label), self.b.block("next"));
+        self.b.branch(failed, fail, next);
+        self.b.switch_to(fail);
+        self.exit(Some(status));
+        self.b.switch_to(next);
+    }
+
     /// Returns the current leave block. Creates it if there is none.
     fn leave_block(&mut self) -> Block {
         if let Some(leave) = self.frame.leave {
@@ -194,35 +204,35 @@ impl Emitter<'_, '_> {
         self.b.ret(Some(status));
     }
 
-    /// Emits code that releases references, the last one first.
-    pub(crate) fn release_held(&mut self, held: &[Held]) {
-        let release = crate::lower::runtime(self.b.module, &runtime::OBJECT_DEC_REF);
-        for &held in held.iter().rev() {
-            match held {
-                Held::Object(object) => drop(self.b.call(release, &[object])),
-                Held::Any(value) => {
-                    let index = self.b.load(Type::I32, value, any::TYPE_INDEX.offset);
-                    let object = TypeIndex::STATIC_OBJECT_BEGIN.0.into();
-                    let is_object = self.b.compare_const(Cond::Sge, index, object);
-                    self.b.if_then(is_object, |b| {
-                        let object = b.load(Type::Ptr, value, any::PAYLOAD.offset);
-                        b.call(release, &[object]);
-                    });
-                }
-            }
-        }
-    }
-
     /// Emits code that releases all held references but the first `outer`.
     pub(crate) fn release_own(&mut self, outer: usize) {
         let own = self.frame.held[outer..].to_vec();
-        self.release_held(&own);
+        release_held(&mut self.b, &own);
     }
+}
 
-    /// Emits stores that make a `TVMFFIAny` None.
-    pub(crate) fn clear_any(&mut self, value: Value) {
-        let none = self.b.i64(TypeIndex::NONE.0.into());
-        self.b.store(none, value, any::TYPE_INDEX.offset);
-        self.b.store(none, value, any::PAYLOAD.offset);
+/// Emits code that releases references, the last one first.
+pub(crate) fn release_held(b: &mut Builder<'_>, held: &[Held]) {
+    let release = crate::lower::runtime(b.module, &runtime::OBJECT_DEC_REF);
+    for &held in held.iter().rev() {
+        match held {
+            Held::Object(object) => drop(b.call(release, &[object])),
+            Held::Any(value) => {
+                let index = b.load(Type::I32, value, any::TYPE_INDEX.offset);
+                let object = TypeIndex::STATIC_OBJECT_BEGIN.0.into();
+                let is_object = b.compare_const(Cond::Sge, index, object);
+                b.if_then(is_object, |b| {
+                    let object = b.load(Type::Ptr, value, any::PAYLOAD.offset);
+                    b.call(release, &[object]);
+                });
+            }
+        }
     }
+}
+
+/// Emits stores that make a `TVMFFIAny` None.
+pub(crate) fn clear_any(b: &mut Builder<'_>, value: Value) {
+    let none = b.i64(TypeIndex::NONE.0.into());
+    b.store(none, value, any::TYPE_INDEX.offset);
+    b.store(none, value, any::PAYLOAD.offset);
 }

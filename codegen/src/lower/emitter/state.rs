@@ -2,7 +2,7 @@
 
 use abi_spec::Scalar;
 
-use crate::ir::Value;
+use crate::ir::{Builder, Value};
 use crate::lower::routines::records::place;
 use crate::lower::value::Span;
 use crate::resolve::ids::SymbolId;
@@ -160,6 +160,14 @@ pub(crate) enum SymbolState {
 }
 
 impl SymbolState {
+    /// Returns the value that an occurrence has bound, in every call or in some.
+    pub(crate) fn value(self) -> Option<Value> {
+        match self {
+            SymbolState::Bound(value, _) | SymbolState::Maybe(value, _) => Some(value),
+            SymbolState::Unbound => None,
+        }
+    }
+
     /// Returns true if the symbol is bound in every call.
     pub(crate) fn is_bound(self) -> bool {
         matches!(self, SymbolState::Bound(..))
@@ -172,7 +180,7 @@ pub(crate) enum Origin {
     /// A place that is the same in every call.
     Known(u64),
     /// A place that is computed at run time, an `I64`.
-    Told(Value),
+    Computed(Value),
 }
 
 impl Origin {
@@ -180,4 +188,12 @@ impl Origin {
     pub(crate) const NONE: Origin = Origin::Known(0);
     /// A place that messages do not name.
     pub(crate) const UNNAMED: Origin = Origin::Known(place::UNNAMED);
+
+    /// Returns the place as an `I64`.
+    pub(crate) fn value(self, b: &mut Builder<'_>) -> Value {
+        match self {
+            Origin::Known(place) => b.i64(place as i64),
+            Origin::Computed(place) => place,
+        }
+    }
 }

@@ -4,11 +4,10 @@ use abi_spec::Scalar;
 use abi_spec::layout::{ANY, any, byte_array};
 
 use crate::declaration::Shape;
-use crate::ir::{Convert, Pointee, Type, Value};
+use crate::ir::{Pointee, Type, Value};
 use crate::lower::emitter::Emitter;
 use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::lower::value::Span;
-use crate::resolve::c_type::abi_type;
 use crate::resolve::ids::ValueId;
 use crate::resolve::value::Source;
 
@@ -24,12 +23,12 @@ impl Emitter<'_, '_> {
     pub(crate) fn address_of(&mut self, value: ValueId) -> (Value, i32) {
         match self.function.values[value].source {
             Source::Context => (self.b.param(0), 0),
-            Source::Argument(index) | Source::Rest(index) => match self.addresses[value] {
+            Source::Argument(index) | Source::Rest(index) => match self.known.address(value) {
                 Some(place) => (place, 0),
                 None => (self.args, index as i32 * ANY.size as i32),
             },
             Source::Element { of, index } => {
-                (self.values[of].elements(), index as i32 * ANY.size as i32)
+                (self.known.value(of).elements(), index as i32 * ANY.size as i32)
             }
             Source::Captured(index) => match self.held {
                 Some(elements) => (elements, element(index)),
@@ -40,7 +39,7 @@ impl Emitter<'_, '_> {
             | Source::Mapped { .. }
             | Source::Alternative { .. }
             | Source::LookUp(_)
-            | Source::Result => match self.addresses[value] {
+            | Source::Result => match self.known.address(value) {
                 Some(place) => (place, 0),
                 None => unreachable!("a loop, a union or a call knows where it is"),
             },
@@ -51,13 +50,22 @@ impl Emitter<'_, '_> {
     /// value that contains it is optional, in a loop or in a union.
     pub(crate) fn is_once(&self, value: ValueId) -> bool {
         let declared = &self.function.values[value];
-        !declared.dynamic && declared.guard.is_none() && self.addresses[value].is_none()
+        !declared.dynamic && declared.guard.is_none() && self.known.address(value).is_none()
     }
 
     /// Returns the address of the `TVMFFIAny` of a value.
     pub(crate) fn any_address(&mut self, value: ValueId) -> Value {
         let (base, offset) = self.address_of(value);
         if offset == 0 { base } else { self.b.ptr_offset(base, offset.into()) }
+    }
+
+    /// Returns the address of a value as the base of an array and an index. The base of an argument is the array of
+    /// arguments, a register that all exits share; any other value is element 0 of an array at its own address.
+    pub(crate) fn any_in(&mut self, value: ValueId) -> (Value, i64) {
+        match self.address_of(value) {
+            (base, offset) if base == self.args => (base, i64::from(offset) / i64::from(ANY.size)),
+            _ => (self.any_address(value), 0),
+        }
     }
 
     /// Loads the type index of a value, and its payload as `ty`.
@@ -91,7 +99,7 @@ impl Emitter<'_, '_> {
 
     /// Loads `value[dim]` of a shape of fixed rank.
     pub(crate) fn number_of(&mut self, value: ValueId, dim: usize) -> Value {
-        let data = self.values[value].span().data;
+        let data = self.known.value(value).span().data;
         let shape = self.function.values[value].ty.shape();
         let rank = shape.and_then(Shape::rank).unwrap_or(dim + 1);
         let data = self.readable(value, data, 8 * rank);
@@ -113,13 +121,14 @@ impl Emitter<'_, '_> {
 
     /// Returns a scalar widened for arithmetic: `I64`, `F64` or `Ptr`.
     pub(crate) fn wide(&mut self, value: ValueId) -> Value {
-        let state = self.values[value].scalar();
+        let state = self.known.value(value).scalar();
         if let Some(wide) = state.wide {
             return wide;
         }
         let wide = self.widen(state.native, state.ty);
-        if self.dominates_uses(value) {
-            self.values[value] = ValueState::Scalar(ScalarState { wide: Some(wide), ..state });
+        if self.known.dominates_uses(value) {
+            let state = ScalarState { wide: Some(wide), ..state };
+            self.known.replace(value, ValueState::Scalar(state));
         }
         wide
     }
@@ -132,11 +141,5 @@ impl Emitter<'_, '_> {
     /// Rounds an `F64` to a float type.
     pub(crate) fn round(&mut self, value: Value, scalar: Scalar) -> Value {
         self.b.round(value, scalar, self.linkage)
-    }
-
-    /// Truncates an `I64` to an integer type.
-    pub(crate) fn truncate(&mut self, wide: Value, scalar: Scalar) -> Value {
-        let ty = abi_type(scalar).ty;
-        if ty == Type::I64 { wide } else { self.b.convert(Convert::Trunc, wide, ty) }
     }
 }

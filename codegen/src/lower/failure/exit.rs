@@ -6,46 +6,40 @@
 
 mod leave;
 
+pub(crate) use leave::take_error;
+
 use abi_spec::layout::{ANY, any};
 use rustc_hash::FxHashMap;
 
-use crate::declaration::Location;
 use crate::ir::{Binary, Block, Convert, Type, Value};
+use crate::lower::emitter::Emitter;
 use crate::lower::emitter::frame::{Held, Slot};
 use crate::lower::emitter::state::Origin;
 use crate::lower::failure::message::Message;
 use crate::lower::failure::records;
 use crate::lower::failure::site::Failed;
-use crate::lower::failure::subject::{Run, TensorRequirements, note};
+use crate::lower::failure::subject::{Run, Subjects};
 use crate::lower::routines::Routine;
-use crate::lower::routines::records::{NumberRule, place};
-use crate::lower::wrapper::Wrapper;
-use crate::resolve::function::Function;
-use crate::resolve::ids::{Table, ValueId};
+use crate::lower::routines::records::{NumberRule, Subject, place};
+use crate::lower::routines::schema::FieldType as _;
+use crate::resolve::ids::ValueId;
 use crate::resolve::step::Place;
 
-/// State of the exits of a function.
-#[derive(Debug)]
-pub(crate) struct Exits<'a> {
+/// The exits of a function.
+pub(crate) struct Exits<'a, 'm> {
+    /// The records that exits pass to routines.
+    pub(crate) subjects: Subjects<'a, 'm>,
     /// The block to which failing checks branch instead of an exit: the checks of the next alternative of a union.
     /// `None` outside of unions.
-    pub(crate) other: Option<Block>,
-    /// The source location of the current statement; `None` for the source location of the function.
-    pub(crate) location: Option<&'a Location>,
+    other: Option<Block>,
     /// The enclosing loops, the outermost first.
     loops: Vec<Turn>,
     /// The run that the current loop checks.
-    pub(super) run: Option<Run>,
+    run: Option<Run>,
     /// The blocks that leave the function once a routine has raised, each with the number of exits that jump to it.
     raised: FxHashMap<ExitState, (Block, u32)>,
     /// For each held reference, in order, the block that releases it and all references that were held before it.
     releasing: Vec<(Held, Block)>,
-    /// The offset of the record of each value.
-    pub(super) subjects: Table<ValueId, Option<u32>>,
-    /// The requirements of each tensor.
-    pub(super) requirements: Table<ValueId, TensorRequirements>,
-    /// The offset of the record of the function for each source location, by the address of the location.
-    pub(super) hosts: Vec<(Option<*const Location>, u32)>,
 }
 
 /// Position of a loop, from which its index is computed.
@@ -82,287 +76,283 @@ struct ExitState {
     owned: u32,
 }
 
-impl<'a> Exits<'a> {
-    /// Creates the state of a function that has no exits yet. `host` is the offset of the record of the function.
-    pub(crate) fn new(function: &Function<'_>, host: u32) -> Exits<'a> {
-        let mut requirements = Table::like(&function.values, TensorRequirements::NONE);
-        note(&function.steps, &mut requirements);
+impl<'a, 'm> Exits<'a, 'm> {
+    /// Creates the state of a function that has no exits yet.
+    pub(crate) fn new(subjects: Subjects<'a, 'm>) -> Self {
         Exits {
+            subjects,
             other: None,
-            location: None,
             loops: Vec::new(),
             run: None,
             raised: FxHashMap::default(),
             releasing: Vec::new(),
-            subjects: Table::like(&function.values, None),
-            requirements,
-            hosts: vec![(function.declared.location.as_ref().map(std::ptr::from_ref), host)],
         }
+    }
+
+    /// Returns the block to which failing checks branch instead of an exit.
+    pub(crate) fn other(&self) -> Option<Block> {
+        self.other
+    }
+
+    /// Sets the block to which failing checks branch instead of an exit. Returns the one before.
+    pub(crate) fn set_other(&mut self, other: Option<Block>) -> Option<Block> {
+        std::mem::replace(&mut self.other, other)
+    }
+
+    /// Begins the body of a loop.
+    pub(crate) fn begin_loop(&mut self, turn: Turn) {
+        self.loops.push(turn);
+    }
+
+    /// Ends the body of the innermost loop.
+    pub(crate) fn end_loop(&mut self) {
+        self.loops.pop();
+    }
+
+    /// Sets the run whose current tensor is checked.
+    pub(crate) fn set_run(&mut self, run: Option<Run>) {
+        self.run = run;
     }
 }
 
 /// Exits, one kind for each group of checks.
-impl<'a> Wrapper<'a, '_> {
+impl Exits<'_, '_> {
     /// Returns the exit for type and range of a scalar.
-    pub(crate) fn scalar_exit(&mut self, value: ValueId) -> Block {
-        self.value_exit_by(Routine::FailScalar, value)
+    pub(crate) fn scalar(&mut self, e: &mut Emitter<'_, '_>, value: ValueId) -> Block {
+        self.value_by(e, Routine::FailScalar, value)
     }
 
     /// Returns the exit for type and header of a tensor.
-    pub(crate) fn header_exit(&mut self, value: ValueId) -> Block {
+    pub(crate) fn header(&mut self, e: &mut Emitter<'_, '_>, value: ValueId) -> Block {
         let routine =
-            if self.trailing(value) { Routine::FailTrailing } else { Routine::FailHeader };
-        self.value_exit_by(routine, value)
+            if e.tensor(value).trailing() { Routine::FailTrailing } else { Routine::FailHeader };
+        self.value_by(e, routine, value)
     }
 
     /// Returns the exit for the leading dims of a tensor of which only the last dims are declared.
-    pub(crate) fn leading_exit(&mut self, value: ValueId) -> Block {
-        self.exit_by(Routine::FailLeading, |w| {
-            [w.subject(value), w.dl(value), w.dims_after_leading(value)]
+    pub(crate) fn leading(&mut self, e: &mut Emitter<'_, '_>, value: ValueId) -> Block {
+        self.exit_by(e, Routine::FailLeading, |x, e| {
+            [x.subject(e, value), e.tensor(value).dl(), e.tensor(value).dims_after_leading()]
         })
     }
 
     /// Returns the exit for the layout of a tensor that `Routine::Settle` has refused.
-    pub(crate) fn layout_exit(&mut self, value: ValueId, refused: Value) -> Block {
-        self.exit_by(Routine::FailLayout, |w| [w.subject(value), refused])
+    pub(crate) fn layout(
+        &mut self,
+        e: &mut Emitter<'_, '_>,
+        value: ValueId,
+        refused: Value,
+    ) -> Block {
+        self.exit_by(e, Routine::FailLayout, |x, e| [x.subject(e, value), refused])
     }
 
     /// Returns the exit for a value that is neither scalar nor tensor.
-    pub(crate) fn value_exit(&mut self, value: ValueId) -> Block {
-        self.value_exit_by(Routine::FailValue, value)
+    pub(crate) fn value(&mut self, e: &mut Emitter<'_, '_>, value: ValueId) -> Block {
+        self.value_by(e, Routine::FailValue, value)
     }
 
     /// Returns the exit for a value that a callee has written and that must be owned.
-    pub(crate) fn owned_exit(&mut self, value: ValueId) -> Block {
-        self.exit_by(Routine::FailOwned, |w| {
-            let record = w.owned_record(value);
-            let record = records::address(&mut w.b, record);
-            let scalar = if w.is_plain(value) { w.subject(value) } else { w.b.null() };
-            [record, w.any_address(value), scalar]
+    pub(crate) fn owned(&mut self, e: &mut Emitter<'_, '_>, value: ValueId) -> Block {
+        self.exit_by(e, Routine::FailOwned, |x, e| {
+            let record = x.subjects.owned_record(value);
+            let record = records::address(&mut e.b, record);
+            let scalar = if e.function.is_plain(value) { x.subject(e, value) } else { e.b.null() };
+            [record, e.any_address(value), scalar]
         })
     }
 
-    /// Returns the address of a value as the base of an array and an index. The base of an argument is the array of
-    /// arguments, a register that all exits share; any other value is element 0 of an array at its own address.
-    fn any_in(&mut self, value: ValueId) -> (Value, i64) {
-        match self.address_of(value) {
-            (base, offset) if base == self.args => (base, i64::from(offset) / i64::from(ANY.size)),
-            _ => (self.any_address(value), 0),
-        }
+    /// Emits the address of the record of a value.
+    pub(crate) fn subject(&mut self, e: &mut Emitter<'_, '_>, value: ValueId) -> Value {
+        let record = self.subjects.record(value);
+        let address = records::address(&mut e.b, record);
+        let Some(Run { first, current }) = self.run else { return address };
+        // The records of a run are adjacent, as its arguments are.
+        let first = e.b.convert(Convert::PtrToInt, first, Type::I64);
+        let current = e.b.convert(Convert::PtrToInt, current, Type::I64);
+        let bytes = e.b.binary(Binary::Sub, current, first);
+        let nth = e.b.binary_const(Binary::Lshr, bytes, 4);
+        let bytes = e.b.binary_const(Binary::Mul, nth, i64::from(4 * Subject::WORDS));
+        e.b.ptr_add(address, bytes)
     }
 
     /// Returns an exit that passes the record of a value and the value to a routine.
-    fn value_exit_by(&mut self, routine: Routine, value: ValueId) -> Block {
-        self.exit_by(routine, |w| {
-            let subject = w.subject(value);
-            let (base, index) = w.any_in(value);
-            [subject, base, w.b.i64(index)]
+    fn value_by(&mut self, e: &mut Emitter<'_, '_>, routine: Routine, value: ValueId) -> Block {
+        self.exit_by(e, routine, |x, e| {
+            let subject = x.subject(e, value);
+            let (base, index) = e.any_in(value);
+            [subject, base, e.b.i64(index)]
         })
     }
 
     /// Returns the exit for a number and its sign.
-    pub(crate) fn number_exit(&mut self, check: NumberCheck<'_>) -> Block {
-        if let Some(other) = self.exits.other {
+    pub(crate) fn number(&mut self, e: &mut Emitter<'_, '_>, check: NumberCheck<'_>) -> Block {
+        if let Some(other) = self.other {
             return other;
         }
         let NumberCheck { place: at, found, rule, text, expected, origin } = check;
         let text = if text.is_empty() {
             0
         } else {
-            let text = self.records.quoted(text);
-            self.records.shared(text, &[])
+            let text = self.subjects.records.quoted(text);
+            self.subjects.records.shared(text, &[])
         };
-        let which = place::of(text, self.packed_part(at)) | u64::from(rule as u32) << place::RULE;
-        let here = self.b.current();
-        self.exit_by(Routine::FailNumber, |w| {
-            let subject = w.subject(at.value());
-            let which = w.b.i64(which as i64);
-            let found = w.number_address(at, found);
+        let which =
+            place::of(text, self.subjects.packed_part(at)) | u64::from(rule as u32) << place::RULE;
+        let here = e.b.current();
+        self.exit_by(e, Routine::FailNumber, |x, e| {
+            let subject = x.subject(e, at.value());
+            let which = e.b.i64(which as i64);
+            let found = number_address(e, at, found);
             let expected = match expected {
-                Some(expected) => w.b.constant_of(here, expected),
-                None => w.b.i64(0),
+                Some(expected) => e.b.constant_of(here, expected),
+                None => e.b.i64(0),
             };
-            let origin = w.origin(origin);
+            let origin = origin.value(&mut e.b);
             [subject, which, found, expected, origin]
         })
     }
 
     /// Returns the exit for a tensor that is not on device `first`. That is the device of the first tensor of the same
     /// device type, which is at place `origin`.
-    pub(crate) fn device_exit(&mut self, value: ValueId, first: Value, origin: Origin) -> Block {
-        self.exit_by(Routine::FailDevice, |w| {
-            let (subject, dl) = (w.subject(value), w.dl(value));
-            let origin = w.origin(origin);
+    pub(crate) fn device(
+        &mut self,
+        e: &mut Emitter<'_, '_>,
+        value: ValueId,
+        first: Value,
+        origin: Origin,
+    ) -> Block {
+        self.exit_by(e, Routine::FailDevice, |x, e| {
+            let (subject, dl) = (x.subject(e, value), e.tensor(value).dl());
+            let origin = origin.value(&mut e.b);
             [subject, dl, first, origin]
         })
     }
 
     /// Returns the exit for a tensor that has not the element type of tensor `of`. Both element types are an `I32`.
-    pub(crate) fn dtype_exit(
+    pub(crate) fn dtype(
         &mut self,
+        e: &mut Emitter<'_, '_>,
         value: ValueId,
         found: Value,
         (expected, of): (Value, ValueId),
     ) -> Block {
-        self.exit_by(Routine::FailOtherDtype, |w| {
-            let subject = w.subject(value);
+        self.exit_by(e, Routine::FailOtherDtype, |x, e| {
+            let subject = x.subject(e, value);
             let [found, expected] =
-                [found, expected].map(|dtype| w.b.convert(Convert::Zext, dtype, Type::I64));
-            let place = w.packed_place(Place::Value { value: of });
-            [subject, found, expected, w.b.i64(place as i64)]
-        })
-    }
-
-    /// Returns an exit that raises a message of its own.
-    pub(crate) fn failing(&mut self, message: impl FnOnce(&mut Self) -> Message) -> Block {
-        if let Some(other) = self.exits.other {
-            return other;
-        }
-        self.cold("fault", |w| {
-            let message = message(w);
-            w.raise(&message);
+                [found, expected].map(|dtype| e.b.convert(Convert::Zext, dtype, Type::I64));
+            let place = x.subjects.packed_place(Place::Value { value: of });
+            [subject, found, expected, e.b.i64(place as i64)]
         })
     }
 
     /// Emits code that raises a message and leaves the function.
-    pub(crate) fn raise(&mut self, message: &Message) {
+    pub(crate) fn raise(&mut self, e: &mut Emitter<'_, '_>, message: &Message) {
         let routine = if message.is_rare() { Routine::FailAny } else { Routine::Fail };
-        let record = self.fault_record(message);
-        let record = records::address(&mut self.b, record);
-        let values = self.scratch(&message.values);
-        self.routine(routine, &[record, values]);
-        self.leave_raised();
+        let record = self.subjects.fault(message);
+        let record = records::address(&mut e.b, record);
+        let values = e.scratch(&message.values);
+        e.routine(routine, &[record, values]);
+        self.leave_raised(e);
     }
 
     /// Emits code that raises the failure of a call and leaves the function.
-    pub(crate) fn raise_at(&mut self, failed: &Failed, values: &[Value]) {
-        self.fail_at(failed, values);
-        self.leave_raised();
+    pub(crate) fn raise_at(&mut self, e: &mut Emitter<'_, '_>, failed: &Failed, values: &[Value]) {
+        self.fail_at(e, failed, values);
+        self.leave_raised(e);
     }
 
     /// Returns the block to jump to once a routine has raised.
-    pub(crate) fn raised(&mut self) -> Block {
-        match self.exits.other {
+    pub(crate) fn raised(&mut self, e: &mut Emitter<'_, '_>) -> Block {
+        match self.other {
             Some(other) => other,
-            None => self.raised_block(),
+            None => self.raised_block(e),
         }
     }
 
     /// Emits stores of the indices of the enclosing loops and returns their address; NULL outside of loops.
-    pub(crate) fn indices(&mut self) -> Value {
-        if self.exits.loops.is_empty() {
-            return self.b.null();
+    pub(crate) fn indices(&mut self, e: &mut Emitter<'_, '_>) -> Value {
+        if self.loops.is_empty() {
+            return e.b.null();
         }
-        let size = 8 * self.exits.loops.len() as u32;
-        let indices = self.slot(Slot::Indices, size);
-        for (depth, turn) in self.exits.loops.clone().into_iter().enumerate() {
-            let index = self.index(turn);
-            self.b.store(index, indices, 8 * depth as i32);
+        let size = 8 * self.loops.len() as u32;
+        let indices = e.slot(Slot::Indices, size);
+        for (depth, turn) in self.loops.clone().into_iter().enumerate() {
+            let index = index(e, turn);
+            e.b.store(index, indices, 8 * depth as i32);
         }
         indices
     }
-
-    /// Returns an address that holds the number at a place.
-    fn number_address(&mut self, place: Place, found: Value) -> Value {
-        match place {
-            Place::Value { value } => {
-                let (base, offset) = self.address_of(value);
-                self.b.ptr_offset(base, (offset + any::PAYLOAD.offset).into())
-            }
-            Place::Extent { value, dim } => {
-                let shape = self.shape(value);
-                if dim == 0 { shape } else { self.b.ptr_offset(shape, 8 * dim as i64) }
-            }
-            Place::Number { value, dim } => {
-                let data = self.values[value].span().data;
-                if dim == 0 { data } else { self.b.ptr_offset(data, 8 * dim as i64) }
-            }
-            // A compact stride of a tensor with NULL strides is not in memory.
-            Place::Stride { .. } => self.scratch(&[found]),
-        }
-    }
-
-    /// Computes the index of a loop.
-    fn index(&mut self, turn: Turn) -> Value {
-        match turn {
-            Turn::At { start, at } => {
-                let start = self.b.convert(Convert::PtrToInt, start, Type::I64);
-                let at = self.b.convert(Convert::PtrToInt, at, Type::I64);
-                let bytes = self.b.binary(Binary::Sub, at, start);
-                let shift = ANY.size.trailing_zeros();
-                self.b.binary_const(Binary::Lshr, bytes, shift.into())
-            }
-            Turn::Left { size, left } => self.b.binary(Binary::Sub, size, left),
-        }
-    }
 }
 
-/// Scopes that change exits, and the blocks of exits.
-impl<'a> Wrapper<'a, '_> {
-    /// Runs `body`, which emits the body of a loop.
-    pub(crate) fn in_loop<T>(&mut self, turn: Turn, body: impl FnOnce(&mut Self) -> T) -> T {
-        self.exits.loops.push(turn);
-        let value = body(self);
-        self.exits.loops.pop();
-        value
-    }
-
-    /// Runs `body`, which emits the checks of the current tensor of a run.
-    pub(crate) fn in_run<T>(&mut self, run: Run, body: impl FnOnce(&mut Self) -> T) -> T {
-        self.exits.run = Some(run);
-        let value = body(self);
-        self.exits.run = None;
-        value
-    }
-
-    /// Runs `body`, whose failing checks branch to `other` instead of exits.
-    pub(crate) fn or_other<T>(&mut self, other: Block, body: impl FnOnce(&mut Self) -> T) -> T {
-        let outer = self.exits.other.replace(other);
-        let value = body(self);
-        self.exits.other = outer;
-        value
-    }
-
-    /// Adds the requirements of tensors that the given steps check. Must precede the emission of the steps.
-    pub(crate) fn note_requirements(&mut self, steps: &[crate::resolve::step::Step<'_>]) {
-        note(steps, &mut self.exits.requirements);
-    }
-
+/// Blocks of exits.
+impl Exits<'_, '_> {
     /// Returns an exit that calls a fail routine. `args` computes its arguments without the loop indices.
     fn exit_by<const N: usize>(
         &mut self,
+        e: &mut Emitter<'_, '_>,
         routine: Routine,
-        args: impl FnOnce(&mut Self) -> [Value; N],
+        args: impl FnOnce(&mut Self, &mut Emitter<'_, '_>) -> [Value; N],
     ) -> Block {
-        if let Some(other) = self.exits.other {
+        if let Some(other) = self.other {
             return other;
         }
-        self.cold("fail", |w| {
-            let mut args = args(w).to_vec();
+        self.cold(e, "fail", |x, e| {
+            let mut args = args(x, e).to_vec();
             if routine.takes_indices() {
-                args.push(w.indices());
+                args.push(x.indices(e));
             }
-            w.routine(routine, &args);
-            w.leave_raised();
+            e.routine(routine, &args);
+            x.leave_raised(e);
         })
     }
 
     /// Emits a cold block with the code of `body`. Values that `body` loads are forgotten at its end.
-    pub(crate) fn cold(&mut self, label: &'static str, body: impl FnOnce(&mut Self)) -> Block {
-        let (here, block) = (self.b.current(), self.b.cold_block(label));
-        self.b.switch_to(block);
-        let mask = self.checks.mask.take();
-        self.without_dominating(body);
-        self.checks.mask = mask;
-        self.b.switch_to(here);
+    pub(crate) fn cold(
+        &mut self,
+        e: &mut Emitter<'_, '_>,
+        label: &'static str,
+        body: impl FnOnce(&mut Self, &mut Emitter<'_, '_>),
+    ) -> Block {
+        let (here, block) = (e.b.current(), e.b.cold_block(label));
+        e.b.switch_to(block);
+        let outer = e.known.open_scope();
+        body(self, e);
+        e.known.close_scope(outer);
+        e.b.switch_to(here);
         block
     }
+}
 
-    /// Returns the place that has determined a number, as an `I64`.
-    pub(crate) fn origin(&mut self, origin: Origin) -> Value {
-        match origin {
-            Origin::Known(place) => self.b.i64(place as i64),
-            Origin::Told(place) => place,
+/// Returns an address that holds the number at a place.
+fn number_address(e: &mut Emitter<'_, '_>, place: Place, found: Value) -> Value {
+    match place {
+        Place::Value { value } => {
+            let (base, offset) = e.address_of(value);
+            e.b.ptr_offset(base, (offset + any::PAYLOAD.offset).into())
         }
+        Place::Extent { value, dim } => {
+            let shape = e.tensor(value).shape();
+            if dim == 0 { shape } else { e.b.ptr_offset(shape, 8 * dim as i64) }
+        }
+        Place::Number { value, dim } => {
+            let data = e.known.value(value).span().data;
+            if dim == 0 { data } else { e.b.ptr_offset(data, 8 * dim as i64) }
+        }
+        // A compact stride of a tensor with NULL strides is not in memory.
+        Place::Stride { .. } => e.scratch(&[found]),
+    }
+}
+
+/// Computes the index of a loop.
+fn index(e: &mut Emitter<'_, '_>, turn: Turn) -> Value {
+    match turn {
+        Turn::At { start, at } => {
+            let start = e.b.convert(Convert::PtrToInt, start, Type::I64);
+            let at = e.b.convert(Convert::PtrToInt, at, Type::I64);
+            let bytes = e.b.binary(Binary::Sub, at, start);
+            let shift = ANY.size.trailing_zeros();
+            e.b.binary_const(Binary::Lshr, bytes, shift.into())
+        }
+        Turn::Left { size, left } => e.b.binary(Binary::Sub, size, left),
     }
 }

@@ -4,9 +4,8 @@ use crate::ir::Value;
 use crate::lower::failure::records::Records;
 use crate::lower::quote::elide;
 use crate::lower::routines::complaints::{Complaint, TemplatePart};
-use crate::lower::routines::records::{Fault, Head, MessageRecord, Piece, PieceKind, TextRef};
+use crate::lower::routines::records::{MessageRecord, Piece, PieceKind, TextRef};
 use crate::lower::routines::schema::FieldType as _;
-use crate::lower::wrapper::Wrapper;
 
 /// A message under construction.
 #[derive(Debug)]
@@ -98,14 +97,5 @@ impl Message {
         }
         let pieces = records.pieces(&words);
         MessageRecord { kind, pieces, count: self.pieces.len() as u32 }
-    }
-}
-
-impl Wrapper<'_, '_> {
-    /// Adds the record of a message and returns its offset.
-    pub(super) fn fault_record(&mut self, message: &Message) -> u32 {
-        let message = message.add(self.records);
-        let head: Head = self.head();
-        self.records.add(Fault { head, message })
     }
 }

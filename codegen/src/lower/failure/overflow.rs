@@ -1,9 +1,10 @@
 //! Exits for results of arithmetic that are no `int64`.
 
 use crate::ir::{Block, Cond, Value};
+use crate::lower::emitter::Emitter;
+use crate::lower::failure::Exits;
 use crate::lower::failure::message::Message;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::wrapper::Wrapper;
 use crate::resolve::operator::Exact;
 
 /// What tells that the result of an operation is no `int64`.
@@ -25,26 +26,26 @@ pub(crate) struct Overflow {
     pub(crate) text: String,
 }
 
-impl Wrapper<'_, '_> {
+impl Exits<'_, '_> {
     /// Returns an exit that names the first operation whose flag is set, with its exact result.
-    pub(crate) fn exit_of_overflows(&mut self, all: &[Overflow]) -> Block {
-        if let Some(other) = self.exits.other {
+    pub(crate) fn overflow(&mut self, e: &mut Emitter<'_, '_>, all: &[Overflow]) -> Block {
+        if let Some(other) = self.other() {
             return other;
         }
-        self.cold("overflow", |w| {
+        self.cold(e, "overflow", |x, e| {
             let Some((last, others)) = all.split_last() else { return };
             for one in others {
-                let [this, next] = ["overflow", "next"].map(|label| w.b.cold_block(label));
+                let [this, next] = ["overflow", "next"].map(|label| e.b.cold_block(label));
                 let flag = match one.flag {
                     Flag::Truth(flag) => flag,
-                    Flag::Sign(number) => w.b.compare_const(Cond::Slt, number, 0),
+                    Flag::Sign(number) => e.b.compare_const(Cond::Slt, number, 0),
                 };
-                w.b.branch(flag, this, next);
-                w.b.switch_to(this);
-                w.raise(&out_of_range(one));
-                w.b.switch_to(next);
+                e.b.branch(flag, this, next);
+                e.b.switch_to(this);
+                x.raise(e, &out_of_range(one));
+                e.b.switch_to(next);
             }
-            w.raise(&out_of_range(last));
+            x.raise(e, &out_of_range(last));
         })
     }
 }

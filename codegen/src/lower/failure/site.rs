@@ -1,13 +1,14 @@
 //! Call sites: calls that may fail, and the messages that are raised if the callee has left no error.
 
 use crate::ir::Value;
+use crate::lower::emitter::Emitter;
+use crate::lower::failure::Exits;
 use crate::lower::failure::message::Message;
 use crate::lower::failure::records::{self, Records};
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::{CallSite, CalleeKind, Case};
 use crate::lower::routines::schema::FieldType;
-use crate::lower::wrapper::Wrapper;
 
 /// Description of a failed call, of which [`CallSite`] is the record.
 #[derive(Debug)]
@@ -40,24 +41,29 @@ impl Failed {
     }
 }
 
-impl Wrapper<'_, '_> {
+impl Exits<'_, '_> {
     /// Emits code that raises a failure with these values. Returns the status to leave with.
-    pub(crate) fn fail_at(&mut self, failed: &Failed, values: &[Value]) -> Value {
-        let site = self.site(failed);
-        let values = self.scratch(values);
-        self.routine_value(Routine::FailAt, &[site, values])
+    pub(crate) fn fail_at(
+        &mut self,
+        e: &mut Emitter<'_, '_>,
+        failed: &Failed,
+        values: &[Value],
+    ) -> Value {
+        let site = self.site(e, failed);
+        let values = e.scratch(values);
+        e.routine_value(Routine::FailAt, &[site, values])
     }
 
     /// Adds the record of a call site and emits its address.
-    pub(crate) fn site(&mut self, failed: &Failed) -> Value {
-        let host = self.host();
-        let record = failed.add(self.records, host);
-        records::address(&mut self.b, record)
+    pub(crate) fn site(&mut self, e: &mut Emitter<'_, '_>, failed: &Failed) -> Value {
+        let host = self.subjects.host();
+        let record = failed.add(self.subjects.records, host);
+        records::address(&mut e.b, record)
     }
 
     /// Emits the address of the record of the function, which routines take as their `Caller`.
-    pub(crate) fn here(&mut self) -> Value {
-        let host = self.host();
-        records::address(&mut self.b, host)
+    pub(crate) fn here(&mut self, e: &mut Emitter<'_, '_>) -> Value {
+        let host = self.subjects.host();
+        records::address(&mut e.b, host)
     }
 }

@@ -2,17 +2,18 @@
 
 use abi_spec::Scalar;
 
-use crate::declaration::{Device, Leaf, OwnDim, ParamType, Shape, Tensor};
-use crate::ir::{Binary, Convert, Type, Value};
-use crate::lower::failure::records;
+use crate::declaration::{Device, Leaf, Location, OwnDim, ParamType, Shape, Tensor};
+use crate::ir::Value;
+use crate::lower::failure::message::Message;
+use crate::lower::failure::records::Records;
 use crate::lower::quote::elide;
 use crate::lower::routines::records::{
-    Head, RankRule, Required, Requirement, Rest, ScalarClass, ScalarRecord, Subject, Suffix,
+    Fault, Head, RankRule, Required, Requirement, Rest, ScalarClass, ScalarRecord, Subject, Suffix,
     TensorRecord, TextRef, place,
 };
 use crate::lower::routines::schema::FieldType;
-use crate::lower::wrapper::Wrapper;
 use crate::resolve::accepted::{self, Accepted};
+use crate::resolve::function::Function;
 use crate::resolve::ids::{Table, ValueId};
 use crate::resolve::step::{Place, Step};
 use crate::resolve::value::INDEX;
@@ -30,8 +31,7 @@ pub(crate) struct TensorRequirements {
 
 impl TensorRequirements {
     /// No requirement.
-    pub(crate) const NONE: TensorRequirements =
-        TensorRequirements { device: false, compact: false, align: 1 };
+    const NONE: TensorRequirements = TensorRequirements { device: false, compact: false, align: 1 };
 }
 
 /// A run of tensors that are declared alike, while a loop checks them.
@@ -44,7 +44,7 @@ pub(crate) struct Run {
 }
 
 /// Collects the requirements of tensors from steps.
-pub(crate) fn note(steps: &[Step<'_>], requirements: &mut Table<ValueId, TensorRequirements>) {
+fn note(steps: &[Step<'_>], requirements: &mut Table<ValueId, TensorRequirements>) {
     Step::visit_all(steps, &mut |step| {
         if let Step::Header { value, device, .. } = step {
             requirements[*value].device = *device;
@@ -56,40 +56,68 @@ pub(crate) fn note(steps: &[Step<'_>], requirements: &mut Table<ValueId, TensorR
     });
 }
 
-impl Wrapper<'_, '_> {
-    /// Emits the address of the record of a value.
-    pub(crate) fn subject(&mut self, value: ValueId) -> Value {
-        let record = self.subject_record(value);
-        let address = records::address(&mut self.b, record);
-        let Some(Run { first, current }) = self.exits.run else { return address };
-        // The records of a run are adjacent, as its arguments are.
-        let first = self.b.convert(Convert::PtrToInt, first, Type::I64);
-        let current = self.b.convert(Convert::PtrToInt, current, Type::I64);
-        let bytes = self.b.binary(Binary::Sub, current, first);
-        let nth = self.b.binary_const(Binary::Lshr, bytes, 4);
-        let bytes = self.b.binary_const(Binary::Mul, nth, i64::from(4 * Subject::WORDS));
-        self.b.ptr_add(address, bytes)
+/// The records of the values of a function, each added at its first use.
+pub(crate) struct Subjects<'a, 'm> {
+    function: &'a Function<'a>,
+    /// All records of the module.
+    pub(crate) records: &'m mut Records,
+    /// The source location of the current statement; `None` for the source location of the function.
+    location: Option<&'a Location>,
+    /// The offset of the record of each value.
+    known: Table<ValueId, Option<u32>>,
+    /// The requirements of each tensor.
+    requirements: Table<ValueId, TensorRequirements>,
+    /// The offset of the record of the function for each source location, by the address of the location.
+    hosts: Vec<(Option<*const Location>, u32)>,
+}
+
+impl<'a, 'm> Subjects<'a, 'm> {
+    /// Creates the records of a function that has none yet. `host` is the offset of the record of the function.
+    pub(crate) fn new(function: &'a Function<'a>, host: u32, records: &'m mut Records) -> Self {
+        let location = function.declared.location.as_ref();
+        let mut subjects = Subjects {
+            function,
+            records,
+            location: None,
+            known: Table::like(&function.values, None),
+            requirements: Table::like(&function.values, TensorRequirements::NONE),
+            hosts: vec![(location.map(std::ptr::from_ref), host)],
+        };
+        subjects.note_requirements(&function.steps);
+        subjects
+    }
+
+    /// Sets the source location of the records that follow; `None` for that of the function.
+    pub(crate) fn set_location(&mut self, location: Option<&'a Location>) {
+        self.location = location;
+    }
+}
+
+impl Subjects<'_, '_> {
+    /// Adds the requirements of tensors that the given steps check. Must precede the emission of the steps.
+    pub(crate) fn note_requirements(&mut self, steps: &[Step<'_>]) {
+        note(steps, &mut self.requirements);
     }
 
     /// Returns the offset of the record of a value. The first call adds the record.
-    pub(crate) fn subject_record(&mut self, value: ValueId) -> u32 {
-        if let Some(known) = self.exits.subjects[value] {
+    pub(crate) fn record(&mut self, value: ValueId) -> u32 {
+        if let Some(known) = self.known[value] {
             return known;
         }
         let required = self.required(value);
-        self.add_subject(value, required)
+        self.add(value, required)
     }
 
     /// Adds the records of values next to each other.
-    pub(crate) fn subjects_in_a_row(&mut self, values: &[ValueId]) {
+    pub(crate) fn add_in_a_row(&mut self, values: &[ValueId]) {
         let required: Vec<u32> = values.iter().map(|&value| self.required(value)).collect();
         for (&value, required) in values.iter().zip(required) {
-            self.add_subject(value, required);
+            self.add(value, required);
         }
     }
 
     /// Adds the record of a value, whose requirements are at offset `required`. Returns its offset.
-    fn add_subject(&mut self, value: ValueId, required: u32) -> u32 {
+    fn add(&mut self, value: ValueId, required: u32) -> u32 {
         let host = self.host();
         let function = self.function;
         let texts = texts(&elide(&function.values[value].path));
@@ -98,7 +126,7 @@ impl Wrapper<'_, '_> {
         let argument = function.argument(value).map(|argument| argument as u32);
         let head = self.records.head(host);
         let record = self.records.add(Subject { head, path, rest, argument, required });
-        self.exits.subjects[value] = Some(record);
+        self.known[value] = Some(record);
         record
     }
 
@@ -152,7 +180,7 @@ impl Wrapper<'_, '_> {
         let names: Vec<String> = listed.iter().map(|dtype| dtype.to_string()).collect();
         let accepted = self.function.accepted(value);
         let accepted: Vec<u32> = accepted.iter().map(|dtype| dtype.to_word()).collect();
-        let requirements = self.exits.requirements[value];
+        let requirements = self.requirements[value];
         let device = match tensor.device {
             Device::Type(ty) if requirements.device => ty.0 as u32,
             Device::Type(_) | Device::Any => 0,
@@ -169,7 +197,7 @@ impl Wrapper<'_, '_> {
         self.records.shared(record, &accepted)
     }
 
-    /// Adds a record for the exit of [`owned_exit`](Self::owned_exit), in which the only requirement of the value is
+    /// Adds a record for the exit of a value that must be owned, in which the only requirement of the value is
     /// its type. Returns the offset.
     pub(crate) fn owned_record(&mut self, value: ValueId) -> u32 {
         let declared = &self.function.values[value];
@@ -177,15 +205,15 @@ impl Wrapper<'_, '_> {
         let (expected, require) = (self.records.quoted(&text), Requirement::Type);
         let record = Required { expected, low: 0, high: 0, require, size: None };
         let required = self.records.shared(record, &[]);
-        let known = self.exits.subjects[value];
-        let record = self.add_subject(value, required);
-        self.exits.subjects[value] = known;
+        let known = self.known[value];
+        let record = self.add(value, required);
+        self.known[value] = known;
         record
     }
 
     /// Packs a place into the word that routines unpack.
     pub(crate) fn packed_place(&mut self, at: Place) -> u64 {
-        let record = self.subject_record(at.value());
+        let record = self.record(at.value());
         place::of(record, self.packed_part(at))
     }
 
@@ -210,19 +238,26 @@ impl Wrapper<'_, '_> {
 
     /// Returns the offset of the record of the function at the location of the current statement.
     pub(crate) fn host(&mut self) -> u32 {
-        let location = self.exits.location.or(self.function.declared.location.as_ref());
+        let location = self.location.or(self.function.declared.location.as_ref());
         let key = location.map(std::ptr::from_ref);
-        if let Some((_, host)) = self.exits.hosts.iter().find(|(known, _)| *known == key) {
+        if let Some((_, host)) = self.hosts.iter().find(|(known, _)| *known == key) {
             return *host;
         }
         let header = self.function.declared.signature.header().to_string();
         let host = self.records.host(self.function, location, &header);
-        self.exits.hosts.push((key, host));
+        self.hosts.push((key, host));
         host
     }
 
+    /// Adds the record of a message and returns its offset.
+    pub(super) fn fault(&mut self, message: &Message) -> u32 {
+        let message = message.add(self.records);
+        let head: Head = self.head();
+        self.records.add(Fault { head, message })
+    }
+
     /// Returns the head of the record that is added next.
-    pub(crate) fn head(&mut self) -> Head {
+    fn head(&mut self) -> Head {
         let host = self.host();
         self.records.head(host)
     }

@@ -5,8 +5,8 @@ use abi_spec::library_bin::{ImportTree, Module as Imported};
 use abi_spec::symbol::{self, LIBRARY_BIN, LIBRARY_CTX};
 
 use crate::ir::{Builder, Data, Linkage, Module, Signature, Symbol, SymbolKind};
+use crate::lower::body::launch::images::{HIP_IMAGES, HIP_KERNELS, IMAGES, KERNELS};
 use crate::lower::cuda::kernel;
-use crate::lower::launch::images::{HIP_IMAGES, HIP_KERNELS, IMAGES, KERNELS};
 use crate::lower::library::metadata::TextKind;
 use crate::lower::routines::Routine;
 use crate::lower::routines::memory::KEEPER;

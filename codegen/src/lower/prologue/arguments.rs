@@ -5,11 +5,11 @@ use abi_spec::layout::{ANY, any};
 
 use crate::declaration::{Literal, Signature};
 use crate::ir::{Block, Builder, Cond, Hint, Type, Value};
-use crate::lower::value::write_text;
+use crate::lower::value::{copy_any, write_text};
 
 /// Checks the number of arguments. Returns their address and, unless every call has the same number, their number. Both
 /// include defaults.
-pub(crate) fn count(
+pub(super) fn count(
     b: &mut Builder<'_>,
     signature: &Signature,
     bad: Block,
@@ -67,14 +67,6 @@ fn fill_in(
     b.jump(join, &[copy, filled]);
     b.switch_to(join);
     (all, count)
-}
-
-/// Copies the type index and the payload of a `TVMFFIAny`.
-pub(super) fn copy_any(b: &mut Builder<'_>, from: Value, to: Value, at: i32) {
-    for field in [any::TYPE_INDEX, any::PAYLOAD] {
-        let word = b.load(Type::I64, from, at + field.offset);
-        b.store(word, to, at + field.offset);
-    }
 }
 
 /// Writes a literal as a `TVMFFIAny`.

@@ -5,113 +5,121 @@ use abi_spec::layout::{OBJECT, any, byte_array, dl_tensor, seq_cell};
 
 use crate::declaration::Device;
 use crate::ir::{Hint, Type, Value};
+use crate::lower::checks::{self, Checker};
 use crate::lower::emitter::state::{OutputState, SymbolState};
 use crate::lower::emitter::value::element;
-use crate::lower::wrapper::Wrapper;
 use crate::resolve::closure::Captured;
 use crate::resolve::ids::{LocalId, OutputId};
 use crate::resolve::step::Step;
 use crate::resolve::term::Kind;
 
-impl<'a> Wrapper<'a, '_> {
-    /// Loads what a closure holds.
-    pub(crate) fn unpack_held(&mut self) {
-        let captured = &self.function.captured;
-        if captured.is_empty() {
-            return;
+/// Loads what a closure holds.
+pub(super) fn unpack_held(c: &mut Checker<'_, '_>) {
+    let captured = &c.e.function.captured;
+    if captured.is_empty() {
+        return;
+    }
+    let array = c.e.b.param(0);
+    let elements = c.e.b.load(Type::Ptr, array, seq_cell::DATA.in_object());
+    c.e.b.hint(elements, "held");
+    c.e.hold(elements);
+    unpack_numbers(c, elements);
+    for (index, captured) in captured.iter().enumerate() {
+        match captured {
+            Captured::Local(_) | Captured::Map(_) => {}
+            Captured::Value(_, steps) => checks::unpack_steps(c, steps, true),
+            Captured::Output(output) => unpack_output(c, *output, elements, index),
         }
-        let array = self.b.param(0);
-        let elements = self.b.load(Type::Ptr, array, seq_cell::DATA.in_object());
-        self.held = Some(self.b.hint(elements, "held"));
-        self.unpack_numbers(elements);
-        for (index, captured) in captured.iter().enumerate() {
-            match captured {
-                Captured::Local(_) | Captured::Map(_) => {}
-                Captured::Value(_, steps) => self.unpack_steps(steps, true),
-                Captured::Output(output) => self.unpack_output(*output, elements, index),
+    }
+    note_held_device(c);
+}
+
+/// Notes the device of the first captured tensor, with which those of the parameters are compared.
+fn note_held_device(c: &mut Checker<'_, '_>) {
+    let mut is_compared = false;
+    Step::visit_all(&c.e.function.steps, &mut |step| {
+        is_compared |= matches!(step, Step::Header { tensor, device: true, .. }
+            if tensor.device != Device::Type(DeviceType::CPU));
+    });
+    let on_device = |captured: &Captured<'_>| {
+        let Captured::Value(value, _) = captured else { return None };
+        let declared = &c.e.function.values[*value];
+        let device = declared.tensor()?.device;
+        let fits = declared.guard.is_none() && device != Device::Type(DeviceType::CPU);
+        fits.then_some((*value, device))
+    };
+    if let Some((value, device)) = c.e.function.captured.iter().find_map(on_device)
+        && is_compared
+    {
+        checks::same_device(c, value, device);
+    }
+}
+
+/// Loads the numbers and the addresses of maps that a closure holds. A launch copies the bytes of a map, wherever they
+/// are; only encoding needs aligned memory.
+fn unpack_numbers(c: &mut Checker<'_, '_>, elements: Value) {
+    for (index, captured) in c.e.function.captured.iter().enumerate() {
+        match captured {
+            Captured::Local(local) => unpack_local(c, *local, elements, index),
+            Captured::Map(map) => {
+                c.e.known.names_mut().maps[*map] = Some(bytes_at(c, elements, index))
             }
-        }
-        self.note_held_device();
-    }
-
-    /// Notes the device of the first captured tensor, with which those of the parameters are compared.
-    fn note_held_device(&mut self) {
-        let mut is_compared = false;
-        Step::visit_all(&self.function.steps, &mut |step| {
-            is_compared |= matches!(step, Step::Header { tensor, device: true, .. }
-                if tensor.device != Device::Type(DeviceType::CPU));
-        });
-        let on_device = |captured: &Captured<'_>| {
-            let Captured::Value(value, _) = captured else { return None };
-            let declared = &self.function.values[*value];
-            let device = declared.tensor()?.device;
-            let fits = declared.guard.is_none() && device != Device::Type(DeviceType::CPU);
-            fits.then_some((*value, device))
-        };
-        if let Some((value, device)) = self.function.captured.iter().find_map(on_device)
-            && is_compared
-        {
-            self.same_device(value, device);
+            Captured::Value(..) | Captured::Output(_) => {}
         }
     }
+    for (symbol, declared) in c.e.function.symbols.iter() {
+        checks::know_symbol(c, symbol, declared.local);
+    }
+}
 
-    /// Loads the numbers and the addresses of maps that a closure holds. A launch copies the bytes of a map, wherever they
-    /// are; only encoding needs aligned memory.
-    fn unpack_numbers(&mut self, elements: Value) {
-        for (index, captured) in self.function.captured.iter().enumerate() {
-            match captured {
-                Captured::Local(local) => self.unpack_local(*local, elements, index),
-                Captured::Map(map) => self.maps[*map] = Some(self.bytes_at(elements, index)),
-                Captured::Value(..) | Captured::Output(_) => {}
-            }
+/// Emits code in a block that other code does not dominate: it loads the numbers and maps that it uses, and what it
+/// has loaded is forgotten at its end.
+pub(in crate::lower) fn loading_anew<'a>(
+    c: &mut Checker<'a, '_>,
+    elements: Value,
+    body: impl FnOnce(&mut Checker<'a, '_>),
+) {
+    let (known, locals, maps) =
+        (c.e.known.mark(), c.e.known.names().locals.clone(), c.e.known.names().maps.clone());
+    for (symbol, declared) in c.e.function.symbols.iter() {
+        if declared.local.is_some() {
+            c.e.known.set_symbol(symbol, SymbolState::Unbound);
         }
-        for (symbol, declared) in self.function.symbols.iter() {
-            self.know_symbol(symbol, declared.local);
+    }
+    unpack_numbers(c, elements);
+    c.without_dominating(body);
+    let names = c.e.known.names_mut();
+    (names.locals, names.maps) = (locals, maps);
+    c.e.known.go_back(known);
+}
+
+fn unpack_local(c: &mut Checker<'_, '_>, local: LocalId, elements: Value, index: usize) {
+    let ty = match c.e.function.locals[local].kind {
+        Kind::Float => Type::F64,
+        Kind::Ptr => Type::Ptr,
+        Kind::Int | Kind::Unsigned | Kind::Bool | Kind::DType => Type::I64,
+        Kind::Device | Kind::Text | Kind::Several => {
+            unreachable!("these are captured as values")
         }
-    }
+    };
+    let value = c.e.b.load(ty, elements, element(index) + any::PAYLOAD.offset);
+    let name = c.e.function.locals[local].name;
+    let name = c.e.b.name(name);
+    c.e.b.hint(value, Hint { name: Some(name), part: "", index: None });
+    c.e.known.names_mut().locals[local] = Some(value);
+}
 
-    /// Emits code in a block that other code does not dominate: it loads the numbers and maps that it uses, and what it
-    /// has loaded is forgotten at its end.
-    pub(crate) fn loading_anew(&mut self, elements: Value, body: impl FnOnce(&mut Self)) {
-        let (known, locals, maps) = (self.mark(), self.locals.clone(), self.maps.clone());
-        for (symbol, declared) in self.function.symbols.iter() {
-            if declared.local.is_some() {
-                self.symbols[symbol] = SymbolState::Unbound;
-            }
-        }
-        self.unpack_numbers(elements);
-        self.without_dominating(body);
-        (self.locals, self.maps) = (locals, maps);
-        self.go_back(known);
-    }
+fn unpack_output(c: &mut Checker<'_, '_>, output: OutputId, elements: Value, index: usize) {
+    let object = c.e.b.load(Type::Ptr, elements, element(index) + any::PAYLOAD.offset);
+    let at = OBJECT.size as i32 + dl_tensor::DEVICE_TYPE.offset;
+    let device = c.e.b.load(Type::I64, object, at);
+    let (extents, dtype) = (Vec::new(), None);
+    c.e.known.names_mut().outputs[output] =
+        Some(OutputState { extents, device, dtype, object: Some(object) });
+}
 
-    fn unpack_local(&mut self, local: LocalId, elements: Value, index: usize) {
-        let ty = match self.function.locals[local].kind {
-            Kind::Float => Type::F64,
-            Kind::Ptr => Type::Ptr,
-            Kind::Int | Kind::Unsigned | Kind::Bool | Kind::DType => Type::I64,
-            Kind::Device | Kind::Text | Kind::Several => {
-                unreachable!("these are captured as values")
-            }
-        };
-        let value = self.b.load(ty, elements, element(index) + any::PAYLOAD.offset);
-        let name = self.function.locals[local].name;
-        let name = self.b.name(name);
-        self.b.hint(value, Hint { name: Some(name), part: "", index: None });
-        self.locals[local] = Some(value);
-    }
-
-    fn unpack_output(&mut self, output: OutputId, elements: Value, index: usize) {
-        let object = self.b.load(Type::Ptr, elements, element(index) + any::PAYLOAD.offset);
-        let at = OBJECT.size as i32 + dl_tensor::DEVICE_TYPE.offset;
-        let device = self.b.load(Type::I64, object, at);
-        let (extents, dtype) = (Vec::new(), None);
-        self.outputs[output] = Some(OutputState { extents, device, dtype, object: Some(object) });
-    }
-
-    /// Loads the address of the first byte of bytes that a closure holds.
-    pub(crate) fn bytes_at(&mut self, elements: Value, index: usize) -> Value {
-        let object = self.b.load(Type::Ptr, elements, element(index) + any::PAYLOAD.offset);
-        self.b.load(Type::Ptr, object, OBJECT.size as i32 + byte_array::DATA.offset)
-    }
+/// Loads the address of the first byte of bytes that a closure holds.
+pub(in crate::lower) fn bytes_at(c: &mut Checker<'_, '_>, elements: Value, index: usize) -> Value {
+    let object = c.e.b.load(Type::Ptr, elements, element(index) + any::PAYLOAD.offset);
+    c.e.b.load(Type::Ptr, object, OBJECT.size as i32 + byte_array::DATA.offset)
 }

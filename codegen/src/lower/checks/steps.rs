@@ -1,0 +1,98 @@
+//! Steps of a prologue, in order: each step makes the loads of the next ones safe.
+
+use crate::declaration::{Leaf, ParamType};
+use crate::lower::checks::checker::Checker;
+use crate::lower::checks::{
+    binding, layout, optional, outline, runs, scalar, sequence, strides, tensor, terms, union,
+    value, view,
+};
+use crate::resolve::ids::ValueId;
+use crate::resolve::step::Step;
+use crate::resolve::value::Source;
+
+/// Emits steps in order. Optional tensors, runs and declared strides take several steps at once.
+pub(in crate::lower) fn check_steps<'a>(c: &mut Checker<'a, '_>, steps: &'a [Step<'a>]) {
+    let mut rest = steps;
+    while let Some((first, others)) = rest.split_first() {
+        let count = optional::optional_tensor(c, rest)
+            + runs::run(c, rest)
+            + strides::declared_strides(c, rest);
+        if count == 0 {
+            check_step(c, first);
+            rest = others;
+        } else {
+            rest = &rest[count..];
+        }
+    }
+}
+
+/// Emits one step.
+pub(super) fn check_step<'a>(c: &mut Checker<'a, '_>, step: &'a Step<'a>) {
+    match step {
+        Step::Scalar { value, scalar } => {
+            open(c, step, *value);
+            scalar::scalar(c, *value, *scalar);
+        }
+        Step::Header { value, tensor, device } => {
+            open(c, step, *value);
+            tensor::tensor_type(c, *value);
+            tensor::tensor_header(c, *value, tensor, *device);
+        }
+        Step::Value { value } => {
+            open(c, step, *value);
+            value::value_type(c, *value);
+            value::value_header(c, *value);
+        }
+        Step::Occurrence { place, rule } => {
+            c.only_if_there(place.value());
+            binding::occurrence(c, *place, rule);
+        }
+        Step::Folded { value } => {
+            c.only_if_there(*value);
+            view::folded(c, *value);
+        }
+        Step::Compact { value } => {
+            c.only_if_there(*value);
+            layout::compact(c, *value);
+        }
+        Step::Data { value, align } => {
+            c.only_if_there(*value);
+            layout::data(c, *value, *align);
+        }
+        Step::BindCompact { symbol, place, linear } => {
+            binding::settle_symbol(c, *symbol, *place, linear)
+        }
+        Step::Each { value, steps } => sequence::each(c, *value, steps),
+        Step::OneOf { value, types } => union::one_of(c, *value, types),
+        Step::Require(condition) => terms::require(c, condition),
+    }
+    c.checks.mask = None;
+}
+
+/// Begins the checks of a value at its first step: sets the exit and the mask, and names the group.
+fn open(c: &mut Checker<'_, '_>, step: &Step<'_>, value: ValueId) {
+    // A branch around the value has computed whether it is present.
+    if c.branched != Some(value) {
+        c.e.enter(value);
+    }
+    c.only_if_there(value);
+    let declared = &c.e.function.values[value];
+    let is_free = matches!(declared.ty, ParamType::Leaf(Leaf::Any) | ParamType::Union(_))
+        || matches!(declared.source, Source::Rest(_) | Source::Context);
+    if !is_free && !outline::is_outlined(c, value) {
+        c.checks.fail = match step {
+            Step::Scalar { .. } => c.exits.scalar(&mut c.e, value),
+            Step::Header { .. } => c.exits.header(&mut c.e, value),
+            Step::Value { .. }
+            | Step::Occurrence { .. }
+            | Step::Folded { .. }
+            | Step::Compact { .. }
+            | Step::Data { .. }
+            | Step::BindCompact { .. }
+            | Step::Each { .. }
+            | Step::OneOf { .. }
+            | Step::Require(_) => c.exits.value(&mut c.e, value),
+        };
+    }
+    c.e.group(value);
+}
