@@ -4,17 +4,17 @@
 //! [`Facts`] holds the C ABI of a platform, [`Machine`] lists the machines with a code generator.
 
 mod error;
-mod keep;
-mod keepers;
 mod optimize;
 mod plan;
+mod preserve;
 mod target;
+mod thunks;
 
 pub use error::{Error, Mismatch};
-pub use keepers::with_keepers;
 pub use optimize::{Optimize, is_long};
 pub use plan::{Capabilities, Existing, Plan, State, SymbolSource, plan, unused_name};
 pub use target::{Facts, LARGE, LISTS, Machine, Narrow, Side, Weak, needs_no_builtins};
+pub use thunks::with_preserving_thunks;
 
 use crate::ir::Module;
 

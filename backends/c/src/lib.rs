@@ -46,7 +46,7 @@
 //!   it takes `0.0 - (double)n` for `-(double)n`: -0.0 where `n` is 0.
 //! * TinyCC converts unsigned integers to floats with functions of its own library, which must then be linked.
 //! * On Windows each object has its own copy of what linkers elsewhere merge ([`ir::Linkage::Once`]).
-//! * Functions should preserve the registers of their callers, see [`Plan::keeps`]; C has no such convention.
+//! * Functions should preserve the registers of their callers, see [`Plan::preserves_registers`]; C has no such convention.
 
 #![forbid(unsafe_code)]
 

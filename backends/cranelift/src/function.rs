@@ -56,7 +56,7 @@ impl<'a> Functions<'a> {
     }
 
     /// Keeps the context for the next emission.
-    pub(crate) fn keep(self) {
+    pub(crate) fn recycle_context(self) {
         if self.largest <= KEPT {
             CONTEXT.set(Some(self.context));
         }
@@ -98,7 +98,7 @@ pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::
         references: &mut functions.references,
         homes: Homes::new(source),
         overflowed: None,
-        apart: None,
+        copying: None,
     };
     for (block, data) in source.blocks() {
         body.cursor.goto_bottom(Block::from_u32(block.index() as u32));
@@ -150,15 +150,15 @@ pub(crate) struct Body<'a> {
     /// The flag of the checked arithmetic just before.
     pub(crate) overflowed: Option<Value>,
     /// The current block, if its calls receive [copies](Body::passed).
-    apart: Option<&'a ir::BlockData>,
+    copying: Option<&'a ir::BlockData>,
 }
 
 impl<'a> Body<'a> {
     /// Writes the instructions of a block, at the end of which the cursor is.
     fn block(&mut self, block: ir::Block, data: &'a ir::BlockData) {
         let some_away = self.homes.are_some();
-        self.apart = (data.cold && self.homes.are_scarce()).then_some(data);
-        data.params.iter().for_each(|&param| self.keep(param));
+        self.copying = (data.cold && self.homes.are_scarce()).then_some(data);
+        data.params.iter().for_each(|&param| self.spill(param));
         for (result, inst) in &data.insts {
             if some_away {
                 inst.operands(|value| self.fetch(value, block));
@@ -167,7 +167,7 @@ impl<'a> Body<'a> {
             if let (&Some(result), Some(value)) = (result, value) {
                 self.values[result.index()] = value;
                 let is_address = matches!(inst, Inst::StackSlot { .. } | Inst::Address { .. });
-                if is_address { self.keep_address(result, block) } else { self.keep(result) }
+                if is_address { self.note_address(result, block) } else { self.spill(result) }
             }
         }
         if let Some(end) = &data.end {
@@ -181,12 +181,12 @@ impl<'a> Body<'a> {
         with(homes, &mut Translation { source, cursor, values });
     }
 
-    fn keep(&mut self, value: ir::Value) {
-        self.at_home(|homes, at| homes.keep(at, value));
+    fn spill(&mut self, value: ir::Value) {
+        self.at_home(|homes, at| homes.spill(at, value));
     }
 
-    fn keep_address(&mut self, value: ir::Value, block: ir::Block) {
-        self.at_home(|homes, at| homes.keep_address(at, value, block));
+    fn note_address(&mut self, value: ir::Value, block: ir::Block) {
+        self.at_home(|homes, at| homes.note_address(at, value, block));
     }
 
     fn fetch(&mut self, value: ir::Value, block: ir::Block) {
@@ -260,7 +260,7 @@ impl<'a> Body<'a> {
     /// values about for the sake of calls that seldom happen.
     pub(crate) fn passed(&mut self, values: &[ir::Value]) -> Vec<Value> {
         let mut passed = self.list(values);
-        let Some(block) = self.apart else { return passed };
+        let Some(block) = self.copying else { return passed };
         for (&value, native) in values.iter().zip(&mut passed) {
             if matches!(self.source.ty(value), Type::I64 | Type::Ptr) && !block.defines(value) {
                 *native = self.ins().iadd_imm_s(*native, 0);

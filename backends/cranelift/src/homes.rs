@@ -107,7 +107,7 @@ impl Homes {
     }
 
     /// Stores a value that has just been defined to the frame, if its home is there.
-    pub(crate) fn keep(&mut self, to: &mut Translation<'_, '_>, value: ir::Value) {
+    pub(crate) fn spill(&mut self, to: &mut Translation<'_, '_>, value: ir::Value) {
         if self.get(value) != Home::Wanted {
             return;
         }
@@ -121,7 +121,7 @@ impl Homes {
     }
 
     /// Notes the instruction that has just computed an address in a block.
-    pub(crate) fn keep_address(
+    pub(crate) fn note_address(
         &mut self,
         to: &Translation<'_, '_>,
         value: ir::Value,

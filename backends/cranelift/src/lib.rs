@@ -125,7 +125,7 @@ fn define(
             }
         }
     }
-    functions.keep();
+    functions.recycle_context();
     Ok(symbols)
 }
 

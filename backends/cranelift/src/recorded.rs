@@ -31,7 +31,7 @@ pub struct Recorder {
     /// The data objects.
     pub data: Vec<(DataId, DataDescription)>,
     /// False to drop definitions, so that only emission takes time.
-    pub keeps: bool,
+    pub is_recording: bool,
     /// The functions that were defined as machine code.
     code: Vec<Code>,
 }
@@ -88,7 +88,7 @@ impl Recorder {
     /// Returns an empty recorder for a code generator.
     pub fn new(isa: OwnedTargetIsa) -> Recorder {
         let (declarations, functions, data, code) = Default::default();
-        Recorder { isa, declarations, functions, data, keeps: true, code }
+        Recorder { isa, declarations, functions, data, is_recording: true, code }
     }
 
     /// Compiles the definitions.
@@ -253,7 +253,7 @@ impl Module for Recorder {
         context: &mut Context,
         _: &mut ControlPlane,
     ) -> ModuleResult<()> {
-        self.functions.extend(self.keeps.then(|| (id, context.func.clone())));
+        self.functions.extend(self.is_recording.then(|| (id, context.func.clone())));
         Ok(())
     }
 
@@ -270,7 +270,7 @@ impl Module for Recorder {
     }
 
     fn define_data(&mut self, id: DataId, data: &DataDescription) -> ModuleResult<()> {
-        self.data.extend(self.keeps.then(|| (id, data.clone())));
+        self.data.extend(self.is_recording.then(|| (id, data.clone())));
         Ok(())
     }
 }

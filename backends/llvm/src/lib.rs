@@ -104,7 +104,7 @@ pub fn emit<'ctx>(
 ) -> Result<Vec<FunctionValue<'ctx>>, Error> {
     ir::verify(source)?;
     let types = types::Types::new(module);
-    let source = &*backend::with_keepers(source, &types.facts);
+    let source = &*backend::with_preserving_thunks(source, &types.facts);
     let names = symbols::Names { module, types: &types, source };
     let plan = backend::plan(source, &names, symbols::CAPABILITIES)?;
     let symbols = define(module, &types, source, &plan)?;

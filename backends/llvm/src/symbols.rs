@@ -164,7 +164,9 @@ pub(crate) fn declare<'ctx>(
         };
         if let Some(linkage) = plan.defined() {
             describe(module, types, native, linkage);
-            if let (Some(function), true) = (native.function, plan.keeps && types.facts.keeps) {
+            if let (Some(function), true) =
+                (native.function, plan.preserves_registers && types.facts.preserve_most)
+            {
                 function.set_call_conventions(PRESERVE_MOST);
             }
         }

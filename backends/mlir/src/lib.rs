@@ -104,7 +104,7 @@ fn emit_named<'c>(
     prepare(context, module)?;
     data::check_sizes(source)?;
     let ops = Ops::new(context, &object::triple(module));
-    let source = &*backend::with_keepers(source, &ops.facts);
+    let source = &*backend::with_preserving_thunks(source, &ops.facts);
     let names = symbols::Names { ops: &ops, operations: symbols::existing(module) };
     let plan = backend::plan(source, &names, symbols::CAPABILITIES)?;
     define(module, &names, source, &plan, named);

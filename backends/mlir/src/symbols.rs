@@ -203,8 +203,8 @@ pub(crate) fn declare<'c, 'a>(
         };
         if let Some(linkage) = plan.defined() {
             describe(ops, symbol, &mut native, linkage, groups.as_deref());
-            if plan.keeps && ops.facts.keeps {
-                native.set_attribute(CONVENTION, ops.keeping_convention());
+            if plan.preserves_registers && ops.facts.preserve_most {
+                native.set_attribute(CONVENTION, ops.preserve_most());
             }
         }
         let mut known = reference(ops, &native, name, ty);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::Error;
-use super::keep::keeping;
+use super::preserve::preserving;
 use crate::ir::{Linkage, Module, Symbol, SymbolData};
 
 /// The symbols of a native module.
@@ -55,10 +55,10 @@ pub struct Plan<'a, N> {
     /// The local alias by which emitted code reaches the symbol, if it has one.
     pub alias: Option<String>,
     /// True if the function should preserve the registers of its callers, since only cold blocks of this module call
-    /// it. [`Facts::keeps`] tells whether a convention for that exists.
+    /// it. [`Facts::preserve_most`] tells whether a convention for that exists.
     ///
-    /// [`Facts::keeps`]: super::Facts::keeps
-    pub keeps: bool,
+    /// [`Facts::preserve_most`]: super::Facts::preserve_most
+    pub preserves_registers: bool,
 }
 
 /// The source of a native symbol.
@@ -99,13 +99,13 @@ pub fn plan<'a, E: Existing>(
 ) -> Result<Vec<Plan<'a, E::Native>>, Error> {
     let mut names = Names { source, existing, given: BTreeSet::new() };
     let used = if capabilities.aliases { used(source) } else { vec![false; source.symbols.len()] };
-    let plan_one = |((symbol, used), keeps): ((&'a SymbolData, bool), bool)| {
+    let plan_one = |((symbol, used), preserves_registers): ((&'a SymbolData, bool), bool)| {
         let source_of = source_of(symbol, existing, capabilities, &mut names)?;
         let aliased = used && symbol.linkage == Linkage::Export;
         let alias = aliased.then(|| names.unused(format!("{}.local", symbol.name)));
-        Ok(Plan { source: source_of, alias, keeps })
+        Ok(Plan { source: source_of, alias, preserves_registers })
     };
-    source.symbols.iter().zip(used).zip(keeping(source)).map(plan_one).collect()
+    source.symbols.iter().zip(used).zip(preserving(source)).map(plan_one).collect()
 }
 
 fn source_of<'a, E: Existing>(

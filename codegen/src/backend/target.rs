@@ -96,7 +96,7 @@ pub struct Facts {
     /// Elsewhere such tables are for debuggers.
     pub tables: bool,
     /// True if a calling convention exists by which the callee preserves most registers: LLVM's `preserve_mostcc`.
-    pub keeps: bool,
+    pub preserve_most: bool,
 }
 
 /// The form of a definition of [`Linkage::Weak`](crate::ir::Linkage::Weak).
@@ -131,7 +131,7 @@ impl Facts {
         export: false,
         probes: true,
         tables: false,
-        keeps: false,
+        preserve_most: false,
     };
 
     /// Returns the facts of a target.
@@ -176,7 +176,8 @@ impl Facts {
             export: format == BinaryFormat::Coff,
             probes: !windows,
             tables: windows,
-            keeps: matches!(machine(triple), Some(Machine::X86_64 | Machine::Aarch64)) && !windows,
+            preserve_most: matches!(machine(triple), Some(Machine::X86_64 | Machine::Aarch64))
+                && !windows,
         }
     }
 

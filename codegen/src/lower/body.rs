@@ -16,7 +16,7 @@ use crate::lower::checks::Checker;
 pub(super) use closure::symbol as closure_symbol;
 
 /// The body of a function under construction.
-struct Body<'a, 'm> {
+struct BodyEmitter<'a, 'm> {
     c: Checker<'a, 'm>,
     /// The beginning of the symbols of the closures that the body makes.
     closures: &'a str,
@@ -28,9 +28,9 @@ struct Body<'a, 'm> {
 /// body makes.
 pub(super) fn body<'a>(c: Checker<'a, '_>, closures: &'a str) -> ir::Function {
     let outlines_calls = outlined::outlines_calls(c.e.function);
-    let mut w = Body { c, closures, outlines_calls };
+    let mut w = BodyEmitter { c, closures, outlines_calls };
     statement::body(&mut w);
-    let Body { c: Checker { mut e, .. }, .. } = w;
+    let BodyEmitter { c: Checker { mut e, .. }, .. } = w;
     e.write_leave();
     e.b.finish()
 }

@@ -84,7 +84,7 @@ pub(crate) fn accepted(ty: &ParamType) -> Accepted {
 
 /// Returns the type indices that the explanation of an error lets through, so that it can say what is wrong with the
 /// value. They include integers beyond `int64`, which literals are compared with.
-pub(crate) fn told_apart(ty: &ParamType) -> Accepted {
+pub(crate) fn explainable(ty: &ParamType) -> Accepted {
     let number = |literal: &Literal| matches!(literal, Literal::Bool(_) | Literal::Int(_));
     let numbers = matches!(ty, ParamType::Literal(literals) if literals.iter().any(number));
     let big = if numbers { Accepted::of(&[TypeIndex::BIG_INT]) } else { Accepted::default() };

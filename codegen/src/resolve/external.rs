@@ -148,7 +148,7 @@ pub(super) fn externals<'a>(
         );
     }
     if !all.is_empty() {
-        apart(&all, functions)?;
+        require_distinct_symbols(&all, functions)?;
     }
     Ok(all)
 }
@@ -183,7 +183,7 @@ fn external<'a>(
 }
 
 /// Checks that no C function has the name of a C function that the library calls.
-fn apart(all: &[External<'_>], functions: &[Function<'_>]) -> Result<(), Error> {
+fn require_distinct_symbols(all: &[External<'_>], functions: &[Function<'_>]) -> Result<(), Error> {
     let calls = functions.iter().flat_map(|caller| {
         let name = &caller.declared.signature.name;
         caller.calls().into_iter().map(move |call| (call.symbol, name))

@@ -10,7 +10,7 @@ use crate::abi::{Any, ByteArray, Object, SafeCall};
 
 /// The body of an array object: its cell, then the elements that it owns.
 #[repr(C)]
-struct Body {
+struct ArrayBody {
     data: *const Any,
     size: i64,
     capacity: i64,
@@ -18,7 +18,7 @@ struct Body {
     elements: Vec<Any>,
 }
 
-impl Drop for Body {
+impl Drop for ArrayBody {
     fn drop(&mut self) {
         for element in self.elements.iter().filter(|element| element.ty().is_object()) {
             // SAFETY: the array owns a reference to the element.
@@ -106,7 +106,7 @@ unsafe extern "C" fn make(_: *mut c_void, args: *const Any, count: i32, result: 
         }
     }
     let (data, size) = (elements.as_ptr(), elements.len() as i64);
-    let body = Body { data, size, capacity: size, data_deleter: ptr::null_mut(), elements };
+    let body = ArrayBody { data, size, capacity: size, data_deleter: ptr::null_mut(), elements };
     let array = object::allocate(TypeIndex::ARRAY, body);
     // SAFETY: callers give a place for the result.
     unsafe { *result = Any::ptr(TypeIndex::ARRAY, array.cast()) };

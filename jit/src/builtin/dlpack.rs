@@ -14,7 +14,7 @@ const SUBBYTE_TYPE_PADDED: u64 = 4;
 
 /// The body of a tensor object.
 #[repr(C)]
-struct Body {
+struct TensorBody {
     tensor: DLTensor,
     /// Compact strides, at which `tensor` points if its own were NULL.
     strides: Vec<i64>,
@@ -85,7 +85,9 @@ unsafe fn make(
             tensor.strides = strides.as_mut_ptr();
         }
         // SAFETY: as required above.
-        unsafe { *out = object::allocate(TypeIndex::TENSOR, Body { tensor, strides, owner }) };
+        unsafe {
+            *out = object::allocate(TypeIndex::TENSOR, TensorBody { tensor, strides, owner })
+        };
         return 0;
     };
     // The tensor stays the caller's.

@@ -11,7 +11,7 @@ use crate::abi::{ByteArray, ErrorCell, Object};
 
 /// The body of an error object: the cell, and the bytes that it points at.
 #[repr(C)]
-struct Body {
+struct ErrorBody {
     cell: ErrorCell,
     kind: Vec<u8>,
     message: Vec<u8>,
@@ -49,7 +49,7 @@ fn new(kind: &[u8], message: &[u8], backtrace: &[u8]) -> *mut Object {
         cause_chain: ptr::null_mut(),
         extra_context: ptr::null_mut(),
     };
-    object::allocate(TypeIndex::ERROR, Body { cell, kind, message, backtrace })
+    object::allocate(TypeIndex::ERROR, ErrorBody { cell, kind, message, backtrace })
 }
 
 /// Puts a new error into the slot of the thread.
@@ -65,7 +65,7 @@ pub(crate) fn raise(kind: &[u8], message: &[u8]) {
 unsafe extern "C" fn update_backtrace(error: *mut Object, text: *const ByteArray, mode: i32) {
     // SAFETY: only errors made here have this function pointer, and the caller passes the error that it read the
     // pointer from, which nobody else uses.
-    let (body, text) = unsafe { (&mut *object::body::<Body>(error), (*text).bytes()) };
+    let (body, text) = unsafe { (&mut *object::body::<ErrorBody>(error), (*text).bytes()) };
     if mode == 0 {
         body.backtrace.clear();
     }

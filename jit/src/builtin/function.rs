@@ -10,14 +10,14 @@ use crate::abi::{Any, FunctionCell, Object, SafeCall};
 
 /// The body of a function object: the cell, and the arguments of [`create`].
 #[repr(C)]
-struct Body {
+struct FunctionBody {
     cell: FunctionCell,
     callee: SafeCall,
     context: *mut c_void,
     deleter: Option<unsafe extern "C" fn(*mut c_void)>,
 }
 
-impl Drop for Body {
+impl Drop for FunctionBody {
     fn drop(&mut self) {
         if let Some(deleter) = self.deleter {
             // SAFETY: `create` demands that this frees the context.
@@ -42,7 +42,8 @@ pub(super) unsafe extern "C" fn create(
     let cell = FunctionCell { safe_call, cpp_call: ptr::null_mut() };
     // SAFETY: `out` is valid.
     unsafe {
-        *out = object::allocate(TypeIndex::FUNCTION, Body { cell, callee, context, deleter });
+        *out =
+            object::allocate(TypeIndex::FUNCTION, FunctionBody { cell, callee, context, deleter });
     }
     0
 }
@@ -57,7 +58,7 @@ unsafe extern "C" fn enter(
     // SAFETY: only functions made here have this safe call, and its handle is the function object. The other arguments
     // are passed on unchanged.
     unsafe {
-        let body = object::body::<Body>(handle.cast());
+        let body = object::body::<FunctionBody>(handle.cast());
         ((*body).callee)((*body).context, args, num_args, result)
     }
 }

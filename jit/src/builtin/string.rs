@@ -10,7 +10,7 @@ use crate::abi::{Any, ByteArray, Object, Payload};
 
 /// The body of a string or bytes object.
 #[repr(C)]
-struct Body {
+struct StringBody {
     cell: ByteArray,
     bytes: Vec<u8>,
 }
@@ -30,7 +30,7 @@ fn owned(bytes: &[u8], small: TypeIndex, object: TypeIndex) -> Option<Any> {
     // C expects a NUL after the bytes, which the size does not count.
     copy.push(0);
     let cell = ByteArray { data: copy.as_ptr().cast(), size: bytes.len() };
-    Some(Any::ptr(object, object::allocate(object, Body { cell, bytes: copy }).cast()))
+    Some(Any::ptr(object, object::allocate(object, StringBody { cell, bytes: copy }).cast()))
 }
 
 /// Copies text into a string value; `None` if memory is exhausted.

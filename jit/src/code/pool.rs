@@ -132,7 +132,7 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        if self.range.is_empty() || pool().zone(self.chunk, self.kind).keep(&self.range) {
+        if self.range.is_empty() || pool().zone(self.chunk, self.kind).hold_ready(&self.range) {
             return;
         }
         // Pages whose protection cannot be set are never used again.
@@ -193,14 +193,14 @@ impl Zone {
     }
 
     /// Keeps a single page writable for the next library. Returns false for other runs, and where enough pages wait.
-    fn keep(&mut self, range: &Range<usize>) -> bool {
-        let kept = range.len() == region::page::size()
+    fn hold_ready(&mut self, range: &Range<usize>) -> bool {
+        let is_held = range.len() == region::page::size()
             && self.waiting.len() < WAITING
             && protect(range, Protection::READ_WRITE).is_ok();
-        if kept {
+        if is_held {
             self.waiting.push(range.clone());
         }
-        kept
+        is_held
     }
 
     /// Takes a run back and joins it with its neighbours.

@@ -44,7 +44,7 @@ impl ArrayObject {
         // SAFETY: the function makes an array of any values.
         let make = unsafe { FfiFunction::global(MAKE, runtime) }?;
         let make = make.ok_or(Error::Unavailable { function: MAKE })?;
-        let made = make.keeping().call(elements)?.into_object();
+        let made = make.retaining().call(elements)?.into_object();
         let array = made.ok().and_then(|made| ArrayObject::try_from(made).ok());
         array.ok_or(Error::Unavailable { function: MAKE })
     }

@@ -61,7 +61,7 @@ pub unsafe trait Callee {
     fn reads(&self, index: usize) -> bool;
 
     /// True if the function keeps its arguments after it has returned.
-    fn keeps(&self) -> bool {
+    fn retains_arguments(&self) -> bool {
         false
     }
 
@@ -81,8 +81,8 @@ pub(crate) fn fits<C: Callee>(callee: &C, index: usize, arg: Arg<'_>) -> bool {
         Note::TooLarge | Note::Address => false,
     };
     let ours = arg.owner().is_none_or(|owner| owner.is_same(callee.runtime()));
-    let kept = callee.keeps() && arg.as_raw().ty() == TypeIndex::DL_TENSOR_PTR;
-    fits && ours && !kept
+    let retained = callee.retains_arguments() && arg.as_raw().ty() == TypeIndex::DL_TENSOR_PTR;
+    fits && ours && !retained
 }
 
 /// Calls a function with the values of arguments that fit.

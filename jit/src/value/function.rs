@@ -60,10 +60,10 @@ unsafe impl Callee for FfiFunction {
 }
 
 /// A function that keeps its arguments.
-pub(crate) struct Keeping(FfiFunction);
+pub(crate) struct Retaining(FfiFunction);
 
 // SAFETY: as for the function itself.
-unsafe impl Callee for Keeping {
+unsafe impl Callee for Retaining {
     fn runtime(&self) -> &'static Runtime {
         self.0.runtime()
     }
@@ -72,7 +72,7 @@ unsafe impl Callee for Keeping {
         false
     }
 
-    fn keeps(&self) -> bool {
+    fn retains_arguments(&self) -> bool {
         true
     }
 
@@ -82,7 +82,7 @@ unsafe impl Callee for Keeping {
     }
 }
 
-impl Keeping {
+impl Retaining {
     pub(crate) fn call(&self, args: impl Args) -> Result<Returned, CallError> {
         args.call(self)
     }
@@ -189,8 +189,8 @@ impl FfiFunction {
     }
 
     /// The function as one that keeps its arguments.
-    pub(crate) fn keeping(self) -> Keeping {
-        Keeping(self)
+    pub(crate) fn retaining(self) -> Retaining {
+        Retaining(self)
     }
 }
 

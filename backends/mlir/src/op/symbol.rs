@@ -235,7 +235,7 @@ impl<'c> Ops<'c> {
     }
 
     /// Returns the convention by which a callee preserves most registers.
-    pub(crate) fn keeping_convention(&self) -> Attribute<'c> {
+    pub(crate) fn preserve_most(&self) -> Attribute<'c> {
         parse(self.context, "#llvm.cconv<preserve_mostcc>")
     }
 

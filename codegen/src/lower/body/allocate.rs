@@ -25,7 +25,7 @@ pub(super) fn plan(c: &mut Checker<'_, '_>, outputs: &[OutputId]) {
         let extents = output.extents.iter().map(|extent| terms::eval(c, extent)).collect();
         let device = output_device(c, output);
         let dtype = output.dtype_of.map(|tensor| c.e.tensor(tensor).dtype32());
-        c.e.known.names_mut().outputs[id] =
+        c.e.known.locals_mut().outputs[id] =
             Some(OutputState { extents, device, dtype, object: None });
     }
 }
@@ -43,7 +43,7 @@ fn output_device(c: &mut Checker<'_, '_>, output: &Output<'_>) -> Value {
 
 /// Emits the allocation of tensors after [`plan`](Self::plan). From then on the frame owns them.
 pub(super) fn allocate(c: &mut Checker<'_, '_>, outputs: &[OutputId]) {
-    let planned = outputs.iter().filter_map(|&output| c.e.known.names().outputs[output].clone());
+    let planned = outputs.iter().filter_map(|&output| c.e.known.locals().outputs[output].clone());
     let planned: Vec<OutputState> = planned.collect();
     let extents: Vec<Value> =
         planned.iter().flat_map(|output| output.extents.iter().copied()).collect();
@@ -69,7 +69,7 @@ pub(super) fn allocate(c: &mut Checker<'_, '_>, outputs: &[OutputId]) {
     for (index, &output) in outputs.iter().enumerate() {
         let at = (index as u32 * ANY.size) as i32 + any::PAYLOAD.offset;
         let object = c.e.b.load(Type::Ptr, tensors, at);
-        if let Some(state) = &mut c.e.known.names_mut().outputs[output] {
+        if let Some(state) = &mut c.e.known.locals_mut().outputs[output] {
             state.object = Some(object);
         }
     }

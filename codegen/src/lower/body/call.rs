@@ -5,7 +5,7 @@ use abi_spec::{Scalar, runtime};
 
 use crate::declaration::StatusError;
 use crate::ir::{Cond, Convert, Linkage, SymbolKind, Type, Value};
-use crate::lower::body::{Body, outlined, packed, pass};
+use crate::lower::body::{BodyEmitter, outlined, packed, pass};
 use crate::lower::checks::{self, Checker};
 use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::lower::failure::message::Message;
@@ -100,7 +100,7 @@ fn check_status(c: &mut Checker<'_, '_>, call: &KernelCall<'_>, status: Value) {
 /// Emits a statement that calls an FFI function. Objects that were made for its arguments are released after the
 /// call.
 pub(super) fn call<'a>(
-    w: &mut Body<'a, '_>,
+    w: &mut BodyEmitter<'a, '_>,
     call: &PackedCall<'a>,
     result: Option<&'a Received<'a>>,
 ) {
@@ -119,7 +119,7 @@ pub(super) fn call<'a>(
         check_call(&mut w.c, call, status, slot);
     }
     w.c.e.release_beyond(owned);
-    w.c.e.frame.keep_owned(owned);
+    w.c.e.frame.truncate_owned(owned);
     match result {
         Some(received) => {
             checks::receive(&mut w.c, received, slot);
@@ -129,7 +129,7 @@ pub(super) fn call<'a>(
         }
         None => {
             w.c.e.release_beyond(before);
-            w.c.e.frame.keep_owned(before);
+            w.c.e.frame.truncate_owned(before);
         }
     }
 }

@@ -9,7 +9,7 @@ use abi_spec::symbol::LIBRARY_CTX;
 
 use crate::ir::{Linkage, SymbolKind, Type, Value};
 use crate::lower::body::launch::kept;
-use crate::lower::body::{Body, packed};
+use crate::lower::body::{BodyEmitter, packed};
 use crate::lower::checks::Checker;
 use crate::lower::emitter::state::ValueState;
 use crate::lower::emitter::value::element;
@@ -27,7 +27,7 @@ pub(in crate::lower) fn symbol(of: &str, index: usize) -> String {
 }
 
 /// Emits code that makes a closure, which the frame owns. Returns the address of the function.
-pub(super) fn make_closure(w: &mut Body<'_, '_>, index: usize) -> Value {
+pub(super) fn make_closure(w: &mut BodyEmitter<'_, '_>, index: usize) -> Value {
     let slot = w.c.e.own_none();
     let owned = w.c.e.frame.owned();
     let held = w.c.e.own_none();
@@ -59,7 +59,7 @@ pub(super) fn make_closure(w: &mut Body<'_, '_>, index: usize) -> Value {
     let status = w.c.e.routine_value(Routine::MakeFunction, &[site, held, code, slot]);
     w.c.e.exit_unless_zero(status, "not_made");
     w.c.e.release_beyond(owned);
-    w.c.e.frame.keep_owned(owned);
+    w.c.e.frame.truncate_owned(owned);
     slot
 }
 
@@ -90,7 +90,7 @@ fn bytes_of_launches(c: &mut Checker<'_, '_>, index: usize) -> Option<Value> {
 }
 
 /// Emits `let f = function…;`.
-pub(super) fn name_closure(w: &mut Body<'_, '_>, index: usize, value: ValueId) {
+pub(super) fn name_closure(w: &mut BodyEmitter<'_, '_>, index: usize, value: ValueId) {
     let slot = make_closure(w, index);
     w.c.e.known.set_address(value, Some(slot));
     let object = w.c.e.b.load(Type::Ptr, slot, any::PAYLOAD.offset);

@@ -4,7 +4,7 @@
 use abi_spec::symbol::LIBRARY_CTX;
 
 use crate::ir::{Data, Linkage, Relocation, SymbolKind, Value};
-use crate::lower::body::Body;
+use crate::lower::body::BodyEmitter;
 use crate::lower::body::call::{self, PackedArgs, cache_name};
 use crate::lower::checks::Checker;
 use crate::lower::routines::Routine;
@@ -47,7 +47,10 @@ impl<'a> Object<'a> {
 }
 
 /// Returns the callee if the routine makes this call.
-pub(super) fn outlined_callee<'a>(w: &Body<'a, '_>, call: &PackedCall<'a>) -> Option<Object<'a>> {
+pub(super) fn outlined_callee<'a>(
+    w: &BodyEmitter<'a, '_>,
+    call: &PackedCall<'a>,
+) -> Option<Object<'a>> {
     Object::of(&call.callee).filter(|_| w.outlines_calls)
 }
 

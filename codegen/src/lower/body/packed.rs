@@ -5,7 +5,7 @@ use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::ParamType;
 use crate::ir::{Cond, Convert, Type, Value};
-use crate::lower::body::{Body, closure};
+use crate::lower::body::{BodyEmitter, closure};
 use crate::lower::checks::{Checker, terms};
 use crate::lower::emitter::output;
 use crate::lower::emitter::state::ValueState;
@@ -27,7 +27,7 @@ enum Made<'p, 'a> {
 
 /// Writes values one after the other in the frame; returns their address. Arrays and shapes among them are made
 /// first; the frame owns them.
-pub(super) fn pack_all(w: &mut Body<'_, '_>, all: &[Packed<'_>]) -> Value {
+pub(super) fn pack_all(w: &mut BodyEmitter<'_, '_>, all: &[Packed<'_>]) -> Value {
     let made: Vec<Made<'_, '_>> = all.iter().map(|packed| make(w, packed)).collect();
     let area = w.c.e.area(all.len());
     for (index, made) in made.iter().enumerate() {
@@ -41,7 +41,7 @@ pub(super) fn pack_all(w: &mut Body<'_, '_>, all: &[Packed<'_>]) -> Value {
 }
 
 /// Writes one value to an address. If an object was made for the value, the frame owns the object.
-pub(super) fn pack_one(w: &mut Body<'_, '_>, packed: &Packed<'_>, to: Value) {
+pub(super) fn pack_one(w: &mut BodyEmitter<'_, '_>, packed: &Packed<'_>, to: Value) {
     match make(w, packed) {
         Made::Plain(plain) => pack(&mut w.c, plain, to, 0),
         Made::Owned(from) => copy_words(&mut w.c, from, to, 0),
@@ -75,7 +75,7 @@ pub(super) fn copy_words(c: &mut Checker<'_, '_>, from: Value, to: Value, at: i3
 }
 
 /// Makes the object of a value if it needs one: an array, a shape, or text that only an object can hold.
-fn make<'p, 'a>(w: &mut Body<'_, '_>, packed: &'p Packed<'a>) -> Made<'p, 'a> {
+fn make<'p, 'a>(w: &mut BodyEmitter<'_, '_>, packed: &'p Packed<'a>) -> Made<'p, 'a> {
     match packed {
         Packed::Array(all) => {
             let slot = w.c.e.own_none();
@@ -89,7 +89,7 @@ fn make<'p, 'a>(w: &mut Body<'_, '_>, packed: &'p Packed<'a>) -> Made<'p, 'a> {
             }
             make_with(&mut w.c, Routine::MakeArray, values, all.len(), slot);
             w.c.e.release_beyond(owned);
-            w.c.e.frame.keep_owned(owned);
+            w.c.e.frame.truncate_owned(owned);
             Made::Owned(slot)
         }
         Packed::Function(index) => Made::Owned(closure::make_closure(w, *index)),

@@ -5,7 +5,7 @@ use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::{Leaf, ParamType, ResultType};
 use crate::ir::{Cond, Type, Value};
-use crate::lower::body::{Body, packed};
+use crate::lower::body::{BodyEmitter, packed};
 use crate::lower::checks::{self, Checker, terms};
 use crate::lower::emitter::output;
 use crate::lower::failure::site::Failed;
@@ -17,7 +17,7 @@ use crate::resolve::body::{Packed, Received, Returned};
 use crate::resolve::ids::{OutputId, ValueId};
 
 /// Emits a return statement.
-pub(super) fn return_of<'a>(w: &mut Body<'a, '_>, returned: &'a Returned<'a>) {
+pub(super) fn return_of<'a>(w: &mut BodyEmitter<'a, '_>, returned: &'a Returned<'a>) {
     match returned {
         Returned::None => return_none(&mut w.c),
         Returned::Outputs => return_outputs(&mut w.c),
@@ -117,7 +117,7 @@ fn pack_received(c: &mut Checker<'_, '_>, value: ValueId, at: Value) {
 
 /// Emits the return of a value that the body writes. A borrowed object is retained.
 fn return_packed<'a>(
-    w: &mut Body<'a, '_>,
+    w: &mut BodyEmitter<'a, '_>,
     packed: &Packed<'_>,
     received: Option<&'a Received<'a>>,
 ) {
@@ -132,7 +132,7 @@ fn return_packed<'a>(
         w.c.e.own(1);
     } else {
         // The object was made here; its reference goes to the caller.
-        w.c.e.frame.keep_owned(owned);
+        w.c.e.frame.truncate_owned(owned);
     }
     if let Some(received) = received {
         checks::receive(&mut w.c, received, slot);

@@ -1,7 +1,7 @@
 //! Statements and control flow.
 
 use crate::ir::{Binary, Block, Cond, Type, Value};
-use crate::lower::body::{Body, allocate, call, closure, launch, pass, results};
+use crate::lower::body::{BodyEmitter, allocate, call, closure, launch, pass, results};
 use crate::lower::checks::{self, Checker, terms};
 use crate::lower::failure::message::Message;
 use crate::resolve::argument::Argument;
@@ -10,7 +10,7 @@ use crate::resolve::ids::{LocalId, OutputId};
 use crate::resolve::term::Term;
 
 /// Emits the body; every path returns.
-pub(super) fn body<'a>(w: &mut Body<'a, '_>) {
+pub(super) fn body<'a>(w: &mut BodyEmitter<'a, '_>) {
     let function = w.c.e.function;
     let results: Vec<OutputId> = function.results().map(|(output, _)| output).collect();
     allocate::plan(&mut w.c, &results);
@@ -63,7 +63,7 @@ fn one_call<'a>(
 }
 
 /// Emits statements in order.
-fn block<'a>(w: &mut Body<'a, '_>, statements: &'a [Statement<'a>]) {
+fn block<'a>(w: &mut BodyEmitter<'a, '_>, statements: &'a [Statement<'a>]) {
     for statement in statements {
         w.c.exits.subjects.set_location(statement.location);
         let outer = w.c.e.frame.owned();
@@ -75,21 +75,21 @@ fn block<'a>(w: &mut Body<'a, '_>, statements: &'a [Statement<'a>]) {
             if !w.c.e.b.ended() {
                 w.c.e.release_beyond(outer);
             }
-            w.c.e.frame.keep_owned(outer);
+            w.c.e.frame.truncate_owned(outer);
         }
     }
 }
 
 /// Emits one statement.
-fn action<'a>(w: &mut Body<'a, '_>, action: &'a Action<'a>) {
+fn action<'a>(w: &mut BodyEmitter<'a, '_>, action: &'a Action<'a>) {
     match action {
         Action::Name => {}
         Action::Let { local, term } => {
             let value = terms::eval(&mut w.c, term);
             let hint = hint(&mut w.c, *local);
             w.c.e.b.hint(value, hint);
-            w.c.e.known.names_mut().ranges[*local] = Some(terms::range(&w.c, term));
-            w.c.e.known.names_mut().locals[*local] = Some(value);
+            w.c.e.known.locals_mut().ranges[*local] = Some(terms::range(&w.c, term));
+            w.c.e.known.locals_mut().values[*local] = Some(value);
         }
         Action::Make { closure, value } => closure::name_closure(w, *closure, *value),
         Action::Kernel { call, result } => call::kernel(&mut w.c, call, result),
@@ -115,7 +115,7 @@ fn action<'a>(w: &mut Body<'a, '_>, action: &'a Action<'a>) {
 
 /// Emits an `if`.
 fn choose<'a>(
-    w: &mut Body<'a, '_>,
+    w: &mut BodyEmitter<'a, '_>,
     condition: &Term,
     then: &'a [Statement<'a>],
     otherwise: &'a [Statement<'a>],
@@ -131,7 +131,7 @@ fn choose<'a>(
 }
 
 /// Emits statements in a scope of their own, then a jump to `next`.
-fn inner<'a>(w: &mut Body<'a, '_>, statements: &'a [Statement<'a>], next: Block) {
+fn inner<'a>(w: &mut BodyEmitter<'a, '_>, statements: &'a [Statement<'a>], next: Block) {
     in_scope(w, |w| block(w, statements));
     if !w.c.e.b.ended() {
         w.c.e.b.jump(next, &[]);
@@ -139,14 +139,14 @@ fn inner<'a>(w: &mut Body<'a, '_>, statements: &'a [Statement<'a>], next: Block)
 }
 
 /// Emits code in a scope of its own.
-fn in_scope<'a, 'm>(w: &mut Body<'a, 'm>, body: impl FnOnce(&mut Body<'a, 'm>)) {
+fn in_scope<'a, 'm>(w: &mut BodyEmitter<'a, 'm>, body: impl FnOnce(&mut BodyEmitter<'a, 'm>)) {
     let outside = w.c.begin_scope();
     body(w);
     w.c.end_scope(outside);
 }
 
 /// Emits a `match`. The prologue has found the type that fits, so that one number tells the arms apart.
-fn select<'a>(w: &mut Body<'a, '_>, choice: &'a Match<'a>) {
+fn select<'a>(w: &mut BodyEmitter<'a, '_>, choice: &'a Match<'a>) {
     let next = w.c.e.b.block("next");
     for (number, one) in choice.arms.iter().enumerate() {
         if number + 1 == choice.arms.len() {
@@ -167,7 +167,7 @@ fn select<'a>(w: &mut Body<'a, '_>, choice: &'a Match<'a>) {
 }
 
 /// Emits an arm of a `match` of a value, then a jump to `next`.
-fn arm<'a>(w: &mut Body<'a, '_>, choice: &'a Match<'a>, arm: &'a Arm<'a>, next: Block) {
+fn arm<'a>(w: &mut BodyEmitter<'a, '_>, choice: &'a Match<'a>, arm: &'a Arm<'a>, next: Block) {
     let (of, changed) = (choice.value, choice.changed);
     let outside = if arm.is_none { w.c.e.known.mark() } else { w.c.e.mark_where_there(of) };
     in_scope(w, |w| {
@@ -186,19 +186,19 @@ fn arm<'a>(w: &mut Body<'a, '_>, choice: &'a Match<'a>, arm: &'a Arm<'a>, next: 
 
 /// Emits a `for`, which counts from `start` up to `end`, exclusive.
 fn repeat<'a>(
-    w: &mut Body<'a, '_>,
+    w: &mut BodyEmitter<'a, '_>,
     counter: LocalId,
     start: &Term,
     end: &Term,
     body: &'a [Statement<'a>],
 ) {
-    w.c.e.known.names_mut().ranges[counter] =
+    w.c.e.known.locals_mut().ranges[counter] =
         Some(terms::range(&w.c, start).up_to(terms::range(&w.c, end)));
     let (start, end) = (terms::eval(&mut w.c, start), terms::eval(&mut w.c, end));
     let [head, turn, next] = ["for", "turn", "next"].map(|label| w.c.e.b.block(label));
     let hint = hint(&mut w.c, counter);
     let at = w.c.e.b.block_param(head, Type::I64, hint);
-    w.c.e.known.names_mut().locals[counter] = Some(at);
+    w.c.e.known.locals_mut().values[counter] = Some(at);
     w.c.e.b.jump(head, &[start]);
     w.c.e.b.switch_to(head);
     let more = w.c.e.b.compare(Cond::Slt, at, end);

@@ -14,7 +14,11 @@ use crate::resolve::step::{Place, Rule, Step};
 
 /// Emits code that unpacks values and binds symbols as steps do that have succeeded for the same values. If lists may
 /// have changed since then, those that stand for shapes are checked again.
-pub(in crate::lower) fn unpack_steps<'a>(c: &mut Checker<'a, '_>, steps: &'a [Step<'a>], changed: bool) {
+pub(in crate::lower) fn unpack_steps<'a>(
+    c: &mut Checker<'a, '_>,
+    steps: &'a [Step<'a>],
+    changed: bool,
+) {
     for step in steps {
         if changed && is_of_shape(c, step) || parses(c, step) {
             steps::check_step(c, step);
@@ -68,7 +72,11 @@ pub(super) fn conform<'a>(
 
 /// Checks that a value that a call has written is owned and conforms to its declared type. The checks are those of
 /// arguments.
-pub(in crate::lower) fn receive<'a>(c: &mut Checker<'a, '_>, received: &'a Received<'a>, at: Value) {
+pub(in crate::lower) fn receive<'a>(
+    c: &mut Checker<'a, '_>,
+    received: &'a Received<'a>,
+    at: Value,
+) {
     conform(c, received, at, |c| {
         c.checks.fail = c.exits.owned(&mut c.e, received.value);
         require_owned(c, received.value, at);
@@ -88,7 +96,11 @@ fn require_owned(c: &mut Checker<'_, '_>, value: ValueId, at: Value) {
 }
 
 /// Binds an unbound symbol to the number of the body, or the captured one, that it stands for, if any.
-pub(in crate::lower) fn know_symbol(c: &mut Checker<'_, '_>, symbol: SymbolId, local: Option<LocalId>) {
+pub(in crate::lower) fn know_symbol(
+    c: &mut Checker<'_, '_>,
+    symbol: SymbolId,
+    local: Option<LocalId>,
+) {
     if let SymbolState::Unbound = c.e.known.symbol(symbol)
         && let Some(local) = local
     {

@@ -116,7 +116,7 @@ impl Checker<'_, '_> {
         }
         self.e.known.close_scope(scope);
         self.e.known.go_back(known);
-        self.e.frame.keep_owned(owned);
+        self.e.frame.truncate_owned(owned);
     }
 
     /// Emits a cold block. Checks in it always apply.

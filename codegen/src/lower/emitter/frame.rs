@@ -87,7 +87,7 @@ impl Frame {
     }
 
     /// Stops owning all values but the first `count`. Emits no release.
-    pub(crate) fn keep_owned(&mut self, count: u32) {
+    pub(crate) fn truncate_owned(&mut self, count: u32) {
         self.owned = count;
     }
 

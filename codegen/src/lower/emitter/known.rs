@@ -26,7 +26,7 @@ pub(crate) struct Known {
     /// The numbers that each symbol may be, as far as its declared type and the conditions so far tell.
     bounds: Scoped<SymbolId, Range>,
     /// The names of the body.
-    names: Names,
+    locals: Locals,
     /// The address of each value that has none among the arguments: the current element of a loop, the alternative of a
     /// union, the result of a call.
     addresses: Table<ValueId, Option<Value>>,
@@ -43,9 +43,9 @@ pub(crate) struct Known {
 
 /// The names that a body gives, and the tensors that it allocates.
 #[derive(Clone, Debug)]
-pub(crate) struct Names {
+pub(crate) struct Locals {
     /// The value of each local.
-    pub(crate) locals: Table<LocalId, Option<Value>>,
+    pub(crate) values: Table<LocalId, Option<Value>>,
     /// The numbers that each local may be.
     pub(crate) ranges: Table<LocalId, Option<Range>>,
     /// The address of each named tensor map.
@@ -75,8 +75,8 @@ impl Known {
             symbols: Scoped::like(symbols, SymbolState::Unbound),
             naturals: Scoped::like(symbols, false),
             bounds: Scoped::like(symbols, Range::INT64),
-            names: Names {
-                locals: Table::like(&function.locals, None),
+            locals: Locals {
+                values: Table::like(&function.locals, None),
                 ranges: Table::like(&function.locals, None),
                 maps: Table::like(&function.maps, None),
                 outputs: Table::like(&function.outputs, None),
@@ -199,24 +199,24 @@ impl Known {
     }
 
     /// Returns the names of the body.
-    pub(crate) fn names(&self) -> &Names {
-        &self.names
+    pub(crate) fn locals(&self) -> &Locals {
+        &self.locals
     }
 
     /// Returns the names of the body, to change them.
-    pub(crate) fn names_mut(&mut self) -> &mut Names {
-        &mut self.names
+    pub(crate) fn locals_mut(&mut self) -> &mut Locals {
+        &mut self.locals
     }
 
     /// Returns the value of a local.
     pub(crate) fn local(&self, local: LocalId) -> Value {
-        let known = self.names.locals[local];
+        let known = self.locals.values[local];
         known.unwrap_or_else(|| unreachable!("names are given before they are used"))
     }
 
     /// Returns the address of a named map.
     pub(crate) fn map(&self, map: MapId) -> Value {
-        self.names.maps[map].unwrap_or_else(|| unreachable!("a map is made before it is passed"))
+        self.locals.maps[map].unwrap_or_else(|| unreachable!("a map is made before it is passed"))
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn tensor(e: &mut Emitter<'_, '_>, output: OutputId) -> Value {
 
 /// Returns the object of an allocated tensor.
 pub(crate) fn object(e: &Emitter<'_, '_>, output: OutputId) -> Value {
-    let object = e.known.names().outputs[output].as_ref().and_then(|output| output.object);
+    let object = e.known.locals().outputs[output].as_ref().and_then(|output| output.object);
     object.unwrap_or_else(|| unreachable!("tensors are allocated before they are passed"))
 }
 

@@ -154,7 +154,7 @@ impl Subjects<'_, '_> {
         if let ParamType::Tensor(tensor) = declared.ty {
             return self.required_tensor(value, tensor, expected);
         }
-        let Accepted { low, high } = accepted::told_apart(declared.ty);
+        let Accepted { low, high } = accepted::explainable(declared.ty);
         let (require, size) = require(declared.ty);
         self.records.shared(Required { expected, low, high, require, size }, &[])
     }

@@ -62,7 +62,7 @@ fn unpack_numbers(c: &mut Checker<'_, '_>, elements: Value) {
         match captured {
             Captured::Local(local) => unpack_local(c, *local, elements, index),
             Captured::Map(map) => {
-                c.e.known.names_mut().maps[*map] = Some(bytes_at(c, elements, index))
+                c.e.known.locals_mut().maps[*map] = Some(bytes_at(c, elements, index))
             }
             Captured::Value(..) | Captured::Output(_) => {}
         }
@@ -79,8 +79,8 @@ pub(in crate::lower) fn loading_anew<'a>(
     elements: Value,
     body: impl FnOnce(&mut Checker<'a, '_>),
 ) {
-    let (known, locals, maps) =
-        (c.e.known.mark(), c.e.known.names().locals.clone(), c.e.known.names().maps.clone());
+    let (known, values, maps) =
+        (c.e.known.mark(), c.e.known.locals().values.clone(), c.e.known.locals().maps.clone());
     for (symbol, declared) in c.e.function.symbols.iter() {
         if declared.local.is_some() {
             c.e.known.set_symbol(symbol, SymbolState::Unbound);
@@ -88,8 +88,8 @@ pub(in crate::lower) fn loading_anew<'a>(
     }
     unpack_numbers(c, elements);
     c.without_dominating(body);
-    let names = c.e.known.names_mut();
-    (names.locals, names.maps) = (locals, maps);
+    let locals = c.e.known.locals_mut();
+    (locals.values, locals.maps) = (values, maps);
     c.e.known.go_back(known);
 }
 
@@ -106,7 +106,7 @@ fn unpack_local(c: &mut Checker<'_, '_>, local: LocalId, elements: Value, index:
     let name = c.e.function.locals[local].name;
     let name = c.e.b.name(name);
     c.e.b.hint(value, Hint { name: Some(name), part: "", index: None });
-    c.e.known.names_mut().locals[local] = Some(value);
+    c.e.known.locals_mut().values[local] = Some(value);
 }
 
 fn unpack_output(c: &mut Checker<'_, '_>, output: OutputId, elements: Value, index: usize) {
@@ -114,7 +114,7 @@ fn unpack_output(c: &mut Checker<'_, '_>, output: OutputId, elements: Value, ind
     let at = OBJECT.size as i32 + dl_tensor::DEVICE_TYPE.offset;
     let device = c.e.b.load(Type::I64, object, at);
     let (extents, dtype) = (Vec::new(), None);
-    c.e.known.names_mut().outputs[output] =
+    c.e.known.locals_mut().outputs[output] =
         Some(OutputState { extents, device, dtype, object: Some(object) });
 }
 

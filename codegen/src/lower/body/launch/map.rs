@@ -38,7 +38,7 @@ pub(in crate::lower::body) fn named_map<'a>(
     let area = c.e.b.stack_slot(AREA, AREA_ALIGN);
     let site = c.exits.here(&mut c.e);
     let map = tensor_map(c, made, area, site);
-    c.e.known.names_mut().maps[id] = Some(map);
+    c.e.known.locals_mut().maps[id] = Some(map);
 }
 
 /// Emits code that copies a map to byte `at` of an area.

@@ -98,7 +98,11 @@ pub(super) fn device_attribute(
 }
 
 /// Returns the address of the cell of an attribute, which all functions of the module share.
-pub(in crate::lower) fn attribute_cell(c: &mut Checker<'_, '_>, platform: Platform, id: u32) -> Value {
+pub(in crate::lower) fn attribute_cell(
+    c: &mut Checker<'_, '_>,
+    platform: Platform,
+    id: u32,
+) -> Value {
     let (ty, module) = (platform.device_type(), &mut *c.e.b.module);
     let symbol = zeros(module, &format!("tvm_ffi_codegen.attribute.{ty}.{id}"), 8);
     c.e.b.address(symbol)

@@ -128,7 +128,12 @@ fn computed(c: &mut Checker<'_, '_>, term: &Term) -> Value {
 
 /// Returns an integer term converted to a C type. Leaves with an error if it does not fit. `text` is the conversion
 /// as messages quote it.
-pub(in crate::lower) fn cast(c: &mut Checker<'_, '_>, scalar: Scalar, operand: &Term, text: &str) -> Value {
+pub(in crate::lower) fn cast(
+    c: &mut Checker<'_, '_>,
+    scalar: Scalar,
+    operand: &Term,
+    text: &str,
+) -> Value {
     let value = eval(c, operand);
     let shown = if operand.kind == Kind::Unsigned { PieceKind::Unsigned } else { PieceKind::Int };
     let fail = c.failing(|_| {
@@ -155,7 +160,11 @@ fn fitted(c: &mut Checker<'_, '_>, value: Value, kind: Kind, scalar: Scalar) -> 
 }
 
 /// Converts an `I64` to an integer type and checks that it fits.
-pub(in crate::lower::checks) fn narrow(c: &mut Checker<'_, '_>, wide: Value, scalar: Scalar) -> Value {
+pub(in crate::lower::checks) fn narrow(
+    c: &mut Checker<'_, '_>,
+    wide: Value,
+    scalar: Scalar,
+) -> Value {
     let ty = abi_type(scalar).ty;
     if ty == Type::I64 {
         if scalar == Scalar::Uint64 {

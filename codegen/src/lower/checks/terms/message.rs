@@ -21,7 +21,11 @@ pub(super) fn leaves(c: &mut Checker<'_, '_>, message: &mut Message, quote: &Quo
 }
 
 /// Appends a piece of a message that the declaration gives. Texts are not quoted; truth values are shown as words.
-pub(in crate::lower) fn say_piece(c: &mut Checker<'_, '_>, message: &mut Message, piece: &Piece<'_>) {
+pub(in crate::lower) fn say_piece(
+    c: &mut Checker<'_, '_>,
+    message: &mut Message,
+    piece: &Piece<'_>,
+) {
     match piece {
         Piece::Text(text) => {
             message.text(text);

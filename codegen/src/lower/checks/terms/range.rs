@@ -17,7 +17,7 @@ pub(in crate::lower) fn range(c: &Checker<'_, '_>, term: &Term) -> Range {
         Node::Symbol(symbol) => range_of_symbol(c, *symbol),
         Node::Local(local) => {
             let scalar = c.e.function.locals[*local].scalar.map_or(Range::INT64, Range::of);
-            c.e.known.names().ranges[*local].unwrap_or(scalar)
+            c.e.known.locals().ranges[*local].unwrap_or(scalar)
         }
         Node::Value(value) => {
             let scalar = c.e.function.values[*value].ty.scalar();

@@ -9,7 +9,11 @@ use crate::lower::value::{Span, constant_bytes};
 const INLINE: usize = 32;
 
 /// Returns a `Bool`: true if bytes equal a constant text.
-pub(in crate::lower::checks) fn text_equals(c: &mut Checker<'_, '_>, found: Span, text: &str) -> Value {
+pub(in crate::lower::checks) fn text_equals(
+    c: &mut Checker<'_, '_>,
+    found: Span,
+    text: &str,
+) -> Value {
     let Span { data, size } = found;
     let known = constant_bytes(&mut c.e.b, text.as_bytes().to_vec());
     if text.len() > INLINE {

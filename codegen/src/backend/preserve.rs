@@ -5,18 +5,18 @@ use crate::ir::{Inst, Linkage, Module};
 /// Returns for each symbol whether it should preserve the registers of its callers: a local function that is never
 /// inlined, whose address is not taken, and which only cold blocks of hot functions call. Values that live in registers
 /// across such a call would otherwise be spilled on the hot path too.
-pub(super) fn keeping(source: &Module) -> Vec<bool> {
-    let mut keeping = vec![false; source.symbols.len()];
+pub(super) fn preserving(source: &Module) -> Vec<bool> {
+    let mut preserving = vec![false; source.symbols.len()];
     for function in source.functions.iter().filter(|function| function.no_inline) {
         let is_local = source.symbols[function.symbol.index()].linkage == Linkage::Local;
-        keeping[function.symbol.index()] = is_local && !function.cold;
+        preserving[function.symbol.index()] = is_local && !function.cold;
     }
-    let aside = called_aside(source);
-    keeping.iter().zip(aside).map(|(&keeping, aside)| keeping && aside).collect()
+    let aside = called_only_from_cold_blocks(source);
+    preserving.iter().zip(aside).map(|(&preserving, aside)| preserving && aside).collect()
 }
 
 /// Returns for each symbol whether only calls in cold blocks of hot functions refer to it.
-pub(super) fn called_aside(source: &Module) -> Vec<bool> {
+pub(super) fn called_only_from_cold_blocks(source: &Module) -> Vec<bool> {
     let mut aside = vec![true; source.symbols.len()];
     for function in &source.functions {
         for block in &function.blocks {
@@ -41,10 +41,10 @@ mod tests {
     use super::*;
 
     /// Returns the names of the functions that preserve registers.
-    fn kept(text: &str) -> Vec<String> {
+    fn preserved(text: &str) -> Vec<String> {
         let module: Module = text.parse().expect("it is host IR");
-        let symbols = module.symbols.iter().zip(keeping(&module));
-        symbols.filter(|(_, keeps)| *keeps).map(|(symbol, _)| symbol.name.clone()).collect()
+        let symbols = module.symbols.iter().zip(preserving(&module));
+        symbols.filter(|(_, preserves)| *preserves).map(|(symbol, _)| symbol.name.clone()).collect()
     }
 
     /// `f` calls functions in its cold block only.
@@ -88,8 +88,8 @@ unusual2 cold:
 "#;
 
     #[test]
-    fn what_only_cold_blocks_call_keeps_registers() {
-        assert_eq!(kept(MODULE), ["settle"]);
+    fn what_only_cold_blocks_call_preserves_registers() {
+        assert_eq!(preserved(MODULE), ["settle"]);
         let changes = [
             ("next1:\n", "next1:\n    call @settle()\n"),
             ("@fail() cold {\nentry:\n", "@fail() cold {\nentry:\n    call @settle()\n"),
@@ -98,7 +98,7 @@ unusual2 cold:
             ("local func @settle", "constructor @settle\n\nlocal func @settle"),
         ];
         for (from, to) in changes {
-            assert_eq!(kept(&MODULE.replacen(from, to, 1)), [""; 0], "{to}");
+            assert_eq!(preserved(&MODULE.replacen(from, to, 1)), [""; 0], "{to}");
         }
     }
 }

@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
-use super::keep::called_aside;
 use super::plan::unused_name;
+use super::preserve::called_only_from_cold_blocks;
 use super::target::Facts;
 use crate::ir::{Block, Builder, Function, Inst, Linkage, Module, Symbol, Terminator, Value};
 
-/// Returns the module with *keepers*: local functions that call an import and [preserve](super::Plan::keeps) the registers
+/// Returns the module with *thunks*: local functions that call an import and [preserve](super::Plan::preserves_registers) the registers
 /// of their callers, as the import does not. An import is called through one if only cold blocks of hot functions call it,
 /// and if a hot block may follow one of them. Returns the module as it is if there is no such import, or if the target has
-/// no [convention](Facts::keeps) for that.
+/// no [convention](Facts::preserve_most) for that.
 ///
 /// ```
-/// use tvm_ffi_codegen::backend::{Facts, with_keepers};
+/// use tvm_ffi_codegen::backend::{Facts, with_preserving_thunks};
 /// use tvm_ffi_codegen::ir::Module;
 ///
 /// let text = "\
@@ -33,16 +33,16 @@ use crate::ir::{Block, Builder, Function, Inst, Linkage, Module, Symbol, Termina
 /// ";
 /// let module: Module = text.parse()?;
 /// let facts = Facts::of(&"x86_64-unknown-linux-gnu".parse()?);
-/// let with = with_keepers(&module, &facts).to_string();
-/// assert!(with.contains("local func @settle.keeping(%p0: ptr) -> ptr noinline {"), "{with}");
-/// assert!(with.contains("%settled: ptr = call @settle.keeping(%p)"), "{with}");
+/// let with = with_preserving_thunks(&module, &facts).to_string();
+/// assert!(with.contains("local func @settle.preserving(%p0: ptr) -> ptr noinline {"), "{with}");
+/// assert!(with.contains("%settled: ptr = call @settle.preserving(%p)"), "{with}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn with_keepers<'a>(source: &'a Module, facts: &Facts) -> Cow<'a, Module> {
-    if !facts.keeps {
+pub fn with_preserving_thunks<'a>(source: &'a Module, facts: &Facts) -> Cow<'a, Module> {
+    if !facts.preserve_most {
         return Cow::Borrowed(source);
     }
-    let aside = called_aside(source);
+    let aside = called_only_from_cold_blocks(source);
     let is_import = |symbol: &Symbol| {
         aside[symbol.index()] && source.symbols[symbol.index()].linkage == Linkage::Import
     };
@@ -60,24 +60,24 @@ pub fn with_keepers<'a>(source: &'a Module, facts: &Facts) -> Cow<'a, Module> {
         return Cow::Borrowed(source);
     }
     let mut module = source.clone();
-    let mut keeper: Vec<Option<Symbol>> = vec![None; source.symbols.len()];
+    let mut thunk: Vec<Option<Symbol>> = vec![None; source.symbols.len()];
     for import in imports {
-        let keeper = &mut keeper[import.index()];
-        *keeper = Some(keeper.unwrap_or_else(|| add_keeper(&mut module, import)));
+        let thunk = &mut thunk[import.index()];
+        *thunk = Some(thunk.unwrap_or_else(|| add_thunk(&mut module, import)));
     }
     for function in &mut module.functions[..source.functions.len()] {
         for (_, inst) in function.blocks.iter_mut().flat_map(|block| &mut block.insts) {
             if let Inst::Call { callee, .. } = inst {
-                *callee = keeper[callee.index()].unwrap_or(*callee);
+                *callee = thunk[callee.index()].unwrap_or(*callee);
             }
         }
     }
     Cow::Owned(module)
 }
 
-/// Defines the keeper of an import.
-fn add_keeper(module: &mut Module, import: Symbol) -> Symbol {
-    let name = unused_name(&format!("{}.keeping", module.name(import)), |name| {
+/// Defines the thunk of an import.
+fn add_thunk(module: &mut Module, import: Symbol) -> Symbol {
+    let name = unused_name(&format!("{}.preserving", module.name(import)), |name| {
         module.find(name).is_some()
     });
     let signature = module.signature(import).expect("what is called is a function").clone();
@@ -114,7 +114,7 @@ fn returns_to_hot(function: &Function, from: Block) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::keep::keeping;
+    use crate::backend::preserve::preserving;
 
     /// `f` calls an import in a cold block that returns to a hot one.
     const IMPORTS: &str = r#"
@@ -136,22 +136,23 @@ next3(%found: ptr):
 "#;
 
     /// Returns the names of the functions that preserve registers for an import.
-    fn keepers(text: &str, target: &str) -> Vec<String> {
+    fn thunks(text: &str, target: &str) -> Vec<String> {
         let module: Module = text.parse().expect("it is host IR");
         let facts = Facts::of(&target.parse().expect("it is a target"));
-        let with = with_keepers(&module, &facts);
+        let with = with_preserving_thunks(&module, &facts);
         crate::ir::verify(&with).expect("it is as valid as before");
-        let keeps = keeping(&with).into_iter().zip(&with.symbols).filter(|(keeps, _)| *keeps);
-        keeps.map(|(_, symbol)| symbol.name.clone()).collect()
+        let preserves =
+            preserving(&with).into_iter().zip(&with.symbols).filter(|(preserves, _)| *preserves);
+        preserves.map(|(_, symbol)| symbol.name.clone()).collect()
     }
 
     #[test]
-    fn imports_that_return_to_hot_blocks_are_called_through_keepers() {
+    fn imports_that_return_to_hot_blocks_are_called_through_thunks() {
         let linux = "aarch64-unknown-linux-gnu";
-        assert_eq!(keepers(IMPORTS, linux), ["settle.keeping"]);
-        assert_eq!(keepers(IMPORTS, "x86_64-pc-windows-msvc"), [""; 0]);
-        let taken = IMPORTS.replace("import", "import func @settle.keeping()\n\nimport");
-        assert_eq!(keepers(&taken, linux), ["settle.keeping.1"]);
+        assert_eq!(thunks(IMPORTS, linux), ["settle.preserving"]);
+        assert_eq!(thunks(IMPORTS, "x86_64-pc-windows-msvc"), [""; 0]);
+        let taken = IMPORTS.replace("import", "import func @settle.preserving()\n\nimport");
+        assert_eq!(thunks(&taken, linux), ["settle.preserving.1"]);
         let changes = [
             ("    return %found", "    %other: ptr = call @settle(%p)\n    return %found"),
             (
@@ -161,7 +162,7 @@ next3(%found: ptr):
             ("next3(%found: ptr):", "next3(%found: ptr) cold:"),
         ];
         for (from, to) in changes {
-            assert_eq!(keepers(&IMPORTS.replacen(from, to, 1), linux), [""; 0], "{to}");
+            assert_eq!(thunks(&IMPORTS.replacen(from, to, 1), linux), [""; 0], "{to}");
         }
     }
 }
