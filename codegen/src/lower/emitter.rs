@@ -16,7 +16,7 @@ use crate::resolve::function::Function;
 use crate::resolve::ids::{SymbolId, Table, ValueId};
 
 use frame::Frame;
-use known::Known;
+use known::{Known, before_use};
 use tensor::TensorReader;
 
 /// A function under construction.
@@ -99,8 +99,7 @@ impl Emitter<'_, '_> {
     /// Returns the value of a symbol, bound by an occurrence or by the body.
     pub(crate) fn symbol(&self, symbol: SymbolId) -> Value {
         let named = || self.function.symbols[symbol].local.map(|local| self.known.local(local));
-        let known = self.known.symbol(symbol).value().or_else(named);
-        known.unwrap_or_else(|| unreachable!("symbols are bound before they are used"))
+        before_use(self.known.symbol(symbol).value().or_else(named))
     }
 
     /// Returns the address of the elements of what a closure holds; `None` before it is loaded, and in functions of a

@@ -9,6 +9,7 @@ use abi_spec::symbol::LIBRARY_CTX;
 
 use crate::ir::{Linkage, SymbolKind, Type, Value};
 use crate::lower::body::launch::kept;
+use crate::lower::body::packed::Made;
 use crate::lower::body::{BodyEmitter, packed};
 use crate::lower::checks::Checker;
 use crate::lower::emitter::state::ValueState;
@@ -32,20 +33,19 @@ pub(super) fn make_closure(w: &mut BodyEmitter<'_, '_>, index: usize) -> Value {
     let owned = w.c.e.frame.owned();
     let held = w.c.e.own_none();
     let given = &w.c.e.function.closures[index].given;
-    let bytes: Vec<Option<Value>> = given.iter().map(|given| bytes_of(&mut w.c, given)).collect();
+    let made: Vec<Made<'_, '_>> = given.iter().map(|given| made_of(&mut w.c, given)).collect();
     let kept = bytes_of_launches(&mut w.c, index);
     let keeper = keep_code(&mut w.c);
     let count = 1 + given.len() + usize::from(kept.is_some());
     let area = w.c.e.area(count);
     packed::copy_words(&mut w.c, keeper, area, 0);
-    for (at, (given, bytes)) in given.iter().zip(bytes).enumerate() {
-        match (given, bytes) {
-            (_, Some(bytes)) => packed::copy_words(&mut w.c, bytes, area, element(at)),
-            (Given::Plain(plain), None) => {
+    for (at, made) in made.into_iter().enumerate() {
+        match made {
+            Made::Owned(bytes) => packed::copy_words(&mut w.c, bytes, area, element(at)),
+            Made::Plain(plain) => {
                 packed::pack(&mut w.c, plain, area, element(at));
                 packed::require_object(&mut w.c, plain, (area, element(at)), Complaint::Unheld);
             }
-            (Given::Map(_), None) => unreachable!("bytes were made of every map"),
         }
     }
     if let Some(kept) = kept {
@@ -63,15 +63,18 @@ pub(super) fn make_closure(w: &mut BodyEmitter<'_, '_>, index: usize) -> Value {
     slot
 }
 
-/// Emits code that makes bytes of a map, which the frame owns. Returns their address; `None` for other values.
-fn bytes_of(c: &mut Checker<'_, '_>, given: &Given<'_>) -> Option<Value> {
-    let Given::Map(map) = given else { return None };
+/// Makes the bytes of a map, which the frame owns, if a closure is given one.
+fn made_of<'p, 'a>(c: &mut Checker<'_, '_>, given: &'p Given<'a>) -> Made<'p, 'a> {
+    let map = match given {
+        Given::Map(map) => map,
+        Given::Plain(plain) => return Made::Plain(plain),
+    };
     let slot = c.e.own_none();
     let (site, map, size) =
         (c.exits.here(&mut c.e), c.e.known.map(*map), c.e.b.i64(MAP_SIZE.into()));
     let status = c.e.routine_value(Routine::MakeBytes, &[site, map, size, slot]);
     c.e.exit_unless_zero(status, "not_made");
-    Some(slot)
+    Made::Owned(slot)
 }
 
 /// Emits code that makes the bytes in which a closure keeps launches, initially zero, and which the frame owns. Returns

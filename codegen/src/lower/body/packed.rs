@@ -19,7 +19,7 @@ use crate::resolve::ids::ValueId;
 use crate::resolve::term::{Kind, Term};
 
 /// A value to write, after the object that it may need has been made.
-enum Made<'p, 'a> {
+pub(super) enum Made<'p, 'a> {
     Plain(&'p Plain<'a>),
     /// Address of an owned value: an array, a shape or a string that was made.
     Owned(Value),

@@ -41,6 +41,14 @@ pub(crate) struct Known {
     born: Table<ValueId, Scope>,
 }
 
+/// Returns what code uses. The order of steps and statements, which `resolve` has checked, makes it known before.
+///
+/// # Panics
+/// If it is not known.
+pub(super) fn before_use(known: Option<Value>) -> Value {
+    known.unwrap_or_else(|| unreachable!("a value is used before it is known"))
+}
+
 /// The names that a body gives, and the tensors that it allocates.
 #[derive(Clone, Debug)]
 pub(crate) struct Locals {
@@ -210,13 +218,12 @@ impl Known {
 
     /// Returns the value of a local.
     pub(crate) fn local(&self, local: LocalId) -> Value {
-        let known = self.locals.values[local];
-        known.unwrap_or_else(|| unreachable!("names are given before they are used"))
+        before_use(self.locals.values[local])
     }
 
     /// Returns the address of a named map.
     pub(crate) fn map(&self, map: MapId) -> Value {
-        self.locals.maps[map].unwrap_or_else(|| unreachable!("a map is made before it is passed"))
+        before_use(self.locals.maps[map])
     }
 }
 

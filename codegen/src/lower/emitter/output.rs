@@ -6,6 +6,7 @@ use abi_spec::{DeviceType, runtime};
 use crate::declaration::Device;
 use crate::ir::{Cond, Type, Value};
 use crate::lower::emitter::Emitter;
+use crate::lower::emitter::known::before_use;
 use crate::resolve::ids::{Home, OutputId, ValueId};
 
 /// Emits the `DLTensor*` of an allocated tensor.
@@ -17,7 +18,7 @@ pub(crate) fn tensor(e: &mut Emitter<'_, '_>, output: OutputId) -> Value {
 /// Returns the object of an allocated tensor.
 pub(crate) fn object(e: &Emitter<'_, '_>, output: OutputId) -> Value {
     let object = e.known.locals().outputs[output].as_ref().and_then(|output| output.object);
-    object.unwrap_or_else(|| unreachable!("tensors are allocated before they are passed"))
+    before_use(object)
 }
 
 /// Emits `out.data`, the address of the first element.

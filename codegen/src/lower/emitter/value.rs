@@ -6,6 +6,7 @@ use abi_spec::layout::{ANY, any, byte_array};
 use crate::declaration::Shape;
 use crate::ir::{Pointee, Type, Value};
 use crate::lower::emitter::Emitter;
+use crate::lower::emitter::known::before_use;
 use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::lower::value::Span;
 use crate::resolve::ids::ValueId;
@@ -30,19 +31,13 @@ impl Emitter<'_, '_> {
             Source::Element { of, index } => {
                 (self.known.value(of).elements(), index as i32 * ANY.size as i32)
             }
-            Source::Captured(index) => match self.held {
-                Some(elements) => (elements, element(index)),
-                None => unreachable!("a closure loads the address of what it holds first"),
-            },
+            Source::Captured(index) => (before_use(self.held), element(index)),
             Source::Each { .. }
             | Source::Key { .. }
             | Source::Mapped { .. }
             | Source::Alternative { .. }
             | Source::LookUp(_)
-            | Source::Result => match self.known.address(value) {
-                Some(place) => (place, 0),
-                None => unreachable!("a loop, a union or a call knows where it is"),
-            },
+            | Source::Result => (before_use(self.known.address(value)), 0),
         }
     }
 
