@@ -2,8 +2,10 @@
 
 mod allocate;
 mod call;
+mod callee;
 mod closure;
 pub(super) mod launch;
+mod objects;
 mod outlined;
 mod packed;
 mod pass;

@@ -5,7 +5,8 @@ use abi_spec::{Scalar, runtime};
 
 use crate::declaration::StatusError;
 use crate::ir::{Cond, Convert, Linkage, SymbolKind, Type, Value};
-use crate::lower::body::{BodyEmitter, outlined, packed, pass};
+use crate::lower::body::callee::{PackedArgs, cache_name, call_fault, function_value};
+use crate::lower::body::{BodyEmitter, objects, outlined, pass};
 use crate::lower::checks::{self, Checker};
 use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::lower::failure::message::Message;
@@ -16,17 +17,6 @@ use crate::lower::routines::records::CalleeKind;
 use crate::lower::value::{cache, constant_bytes, safe_call};
 use crate::resolve::body::{Callee, KernelCall, KernelResult, PackedCall, Received};
 use crate::resolve::ids::ValueId;
-
-/// The last three arguments of a call of an FFI function.
-#[derive(Clone, Copy)]
-pub(super) struct PackedArgs {
-    /// Address of the arguments, each a `TVMFFIAny`.
-    pub(crate) args: Value,
-    /// Number of arguments, `I32`.
-    pub(crate) count: Value,
-    /// Address of the result, a `TVMFFIAny`; NULL where a routine drops the result.
-    pub(crate) result: Value,
-}
 
 /// Emits a call of a C function. Checks its status if it returns one, otherwise returns its result.
 pub(super) fn call_kernel(
@@ -109,7 +99,7 @@ pub(super) fn call<'a>(
     let unwanted = outlined.is_some() && result.is_none();
     let slot = if unwanted { w.c.e.b.null() } else { w.c.e.own_none() };
     let owned = w.c.e.frame.owned();
-    let args = packed::pack_all(w, &call.args);
+    let args = objects::pack_all(w, &call.args);
     let count = w.c.e.b.i32(call.args.len() as i32);
     let args = PackedArgs { args, count, result: slot };
     if let Some(callee) = outlined {
@@ -159,29 +149,6 @@ fn call_packed<'a>(c: &mut Checker<'a, '_>, callee: &Callee<'a>, args: PackedArg
 fn call_object(c: &mut Checker<'_, '_>, function: Value, args: PackedArgs) -> Value {
     let call = crate::lower::runtime(c.e.b.module, &runtime::FUNCTION_CALL);
     c.e.b.call_value(call, &[function, args.args, args.count, args.result])
-}
-
-/// Returns the function object of a value; leaves with an error if the value is an absent optional.
-pub(super) fn function_value(c: &mut Checker<'_, '_>, value: ValueId) -> Value {
-    let function = c.e.known.value(value).word();
-    let function = c.e.or_zero(value, function);
-    require_function(c, value, function);
-    function
-}
-
-/// Leaves with an error if an optional function is None.
-fn require_function(c: &mut Checker<'_, '_>, value: ValueId, function: Value) {
-    if c.e.known.mask(value).is_none() {
-        return;
-    }
-    let path = c.e.function.values[value].path.clone();
-    let some = c.e.b.compare_const(Cond::Ne, function, 0);
-    let (missing, next) = (c.e.b.cold_block("no_function"), c.e.b.block("next"));
-    c.e.b.branch(some, next, missing);
-    c.e.b.switch_to(missing);
-    let raised = c.exits.fail_at(&mut c.e, &Failed::of(Complaint::NoFunction, &path), &[]);
-    c.e.exit(Some(raised));
-    c.e.b.switch_to(next);
 }
 
 /// Returns the function object of a name. The first call looks it up, in the imports of the library and then in the
@@ -235,21 +202,6 @@ fn check_call(c: &mut Checker<'_, '_>, call: &PackedCall<'_>, status: Value, slo
     let raised = c.exits.fail_at(&mut c.e, &fault, &[status]);
     c.e.exit(Some(raised));
     c.e.b.switch_to(next);
-}
-
-/// Returns the error of a callee that fails without raising one.
-pub(super) fn call_fault(c: &Checker<'_, '_>, call: &PackedCall<'_>) -> Failed {
-    let name = match &call.callee {
-        Callee::Symbol { name, .. } | Callee::Name(name) => (*name).to_owned(),
-        Callee::Value(value) => c.e.function.values[*value].path.clone(),
-    };
-    let failed = Failed::of(Complaint::Status, &format!("Failed {name}"));
-    Failed { callee: CalleeKind::Function, ..failed }
-}
-
-/// Returns the symbol of the variable that caches the function of a name.
-pub(super) fn cache_name(name: &str) -> String {
-    format!("tvm_ffi_codegen.callee.{name}")
 }
 
 /// Returns the declared errors of a kernel, by status. They are raised if the kernel has left no error itself.

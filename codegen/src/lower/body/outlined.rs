@@ -5,7 +5,7 @@ use abi_spec::symbol::LIBRARY_CTX;
 
 use crate::ir::{Data, Linkage, Relocation, SymbolKind, Value};
 use crate::lower::body::BodyEmitter;
-use crate::lower::body::call::{self, PackedArgs, cache_name};
+use crate::lower::body::callee::{self, PackedArgs, cache_name};
 use crate::lower::checks::Checker;
 use crate::lower::routines::Routine;
 use crate::lower::routines::memory::named;
@@ -63,9 +63,9 @@ pub(super) fn call_outlined<'a>(
 ) {
     let (routine, function) = match callee {
         Object::Named(name) => (Routine::CallNamed, named(c, name)),
-        Object::Value(value) => (Routine::CallObject, call::function_value(c, value)),
+        Object::Value(value) => (Routine::CallObject, callee::function_value(c, value)),
     };
-    let fault = call::call_fault(c, call);
+    let fault = callee::call_fault(c, call);
     let site = c.exits.site(&mut c.e, &fault);
     let args = [site, function, args.args, args.count, args.result];
     let status = c.e.routine_value(routine, &args);

@@ -1,20 +1,19 @@
 //! Values of the FFI (`TVMFFIAny`) that a body writes: arguments of calls, elements of arrays, results.
 
-use abi_spec::layout::{ANY, OBJECT, any, object};
+use abi_spec::layout::{OBJECT, any, object};
 use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::ParamType;
 use crate::ir::{Cond, Convert, Type, Value};
-use crate::lower::body::{BodyEmitter, closure};
 use crate::lower::checks::{Checker, terms};
 use crate::lower::emitter::output;
 use crate::lower::emitter::state::ValueState;
 use crate::lower::failure::message::Message;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::value::{AnyWords, constant_bytes, write_any, write_text};
-use crate::resolve::accepted::{Accepted, needs_object, possible, result_index};
-use crate::resolve::body::{Packed, Plain};
+use crate::lower::value::{AnyWords, write_any, write_text};
+use crate::resolve::accepted::{Accepted, possible, result_index};
+use crate::resolve::body::Plain;
 use crate::resolve::ids::ValueId;
 use crate::resolve::term::{Kind, Term};
 
@@ -23,29 +22,6 @@ pub(super) enum Made<'p, 'a> {
     Plain(&'p Plain<'a>),
     /// Address of an owned value: an array, a shape or a string that was made.
     Owned(Value),
-}
-
-/// Writes values one after the other in the frame; returns their address. Arrays and shapes among them are made
-/// first; the frame owns them.
-pub(super) fn pack_all(w: &mut BodyEmitter<'_, '_>, all: &[Packed<'_>]) -> Value {
-    let made: Vec<Made<'_, '_>> = all.iter().map(|packed| make(w, packed)).collect();
-    let area = w.c.e.area(all.len());
-    for (index, made) in made.iter().enumerate() {
-        let at = index as i32 * ANY.size as i32;
-        match made {
-            Made::Plain(plain) => pack(&mut w.c, plain, area, at),
-            Made::Owned(from) => copy_words(&mut w.c, *from, area, at),
-        }
-    }
-    area
-}
-
-/// Writes one value to an address. If an object was made for the value, the frame owns the object.
-pub(super) fn pack_one(w: &mut BodyEmitter<'_, '_>, packed: &Packed<'_>, to: Value) {
-    match make(w, packed) {
-        Made::Plain(plain) => pack(&mut w.c, plain, to, 0),
-        Made::Owned(from) => copy_words(&mut w.c, from, to, 0),
-    }
 }
 
 /// Leaves with a complaint if a value that an object of the runtime will keep, which is packed at byte `at` of an
@@ -71,46 +47,6 @@ pub(super) fn copy_words(c: &mut Checker<'_, '_>, from: Value, to: Value, at: i3
     for field in [any::TYPE_INDEX, any::PAYLOAD] {
         let word = c.e.b.load(Type::I64, from, field.offset);
         c.e.b.store(word, to, at + field.offset);
-    }
-}
-
-/// Makes the object of a value if it needs one: an array, a shape, or text that only an object can hold.
-fn make<'p, 'a>(w: &mut BodyEmitter<'_, '_>, packed: &'p Packed<'a>) -> Made<'p, 'a> {
-    match packed {
-        Packed::Array(all) => {
-            let slot = w.c.e.own_none();
-            let owned = w.c.e.frame.owned();
-            let values = pack_all(w, all);
-            for (index, entry) in all.iter().enumerate() {
-                if let Packed::Plain(plain) = entry {
-                    let at = index as i32 * ANY.size as i32;
-                    require_object(&mut w.c, plain, (values, at), Complaint::Unkept);
-                }
-            }
-            make_with(&mut w.c, Routine::MakeArray, values, all.len(), slot);
-            w.c.e.release_beyond(owned);
-            w.c.e.frame.truncate_owned(owned);
-            Made::Owned(slot)
-        }
-        Packed::Function(index) => Made::Owned(closure::make_closure(w, *index)),
-        Packed::Shape(numbers) => {
-            let slot = w.c.e.own_none();
-            let area = w.c.e.area(numbers.len());
-            for (index, number) in numbers.iter().enumerate() {
-                pack_term(&mut w.c, number, area, index as i32 * ANY.size as i32);
-            }
-            make_with(&mut w.c, Routine::MakeShape, area, numbers.len(), slot);
-            Made::Owned(slot)
-        }
-        Packed::Plain(Plain::Text(text)) if needs_object(text) => {
-            let slot = w.c.e.own_none();
-            let data = constant_bytes(&mut w.c.e.b, text.as_bytes().to_vec());
-            let length = w.c.e.b.i64(text.len() as i64);
-            let status = w.c.e.routine_value(Routine::GiveText, &[data, length, slot]);
-            w.c.e.exit_unless_zero(status, "not_made");
-            Made::Owned(slot)
-        }
-        Packed::Plain(plain) => Made::Plain(plain),
     }
 }
 
@@ -152,7 +88,7 @@ fn store_any(c: &mut Checker<'_, '_>, index: TypeIndex, payload: Value, to: Valu
 }
 
 /// Writes the value of a term.
-fn pack_term(c: &mut Checker<'_, '_>, term: &Term, to: Value, at: i32) {
+pub(super) fn pack_term(c: &mut Checker<'_, '_>, term: &Term, to: Value, at: i32) {
     let value = terms::eval(c, term);
     let index = match term.kind {
         Kind::Unsigned | Kind::Int => TypeIndex::INT,

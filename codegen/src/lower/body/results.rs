@@ -5,7 +5,7 @@ use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::{Leaf, ParamType, ResultType};
 use crate::ir::{Cond, Type, Value};
-use crate::lower::body::{BodyEmitter, packed};
+use crate::lower::body::{BodyEmitter, objects, packed};
 use crate::lower::checks::{self, Checker, terms};
 use crate::lower::emitter::output;
 use crate::lower::failure::site::Failed;
@@ -123,7 +123,7 @@ fn return_packed<'a>(
 ) {
     let slot = w.c.e.own_none();
     let owned = w.c.e.frame.owned();
-    packed::pack_one(w, packed, slot);
+    objects::pack_one(w, packed, slot);
     if w.c.e.frame.owned() == owned {
         let site = w.c.exits.here(&mut w.c.e);
         w.c.e.frame.disown(1);
