@@ -25,7 +25,7 @@ pub(super) fn prologue<'a, 'm>(
     let counted = arguments::count(&mut b, &function.declared.signature, miscounted);
     let emitter = Emitter::new(b, function, counted, linkage);
     let exits = Exits::new(Subjects::new(function, host, records));
-    let mut c = Checker::new(emitter, exits);
+    let mut c = Checker::new(emitter, exits, checks::forms(function));
     fail_count(&mut c.e, miscounted, host);
     checks::device_table(&mut c, &function.steps);
     held::unpack_held(&mut c);

@@ -1,8 +1,7 @@
 //! The context of checks: what a prologue needs to check arguments, and a body to check what it receives.
 
 use super::check::Checks;
-use super::devices::Devices;
-use super::strides::Shapes;
+use crate::declaration::Device;
 use crate::ir::{Block, Value};
 use crate::lower::emitter::Emitter;
 use crate::lower::emitter::known::Checkpoint;
@@ -10,8 +9,7 @@ use crate::lower::emitter::state::Scope;
 use crate::lower::failure::message::Message;
 use crate::lower::failure::overflow::Overflow;
 use crate::lower::failure::{Exits, Run, Turn};
-use crate::resolve::function::Function;
-use crate::resolve::ids::{LookUpId, Table, ValueId};
+use crate::resolve::ids::{LookUpId, SymbolId, Table, ValueId};
 
 /// A function under construction whose code may fail.
 pub(crate) struct Checker<'a, 'm> {
@@ -36,6 +34,27 @@ pub(crate) struct Checker<'a, 'm> {
     pub(super) held_elements: Table<LookUpId, Option<Value>>,
 }
 
+/// Devices of tensors so far, with which later tensors are compared.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Devices {
+    /// The device of the first tensor whose device index matters, how it was declared, and the place of the tensor.
+    pub(super) first: Option<(Value, Device, u64)>,
+    /// The tensors so far that are compared without a table.
+    pub(super) tensors: Vec<ValueId>,
+    /// Address of the table of devices; `None` unless calls differ in the tensors that they have.
+    pub(super) table: Option<Value>,
+}
+
+/// Shapes of tensors whose strides are declared.
+#[derive(Debug, Default)]
+pub(super) struct Shapes {
+    /// Shapes that have been tested: the symbols that the extents equal, each with the number to exceed, and a `Bool`
+    /// that is true if all symbols exceed their numbers.
+    pub(super) tested: Vec<(Vec<(SymbolId, i64)>, Value)>,
+    /// Symbols that are bound if a shape is usual, each with the index of the shape in `tested`.
+    pub(super) bound: Vec<(SymbolId, usize)>,
+}
+
 /// State around a scope.
 #[derive(Debug)]
 pub(crate) struct Outside {
@@ -47,7 +66,7 @@ pub(crate) struct Outside {
 
 /// Choice of loops or calls of routines instead of inline code, for large functions.
 #[derive(Debug)]
-pub(super) struct Forms {
+pub(in crate::lower) struct Forms {
     /// Number of tensors from each tensor to the end of its [run](super::runs); 0 outside of runs.
     pub(super) runs: Table<ValueId, usize>,
     /// Tensors that routines check.
@@ -56,17 +75,9 @@ pub(super) struct Forms {
     pub(super) texts: bool,
 }
 
-impl Forms {
-    fn of(function: &Function<'_>) -> Forms {
-        let runs = super::runs::runs(function);
-        let outlined = super::outline::outlined(function, &runs);
-        Forms { runs, outlined, texts: super::outline::outlines_texts(function) }
-    }
-}
-
 impl<'a, 'm> Checker<'a, 'm> {
     /// Creates the context of a function of which no argument is loaded yet.
-    pub(crate) fn new(e: Emitter<'a, 'm>, exits: Exits<'a, 'm>) -> Self {
+    pub(crate) fn new(e: Emitter<'a, 'm>, exits: Exits<'a, 'm>, forms: Forms) -> Self {
         let function = e.function;
         // A placeholder: each group of checks sets its exit.
         let checks = Checks { fail: e.b.current(), mask: None, passed: false };
@@ -78,7 +89,7 @@ impl<'a, 'm> Checker<'a, 'm> {
             overflow_exit: None,
             devices: Devices::default(),
             shapes: Shapes::default(),
-            forms: Forms::of(function),
+            forms,
             branched: None,
             held_elements: Table::like(&function.look_ups, None),
         }

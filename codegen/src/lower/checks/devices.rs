@@ -27,17 +27,6 @@ const FIRST: i32 = 8;
 const ENTRY: i64 = 16;
 const PLACE: i32 = FIRST + 8;
 
-/// Devices of tensors so far, with which later tensors are compared.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Devices {
-    /// The device of the first tensor whose device index matters, how it was declared, and the place of the tensor.
-    pub(super) first: Option<(Value, Device, u64)>,
-    /// The tensors so far that are compared without a table.
-    pub(super) tensors: Vec<ValueId>,
-    /// Address of the table of devices; `None` unless calls differ in the tensors that they have.
-    pub(super) table: Option<Value>,
-}
-
 /// Returns true if calls differ in which tensors of these steps they have.
 fn vary(function: &Function<'_>, steps: &[Step<'_>]) -> bool {
     let mut vary = false;

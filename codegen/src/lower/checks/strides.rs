@@ -11,16 +11,6 @@ use crate::lower::emitter::state::{Origin, SymbolState};
 use crate::resolve::ids::{SymbolId, ValueId};
 use crate::resolve::step::{Linear, Place, Rule, Step};
 
-/// Shapes of tensors whose strides are declared.
-#[derive(Debug, Default)]
-pub(super) struct Shapes {
-    /// Shapes that have been tested: the symbols that the extents equal, each with the number to exceed, and a `Bool`
-    /// that is true if all symbols exceed their numbers.
-    tested: Vec<(Vec<(SymbolId, i64)>, Value)>,
-    /// Symbols that are bound if a shape is usual, each with the index of the shape in `tested`.
-    bound: Vec<(SymbolId, usize)>,
-}
-
 /// A dim and the rule of its stride.
 type Stride<'a> = (usize, &'a Rule);
 
