@@ -29,6 +29,7 @@ mod steps;
 mod strides;
 mod tensor;
 pub(super) mod terms;
+mod text;
 mod union;
 mod value;
 mod view;

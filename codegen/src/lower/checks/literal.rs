@@ -1,12 +1,12 @@
 //! Literal parameters: one of several numbers or texts.
 
-use abi_spec::TypeIndex;
+use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::{Literal, is_text, literal_scalar};
 use crate::ir::{Binary, Cond, Type, Value};
 use crate::lower::checks::checker::Checker;
-use crate::lower::checks::{scalar, terms, value};
-use crate::lower::emitter::state::ValueState;
+use crate::lower::checks::{scalar, terms, text};
+use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::lower::routines::Routine;
 use crate::lower::value::{Span, constant_bytes};
 use crate::resolve::ids::ValueId;
@@ -17,7 +17,7 @@ const LISTED: usize = 32;
 /// Checks a literal parameter and unpacks its value.
 pub(super) fn literal(c: &mut Checker<'_, '_>, value: ValueId, literals: &[Literal]) -> ValueState {
     if literal_scalar(literals).is_some() {
-        return ValueState::Scalar(scalar::literal_number(c, value, literals));
+        return ValueState::Scalar(literal_number(c, value, literals));
     }
     if !is_text(literals) {
         if !c.checks.passed {
@@ -26,13 +26,26 @@ pub(super) fn literal(c: &mut Checker<'_, '_>, value: ValueId, literals: &[Liter
         let address = c.e.any_address(value);
         return ValueState::Word(c.e.or_zero(value, address));
     }
-    let text = value::text(c, value, TypeIndex::SMALL_STR, TypeIndex::STR);
+    let text = text::text(c, value, TypeIndex::SMALL_STR, TypeIndex::STR);
     if !c.checks.passed {
         let known = is_text_of(c, text, literals);
         let other = c.e.b.not(known);
         c.checks.never(&mut c.e.b, other);
     }
     ValueState::Span(text)
+}
+
+/// Loads an integer or a truth value that must be one of the literals.
+fn literal_number(c: &mut Checker<'_, '_>, value: ValueId, literals: &[Literal]) -> ScalarState {
+    let (_, wide) = scalar::number(c, value, TypeIndex::BOOL);
+    if !c.checks.passed {
+        let known = is_number_of(c, wide, literals);
+        let other = c.e.b.not(known);
+        c.checks.never(&mut c.e.b, other);
+    }
+    let truth = literals.iter().any(|literal| matches!(literal, Literal::Bool(_)));
+    let ty = if truth { Scalar::Bool } else { Scalar::Int64 };
+    ScalarState { ty, native: c.e.b.truncate(wide, ty), wide: Some(wide) }
 }
 
 /// Checks a value against literals that include both numbers and texts.
@@ -48,7 +61,7 @@ fn number_or_text(c: &mut Checker<'_, '_>, value: ValueId, literals: &[Literal])
     c.e.b.switch_to(number);
     c.e.b.jump(join, &[same]);
     c.e.b.switch_to(text);
-    let found = value::text(c, value, TypeIndex::SMALL_STR, TypeIndex::STR);
+    let found = text::text(c, value, TypeIndex::SMALL_STR, TypeIndex::STR);
     let same = is_text_of(c, found, literals);
     c.e.b.jump(join, &[same]);
     c.e.b.switch_to(join);
@@ -57,7 +70,7 @@ fn number_or_text(c: &mut Checker<'_, '_>, value: ValueId, literals: &[Literal])
 }
 
 /// Returns a `Bool`: true if an integer is one of the literals.
-pub(super) fn is_number_of(c: &mut Checker<'_, '_>, number: Value, literals: &[Literal]) -> Value {
+fn is_number_of(c: &mut Checker<'_, '_>, number: Value, literals: &[Literal]) -> Value {
     let mut any = None;
     for literal in literals {
         let known = match literal {

@@ -3,10 +3,9 @@
 use abi_spec::layout::{any, big_int};
 use abi_spec::{Scalar, TypeIndex};
 
-use crate::declaration::Literal;
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::checks::checker::Checker;
-use crate::lower::checks::{literal, terms};
+use crate::lower::checks::terms;
 use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::resolve::ids::ValueId;
 use crate::resolve::value::Source;
@@ -36,7 +35,7 @@ pub(super) fn scalar(c: &mut Checker<'_, '_>, value: ValueId, scalar: Scalar) {
 
 /// Checks that the type index is in the range from int to `last`. Returns the type index and the payload. The
 /// payload is loaded after the check, since LLVM merges conditions that have no load between them.
-fn number(c: &mut Checker<'_, '_>, value: ValueId, last: TypeIndex) -> (Value, Value) {
+pub(super) fn number(c: &mut Checker<'_, '_>, value: ValueId, last: TypeIndex) -> (Value, Value) {
     let (index, first) = (c.e.type_index(value), TypeIndex::INT.0);
     let above = c.e.b.binary_const(Binary::Sub, index, first.into());
     let wrong = c.e.b.compare_const(Cond::Ugt, above, (last.0 - first).into());
@@ -98,23 +97,6 @@ fn or_big_int(
     c.e.b.switch_to(join);
     c.checks.mask = mask;
     result
-}
-
-/// Loads an integer or a truth value that must be one of the literals.
-pub(super) fn literal_number(
-    c: &mut Checker<'_, '_>,
-    value: ValueId,
-    literals: &[Literal],
-) -> ScalarState {
-    let (_, wide) = number(c, value, TypeIndex::BOOL);
-    if !c.checks.passed {
-        let known = literal::is_number_of(c, wide, literals);
-        let other = c.e.b.not(known);
-        c.checks.never(&mut c.e.b, other);
-    }
-    let truth = literals.iter().any(|literal| matches!(literal, Literal::Bool(_)));
-    let ty = if truth { Scalar::Bool } else { Scalar::Int64 };
-    ScalarState { ty, native: c.e.b.truncate(wide, ty), wide: Some(wide) }
 }
 
 /// Loads a truth value. An int is true unless it is 0.

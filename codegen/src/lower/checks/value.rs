@@ -3,17 +3,17 @@
 //! The usual form of each value is unpacked inline; a routine in a cold block accepts the other forms.
 
 use abi_spec::TypeIndex;
-use abi_spec::layout::{BYTE_ARRAY, OBJECT, any, seq_cell};
+use abi_spec::layout::{OBJECT, seq_cell};
 
 use crate::declaration::{Leaf, Mapping, ObjectClass, ParamType, Sequence, Shape};
-use crate::ir::{Block, Builder, Cond, Convert, Type, Value};
+use crate::ir::{Builder, Cond, Convert, Type, Value};
 use crate::lower::checks::checker::Checker;
-use crate::lower::checks::literal;
+use crate::lower::checks::{literal, text};
 use crate::lower::emitter::frame::Slot;
 use crate::lower::emitter::state::ValueState;
 use crate::lower::routines::{self, CLASS_CACHE, Routine};
 use crate::lower::value::{Span, constant_bytes, zeros};
-use crate::resolve::accepted::{MAX_SMALL, accepted, dynamic_key};
+use crate::resolve::accepted::dynamic_key;
 use crate::resolve::ids::ValueId;
 use crate::resolve::value::Source;
 
@@ -27,10 +27,10 @@ pub(super) fn value_type(c: &mut Checker<'_, '_>, value: ValueId) {
     }
     let state = match declared.ty {
         ParamType::Leaf(Leaf::Str) => {
-            ValueState::Span(text(c, value, TypeIndex::SMALL_STR, TypeIndex::STR))
+            ValueState::Span(text::text(c, value, TypeIndex::SMALL_STR, TypeIndex::STR))
         }
         ParamType::Leaf(Leaf::Bytes) => {
-            ValueState::Span(text(c, value, TypeIndex::SMALL_BYTES, TypeIndex::BYTES))
+            ValueState::Span(text::text(c, value, TypeIndex::SMALL_BYTES, TypeIndex::BYTES))
         }
         ParamType::Leaf(Leaf::DType) => word(c, value, TypeIndex::DATA_TYPE, Routine::ToDtype),
         ParamType::Leaf(Leaf::Device) => word(c, value, TypeIndex::DEVICE, Routine::ToDevice),
@@ -117,22 +117,6 @@ fn usually(
     result
 }
 
-/// Branches to the current exit if a pointer is NULL. Returns the pointer.
-fn guard_non_null(c: &mut Checker<'_, '_>, pointer: Value) -> Value {
-    if !c.checks.passed {
-        let some = c.e.b.compare_const(Cond::Ne, pointer, 0);
-        let fail = c.checks.fail;
-        c.e.b.guard(some, fail);
-    }
-    pointer
-}
-
-/// Returns the two bit masks of the type indices that a value accepts, low bits first.
-fn masks(c: &mut Checker<'_, '_>, value: ValueId) -> [Value; 2] {
-    let accepted = accepted(c.e.function.values[value].ty);
-    [c.e.b.i64(accepted.low as i64), c.e.b.i64(accepted.high as i64)]
-}
-
 /// Returns the object of a value. Inline code accepts the type index `usual`, or any object if that is `None`; a
 /// routine accepts rvalue references and other types.
 fn object(c: &mut Checker<'_, '_>, value: ValueId, usual: Option<TypeIndex>) -> Value {
@@ -144,9 +128,9 @@ fn object(c: &mut Checker<'_, '_>, value: ValueId, usual: Option<TypeIndex>) -> 
     let some = c.e.b.compare_const(Cond::Ne, payload, 0);
     usually(c, value, &[right, some], payload, |c| {
         let address = c.e.any_address(value);
-        let [low, high] = masks(c, value);
+        let [low, high] = text::masks(c, value);
         let object = c.e.routine_value(Routine::Object, &[address, low, high]);
-        guard_non_null(c, object)
+        text::guard_non_null(c, object)
     })
 }
 
@@ -168,73 +152,6 @@ fn class(c: &mut Checker<'_, '_>, value: ValueId) -> ValueState {
     ValueState::Word(object)
 }
 
-/// Returns address and size of text or bytes.
-pub(super) fn text(
-    c: &mut Checker<'_, '_>,
-    value: ValueId,
-    small: TypeIndex,
-    object: TypeIndex,
-) -> Span {
-    if c.forms.texts && c.checks.mask.is_none() {
-        let array = text_array(c, value);
-        return c.e.array_of_bytes(value, array);
-    }
-    let (slow, join) = (c.e.b.cold_block("unusual"), c.e.b.block("text"));
-    let [data, size] = [(Type::Ptr, "data"), (Type::I64, "size")].map(|(ty, part)| {
-        let hint = c.e.hint(value, part, None);
-        c.e.b.block_param(join, ty, hint)
-    });
-    if let Some(there) = c.e.known.mask(value) {
-        let nothing = [c.e.b.null(), c.e.b.i64(0)];
-        c.e.b.go_unless(there, join, &nothing);
-    }
-    let (index, payload) = c.e.words(value, Type::Ptr);
-    let is_small = c.e.b.compare_const(Cond::Eq, index, small.0.into());
-    let (inside, outside) = (c.e.b.block("inside"), c.e.b.block("outside"));
-    c.e.b.branch(is_small, inside, outside);
-    c.e.b.switch_to(inside);
-    let text = small_text(c, value, slow);
-    c.e.b.jump(join, &[text.data, text.size]);
-    c.e.b.switch_to(outside);
-    let is_object = c.e.b.compare_const(Cond::Eq, index, object.0.into());
-    c.e.b.guard(is_object, slow);
-    let text = text_object(c, value, payload, slow);
-    c.e.b.jump(join, &[text.data, text.size]);
-    c.e.b.switch_to(slow);
-    let array = text_array(c, value);
-    let text = c.e.array_of_bytes(value, array);
-    c.e.b.jump(join, &[text.data, text.size]);
-    c.e.b.switch_to(join);
-    Span { data, size }
-}
-
-/// Returns address and size of text inside the `TVMFFIAny`; branches to `slow` if its length exceeds [`MAX_SMALL`].
-fn small_text(c: &mut Checker<'_, '_>, value: ValueId, slow: Block) -> Span {
-    let address = c.e.any_address(value);
-    let length = c.e.b.load(Type::I32, address, any::SMALL_LEN.offset);
-    let fits = c.e.b.compare_const(Cond::Ule, length, MAX_SMALL);
-    c.e.b.guard(fits, slow);
-    let data = c.e.b.ptr_offset(address, any::PAYLOAD.offset.into());
-    Span { data, size: c.e.b.convert(Convert::Zext, length, Type::I64) }
-}
-
-/// Returns address and size of a text object; branches to `slow` if it is NULL.
-fn text_object(c: &mut Checker<'_, '_>, value: ValueId, object: Value, slow: Block) -> Span {
-    let some = c.e.b.compare_const(Cond::Ne, object, 0);
-    c.e.b.guard(some, slow);
-    let array = c.e.b.ptr_offset(object, OBJECT.size.into());
-    c.e.array_of_bytes(value, array)
-}
-
-/// Returns the address of a `TVMFFIByteArray` that a routine finds or fills for text of any form.
-fn text_array(c: &mut Checker<'_, '_>, value: ValueId) -> Value {
-    let address = c.e.any_address(value);
-    let [low, high] = masks(c, value);
-    let slot = c.e.slot(Slot::Scratch, BYTE_ARRAY.size);
-    let array = c.e.routine_value(Routine::Text, &[address, low, high, slot]);
-    guard_non_null(c, array)
-}
-
 /// Returns the payload of a dtype or a device; a routine parses text that names one.
 fn word(
     c: &mut Checker<'_, '_>,
@@ -252,7 +169,7 @@ fn word(
     let word = usually(c, value, &[right], word, |c| {
         let address = c.e.any_address(value);
         let slot = c.e.slot(Slot::Scratch, 8);
-        let [low, high] = masks(c, value);
+        let [low, high] = text::masks(c, value);
         let named = c.e.routine_value(otherwise, &[address, low, high, slot]);
         let named = c.e.b.compare_const(Cond::Ne, named, 0);
         let fail = c.checks.fail;
@@ -272,7 +189,7 @@ fn numbers(c: &mut Checker<'_, '_>, value: ValueId) -> ValueState {
         let address = c.e.any_address(value);
         let slot = c.e.b.stack_slot(routines::NUMBERS_SIZE, 8);
         let cell = c.e.routine_value(Routine::Numbers, &[address, slot]);
-        guard_non_null(c, cell)
+        text::guard_non_null(c, cell)
     });
     let cell = c.e.readable(value, cell, 16);
     ValueState::Span(c.e.array_of_bytes(value, cell))
