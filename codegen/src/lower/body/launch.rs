@@ -1,12 +1,14 @@
 //! Launches of GPU kernels: the statement, kernel arguments, tensor maps and images. Facts of the driver are in
 //! [`cuda`](super::cuda), the routines of launches in [`routines`](mod@super::routines).
 
+mod area;
 mod command;
 mod cuda;
 mod hip;
 pub(crate) mod images;
 pub(crate) mod kept;
 mod map;
+mod parts;
 mod statement;
 
 pub(super) use command::command;

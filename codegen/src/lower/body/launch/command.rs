@@ -1,11 +1,9 @@
 //! Commands on streams. Routines call the driver; the values of an upload are in the area of
 //! the frame that launches share.
 
-use abi_spec::runtime;
-
 use crate::ir::{Binary, Cond, Convert, Type, Value};
 use crate::lower::body::launch::map::{self, AREA};
-use crate::lower::body::launch::statement;
+use crate::lower::body::launch::{area, parts};
 use crate::lower::checks::{Checker, terms};
 use crate::lower::cuda::{MOST_OPERATIONS, mem_op};
 use crate::lower::emitter::frame::Slot;
@@ -40,7 +38,7 @@ pub(in crate::lower::body) fn command<'a>(c: &mut Checker<'a, '_>, command: &'a 
         let subject = Subject { site: c.exits.here(&mut c.e), device, stream };
         return submit(c, commands.wait, subject, &[other]);
     }
-    let stream = stream_or(c, command.stream.as_ref(), device);
+    let stream = area::stream_or(c, command.stream.as_ref(), device);
     let subject = Subject { site: c.exits.here(&mut c.e), device, stream };
     match &command.work {
         Work::Upload(upload) => submit_upload(c, upload, subject),
@@ -65,18 +63,6 @@ fn submit(c: &mut Checker<'_, '_>, routine: Routine, subject: Subject, more: &[V
     let args: Vec<Value> = [site, device, stream].into_iter().chain(more.iter().copied()).collect();
     let status = c.e.routine_value(routine, &args);
     c.e.exit_unless_zero(status, "not_submitted");
-}
-
-/// Returns a given stream, or the environment's stream of a device.
-pub(super) fn stream_or(c: &mut Checker<'_, '_>, stream: Option<&Term>, device: Value) -> Value {
-    if let Some(stream) = stream {
-        return terms::eval(c, stream);
-    }
-    let number = c.e.b.convert(Convert::Trunc, device, Type::I32);
-    let ty = c.e.function.platform.device_type();
-    let ty = c.e.b.i32(ty.0);
-    let get = crate::lower::runtime(c.e.b.module, &runtime::ENV_GET_STREAM);
-    c.e.b.call_value(get, &[ty, number])
 }
 
 /// Returns a number of bytes, which must not be negative.
@@ -119,7 +105,7 @@ fn submit_upload<'a>(c: &mut Checker<'a, '_>, upload: &'a Upload<'a>, subject: S
 /// Stores a part of an upload at byte `at` of the area. The bytes of a named map are copied.
 fn store_part<'a>(c: &mut Checker<'a, '_>, area: Value, at: u32, part: &'a Param<'a>, site: Value) {
     let Param::Map(map) = part else {
-        statement::store_argument(c, area, at, part, site);
+        parts::store_argument(c, area, at, part, site);
         return;
     };
     let map = c.e.known.map(*map);

@@ -1,7 +1,7 @@
 //! Launches by the CUDA driver.
 
 use crate::ir::{Cond, Type, Value};
-use crate::lower::body::launch::statement::{self, Ready, Subject};
+use crate::lower::body::launch::area::{self, Ready, Subject};
 use crate::lower::checks::Checker;
 use crate::lower::cuda::{CU_STREAM_PER_THREAD, Entry, kernel};
 use crate::lower::routines::Routine;
@@ -17,7 +17,7 @@ pub(super) fn start_on_cuda(c: &mut Checker<'_, '_>, ready: Ready<'_>) {
     c.e.b.branch(created, here, default);
 
     c.e.b.switch_to(default);
-    let (is_current, asked) = statement::is_current(c, ready.subject);
+    let (is_current, asked) = area::is_current(c, ready.subject);
     c.e.b.branch(is_current, here, there);
 
     c.e.b.switch_to(there);
@@ -29,7 +29,7 @@ pub(super) fn start_on_cuda(c: &mut Checker<'_, '_>, ready: Ready<'_>) {
     c.e.b.jump(launched, &[found]);
 
     c.e.b.switch_to(launched);
-    statement::check_launch(c, Routine::LaunchFailed, ready, status);
+    area::check_launch(c, Routine::LaunchFailed, ready, status);
 }
 
 /// Emits the call of the driver that launches the kernel; returns its status.

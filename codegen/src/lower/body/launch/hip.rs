@@ -1,7 +1,7 @@
 //! Launches by the HIP runtime, which loads kernels for one device and launches on the current one.
 
 use crate::ir::{Binary, Cond, Type, Value};
-use crate::lower::body::launch::statement::{self, Ready, Subject};
+use crate::lower::body::launch::area::{self, Ready, Subject};
 use crate::lower::checks::Checker;
 use crate::lower::cuda::config;
 use crate::lower::hip::{DEVICES, Entry, kernel};
@@ -40,11 +40,11 @@ pub(super) fn start_on_hip<'a>(c: &mut Checker<'a, '_>, launch: &Launch<'a>, rea
     let Ready { subject, function, config, extents, stream, addresses } = ready;
     let [here, next] = ["this_device", "launched"].map(|label| c.e.b.block(label));
     let there = c.e.b.cold_block("other_device");
-    let (is_current, _) = statement::is_current(c, subject);
+    let (is_current, _) = area::is_current(c, subject);
     c.e.b.branch(is_current, here, there);
 
     c.e.b.switch_to(there);
-    statement::store_fields(c, config, 0, extents.unwrap_or_default());
+    area::store_fields(c, config, 0, extents.unwrap_or_default());
     let is_cooperative = c.e.b.i32(launch.cooperative.into());
     let args = subject.args_with([config, stream, addresses, is_cooperative]);
     let status = c.e.routine_value(Routine::LaunchThere, &args);
@@ -69,7 +69,7 @@ pub(super) fn start_on_hip<'a>(c: &mut Checker<'a, '_>, launch: &Launch<'a>, rea
     };
     let address = c.e.b.atomic_load(Type::Ptr, subject.kernel, at);
     let status = c.e.b.call_indirect_value(entry.signature(), address, &args);
-    statement::check_launch(c, Routine::HipLaunchFailed, ready, status);
+    area::check_launch(c, Routine::HipLaunchFailed, ready, status);
     c.e.b.jump(next, &[]);
     c.e.b.switch_to(next);
 }

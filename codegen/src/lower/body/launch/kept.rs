@@ -2,8 +2,8 @@
 //! attributes and arguments are those of every later call; these store only what they compute themselves.
 
 use crate::ir::{Block, Cond, Type, Value};
-use crate::lower::body::launch::command;
-use crate::lower::body::launch::statement::{self, Layout, Ready, Subject};
+use crate::lower::body::launch::area::{self, Layout, Ready, Subject};
+use crate::lower::body::launch::parts;
 use crate::lower::checks::Checker;
 use crate::lower::cuda::{KEPT_FULL, config, kept};
 use crate::lower::emitter::frame::Slot;
@@ -95,13 +95,13 @@ fn launch_by<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>) {
     c.e.b.switch_to(copy);
     take(c, keeping);
     c.e.b.switch_to(ready);
-    statement::allocate_scratches(c, launch);
+    parts::allocate_scratches(c, launch);
     for index in keeping.params(false) {
-        statement::store_param(c, area, &keeping.layout, launch, index, site);
+        parts::store_param(c, area, &keeping.layout, launch, index, site);
     }
-    let subject = Subject { site, kernel: statement::kernel_of(c, launch), device };
+    let subject = Subject { site, kernel: area::kernel_of(c, launch), device };
     let ready = Ready { subject, function, config, extents: None, stream, addresses };
-    statement::start(c, launch, ready);
+    parts::start(c, launch, ready);
 }
 
 /// Fills the area, and keeps it unless the grid is empty.
@@ -109,19 +109,19 @@ fn fill<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>) {
     let Keeping { launch, layout, site, kept, area, ready, next, .. } = keeping;
     let (area, words) = (*area, c.e.b.i64(layout.words().into()));
     c.e.routine(Routine::Clear, &[area, words]);
-    let extents = statement::fields(c, &launch.extents);
-    if let Some(empty) = statement::is_empty(c, launch, &extents) {
+    let extents = area::fields(c, &launch.extents);
+    if let Some(empty) = area::is_empty(c, launch, &extents) {
         let go = c.e.b.cold_block("launch");
         c.e.b.branch(empty, *next, go);
         c.e.b.switch_to(go);
     }
-    statement::require_all_gpu(c, launch);
-    statement::store_config(c, area, layout, launch, &extents);
+    parts::require_all_gpu(c, launch);
+    parts::store_config(c, area, layout, launch, &extents);
     for index in keeping.params(true) {
-        statement::store_param(c, area, layout, launch, index, *site);
+        parts::store_param(c, area, layout, launch, index, *site);
     }
-    let (Subject { device, .. }, function) = statement::load(c, launch, *site, area);
-    let stream = statement::store_stream(c, launch, device, area);
+    let (Subject { device, .. }, function) = parts::load(c, launch, *site, area);
+    let stream = parts::store_stream(c, launch, device, area);
     let start = c.e.b.i64((layout.addresses / 8).into());
     let count = c.e.b.i64(launch.params.len() as i64);
     let args = [*kept, area, words, start, count, function, device];
@@ -142,7 +142,7 @@ fn take<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>) {
     }
     let (table, at) = if is_whole { (kept, kept::SIZE) } else { (area, 0) };
     let addresses = c.e.b.ptr_offset(table, (at + keeping.layout.addresses).into());
-    let stream = command::stream_or(c, launch.stream.as_ref(), device);
+    let stream = area::stream_or(c, launch.stream.as_ref(), device);
     let config = c.e.b.ptr_offset(kept, kept::SIZE.into());
     let known = c.e.b.load(Type::Ptr, kept, kept::SIZE as i32 + config::STREAM);
     let is_same = c.e.b.compare(Cond::Eq, stream, known);
