@@ -22,6 +22,7 @@ pub(crate) mod memory;
 mod message;
 mod names;
 pub(crate) mod records;
+mod release;
 mod result;
 mod runtime;
 mod scalar;
@@ -128,8 +129,8 @@ routines! {
     LookUp cold, functions::look_up;
     CallNamed outline, functions::call_named;
     CallObject outline, functions::call_object;
-    Release hot, result::release;
-    Leave cold, result::leave;
+    Release hot, release::release;
+    Leave cold, release::leave;
     Allocate outline, allocate::allocate;
     AllocateOne outline inner, allocate::allocate_one;
     AllocatePlain outline inner, allocate::allocate_plain;

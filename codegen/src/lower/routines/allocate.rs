@@ -13,7 +13,7 @@ use crate::lower::routines::functions::fail_call;
 use crate::lower::routines::memory::{Any, Caller, DlTensor, Managed, Object, write};
 use crate::lower::routines::message::raise;
 use crate::lower::routines::records::{Head, OutputRecord, Outputs, text_of};
-use crate::lower::routines::result::leave;
+use crate::lower::routines::release::leave;
 use crate::lower::routines::runtime::{
     address_of_free, free, get_tensor_allocator, malloc, tensor_alloc, tensor_from_dl_pack,
 };

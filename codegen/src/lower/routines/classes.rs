@@ -10,7 +10,7 @@ use crate::ir::typed::{Int, Text, constant, routine};
 use crate::lower::routines::access::{ALL, text};
 use crate::lower::routines::errors::forget_error;
 use crate::lower::routines::memory::{Any, ByteArray, Object, filled, write};
-use crate::lower::routines::result::release;
+use crate::lower::routines::release::release;
 use crate::lower::routines::runtime::{
     function_call, function_get_global, get_type_info, object_dec_ref, type_key_to_index,
 };

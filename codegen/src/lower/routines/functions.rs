@@ -10,7 +10,8 @@ use crate::lower::routines::memory::{
     Any, ByteArray, Caller, Keeper, Module, NamedCallee, Object, filled, slice, write,
 };
 use crate::lower::routines::message::{fail_at, raise};
-use crate::lower::routines::result::{is_null, leave, release};
+use crate::lower::routines::release::{leave, release};
+use crate::lower::routines::result::is_null;
 use crate::lower::routines::runtime::{
     address_of_dec_ref, bytes_from_byte_array, function_call, function_create, function_get_global,
     lookup_from_imports, object_dec_ref, object_inc_ref,

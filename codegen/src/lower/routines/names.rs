@@ -8,7 +8,7 @@ use crate::ir::typed::{Int, Ref, Single, Text, constant, handles, routine};
 use crate::lower::routines::access::is_object;
 use crate::lower::routines::classes::{key_of, list_classes};
 use crate::lower::routines::memory::{Any, ByteArray, MessageBuffer, NameEntry, bytes, slice};
-use crate::lower::routines::result::release;
+use crate::lower::routines::release::release;
 use crate::lower::routines::text::{put, put_int, put_unsigned};
 
 /// Word of the element type `void`.

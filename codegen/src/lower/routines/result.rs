@@ -1,4 +1,4 @@
-//! Results and other owned values: validating, copying, retaining and releasing them.
+//! Results and other owned values: validating, copying and retaining them.
 
 use abi_spec::TypeIndex;
 
@@ -6,13 +6,12 @@ use crate::ir::Builder;
 use crate::ir::typed::{Bool, Int, Text, constant, handles, routine};
 use crate::lower::routines::access::{accepts, borrow, is_object};
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::errors::{set_raised, take_error};
 use crate::lower::routines::fail::{fail_scalar, failure, place_of, quoted, required_of};
 use crate::lower::routines::memory::{Any, ByteArray, Caller, Object, filled};
 use crate::lower::routines::message::raise;
 use crate::lower::routines::records::{Required, Subject};
 use crate::lower::routines::runtime::{
-    any_view_to_owned_any, object_dec_ref, object_inc_ref, string_from_byte_array,
+    any_view_to_owned_any, object_inc_ref, string_from_byte_array,
 };
 use crate::resolve::accepted::{MAX_SMALL, owned};
 
@@ -172,27 +171,6 @@ pub(crate) fn is_null(value: &Any) -> bool {
         object = *(object as &&Object);
     }
     (is_object(index) || is_text || is_moved) && object == null
-}
-
-/// Releases the objects among values.
-#[routine]
-pub(crate) fn release(values: &Any, count: i64) {
-    for at in 0..count {
-        let value = &values[at];
-        if is_object(value.type_index) && value.object != null {
-            object_dec_ref(value.object);
-        }
-    }
-}
-
-/// Releases the objects among values and keeps the error in the thread's slot, which deleters may overwrite.
-#[routine]
-pub(crate) fn leave(values: &Any, count: i64) {
-    let error = take_error();
-    release(values, count);
-    if error != null {
-        set_raised(error);
-    }
 }
 
 /// Stores text as an owned string in `result`: the body of a getter. Returns 0, or -1 if the runtime has raised;
