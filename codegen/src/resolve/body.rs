@@ -5,9 +5,9 @@ use std::ops::Range;
 use abi_spec::Scalar;
 
 use super::argument::Argument;
+use super::c_type::Prototype;
 use super::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, ValueId};
 use super::launch::{Command, Launch, TensorMap};
-use super::prototype::Prototype;
 use super::step::Step;
 use super::term::Term;
 use crate::declaration::{Location, Platform, StatusError};

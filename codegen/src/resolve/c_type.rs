@@ -2,7 +2,7 @@
 
 use abi_spec::Scalar;
 
-use crate::ir::{AbiType, Extend, Type};
+use crate::ir::{AbiType, Extend, Signature, Type};
 
 /// Returns the ABI type in which a C function takes or returns a scalar.
 pub(crate) fn abi_type(scalar: Scalar) -> AbiType {
@@ -80,5 +80,22 @@ fn c_name(scalar: Scalar) -> &'static str {
         Scalar::Float32 => "float",
         Scalar::Float64 => "double",
         Scalar::Ptr => "void*",
+    }
+}
+
+/// Type of a C function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Prototype {
+    /// Types of the parameters.
+    pub(crate) params: Vec<CType>,
+    /// Type of the result.
+    pub(crate) result: Option<CType>,
+}
+
+impl Prototype {
+    /// Returns the type under the C calling convention.
+    pub(crate) fn signature(&self) -> Signature {
+        let params = self.params.iter().map(|ty| ty.abi()).collect();
+        Signature { params, result: self.result.map(CType::abi) }
     }
 }

@@ -9,67 +9,19 @@ use std::borrow::Cow;
 use rustc_hash::FxHashSet;
 
 use super::body::Plain;
-use super::function::{Function, Local, Output};
-use super::ids::{LocalId, MapId, OutputId, SymbolId, ValueId};
+use super::captured::{Captive, Capture, Given};
+use super::function::Closure;
+use super::ids::SymbolId;
 use super::knowledge::Known;
+use super::named::{Local, Output};
 use super::names::Meaning;
 use super::statement::Block;
-use super::step::Step;
 use super::term::{Node, Term};
 use super::typing::kind_of_scalar;
 use super::value::Source;
 use super::{Explained, Located, definition};
 use crate::declaration::{self, Expr, ParamType, Tensor};
 use crate::error::Part;
-
-/// A function that a body makes.
-#[derive(Clone, Debug)]
-pub(crate) struct Closure<'a> {
-    pub(crate) function: Function<'a>,
-    /// What the body that makes it gives it, in the order of [`Function::captured`].
-    pub(crate) given: Vec<Given<'a>>,
-}
-
-/// What a body gives a closure.
-#[derive(Clone, Debug)]
-pub(crate) enum Given<'a> {
-    /// A value of the FFI.
-    Plain(Plain<'a>),
-    /// The bytes of a tensor map.
-    Map(MapId),
-}
-
-/// What a closure holds of the outside, as its body sees it.
-#[derive(Clone, Debug)]
-pub(crate) enum Captured<'a> {
-    /// A number, a truth or an address.
-    Local(LocalId),
-    /// Any other value, with the checks that it has passed outside.
-    Value(ValueId, Vec<Step<'a>>),
-    /// A tensor that the body outside has allocated.
-    Output(OutputId),
-    /// A tensor map.
-    Map(MapId),
-}
-
-/// A name that a closure captures.
-pub(super) struct Capture<'a> {
-    pub(super) name: &'a str,
-    pub(super) of: Captive<'a>,
-    given: Given<'a>,
-}
-
-/// The kind of entity that a captured name stands for.
-pub(super) enum Captive<'a> {
-    Number(Local<'a>),
-    Value {
-        ty: &'a ParamType,
-        optional: bool,
-    },
-    Output(Output<'a>),
-    /// A tensor map, with the name of its tensor.
-    Map(&'a Expr),
-}
 
 impl<'a> Block<'_, 'a> {
     /// Resolves the functions that statement number `index` makes, for [`made`](Self::made).

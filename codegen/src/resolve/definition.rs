@@ -2,7 +2,7 @@
 
 use super::argument::Argument;
 use super::body::{Body, KernelCall};
-use super::closure::Capture;
+use super::captured::Capture;
 use super::function::Function;
 use super::ids::LookUpId;
 use super::knowledge::Knowledge;

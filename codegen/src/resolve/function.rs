@@ -1,19 +1,16 @@
 //! Resolved functions: the input of [`lower`](crate::lower()).
 
-use std::borrow::Cow;
-
 use abi_spec::{DType, Scalar};
 
 use super::body::{Action, Body, Callee, KernelCall, Plain, Returned, Statement};
-use super::closure::{Captured, Closure, Given};
+use super::captured::{Captured, Given};
 use super::ids::{Home, LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::launch::Launch;
 use super::look_up::LookUp;
+use super::named::{Local, Output, Symbol};
 use super::step::Step;
-use super::term::{Kind, Term};
 use super::value::Value;
 use crate::declaration::{self, Expr, Platform, Tensor};
-use crate::error::Part;
 
 /// A resolved function.
 #[derive(Clone, Debug)]
@@ -43,53 +40,12 @@ pub(crate) struct Function<'a> {
     pub(crate) closures: Vec<Closure<'a>>,
 }
 
-/// A symbol: an integer that extents, strides and integer parameters share.
+/// A function that a body makes.
 #[derive(Clone, Debug)]
-pub(crate) struct Symbol<'a> {
-    pub(crate) name: &'a str,
-    /// Part that first mentions it.
-    pub(crate) part: Part,
-    /// Integer parameter of the same name.
-    pub(crate) value: Option<ValueId>,
-    /// Local that it stands for.
-    pub(crate) local: Option<LocalId>,
-    /// True if an extent, a stride or a number of a shape depends on it. It is then an `int64`, whatever the type of
-    /// the parameter.
-    pub(crate) measures: bool,
-    /// Number of times that dims mention it. One in a loop counts as several.
-    pub(crate) mentions: u32,
-}
-
-impl Symbol<'_> {
-    /// Returns true if dims mention the symbol once, and nothing else determines it.
-    pub(crate) fn is_alone(&self) -> bool {
-        self.mentions == 1 && self.value.is_none() && self.local.is_none()
-    }
-}
-
-/// A tensor that the function allocates.
-#[derive(Clone, Debug)]
-pub(crate) struct Output<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) tensor: Cow<'a, Tensor>,
-    pub(crate) extents: Vec<Term>,
-    /// Tensor on whose device it is allocated; `None` for the first device of its type.
-    pub(crate) home: Option<Home>,
-    /// Tensor whose element type it has; `None` for the declared one.
-    pub(crate) dtype_of: Option<ValueId>,
-}
-
-/// A number, truth or address that the body names.
-#[derive(Clone, Debug)]
-pub(crate) struct Local<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) kind: Kind,
-    /// True for an address that is a stream.
-    pub(crate) is_stream: bool,
-    /// C type in which a C function gets it; `None` for that of the kind. The number fits it.
-    pub(crate) scalar: Option<Scalar>,
-    /// True for an address in a value, or a number made of one: it is good as long as the value is there.
-    pub(crate) is_lent: bool,
+pub(crate) struct Closure<'a> {
+    pub(crate) function: Function<'a>,
+    /// What the body that makes it gives it, in the order of [`Function::captured`].
+    pub(crate) given: Vec<Given<'a>>,
 }
 
 impl<'a> Function<'a> {

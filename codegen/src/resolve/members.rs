@@ -3,8 +3,8 @@
 use std::fmt::Display;
 
 use super::Explained;
-use super::function::Output;
 use super::ids::{OutputId, ValueId};
+use super::named::Output;
 use super::names::Names;
 use super::term::{Node, OfSeveral, OfTensor, Property, Term};
 use super::value::Source;

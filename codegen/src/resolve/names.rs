@@ -5,10 +5,10 @@ mod collect;
 use abi_spec::DeviceType;
 use rustc_hash::FxHashMap;
 
-use super::function::{Local, Output, Symbol};
 use super::ids::Home;
 use super::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::look_up::LookUp;
+use super::named::{Local, Output, Symbol};
 use super::value::{self, Source, Value};
 use super::{Explained, Located};
 use crate::declaration::{Device, Expr, Function, ParamType, Platform, ResultType, Tensor};

@@ -4,10 +4,10 @@ mod binding;
 
 use super::Located;
 use super::body::Received;
-use super::closure::Captured;
-use super::function::Symbol;
+use super::captured::Captured;
 use super::ids::{Id, SymbolId, Table, ValueId};
 use super::knowledge::{Knowledge, Known};
+use super::named::Symbol;
 use super::names::Names;
 use super::presence::{Facts, undetermined};
 use super::step::{Linear, Place, Rule, Step};

@@ -4,30 +4,13 @@ use abi_spec::c_library::loader;
 use abi_spec::{Scalar, c_library};
 
 use super::argument::Argument;
-use super::c_type::CType;
+use super::c_type::{CType, Prototype};
 use super::ids::ValueId;
 use super::names::Names;
 use super::term::Node;
 use super::value::Source;
 use crate::declaration::{KernelCall, Leaf, ParamType, is_text, literal_scalar};
 use crate::ir::{Signature, Type};
-
-/// Type of a C function.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Prototype {
-    /// Types of the parameters.
-    pub(crate) params: Vec<CType>,
-    /// Type of the result.
-    pub(crate) result: Option<CType>,
-}
-
-impl Prototype {
-    /// Returns the type under the C calling convention.
-    pub(crate) fn signature(&self) -> Signature {
-        let params = self.params.iter().map(|ty| ty.abi()).collect();
-        Signature { params, result: self.result.map(CType::abi) }
-    }
-}
 
 /// Way in which a C function yields its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

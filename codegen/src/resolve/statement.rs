@@ -6,11 +6,11 @@ use abi_spec::Scalar;
 
 use super::argument::Argument;
 use super::body::{Action, Piece, Returned, Statement};
-use super::closure::Closure;
-use super::function::Local;
+use super::function::Closure;
 use super::ids::Home;
 use super::ids::{LocalId, ValueId};
 use super::knowledge::Knowledge;
+use super::named::Local;
 use super::names::{Meaning, Names};
 use super::presence::{Consequences, Facts, Point};
 use super::term::{Kind, Node, Term};

@@ -4,9 +4,9 @@ use abi_spec::Scalar;
 
 use super::Explained;
 use super::argument::Argument;
-use super::function::Symbol;
 use super::ids::Home;
 use super::ids::ValueId;
+use super::named::Symbol;
 use super::names::{Meaning, Names};
 use super::operator::{self, Arithmetic, Division, Exact, Unary};
 use super::term::{Node, OfSeveral, OfTensor, Property, Quote, ShownTerm, Term};

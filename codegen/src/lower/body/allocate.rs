@@ -15,8 +15,8 @@ use crate::lower::failure::records;
 use crate::lower::routines::Routine;
 use crate::lower::routines::records::{OutputRecord, Outputs};
 use crate::lower::routines::schema::FieldType;
-use crate::resolve::function::Output;
 use crate::resolve::ids::{Home, OutputId};
+use crate::resolve::named::Output;
 
 /// Computes the extents and the devices of tensors.
 pub(super) fn plan(c: &mut Checker<'_, '_>, outputs: &[OutputId]) {

@@ -18,7 +18,7 @@ use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::memory::KEEPER;
 use crate::lower::value::{constant_bytes, safe_call};
-use crate::resolve::closure::Given;
+use crate::resolve::captured::Given;
 use crate::resolve::ids::ValueId;
 use crate::resolve::launch::MAP_SIZE;
 

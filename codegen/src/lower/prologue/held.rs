@@ -8,7 +8,7 @@ use crate::ir::{Hint, Type, Value};
 use crate::lower::checks::{self, Checker};
 use crate::lower::emitter::state::{OutputState, SymbolState};
 use crate::lower::emitter::value::element;
-use crate::resolve::closure::Captured;
+use crate::resolve::captured::Captured;
 use crate::resolve::ids::{LocalId, OutputId};
 use crate::resolve::step::Step;
 use crate::resolve::term::Kind;

@@ -3,7 +3,7 @@
 use super::{Launch, Packing, Param};
 use crate::resolve::argument::Argument;
 use crate::resolve::body::{Action, Statement};
-use crate::resolve::closure::Captured;
+use crate::resolve::captured::Captured;
 use crate::resolve::function::Function;
 use crate::resolve::ids::{Home, LocalId, OutputId, ValueId};
 use crate::resolve::term::{Node, Property, Term};
