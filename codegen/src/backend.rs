@@ -13,7 +13,9 @@ mod thunks;
 pub use error::{Error, Mismatch};
 pub use optimize::{Optimize, is_long};
 pub use plan::{Capabilities, Existing, Plan, State, SymbolSource, plan, unused_name};
-pub use target::{Facts, LARGE, LISTS, Machine, Narrow, Side, Weak, needs_no_builtins};
+pub use target::{
+    Facts, LARGE, LISTS, Machine, MachineFacts, Narrow, Side, Weak, needs_no_builtins,
+};
 pub use thunks::with_preserving_thunks;
 
 use crate::ir::Module;

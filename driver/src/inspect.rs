@@ -15,7 +15,7 @@ use codegen::metadata::TextKind;
 use object::{Object, ReadRef};
 
 use crate::ObjectFault;
-use crate::object_file::{self, Machine, Names, RUNTIME_PREFIX};
+use crate::object_file::{self, Header, Names, RUNTIME_PREFIX};
 use symbols::Symbol;
 
 pub use contents::{Contents, open};
@@ -163,7 +163,7 @@ fn look<'data>(data: impl ReadRef<'data>) -> Result<Inspection, ObjectFault> {
         found.texts.push((subject, function, Text::Constant(text)));
     }
     Ok(Inspection {
-        machine: Machine::of(&file).to_string(),
+        machine: Header::of(&file).to_string(),
         kind: object_file::kind_name(file.kind()),
         functions: found.functions(),
         library_bin: found.tree.map(|(prefix, data)| decode(prefix, data)),

@@ -19,12 +19,14 @@ mod folder;
 mod glibc;
 mod input;
 mod lld;
+mod machine;
 mod macho;
 #[cfg(feature = "libwild")]
 mod merge;
 mod obstacle;
 mod routines;
 mod search;
+mod target;
 #[cfg(feature = "libwild")]
 mod wild;
 
@@ -35,7 +37,6 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use abi_spec::symbol::{CONTEXT_PREFIX, PREFIX};
-use object::BinaryFormat;
 use target_lexicon::Triple;
 
 pub use addresses::addresses;
@@ -44,8 +45,10 @@ pub use input::Input;
 use input::{Definition, Facts};
 pub use routines::archive as routines_archive;
 pub(crate) use search::library;
+use target::Format;
+pub(crate) use target::Target;
 
-use crate::object_file::{self, Machine, RUNTIME_PREFIX};
+use crate::object_file::{self, Header, RUNTIME_PREFIX};
 use crate::{Error, Form, ObjectFault, Request, file};
 
 /// The program that links.
@@ -102,58 +105,6 @@ fn program(variable: &str, name: &str) -> PathBuf {
 
 /// The prefixes of the symbols that a library exports: functions, and what a loader fills.
 const EXPORTED: [&str; 2] = [PREFIX, CONTEXT_PREFIX];
-
-/// The formats that are linked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Format {
-    Elf,
-    Coff,
-    MachO,
-}
-
-impl Format {
-    /// Returns the format of a target that something is linked for.
-    fn of(target: &Triple) -> Option<Format> {
-        let format = Machine::linkable(target)?.format;
-        if format == BinaryFormat::Coff {
-            Some(Format::Coff)
-        } else if format == BinaryFormat::MachO {
-            Some(Format::MachO)
-        } else {
-            Some(Format::Elf)
-        }
-    }
-}
-
-/// A target that something is linked for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Target<'a> {
-    triple: &'a Triple,
-    machine: Machine,
-    format: Format,
-}
-
-impl<'a> Target<'a> {
-    /// Checks that something is linked for a target.
-    ///
-    /// # Errors
-    /// [`Error::UnsupportedLink`].
-    pub(crate) fn new(triple: &'a Triple) -> Result<Target<'a>, Error> {
-        let known = Machine::linkable(triple).zip(Format::of(triple));
-        let unsupported = || Error::UnsupportedLink {
-            target: triple.clone(),
-            reason: "only x86-64, aarch64 and riscv64 are linked for in ELF, and x86-64 and aarch64 \
-                     for Windows and macOS",
-        };
-        let (machine, format) = known.ok_or_else(unsupported)?;
-        Ok(Target { triple, machine, format })
-    }
-
-    /// Returns an error for what is linked, but not in this way.
-    fn refuse(&self, reason: &'static str) -> Error {
-        Error::UnsupportedLink { target: self.triple.clone(), reason }
-    }
-}
 
 /// The kind of file that a linker makes.
 #[derive(Clone, Copy, Debug)]
@@ -256,7 +207,7 @@ pub fn runtime_library(inputs: &[Input], target: &Triple) -> Result<Input, Error
 
 fn check<'a>(inputs: &[Input], triple: &'a Triple) -> Result<Target<'a>, Error> {
     let target = Target::new(triple)?;
-    check_machine(inputs, target.machine)?;
+    check_machine(inputs, target.header())?;
     check_duplicates(inputs)?;
     Ok(target)
 }
@@ -293,10 +244,10 @@ fn run(
     }
 }
 
-fn check_machine(inputs: &[Input], machine: Machine) -> Result<(), Error> {
+fn check_machine(inputs: &[Input], header: Header) -> Result<(), Error> {
     let mut objects = inputs.iter().flat_map(Input::objects);
-    objects.find(|facts| facts.machine != machine).map_or(Ok(()), |facts| {
-        let (expected, found) = (machine.to_string(), facts.machine.to_string());
+    objects.find(|facts| facts.header != header).map_or(Ok(()), |facts| {
+        let (expected, found) = (header.to_string(), facts.header.to_string());
         let fault = ObjectFault::Target { expected, found };
         Err(Error::Object { file: facts.file.clone(), fault })
     })

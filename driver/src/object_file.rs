@@ -3,7 +3,6 @@
 use std::fmt;
 
 use object::{Architecture, BinaryFormat, FileKind, Object, ObjectKind, ReadRef};
-use target_lexicon::Triple;
 
 use crate::ObjectFault;
 use crate::file::MAX_FILE_BYTES;
@@ -69,54 +68,26 @@ pub(crate) fn kind_name(kind: ObjectKind) -> &'static str {
     }
 }
 
-/// Format and machine of an object.
+/// Format and machine in the header of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Machine {
+pub(crate) struct Header {
     pub(crate) format: BinaryFormat,
     pub(crate) architecture: Architecture,
     pub(crate) little_endian: bool,
 }
 
-impl Machine {
-    /// Returns the machine of an object.
-    pub(crate) fn of<'data>(file: &object::File<'data, impl ReadRef<'data>>) -> Machine {
-        Machine {
+impl Header {
+    /// Reads the header of an object.
+    pub(crate) fn of<'data>(file: &object::File<'data, impl ReadRef<'data>>) -> Header {
+        Header {
             format: file.format(),
             architecture: file.architecture(),
             little_endian: file.is_little_endian(),
         }
     }
-
-    /// Returns the machine of objects for a target; `None` if nothing can be linked for it here.
-    pub(crate) fn linkable(target: &Triple) -> Option<Machine> {
-        use target_lexicon::{Architecture as Target, BinaryFormat as Format, OperatingSystem};
-        let (system, file) = (target.operating_system, target.binary_format);
-        let is_macos = matches!(system, OperatingSystem::Darwin(_) | OperatingSystem::MacOSX(_));
-        let format = if file == Format::Elf {
-            BinaryFormat::Elf
-        } else if file == Format::Coff && system == OperatingSystem::Windows {
-            BinaryFormat::Coff
-        } else if file == Format::Macho && is_macos {
-            BinaryFormat::MachO
-        } else {
-            return None;
-        };
-        let architecture = if matches!(target.architecture, Target::X86_64) {
-            Architecture::X86_64
-        } else if matches!(target.architecture, Target::Aarch64(_)) {
-            Architecture::Aarch64
-        } else if matches!(target.architecture, Target::Riscv64(_)) && format == BinaryFormat::Elf {
-            Architecture::Riscv64
-        } else {
-            return None;
-        };
-        let little_endian = target.endianness() == Ok(target_lexicon::Endianness::Little);
-        let machine = Machine { format, architecture, little_endian: true };
-        little_endian.then_some(machine)
-    }
 }
 
-impl fmt::Display for Machine {
+impl fmt::Display for Header {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let architecture = format!("{:?}", self.architecture).to_lowercase();
         write!(f, "{} {architecture}", format_name(self.format))?;

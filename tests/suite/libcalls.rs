@@ -5,10 +5,12 @@ use std::sync::Mutex;
 use std::thread;
 
 use abi_spec::c_library;
+use codegen::backend::Machine;
 use codegen::ir::{Linkage, Module};
 use codegen::{Library, Loader};
 use driver::{Form, Optimize, Request};
 use object::{BinaryFormat, Object, ObjectSymbol};
+use target_lexicon::Triple;
 use tvm_ffi_codegen_tests::cases;
 use tvm_ffi_codegen_tests::route::{BACKENDS, has_target, request};
 
@@ -42,6 +44,19 @@ fn levels(backend: &str, target: &str) -> &'static [Optimize] {
 /// Returns the targets of a backend.
 fn targets(backend: &str) -> impl Iterator<Item = &'static str> {
     TARGETS.into_iter().filter(move |target| has_target(backend, target))
+}
+
+#[test]
+fn every_machine_is_a_target_in_each_format() {
+    for machine in Machine::ALL {
+        for &format in machine.facts().formats {
+            let is_it = |triple: Triple| {
+                Machine::of(&triple) == Ok(*machine) && triple.binary_format == format
+            };
+            let found = TARGETS.iter().any(|target| is_it(target.parse().unwrap()));
+            assert!(found, "{machine:?} {format:?}");
+        }
+    }
 }
 
 #[test]

@@ -34,8 +34,7 @@ pub(crate) fn compiler(triple: &Triple) -> PathBuf {
     if is_host {
         return env::var_os("CC").unwrap_or_else(|| "cc".into()).into();
     }
-    let machine = triple.architecture.into_str();
-    let machine = machine.replace("riscv64gc", "riscv64");
+    let machine = Machine::name_of(triple.architecture);
     if triple.operating_system == OperatingSystem::Windows {
         return format!("{machine}-w64-mingw32-gcc").into();
     }
@@ -46,7 +45,7 @@ pub(crate) fn compiler(triple: &Triple) -> PathBuf {
 
 /// Returns an object: position-independent, optimised, with exports that the loader sees.
 pub(crate) fn object(c: &C, source: &ir::Module) -> Result<Vec<u8>, Error> {
-    Machine::of(&c.triple)?;
+    let machine = Machine::of(&c.triple)?;
     let mut text = String::new();
     emit(&mut text, source)?;
     let program = c.compiler.display().to_string();
@@ -56,7 +55,7 @@ pub(crate) fn object(c: &C, source: &ir::Module) -> Result<Vec<u8>, Error> {
     fs::write(folder.path().join(SOURCE), text).map_err(|error| fail(error.to_string()))?;
     let done = Command::new(&c.compiler)
         .args(OPTIONS)
-        .args(options(c))
+        .args(options(c, machine))
         .args(["-c", SOURCE, "-o", OBJECT])
         .current_dir(folder.path())
         .env("LC_ALL", "C")
@@ -74,14 +73,14 @@ const SOURCE: &str = "host.c";
 const OBJECT: &str = "host.o";
 
 /// Returns the options that depend on the target and the compiler.
-fn options(c: &C) -> Vec<String> {
+fn options(c: &C, machine: Machine) -> Vec<String> {
     let mut options = vec![format!("-O{}", c.optimize)];
     if c.triple.binary_format != BinaryFormat::Coff {
         options.push("-fPIC".to_owned());
     }
     let name = c.compiler.file_name().and_then(OsStr::to_str).unwrap_or_default();
     if name.contains("clang") {
-        options.push(format!("--target={}", c.triple.to_string().replace("riscv64gc", "riscv64")));
+        options.push(format!("--target={}", machine.spell(&c.triple)));
         options.push("-ffreestanding".to_owned());
     } else {
         // Loops are not to become calls of `memset`.

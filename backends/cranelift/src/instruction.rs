@@ -1,13 +1,12 @@
 //! The translation of each instruction of host IR to Cranelift IR.
 
+use codegen::backend::Machine;
 use codegen::ir::{self, Binary, Checked, Cond, Convert, Type};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::immediates::{Ieee32, Ieee64, Imm64};
 use cranelift_codegen::ir::{
     FuncRef, Inst, InstBuilder, MemFlagsData, SigRef, StackSlotData, StackSlotKind, Value,
 };
-
-use target_lexicon::Architecture;
 
 use crate::function::Body;
 use crate::symbols::{self, Reference};
@@ -121,21 +120,22 @@ impl Body<'_> {
         }
     }
 
-    /// Writes checked arithmetic; keeps its flag. Cranelift 0.135 has no instruction for it on riscv64.
+    /// Writes checked arithmetic; keeps its flag. Cranelift 0.135 has instructions for it where machines have a flag.
     pub(crate) fn checked(&mut self, op: Checked, lhs: ir::Value, rhs: ir::Value) -> Value {
         let (lhs, rhs) = (self.value(lhs), self.value(rhs));
-        let is_riscv = matches!(self.module.isa().triple().architecture, Architecture::Riscv64(_));
+        let machine = Machine::of_architecture(self.module.isa().triple().architecture);
+        let has_flag = machine.is_none_or(|machine| machine.facts().overflow_flag);
         let ins = self.ins();
         let (result, overflowed) = match op {
-            Checked::CheckedAdd if is_riscv => {
+            Checked::CheckedAdd if !has_flag => {
                 let sum = ins.iadd(lhs, rhs);
                 (sum, self.leaves([lhs, sum], [rhs, sum]))
             }
-            Checked::CheckedSub if is_riscv => {
+            Checked::CheckedSub if !has_flag => {
                 let difference = ins.isub(lhs, rhs);
                 (difference, self.leaves([lhs, rhs], [lhs, difference]))
             }
-            Checked::CheckedMul if is_riscv => {
+            Checked::CheckedMul if !has_flag => {
                 let product = ins.imul(lhs, rhs);
                 let high = self.ins().smulhi(lhs, rhs);
                 let sign = self.ins().sshr_imm_u(product, 63);

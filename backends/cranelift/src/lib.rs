@@ -36,8 +36,8 @@
 //! ```
 //!
 //! # Limits
-//! * Targets: x86-64 and aarch64 in ELF, Mach-O and COFF, riscv64 in ELF, with the generic CPU. Without the cargo
-//!   feature `targets` only the machine that this crate is compiled for, which is enough for the JIT.
+//! * Targets: those of [`Machine`](codegen::backend::Machine), with the generic CPU. Without the cargo feature `targets`
+//!   only the machine that this crate is compiled for, which is enough for the JIT.
 //! * Unwind tables are written for ELF, and for x86-64 in COFF. Emitted functions do not unwind; elsewhere debuggers and
 //!   profilers miss their frames.
 //! * Frames above a page touch every page in objects of [`Cranelift`] and in code of [`isa`]; in other modules only if

@@ -36,7 +36,8 @@ pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Er
     let mut generators = Generators::new(triple);
     let symbols = define(&mut module, source, &plan, Some(&mut generators), tables.as_mut())?;
     let mut product = module.finish();
-    let sections = tables.map_or(Ok(Sections::new()), |tables| tables.write(&mut product))?;
+    let sections =
+        tables.map_or(Ok(Sections::new()), |tables| tables.write(&mut product, triple))?;
     constructors::define(&mut product, source, &symbols)?;
     mark(&mut product, triple, source, &symbols, &sections);
     for ((symbol, plan), &id) in source.symbols.iter().zip(&plan).zip(&symbols) {

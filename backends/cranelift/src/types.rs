@@ -1,10 +1,9 @@
 //! Types and signatures.
 
-use codegen::backend::{Facts, Side};
+use codegen::backend::{Facts, Machine, Side};
 use codegen::ir;
 use cranelift_codegen::ir::{AbiParam, Function, SigRef, Signature, Type, types};
 use cranelift_codegen::isa::TargetIsa;
-use target_lexicon::Architecture;
 
 /// The type of truth values, the result of `icmp`.
 pub(crate) const BOOL: Type = types::I8;
@@ -35,20 +34,18 @@ pub(crate) fn signature(isa: &dyn TargetIsa, source: &ir::Signature) -> Signatur
     signature.params.extend(source.params.iter().map(argument));
     let result = |abi| parameter(abi, facts.result(abi, Side::Sender));
     signature.returns.extend(source.result.map(result));
-    if matches!(isa.triple().architecture, Architecture::Riscv64(_)) {
-        floats_as_integers(&mut signature.params);
+    let machine = Machine::of_architecture(isa.triple().architecture);
+    if let Some(registers) = machine.and_then(|machine| machine.facts().floats) {
+        floats_as_integers(&mut signature.params, registers);
     }
     signature
 }
 
-/// The number of arguments in floating-point registers on riscv64.
-const FLOAT_REGISTERS: usize = 8;
-
-/// Turns the floats after the first [`FLOAT_REGISTERS`] into integers: on riscv64 they use the integer registers before
-/// the stack, but Cranelift would use the stack.
-fn floats_as_integers(params: &mut [AbiParam]) {
+/// Turns the floats after those in floating-point registers into integers: they use the integer registers before the
+/// stack, but Cranelift would use the stack.
+fn floats_as_integers(params: &mut [AbiParam], registers: usize) {
     let floats = params.iter_mut().filter(|param| param.value_type.is_float());
-    floats.skip(FLOAT_REGISTERS).for_each(|param| param.value_type = param.value_type.as_int());
+    floats.skip(registers).for_each(|param| param.value_type = param.value_type.as_int());
 }
 
 /// Returns a parameter or result.

@@ -17,11 +17,10 @@ use cranelift_codegen::isa::unwind::UnwindInfo;
 use cranelift_module::FuncId;
 use cranelift_object::ObjectProduct;
 use cranelift_object::object::write::{self, Object, StandardSection, Symbol, SymbolId};
-use cranelift_object::object::{
-    Architecture, RelocationEncoding, RelocationFlags, RelocationKind, elf,
-};
+use cranelift_object::object::{RelocationEncoding, RelocationFlags, RelocationKind};
+use target_lexicon::{BinaryFormat, Triple};
 
-use codegen::backend::Error;
+use codegen::backend::{Error, Machine};
 
 pub(crate) use coff::Sections;
 
@@ -69,7 +68,11 @@ impl Tables {
     }
 
     /// Writes the sections, unless they are empty. Returns those that belong to one function each.
-    pub(crate) fn write(self, product: &mut ObjectProduct) -> Result<Sections, Error> {
+    pub(crate) fn write(
+        self,
+        product: &mut ObjectProduct,
+        triple: &Triple,
+    ) -> Result<Sections, Error> {
         if self.functions.is_empty() {
             return self.coff.write(product);
         }
@@ -82,7 +85,7 @@ impl Tables {
         for relocation in relocations {
             let RelocationTarget::Symbol(function) = relocation.target else { continue };
             let function = product.function_symbol(self.functions[function]);
-            let relocation = distance(&mut product.object, function, &relocation);
+            let relocation = distance(&mut product.object, function, &relocation, triple);
             product.object.add_relocation(frame, relocation).map_err(refused)?;
         }
         Ok(Sections::new())
@@ -91,15 +94,21 @@ impl Tables {
 
 /// Returns a relocation with the distance to a function. The relocation refers to the section of the function, since
 /// the symbol may be preempted.
-fn distance(object: &mut Object<'_>, function: SymbolId, at: &Relocation) -> write::Relocation {
+fn distance(
+    object: &mut Object<'_>,
+    function: SymbolId,
+    at: &Relocation,
+    triple: &Triple,
+) -> write::Relocation {
     let &Symbol { value, section, .. } = object.symbol(function);
     let symbol = section.id().map_or(function, |section| object.section_symbol(section));
-    let flags = if object.architecture() == Architecture::Riscv64 {
-        RelocationFlags::Elf { r_type: elf::R_RISCV_32_PCREL }
-    } else {
-        let (kind, encoding) = (RelocationKind::Relative, RelocationEncoding::Generic);
-        RelocationFlags::Generic { kind, encoding, size: 32 }
-    };
+    // The writer of objects does not know every machine's relocation.
+    let is_elf = triple.binary_format == BinaryFormat::Elf;
+    let machine = Machine::of_architecture(triple.architecture).filter(|_| is_elf);
+    let (kind, encoding) = (RelocationKind::Relative, RelocationEncoding::Generic);
+    let flags = machine.map_or(RelocationFlags::Generic { kind, encoding, size: 32 }, |machine| {
+        RelocationFlags::Elf { r_type: machine.facts().distance }
+    });
     write::Relocation { offset: at.offset as u64, symbol, addend: at.addend + value as i64, flags }
 }
 

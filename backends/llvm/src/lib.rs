@@ -43,8 +43,8 @@
 //! ```
 //!
 //! # Limits
-//! * Targets: x86-64 and aarch64 in ELF, Mach-O and COFF, riscv64 in ELF. Code for aarch64 Linux calls no
-//!   outlined atomics, so kernels that clang compiled without `-mno-outline-atomics` are called, not inlined.
+//! * Targets: those of [`Machine`](backend::Machine). Code for aarch64 Linux calls no outlined atomics, so kernels that
+//!   clang compiled without `-mno-outline-atomics` are called, not inlined.
 //! * Emitted functions do not unwind. They have unwind tables on Windows, where nothing else tells who has called.
 //! * [Long](backend::is_long) functions are not optimised: they have `optnone`.
 //! * On Windows LLVM itself refers to `__chkstk`, which touches the pages of frames above a page, and, where floats are
@@ -62,12 +62,12 @@
 //! * Local data is private, local functions are internal; LLVM renames them if their name is taken.
 
 mod constructors;
-mod cpu;
 mod data;
 mod diagnostic;
 mod function;
 mod instruction;
 mod link;
+mod machine;
 pub mod object;
 mod raw;
 mod symbols;

@@ -15,8 +15,8 @@ use target_lexicon::{BinaryFormat, DeploymentTarget, OperatingSystem, Triple};
 
 use crate::Llvm;
 use crate::constructors;
-use crate::cpu;
 use crate::diagnostic::collect;
+use crate::machine::known;
 use crate::native;
 use crate::types::Attributes;
 
@@ -136,64 +136,32 @@ pub(crate) fn machine(llvm: &Llvm) -> Result<TargetMachine, Error> {
     static TARGETS: Once = Once::new();
     TARGETS.call_once(|| {
         let config = InitializationConfig { disassembler: false, ..Default::default() };
-        Target::initialize_x86(&config);
-        Target::initialize_aarch64(&config);
-        Target::initialize_riscv(&config);
+        Machine::ALL.iter().for_each(|&machine| (known(machine).initialize)(&config));
     });
     let unsupported = |reason| Error::Target { triple: llvm.triple.clone(), reason };
-    let architecture = architecture(&llvm.triple)?;
-    let cpu = if llvm.cpu == "generic" { architecture.generic } else { &llvm.cpu };
-    if !cpu::known(architecture.cpus, cpu) {
+    let machine = Machine::of(&llvm.triple)?;
+    let known = known(machine);
+    let default = known.default(&llvm.triple);
+    let cpu = if llvm.cpu == "generic" { default.name } else { &llvm.cpu };
+    if !known.has(cpu) {
         return Err(unsupported(format!("no processor `{cpu}`")));
     }
-    let triple = TargetTriple::create(&spelling(&llvm.triple, &architecture));
+    let triple = TargetTriple::create(&spelling(&llvm.triple, machine));
     let target = Target::from_triple(&triple)
         .map_err(|reason| unsupported(reason.to_string_lossy().into_owned()))?;
     let options = TargetMachineOptions::new()
         .set_cpu(cpu)
-        .set_features(architecture.features)
-        .set_abi(architecture.abi)
+        .set_features(default.features)
+        .set_abi(known.abi)
         .set_level(effort(llvm.optimize))
         .set_reloc_mode(RelocMode::PIC);
     let machine = target.create_target_machine_from_options(&triple, options);
     machine.ok_or_else(|| unsupported("no code generator".into()))
 }
 
-/// LLVM's facts of an architecture.
-struct Known {
-    name: &'static str,
-    cpus: &'static str,
-    /// The processor that clang assumes. `features` are the features that clang adds to it; without them code that
-    /// clang compiled would not be inlined.
-    generic: &'static str,
-    features: &'static str,
-    abi: &'static str,
-}
-
-fn architecture(triple: &Triple) -> Result<Known, Error> {
-    let known = Known { name: "", cpus: "", generic: "generic", features: "", abi: "" };
-    Ok(match Machine::of(triple)? {
-        Machine::X86_64 => Known { name: "x86_64", cpus: cpu::X86_64, generic: "x86-64", ..known },
-        Machine::Aarch64 => {
-            let (generic, features) = match triple.operating_system.is_like_darwin() {
-                true => ("apple-m1", "+ccidx"),
-                false => ("generic", "+fp-armv8,+neon,+v8a"),
-            };
-            Known { name: "aarch64", cpus: cpu::AARCH64, generic, features, ..known }
-        }
-        Machine::Riscv64 => Known {
-            name: "riscv64",
-            cpus: cpu::RISCV64,
-            generic: "generic-rv64",
-            features: "+i,+m,+a,+f,+d,+c,+zicsr,+zaamo,+zalrsc,+zca,+zcd,+zmmul,+relax",
-            abi: "lp64d",
-        },
-    })
-}
-
 /// Returns LLVM's spelling of a triple: without the extensions in the name of the architecture, and with the oldest
 /// supported macOS, which linkers require in an object.
-fn spelling(triple: &Triple, known: &Known) -> String {
+fn spelling(triple: &Triple, machine: Machine) -> String {
     let mut triple = triple.clone();
     let unversioned = matches!(
         triple.operating_system,
@@ -203,7 +171,5 @@ fn spelling(triple: &Triple, known: &Known) -> String {
         let minor = DeploymentTarget { major: 11, minor: 0, patch: 0 };
         triple.operating_system = OperatingSystem::MacOSX(Some(minor));
     }
-    let text = triple.to_string();
-    let rest = text.split_once('-').map_or("", |(_, rest)| rest);
-    format!("{}-{rest}", known.name)
+    machine.spell(&triple)
 }

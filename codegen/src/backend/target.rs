@@ -1,65 +1,13 @@
-//! Facts of targets: machines, the extension of narrow integers in their C ABI, and object formats.
+//! Facts of targets: machines, in `machine`, and what follows from machine, system and format together.
 
-use target_lexicon::{
-    Aarch64Architecture, Architecture, BinaryFormat, OperatingSystem, Riscv64Architecture, Triple,
-};
+mod machine;
 
-use super::Error;
+use target_lexicon::{BinaryFormat, OperatingSystem, Triple};
+
+use machine::Integers;
+pub use machine::{Machine, MachineFacts, Narrow};
+
 use crate::ir::{AbiType, Extend, Function, Type};
-
-/// The supported machines: 64-bit and little-endian.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Machine {
-    /// x86-64, in ELF, Mach-O and COFF.
-    X86_64,
-    /// aarch64, in ELF, Mach-O and COFF.
-    Aarch64,
-    /// riscv64 with the general extensions, in ELF.
-    Riscv64,
-}
-
-impl Machine {
-    /// Returns the machine of a supported target.
-    ///
-    /// # Errors
-    /// [`Error::Target`] for any other.
-    pub fn of(triple: &Triple) -> Result<Machine, Error> {
-        let unsupported =
-            |reason: &str| Error::Target { triple: triple.clone(), reason: reason.to_owned() };
-        let machine = machine(triple).ok_or_else(|| unsupported("not a known machine"))?;
-        let elf = triple.binary_format == BinaryFormat::Elf;
-        let other = matches!(triple.binary_format, BinaryFormat::Coff | BinaryFormat::Macho);
-        if elf || (other && machine != Machine::Riscv64) {
-            return Ok(machine);
-        }
-        Err(unsupported("no such object format for this machine"))
-    }
-}
-
-fn machine(triple: &Triple) -> Option<Machine> {
-    use Riscv64Architecture::{Riscv64, Riscv64gc};
-    let architecture = triple.architecture;
-    if architecture == Architecture::X86_64 {
-        Some(Machine::X86_64)
-    } else if architecture == Architecture::Aarch64(Aarch64Architecture::Aarch64) {
-        Some(Machine::Aarch64)
-    } else if matches!(architecture, Architecture::Riscv64(Riscv64 | Riscv64gc)) {
-        Some(Machine::Riscv64)
-    } else {
-        None
-    }
-}
-
-/// A rule of a C ABI for the upper register bits of an integer narrower than 32 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Narrow {
-    /// The bits are undefined: the receiver extends.
-    Anything,
-    /// The sender extends, but the receiver should not rely on that.
-    Extended,
-    /// The sender extends, and the receiver relies on that.
-    Trusted,
-}
 
 /// An end of a call, for an argument or a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,29 +83,19 @@ impl Facts {
     };
 
     /// Returns the facts of a target.
-    ///
-    /// The x86-64 psABI is silent about narrow integers; compilers extend arguments, and clang relies on
-    /// it, but results are extended for the sake of old code only. AAPCS64 and Microsoft's two ABIs leave
-    /// the bits open; Apple's arm64 ABI and the psABI of riscv64 demand the extension.
     pub fn of(triple: &Triple) -> Facts {
-        use Narrow::{Anything, Extended, Trusted};
         let windows = triple.operating_system == OperatingSystem::Windows;
-        let apple = triple.operating_system.is_like_darwin();
-        let (arguments, results, words) = match machine(triple) {
-            Some(Machine::X86_64) if windows => (Anything, Anything, false),
-            Some(Machine::X86_64) => (Trusted, Extended, false),
-            Some(Machine::Aarch64) if apple => (Trusted, Trusted, false),
-            Some(Machine::Aarch64) => (Anything, Anything, false),
-            Some(Machine::Riscv64) => (Trusted, Trusted, true),
-            None => (Extended, Extended, false),
-        };
+        let machine = Machine::with_generator(triple).map(Machine::facts);
+        let integers = |machine: &MachineFacts| machine.integers(triple.operating_system);
+        let Integers { arguments, results } =
+            machine.map_or(Integers::all(Narrow::Extended), integers);
         let format = triple.binary_format;
         let elf = format == BinaryFormat::Elf;
         Facts {
             arguments,
             results,
-            words,
-            large: elf && machine(triple) == Some(Machine::X86_64),
+            words: machine.is_some_and(|machine| machine.words),
+            large: elf && machine.is_some_and(|machine| machine.large),
             list: if format == BinaryFormat::Macho {
                 "__TEXT,__tvm_ffi_texts"
             } else if format == BinaryFormat::Coff {
@@ -176,8 +114,7 @@ impl Facts {
             export: format == BinaryFormat::Coff,
             probes: !windows,
             tables: windows,
-            preserve_most: matches!(machine(triple), Some(Machine::X86_64 | Machine::Aarch64))
-                && !windows,
+            preserve_most: !windows && machine.is_some_and(|machine| machine.preserve_most),
         }
     }
 
@@ -220,6 +157,7 @@ pub fn needs_no_builtins(function: &Function) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::Error;
     use crate::ir::Extend;
 
     #[test]

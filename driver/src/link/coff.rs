@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 
 use abi_spec::c_library::loader;
-use ar_archive_writer::{COFFShortExport, MachineTypes, write_import_library};
-use object::Architecture;
+use ar_archive_writer::{COFFShortExport, write_import_library};
 use target_lexicon::Environment;
 
+use super::machine::facts;
 use super::{Definition, EXPORTED, Input, Linker, Taken, Target, base_name, c_library, undefined};
 use crate::object_file::RUNTIME_PREFIX;
 use crate::{Error, ObjectFault, Request};
@@ -110,10 +110,10 @@ fn import_library(
 ) -> Result<Input, Error> {
     let names = names.iter().filter_map(|name| str::from_utf8(name).ok());
     let exports: Vec<COFFShortExport> = names.map(export).collect();
-    let is_arm = target.machine.architecture == Architecture::Aarch64;
-    let machine = if is_arm { MachineTypes::ARM64 } else { MachineTypes::AMD64 };
+    let coff = facts(target.machine).coff.as_ref();
+    let coff = coff.ok_or_else(|| target.refuse("the machine has no import libraries"))?;
     let mut bytes = Cursor::new(Vec::new());
-    write_import_library(&mut bytes, library, &exports, machine, is_gnu(target), false, &[])
+    write_import_library(&mut bytes, library, &exports, coff.import, is_gnu(target), false, &[])
         .map_err(|source| Error::Write { path: library.into(), source })?;
     Input::new(format!("{library}.lib"), bytes.into_inner())
 }
@@ -162,10 +162,9 @@ pub(super) fn definition(inputs: &[Input]) -> String {
 
 /// Returns the options of the flavor `link`.
 pub(super) fn arguments(inputs: &[Input], target: &Target<'_>) -> Vec<String> {
-    let is_arm = target.machine.architecture == Architecture::Aarch64;
-    let machine = if is_arm { "/machine:arm64" } else { "/machine:x64" };
-    let fixed = ["/dll", "/noentry", "/nodefaultlib", "/brepro", "/nologo", machine];
-    let mut arguments: Vec<String> = fixed.map(str::to_owned).into();
+    let fixed = ["/dll", "/noentry", "/nodefaultlib", "/brepro", "/nologo"].into_iter();
+    let machine = facts(target.machine).coff.as_ref().map(|coff| coff.option);
+    let mut arguments: Vec<String> = fixed.chain(machine).map(str::to_owned).collect();
     if is_gnu(target) {
         arguments.push("/lldmingw".to_owned());
     }

@@ -4,10 +4,10 @@ mod destructors;
 mod stub;
 mod system;
 
-use object::Architecture;
+use codegen::backend::Machine;
 
+use super::machine::facts;
 use super::{EXPORTED, Input, Linker, Output, Target, base_name, undefined};
-use crate::object_file::Machine;
 use crate::{Error, Request};
 use stub::Stub;
 
@@ -68,14 +68,7 @@ pub(super) fn version_script(inputs: &[Input]) -> String {
 
 /// Returns the arguments of `ld` but its inputs and its output.
 pub(super) fn arguments(output: Output<'_>, machine: Machine, script: &str) -> Vec<String> {
-    let emulation = if machine.architecture == Architecture::Aarch64 {
-        "aarch64elf"
-    } else if machine.architecture == Architecture::Riscv64 {
-        "elf64lriscv"
-    } else {
-        "elf_x86_64"
-    };
-    let mut arguments: Vec<String> = ["-m", emulation].map(str::to_owned).into();
+    let mut arguments: Vec<String> = ["-m", facts(machine).emulation].map(str::to_owned).into();
     match output {
         Output::Object => arguments.push("-r".to_owned()),
         Output::Shared { rpath, .. } => {

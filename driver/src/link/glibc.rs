@@ -5,9 +5,9 @@
 //! line before such lines has the library, and the version in which linkers take the names from it; or else [`ABSENT`], and
 //! the version that is the first to have them, or the archive in which compilers find them.
 
-use object::Architecture;
+use codegen::backend::Machine;
 
-use crate::object_file::Machine;
+use super::machine::facts;
 
 /// The version of the library, which is that of the platform `manylinux_2_28`.
 pub(crate) const STATED: &str = "2.28";
@@ -31,15 +31,9 @@ pub(super) struct Group {
 }
 
 impl Table {
-    /// Returns the table for a machine that something is linked for.
+    /// Returns the table for a machine.
     pub(super) fn of(machine: Machine) -> Table {
-        Table(if machine.architecture == Architecture::Aarch64 {
-            include_str!("glibc/aarch64.txt")
-        } else if machine.architecture == Architecture::Riscv64 {
-            include_str!("glibc/riscv64.txt")
-        } else {
-            include_str!("glibc/x86_64.txt")
-        })
+        Table(facts(machine).glibc)
     }
 
     /// Returns the groups, each library's together. Those of names that are absent are the last.

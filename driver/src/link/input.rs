@@ -13,7 +13,7 @@ use object::{
 };
 
 use super::obstacle::{self, Obstacle};
-use crate::object_file::{self, Machine, Names};
+use crate::object_file::{self, Header, Names};
 use crate::{Error, ObjectFault};
 
 /// A relocatable object, an archive of objects, or a shared library, with its symbols.
@@ -41,7 +41,7 @@ enum Kind {
 pub(super) struct Facts {
     /// Name for messages: the file, and the member of an archive.
     pub(super) file: String,
-    pub(super) machine: Machine,
+    pub(super) header: Header,
     /// Flags of the ELF header, which name the calling convention; 0 in other formats.
     pub(super) flags: u32,
     /// True if start-up code of Windows runs a function of this object.
@@ -72,10 +72,10 @@ pub(super) enum Definition {
 }
 
 impl Facts {
-    fn new(file: &str, machine: Machine, flags: u32) -> Facts {
+    fn new(file: &str, header: Header, flags: u32) -> Facts {
         Facts {
             file: file.to_owned(),
-            machine,
+            header,
             flags,
             has_constructors: false,
             obstacle: None,
@@ -287,11 +287,11 @@ fn read(file: &str, bytes: &[u8]) -> Result<(Kind, Facts), ObjectFault> {
     }
     let flags = object.flags();
     let flags = if let FileFlags::Elf { e_flags, .. } = flags { e_flags.0 } else { 0 };
-    let mut facts = Facts::new(file, Machine::of(&object), flags);
+    let mut facts = Facts::new(file, Header::of(&object), flags);
     facts.range = 0..bytes.len();
     let mut names = Names::of(bytes);
-    if facts.machine.format == BinaryFormat::Pe {
-        facts.machine.format = BinaryFormat::Coff;
+    if facts.header.format == BinaryFormat::Pe {
+        facts.header.format = BinaryFormat::Coff;
         for export in object.exports().map_err(object_file::malformed)? {
             let export = export.map_err(object_file::malformed)?;
             if let NameOrOrdinal::Name(name) = export.name() {
@@ -300,7 +300,7 @@ fn read(file: &str, bytes: &[u8]) -> Result<(Kind, Facts), ObjectFault> {
         }
         return Ok((Kind::Library, facts));
     }
-    facts.has_constructors = facts.machine.format == BinaryFormat::Coff
+    facts.has_constructors = facts.header.format == BinaryFormat::Coff
         && object.sections().any(|section| section.name_bytes().is_ok_and(is_constructors));
     if !is_library {
         facts.obstacle = obstacle::first(&object, &mut facts.loaded);
@@ -312,7 +312,7 @@ fn read(file: &str, bytes: &[u8]) -> Result<(Kind, Facts), ObjectFault> {
             continue;
         }
         let name = names.take(symbol.name_bytes())?;
-        let name = object_file::c_name(facts.machine.format, &name).to_vec();
+        let name = object_file::c_name(facts.header.format, &name).to_vec();
         if symbol.is_undefined() {
             facts.undefined.insert(name, !symbol.is_weak());
             continue;
@@ -336,7 +336,7 @@ fn read(file: &str, bytes: &[u8]) -> Result<(Kind, Facts), ObjectFault> {
 fn import(file: &str, bytes: &[u8]) -> Result<Facts, ObjectFault> {
     let import = ImportFile::parse(bytes).map_err(object_file::malformed)?;
     let (format, architecture) = (BinaryFormat::Coff, import.architecture());
-    let mut facts = Facts::new(file, Machine { format, architecture, little_endian: true }, 0);
+    let mut facts = Facts::new(file, Header { format, architecture, little_endian: true }, 0);
     let name = Names::of(bytes).take(Ok(import.symbol()))?;
     let names = [[b"__imp_", &*name].concat(), name];
     facts.defined.extend(names.map(|name| (name, Definition::Import)));

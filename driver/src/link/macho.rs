@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use object::Architecture;
 use target_lexicon::OperatingSystem;
 
+use super::machine::facts;
 use super::{EXPORTED, Input, Target, base_name, c_library, is_ours, undefined};
 use crate::object_file::RUNTIME_PREFIX;
 
@@ -63,7 +63,7 @@ fn stub(file: &str, install_name: &str, names: &BTreeSet<&[u8]>, target: &Target
 }
 
 fn architecture(target: &Target<'_>) -> &'static str {
-    if target.machine.architecture == Architecture::Aarch64 { "arm64" } else { "x86_64" }
+    facts(target.machine).macho.unwrap_or_default()
 }
 
 /// Returns the options of the flavor `darwin`.

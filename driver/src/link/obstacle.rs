@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use codegen::backend::Machine;
 use object::{
-    Architecture, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget,
-    SectionFlags, SymbolFlags, elf,
+    Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SectionFlags,
+    SymbolFlags, elf,
 };
 
+use super::machine::{LinkFacts, facts};
 use super::{Linker, Output};
 use crate::ObjectFault;
 
@@ -56,8 +58,10 @@ impl Obstacle {
 }
 
 /// Returns the first obstacle of an object. Adds the names of weak hidden symbols whose addresses code loads from the
-/// table of addresses by `R_X86_64_GOTPCREL`, up to the obstacle, to `loaded`.
+/// table of addresses by an instruction that a linker may replace, up to the obstacle, to `loaded`.
 pub(super) fn first(object: &object::File<'_>, loaded: &mut BTreeSet<Vec<u8>>) -> Option<Obstacle> {
+    let mut rows = Machine::ALL.iter().map(|&machine| facts(machine));
+    let known = rows.find(|facts| facts.architecture == object.architecture());
     object.sections().find_map(|section| {
         let SectionFlags::Elf { sh_flags, .. } = section.flags() else { return None };
         let name = section.name_bytes().unwrap_or_default();
@@ -73,10 +77,11 @@ pub(super) fn first(object: &object::File<'_>, loaded: &mut BTreeSet<Vec<u8>>) -
         }
         section.relocations().find_map(|(_, relocation)| {
             let RelocationFlags::Elf { r_type } = relocation.flags() else { return None };
-            if object.architecture() == Architecture::X86_64 && r_type == elf::R_X86_64_GOTPCREL {
+            let facts = known?;
+            if facts.load == Some(r_type) {
                 loaded.extend(absent(object, relocation.target()));
             }
-            of_relocation(object.architecture(), r_type)
+            of_relocation(facts, r_type)
         })
     })
 }
@@ -91,22 +96,12 @@ fn absent(object: &object::File<'_>, target: RelocationTarget) -> Option<Vec<u8>
     is_absent.then(|| symbol.name_bytes().unwrap_or_default().to_vec())
 }
 
-/// Returns the obstacle that a relocation is; `r_type` is of the supplement of the ELF specification for the processor.
-fn of_relocation(architecture: Architecture, r_type: elf::RelocationType) -> Option<Obstacle> {
-    if architecture == Architecture::X86_64 {
-        match r_type {
-            elf::R_X86_64_TPOFF32 => Some(Obstacle::LocalExec("R_X86_64_TPOFF32")),
-            elf::R_X86_64_SIZE32 => Some(Obstacle::Size("R_X86_64_SIZE32")),
-            elf::R_X86_64_SIZE64 => Some(Obstacle::Size("R_X86_64_SIZE64")),
-            _ => None,
-        }
-    } else if architecture == Architecture::Aarch64 {
-        let is_local = matches!(r_type.0, 544..=559 | 570 | 571);
-        is_local.then_some(Obstacle::LocalExec("R_AARCH64_TLSLE_*"))
-    } else if architecture == Architecture::Riscv64 {
-        let is_local = matches!(r_type.0, 29..=32 | 49 | 50);
-        is_local.then_some(Obstacle::LocalExec("R_RISCV_TPREL_*"))
-    } else {
-        None
+/// Returns the obstacle that a relocation is.
+fn of_relocation(facts: &LinkFacts, r_type: elf::RelocationType) -> Option<Obstacle> {
+    let local = &facts.local_exec;
+    if local.numbers.iter().any(|numbers| numbers.contains(&r_type.0)) {
+        return Some(Obstacle::LocalExec(local.name));
     }
+    let size = facts.sizes.iter().find(|(known, _)| *known == r_type);
+    size.map(|(_, name)| Obstacle::Size(name))
 }

@@ -8,7 +8,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use target_lexicon::{Architecture, Environment, OperatingSystem, Triple};
+use codegen::backend::Machine;
+use target_lexicon::{Environment, OperatingSystem, Triple};
 
 use super::{Format, Input, Linker, Target, base_name, glibc};
 use crate::{Error, Form, Request, file};
@@ -206,8 +207,7 @@ pub(super) fn is_gnu(target: &Triple) -> bool {
 /// Returns the folders of the target's libraries: those of Debian, also for cross compilation, and for the host, or if all
 /// are wanted, those of other distributions.
 fn folders(target: &Triple, all: bool) -> Vec<PathBuf> {
-    let is_riscv64 = matches!(target.architecture, Architecture::Riscv64(_));
-    let machine = if is_riscv64 { "riscv64".into() } else { target.architecture.into_str() };
+    let machine = Machine::name_of(target.architecture);
     let mut folders: Vec<PathBuf> = Vec::new();
     if is_gnu(target) {
         let debian = ["/usr/local/lib/", "/lib/", "/usr/lib/"];

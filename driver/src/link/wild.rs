@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::thread;
 
+use codegen::backend::Machine;
 use libwild::error::Result as WildResult;
 use libwild::{Args, FileSystem, FileType, InputFileData, Linker, OutputFileData, OutputOptions};
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
@@ -22,7 +23,6 @@ use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf as format};
 use super::merge::Merge;
 use super::{Facts, Input, Output, Taken, base_name, elf};
 use crate::Error;
-use crate::object_file::Machine;
 
 const LIBRARY: &str = "library.so";
 const SCRIPT: &str = "exports.map";
@@ -31,7 +31,7 @@ const SCRIPT: &str = "exports.map";
 /// object can ask for any size or alignment.
 const ROOM: usize = 64 << 20;
 
-/// Links for a machine that [`Machine::linkable`] knows.
+/// Links in ELF.
 pub(super) fn link(
     inputs: &[Input],
     output: Output<'_>,

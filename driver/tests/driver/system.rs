@@ -6,6 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
+use codegen::backend::Machine;
 use codegen::ir::{Builder, Linkage, Module, Signature, SymbolKind, Type};
 use object::Endianness;
 use object::read::elf::ElfFile64;
@@ -16,7 +17,7 @@ use tvm_ffi_codegen_driver::{Error, Form, Request, inspect};
 use crate::cli::{fails, quiet, run_with};
 use crate::support::{compile, folder, object, object_with};
 
-const TARGETS: [&str; 3] =
+const TARGETS: [&str; Machine::ALL.len()] =
     ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "riscv64gc-unknown-linux-gnu"];
 
 /// Makes an object for a target whose function calls functions of these names.

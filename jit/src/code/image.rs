@@ -3,27 +3,10 @@
 use object::write::StringId;
 use object::write::elf::{FileHeader, SectionHeader, SectionIndex, Sym, Writer};
 use object::{Endianness, elf};
+use target_lexicon::Triple;
+use tvm_ffi_codegen::backend::Machine;
 
 use super::address::FunctionRange;
-
-/// ELF's number for the machine.
-const MACHINE: u16 = if cfg!(target_arch = "aarch64") {
-    elf::EM_AARCH64
-} else if cfg!(target_arch = "riscv64") {
-    elf::EM_RISCV
-} else {
-    elf::EM_X86_64
-};
-
-/// The file header.
-const HEADER: FileHeader = FileHeader {
-    os_abi: elf::ELFOSABI_NONE,
-    abi_version: 0,
-    e_type: elf::ET_REL,
-    e_machine: MACHINE,
-    e_entry: 0,
-    e_flags: 0,
-};
 
 /// The header of a section with neither name nor bytes.
 const SECTION: SectionHeader = SectionHeader {
@@ -65,7 +48,7 @@ pub(super) fn image(functions: &[FunctionRange], frames: &[u8]) -> Vec<u8> {
     file.reserve_strtab();
     file.reserve_shstrtab();
     file.reserve_section_headers();
-    if file.write_file_header(&HEADER).is_err() {
+    if file.write_file_header(&header()).is_err() {
         return Vec::new();
     }
     file.write_align(8);
@@ -80,6 +63,19 @@ pub(super) fn image(functions: &[FunctionRange], frames: &[u8]) -> Vec<u8> {
     };
     write_rest(&mut file, &symbols, functions, text_name, &frames);
     bytes
+}
+
+/// Returns the file header.
+fn header() -> FileHeader {
+    let machine = Machine::of_architecture(Triple::host().architecture);
+    FileHeader {
+        os_abi: elf::ELFOSABI_NONE,
+        abi_version: 0,
+        e_type: elf::ET_REL,
+        e_machine: machine.map_or(elf::EM_NONE, |machine| machine.facts().elf),
+        e_entry: 0,
+        e_flags: 0,
+    }
 }
 
 /// Writes symbols, names, and the headers of all sections.

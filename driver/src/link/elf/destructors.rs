@@ -6,6 +6,7 @@
 //! those. All of this can go once Wild has the option `-fini` for a function of host IR. Its versions after 0.10 define the
 //! handle, as lld does (wild-linker/wild#2503).
 
+use codegen::backend::Machine;
 use object::write::{Object, Relocation, Symbol, SymbolSection};
 use object::{
     Architecture, BinaryFormat, Endianness, RelocationFlags, SectionFlags, SectionKind,
@@ -14,71 +15,17 @@ use object::{
 
 use crate::Error;
 use crate::link::Input;
-use crate::object_file::Machine;
-
-/// Symbol that code which registers destructors refers to.
-const HANDLE: &str = "__dso_handle";
-
-/// `void __cxa_finalize(void* handle)` of the C library.
-const FINALIZE: &str = "__cxa_finalize";
-
-/// Code that calls [`FINALIZE`] with the address of [`HANDLE`] and returns, with its relocations.
-struct Code {
-    bytes: &'static [u8],
-    relocations: &'static [CodeRelocation],
-    /// Type of a relocation for a 64-bit address.
-    address: elf::RelocationType,
-}
-
-/// Relocation of [`Code`].
-struct CodeRelocation {
-    offset: u64,
-    /// [`HANDLE`] or [`FINALIZE`].
-    symbol: &'static str,
-    kind: elf::RelocationType,
-    addend: i64,
-}
-
-const fn relocation(
-    offset: u64,
-    symbol: &'static str,
-    kind: elf::RelocationType,
-    addend: i64,
-) -> CodeRelocation {
-    CodeRelocation { offset, symbol, kind, addend }
-}
-
-/// `lea rdi, [rip + handle]`, `jmp finalize`
-const X86_64: Code = Code {
-    bytes: &[0x48, 0x8d, 0x3d, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0],
-    relocations: &[
-        relocation(3, HANDLE, elf::R_X86_64_PC32, -4),
-        relocation(8, FINALIZE, elf::R_X86_64_PLT32, -4),
-    ],
-    address: elf::R_X86_64_64,
-};
-
-/// `adrp x0, handle`, `add x0, x0, :lo12:handle`, `b finalize`
-const AARCH64: Code = Code {
-    bytes: &[0, 0, 0, 0x90, 0, 0, 0, 0x91, 0, 0, 0, 0x14],
-    relocations: &[
-        relocation(0, HANDLE, elf::R_AARCH64_ADR_PREL_PG_HI21, 0),
-        relocation(4, HANDLE, elf::R_AARCH64_ADD_ABS_LO12_NC, 0),
-        relocation(8, FINALIZE, elf::R_AARCH64_JUMP26, 0),
-    ],
-    address: elf::R_AARCH64_ABS64,
-};
+use crate::link::machine::{FINALIZE, Finalizer, FinalizerRelocation, HANDLE, facts};
 
 /// Makes the object if [`HANDLE`] is undefined in the inputs and the code for the machine is known.
 pub(super) fn object(undefined: bool, machine: Machine) -> Result<Option<Input>, Error> {
-    let known = [(Architecture::X86_64, X86_64), (Architecture::Aarch64, AARCH64)];
-    let code = known.into_iter().find(|(architecture, _)| *architecture == machine.architecture);
-    let Some((_, code)) = code.filter(|_| undefined) else { return Ok(None) };
+    let facts = facts(machine);
+    let Some(code) = facts.finalizer.as_ref().filter(|_| undefined) else { return Ok(None) };
     let failed = |error: object::write::Error| Error::Linker {
         name: HANDLE.to_owned(),
         reason: error.to_string(),
     };
-    Input::new("destructors.o", bytes(machine.architecture, &code).map_err(failed)?).map(Some)
+    Input::new("destructors.o", bytes(facts.architecture, code).map_err(failed)?).map(Some)
 }
 
 /// Returns whether the object defines a symbol.
@@ -86,7 +33,7 @@ pub(super) fn is_wanted(name: &[u8]) -> bool {
     name == HANDLE.as_bytes()
 }
 
-fn bytes(architecture: Architecture, code: &Code) -> object::write::Result<Vec<u8>> {
+fn bytes(architecture: Architecture, code: &Finalizer) -> object::write::Result<Vec<u8>> {
     let mut object = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
     let text = object.add_section(Vec::new(), b".text.tvm_ffi_codegen".to_vec(), SectionKind::Text);
     let data = object.add_section(Vec::new(), b".data.tvm_ffi_codegen".to_vec(), SectionKind::Data);
@@ -114,7 +61,7 @@ fn bytes(architecture: Architecture, code: &Code) -> object::write::Result<Vec<u
     let finalize = object.add_symbol(finalize);
     let finish = symbol("finish", SymbolKind::Text, SymbolSection::Section(text), here);
     let finish = object.add_symbol(finish);
-    for &CodeRelocation { offset, symbol, kind, addend } in code.relocations {
+    for &FinalizerRelocation { offset, symbol, kind, addend } in code.relocations {
         let symbol = if symbol == FINALIZE { finalize } else { handle };
         let flags = RelocationFlags::Elf { r_type: kind };
         object.add_relocation(text, Relocation { offset, symbol, addend, flags })?;

@@ -7,13 +7,13 @@
 
 use std::collections::BTreeSet;
 
+use codegen::backend::Machine;
 use object::write::StringId;
 use object::write::elf::{FileHeader, ProgramHeader, SectionIndex, Sym, Verdef, Writer};
-use object::{Architecture, Endianness, elf};
+use object::{Endianness, elf};
 
 use crate::Error;
 use crate::link::Input;
-use crate::object_file::Machine;
 
 /// A shared library for linkers.
 #[derive(Debug)]
@@ -166,18 +166,11 @@ fn symbol(st_name: u32, section: SectionIndex) -> Sym {
 }
 
 fn header(machine: Machine, e_flags: u32) -> FileHeader {
-    let e_machine = if machine.architecture == Architecture::Aarch64 {
-        elf::EM_AARCH64
-    } else if machine.architecture == Architecture::Riscv64 {
-        elf::EM_RISCV
-    } else {
-        elf::EM_X86_64
-    };
     FileHeader {
         os_abi: elf::ELFOSABI_NONE,
         abi_version: 0,
         e_type: elf::ET_DYN,
-        e_machine,
+        e_machine: elf::Machine(machine.facts().elf),
         e_entry: 0,
         e_flags: elf::FileFlags(e_flags),
     }

@@ -129,7 +129,7 @@ fn of_sysroot<'a>(
         let Some(path) = search.file(file) else { continue };
         let input = Input::read(&path)?;
         let fits = input.is_library()
-            && input.objects().iter().all(|facts| facts.machine == target.machine);
+            && input.objects().iter().all(|facts| facts.header == target.header());
         if fits && wanted.iter().any(|(name, users)| must(users) && input.defines_bytes(name)) {
             wanted.retain(|name, _| !input.defines_bytes(name));
             parts.push(input);

@@ -1,10 +1,81 @@
-//! The processors of LLVM 22.
+//! The facts of LLVM 22 about machines and their processors.
 //!
 //! LLVM warns of an unknown name on stderr, aborts for a 32-bit one, and has no function to ask first. `llc
 //! -mtriple=<target> -mcpu=help` lists them.
 
+use codegen::backend::Machine;
+use inkwell::targets::{InitializationConfig, Target};
+use target_lexicon::Triple;
+
+/// Row of the table: the facts about a machine.
+pub(crate) struct Known {
+    /// Adds the code generator to those that LLVM knows.
+    pub(crate) initialize: fn(&InitializationConfig),
+    /// The name of the C ABI; empty for the only one.
+    pub(crate) abi: &'static str,
+    /// The processor that clang assumes.
+    elsewhere: Cpu,
+    /// The processor that clang assumes on Apple's systems.
+    apple: Cpu,
+    /// The processors with 64 bits.
+    cpus: &'static str,
+}
+
+/// A processor.
+#[derive(Clone, Copy)]
+pub(crate) struct Cpu {
+    pub(crate) name: &'static str,
+    /// The features that clang adds; without them code that clang compiled would not be inlined.
+    pub(crate) features: &'static str,
+}
+
+impl Known {
+    /// Returns the processor that clang assumes for a target.
+    pub(crate) fn default(&self, triple: &Triple) -> Cpu {
+        if triple.operating_system.is_like_darwin() { self.apple } else { self.elsewhere }
+    }
+
+    /// Returns true if the machine has a processor of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.cpus.split_ascii_whitespace().any(|cpu| cpu == name)
+    }
+}
+
+/// Returns the row of a machine.
+pub(crate) const fn known(machine: Machine) -> &'static Known {
+    match machine {
+        Machine::X86_64 => &Known {
+            initialize: Target::initialize_x86,
+            abi: "",
+            elsewhere: Cpu { name: "x86-64", features: "" },
+            apple: Cpu { name: "x86-64", features: "" },
+            cpus: X86_64,
+        },
+        Machine::Aarch64 => &Known {
+            initialize: Target::initialize_aarch64,
+            abi: "",
+            elsewhere: Cpu { name: "generic", features: "+fp-armv8,+neon,+v8a" },
+            apple: Cpu { name: "apple-m1", features: "+ccidx" },
+            cpus: AARCH64,
+        },
+        Machine::Riscv64 => &Known {
+            initialize: Target::initialize_riscv,
+            abi: "lp64d",
+            elsewhere: RV64,
+            apple: RV64,
+            cpus: RISCV64,
+        },
+    }
+}
+
+/// The default of riscv64.
+const RV64: Cpu = Cpu {
+    name: "generic-rv64",
+    features: "+i,+m,+a,+f,+d,+c,+zicsr,+zaamo,+zalrsc,+zca,+zcd,+zmmul,+relax",
+};
+
 /// 64-bit processors of x86_64.
-pub(crate) const X86_64: &str = "\
+const X86_64: &str = "\
     alderlake amdfam10 arrowlake arrowlake-s arrowlake_s athlon-fx athlon64 athlon64-sse3 \
     atom atom_sse4_2 atom_sse4_2_movbe barcelona bdver1 bdver2 bdver3 bdver4 bonnell \
     broadwell btver1 btver2 cannonlake cascadelake clearwaterforest cooperlake core-avx-i \
@@ -20,7 +91,7 @@ pub(crate) const X86_64: &str = "\
     znver5";
 
 /// 64-bit processors of aarch64.
-pub(crate) const AARCH64: &str = "\
+const AARCH64: &str = "\
     a64fx ampere1 ampere1a ampere1b ampere1c apple-a10 apple-a11 apple-a12 apple-a13 \
     apple-a14 apple-a15 apple-a16 apple-a17 apple-a18 apple-a19 apple-a7 apple-a8 apple-a9 \
     apple-m1 apple-m2 apple-m3 apple-m4 apple-m5 apple-s10 apple-s4 apple-s5 apple-s6 \
@@ -36,14 +107,9 @@ pub(crate) const AARCH64: &str = "\
     thunderxt88 tsv110";
 
 /// 64-bit processors of riscv64.
-pub(crate) const RISCV64: &str = "\
+const RISCV64: &str = "\
     andes-ax25 andes-ax45 andes-ax45mpv andes-nx45 generic generic-rv64 mips-p8700 \
     rocket-rv64 sifive-p450 sifive-p470 sifive-p550 sifive-p670 sifive-p870 sifive-s21 \
     sifive-s51 sifive-s54 sifive-s76 sifive-u54 sifive-u74 sifive-x280 sifive-x390 \
     spacemit-x60 syntacore-scr3-rv64 syntacore-scr4-rv64 syntacore-scr5-rv64 syntacore-scr7 \
     tt-ascalon-d8 veyron-v1 xiangshan-kunminghu xiangshan-nanhu";
-
-/// Returns true if `list` has `name`.
-pub(crate) fn known(list: &str, name: &str) -> bool {
-    list.split_ascii_whitespace().any(|cpu| cpu == name)
-}

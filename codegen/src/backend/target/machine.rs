@@ -1,0 +1,219 @@
+//! The table of machines.
+
+use std::borrow::Cow;
+
+use target_lexicon::{
+    Aarch64Architecture, Architecture, BinaryFormat, OperatingSystem, Riscv64Architecture, Triple,
+};
+
+use crate::backend::Error;
+
+/// A rule of a C ABI for the upper register bits of an integer narrower than 32 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Narrow {
+    /// The bits are undefined: the receiver extends.
+    Anything,
+    /// The sender extends, but the receiver should not rely on that.
+    Extended,
+    /// The sender extends, and the receiver relies on that.
+    Trusted,
+}
+
+/// The rules of a C ABI for integers narrower than 32 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Integers {
+    pub(super) arguments: Narrow,
+    pub(super) results: Narrow,
+}
+
+impl Integers {
+    /// Returns one rule for both.
+    pub(super) const fn all(rule: Narrow) -> Integers {
+        Integers { arguments: rule, results: rule }
+    }
+}
+
+/// Row of the table: the facts about a machine.
+#[derive(Debug)]
+pub struct MachineFacts {
+    /// The name in target triples of LLVM and GCC, and in folders of Debian.
+    pub name: &'static str,
+    /// The name in texts.
+    pub title: &'static str,
+    /// The architectures for which there are code generators.
+    architectures: &'static [Architecture],
+    /// Architectures that differ in their extensions. There is no code generator for them.
+    variants: &'static [Architecture],
+    /// The formats of object files.
+    pub formats: &'static [BinaryFormat],
+    /// ELF's number of the machine.
+    pub elf: u16,
+    /// ELF's number of the relocation for a distance of 32 bits.
+    pub distance: u32,
+    /// True if arithmetic sets a flag when it overflows.
+    pub overflow_flag: bool,
+    /// The number of arguments in floating-point registers, if the next ones are in integer registers. `None` if they are
+    /// on the stack.
+    pub floats: Option<usize>,
+    /// The rules for narrow integers on Windows.
+    windows: Integers,
+    /// The rules for narrow integers on Apple's systems.
+    apple: Integers,
+    /// The rules for narrow integers elsewhere.
+    elsewhere: Integers,
+    /// True if the sender sign-extends 32-bit integers to 64 bits, signed or not.
+    pub(super) words: bool,
+    /// True if the section [`LARGE`](super::LARGE) exists in ELF.
+    pub(super) large: bool,
+    /// True if LLVM's `preserve_mostcc` exists, except on Windows.
+    pub(super) preserve_most: bool,
+}
+
+impl MachineFacts {
+    /// Returns the rules for narrow integers on a system.
+    pub(super) fn integers(&self, system: OperatingSystem) -> Integers {
+        if system == OperatingSystem::Windows {
+            self.windows
+        } else if system.is_like_darwin() {
+            self.apple
+        } else {
+            self.elsewhere
+        }
+    }
+}
+
+macro_rules! machines {
+    ($($(#[$doc:meta])* $machine:ident: $facts:expr;)*) => {
+        /// The supported machines: 64-bit and little-endian.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Machine {
+            $($(#[$doc])* $machine,)*
+        }
+
+        impl Machine {
+            /// Every machine.
+            pub const ALL: &[Machine] = &[$(Machine::$machine),*];
+
+            /// Returns the row of this machine.
+            pub const fn facts(self) -> &'static MachineFacts {
+                match self {
+                    $(Machine::$machine => const { &$facts },)*
+                }
+            }
+        }
+    };
+}
+
+use BinaryFormat::{Coff, Elf, Macho};
+
+// The x86-64 psABI is silent about narrow integers; compilers extend arguments, and clang relies on it, but results are
+// extended for the sake of old code only. AAPCS64 and Microsoft's two ABIs leave the bits open; Apple's arm64 ABI and the
+// psABI of riscv64 demand the extension.
+machines! {
+    /// x86-64, in ELF, Mach-O and COFF.
+    X86_64: MachineFacts {
+        name: "x86_64",
+        title: "x86-64",
+        architectures: &[Architecture::X86_64],
+        variants: &[],
+        formats: &[Elf, Macho, Coff],
+        elf: 62,
+        distance: 2, // R_X86_64_PC32
+        overflow_flag: true,
+        floats: None,
+        windows: Integers::all(Narrow::Anything),
+        apple: Integers { arguments: Narrow::Trusted, results: Narrow::Extended },
+        elsewhere: Integers { arguments: Narrow::Trusted, results: Narrow::Extended },
+        words: false,
+        large: true,
+        preserve_most: true,
+    };
+    /// aarch64, in ELF, Mach-O and COFF.
+    Aarch64: MachineFacts {
+        name: "aarch64",
+        title: "aarch64",
+        architectures: &[Architecture::Aarch64(Aarch64Architecture::Aarch64)],
+        variants: &[],
+        formats: &[Elf, Macho, Coff],
+        elf: 183,
+        distance: 261, // R_AARCH64_PREL32
+        overflow_flag: true,
+        floats: None,
+        windows: Integers::all(Narrow::Anything),
+        apple: Integers::all(Narrow::Trusted),
+        elsewhere: Integers::all(Narrow::Anything),
+        words: false,
+        large: false,
+        preserve_most: true,
+    };
+    /// riscv64 with the general extensions, in ELF.
+    Riscv64: MachineFacts {
+        name: "riscv64",
+        title: "riscv64",
+        architectures: &[
+            Architecture::Riscv64(Riscv64Architecture::Riscv64),
+            Architecture::Riscv64(Riscv64Architecture::Riscv64gc),
+        ],
+        variants: &[
+            Architecture::Riscv64(Riscv64Architecture::Riscv64imac),
+            Architecture::Riscv64(Riscv64Architecture::Riscv64a23),
+        ],
+        formats: &[Elf],
+        elf: 243,
+        distance: 57, // R_RISCV_32_PCREL
+        overflow_flag: false,
+        floats: Some(8),
+        windows: Integers::all(Narrow::Trusted),
+        apple: Integers::all(Narrow::Trusted),
+        elsewhere: Integers::all(Narrow::Trusted),
+        words: true,
+        large: false,
+        preserve_most: false,
+    };
+}
+
+impl Machine {
+    /// Returns the machine of a supported target.
+    ///
+    /// # Errors
+    /// [`Error::Target`] for any other.
+    pub fn of(triple: &Triple) -> Result<Machine, Error> {
+        let unsupported =
+            |reason: &str| Error::Target { triple: triple.clone(), reason: reason.to_owned() };
+        let machine =
+            Machine::with_generator(triple).ok_or_else(|| unsupported("not a known machine"))?;
+        if machine.facts().formats.contains(&triple.binary_format) {
+            return Ok(machine);
+        }
+        Err(unsupported("no such object format for this machine"))
+    }
+
+    /// Returns the machine of a target with a code generator, whatever its format.
+    pub(super) fn with_generator(triple: &Triple) -> Option<Machine> {
+        Machine::find(|facts| facts.architectures.contains(&triple.architecture))
+    }
+
+    /// Returns the machine of an architecture, whatever its extensions.
+    pub fn of_architecture(architecture: Architecture) -> Option<Machine> {
+        Machine::find(|facts| {
+            [facts.architectures, facts.variants].iter().any(|all| all.contains(&architecture))
+        })
+    }
+
+    /// Returns the name of an architecture in the programs of GCC and the folders of Debian.
+    pub fn name_of(architecture: Architecture) -> Cow<'static, str> {
+        let machine = Machine::of_architecture(architecture);
+        machine.map_or_else(|| architecture.into_str(), |machine| machine.facts().name.into())
+    }
+
+    /// Returns the text of a target with the name of this machine, without extensions, as its architecture.
+    pub fn spell(self, triple: &Triple) -> String {
+        let text = triple.to_string();
+        let rest = text.split_once('-').map_or("", |(_, rest)| rest);
+        format!("{}-{rest}", self.facts().name)
+    }
+
+    fn find(is_it: impl Fn(&MachineFacts) -> bool) -> Option<Machine> {
+        Machine::ALL.iter().copied().find(|machine| is_it(machine.facts()))
+    }
+}

@@ -1,0 +1,168 @@
+//! The facts about machines that linking needs.
+
+use std::ops::RangeInclusive;
+use std::sync::LazyLock;
+
+use ar_archive_writer::MachineTypes;
+use codegen::backend::Machine;
+use object::{Architecture, elf};
+
+/// Row of the table: the facts about a machine.
+pub(super) struct LinkFacts {
+    /// The name in headers of objects.
+    pub(super) architecture: Architecture,
+    /// The name of ELF for it, as linkers know it.
+    pub(super) emulation: &'static str,
+    /// The table of the GNU C library, which `glibc/make.py` writes.
+    pub(super) glibc: &'static str,
+    /// Code that jumps to the address that follows it. Its size is a multiple of 8 bytes.
+    pub(super) jump: &'static [u8],
+    /// Code that runs destructors, if it is known.
+    pub(super) finalizer: Option<Finalizer>,
+    /// Relocations for thread-local variables of a program; see the supplement of the ELF specification for the processor.
+    pub(super) local_exec: Relocations,
+    /// Relocations for the size of a symbol, with their names.
+    pub(super) sizes: &'static [(elf::RelocationType, &'static str)],
+    /// The relocation of an instruction that loads an address, which a linker may replace by one that computes it.
+    pub(super) load: Option<elf::RelocationType>,
+    /// The names in COFF; `None` if nothing is linked for Windows.
+    pub(super) coff: Option<Coff>,
+    /// The name in Mach-O; `None` if nothing is linked for macOS.
+    pub(super) macho: Option<&'static str>,
+}
+
+/// Relocations with a common name.
+pub(super) struct Relocations {
+    pub(super) name: &'static str,
+    pub(super) numbers: &'static [RangeInclusive<u32>],
+}
+
+/// The names of a machine in COFF.
+pub(super) struct Coff {
+    /// The name in import libraries.
+    pub(super) import: MachineTypes,
+    /// The option of linkers.
+    pub(super) option: &'static str,
+}
+
+/// Symbol that code which registers destructors refers to.
+pub(super) const HANDLE: &str = "__dso_handle";
+
+/// `void __cxa_finalize(void* handle)` of the C library.
+pub(super) const FINALIZE: &str = "__cxa_finalize";
+
+/// Code that calls [`FINALIZE`] with the address of [`HANDLE`] and returns, with its relocations.
+pub(super) struct Finalizer {
+    pub(super) bytes: &'static [u8],
+    pub(super) relocations: &'static [FinalizerRelocation],
+    /// Type of a relocation for a 64-bit address.
+    pub(super) address: elf::RelocationType,
+}
+
+/// Relocation of a [`Finalizer`].
+#[derive(Clone, Copy)]
+pub(super) struct FinalizerRelocation {
+    pub(super) offset: u64,
+    /// [`HANDLE`] or [`FINALIZE`].
+    pub(super) symbol: &'static str,
+    pub(super) kind: elf::RelocationType,
+    pub(super) addend: i64,
+}
+
+const fn relocation(
+    offset: u64,
+    symbol: &'static str,
+    kind: elf::RelocationType,
+    addend: i64,
+) -> FinalizerRelocation {
+    FinalizerRelocation { offset, symbol, kind, addend }
+}
+
+/// Returns the row of a machine.
+pub(super) const fn facts(machine: Machine) -> &'static LinkFacts {
+    match machine {
+        Machine::X86_64 => &X86_64,
+        Machine::Aarch64 => &AARCH64,
+        Machine::Riscv64 => &RISCV64,
+    }
+}
+
+const X86_64: LinkFacts = LinkFacts {
+    architecture: Architecture::X86_64,
+    emulation: "elf_x86_64",
+    glibc: include_str!("glibc/x86_64.txt"),
+    // `jmp [rip + 2]`, two bytes of padding
+    jump: &[0xff, 0x25, 2, 0, 0, 0, 0, 0],
+    // `lea rdi, [rip + handle]`, `jmp finalize`
+    finalizer: Some(Finalizer {
+        bytes: &[0x48, 0x8d, 0x3d, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0],
+        relocations: &[
+            relocation(3, HANDLE, elf::R_X86_64_PC32, -4),
+            relocation(8, FINALIZE, elf::R_X86_64_PLT32, -4),
+        ],
+        address: elf::R_X86_64_64,
+    }),
+    local_exec: Relocations {
+        name: "R_X86_64_TPOFF32",
+        numbers: &[elf::R_X86_64_TPOFF32.0..=elf::R_X86_64_TPOFF32.0],
+    },
+    sizes: &[(elf::R_X86_64_SIZE32, "R_X86_64_SIZE32"), (elf::R_X86_64_SIZE64, "R_X86_64_SIZE64")],
+    load: Some(elf::R_X86_64_GOTPCREL),
+    coff: Some(Coff { import: MachineTypes::AMD64, option: "/machine:x64" }),
+    macho: Some("x86_64"),
+};
+
+const AARCH64: LinkFacts = LinkFacts {
+    architecture: Architecture::Aarch64,
+    emulation: "aarch64elf",
+    glibc: include_str!("glibc/aarch64.txt"),
+    // `ldr x16, . + 8`, `br x16`
+    jump: &[0x50, 0, 0, 0x58, 0, 0x02, 0x1f, 0xd6],
+    // `adrp x0, handle`, `add x0, x0, :lo12:handle`, `b finalize`
+    finalizer: Some(Finalizer {
+        bytes: &[0, 0, 0, 0x90, 0, 0, 0, 0x91, 0, 0, 0, 0x14],
+        relocations: &[
+            relocation(0, HANDLE, elf::R_AARCH64_ADR_PREL_PG_HI21, 0),
+            relocation(4, HANDLE, elf::R_AARCH64_ADD_ABS_LO12_NC, 0),
+            relocation(8, FINALIZE, elf::R_AARCH64_JUMP26, 0),
+        ],
+        address: elf::R_AARCH64_ABS64,
+    }),
+    local_exec: Relocations { name: "R_AARCH64_TLSLE_*", numbers: &[544..=559, 570..=571] },
+    sizes: &[],
+    load: None,
+    coff: Some(Coff { import: MachineTypes::ARM64, option: "/machine:arm64" }),
+    macho: Some("arm64"),
+};
+
+const RISCV64: LinkFacts = LinkFacts {
+    architecture: Architecture::Riscv64,
+    emulation: "elf64lriscv",
+    glibc: include_str!("glibc/riscv64.txt"),
+    // `auipc t1, 0`, `ld t1, 16(t1)`, `jr t1`, four bytes of padding
+    jump: &[0x17, 0x03, 0, 0, 0x03, 0x33, 0x03, 0x01, 0x67, 0, 0x03, 0, 0x13, 0, 0, 0],
+    finalizer: None,
+    local_exec: Relocations { name: "R_RISCV_TPREL_*", numbers: &[29..=32, 49..=50] },
+    sizes: &[],
+    load: None,
+    coff: None,
+    macho: None,
+};
+
+/// Returns the sentence that names the machines.
+pub(super) fn linked() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let in_elf = listing(|_| true);
+        let others = listing(|facts| facts.coff.is_some() && facts.macho.is_some());
+        format!("only {in_elf} are linked for in ELF, and {others} for Windows and macOS")
+    });
+    &TEXT
+}
+
+/// Returns a list of machines in words.
+fn listing(has: impl Fn(&LinkFacts) -> bool) -> String {
+    let machines = Machine::ALL.iter().filter(|machine| has(facts(**machine)));
+    let titles: Vec<&str> = machines.map(|machine| machine.facts().title).collect();
+    let Some((last, others)) = titles.split_last() else { return String::new() };
+    format!("{} and {last}", others.join(", "))
+}
