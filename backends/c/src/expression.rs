@@ -47,6 +47,12 @@ impl Expression {
         Expression::new(Level::Primary, text)
     }
 
+    /// Returns a number.
+    pub(crate) fn number(value: i64) -> Self {
+        let level = if value < 0 { Level::Unary } else { Level::Primary };
+        Expression::new(level, value.to_string())
+    }
+
     /// Returns the variable of a value.
     pub(crate) fn variable(value: ir::Value, name: &str) -> Self {
         Expression { reads: vec![value], ..Expression::primary(name) }

@@ -5,26 +5,20 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use codegen::ir::{self, Block, Inst, Target, Terminator, Type, Value};
+use codegen::ir::{self, Block, Inst, Target, Terminator, Value};
 
+use crate::body::{Body, Functions};
 use crate::data::comment;
 use crate::expression::Expression;
 use crate::names::{Taken, identifier};
-use crate::prelude::{Helper, Prelude};
+use crate::prelude::Helper;
+use crate::prototype::prototype;
 use crate::share::share;
 use crate::statement::{Printer, Statement, nest, tidy};
 use crate::structure::Structure;
-use crate::symbols::{Symbols, heat};
-use crate::types;
+use crate::symbols::heat;
 use crate::uses::{Place, Uses, Weight, has_effect};
 use crate::variables::declare;
-
-/// The state of a module's emission.
-pub(crate) struct Functions<'a> {
-    pub(crate) source: &'a ir::Module,
-    pub(crate) symbols: &'a Symbols,
-    pub(crate) prelude: Prelude,
-}
 
 /// The largest number of characters of an expression that is written where it is used.
 const LONGEST: usize = 80;
@@ -68,34 +62,6 @@ pub(crate) fn define(
     body.write(&labels, text);
 }
 
-/// A function whose instructions are being written.
-pub(crate) struct Body<'f, 'a> {
-    pub(crate) functions: &'f mut Functions<'a>,
-    pub(crate) source: &'f ir::Function,
-    /// The name of each value's variable.
-    pub(crate) names: Vec<String>,
-    /// The names that are in use.
-    pub(crate) taken: Taken<'a>,
-    pub(crate) uses: Uses,
-    structure: Structure,
-    /// The expression of each value that is known.
-    pub(crate) values: Vec<Option<Expression>>,
-    /// The weight of each value's expression.
-    weights: Vec<Weight>,
-    /// The variables of each type.
-    pub(crate) locals: BTreeMap<String, Vec<String>>,
-    /// The names of all variables.
-    pub(crate) declared: HashSet<String>,
-    /// The words of groups that are still to be written, by their first value.
-    groups: BTreeMap<Value, u32>,
-    /// The declarations of stack slots.
-    pub(crate) slots: Vec<String>,
-    /// The statements of the current block.
-    pub(crate) lines: Vec<Statement>,
-    /// The flag of the checked arithmetic just before.
-    pub(crate) overflowed: Option<Expression>,
-}
-
 /// A block that is to be written.
 struct Next {
     block: Block,
@@ -113,7 +79,7 @@ impl Body<'_, '_> {
         let signature = &self.source.signature;
         let pointees = &self.functions.symbols.pointees[self.source.symbol.index()];
         let prelude = &mut self.functions.prelude;
-        let head = types::prototype(name, signature, &params, pointees, prelude);
+        let head = prototype(name, signature, &params, pointees, prelude);
         let start = self.functions.symbols.attributes(self.source, heat(self.source), prelude);
         text.push('\n');
         if !self.source.about.is_empty() {
@@ -348,22 +314,6 @@ impl Body<'_, '_> {
     fn leave(&mut self, value: Option<Value>) -> Statement {
         let result = value.zip(self.source.signature.result);
         Statement::Return(result.map(|(value, abi)| self.sent(value, abi).text))
-    }
-
-    /// Adds a line to the current block.
-    pub(crate) fn line(&mut self, line: String) {
-        self.lines.push(Statement::Line(line));
-    }
-
-    /// Returns the expression of a value.
-    pub(crate) fn value(&self, value: Value) -> Expression {
-        let known = self.values[value.index()].clone();
-        known.unwrap_or_else(|| Expression::variable(value, &self.names[value.index()]))
-    }
-
-    /// Returns the type of a value.
-    pub(crate) fn ty(&self, value: Value) -> Type {
-        self.source.ty(value)
     }
 }
 

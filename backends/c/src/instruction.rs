@@ -5,28 +5,29 @@
 
 use codegen::ir::{self, AbiType, Binary, Checked, Cond, Convert, Extend, Pointee, Type};
 
+use crate::body::Body;
 use crate::data;
 use crate::expression::{Expression, Level};
-use crate::function::Body;
 use crate::names::identifier;
 use crate::prelude::Helper;
-use crate::types::{self, pointer, ty, unsigned, wrapping};
+use crate::prototype::pointer;
+use crate::types::{self, ty, unsigned, wrapping};
 
 impl Body<'_, '_> {
     /// Writes a constant. Floats that C has no short exact number for are written by their bits.
     pub(crate) fn constant(&mut self, of: Type, bits: u64) -> Expression {
         match of {
-            Type::Bool => number(i64::from(bits != 0)),
-            Type::I8 => number(i64::from(bits as i8)),
-            Type::I16 => number(i64::from(bits as i16)),
+            Type::Bool => Expression::number(i64::from(bits != 0)),
+            Type::I8 => Expression::number(i64::from(bits as i8)),
+            Type::I16 => Expression::number(i64::from(bits as i16)),
             Type::I32 if bits as i32 == i32::MIN => Expression::primary("INT32_MIN"),
-            Type::I32 => number(i64::from(bits as i32)),
+            Type::I32 => Expression::number(i64::from(bits as i32)),
             Type::I64 if bits as i64 == i64::MIN => Expression::primary("INT64_MIN"),
             // Several fields at once: the digits show each of them.
             Type::I64 if bits >> 32 != 0 && bits >> 63 == 0 && !bits.is_multiple_of(1000) => {
                 Expression::primary(format!("{bits:#x}"))
             }
-            Type::I64 => number(bits as i64),
+            Type::I64 => Expression::number(bits as i64),
             Type::F32 => {
                 let value = f32::from_bits(bits as u32);
                 let bits = format!("{:#x}", bits as u32);
@@ -335,14 +336,9 @@ impl Body<'_, '_> {
         match abi.extend {
             Extend::No | Extend::Sign => value,
             Extend::Zero => Expression::cast(unsigned(abi.ty), &value),
-            Extend::Truth => compared("!=", Some("=="), &value, &number(0)),
+            Extend::Truth => compared("!=", Some("=="), &value, &Expression::number(0)),
         }
     }
-}
-
-pub(crate) fn number(value: i64) -> Expression {
-    let level = if value < 0 { Level::Unary } else { Level::Primary };
-    Expression::new(level, value.to_string())
 }
 
 /// Returns an operand without a sign.

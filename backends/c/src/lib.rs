@@ -50,15 +50,19 @@
 
 #![forbid(unsafe_code)]
 
+mod body;
 mod constructors;
 mod data;
+mod declarations;
 mod expression;
+mod fields;
 mod function;
 mod instruction;
 mod names;
 mod object;
 mod place;
 mod prelude;
+mod prototype;
 mod share;
 mod statement;
 mod structure;
@@ -76,7 +80,7 @@ use target_lexicon::Triple;
 
 pub use codegen::backend::{Error, Input, Optimize};
 
-use function::Functions;
+use body::Functions;
 use prelude::Prelude;
 use symbols::Symbols;
 use uses::Uses;
@@ -222,7 +226,7 @@ fn reached(source: &ir::Module, symbols: &Symbols) -> Reached {
 
 /// Returns the declaration of a function, for users who define their kernel in the same text.
 pub fn signature(name: &str, source: &ir::Signature) -> String {
-    types::prototype(name, source, &[], &[], &mut Default::default())
+    prototype::prototype(name, source, &[], &[], &mut Default::default())
 }
 
 /// Returns the error of a failure of a C compiler.

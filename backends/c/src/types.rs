@@ -1,11 +1,9 @@
-//! Types, signatures and prototypes.
+//! Types.
 //!
 //! A value of an integer type is a signed integer of C; operations convert where the sign matters. A truth value is an
 //! `int` that is 0 or 1.
 
-use codegen::ir::{self, AbiType, Extend, Pointee, Type};
-
-use crate::prelude::Prelude;
+use codegen::ir::{AbiType, Extend, Type};
 
 /// Returns the type of a variable.
 pub(crate) fn ty(ty: Type) -> &'static str {
@@ -56,15 +54,6 @@ pub(crate) fn suffix(ty: Type) -> &'static str {
     }
 }
 
-/// Returns the type of a parameter or result. C extends what is narrow as the platform says. A truth value is a byte, so
-/// that compilers do not rely on functions elsewhere to return 0 or 1.
-fn abi(abi: AbiType) -> &'static str {
-    match abi.extend {
-        Extend::No | Extend::Sign => ty(abi.ty),
-        Extend::Zero | Extend::Truth => unsigned(abi.ty),
-    }
-}
-
 /// Returns true if variables have the type of the parameter or result.
 pub(crate) fn is_plain(abi: AbiType) -> bool {
     match abi.extend {
@@ -77,31 +66,4 @@ pub(crate) fn is_plain(abi: AbiType) -> bool {
 pub(crate) fn declarator(ty: &str, name: &str) -> String {
     let space = if ty.ends_with('*') || name.is_empty() { "" } else { " " };
     format!("{ty}{space}{name}")
-}
-
-/// Returns a function declaration without its end. Parameters without names are declared by type alone; `pointees` says
-/// what addresses point to.
-pub(crate) fn prototype(
-    name: &str,
-    signature: &ir::Signature,
-    params: &[String],
-    pointees: &[Option<Pointee>],
-    prelude: &mut Prelude,
-) -> String {
-    let result = signature.result.map_or("void", abi);
-    let named = signature.params.iter().enumerate().map(|(i, &param)| {
-        let ty = match pointees.get(i).copied().flatten() {
-            Some(pointee) => prelude.pointer(pointee),
-            None => abi(param).to_owned(),
-        };
-        declarator(&ty, params.get(i).map_or("", String::as_str))
-    });
-    let list: Vec<String> = named.collect();
-    let list = if list.is_empty() { "void".to_owned() } else { list.join(", ") };
-    format!("{}({list})", declarator(result, name))
-}
-
-/// Returns the type of pointers to functions of a signature.
-pub(crate) fn pointer(signature: &ir::Signature, prelude: &mut Prelude) -> String {
-    prototype("(*)", signature, &[], &[], prelude)
 }

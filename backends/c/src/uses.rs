@@ -2,7 +2,7 @@
 
 use codegen::ir::{Block, Function, Hint, Inst, Pointee, Target, Terminator, Type, Value};
 
-use crate::place::field;
+use crate::fields::field;
 
 /// The place of a use: a block and an instruction of it, or its terminator, which has the next number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

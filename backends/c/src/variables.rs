@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use codegen::ir::{Target, Value};
 
+use crate::body::Body;
 use crate::expression::{Expression, Level};
-use crate::function::Body;
 use crate::names::identifier;
 use crate::prelude::Prelude;
 use crate::statement::Statement;

@@ -1,0 +1,42 @@
+//! Signatures and prototypes.
+
+use codegen::ir::{AbiType, Extend, Pointee, Signature};
+
+use crate::prelude::Prelude;
+use crate::types::{declarator, ty, unsigned};
+
+/// Returns the type of a parameter or result. C extends what is narrow as the platform says. A truth value is a byte, so
+/// that compilers do not rely on functions elsewhere to return 0 or 1.
+fn abi(abi: AbiType) -> &'static str {
+    match abi.extend {
+        Extend::No | Extend::Sign => ty(abi.ty),
+        Extend::Zero | Extend::Truth => unsigned(abi.ty),
+    }
+}
+
+/// Returns a function declaration without its end. Parameters without names are declared by type alone; `pointees` says
+/// what addresses point to.
+pub(crate) fn prototype(
+    name: &str,
+    signature: &Signature,
+    params: &[String],
+    pointees: &[Option<Pointee>],
+    prelude: &mut Prelude,
+) -> String {
+    let result = signature.result.map_or("void", abi);
+    let named = signature.params.iter().enumerate().map(|(i, &param)| {
+        let ty = match pointees.get(i).copied().flatten() {
+            Some(pointee) => prelude.pointer(pointee),
+            None => abi(param).to_owned(),
+        };
+        declarator(&ty, params.get(i).map_or("", String::as_str))
+    });
+    let list: Vec<String> = named.collect();
+    let list = if list.is_empty() { "void".to_owned() } else { list.join(", ") };
+    format!("{}({list})", declarator(result, name))
+}
+
+/// Returns the type of pointers to functions of a signature.
+pub(crate) fn pointer(signature: &Signature, prelude: &mut Prelude) -> String {
+    prototype("(*)", signature, &[], &[], prelude)
+}
