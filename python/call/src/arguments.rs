@@ -17,8 +17,9 @@ use pyo3_ffi::{
 use smallvec::SmallVec;
 
 use crate::callable::Callable;
+use crate::exchange::ExchangeApi;
 use crate::state::{Kind, State};
-use crate::tensor::{ExchangeApi, View};
+use crate::tensor::View;
 
 /// Number of arguments that need no memory besides the stack.
 pub(crate) const FEW: usize = 16;

@@ -17,7 +17,7 @@ use jit::abi::DLTensor;
 use pyo3_ffi::{PyErr_Clear, PyObject};
 use rustc_hash::FxHashMap;
 
-use crate::tensor::EMPTY;
+use crate::exchange::EMPTY;
 
 /// Number of codes of element types that can be known.
 const CODES: usize = 64;

@@ -8,7 +8,9 @@
 //! Everything here runs while the interpreter's lock is held, but for the compiled function itself.
 
 mod arguments;
+mod call;
 mod callable;
+mod exchange;
 mod handle;
 mod keywords;
 mod object;
@@ -29,11 +31,13 @@ use pyo3_ffi::{
     PyUnicode_AsUTF8AndSize,
 };
 
+use crate::call::call;
 use crate::callable::{Callable, Description, Param};
+use crate::exchange::ExchangeApi;
 use crate::handle::{GETTERS, Reader};
 use crate::object::Owned;
 use crate::state::State;
-use crate::tensor::{ExchangeApi, View};
+use crate::tensor::View;
 
 /// The version of the stable ABI, for `PyModule_Create2`.
 const ABI: c_int = 3;
@@ -84,7 +88,7 @@ unsafe extern "C" fn callable(
             function: Owned::of(function),
             releases: truth(releases)?,
         };
-        let builtin = Callable::make(state, description);
+        let builtin = Callable::make(state, description, call);
         Some(builtin.unwrap_or_else(|| fault(PyExc_TypeError, c"this is no function of tvm_ffi")))
     };
     made().unwrap_or(ptr::null_mut())

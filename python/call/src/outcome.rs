@@ -13,9 +13,9 @@ use pyo3_ffi::{
     PyLong_FromVoidPtr, PyObject, PyObject_CallFunctionObjArgs,
 };
 
+use crate::exchange::ExchangeApi;
 use crate::object::Owned;
 use crate::state::State;
-use crate::tensor::ExchangeApi;
 
 /// Status of a callee that has left an error in the thread's slot.
 const FAILED: i32 = -1;

@@ -14,9 +14,9 @@ use pyo3_ffi::{
 };
 use rustc_hash::FxHashMap;
 
+use crate::exchange::ExchangeApi;
 use crate::handle::Reader;
 use crate::object::Owned;
-use crate::tensor::ExchangeApi;
 
 /// How arguments of a type are converted. `kind` in `_calls.py` decides.
 #[derive(Clone, Copy, Debug)]

@@ -8,37 +8,20 @@ use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
 use abi_spec::{DType, DeviceType, TypeCode};
-use jit::abi::{DLManagedTensorVersioned, DLTensor};
+use jit::abi::DLTensor;
 use pyo3_ffi::{
     Py_buffer, PyBUF_FORMAT, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyErr_Clear,
     PyLong_AsSsize_t, PyObject, PyObject_GetAttrString, PyObject_GetBuffer, PyTuple_GetItem,
     PyTuple_Size,
 };
 
+use crate::exchange::{EMPTY, ExchangeApi};
 use crate::handle::Reader;
 use crate::object::Owned;
 use crate::state::State;
 
 /// Most dims of a view. `tvm_ffi` converts tensors with more.
 const DIMS: usize = 8;
-
-/// `DLPackExchangeAPI`, which a framework offers as `__dlpack_c_exchange_api__` of its class.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct ExchangeApi {
-    version: [u32; 2],
-    previous: *const ExchangeApi,
-    /// Allocates a tensor; NULL if the framework does not.
-    pub(crate) allocator: *mut c_void,
-    from_object:
-        Option<unsafe extern "C" fn(*mut PyObject, *mut *mut DLManagedTensorVersioned) -> c_int>,
-    /// Makes an object of the framework, and takes the tensor over.
-    pub(crate) to_object:
-        Option<unsafe extern "C" fn(*mut DLManagedTensorVersioned, *mut *mut PyObject) -> c_int>,
-    borrow: Option<unsafe extern "C" fn(*mut PyObject, *mut DLTensor) -> c_int>,
-    /// Tells the stream that the framework uses on a device.
-    pub(crate) stream: Option<unsafe extern "C" fn(i32, i32, *mut *mut c_void) -> c_int>,
-}
 
 /// The head of an array: `PyArrayObject_fields` of NumPy's C API, the same in releases 1 and 2. `_calls.py` compares it
 /// with an array's attributes before it adds element types, without which no field of an array is used.
@@ -347,20 +330,6 @@ unsafe fn numbers(view: *mut View) -> [*mut i64; 2] {
     let extents = unsafe { &raw mut (*view).extents }.cast::<i64>();
     [extents, extents.wrapping_add(DIMS)]
 }
-
-/// A tensor on the cpu, to be filled in.
-pub(crate) const EMPTY: DLTensor = DLTensor {
-    data: ptr::null_mut(),
-    device_type: DeviceType::CPU.0,
-    device_id: 0,
-    ndim: 0,
-    code: 0,
-    bits: 0,
-    lanes: 1,
-    shape: ptr::null_mut(),
-    strides: ptr::null_mut(),
-    byte_offset: 0,
-};
 
 /// Returns a rank that a view has room for.
 fn rank(ndim: c_int) -> Option<usize> {
