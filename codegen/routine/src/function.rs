@@ -76,7 +76,11 @@ fn params(function: &ItemFn) -> Result<Params<'_>> {
 }
 
 /// Translates a function.
-pub(crate) fn translate(function: &ItemFn, inline: bool) -> Result<TokenStream> {
+pub(crate) fn translate(
+    function: &ItemFn,
+    inline: bool,
+    symbol: Option<&syn::Path>,
+) -> Result<TokenStream> {
     let result = match &function.sig.output {
         ReturnType::Default => quote!(()),
         ReturnType::Type(_, ty) => handle(ty)?,
@@ -97,13 +101,14 @@ pub(crate) fn translate(function: &ItemFn, inline: bool) -> Result<TokenStream> 
     if inline {
         inline_function(function, &params, &result, &body)
     } else {
-        routine(function, &params, &result, &body)
+        routine(function, symbol, &params, &result, &body)
     }
 }
 
 /// Returns the items of an ordinary routine: a Rust function that emits a call, and a type that builds the function.
 fn routine(
     function: &ItemFn,
+    symbol: Option<&syn::Path>,
     params: &Params<'_>,
     result: &TokenStream,
     body: &TokenStream,
@@ -114,23 +119,35 @@ fn routine(
             "only a function that is inline has parameters that are known",
         ));
     }
+    let generics = &function.sig.generics;
+    if symbol.is_none() && !generics.params.is_empty() {
+        return Err(Error::new(
+            generics.span(),
+            "the symbol of each instance is missing: `#[routine(T::SYMBOL)]`",
+        ));
+    }
     let t = typed();
     let (attrs, vis, name) = (&function.attrs, &function.vis, &function.sig.ident);
     let (names, handles) = (&params.names, &params.handles);
     let b = Ident::new("builder", Span::mixed_site());
-    let builder = builder(name, params, result, body);
+    let (bounds, args, conditions) = generics.split_for_impl();
+    let of = generics.type_params().map(|param| &param.ident);
+    let builder = builder(function, symbol, params, result, body);
     Ok(quote! {
         #(#attrs)*
         #[allow(dead_code, clippy::too_many_arguments, reason = "some are called by compiled code only")]
-        #vis fn #name(#b: &mut ::tvm_ffi_codegen::ir::Builder<'_>, #(#names: impl #t::Make<#handles>),*) -> #result {
+        #vis fn #name #bounds (
+            #b: &mut ::tvm_ffi_codegen::ir::Builder<'_>,
+            #(#names: impl #t::Make<#handles>),*
+        ) -> #result #conditions {
             #(let #names: #handles = #t::make(#b, #names);)*
-            #t::call::<#name, #result>(#b, (#(#names,)*))
+            #t::call::<#name #args, #result>(#b, (#(#names,)*))
         }
 
         #(#attrs)*
-        #[allow(non_camel_case_types, reason = "the name of the function")]
+        #[allow(non_camel_case_types, dead_code, reason = "the name of the function")]
         #[derive(Debug)]
-        #vis enum #name {}
+        #vis struct #name #bounds #conditions { of: ::core::marker::PhantomData<(#(#of,)*)> }
 
         #builder
     })
@@ -138,17 +155,24 @@ fn routine(
 
 /// Returns the implementation of `Routine`, which builds the function.
 fn builder(
-    name: &Ident,
+    function: &ItemFn,
+    symbol: Option<&syn::Path>,
     params: &Params<'_>,
     result: &TokenStream,
     body: &TokenStream,
 ) -> TokenStream {
     let t = typed();
+    let name = &function.sig.ident;
+    let (bounds, args, conditions) = function.sig.generics.split_for_impl();
+    let symbol = match symbol {
+        Some(symbol) => quote!(#symbol),
+        None => quote!(::core::concat!("tvm_ffi_codegen.", ::core::stringify!(#name))),
+    };
     let (names, handles, mutable) = (&params.names, &params.handles, &params.mutable);
     let b = Ident::new("builder", Span::mixed_site());
     quote! {
-        impl #t::Routine for #name {
-            const NAME: &'static str = ::core::concat!("tvm_ffi_codegen.", ::core::stringify!(#name));
+        impl #bounds #t::Routine for #name #args #conditions {
+            const NAME: &'static str = #symbol;
 
             fn signature() -> ::tvm_ffi_codegen::ir::Signature {
                 #t::signature_of::<(#(#handles,)*), #result>()
@@ -180,14 +204,15 @@ fn inline_function(
         quote!(#pat: #ty)
     });
     let b = Ident::new("builder", Span::mixed_site());
+    let (bounds, _, conditions) = function.sig.generics.split_for_impl();
     Ok(quote! {
         #(#attrs)*
         #[allow(clippy::all, unused_assignments, unused_braces, unused_imports, unused_parens, reason = "translated")]
-        #vis fn #name(
+        #vis fn #name #bounds (
             #b: &mut ::tvm_ffi_codegen::ir::Builder<'_>,
             #(#known,)*
             #(#names: impl #t::Make<#handles>),*
-        ) -> #result {
+        ) -> #result #conditions {
             use #t::Handle as _;
             #(let #names: #handles = #t::make(#b, #names);)*
             #(let mut #mutable = #mutable;)*

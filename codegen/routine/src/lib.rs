@@ -19,7 +19,7 @@
 //! | `if`, `match` on integers, `while`, `loop`, `break`, `continue`, `return` | as in Rust |
 //! | `for i in a..b`, `for i in (a..b).rev()` | as in Rust |
 //! | `if unlikely(c) { … }` | an `if` whose body is cold |
-//! | `call(…)?` | returns the result of the call, unless it is 0 |
+//! | `call(…)?` | returns the result of the call, unless it is 0, or `None` while the routine is emitted |
 //! | `raise!(where, complaint, e, …)` | calls `raise`, returns -1, NULL or nothing; an `if` that ends with it is cold |
 //!
 //! # Expressions
@@ -32,6 +32,9 @@
 //!
 //! `#[routine(inline)]` emits the body at each call instead of defining a function. Parameters with `#[known]` are Rust
 //! values.
+//!
+//! A function may be generic. One that is not inline then says how the symbols of its instances are named:
+//! `#[routine(T::SYMBOL)]`.
 
 #![allow(
     clippy::wildcard_enum_match_arm,
@@ -52,16 +55,12 @@ use proc_macro::TokenStream;
 /// Translates a function of the language; see [the crate](crate).
 #[proc_macro_attribute]
 pub fn routine(args: TokenStream, item: TokenStream) -> TokenStream {
-    let inline = match args.to_string().as_str() {
-        "" => false,
-        "inline" => true,
-        other => {
-            let message = format!("expected `inline` or nothing, found `{other}`");
-            return syn::Error::new(proc_macro2::Span::call_site(), message)
-                .to_compile_error()
-                .into();
-        }
-    };
     let function = syn::parse_macro_input!(item as syn::ItemFn);
-    function::translate(&function, inline).unwrap_or_else(|error| error.to_compile_error()).into()
+    let inline = args.to_string() == "inline";
+    let has_symbol = !inline && !args.is_empty();
+    let symbol = has_symbol.then(|| syn::parse(args)).transpose();
+    symbol
+        .and_then(|symbol| function::translate(&function, inline, symbol.as_ref()))
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
 }

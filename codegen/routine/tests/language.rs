@@ -3,8 +3,8 @@
 
 use machine::{Machine, Word};
 use proptest::prelude::*;
-use tvm_ffi_codegen::ir::typed::{Routine, define, routine};
-use tvm_ffi_codegen::ir::{Linkage, Module, verify};
+use tvm_ffi_codegen::ir::typed::{Int, Routine, cast, define, routine};
+use tvm_ffi_codegen::ir::{Builder, Linkage, Module, verify};
 
 /// Runs a routine in the interpreter.
 fn run<R: Routine>(args: &[u64]) -> u64 {
@@ -284,6 +284,56 @@ fn floats(x: f64, n: i64) -> u64 {
         all += 1;
     }
     all
+}
+
+/// A fact that routines are generic over.
+trait Factor {
+    const SCALE: &'static str;
+    const FACTOR: u64;
+}
+
+enum Two {}
+
+enum Three {}
+
+impl Factor for Two {
+    const SCALE: &'static str = "tvm_ffi_codegen.twice";
+    const FACTOR: u64 = 2;
+}
+
+impl Factor for Three {
+    const SCALE: &'static str = "tvm_ffi_codegen.thrice";
+    const FACTOR: u64 = 3;
+}
+
+/// The product with the factor of a type.
+#[routine(F::SCALE)]
+fn scale<F: Factor>(x: u64) -> u64 {
+    x * F::FACTOR
+}
+
+/// A step that only some types have.
+fn step<F: Factor>(b: &mut Builder<'_>, x: Int<u64>) -> Option<Int<i32>> {
+    (F::FACTOR > 2).then(|| cast(b, x))
+}
+
+/// The scaled number; what a step yields instead, unless that is 0.
+#[routine(inline)]
+fn stepped<F: Factor>(x: u64) -> i32 {
+    step::<F>(x)?;
+    scale::<F>(x + 1) as i32
+}
+
+#[routine]
+fn both_scales(x: u64) -> u64 {
+    (stepped::<Two>(x) as u64) << 8 | stepped::<Three>(x) as u64
+}
+
+#[test]
+fn each_instance_is_a_function_of_its_own() {
+    assert_eq!([scale::<Two>::NAME, scale::<Three>::NAME], [Two::SCALE, Three::SCALE]);
+    let others = [define::<scale<Two>>, define::<scale<Three>>];
+    assert_eq!([0, 5].map(|x| run_with::<both_scales>(&others, &[x])), [2 << 8 | 3, 12 << 8 | 5]);
 }
 
 #[test]

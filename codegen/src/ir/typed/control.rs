@@ -74,12 +74,13 @@ pub fn branch(b: &mut Builder<'_>, cond: Bool, yes: &Target, no: &Target) {
 }
 
 /// Continues if a code is 0, and calls `leave` with it otherwise. Predecessors that pass a constant code, as those of
-/// inline functions do, are redirected without a comparison.
+/// inline functions do, are redirected without a comparison. `None` is the code of a step that there is not.
 pub fn tried(
     b: &mut Builder<'_>,
-    code: Int<i32>,
+    code: impl Into<Option<Int<i32>>>,
     mut leave: impl FnMut(&mut Builder<'_>, Int<i32>),
 ) {
+    let Some(code) = code.into() else { return };
     let (here, next, code_value) = (b.current(), b.block("next"), code.value(b));
     for (way, constant) in b.constant_ways(code_value) {
         b.reopen(way);

@@ -101,6 +101,10 @@ pub trait Raise {
     fn words(self, b: &mut Builder<'_>, words: &mut Vec<Value>);
 }
 
+impl Raise for () {
+    fn words(self, _: &mut Builder<'_>, _: &mut Vec<Value>) {}
+}
+
 impl<T: Integer> Raise for Int<T> {
     fn words(self, b: &mut Builder<'_>, words: &mut Vec<Value>) {
         let word: Int<u64> = super::cast(b, self);

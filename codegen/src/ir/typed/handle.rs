@@ -97,14 +97,16 @@ tuples! {
 
 /// Declares structs of handles, which are handles themselves. A message shows their fields in order.
 macro_rules! handles {
-    ($($(#[$doc:meta])* $vis:vis struct $name:ident { $($(#[$field_doc:meta])* $field:ident: $ty:ty,)* })*) => {$(
+    ($($(#[$doc:meta])* $vis:vis struct $name:ident $(<$param:ident: $bound:ident>)? {
+        $($(#[$field_doc:meta])* $field:ident: $ty:ty,)*
+    })*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
-        $vis struct $name {
+        $vis struct $name $(<$param: $bound>)? {
             $($(#[$field_doc])* $vis $field: $ty,)*
         }
 
-        impl $crate::ir::typed::Handle for $name {
+        impl $(<$param: $bound>)? $crate::ir::typed::Handle for $name $(<$param>)? {
             fn types(types: &mut Vec<$crate::ir::Type>) {
                 $(<$ty as $crate::ir::typed::Handle>::types(types);)*
             }
@@ -118,7 +120,7 @@ macro_rules! handles {
             }
         }
 
-        impl $crate::ir::typed::Raise for $name {
+        impl $(<$param: $bound>)? $crate::ir::typed::Raise for $name $(<$param>)? {
             fn words(self, b: &mut $crate::ir::Builder<'_>, words: &mut Vec<$crate::ir::Value>) {
                 $($crate::ir::typed::Raise::words(self.$field, b, words);)*
             }

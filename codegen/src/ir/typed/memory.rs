@@ -353,7 +353,7 @@ macro_rules! structs {
         $($field:ident: $kind:ident<$ty:ty> = $at:expr,)*
     })*) => {$(
         $(#[$doc])*
-        #[derive(Debug)]
+        #[derive(Clone, Copy, Debug)]
         pub(crate) enum $name {}
 
         #[doc = concat!("The fields of [`", stringify!($name), "`].")]
