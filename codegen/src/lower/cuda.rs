@@ -2,8 +2,8 @@
 //! kernels, enters contexts and launches is in [`routines`](mod@super::routines). Support for another driver would
 //! replace both.
 
-use crate::ir::typed::{Handle, Int, Ref, Single, routine, structs};
-use crate::lower::driver::{entries, fields};
+use crate::ir::typed::{Handle, Int, Ref, routine, structs};
+use crate::lower::driver::{Event, Stream, entries, fields};
 use crate::resolve::launch::MAP_SIZE;
 
 entries! {
@@ -38,17 +38,17 @@ entries! {
     /// Since 12.4.
     FuncLoad "cuFuncLoad" func_load(function: Ref<CuFunction>) false;
     // Libraries without such commands do not need these, which 12.0 has.
-    MemsetD8Async "cuMemsetD8Async" memset_d8_async(to: Ref<u8>, value: Int<i32>, bytes: Int<u64>, stream: Ref<CuStream>) false;
-    MemsetD32Async "cuMemsetD32Async" memset_d32_async(to: Ref<u32>, value: Int<u32>, count: Int<u64>, stream: Ref<CuStream>) false;
-    MemcpyAsync "cuMemcpyAsync" memcpy_async(to: Ref<u8>, from: Ref<u8>, bytes: Int<u64>, stream: Ref<CuStream>) false;
+    MemsetD8Async "cuMemsetD8Async" memset_d8_async(to: Ref<u8>, value: Int<i32>, bytes: Int<u64>, stream: Ref<Stream>) false;
+    MemsetD32Async "cuMemsetD32Async" memset_d32_async(to: Ref<u32>, value: Int<u32>, count: Int<u64>, stream: Ref<Stream>) false;
+    MemcpyAsync "cuMemcpyAsync" memcpy_async(to: Ref<u8>, from: Ref<u8>, bytes: Int<u64>, stream: Ref<Stream>) false;
     /// Copies the operations, so that they may be overwritten after the call, also while the stream is captured.
-    StreamBatchMemOp "cuStreamBatchMemOp_v2" stream_batch_mem_op(stream: Ref<CuStream>, count: Int<u32>, operations: Ref<MemOp>, flags: Int<i32>) false;
-    StreamGetCtx "cuStreamGetCtx" stream_get_ctx(stream: Ref<CuStream>, context: Ref<Ref<CuContext>>) false;
-    EventCreate "cuEventCreate" event_create(event: Ref<Ref<CuEvent>>, flags: Int<i32>) false;
+    StreamBatchMemOp "cuStreamBatchMemOp_v2" stream_batch_mem_op(stream: Ref<Stream>, count: Int<u32>, operations: Ref<MemOp>, flags: Int<i32>) false;
+    StreamGetCtx "cuStreamGetCtx" stream_get_ctx(stream: Ref<Stream>, context: Ref<Ref<CuContext>>) false;
+    EventCreate "cuEventCreate" event_create(event: Ref<Ref<Event>>, flags: Int<i32>) false;
     /// Stream and event are of one context.
-    EventRecord "cuEventRecord" event_record(event: Ref<CuEvent>, stream: Ref<CuStream>) false;
-    StreamWaitEvent "cuStreamWaitEvent" stream_wait_event(stream: Ref<CuStream>, event: Ref<CuEvent>, flags: Int<i32>) false;
-    EventDestroy "cuEventDestroy_v2" event_destroy(event: Ref<CuEvent>) false;
+    EventRecord "cuEventRecord" event_record(event: Ref<Event>, stream: Ref<Stream>) false;
+    StreamWaitEvent "cuStreamWaitEvent" stream_wait_event(stream: Ref<Stream>, event: Ref<Event>, flags: Int<i32>) false;
+    EventDestroy "cuEventDestroy_v2" event_destroy(event: Ref<Event>) false;
     /// Accepts a `CUkernel` in place of a `CUfunction`, and ignores the clusters of the config.
     OccupancyMaxPotentialClusterSize "cuOccupancyMaxPotentialClusterSize" occupancy_max_potential_cluster_size(
         size: Ref<i32>, kernel: Ref<CuKernel>, config: Ref<Config>) false;
@@ -59,15 +59,9 @@ pub(crate) enum CuContext {}
 pub(crate) enum CuLibrary {}
 pub(crate) enum CuKernel {}
 pub(crate) enum CuFunction {}
-pub(crate) enum CuStream {}
-pub(crate) enum CuEvent {}
 
 /// Oldest supported version, in the encoding of `cuDriverGetVersion`.
 pub(crate) const MIN_DRIVER_VERSION: i32 = 12_000;
-
-/// File name of the driver's library, for each [`Loader`](super::Loader).
-pub(crate) const LIBRARY: &str = "libcuda.so.1";
-pub(crate) const WINDOWS_LIBRARY: &str = "nvcuda.dll";
 
 /// Byte offsets in a `CUlaunchConfig`. The extents of grid and block and the size of the shared memory are 32 bits
 /// each.
@@ -140,9 +134,6 @@ pub(crate) const WRITE_VALUE_64: u64 = 5;
 /// Largest number of operations in a call of `cuStreamBatchMemOp`, whose documentation wants fewer than 256.
 pub(crate) const MOST_OPERATIONS: u64 = 255;
 
-/// A `CUevent_flags`.
-pub(crate) const CU_EVENT_DISABLE_TIMING: i32 = 2;
-
 /// The device in the high half of the cell of an attribute: how far it is shifted, and the bit that is inverted.
 pub(crate) const ATTRIBUTE_DEVICE_SHIFT: u64 = 32;
 pub(crate) const ATTRIBUTE_KNOWN: u64 = 1 << 31;
@@ -176,6 +167,18 @@ pub(crate) fn loses_context(status: i32) -> bool {
         | CUDA_ERROR_TENSOR_MEMORY_LEAK => true,
         _ => false,
     }
+}
+
+/// Returns name and text of a status, which end with a NUL; NULL where there is none.
+#[routine(inline)]
+pub(crate) fn texts(status: i32) -> (&u8, &u8) {
+    let name: &u8;
+    let text: &u8;
+    *name = null;
+    *text = null;
+    get_error_name(status, name);
+    get_error_string(status, text);
+    (*name, *text)
 }
 
 /// Returns true if a status may mean that a launch exceeds a limit.

@@ -3,35 +3,62 @@
 
 use target_lexicon::{OperatingSystem, Triple};
 
-use crate::ir::Builder;
-use crate::ir::typed::{Pointee, Ref, Single};
+use crate::ir::typed::{Const, Handle, Int, Pointee, Ref, Single, signature_of, words};
+use crate::ir::{Builder, Signature, Type, Value};
 use crate::lower::value::zeros;
+
+/// Functions of a library, which [`entries!`] declares. Each returns a status.
+///
+/// An entry in a routine stays a Rust value, so that Rust functions can take it while the routine is emitted.
+pub(crate) trait Entries: Copy + Const<Handle = Self> + 'static {
+    /// Symbol of the table of their addresses, after which a word is not 0 once the library is open.
+    const TABLE: &'static str;
+
+    /// All functions, in the order of their addresses. Those that are needed come first.
+    const ALL: &'static [Self];
+
+    /// Number of functions.
+    const COUNT: u64 = Self::ALL.len() as u64;
+
+    /// Returns the index of the address.
+    fn index(self) -> i32;
+
+    /// Returns the name of the symbol.
+    fn name(self) -> &'static str;
+
+    /// Returns true if a library without the function is refused. Functions that are not needed are newer than the
+    /// oldest supported library, or belong to commands that few declarations have.
+    fn is_needed(self) -> bool;
+
+    fn signature(self) -> Signature;
+}
 
 /// Declares functions of a library. The first literal is the symbol of the table of their addresses. A row is a variant
 /// of `Entry`, the name of the symbol, the Rust function that emits a call, and whether the function is needed.
 macro_rules! entries {
     ($variable:literal;
      $($(#[$doc:meta])* $variant:ident $name:literal $call:ident($($param:ident: $ty:ty),*) $needed:literal;)*) => {
-        /// A function of the library. Each returns a status.
+        /// A function of the library.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Entry { $($(#[$doc])* $variant,)* }
 
-        impl Entry {
-            /// All functions, in the order of their addresses in [`Table`].
-            pub(crate) const ALL: &[Entry] = &[$(Entry::$variant),*];
+        impl $crate::lower::driver::Entries for Entry {
+            const TABLE: &'static str = $variable;
+            const ALL: &'static [Entry] = &[$(Entry::$variant),*];
 
-            /// Returns the name of the symbol.
-            pub(crate) const fn name(self) -> &'static str {
+            fn index(self) -> i32 {
+                self as i32
+            }
+
+            fn name(self) -> &'static str {
                 match self { $(Entry::$variant => $name,)* }
             }
 
-            /// Returns true if a library without the function is refused. Functions that are not needed are newer than the
-            /// oldest supported one, or belong to commands that few libraries have.
-            pub(crate) const fn is_needed(self) -> bool {
+            fn is_needed(self) -> bool {
                 match self { $(Entry::$variant => $needed,)* }
             }
 
-            pub(crate) fn signature(self) -> $crate::ir::Signature {
+            fn signature(self) -> $crate::ir::Signature {
                 let mut params = Vec::new();
                 match self { $(Entry::$variant => { $(<$ty>::types(&mut params);)* })* }
                 $crate::ir::Signature::new(&params, Some($crate::ir::Type::I32))
@@ -47,40 +74,15 @@ macro_rules! entries {
             let mut args = Vec::new();
             $(let $param: $ty = $param.make(b);
             $param.push(b, &mut args);)*
-            let function = driver_address(b, Entry::$variant).value(b);
-            Int::new(b.call_indirect_value(Entry::$variant.signature(), function, &args))
+            $crate::lower::driver::call_with(b, Entry::$variant, &args)
         })*
 
-        /// An entry in a routine stays a Rust value, so that Rust functions can take it while the routine is emitted.
         impl $crate::ir::typed::Const for Entry {
             type Handle = Entry;
 
             fn constant(self, _: &mut $crate::ir::Builder<'_>) -> Entry {
                 self
             }
-        }
-
-        /// Number of functions.
-        pub(crate) const COUNT: u64 = Entry::ALL.len() as u64;
-
-        $crate::ir::typed::structs! {
-            /// The addresses of the functions, then a word that is not 0 once the library is open.
-            Table TableFields: 8 * COUNT as u32 + 8, 8 => {
-                functions: Nested<Ref<u8>> = 0,
-                ready: Field<u64> = 8 * COUNT as i32,
-            }
-        }
-
-        /// Emits the address of the table of functions.
-        pub(crate) fn table(b: &mut $crate::ir::Builder<'_>) -> Ref<Table> {
-            $crate::lower::driver::variable(b, $variable, 1)
-        }
-
-        /// Loads the address of a function of the open library; NULL if the library lacks the function.
-        pub(crate) fn driver_address(b: &mut $crate::ir::Builder<'_>, entry: Entry) -> Ref<u8> {
-            let table = table(b).value(b);
-            // Threads that open the library at once write the same addresses.
-            Ref::new(b.atomic_load($crate::ir::Type::Ptr, table, 8 * entry as i32))
         }
     };
 }
@@ -104,6 +106,42 @@ macro_rules! fields {
 }
 
 pub(crate) use {entries, fields};
+
+/// Opaque types of all platforms.
+pub(crate) enum Stream {}
+pub(crate) enum Event {}
+
+/// Emits the address of the table of functions.
+pub(crate) fn table<E: Entries>(b: &mut Builder<'_>) -> Ref<Ref<u8>> {
+    variable(b, E::TABLE, E::COUNT + 1)
+}
+
+/// Loads the address of a function of the open library; NULL if the library lacks the function.
+pub(crate) fn driver_address<E: Entries>(b: &mut Builder<'_>, entry: E) -> Ref<u8> {
+    let table = table::<E>(b).value(b);
+    // Threads that open the library at once write the same addresses.
+    Ref::new(b.atomic_load(Type::Ptr, table, 8 * entry.index()))
+}
+
+/// Calls a function of the open library; yields the status.
+///
+/// # Panics
+/// If the arguments are not of the types of its parameters.
+pub(crate) fn call<E: Entries, Args: Handle>(
+    b: &mut Builder<'_>,
+    entry: E,
+    args: Args,
+) -> Int<i32> {
+    assert_eq!(signature_of::<Args, Int<i32>>(), entry.signature(), "{}", entry.name());
+    let args = words(b, args);
+    call_with(b, entry, &args)
+}
+
+/// Calls a function of the open library with these values.
+pub(crate) fn call_with<E: Entries>(b: &mut Builder<'_>, entry: E, args: &[Value]) -> Int<i32> {
+    let function = driver_address(b, entry).value(b);
+    Int::new(b.call_indirect_value(entry.signature(), function, args))
+}
 
 /// Emits the address of a variable of the module: `count` values in a row, initially zero.
 pub(crate) fn variable<T: Pointee>(b: &mut Builder<'_>, name: &str, count: u64) -> Ref<T> {

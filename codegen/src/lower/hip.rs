@@ -1,9 +1,9 @@
 //! Facts of the HIP runtime, from `hip_runtime_api.h` of 6.0 and newer: functions, layouts and constants. The code that
 //! loads kernels and makes devices current is in [`routines`](mod@super::routines).
 
-use crate::ir::typed::{Handle, Int, Ref, Single};
+use crate::ir::typed::{Handle, Int, Ref, Single, routine};
 use crate::ir::{Builder, Signature, Type};
-use crate::lower::driver::{Loader, entries, fields};
+use crate::lower::driver::{Event, Stream, driver_address, entries, fields};
 
 entries! {
     "tvm_ffi_codegen.hip";
@@ -21,24 +21,29 @@ entries! {
     FuncGetAttribute "hipFuncGetAttribute" func_get_attribute(value: Ref<i32>, attribute: Int<i32>, function: Ref<HipFunction>) true;
     ModuleLaunchKernel "hipModuleLaunchKernel" module_launch_kernel(
         function: Ref<HipFunction>, grid_x: Int<u32>, grid_y: Int<u32>, grid_z: Int<u32>, block_x: Int<u32>, block_y: Int<u32>,
-        block_z: Int<u32>, shared: Int<u32>, stream: Ref<HipStream>, params: Ref<Ref<u8>>, extra: Ref<Ref<u8>>) true;
+        block_z: Int<u32>, shared: Int<u32>, stream: Ref<Stream>, params: Ref<Ref<u8>>, extra: Ref<Ref<u8>>) true;
     ModuleLaunchCooperativeKernel "hipModuleLaunchCooperativeKernel" module_launch_cooperative_kernel(
         function: Ref<HipFunction>, grid_x: Int<u32>, grid_y: Int<u32>, grid_z: Int<u32>, block_x: Int<u32>, block_y: Int<u32>,
-        block_z: Int<u32>, shared: Int<u32>, stream: Ref<HipStream>, params: Ref<Ref<u8>>) true;
-    MemsetAsync "hipMemsetAsync" memset_async(to: Ref<u8>, value: Int<i32>, bytes: Int<u64>, stream: Ref<HipStream>) true;
-    MemsetD32Async "hipMemsetD32Async" memset_d32_async(to: Ref<u32>, value: Int<u32>, count: Int<u64>, stream: Ref<HipStream>) true;
-    MemcpyAsync "hipMemcpyAsync" memcpy_async(to: Ref<u8>, from: Ref<u8>, bytes: Int<u64>, kind: Int<i32>, stream: Ref<HipStream>) true;
-    EventCreateWithFlags "hipEventCreateWithFlags" event_create_with_flags(event: Ref<Ref<HipEvent>>, flags: Int<u32>) true;
+        block_z: Int<u32>, shared: Int<u32>, stream: Ref<Stream>, params: Ref<Ref<u8>>) true;
+    MemsetAsync "hipMemsetAsync" memset_async(to: Ref<u8>, value: Int<i32>, bytes: Int<u64>, stream: Ref<Stream>) true;
+    MemsetD32Async "hipMemsetD32Async" memset_d32_async(to: Ref<u32>, value: Int<u32>, count: Int<u64>, stream: Ref<Stream>) true;
+    MemcpyAsync "hipMemcpyAsync" memcpy_async(to: Ref<u8>, from: Ref<u8>, bytes: Int<u64>, kind: Int<i32>, stream: Ref<Stream>) true;
+    EventCreateWithFlags "hipEventCreateWithFlags" event_create_with_flags(event: Ref<Ref<Event>>, flags: Int<u32>) true;
     /// Stream and event are of one device.
-    EventRecord "hipEventRecord" event_record(event: Ref<HipEvent>, stream: Ref<HipStream>) true;
-    StreamWaitEvent "hipStreamWaitEvent" stream_wait_event(stream: Ref<HipStream>, event: Ref<HipEvent>, flags: Int<u32>) true;
-    EventDestroy "hipEventDestroy" event_destroy(event: Ref<HipEvent>) true;
+    EventRecord "hipEventRecord" event_record(event: Ref<Event>, stream: Ref<Stream>) true;
+    StreamWaitEvent "hipStreamWaitEvent" stream_wait_event(stream: Ref<Stream>, event: Ref<Event>, flags: Int<u32>) true;
+    EventDestroy "hipEventDestroy" event_destroy(event: Ref<Event>) true;
     /// Since 5.6.
-    StreamGetDevice "hipStreamGetDevice" stream_get_device(stream: Ref<HipStream>, device: Ref<i32>) false;
+    StreamGetDevice "hipStreamGetDevice" stream_get_device(stream: Ref<Stream>, device: Ref<i32>) false;
+}
+
+/// Returns name and text of a status, which end with a NUL.
+pub(crate) fn texts(b: &mut Builder<'_>, status: Int<i32>) -> (Ref<u8>, Ref<u8>) {
+    (text_of(b, Entry::GetErrorName, status), text_of(b, Entry::GetErrorString, status))
 }
 
 /// Calls a function that returns text which ends with a NUL.
-pub(crate) fn text_of(b: &mut Builder<'_>, entry: Entry, status: Int<i32>) -> Ref<u8> {
+fn text_of(b: &mut Builder<'_>, entry: Entry, status: Int<i32>) -> Ref<u8> {
     let function = driver_address(b, entry).value(b);
     let status = status.value(b);
     Ref::new(b.call_indirect_value(
@@ -51,26 +56,35 @@ pub(crate) fn text_of(b: &mut Builder<'_>, entry: Entry, status: Int<i32>) -> Re
 /// Opaque types of the runtime.
 pub(crate) enum HipModule {}
 pub(crate) enum HipFunction {}
-pub(crate) enum HipStream {}
-pub(crate) enum HipEvent {}
 
-/// Returns the file names of the runtime's library, newest first. The last one for `dlopen` is a link that development
-/// packages have.
-pub(crate) const fn libraries(loader: Loader) -> &'static [&'static str] {
-    match loader {
-        Loader::Dl => &["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"],
-        Loader::Windows => &["amdhip64_7.dll", "amdhip64_6.dll"],
+/// Values of `hipError_t`.
+const HIP_ERROR_INVALID_VALUE: i32 = 1;
+const HIP_ERROR_INVALID_CONFIGURATION: i32 = 9;
+pub(crate) const HIP_ERROR_INVALID_DEVICE: i32 = 101;
+const HIP_ERROR_ILLEGAL_ADDRESS: i32 = 700;
+const HIP_ERROR_LAUNCH_OUT_OF_RESOURCES: i32 = 701;
+const HIP_ERROR_ASSERT: i32 = 710;
+const HIP_ERROR_LAUNCH_FAILURE: i32 = 719;
+
+/// Returns true if a status may stem from earlier work on the device.
+#[routine(inline)]
+pub(crate) fn loses_device(status: i32) -> bool {
+    match status {
+        HIP_ERROR_ILLEGAL_ADDRESS | HIP_ERROR_ASSERT | HIP_ERROR_LAUNCH_FAILURE => true,
+        _ => false,
     }
 }
 
-/// Values of `hipError_t`.
-pub(crate) const HIP_ERROR_INVALID_VALUE: i32 = 1;
-pub(crate) const HIP_ERROR_INVALID_CONFIGURATION: i32 = 9;
-pub(crate) const HIP_ERROR_INVALID_DEVICE: i32 = 101;
-pub(crate) const HIP_ERROR_ILLEGAL_ADDRESS: i32 = 700;
-pub(crate) const HIP_ERROR_LAUNCH_OUT_OF_RESOURCES: i32 = 701;
-pub(crate) const HIP_ERROR_ASSERT: i32 = 710;
-pub(crate) const HIP_ERROR_LAUNCH_FAILURE: i32 = 719;
+/// Returns true if a status may mean that a launch exceeds a limit.
+#[routine(inline)]
+pub(crate) fn may_exceed_limit(status: i32) -> bool {
+    match status {
+        HIP_ERROR_INVALID_VALUE
+        | HIP_ERROR_INVALID_CONFIGURATION
+        | HIP_ERROR_LAUNCH_OUT_OF_RESOURCES => true,
+        _ => false,
+    }
+}
 
 /// Values of `hipDeviceAttribute_t`. The attributes of the other extents of a block and a grid follow those of x.
 pub(crate) const MAX_BLOCK_DIM_X: i32 = 26;
@@ -80,9 +94,6 @@ pub(crate) const MAX_SHARED_MEMORY_PER_BLOCK: i32 = 74;
 
 /// `HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES`.
 pub(crate) const SHARED_SIZE_BYTES: i32 = 1;
-
-/// `hipEventDisableTiming`.
-pub(crate) const HIP_EVENT_DISABLE_TIMING: u32 = 2;
 
 /// `hipMemcpyDefault`: the addresses tell on which devices they are.
 pub(crate) const HIP_MEMCPY_DEFAULT: i32 = 4;

@@ -10,6 +10,7 @@ mod classes;
 pub(crate) mod commands;
 pub(crate) mod complaints;
 mod cuda;
+mod driver;
 mod errors;
 mod fail;
 mod fail_tensor;
@@ -33,7 +34,7 @@ mod text;
 mod view;
 
 pub(crate) use classes::CACHE_SIZE as CLASS_CACHE;
-pub(crate) use cuda::command::{NO_ATTRIBUTE, NO_DEVICE};
+pub(crate) use driver::command::{NO_ATTRIBUTE, NO_DEVICE};
 pub(crate) use memory::NUMBERS_SIZE;
 
 /// Prefix of the symbols of routines.
@@ -41,6 +42,7 @@ const PREFIX: &str = "tvm_ffi_codegen.";
 
 use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind, Value, typed};
 use crate::lower::driver::Loader;
+use driver::{Cuda, Hip};
 
 /// Declares [`Routine`]. A row is a variant, its [`Heat`], `inner` if only other routines call it, and the path of the
 /// function with its source.
@@ -106,7 +108,7 @@ const fn is_inner(words: &[&str]) -> bool {
 
 /// Returns true for the path of a routine of launches.
 fn is_of_launches(path: &str) -> bool {
-    path.starts_with("cuda") || path.starts_with("hip")
+    ["cuda::", "driver::", "hip::"].iter().any(|room| path.starts_with(room))
 }
 
 /// Frequency of calls of a routine.
@@ -195,30 +197,30 @@ routines! {
     CheckParams cold inner, cuda::load::check_params;
     Allow outline, cuda::load::allow;
     KeepLaunch cold, cuda::kept::keep_launch;
-    FitShared cold inner, cuda::failed::fit_shared;
+    FitShared cold inner, cuda::limits::fit_shared;
     EnterContext outline inner, cuda::context::enter_context;
     EnterPrimary cold, cuda::context::enter_primary;
     PushPrimary cold inner, cuda::context::push_primary;
     LeaveContext cold, cuda::context::leave_context;
-    Fill outline, cuda::command::fill;
-    Copy outline, cuda::command::copy;
+    Fill outline, driver::command::fill::<Cuda>;
+    Copy outline, driver::command::copy::<Cuda>;
     Upload outline, cuda::command::upload;
     Operate outline inner, cuda::command::operate;
-    Wait outline, cuda::command::wait;
-    RecordEvent outline inner, cuda::command::record;
+    Wait outline, driver::command::wait::<Cuda>;
+    RecordEvent outline inner, driver::command::record::<Cuda>;
     EnterStream outline inner, cuda::command::enter_stream;
-    DeviceAttribute cold, cuda::command::device_attribute;
+    DeviceAttribute cold, driver::command::device_attribute::<Cuda>;
     PrepareCommands cold, cuda::command::prepare_commands;
     CheckLimits cold inner, cuda::limits::check_limits;
     CheckCluster cold inner, cuda::limits::check_cluster;
-    UpTo cold inner, cuda::limits::up_to;
-    Fits cold inner, cuda::limits::fits;
+    UpTo cold inner, driver::limits::up_to::<Cuda>;
+    Fits cold inner, driver::limits::fits::<Cuda>;
     Divides cold inner, cuda::limits::divides;
-    DriverFailed cold inner, cuda::failed::driver_failed;
-    KernelFailed cold inner, cuda::failed::kernel_failed;
-    LaunchFailed cold, cuda::limits::launch_failed;
-    OpenDriver cold inner, cuda::driver::open_driver;
-    OpenHip cold inner, hip::driver::open_hip;
+    DriverFailed cold inner, driver::failed::driver_failed::<Cuda>;
+    KernelFailed cold inner, driver::failed::kernel_failed::<Cuda>;
+    LaunchFailed cold, driver::limits::launch_failed::<Cuda>;
+    OpenDriver cold inner, driver::open::open_driver::<Cuda>;
+    OpenHip cold inner, driver::open::open_driver::<Hip>;
     EnterDevice cold inner, hip::device::enter_device;
     LeaveDevice cold inner, hip::device::leave_device;
     LaunchThere cold, hip::launch::launch_there;
@@ -227,20 +229,20 @@ routines! {
     LoadModule cold inner, hip::load::load_module;
     UnloadModules cold, hip::load::unload_modules;
     ForgetFunction cold, hip::load::forget_function;
-    HipFill outline, hip::command::hip_fill;
-    HipCopy outline, hip::command::hip_copy;
+    HipFill outline, driver::command::fill::<Hip>;
+    HipCopy outline, driver::command::copy::<Hip>;
     HipUpload outline, hip::command::hip_upload;
-    HipWait outline, hip::command::hip_wait;
-    HipRecord outline inner, hip::command::hip_record;
+    HipWait outline, driver::command::wait::<Hip>;
+    HipRecord outline inner, driver::command::record::<Hip>;
     StreamDevice outline inner, hip::command::stream_device;
-    HipDeviceAttribute cold, hip::command::hip_device_attribute;
+    HipDeviceAttribute cold, driver::command::device_attribute::<Hip>;
     HipPrepareCommands cold, hip::command::hip_prepare_commands;
     HipCheckLimits cold inner, hip::limits::hip_check_limits;
-    HipUpTo cold inner, hip::limits::hip_up_to;
-    HipFits cold inner, hip::limits::hip_fits;
-    HipLaunchFailed cold, hip::limits::hip_launch_failed;
-    HipFailed cold inner, hip::failed::hip_failed;
-    HipKernelFailed cold inner, hip::failed::hip_kernel_failed;
+    HipUpTo cold inner, driver::limits::up_to::<Hip>;
+    HipFits cold inner, driver::limits::fits::<Hip>;
+    HipLaunchFailed cold, driver::limits::launch_failed::<Hip>;
+    HipFailed cold inner, driver::failed::driver_failed::<Hip>;
+    HipKernelFailed cold inner, driver::failed::kernel_failed::<Hip>;
     FailCount cold, fail::fail_count;
     FailNumber cold, fail::fail_number;
     FailScalar cold, fail::fail_scalar;
@@ -339,10 +341,10 @@ fn define(module: &mut Module, routine: Routine, linkage: Linkage, loader: Loade
     }
     match (routine, loader) {
         (Routine::OpenDriver, Loader::Windows) => {
-            <cuda::driver::open_driver_on_windows as typed::Routine>::build(&mut builder)
+            <driver::open::open_driver_on_windows<Cuda> as typed::Routine>::build(&mut builder)
         }
         (Routine::OpenHip, Loader::Windows) => {
-            <hip::driver::open_hip_on_windows as typed::Routine>::build(&mut builder)
+            <driver::open::open_driver_on_windows<Hip> as typed::Routine>::build(&mut builder)
         }
         (_, Loader::Dl | Loader::Windows) => routine.build()(&mut builder),
     }

@@ -1,12 +1,10 @@
-//! Routines of launches: opening the CUDA driver, loading images and kernels, entering contexts, encoding tensor maps,
-//! other commands on streams, and raising the errors of the driver. Functions and constants of the driver are in [`cuda`](crate::lower::cuda).
+//! Routines of launches through the CUDA driver that HIP lacks: loading images and kernels, entering contexts, encoding
+//! tensor maps. Functions and constants of the driver are in [`cuda`](crate::lower::cuda).
 
 use crate::ir::typed::routine;
 
 pub(super) mod command;
 pub(super) mod context;
-pub(super) mod driver;
-pub(super) mod failed;
 pub(super) mod kept;
 pub(super) mod limits;
 pub(super) mod load;

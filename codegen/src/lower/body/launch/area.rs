@@ -8,6 +8,7 @@ use crate::lower::body::launch::{images, map};
 use crate::lower::body::pass;
 use crate::lower::checks::{Checker, terms};
 use crate::lower::cuda::{self, attribute, config};
+use crate::lower::driver::Entries;
 use crate::lower::hip;
 use crate::lower::routines::Routine;
 use crate::resolve::argument::Argument;

@@ -2,13 +2,18 @@
 //! load nothing. The default stream belongs to the current context.
 
 use crate::ir::Builder;
-use crate::ir::typed::{Ref, routine};
-use crate::lower::cuda::{self, Config, CuContext, CuFunction, Entry, driver_address};
-use crate::lower::driver::variable;
+use crate::ir::typed::{Ref, Text, routine};
+use crate::lower::cuda::{self, Config, CuContext, CuFunction, Entry};
+use crate::lower::driver::{driver_address, variable};
+use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::cuda::DEVICES;
-use crate::lower::routines::cuda::failed::{Attempt, check, check_driver, check_of, kernel_failed};
 use crate::lower::routines::cuda::load::{allow, load_kernel};
+use crate::lower::routines::driver::Cuda;
+use crate::lower::routines::driver::failed::{
+    Attempt, check, check_driver, check_of, kernel_failed,
+};
 use crate::lower::routines::memory::Caller;
+use crate::lower::routines::message::raise;
 
 /// Emits the address of the table of primary contexts, one for each device. A context is retained once and never
 /// released.
@@ -16,10 +21,22 @@ fn contexts(b: &mut Builder<'_>) -> Ref<Ref<CuContext>> {
     variable(b, "tvm_ffi_codegen.contexts", DEVICES)
 }
 
+/// Checks the version of the driver, whose library is `file`, and initializes it. Returns 0, or -1 once it has raised.
+#[routine(inline)]
+pub(crate) fn start(caller: Caller, file: Text) -> i32 {
+    let version: i32;
+    check_driver::<Cuda>(Entry::DriverGetVersion, caller, cuda::driver_get_version(version))?;
+    if *version < cuda::MIN_DRIVER_VERSION {
+        raise!(caller, Complaint::OldDriver, file, cuda::MIN_DRIVER_VERSION, *version);
+    }
+    check_driver::<Cuda>(Entry::Init, caller, cuda::init(0))?;
+    0
+}
+
 /// Makes the primary context of a device current unless the current context is of that device. Returns 1 if it has
 /// pushed a context, else 0, or -1 once it has raised.
 #[routine]
-pub(crate) fn enter_context(attempt: Attempt) -> i32 {
+pub(crate) fn enter_context(attempt: Attempt<Cuda>) -> i32 {
     let current: i32;
     let status = cuda::ctx_get_device(current);
     if status == 0 && *current as u64 == attempt.device {
@@ -32,7 +49,7 @@ pub(crate) fn enter_context(attempt: Attempt) -> i32 {
 /// Makes the primary context of a device current where the current context is not of the device. `status` is that of the
 /// `cuCtxGetDevice` which found this. Returns 0, or -1 once it has raised.
 #[routine]
-pub(crate) fn enter_primary(attempt: Attempt, status: i32) -> i32 {
+pub(crate) fn enter_primary(attempt: Attempt<Cuda>, status: i32) -> i32 {
     if status != cuda::CUDA_ERROR_INVALID_CONTEXT {
         check_of(Entry::CtxGetDevice, attempt, status)?;
     }
@@ -41,7 +58,7 @@ pub(crate) fn enter_primary(attempt: Attempt, status: i32) -> i32 {
 
 /// Pushes the primary context of a device. Returns 0, or -1 once it has raised.
 #[routine]
-pub(crate) fn push_primary(attempt: Attempt) -> i32 {
+pub(crate) fn push_primary(attempt: Attempt<Cuda>) -> i32 {
     let device = attempt.device;
     let has_place = device < DEVICES;
     let place = if has_place { device } else { 0 };
@@ -72,12 +89,22 @@ pub(crate) fn leave_context(caller: Caller, status: i32) -> i32 {
     if status != 0 {
         return 0;
     }
-    check_driver(Entry::CtxPopCurrent, caller, popped)
+    check_driver::<Cuda>(Entry::CtxPopCurrent, caller, popped)
+}
+
+/// Pops the context if [`enter_context()`] has pushed one. Returns as [`leave_context()`] does.
+#[routine(inline)]
+pub(crate) fn leave(caller: Caller, entered: i32, status: i32) -> i32 {
+    let mut left: i32 = 0;
+    if entered != 0 {
+        left = leave_context(caller, status);
+    }
+    left
 }
 
 /// Prepares a kernel on a device, in its primary context. Returns 0, or -1 once it has raised.
 #[routine]
-pub(crate) fn prepare(attempt: Attempt) -> i32 {
+pub(crate) fn prepare(attempt: Attempt<Cuda>) -> i32 {
     load_kernel(attempt)?;
     if attempt.device > i32::MAX as u64 {
         kernel_failed(attempt, cuda::CUDA_ERROR_INVALID_DEVICE);
@@ -92,7 +119,7 @@ pub(crate) fn prepare(attempt: Attempt) -> i32 {
 /// Prepares a kernel in the current context. Returns 0, or -1 once it has raised. The driver copies code to the device
 /// only when the function of the kernel is loaded.
 #[routine]
-pub(crate) fn prepare_here(attempt: Attempt) -> i32 {
+pub(crate) fn prepare_here(attempt: Attempt<Cuda>) -> i32 {
     let plain: Config;
     plain.shared = 0;
     allow(attempt, plain)?;

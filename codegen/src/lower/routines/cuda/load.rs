@@ -1,11 +1,14 @@
 //! Loading images and kernels at their first launch, and setting the attributes that kernels need.
 
 use crate::ir::typed::routine;
-use crate::lower::cuda::{self, Config, CuKernel, CuLibrary, Entry, Image, driver_address};
+use crate::lower::cuda::{self, Config, CuKernel, CuLibrary, Entry, Image};
+use crate::lower::driver::driver_address;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::cuda::DEVICES;
-use crate::lower::routines::cuda::driver::open_driver;
-use crate::lower::routines::cuda::failed::{Attempt, check, fit_shared, shown};
+use crate::lower::routines::cuda::limits::fit_shared;
+use crate::lower::routines::driver::Cuda;
+use crate::lower::routines::driver::failed::{Attempt, check, shown};
+use crate::lower::routines::driver::open::open_driver;
 use crate::lower::routines::message::raise;
 
 /// Number of parameters at which [`check_params()`] stops counting.
@@ -13,8 +16,8 @@ const MOST_PARAMS: i64 = 4096;
 
 /// Loads a kernel with its image and checks its parameters. Returns 0, or -1 once it has raised.
 #[routine]
-pub(crate) fn load_kernel(attempt: Attempt) -> i32 {
-    open_driver(attempt.caller)?;
+pub(crate) fn load_kernel(attempt: Attempt<Cuda>) -> i32 {
+    open_driver::<Cuda>(attempt.caller)?;
     load_image(attempt)?;
     let kernel = attempt.kernel;
     let library = (&kernel.image.library).load_atomic();
@@ -30,7 +33,7 @@ pub(crate) fn load_kernel(attempt: Attempt) -> i32 {
 /// Loads the image of a kernel. Returns 0, or -1 once it has raised. If threads race, one stores its library and the
 /// others unload theirs.
 #[routine]
-pub(crate) fn load_image(attempt: Attempt) -> i32 {
+pub(crate) fn load_image(attempt: Attempt<Cuda>) -> i32 {
     let image = attempt.kernel.image;
     if (&image.library).load_atomic() != null {
         return 0;
@@ -57,12 +60,12 @@ pub(crate) fn unload_image(image: &Image) {
 /// Compares number and sizes of the declared parameters with those of the compiled kernel, if the driver can report
 /// these. Returns 0, or -1 once it has raised.
 #[routine]
-pub(crate) fn check_params(attempt: Attempt, found: &CuKernel) -> i32 {
+pub(crate) fn check_params(attempt: Attempt<Cuda>, found: &CuKernel) -> i32 {
     if driver_address(Entry::KernelGetParamInfo) == null {
         return 0;
     }
     let (caller, kernel) = (attempt.caller, attempt.kernel);
-    let (name, count) = (shown(kernel), kernel.count);
+    let (name, count) = (shown(attempt), kernel.count);
     let offset: u64;
     let size: u64;
     let mut wrong: i64 = -1;
@@ -95,7 +98,7 @@ pub(crate) fn check_params(attempt: Attempt, found: &CuKernel) -> i32 {
 /// Sets the attributes that a kernel needs on a device. For a device with a bit in the masks, this is done once.
 /// Returns 0, or -1 once it has raised.
 #[routine]
-pub(crate) fn allow(attempt: Attempt, config: &Config) -> i32 {
+pub(crate) fn allow(attempt: Attempt<Cuda>, config: &Config) -> i32 {
     let (kernel, device) = (attempt.kernel, attempt.device);
     let has_bit = device < DEVICES;
     let bit = (has_bit as u64) << (device & (DEVICES - 1));
@@ -121,7 +124,7 @@ pub(crate) fn allow(attempt: Attempt, config: &Config) -> i32 {
 
 /// Sets an attribute of a kernel on a device. Returns 0, or -1 once it has raised.
 #[routine(inline)]
-fn set(attempt: Attempt, attribute: i32, value: i32) -> i32 {
+fn set(attempt: Attempt<Cuda>, attribute: i32, value: i32) -> i32 {
     let kernel = (&attempt.kernel.handle).load_atomic();
     check(attempt, cuda::kernel_set_attribute(attribute, value, kernel, attempt.device as i32))
 }

@@ -4,8 +4,9 @@ use crate::declaration::{Interleave, Swizzle};
 use crate::ir::typed::{Int, Ref, Text, handles, routine};
 use crate::lower::cuda::{self, Cache, Entry, How};
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::cuda::driver::open_driver;
-use crate::lower::routines::cuda::failed::check_driver;
+use crate::lower::routines::driver::Cuda;
+use crate::lower::routines::driver::failed::check_driver;
+use crate::lower::routines::driver::open::open_driver;
 use crate::lower::routines::memory::{Caller, slice};
 use crate::lower::routines::message::raise;
 use crate::resolve::launch::map;
@@ -48,7 +49,7 @@ pub(crate) fn tensor_map(
     to: &u64,
     cache: &Cache,
 ) -> i32 {
-    open_driver(caller)?;
+    open_driver::<Cuda>(caller)?;
     let (rank, unit) = (how.rank, how.unit);
     let map = Map { caller, how, name: slice(how.name, how.name_size), rank, unit };
     let rest = address as u64 & (unit - 1);
@@ -81,7 +82,7 @@ pub(crate) fn tensor_map(
         promotion,
         fill,
     );
-    check_driver(Entry::TensorMapEncodeTiled, caller, status)?;
+    check_driver::<Cuda>(Entry::TensorMapEncodeTiled, caller, status)?;
     keep(cache, to, &numbers[4 * rank], how.inputs);
     0
 }

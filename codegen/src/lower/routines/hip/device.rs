@@ -2,13 +2,14 @@
 
 use crate::ir::typed::routine;
 use crate::lower::hip::{self, Entry};
-use crate::lower::routines::hip::failed::{Attempt, check_driver, check_of};
+use crate::lower::routines::driver::Hip;
+use crate::lower::routines::driver::failed::{Attempt, check_driver, check_of};
 use crate::lower::routines::memory::Caller;
 
 /// Makes a device current. Returns 0 if it already is, else one more than the index of the device that was, or -1 once it
 /// has raised.
 #[routine]
-pub(crate) fn enter_device(attempt: Attempt) -> i32 {
+pub(crate) fn enter_device(attempt: Attempt<Hip>) -> i32 {
     let current: i32;
     check_of(Entry::GetDevice, attempt, hip::get_device(current))?;
     if *current as u64 == attempt.device {
@@ -33,5 +34,5 @@ pub(crate) fn leave_device(caller: Caller, entered: i32, status: i32) -> i32 {
     if status != 0 {
         return 0;
     }
-    check_driver(Entry::SetDevice, caller, left)
+    check_driver::<Hip>(Entry::SetDevice, caller, left)
 }

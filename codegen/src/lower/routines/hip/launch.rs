@@ -2,19 +2,20 @@
 
 use crate::ir::typed::routine;
 use crate::lower::cuda::Config;
-use crate::lower::hip::{self, HipStream};
-use crate::lower::routines::cuda::limits::extents;
+use crate::lower::driver::Stream;
+use crate::lower::hip;
+use crate::lower::routines::driver::Hip;
+use crate::lower::routines::driver::failed::Attempt;
+use crate::lower::routines::driver::limits::{extents, launch_failed};
 use crate::lower::routines::hip::device::{enter_device, leave_device};
-use crate::lower::routines::hip::failed::Attempt;
-use crate::lower::routines::hip::limits::hip_launch_failed;
 
 /// Launches a kernel, which is loaded on its device, with that device current for the time of the call. Returns 0, or -1
 /// once it has raised.
 #[routine]
 pub(crate) fn launch_there(
-    attempt: Attempt,
+    attempt: Attempt<Hip>,
     config: &Config,
-    stream: &HipStream,
+    stream: &Stream,
     params: &&u8,
     is_cooperative: i32,
 ) -> i32 {
@@ -38,7 +39,7 @@ pub(crate) fn launch_there(
     }
     let left = leave_device(attempt.caller, entered, status);
     if status != 0 {
-        hip_launch_failed(attempt, config, status);
+        launch_failed(attempt, config, status);
         return -1;
     }
     left

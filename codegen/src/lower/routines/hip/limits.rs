@@ -1,62 +1,40 @@
-//! Raising errors for launches that fail. The runtime reports only that a value is invalid, so the limits of devices and
-//! kernels that a launch may exceed are checked here.
+//! Limits of launches through HIP.
 
-use crate::ir::typed::{Text, routine};
+use crate::ir::typed::routine;
 use crate::lower::cuda::Config;
 use crate::lower::hip;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::cuda::limits::extents;
-use crate::lower::routines::hip::failed::{Attempt, ROCM, failure, shown};
+use crate::lower::routines::driver::failed::{Attempt, shown};
+use crate::lower::routines::driver::limits::{extents, fits, up_to};
+use crate::lower::routines::driver::{Driver, Hip};
 use crate::lower::routines::message::raise;
 
 /// Number of threads that a dim of a grid may have, blocks times threads in a block.
 const MOST_THREADS: u64 = u32::MAX as u64;
 
-/// Raises the error for a launch that has failed.
-#[routine]
-pub(crate) fn hip_launch_failed(attempt: Attempt, config: &Config, status: i32) {
-    if may_exceed_limit(status) && hip_check_limits(attempt, config) < 0 {
-        return;
-    }
-    let failure = failure(attempt.kernel, status);
-    let (grid, block, device) = (extents(config.grid), extents(config.block), attempt.device);
-    raise!(attempt.caller, Complaint::HipLaunch, failure, grid, block, config.shared, ROCM, device);
-}
-
-/// Returns true if a status may mean that a launch exceeds a limit.
-#[routine(inline)]
-fn may_exceed_limit(status: i32) -> bool {
-    match status {
-        hip::HIP_ERROR_INVALID_VALUE
-        | hip::HIP_ERROR_INVALID_CONFIGURATION
-        | hip::HIP_ERROR_LAUNCH_OUT_OF_RESOURCES => true,
-        _ => false,
-    }
-}
-
 /// Raises the error for the first limit that a launch exceeds. Returns 0 if it exceeds none that is known here, or -1
 /// once it has raised.
 #[routine]
-pub(crate) fn hip_check_limits(attempt: Attempt, config: &Config) -> i32 {
+pub(crate) fn hip_check_limits(attempt: Attempt<Hip>, config: &Config) -> i32 {
     let (block, grid) = (extents(config.block), extents(config.grid));
-    hip_up_to(attempt, "block.x", hip::MAX_BLOCK_DIM_X, block.x as u64)?;
-    hip_up_to(attempt, "block.y", hip::MAX_BLOCK_DIM_X + 1, block.y as u64)?;
-    hip_up_to(attempt, "block.z", hip::MAX_BLOCK_DIM_X + 2, block.z as u64)?;
+    up_to(attempt, "block.x", hip::MAX_BLOCK_DIM_X, block.x as u64)?;
+    up_to(attempt, "block.y", hip::MAX_BLOCK_DIM_X + 1, block.y as u64)?;
+    up_to(attempt, "block.z", hip::MAX_BLOCK_DIM_X + 2, block.z as u64)?;
     let threads = block.x as u64 * block.y as u64 * block.z as u64;
-    hip_up_to(attempt, "threads per block", hip::MAX_THREADS_PER_BLOCK, threads)?;
-    hip_up_to(attempt, "grid.x", hip::MAX_GRID_DIM_X, grid.x as u64)?;
-    hip_up_to(attempt, "grid.y", hip::MAX_GRID_DIM_X + 1, grid.y as u64)?;
-    hip_up_to(attempt, "grid.z", hip::MAX_GRID_DIM_X + 2, grid.z as u64)?;
-    hip_fits(attempt, "threads along x", MOST_THREADS, grid.x as u64 * block.x as u64)?;
-    hip_fits(attempt, "threads along y", MOST_THREADS, grid.y as u64 * block.y as u64)?;
-    hip_fits(attempt, "threads along z", MOST_THREADS, grid.z as u64 * block.z as u64)?;
+    up_to(attempt, "threads per block", hip::MAX_THREADS_PER_BLOCK, threads)?;
+    up_to(attempt, "grid.x", hip::MAX_GRID_DIM_X, grid.x as u64)?;
+    up_to(attempt, "grid.y", hip::MAX_GRID_DIM_X + 1, grid.y as u64)?;
+    up_to(attempt, "grid.z", hip::MAX_GRID_DIM_X + 2, grid.z as u64)?;
+    fits(attempt, "threads along x", MOST_THREADS, grid.x as u64 * block.x as u64)?;
+    fits(attempt, "threads along y", MOST_THREADS, grid.y as u64 * block.y as u64)?;
+    fits(attempt, "threads along z", MOST_THREADS, grid.z as u64 * block.z as u64)?;
     fit_shared(attempt, config)
 }
 
 /// Checks the dynamic shared memory against the limit of the device, of which the static shared memory of the kernel is
 /// taken. Returns 0, or -1 once it has raised.
 #[routine(inline)]
-fn fit_shared(attempt: Attempt, config: &Config) -> i32 {
+fn fit_shared(attempt: Attempt<Hip>, config: &Config) -> i32 {
     let most: i32;
     let own: i32;
     let device = attempt.device as i32;
@@ -71,28 +49,16 @@ fn fit_shared(attempt: Attempt, config: &Config) -> i32 {
     let most = *most as i64 - *own as i64;
     let wanted = config.shared as i64;
     if wanted > most {
-        let (name, device) = (shown(attempt.kernel), attempt.device);
-        raise!(attempt.caller, Complaint::SharedMemory, name, most, ROCM, device, wanted);
-    }
-    0
-}
-
-/// Checks that a number is 1 to the limit that is an attribute of the device. Returns 0, or -1 once it has raised.
-#[routine]
-pub(crate) fn hip_up_to(attempt: Attempt, what: Text, attribute: i32, value: u64) -> i32 {
-    let most: i32;
-    if hip::device_get_attribute(most, attribute, attempt.device as i32) != 0 {
-        return 0;
-    }
-    hip_fits(attempt, what, *most as u32 as u64, value)
-}
-
-/// Checks that a number is 1 to `most`. Returns 0, or -1 once it has raised.
-#[routine]
-pub(crate) fn hip_fits(attempt: Attempt, what: Text, most: u64, value: u64) -> i32 {
-    if value == 0 || value > most {
-        let (name, device) = (shown(attempt.kernel), attempt.device);
-        raise!(attempt.caller, Complaint::Limit, what, name, most, ROCM, device, value);
+        let (name, device) = (shown(attempt), attempt.device);
+        raise!(
+            attempt.caller,
+            Complaint::SharedMemory,
+            name,
+            most,
+            Hip::DEVICE_TYPE,
+            device,
+            wanted
+        );
     }
     0
 }

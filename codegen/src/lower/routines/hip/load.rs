@@ -1,19 +1,19 @@
 //! Loading images and kernels on a device, at their first launch there.
 
 use crate::ir::typed::routine;
-use crate::lower::hip::{
-    self, DEVICES, Entry, HipFunction, HipModule, Image, Kernel, driver_address,
-};
+use crate::lower::driver::driver_address;
+use crate::lower::hip::{self, DEVICES, Entry, HipFunction, HipModule, Image, Kernel};
+use crate::lower::routines::driver::Hip;
+use crate::lower::routines::driver::failed::{Attempt, check, kernel_failed};
+use crate::lower::routines::driver::open::open_driver;
 use crate::lower::routines::hip::device::{enter_device, leave_device};
-use crate::lower::routines::hip::driver::open_hip;
-use crate::lower::routines::hip::failed::{Attempt, check, hip_kernel_failed};
 
 /// Loads a kernel with its image on a device. Returns 0, or -1 once it has raised.
 #[routine]
-pub(crate) fn load_function(attempt: Attempt) -> i32 {
-    open_hip(attempt.caller)?;
+pub(crate) fn load_function(attempt: Attempt<Hip>) -> i32 {
+    open_driver::<Hip>(attempt.caller)?;
     if attempt.device >= DEVICES {
-        hip_kernel_failed(attempt, hip::HIP_ERROR_INVALID_DEVICE);
+        kernel_failed(attempt, hip::HIP_ERROR_INVALID_DEVICE);
         return -1;
     }
     let entered = enter_device(attempt);
@@ -27,7 +27,7 @@ pub(crate) fn load_function(attempt: Attempt) -> i32 {
 
 /// Loads a kernel with its image on the current device. Returns 0, or -1 once it has raised.
 #[routine]
-pub(crate) fn load_here(attempt: Attempt) -> i32 {
+pub(crate) fn load_here(attempt: Attempt<Hip>) -> i32 {
     load_module(attempt)?;
     let (kernel, device) = (attempt.kernel, attempt.device);
     let modules = kernel.image.modules;
@@ -46,7 +46,7 @@ pub(crate) fn load_here(attempt: Attempt) -> i32 {
 /// Loads the image of a kernel on the current device. Returns 0, or -1 once it has raised. If threads race, one stores its
 /// module and the others unload theirs.
 #[routine]
-pub(crate) fn load_module(attempt: Attempt) -> i32 {
+pub(crate) fn load_module(attempt: Attempt<Hip>) -> i32 {
     let image = attempt.kernel.image;
     let modules = image.modules;
     let cell = &modules[attempt.device];

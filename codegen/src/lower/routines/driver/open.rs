@@ -1,0 +1,131 @@
+//! Opening the library at the first launch. It is never linked.
+
+use abi_spec::c_library::loader;
+
+use crate::ir::typed::{Handle, Int, Ref, Single, Text, constant, routine, signature_of, words};
+use crate::ir::{Builder, Linkage, SymbolKind};
+use crate::lower::driver::{Entries, Loader, table};
+use crate::lower::routines::driver::Driver;
+use crate::lower::routines::driver::failed::c_text;
+use crate::lower::routines::memory::Caller;
+use crate::lower::routines::message::raise;
+
+/// Size of a name in the tables of names, NUL and padding included.
+const NAME_SIZE: u64 = 40;
+
+/// Opens the library with `dlopen`. Returns 0, or -1 once it has raised.
+#[routine(D::OPEN_DRIVER)]
+pub(crate) fn open_driver<D: Driver>(caller: Caller) -> i32 {
+    open::<D>(dl(), caller)
+}
+
+/// Opens the library with `LoadLibraryA`. Returns 0, or -1 once it has raised.
+#[routine(D::OPEN_DRIVER)]
+pub(crate) fn open_driver_on_windows<D: Driver>(caller: Caller) -> i32 {
+    open::<D>(windows(), caller)
+}
+
+fn dl(_: &mut Builder<'_>) -> Loader {
+    Loader::Dl
+}
+
+fn windows(_: &mut Builder<'_>) -> Loader {
+    Loader::Windows
+}
+
+/// Opens the newest library that there is, finds the addresses of its functions and starts it. Returns 0, or -1 once it
+/// has raised. Functions for which [`Entries::is_needed`] is true must exist.
+#[routine(inline)]
+fn open<D: Driver>(#[known] loader: Loader, caller: Caller) -> i32 {
+    let table = table::<D::Entry>();
+    let ready = ready::<D::Entry>(table);
+    if ready.load_atomic() != 0 {
+        return 0;
+    }
+    let (library, file) = newest::<D>(loader);
+    if library == null {
+        raise!(caller, D::NO_LIBRARY, file);
+    }
+    let (names, needed) = names::<D::Entry>();
+    for at in 0..<D::Entry as Entries>::COUNT {
+        let name = &names[at * NAME_SIZE];
+        let function = function(loader, library, name);
+        (&table[at]).store_atomic(function);
+        if function == null && at < needed {
+            raise!(caller, D::NO_ENTRY, c_text(name), file);
+        }
+    }
+    D::start(caller, file)?;
+    ready.store_atomic(1);
+    0
+}
+
+/// Returns the address of the word that is not 0 once the library is open.
+fn ready<E: Entries>(_: &mut Builder<'_>, table: Ref<Ref<u8>>) -> Ref<u64> {
+    let (base, offset) = table.parts();
+    Ref::within(base, offset + 8 * E::COUNT as i32)
+}
+
+/// Emits code that opens the newest library that there is; NULL if there is none. Also returns the name of its file.
+fn newest<D: Driver>(b: &mut Builder<'_>, loader: Loader) -> (Ref<u8>, Text) {
+    let files = if loader == Loader::Windows { D::WINDOWS_FILES } else { D::DL_FILES };
+    let [file] = files else {
+        let (names, count) = (cells(b, files), constant(b, files.len() as u64));
+        return newest_of(b, loader, names, count);
+    };
+    let data = constant(b, format!("{file}\0").as_str()).data;
+    let file = Text { len: constant(b, file.len() as u64), data };
+    (load(b, loader, file.data), file)
+}
+
+/// Opens the first library that there is of a table of file names. Also returns the name of its file.
+#[routine(inline)]
+fn newest_of(#[known] loader: Loader, files: &u8, count: u64) -> (&u8, Text) {
+    let mut at: u64 = 0;
+    let mut library = load(loader, files);
+    while library == null && at + 1 < count {
+        at += 1;
+        library = load(loader, &files[at * NAME_SIZE]);
+    }
+    (library, c_text(&files[at * NAME_SIZE]))
+}
+
+/// Emits the address of a table of the names of all functions. Also returns the number of needed functions, which come
+/// first.
+fn names<E: Entries>(b: &mut Builder<'_>) -> (Ref<u8>, Int<u64>) {
+    let names: Vec<&str> = E::ALL.iter().map(|entry| entry.name()).collect();
+    let needed = E::ALL.iter().take_while(|entry| entry.is_needed()).count();
+    (cells(b, &names), constant(b, needed as u64))
+}
+
+/// Emits the address of names that end with a NUL, [`NAME_SIZE`] bytes each.
+fn cells(b: &mut Builder<'_>, names: &[&str]) -> Ref<u8> {
+    let mut cells = vec![0; NAME_SIZE as usize * names.len()];
+    for (cell, name) in cells.chunks_exact_mut(NAME_SIZE as usize).zip(names) {
+        cell[..name.len()].copy_from_slice(name.as_bytes());
+    }
+    Ref::new(b.constant_bytes(&cells, 8))
+}
+
+/// Calls `dlopen(file, RTLD_NOW)` or `LoadLibraryA(file)`.
+fn load(b: &mut Builder<'_>, loader: Loader, file: Ref<u8>) -> Ref<u8> {
+    if loader == Loader::Windows {
+        return imported(b, loader::LOAD_LIBRARY, file);
+    }
+    let now = constant(b, loader::RTLD_NOW);
+    imported(b, loader::DLOPEN, (file, now))
+}
+
+/// Calls `dlsym` or `GetProcAddress`.
+fn function(b: &mut Builder<'_>, loader: Loader, library: Ref<u8>, name: Ref<u8>) -> Ref<u8> {
+    let find = if loader == Loader::Windows { loader::GET_PROC_ADDRESS } else { loader::DLSYM };
+    imported(b, find, (library, name))
+}
+
+/// Calls an imported function that returns an address.
+fn imported<Args: Handle>(b: &mut Builder<'_>, name: &str, args: Args) -> Ref<u8> {
+    let kind = SymbolKind::Function(signature_of::<Args, Ref<u8>>());
+    let symbol = b.module.declare(name, Linkage::Import, kind);
+    let args = words(b, args);
+    Ref::new(b.call_value(symbol, &args))
+}
