@@ -32,6 +32,9 @@ pub mod comparison {}
 #[doc = include_str!("guide/numbers.md")]
 pub mod numbers {}
 
+#[doc = include_str!("guide/stages.md")]
+pub mod stages {}
+
 #[doc = include_str!("guide/systems.md")]
 pub mod systems {}
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use abi_spec::c_library::{self, loader};
 use abi_spec::symbol::{LIBRARY_CTX, PREFIX};
+use clap::ValueEnum;
 use codegen::ir::{self, Linkage};
 use codegen::language::Limit;
 use codegen::{Library, Loader, Warning, is_linked_routine};
@@ -82,11 +83,14 @@ impl Request {
         // An unknown backend is refused for every form.
         self.backend()?;
         let library = self.complete(library)?;
-        if self.form == Form::Header {
-            let resolved = library.resolve().map_err(|error| declaration(None, error))?;
-            return Ok(resolved.header().into_bytes());
+        let resolve = || library.resolve().map_err(|error| declaration(None, error));
+        match self.form {
+            Form::Resolved => Ok(resolve()?.to_string().into_bytes()),
+            Form::Header => Ok(resolve()?.header().into_bytes()),
+            Form::Ir | Form::Native | Form::Bitcode | Form::Object | Form::Shared => {
+                self.emit_module(&lower(&library, &self.lowering())?)
+            }
         }
-        self.emit_module(&lower(&library, &self.lowering())?)
     }
 
     /// Compiles a lowered library. Options of lowering, such as `images`, `imports` and `entry`, change nothing.
@@ -94,7 +98,7 @@ impl Request {
     /// # Errors
     /// The errors of [`check`](Request::check), [`backend`](Request::backend), [`load`](Request::load) and
     /// [`link`](Request::link); [`Error::Backend`], [`Error::MissingSymbols`] and [`Error::LibraryContext`];
-    /// [`Error::Usage`] for a header, which is made from declarations.
+    /// [`Error::Usage`] for forms that are made from declarations.
     pub fn emit_module(&self, module: &ir::Module) -> Result<Vec<u8>, Error> {
         if !self.link.is_empty() || !self.libraries.is_empty() {
             let mut loaded = self.clone();
@@ -112,8 +116,10 @@ impl Request {
             Form::Native => self.backend()?.text(module, &kernels).map(String::into_bytes),
             Form::Bitcode => self.backend()?.bitcode(module, &kernels),
             Form::Object | Form::Shared => self.backend()?.object(module, &kernels),
-            Form::Header => {
-                let reason = "header is made from declarations, not from host IR".to_owned();
+            Form::Resolved | Form::Header => {
+                let form = self.form.to_possible_value();
+                let name = form.as_ref().map_or("", |form| form.get_name());
+                let reason = format!("{name} is made from declarations, not from host IR");
                 return Err(Error::Usage { option: "form", reason });
             }
         };

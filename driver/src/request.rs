@@ -146,6 +146,8 @@ impl Default for Request {
 /// Form of the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Form {
+    /// Resolved declarations: what names stand for, and the checks in their order
+    Resolved,
     /// Host IR as text: the same for every backend and target
     Ir,
     /// The text form of the backend
@@ -169,7 +171,7 @@ impl Form {
 
     /// Returns whether the form is text in UTF-8.
     pub fn is_text(self) -> bool {
-        matches!(self, Form::Ir | Form::Native | Form::Header)
+        matches!(self, Form::Resolved | Form::Ir | Form::Native | Form::Header)
     }
 
     /// Returns the default of [`Request::routines`]: a shared library is linked here, so its routines are linked;

@@ -80,6 +80,7 @@ def test_text_may_hold_anything() -> None:
 
 
 def test_every_form() -> None:
+    assert "    y.shape[0]: n\n" in codegen.emit(ADD_ONE, "resolved")
     assert "export func @__tvm_ffi_add_one(" in codegen.emit(ADD_ONE, "ir")
     assert "function u0:0" in codegen.emit(ADD_ONE, "native")
     assert "int32_t add_one(DLTensor* x" in codegen.emit("extern " + ADD_ONE, "header")

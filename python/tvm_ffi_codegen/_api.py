@@ -18,7 +18,7 @@ from ._functions import Functions
 from ._kernels import Kernel, Object, Path_, files, linkable, path, sorted_out
 from ._library import library
 
-Form = Literal["ir", "native", "bitcode", "object", "shared", "header"]
+Form = Literal["resolved", "ir", "native", "bitcode", "object", "shared", "header"]
 Routines = Literal["embedded", "linked"]
 Group = Literal["shape", "strides", "device", "alignment"]
 
@@ -120,7 +120,7 @@ class Options(TextOptions, total=False):
 
 @overload
 def emit(
-    text: str, form: Literal["ir", "native", "header"], **options: Unpack[TextOptions]
+    text: str, form: Literal["resolved", "ir", "native", "header"], **options: Unpack[TextOptions]
 ) -> str: ...
 
 
@@ -131,7 +131,7 @@ def emit(
 
 
 def emit(text: str, form: Form = "object", **options: Any) -> str | bytes:
-    """Compiles declarations: to text for the forms `ir`, `native` and `header`, else to bytes.
+    """Compiles declarations: to text for the forms `resolved`, `ir`, `native` and `header`, else to bytes.
 
     `Options` documents the options. An unknown one is a `ValueError` that lists the known ones.
     """

@@ -1,4 +1,4 @@
-//! Wrappers to read, in `snapshots/<case>/`: two in every language, the others as host IR. One test each.
+//! Wrappers to read, in `snapshots/<case>/`: two in every language and as resolved declarations, the others as host IR. One test each.
 
 mod folder;
 mod native;
@@ -89,16 +89,27 @@ fn wrapper(case: &str, languages: &[&str]) {
         declared.functions.into_iter().chain(of_table).find(|f| f.signature.name == case);
     let function = function.unwrap_or_else(|| panic!("there is no function {case}"));
     snapshot(case, &lowered(&function, &bare()), &function.to_string(), languages);
+    if !languages.is_empty() {
+        let library = Library::from(vec![function.clone()]);
+        let resolved = library.resolve().unwrap_or_else(|error| panic!("{error}"));
+        let settings = settings(case, &function.to_string());
+        settings.bind(|| assert_snapshot!("resolved", resolved.to_string()));
+    }
 }
 
-/// Compares the host IR and the given languages with the snapshots. Every language is verified.
-fn snapshot(case: &str, module: &ir::Module, description: &str, languages: &[&str]) {
+/// Returns the settings of the snapshots of a case.
+fn settings(case: &str, description: &str) -> Settings {
     let mut settings = Settings::clone_current();
     settings.set_snapshot_path(folder().join(case));
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.set_description(description);
-    settings.bind(|| {
+    settings
+}
+
+/// Compares the host IR and the given languages with the snapshots. Every language is verified.
+fn snapshot(case: &str, module: &ir::Module, description: &str, languages: &[&str]) {
+    settings(case, description).bind(|| {
         assert_snapshot!("ir", module.to_string());
         for backend in BACKENDS {
             let text = native::text(module, backend);

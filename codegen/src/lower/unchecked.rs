@@ -74,11 +74,9 @@ impl Unchecked {
         rule: &mut Rule,
         known: &mut Table<SymbolId, bool>,
     ) {
-        let (group, is_stride) = match place {
-            Place::Stride { .. } => (self.strides, true),
-            Place::Value { .. } | Place::Extent { .. } | Place::Number { .. } => {
-                (self.shape, false)
-            }
+        let group = match place {
+            Place::Stride { .. } => self.strides,
+            Place::Value { .. } | Place::Extent { .. } | Place::Number { .. } => self.shape,
         };
         let symbol = match rule {
             Rule::Any => return,
@@ -88,14 +86,8 @@ impl Unchecked {
         if group && symbol.is_none_or(|symbol| known[symbol]) {
             *rule = Rule::Any;
         }
-        // A stride may be ignored, an optional value absent, a sequence empty. Such an occurrence does not bind its
-        // symbol in every call.
-        let value = place.value();
-        let always = all[value].guard.is_none();
         if let Some(symbol) = symbol
-            && !is_stride
-            && always
-            && !all[value].dynamic
+            && place.always_counts(all)
         {
             known[symbol] = true;
         }

@@ -237,6 +237,17 @@ impl<'a> Statement<'a> {
         if let Action::Call { call, .. } = &self.action { Some(&call.callee) } else { None }
     }
 
+    /// Returns what the statement receives from code outside this function.
+    pub(super) fn received(&self) -> Option<&Received<'a>> {
+        if let Action::Kernel { result: KernelResult::Written(received), .. }
+        | Action::Call { result: Some(received), .. }
+        | Action::Return(Returned::Packed(_, Some(received))) = &self.action
+        {
+            return Some(received);
+        }
+        None
+    }
+
     /// Returns the launch if the statement is one.
     pub(super) fn launch(&self) -> Option<&Launch<'a>> {
         if let Action::Launch(launch) = &self.action { Some(launch) } else { None }

@@ -2,8 +2,9 @@
 
 use abi_spec::Scalar;
 
-use super::ids::{Id, SymbolId, ValueId};
+use super::ids::{Id, SymbolId, Table, ValueId};
 use super::term::{Kind, Node, Quote, Term};
+use super::value::Value;
 use crate::declaration::Tensor;
 use crate::error::Part;
 
@@ -108,6 +109,13 @@ impl Place {
             | Place::Stride { value, .. }
             | Place::Number { value, .. } => value,
         }
+    }
+
+    /// Returns true if every call has a number here, and compares it. A stride may be ignored, an optional value
+    /// absent, a sequence empty.
+    pub(crate) fn always_counts(self, values: &Table<ValueId, Value<'_>>) -> bool {
+        let value = &values[self.value()];
+        !matches!(self, Place::Stride { .. }) && value.guard.is_none() && !value.dynamic
     }
 
     pub(super) fn part(self) -> Part {

@@ -147,7 +147,7 @@ impl Node {
 
 impl Property {
     /// Returns true if access may fail.
-    fn can_fail(self) -> bool {
+    pub(super) fn can_fail(self) -> bool {
         matches!(
             self,
             Property::Tensor(

@@ -6,5 +6,6 @@ mod presence;
 mod print;
 mod prototypes;
 mod terms;
+mod text;
 mod values;
 mod warnings;

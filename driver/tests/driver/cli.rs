@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use tvm_ffi_codegen_driver::inspect;
+use tvm_ffi_codegen_driver::{Form, Request, inspect, lower};
 
 use crate::support::{compile, folder};
 
@@ -273,6 +273,18 @@ fn headers_are_written() {
 }
 
 #[test]
+fn resolved_declarations_are_printed() {
+    let folder = add_one();
+    let text = String::from_utf8(quiet(folder.path(), "emit add_one.ffi --emit resolved -o -"));
+    let library: codegen::Library = ADD_ONE.parse().unwrap();
+    assert_eq!(text.unwrap(), library.resolve().unwrap().to_string());
+    let module = lower(&library, &codegen::Options::default()).unwrap();
+    let error = Request::new(Form::Resolved).emit_module(&module).unwrap_err();
+    let message = "option form resolved is made from declarations, not from host IR";
+    assert_eq!(error.to_string(), message);
+}
+
+#[test]
 fn wrong_input_is_exit_code_1() {
     let folder = add_one();
     let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
@@ -380,7 +392,7 @@ fn wrong_usage_is_exit_code_2() {
         ("emit add_one.ffi --backend gcc -o a.o", "[possible values: cranelift, "),
         (
             "emit add_one.ffi --emit exe -o a.o",
-            "[possible values: ir, native, bitcode, object, shared, header]",
+            "[possible values: resolved, ir, native, bitcode, object, shared, header]",
         ),
         (
             "emit add_one.ffi --emit ir --link kernel.o -o a.o",

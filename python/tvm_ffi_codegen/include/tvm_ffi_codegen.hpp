@@ -107,7 +107,8 @@ inline ffi::Bytes emit(std::string_view text, const char* form = "object", Optio
   return detail::Emit<ffi::Bytes>(text, form, std::move(options));
 }
 
-/// Compiles declarations to text: the forms "ir", "native" (of the backend) and "header" (for C).
+/// Compiles declarations to text: the forms "resolved" (what names stand for, and the checks in order), "ir", "native"
+/// (of the backend) and "header" (for C).
 inline ffi::String emit_text(std::string_view text, const char* form, Options options = {}) {
   return detail::Emit<ffi::String>(text, form, std::move(options));
 }

@@ -1,42 +1,14 @@
 //! The values of a signature.
 
-use super::print::path;
 use crate::Signature;
 use crate::resolve::ids::Id;
-use crate::resolve::value::{Source, Value, optionals, values};
+use crate::resolve::print::{facts, path};
+use crate::resolve::value::{Value, optionals, values};
 
 /// Prints `number path`, `?` if optional, the origin and the rest of a value.
 fn row(index: usize, value: &Value<'_>) -> String {
-    let source = match value.source {
-        Source::Result => "result".to_owned(),
-        Source::Captured(number) => format!("captured {number}"),
-        Source::LookUp(found) => format!("look-up {}", found.index()),
-        Source::Context => "context".to_owned(),
-        Source::Argument(argument) => format!("argument {argument}"),
-        Source::Rest(first) => format!("rest {first}"),
-        Source::Element { of, index } => format!("element {index} of {}", of.index()),
-        Source::Each { of } => format!("each of {}", of.index()),
-        Source::Key { of } => format!("key of {}", of.index()),
-        Source::Mapped { of } => format!("mapped of {}", of.index()),
-        Source::Alternative { of } => format!("alternative of {}", of.index()),
-    };
     let optional = if value.optional { "?" } else { "" };
-    let mut text = format!("{index} {}{optional}: {source}", path(&value.path));
-    if value.depth > 0 {
-        text += &format!(", depth {}", value.depth);
-    }
-    if value.dynamic {
-        text += ", dynamic";
-    }
-    if let Some(guard) = value.guard {
-        text += &format!(", guard {}", guard.index());
-    }
-    if !value.children.is_empty() {
-        let children: Vec<String> =
-            value.children.iter().map(|child| child.index().to_string()).collect();
-        text += &format!(", holds {}", children.join(" "));
-    }
-    text
+    format!("{index} {}{optional}: {}", path(&value.path), facts(value))
 }
 
 #[test]
