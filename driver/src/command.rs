@@ -19,7 +19,9 @@ use inspect::Inspect;
 use probe::Probe;
 use routines::Routines;
 
-use crate::{Error, check_file};
+use crate::Error;
+use crate::emit::check_in_time;
+use crate::stages::Times;
 
 /// Emits TVM FFI host functions from their declarations.
 #[derive(Parser)]
@@ -39,6 +41,9 @@ enum Command {
     Check {
         /// Declarations; `-` for standard input.
         file: PathBuf,
+        /// Print to standard error how long each stage takes.
+        #[arg(long)]
+        time_stages: bool,
     },
     /// Declares a kernel of Triton, launch and all.
     ImportTriton(ImportTriton),
@@ -55,7 +60,7 @@ impl Command {
         match self {
             Command::Emit(emit) => emit.run(program),
             Command::Inspect(inspect) => Ok(inspect.run()?),
-            Command::Check { file } => Ok(check(&file)?),
+            Command::Check { file, time_stages } => Ok(check(&file, time_stages)?),
             Command::ImportTriton(import) => Ok(import.run()?),
             Command::Routines(routines) => Ok(routines.run()?),
             Command::Probe(probe) => Ok(probe.run()?),
@@ -121,17 +126,34 @@ fn input_error(error: &Error) -> u8 {
 }
 
 /// Prints the warnings about a file of declarations.
-fn check(file: &Path) -> Result<(), Error> {
-    for warning in check_file(file)? {
-        let text = format!("{}:{warning}", file.display());
-        let unsaid = |source| Error::Write { path: "standard error".into(), source };
-        say("warning", &text).map_err(unsaid)?;
+fn check(file: &Path, time_stages: bool) -> Result<(), Error> {
+    let mut times = Times::default();
+    let result = check_in_time(file, &mut times);
+    if time_stages {
+        print_times(&times)?;
+    }
+    for warning in result? {
+        say("warning", &format!("{}:{warning}", file.display())).map_err(unsaid)?;
     }
     Ok(())
 }
 
-/// Writes to standard error, which may be full or closed.
+/// Prints the time that stages have taken.
+fn print_times(times: &Times) -> Result<(), Error> {
+    print(&times.to_string()).map_err(unsaid)
+}
+
+/// Prints a message.
 fn say(severity: &str, text: &str) -> io::Result<()> {
-    let mut stderr = io::stderr().lock();
-    stderr.write_all(format!("{severity}: {text}\n").as_bytes())
+    print(&format!("{severity}: {text}\n"))
+}
+
+/// Writes to standard error, which may be full or closed.
+fn print(text: &str) -> io::Result<()> {
+    io::stderr().lock().write_all(text.as_bytes())
+}
+
+/// Returns the error for what cannot be written to standard error.
+fn unsaid(source: io::Error) -> Error {
+    Error::Write { path: "standard error".into(), source }
 }

@@ -8,12 +8,13 @@ use abi_spec::symbol::{LIBRARY_CTX, PREFIX};
 use clap::ValueEnum;
 use codegen::ir::{self, Linkage};
 use codegen::language::Limit;
-use codegen::{Library, Loader, Warning, is_linked_routine};
+use codegen::{Library, Loader, Resolved, Warning, is_linked_routine};
 use target_lexicon::Triple;
 
 use crate::file::{self, Mode};
 use crate::link::{self, Input};
 use crate::object_file::RUNTIME_PREFIX;
+use crate::stages::{Stage, Times};
 use crate::{Error, Form, Request, Source};
 
 /// Parses a file of declarations; `-` is standard input.
@@ -21,7 +22,13 @@ use crate::{Error, Form, Request, Source};
 /// # Errors
 /// [`Error::Read`], also if the file is not UTF-8, and [`Error::Declaration`].
 pub fn parse_file(path: &Path) -> Result<Library, Error> {
-    parse(path, &read(path)?)
+    parse_in_time(path, &mut Times::default())
+}
+
+/// Parses a file as [`parse_file`] does, and adds the time to that of the stages.
+pub(crate) fn parse_in_time(path: &Path, times: &mut Times) -> Result<Library, Error> {
+    let text = times.of(Stage::Read, || read(path))?;
+    times.of(Stage::Parse, || parse(path, &text))
 }
 
 /// Returns the warnings about a file of valid declarations, with positions; `-` is standard input.
@@ -29,9 +36,15 @@ pub fn parse_file(path: &Path) -> Result<Library, Error> {
 /// # Errors
 /// The errors of [`parse_file`].
 pub fn check_file(path: &Path) -> Result<Vec<Warning>, Error> {
-    let text = read(path)?;
-    let warnings = parse(path, &text)?.warnings().into_iter();
-    Ok(warnings.map(|warning| warning.locate(&text)).collect())
+    check_in_time(path, &mut Times::default())
+}
+
+/// Checks a file as [`check_file`] does, and adds the time to that of the stages.
+pub(crate) fn check_in_time(path: &Path, times: &mut Times) -> Result<Vec<Warning>, Error> {
+    let text = times.of(Stage::Read, || read(path))?;
+    let library = times.of(Stage::Parse, || parse(path, &text))?;
+    let located = |warning: Warning| warning.locate(&text);
+    Ok(times.of(Stage::Warn, || library.warnings().into_iter().map(located).collect()))
 }
 
 fn read(path: &Path) -> Result<String, Error> {
@@ -48,9 +61,19 @@ fn parse(path: &Path, text: &str) -> Result<Library, Error> {
 /// # Errors
 /// [`Error::Declaration`] if the library is not valid, or has a function that can exist only in process.
 pub fn lower(library: &Library, options: &codegen::Options) -> Result<ir::Module, Error> {
-    let resolved = library.resolve().map_err(|error| declaration(None, error))?;
+    lower_resolved(&resolve(library)?, options)
+}
+
+fn resolve(library: &Library) -> Result<Resolved<'_>, Error> {
+    library.resolve().map_err(|error| declaration(None, error))
+}
+
+fn lower_resolved(
+    resolved: &Resolved<'_>,
+    options: &codegen::Options,
+) -> Result<ir::Module, Error> {
     resolved.ahead_of_time().map_err(|error| declaration(None, error))?;
-    Ok(codegen::lower(&resolved, options))
+    Ok(codegen::lower(resolved, options))
 }
 
 fn declaration(path: Option<&Path>, error: codegen::Error) -> Error {
@@ -79,16 +102,22 @@ impl Request {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn emit(&self, library: &Library) -> Result<Vec<u8>, Error> {
+        self.emit_in_time(library, &mut Times::default())
+    }
+
+    /// Compiles a library as [`emit`](Request::emit) does, and adds the time to that of the stages.
+    fn emit_in_time(&self, library: &Library, times: &mut Times) -> Result<Vec<u8>, Error> {
         self.check()?;
         // An unknown backend is refused for every form.
         self.backend()?;
-        let library = self.complete(library)?;
-        let resolve = || library.resolve().map_err(|error| declaration(None, error));
+        let library = times.of(Stage::Read, || self.complete(library))?;
+        let resolved = times.of(Stage::Resolve, || resolve(&library))?;
         match self.form {
-            Form::Resolved => Ok(resolve()?.to_string().into_bytes()),
-            Form::Header => Ok(resolve()?.header().into_bytes()),
+            Form::Resolved => Ok(resolved.to_string().into_bytes()),
+            Form::Header => Ok(resolved.header().into_bytes()),
             Form::Ir | Form::Native | Form::Bitcode | Form::Object | Form::Shared => {
-                self.emit_module(&lower(&library, &self.lowering())?)
+                let lower = || lower_resolved(&resolved, &self.lowering());
+                self.emit_module_in_time(&times.of(Stage::Lower, lower)?, times)
             }
         }
     }
@@ -100,10 +129,18 @@ impl Request {
     /// [`link`](Request::link); [`Error::Backend`], [`Error::MissingSymbols`] and [`Error::LibraryContext`];
     /// [`Error::Usage`] for forms that are made from declarations.
     pub fn emit_module(&self, module: &ir::Module) -> Result<Vec<u8>, Error> {
+        self.emit_module_in_time(module, &mut Times::default())
+    }
+
+    fn emit_module_in_time(
+        &self,
+        module: &ir::Module,
+        times: &mut Times,
+    ) -> Result<Vec<u8>, Error> {
         if !self.link.is_empty() || !self.libraries.is_empty() {
             let mut loaded = self.clone();
-            loaded.load()?;
-            return loaded.emit_module(module);
+            times.of(Stage::Read, || loaded.load())?;
+            return loaded.emit_module_in_time(module, times);
         }
         self.check()?;
         let is_linked = |symbol: &ir::SymbolData| is_linked_routine(&symbol.name);
@@ -111,11 +148,16 @@ impl Request {
             link::Target::new(&self.target)?;
         }
         let kernels: Vec<_> = self.sources.iter().map(Source::input).collect();
-        let bytes = match self.form {
+        let backend = self.backend()?;
+        let made = match self.form {
             Form::Ir => return Ok(module.to_string().into_bytes()),
-            Form::Native => self.backend()?.text(module, &kernels).map(String::into_bytes),
-            Form::Bitcode => self.backend()?.bitcode(module, &kernels),
-            Form::Object | Form::Shared => self.backend()?.object(module, &kernels),
+            Form::Native => {
+                times.of(Stage::Compile, || backend.text(module, &kernels).map(String::into_bytes))
+            }
+            Form::Bitcode => times.of(Stage::Compile, || backend.bitcode(module, &kernels)),
+            Form::Object | Form::Shared => {
+                times.of(Stage::Compile, || backend.object(module, &kernels))
+            }
             Form::Resolved | Form::Header => {
                 let form = self.form.to_possible_value();
                 let name = form.as_ref().map_or("", |form| form.get_name());
@@ -123,13 +165,13 @@ impl Request {
                 return Err(Error::Usage { option: "form", reason });
             }
         };
-        let bytes = bytes.map_err(|source| Error::Backend {
+        let bytes = made.map_err(|source| Error::Backend {
             name: self.backend.name(),
             source: source.into(),
         })?;
         let has_kernels = self.form == Form::Object && !self.kernels.is_empty();
         if self.form == Form::Shared || has_kernels {
-            self.linked(module, bytes)
+            times.of(Stage::Link, || self.linked(module, bytes))
         } else {
             Ok(bytes)
         }
@@ -162,7 +204,17 @@ impl Request {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn write(&self, library: &Library, output: &Path) -> Result<(), Error> {
-        file::write(output, &self.emit(library)?, self.form.mode())
+        self.write_in_time(library, output, &mut Times::default())
+    }
+
+    /// Compiles a library as [`write`](Request::write) does, and adds the time to that of the stages.
+    pub(crate) fn write_in_time(
+        &self,
+        library: &Library,
+        output: &Path,
+        times: &mut Times,
+    ) -> Result<(), Error> {
+        file::write(output, &self.emit_in_time(library, times)?, self.form.mode())
     }
 
     /// Compiles a lowered library to a file; when anything fails, the file is as it was.

@@ -16,6 +16,7 @@ pub mod link;
 mod object_file;
 mod printable;
 mod request;
+mod stages;
 #[expect(unsafe_code, reason = "a constructor looks before Rust does")]
 mod stdout;
 

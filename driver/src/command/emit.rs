@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::Stop;
 use super::probe::probe;
-use crate::{Error, Request, file, parse_file};
+use super::{Stop, print_times};
+use crate::emit::parse_in_time;
+use crate::stages::{Stage, Times};
+use crate::{Error, Request, file};
 
 /// Declarations, and the output to make of them.
 #[derive(Args)]
@@ -20,20 +22,35 @@ pub(super) struct Emit {
     /// Output; `-` for standard output.
     #[arg(short, value_name = "OUT")]
     output: PathBuf,
+    /// Print to standard error how long each stage takes.
+    #[arg(long)]
+    time_stages: bool,
 }
 
 impl Emit {
     /// Compiles declarations. `program` is the command that starts this program.
     pub(super) fn run(self, program: &[OsString]) -> Result<(), Stop> {
-        let Emit { file, mut request, output } = self;
+        let (mut times, time_stages) = (Times::default(), self.time_stages);
+        let result = self.run_in_time(program, &mut times);
+        if time_stages {
+            print_times(&times)?;
+        }
+        Ok(result?)
+    }
+
+    fn run_in_time(self, program: &[OsString], times: &mut Times) -> Result<(), Error> {
+        let Emit { file, mut request, output, .. } = self;
         request.check()?;
         let mut inputs = [vec![file.clone()], request.paths()].concat();
-        request.load()?;
-        request.sources.iter().try_for_each(|kernel| probe(program, &request, kernel))?;
+        times.of(Stage::Read, || {
+            request.load()?;
+            request.sources.iter().try_for_each(|kernel| probe(program, &request, kernel))
+        })?;
         inputs.extend(request.paths());
         refuse_overwriting(&output, &inputs)?;
-        let library = parse_file(&file)?;
-        Ok(request.write(&library, &output).map_err(|error| in_file(error, &file))?)
+        let library = parse_in_time(&file, times)?;
+        let written = request.write_in_time(&library, &output, times);
+        written.map_err(|error| in_file(error, &file))
     }
 }
 

@@ -5,11 +5,11 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use tvm_ffi_codegen_driver::{Form, Request, inspect, lower};
+use tvm_ffi_codegen_driver::inspect;
 
 use crate::support::{compile, folder};
 
-const ADD_ONE: &str = "\
+pub(crate) const ADD_ONE: &str = "\
 add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
     = add_one_kernel(x.data, y.data, n);
 ";
@@ -82,7 +82,7 @@ pub(crate) fn fails(folder: &Path, arguments: &str) -> (i32, String) {
 }
 
 /// Makes a folder with declarations and an object.
-fn add_one() -> tempfile::TempDir {
+pub(crate) fn add_one() -> tempfile::TempDir {
     let folder = folder();
     fs::write(folder.path().join("add_one.ffi"), ADD_ONE).unwrap();
     compile(folder.path(), "kernel", KERNEL, &[]);
@@ -270,18 +270,6 @@ fn headers_are_written() {
     let (code, message) = fails(folder.path(), "emit add_one.ffi --emit header -o add_one.ffi");
     assert_eq!(code, 1);
     assert!(message.contains("it is one of the inputs"), "{message}");
-}
-
-#[test]
-fn resolved_declarations_are_printed() {
-    let folder = add_one();
-    let text = String::from_utf8(quiet(folder.path(), "emit add_one.ffi --emit resolved -o -"));
-    let library: codegen::Library = ADD_ONE.parse().unwrap();
-    assert_eq!(text.unwrap(), library.resolve().unwrap().to_string());
-    let module = lower(&library, &codegen::Options::default()).unwrap();
-    let error = Request::new(Form::Resolved).emit_module(&module).unwrap_err();
-    let message = "option form resolved is made from declarations, not from host IR";
-    assert_eq!(error.to_string(), message);
 }
 
 #[test]

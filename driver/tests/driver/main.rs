@@ -13,6 +13,7 @@ mod inspect;
 mod ir_kernels;
 mod link;
 mod routines;
+mod stages;
 mod support;
 #[cfg(unix)]
 mod system;
