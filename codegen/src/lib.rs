@@ -69,6 +69,7 @@ pub mod ir;
 pub mod language;
 mod lower;
 mod resolve;
+mod trace;
 
 pub use abi_spec::symbol::function_symbol;
 pub use abi_spec::{DType, DeviceType, ParseError, Scalar, TypeCode, library_bin};

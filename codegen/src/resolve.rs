@@ -25,7 +25,7 @@ pub(crate) mod operator;
 mod order;
 mod packed;
 mod presence;
-mod print;
+pub(crate) mod print;
 pub(crate) mod prototype;
 pub(crate) mod range;
 mod site;

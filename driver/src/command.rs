@@ -3,6 +3,8 @@
 mod emit;
 mod import_triton;
 mod inspect;
+#[cfg(feature = "log")]
+mod logging;
 mod probe;
 mod routines;
 
@@ -98,8 +100,11 @@ fn flag(field: &str) -> String {
 
 /// Runs the command line and returns its exit code. `program` is the command that starts this program, a path and its
 /// first arguments; `arguments` come after them. The program starts itself again to read kernels in a language of a
-/// backend, because that may end a process.
+/// backend, because that may end a process. With the cargo feature `log` and the variable `TVM_FFI_CODEGEN_LOG` it prints
+/// to standard error why the library chose what it emits.
 pub fn run(program: &[OsString], arguments: &[OsString]) -> u8 {
+    #[cfg(feature = "log")]
+    logging::start();
     let name = program.join(OsStr::new(" "));
     let result = match Cli::try_parse_from([&name].into_iter().chain(arguments)) {
         Ok(Cli { command }) => command.run(program),

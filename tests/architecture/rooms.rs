@@ -8,7 +8,8 @@ use crate::sources::{Module, Modules, Source, sources};
 ///
 /// A room is a folder with the file of its name. Files directly under `lower/` are `lower/floor`, which its rooms
 /// share.
-const ROOMS: [&str; 15] = [
+const ROOMS: [&str; 16] = [
+    "trace",
     "ir",
     "backend",
     "declaration",

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::ir::{Function, Module};
+use crate::trace::explain;
 
 /// The optimisation level of backends that have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -52,7 +53,13 @@ impl Optimize {
         let (long, short): (Vec<_>, Vec<_>) = hot.partition(|function| is_long(function));
         let [long, short] =
             [long, short].map(|all| all.into_iter().map(Function::size).sum::<usize>());
-        if long > 99 * short { Optimize::O0 } else { self }
+        if long > 99 * short {
+            explain!(
+                "-O0 instead of -O{self}: functions that are too long have {long} instructions"
+            );
+            return Optimize::O0;
+        }
+        self
     }
 }
 

@@ -6,6 +6,7 @@ use super::plan::unused_name;
 use super::preserve::called_only_from_cold_blocks;
 use super::target::Facts;
 use crate::ir::{Block, Builder, Function, Inst, Linkage, Module, Symbol, Terminator, Value};
+use crate::trace::explain;
 
 /// Returns the module with *thunks*: local functions that call an import and [preserve](super::Plan::preserves_registers) the registers
 /// of their callers, as the import does not. An import is called through one if only cold blocks of hot functions call it,
@@ -58,6 +59,10 @@ pub fn with_preserving_thunks<'a>(source: &'a Module, facts: &Facts) -> Cow<'a, 
     }
     if imports.is_empty() {
         return Cow::Borrowed(source);
+    }
+    for import in &imports {
+        let name = &source.symbols[import.index()].name;
+        explain!("`{name}` is called through a function that preserves registers");
     }
     let mut module = source.clone();
     let mut thunk: Vec<Option<Symbol>> = vec![None; source.symbols.len()];

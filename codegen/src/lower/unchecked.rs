@@ -10,6 +10,7 @@ use crate::resolve::function::Function;
 use crate::resolve::ids::{SymbolId, Table, ValueId};
 use crate::resolve::step::{Place, Rule, Step};
 use crate::resolve::value::Value;
+use crate::trace::explain;
 
 /// Groups of checks of tensors and shapes that a library omits. A call that would pass the checks behaves the same
 /// without them; the effect of any other call depends on the kernel.
@@ -35,6 +36,8 @@ impl Unchecked {
         if self == Unchecked::NONE {
             return Cow::Borrowed(function);
         }
+        let name = &function.declared.signature.name;
+        explain!("{name}: checks are left out: {self:?}");
         let mut function = function.clone();
         let mut known = Table::like(&function.symbols, false);
         self.steps(&function.values, &mut function.steps, &mut known);
@@ -84,6 +87,7 @@ impl Unchecked {
             Rule::Symbol(symbol) | Rule::Solve { symbol, .. } => Some(*symbol),
         };
         if group && symbol.is_none_or(|symbol| known[symbol]) {
+            explain!("{} is not compared: its group is unchecked", place.spelled(all));
             *rule = Rule::Any;
         }
         if let Some(symbol) = symbol

@@ -115,7 +115,7 @@ fn c_function(external: &External<'_>) -> String {
 
 /// Returns a path with letters for the indices that are known at run time only: `i` for the outermost loop, `j` for
 /// the next.
-pub(super) fn path(path: &str) -> String {
+pub(crate) fn path(path: &str) -> String {
     ["i", "j", "k"].iter().zip('\u{1}'..).fold(path.to_owned(), |path, (index, depth)| {
         path.replace(&format!("{INDEX}{depth}"), index)
     })

@@ -2,7 +2,15 @@
 
 use tvm_ffi_codegen_driver::{Form, Request, lower};
 
+#[cfg(feature = "log")]
+use crate::cli::run_with;
 use crate::cli::{ADD_ONE, add_one, quiet, run};
+#[cfg(feature = "log")]
+use crate::support::folder;
+
+/// Variable that names the level of the lines on what the library chooses.
+#[cfg(feature = "log")]
+const LOG: &str = "TVM_FFI_CODEGEN_LOG";
 
 #[test]
 fn resolved_declarations_are_printed() {
@@ -49,4 +57,31 @@ fn stages_are_timed_on_request() {
         }
     }
     assert_eq!(run(folder.path(), "check add_one.ffi", b"").stderr, "");
+}
+
+/// With the variable the library says what it chooses, and dependencies say nothing; without it there is no line.
+#[cfg(feature = "log")]
+#[test]
+fn choices_are_explained_on_request() {
+    let folder = folder();
+    let params: Vec<String> = (0..12).map(|at| format!("x{at}: Tensor([n], float32)")).collect();
+    let text = format!("f({}, m: int32) -> None = k(n, m * 4);", params.join(", "));
+    let emit = |arguments: &str, variables: &[(&str, &str)]| {
+        let arguments = format!("emit - -o out.o {arguments}");
+        run_with(folder.path(), &arguments, text.as_bytes(), variables).stderr
+    };
+    assert_eq!(emit("", &[]), "");
+    assert_eq!(emit("", &[(LOG, "info")]), "");
+    let expected = "\
+debug: f: a loop checks 11 tensors from x1 on, which are declared like the one before
+debug: f: the sign of x1.shape[0] is not checked: n is not negative
+debug: f: `m * 4` has no flag: it is in the range -8589934592 to 8589934588
+";
+    assert_eq!(emit("", &[(LOG, "debug")]), expected);
+    let unchecked = emit("--unchecked shape", &[(LOG, "debug")]);
+    let line = "debug: x1.shape[0] is not compared: its group is unchecked\n";
+    assert!(unchecked.contains(line), "{unchecked}");
+    let unknown = emit("", &[(LOG, "loud")]);
+    let warning = "warning: TVM_FFI_CODEGEN_LOG is \"loud\", which is none of off, error, ";
+    assert!(unknown.starts_with(warning), "{unknown}");
 }

@@ -12,6 +12,7 @@ use crate::resolve::ids::{SymbolId, ValueId};
 use crate::resolve::range::Range;
 use crate::resolve::step::{Linear, Place, Rule};
 use crate::resolve::term::Term;
+use crate::trace::explain;
 
 /// A number that was read at a place.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +75,13 @@ fn check_symbol(c: &mut Checker<'_, '_>, symbol: SymbolId, found: &Found) {
     }
     if has_sign {
         c.checks.non_negative(&mut c.e.b, found.value);
+    } else if is_extent {
+        let function = c.e.function;
+        let (of, place) = (&function.declared.signature.name, found.place);
+        explain!(
+            "{of}: the sign of {} is not checked: {name} is not negative",
+            place.spelled(&function.values)
+        );
     }
     if !c.e.known.is_natural(symbol) {
         let is_new = matches!(state, SymbolState::Unbound);

@@ -8,6 +8,7 @@ use crate::lower::routines::Routine;
 use crate::resolve::function::Function;
 use crate::resolve::ids::{Table, ValueId};
 use crate::resolve::step::Step;
+use crate::trace::explain;
 
 /// Largest number of outlinable tensors in a function that checks them inline.
 pub(crate) const INLINE: usize = 8;
@@ -34,9 +35,12 @@ pub(super) fn outlined(
             outlined[value] = is_plain;
         }
     }
-    if outlined.values().filter(|&&is_outlined| is_outlined).count() <= INLINE {
+    let count = outlined.values().filter(|&&is_outlined| is_outlined).count();
+    if count <= INLINE {
         return Table::like(values, false);
     }
+    let name = &function.declared.signature.name;
+    explain!("{name}: routines check {count} tensors, since that is more than {INLINE}");
     outlined
 }
 
@@ -46,7 +50,12 @@ const INLINE_TEXTS: usize = 16;
 /// Returns true if [`Routine::Text`] reads the texts of a function. Texts that may be absent are read inline.
 pub(super) fn outlines_texts(function: &Function<'_>) -> bool {
     let is_text = |ty: &ParamType| matches!(ty, ParamType::Leaf(Leaf::Str | Leaf::Bytes));
-    function.values.values().filter(|value| is_text(value.ty)).count() > INLINE_TEXTS
+    let count = function.values.values().filter(|value| is_text(value.ty)).count();
+    if count > INLINE_TEXTS {
+        let name = &function.declared.signature.name;
+        explain!("{name}: a routine reads {count} texts, since that is more than {INLINE_TEXTS}");
+    }
+    count > INLINE_TEXTS
 }
 
 /// Returns true if routines check this tensor.

@@ -15,8 +15,10 @@ use crate::lower::emitter::state::{TensorState, ValueState};
 use crate::lower::failure::Run;
 use crate::resolve::function::Function;
 use crate::resolve::ids::{Table, ValueId};
+use crate::resolve::print::path;
 use crate::resolve::step::{Place, Rule, Step};
 use crate::resolve::value::Source;
+use crate::trace::explain;
 
 /// Smallest number of tensors that a loop checks.
 const SHORTEST: usize = 4;
@@ -82,6 +84,12 @@ pub(super) fn run<'a>(c: &mut Checker<'a, '_>, steps: &'a [Step<'a>]) -> usize {
     let Some(first) = first else { return 0 };
     let count = c.forms.runs[first];
     let each = steps.iter().take_while(|step| about(step) == Some(first)).count();
+    let function = c.e.function;
+    explain!(
+        "{}: a loop checks {count} tensors from {} on, which are declared like the one before",
+        function.declared.signature.name,
+        path(&function.values[first].path),
+    );
     let addresses = c.e.b.stack_slot(WORD * count as u32, WORD);
     let values: Vec<ValueId> =
         steps.chunks(each).take(count).filter_map(|steps| steps[0].opens()).collect();

@@ -9,7 +9,9 @@ use crate::lower::checks::checker::Checker;
 use crate::lower::checks::scope;
 use crate::lower::emitter::state::{Origin, SymbolState};
 use crate::resolve::ids::{SymbolId, ValueId};
+use crate::resolve::print::path;
 use crate::resolve::step::{Linear, Place, Rule, Step};
+use crate::trace::explain;
 
 /// A dim and the rule of its stride.
 type Stride<'a> = (usize, &'a Rule);
@@ -93,6 +95,12 @@ fn require_usual(
     let known = key.as_ref().and_then(|key| tested.iter().position(|(known, _)| known == key));
     if let Some(known) = known {
         let usual = tested[known].1;
+        let function = c.e.function;
+        explain!(
+            "{}: {} is usual if an earlier tensor of its shape is: the extents are not tested again",
+            function.declared.signature.name,
+            path(&function.values[value].path),
+        );
         c.e.b.guard(usual, unusual);
         return Some(known);
     }

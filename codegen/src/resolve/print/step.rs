@@ -1,8 +1,23 @@
 //! Prints steps.
 
-use super::Printer;
 use super::lines::Lines;
+use super::{Printer, path};
+use crate::resolve::ids::{Table, ValueId};
 use crate::resolve::step::{Place, Rule, Step};
+use crate::resolve::value::Value;
+
+impl Place {
+    /// Returns the place as an expression names it.
+    pub(crate) fn spelled(self, values: &Table<ValueId, Value<'_>>) -> String {
+        let value = path(&values[self.value()].path);
+        match self {
+            Place::Value { .. } => value,
+            Place::Extent { dim, .. } => format!("{value}.shape[{dim}]"),
+            Place::Stride { dim, .. } => format!("{value}.strides[{dim}]"),
+            Place::Number { dim, .. } => format!("{value}[{dim}]"),
+        }
+    }
+}
 
 impl Printer<'_, '_> {
     pub(super) fn steps(&self, lines: &mut Lines, steps: &[Step<'_>]) {
@@ -47,13 +62,7 @@ impl Printer<'_, '_> {
     }
 
     pub(in crate::resolve) fn place(&self, place: Place) -> String {
-        let value = self.value(place.value());
-        match place {
-            Place::Value { .. } => value,
-            Place::Extent { dim, .. } => format!("{value}.shape[{dim}]"),
-            Place::Stride { dim, .. } => format!("{value}.strides[{dim}]"),
-            Place::Number { dim, .. } => format!("{value}[{dim}]"),
-        }
+        place.spelled(&self.0.values)
     }
 
     fn rule(&self, rule: &Rule) -> String {

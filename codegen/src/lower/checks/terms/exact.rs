@@ -16,11 +16,16 @@ use crate::resolve::ids::ValueId;
 use crate::resolve::operator::{self, Exact};
 use crate::resolve::range::Range;
 use crate::resolve::term::{Kind, Node, OfTensor, Property, Term};
+use crate::trace::explain;
 
 /// Returns the result of an operation. Its flag is still to be tested.
 pub(super) fn exact(c: &mut Checker<'_, '_>, op: Exact, operands: &[Term; 2], text: &str) -> Value {
     let range = range::range_of_result(c, op, operands);
     let [lhs, rhs] = operands.each_ref().map(|operand| evaluate::eval_operand(c, operand));
+    if range.fits() && !text.is_empty() {
+        let of = &c.e.function.declared.signature.name;
+        explain!("{of}: `{text}` has no flag: it is in the range {range}");
+    }
     if range.fits() || c.checks.passed {
         return operators::wrapping(&mut c.e.b, op, lhs, rhs);
     }
