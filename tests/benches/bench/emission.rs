@@ -122,7 +122,7 @@ fn cranelift(source: &ir::Module, compile: bool) -> [f64; 2] {
     use backend_cranelift::{Settings, isa};
     let isa = || isa(&Triple::host(), Settings::OBJECT).expect("a known target");
     let mut dropping = Recorder::new(isa());
-    dropping.keeps = false;
+    dropping.is_recording = false;
     let start = Instant::now();
     backend_cranelift::emit(&mut dropping, source).expect("emits");
     let [emitted, _] = durations([start, Instant::now()]);
