@@ -17,6 +17,7 @@ pub mod machine;
 pub mod objects;
 pub mod oracle;
 pub mod outcome;
+pub mod reduce;
 pub mod route;
 pub mod submits;
 pub mod volume;

@@ -30,6 +30,7 @@ mod once;
 mod outliving;
 mod programs;
 mod properties;
+mod reduce;
 mod results;
 mod round_trip;
 mod routines;
