@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use tvm_ffi_codegen_tests::volume::{Plan, Report, Through, run};
-use tvm_ffi_codegen_tests::{links, submits};
+use tvm_ffi_codegen_tests::{links, mutated, submits};
 
 /// Makes random calls of random declarations, and compares what they do with the oracle.
 #[derive(Debug, Parser)]
@@ -34,6 +34,9 @@ struct Arguments {
     /// Links this many programs of random objects by Wild and by the C compiler, and compares what they do.
     #[arg(long, conflicts_with_all = ["calls", "seconds", "each", "through", "threads", "submits"])]
     links: Option<u64>,
+    /// Calls functions this many times, each in the code of each backend, while threads change their arguments.
+    #[arg(long, conflicts_with_all = ["calls", "seconds", "each", "through", "threads", "submits", "links"])]
+    mutated: Option<u32>,
 }
 
 fn through(text: &str) -> Result<Through, String> {
@@ -44,10 +47,13 @@ fn through(text: &str) -> Result<Through, String> {
 }
 
 fn main() -> ExitCode {
-    let Arguments { seed, calls, seconds, each, through, threads, submits, links } =
+    let Arguments { seed, calls, seconds, each, through, threads, submits, links, mutated } =
         Arguments::parse();
     if let Some(programs) = links {
         return tell("links", seed, || links::run(&links::Plan { seed, programs }));
+    }
+    if let Some(calls) = mutated {
+        return tell("mutated", seed, || mutated::run(&mutated::Plan { seed, calls }));
     }
     if submits {
         return tell("submits", seed, || submits::run(&submits::Plan { seed, calls, each }));

@@ -14,6 +14,7 @@ pub mod hosts;
 pub mod kernels;
 pub mod links;
 pub mod machine;
+pub mod mutated;
 pub mod objects;
 pub mod oracle;
 pub mod outcome;

@@ -25,6 +25,7 @@ mod long;
 mod machine;
 mod messages;
 mod metadata;
+#[cfg(target_arch = "x86_64")]
 mod mutated;
 mod once;
 mod outliving;
