@@ -14,6 +14,7 @@ mod launch;
 mod leaf;
 mod library;
 pub(crate) mod limit;
+mod operand;
 mod operator;
 mod param_type;
 mod platform;

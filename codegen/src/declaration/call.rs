@@ -53,15 +53,19 @@ pub struct StatusError {
 }
 
 impl Call {
-    pub(super) fn exprs(&self) -> Vec<&Expr> {
+    /// Returns the expression of the callee, if it is a value.
+    pub(super) fn callee(&self) -> Option<&Expr> {
         match self {
-            Call::Kernel(call) => call.args.iter().collect(),
-            Call::Function { callee: FunctionRef::Value(function), args } => {
-                [function].into_iter().chain(args).collect()
-            }
-            Call::Function { callee: FunctionRef::Symbol(_) | FunctionRef::Name(_), args } => {
-                args.iter().collect()
-            }
+            Call::Function { callee: FunctionRef::Value(function), .. } => Some(function),
+            Call::Function { callee: FunctionRef::Symbol(_) | FunctionRef::Name(_), .. }
+            | Call::Kernel(_) => None,
+        }
+    }
+
+    /// Returns the arguments.
+    pub(super) fn args(&self) -> &[Expr] {
+        match self {
+            Call::Kernel(KernelCall { args, .. }) | Call::Function { args, .. } => args,
         }
     }
 }

@@ -2,8 +2,7 @@
 
 use super::call::{Call, list};
 use super::{
-    Expr, Function, Launch, Location, MemoryCopy, MemoryFill, ParamType, Tensor, TensorMap, Upload,
-    Wait,
+    Expr, Launch, Location, MemoryCopy, MemoryFill, ParamType, Tensor, TensorMap, Upload, Wait,
 };
 
 /// A statement of a program.
@@ -116,101 +115,6 @@ pub struct Local {
     pub name: String,
     /// Type, checked like the type of an argument.
     pub ty: ParamType,
-}
-
-impl StatementKind {
-    /// Returns the expressions of this statement, and those in the signatures of functions that it makes, without those
-    /// in its blocks.
-    pub(crate) fn exprs(&self) -> Vec<&Expr> {
-        let mut all = self.own_exprs();
-        all.extend(self.functions().into_iter().flat_map(|function| function.signature.exprs()));
-        all
-    }
-
-    /// Returns the types of tensors that this statement names, and those in the signatures of functions that it makes,
-    /// without those in its blocks.
-    pub(crate) fn tensors(&self) -> Vec<&Tensor> {
-        let own = match self {
-            StatementKind::Call { result: Some(result), .. } => result.ty.tensors(),
-            StatementKind::Alloc { tensor, .. } => vec![tensor],
-            StatementKind::Match { arms, .. } => {
-                arms.iter().filter_map(|arm| arm.ty.as_ref()).flat_map(ParamType::tensors).collect()
-            }
-            StatementKind::Let { .. }
-            | StatementKind::Call { result: None, .. }
-            | StatementKind::TensorMap { .. }
-            | StatementKind::If { .. }
-            | StatementKind::For { .. }
-            | StatementKind::Launch(_)
-            | StatementKind::Upload(_)
-            | StatementKind::Fill(_)
-            | StatementKind::Copy(_)
-            | StatementKind::Wait(_)
-            | StatementKind::Return(_)
-            | StatementKind::Raise { .. } => Vec::new(),
-        };
-        let functions = self.functions().into_iter();
-        own.into_iter().chain(functions.flat_map(|function| function.signature.tensors())).collect()
-    }
-
-    /// Returns the functions that this statement makes, in source order, without those in its blocks.
-    pub(crate) fn functions(&self) -> Vec<&Function> {
-        let mut all = Vec::new();
-        self.own_exprs().into_iter().for_each(|expr| expr.functions(&mut all));
-        all
-    }
-
-    /// Returns the expressions of this statement alone.
-    fn own_exprs(&self) -> Vec<&Expr> {
-        match self {
-            StatementKind::Let { value, .. } => vec![value],
-            StatementKind::Call { result, call } => {
-                let ty = result.iter().flat_map(|result| result.ty.exprs());
-                ty.chain(call.exprs()).collect()
-            }
-            StatementKind::Alloc { tensor, on, .. } => tensor.extents().chain(on).collect(),
-            StatementKind::TensorMap { map, .. } => map.exprs().collect(),
-            StatementKind::If { condition, .. } => vec![condition],
-            StatementKind::For { start, end, .. } => vec![start, end],
-            StatementKind::Match { value, arms } => {
-                let types = arms.iter().filter_map(|arm| arm.ty.as_ref());
-                [value].into_iter().chain(types.flat_map(ParamType::exprs)).collect()
-            }
-            StatementKind::Launch(launch) => launch.exprs().collect(),
-            StatementKind::Upload(upload) => upload.exprs().collect(),
-            StatementKind::Fill(fill) => fill.exprs().collect(),
-            StatementKind::Copy(copy) => copy.exprs().collect(),
-            StatementKind::Wait(wait) => wait.exprs().collect(),
-            StatementKind::Return(value) => value.iter().collect(),
-            StatementKind::Raise { message, .. } => message.iter().collect(),
-        }
-    }
-
-    /// Returns the nested blocks, in source order: the bodies of functions that this statement makes, then its own.
-    pub(crate) fn blocks(&self) -> Vec<&[Statement]> {
-        let bodies = self.functions().into_iter().map(|function| function.body.block());
-        bodies.chain(self.own_blocks()).collect()
-    }
-
-    /// Returns the blocks that run as a part of this statement.
-    fn own_blocks(&self) -> Vec<&[Statement]> {
-        match self {
-            StatementKind::If { then, otherwise, .. } => vec![then, otherwise],
-            StatementKind::For { body, .. } => vec![body],
-            StatementKind::Match { arms, .. } => arms.iter().map(|arm| &arm.body[..]).collect(),
-            StatementKind::Let { .. }
-            | StatementKind::Call { .. }
-            | StatementKind::Alloc { .. }
-            | StatementKind::TensorMap { .. }
-            | StatementKind::Launch(_)
-            | StatementKind::Upload(_)
-            | StatementKind::Fill(_)
-            | StatementKind::Copy(_)
-            | StatementKind::Wait(_)
-            | StatementKind::Return(_)
-            | StatementKind::Raise { .. } => Vec::new(),
-        }
-    }
 }
 
 /// Constructors of arms.

@@ -4,7 +4,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Located;
-use crate::declaration::{Body, Call, Expr, Function, LaunchArg, Member, Statement, StatementKind};
+use crate::declaration::{Body, Expr, Function, Member, Statement, StatementKind};
 use crate::error::Part;
 
 /// Checks the results of a function, and the tensors that its statements allocate and return.
@@ -59,7 +59,7 @@ impl<'a> Uses<'a> {
             } else if let StatementKind::Return(Some(value)) = kind {
                 handed(value, &mut uses.returned);
             } else {
-                written(kind).into_iter().for_each(|expr| handed(expr, &mut uses.given));
+                kind.written().into_iter().for_each(|expr| handed(expr, &mut uses.given));
             }
         }
         for names in [&mut uses.given, &mut uses.returned] {
@@ -70,31 +70,6 @@ impl<'a> Uses<'a> {
             }
         }
         uses
-    }
-}
-
-/// Returns the expressions of what may write through them.
-fn written(kind: &StatementKind) -> Vec<&Expr> {
-    match kind {
-        StatementKind::Call { call: Call::Kernel(call), .. } => call.args.iter().collect(),
-        StatementKind::Call { call: Call::Function { args, .. }, .. } => args.iter().collect(),
-        StatementKind::Launch(launch) => {
-            let mut all = Vec::new();
-            launch.args.iter().for_each(|arg: &LaunchArg| arg.exprs(&mut all));
-            all
-        }
-        StatementKind::TensorMap { map, .. } => map.exprs().collect(),
-        StatementKind::Upload(upload) => vec![&upload.to],
-        StatementKind::Fill(fill) => vec![&fill.to],
-        StatementKind::Copy(copy) => vec![&copy.to],
-        StatementKind::Let { .. }
-        | StatementKind::Alloc { .. }
-        | StatementKind::If { .. }
-        | StatementKind::For { .. }
-        | StatementKind::Match { .. }
-        | StatementKind::Wait(_)
-        | StatementKind::Return(_)
-        | StatementKind::Raise { .. } => Vec::new(),
     }
 }
 
