@@ -15,7 +15,7 @@ use codegen::metadata::TextKind;
 use object::{Object, ReadRef};
 
 use crate::ObjectFault;
-use crate::object_file::{self, Header, Names, RUNTIME_PREFIX};
+use crate::object_file::{self, Header, NameBudget, RUNTIME_PREFIX};
 use symbols::Symbol;
 
 pub use contents::{Contents, open};
@@ -155,7 +155,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, ObjectFault> {
 fn look<'data>(data: impl ReadRef<'data>) -> Result<Inspection, ObjectFault> {
     let file = object_file::parse(data)?;
     let mut found = Found::default();
-    let mut names = Names::of(data);
+    let mut names = NameBudget::of(data);
     for symbol in symbols::symbols(&file, &mut names)? {
         found.add(symbol);
     }
@@ -186,7 +186,7 @@ pub fn library_bin(bytes: &[u8]) -> Result<Option<&[u8]>, ObjectFault> {
 
 fn find_tree<'data>(data: impl ReadRef<'data>) -> Result<Option<&'data [u8]>, ObjectFault> {
     let file = object_file::parse(data)?;
-    let mut names = Names::of(data);
+    let mut names = NameBudget::of(data);
     let symbols = symbols::symbols(&file, &mut names)?;
     let mut found = Found::default();
     symbols.for_each(|symbol| found.add(symbol));

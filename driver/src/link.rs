@@ -42,7 +42,7 @@ use target_lexicon::Triple;
 pub use addresses::addresses;
 pub(crate) use glibc::STATED;
 pub use input::Input;
-use input::{Definition, Facts};
+use input::{Definition, ObjectFacts};
 pub use routines::archive as routines_archive;
 pub(crate) use search::library;
 use target::Format;
@@ -273,7 +273,7 @@ fn check_duplicates(inputs: &[Input]) -> Result<(), Error> {
 #[derive(Default)]
 struct Taken<'a> {
     /// Objects, members of archives among them, and shared libraries.
-    objects: Vec<&'a Facts>,
+    objects: Vec<&'a ObjectFacts>,
     defined: BTreeMap<&'a [u8], Definition>,
     /// Symbols that are undefined, and whether any object needs them strongly.
     undefined: BTreeMap<&'a [u8], bool>,
@@ -287,7 +287,7 @@ impl<'a> Taken<'a> {
         let is_object = |input: &&Input| !input.is_archive() && !input.is_library();
         inputs.iter().filter(is_object).flat_map(Input::objects).for_each(|all| taken.add(all));
         let others = inputs.iter().filter(|input| !is_object(input));
-        let mut left: Vec<(&Input, Vec<&Facts>)> =
+        let mut left: Vec<(&Input, Vec<&ObjectFacts>)> =
             others.map(|input| (input, input.objects().iter().collect())).collect();
         loop {
             let before = taken.objects.len();
@@ -301,7 +301,7 @@ impl<'a> Taken<'a> {
     }
 
     /// Moves members that are wanted here, or all, until none is wanted.
-    fn add_wanted(&mut self, members: &mut Vec<&'a Facts>, all: bool) {
+    fn add_wanted(&mut self, members: &mut Vec<&'a ObjectFacts>, all: bool) {
         loop {
             let before = members.len();
             members.retain(|member| {
@@ -324,7 +324,7 @@ impl<'a> Taken<'a> {
     }
 
     /// Adds an object or a shared library.
-    fn add(&mut self, facts: &'a Facts) {
+    fn add(&mut self, facts: &'a ObjectFacts) {
         self.objects.push(facts);
         for (name, definition) in facts.definitions() {
             let known = self.defined.entry(name).or_insert(definition);

@@ -113,16 +113,16 @@ pub(crate) const RUNTIME_PREFIX: &str = "TVMFFI";
 /// Limit of the bytes of names that are copied out of a file. Names may overlap, so a small hostile file could have
 /// very many long ones.
 #[derive(Debug)]
-pub(crate) struct Names {
+pub(crate) struct NameBudget {
     left: u64,
 }
 
-impl Names {
+impl NameBudget {
     /// Starts to count for a file.
-    pub(crate) fn of<'data>(data: impl ReadRef<'data>) -> Names {
+    pub(crate) fn of<'data>(data: impl ReadRef<'data>) -> NameBudget {
         let len = data.len().unwrap_or_default();
         // A sparse file may have any length.
-        Names { left: len.saturating_mul(4).min(MAX_FILE_BYTES) }
+        NameBudget { left: len.saturating_mul(4).min(MAX_FILE_BYTES) }
     }
 
     /// Copies a name.

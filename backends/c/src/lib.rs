@@ -95,7 +95,7 @@ const NAME: &str = "c";
 /// unchanged.
 pub fn emit(text: &mut String, source: &ir::Module) -> Result<(), Error> {
     ir::verify(source)?;
-    let plan = backend::plan(source, &symbols::Names, symbols::CAPABILITIES)?;
+    let plan = backend::plan(source, &symbols::ExistingSymbols, symbols::CAPABILITIES)?;
     define(text, source, &plan)
 }
 

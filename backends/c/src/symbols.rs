@@ -14,9 +14,9 @@ use crate::refused;
 pub(crate) const CAPABILITIES: Capabilities = Capabilities { once: true, aliases: true };
 
 /// The symbols of a new file: none.
-pub(crate) struct Names;
+pub(crate) struct ExistingSymbols;
 
-impl Existing for Names {
+impl Existing for ExistingSymbols {
     type Native = Infallible;
 
     fn find(&self, _name: &str) -> Option<Infallible> {

@@ -93,7 +93,8 @@ pub fn emit(module: &mut dyn Module, source: &ir::Module) -> Result<Vec<FuncId>,
     if !source.constructors.is_empty() {
         return Err(Error::Constructors);
     }
-    let plan = codegen::backend::plan(source, &symbols::Names(module), symbols::CAPABILITIES)?;
+    let plan =
+        codegen::backend::plan(source, &symbols::ExistingSymbols(module), symbols::CAPABILITIES)?;
     let symbols = define(module, source, &plan, None, None)?;
     let exported =
         |f: &&ir::Function| source.symbols[f.symbol.index()].linkage == ir::Linkage::Export;

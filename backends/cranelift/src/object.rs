@@ -9,7 +9,7 @@ use cranelift_object::{ObjectBuilder, ObjectModule, ObjectProduct};
 use target_lexicon::{BinaryFormat, Environment, Triple};
 
 use crate::generators::{Generators, Settings, isa};
-use crate::symbols::Names;
+use crate::symbols::ExistingSymbols;
 use crate::unwind::{Sections, Tables};
 use crate::{constructors, define, native, once, refused};
 
@@ -30,7 +30,7 @@ pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Er
     let mut module = module(triple, merged)?;
     let elf = triple.binary_format == BinaryFormat::Elf;
     let place = Capabilities { once: true, aliases: elf };
-    let plan = backend::plan(source, &Names(&module), place)?;
+    let plan = backend::plan(source, &ExistingSymbols(&module), place)?;
     let has_tables = elf || triple.binary_format == BinaryFormat::Coff;
     let mut tables = has_tables.then(Tables::default);
     let mut generators = Generators::new(triple);

@@ -13,7 +13,7 @@ use cranelift_module::FuncOrDataId;
 use target_lexicon::Triple;
 
 use crate::function::{Functions, translate};
-use crate::symbols::{self, CAPABILITIES, Names, Reference};
+use crate::symbols::{self, CAPABILITIES, ExistingSymbols, Reference};
 use crate::{object, refused};
 
 /// The number of bytes of a data object that are shown.
@@ -23,7 +23,7 @@ const SHOWN: usize = 48;
 pub(crate) fn text(triple: &Triple, source: &ir::Module) -> Result<String, Error> {
     ir::verify(source)?;
     let mut module = object::module(triple, false)?;
-    let plan = backend::plan(source, &Names(&module), CAPABILITIES)?;
+    let plan = backend::plan(source, &ExistingSymbols(&module), CAPABILITIES)?;
     let symbols = symbols::declare(&mut module, source, &plan)?;
     let mut functions = Functions::new(&mut module, &symbols);
     let mut text = String::new();

@@ -17,9 +17,9 @@ use crate::types;
 pub(crate) const CAPABILITIES: Capabilities = Capabilities { once: false, aliases: false };
 
 /// The symbols of the caller's module.
-pub(crate) struct Names<'a>(pub(crate) &'a dyn Module);
+pub(crate) struct ExistingSymbols<'a>(pub(crate) &'a dyn Module);
 
-impl Existing for Names<'_> {
+impl Existing for ExistingSymbols<'_> {
     type Native = FuncOrDataId;
 
     fn find(&self, name: &str) -> Option<FuncOrDataId> {

@@ -105,7 +105,7 @@ pub fn emit<'ctx>(
     ir::verify(source)?;
     let types = types::Types::new(module);
     let source = &*backend::with_preserving_thunks(source, &types.facts);
-    let names = symbols::Names { module, types: &types, source };
+    let names = symbols::ExistingSymbols { module, types: &types, source };
     let plan = backend::plan(source, &names, symbols::CAPABILITIES)?;
     let symbols = define(module, &types, source, &plan)?;
     let exported =

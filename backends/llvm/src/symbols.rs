@@ -16,13 +16,13 @@ use crate::types::Types;
 pub(crate) const CAPABILITIES: Capabilities = Capabilities { once: true, aliases: true };
 
 /// The symbols of the caller's module.
-pub(crate) struct Names<'a, 'ctx> {
+pub(crate) struct ExistingSymbols<'a, 'ctx> {
     pub(crate) module: &'a Module<'ctx>,
     pub(crate) types: &'a Types<'ctx>,
     pub(crate) source: &'a ir::Module,
 }
 
-impl<'ctx> Existing for Names<'_, 'ctx> {
+impl<'ctx> Existing for ExistingSymbols<'_, 'ctx> {
     type Native = Found<'ctx>;
 
     fn find(&self, name: &str) -> Option<Found<'ctx>> {

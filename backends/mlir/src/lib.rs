@@ -105,7 +105,7 @@ fn emit_named<'c>(
     data::check_sizes(source)?;
     let ops = Ops::new(context, &object::triple(module));
     let source = &*backend::with_preserving_thunks(source, &ops.facts);
-    let names = symbols::Names { ops: &ops, operations: symbols::existing(module) };
+    let names = symbols::ExistingSymbols { ops: &ops, operations: symbols::existing(module) };
     let plan = backend::plan(source, &names, symbols::CAPABILITIES)?;
     define(module, &names, source, &plan, named);
     Ok(())
@@ -114,7 +114,7 @@ fn emit_named<'c>(
 /// Declares and defines the planned symbols.
 fn define<'c, 'a>(
     module: &'a Module<'c>,
-    names: &symbols::Names<'_, 'c, 'a>,
+    names: &symbols::ExistingSymbols<'_, 'c, 'a>,
     source: &ir::Module,
     plan: &[Plan<'_, OperationRefMut<'c, 'a>>],
     named: bool,

@@ -33,7 +33,7 @@ pub(crate) struct Ops<'c> {
     pub(crate) facts: Facts,
     /// The location of operations, which diagnostics print.
     location: Location<'c>,
-    names: Names<'c>,
+    names: OpNames<'c>,
     unit: Attribute<'c>,
     /// The alignments 1 to 16, by their logarithm.
     alignments: [Attribute<'c>; 5],
@@ -58,7 +58,7 @@ pub(crate) fn parse<'c>(context: &'c Context, text: &str) -> Attribute<'c> {
 
 /// The names of attributes.
 #[derive(Clone, Copy, Debug)]
-struct Names<'c> {
+struct OpNames<'c> {
     alignment: Identifier<'c>,
     arg_attrs: Identifier<'c>,
     branch_weights: Identifier<'c>,
@@ -81,10 +81,10 @@ struct Names<'c> {
     value: Identifier<'c>,
 }
 
-impl<'c> Names<'c> {
+impl<'c> OpNames<'c> {
     fn new(context: &'c Context) -> Self {
         let id = |name| Identifier::new(context, name);
-        Names {
+        OpNames {
             alignment: id("alignment"),
             arg_attrs: id(ARG_ATTRS),
             branch_weights: id("branch_weights"),
@@ -119,7 +119,7 @@ impl<'c> Ops<'c> {
             types,
             facts: Facts::of_text(triple),
             location: Location::unknown(context),
-            names: Names::new(context),
+            names: OpNames::new(context),
             unit: Attribute::unit(context),
             alignments: [1, 2, 4, 8, 16].map(alignment),
             byte: TypeAttribute::new(types.i8).into(),

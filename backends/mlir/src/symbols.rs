@@ -19,12 +19,12 @@ use crate::{data, raw};
 pub(crate) const CAPABILITIES: Capabilities = Capabilities { once: true, aliases: true };
 
 /// The symbols of the caller's module.
-pub(crate) struct Names<'n, 'c, 'a> {
+pub(crate) struct ExistingSymbols<'n, 'c, 'a> {
     pub(crate) ops: &'n Ops<'c>,
     pub(crate) operations: HashMap<&'c str, OperationRefMut<'c, 'a>>,
 }
 
-impl<'c, 'a> Existing for Names<'_, 'c, 'a> {
+impl<'c, 'a> Existing for ExistingSymbols<'_, 'c, 'a> {
     type Native = OperationRefMut<'c, 'a>;
 
     fn find(&self, name: &str) -> Option<Self::Native> {
@@ -179,7 +179,7 @@ pub(crate) struct Symbols<'c, 'a> {
 /// Declares the planned symbols.
 pub(crate) fn declare<'c, 'a>(
     module: &'a Module<'c>,
-    names: &Names<'_, 'c, 'a>,
+    names: &ExistingSymbols<'_, 'c, 'a>,
     source: &ir::Module,
     plan: &[Plan<'_, OperationRefMut<'c, 'a>>],
 ) -> Symbols<'c, 'a> {
@@ -260,7 +260,7 @@ fn describe<'c>(
 /// Declares the COMDATs of symbols that linkers merge by them; returns the name of the list.
 fn groups<'c, 'a>(
     module: &'a Module<'c>,
-    names: &Names<'_, 'c, 'a>,
+    names: &ExistingSymbols<'_, 'c, 'a>,
     source: &ir::Module,
     plan: &[Plan<'_, OperationRefMut<'c, 'a>>],
 ) -> Option<String> {

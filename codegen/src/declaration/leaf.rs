@@ -56,7 +56,7 @@ impl Kind {
 
 /// Row of the table: facts about one leaf type.
 #[derive(Debug)]
-pub(crate) struct Facts {
+pub(crate) struct LeafFacts {
     /// Keyword of the language.
     pub(crate) name: &'static str,
     /// Name in type schemas.
@@ -99,7 +99,7 @@ macro_rules! leaves {
             pub const ALL: &[Leaf] = &[$(Leaf::$leaf),*];
 
             /// Returns the row of this leaf.
-            pub(crate) const fn facts(self) -> &'static Facts {
+            pub(crate) const fn facts(self) -> &'static LeafFacts {
                 match self {
                     $(Leaf::$leaf => &$facts,)*
                 }
@@ -112,7 +112,7 @@ use TypeIndex as T;
 
 leaves! {
     /// Text: a string object, a small string or a `const char*`.
-    Str: Facts {
+    Str: LeafFacts {
         name: "str",
         schema: "ffi.String",
         kind: Kind::Text,
@@ -122,7 +122,7 @@ leaves! {
         defaults: Defaults::Text(|_| true),
     };
     /// Bytes: a bytes object, small bytes or a `TVMFFIByteArray*`.
-    Bytes: Facts {
+    Bytes: LeafFacts {
         name: "bytes",
         schema: "ffi.Bytes",
         kind: Kind::Text,
@@ -132,7 +132,7 @@ leaves! {
         defaults: Defaults::Never,
     };
     /// An element type, or text that names one.
-    DType: Facts {
+    DType: LeafFacts {
         name: "dtype",
         schema: "DataType",
         kind: Kind::DType,
@@ -144,7 +144,7 @@ leaves! {
         defaults: Defaults::Text(DType::is_named_by),
     };
     /// A device, or text that names one.
-    Device: Facts {
+    Device: LeafFacts {
         name: "Device",
         schema: "Device",
         kind: Kind::Device,
@@ -154,7 +154,7 @@ leaves! {
         defaults: Defaults::Text(names_device),
     };
     /// Any value.
-    Any: Facts {
+    Any: LeafFacts {
         name: "Any",
         schema: "Any",
         kind: Kind::Ptr,
@@ -164,7 +164,7 @@ leaves! {
         defaults: Defaults::Any,
     };
     /// A stream: an opaque pointer, its address as an integer, or None for the default stream.
-    Stream: Facts {
+    Stream: LeafFacts {
         name: "Stream",
         schema: "void*",
         kind: Kind::Ptr,

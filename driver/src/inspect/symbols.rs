@@ -12,7 +12,7 @@ use object::{
 };
 
 use crate::ObjectFault;
-use crate::object_file::{Names, c_name, malformed};
+use crate::object_file::{NameBudget, c_name, malformed};
 use crate::printable::printable;
 
 /// An exported or undefined symbol.
@@ -31,7 +31,7 @@ type Symbols<'data> = BTreeMap<Vec<u8>, Symbol<'data>>;
 /// Returns the symbols of an object, or the dynamic symbols of a linked file: each name once, in order.
 pub(super) fn symbols<'data, R: ReadRef<'data>>(
     file: &object::File<'data, R>,
-    names: &mut Names,
+    names: &mut NameBudget,
 ) -> Result<impl Iterator<Item = Symbol<'data>> + use<'data, R>, ObjectFault> {
     let mut symbols = Symbols::new();
     if file.kind() == ObjectKind::Relocatable {
@@ -47,7 +47,7 @@ pub(super) fn symbols<'data, R: ReadRef<'data>>(
 /// Returns the libraries that a linked file needs.
 pub(super) fn needed<'data, R: ReadRef<'data>>(
     file: &object::File<'data, R>,
-    names: &mut Names,
+    names: &mut NameBudget,
 ) -> Result<Vec<String>, ObjectFault> {
     let mut needed = Vec::new();
     if file.kind() != ObjectKind::Relocatable {
@@ -61,7 +61,7 @@ pub(super) fn needed<'data, R: ReadRef<'data>>(
 fn read_table<'data, R: ReadRef<'data>>(
     file: &object::File<'data, R>,
     table: object::SymbolIterator<'data, '_, R>,
-    names: &mut Names,
+    names: &mut NameBudget,
     symbols: &mut Symbols<'data>,
 ) -> Result<(), ObjectFault> {
     let format = file.format();
@@ -86,7 +86,7 @@ fn read_table<'data, R: ReadRef<'data>>(
 
 fn read_exports_and_imports<'data, R: ReadRef<'data>>(
     file: &object::File<'data, R>,
-    names: &mut Names,
+    names: &mut NameBudget,
     symbols: &mut Symbols<'data>,
 ) -> Result<(), ObjectFault> {
     let format = file.format();
@@ -157,7 +157,7 @@ fn contents<'data, R: ReadRef<'data>>(
 /// names.
 pub(super) fn texts<'data, R: ReadRef<'data>>(
     file: &object::File<'data, R>,
-    names: &mut Names,
+    names: &mut NameBudget,
 ) -> Result<Vec<(TextKind, String, String)>, ObjectFault> {
     let listed =
         file.sections().filter(|section| section.name().is_ok_and(|name| LISTS.contains(&name)));

@@ -13,7 +13,7 @@ use object::{
 };
 
 use super::obstacle::{self, Obstacle};
-use crate::object_file::{self, Header, Names};
+use crate::object_file::{self, Header, NameBudget};
 use crate::{Error, ObjectFault};
 
 /// A relocatable object, an archive of objects, or a shared library, with its symbols.
@@ -21,14 +21,14 @@ use crate::{Error, ObjectFault};
 pub struct Input {
     name: String,
     bytes: Arc<Vec<u8>>,
-    kind: Kind,
-    objects: Arc<[Facts]>,
+    kind: InputKind,
+    objects: Arc<[ObjectFacts]>,
     shown: Vec<String>,
 }
 
 /// Kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum InputKind {
     Object,
     /// An archive, of which a linker takes the members that define a symbol still missing.
     Archive,
@@ -38,7 +38,7 @@ enum Kind {
 
 /// Facts about one object or shared library.
 #[derive(Clone, Debug)]
-pub(super) struct Facts {
+pub(super) struct ObjectFacts {
     /// Name for messages: the file, and the member of an archive.
     pub(super) file: String,
     pub(super) header: Header,
@@ -71,9 +71,9 @@ pub(super) enum Definition {
     Import,
 }
 
-impl Facts {
-    fn new(file: &str, header: Header, flags: u32) -> Facts {
-        Facts {
+impl ObjectFacts {
+    fn new(file: &str, header: Header, flags: u32) -> ObjectFacts {
+        ObjectFacts {
             file: file.to_owned(),
             header,
             flags,
@@ -127,7 +127,7 @@ impl Input {
         let is_empty = bytes == archive::MAGIC;
         let is_archive = is_empty || matches!(FileKind::parse(&*bytes), Ok(FileKind::Archive));
         let (kind, objects) = if is_archive {
-            (Kind::Archive, members(&name, &bytes)?)
+            (InputKind::Archive, members(&name, &bytes)?)
         } else {
             let (kind, facts) = read(&name, &bytes).map_err(|fault| {
                 let is_text = fault == ObjectFault::Unrecognized && is_text(&bytes);
@@ -142,7 +142,13 @@ impl Input {
     /// Makes the input of a text that stands for a shared library.
     pub(super) fn stub(name: &str, text: String) -> Input {
         let (name, bytes) = (name.to_owned(), Arc::new(text.into_bytes()));
-        Input { name, bytes, kind: Kind::Library, objects: Vec::new().into(), shown: Vec::new() }
+        Input {
+            name,
+            bytes,
+            kind: InputKind::Library,
+            objects: Vec::new().into(),
+            shown: Vec::new(),
+        }
     }
 
     /// Exports these symbols, too, from a library that the input is linked into. They must be identifiers, which need
@@ -182,7 +188,7 @@ impl Input {
 
     /// Returns the symbols defined here.
     pub fn defined(&self) -> impl Iterator<Item = String> {
-        let names = self.objects.iter().flat_map(Facts::defined);
+        let names = self.objects.iter().flat_map(ObjectFacts::defined);
         names.map(|name| String::from_utf8_lossy(name).into_owned())
     }
 
@@ -193,11 +199,11 @@ impl Input {
 
     /// Returns whether this is a shared library, which does not become part of the output.
     pub fn is_library(&self) -> bool {
-        self.kind == Kind::Library
+        self.kind == InputKind::Library
     }
 
     pub(super) fn is_archive(&self) -> bool {
-        self.kind == Kind::Archive
+        self.kind == InputKind::Archive
     }
 
     pub(super) fn defines_bytes(&self, symbol: &[u8]) -> bool {
@@ -210,10 +216,10 @@ impl Input {
 
     /// Returns a member of this archive as an object.
     #[cfg(feature = "libwild")]
-    pub(super) fn member(&self, facts: &Facts) -> Input {
+    pub(super) fn member(&self, facts: &ObjectFacts) -> Input {
         let bytes = self.bytes.get(facts.range.clone()).unwrap_or_default().to_vec();
-        let (name, kind) = (facts.file.clone(), Kind::Object);
-        let facts = Facts { range: 0..bytes.len(), ..facts.clone() };
+        let (name, kind) = (facts.file.clone(), InputKind::Object);
+        let facts = ObjectFacts { range: 0..bytes.len(), ..facts.clone() };
         Input {
             name,
             bytes: Arc::new(bytes),
@@ -234,13 +240,13 @@ impl Input {
         Arc::clone(&self.bytes)
     }
 
-    pub(super) fn objects(&self) -> &[Facts] {
+    pub(super) fn objects(&self) -> &[ObjectFacts] {
         &self.objects
     }
 
     /// Returns the symbols that clash with those of another input. Archives and shared libraries have none.
     pub(super) fn strong(&self) -> impl Iterator<Item = &[u8]> {
-        let objects = if self.kind == Kind::Object { &*self.objects } else { &[] };
+        let objects = if self.kind == InputKind::Object { &*self.objects } else { &[] };
         objects.iter().flat_map(|facts| &facts.strong).map(Vec::as_slice)
     }
 }
@@ -254,7 +260,7 @@ fn at(file: &str, fault: ObjectFault) -> Error {
     Error::Object { file: file.to_owned(), fault }
 }
 
-fn members(name: &str, bytes: &[u8]) -> Result<Vec<Facts>, Error> {
+fn members(name: &str, bytes: &[u8]) -> Result<Vec<ObjectFacts>, Error> {
     let damaged = |error| at(name, object_file::malformed(error));
     let archive = ArchiveFile::parse(bytes).map_err(damaged)?;
     if archive.is_thin() {
@@ -266,19 +272,19 @@ fn members(name: &str, bytes: &[u8]) -> Result<Vec<Facts>, Error> {
         let file = format!("{name}({})", String::from_utf8_lossy(member.name()));
         let data = member.data(bytes).map_err(damaged)?;
         let (kind, facts) = read(&file, data).map_err(|fault| at(&file, fault))?;
-        if kind != Kind::Object {
+        if kind != InputKind::Object {
             return Err(at(&file, ObjectFault::NotRelocatable { found: "shared library" }));
         }
         let (start, size) = member.file_range();
         let range = usize::try_from(start).ok().zip(usize::try_from(start + size).ok());
-        objects.push(Facts { range: range.map_or(0..0, |(start, end)| start..end), ..facts });
+        objects.push(ObjectFacts { range: range.map_or(0..0, |(start, end)| start..end), ..facts });
     }
     Ok(objects)
 }
 
-fn read(file: &str, bytes: &[u8]) -> Result<(Kind, Facts), ObjectFault> {
+fn read(file: &str, bytes: &[u8]) -> Result<(InputKind, ObjectFacts), ObjectFault> {
     if matches!(FileKind::parse(bytes), Ok(FileKind::CoffImport)) {
-        return Ok((Kind::Object, import(file, bytes)?));
+        return Ok((InputKind::Object, import(file, bytes)?));
     }
     let object = object_file::parse(bytes)?;
     let is_library = object.kind() == ObjectKind::Dynamic;
@@ -287,9 +293,9 @@ fn read(file: &str, bytes: &[u8]) -> Result<(Kind, Facts), ObjectFault> {
     }
     let flags = object.flags();
     let flags = if let FileFlags::Elf { e_flags, .. } = flags { e_flags.0 } else { 0 };
-    let mut facts = Facts::new(file, Header::of(&object), flags);
+    let mut facts = ObjectFacts::new(file, Header::of(&object), flags);
     facts.range = 0..bytes.len();
-    let mut names = Names::of(bytes);
+    let mut names = NameBudget::of(bytes);
     if facts.header.format == BinaryFormat::Pe {
         facts.header.format = BinaryFormat::Coff;
         for export in object.exports().map_err(object_file::malformed)? {
@@ -298,7 +304,7 @@ fn read(file: &str, bytes: &[u8]) -> Result<(Kind, Facts), ObjectFault> {
                 facts.defined.insert(names.take(Ok(name))?, Definition::Function);
             }
         }
-        return Ok((Kind::Library, facts));
+        return Ok((InputKind::Library, facts));
     }
     facts.has_constructors = facts.header.format == BinaryFormat::Coff
         && object.sections().any(|section| section.name_bytes().is_ok_and(is_constructors));
@@ -329,15 +335,15 @@ fn read(file: &str, bytes: &[u8]) -> Result<(Kind, Facts), ObjectFault> {
         }
         facts.defined.insert(name, definition(&object, &symbol));
     }
-    Ok((if is_library { Kind::Library } else { Kind::Object }, facts))
+    Ok((if is_library { InputKind::Library } else { InputKind::Object }, facts))
 }
 
 /// Reads a member of an import library for Windows.
-fn import(file: &str, bytes: &[u8]) -> Result<Facts, ObjectFault> {
+fn import(file: &str, bytes: &[u8]) -> Result<ObjectFacts, ObjectFault> {
     let import = ImportFile::parse(bytes).map_err(object_file::malformed)?;
     let (format, architecture) = (BinaryFormat::Coff, import.architecture());
-    let mut facts = Facts::new(file, Header { format, architecture, little_endian: true }, 0);
-    let name = Names::of(bytes).take(Ok(import.symbol()))?;
+    let mut facts = ObjectFacts::new(file, Header { format, architecture, little_endian: true }, 0);
+    let name = NameBudget::of(bytes).take(Ok(import.symbol()))?;
     let names = [[b"__imp_", &*name].concat(), name];
     facts.defined.extend(names.map(|name| (name, Definition::Import)));
     Ok(facts)

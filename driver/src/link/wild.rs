@@ -21,7 +21,7 @@ use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf as format};
 
 use super::merge::Merge;
-use super::{Facts, Input, Output, Taken, base_name, elf};
+use super::{Input, ObjectFacts, Output, Taken, base_name, elf};
 use crate::Error;
 
 const LIBRARY: &str = "library.so";
@@ -225,11 +225,11 @@ fn loads_absent(inputs: &[Input]) -> bool {
 
 /// Returns the members of archives that are taken: Wild leaves some of them out that other linkers take.
 fn members(inputs: &[Input]) -> Vec<Input> {
-    let taken: HashSet<*const Facts> =
+    let taken: HashSet<*const ObjectFacts> =
         Taken::of(inputs).objects.into_iter().map(std::ptr::from_ref).collect();
     let archives = inputs.iter().filter(|input| input.is_archive());
     let members = archives.flat_map(|archive| {
-        let is_taken = |facts: &&Facts| taken.contains(&std::ptr::from_ref(*facts));
+        let is_taken = |facts: &&ObjectFacts| taken.contains(&std::ptr::from_ref(*facts));
         archive.objects().iter().filter(is_taken).map(|facts| archive.member(facts))
     });
     members.collect()

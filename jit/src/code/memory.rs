@@ -11,7 +11,7 @@ use cranelift_jit::{BranchProtection, JITMemoryKind, JITMemoryProvider};
 use cranelift_module::{ModuleError, ModuleResult};
 use region::{Allocation, Protection};
 
-use super::pool::{Kind, LARGEST, Pages, whole_pages};
+use super::pool::{LARGEST, PageKind, Pages, whole_pages};
 
 /// Largest distance in bytes between pieces of memory: code reaches data and other code by signed 32-bit offsets.
 const REACH: usize = i32::MAX as usize;
@@ -22,8 +22,8 @@ pub(crate) struct Memory(Arc<Mutex<Areas>>);
 
 #[derive(Default)]
 struct Areas {
-    /// Areas with free space, by [`Kind`].
-    open: [Option<Area>; Kind::ALL.len()],
+    /// Areas with free space, by [`PageKind`].
+    open: [Option<Area>; PageKind::ALL.len()],
     /// Areas that were full, or have been sealed.
     full: Vec<Area>,
     /// The chunk of the pool that the first run came from.
@@ -32,7 +32,7 @@ struct Areas {
 
 /// Pages of one kind.
 struct Area {
-    kind: Kind,
+    kind: PageKind,
     store: Store,
     /// Addresses that are not allocated yet.
     free: Range<usize>,
@@ -71,7 +71,7 @@ impl Areas {
         self.open.iter().flatten().chain(&self.full)
     }
 
-    fn allocate(&mut self, size: usize, align: usize, kind: Kind) -> io::Result<usize> {
+    fn allocate(&mut self, size: usize, align: usize, kind: PageKind) -> io::Result<usize> {
         let open = self.open[kind as usize].as_mut();
         if let Some(start) = open.and_then(|area| area.take(size, align)) {
             return Ok(start);
@@ -82,7 +82,7 @@ impl Areas {
     }
 
     /// Opens another area of a kind: for at least `size` bytes, and twice as large as the one before, up to `LARGEST`.
-    fn grow(&mut self, size: usize, kind: Kind) -> io::Result<()> {
+    fn grow(&mut self, size: usize, kind: PageKind) -> io::Result<()> {
         let doubled = 2 * self.open[kind as usize].as_ref().map_or(0, |area| area.range().len());
         let len = whole_pages(size.max(doubled.min(LARGEST))).ok_or(io::ErrorKind::OutOfMemory)?;
         let store = if len <= LARGEST {
@@ -160,9 +160,9 @@ impl Area {
 impl JITMemoryProvider for Memory {
     fn allocate(&mut self, size: usize, align: u64, kind: JITMemoryKind) -> io::Result<*mut u8> {
         let kind = match kind {
-            JITMemoryKind::Executable => Kind::Code,
-            JITMemoryKind::ReadOnly => Kind::Constants,
-            JITMemoryKind::Writable => Kind::Variables,
+            JITMemoryKind::Executable => PageKind::Code,
+            JITMemoryKind::ReadOnly => PageKind::Constants,
+            JITMemoryKind::Writable => PageKind::Variables,
         };
         let align = usize::try_from(align).map_err(|_| io::ErrorKind::OutOfMemory)?;
         let start = self.with(|areas| areas.allocate(size, align, kind))?;

@@ -14,21 +14,22 @@ use region::{Allocation, Protection};
 
 /// A kind of memory, and the index of its zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PageKind {
     Code,
     Constants,
     Variables,
 }
 
-impl Kind {
-    pub(super) const ALL: [Kind; 3] = [Kind::Code, Kind::Constants, Kind::Variables];
+impl PageKind {
+    pub(super) const ALL: [PageKind; 3] =
+        [PageKind::Code, PageKind::Constants, PageKind::Variables];
 
     /// The protection of pages once they are sealed.
     pub(super) fn protection(self) -> Protection {
         match self {
-            Kind::Code => Protection::READ_EXECUTE,
-            Kind::Constants => Protection::READ,
-            Kind::Variables => Protection::READ_WRITE,
+            PageKind::Code => Protection::READ_EXECUTE,
+            PageKind::Constants => Protection::READ,
+            PageKind::Variables => Protection::READ_WRITE,
         }
     }
 }
@@ -51,8 +52,8 @@ struct Pool {
 
 struct Chunk {
     _mapping: Allocation,
-    /// The zones, indexed by [`Kind`].
-    zones: [Zone; Kind::ALL.len()],
+    /// The zones, indexed by [`PageKind`].
+    zones: [Zone; PageKind::ALL.len()],
 }
 
 // SAFETY: the mapping belongs to the pool; nothing is tied to a thread.
@@ -60,7 +61,7 @@ unsafe impl Send for Chunk {}
 
 /// The pages of one kind in a chunk.
 struct Zone {
-    kind: Kind,
+    kind: PageKind,
     /// Pages that were never handed out: readable and writable.
     fresh: Range<usize>,
     /// Starts and lengths of runs that came back, with the protection of the kind.
@@ -71,7 +72,7 @@ struct Zone {
 
 /// A run of pages, readable and writable until it is sealed; given back when it is dropped.
 pub(super) struct Pages {
-    kind: Kind,
+    kind: PageKind,
     chunk: usize,
     range: Range<usize>,
     sealed: bool,
@@ -92,7 +93,7 @@ pub(super) const LARGEST: usize = FIRST / 4;
 
 impl Pages {
     /// Takes a run of whole pages of `len` bytes, from the chunk `home` if it has room.
-    pub(super) fn take(len: usize, kind: Kind, home: Option<usize>) -> io::Result<Pages> {
+    pub(super) fn take(len: usize, kind: PageKind, home: Option<usize>) -> io::Result<Pages> {
         let mut pool = pool();
         let others = (0..pool.chunks.len()).rev().filter(|index| Some(*index) != home);
         let order: Vec<usize> = home.into_iter().chain(others).collect();
@@ -145,7 +146,7 @@ impl Drop for Pages {
 }
 
 impl Pool {
-    fn zone(&mut self, chunk: usize, kind: Kind) -> &mut Zone {
+    fn zone(&mut self, chunk: usize, kind: PageKind) -> &mut Zone {
         &mut self.chunks[chunk].zones[kind as usize]
     }
 
@@ -154,7 +155,7 @@ impl Pool {
         let size = FIRST << self.chunks.len().min(DOUBLINGS);
         let mapping = region::alloc(3 * size, Protection::READ_WRITE).map_err(io::Error::other)?;
         let start = mapping.as_range().start;
-        let zones = Kind::ALL.map(|kind| {
+        let zones = PageKind::ALL.map(|kind| {
             let start = start + kind as usize * size;
             Zone { fresh: start..start + size, ..Zone::empty(kind) }
         });
@@ -164,7 +165,7 @@ impl Pool {
 }
 
 impl Zone {
-    fn empty(kind: Kind) -> Zone {
+    fn empty(kind: PageKind) -> Zone {
         Zone { kind, fresh: 0..0, free: BTreeMap::new(), waiting: Vec::new() }
     }
 
@@ -242,7 +243,7 @@ mod tests {
 
     #[test]
     fn runs_that_are_given_back_are_joined() {
-        let mut zone = Zone::empty(Kind::Variables);
+        let mut zone = Zone::empty(PageKind::Variables);
         for (range, expected) in [
             (0..10, vec![(0, 10)]),
             (20..30, vec![(0, 10), (20, 10)]),

@@ -28,7 +28,7 @@ pub struct Memory<'p> {
 struct RegionData<'p> {
     /// Name of the region in findings.
     label: Cow<'p, str>,
-    kind: Kind,
+    kind: RegionKind,
     address: u64,
     bytes: Cow<'p, [u8]>,
     /// For each byte, whether it has been written; `None` if all have.
@@ -40,7 +40,7 @@ struct RegionData<'p> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum RegionKind {
     /// Readable and writable.
     Variable,
     /// Readable and writable; a leak if it is not freed.
@@ -66,7 +66,13 @@ impl Default for Memory<'_> {
 
 impl<'p> Memory<'p> {
     /// Adds a region whose address is a multiple of `align` but of no larger power of two.
-    fn add(&mut self, label: Cow<'p, str>, kind: Kind, bytes: Cow<'p, [u8]>, align: u64) -> Word {
+    fn add(
+        &mut self,
+        label: Cow<'p, str>,
+        kind: RegionKind,
+        bytes: Cow<'p, [u8]>,
+        align: u64,
+    ) -> Word {
         let odd = self.next.next_multiple_of(2 * align) + align;
         let address = if odd - 2 * align >= self.next { odd - 2 * align } else { odd };
         self.next = address + bytes.len() as u64 + GAP;
@@ -83,7 +89,7 @@ impl<'p> Memory<'p> {
         bytes: impl Into<Cow<'p, [u8]>>,
         align: u64,
     ) -> Word {
-        self.add(label.into(), Kind::Constant, bytes.into(), align)
+        self.add(label.into(), RegionKind::Constant, bytes.into(), align)
     }
 
     /// Adds a writable region.
@@ -93,7 +99,7 @@ impl<'p> Memory<'p> {
         bytes: impl Into<Cow<'p, [u8]>>,
         align: u64,
     ) -> Word {
-        self.add(label.into(), Kind::Variable, bytes.into(), align)
+        self.add(label.into(), RegionKind::Variable, bytes.into(), align)
     }
 
     /// Adds a region whose bytes must be written before they are read.
@@ -103,7 +109,7 @@ impl<'p> Memory<'p> {
         size: usize,
         align: u64,
     ) -> Word {
-        let word = self.add(label.into(), Kind::Variable, vec![0xa5; size].into(), align);
+        let word = self.add(label.into(), RegionKind::Variable, vec![0xa5; size].into(), align);
         self.data_mut(word).written = Some(vec![false; size]);
         word
     }
@@ -111,22 +117,22 @@ impl<'p> Memory<'p> {
     /// Allocates a block of the heap: a leak if it is not freed.
     pub fn heap(&mut self, label: impl Into<Cow<'p, str>>, size: usize, align: u64) -> Word {
         let word = self.uninitialised(label, size, align);
-        self.data_mut(word).kind = Kind::Heap;
+        self.data_mut(word).kind = RegionKind::Heap;
         word
     }
 
     /// Allocates a block of the heap whose bytes are 0.
     pub fn zeroed(&mut self, label: impl Into<Cow<'p, str>>, size: usize, align: u64) -> Word {
-        self.add(label.into(), Kind::Heap, vec![0; size].into(), align)
+        self.add(label.into(), RegionKind::Heap, vec![0; size].into(), align)
     }
 
     /// Marks a block of the heap as kept, so that it is no leak.
     pub fn keep(&mut self, pointer: Word) {
-        self.data_mut(pointer).kind = Kind::Kept;
+        self.data_mut(pointer).kind = RegionKind::Kept;
     }
 
     pub(crate) fn code(&mut self, label: Cow<'p, str>, number: u32) -> Word {
-        self.add(label, Kind::Code(number), Cow::Borrowed(&[][..]), 16)
+        self.add(label, RegionKind::Code(number), Cow::Borrowed(&[][..]), 16)
     }
 
     fn data_mut(&mut self, word: Word) -> &mut RegionData<'p> {
@@ -138,7 +144,7 @@ impl<'p> Memory<'p> {
     pub fn free(&mut self, pointer: Word) -> Result<(), Box<Finding>> {
         let (region, offset) = self.locate(pointer)?;
         let RegionData { label, kind, .. } = &self.regions[region.index()];
-        ensure(matches!(kind, Kind::Heap | Kind::Kept), || {
+        ensure(matches!(kind, RegionKind::Heap | RegionKind::Kept), || {
             format!("`{label}` is freed, which is not on the heap")
         })?;
         ensure(offset == 0, || format!("`{label}` is freed by a pointer {offset} bytes into it"))?;
@@ -149,21 +155,21 @@ impl<'p> Memory<'p> {
     /// Ends the lifetime of any region, such as a stack slot of a function that returns, or what a caller lends for a call.
     pub fn end(&mut self, pointer: Word) {
         let data = self.data_mut(pointer);
-        data.kind = Kind::Freed;
+        data.kind = RegionKind::Freed;
         data.bytes = Cow::Borrowed(&[][..]);
         (data.written, data.origins) = (None, Vec::new());
     }
 
     /// Makes a region read-only.
     pub fn freeze(&mut self, pointer: Word) {
-        self.data_mut(pointer).kind = Kind::Constant;
+        self.data_mut(pointer).kind = RegionKind::Constant;
     }
 
     /// Returns the number of the function that a pointer points at.
     pub(crate) fn function(&self, pointer: Word) -> Result<u32, Box<Finding>> {
         let (region, offset) = self.locate(pointer)?;
         let data = &self.regions[region.index()];
-        if let (Kind::Code(number), 0) = (data.kind, offset) {
+        if let (RegionKind::Code(number), 0) = (data.kind, offset) {
             return Ok(number);
         }
         Err(Finding::new(format!("`{}`+{offset} is called", data.label)))
@@ -178,7 +184,7 @@ impl<'p> Memory<'p> {
         };
         let data = &self.regions[region.index()];
         let label = &data.label;
-        ensure(data.kind != Kind::Freed, || format!("`{label}` is used after it was freed"))?;
+        ensure(data.kind != RegionKind::Freed, || format!("`{label}` is used after it was freed"))?;
         Ok((region, pointer.bits.wrapping_sub(data.address) as i64))
     }
 
@@ -208,9 +214,9 @@ impl<'p> Memory<'p> {
             )
         })?;
         let allowed = match data.kind {
-            Kind::Variable | Kind::Heap | Kind::Kept => true,
-            Kind::Constant => !writes,
-            Kind::Code(_) | Kind::Freed => false,
+            RegionKind::Variable | RegionKind::Heap | RegionKind::Kept => true,
+            RegionKind::Constant => !writes,
+            RegionKind::Code(_) | RegionKind::Freed => false,
         };
         ensure(allowed, || format!("a {verb} of {size} bytes at `{label}`+{offset}, a constant"))?;
         Ok((region, offset as usize))
@@ -308,7 +314,7 @@ impl<'p> Memory<'p> {
 
     /// Writes an address into a constant or variable that is being built.
     pub(crate) fn relocate(&mut self, data: Word, offset: usize, target: Word) {
-        let kind = std::mem::replace(&mut self.data_mut(data).kind, Kind::Variable);
+        let kind = std::mem::replace(&mut self.data_mut(data).kind, RegionKind::Variable);
         let at = data.offset(offset as i64);
         self.store(at, target, 8, 8).expect("verified modules have room for addresses");
         self.data_mut(data).kind = kind;
@@ -328,7 +334,7 @@ impl<'p> Memory<'p> {
     /// Returns the labels of live heap blocks that were allocated after the first `count` regions.
     pub fn left_since(&self, count: usize) -> impl Iterator<Item = &str> {
         let made = self.regions.iter().skip(count);
-        made.filter(|data| data.kind == Kind::Heap).map(|data| &*data.label)
+        made.filter(|data| data.kind == RegionKind::Heap).map(|data| &*data.label)
     }
 
     /// Returns the number of regions that have been created.
@@ -338,7 +344,8 @@ impl<'p> Memory<'p> {
 
     /// Counts the variables and kept blocks that hold a pointer to the start of a region.
     pub fn holders(&self, of: Region) -> usize {
-        let is_kept = |data: &&RegionData<'_>| matches!(data.kind, Kind::Variable | Kind::Kept);
+        let is_kept =
+            |data: &&RegionData<'_>| matches!(data.kind, RegionKind::Variable | RegionKind::Kept);
         let kept = self.regions.iter().filter(is_kept);
         kept.flat_map(|data| &data.origins).filter(|origin| **origin == Some(of)).count()
     }
@@ -355,7 +362,7 @@ impl<'p> Memory<'p> {
         };
         let data = &self.regions[region.index()];
         let (label, offset) = (&data.label, word.bits.wrapping_sub(data.address) as i64);
-        let gone = if data.kind == Kind::Freed { " (freed)" } else { "" };
+        let gone = if data.kind == RegionKind::Freed { " (freed)" } else { "" };
         format!("`{label}`{offset:+}{gone}")
     }
 }

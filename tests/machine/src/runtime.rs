@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, HashMap};
 use abi_spec::runtime::{self as abi, CType};
 use codegen::ir::{Signature, Type};
 
-pub use object::{Body, REFERENCE};
+pub use object::{ObjectBody, REFERENCE};
 pub use value::Value;
 
 use crate::fault::Failing;
@@ -47,7 +47,7 @@ pub struct Runtime {
     streams: BTreeMap<(i32, i32), Word>,
     classes: Classes,
     /// Parts of objects that are not in memory.
-    bodies: HashMap<Region, Body>,
+    bodies: HashMap<Region, ObjectBody>,
     /// True while `TVMFFIHandleInitOnce` fills a slot.
     initialising: bool,
 }

@@ -18,7 +18,7 @@ pub(super) struct Test {
     /// Line of the directive `# test`, from 1.
     pub(super) line: usize,
     /// Subject of the test.
-    pub(super) kind: Kind,
+    pub(super) kind: TestKind,
     /// Expectations.
     pub(super) expected: Vec<Expected>,
 }
@@ -34,7 +34,7 @@ pub(super) struct Expected {
 
 /// Subject of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum TestKind {
     /// Text form of the module.
     Read,
     /// Verdict of the verifier.
@@ -45,31 +45,31 @@ pub(super) enum Kind {
     Text(&'static str),
 }
 
-impl Kind {
+impl TestKind {
     /// Parses the word after `# test`.
-    fn of(word: &str) -> Option<Kind> {
+    fn of(word: &str) -> Option<TestKind> {
         match word {
-            "read" => Some(Kind::Read),
-            "verify" => Some(Kind::Verify),
-            "run" => Some(Kind::Run),
-            _ => word.parse().ok().map(|backend: BackendName| Kind::Text(backend.name())),
+            "read" => Some(TestKind::Read),
+            "verify" => Some(TestKind::Verify),
+            "run" => Some(TestKind::Run),
+            _ => word.parse().ok().map(|backend: BackendName| TestKind::Text(backend.name())),
         }
     }
 
     /// Returns the first word of the directives that belong to the test.
     fn directive(self) -> &'static str {
         match self {
-            Kind::Read | Kind::Verify => "error",
-            Kind::Run => "run",
-            Kind::Text(_) => "check",
+            TestKind::Read | TestKind::Verify => "error",
+            TestKind::Run => "run",
+            TestKind::Text(_) => "check",
         }
     }
 
     /// Returns the minimal and maximal number of directives.
     fn counts(self) -> (usize, usize) {
         match self {
-            Kind::Read | Kind::Verify => (0, 1),
-            Kind::Run | Kind::Text(_) => (1, usize::MAX),
+            TestKind::Read | TestKind::Verify => (0, 1),
+            TestKind::Run | TestKind::Text(_) => (1, usize::MAX),
         }
     }
 }
@@ -109,7 +109,7 @@ const NO_TEST: &str = "expected `# test`";
 /// Adds a directive to a module.
 fn directive(case: &mut Case, line: usize, text: &str) -> Result<(), String> {
     if let Some(word) = text.strip_prefix("test ") {
-        let kind = Kind::of(word.trim()).ok_or_else(|| format!("there is no test `{word}`"))?;
+        let kind = TestKind::of(word.trim()).ok_or_else(|| format!("there is no test `{word}`"))?;
         case.tests.push(Test { line, kind, expected: Vec::new() });
         return Ok(());
     }
@@ -149,9 +149,9 @@ mod tests {
     fn a_module_begins_where_a_test_follows_text() {
         let text = "## For readers.\n# test verify\n# test run\n# run: f()\na\n# run: g()\n\n# test read\n# error: e\nb\n";
         let cases = parse(text).unwrap();
-        let kinds: Vec<Vec<Kind>> =
+        let kinds: Vec<Vec<TestKind>> =
             cases.iter().map(|case| case.tests.iter().map(|test| test.kind).collect()).collect();
-        assert_eq!(kinds, [vec![Kind::Verify, Kind::Run], vec![Kind::Read]]);
+        assert_eq!(kinds, [vec![TestKind::Verify, TestKind::Run], vec![TestKind::Read]]);
         let lines: Vec<usize> = cases[0].tests[1].expected.iter().map(|run| run.line).collect();
         assert_eq!(lines, [4, 6]);
         assert_eq!(cases[1].text.lines().nth(9), Some("b"));

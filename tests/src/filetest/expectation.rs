@@ -4,7 +4,7 @@ use codegen::ir::{Module, ReadError, verify};
 use driver::{Form, Request};
 
 use super::call::Call;
-use super::directive::{self, Case, Expected, Kind, Test};
+use super::directive::{self, Case, Expected, Test, TestKind};
 use super::machine;
 use super::native::{Native, engines};
 use super::value::Value;
@@ -38,7 +38,7 @@ fn case(case: &Case) -> Vec<Checked> {
 fn test(text: &str, test: &Test) -> Vec<Checked> {
     let one = |subject: String, outcome| vec![Checked { line: test.line, subject, outcome }];
     let module = text.parse::<Module>().map_err(|error| error.to_string());
-    if test.kind == Kind::Read {
+    if test.kind == TestKind::Read {
         let outcome = refusal(test.expected.first(), module.err());
         let outcome = outcome.and_then(|()| match test.expected.is_empty() {
             true => as_written(text),
@@ -52,14 +52,14 @@ fn test(text: &str, test: &Test) -> Vec<Checked> {
     };
     let malformed = verify(&module).err().map(|error| error.reason);
     match test.kind {
-        Kind::Read | Kind::Verify => {
+        TestKind::Read | TestKind::Verify => {
             one("verify".to_owned(), refusal(test.expected.first(), malformed))
         }
-        Kind::Run | Kind::Text(_) if malformed.is_some() => {
+        TestKind::Run | TestKind::Text(_) if malformed.is_some() => {
             one("verify".to_owned(), refusal(None, malformed))
         }
-        Kind::Run => calls(&module, &test.expected),
-        Kind::Text(backend) => vec![native_text(&module, backend, &test.expected)],
+        TestKind::Run => calls(&module, &test.expected),
+        TestKind::Text(backend) => vec![native_text(&module, backend, &test.expected)],
     }
 }
 

@@ -8,7 +8,7 @@ use abi_spec::layout::{
     SHAPE_CELL, dl_tensor, seq_cell,
 };
 use codegen::ir::{Signature, Type};
-use machine::runtime::{Body, Value};
+use machine::runtime::{ObjectBody, Value};
 use machine::{Finding, Machine, Word};
 
 use super::kernels::Kernels;
@@ -231,7 +231,8 @@ impl Builder<'_, '_> {
                 self.hold(Value::new(TypeIndex::FUNCTION.0, function))
             }
             Argument::Module => {
-                let module = self.machine.object(TypeIndex::MODULE.0, "module", 24, Body::Plain);
+                let module =
+                    self.machine.object(TypeIndex::MODULE.0, "module", 24, ObjectBody::Plain);
                 self.hold(Value::new(TypeIndex::MODULE.0, module))
             }
             Argument::Error => {
@@ -240,7 +241,7 @@ impl Builder<'_, '_> {
             }
             Argument::Opaque => {
                 let index = TypeIndex::OPAQUE_PY_OBJECT.0;
-                let object = self.machine.object(index, "opaque object", 8, Body::Plain);
+                let object = self.machine.object(index, "opaque object", 8, ObjectBody::Plain);
                 self.hold(Value::new(index, object))
             }
             Argument::Big(cell) => {

@@ -4,7 +4,7 @@ use abi_spec::TypeIndex;
 use abi_spec::layout::{SEQ_CELL, SHAPE_CELL, seq_cell, shape_cell};
 
 use super::Model;
-use super::object::{Body, ELEMENT};
+use super::object::{ELEMENT, ObjectBody};
 use super::value::{FAILED, Value};
 use crate::finding::Finding;
 use crate::link::Machine;
@@ -34,7 +34,8 @@ impl Machine<'_> {
     /// Makes an array or a list of owned values; takes over their references.
     pub fn sequence(&mut self, index: TypeIndex, elements: &[Value]) -> Word {
         let cell = SEQ_CELL.size as usize;
-        let object = self.object(index.0, "sequence", cell + elements.len() * 16, Body::Plain);
+        let object =
+            self.object(index.0, "sequence", cell + elements.len() * 16, ObjectBody::Plain);
         let data = object.offset(24 + cell as i64);
         let count = Word::int(elements.len() as i64);
         let fields = [(seq_cell::DATA, data), (seq_cell::SIZE, count), (seq_cell::CAPACITY, count)];
@@ -52,7 +53,7 @@ impl Machine<'_> {
     /// Makes a shape object.
     pub fn shape(&mut self, extents: &[i64]) -> Word {
         let (index, cell) = (TypeIndex::SHAPE.0, SHAPE_CELL.size as usize);
-        let object = self.object(index, "shape", cell + extents.len() * 8, Body::Plain);
+        let object = self.object(index, "shape", cell + extents.len() * 8, ObjectBody::Plain);
         let data = object.offset(24 + cell as i64);
         let count = Word::int(extents.len() as i64);
         for (field, value) in [(shape_cell::DATA, data), (shape_cell::SIZE, count)] {
@@ -69,7 +70,7 @@ impl Machine<'_> {
     /// Makes a map of owned keys and values; takes over their references.
     pub fn mapping(&mut self, index: TypeIndex, entries: Vec<(Value, Value)>) -> Word {
         // The layout behind the header is private to the runtime, so it must not be read.
-        self.object(index.0, "mapping", 0, Body::Entries(entries))
+        self.object(index.0, "mapping", 0, ObjectBody::Entries(entries))
     }
 
     fn arguments(&self, args: &[Word]) -> Result<Vec<Value>, Box<Finding>> {
@@ -158,7 +159,7 @@ fn the_map(machine: &Machine<'_>, args: &[Word], index: TypeIndex) -> Result<Wor
 }
 
 fn entries<'a>(machine: &'a Machine<'_>, map: Word) -> &'a [(Value, Value)] {
-    if let Some(Body::Entries(entries)) = machine.body(map) { entries } else { &[] }
+    if let Some(ObjectBody::Entries(entries)) = machine.body(map) { entries } else { &[] }
 }
 
 fn size(machine: &mut Machine<'_>, args: &[Word], index: TypeIndex) -> Outcome {
@@ -170,7 +171,7 @@ fn size(machine: &mut Machine<'_>, args: &[Word], index: TypeIndex) -> Outcome {
 fn iterator(machine: &mut Machine<'_>, args: &[Word], index: TypeIndex) -> Outcome {
     let map = the_map(machine, args, index)?;
     machine.retain(map)?;
-    let object = machine.function_object(Body::Iterator { map, at: 0 });
+    let object = machine.function_object(ObjectBody::Iterator { map, at: 0 });
     machine.give(args, Value::new(TypeIndex::FUNCTION.0, object))
 }
 
@@ -191,7 +192,7 @@ pub(super) fn step(
         0 => entry.0,
         1 => entry.1,
         _ => {
-            machine.set_body(iterator, Body::Iterator { map, at: at + 1 });
+            machine.set_body(iterator, ObjectBody::Iterator { map, at: at + 1 });
             let more = at + 1 < entries(machine, map).len();
             let value = Value::new(TypeIndex::BOOL.0, Word::int(i64::from(more)));
             return machine.give(args, value);

@@ -3,7 +3,7 @@
 use abi_spec::TypeIndex;
 use abi_spec::layout::{ERROR_CELL, Field, byte_array, error_cell};
 
-use super::object::Body;
+use super::object::ObjectBody;
 use crate::finding::{Finding, ensure};
 use crate::link::Machine;
 use crate::run::Outcome;
@@ -33,7 +33,7 @@ impl Machine<'_> {
     /// Makes an error object with one reference.
     pub fn error(&mut self, kind: &[u8], message: &[u8], backtrace: &[u8]) -> Word {
         let index = TypeIndex::ERROR.0;
-        let error = self.object(index, "error", ERROR_CELL.size as usize, Body::Plain);
+        let error = self.object(index, "error", ERROR_CELL.size as usize, ObjectBody::Plain);
         let update = self.model(UPDATE_BACKTRACE).expect("the model has it");
         let at = error.offset(error_cell::UPDATE_BACKTRACE.in_object().into());
         self.memory.store(at, update, 8, 8).expect("the cell is there");
@@ -43,7 +43,7 @@ impl Machine<'_> {
             (error_cell::BACKTRACE, backtrace),
         ];
         let texts = texts.map(|(field, text)| self.set_text(error, field, text));
-        self.set_body(error, Body::Error(texts.to_vec()));
+        self.set_body(error, ObjectBody::Error(texts.to_vec()));
         error
     }
 
@@ -160,10 +160,10 @@ pub(super) fn update_backtrace(machine: &mut Machine<'_>, args: &[Word]) -> Outc
     };
     frames.extend(machine.byte_array(added)?);
     let text = machine.set_text(error, field, &frames);
-    if let Some(Body::Error(mut texts)) = machine.body(error).cloned() {
+    if let Some(ObjectBody::Error(mut texts)) = machine.body(error).cloned() {
         let before = std::mem::replace(&mut texts[2], text);
         machine.memory.free(before)?;
-        machine.set_body(error, Body::Error(texts));
+        machine.set_body(error, ObjectBody::Error(texts));
     }
     Ok(Word::NULL)
 }

@@ -5,7 +5,7 @@ use abi_spec::layout::{FUNCTION_CELL, byte_array, function_cell};
 use codegen::ir::{Signature, Type};
 
 use super::container;
-use super::object::Body;
+use super::object::ObjectBody;
 use super::value::FAILED;
 use crate::finding::{Finding, ensure};
 use crate::link::Machine;
@@ -23,10 +23,10 @@ pub(crate) fn safe_call() -> Signature {
 impl Machine<'_> {
     /// Makes a function object with one reference.
     pub(crate) fn created(&mut self, context: Word, call: Word, deleter: Word) -> Word {
-        self.function_object(Body::Created { context, call, deleter })
+        self.function_object(ObjectBody::Created { context, call, deleter })
     }
 
-    pub(crate) fn function_object(&mut self, body: Body) -> Word {
+    pub(crate) fn function_object(&mut self, body: ObjectBody) -> Word {
         let index = TypeIndex::FUNCTION.0;
         let object = self.object(index, "function object", FUNCTION_CELL.size as usize, body);
         let thunk = self.model(THUNK).expect("the model has it");
@@ -40,7 +40,7 @@ impl Machine<'_> {
         if let Some(known) = self.runtime.globals.get(name) {
             return Some(*known);
         }
-        let made = self.function_object(Body::Model(container::global(name)?));
+        let made = self.function_object(ObjectBody::Model(container::global(name)?));
         self.memory.keep(made);
         self.runtime.globals.insert(name.to_owned(), made);
         Some(made)
@@ -131,13 +131,15 @@ pub(super) fn call(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
 pub(super) fn thunk(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     let function = args[0];
     match machine.body(function).cloned() {
-        Some(Body::Created { context, call, deleter }) => {
+        Some(ObjectBody::Created { context, call, deleter }) => {
             let is_plain = context.is_null() && deleter.is_null();
             let handle = if is_plain { function } else { context };
             machine.call(call, &[handle, args[1], args[2], args[3]])
         }
-        Some(Body::Model(model)) => model(machine, args),
-        Some(Body::Iterator { map, at }) => container::step(machine, [map, function], at, args),
+        Some(ObjectBody::Model(model)) => model(machine, args),
+        Some(ObjectBody::Iterator { map, at }) => {
+            container::step(machine, [map, function], at, args)
+        }
         _ => Err(Finding::new("an object that is no function is called")),
     }
 }

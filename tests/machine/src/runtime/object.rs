@@ -13,7 +13,7 @@ use crate::word::Word;
 
 /// Parts of an object that are not in memory.
 #[derive(Clone)]
-pub enum Body {
+pub enum ObjectBody {
     /// No owned values.
     Plain,
     /// Texts of an error, which are regions of their own.
@@ -51,16 +51,16 @@ pub enum Body {
     },
 }
 
-impl std::fmt::Debug for Body {
+impl std::fmt::Debug for ObjectBody {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Body::Plain => "Plain",
-            Body::Error(_) => "Error",
-            Body::Entries(_) => "Entries",
-            Body::Created { .. } => "Created",
-            Body::Model(_) => "Model",
-            Body::Iterator { .. } => "Iterator",
-            Body::Tensor { .. } => "Tensor",
+            ObjectBody::Plain => "Plain",
+            ObjectBody::Error(_) => "Error",
+            ObjectBody::Entries(_) => "Entries",
+            ObjectBody::Created { .. } => "Created",
+            ObjectBody::Model(_) => "Model",
+            ObjectBody::Iterator { .. } => "Iterator",
+            ObjectBody::Tensor { .. } => "Tensor",
         })
     }
 }
@@ -78,7 +78,7 @@ impl<'p> Machine<'p> {
         index: i32,
         label: impl Into<Cow<'p, str>>,
         cell: usize,
-        body: Body,
+        body: ObjectBody,
     ) -> Word {
         let deleter = self.model(DELETER).expect("the model has it");
         let word = self.object_with(index, label, cell, deleter);
@@ -165,11 +165,11 @@ impl<'p> Machine<'p> {
     }
 
     /// Returns the parts of an object that are not in memory.
-    pub(crate) fn body(&self, of: Word) -> Option<&Body> {
+    pub(crate) fn body(&self, of: Word) -> Option<&ObjectBody> {
         self.runtime.bodies.get(&of.origin?)
     }
 
-    pub(crate) fn set_body(&mut self, of: Word, body: Body) {
+    pub(crate) fn set_body(&mut self, of: Word, body: ObjectBody) {
         if let Some(region) = of.origin {
             self.runtime.bodies.insert(region, body);
         }
@@ -186,7 +186,7 @@ impl<'p> Machine<'p> {
 pub(super) fn delete(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     let this = args[0];
     let region = this.origin.ok_or_else(|| Finding::new("no object is deleted"))?;
-    let body = machine.runtime.bodies.remove(&region).unwrap_or(Body::Plain);
+    let body = machine.runtime.bodies.remove(&region).unwrap_or(ObjectBody::Plain);
     let field = |offset: i32| this.offset(offset.into());
     let index = machine.memory.load(field(object::TYPE_INDEX.offset), 4, 4)?.as_int32();
     if [TypeIndex::ARRAY.0, TypeIndex::LIST.0].contains(&index) {
@@ -197,28 +197,28 @@ pub(super) fn delete(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
         }
     }
     match body {
-        Body::Plain | Body::Model(_) => {}
-        Body::Error(texts) => {
+        ObjectBody::Plain | ObjectBody::Model(_) => {}
+        ObjectBody::Error(texts) => {
             for cell in [error_cell::CAUSE_CHAIN, error_cell::EXTRA_CONTEXT] {
                 let other = machine.memory.load(field(cell.in_object()), 8, 8)?;
                 machine.release(other)?;
             }
             texts.into_iter().try_for_each(|text| machine.memory.free(text))?;
         }
-        Body::Entries(entries) => {
+        ObjectBody::Entries(entries) => {
             for (key, value) in entries {
                 machine.release_value(key)?;
                 machine.release_value(value)?;
             }
         }
-        Body::Created { context, deleter, .. } => {
+        ObjectBody::Created { context, deleter, .. } => {
             if !deleter.is_null() {
                 machine.call(deleter, &[context])?;
             }
         }
-        Body::Iterator { map, .. } => machine.release(map)?,
-        Body::Tensor { owner, is_view: true, .. } => machine.release(owner)?,
-        Body::Tensor { owner, is_view: false, deleter_at, strides } => {
+        ObjectBody::Iterator { map, .. } => machine.release(map)?,
+        ObjectBody::Tensor { owner, is_view: true, .. } => machine.release(owner)?,
+        ObjectBody::Tensor { owner, is_view: false, deleter_at, strides } => {
             let deleter = machine.memory.load(owner.offset(deleter_at), 8, 8)?;
             if !deleter.is_null() {
                 machine.call(deleter, &[owner])?;
@@ -251,7 +251,7 @@ pub(super) fn create_opaque(machine: &mut Machine<'_>, args: &[Word]) -> Outcome
         machine.raise("RuntimeError", message);
         return Ok(FAILED);
     }
-    let body = Body::Created { context, call: Word::NULL, deleter };
+    let body = ObjectBody::Created { context, call: Word::NULL, deleter };
     let object = machine.object(index.as_int32(), "opaque object", 8, body);
     machine.memory.store(object.offset(OBJECT.size.into()), context, 8, 8)?;
     machine.memory.store(out, object, 8, 8)?;

@@ -6,7 +6,7 @@ use abi_spec::layout::{
     dl_managed_tensor_versioned as versioned, dl_tensor,
 };
 
-use super::object::Body;
+use super::object::ObjectBody;
 use super::value::FAILED;
 use crate::finding::{Finding, ensure};
 use crate::link::Machine;
@@ -81,8 +81,12 @@ impl Machine<'_> {
             self.raise("RuntimeError", b"FromDLPack: Tensor is not contiguous.");
             return Ok(None);
         }
-        let object =
-            self.object(TypeIndex::TENSOR.0, "tensor object", DL_TENSOR.size as usize, Body::Plain);
+        let object = self.object(
+            TypeIndex::TENSOR.0,
+            "tensor object",
+            DL_TENSOR.size as usize,
+            ObjectBody::Plain,
+        );
         let cell = object.offset(24);
         self.copy_tensor(tensor, cell)?;
         let mut own = None;
@@ -94,7 +98,10 @@ impl Machine<'_> {
             self.memory.store(cell.offset(dl_tensor::STRIDES.offset.into()), place, 8, 8)?;
             own = Some(place);
         }
-        self.set_body(object, Body::Tensor { owner, is_view: false, deleter_at, strides: own });
+        self.set_body(
+            object,
+            ObjectBody::Tensor { owner, is_view: false, deleter_at, strides: own },
+        );
         Ok(Some(object))
     }
 
@@ -192,7 +199,7 @@ pub(super) fn delete_exported(machine: &mut Machine<'_>, args: &[Word]) -> Outco
 pub(super) fn create_view(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     machine.check_tensor(args[0])?;
     machine.retain(args[0])?;
-    let body = Body::Tensor { owner: args[0], is_view: true, deleter_at: 0, strides: None };
+    let body = ObjectBody::Tensor { owner: args[0], is_view: true, deleter_at: 0, strides: None };
     let object = machine.object(TypeIndex::TENSOR.0, "tensor view", DL_TENSOR.size as usize, body);
     machine.copy_tensor(args[1], object.offset(24))?;
     machine.answer(Some(object), args[2])

@@ -3,7 +3,7 @@
 use abi_spec::layout::{BYTE_ARRAY, byte_array};
 use abi_spec::{DType, TypeIndex};
 
-use super::object::{Body, TEXT_CELL};
+use super::object::{ObjectBody, TEXT_CELL};
 use super::value::{FAILED, Value};
 use crate::finding::Finding;
 use crate::link::Machine;
@@ -43,7 +43,8 @@ impl Machine<'_> {
 
     /// Makes a string or bytes object, with a NUL after the bytes.
     pub fn text_object(&mut self, index: i32, text: &[u8]) -> Word {
-        let object = self.object(index, "text object", TEXT_CELL + text.len() + 1, Body::Plain);
+        let object =
+            self.object(index, "text object", TEXT_CELL + text.len() + 1, ObjectBody::Plain);
         let cell = object.offset(i64::from(byte_array::DATA.in_object()));
         let data = cell.offset(BYTE_ARRAY.size.into());
         self.memory.store(cell, data, 8, 8).expect("the cell is there");
@@ -131,8 +132,12 @@ impl Machine<'_> {
 
     /// Makes an integer object of words.
     fn words(&mut self, words: &[u64]) -> Word {
-        let object =
-            self.object(TypeIndex::BIG_INT.0, "integer object", 8 + 8 * words.len(), Body::Plain);
+        let object = self.object(
+            TypeIndex::BIG_INT.0,
+            "integer object",
+            8 + 8 * words.len(),
+            ObjectBody::Plain,
+        );
         let cell = object.offset(24);
         let count = Word::int(words.len() as i64);
         self.memory.store(cell, count, 8, 8).expect("the cell is there");
