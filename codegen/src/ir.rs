@@ -33,8 +33,6 @@ mod print;
 mod read;
 mod signature;
 mod symbols;
-// For the attribute `routine` and its tests: no part of what compilers use.
-#[doc(hidden)]
 pub mod typed;
 mod unused;
 mod verify;
