@@ -24,6 +24,9 @@ pub struct Plan {
     pub programs: u64,
 }
 
+/// Compiler of some of the sources, if it is there.
+const OTHER: &str = "clang-22";
+
 /// Bytes of choices per program.
 const BYTES: u64 = 400;
 
@@ -124,10 +127,16 @@ impl Objects {
         let compile = |(index, source): (usize, &Source)| {
             let text = folder.path().join(format!("{index}.c"));
             fs::write(&text, &source.text).expect("a writable folder");
-            let mut cc = Command::new("cc");
-            cc.args(&source.options).arg("-c").arg(&text).arg("-o");
-            cc.arg(folder.path().join(format!("{index}.o")));
-            let output = cc.output().expect("a C compiler");
+            let compile = |compiler: &str| {
+                let mut command = Command::new(compiler);
+                command.args(&source.options).arg("-c").arg(&text).arg("-o");
+                command.arg(folder.path().join(format!("{index}.o"))).output()
+            };
+            // What clang does not take, among it GNU's extensions, is for the other compiler.
+            if source.other && compile(OTHER).is_ok_and(|output| output.status.success()) {
+                return;
+            }
+            let output = compile("cc").expect("a C compiler");
             let reason = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{:?}\n{}\n{reason}", source.options, source.text);
         };
@@ -176,8 +185,9 @@ impl Objects {
     fn print(&self) -> String {
         let mut text = String::new();
         for (index, source) in self.sources.iter().enumerate() {
-            let Source { text: own, options, place } = source;
-            writeln!(text, "{index}.c {place:?} {options:?}\n{own}").expect("text");
+            let Source { text: own, options, place, other } = source;
+            let compiler = if *other { OTHER } else { "cc" };
+            writeln!(text, "{index}.c {place:?} {compiler} {options:?}\n{own}").expect("text");
         }
         text
     }

@@ -22,6 +22,8 @@ pub struct Source {
     pub options: Vec<&'static str>,
     /// Way of the object to the linker.
     pub place: Place,
+    /// True if another compiler than `cc` makes the object, where there is one that takes the source.
+    pub other: bool,
 }
 
 /// Way of an object to a linker.
@@ -142,7 +144,7 @@ fn source(choices: &mut Choices<'_>, symbols: &[Symbol], (index, count): (usize,
         6 => Place::Merged,
         _ => Place::Alone,
     };
-    Source { text, options, place }
+    Source { text, options, place, other: choices.once_in(3) }
 }
 
 /// Writes the function that calls all parts, and walks the section of entries, whose name is an identifier: linkers define
