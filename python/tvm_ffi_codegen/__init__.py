@@ -10,8 +10,8 @@
 objects and shared libraries, and `link` links objects to a shared library. `check` reports errors and warnings about
 declarations, `describe` their functions and kernels, and `inspect` the contents of an object or a shared library.
 The functions are those of `tvm_ffi`, called faster; `m.module()` is its module of them. The guide of the project has the language of declarations, and a chapter on this package.
-`python -m tvm_ffi_codegen` is the command line. Compilers in C and C++ use the same functions through `include_dir()` and
-`library_path()`: see `tvm_ffi_codegen.config`.
+The package brings the program `tvm-ffi-codegen`, which `python -m tvm_ffi_codegen` is too. Compilers in C and C++ use
+the same functions through `include_dir()` and `library_path()`: see `tvm_ffi_codegen.config`.
 
 Wrong input raises a `ValueError` or a `TypeError`, an unreadable file an `OSError`, and a failing linker or compiler a
 `RuntimeError`. An `InternalError`, which is a `RuntimeError` too, is a bug of the package.
