@@ -5,6 +5,7 @@ mod element;
 mod evaluate;
 mod exact;
 mod message;
+mod property;
 mod range;
 mod text;
 
