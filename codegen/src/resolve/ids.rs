@@ -36,11 +36,11 @@ macro_rules! ids {
 ids! {
     /// Index of a [value](super::value::Value).
     ValueId;
-    /// Index of a [symbol](super::function::Symbol).
+    /// Index of a [symbol](super::named::Symbol).
     SymbolId;
-    /// Index of an [allocated tensor](super::function::Output).
+    /// Index of an [allocated tensor](super::named::Output).
     OutputId;
-    /// Index of a [local](super::function::Local).
+    /// Index of a [local](super::named::Local).
     LocalId;
     /// Index of a tensor map that has a name.
     MapId;

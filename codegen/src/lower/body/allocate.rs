@@ -41,7 +41,7 @@ fn output_device(c: &mut Checker<'_, '_>, output: &Output<'_>) -> Value {
     c.e.b.load(Type::I64, dl, dl_tensor::DEVICE_TYPE.offset)
 }
 
-/// Emits the allocation of tensors after [`plan`](Self::plan). From then on the frame owns them.
+/// Emits the allocation of tensors after [`plan`]. From then on the frame owns them.
 pub(super) fn allocate(c: &mut Checker<'_, '_>, outputs: &[OutputId]) {
     let planned = outputs.iter().filter_map(|&output| c.e.known.locals().outputs[output].clone());
     let planned: Vec<OutputState> = planned.collect();

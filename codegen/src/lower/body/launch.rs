@@ -1,5 +1,5 @@
 //! Launches of GPU kernels: the statement, kernel arguments, tensor maps and images. Facts of the driver are in
-//! [`cuda`](super::cuda), the routines of launches in [`routines`](mod@super::routines).
+//! [`cuda`](crate::lower::cuda), the routines of launches in [`routines`](mod@crate::lower::routines).
 
 mod area;
 mod command;

@@ -1,7 +1,7 @@
 //! Checks of the hot path: each is a comparison and a branch to a cold exit.
 //!
 //! Processors fuse comparison and branch into one operation and predict the branch, so that merging checks into one
-//! condition costs more than it saves. Exits are emitted in [`failure`](super::failure).
+//! condition costs more than it saves. Exits are emitted in [`failure`](crate::lower::failure).
 
 use crate::ir::{Binary, Block, Builder, Cond, Value};
 

@@ -59,7 +59,7 @@ pub(super) fn noted_devices(c: &mut Checker<'_, '_>) -> Option<[Value; 2]> {
     Some([0, FIRST].map(|at| c.e.b.load(Type::I64, table, at)))
 }
 
-/// Restores the table to what [`noted_devices`](Self::noted_devices) returned.
+/// Restores the table to what [`noted_devices`] returned.
 pub(super) fn forget_devices(c: &mut Checker<'_, '_>, noted: Option<[Value; 2]>) {
     if let (Some(table), Some([count, first])) = (c.devices.table, noted) {
         c.e.b.store(count, table, 0);

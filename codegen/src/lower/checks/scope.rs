@@ -30,7 +30,7 @@ pub(super) fn carry_one(c: &mut Checker<'_, '_>, symbol: SymbolId) -> [Value; 2]
     }
 }
 
-/// Adds parameters to a block for the values of [`carry`](Self::carry). Returns the states of the symbols in the
+/// Adds parameters to a block for the values of [`carry`]. Returns the states of the symbols in the
 /// block.
 pub(super) fn carried_to(
     c: &mut Checker<'_, '_>,

@@ -45,7 +45,7 @@ fn inline_tensor(c: &mut Checker<'_, '_>, value: ValueId) -> Value {
     c.e.b.block_param(join, Type::Ptr, Hint::default())
 }
 
-/// Emits the checks of [`inline_tensor`](Self::inline_tensor) for a tensor that may be absent.
+/// Emits the checks of [`inline_tensor`] for a tensor that may be absent.
 fn masked_tensor(c: &mut Checker<'_, '_>, value: ValueId, index: Value, payload: Value) -> Value {
     let (checks, b) = (c.checks, &mut c.e.b);
     let [object, view] = [TypeIndex::TENSOR, TypeIndex::DL_TENSOR_PTR]

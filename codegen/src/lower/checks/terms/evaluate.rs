@@ -54,7 +54,7 @@ pub(in crate::lower) fn eval(c: &mut Checker<'_, '_>, term: &Term) -> Value {
     value
 }
 
-/// Returns the value of a term like [`term`](Self::term), but leaves flags of arithmetic to be tested with those of
+/// Returns the value of a term like [`eval`], but leaves flags of arithmetic to be tested with those of
 /// the expression around it.
 pub(super) fn eval_operand(c: &mut Checker<'_, '_>, term: &Term) -> Value {
     let value = computed(c, term);
