@@ -78,6 +78,16 @@ const OF_X86: [&str; 6] = [
     "-mno-red-zone",
 ];
 
+/// Gives clang's constructors priorities of their own: GNU's linker orders those of one priority by the names of their
+/// sections, which clang spells without leading zeros, and others by the order of the inputs.
+const PRIORITIES: &str = "\
+#ifdef __clang__
+#define LATER(priority) (priority + 1)
+#else
+#define LATER(priority) (priority)
+#endif
+";
+
 /// Number of names of data and of functions in a program.
 const NAMES: usize = 6;
 
@@ -96,7 +106,7 @@ fn source(choices: &mut Choices<'_>, symbols: &[Symbol], (index, count): (usize,
         let is_of_x86 = cfg!(target_arch = "x86_64") && choices.once_in(4);
         options.push(if is_of_x86 { choices.pick(&OF_X86) } else { choices.pick(&OPTIONS) });
     }
-    let mut text = String::new();
+    let mut text = String::from(PRIORITIES);
     if is_cxx {
         text.push_str("extern \"C\" {\n");
     }

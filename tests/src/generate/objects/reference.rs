@@ -78,13 +78,16 @@ const OF_ITS_OWN: [Reference; 12] = [
         "OWN(n)",
     ],
     ["__attribute__((constructor)) static void OWN(void) { order = order * 7 + VALUE; }", "0"],
-    ["__attribute__((constructor(101))) static void OWN(void) { order = order * 7 + VALUE; }", "0"],
     [
-        "__attribute__((constructor(5000))) static void OWN(void) { order = order * 7 + VALUE; }",
+        "__attribute__((constructor(LATER(101)))) static void OWN(void) { order = order * 7 + VALUE; }",
+        "0",
+    ],
+    [
+        "__attribute__((constructor(LATER(5000)))) static void OWN(void) { order = order * 7 + VALUE; }",
         "0",
     ],
     ["__attribute__((destructor)) static void OWN(void) { printf(\"OWN \"); }", "0"],
-    ["__attribute__((destructor(101))) static void OWN(void) { printf(\"OWN \"); }", "0"],
+    ["__attribute__((destructor(LATER(101)))) static void OWN(void) { printf(\"OWN \"); }", "0"],
     ["__attribute__((aligned(4096))) static char OWN[VALUE + 1];", "((long)OWN & 4095)"],
     [
         "static __thread long OWN = VALUE;\nstatic __thread char zero_OWN[40];",
