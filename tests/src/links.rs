@@ -132,7 +132,7 @@ impl Objects {
                 command.args(&source.options).arg("-c").arg(&text).arg("-o");
                 command.arg(folder.path().join(format!("{index}.o"))).output()
             };
-            // What clang does not take, among it GNU's extensions, is for the other compiler.
+            // Sources that clang refuses, such as those with extensions of GNU, go to the other compiler.
             if source.other && compile(OTHER).is_ok_and(|output| output.status.success()) {
                 return;
             }

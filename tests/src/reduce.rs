@@ -166,7 +166,7 @@ impl<S: Subject> Reduction<'_, S> {
                 if start >= count {
                     break;
                 }
-                // What is made is no more there, so that others have its numbers.
+                // The changes that were made are gone from the list, so that those after them have their numbers now.
                 if self.accepts(&file)? {
                     changed = true;
                 } else {

@@ -24,7 +24,7 @@ pub(crate) struct Emitter<'a, 'm> {
     pub(crate) b: Builder<'m>,
     /// The resolved declaration.
     pub(crate) function: &'a Function<'a>,
-    /// What the code so far has loaded, bound and named.
+    /// Facts about the code so far: what is loaded, bound and named.
     pub(crate) known: Known,
     /// The owned values, and the slots of the stack frame.
     pub(crate) frame: Frame,

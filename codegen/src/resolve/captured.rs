@@ -1,4 +1,4 @@
-//! What a closure holds of the outside.
+//! Values, names and maps that a closure holds of the function that makes it.
 
 use super::body::Plain;
 use super::ids::{LocalId, MapId, OutputId, ValueId};

@@ -44,7 +44,7 @@ pub(crate) struct Function<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Closure<'a> {
     pub(crate) function: Function<'a>,
-    /// What the body that makes it gives it, in the order of [`Function::captured`].
+    /// Values that the body that makes it gives it, in the order of [`Function::captured`].
     pub(crate) given: Vec<Given<'a>>,
 }
 

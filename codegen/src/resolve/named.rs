@@ -1,4 +1,4 @@
-//! What names in a function stand for: symbols, allocated tensors, and locals of the body.
+//! Entities that names in a function stand for: symbols, allocated tensors, and locals of the body.
 
 use std::borrow::Cow;
 

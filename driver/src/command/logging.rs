@@ -1,4 +1,4 @@
-//! What the library says about its choices, on standard error, where the variable `TVM_FFI_CODEGEN_LOG` names a level.
+//! Logger that prints the reasons of the library for its choices to standard error, where the variable `TVM_FFI_CODEGEN_LOG` names a level.
 
 use std::env;
 

@@ -1,4 +1,4 @@
-//! What the command line shows of its work: resolved declarations, the time of stages, the reasons of forms.
+//! Views of the command line into its work: resolved declarations, the time of stages, the reasons of forms.
 
 use tvm_ffi_codegen_driver::{Form, Request, lower};
 

@@ -93,7 +93,7 @@ impl<'a> Frame<'a> {
     /// Converts anything else.
     ///
     /// # Safety
-    /// That of [`add`](Frame::add).
+    /// The requirements of [`add`](Frame::add).
     #[inline(never)]
     unsafe fn other(&mut self, object: NonNull<PyObject>, borrows: bool) -> Option<Any> {
         let state = self.state;
@@ -114,7 +114,7 @@ impl<'a> Frame<'a> {
     /// Converts an object by the kind of its type.
     ///
     /// # Safety
-    /// That of [`add`](Frame::add), and the kind is that of the object's type.
+    /// The requirements of [`add`](Frame::add), and the kind is that of the object's type.
     #[inline]
     unsafe fn known(
         &mut self,

@@ -27,7 +27,7 @@ impl Callable {
     /// Calls the function with arguments, so many, and others by name. NULL if an exception is set.
     ///
     /// # Safety
-    /// That of [`call`]: `names` is a tuple.
+    /// The requirements of [`call`]: `names` is a tuple.
     #[inline(never)]
     unsafe fn call_by_name(
         &self,
@@ -102,7 +102,7 @@ impl Callable {
     /// Calls the function with arguments that a frame has room for.
     ///
     /// # Safety
-    /// That of [`invoke`](Callable::invoke).
+    /// The requirements of [`invoke`](Callable::invoke).
     #[inline]
     unsafe fn invoke_in(&self, mut frame: Frame<'_>, args: &[NonNull<PyObject>]) -> *mut PyObject {
         let Made { description, .. } = &self.made;
@@ -216,7 +216,7 @@ impl Callable {
     /// Raises the error of arguments that do not fit the parameters: that of a function of Python.
     ///
     /// # Safety
-    /// That of [`call`].
+    /// The requirements of [`call`].
     #[cold]
     unsafe fn refuse(
         &self,

@@ -96,7 +96,7 @@ impl Reader {
     /// Learns element type and device from a tensor that the exchange API has filled in, if both ways agree on it.
     ///
     /// # Safety
-    /// That of [`read`](Reader::read), and the tensor is a valid one of the object.
+    /// The requirements of [`read`](Reader::read), and the tensor is a valid one of the object.
     #[cold]
     pub(crate) unsafe fn learn(&self, object: NonNull<PyObject>, tensor: &DLTensor) {
         let mut ours = EMPTY;
@@ -114,7 +114,7 @@ impl Reader {
     /// True if both ways say the same of an object: the exchange API has filled in the tensor, if it did not refuse.
     ///
     /// # Safety
-    /// That of [`learn`](Reader::learn).
+    /// The requirements of [`learn`](Reader::learn).
     pub(crate) unsafe fn agrees(
         &self,
         object: NonNull<PyObject>,
@@ -155,7 +155,7 @@ impl Reader {
     /// exception set, if PyTorch fails.
     ///
     /// # Safety
-    /// That of [`read`](Reader::read).
+    /// The requirements of [`read`](Reader::read).
     #[inline]
     unsafe fn codes(
         &self,

@@ -179,7 +179,7 @@ impl State {
     /// Asks for the kind of a type and keeps the answer, and the type.
     ///
     /// # Safety
-    /// That of [`kind`](State::kind).
+    /// The requirements of [`kind`](State::kind).
     #[cold]
     unsafe fn learn(&self, ty: *mut PyTypeObject) -> Kind {
         let end = ptr::null_mut::<PyObject>();

@@ -111,7 +111,7 @@ impl View {
     /// Views a tensor of PyTorch: by the reader if that knows its element type and device, else as another framework's.
     ///
     /// # Safety
-    /// That of [`of_framework`](View::of_framework), and the object's type is one of [`Kind::Handle`](crate::state::Kind).
+    /// The requirements of [`of_framework`](View::of_framework), and the object's type is one of [`Kind::Handle`](crate::state::Kind).
     #[inline]
     pub(crate) unsafe fn of_handle<'a>(
         place: &'a mut MaybeUninit<View>,
@@ -185,7 +185,7 @@ impl View {
     /// Views a tensor of PyTorch as another framework's, and lets the reader learn from it.
     ///
     /// # Safety
-    /// That of [`of_handle`](View::of_handle).
+    /// The requirements of [`of_handle`](View::of_handle).
     #[cold]
     unsafe fn learn<'a>(
         place: &'a mut MaybeUninit<View>,

@@ -71,7 +71,7 @@ platforms! {
         Kernel: Copy Debug = cuda::Kernel, hip::Kernel;
         /// The variable of an image in a module.
         Image: Copy Debug = cuda::Image, hip::Image;
-        /// What messages say about clusters.
+        /// Values of messages about the clusters of a launch.
         Cluster: Raise = Extents, ();
     }
     symbols {
