@@ -1,8 +1,8 @@
 //! Instructions and terminators other than plain operators.
 
 use codegen::ir::{
-    AbiType, Binary, Builder, Cond, Convert, Data, Extend, Inst, Linkage, Module, Signature,
-    Symbol, SymbolKind, Type,
+    AbiType, Binary, Builder, Cond, Convert, Data, Extend, Inst, Linkage, Module, Placed,
+    Signature, Symbol, SymbolKind, Type,
 };
 
 use crate::functions;
@@ -67,7 +67,7 @@ fn loads_and_stores_of_every_type_at_every_alignment() {
 /// Limits the alignment of stores to `align`; the builder states the natural one.
 fn align_stores(module: &mut Module, align: u32) {
     let blocks = module.functions.iter_mut().flat_map(|function| &mut function.blocks);
-    for (_, inst) in blocks.flat_map(|block| &mut block.insts) {
+    for Placed { inst, .. } in blocks.flat_map(|block| &mut block.insts) {
         if let Inst::Store { align: stated, .. } = inst {
             *stated = align.min(*stated);
         }

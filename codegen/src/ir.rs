@@ -39,14 +39,16 @@ mod verify;
 
 pub use abi_spec::layout::{Field, FieldType, Struct};
 pub use build::Builder;
-pub use entity::{Block, Symbol, Value};
+pub use entity::{Block, Symbol, TopicId, Value};
 pub use flow::Values;
 pub use inst::{Inst, Target, Terminator};
 pub use module::{
-    BlockData, Data, DataPart, DataPrinter, Function, Hint, Module, Pointee, Relocation, ValueData,
+    BlockData, Data, DataPart, DataPrinter, Function, Hint, Module, Placed, Pointee, Relocation,
+    ValueData,
 };
 pub use operator::{Binary, Checked, Cond, Convert};
 pub use order::immediate_dominators;
+pub use print::Line;
 pub use read::ReadError;
 pub use signature::{AbiType, Extend, Signature, Type};
 pub use symbols::{DeclareError, Linkage, SymbolData, SymbolKind};

@@ -415,6 +415,7 @@ pub use crate::declaration::limit::{
     MAX_RESULTS, MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT, MAX_TYPES, MAX_VALUES,
 };
 pub use crate::declaration::reserved::{is_reserved, spelled};
+pub(crate) use print_body::MARK;
 
 use crate::declaration::{Expr, Function, Library, Signature, reserved};
 use crate::error::{Error, Position};

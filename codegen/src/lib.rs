@@ -64,6 +64,7 @@ extern crate self as tvm_ffi_codegen;
 pub mod backend;
 mod declaration;
 mod error;
+mod explain;
 pub mod guide;
 pub mod ir;
 pub mod language;
@@ -84,6 +85,7 @@ pub use declaration::{
     Wait,
 };
 pub use error::{Error, Part, Position, Site};
+pub use explain::{AboutLine, Explanation};
 pub use lower::{
     KEEPER, Loader, Options, Routines, UNLOAD, Unchecked, is_linked_routine, library::metadata,
     library::shapes, linked_routines, lower, routines,

@@ -8,7 +8,7 @@ use crate::sources::{Module, Modules, Source, sources};
 ///
 /// A room is a folder with the file of its name. Files directly under `lower/` are `lower/floor`, which its rooms
 /// share.
-const ROOMS: [&str; 16] = [
+const ROOMS: [&str; 17] = [
     "trace",
     "ir",
     "backend",
@@ -25,6 +25,7 @@ const ROOMS: [&str; 16] = [
     "lower/body",
     "lower/library",
     "lower",
+    "explain",
 ];
 
 /// Returns the room of a module as an index into [`ROOMS`]; none for the root of the crate and the guide.

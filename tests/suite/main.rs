@@ -9,6 +9,7 @@ mod cross;
 mod declarations;
 #[cfg(feature = "mlir")]
 mod equivalence;
+mod explained;
 mod export_macro;
 mod external;
 mod fake_cuda;

@@ -37,8 +37,8 @@ pub(crate) struct Body<'f, 'a> {
     pub(crate) locals: BTreeMap<String, Vec<String>>,
     /// The names of all variables.
     pub(crate) declared: HashSet<String>,
-    /// The words of groups that are still to be written, by their first value.
-    pub(crate) groups: BTreeMap<Value, u32>,
+    /// The names of values whose first instruction is written.
+    pub(crate) begun: HashSet<u32>,
     /// The declarations of stack slots.
     pub(crate) slots: Vec<String>,
     /// The statements of the current block.

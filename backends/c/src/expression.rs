@@ -36,11 +36,14 @@ pub(crate) struct Expression {
     pub(crate) reads: Vec<ir::Value>,
     /// True if it calls a function that does more than compute.
     pub(crate) calls: bool,
+    /// The parts of the declaration that it is for.
+    pub(crate) topics: Vec<ir::TopicId>,
 }
 
 impl Expression {
     pub(crate) fn new(level: Level, text: impl Into<String>) -> Self {
-        Expression { text: text.into(), level, inverse: None, reads: Vec::new(), calls: false }
+        let (reads, topics) = (Vec::new(), Vec::new());
+        Expression { text: text.into(), level, inverse: None, reads, calls: false, topics }
     }
 
     pub(crate) fn primary(text: impl Into<String>) -> Self {
@@ -100,12 +103,26 @@ impl Expression {
         Expression::primary(format!("{function}({})", list.join(", "))).reading(operands)
     }
 
+    /// Returns `first, second`, which stands in no other expression.
+    pub(crate) fn comma(first: &Expression, second: &Expression) -> Self {
+        let text = format!("{}, {}", first.text, second.text);
+        Expression::new(Level::Select, text).reading([first, second])
+    }
+
     /// Returns true for a number that is written alike whether the type has a sign or not.
     pub(crate) fn is_number(&self) -> bool {
         self.text.bytes().all(|byte| byte.is_ascii_digit())
     }
 
-    /// Adds the variables and calls of operands.
+    /// Adds a part of the declaration that the expression is for.
+    pub(crate) fn about(mut self, topic: ir::TopicId) -> Self {
+        if topic != ir::TopicId::default() && !self.topics.contains(&topic) {
+            self.topics.push(topic);
+        }
+        self
+    }
+
+    /// Adds the variables, calls and topics of operands.
     pub(crate) fn reading<'e>(
         mut self,
         operands: impl IntoIterator<Item = &'e Expression>,
@@ -113,6 +130,7 @@ impl Expression {
         for operand in operands {
             self.reads.extend_from_slice(&operand.reads);
             self.calls |= operand.calls;
+            self = operand.topics.iter().fold(self, |all, &topic| all.about(topic));
         }
         self
     }

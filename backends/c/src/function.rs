@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use codegen::ir::{self, Block, Inst, Target, Terminator, Value};
+use codegen::ir::{self, Block, Inst, Placed, Target, Terminator, Value};
 
 use crate::body::{Body, Functions};
 use crate::data::comment;
@@ -14,7 +14,7 @@ use crate::names::{Taken, identifier};
 use crate::prelude::Helper;
 use crate::prototype::prototype;
 use crate::share::share;
-use crate::statement::{Printer, Statement, nest, tidy};
+use crate::statement::{Printer, Statement, Topics, nest, tidy};
 use crate::structure::Structure;
 use crate::symbols::heat;
 use crate::uses::{Place, Uses, Weight, has_effect};
@@ -29,13 +29,13 @@ const LONGEST_FIELD: usize = 32;
 /// The same for what a function returns.
 const LONGEST_RESULT: usize = 100;
 
-/// Writes a function.
+/// Writes a function. Returns what its lines are for.
 pub(crate) fn define(
     functions: &mut Functions<'_>,
     source: &ir::Function,
     uses: Uses,
     text: &mut String,
-) {
+) -> Topics {
     let mut taken = Taken { outer: Some(&functions.symbols.taken), ..Taken::default() };
     let names = source.value_names();
     let mut names: Vec<String> = names.iter().map(|name| identifier(name, &mut taken)).collect();
@@ -54,12 +54,12 @@ pub(crate) fn define(
         weights: vec![Weight::Pure; source.values.len()],
         locals: BTreeMap::new(),
         declared: HashSet::new(),
-        groups: source.groups.iter().copied().collect(),
+        begun: HashSet::new(),
         slots: Vec::new(),
         lines: Vec::new(),
         overflowed: None,
     };
-    body.write(&labels, text);
+    body.write(&labels, text)
 }
 
 /// A block that is to be written.
@@ -70,10 +70,10 @@ struct Next {
 }
 
 impl Body<'_, '_> {
-    fn write(mut self, labels: &[String], text: &mut String) {
+    fn write(mut self, labels: &[String], text: &mut String) -> Topics {
         let params = self.parameters();
         let entry = std::mem::take(&mut self.lines);
-        let Some((first, _)) = self.source.blocks().next() else { return };
+        let Some((first, _)) = self.source.blocks().next() else { return Topics::new() };
         let list = tidy(nest(self.blocks(first, false)));
         let name = &self.functions.symbols.names[self.source.symbol.index()];
         let signature = &self.source.signature;
@@ -96,10 +96,12 @@ impl Body<'_, '_> {
         if has_unlikely(&list) {
             self.functions.prelude.name(Helper::Unlikely);
         }
-        let mut printer = Printer { labels, text };
+        let mut printer = Printer { labels, text, topics: Topics::new() };
         printer.list(&entry, 1);
         printer.list(&list, 1);
+        let topics = printer.topics;
         text.push_str("}\n");
+        topics
     }
 
     /// Writes blocks from `first` on, all that it dominates. `in_loop` says that it is the head of the loop around them.
@@ -141,26 +143,40 @@ impl Body<'_, '_> {
                 }
             }
         }
-        for (at, (result, inst)) in data.insts.iter().enumerate() {
-            self.instruction(Place { block, at }, *result, inst);
+        for (at, Placed { result, inst, topic }) in data.insts.iter().enumerate() {
+            self.begin(*topic);
+            self.instruction(Place { block, at }, *result, inst, *topic);
         }
         list.append(&mut self.lines);
         data.end.as_ref().and_then(|end| self.terminator(block, end, list))
     }
 
-    /// Writes an instruction, unless its result is not needed or written elsewhere.
-    fn instruction(&mut self, place: Place, result: Option<Value>, inst: &Inst) {
-        if let Some(name) = result.and_then(|result| self.groups.remove(&result)) {
+    /// Writes a comment before the first instruction that is for a value.
+    fn begin(&mut self, topic: ir::TopicId) {
+        if let Some(name) = self.source.topics[topic.index()].name
+            && self.begun.insert(name)
+        {
             self.line(format!("/* {} */", comment(&self.source.names[name as usize])));
         }
+    }
+
+    /// Writes an instruction, unless its result is not needed or written elsewhere.
+    fn instruction(
+        &mut self,
+        place: Place,
+        result: Option<Value>,
+        inst: &Inst,
+        topic: ir::TopicId,
+    ) {
         let is_needed = |value: &Value| self.uses.is_needed(*value);
         if !has_effect(inst) && !result.as_ref().is_some_and(is_needed) {
             return;
         }
         let result = result.filter(is_needed);
         let Some(expression) = self.inst(inst, result) else { return };
+        let expression = expression.about(topic);
         let Some(result) = result else {
-            self.lines.push(Statement::Evaluate(expression.text));
+            self.lines.push(Statement::Evaluate(expression));
             return;
         };
         let mut weight = Weight::of(inst);
@@ -269,7 +285,8 @@ impl Body<'_, '_> {
         };
         let [then, otherwise] = [0, 1].map(|i| weight(targets[i], is_cold[i]));
         let first = usize::from(otherwise < then);
-        let mut condition = self.value(cond);
+        let topic = self.source.blocks[from.index()].end_topic;
+        let mut condition = self.value(cond).about(topic);
         if first == 1 {
             condition = condition.negated();
         }
@@ -288,14 +305,14 @@ impl Body<'_, '_> {
         let is_constant = |inst: &Inst| matches!(inst, Inst::Const { .. });
         block.index() > 0
             && matches!(data.end, Some(Terminator::Return(_)))
-            && data.insts.iter().all(|(_, inst)| is_constant(inst))
+            && data.insts.iter().all(|placed| is_constant(&placed.inst))
     }
 
     /// Returns the statement of a block that only returns.
     fn end(&mut self, target: &Target) -> Statement {
         let source = self.source;
         let data = &source.blocks[target.block.index()];
-        for (result, inst) in &data.insts {
+        for Placed { result, inst, .. } in &data.insts {
             if let (Some(result), Some(value)) = (*result, self.inst(inst, *result)) {
                 self.values[result.index()] = Some(value);
             }
@@ -313,7 +330,7 @@ impl Body<'_, '_> {
     /// Returns a `return`.
     fn leave(&mut self, value: Option<Value>) -> Statement {
         let result = value.zip(self.source.signature.result);
-        Statement::Return(result.map(|(value, abi)| self.sent(value, abi).text))
+        Statement::Return(result.map(|(value, abi)| self.sent(value, abi)))
     }
 }
 

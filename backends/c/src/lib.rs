@@ -58,6 +58,7 @@ mod expression;
 mod fields;
 mod function;
 mod instruction;
+mod listing;
 mod names;
 mod object;
 mod place;
@@ -79,6 +80,7 @@ use codegen::{Backend, ir};
 use target_lexicon::Triple;
 
 pub use codegen::backend::{Error, Input, Optimize};
+pub use listing::lines;
 
 use body::Functions;
 use prelude::Prelude;

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use codegen::ir::{Function, Inst, Terminator, Value, immediate_dominators};
+use codegen::ir::{Function, Inst, Placed, Terminator, Value, immediate_dominators};
 
 use crate::uses::{Uses, has_effect, jumps};
 
@@ -108,7 +108,7 @@ impl Readers {
             }
             let targets = data.end.iter().flat_map(Terminator::targets);
             targets.flat_map(|target| &target.args).for_each(|&value| readers.read(value, block));
-            for (result, inst) in data.insts.iter().rev() {
+            for Placed { result, inst, .. } in data.insts.iter().rev() {
                 inst.operands(|value| readers.read(value, block));
                 let Some(result) = *result else { continue };
                 if !has_effect(inst) {

@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use codegen::ir::Block;
+use codegen::ir::{Block, TopicId};
 
 use crate::expression::{Expression, Level};
 
@@ -17,7 +17,7 @@ pub(crate) enum Statement {
         value: Expression,
     },
     /// An expression whose value nobody needs.
-    Evaluate(String),
+    Evaluate(Expression),
     /// `if (condition) { then } else { otherwise }`.
     If {
         condition: Expression,
@@ -36,7 +36,7 @@ pub(crate) enum Statement {
     Goto(Block),
     Break,
     Continue,
-    Return(Option<String>),
+    Return(Option<Expression>),
 }
 
 /// The largest number of characters of a call and a result after it in one line.
@@ -161,11 +161,11 @@ fn shorten(list: Vec<Statement>, place: &Place) -> Vec<Statement> {
         let statement = shortened(statement, &place);
         if let (Some(Statement::Evaluate(call)), Some(Statement::Return(Some(value)))) =
             (&statement, after.last())
-            && call.len() + value.len() < LONGEST
+            && call.text.len() + value.text.len() < LONGEST
             // C++ converts no number that is computed to an address.
-            && value != "0"
+            && value.text != "0"
         {
-            let both = format!("{call}, {value}");
+            let both = Expression::comma(call, value);
             after.pop();
             after.push(Statement::Return(Some(both)));
         } else {
@@ -333,14 +333,25 @@ fn join(first: &mut Statement, second: &Statement) -> bool {
     joins
 }
 
+/// The parts of the declaration that lines are for, by the place of the line in the text.
+pub(crate) type Topics = Vec<(usize, Vec<TopicId>)>;
+
 /// The printer of statements.
 pub(crate) struct Printer<'a> {
     /// The label of each block.
     pub(crate) labels: &'a [String],
     pub(crate) text: &'a mut String,
+    pub(crate) topics: Topics,
 }
 
 impl Printer<'_> {
+    /// Notes what the line that follows is for.
+    fn note(&mut self, expression: &Expression) {
+        if !expression.topics.is_empty() {
+            self.topics.push((self.text.len(), expression.topics.clone()));
+        }
+    }
+
     /// Writes statements `depth` blocks deep.
     pub(crate) fn list(&mut self, list: &[Statement], depth: usize) {
         for (i, statement) in list.iter().enumerate() {
@@ -364,19 +375,25 @@ impl Printer<'_> {
         match statement {
             Statement::Line(line) => self.line(depth, line),
             Statement::Assign { name, value } => {
+                self.note(value);
                 self.line(depth, &format!("{name} = {};", value.text));
             }
-            Statement::Evaluate(text) => self.line(depth, &format!("{text};")),
+            Statement::Evaluate(value) => {
+                self.note(value);
+                self.line(depth, &format!("{};", value.text));
+            }
             Statement::Label(block) => {
                 let label = format!("{}:", self.labels[block.index()]);
                 self.line(depth - 1, &label);
             }
             Statement::Goto(_) | Statement::Break | Statement::Continue | Statement::Return(_) => {
+                self.note_returned(statement);
                 let line = self.leave(statement).unwrap_or_default();
                 self.line(depth, &line);
             }
             Statement::Loop { body, .. } => self.repeat(body, depth),
             Statement::If { condition, unlikely, then, otherwise } => {
+                self.note(condition);
                 let condition = if *unlikely {
                     format!("{UNLIKELY}({})", condition.text)
                 } else {
@@ -387,6 +404,12 @@ impl Printer<'_> {
         }
     }
 
+    fn note_returned(&mut self, statement: &Statement) {
+        if let Statement::Return(Some(value)) = statement {
+            self.note(value);
+        }
+    }
+
     /// Returns the text of a statement that goes elsewhere.
     fn leave(&self, statement: &Statement) -> Option<String> {
         match statement {
@@ -394,7 +417,7 @@ impl Printer<'_> {
             Statement::Break => Some("break;".to_owned()),
             Statement::Continue => Some("continue;".to_owned()),
             Statement::Return(None) => Some("return;".to_owned()),
-            Statement::Return(Some(value)) => Some(format!("return {value};")),
+            Statement::Return(Some(value)) => Some(format!("return {};", value.text)),
             Statement::Line(_)
             | Statement::Assign { .. }
             | Statement::Evaluate(_)
@@ -410,6 +433,7 @@ impl Printer<'_> {
             [Statement::If { condition, then, otherwise, .. }, rest @ ..]
                 if matches!(then[..], [Statement::Break]) && otherwise.is_empty() =>
             {
+                self.note(condition);
                 (format!("while ({}) {{", condition.negated().text), rest)
             }
             _ => ("for (;;) {".to_owned(), body),
@@ -429,6 +453,7 @@ impl Printer<'_> {
         if let ([only], []) = (then, otherwise)
             && let Some(leave) = self.leave(only)
         {
+            self.note_returned(only);
             let line = format!("if ({condition}) {leave}");
             return self.line(depth, &line);
         }

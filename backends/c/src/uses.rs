@@ -1,6 +1,6 @@
 //! The uses of values: which are computed at all, and which are written where they are used instead of in a variable.
 
-use codegen::ir::{Block, Function, Hint, Inst, Pointee, Target, Terminator, Type, Value};
+use codegen::ir::{Block, Function, Hint, Inst, Placed, Pointee, Target, Terminator, Type, Value};
 
 use crate::fields::field;
 
@@ -43,7 +43,7 @@ impl Uses {
     pub(crate) fn new(function: &Function) -> Uses {
         let mut needed = Needed::new(function);
         for (block, data) in function.blocks() {
-            for (at, (_, inst)) in data.insts.iter().enumerate() {
+            for (at, Placed { inst, .. }) in data.insts.iter().enumerate() {
                 if has_effect(inst) {
                     inst.operands(|value| needed.read(value, Place { block, at }));
                 }
@@ -69,7 +69,7 @@ impl Uses {
 
     /// Calls `visit` with each instruction that has an effect or a needed result.
     pub(crate) fn each<'a>(&self, function: &'a Function, mut visit: impl FnMut(&'a Inst)) {
-        for (result, inst) in function.blocks.iter().flat_map(|block| &block.insts) {
+        for Placed { result, inst, .. } in function.blocks.iter().flat_map(|block| &block.insts) {
             if has_effect(inst) || result.is_some_and(|result| self.is_needed(result)) {
                 visit(inst);
             }
@@ -97,7 +97,7 @@ impl Uses {
         weight: Weight,
     ) -> bool {
         let insts = &function.blocks[from.block.index()].insts;
-        let inst = &insts[from.at].1;
+        let inst = &insts[from.at].inst;
         if matches!(inst, Inst::Const { .. } | Inst::Address { .. } | Inst::StackSlot { .. }) {
             return true;
         }
@@ -118,7 +118,7 @@ impl Uses {
                 Weight::Calls | Weight::Synchronizes => false,
             };
         }
-        let mut between = insts[from.at + 1..to.at].iter().map(|(_, inst)| inst);
+        let mut between = insts[from.at + 1..to.at].iter().map(|placed| &placed.inst);
         match weight {
             Weight::Pure => true,
             Weight::Reads => is_steady,
@@ -144,9 +144,9 @@ fn is_field(function: &Function, inst: &Inst) -> bool {
 /// of `&&` and `||`, one side of `?:`, and what only one way of a branch assigns.
 fn is_always_evaluated(function: &Function, value: Value, to: Place) -> bool {
     let block = &function.blocks[to.block.index()];
-    match (block.insts.get(to.at), &block.end) {
-        (Some((_, Inst::Select { .. })), _) => false,
-        (Some((_, Inst::Binary { lhs, .. })), _) => function.ty(*lhs) != Type::Bool,
+    match (block.insts.get(to.at).map(|placed| &placed.inst), &block.end) {
+        (Some(Inst::Select { .. }), _) => false,
+        (Some(Inst::Binary { lhs, .. }), _) => function.ty(*lhs) != Type::Bool,
         (Some(_), _) => true,
         (None, Some(Terminator::Branch { cond, .. })) => *cond == value,
         (None, _) => true,
@@ -211,7 +211,7 @@ fn epochs(function: &Function) -> Vec<Vec<u32>> {
     for (block, data) in function.blocks.iter().enumerate() {
         let mut epoch = starts[block].filter(|_| unseen[block] == 0).unwrap_or_else(&mut new);
         let mut states = vec![epoch];
-        for (_, inst) in &data.insts {
+        for Placed { inst, .. } in &data.insts {
             if has_effect(inst) {
                 epoch = new();
             }
@@ -265,7 +265,7 @@ impl<'a> Needed<'a> {
             for (i, param) in data.params.iter().enumerate() {
                 origins[param.index()] = Origin::Param(block, i);
             }
-            for (at, (result, _)) in data.insts.iter().enumerate() {
+            for (at, Placed { result, .. }) in data.insts.iter().enumerate() {
                 if let Some(result) = result {
                     origins[result.index()] = Origin::Inst(block, at);
                 }
@@ -302,7 +302,7 @@ impl<'a> Needed<'a> {
         while let Some(value) = self.waiting.pop() {
             match self.origins[value.index()] {
                 Origin::Inst(block, at) => {
-                    let inst = &function.blocks[block.index()].insts[at].1;
+                    let inst = &function.blocks[block.index()].insts[at].inst;
                     if !has_effect(inst) {
                         inst.operands(|value| self.read(value, Place { block, at }));
                     }

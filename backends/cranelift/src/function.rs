@@ -8,12 +8,13 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use codegen::backend::Error;
-use codegen::ir::{self, Inst, Target, Terminator, Type};
+use codegen::ir::{self, Inst, Placed, Target, Terminator, Type};
 use cranelift_codegen::Context;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir::{
-    Block, BlockArg, Function, InsertBuilder, InstBuilder, MemFlagsData, UserFuncName, Value,
+    Block, BlockArg, Function, InsertBuilder, InstBuilder, MemFlagsData, SourceLoc, UserFuncName,
+    Value,
 };
 use cranelift_module::{FuncId, FuncOrDataId, Module};
 
@@ -35,6 +36,8 @@ pub(crate) struct Functions<'a> {
     pub(crate) values: Vec<Value>,
     /// The references of that function to symbols; each is declared once.
     pub(crate) references: BTreeMap<ir::Symbol, Reference>,
+    /// True if machine instructions are noted with the topics of the host IR's.
+    pub(crate) located: bool,
     /// The number of values of the largest function.
     largest: usize,
 }
@@ -51,8 +54,8 @@ const KEPT: usize = 2048;
 impl<'a> Functions<'a> {
     pub(crate) fn new(module: &'a mut dyn Module, symbols: &'a [FuncOrDataId]) -> Self {
         let context = CONTEXT.take().unwrap_or_else(|| Box::new(Context::new()));
-        let (values, references, largest) = (Vec::new(), BTreeMap::new(), 0);
-        Functions { module, symbols, context, values, references, largest }
+        let (values, references) = (Vec::new(), BTreeMap::new());
+        Functions { module, symbols, context, values, references, located: false, largest: 0 }
     }
 
     /// Keeps the context for the next emission.
@@ -97,6 +100,7 @@ pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::
         values: &mut functions.values,
         references: &mut functions.references,
         homes: Homes::new(source),
+        located: functions.located,
         overflowed: None,
         copying: None,
     };
@@ -147,6 +151,8 @@ pub(crate) struct Body<'a> {
     pub(crate) values: &'a mut [Value],
     pub(crate) references: &'a mut BTreeMap<ir::Symbol, Reference>,
     pub(crate) homes: Homes,
+    /// True if instructions are noted with their topics.
+    located: bool,
     /// The flag of the checked arithmetic just before.
     pub(crate) overflowed: Option<Value>,
     /// The current block, if its calls receive [copies](Body::passed).
@@ -159,7 +165,8 @@ impl<'a> Body<'a> {
         let some_away = self.homes.are_some();
         self.copying = (data.cold && self.homes.are_scarce()).then_some(data);
         data.params.iter().for_each(|&param| self.spill(param));
-        for (result, inst) in &data.insts {
+        for Placed { result, inst, topic } in &data.insts {
+            self.locate(*topic);
             if some_away {
                 inst.operands(|value| self.fetch(value, block));
             }
@@ -170,9 +177,17 @@ impl<'a> Body<'a> {
                 if is_address { self.note_address(result, block) } else { self.spill(result) }
             }
         }
+        self.locate(data.end_topic);
         if let Some(end) = &data.end {
             end.operands(|value| self.fetch(value, block));
             self.terminator(end);
+        }
+    }
+
+    /// Notes the topic of the instructions that follow.
+    fn locate(&mut self, topic: ir::TopicId) {
+        if self.located {
+            self.cursor.set_srcloc(SourceLoc::new(topic.index() as u32));
         }
     }
 

@@ -131,7 +131,7 @@ pub fn is_wide(function: &Function) -> bool {
 fn gains(source: &ir::Function) -> bool {
     use Binary::{Sdiv, Srem, Udiv, Urem};
     let divides = |inst: &Inst| matches!(inst, Inst::Binary { op: Sdiv | Srem | Udiv | Urem, .. });
-    source.blocks.iter().flat_map(|block| &block.insts).any(|(_, inst)| divides(inst))
+    source.blocks.iter().flat_map(|block| &block.insts).any(|placed| divides(&placed.inst))
 }
 
 /// Compiles a function with another code generator than that of the module, and defines it.

@@ -61,7 +61,7 @@ impl Homes {
         let spills = source.blocks.len() >= BLOCKS || calls >= CALLS;
         let mut homes = Homes { scarce: !spills && calls >= FEW_CALLS, ..Homes::default() };
         let mut entry = source.blocks.iter().take(1).flat_map(|block| &block.insts);
-        if spills || entry.any(|(_, inst)| matches!(inst, Inst::StackSlot { .. })) {
+        if spills || entry.any(|placed| matches!(placed.inst, Inst::StackSlot { .. })) {
             homes.homes = vec![Home::Register; source.values.len()];
             homes.block = vec![0; source.values.len()];
         }
@@ -76,7 +76,7 @@ impl Homes {
         let Homes { homes, block, .. } = self;
         let only = only_predecessors(source);
         for (at, data) in source.blocks() {
-            let results = data.insts.iter().filter_map(|(result, _)| *result);
+            let results = data.insts.iter().filter_map(|placed| placed.result);
             data.params.iter().copied().chain(results).for_each(|value| {
                 block[value.index()] = at.index();
             });
@@ -86,7 +86,7 @@ impl Homes {
                     homes[value.index()] = Home::Wanted;
                 }
             };
-            let insts = data.insts.iter().map(|(_, inst)| inst);
+            let insts = data.insts.iter().map(|placed| &placed.inst);
             insts.filter(|inst| !is_crowded(inst)).for_each(|inst| inst.operands(&mut read));
             data.end.iter().for_each(|end| end.operands(&mut read));
         }
@@ -186,7 +186,9 @@ fn is_crowded(inst: &Inst) -> bool {
 /// Returns the number of calls in a function.
 fn calls(source: &ir::Function) -> usize {
     let insts = source.blocks.iter().flat_map(|block| &block.insts);
-    insts.filter(|(_, inst)| matches!(inst, Inst::Call { .. } | Inst::CallIndirect { .. })).count()
+    insts
+        .filter(|placed| matches!(placed.inst, Inst::Call { .. } | Inst::CallIndirect { .. }))
+        .count()
 }
 
 /// A function that is being translated: its source, and its native code so far.

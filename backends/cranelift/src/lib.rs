@@ -55,6 +55,7 @@ mod function;
 mod generators;
 mod homes;
 mod instruction;
+mod listing;
 mod object;
 mod once;
 mod print;
@@ -75,6 +76,7 @@ use generators::Generators;
 
 pub use codegen::backend::{Error, Input};
 pub use generators::{Settings, define as define_with, is_wide, isa};
+pub use listing::{Listing, listings};
 
 /// The name of the backend.
 const NAME: &str = "cranelift";

@@ -5,7 +5,7 @@
 //! terminators add. Constants are no instructions.
 
 use codegen::backend::Error;
-use codegen::ir::{self, Inst, Target, Terminator};
+use codegen::ir::{self, Inst, Placed, Target, Terminator};
 use inkwell::basic_block::BasicBlock;
 use inkwell::builder::Builder;
 use inkwell::module::Module;
@@ -64,7 +64,7 @@ pub(crate) fn define<'ctx>(
     let mut body = Body { functions, source, result: None, overflowed: None };
     for (block, data) in source.blocks() {
         body.functions.builder.position_at_end(body.functions.blocks[block.index()].block);
-        for (result, inst) in &data.insts {
+        for Placed { result, inst, .. } in &data.insts {
             body.result = *result;
             let value = body.inst(inst)?;
             if let (Some(result), Some(value)) = (result, value) {

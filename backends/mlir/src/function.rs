@@ -7,7 +7,7 @@
 use std::cell::Cell;
 
 use codegen::backend::Side;
-use codegen::ir::{self, Inst, Target, Terminator};
+use codegen::ir::{self, Inst, Placed, Target, Terminator};
 use melior::ir::operation::{OperationLike, OperationMutLike, OperationRefMut};
 use melior::ir::{BlockLike, BlockRef, Operation, RegionLike, Value};
 
@@ -72,7 +72,7 @@ pub(crate) fn define<'c, 'a>(
     };
     for (block, data) in source.blocks() {
         body.block = body.functions.blocks[block.index()];
-        for (result, inst) in &data.insts {
+        for Placed { result, inst, .. } in &data.insts {
             body.result = *result;
             body.ops = body.named(*result, "");
             let value = body.inst(inst);

@@ -81,7 +81,7 @@ impl FromStr for Optimize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Builder, Inst, Linkage, Signature, Type};
+    use crate::ir::{Builder, Inst, Linkage, Placed, Signature, Type};
 
     /// Adds a function of so many instructions.
     fn add(module: &mut Module, name: &str, size: usize, cold: bool) {
@@ -91,7 +91,7 @@ mod tests {
         }
         b.ret(None);
         let mut function = b.finish();
-        function.blocks[0].insts = vec![(None, Inst::Const { ty: Type::I64, bits: 0 }); size];
+        function.blocks[0].insts = vec![Placed::from(Inst::Const { ty: Type::I64, bits: 0 }); size];
         module.functions.push(function);
     }
 

@@ -172,7 +172,7 @@ fn used(source: &Module) -> Vec<bool> {
     let mut mark = |symbol: Symbol| used[symbol.index()] = true;
     let blocks = source.functions.iter().flat_map(|function| &function.blocks);
     let insts = blocks.flat_map(|block| &block.insts);
-    insts.filter_map(|(_, inst)| inst.symbol()).for_each(&mut mark);
+    insts.filter_map(|placed| placed.inst.symbol()).for_each(&mut mark);
     let relocations = source.data.iter().flat_map(|data| &data.relocations);
     relocations.map(|relocation| relocation.symbol).for_each(mark);
     used

@@ -1,6 +1,6 @@
 //! Functions that should preserve the registers of their callers.
 
-use crate::ir::{Inst, Linkage, Module};
+use crate::ir::{Inst, Linkage, Module, Placed};
 
 /// Returns for each symbol whether it should preserve the registers of its callers: a local function that is never
 /// inlined, whose address is not taken, and which only cold blocks of hot functions call. Values that live in registers
@@ -21,7 +21,7 @@ pub(super) fn called_only_from_cold_blocks(source: &Module) -> Vec<bool> {
     for function in &source.functions {
         for block in &function.blocks {
             let is_aside = block.cold && !function.cold;
-            for (_, inst) in &block.insts {
+            for Placed { inst, .. } in &block.insts {
                 let is_call = matches!(inst, Inst::Call { .. });
                 let used = inst.symbol().filter(|_| !(is_call && is_aside));
                 used.into_iter().for_each(|used| aside[used.index()] = false);

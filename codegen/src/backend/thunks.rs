@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use super::plan::unused_name;
 use super::preserve::called_only_from_cold_blocks;
 use super::target::Facts;
-use crate::ir::{Block, Builder, Function, Inst, Linkage, Module, Symbol, Terminator, Value};
+use crate::ir::{
+    Block, Builder, Function, Inst, Linkage, Module, Placed, Symbol, Terminator, Value,
+};
 use crate::trace::explain;
 
 /// Returns the module with *thunks*: local functions that call an import and [preserve](super::Plan::preserves_registers) the registers
@@ -50,7 +52,7 @@ pub fn with_preserving_thunks<'a>(source: &'a Module, facts: &Facts) -> Cow<'a, 
     let mut imports: Vec<Symbol> = Vec::new();
     for function in &source.functions {
         for (block, data) in function.blocks().filter(|(_, data)| data.cold) {
-            let called = data.insts.iter().filter_map(|(_, inst)| inst.symbol());
+            let called = data.insts.iter().filter_map(|placed| placed.inst.symbol());
             let mut called = called.filter(is_import).peekable();
             if called.peek().is_some() && returns_to_hot(function, block) {
                 imports.extend(called);
@@ -71,7 +73,7 @@ pub fn with_preserving_thunks<'a>(source: &'a Module, facts: &Facts) -> Cow<'a, 
         *thunk = Some(thunk.unwrap_or_else(|| add_thunk(&mut module, import)));
     }
     for function in &mut module.functions[..source.functions.len()] {
-        for (_, inst) in function.blocks.iter_mut().flat_map(|block| &mut block.insts) {
+        for Placed { inst, .. } in function.blocks.iter_mut().flat_map(|block| &mut block.insts) {
             if let Inst::Call { callee, .. } = inst {
                 *callee = thunk[callee.index()].unwrap_or(*callee);
             }

@@ -4,9 +4,9 @@ mod ended;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::entity::{Block, Symbol, Value};
+use super::entity::{Block, Symbol, TopicId, Value};
 use super::inst::{Inst, Target, Terminator};
-use super::module::{BlockData, Function, Hint, Module, Pointee, ValueData};
+use super::module::{BlockData, Function, Hint, Module, Placed, Pointee, ValueData};
 use super::operator::{Binary, Checked, Cond, Convert};
 use super::order::{drop_unused, reverse_postorder};
 use super::signature::{AbiType, Signature, Type};
@@ -21,6 +21,8 @@ pub struct Builder<'m> {
     pub module: &'m mut Module,
     function: Function,
     current: Block,
+    /// The topic of the instructions that follow.
+    topic: TopicId,
     /// The constants and addresses of each block; each is made once per block.
     made: FxHashMap<(Block, Made), Value>,
 }
@@ -62,10 +64,10 @@ impl<'m> Builder<'m> {
             values: Vec::with_capacity(64),
             names: Vec::new(),
             about: String::new(),
-            groups: Vec::new(),
+            topics: vec![Hint::default()],
         };
         let made = FxHashMap::with_capacity_and_hasher(64, FxBuildHasher);
-        let mut builder = Builder { module, function, current: Block(0), made };
+        let mut builder = Builder { module, function, current: Block(0), topic: TopicId(0), made };
         let params: Vec<Type> = builder.function.signature.params.iter().map(|p| p.ty).collect();
         let entry = builder.block("entry");
         for (i, ty) in params.into_iter().enumerate() {
@@ -134,10 +136,20 @@ impl<'m> Builder<'m> {
         self.function.about = text;
     }
 
-    /// Starts a group of code with the next value, under a word of [`name`](Builder::name).
-    pub fn group(&mut self, name: u32) {
-        let next = Value(self.function.values.len() as u32);
-        self.function.groups.push((next, name));
+    /// Sets the part of the declaration that the following instructions are for. Returns the one before, for
+    /// [`set_topic`](Builder::set_topic).
+    pub fn begin_topic(&mut self, topic: Hint) -> TopicId {
+        let topics = &mut self.function.topics;
+        if topics[self.topic.index()] == topic {
+            return self.topic;
+        }
+        topics.push(topic);
+        std::mem::replace(&mut self.topic, TopicId(topics.len() as u32 - 1))
+    }
+
+    /// Sets the topic of the following instructions to one that [`begin_topic`](Builder::begin_topic) has returned.
+    pub fn set_topic(&mut self, topic: TopicId) {
+        self.topic = topic;
     }
 
     /// Returns the type of a value.
@@ -196,8 +208,10 @@ impl<'m> Builder<'m> {
     /// If the value is no stack slot.
     pub fn widen_slot(&mut self, slot: Value, bytes: u32) {
         let entry = self.function.blocks[0].insts.iter_mut();
-        let found = entry.into_iter().find(|(value, _)| *value == Some(slot));
-        let Some((_, Inst::StackSlot { size, .. })) = found else { panic!("{slot} is no slot") };
+        let found = entry.into_iter().find(|placed| placed.result == Some(slot));
+        let Some(Placed { inst: Inst::StackSlot { size, .. }, .. }) = found else {
+            panic!("{slot} is no slot")
+        };
         *size = bytes.max(*size);
     }
 
@@ -211,9 +225,15 @@ impl<'m> Builder<'m> {
         Value(self.function.values.len() as u32 - 1)
     }
 
+    /// Appends an instruction to the current block.
+    fn place(&mut self, result: Option<Value>, inst: Inst) {
+        let placed = Placed { result, inst, topic: self.topic };
+        self.function.blocks[self.current.index()].insts.push(placed);
+    }
+
     fn push(&mut self, ty: Type, inst: Inst) -> Value {
         let value = self.value(ty, Hint::default());
-        self.function.blocks[self.current.index()].insts.push((Some(value), inst));
+        self.place(Some(value), inst);
         value
     }
 
@@ -236,8 +256,8 @@ impl<'m> Builder<'m> {
     /// used in its own block only needs no register between blocks.
     pub(crate) fn constant_of(&mut self, block: Block, value: Value) -> Value {
         let mut insts = self.function.blocks[block.index()].insts.iter().rev();
-        match insts.find(|(result, _)| *result == Some(value)) {
-            Some(&(_, Inst::Const { ty, bits })) => self.constant(ty, bits),
+        match insts.find(|placed| placed.result == Some(value)) {
+            Some(&Placed { inst: Inst::Const { ty, bits }, .. }) => self.constant(ty, bits),
             _ => value,
         }
     }
@@ -276,10 +296,14 @@ impl<'m> Builder<'m> {
     /// Emits a stack slot, at the start of the entry block.
     pub fn stack_slot(&mut self, size: u32, align: u32) -> Value {
         let value = self.value(Type::Ptr, Hint::default());
-        let slot = (Some(value), Inst::StackSlot { size, align });
+        let slot = Placed {
+            result: Some(value),
+            inst: Inst::StackSlot { size, align },
+            topic: self.topic,
+        };
         let entry = &mut self.function.blocks[0].insts;
-        let is_slot = |(_, inst): &(_, Inst)| matches!(inst, Inst::StackSlot { .. });
-        let slots = entry.iter().take_while(|entry| is_slot(entry)).count();
+        let is_slot = |placed: &Placed| matches!(placed.inst, Inst::StackSlot { .. });
+        let slots = entry.iter().take_while(|placed| is_slot(placed)).count();
         entry.insert(slots, slot);
         value
     }
@@ -298,7 +322,7 @@ impl<'m> Builder<'m> {
     pub fn store(&mut self, value: Value, base: Value, offset: i32) {
         let align = self.ty(value).bytes();
         let inst = Inst::Store { value, base, offset, align };
-        self.function.blocks[self.current.index()].insts.push((None, inst));
+        self.place(None, inst);
     }
 
     /// Emits an atomic load with acquire ordering.
@@ -309,7 +333,7 @@ impl<'m> Builder<'m> {
     /// Emits an atomic store with release ordering.
     pub fn atomic_store(&mut self, value: Value, base: Value, offset: i32) {
         let inst = Inst::AtomicStore { value, base, offset };
-        self.function.blocks[self.current.index()].insts.push((None, inst));
+        self.place(None, inst);
     }
 
     /// Emits an atomic compare-exchange at `base`; returns the old value.
@@ -435,12 +459,13 @@ impl<'m> Builder<'m> {
 
     fn push_call(&mut self, result: Option<AbiType>, inst: Inst) -> Option<Value> {
         let value = result.map(|abi| self.value(abi.ty, Hint::default()));
-        self.function.blocks[self.current.index()].insts.push((value, inst));
+        self.place(value, inst);
         value
     }
 
     fn end(&mut self, end: Terminator) {
-        self.function.blocks[self.current.index()].end = Some(end);
+        let block = &mut self.function.blocks[self.current.index()];
+        (block.end, block.end_topic) = (Some(end), self.topic);
     }
 
     /// Ends the block with a jump.

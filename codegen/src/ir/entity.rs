@@ -39,3 +39,16 @@ entity!(
     Symbol,
     "symbol"
 );
+entity!(
+    /// A part of a declaration that instructions are for: an index into [`Function::topics`](super::Function::topics).
+    #[derive(Default)]
+    TopicId,
+    "topic"
+);
+
+impl TopicId {
+    /// Returns the topic at a position of [`Function::topics`](super::Function::topics).
+    pub const fn new(index: u32) -> TopicId {
+        TopicId(index)
+    }
+}

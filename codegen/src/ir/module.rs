@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use abi_spec::layout::Struct;
 use rustc_hash::FxHashMap;
 
-use super::entity::{Block, Symbol, Value};
+use super::entity::{Block, Symbol, TopicId, Value};
 use super::inst::{Inst, Terminator};
 use super::signature::{Signature, Type};
 use super::symbols::{DeclareError, Linkage, SymbolData, SymbolKind};
@@ -141,9 +141,9 @@ pub struct Function {
     pub names: Vec<String>,
     /// Description of the function for readers of text; empty if there is none.
     pub about: String,
-    /// The groups of its code: the first value that each has made, and the index of its word in [`names`](Self::names).
-    /// For readers of text.
-    pub groups: Vec<(Value, u32)>,
+    /// The parts of the declaration that instructions are for: values (`x`), their properties (`x.shape0`), statements
+    /// (`statement2`). The first is the function as a whole. Nothing but text for readers depends on them.
+    pub topics: Vec<Hint>,
 }
 
 /// A block: parameters, instructions, and a terminator.
@@ -153,18 +153,38 @@ pub struct BlockData {
     pub label: Cow<'static, str>,
     /// The parameters, to which every edge into the block passes arguments.
     pub params: Vec<Value>,
-    /// The instructions in order, each with its result if it has one.
-    pub insts: Vec<(Option<Value>, Inst)>,
+    /// The instructions in order.
+    pub insts: Vec<Placed>,
     /// The terminator; `None` only while the function is being built.
     pub end: Option<Terminator>,
+    /// The part of the declaration that the terminator is for.
+    pub end_topic: TopicId,
     /// True if the block is unlikely to run.
     pub cold: bool,
+}
+
+/// An instruction in its place.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// The result, if the instruction has one.
+    pub result: Option<Value>,
+    /// The instruction.
+    pub inst: Inst,
+    /// The part of the declaration that it is for.
+    pub topic: TopicId,
+}
+
+impl From<Inst> for Placed {
+    /// Places an instruction without a result, for the function as a whole.
+    fn from(inst: Inst) -> Placed {
+        Placed { result: None, inst, topic: TopicId(0) }
+    }
 }
 
 impl BlockData {
     /// Returns true if a value is a parameter of the block or the result of one of its instructions.
     pub fn defines(&self, value: Value) -> bool {
-        let mut results = self.insts.iter().map(|(result, _)| *result);
+        let mut results = self.insts.iter().map(|placed| placed.result);
         self.params.contains(&value) || results.any(|result| result == Some(value))
     }
 }
@@ -329,6 +349,11 @@ impl Function {
             names[i] = name;
         }
         names
+    }
+
+    /// Returns the name of a topic; `None` for the function as a whole.
+    pub fn topic_text(&self, topic: TopicId) -> Option<String> {
+        self.hint_text(self.topics[topic.index()])
     }
 
     fn hint_text(&self, hint: Hint) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use super::entity::Value;
 use super::inst::{Inst, Terminator};
-use super::module::{BlockData, Function};
+use super::module::{BlockData, Function, Placed};
 
 /// Returns the reachable blocks in reverse postorder; the first target of a branch precedes the second.
 pub(super) fn reverse_postorder(blocks: &[BlockData]) -> Vec<usize> {
@@ -131,7 +131,7 @@ pub(super) fn drop_unused(function: &mut Function) {
     }
     for block in function.blocks.iter_mut().rev() {
         let mut unused = false;
-        for (result, inst) in block.insts.iter().rev() {
+        for Placed { result, inst, .. } in block.insts.iter().rev() {
             if is_unused(*result, inst, &read) {
                 unused = true;
             } else {
@@ -139,7 +139,7 @@ pub(super) fn drop_unused(function: &mut Function) {
             }
         }
         if unused {
-            block.insts.retain(|(result, inst)| !is_unused(*result, inst, &read));
+            block.insts.retain(|Placed { result, inst, .. }| !is_unused(*result, inst, &read));
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::fmt::{self, Write as _};
 
-use super::entity::{Block, Symbol, Value};
+use super::entity::{Block, Symbol, TopicId, Value};
 use super::inst::{Inst, Target, Terminator};
-use super::module::{BlockData, Data, Function, Module};
+use super::module::{BlockData, Data, Function, Module, Placed};
 use super::operator::mnemonic;
 use super::read::is_word;
 use super::symbols::{Linkage, SymbolKind};
@@ -109,6 +109,43 @@ impl fmt::Display for Name<'_> {
     }
 }
 
+/// A line of text, and the parts of a declaration that it is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// The text, without its end.
+    pub text: String,
+    /// The parts, as indices of the topics of a function.
+    pub topics: Vec<TopicId>,
+}
+
+impl Module {
+    /// Returns the text of a function of this module in lines, each with what it is for.
+    pub fn lines(&self, function: &Function) -> Vec<Line> {
+        let mut topics = vec![None];
+        for (_, data) in function.blocks() {
+            topics.push(None);
+            topics.extend(data.insts.iter().map(|placed| Some(placed.topic)));
+            topics.push(Some(data.end_topic));
+        }
+        topics.push(None);
+        let text = FunctionText { module: self, function }.to_string();
+        let lines = text.lines().map(str::to_owned).zip(topics);
+        lines.map(|(text, topic)| Line { text, topics: topic.into_iter().collect() }).collect()
+    }
+}
+
+/// A function as text.
+struct FunctionText<'a> {
+    module: &'a Module,
+    function: &'a Function,
+}
+
+impl fmt::Display for FunctionText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        print_function(f, self.module, self.function)
+    }
+}
+
 /// The printer of one function.
 struct Printer<'a> {
     module: &'a Module,
@@ -155,7 +192,7 @@ impl Printer<'_> {
             f.write_str(")")?;
         }
         writeln!(f, "{}:", if data.cold { " cold" } else { "" })?;
-        for (result, inst) in &data.insts {
+        for Placed { result, inst, .. } in &data.insts {
             f.write_str("    ")?;
             if let Some(value) = *result {
                 write!(f, "{}: {} = ", self.value(value), self.function.ty(value))?;

@@ -11,7 +11,7 @@ mod cursor;
 mod function;
 
 use super::entity::{Block, Symbol, Value};
-use super::module::{BlockData, Data, Function, Hint, Module, Relocation, ValueData};
+use super::module::{BlockData, Data, Function, Hint, Module, Placed, Relocation, ValueData};
 use super::signature::{AbiType, Extend, Signature, Type};
 use super::symbols::{Linkage, SymbolKind};
 use cursor::Cursor;

@@ -1,6 +1,6 @@
 //! The printer: bodies.
 
-use std::fmt::{self, Display, Formatter};
+use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::print_items::{enclosed, list, quote};
 use super::reserved::{is_symbol, spelled};
@@ -13,8 +13,12 @@ use crate::declaration::{
 const MARGIN: usize = 8;
 const STEP: usize = 4;
 
+/// Stands before each statement in the alternate form.
+pub(crate) const MARK: char = '\u{1}';
+
 /// Prints a body, between `=` and `;`: a call on one line, or a block on several lines. Recursion is as deep as blocks
-/// are nested; [`MAX_NESTING`](super::MAX_NESTING) bounds it in a valid library.
+/// are nested; [`MAX_NESTING`](super::MAX_NESTING) bounds it in a valid library. The alternate form (`{:#}`) has the
+/// control character U+0001 before each statement.
 impl Display for Body {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -35,10 +39,16 @@ fn block(f: &mut Formatter<'_>, statements: &[Statement], margin: usize) -> fmt:
             writeln!(f, "{:margin$}{location}", "")?;
         }
         write!(f, "{:margin$}", "")?;
+        mark(f)?;
         statement_kind(f, &statement.kind, margin)?;
         f.write_str("\n")?;
     }
     write!(f, "{:1$}}}", "", margin - STEP)
+}
+
+/// Marks the statement that follows, in the alternate form.
+fn mark(f: &mut Formatter<'_>) -> fmt::Result {
+    if f.alternate() { f.write_char(MARK) } else { Ok(()) }
 }
 
 /// Prints an expression in a statement at a margin. The block of a function within another expression stands at
@@ -127,6 +137,7 @@ fn alternative(f: &mut Formatter<'_>, otherwise: &[Statement], margin: usize) ->
         [] => Ok(()),
         [Statement { location: None, kind: next @ StatementKind::If { .. } }] => {
             f.write_str(" else ")?;
+            mark(f)?;
             statement_kind(f, next, margin)
         }
         statements => {

@@ -10,10 +10,12 @@ pub(crate) mod tensor;
 pub(crate) mod value;
 mod view;
 
-use crate::ir::{Builder, Hint, Linkage, Value};
+use crate::ir::{Builder, Hint, Linkage, TopicId, Value};
 use crate::lower::routines::Routine;
 use crate::resolve::function::Function;
 use crate::resolve::ids::{SymbolId, Table, ValueId};
+use crate::resolve::step::Topic;
+use crate::resolve::value::printable;
 
 use frame::Frame;
 use known::{Known, before_use};
@@ -91,9 +93,11 @@ impl Emitter<'_, '_> {
         Hint { name: Some(self.names[value]), part, index }
     }
 
-    /// Starts the group of a value's checks.
-    pub(crate) fn group(&mut self, value: ValueId) {
-        self.b.group(self.names[value]);
+    /// Sets what the following code is for. Returns what it was, for [`Builder::set_topic`].
+    pub(crate) fn begin_topic(&mut self, topic: Topic) -> TopicId {
+        let Topic { value, part, index } = topic;
+        let name = value.map(|value| self.names[value]);
+        self.b.begin_topic(Hint { name, part, index: index.map(|index| index as u32) })
     }
 
     /// Returns the value of a symbol, bound by an occurrence or by the body.
@@ -112,19 +116,4 @@ impl Emitter<'_, '_> {
     pub(crate) fn hold(&mut self, elements: Value) {
         self.held = Some(elements);
     }
-}
-
-/// Makes a path a name of host IR: drops backticks and writes `i` for loop indices.
-fn printable(path: &str) -> String {
-    let (mut text, mut chars) = (String::with_capacity(path.len()), path.chars());
-    while let Some(next) = chars.next() {
-        if next == crate::resolve::value::INDEX {
-            // The depth of the loop follows.
-            chars.next();
-            text.push('i');
-        } else if next != '`' {
-            text.push(next);
-        }
-    }
-    text
 }

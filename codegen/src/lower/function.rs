@@ -11,6 +11,36 @@ use crate::resolve::function::Function;
 /// Prefix of the symbols of functions that bodies make.
 const CLOSURES: &str = "tvm_ffi_codegen.closure.";
 
+/// A function that gets a wrapper: one of the library, or one that a body makes.
+pub(crate) struct Wrapper<'f, 'a> {
+    pub(crate) function: &'f Function<'a>,
+    /// Symbol of the wrapper.
+    pub(crate) symbol: String,
+    /// Beginning of the symbols of the functions that its body makes.
+    closures: String,
+}
+
+/// Returns the wrappers of a function of the library and of those that bodies in it make, in the order of definition.
+pub(crate) fn wrappers<'f, 'a>(function: &'f Function<'a>) -> Vec<Wrapper<'f, 'a>> {
+    let name = &function.declared.signature.name;
+    let (symbol, closures) = (symbol::function_symbol(name), format!("{CLOSURES}{name}"));
+    let mut all = Vec::new();
+    add_wrappers(&mut all, Wrapper { function, symbol, closures });
+    all
+}
+
+fn add_wrappers<'f, 'a>(all: &mut Vec<Wrapper<'f, 'a>>, wrapper: Wrapper<'f, 'a>) {
+    let made = wrapper.function.closures.iter().enumerate();
+    let symbols =
+        made.map(|(index, made)| (body::closure_symbol(&wrapper.closures, index), &made.function));
+    let made: Vec<_> = symbols.collect();
+    all.push(wrapper);
+    for (symbol, function) in made {
+        let closures = symbol.clone();
+        add_wrappers(all, Wrapper { function, symbol, closures });
+    }
+}
+
 /// Adds the wrapper of a function of the library, and those of the functions that its body makes, to the module; returns
 /// the offset of its record.
 pub(crate) fn wrapper<'a>(
@@ -19,53 +49,35 @@ pub(crate) fn wrapper<'a>(
     linkage: Linkage,
     records: &mut Records,
 ) -> u32 {
-    let name = &function.declared.signature.name;
-    let symbols =
-        Symbols { own: symbol::function_symbol(name), closures: format!("{CLOSURES}{name}") };
-    lower_one(module, function, &symbols, (Linkage::Export, linkage), records)
-}
-
-/// Symbols of a function: its own, and the beginning of those of the functions that its body makes.
-struct Symbols {
-    own: String,
-    closures: String,
-}
-
-fn lower_one<'a>(
-    module: &mut Module,
-    function: &'a Function<'a>,
-    symbols: &Symbols,
-    (own, linkage): (Linkage, Linkage),
-    records: &mut Records,
-) -> u32 {
-    let host = define(module, function, symbols, (own, linkage), records);
-    for (index, closure) in function.closures.iter().enumerate() {
-        let name = body::closure_symbol(&symbols.closures, index);
-        let symbols = Symbols { own: name.clone(), closures: name };
-        lower_one(module, &closure.function, &symbols, (Linkage::Local, linkage), records);
+    let mut own = Linkage::Export;
+    let mut host = None;
+    for wrapper in wrappers(function) {
+        let record = define(module, &wrapper, (own, linkage), records);
+        host.get_or_insert(record);
+        own = Linkage::Local;
     }
-    host
+    host.unwrap_or_else(|| unreachable!("a function has a wrapper"))
 }
 
 fn define<'a>(
     module: &mut Module,
-    function: &'a Function<'a>,
-    symbols: &Symbols,
+    wrapper: &Wrapper<'a, 'a>,
     (own, linkage): (Linkage, Linkage),
     records: &mut Records,
 ) -> u32 {
+    let Wrapper { function, symbol, closures } = wrapper;
     if !function.callees().is_empty() || !function.closures.is_empty() {
         library::exports::context(module);
     }
     if !function.closures.is_empty() {
         library::exports::keeper(module);
     }
-    let mut b = ffi_function(module, &symbols.own, own);
+    let mut b = ffi_function(module, symbol, own);
     let header = function.declared.signature.header().to_string();
     let host = records.host(function, function.declared.location.as_ref(), &header);
     b.about(header);
     let c = prologue::prologue(b, function, linkage, (host, records));
-    let mut host_function = body::body(c, &symbols.closures);
+    let mut host_function = body::body(c, closures);
     if !function.captured.is_empty() {
         host_function.remove_unused_loads();
     }

@@ -8,7 +8,7 @@ use super::argument::Argument;
 use super::c_type::Prototype;
 use super::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, ValueId};
 use super::launch::{Command, Launch, TensorMap};
-use super::step::Step;
+use super::step::{Step, Topic};
 use super::term::Term;
 use crate::declaration::{Location, Platform, StatusError};
 use crate::ir::Signature;
@@ -50,6 +50,8 @@ pub(crate) struct Prepare<'a> {
 /// A resolved statement.
 #[derive(Clone, Debug)]
 pub(crate) struct Statement<'a> {
+    /// Number in the body, nested statements counted; `None` for the `return` that a body need not have.
+    pub(crate) number: Option<usize>,
     /// Source line; `None` for that of the function.
     pub(crate) location: Option<&'a Location>,
     /// Elements that it names, in the order in which they are looked up.
@@ -57,6 +59,13 @@ pub(crate) struct Statement<'a> {
     /// Indices of the functions that it makes.
     pub(crate) makes: Range<usize>,
     pub(crate) action: Action<'a>,
+}
+
+impl Statement<'_> {
+    /// Returns the statement as a topic.
+    pub(crate) fn topic(&self) -> Topic {
+        self.number.map_or(Topic::RETURN, Topic::statement)
+    }
 }
 
 /// Action of a statement.

@@ -13,11 +13,11 @@ use super::term::{Kind, Node, Term};
 use crate::declaration::{Comparison, Constraint, Expr, Member, ParamType};
 
 impl<'a> Names<'a> {
-    /// Resolves a constraint of a `where` clause.
+    /// Resolves a constraint of a `where` clause, of which there are `number` before it.
     pub(super) fn condition(
         &mut self,
         here: Point<'_>,
-        constraint: &'a Constraint,
+        (number, constraint): (usize, &'a Constraint),
     ) -> Explained<Condition<'a>> {
         let Constraint { condition, message } = constraint;
         self.no_output(condition)?;
@@ -26,7 +26,7 @@ impl<'a> Names<'a> {
         self.before_the_call(condition)?;
         let test = self.truth(condition)?;
         let quote = self.quote(condition.to_string(), &[condition])?;
-        Ok(Condition { message: message.as_deref(), test, quote })
+        Ok(Condition { number, message: message.as_deref(), test, quote })
     }
 
     /// Checks that an expression contains no stream, and no `.data` of a value other than a tensor: both are for calls

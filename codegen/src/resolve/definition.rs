@@ -82,7 +82,7 @@ fn constraints<'a>(
     for (index, constraint) in names.function.signature.constraints.iter().enumerate() {
         let at = |reason| (Part::Constraint(index), reason);
         let here = Point { knowledge, facts: &facts };
-        let condition = names.condition(here, constraint).map_err(at)?;
+        let condition = names.condition(here, (index, constraint)).map_err(at)?;
         let follows = here.check(names, &condition.test).map_err(at)?;
         facts.extend(follows.holds);
         steps.push(Step::Require(condition));

@@ -57,7 +57,7 @@ use super::function::{Closure, Function};
 use super::ids::{Home, Id, LocalId, LookUpId, MapId, OutputId, SymbolId, ValueId};
 use super::look_up::LookUp;
 use super::named::{Output, Symbol};
-use super::step::{Rule, Step};
+use super::step::{Rule, Step, Topic};
 use super::value::{INDEX, Source, Value};
 use crate::declaration::reserved::spelled;
 use lines::Lines;
@@ -89,18 +89,29 @@ use lines::Lines;
 /// ```
 impl Display for Resolved<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let mut lines = Lines::default();
         for function in &self.functions {
-            let signature = &function.declared.signature;
-            lines.nested(format!("function {signature}"), |lines| {
-                Printer(function).function(lines);
-            });
+            f.write_str(&print_function(function).text)?;
         }
+        let mut lines = Lines::default();
         for external in &self.externals {
             lines.line(c_function(external));
         }
         f.write_str(&lines.text)
     }
+}
+
+/// Prints a function.
+fn print_function(function: &Function<'_>) -> Lines {
+    let mut lines = Lines::default();
+    let signature = &function.declared.signature;
+    lines.nested(format!("function {signature}"), |lines| Printer(function).function(lines));
+    lines
+}
+
+/// Returns the lines of a function, each with the name of what it is about.
+pub(crate) fn named_lines(function: &Function<'_>) -> Vec<(String, Option<String>)> {
+    let Lines { text, topics, .. } = print_function(function);
+    text.lines().map(str::to_owned).zip(topics).collect()
 }
 
 /// Returns the prototype of the C function of a function that is `extern`.
@@ -155,8 +166,10 @@ pub(super) struct Printer<'f, 'a>(pub(super) &'f Function<'a>);
 impl<'a> Printer<'_, 'a> {
     fn function(&self, lines: &mut Lines) {
         let Printer(function) = self;
-        let values = function.values.iter().map(|(id, value)| self.value_line(id, value));
-        lines.section("values", values);
+        lines.section_of("values", function.values.iter(), |lines, (id, value)| {
+            let line = self.value_line(id, value);
+            lines.about(self.topic(Topic::value(id)), |lines| lines.line(line));
+        });
         let symbols = function.symbols.iter();
         lines.section("symbols", symbols.map(|(id, symbol)| self.symbol_line(id, symbol)));
         lines.section("outputs", function.outputs.values().map(|output| self.output_line(output)));
@@ -288,12 +301,18 @@ impl<'a> Printer<'_, 'a> {
         let given: Vec<String> = given.collect();
         let signature = &closure.function.declared.signature;
         let heading = format!("closure {index} given [{}]: {signature}", given.join(", "));
-        lines.nested(heading, |lines| Printer(&closure.function).function(lines));
+        lines.nested(heading, |lines| {
+            lines.within(|lines| Printer(&closure.function).function(lines));
+        });
     }
 }
 
 /// Names.
 impl Printer<'_, '_> {
+    fn topic(&self, topic: Topic) -> String {
+        topic.name(&self.0.values)
+    }
+
     pub(super) fn value(&self, id: ValueId) -> String {
         path(&self.0.values[id].path)
     }

@@ -76,7 +76,7 @@ impl<'n, 'a> Block<'n, 'a> {
             }
         };
         let (action, look_ups, makes) = (Action::Return(returned), Vec::new(), 0..0);
-        body.push(Statement { location: None, look_ups, makes, action });
+        body.push(Statement { number: None, location: None, look_ups, makes, action });
         Ok(body)
     }
 
@@ -108,7 +108,9 @@ impl<'n, 'a> Block<'n, 'a> {
             let (action, left) = self.statement(index, &statement.kind)?;
             end = if left { End::Unreachable } else { End::After(index) };
             let action = action.or((!look_ups.is_empty()).then_some(Action::Name));
-            block.extend(action.map(|action| Statement { location, look_ups, makes, action }));
+            let number = Some(index);
+            let resolved = |action| Statement { number, location, look_ups, makes, action };
+            block.extend(action.map(resolved));
         }
         self.names.close_scope(begin);
         outside.iter().for_each(|(symbol, known)| self.knowledge[symbol] = known.clone());

@@ -4,7 +4,7 @@ use abi_spec::Scalar;
 
 use super::ids::{Id, SymbolId, Table, ValueId};
 use super::term::{Kind, Node, Quote, Term};
-use super::value::Value;
+use super::value::{Value, printable};
 use crate::declaration::Tensor;
 use crate::error::Part;
 
@@ -37,9 +37,67 @@ pub(crate) enum Step<'a> {
     Require(Condition<'a>),
 }
 
+/// The part of a declaration that code is for: of a value, or of the function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Topic {
+    /// The value; `None` for a part of the function.
+    pub(crate) value: Option<ValueId>,
+    /// The part in a word; empty for the value itself.
+    pub(crate) part: &'static str,
+    /// The dim, or the number of the statement or the constraint.
+    pub(crate) index: Option<usize>,
+}
+
+impl Topic {
+    /// The call that is the whole body.
+    pub(crate) const BODY: Topic = Topic { value: None, part: "body", index: None };
+
+    /// The end of a body without `return`.
+    pub(crate) const RETURN: Topic = Topic { value: None, part: "return", index: None };
+
+    /// Returns a statement, by its number in the body, nested ones counted.
+    pub(crate) fn statement(number: usize) -> Topic {
+        Topic { value: None, part: "statement", index: Some(number) }
+    }
+
+    /// Returns a constraint, by its number in the signature.
+    pub(crate) fn constraint(number: usize) -> Topic {
+        Topic { value: None, part: "where", index: Some(number) }
+    }
+
+    /// Returns a value itself.
+    pub(crate) fn value(value: ValueId) -> Topic {
+        Topic::of(value, "")
+    }
+
+    /// Returns the strides of a tensor as a whole.
+    pub(crate) fn strides(value: ValueId) -> Topic {
+        Topic::of(value, "strides")
+    }
+
+    fn of(value: ValueId, part: &'static str) -> Topic {
+        Topic { value: Some(value), part, index: None }
+    }
+
+    /// Returns the name of the topic, which is unique in its function: `x.shape0`, `statement2`.
+    pub(crate) fn name(self, values: &Table<ValueId, Value<'_>>) -> String {
+        let path = self.value.map(|value| printable(&values[value].path));
+        let path = path.map(|path| if self.part.is_empty() { path } else { path + "." });
+        path.unwrap_or_default() + &self.name_in_function()
+    }
+
+    /// Returns the name of a topic that is no part of a value.
+    pub(crate) fn name_in_function(self) -> String {
+        let index = self.index.map(|index| index.to_string());
+        self.part.to_owned() + &index.unwrap_or_default()
+    }
+}
+
 /// A resolved constraint.
 #[derive(Clone, Debug)]
 pub(crate) struct Condition<'a> {
+    /// Number of the constraint in the signature.
+    pub(crate) number: usize,
     /// Message of the error; `None` for the text of the condition.
     pub(crate) message: Option<&'a str>,
     /// Term that yields 1 if the condition holds, else 0.
@@ -76,6 +134,22 @@ impl<'a> Step<'a> {
         }
     }
 
+    /// Returns what the step is about, without nested steps.
+    pub(crate) fn topic(&self) -> Topic {
+        match self {
+            Step::Scalar { value, .. } | Step::Header { value, .. } | Step::Value { value } => {
+                Topic::of(*value, "")
+            }
+            Step::Occurrence { place, .. } | Step::BindCompact { place, .. } => place.topic(),
+            Step::Folded { value } => Topic::of(*value, "folded"),
+            Step::Compact { value } => Topic::strides(*value),
+            Step::Data { value, .. } => Topic::of(*value, "data"),
+            Step::Each { value, .. } => Topic::of(*value, "each"),
+            Step::OneOf { value, .. } => Topic::of(*value, "types"),
+            Step::Require(condition) => Topic::constraint(condition.number),
+        }
+    }
+
     /// Returns the value that the step is about, if it is the first step about it.
     pub(crate) fn opens(&self) -> Option<ValueId> {
         if let Step::Scalar { value, .. } | Step::Header { value, .. } | Step::Value { value } =
@@ -109,6 +183,17 @@ impl Place {
             | Place::Stride { value, .. }
             | Place::Number { value, .. } => value,
         }
+    }
+
+    /// Returns the place as a topic.
+    pub(crate) fn topic(self) -> Topic {
+        let (part, index) = match self {
+            Place::Value { .. } => ("", None),
+            Place::Extent { dim, .. } => ("shape", Some(dim)),
+            Place::Stride { dim, .. } => ("strides", Some(dim)),
+            Place::Number { dim, .. } => ("number", Some(dim)),
+        };
+        Topic { value: Some(self.value()), part, index }
     }
 
     /// Returns true if every call has a number here, and compares it. A stride may be ignored, an optional value

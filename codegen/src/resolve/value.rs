@@ -225,3 +225,18 @@ pub(crate) fn optionals(
         all[at].source.parent().and_then(|of| all[of].guard)
     })
 }
+
+/// Makes a path a name of host IR: drops backticks and writes `i` for loop indices.
+pub(crate) fn printable(path: &str) -> String {
+    let (mut text, mut chars) = (String::with_capacity(path.len()), path.chars());
+    while let Some(next) = chars.next() {
+        if next == INDEX {
+            // The depth of the loop follows.
+            chars.next();
+            text.push('i');
+        } else if next != '`' {
+            text.push(next);
+        }
+    }
+    text
+}

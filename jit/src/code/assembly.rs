@@ -161,7 +161,7 @@ impl Assembly {
     fn is_for_routines(&self, source: &ir::Module, symbol: &ir::SymbolData) -> bool {
         let refers = |function: &&ir::Function| {
             let insts = function.blocks.iter().flat_map(|block| &block.insts);
-            let mut used = insts.filter_map(|(_, inst)| inst.symbol());
+            let mut used = insts.filter_map(|placed| placed.inst.symbol());
             used.any(|used| source.name(used) == symbol.name)
         };
         c_function(&symbol.name).is_some()

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use codegen::ir::{
-    AbiType, Block, Convert, Extend, Function, Inst, Signature, Target, Terminator, Type, Value,
+    AbiType, Block, Convert, Extend, Function, Inst, Placed, Signature, Target, Terminator, Type,
+    Value,
 };
 
 use crate::arithmetic::{binary, checked, compare, convert, truncate};
@@ -100,7 +101,7 @@ impl<'p> Machine<'p> {
         let mut at = 0;
         loop {
             let block = &frame.function.blocks[at];
-            for (position, (result, inst)) in block.insts.iter().enumerate() {
+            for (position, Placed { result, inst, .. }) in block.insts.iter().enumerate() {
                 match self.inst(frame, inst) {
                     Ok(word) => {
                         if let Some(value) = result {
@@ -238,7 +239,7 @@ impl<'p> Machine<'p> {
         let label = function.label(block);
         let Some(position) = position else { return format!("end of {label} of @{name}") };
         let names = function.value_names();
-        let (_, inst) = &data.insts[position];
+        let Placed { inst, .. } = &data.insts[position];
         let mut operands = Vec::new();
         inst.operands(|value| {
             let word = frame.values[value.index()];

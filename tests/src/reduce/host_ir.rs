@@ -136,7 +136,7 @@ impl HostIr {
 /// Returns for each symbol whether something names it.
 fn names(module: &Module) -> Vec<bool> {
     let blocks = module.functions.iter().flat_map(|function| &function.blocks);
-    let insts = blocks.flat_map(|block| &block.insts).filter_map(|(_, inst)| inst.symbol());
+    let insts = blocks.flat_map(|block| &block.insts).filter_map(|placed| placed.inst.symbol());
     let relocations = module.data.iter().flat_map(|data| &data.relocations);
     let all = insts.chain(relocations.map(|relocation| relocation.symbol));
     let mut named = vec![false; module.symbols.len()];

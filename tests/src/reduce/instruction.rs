@@ -1,6 +1,6 @@
 //! Passes over a function of host IR.
 
-use codegen::ir::{Block, BlockData, Function, Inst, Target, Terminator, Value};
+use codegen::ir::{Block, BlockData, Function, Inst, Placed, Target, Terminator, Value};
 
 use super::Changes;
 
@@ -31,7 +31,11 @@ pub(super) fn returns(function: &mut Function, changes: &mut Changes) {
             continue;
         }
         // A value that is surely there: one of the block, or a parameter of the function.
-        let own = block.params.iter().copied().chain(block.insts.iter().filter_map(|inst| inst.0));
+        let own = block
+            .params
+            .iter()
+            .copied()
+            .chain(block.insts.iter().filter_map(|placed| placed.result));
         let mut all = function.blocks[0].params.iter().copied().chain(own);
         let value = all.rfind(|&value| Some(function.ty(value)) == result);
         if value.is_some() == result.is_some() {
@@ -48,7 +52,7 @@ pub(super) fn returns(function: &mut Function, changes: &mut Changes) {
 pub(super) fn instructions(function: &mut Function, changes: &mut Changes) {
     let used = used(function);
     for block in &mut function.blocks {
-        block.insts.retain(|(result, _)| {
+        block.insts.retain(|Placed { result, .. }| {
             result.is_some_and(|result| used[result.index()]) || !changes.makes_next()
         });
     }
@@ -57,7 +61,7 @@ pub(super) fn instructions(function: &mut Function, changes: &mut Changes) {
 /// Replaces results by zeros.
 pub(super) fn constants(function: &mut Function, changes: &mut Changes) {
     let Function { blocks, values, .. } = function;
-    for (result, inst) in blocks.iter_mut().flat_map(|block| &mut block.insts) {
+    for Placed { result, inst, .. } in blocks.iter_mut().flat_map(|block| &mut block.insts) {
         let Some(result) = result else { continue };
         let zero = Inst::Const { ty: values[result.index()].ty, bits: 0 };
         if !matches!(inst, Inst::Const { .. }) && changes.makes_next() {
@@ -69,7 +73,7 @@ pub(super) fn constants(function: &mut Function, changes: &mut Changes) {
 /// Uses an operand in the place of an instruction whose result has the same type.
 pub(super) fn operands(function: &mut Function, changes: &mut Changes) {
     let mut replaced = Vec::new();
-    for (result, inst) in function.blocks.iter().flat_map(|block| &block.insts) {
+    for Placed { result, inst, .. } in function.blocks.iter().flat_map(|block| &block.insts) {
         let Some(result) = *result else { continue };
         inst.operands(|operand| {
             if function.ty(operand) == function.ty(result) && changes.makes_next() {
@@ -80,7 +84,7 @@ pub(super) fn operands(function: &mut Function, changes: &mut Changes) {
     for (from, to) in replaced {
         replace(function, from, to);
         for block in &mut function.blocks {
-            block.insts.retain(|(result, _)| *result != Some(from));
+            block.insts.retain(|placed| placed.result != Some(from));
         }
     }
 }
@@ -94,7 +98,7 @@ pub(super) fn params(function: &mut Function, changes: &mut Changes) {
         let params = block.params.clone();
         for (param, _) in params.into_iter().zip(&removed).filter(|(_, removed)| **removed) {
             let zero = Inst::Const { ty: function.values[param.index()].ty, bits: 0 };
-            block.insts.insert(0, (Some(param), zero));
+            block.insts.insert(0, Placed { result: Some(param), ..Placed::from(zero) });
         }
         let keep = |list: &mut Vec<Value>| {
             let mut removed = removed.iter();
@@ -132,7 +136,7 @@ pub(super) fn jumps(function: &mut Function, changes: &mut Changes) {
 
 /// Makes constants smaller.
 pub(super) fn numbers(function: &mut Function, changes: &mut Changes) {
-    for (_, inst) in function.blocks.iter_mut().flat_map(|block| &mut block.insts) {
+    for Placed { inst, .. } in function.blocks.iter_mut().flat_map(|block| &mut block.insts) {
         let Inst::Const { bits, .. } = inst else { continue };
         let from = *bits;
         for smaller in (0..64).map(|shift| from - (from >> shift)).filter(|&n| n != from) {
@@ -148,7 +152,7 @@ fn used(function: &Function) -> Vec<bool> {
     let mut used = vec![false; function.values.len()];
     let mut visit = |value: Value| used[value.index()] = true;
     for block in &function.blocks {
-        block.insts.iter().for_each(|(_, inst)| inst.operands(&mut visit));
+        block.insts.iter().for_each(|Placed { inst, .. }| inst.operands(&mut visit));
         block.end.iter().for_each(|end| end.operands(&mut visit));
     }
     used
@@ -194,7 +198,7 @@ fn replace(function: &mut Function, from: Value, to: Value) {
         }
     };
     for block in &mut function.blocks {
-        block.insts.iter_mut().flat_map(|(_, inst)| read(inst)).for_each(put);
+        block.insts.iter_mut().flat_map(|placed| read(&mut placed.inst)).for_each(put);
         if let Some(end) = &mut block.end {
             match end {
                 Terminator::Branch { cond, .. } => put(cond),

@@ -5,7 +5,7 @@
     reason = "a mistake is made in one kind of instruction, however many kinds there are"
 )]
 
-use codegen::ir::{Binary, Checked, Function, Inst, Module, Target, Terminator, Type};
+use codegen::ir::{Binary, Checked, Function, Inst, Module, Placed, Target, Terminator, Type};
 use tvm_ffi_codegen_tests::cases::{self, Case};
 use tvm_ffi_codegen_tests::machine::{InMachine, Linked};
 use tvm_ffi_codegen_tests::outcome::End;
@@ -46,9 +46,10 @@ const MISTAKES: &[(&str, &str, Mistake)] = &[
             _ => false,
         });
         let insts = function.blocks.iter_mut().flat_map(|block| &mut block.insts);
-        let mut constants = insts.filter(|(result, _)| result.is_some() && *result == amount);
+        let mut constants =
+            insts.filter(|placed| placed.result.is_some() && placed.result == amount);
         match constants.next() {
-            Some((_, Inst::Const { bits, .. })) => {
+            Some(Placed { inst: Inst::Const { bits, .. }, .. }) => {
                 *bits = 64;
                 true
             }
@@ -68,7 +69,7 @@ const MISTAKES: &[(&str, &str, Mistake)] = &[
     }),
     ("a word that is not written", "tvm_ffi_codegen.", |_, function| {
         for block in &mut function.blocks {
-            let is_store = |(_, inst): &(_, Inst)| matches!(inst, Inst::Store { .. });
+            let is_store = |placed: &Placed| matches!(placed.inst, Inst::Store { .. });
             if let Some(at) = block.insts.iter().position(is_store) {
                 block.insts.remove(at);
                 return true;
@@ -132,7 +133,7 @@ const MISTAKES: &[(&str, &str, Mistake)] = &[
         let Some((block, at)) = position(module, f, "tvm_ffi_codegen.is_known") else {
             return false;
         };
-        f.blocks[block].insts[at].1 = Inst::Const { ty: Type::I32, bits: 1 };
+        f.blocks[block].insts[at].inst = Inst::Const { ty: Type::I32, bits: 1 };
         true
     }),
 ];
@@ -140,7 +141,7 @@ const MISTAKES: &[(&str, &str, Mistake)] = &[
 /// Changes the first instruction that `change` accepts.
 fn edit(function: &mut Function, change: impl FnMut(&mut Inst) -> bool) -> bool {
     let insts = function.blocks.iter_mut().flat_map(|block| &mut block.insts);
-    insts.map(|(_, inst)| inst).any(change)
+    insts.map(|placed| &mut placed.inst).any(change)
 }
 
 /// Replaces every branch to a cold and a hot block by a jump to the hot one; returns their number.
@@ -162,7 +163,7 @@ fn skip_checks(function: &mut Function) -> usize {
 fn position(module: &Module, function: &Function, callee: &str) -> Option<(usize, usize)> {
     function.blocks.iter().enumerate().find_map(|(block, data)| {
         let calls =
-            |(_, inst): &(_, Inst)| inst.symbol().is_some_and(|of| module.name(of) == callee);
+            |placed: &Placed| placed.inst.symbol().is_some_and(|of| module.name(of) == callee);
         Some((block, data.insts.iter().position(calls)?))
     })
 }
@@ -170,7 +171,7 @@ fn position(module: &Module, function: &Function, callee: &str) -> Option<(usize
 /// Removes the first call of a function of the runtime, whose result must be unused.
 fn remove(module: &Module, function: &mut Function, callee: &str) -> bool {
     let Some((block, at)) = position(module, function, callee) else { return false };
-    let (_, inst) = &mut function.blocks[block].insts[at];
+    let Placed { inst, .. } = &mut function.blocks[block].insts[at];
     *inst = Inst::Const { ty: codegen::ir::Type::I32, bits: 0 };
     true
 }

@@ -1,8 +1,8 @@
 //! Tests of emission into native modules that are not empty.
 
 use codegen::ir::{
-    self, AbiType, Binary, Builder, Data, Extend, Inst, Linkage, Module, Signature, SymbolKind,
-    Type,
+    self, AbiType, Binary, Builder, Data, Extend, Inst, Linkage, Module, Placed, Signature,
+    SymbolKind, Type,
 };
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -192,7 +192,7 @@ fn a_defined_export_is_refused_and_the_module_stays_usable() {
 fn malformed_host_ir_is_refused_with_its_text() {
     let mut source = sample::module();
     let last = source.functions.last_mut().unwrap();
-    for (_, inst) in &mut last.blocks[0].insts {
+    for Placed { inst, .. } in &mut last.blocks[0].insts {
         if let Inst::Load { align, .. } = inst {
             *align = 3;
         }

@@ -3,8 +3,8 @@
 mod code;
 
 use codegen::ir::{
-    Binary, Builder, Checked, Cond, Convert, Data, Inst, Linkage, Module, Relocation, Signature,
-    SymbolKind, Type, Value, verify,
+    Binary, Builder, Checked, Cond, Convert, Data, Inst, Linkage, Module, Placed, Relocation,
+    Signature, SymbolKind, Type, Value, verify,
 };
 
 const INTS: [Type; 4] = [Type::I8, Type::I16, Type::I32, Type::I64];
@@ -328,7 +328,7 @@ fn symbols(module: &mut Module) {
 pub(crate) fn kinds(module: &Module) -> [bool; 17] {
     let mut seen = [false; 17];
     let blocks = module.functions.iter().flat_map(|function| &function.blocks);
-    for (_, inst) in blocks.flat_map(|block| &block.insts) {
+    for Placed { inst, .. } in blocks.flat_map(|block| &block.insts) {
         let kind = match inst {
             Inst::Const { .. } => 0,
             Inst::Address { .. } => 1,

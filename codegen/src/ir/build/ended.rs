@@ -4,7 +4,7 @@ use super::Builder;
 use crate::ir::Hint;
 use crate::ir::entity::{Block, Value};
 use crate::ir::inst::{Inst, Target, Terminator};
-use crate::ir::module::BlockData;
+use crate::ir::module::{BlockData, Placed};
 use crate::ir::signature::Type;
 
 /// The value that a block returns.
@@ -92,9 +92,9 @@ impl Builder<'_> {
         let Some(Terminator::Jump(target)) = &block.end else { return None };
         let is_here = target.block == self.current;
         let arg = target.args.first().filter(|_| is_here)?;
-        block.insts.iter().find_map(|(value, inst)| {
+        block.insts.iter().find_map(|Placed { result, inst, .. }| {
             let Inst::Const { bits, .. } = inst else { return None };
-            (value.as_ref() == Some(arg)).then_some(*bits)
+            (result.as_ref() == Some(arg)).then_some(*bits)
         })
     }
 
@@ -109,9 +109,9 @@ impl Builder<'_> {
 fn returned(block: &BlockData) -> Option<Returned> {
     let Some(Terminator::Return(value)) = &block.end else { return None };
     let Some(value) = value else { return Some(Returned::Nothing) };
-    let made = block.insts.iter().find(|(result, _)| *result == Some(*value));
+    let made = block.insts.iter().find(|placed| placed.result == Some(*value));
     Some(match made {
-        Some((_, Inst::Const { ty, bits })) => Returned::Constant(*ty, *bits),
+        Some(Placed { inst: Inst::Const { ty, bits }, .. }) => Returned::Constant(*ty, *bits),
         Some(_) | None => Returned::Value,
     })
 }

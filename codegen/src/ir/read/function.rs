@@ -30,7 +30,7 @@ pub(super) fn function(
         values: Vec::new(),
         names: Vec::new(),
         about: String::new(),
-        groups: Vec::new(),
+        topics: vec![Hint::default()],
     };
     let (values, blocks) = (FxHashMap::default(), FxHashMap::default());
     let mut body = Body { module, function, values, blocks };
@@ -165,7 +165,7 @@ impl Body<'_> {
         let result_type = result.map(|value| self.function.ty(value));
         let inst = self.inst(word, result_type, cursor)?;
         cursor.end()?;
-        self.function.blocks[block].insts.push((result, inst));
+        self.function.blocks[block].insts.push(Placed { result, ..Placed::from(inst) });
         Ok(())
     }
 

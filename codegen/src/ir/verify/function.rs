@@ -3,7 +3,7 @@
 use super::{Malformed, check, malformed};
 use crate::ir::entity::{Symbol, Value};
 use crate::ir::inst::{Inst, Target, Terminator};
-use crate::ir::module::{BlockData, Function, Module};
+use crate::ir::module::{BlockData, Function, Module, Placed};
 use crate::ir::operator::{Binary, Cond};
 use crate::ir::order::{self, Dominators};
 use crate::ir::signature::{Signature, Type};
@@ -49,14 +49,14 @@ fn entities(module: &Module, function: &Function) -> Result<(), String> {
     };
     for block in &function.blocks {
         block.params.iter().for_each(|&param| known(param));
-        for (result, inst) in &block.insts {
+        for Placed { result, inst, .. } in &block.insts {
             result.iter().for_each(|&result| known(result));
             inst.operands(&mut known);
         }
         block.end.iter().for_each(|end| end.operands(&mut known));
     }
     let insts = function.blocks.iter().flat_map(|block| &block.insts);
-    let symbols = insts.filter_map(|(_, inst)| inst.symbol());
+    let symbols = insts.filter_map(|placed| placed.inst.symbol());
     let targets = function.blocks.iter().flat_map(|block| &block.end).flat_map(Terminator::targets);
     let mut blocks = targets.map(|target| target.block);
     let hints = function.values.iter().filter_map(|value| value.hint.name);
@@ -121,7 +121,7 @@ fn definitions(function: &Function) -> Result<Vec<ProgramPoint>, String> {
     for (block, data) in function.blocks() {
         let point = |position| ProgramPoint { block: block.index(), position };
         data.params.iter().try_for_each(|&param| define(param, point(0)))?;
-        for (at, (result, _)) in data.insts.iter().enumerate() {
+        for (at, Placed { result, .. }) in data.insts.iter().enumerate() {
             result.iter().try_for_each(|&value| define(value, point(at + 1)))?;
         }
     }
@@ -146,7 +146,7 @@ impl Verifier<'_> {
 
     fn block(&self, block: usize, data: &BlockData) -> Result<(), String> {
         let point = |position| ProgramPoint { block, position };
-        for (at, (result, inst)) in data.insts.iter().enumerate() {
+        for (at, Placed { result, inst, .. }) in data.insts.iter().enumerate() {
             let slot = matches!(inst, Inst::StackSlot { .. });
             check(!slot || block == 0, || "stack slot outside the entry".into())?;
             let mut used = Ok(());
@@ -306,7 +306,7 @@ impl Verifier<'_> {
 fn pairs(data: &BlockData) -> bool {
     let is_checked = |inst: &Inst| matches!(inst, Inst::Checked { .. });
     let mut before = None;
-    for (result, inst) in &data.insts {
+    for Placed { result, inst, .. } in &data.insts {
         let of = if let Inst::Overflowed { of } = inst { Some(*of) } else { None };
         if of != before {
             return false;

@@ -2,7 +2,7 @@
 //! declared. All other tests are in `codegen/filetests/verify`.
 
 use super::*;
-use crate::ir::{Block, Inst, Relocation, Target, Terminator, Type, Value};
+use crate::ir::{Block, Inst, Placed, Relocation, Target, Terminator, Type, Value};
 
 /// A change of the sound module, and the error that it causes.
 type Case<'a, T> = (&'a dyn Fn(&mut T), &'a str);
@@ -55,10 +55,13 @@ fn symbols_are_defined_as_their_linkage_says() {
 #[test]
 fn what_a_function_names_exists() {
     let jump = |block| Terminator::Jump(Target { block, args: Vec::new() });
-    let address = |symbol| (Some(Value(2)), Inst::Address { symbol, offset: 0 });
+    let address = |symbol| Placed {
+        result: Some(Value(2)),
+        ..Placed::from(Inst::Address { symbol, offset: 0 })
+    };
     let cases: [Case<'_, Function>; 6] = [
         (&|f| f.blocks[0].params.push(Value(99)), "v99 does not exist"),
-        (&|f| f.blocks[0].insts[0].0 = Some(Value(99)), "v99 does not exist"),
+        (&|f| f.blocks[0].insts[0].result = Some(Value(99)), "v99 does not exist"),
         (&|f| f.blocks[2].end = Some(Terminator::Return(Some(Value(99)))), "v99 does not exist"),
         (&|f| f.blocks[1].end = Some(jump(Block(7))), "block7 does not exist"),
         (&|f| f.blocks[0].insts.push(address(Symbol(99))), "symbol99 does not exist"),

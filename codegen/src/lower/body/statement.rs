@@ -7,6 +7,7 @@ use crate::lower::failure::message::Message;
 use crate::resolve::argument::Argument;
 use crate::resolve::body::{self, Action, Arm, KernelCall, Match, Received, Statement};
 use crate::resolve::ids::{LocalId, OutputId};
+use crate::resolve::step::Topic;
 use crate::resolve::term::Term;
 
 /// Emits the body; every path returns.
@@ -14,6 +15,7 @@ pub(super) fn body<'a>(w: &mut BodyEmitter<'a, '_>) {
     let function = w.c.e.function;
     let results: Vec<OutputId> = function.results().map(|(output, _)| output).collect();
     allocate::plan(&mut w.c, &results);
+    w.c.e.begin_topic(Topic::BODY);
     match &function.body {
         body::Body::Call { call, look_ups, result } => {
             checks::look_up_all(&mut w.c, look_ups);
@@ -66,6 +68,7 @@ fn one_call<'a>(
 fn block<'a>(w: &mut BodyEmitter<'a, '_>, statements: &'a [Statement<'a>]) {
     for statement in statements {
         w.c.exits.subjects.set_location(statement.location);
+        let outside = w.c.e.begin_topic(statement.topic());
         let outer = w.c.e.frame.owned();
         checks::look_up_all(&mut w.c, &statement.look_ups);
         let own = w.c.e.frame.owned();
@@ -77,6 +80,7 @@ fn block<'a>(w: &mut BodyEmitter<'a, '_>, statements: &'a [Statement<'a>]) {
             }
             w.c.e.frame.truncate_owned(outer);
         }
+        w.c.e.b.set_topic(outside);
     }
 }
 

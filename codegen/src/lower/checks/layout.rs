@@ -12,6 +12,7 @@ use crate::lower::checks::outline;
 use crate::lower::emitter::state::{Origin, SymbolState};
 use crate::lower::routines::Routine;
 use crate::resolve::ids::ValueId;
+use crate::resolve::step::Topic;
 
 /// Notes that a tensor must have compact strides, which are checked together with its data.
 pub(super) fn compact(c: &mut Checker<'_, '_>, value: ValueId) {
@@ -113,7 +114,9 @@ fn usual(c: &mut Checker<'_, '_>, value: ValueId, align: u64, unusual: Block) ->
         checks.aligned(&mut c.e.b, word, align);
     }
     if compact {
+        let outside = c.e.begin_topic(Topic::strides(value));
         usual_strides(c, value, &extents, unusual);
+        c.e.b.set_topic(outside);
     }
     address
 }

@@ -14,6 +14,7 @@ use crate::resolve::value::Source;
 pub(in crate::lower) fn check_steps<'a>(c: &mut Checker<'a, '_>, steps: &'a [Step<'a>]) {
     let mut rest = steps;
     while let Some((first, others)) = rest.split_first() {
+        let outside = c.e.begin_topic(first.topic());
         let count = optional::optional_tensor(c, rest)
             + runs::run(c, rest)
             + strides::declared_strides(c, rest);
@@ -23,11 +24,13 @@ pub(in crate::lower) fn check_steps<'a>(c: &mut Checker<'a, '_>, steps: &'a [Ste
         } else {
             rest = &rest[count..];
         }
+        c.e.b.set_topic(outside);
     }
 }
 
 /// Emits one step.
 pub(super) fn check_step<'a>(c: &mut Checker<'a, '_>, step: &'a Step<'a>) {
+    let outside = c.e.begin_topic(step.topic());
     match step {
         Step::Scalar { value, scalar } => {
             open(c, step, *value);
@@ -67,9 +70,10 @@ pub(super) fn check_step<'a>(c: &mut Checker<'a, '_>, step: &'a Step<'a>) {
         Step::Require(condition) => terms::require(c, condition),
     }
     c.checks.mask = None;
+    c.e.b.set_topic(outside);
 }
 
-/// Begins the checks of a value at its first step: sets the exit and the mask, and names the group.
+/// Begins the checks of a value at its first step: sets the exit and the mask.
 fn open(c: &mut Checker<'_, '_>, step: &Step<'_>, value: ValueId) {
     // A branch around the value has computed whether it is present.
     if c.branched != Some(value) {
@@ -94,5 +98,4 @@ fn open(c: &mut Checker<'_, '_>, step: &Step<'_>, value: ValueId) {
             | Step::Require(_) => c.exits.value(&mut c.e, value),
         };
     }
-    c.e.group(value);
 }

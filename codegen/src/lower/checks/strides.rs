@@ -148,6 +148,8 @@ fn usual_declared(
     shape: Option<usize>,
 ) {
     for &(dim, rule) in strides.iter().filter(|(_, rule)| !matches!(rule, Rule::Any)) {
+        let place = Place::Stride { value, dim };
+        let outside = c.e.begin_topic(place.topic());
         let loaded = c.e.b.load(Type::I64, pointer, 8 * dim as i32);
         let hint = c.e.hint(value, "strides", Some(dim));
         c.e.b.hint(loaded, hint);
@@ -157,8 +159,8 @@ fn usual_declared(
         {
             c.e.known.set_symbol(*symbol, SymbolState::Bound(known, Origin::Computed(origin)));
         }
-        let place = Place::Stride { value, dim };
         binding::check_number(c, &Found { place, value: loaded, counts: None }, rule);
+        c.e.b.set_topic(outside);
     }
 }
 

@@ -171,3 +171,21 @@ fn placeholder(name: &str) -> Option<TemplatePart> {
     let named = |kind: &&PieceKind| format!("{kind:?}").eq_ignore_ascii_case(name);
     PieceKind::ALL.iter().find(named).map(|kind| TemplatePart::Value(*kind))
 }
+
+/// Returns the name of what stands in the place of a placeholder.
+pub(crate) fn placeholder_name(kind: PieceKind) -> &'static str {
+    match kind {
+        PieceKind::Words | PieceKind::Plain | PieceKind::Text => "TEXT",
+        PieceKind::Int | PieceKind::Unsigned | PieceKind::Big => "INT",
+        PieceKind::Sum | PieceKind::Difference | PieceKind::Product => "INT",
+        PieceKind::Float => "FLOAT",
+        PieceKind::Truth => "BOOL",
+        PieceKind::Ptr => "POINTER",
+        PieceKind::DType => "DTYPE",
+        PieceKind::Device | PieceKind::DeviceType => "DEVICE",
+        PieceKind::Type | PieceKind::Written => "TYPE",
+        PieceKind::Place | PieceKind::At | PieceKind::Path => "VALUE",
+        PieceKind::On => " on argument #INT when calling: `SIGNATURE`",
+        PieceKind::Calling => " when calling: `SIGNATURE`",
+    }
+}

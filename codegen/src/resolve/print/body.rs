@@ -9,6 +9,7 @@ use crate::resolve::body::{
     Prepare, Received, Returned, Statement,
 };
 use crate::resolve::c_type::CType;
+use crate::resolve::step::Topic;
 use crate::resolve::term::Term;
 
 impl<'a> Printer<'_, 'a> {
@@ -19,7 +20,9 @@ impl<'a> Printer<'_, 'a> {
                     lines.line(self.look_up(found));
                 }
                 let received = result.as_ref();
-                lines.nested(self.kernel_call(call), |lines| self.checks(lines, received));
+                lines.about(self.topic(Topic::BODY), |lines| {
+                    lines.nested(self.kernel_call(call), |lines| self.checks(lines, received));
+                });
             }
             Body::Block(statements) => self.block(lines, statements),
             Body::Prepare(prepare) => self.prepare(lines, prepare),
@@ -27,7 +30,9 @@ impl<'a> Printer<'_, 'a> {
     }
 
     fn block(&self, lines: &mut Lines, statements: &[Statement<'_>]) {
-        statements.iter().for_each(|statement| self.statement(lines, statement));
+        for statement in statements {
+            lines.about(self.topic(statement.topic()), |lines| self.statement(lines, statement));
+        }
     }
 
     fn prepare(&self, lines: &mut Lines, prepare: &Prepare<'_>) {

@@ -1,4 +1,4 @@
-//! Lines of text at depths.
+//! Lines of text at depths, and what each is about.
 
 use std::fmt::Display;
 
@@ -9,6 +9,12 @@ const STEP: usize = 2;
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     pub(super) text: String,
+    /// The topic of each line so far.
+    pub(super) topics: Vec<Option<String>>,
+    /// The topic of the lines that follow.
+    topic: Option<String>,
+    /// True in a function within the function that the lines are of, whose topics are others.
+    is_within: bool,
     depth: usize,
 }
 
@@ -18,6 +24,7 @@ impl Lines {
         let margin = self.depth * STEP;
         for line in line.lines() {
             self.text += &format!("{:margin$}{line}\n", "");
+            self.topics.push(self.topic.clone());
         }
     }
 
@@ -27,6 +34,21 @@ impl Lines {
         self.depth += 1;
         body(self);
         self.depth -= 1;
+    }
+
+    /// Adds what `body` adds, as lines about a topic.
+    pub(super) fn about(&mut self, topic: String, body: impl FnOnce(&mut Self)) {
+        let topic = (!self.is_within).then_some(topic);
+        let outside = std::mem::replace(&mut self.topic, topic);
+        body(self);
+        self.topic = outside;
+    }
+
+    /// Adds the lines of a function within the function that all lines are of.
+    pub(super) fn within(&mut self, body: impl FnOnce(&mut Self)) {
+        let outside = std::mem::replace(&mut self.is_within, true);
+        body(self);
+        self.is_within = outside;
     }
 
     /// Adds a heading and lines below it, if there are any.

@@ -22,7 +22,9 @@ impl Place {
 impl Printer<'_, '_> {
     pub(super) fn steps(&self, lines: &mut Lines, steps: &[Step<'_>]) {
         for step in steps {
-            lines.nested(self.step(step), |lines| self.inner_steps(lines, step));
+            lines.about(self.topic(step.topic()), |lines| {
+                lines.nested(self.step(step), |lines| self.inner_steps(lines, step));
+            });
         }
     }
 

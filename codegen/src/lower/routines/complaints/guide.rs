@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::{env, fs};
 
-use super::{Complaint, TemplatePart};
-use crate::lower::routines::records::PieceKind;
+use super::{Complaint, TemplatePart, placeholder_name};
 
 /// Heading of the lists.
 const START: &str = "## Messages by kind\n";
@@ -27,27 +26,9 @@ fn message(complaint: Complaint) -> String {
     let part = |part: &TemplatePart| match part {
         TemplatePart::Words(words) => words,
         TemplatePart::Subject => "TEXT",
-        TemplatePart::Value(kind) => placeholder(*kind),
+        TemplatePart::Value(kind) => placeholder_name(*kind),
     };
     complaint.parts().iter().map(part).collect()
-}
-
-/// Returns the name of what stands in the place of a placeholder.
-fn placeholder(kind: PieceKind) -> &'static str {
-    match kind {
-        PieceKind::Words | PieceKind::Plain | PieceKind::Text => "TEXT",
-        PieceKind::Int | PieceKind::Unsigned | PieceKind::Big => "INT",
-        PieceKind::Sum | PieceKind::Difference | PieceKind::Product => "INT",
-        PieceKind::Float => "FLOAT",
-        PieceKind::Truth => "BOOL",
-        PieceKind::Ptr => "POINTER",
-        PieceKind::DType => "DTYPE",
-        PieceKind::Device | PieceKind::DeviceType => "DEVICE",
-        PieceKind::Type | PieceKind::Written => "TYPE",
-        PieceKind::Place | PieceKind::At | PieceKind::Path => "VALUE",
-        PieceKind::On => " on argument #INT when calling: `SIGNATURE`",
-        PieceKind::Calling => " when calling: `SIGNATURE`",
-    }
 }
 
 #[test]
