@@ -15,7 +15,7 @@ use crate::file::{self, Mode};
 use crate::link::{self, Input};
 use crate::object_file::RUNTIME_PREFIX;
 use crate::stages::{Stage, Times};
-use crate::{Error, Form, Request, Source};
+use crate::{Error, Form, Request, Source, explorer};
 
 /// Parses a file of declarations; `-` is standard input.
 ///
@@ -115,6 +115,12 @@ impl Request {
         match self.form {
             Form::Resolved => Ok(resolved.to_string().into_bytes()),
             Form::Header => Ok(resolved.header().into_bytes()),
+            Form::Html => {
+                let module =
+                    times.of(Stage::Lower, || lower_resolved(&resolved, &self.lowering()))?;
+                let page = || explorer::page(&resolved, &module, &self.target);
+                Ok(times.of(Stage::Compile, page)?.into_bytes())
+            }
             Form::Ir | Form::Native | Form::Bitcode | Form::Object | Form::Shared => {
                 let lower = || lower_resolved(&resolved, &self.lowering());
                 self.emit_module_in_time(&times.of(Stage::Lower, lower)?, times)
@@ -158,7 +164,7 @@ impl Request {
             Form::Object | Form::Shared => {
                 times.of(Stage::Compile, || backend.object(module, &kernels))
             }
-            Form::Resolved | Form::Header => {
+            Form::Resolved | Form::Header | Form::Html => {
                 let form = self.form.to_possible_value();
                 let name = form.as_ref().map_or("", |form| form.get_name());
                 let reason = format!("{name} is made from declarations, not from host IR");

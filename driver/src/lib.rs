@@ -9,6 +9,7 @@ mod backend;
 pub mod command;
 mod emit;
 mod error;
+mod explorer;
 pub mod file;
 pub mod imports;
 pub mod inspect;

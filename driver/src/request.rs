@@ -161,6 +161,8 @@ pub enum Form {
     Shared,
     /// A C header of the functions after `extern`
     Header,
+    /// A page that shows declarations, checks, messages, host IR, C and machine code side by side
+    Html,
 }
 
 impl Form {
@@ -171,7 +173,7 @@ impl Form {
 
     /// Returns whether the form is text in UTF-8.
     pub fn is_text(self) -> bool {
-        matches!(self, Form::Resolved | Form::Ir | Form::Native | Form::Header)
+        matches!(self, Form::Resolved | Form::Ir | Form::Native | Form::Header | Form::Html)
     }
 
     /// Returns the default of [`Request::routines`]: a shared library is linked here, so its routines are linked;

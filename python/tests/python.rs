@@ -162,7 +162,7 @@ fn programs_in_cxx_call_every_function() {
 error: 1:6: expected `Tensor` or another type such as `float32`, found `int65`
   | f(n: int65) -> None = k(n);
   |      ^
-ValueError: option form: no form \"elf\", expected one of resolved, ir, native, bitcode, object, shared, header
+ValueError: option form: no form \"elf\", expected one of resolved, ir, native, bitcode, object, shared, header, html
 ValueError: unknown option \"optimisation\", expected one of form, backend, target, cpu, optimization, \
 link, linker, sysroot, rpath, runtime_dependency, images, imports, prepare, entry, system_lib, metadata, routines, unchecked
 TypeError: Mismatched type of option cpu, expected str but got int

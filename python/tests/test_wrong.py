@@ -130,7 +130,7 @@ def test_values_of_options() -> None:
     rows = [
         (
             dict(form="shred"),
-            'no form "shred", expected one of resolved, ir, native, bitcode, object, shared, header',
+            'no form "shred", expected one of resolved, ir, native, bitcode, object, shared, header, html',
         ),
         (dict(backend="gcc"), "unknown backend `gcc`, expected one of cranelift, "),
         (dict(target="pdp-11"), "unknown target `pdp-11`"),

@@ -380,7 +380,7 @@ fn wrong_usage_is_exit_code_2() {
         ("emit add_one.ffi --backend gcc -o a.o", "[possible values: cranelift, "),
         (
             "emit add_one.ffi --emit exe -o a.o",
-            "[possible values: resolved, ir, native, bitcode, object, shared, header]",
+            "[possible values: resolved, ir, native, bitcode, object, shared, header, html]",
         ),
         (
             "emit add_one.ffi --emit ir --link kernel.o -o a.o",

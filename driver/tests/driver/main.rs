@@ -4,6 +4,7 @@ mod cli;
 mod contents;
 mod damage;
 mod dependencies;
+mod explorer;
 mod files;
 mod formats;
 mod hostile;
