@@ -98,6 +98,7 @@ class Links:
             return f"{before}[{shown}]({address})" if address else shown
 
         text = re.sub(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)", inline, text)
+        text = re.sub(r"^(\[[^\]]+\]: )(\S+)$", lambda match: match[1] + (self.file(match[2]) or ""), text, flags=re.MULTILINE)
         # A name in code that is the link: [`MAX_TEXT`].
         short = r"\[(`([A-Z]\w*(?:::\w+)*)`)\](?![(\[])"
         module = "language::" if self.source == LANGUAGE else ""
