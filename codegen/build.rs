@@ -12,8 +12,9 @@ const SOURCES: [&str; 3] = ["src", "routine/src", "../abi-spec/src"];
 fn main() -> io::Result<()> {
     let mut stamp = digest(DIGEST, env!("CARGO_PKG_VERSION").as_bytes());
     for folder in SOURCES.map(Path::new).into_iter().filter(|folder| folder.is_dir()) {
-        println!("cargo::rerun-if-changed={}", folder.display());
+        // A new file is named in one that is there, so that a change of a text alone builds nothing anew.
         for file in files(folder, "rs")? {
+            println!("cargo::rerun-if-changed={}", file.display());
             stamp = digest(stamp, file.to_string_lossy().replace('\\', "/").as_bytes());
             // Without the carriage returns of a checkout on Windows.
             stamp = digest(stamp, fs::read_to_string(&file)?.replace("\r\n", "\n").as_bytes());
@@ -30,6 +31,7 @@ fn pictures(folder: &Path) -> io::Result<String> {
     let mut definitions = String::new();
     for path in files(folder, "svg")? {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
+        println!("cargo::rerun-if-changed={}", path.display());
         definitions += &format!("[{name}]: data:image/svg+xml,");
         for byte in fs::read(&path)? {
             if byte.is_ascii_alphanumeric() {

@@ -19,6 +19,7 @@ LANGUAGE = pathlib.PurePosixPath("codegen/src/language.rs")
 # Sources of pages that are neither chapters nor examples.
 NAMED = {"start.md": "README.md", "contributing.md": "CONTRIBUTING.md", "grammar.md": str(LANGUAGE)}
 DOCS = "https://docs.rs/tvm-ffi-codegen/latest/tvm_ffi_codegen"
+PICTURES = (".svg", ".png")
 LABELS = {"python": "Python", "rust": "Rust", "cpp": "C++"}
 
 
@@ -81,7 +82,7 @@ class Links:
         named = pathlib.PurePosixPath(os.path.normpath(self.source.parent / path))
         if named in PAGES:
             return self.up + PAGES[named] + (f"#{anchor}" if anchor else "")
-        if named.suffix == ".svg" and named.is_relative_to(GUIDE):
+        if named.suffix in PICTURES and named.is_relative_to(GUIDE):
             return f"{self.up}{named.relative_to(GUIDE)}"
         if not (ROOT / named).exists():
             sys.exit(f"{self.source}: there is no {named}")
@@ -148,7 +149,7 @@ def main() -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page(title, name, api))
     shutil.copy(BOOK / "SUMMARY.md", folder)
-    for picture in (ROOT / GUIDE).rglob("*.svg"):
+    for picture in (path for path in (ROOT / GUIDE).rglob("*") if path.suffix in PICTURES):
         copy = folder / picture.relative_to(ROOT / GUIDE)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(picture, copy)
