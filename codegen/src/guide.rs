@@ -7,9 +7,11 @@ pub mod kinds {}
 #[doc = include_str!("guide/programs.md")]
 pub mod programs {}
 
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/pictures.md"))]
 #[doc = include_str!("guide/launches.md")]
 pub mod launches {}
 
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/pictures.md"))]
 #[doc = include_str!("guide/linking.md")]
 pub mod linking {}
 
@@ -41,5 +43,6 @@ pub mod systems {}
 #[doc = include_str!("guide/versions.md")]
 pub mod versions {}
 
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/pictures.md"))]
 #[doc = include_str!("guide/architecture.md")]
 pub mod architecture {}

@@ -124,6 +124,26 @@ pub use value::view::TensorView;
 #[doc = include_str!("../../codegen/src/guide/comparison.md")]
 struct Comparison;
 
+/// Tests the blocks of Rust on the pages about the language.
+#[cfg(doctest)]
+#[doc = include_str!("../../codegen/src/guide/language/scalars.md")]
+#[doc = include_str!("../../codegen/src/guide/language/tensors.md")]
+#[doc = include_str!("../../codegen/src/guide/language/layout.md")]
+#[doc = include_str!("../../codegen/src/guide/language/extents.md")]
+#[doc = include_str!("../../codegen/src/guide/language/dtypes.md")]
+#[doc = include_str!("../../codegen/src/guide/language/where.md")]
+#[doc = include_str!("../../codegen/src/guide/language/optional.md")]
+#[doc = include_str!("../../codegen/src/guide/language/unions.md")]
+#[doc = include_str!("../../codegen/src/guide/language/containers.md")]
+#[doc = include_str!("../../codegen/src/guide/language/texts.md")]
+#[doc = include_str!("../../codegen/src/guide/language/results.md")]
+#[doc = include_str!("../../codegen/src/guide/language/statuses.md")]
+#[doc = include_str!("../../codegen/src/guide/language/functions.md")]
+#[doc = include_str!("../../codegen/src/guide/language/closures.md")]
+#[doc = include_str!("../../codegen/src/guide/language/programs.md")]
+#[doc = include_str!("../../codegen/src/guide/language/launches.md")]
+struct Language;
+
 /// Checks which types are `Send` and `Sync`.
 const _: () = {
     const fn sent_and_shared<T: Send + Sync>() {}

@@ -1,6 +1,7 @@
 //! The Python package with an unoptimised shared object: its tests, its example, and programs in C and C++.
 
 use std::env;
+use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -173,6 +174,52 @@ ValueError: undefined: `k`, which `double_it` calls (no kernels are given)
 ValueError: the metadata lacks `target`, which Triton 3.9 writes
 ";
     assert_eq!(printed(&program, &[]), expected);
+}
+
+/// Returns the first block of a language on a page of the guide.
+fn block<'p>(page: &'p str, language: &str) -> &'p str {
+    let start = format!("```{language}\n");
+    let (_, rest) = page.split_once(&start).unwrap_or_else(|| panic!("no {language} in {page}"));
+    rest.split_once("```\n").expect("a block ends").0
+}
+
+/// One program has the blocks of all pages about the language, and prints the error in which each of them ends.
+#[test]
+fn pages_of_the_guide_are_true_in_cxx() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../codegen/src/guide");
+    let read = |path: &Path| fs::read_to_string(path).expect("a page can be read");
+    let entries = fs::read_dir(guide.join("language")).expect("there are pages");
+    let mut pages: Vec<PathBuf> = entries.map(|entry| entry.expect("a page").path()).collect();
+    pages.sort();
+    assert!(pages.len() > 10, "{pages:?}");
+    let mut program = block(&read(&guide.join("language.md")), "cpp").to_owned();
+    program.push_str(
+        "
+void run(const char* declaration, void (*page)(const char*)) try {
+  page(declaration);
+} catch (const ffi::Error& error) {
+  std::printf(\"%s: %s\\n\", error.kind().c_str(), error.message().c_str());
+}
+
+int main() {
+",
+    );
+    let mut errors = String::new();
+    for page in pages.iter().map(|path| read(path)) {
+        let (declared, code) = (block(&page, "ffi"), block(&page, "cpp"));
+        writeln!(
+            program,
+            "run(R\"page({declared})page\", [](const char* declaration) {{\n{code}}});"
+        )
+        .expect("a text grows");
+        errors.push_str(block(&page, "text"));
+    }
+    program.push_str("}\n");
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let source = folder.path().join("pages.cc");
+    fs::write(&source, program).expect("a file can be written");
+    let program = build(folder.path(), "g++", &["-std=c++17"], &source.display().to_string());
+    assert_eq!(printed(&program, &[]), errors);
 }
 
 #[test]
