@@ -4,7 +4,8 @@ this folder.
 The wheel depends on the platform and not on the version of Python: Python reaches the shared object through TVM FFI, and
 the native caller is for the stable ABI of Python 3.11, and left alone by builds of Python that have another. Setuptools
 and not maturin, which builds one crate and no headers. `TVM_FFI_CODEGEN_PROFILE=dev` builds without optimisation,
-`TVM_FFI_CODEGEN_FEATURES=llvm` with a backend that needs LLVM. `tests/release` builds for an older glibc.
+`TVM_FFI_CODEGEN_FEATURES=llvm` with a backend that needs LLVM, and `CARGO_BUILD_TARGET` for another machine with Linux.
+`tests/release` builds for an older glibc.
 
 The source distribution is the workspace without its examples and tests; `release/backend.py` builds this folder of it.
 """
@@ -41,20 +42,25 @@ backend-path = ["python/release"]
 """
 
 
-def cargo(crate: str, features: str = "") -> tuple[Path, list[Path]]:
-    """Builds a crate; returns the paths of its library and of the folders of build scripts."""
+def cargo(crates: tuple[str, ...], features: str) -> tuple[dict[str, Path], list[Path]]:
+    """Builds crates in one go, so that what they share is compiled once, with features of the first; returns the paths of
+    their libraries and of the folders of build scripts."""
     profile = os.environ.get("TVM_FFI_CODEGEN_PROFILE", "release")
-    command = ["cargo", "rustc", "--locked", "--lib", "--crate-type", "cdylib", "-p", crate]
-    command += ["--profile", profile, "--features", features]
-    command += ["--message-format", "json-render-diagnostics", "--", "-C", "strip=symbols"]
+    command = ["cargo", "build", "--locked", "--lib", "--profile", profile]
+    command += ["--features", " ".join(f"{crates[0]}/{name}" for name in features.replace(",", " ").split())]
+    for crate in crates:
+        command += ["-p", crate, "--config", f"profile.{profile}.package.{crate}.strip='symbols'"]
+    command += ["--message-format", "json-render-diagnostics"]
     output = subprocess.run(command, cwd=HERE, check=True, stdout=subprocess.PIPE, text=True).stdout
     messages = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     artifacts = [message for message in messages if message["reason"] == "compiler-artifact"]
-    ours = [artifact for artifact in artifacts if "cdylib" in artifact["target"]["crate_types"]]
-    files = [Path(file) for artifact in ours for file in artifact["filenames"]]
-    library = next(file for file in files if file.suffix in (".so", ".dylib", ".dll"))
+    files = {artifact["target"]["name"]: map(Path, artifact["filenames"]) for artifact in artifacts}
+    libraries = {
+        crate: next(file for file in files[crate.replace("-", "_")] if file.suffix in (".so", ".dylib", ".dll"))
+        for crate in crates
+    }
     scripts = [message for message in messages if message["reason"] == "build-script-executed"]
-    return library, [Path(script["out_dir"]) for script in scripts]
+    return libraries, [Path(script["out_dir"]) for script in scripts]
 
 
 def built() -> dict[Path, Path]:
@@ -62,10 +68,10 @@ def built() -> dict[Path, Path]:
     their paths by their places in the package."""
     if given := os.environ.get("TVM_FFI_CODEGEN_FILES"):
         return {place: Path(given, place.name) for place in (LIBRARY, HEADER, CALLER)}
-    library, folders = cargo(CRATE, os.environ.get("TVM_FFI_CODEGEN_FEATURES", ""))
+    libraries, folders = cargo((CRATE, CALLER_CRATE), os.environ.get("TVM_FFI_CODEGEN_FEATURES", ""))
     headers = [folder / "include" / HEADER.name for folder in folders]
     header = next(file for file in headers if file.is_file())
-    return {LIBRARY: library, HEADER: header, CALLER: cargo(CALLER_CRATE)[0]}
+    return {LIBRARY: libraries[CRATE], HEADER: header, CALLER: libraries[CALLER_CRATE]}
 
 
 def tracked(folders: list[str]) -> list[Path]:
@@ -89,7 +95,9 @@ class Wheel(bdist_wheel):
     """A wheel for every version of Python on one platform."""
 
     def get_tag(self) -> tuple[str, str, str]:
-        return "py3", "none", super().get_tag()[2]
+        machine, _, system, *_ = [*os.environ.get("CARGO_BUILD_TARGET", "").split("-"), "", ""]
+        platform = f"linux_{machine}" if system == "linux" else super().get_tag()[2]
+        return "py3", "none", platform
 
 
 class Source(sdist):

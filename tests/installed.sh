@@ -21,6 +21,21 @@ has_cross() { [ -e "$aarch64/made-with" ]; }
 # Returns true if Windows has a C compiler, an emulator and a runtime, and LLVM's linker is there.
 has_windows() { [ -e "$windows/made-with" ]; }
 
+# Makes a virtual environment in a folder with the requirements that follow, unless it has them, and puts it at the head of
+# PATH.
+enter_tools() {
+    local folder=$1
+    shift
+    if [ "$(cat "$folder/made-with" 2>/dev/null)" != "$*" ]; then
+        say "making $folder"
+        rm -rf "$folder"
+        python3 -m venv "$folder"
+        "$folder/bin/python3" -m pip install -q --disable-pip-version-check "$@"
+        echo "$*" >"$folder/made-with"
+    fi
+    export PATH="$folder/bin:$PATH"
+}
+
 # Puts the environment at the head of PATH, the runtimes of other machines into TVM_FFI_AARCH64 and TVM_FFI_WINDOWS, and
 # LLVM's linker into LLD, and sets `workspace` to the packages and features that every command of cargo takes, with LLVM
 # and MLIR if they are installed. Cargo resolves features anew for every selection and recompiles everything that differs,

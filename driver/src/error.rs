@@ -213,7 +213,19 @@ impl fmt::Display for Error {
                 write!(f, "unknown backend `{name}`, expected one of {}", known.join(", "))
             }
             Error::NotBuilt { name, feature } => {
-                write!(f, "{name} is not part of this build: enable the cargo feature `{feature}`")
+                write!(
+                    f,
+                    "{name} is not part of this build: enable the cargo feature `{feature}`"
+                )?;
+                // Backends that are left out are LLVM's.
+                if BackendName::ALL.iter().any(|backend| backend.name() == *feature) {
+                    write!(
+                        f,
+                        ", in Python `TVM_FFI_CODEGEN_FEATURES={feature} pip install --no-binary \
+                         tvm-ffi-codegen tvm-ffi-codegen`, where LLVM 22 and Rust are installed"
+                    )?;
+                }
+                Ok(())
             }
             Error::Backend { name, source } => write!(f, "backend {name}: {source}"),
             Error::Object { file, fault } => write!(f, "{file}: {fault}"),

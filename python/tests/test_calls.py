@@ -3,6 +3,7 @@
 import gc
 import inspect
 import sys
+import sysconfig
 import threading
 import weakref
 from pathlib import Path
@@ -19,6 +20,7 @@ from tvm_ffi_codegen import C, _calls
 native = pytest.mark.skipif(_calls._caller() is None, reason="there is no native caller")
 
 
+@pytest.mark.skipif(bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="the caller needs a lock")
 def test_the_native_caller_is_there() -> None:
     assert type(calls.MODULE.given) is type(len)
 
@@ -27,6 +29,27 @@ def test_calls_are_those_of_tvm_ffi() -> None:
     hits = calls.positional(4 * len(calls.FUNCTIONS) * len(calls.ROWS))
     print("\n".join(f"{count:6} {row}" for row, count in hits.items()), "\nleft out:", calls.LEFT_OUT)
     assert min(hits.values()) >= len(calls.FUNCTIONS)
+
+
+def test_functions_are_the_same_without_the_native_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "/// Adds.\nf(n: int64, function: int64 = 1) -> int64 = { return n + function; }; g(*rest: Any) -> None = {};"
+    builtin = codegen.jit(text)
+    monkeypatch.setattr(_calls, "_caller", lambda: None)
+    written = codegen.jit(text)
+    for made in (written.f, written.module().f):
+        assert made(41) == 42 and made(function=2, n=1) == 3 and made.__name__ == "f"
+        assert made.__doc__ == written.f.__doc__ and "Adds." in made.__doc__
+        assert str(inspect.signature(made)) == "(n, function=1)"
+        assert isinstance(_calls.function_of(made), tvm_ffi.Function)
+        made.__self__.release_gil = False
+        assert made.__self__.release_gil is made.__self__.function.release_gil is False
+    for arguments, named in [((), {}), ((1, 2, 3), {}), ((1,), {"n": 1}), ((1,), {"k": 1})]:
+        raises(TypeError, "f() ", lambda: written.f(*arguments, **named))
+    assert written.g(1, "2", None) is None
+    raises(TypeError, "on argument #0", lambda: written.f("1"))
+    if type(builtin.f) is type(len):
+        assert inspect.getdoc(builtin.f) == inspect.getdoc(written.f)
+        assert inspect.signature(builtin.f) == inspect.signature(written.f)
 
 
 def test_keywords_are_those_of_a_def() -> None:
@@ -168,6 +191,7 @@ def test_exceptions_leave_nothing_behind() -> None:
     assert sys.getrefcount(x) == sys.getrefcount(refusing) == 2
 
 
+@native
 def test_errors_have_the_frames_of_tvm_ffi() -> None:
     frames = []
     for function in (calls.MODULE.fails, calls.function_of(calls.MODULE.fails)):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 import tvm_ffi
 import tvm_ffi_codegen as codegen
 from support import ADD_ONE, adds_one, callback, raises
@@ -103,11 +104,13 @@ def test_modules_are_made_when_asked_for() -> None:
     assert tvm_ffi.get_global_func("ffi.ModuleGetFunction")(m, "f", False)(1) == 2
 
 
-def test_libraries_are_the_same(tmp_path: Path) -> None:
+def test_libraries_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "two.so"
     path.write_bytes(codegen.emit(TWO, "shared"))
-    m = codegen.load(path)
-    assert (m.f(1), m["g"](1), list(m)) == (2, 3, ["f", "g"])
+    monkeypatch.chdir(tmp_path)
+    for name in (path, "two.so"):
+        m = codegen.load(name)
+        assert (m.f(1), m["g"](1), list(m)) == (2, 3, ["f", "g"])
     assert repr(m) == "<f(n: int64) -> int64, g(n: int64) -> int64>"
     assert m.module().f(1) == 2
 

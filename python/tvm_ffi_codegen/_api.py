@@ -240,7 +240,9 @@ def jit(
 def load(library: Path_) -> Functions:
     """Loads a shared library that `emit` has made. Its functions are called as those that `jit` makes."""
     names = [one["name"] for one in inspect(library)["functions"]]
-    return _functions.of_module(_calls.attach(tvm_ffi.load_module(os.fspath(library))), names)
+    # The loader would look for a name without a folder where the system has its libraries.
+    module = tvm_ffi.load_module(os.path.abspath(library))
+    return _functions.of_module(_calls.attach(module), names)
 
 
 def inspect(file: Path_ | bytes) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 A function that the library has made becomes a builtin of Python: with the names of its parameters, their defaults, and a
 signature. Its `__self__` has the function of `tvm_ffi` as `function`, for hosts that take no other, and `release_gil`.
+Without the native caller it becomes an object that is written in Python, with all of these.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import ctypes
 import functools
 import importlib.machinery
 import importlib.util
+import inspect
 import keyword
 import os
 import sys
 import sysconfig
 import types
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import tvm_ffi
 
@@ -31,10 +33,10 @@ _OTHER, _OBJECT, _ARRAY = 0, 1, 2
 
 
 def native(function: tvm_ffi.Function, metadata: Mapping[str, Any] | None, docs: str | None) -> Callable[..., Any]:
-    """Returns a builtin that calls the function; the function itself if the library has not made it, or without caller."""
+    """Returns a builtin that calls the function; the function itself if the library has not made it."""
     caller = _caller()
     declared = None if metadata is None else metadata.get("declaration")
-    if caller is None or declared is None:
+    if declared is None:
         return function
     try:
         params = [_Param(param) for param in declared["params"]]
@@ -42,6 +44,8 @@ def native(function: tvm_ffi.Function, metadata: Mapping[str, Any] | None, docs:
         return function
     variadic = any(param.variadic for param in params)
     name = declared["signature"].partition("(")[0].strip("`")
+    if caller is None:
+        return _Written(_signature(name, params), _text(declared["signature"], docs), function)
     made: Callable[..., Any] = caller.callable(
         name,
         _doc(name, params, declared["signature"], docs),
@@ -56,8 +60,6 @@ def native(function: tvm_ffi.Function, metadata: Mapping[str, Any] | None, docs:
 
 def attach(module: tvm_ffi.Module) -> tvm_ffi.Module:
     """Makes look-ups of functions in a module yield builtins, and with them attributes and items. Returns the module."""
-    if _caller() is None:
-        return module
     look_up, metadata, doc = module.get_function, module.get_function_metadata, module.get_function_doc
 
     def get_function(name: str, query_imports: bool = False) -> Any:
@@ -92,22 +94,60 @@ class _Param:
 
 def _doc(name: str, params: Iterable[_Param], signature: str, docs: str | None) -> str:
     """Returns the documentation of a builtin. Its first line is the signature that Python shows, if it has a syntax for it."""
-    text = f"{signature}\n\n{docs}" if docs else signature
+    text = _text(signature, docs)
     if not any(keyword.iskeyword(param.name) for param in params):
         text = f"{name}({', '.join(map(str, params))})\n--\n\n{text}"
     return text.replace("\0", "\\0")
 
 
+def _text(signature: str, docs: str | None) -> str:
+    return f"{signature}\n\n{docs}" if docs else signature
+
+
 def _signature(name: str, params: list[_Param]) -> types.FunctionType:
-    """Makes a Python function of the same signature: calling it with arguments that do not fit raises the error of a `def`."""
-    stars = ["*" if param.variadic else "" for param in params]
-    listed = ", ".join(f"{star}p{index}" for index, star in enumerate(stars))
+    """Makes a Python function of the same signature: calling it with arguments that do not fit raises the error of a `def`,
+    and with others returns them in order."""
+    listed = "".join(f"{'*' if param.variadic else ''}p{index}, " for index, param in enumerate(params))
     # Names of parameters may be words of Python, so they take the place of others in the code.
-    code = eval(f"lambda {listed}: None").__code__  # noqa: S307
+    code = eval(f"lambda {listed}: ({listed})").__code__  # noqa: S307
     names = tuple(param.name for param in params)
     code = code.replace(co_varnames=names, co_name=name, co_qualname=name)
     defaults = tuple(value for param in params for value in param.default)
     return types.FunctionType(code, {}, name, defaults)
+
+
+class _Written:
+    """A function of `tvm_ffi` with the parameters of its declaration, in the place of a builtin."""
+
+    def __init__(self, ordered: types.FunctionType, docs: str, function: tvm_ffi.Function) -> None:
+        self.__name__ = self.__qualname__ = ordered.__name__
+        self.__doc__ = docs
+        self._ordered, self.function = ordered, function
+
+    def __call__(self, /, *arguments: Any, **named: Any) -> Any:
+        return self.function(*self._ordered(*arguments, **named))
+
+    def __repr__(self) -> str:
+        return f"<function {self.__name__} of tvm_ffi>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"cannot pickle {self!r}")
+
+    @property
+    def __self__(self) -> _Written:
+        return self
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self._ordered)
+
+    @property
+    def release_gil(self) -> bool:
+        return bool(self.function.release_gil)
+
+    @release_gil.setter
+    def release_gil(self, released: bool) -> None:
+        self.function.release_gil = released
 
 
 @functools.cache

@@ -346,8 +346,12 @@ fn backends_left_out_name_their_feature() {
     let folder = add_one();
     for name in ["llvm", "mlir"] {
         let outcome = fails(folder.path(), &format!("emit add_one.ffi --backend {name} -o out.so"));
-        let message = "is not part of this build: enable the cargo feature";
-        assert_eq!(outcome, (1, format!("error: backend {name} {message} `{name}`\n")));
+        let message = format!(
+            "error: backend {name} is not part of this build: enable the cargo feature `{name}`, in \
+             Python `TVM_FFI_CODEGEN_FEATURES={name} pip install --no-binary tvm-ffi-codegen \
+             tvm-ffi-codegen`, where LLVM 22 and Rust are installed\n"
+        );
+        assert_eq!(outcome, (1, message));
     }
 }
 
