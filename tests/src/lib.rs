@@ -18,6 +18,7 @@ pub mod mutated;
 pub mod objects;
 pub mod oracle;
 pub mod outcome;
+pub mod published;
 pub mod reduce;
 pub mod route;
 pub mod submits;

@@ -10,9 +10,9 @@ use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 use crate::answers::Answers;
 use crate::cases::{Call, timed};
 use crate::counts;
-use crate::functions::{Arguments, Calls, Function, Functions, JIT};
-use crate::peers::{Kind, Peers};
-use crate::report::{Line, Plot, Report, Section, Table, number};
+use crate::functions::{Arguments, Calls, Function, Functions};
+use crate::peers::Peers;
+use crate::report::{Plot, Report, Section, Table};
 use crate::rust;
 use crate::said;
 use crate::samples::{Item, Series, interleave};
@@ -152,7 +152,6 @@ pub(crate) fn run(
     for (table, _) in tables.iter_mut().zip(TABLES).filter(|(_, (.., way))| *way == Way::Symbol) {
         table.counts = counted.clone();
     }
-    summarize(&tables, peers, report);
     tables.push(in_short(&tables[0]));
     tables.push(rust::handles(setup, &peers.kernels));
     let note = "All functions of a table are called in batches in turn, in one process that pins nothing; \
@@ -167,15 +166,9 @@ pub(crate) fn run(
     report.sections.push(Section { title, notes, tables });
 }
 
-/// Rows of functions that all systems can make, and their names in the summary.
-const EVERYWHERE: [(&str, &str); 6] = [
-    ("add_one", "checked call of `add_one`"),
-    ("matmul", "`matmul`, three matrices"),
-    ("strided8", "eight 4-D tensors"),
-    ("stride_symbols8", "eight 4-D tensors, stride symbols"),
-    ("ints16", "sixteen `int32`"),
-    ("many32", "32 matrices"),
-];
+/// Rows of functions that all systems can make.
+const EVERYWHERE: [&str; 6] =
+    ["add_one", "matmul", "strided8", "stride_symbols8", "ints16", "many32"];
 
 /// Peers in the plot of the README.
 const SHOWN: [&str; 7] =
@@ -183,9 +176,8 @@ const SHOWN: [&str; 7] =
 
 /// Returns the figures of a table that the README plots.
 fn in_short(table: &Table) -> Table {
-    let is_shown = |series: &&Series| {
-        SHOWN.contains(&&*series.column) && EVERYWHERE.iter().any(|(row, _)| *row == series.row)
-    };
+    let is_shown =
+        |series: &&Series| SHOWN.contains(&&*series.column) && EVERYWHERE.contains(&&*series.row);
     Table {
         title: "Calls that everybody can make".to_owned(),
         unit: table.unit,
@@ -212,77 +204,4 @@ fn item<'a>(job: Job<'a>, peer: &str, call: &Call) -> Item<'a> {
     let count = job.calibrated();
     let run = Box::new(move || vec![job.batch(count)]);
     Item { column: peer.to_owned(), rows: vec![call.name()], run }
-}
-
-/// Rows that only some peers or ours alone can do: the row of the first table, its name in the summary, and the peer to
-/// compare with.
-const ELSEWHERE: [(&str, &str, &str); 15] = [
-    ("add_one: DLTensor*", "`add_one`, every tensor a `DLTensor*`", BASE),
-    ("add_one: alternating", "`add_one`, objects and `DLTensor*` in turn", BASE),
-    ("strided8: DLTensor*", "eight 4-D tensors, every one a `DLTensor*`", BASE),
-    ("strided8: alternating", "eight 4-D tensors, objects and `DLTensor*` in turn", BASE),
-    ("stride_symbols8: DLTensor*", "stride symbols, every tensor a `DLTensor*`", BASE),
-    ("stride_symbols8: alternating", "stride symbols, objects and `DLTensor*` in turn", BASE),
-    ("by_name", "call by name, two matrices", BASE),
-    ("by_symbol", "call by symbol, checked there again", BASE),
-    ("axpy", "launch, on a driver that does nothing", BASE),
-    ("axpy_hip", "launch through HIP, likewise", BASE),
-    ("tensor_maps", "launch with three tensor maps, likewise", BASE),
-    ("submit", "the same launch, prepared once", BASE),
-    ("pair", "`Tuple` of two tensors", MACRO),
-    ("union: tensor", "`Union`, given a tensor", MACRO),
-    ("map8", "`Map` of 8", MACRO),
-];
-
-const MACRO: &str = "C++ macro, checked";
-
-/// Adds lines to the summary: ours beside C or the macro, and beside other systems.
-fn summarize(tables: &[Table], peers: &Peers, report: &mut Report) {
-    let ours = peers.all.iter().filter(|peer| matches!(peer.kind, Kind::Ours(_)));
-    let ours: Vec<&str> = [JIT].into_iter().chain(ours.map(|peer| &*peer.name)).collect();
-    let systems = peers.all.iter().filter(|peer| peer.kind == Kind::System);
-    let systems: Vec<&str> = systems.map(|peer| &*peer.name).collect();
-    let mut line = |table: &Table, row: &str, what: &str, base: &str| {
-        let beside: Vec<&str> = [base].into_iter().chain(systems.iter().copied()).collect();
-        report.summary.extend(summary(table, row, what, &ours, &beside));
-    };
-    for (row, what) in EVERYWHERE {
-        line(&tables[0], row, what, BASE);
-    }
-    for (row, what, base) in ELSEWHERE {
-        line(&tables[0], row, what, base);
-    }
-    line(&tables[2], "add_one: unequal extents", "failing call", BASE);
-}
-
-/// Creates a line from a row: ours beside the others, the first of which is the base.
-fn summary(table: &Table, row: &str, what: &str, ours: &[&str], beside: &[&str]) -> Option<Line> {
-    let time = |name: &str| Some(format!("{} ns", number(table.cell(row, name)?.median())));
-    let one = |name: &&str| {
-        let ratio = table.ratio(row, name, beside[0])?;
-        Some(format!("{ratio:.2}× {name} ({})", time(name)?))
-    };
-    let figures: Vec<String> = ours.iter().filter_map(one).collect();
-    let other = |name: &&str| Some(format!("{name}, {}", time(name)?));
-    let others: Vec<String> = beside.iter().filter_map(other).collect();
-    if figures.is_empty() || others.is_empty() {
-        return None;
-    }
-    let mut line = Line::new(what, figures.join(", "), others.join("; "));
-    line.counts = counted(table, row, &[ours, beside].concat());
-    Some(line)
-}
-
-/// Prints the counts of some peers in a row; peers with the same counts stand together.
-fn counted(table: &Table, row: &str, names: &[&str]) -> String {
-    let mut groups: Vec<(String, String)> = Vec::new();
-    for name in names {
-        let Some(counts) = table.counted(row, name) else { continue };
-        match groups.iter_mut().find(|(known, _)| *known == counts) {
-            Some((_, names)) => names.push_str(&format!(" and {name}")),
-            None => groups.push((counts, (*name).to_owned())),
-        }
-    }
-    let group = |(counts, names): &(String, String)| format!("{counts} {names}");
-    groups.iter().map(group).collect::<Vec<_>>().join("; ")
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::answers::Answers;
 use crate::cases::cases;
 use crate::peers::{Kind, Peers, environment};
-use crate::report::{Line, Plot, Report, Section, Table, number};
+use crate::report::{Plot, Report, Section, Table};
 use crate::samples::{Samples, Series};
 use crate::setup::Setup;
 
@@ -75,8 +75,7 @@ pub(crate) fn run(setup: &Setup, peers: &Peers, answers: &Answers, report: &mut 
         "{NATIVE}: `native` is the caller of the Python package, `{TVM_FFI}` the runtime's call of the same function. \
          ctypes and nanobind call empty functions of C, which ctypes hands addresses."
     ));
-    if let Some(table) = section.tables.first() {
-        summarize(table, report);
+    if !section.tables.is_empty() {
         report.sections.push(section);
     }
 }
@@ -126,13 +125,4 @@ fn measure(setup: &Setup, script: &str, words: &[Word], case: &str) -> Result<Ve
         }
     }
     Ok(series)
-}
-
-fn summarize(table: &Table, report: &mut Report) {
-    let row = "add_one, from Python";
-    let figure =
-        |name: &&str| Some(format!("{} ns {name}", number(table.cell(row, name)?.median())));
-    let join = |names: &[&str]| names.iter().filter_map(figure).collect::<Vec<_>>().join(", ");
-    let (ours, others) = (join(&["LLVM .so", "Cranelift .so"]), join(&[BASE, EMPTY]));
-    report.summary.push(Line::new("`add_one` from Python with NumPy", ours, others));
 }

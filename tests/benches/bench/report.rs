@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tvm_ffi_codegen_tests::callgrind::Counts;
+use tvm_ffi_codegen_tests::published;
 
 use crate::counts::Counted;
 use crate::plot;
@@ -18,26 +19,7 @@ pub(crate) struct Report {
     pub(crate) machine: Vec<[String; 2]>,
     /// Omissions and their reasons.
     pub(crate) left_out: Vec<String>,
-    pub(crate) summary: Vec<Line>,
     pub(crate) sections: Vec<Section>,
-}
-
-/// A line of the summary.
-#[derive(Debug, Default)]
-pub(crate) struct Line {
-    pub(crate) measure: String,
-    /// Figure of our library.
-    pub(crate) figure: String,
-    /// Figures of others.
-    pub(crate) beside: String,
-    /// Instructions and branches of all, if they are counted.
-    pub(crate) counts: String,
-}
-
-impl Line {
-    pub(crate) fn new(measure: &str, figure: String, beside: String) -> Line {
-        Line { measure: measure.to_owned(), figure, beside, counts: String::new() }
-    }
 }
 
 /// Results of a part.
@@ -76,8 +58,10 @@ pub(crate) enum Plot {
     Curves,
 }
 
+/// Columns that others are compared with too.
+const BASES: [&str; 2] = ["C++ macro, checked", "CuTe DSL"];
+
 /// Names of the counts, in the form that follows ratios.
-const COUNTED: &str = "instructions / branches / taken";
 const COUNTS: &str = ", then instructions / conditional branches / branches taken";
 
 impl Table {
@@ -97,7 +81,7 @@ impl Table {
     }
 
     /// Returns the ratio of two columns in a row.
-    pub(crate) fn ratio(&self, row: &str, column: &str, base: &str) -> Option<f64> {
+    fn ratio(&self, row: &str, column: &str, base: &str) -> Option<f64> {
         Some(self.cell(row, column)?.ratio(self.cell(row, base)?))
     }
 
@@ -107,7 +91,7 @@ impl Table {
     }
 
     /// Returns instructions, branches and taken branches of a cell, if they are counted.
-    pub(crate) fn counted(&self, row: &str, column: &str) -> Option<String> {
+    fn counted(&self, row: &str, column: &str) -> Option<String> {
         let counts = self.counts_of(row, column)?;
         let taken = counts.taken.map(|taken| format!(" / {taken}")).unwrap_or_default();
         Some(format!("{} / {}{taken}", counts.instructions, counts.branches))
@@ -162,11 +146,14 @@ impl Table {
 
     fn json(&self) -> Value {
         let cell = |series: &Series| {
-            let base = self.base.as_ref().and_then(|base| self.cell(&series.row, base));
             let mut cell = series.samples.json();
             cell["row"] = json!(series.row);
             cell["column"] = json!(series.column);
-            cell["ratio"] = json!(base.map(|base| series.samples.ratio(base)));
+            for base in self.base.as_deref().into_iter().chain(BASES) {
+                let ratio = self.cell(&series.row, base).map(|base| series.samples.ratio(base));
+                let why = Some(self.why_absent(&series.row, base)).filter(|why| !why.is_empty());
+                cell[format!("ratio to {base}")] = ratio.map_or(json!(why), |ratio| json!(ratio));
+            }
             if let Some(found) = self.counts_of(&series.row, &series.column) {
                 let Counts { instructions, branches, taken } = found;
                 cell["instructions"] = json!(instructions);
@@ -205,12 +192,8 @@ impl Report {
         let processor = self.machine.first().map_or("", |[_, processor]| processor);
         writeln!(out, "On {processor}\n\n| | |\n|---|---|").expect("strings grow");
         self.machine.iter().for_each(|[k, v]| out.push_str(&format!("| {k} | {v} |\n")));
-        writeln!(out, "\n## Summary\n\n| on {processor} | figure | beside | {COUNTED} |")
-            .expect("grows");
-        out.push_str("|---|---|---|---|\n");
-        for Line { measure, figure, beside, counts } in &self.summary {
-            writeln!(out, "| {measure} | {figure} | {beside} | {counts} |").expect("strings grow");
-        }
+        let summary = published::summary(&self.json());
+        writeln!(out, "\n## Summary: what documents show\n{summary}").expect("strings grow");
         if !self.left_out.is_empty() {
             out.push_str("\nLeft out:\n\n");
             self.left_out.iter().for_each(|line| out.push_str(&format!("* {line}\n")));
@@ -224,12 +207,7 @@ impl Report {
         };
         let sections: Vec<Value> = self.sections.iter().map(section).collect();
         let (machine, left_out) = (&self.machine, &self.left_out);
-        let line = |line: &Line| {
-            let Line { measure, figure, beside, counts } = line;
-            json!({ "measure": measure, "figure": figure, "beside": beside, "counts": counts })
-        };
-        let summary: Vec<Value> = self.summary.iter().map(line).collect();
-        json!({ "machine": machine, "summary": summary, "left_out": left_out, "sections": sections })
+        json!({ "machine": machine, "left_out": left_out, "sections": sections })
     }
 }
 

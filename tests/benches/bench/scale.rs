@@ -12,7 +12,7 @@ use crate::children;
 use crate::emission::emit;
 use crate::ours::{self, JIT_STAGES, durations};
 use crate::peers::{Kernels, Peers};
-use crate::report::{Line, Plot, Report, Section, Table, number};
+use crate::report::{Plot, Report, Section, Table};
 use crate::samples::{Samples, Series};
 use crate::setup::Setup;
 
@@ -163,8 +163,9 @@ pub(crate) fn run(setup: &Setup, report: &mut Report) {
         }
         tables.push(time);
     }
-    summarize(&tables, &bytes, report);
-    tables.extend([bytes, memory]);
+    let mut growth = per_item("Time per item beside that of 100", "ratio");
+    growth.series = tables.iter().flat_map(grown).collect();
+    tables.extend([growth, bytes, memory]);
     let notes = vec![format!(
         "Every point is a process of its own that compiles as often as fits half a second, at most 31 \
          times; one that takes longer than {} s is given up, with all larger ones.",
@@ -263,18 +264,16 @@ fn peak() -> u64 {
     number.and_then(|number| number.parse().ok()).expect("the kernel tells the peak")
 }
 
-fn summarize(tables: &[Table], bytes: &Table, report: &mut Report) {
-    let functions = &tables[0];
-    let (column, few, many) = ("jit: whole", "100", "10000");
-    let [Some(few), Some(many)] = [few, many].map(|row| functions.cell(row, column)) else {
-        return;
+/// Returns the time per item at each point above 100, to that at 100.
+fn grown(time: &Table) -> Vec<Series> {
+    let kind = time.title.rsplit(": ").next().unwrap_or_default();
+    let wholes = time.series.iter().filter(|series| series.column.ends_with(": whole"));
+    let ratio = |series: &Series| {
+        let above = series.row.parse::<usize>().is_ok_and(|items| items > 100);
+        let few = time.cell("100", &series.column).filter(|_| above)?;
+        let samples = Samples(vec![series.samples.median() / few.median()]);
+        let column = series.column.trim_end_matches(": whole").to_owned();
+        Some(Series { row: format!("{kind}, {}", series.row), column, samples })
     };
-    let mapped = bytes.cell("functions, 10000", "jit").map(|cell| number(cell.median()));
-    let figure = format!(
-        "{:.2}× per function; {} bytes mapped each",
-        many.median() / few.median(),
-        mapped.unwrap_or_default()
-    );
-    let what = "10,000 functions in one library";
-    report.summary.push(Line::new(what, figure, "100 functions".to_owned()));
+    wholes.filter_map(ratio).collect()
 }

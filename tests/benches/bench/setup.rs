@@ -67,9 +67,11 @@ impl Setup {
             ["load".to_owned(), first_line("cat", &["/proc/loadavg"])],
             ["system".to_owned(), first_line("uname", &["-srm"])],
         ];
-        for program in ["rustc", "gcc", "g++", "clang-22", "llvm-config-22", "python3"] {
+        for program in ["rustc", "gcc", "g++", "clang-22", "python3"] {
             lines.push([program.to_owned(), first_line(program, &["--version"])]);
         }
+        let llvm = format!("LLVM {}", first_line("llvm-config-22", &["--version"]));
+        lines.push(["LLVM".to_owned(), llvm]);
         let version = "import tvm_ffi; print('apache-tvm-ffi', tvm_ffi.__version__)";
         lines.push(["runtime".to_owned(), first_line("python3", &["-c", version])]);
         lines

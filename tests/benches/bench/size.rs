@@ -10,7 +10,7 @@ use tvm_ffi_codegen_tests::route::BACKENDS;
 use crate::cases::cases;
 use crate::ours;
 use crate::peers::{Kind, Peer, Peers};
-use crate::report::{Line, Plot, Report, Section, Table};
+use crate::report::{Plot, Report, Section, Table};
 use crate::samples::{Samples, Series};
 
 /// Sizes of a function in bytes; relocations as a number.
@@ -61,7 +61,6 @@ pub(crate) fn run(peers: &Peers, report: &mut Report) {
     };
     let mut tables: Vec<Table> = TABLES.iter().map(table).collect();
     tables.push(by_tensors());
-    summarize(&tables, report);
     let notes = vec![
         "Ours carry the routines that compose messages once per library: that is the code beside the \
          function; with C it is what is not inlined, with C++ also what templates leave. Libraries hold one \
@@ -145,17 +144,4 @@ fn of_library(path: &Path) -> Sizes {
         file: Some(bytes.len() as u64),
         ..Sizes::default()
     }
-}
-
-fn summarize(tables: &[Table], report: &mut Report) {
-    let (row, base) = ("add_one", "C, gcc -O2");
-    let cell = |column: &&str| {
-        let hot = tables[0].cell(row, column)?.median();
-        Some(format!("{hot} {column}"))
-    };
-    let columns = ["LLVM .so", "MLIR .so", "Cranelift .so"];
-    let ours = columns.iter().filter_map(cell).collect::<Vec<_>>().join(", ");
-    let beside = [base, "C, clang-22 -O2"].iter().filter_map(cell).collect::<Vec<_>>().join(", ");
-    let what = "bytes up to the call of the kernel, `add_one`";
-    report.summary.push(Line::new(what, ours, beside));
 }

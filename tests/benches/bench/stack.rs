@@ -7,8 +7,8 @@ use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 
 use crate::answers::Answers;
 use crate::cases::{Call, timed};
-use crate::functions::{Arguments, Function, Functions, JIT};
-use crate::report::{Line, Plot, Report, Section, Table};
+use crate::functions::{Arguments, Function, Functions};
+use crate::report::{Plot, Report, Section, Table};
 use crate::samples::{Samples, Series};
 
 /// Bytes of paint, and of the thread's stack.
@@ -45,25 +45,21 @@ pub(crate) fn run(all: &[Functions], answers: &Answers, report: &mut Report) {
             table.series.push(Series { row, column, samples });
         }
     }
-    summarize(&table, &calls, all, report);
+    add_most(&mut table, &calls, all);
     let (title, tables) = ("Stack".to_owned(), vec![table]);
     report.sections.push(Section { title, tables, ..Section::default() });
 }
 
-fn summarize(table: &Table, calls: &[Call], all: &[Functions], report: &mut Report) {
-    let largest = |name: &str, fails: bool| {
+/// Adds rows of the most stack of any call.
+fn add_most(table: &mut Table, calls: &[Call], all: &[Functions]) {
+    let ways = [("most, of calls that succeed", false), ("most, of calls that fail", true)];
+    for (functions, (row, fails)) in all.iter().flat_map(|all| ways.map(|way| (all, way))) {
         let rows = calls.iter().filter(|call| call.fails == fails).map(Call::name);
-        rows.filter_map(|row| Some(table.cell(&row, name)?.max())).fold(0.0, f64::max)
-    };
-    let line = |wanted: &dyn Fn(&str) -> bool| {
-        let names = all.iter().map(|functions| functions.peer.as_str()).filter(|name| wanted(name));
-        let one = |name| format!("{} / {} {name}", largest(name, false), largest(name, true));
-        names.map(one).collect::<Vec<_>>().join(", ")
-    };
-    let ours = line(&|name| name == JIT || name.ends_with(".so"));
-    let beside = line(&|name| ["C, gcc -O2", "C++ macro, checked"].contains(&name));
-    let what = "most stack, successful / failing call, bytes";
-    report.summary.push(Line::new(what, ours, beside));
+        let bytes = rows.filter_map(|row| Some(table.cell(&row, &functions.peer)?.max()));
+        let Some(most) = bytes.reduce(f64::max) else { continue };
+        let (row, column, samples) = (row.to_owned(), functions.peer.clone(), Samples(vec![most]));
+        table.series.push(Series { row, column, samples });
+    }
 }
 
 /// A function that does nothing, so that a call of it touches the stack that every call touches.

@@ -11,7 +11,7 @@ use crate::emission::{compile_alone, cranelift_alone, emit, emit_and_compile, ji
 use crate::ours::{self, FILE_STAGES, JIT_STAGES, LEVELS};
 use crate::peers::Peers;
 use crate::processes;
-use crate::report::{Line, Plot, Report, Section, Table, number};
+use crate::report::{Plot, Report, Section, Table};
 use crate::samples::{Item, interleave};
 use crate::setup::Setup;
 
@@ -34,7 +34,6 @@ pub(crate) fn run(setup: &Setup, peers: &Peers, report: &mut Report) {
     tables.push(files(setup, peers));
     tables.push(processes::run(setup, peers, &text()));
     tables.extend(peers.all.iter().filter_map(processes::own_words));
-    summarize(&tables, report);
     let notes = vec![
         "What is in one table is measured in turn, except for the peers' own times.".to_owned(),
     ];
@@ -147,51 +146,16 @@ fn files(setup: &Setup, peers: &Peers) -> Table {
     let (text, input, output) = (text.as_str(), &input, folder.join("ours.so"));
     let item = |(column, backend, level)| {
         let output = output.clone();
-        let run = move || ours::file_stages(text, backend, level, input, &output).to_vec();
+        let run = move || {
+            let stages = ours::file_stages(text, backend, level, input, &output);
+            stages.map(|time| time / 1e3).to_vec()
+        };
         Item { column, rows: names(&FILE_STAGES), run: Box::new(run) }
     };
     Table {
         title: format!("From text to a shared library with {CASE}"),
-        unit: "µs",
+        unit: "ms",
         series: interleave(ways().into_iter().map(item).collect(), setup.pick(31, 3)),
         ..Table::default()
-    }
-}
-
-fn summarize(tables: &[Table], report: &mut Report) {
-    let median = |table: &Table, row: &str, column: &str| Some(table.cell(row, column)?.median());
-    let [callable, _, _, files, processes, ..] = tables else { return };
-    if let Some(ratio) = callable.ratio("whole", "JIT", ALONE) {
-        let [ours, alone] = ["JIT", ALONE].map(|name| median(callable, "whole", name).map(number));
-        let [ours, alone] = [ours, alone].map(Option::unwrap_or_default);
-        let figure = format!("{ratio:.2}× ({ours} µs)");
-        report.summary.push(Line::new("text → callable", figure, format!("{ALONE}, {alone} µs")));
-    }
-    let stage = |row: &&str| Some(format!("{row} {}", number(median(callable, row, "JIT")?)));
-    let stages: Vec<String> = ["parse", "lower", "of that: emit", "of that: compile", "finalize"]
-        .iter()
-        .filter_map(stage)
-        .collect();
-    report.summary.push(Line::new("stages of that, µs", stages.join(", "), String::new()));
-    let file = |column: &&str| {
-        Some(format!("{} ms {column}", number(median(files, "whole", column)? / 1e3)))
-    };
-    let ours: Vec<String> = ["cranelift", "llvm -O2", "mlir -O2"].iter().filter_map(file).collect();
-    let beside = |column: &&str| {
-        Some(format!("{} ms {column}", number(median(processes, "whole", column)?)))
-    };
-    let compilers = ["C, gcc -O2", "C, clang-22 -O2", "C++ macro, checked"];
-    let others: Vec<String> = compilers.iter().filter_map(beside).collect();
-    report.summary.push(Line::new("text → `.so`, warm", ours.join(", "), others.join(", ")));
-    let cold = ["JIT, first call", "our command line"].iter().filter_map(beside);
-    let cold = cold.collect::<Vec<_>>().join(", ");
-    report.summary.push(Line::new("cold, from process start", cold, others.join(", ")));
-    if let Some(first) = median(processes, "text to first call", "JIT, first call") {
-        let figure = format!("{} ms", number(first));
-        report.summary.push(Line::new(
-            "cold, text → first call, in process",
-            figure,
-            String::new(),
-        ));
     }
 }
