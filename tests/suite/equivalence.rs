@@ -1,7 +1,7 @@
 //! LLVM and MLIR yield the same machine code, so that other tests need not call that of MLIR.
 
 use abi_spec::library_bin::{ImportTree, Module, Node};
-use codegen::{Library, Options, ir};
+use codegen::{Library, Loader, Options, ir};
 use driver::{Form, Optimize, Request};
 use tvm_ffi_codegen_tests::cases;
 use tvm_ffi_codegen_tests::fake_cuda::CUBIN;
@@ -38,7 +38,8 @@ launched(x: Tensor([n, 64], float32, device=cuda), a: float32) -> None = {
 by_name(n: int64) -> int64 = { let r: int64 = @\"imported\"(n); return r; };
 extern plain(n: int64) -> int64 = { return n; };";
 
-/// A library with metadata, documentation, imports, a function that prepares launches, and routines of its own.
+/// A library with metadata, documentation, imports, a function that prepares launches, and routines of its own; and a
+/// module of all routines.
 #[test]
 fn whole_libraries_compile_to_the_same_code() {
     let mut library: Library = LIBRARY.parse().unwrap_or_else(|error| panic!("{error}"));
@@ -48,6 +49,7 @@ fn whole_libraries_compile_to_the_same_code() {
     let nodes = nodes.map(|(module, children)| Node { module, children }).into();
     let library = library.with_imports(ImportTree { nodes }).with_prepare("ready");
     compare(&codegen::lower(&library.resolve().unwrap(), &Options::default()), "the library");
+    compare(&codegen::routines(Loader::Dl), "all routines");
 }
 
 /// Returns the sections of an object, and their relocations by the names of symbols.
