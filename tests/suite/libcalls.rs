@@ -12,7 +12,7 @@ use driver::{Form, Optimize, Request};
 use object::{BinaryFormat, Object, ObjectSymbol};
 use target_lexicon::Triple;
 use tvm_ffi_codegen_tests::cases::{self, Case};
-use tvm_ffi_codegen_tests::gate::Part;
+use tvm_ffi_codegen_tests::gate::{Part, backends};
 use tvm_ffi_codegen_tests::route::{BACKENDS, has_target, request};
 
 use crate::snapshots::{bare, lowered};
@@ -135,7 +135,7 @@ fn only_what_allocates_needs_the_c_library() {
         let library: Library = format!("f(x: Tensor([n], float32)) {kind}").parse().unwrap();
         let module = codegen::lower(&library.resolve().unwrap(), &codegen::Options::default());
         for (backend, target) in
-            BACKENDS.iter().flat_map(|b| targets(b).map(move |target| (b, target)))
+            backends().iter().flat_map(|b| targets(b).map(move |target| (b, target)))
         {
             let wanted = undefined(&module, backend, target, Optimize::O2);
             let found = wanted.iter().filter(|name| c_library::ALL.contains(&&***name)).count();
@@ -152,7 +152,8 @@ fn only_what_launches_opens_libraries() {
                 pdl cooperative priority(1); };";
     let mut library: Library = text.parse().unwrap();
     library.images[0].bytes = Some(b".version 8.0\n".to_vec());
-    for (backend, target) in BACKENDS.iter().flat_map(|b| targets(b).map(move |target| (b, target)))
+    for (backend, target) in
+        backends().iter().flat_map(|b| targets(b).map(move |target| (b, target)))
     {
         let windows = target.contains("windows");
         let loader = if windows { Loader::Windows } else { Loader::Dl };
