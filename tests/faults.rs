@@ -17,10 +17,11 @@ use tvm_ffi_codegen_tests::cases;
 use tvm_ffi_codegen_tests::every::{declarations, values};
 use tvm_ffi_codegen_tests::fake_cuda::{self, CUBIN, FakeCuda};
 use tvm_ffi_codegen_tests::ffi::config;
+use tvm_ffi_codegen_tests::gate::backends;
 use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::outcome::{End, Outcome};
-use tvm_ffi_codegen_tests::route::{BACKENDS, Call, InProcess, Route, Shared};
+use tvm_ffi_codegen_tests::route::{Call, InProcess, Route, Shared};
 
 /// Functions of the stand-in.
 #[derive(Debug)]
@@ -161,7 +162,7 @@ fn routes(library: &Library, allocator: bool) -> Vec<Box<dyn Route>> {
     let mut in_process = InProcess::new(library, faults().runtime);
     (in_process.around, in_process.allocator) = (armed, allocator);
     let mut routes: Vec<Box<dyn Route>> = vec![Box::new(in_process)];
-    for backend in BACKENDS {
+    for backend in backends() {
         let mut shared = Shared::new(library, backend);
         (shared.around, shared.allocator) = (armed, allocator);
         routes.push(Box::new(shared));

@@ -8,6 +8,14 @@ windows=target/cross/windows
 
 say() { printf 'tests/%s: %s\n' "${0##*/}" "$*" >&2; }
 
+# Runs a command and prints how long it took.
+stage() {
+    local start=$SECONDS status=0
+    "$@" || status=$?
+    printf '%s: %d s\n' "$*" $((SECONDS - start))
+    return "$status"
+}
+
 has_tools() { command -v cc >/dev/null && command -v c++ >/dev/null && python3 -c 'import ensurepip, venv' 2>/dev/null; }
 
 # Returns true if the tools and the environment with the runtime are there.

@@ -39,12 +39,24 @@ pub struct Frame {
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Elements of tensors; the addresses of tensors lie near the middle.
+/// Elements of a tensor; the addresses of tensors lie near the middle.
 #[repr(C, align(256))]
 #[derive(Debug)]
 struct Buffer([f32; 2 * MIDDLE]);
 
-const MIDDLE: usize = 1024;
+/// Number of the element that is 0.
+pub(crate) const MIDDLE: usize = 1024;
+
+/// Elements of every tensor, which count up. Computing them for each would take longer than the calls.
+pub(crate) const ELEMENTS: [f32; 2 * MIDDLE] = {
+    let mut elements = [0.0; 2 * MIDDLE];
+    let mut at = 0;
+    while at < elements.len() {
+        elements[at] = at as f32 - MIDDLE as f32;
+        at += 1;
+    }
+    elements
+};
 
 /// Words of the largest cell, that of an integer: a count and 32 words.
 const CELL: usize = 33;
@@ -299,10 +311,9 @@ impl Frame {
         self.dims.last_mut().map_or(std::ptr::null_mut(), |dims| dims.as_mut_ptr())
     }
 
-    /// Fills elements of type `float32` that count up from 0 at the address.
+    /// Makes elements of which the address has the middle one.
     fn buffer(&mut self, at: i64) -> *mut c_void {
-        let elements = std::array::from_fn(|index| index as f32 - MIDDLE as f32);
-        self.buffers.push(Box::new(Buffer(elements)));
+        self.buffers.push(Box::new(Buffer(ELEMENTS)));
         let buffer = self.buffers.last_mut().map(|buffer| buffer.0.as_mut_ptr());
         let middle = buffer.expect("just pushed").wrapping_add(MIDDLE);
         middle.wrapping_byte_offset(at as isize).cast()

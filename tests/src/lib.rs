@@ -9,6 +9,7 @@ pub mod fake_hip;
 pub mod ffi;
 pub mod filetest;
 pub mod frame;
+pub mod gate;
 pub mod generate;
 pub mod hosts;
 pub mod kernels;

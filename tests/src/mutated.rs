@@ -17,7 +17,8 @@ use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
 use crate::argument::parse_list;
 use crate::ffi::{Ffi, installed};
 use crate::frame::Frame;
-use crate::route::{BACKENDS, lowering, request};
+use crate::gate::backends;
+use crate::route::{lowering, request};
 use crate::volume::{Report, scramble};
 
 /// Parameters of a run.
@@ -252,7 +253,7 @@ pub fn everywhere(declaration: &str, mut run: impl FnMut(&str, SafeCall)) {
     installed();
     let library: Library = declaration.parse().unwrap_or_else(|error| panic!("{error}"));
     let folder = tempfile::tempdir().expect("a folder can be made");
-    for backend in BACKENDS {
+    for backend in backends() {
         let path = folder.path().join(format!("{backend}.so"));
         let module = driver::lower(&library, &lowering(&library, backend)).unwrap();
         request(backend, driver::Form::Shared).write_module(&module, &path).unwrap();

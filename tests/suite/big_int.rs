@@ -2,7 +2,8 @@
 
 use codegen::Library;
 use tvm_ffi_codegen_tests::argument::Argument;
-use tvm_ffi_codegen_tests::route::{BACKENDS, Call, Route, Shared};
+use tvm_ffi_codegen_tests::gate::backends;
+use tvm_ffi_codegen_tests::route::{Call, Route, Shared};
 
 /// Prints a positive number in decimal; the least significant word comes first.
 fn decimal(words: &[u64]) -> String {
@@ -58,7 +59,7 @@ fn got(route: &Shared, words: Vec<u64>) -> String {
 #[test]
 fn messages_have_all_digits() {
     let library: Library = "f(a: int64) -> None = record_0();".parse().expect("it is valid");
-    for backend in BACKENDS {
+    for backend in backends() {
         let route = Shared::new(&library, backend);
         for count in [2, 3, 4, 7, 16, 31, 32] {
             for number in numbers(count) {

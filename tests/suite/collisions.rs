@@ -5,7 +5,8 @@ use std::process::Command;
 
 use abi_spec::library_bin::{ImportTree, Module, Node};
 use codegen::Library;
-use tvm_ffi_codegen_tests::route::{BACKENDS, build, request};
+use tvm_ffi_codegen_tests::gate::backends;
+use tvm_ffi_codegen_tests::route::{build, request};
 
 /// Loads the first library globally, then the second, and prints the results of their functions. The loader has written
 /// the context of the first when it loads the second.
@@ -46,7 +47,7 @@ fn library(path: &Path, backend: &str, docs: &str, result: &str, number: u8) {
 
 #[test]
 fn libraries_loaded_earlier_capture_nothing() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let folder = tempfile::tempdir().unwrap();
         let [first, second] = ["first.so", "second.so"].map(|name| folder.path().join(name));
         library(&first, backend, "One.", "int64", 1);
@@ -91,7 +92,7 @@ print(module.outer(1), module.get_function('inner', query_imports=True)(2), len(
 
 #[test]
 fn loaders_may_fail_and_may_load_libraries() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let folder = tempfile::tempdir().unwrap();
         let [outer, inner] = ["outer.so", "inner.so"].map(|name| folder.path().join(name));
         build(&"inner(a: int8) -> int8 = echo_int8(a);".parse().unwrap(), backend, &inner);

@@ -12,6 +12,7 @@ use driver::Optimize;
 use machine::{How, Machine, native, runtime};
 use system::{MINGW, System, WINE};
 use tvm_ffi_codegen_tests::cases::{self, Case, Row};
+use tvm_ffi_codegen_tests::gate::Part;
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
 /// Groups of the table whose tensors the runtime allocates, if there is no other allocator.
@@ -55,9 +56,11 @@ fn embedded() -> Vec<How> {
     [cranelift].into_iter().chain(has_llvm.then_some(llvm)).collect()
 }
 
-/// Returns the ways with linked routines, one for each backend.
+/// Returns the ways with linked routines, one for each backend that does not only take part in [`How::Several`].
 fn linked() -> Vec<How> {
-    BACKENDS.iter().map(|&backend| How::One(backend, Optimize::O2, Routines::Linked)).collect()
+    let takes_part = |backend: &str| matches!(backend, "mlir" | "c") && !Part::Machines.runs();
+    let alone = BACKENDS.iter().filter(|backend| !takes_part(backend));
+    alone.map(|&backend| How::One(backend, Optimize::O2, Routines::Linked)).collect()
 }
 
 /// Compares the outcomes of all calls with those of this machine.

@@ -10,9 +10,10 @@ use libloading::os::unix;
 use target_lexicon::Triple;
 use tempfile::TempDir;
 use tvm_ffi_codegen_tests::ffi::config;
+use tvm_ffi_codegen_tests::gate::backends;
 use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
-use tvm_ffi_codegen_tests::route::{BACKENDS, build, request};
+use tvm_ffi_codegen_tests::route::{build, request};
 
 /// A library that the program loads.
 const LOADED: &str = "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = add_one(x.data, y.data, n);";
@@ -69,7 +70,7 @@ fn run(folder: &TempDir, backend: &str) -> String {
 fn programs_in_c_call_with_plain_types() {
     let folder = tempfile::tempdir().unwrap();
     prepare(&folder);
-    let [first, others @ ..] = BACKENDS else { unreachable!("there is a backend") };
+    let [first, others @ ..] = backends() else { unreachable!("there is a backend") };
     let expected = run(&folder, first);
     insta::assert_snapshot!(expected);
     for backend in others {
@@ -85,7 +86,7 @@ fn shared_libraries_show_them_to_the_loader() {
     // SAFETY: the runtime may be loaded, and others see it.
     let runtime = unsafe { unix::Library::open(Some(runtime), unix::RTLD_NOW | unix::RTLD_GLOBAL) };
     let _runtime = runtime.unwrap();
-    for (number, (backend, linker)) in BACKENDS
+    for (number, (backend, linker)) in backends()
         .iter()
         .flat_map(|backend| linkers().map(move |linker| (backend, linker)))
         .enumerate()

@@ -6,8 +6,9 @@ use std::process::{Command, Output};
 
 use codegen::Prepare;
 use tvm_ffi_codegen_tests::fake_cuda;
+use tvm_ffi_codegen_tests::gate::backends;
 use tvm_ffi_codegen_tests::hosts::host;
-use tvm_ffi_codegen_tests::route::{BACKENDS, request};
+use tvm_ffi_codegen_tests::route::request;
 
 /// Makes the libraries as `tests/gpu` does: an image goes with the declarations of the same name.
 fn make_libraries(folder: &Path, backend: &str) {
@@ -68,7 +69,7 @@ cost from Python, ns         not here: the stand-in runs no kernels
 
 #[test]
 fn every_check_works_on_the_stand_in() {
-    for backend in BACKENDS {
+    for backend in backends() {
         let folder = tempfile::tempdir().expect("a folder can be made");
         make_libraries(folder.path(), backend);
         let output = run(folder.path(), "2");

@@ -3,6 +3,7 @@
 use codegen::{GpuKernelFacts, Image, ImageKind, Library, Platform};
 use tvm_ffi_codegen_tests::fake_cuda::{CUBIN, FATBIN};
 use tvm_ffi_codegen_tests::fake_hip::{BUNDLE, HSACO};
+use tvm_ffi_codegen_tests::gate::Part;
 
 fn facts(bytes: &[u8], kernel: &str) -> GpuKernelFacts {
     Image::new("code").with_bytes(bytes).gpu_kernel(kernel)
@@ -92,13 +93,15 @@ fn images_that_are_cut_are_refused() {
     assert_eq!(taken, [true, true, false, true, false]);
 }
 
-/// Every byte is changed in three ways, and the image is cut everywhere: reading ends, without a panic.
+/// Every byte is changed, and the image is cut everywhere: reading ends, without a panic.
 #[test]
 fn damaged_images_are_read_to_an_end() {
     for image in [HSACO, BUNDLE] {
         let mut bytes = image.to_vec();
         for at in 0..bytes.len() {
-            for change in [0xff, 0x80, 1] {
+            let changes = [0xff, 0x80, 1];
+            let one = at % changes.len();
+            for change in if Part::Images.runs() { &changes[..] } else { &changes[one..=one] } {
                 bytes[at] ^= change;
                 facts(&bytes, "shared_kernel");
                 bytes[at] ^= change;

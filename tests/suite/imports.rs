@@ -20,9 +20,10 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use tempfile::TempDir;
 use tvm_ffi_codegen_tests::ffi::{config, includes};
+use tvm_ffi_codegen_tests::gate::backends;
 use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
-use tvm_ffi_codegen_tests::route::{BACKENDS, request};
+use tvm_ffi_codegen_tests::route::request;
 
 const ANSWER: &str = "answer() -> int64 = answer_kernel();";
 const ANSWERER: &str = "long answer_kernel(void) { return 42; }";
@@ -144,7 +145,7 @@ fn imported_modules_are_found_called_and_released() {
     let workshop = Workshop::new();
     let nodes =
         [library(&[1, 2]), custom("table", "one=1\ntwo=2", &[2]), custom("table", "s=7", &[])];
-    for backend in BACKENDS {
+    for backend in backends() {
         workshop.library("lib.so", backend, &nodes);
         workshop.expect(&[
             ("m = load('lib.so')", ""),
@@ -174,7 +175,7 @@ fn imported_modules_are_found_called_and_released() {
 fn kernels_reach_imports_by_the_context() {
     let workshop = Workshop::new();
     let nodes = [library(&[1]), custom("table", "twice=100", &[])];
-    for backend in BACKENDS {
+    for backend in backends() {
         workshop.library("lib.so", backend, &nodes);
         workshop.expect(&[
             ("m = load('lib.so')", ""),
@@ -219,7 +220,7 @@ fn trees_of_every_shape_load() {
     ];
     let workshop = Workshop::new();
     for (nodes, tree, context, alive) in rows {
-        workshop.library("lib.so", BACKENDS[0], nodes);
+        workshop.library("lib.so", backends()[0], nodes);
         let tree = if tree.is_empty() { ("''", "''") } else { ("tree(m)", tree) };
         workshop.expect(&[
             ("m = load('lib.so')", ""),
@@ -254,10 +255,10 @@ fn what_cannot_be_loaded_says_so_and_leaves_nothing_behind() {
     ];
     let workshop = Workshop::new();
     for (nodes, message) in rows {
-        workshop.library("lib.so", BACKENDS[0], nodes);
+        workshop.library("lib.so", backends()[0], nodes);
         workshop.expect(&[("m = load('lib.so')", message), ("alive()", "0")]);
     }
-    workshop.library("lib.so", BACKENDS[0], rows[0].0);
+    workshop.library("lib.so", backends()[0], rows[0].0);
     let found = inspect(&fs::read(workshop.path("lib.so")).unwrap()).unwrap();
     let loaders = ["table", "unheard.of"].map(|kind| format!("ffi.Module.load_from_bytes.{kind}"));
     assert_eq!(found.loaders(), loaders);
@@ -276,7 +277,7 @@ result.imports[0].inner()";
     let nodes =
         [library(&[1, 2]), custom("table", "a=1", &[]), custom("callback", statements, &[])];
     let workshop = Workshop::new();
-    for backend in BACKENDS {
+    for backend in backends() {
         workshop.library("lib.so", backend, &nodes);
         workshop.library("other.so", backend, &other);
         workshop.expect(&[
@@ -372,7 +373,7 @@ module loaders: 1
     extract(&ImportTree::decode(&blobs[0]).unwrap(), &folder.path().join("parts")).unwrap();
     let read = driver::imports::read_tree(&folder.path().join("parts/tree.toml")).unwrap();
     let library = Library::default().with_imports(read);
-    for backend in BACKENDS {
+    for backend in backends() {
         let object = request(backend, Form::Object).emit(&library).unwrap();
         assert_eq!(inspect::library_bin(&object), Ok(Some(&*blobs[0])));
     }

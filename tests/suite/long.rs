@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use codegen::{Library, Options};
 use tvm_ffi_codegen_tests::argument::parse_list;
-use tvm_ffi_codegen_tests::route::{BACKENDS, Call, Route, Shared};
+use tvm_ffi_codegen_tests::gate::backends;
+use tvm_ffi_codegen_tests::route::{Call, Route, Shared};
 
 /// Statements, of which every fiftieth may fail.
 const STATEMENTS: i64 = 2500;
@@ -56,7 +57,7 @@ fn long_functions_do_what_they_say() {
         (7 - 198, 1),
     ];
     assert!(expected(7 - 198, 1).is_err());
-    for backend in BACKENDS.iter().filter(|backend| **backend != "c") {
+    for backend in backends().iter().filter(|backend| **backend != "c") {
         let route = Shared::new(&library, backend);
         for (a, b) in calls {
             let (arguments, _) = parse_list(&format!("({a}, {b})")).unwrap();

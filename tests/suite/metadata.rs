@@ -5,7 +5,8 @@ use std::process::Command;
 
 use codegen::Library;
 use driver::inspect::Text;
-use tvm_ffi_codegen_tests::route::{BACKENDS, build, has_target, request};
+use tvm_ffi_codegen_tests::gate::backends;
+use tvm_ffi_codegen_tests::route::{build, has_target, request};
 
 const DECLARATIONS: &str = "
     /// Gives back what it gets.
@@ -48,7 +49,7 @@ fn python_reads_metadata_and_docs() {
         Some("Callable[[], ctypes.c_void_p]"),
         None,
     ];
-    for backend in BACKENDS {
+    for backend in backends() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("library.so");
         build(&library, backend, &path);
@@ -80,7 +81,7 @@ fn files_tell_metadata_and_docs() {
     let documented = &library.functions[0];
     let constant = |text: &str| Text::Constant(text.to_owned());
     let mut files = Vec::new();
-    for backend in BACKENDS {
+    for backend in backends() {
         for target in targets.into_iter().filter(|target| has_target(backend, target)) {
             let target = target.parse().unwrap();
             let request = driver::Request { target, ..request(backend, driver::Form::Object) };
@@ -112,7 +113,7 @@ const STUB: &str = "\
 #[test]
 fn the_stub_generator_knows_the_types() {
     let library: Library = DECLARATIONS.parse().unwrap();
-    for backend in BACKENDS {
+    for backend in backends() {
         let folder = tempfile::tempdir().unwrap();
         let (path, stub) = (folder.path().join("library.so"), folder.path().join("stub.py"));
         build(&library, backend, &path);

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use codegen::Library;
 use jit::{Compiled, FfiFunction, Jit, Runtime};
 use tvm_ffi_codegen_tests::ffi;
+use tvm_ffi_codegen_tests::gate::backends;
 use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::kernels;
-use tvm_ffi_codegen_tests::route::{BACKENDS, build};
+use tvm_ffi_codegen_tests::route::build;
 
 const DECLARATIONS: &str = "
     adder(n: int64) -> Function = { return function(k: int64) -> int64 { return n + k; }; };
@@ -52,14 +53,14 @@ fn outlives(backend: &str, creations: u32) {
 
 #[test]
 fn functions_outlive_their_modules() {
-    BACKENDS.iter().for_each(|backend| outlives(backend, 20_000));
+    backends().iter().for_each(|backend| outlives(backend, 20_000));
 }
 
 /// Takes seconds: `cargo test -p tvm-ffi-codegen-tests --test suite -- --ignored a_million`.
 #[test]
 #[ignore = "takes seconds"]
 fn a_million_functions_leave_nothing_behind() {
-    BACKENDS.iter().for_each(|backend| outlives(backend, 1_000_000));
+    backends().iter().for_each(|backend| outlives(backend, 1_000_000));
 }
 
 /// Compiles the functions; the code keeps `witness` alive.

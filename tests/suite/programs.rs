@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use codegen::Library;
+use tvm_ffi_codegen_tests::gate::backends;
 use tvm_ffi_codegen_tests::hosts::host;
-use tvm_ffi_codegen_tests::route::{BACKENDS, build};
+use tvm_ffi_codegen_tests::route::build;
 
 const DECLARATIONS: &str = r#"
     by_name(n: int64) -> int64 = { let r: int64 = @"test.programs.double"(n); return r + 1; };
@@ -92,7 +93,7 @@ fn programs_of_many_calls_call_out() {
 fn call_out(declarations: &str) {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let library: Library = declarations.parse().unwrap_or_else(|error| panic!("{error}"));
-    for backend in BACKENDS {
+    for backend in backends() {
         let path = folder.path().join(format!("{backend}.so"));
         build(&library, backend, &path);
         let lines = run(&path, &ROWS.map(|(statement, _)| statement));

@@ -8,10 +8,11 @@ use proptest::prelude::*;
 use proptest::test_runner::{RngSeed, TestCaseError};
 use tvm_ffi_codegen_tests::argument::print_list;
 use tvm_ffi_codegen_tests::ffi;
+use tvm_ffi_codegen_tests::gate::backends;
 use tvm_ffi_codegen_tests::generate::{self, Choices};
 use tvm_ffi_codegen_tests::oracle;
 use tvm_ffi_codegen_tests::outcome::End;
-use tvm_ffi_codegen_tests::route::{BACKENDS, Call, InProcess, Route};
+use tvm_ffi_codegen_tests::route::{Call, InProcess, Route};
 use tvm_ffi_codegen_tests::volume::{self, Plan, RandomFunction, Report, Through};
 
 /// Number of calls per declaration.
@@ -70,7 +71,7 @@ proptest! {
 /// Shared libraries of every backend; `tests/volume` makes any number of calls.
 #[test]
 fn backends_agree_with_the_oracle() {
-    for &name in BACKENDS {
+    for &name in backends() {
         let through = Through::Backend(name);
         let report =
             volume::run(&Plan { seed: 0, calls: 3600, until: None, each: 24, threads: 1, through });

@@ -3,15 +3,16 @@
 use std::process::Command;
 
 use codegen::Library;
+use tvm_ffi_codegen_tests::gate::backends;
 use tvm_ffi_codegen_tests::hosts::host;
-use tvm_ffi_codegen_tests::route::{BACKENDS, build};
+use tvm_ffi_codegen_tests::route::build;
 
 /// Checks that the expressions have these values on every backend. The options are those of `results.py`.
 pub(crate) fn hold(library: &Library, options: &[&str], rows: &[(&str, &str)]) {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let path = folder.path().join("library.so");
     let script = host("results.py");
-    for backend in BACKENDS {
+    for backend in backends() {
         build(library, backend, &path);
         let mut python = Command::new("python3");
         python.arg(&script).args(options).arg(&path);

@@ -8,8 +8,9 @@ use std::process::Command;
 use driver::link::Input;
 use driver::{Form, Request};
 use tvm_ffi_codegen_tests::ffi::{config, includes};
+use tvm_ffi_codegen_tests::gate::backends;
 use tvm_ffi_codegen_tests::kernels::cc;
-use tvm_ffi_codegen_tests::route::{BACKENDS, request};
+use tvm_ffi_codegen_tests::route::request;
 
 const EXPECTED: &str = "\
 Cannot find function mylang.get_global_state in the imported modules or global registry.
@@ -46,7 +47,7 @@ fn libraries_share_the_state_of_their_runtime() {
     cc(Command::new("cc").args(options).arg(&object).arg(source("kernels.c")));
     let kernels = Input::read(&object).unwrap_or_else(|error| panic!("{error}"));
     let library = driver::parse_file(&source("kernels.ffi")).unwrap_or_else(|e| panic!("{e}"));
-    for backend in BACKENDS {
+    for backend in backends() {
         let files = ["library.so", "another.so"].map(|name| folder.path().join(name));
         for file in &files {
             let kernels = vec![kernels.clone()];

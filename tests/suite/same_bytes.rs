@@ -9,6 +9,7 @@ use codegen::Options;
 use driver::link::Input;
 use driver::{Form, Optimize, Request};
 use target_lexicon::Triple;
+use tvm_ffi_codegen_tests::gate::Part;
 use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 use tvm_ffi_codegen_tests::{cases, kernels};
 
@@ -18,13 +19,17 @@ use crate::snapshots::target;
 const FOLDER: &str = "TVM_FFI_CODEGEN_SAME_BYTES";
 
 /// Emits the whole table as one library: host IR, and the outputs of each backend. Those of MLIR and C are not optimised:
-/// their optimizers are LLVM's, and GCC's.
+/// their optimizers are LLVM's, and GCC's; LLVM's own is left to a longer run.
 fn emit() -> Vec<(String, Vec<u8>)> {
     let library = cases::library(&cases::table());
     let module = codegen::lower(&library.resolve().unwrap(), &Options::default());
     let mut files = vec![("ir".to_owned(), module.to_string().into_bytes())];
     for backend in BACKENDS {
-        let optimized = !matches!(*backend, "mlir" | "c");
+        let optimized = match *backend {
+            "cranelift" => true,
+            "llvm" => Part::Optimizer.runs(),
+            _ => false,
+        };
         let optimization = if optimized { Optimize::O2 } else { Optimize::O0 };
         for form in [Form::Native, Form::Object] {
             let request = Request { target: target(), optimization, ..request(backend, form) };

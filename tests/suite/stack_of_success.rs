@@ -11,10 +11,11 @@ use libloading::{Library, Symbol};
 use tvm_ffi_codegen_tests::cases::{self, Case, Row};
 use tvm_ffi_codegen_tests::ffi::{self, Ffi};
 use tvm_ffi_codegen_tests::frame::Frame;
+use tvm_ffi_codegen_tests::gate::backends;
 use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::outcome::End;
-use tvm_ffi_codegen_tests::route::{BACKENDS, request};
+use tvm_ffi_codegen_tests::route::request;
 
 /// Maximal bytes of a successful call of an ordinary function.
 const LIMIT: i64 = 1024;
@@ -98,7 +99,7 @@ fn successful_calls_use_little_stack() {
     // SAFETY: it is of this type.
     let stack_used = unsafe { measuring.get::<StackUsed>("stack_used") }.expect("it is defined");
     let cases = ordinary();
-    for backend in BACKENDS {
+    for backend in backends() {
         let library = build(&cases, backend, folder.path());
         let mut calls = 0;
         for case in &cases {

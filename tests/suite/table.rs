@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use jit::Runtime;
 use tvm_ffi_codegen_tests::cases::{self, Case};
 use tvm_ffi_codegen_tests::ffi;
+use tvm_ffi_codegen_tests::gate::backends;
 use tvm_ffi_codegen_tests::outcome::{End, Outcome};
 use tvm_ffi_codegen_tests::route::{
-    BACKENDS, BEYOND_PYTHON, Call, InProcess, LACKING, Python, Reason, Route, Shared,
+    BEYOND_PYTHON, Call, InProcess, LACKING, Python, Reason, Route, Shared,
 };
 
 #[test]
@@ -25,7 +26,7 @@ fn jit_with_the_built_in_runtime() {
 #[test]
 fn shared_libraries() {
     let table = cases::table();
-    for backend in BACKENDS {
+    for backend in backends() {
         check(&Shared::new(&cases::library(&table), backend), &table, &[]);
     }
 }
@@ -37,7 +38,7 @@ fn shared_libraries_from_python() {
     for row in table.iter_mut().flat_map(|case| &mut case.rows) {
         row.expected.end = in_python(&row.expected.end);
     }
-    for backend in BACKENDS {
+    for backend in backends() {
         check(&Python::new(&cases::library(&table), backend), &table, &BEYOND_PYTHON);
     }
 }

@@ -3,8 +3,9 @@
 use std::process::Command;
 
 use codegen::Library;
+use tvm_ffi_codegen_tests::gate::backends;
 use tvm_ffi_codegen_tests::hosts::host;
-use tvm_ffi_codegen_tests::route::{BACKENDS, build};
+use tvm_ffi_codegen_tests::route::build;
 
 const DECLARATIONS: &str = "
     plain(n: int64) -> None = try status(n);
@@ -54,7 +55,7 @@ fn frames_name_the_function_or_its_location() {
     let path = folder.path().join("library.so");
     let library: Library = DECLARATIONS.parse().expect("the declarations are valid");
     let script = host("frames.py");
-    for backend in BACKENDS {
+    for backend in backends() {
         build(&library, backend, &path);
         let mut python = Command::new("python3");
         python.arg(&script).arg(&path).args(ROWS.map(|(call, _)| call));

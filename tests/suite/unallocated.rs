@@ -10,9 +10,10 @@ use codegen::Library;
 use jit::abi::{Any, DLTensor};
 use jit::{Compiled, Jit, Runtime};
 use tvm_ffi_codegen_tests::ffi::{Ffi, config, installed};
+use tvm_ffi_codegen_tests::gate::backends;
 use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::{cc, kernels};
-use tvm_ffi_codegen_tests::route::{BACKENDS, build};
+use tvm_ffi_codegen_tests::route::build;
 
 use crate::results;
 
@@ -97,7 +98,7 @@ fn callers_in_c_need_no_allocator() {
     compile.arg(format!("-I{}", config("--dlpack-includedir")));
     compile.arg(format!("-Wl,-rpath,{libraries}")).args(["-ldl", "-o"]);
     cc(compile.arg(&caller));
-    for backend in BACKENDS {
+    for backend in backends() {
         build(&self::library(), backend, &library);
         let output = Command::new(&caller).arg(&library).output().expect("the caller runs");
         assert_eq!(String::from_utf8_lossy(&output.stdout), PRINTED, "{backend}: {output:?}");

@@ -2,7 +2,8 @@
 
 use codegen::{Library, Options, Unchecked};
 use tvm_ffi_codegen_tests::argument::parse_list;
-use tvm_ffi_codegen_tests::route::{BACKENDS, Call, Route, Shared, lowering};
+use tvm_ffi_codegen_tests::gate::backends;
+use tvm_ffi_codegen_tests::route::{Call, Route, Shared, lowering};
 
 const DECLARATIONS: &str = "
     shape(x: Tensor([n, 4], float32), m: int64, y: Tensor([n + 1, 2 * m], float32, strides=any)) -> None
@@ -69,7 +70,7 @@ const ROWS: &[Row] = &[
 #[test]
 fn a_library_can_do_without_checks() {
     let library: Library = DECLARATIONS.parse().unwrap_or_else(|error| panic!("{error}"));
-    for backend in BACKENDS {
+    for backend in backends() {
         let full = Shared::new(&library, backend);
         for group in [SHAPE, STRIDES, DEVICE, ALIGNMENT, ALL] {
             let options = Options { unchecked: group, ..lowering(&library, backend) };

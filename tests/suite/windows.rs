@@ -8,9 +8,10 @@ use codegen::Library;
 use driver::link::{Input, Linker};
 use driver::{File, Form, Request};
 use tvm_ffi_codegen_tests::ffi::includes;
+use tvm_ffi_codegen_tests::gate::backends;
 use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
-use tvm_ffi_codegen_tests::route::{BACKENDS, request};
+use tvm_ffi_codegen_tests::route::request;
 
 use crate::cross::machine::runtime;
 use crate::cross::system::{MINGW, System, WINE, of_compiler};
@@ -126,7 +127,7 @@ fn libraries_and_programs_for_wine() {
     let mut command = Command::new(WINE[0]);
     command.arg("host.exe");
     let mut parts = vec![path("kernels.o").display().to_string()];
-    for backend in BACKENDS {
+    for backend in backends() {
         for (target, linker) in &ways {
             let also =
                 Request { target: target.parse().unwrap(), ..request(backend, Form::Object) };
@@ -161,5 +162,5 @@ fn libraries_and_programs_for_wine() {
     let found = String::from_utf8_lossy(&output.stdout).replace('\r', "");
     let alone = OUTCOMES.replace("also: 81", "also: not exported");
     let of_backend = OUTCOMES.repeat(ways.len()) + &alone;
-    assert_eq!(found, of_backend.repeat(BACKENDS.len()));
+    assert_eq!(found, of_backend.repeat(backends().len()));
 }

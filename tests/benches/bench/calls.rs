@@ -144,7 +144,7 @@ pub(crate) fn run(
                 }
             }
         }
-        table.series = interleave(items, setup.pick(201, 15));
+        table.series = interleave(items, setup.pick(201, 3));
         table
     };
     let mut tables: Vec<Table> = TABLES.iter().map(table).collect();

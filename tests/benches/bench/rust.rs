@@ -54,7 +54,7 @@ pub(crate) fn handles(setup: &Setup, kernels: &Kernels) -> Table {
         title: "Calls through the handles of the JIT".to_owned(),
         unit: "ns per call",
         base: Some("HostFunction::call_raw".to_owned()),
-        series: interleave(items, setup.pick(201, 15)),
+        series: interleave(items, setup.pick(201, 3)),
         ..Table::default()
     }
 }

@@ -74,7 +74,7 @@ fn callable(setup: &Setup, peers: &Peers) -> Table {
         unit: "µs",
         note: format!("{ALONE} takes the finished CLIF of the same function to executable memory."),
         base: Some(ALONE.to_owned()),
-        series: interleave(items, setup.pick(1001, 50)),
+        series: interleave(items, setup.pick(1001, 3)),
         plot: Plot::Marks,
         ..Table::default()
     }
@@ -96,7 +96,7 @@ fn all_cases(setup: &Setup, peers: &Peers) -> Table {
     Table {
         title: "From text to a callable function, by case".to_owned(),
         unit: "µs",
-        series: interleave(cases().into_iter().map(item).collect(), setup.pick(201, 20)),
+        series: interleave(cases().into_iter().map(item).collect(), setup.pick(201, 3)),
         ..Table::default()
     }
 }

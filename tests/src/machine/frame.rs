@@ -13,6 +13,7 @@ use machine::{Finding, Machine, Word};
 
 use super::kernels::Kernels;
 use crate::argument::{Argument, Tensor};
+use crate::frame::{ELEMENTS, MIDDLE};
 use crate::route::{LACKING, Reason};
 
 /// Arguments and the references that they hold.
@@ -466,12 +467,18 @@ impl Builder<'_, '_> {
         self.machine.memory.constant("dims", bytes, 8)
     }
 
-    /// Fills elements of type `float32` that count up from 0 at the address.
+    /// Makes elements of which the address has the middle one.
     fn buffer(&mut self, at: i64) -> Word {
-        const MIDDLE: usize = 1024;
-        let element = |index: usize| (index as f32 - MIDDLE as f32).to_le_bytes();
-        let bytes: Vec<u8> = (0..2 * MIDDLE).flat_map(element).collect();
-        let buffer = self.machine.memory.variable("data of a tensor", bytes, 256);
+        static BYTES: [[u8; 4]; 2 * MIDDLE] = {
+            let mut bytes = [[0; 4]; 2 * MIDDLE];
+            let mut at = 0;
+            while at < bytes.len() {
+                bytes[at] = ELEMENTS[at].to_le_bytes();
+                at += 1;
+            }
+            bytes
+        };
+        let buffer = self.machine.memory.variable("data of a tensor", BYTES.as_flattened(), 256);
         buffer.offset(4 * MIDDLE as i64 + at)
     }
 }

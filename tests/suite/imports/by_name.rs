@@ -7,7 +7,7 @@ use driver::link::{Input, Linker};
 use driver::{Form, Request};
 use tvm_ffi_codegen_tests::route::request;
 
-use super::{BACKENDS, ImportTree, Node, Workshop, custom, library};
+use super::{ImportTree, Node, Workshop, backends, custom, library};
 
 const DECLARATIONS: &str = r#"
     near(n: int64) -> int64 = { let r: int64 = @"near"(n); return r; };
@@ -33,7 +33,7 @@ fn each(nodes: &[Node<'static>], rows: &[(&str, &str)]) {
         [] => library,
         nodes => library.with_imports(ImportTree { nodes: nodes.to_vec() }),
     };
-    for backend in BACKENDS {
+    for backend in backends() {
         request(backend, driver::Form::Shared)
             .write(&library, &workshop.path("lib.so"))
             .unwrap_or_else(|error| panic!("{backend}: {error}"));
@@ -123,8 +123,8 @@ fn objects_share_the_context_of_a_library() {
         let bytes = request.emit(library).unwrap_or_else(|error| panic!("{backend}: {error}"));
         Input::new(format!("{backend}.o"), bytes).unwrap_or_else(|error| panic!("{error}"))
     };
-    for (index, backend) in BACKENDS.iter().enumerate() {
-        let other = BACKENDS[(index + 1) % BACKENDS.len()];
+    for (index, backend) in backends().iter().enumerate() {
+        let other = backends()[(index + 1) % backends().len()];
         // Merged with its kernel, and alone.
         let mut kernels =
             vec![object(backend, &first, vec![kernel.clone()]), object(other, &second, Vec::new())];

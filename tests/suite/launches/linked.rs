@@ -1,13 +1,13 @@
 //! Dependencies of libraries with launches: no library of CUDA, and the platform's loader only if there is a launch.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use codegen::Library;
 use tvm_ffi_codegen_tests::fake_cuda;
+use tvm_ffi_codegen_tests::gate::backends;
 use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
-use tvm_ffi_codegen_tests::route::BACKENDS;
 
 use super::session::{library, write};
 
@@ -43,7 +43,7 @@ fn libraries_need_nothing_of_cuda() {
     );
     // An image without launches is left out.
     let plain = library("f(n: int64) -> int64 = { return n; };");
-    for backend in BACKENDS {
+    for backend in backends() {
         let (needed, imports) = needs(&launch, backend);
         assert_eq!(imports, ["dlopen", "dlsym"], "{backend}");
         // The part of the stated glibc that has both functions.
@@ -67,7 +67,7 @@ fn prepared(folder: &Path, library: &Library, backend: &str) -> String {
 }
 
 /// Builds a file of the driver's name in a folder, which hides the machine's driver.
-fn driver(folder: &Path, options: &[&str], sources: &[std::path::PathBuf]) {
+fn driver(folder: &Path, options: &[&str], sources: &[PathBuf]) {
     let mut compile = Command::new("cc");
     compile.args(["-std=gnu11", "-fPIC", "-shared", "-fvisibility=hidden", "-x", "c"]);
     compile.args(options).args(sources).args(["-lpthread", "-o"]);
@@ -83,33 +83,32 @@ fn drivers_may_be_missing() {
          = { launch cubin.\"cluster_kernel\"(x.data) grid(1) block(1); };",
     )
     .with_prepare("ready");
-    let folder = tempfile::tempdir().expect("a folder can be made");
-    let file = folder.path().join("libcuda.so.1");
+    let missing = format!("RuntimeError: Missing CUDA driver libcuda.so.1 {PLACE}");
+    let entry = |name: &str| {
+        format!(
+            "RuntimeError: Missing {name} in libcuda.so.1 {PLACE}, which CUDA drivers have from 12.0 on"
+        )
+    };
     let stand_in = fake_cuda::in_c(&fake_cuda::sources());
     let without = |name: &str| format!("-D{name}=other_{name}");
-    for backend in BACKENDS {
-        std::fs::write(&file, "no library").expect("the file can be written");
-        let missing = format!("RuntimeError: Missing CUDA driver libcuda.so.1 {PLACE}");
-        assert_eq!(prepared(folder.path(), &library, backend), missing, "{backend}");
-        driver(folder.path(), &["/dev/null"], &[]);
-        let entry = |name: &str| {
-            format!(
-                "RuntimeError: Missing {name} in libcuda.so.1 {PLACE}, which CUDA drivers have from 12.0 on"
-            )
-        };
-        assert_eq!(prepared(folder.path(), &library, backend), entry("cuInit"), "{backend}");
-        driver(folder.path(), &[&without("cuLibraryLoadData")], &stand_in);
-        assert_eq!(
-            prepared(folder.path(), &library, backend),
-            entry("cuLibraryLoadData"),
-            "{backend}"
-        );
-        driver(
-            folder.path(),
-            &[&without("cuKernelGetParamInfo"), &without("cuFuncLoad")],
-            &stand_in,
-        );
-        // Python prints None: there is no error.
-        assert_eq!(prepared(folder.path(), &library, backend), "None", "{backend}");
+    let newer = [without("cuKernelGetParamInfo"), without("cuFuncLoad")];
+    // What makes the file, and what Python prints: None if there is no error.
+    let drivers: [(&[&str], &[PathBuf], String); 3] = [
+        (&["/dev/null"], &[], entry("cuInit")),
+        (&[&without("cuLibraryLoadData")], &stand_in, entry("cuLibraryLoadData")),
+        (&[&newer[0], &newer[1]], &stand_in, "None".to_owned()),
+    ];
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let file = folder.path().join("libcuda.so.1");
+    std::fs::write(file, "no library").expect("the file can be written");
+    let expect = |expected: &str| {
+        for backend in backends() {
+            assert_eq!(prepared(folder.path(), &library, backend), expected, "{backend}");
+        }
+    };
+    expect(&missing);
+    for (options, sources, expected) in drivers {
+        driver(folder.path(), options, sources);
+        expect(&expected);
     }
 }

@@ -14,7 +14,8 @@ use libloading::os::unix::{Library as Loaded, RTLD_LOCAL, RTLD_NOW};
 use tempfile::TempDir;
 use tvm_ffi_codegen_tests::fake_cuda::{CUBIN, FATBIN, FakeCuda, PTX};
 use tvm_ffi_codegen_tests::ffi::{Ffi, installed};
-use tvm_ffi_codegen_tests::route::{BACKENDS, lowering, request};
+use tvm_ffi_codegen_tests::gate::backends;
+use tvm_ffi_codegen_tests::route::{lowering, request};
 
 /// Images that every library declares.
 const IMAGES: [(&str, &[u8]); 3] = [("cubin", CUBIN), ("fatbin", FATBIN), ("ptx", PTX.as_bytes())];
@@ -71,7 +72,7 @@ pub(super) fn shared(library: &Library) -> Vec<Maker<'static>> {
     };
     let linked = thread::scope(|scope| {
         let threads: Vec<_> =
-            BACKENDS.iter().map(|backend| scope.spawn(move || link(backend))).collect();
+            backends().iter().map(|backend| scope.spawn(move || link(backend))).collect();
         threads
             .into_iter()
             .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
