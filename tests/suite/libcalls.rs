@@ -64,7 +64,7 @@ fn operation(function: &Function, inst: &Inst, result: Option<Value>) -> String 
 fn operations(module: &Module) -> impl Iterator<Item = String> {
     let blocks = module.functions.iter().flat_map(|f| f.blocks().map(move |(_, block)| (f, block)));
     let operations = blocks.flat_map(|(f, block)| {
-        block.insts.iter().map(move |(result, inst)| operation(f, inst, *result))
+        block.insts.iter().map(move |placed| operation(f, &placed.inst, placed.result))
     });
     let names = module.symbols.iter().map(|symbol| symbol.name.clone());
     operations.chain(names.filter(|name| name.starts_with("tvm_ffi_codegen.")))

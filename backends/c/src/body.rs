@@ -17,6 +17,8 @@ pub(crate) struct Functions<'a> {
     pub(crate) source: &'a ir::Module,
     pub(crate) symbols: &'a Symbols,
     pub(crate) prelude: Prelude,
+    /// True if lines are noted with the topics of the host IR.
+    pub(crate) located: bool,
 }
 
 /// A function whose instructions are being written.
@@ -37,6 +39,8 @@ pub(crate) struct Body<'f, 'a> {
     pub(crate) locals: BTreeMap<String, Vec<String>>,
     /// The names of all variables.
     pub(crate) declared: HashSet<String>,
+    /// The topic of the last instruction.
+    pub(crate) topic: ir::TopicId,
     /// The names of values whose first instruction is written.
     pub(crate) begun: HashSet<u32>,
     /// The declarations of stack slots.

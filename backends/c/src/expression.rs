@@ -36,7 +36,7 @@ pub(crate) struct Expression {
     pub(crate) reads: Vec<ir::Value>,
     /// True if it calls a function that does more than compute.
     pub(crate) calls: bool,
-    /// The parts of the declaration that it is for.
+    /// The parts of the declaration that it is for, in a listing.
     pub(crate) topics: Vec<ir::TopicId>,
 }
 
@@ -130,7 +130,9 @@ impl Expression {
         for operand in operands {
             self.reads.extend_from_slice(&operand.reads);
             self.calls |= operand.calls;
-            self = operand.topics.iter().fold(self, |all, &topic| all.about(topic));
+            for &topic in &operand.topics {
+                self = self.about(topic);
+            }
         }
         self
     }

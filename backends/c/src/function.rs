@@ -54,6 +54,7 @@ pub(crate) fn define(
         weights: vec![Weight::Pure; source.values.len()],
         locals: BTreeMap::new(),
         declared: HashSet::new(),
+        topic: ir::TopicId::default(),
         begun: HashSet::new(),
         slots: Vec::new(),
         lines: Vec::new(),
@@ -153,6 +154,9 @@ impl Body<'_, '_> {
 
     /// Writes a comment before the first instruction that is for a value.
     fn begin(&mut self, topic: ir::TopicId) {
+        if std::mem::replace(&mut self.topic, topic) == topic {
+            return;
+        }
         if let Some(name) = self.source.topics[topic.index()].name
             && self.begun.insert(name)
         {
@@ -174,7 +178,7 @@ impl Body<'_, '_> {
         }
         let result = result.filter(is_needed);
         let Some(expression) = self.inst(inst, result) else { return };
-        let expression = expression.about(topic);
+        let expression = self.located(expression, topic);
         let Some(result) = result else {
             self.lines.push(Statement::Evaluate(expression));
             return;
@@ -197,6 +201,11 @@ impl Body<'_, '_> {
             let line = self.assignment(result, &self.names[result.index()], &expression);
             self.lines.push(line);
         }
+    }
+
+    /// Notes the topic of an expression, for a listing.
+    fn located(&self, expression: Expression, topic: ir::TopicId) -> Expression {
+        if self.functions.located { expression.about(topic) } else { expression }
     }
 
     fn is_returned(&self, block: Block, value: Value) -> bool {
@@ -286,7 +295,7 @@ impl Body<'_, '_> {
         let [then, otherwise] = [0, 1].map(|i| weight(targets[i], is_cold[i]));
         let first = usize::from(otherwise < then);
         let topic = self.source.blocks[from.index()].end_topic;
-        let mut condition = self.value(cond).about(topic);
+        let mut condition = self.located(self.value(cond), topic);
         if first == 1 {
             condition = condition.negated();
         }

@@ -109,7 +109,8 @@ fn define(
 ) -> Result<(), Error> {
     let symbols = symbols::declare(source, plan)?;
     let Reached { wanted, near, uses } = reached(source, &symbols);
-    let mut functions = Functions { source, symbols: &symbols, prelude: Prelude::default() };
+    let prelude = Prelude::default();
+    let mut functions = Functions { source, symbols: &symbols, prelude, located: false };
     let is_left = |symbol: ir::Symbol| wanted[symbol.index()];
     let all = source.functions.iter().zip(uses).filter(|(function, _)| is_left(function.symbol));
     let (wrappers, others): (Vec<_>, Vec<_>) =
@@ -154,7 +155,7 @@ fn define(
 
 /// Writes the helpers in use that are not defined yet, and the declarations of symbols and aliases.
 fn declare(functions: &mut Functions<'_>, symbols: [&[bool]; 2], text: &mut String) {
-    let Functions { source, symbols: names, prelude } = functions;
+    let Functions { source, symbols: names, prelude, .. } = functions;
     let mut declared = String::new();
     for data in source.data.iter().filter(|data| symbols[0][data.symbol.index()]) {
         data::declare(names, source, data, prelude, &mut declared);

@@ -17,7 +17,8 @@ pub fn lines(source: &ir::Module, symbol: ir::Symbol) -> Result<Vec<Line>, Error
     ir::verify(source)?;
     let plan = backend::plan(source, &symbols::ExistingSymbols, symbols::CAPABILITIES)?;
     let symbols = symbols::declare(source, &plan)?;
-    let mut functions = Functions { source, symbols: &symbols, prelude: Prelude::default() };
+    let prelude = Prelude::default();
+    let mut functions = Functions { source, symbols: &symbols, prelude, located: true };
     let Some(function) = source.functions.iter().find(|function| function.symbol == symbol) else {
         return Ok(Vec::new());
     };
