@@ -18,7 +18,7 @@ from ._functions import Functions
 from ._kernels import Kernel, Object, Path_, files, linkable, path, sorted_out
 from ._library import library
 
-Form = Literal["resolved", "ir", "native", "bitcode", "object", "shared", "header"]
+Form = Literal["resolved", "ir", "native", "bitcode", "object", "shared", "header", "html"]
 Routines = Literal["embedded", "linked"]
 Group = Literal["shape", "strides", "device", "alignment"]
 
@@ -120,7 +120,7 @@ class Options(TextOptions, total=False):
 
 @overload
 def emit(
-    text: str, form: Literal["resolved", "ir", "native", "header"], **options: Unpack[TextOptions]
+    text: str, form: Literal["resolved", "ir", "native", "header", "html"], **options: Unpack[TextOptions]
 ) -> str: ...
 
 

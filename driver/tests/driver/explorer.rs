@@ -1,5 +1,7 @@
 //! The page of `--emit html`.
 
+use std::fs;
+
 use crate::cli::run;
 use crate::support::folder;
 
@@ -97,6 +99,25 @@ fn statements_have_lines_of_their_own() {
         for index in [1, 3, 4, 5] {
             assert!(!found(index).is_empty(), "{statement}: {}", columns[index].0);
         }
+    }
+}
+
+/// A launch with names that the function that prepares it has not.
+#[test]
+fn functions_that_prepare_launches_are_shown() {
+    let text = "image code;\n\nf(x: Tensor([n], float32, device=cuda)) -> None\n    = { for i in 0..n { \
+                launch code.\"axpy\"(x.data, int32(i)) grid(n) block(32) smem(65536); } };\n";
+    let folder = folder();
+    let image = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry axpy(){ret;}\n\0";
+    fs::write(folder.path().join("code.ptx"), image).expect("a file can be written");
+    for form in ["resolved", "html"] {
+        let arguments = format!("emit - --emit {form} --image code=code.ptx --prepare ready -o -");
+        let outcome = run(folder.path(), &arguments, text.as_bytes());
+        let page = String::from_utf8(outcome.stdout).expect("text is UTF-8");
+        assert_eq!(outcome.code, 0, "{form}: {}", outcome.stderr);
+        let loaded =
+            if form == "html" { "load code.&quot;axpy&quot;" } else { "load code.\"axpy\"" };
+        assert!(page.contains(loaded) && page.contains("allow shared memory"), "{page}");
     }
 }
 

@@ -108,7 +108,7 @@ inline ffi::Bytes emit(std::string_view text, const char* form = "object", Optio
 }
 
 /// Compiles declarations to text: the forms "resolved" (what names stand for, and the checks in order), "ir", "native"
-/// (of the backend) and "header" (for C).
+/// (of the backend), "header" (for C) and "html" (a page with all of them).
 inline ffi::String emit_text(std::string_view text, const char* form, Options options = {}) {
   return detail::Emit<ffi::String>(text, form, std::move(options));
 }

@@ -38,7 +38,7 @@ impl<'a> Printer<'_, 'a> {
     fn prepare(&self, lines: &mut Lines, prepare: &Prepare<'_>) {
         let device = self.value(prepare.device);
         lines.nested(format!("prepare device {device}"), |lines| {
-            prepare.launches.iter().for_each(|launch| self.launch(lines, launch));
+            prepare.launches.iter().for_each(|launch| self.loaded(lines, launch));
             let attributes = prepare.attributes.iter();
             attributes.for_each(|attribute| lines.line(format!("attribute {attribute}")));
             if prepare.commands {

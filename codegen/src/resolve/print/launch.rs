@@ -30,15 +30,17 @@ impl Printer<'_, '_> {
             if launch.cooperative {
                 lines.line("cooperative");
             }
-            let allowed =
-                [(launch.allowed.shared, "shared memory"), (launch.allowed.cluster, "clusters")];
-            for (_, what) in allowed.iter().filter(|(is_allowed, _)| *is_allowed) {
-                lines.line(format!("allow {what}"));
-            }
+            allowed(lines, launch);
             lines.line(format!("device of {}", self.home(launch.device)));
             self.stream_line(lines, launch.stream.as_ref());
             self.unsure(lines, &launch.unsure);
         });
+    }
+
+    /// Prints the kernel of a launch of another function, whose names this one has not.
+    pub(super) fn loaded(&self, lines: &mut Lines, launch: &Launch<'_>) {
+        let (image, kernel) = (spelled(launch.image), quoted(launch.gpu_kernel));
+        lines.nested(format!("load {image}.{kernel}"), |lines| allowed(lines, launch));
     }
 
     pub(super) fn command(&self, lines: &mut Lines, command: &Command<'_>) {
@@ -116,5 +118,13 @@ impl Printer<'_, '_> {
         let parts: Vec<String> =
             parts.map(|(offset, part)| format!("{offset}: {}", self.argument(part))).collect();
         format!("struct {{{}}} of {} bytes", parts.join(", "), packing.size)
+    }
+}
+
+/// Prints what a launch allows its kernel, which is set when the kernel is loaded.
+fn allowed(lines: &mut Lines, launch: &Launch<'_>) {
+    let allowed = [(launch.allowed.shared, "shared memory"), (launch.allowed.cluster, "clusters")];
+    for (_, what) in allowed.iter().filter(|(is_allowed, _)| *is_allowed) {
+        lines.line(format!("allow {what}"));
     }
 }
