@@ -1,4 +1,4 @@
-//! What the gate leaves to the weekly run. That sets the variable `TESTS` to `all`; it may also name single parts:
+//! Parts of the tests that the gate leaves to the weekly run. That sets the variable `TESTS` to `all`; it may also name single parts:
 //! `TESTS=mlir,targets tests/run`.
 
 use std::env;

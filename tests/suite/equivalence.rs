@@ -26,7 +26,7 @@ fn llvm_and_mlir_compile_to_the_same_code() {
     }
 }
 
-/// What the table has not: launches, images, functions for C.
+/// Declarations of kinds that the table has not: launches, images, functions for C.
 const LIBRARY: &str = "image code;
 /// Launches.
 launched(x: Tensor([n, 64], float32, device=cuda), a: float32) -> None = {

@@ -1,5 +1,5 @@
-//! What pages show of a library is what it is: messages are those that calls raise, lines those of the texts, machine code
-//! that of an object.
+//! Compares what pages show of a library with what it is: messages with those that calls raise, lines with those of the
+//! texts, machine code with that of an object.
 
 use codegen::ir::{Linkage, Module};
 use codegen::{Backend as _, Explanation, Options, Routines};
@@ -137,4 +137,14 @@ fn machine_code_is_that_of_the_object() {
         }
     }
     assert!(compared > 20, "{compared}");
+}
+
+/// A parameter may be called like a word that stands for what only a call knows.
+#[test]
+fn names_like_words_stay() {
+    let text = "f(x: Tensor([n], float32), VALUE: Tensor([n], float32)) -> None = {};";
+    let library: codegen::Library = text.parse().expect("it is valid");
+    let explained = library.resolve().expect("it is valid").explain();
+    let wanted = "ValueError: Mismatched VALUE.shape[0] on argument #1 …, expected INT (= x.shape[0]) but got INT";
+    assert!(explained[0].messages.iter().any(|line| line.text == wanted), "{:?}", explained[0]);
 }

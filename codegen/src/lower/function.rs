@@ -49,14 +49,12 @@ pub(crate) fn wrapper<'a>(
     linkage: Linkage,
     records: &mut Records,
 ) -> u32 {
-    let mut own = Linkage::Export;
-    let mut host = None;
-    for wrapper in wrappers(function) {
-        let record = define(module, &wrapper, (own, linkage), records);
-        host.get_or_insert(record);
-        own = Linkage::Local;
-    }
-    host.unwrap_or_else(|| unreachable!("a function has a wrapper"))
+    let own = [Linkage::Export].into_iter().chain(std::iter::repeat(Linkage::Local));
+    let defined = wrappers(function).into_iter().zip(own);
+    let hosts: Vec<u32> =
+        defined.map(|(wrapper, own)| define(module, &wrapper, (own, linkage), records)).collect();
+    // The first wrapper is that of the function itself.
+    hosts[0]
 }
 
 fn define<'a>(

@@ -92,7 +92,7 @@ fn drivers_may_be_missing() {
     let stand_in = fake_cuda::in_c(&fake_cuda::sources());
     let without = |name: &str| format!("-D{name}=other_{name}");
     let newer = [without("cuKernelGetParamInfo"), without("cuFuncLoad")];
-    // What makes the file, and what Python prints: None if there is no error.
+    // The maker of the file, and the output of Python: None if there is no error.
     let drivers: [(&[&str], &[PathBuf], String); 3] = [
         (&["/dev/null"], &[], entry("cuInit")),
         (&[&without("cuLibraryLoadData")], &stand_in, entry("cuLibraryLoadData")),

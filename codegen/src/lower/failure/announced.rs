@@ -39,7 +39,7 @@ pub(crate) fn messages(function: &Function<'_>, step: &Step<'_>) -> Vec<String> 
     }
 }
 
-/// What messages are about.
+/// Subject of messages: a value, or a place in it.
 struct About {
     /// The path of the value.
     path: String,
@@ -49,6 +49,8 @@ struct About {
     argument: Option<usize>,
     /// Texts of the declaration.
     plain: String,
+    /// The place that has bound the symbol, if it is the same in every call.
+    binder: Option<String>,
 }
 
 impl About {
@@ -56,7 +58,7 @@ impl About {
         let declared = &function.values[value];
         let (at, argument) = (path(&elide(&declared.path)), function.argument(value));
         let plain = accepted::expected(declared.ty, declared.optional);
-        About { path: at.clone(), at, argument, plain }
+        About { path: at.clone(), at, argument, plain, binder: None }
     }
 
     fn all(&self, complaints: Vec<Complaint>) -> Vec<String> {
@@ -85,6 +87,9 @@ impl About {
             TemplatePart::Subject | TemplatePart::Value(PieceKind::Plain) => {
                 expected.take().unwrap_or(&self.plain).to_owned()
             }
+            TemplatePart::Value(PieceKind::Place) if self.binder.is_some() => {
+                self.binder.clone().unwrap_or_default()
+            }
             TemplatePart::Value(kind) => {
                 expected.take().unwrap_or(placeholder_name(*kind)).to_owned()
             }
@@ -97,8 +102,12 @@ impl About {
 fn scalar_of(about: &About, scalar: Scalar) -> Vec<String> {
     let mut all = vec![about.message(Complaint::Type)];
     if scalar.is_int() {
-        let out_of_range = [Complaint::Range, Complaint::BigRange, Complaint::BigSymbol];
-        all.extend(out_of_range.map(|complaint| about.expecting(complaint, scalar.name())));
+        let mut out_of_range = vec![Complaint::Range, Complaint::BigRange];
+        // Symbols are `int64`.
+        let exceeds_symbols = scalar.bits() == 64 && !scalar.is_signed();
+        out_of_range.extend(exceeds_symbols.then_some(Complaint::BigSymbol));
+        let name = scalar.name();
+        all.extend(out_of_range.into_iter().map(|complaint| about.expecting(complaint, name)));
     } else if !scalar.is_float() && scalar != Scalar::Bool {
         all.push(about.expecting(Complaint::BigRange, scalar.name()));
     }
@@ -151,11 +160,7 @@ fn folded(function: &Function<'_>, value: ValueId) -> Vec<String> {
 /// Returns the messages about a value that is neither scalar nor tensor.
 fn other(function: &Function<'_>, value: ValueId) -> Vec<Complaint> {
     let ty = function.values[value].ty;
-    let mut all = vec![Complaint::Type];
-    let is_tensor = |ty: &ParamType| ty.tensor().is_some();
-    if !is_tensor(ty) {
-        all.push(Complaint::TypeView);
-    }
+    let mut all = vec![Complaint::Type, Complaint::TypeView];
     match ty {
         ParamType::Leaf(Leaf::Str | Leaf::Bytes) => {
             all.extend([Complaint::TypeNull, Complaint::SmallSize]);
@@ -204,12 +209,10 @@ fn number(function: &Function<'_>, place: Place, rule: &Rule) -> Vec<String> {
         Rule::Any => {}
         Rule::Symbol(symbol) if binds(function, *symbol) == Some(place) => {}
         Rule::Symbol(symbol) => {
-            let binder = binds(function, *symbol).map(|place| spelled_place(function, place));
+            let binder = binds(function, *symbol);
+            about.binder = binder.map(|place| spelled_place(function, place));
             about.plain = spelled(function.symbols[*symbol].name).to_string();
-            all.extend([Complaint::SymbolAt, Complaint::Symbol].map(|complaint| {
-                let text = about.message(complaint);
-                text.replace("VALUE", binder.as_deref().unwrap_or("VALUE"))
-            }));
+            all.extend(about.all(vec![Complaint::SymbolAt, Complaint::Symbol]));
         }
         Rule::Equal { term: Term { node: Node::Int(number), .. }, .. } => {
             all.push(about.expecting(Complaint::Constant, &number.to_string()));
@@ -259,9 +262,10 @@ fn binds(function: &Function<'_>, wanted: SymbolId) -> Option<Place> {
 /// Returns the message of a constraint.
 fn violated(condition: &Condition<'_>) -> String {
     let text = match condition.message {
-        Some(message) => message.to_owned(),
-        None => format!("Violated {}", condition.quote.text),
+        Some(message) => elide(message).into_owned(),
+        None => format!("Violated {}", elide(&condition.quote.text)),
     };
-    let shown = condition.quote.shown.iter().map(|shown| format!(", {} = VALUE", shown.text));
+    let shown =
+        condition.quote.shown.iter().map(|shown| format!(", {} = VALUE", elide(&shown.text)));
     format!("ValueError: {text}{CALLING}{}", shown.collect::<String>())
 }
