@@ -4,12 +4,13 @@ use std::fmt;
 
 use abi_spec::library_bin::TreeError;
 
-use crate::declaration::is_identifier;
 use crate::declaration::limit::{Limit, MAX_NAME};
+use crate::declaration::{Location, is_identifier};
 
 /// Reason why a text or a [`Library`](crate::Library) is not valid.
 ///
-/// `Display` prints one line. If the position is known, the source line and a caret follow:
+/// `Display` prints one line. It begins with the position in the text, or without a text with the
+/// [location](Error::location) that the declaration gives: `demo.mt:2: `. The source line and a caret follow a position:
 ///
 /// ```
 /// let error = "f(n: int7) -> None = k();".parse::<tvm_ffi_codegen::Library>().unwrap_err();
@@ -100,6 +101,12 @@ impl Error {
         }
     }
 
+    /// Returns the location of the statement at fault, or of one around it, or of the function; `None` if the declaration
+    /// has none.
+    pub fn location(&self) -> Option<&Location> {
+        self.site().and_then(|site| site.location.as_ref())
+    }
+
     /// Returns the error with a position.
     pub(crate) fn at(mut self, found: Position) -> Error {
         match &mut self {
@@ -131,6 +138,8 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(position) = self.position() {
             write!(f, "{}:{}: ", position.line, position.column)?;
+        } else if let Some(location) = self.location() {
+            location.head(f)?;
         }
         if let Some(site) = self.site() {
             write!(f, "{site}: ")?;
@@ -149,6 +158,61 @@ impl fmt::Display for Error {
             }
         }
         self.position().map_or(Ok(()), |position| write!(f, "\n{position}"))
+    }
+}
+
+/// The faults of a library, at least one, in the order of its functions. `Display` prints them one below the other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Errors(Vec<Error>);
+
+impl Errors {
+    /// Returns faults, of which there must be one.
+    pub(crate) fn new(errors: Vec<Error>) -> Errors {
+        assert!(!errors.is_empty(), "a failure has a fault");
+        Errors(errors)
+    }
+
+    /// Returns the faults.
+    pub fn as_slice(&self) -> &[Error] {
+        &self.0
+    }
+
+    /// Returns the first fault.
+    pub fn into_first(mut self) -> Error {
+        self.0.swap_remove(0)
+    }
+}
+
+impl IntoIterator for Errors {
+    type Item = Error;
+    type IntoIter = std::vec::IntoIter<Error>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl From<Error> for Errors {
+    fn from(error: Error) -> Errors {
+        Errors(vec![error])
+    }
+}
+
+/// Returns the first fault.
+impl From<Errors> for Error {
+    fn from(errors: Errors) -> Error {
+        errors.into_first()
+    }
+}
+
+impl std::error::Error for Errors {}
+
+impl fmt::Display for Errors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.0.iter().enumerate() {
+            write!(f, "{}{error}", if index == 0 { "" } else { "\n" })?;
+        }
+        Ok(())
     }
 }
 
@@ -212,6 +276,8 @@ pub struct Site {
     pub part: Part,
     /// Spelling of the part, such as `x.shape[0]`; empty for the function's name.
     pub path: String,
+    /// Declared location of the statement, of one around it, or of the function.
+    pub location: Option<Location>,
 }
 
 impl fmt::Display for Site {

@@ -18,7 +18,7 @@
 //! ```text
 //! library    = { "image" name ";" | function }
 //! function   = { doc } [ location ] [ "extern" ] signature "=" body
-//! location   = "@" quoted ":" int                         (file and line, shown in backtraces)
+//! location   = "@" quoted ":" int [ ":" int ]             (file, line, column: for backtraces and debuggers)
 //! signature  = label "(" [ param { "," param } ] ")" "->" result
 //!              [ "where" constraint { "," constraint } ]
 //! result     = "None" | type | output | "(" output { "," output } ")"
@@ -377,8 +377,8 @@
 //! replaces `Violated n % 4 == 0`. A non-zero status raises the error that the kernel has left in the thread's slot.
 //! Without one, the entry of that status, or that of `_`, is the kind and the text of an error ``<text> when calling:
 //! `…`, status = 1``; without an entry it is a RuntimeError `Failed kernel …`. The wrapper adds one frame to every
-//! error: the location of the statement or the function, or `<tvm-ffi-codegen>` without a line, and the function's
-//! name. Errors that the wrapper raises have no other frames. The error of a callee remains the same object, with its
+//! error: the location of the statement, of one around it or of the function, or `<tvm-ffi-codegen>` without a line, and
+//! the function's name. Errors that the wrapper raises have no other frames. The error of a callee remains the same object, with its
 //! kind, its text and its own frames, to which this one is appended, up to a backtrace of 64 KiB.
 //!
 //! # Canonical text
@@ -418,7 +418,7 @@ pub use crate::declaration::reserved::{is_reserved, spelled};
 pub(crate) use print_body::MARK;
 
 use crate::declaration::{Expr, Function, Library, Signature, reserved};
-use crate::error::{Error, Position};
+use crate::error::{Error, Errors, Position};
 use parser::{Parser, Sought};
 
 /// Parses and validates a library. Its imports are no part of its text.
@@ -426,9 +426,31 @@ impl FromStr for Library {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Library, Error> {
+        Library::parse(text).map_err(Errors::into_first)
+    }
+}
+
+impl Library {
+    /// Parses and validates a library, as `parse` of the text does.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Library;
+    ///
+    /// let errors = Library::parse("f(n: int64) -> None = k(m);\ng() -> int64 = { };").unwrap_err();
+    /// let lines: Vec<usize> =
+    ///     errors.as_slice().iter().filter_map(|error| Some(error.position()?.line)).collect();
+    /// assert_eq!(lines, [1, 2]);
+    /// ```
+    ///
+    /// # Errors
+    /// The first fault of the grammar, or else those of [`validate`](Library::validate), with positions in the text.
+    pub fn parse(text: &str) -> Result<Library, Errors> {
         let library = parse_library(text)?;
-        library.validate().map_err(|error| locate(text, error))?;
-        Ok(library)
+        let located = |error| locate(text, error);
+        match library.validate() {
+            Ok(()) => Ok(library),
+            Err(errors) => Err(Errors::new(errors.into_iter().map(located).collect())),
+        }
     }
 }
 
@@ -440,7 +462,7 @@ impl FromStr for Function {
         let function = Parser::whole(text, Parser::function)?;
         let mut library = Library::from(vec![function]);
         library.images = library.functions[0].images();
-        library.validate().map_err(|error| locate(text, error))?;
+        library.validate().map_err(|errors| locate(text, errors.into_first()))?;
         Ok(library.functions.remove(0))
     }
 }

@@ -84,7 +84,7 @@ pub use declaration::{
     Statement, StatementKind, StatusError, Strides, Swizzle, Target, Tensor, TensorMap, Upload,
     Wait,
 };
-pub use error::{Error, Part, Position, Site};
+pub use error::{Error, Errors, Part, Position, Site};
 pub use explain::{AboutLine, Explanation};
 pub use lower::{
     KEEPER, Loader, Options, Routines, UNLOAD, Unchecked, is_linked_routine, library::metadata,

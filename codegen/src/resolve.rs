@@ -46,7 +46,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::declaration::limit::Limit;
 use crate::declaration::{self, Body, Image, ImageKind, Library, Platform, StatementKind};
-use crate::error::{Error, Part};
+use crate::error::{Error, Errors, Part};
 use crate::ir::Signature;
 use body::KernelCall;
 use c_type::CType;
@@ -58,6 +58,9 @@ type Explained<T> = Result<T, String>;
 
 /// A result whose error is the part at fault and a reason.
 type Located<T> = Result<T, (Part, String)>;
+
+/// Parts at fault, each with a reason, in the order in which they were found.
+type Faults = Vec<(Part, String)>;
 
 /// A library whose declarations are resolved.
 #[derive(Clone, Debug)]
@@ -71,9 +74,27 @@ pub struct Resolved<'a> {
 }
 
 impl Library {
-    /// Checks that every declaration has a meaning and that the imports can be embedded. Errors carry no position;
-    /// parsing from text validates too, and its errors do. The bytes of images may be missing.
-    pub fn validate(&self) -> Result<(), Error> {
+    /// Checks that every declaration has a meaning and that the imports can be embedded. The bytes of images may be
+    /// missing. Errors carry no position, but begin with the [location](Error::location) of the statement or function.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{Call, Library, Scalar, Signature, Statement, exprs};
+    ///
+    /// let call = |symbol, arg, line| {
+    ///     Statement::call(Call::kernel(symbol, exprs![arg])).with_location("demo.mt", line)
+    /// };
+    /// let f = Signature::new("f").param("n", Scalar::Int64);
+    /// let f = f.body([call("a", "m", 2), call("b", "n", 3), call("c", "k", 4)]);
+    /// assert_eq!(
+    ///     Library::new([f]).validate().unwrap_err().to_string(),
+    ///     "demo.mt:2: f: statement 0: nothing determines the symbol `m`\ndemo.mt:4: f: statement 2: nothing determines the symbol `k`"
+    /// );
+    /// ```
+    ///
+    /// # Errors
+    /// All faults that can be told apart: of every function, each condition and each statement, up to one without which
+    /// the rest has no meaning, such as a `let`. [`resolve`](Library::resolve) returns the first.
+    pub fn validate(&self) -> Result<(), Errors> {
         self.resolve_declarations().map(drop)
     }
 
@@ -89,7 +110,7 @@ impl Library {
     /// # Errors
     /// The first fault of the library, see [`Error`].
     pub fn resolve(&self) -> Result<Resolved<'_>, Error> {
-        let resolved = self.resolve_declarations()?;
+        let resolved = self.resolve_declarations().map_err(Errors::into_first)?;
         match self.images.iter().position(|image| image.bytes.is_none()) {
             Some(index) => Err(launch::images::invalid(self, index, "its bytes are not given")),
             None => Ok(resolved),
@@ -100,19 +121,21 @@ impl Library {
     ///
     /// # Errors
     ///
-    /// The errors of [`validate`](Library::validate).
+    /// The first error of [`validate`](Library::validate).
     pub fn kernels(&self) -> Result<Vec<Kernel<'_>>, Error> {
-        Ok(self.resolve_declarations()?.kernels())
+        let resolved = self.resolve_declarations().map_err(Errors::into_first)?;
+        Ok(resolved.kernels())
     }
 
-    fn resolve_declarations(&self) -> Result<Resolved<'_>, Error> {
+    fn resolve_declarations(&self) -> Result<Resolved<'_>, Errors> {
         if self.functions.len() > Limit::Functions.max() {
-            return Err(Error::Limit { limit: Limit::Functions, site: None, position: None });
+            let limit = Limit::Functions;
+            return Err(Error::Limit { limit, site: None, position: None }.into());
         }
         launch::images::check(self)?;
         let functions = functions(self)?;
         entry(self)?;
-        self.imports.as_ref().map_or(Ok(()), |tree| tree.validate())?;
+        self.imports.as_ref().map_or(Ok(()), |tree| tree.validate()).map_err(Error::from)?;
         self.system_lib.as_ref().map_or(Ok(()), |prefix| system_lib(self, prefix, &functions))?;
         let externals = external::externals(self, &functions)?;
         Ok(Resolved { library: self, functions, externals })
@@ -194,30 +217,33 @@ impl<'a> Items<'a> {
     }
 }
 
-fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
-    let mut names = FxHashSet::default();
-    let mut prototypes = FxHashMap::default();
-    let mut all = Vec::with_capacity(library.functions.len());
+/// Resolves the functions; all of them if some have faults.
+fn functions(library: &Library) -> Result<Vec<Function<'_>>, Errors> {
+    let (mut names, mut prototypes) = (FxHashSet::default(), FxHashMap::default());
+    let (mut all, mut errors) = (Vec::with_capacity(library.functions.len()), Vec::new());
     let items = Items::of(library);
     for (index, declared) in exported(library).enumerate() {
-        let invalid = |part, reason| Error::invalid(index, declared, part, reason);
-        well_formed::check(index, declared)?;
+        let invalid = |(part, reason)| Error::invalid(index, declared, part, reason);
+        if let Err(error) = well_formed::check(index, declared) {
+            errors.push(error);
+            continue;
+        }
         if !names.insert(declared.signature.name.as_str()) {
-            let reason = "an earlier function has this name".to_owned();
-            return Err(invalid(Part::Name, reason));
+            errors.push(invalid((Part::Name, "an earlier function has this name".to_owned())));
+            continue;
         }
-        let function = definition::resolve(declared, &items)
-            .and_then(|function| written::check(declared).map(|()| function))
-            .map_err(|(part, reason)| invalid(part, reason))?;
-        for (count, call) in function.calls().into_iter().enumerate() {
-            let (symbol, found) = (call.symbol, &call.signature);
-            let known = prototypes.entry(symbol).or_insert_with(|| found.clone());
-            if known != found {
-                let reason = format!("`{symbol}` is called as {found}, but earlier as {known}");
-                return Err(invalid(callee(&declared.body, count), reason));
-            }
+        let function = definition::resolve(declared, &items).and_then(|function| {
+            written::check(declared).map_err(|fault| vec![fault])?;
+            agrees(declared, &function, &mut prototypes).map_err(|fault| vec![fault])?;
+            Ok(function)
+        });
+        match function {
+            Ok(function) => all.push(function),
+            Err(faults) => errors.extend(faults.into_iter().map(invalid)),
         }
-        all.push(function);
+    }
+    if !errors.is_empty() {
+        return Err(Errors::new(errors));
     }
     c_library(library, &all)?;
     let launches = launch::images::launches(library, &all)?;
@@ -226,6 +252,23 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Error> {
         launch::images::prepare(&mut all, platform, launches);
     }
     Ok(all)
+}
+
+/// Checks that a function calls C functions as those before it do, and notes the types of others.
+fn agrees<'a>(
+    declared: &crate::Function,
+    function: &Function<'a>,
+    prototypes: &mut FxHashMap<&'a str, Signature>,
+) -> Located<()> {
+    for (count, call) in function.calls().into_iter().enumerate() {
+        let (symbol, found) = (call.symbol, &call.signature);
+        let known = prototypes.entry(symbol).or_insert_with(|| found.clone());
+        if known != found {
+            let reason = format!("`{symbol}` is called as {found}, but earlier as {known}");
+            return Err((callee(&declared.body, count), reason));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the exported functions: the declared ones, and the one that prepares launches.

@@ -1,6 +1,6 @@
 //! C functions beside functions of the FFI: what they are called, and which there cannot be.
 
-use tvm_ffi_codegen::{Error, Library};
+use tvm_ffi_codegen::{Errors, Library};
 
 #[test]
 fn refusals() {
@@ -97,7 +97,7 @@ fn prefixes_make_names_that_are_taken() {
         ),
     ];
     for (library, expected) in rows {
-        let error = library.validate().err().as_ref().map(Error::to_string);
+        let error = library.validate().err().as_ref().map(Errors::to_string);
         assert_eq!(error.unwrap_or_default(), expected);
     }
 }

@@ -37,15 +37,16 @@ fn the_entry_is_exported_as_main() {
 fn entries_that_cannot_be_are_errors() {
     let unknown = library(&["f"], Some("g"));
     let error = Error::Entry { name: "g".to_owned() };
-    assert_eq!(unknown.validate(), Err(error.clone()));
+    assert_eq!(unknown.validate(), Err(error.clone().into()));
     assert_eq!(error.to_string(), "entry: there is no function \"g\"");
 
     let twice = library(&["f", "main"], Some("f"));
-    let error = twice.validate().unwrap_err();
+    let error = twice.validate().unwrap_err().into_first();
     assert_eq!(error.site().map(|site| (site.function, site.part)), Some((1, Part::Name)));
     let message = "main: `main` is declared twice: it is the name of the entry `f` too";
     assert_eq!(error.to_string(), message);
-    let prepared = library(&["f"], Some("f")).with_prepare("main").validate().unwrap_err();
+    let prepared = library(&["f"], Some("f")).with_prepare("main").validate();
+    let prepared = prepared.unwrap_err().into_first();
     assert_eq!(prepared.site().map(|site| (site.function, site.part)), Some((1, Part::Name)));
     assert_eq!(prepared.to_string(), message);
     let text = "main() -> None = k(); main() -> None = k();".parse::<Library>().unwrap_err();
@@ -102,7 +103,7 @@ fn prefixes_that_cannot_be_are_errors() {
     let library: Library = "f() -> None = k__tvm_ffi__library_ctx();".parse().unwrap();
     for (prefix, message) in rows {
         let library = library.clone().with_system_lib(prefix);
-        let error = library.validate().unwrap_err();
+        let error = library.validate().unwrap_err().into_first();
         assert!(matches!(&error, Error::Prefix { prefix: found, .. } if found == prefix));
         assert_eq!(error.to_string(), message);
     }

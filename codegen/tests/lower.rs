@@ -126,7 +126,7 @@ fn imports_that_cannot_be_loaded_are_errors() {
     for (nodes, source, message) in rows {
         let library = importing(nodes);
         let error = Error::Imports { source };
-        assert_eq!(library.validate(), Err(error.clone()));
+        assert_eq!(library.validate(), Err(error.clone().into()));
         assert_eq!(error.to_string(), message);
     }
 }

@@ -8,7 +8,7 @@ use abi_spec::symbol::{LIBRARY_CTX, PREFIX};
 use clap::ValueEnum;
 use codegen::ir::{self, Linkage};
 use codegen::language::Limit;
-use codegen::{Library, Loader, Resolved, Warning, is_linked_routine};
+use codegen::{Errors, Library, Loader, Resolved, Warning, is_linked_routine};
 use target_lexicon::Triple;
 
 use crate::file::{self, Mode};
@@ -53,7 +53,7 @@ fn read(path: &Path) -> Result<String, Error> {
 }
 
 fn parse(path: &Path, text: &str) -> Result<Library, Error> {
-    text.parse().map_err(|error| declaration(Some(path), error))
+    Library::parse(text).map_err(|errors| declaration(Some(path), errors))
 }
 
 /// Lowers a library for a file. [`Request::lowering`] makes the options.
@@ -76,8 +76,8 @@ fn lower_resolved(
     Ok(codegen::lower(resolved, options))
 }
 
-fn declaration(path: Option<&Path>, error: codegen::Error) -> Error {
-    Error::Declaration { path: path.map(Path::to_owned), source: Box::new(error) }
+fn declaration(path: Option<&Path>, errors: impl Into<Errors>) -> Error {
+    Error::Declaration { path: path.map(Path::to_owned), source: errors.into() }
 }
 
 impl Request {

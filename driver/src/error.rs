@@ -30,8 +30,8 @@ pub enum Error {
     Declaration {
         /// The file, if there is one; `-` for standard input.
         path: Option<PathBuf>,
-        /// The error, with its position.
-        source: Box<codegen::Error>,
+        /// The faults, with their positions.
+        source: codegen::Errors,
     },
     /// A module for a library to import cannot be embedded.
     Import {
@@ -195,8 +195,12 @@ impl fmt::Display for Error {
             Error::Read { path, source } => write!(f, "cannot read {}: {source}", path.display()),
             Error::Write { path, source } => write!(f, "cannot write {}: {source}", path.display()),
             Error::Declaration { path: Some(path), source } => {
-                let separator = if source.position().is_some() { ":" } else { ": " };
-                write!(f, "{}{separator}{source}", path.display())
+                for (index, error) in source.as_slice().iter().enumerate() {
+                    let between = if index == 0 { "" } else { "\n" };
+                    let separator = if error.position().is_some() { ":" } else { ": " };
+                    write!(f, "{between}{}{separator}{error}", path.display())?;
+                }
+                Ok(())
             }
             Error::Declaration { path: None, source } => write!(f, "{source}"),
             Error::Import { path, position: Some((line, column)), reason } => {
@@ -313,7 +317,7 @@ impl error::Error for Error {
         if let Error::Read { source, .. } | Error::Write { source, .. } = self {
             Some(source)
         } else if let Error::Declaration { source, .. } = self {
-            Some(source.as_ref())
+            Some(source)
         } else if let Error::Backend { source, .. } = self {
             Some(source.as_ref())
         } else {
@@ -327,7 +331,7 @@ impl error::Error for ObjectFault {}
 impl From<triton::Error> for Error {
     fn from(source: triton::Error) -> Error {
         if let triton::Error::Declaration { source } = source {
-            return Error::Declaration { path: None, source };
+            return Error::Declaration { path: None, source: (*source).into() };
         }
         Error::Triton { source }
     }

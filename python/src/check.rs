@@ -7,8 +7,12 @@ use crate::ffi::{Outcome, global};
 
 /// Returns the errors and warnings about a text.
 pub(crate) fn check(text: &str) -> Outcome {
-    let found = match text.parse::<Library>() {
-        Err(error) => vec![diagnostic("error", &error.to_string(), error.position())?],
+    let found = match Library::parse(text) {
+        Err(errors) => {
+            let diagnostic =
+                |error: codegen::Error| diagnostic("error", &error.to_string(), error.position());
+            errors.into_iter().map(diagnostic).collect::<Result<Vec<_>, _>>()?
+        }
         Ok(library) => {
             let warnings = library.warnings().into_iter().map(|warning| warning.locate(text));
             let diagnostic = |warning: codegen::Warning| {

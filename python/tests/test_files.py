@@ -39,6 +39,15 @@ def test_errors_and_warnings_have_places() -> None:
     assert warning.message.startswith("f: error 0: Python has no exception for `DeviceError`")
 
 
+def test_all_errors_are_reported() -> None:
+    found = codegen.check("f() -> None = { k(a); k(1); k(b); };\ng() -> int64 = { };")
+    assert [(error.severity, error.line, error.column) for error in found] == [
+        ("error", 1, 17),
+        ("error", 1, 29),
+        ("error", 2, 8),
+    ]
+
+
 def test_names_that_modules_hide() -> None:
     [warning] = codegen.check("kind(n: int64) -> int64 = { return n; };")
     assert (warning.severity, warning.line, warning.column) == ("warning", 1, 1)

@@ -33,7 +33,7 @@ pub struct Library {
 pub struct Function {
     /// Documentation: the text after `///`, lines joined by newlines; empty if there is none.
     pub docs: String,
-    /// Source location in the backtrace of errors.
+    /// Source location: in errors about the declaration, in the backtrace of errors, and in debug information.
     pub location: Option<Location>,
     /// Name, parameters, result and constraints.
     pub signature: Signature,
@@ -51,13 +51,15 @@ pub struct Prepare {
     pub(crate) function: Function,
 }
 
-/// A source line.
+/// A place in a source file of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     /// Name of the file, as it is shown.
     pub file: String,
     /// Line number, counted from 1.
     pub line: u32,
+    /// Column in characters, counted from 1; 0 if it is not known.
+    pub column: u32,
 }
 
 impl Function {
@@ -156,8 +158,13 @@ impl Function {
     }
 
     /// Sets the source location; lines are counted from 1.
-    pub fn with_location(mut self, file: impl Into<String>, line: u32) -> Function {
-        self.location = Some(Location::new(file, line));
+    pub fn with_location(self, file: impl Into<String>, line: u32) -> Function {
+        self.at(Location::new(file, line))
+    }
+
+    /// Sets the source location, which may have a column.
+    pub fn at(mut self, location: Location) -> Function {
+        self.location = Some(location);
         self
     }
 
@@ -169,8 +176,28 @@ impl Function {
 }
 
 impl Location {
+    /// Writes the head of a message about the location: `demo.mt:2: `, or `demo.mt:2:5: `.
+    pub(crate) fn head(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let file = self.file.replace(|c: char| c.is_control(), "_");
+        match self.column {
+            0 => write!(f, "{file}:{}: ", self.line),
+            column => write!(f, "{file}:{}:{column}: ", self.line),
+        }
+    }
+
     /// Builds a location; lines are counted from 1.
     pub fn new(file: impl Into<String>, line: u32) -> Location {
-        Location { file: file.into(), line }
+        Location { file: file.into(), line, column: 0 }
+    }
+
+    /// Sets the column in characters, counted from 1.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Location;
+    ///
+    /// assert_eq!(Location::new("kernel.py", 12).column(5).to_string(), r#"@"kernel.py":12:5"#);
+    /// ```
+    pub fn column(self, column: u32) -> Location {
+        Location { column, ..self }
     }
 }

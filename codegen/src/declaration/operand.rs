@@ -70,6 +70,26 @@ impl StatementKind {
         }
     }
 
+    /// Returns true if the statement gives something a name that those after it may use.
+    pub(crate) fn names_something(&self) -> bool {
+        match self {
+            StatementKind::Let { .. }
+            | StatementKind::Alloc { .. }
+            | StatementKind::TensorMap { .. } => true,
+            StatementKind::Call { result, .. } => result.is_some(),
+            StatementKind::If { .. }
+            | StatementKind::For { .. }
+            | StatementKind::Match { .. }
+            | StatementKind::Launch(_)
+            | StatementKind::Upload(_)
+            | StatementKind::Fill(_)
+            | StatementKind::Copy(_)
+            | StatementKind::Wait(_)
+            | StatementKind::Return(_)
+            | StatementKind::Raise { .. } => false,
+        }
+    }
+
     /// Collects what `of` returns for each part.
     fn collect<'s, T, I: IntoIterator<Item = T>>(
         &'s self,

@@ -9,7 +9,8 @@ use super::{
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Statement {
-    /// Source line in the backtrace of the statement's errors; `None` for the location of the function.
+    /// Source location, as that of a [function](super::Function::location); `None` for the location of the statement
+    /// around, or of the function.
     pub location: Option<Location>,
     /// Kind of statement, with its operands.
     pub kind: StatementKind,
@@ -303,8 +304,13 @@ impl Statement {
     }
 
     /// Sets the source line of the statement, counted from 1.
-    pub fn with_location(mut self, file: impl Into<String>, line: u32) -> Statement {
-        self.location = Some(Location::new(file, line));
+    pub fn with_location(self, file: impl Into<String>, line: u32) -> Statement {
+        self.at(Location::new(file, line))
+    }
+
+    /// Sets the source location of the statement, which may have a column.
+    pub fn at(mut self, location: Location) -> Statement {
+        self.location = Some(location);
         self
     }
 }

@@ -78,7 +78,7 @@ impl Parser<'_> {
         docs
     }
 
-    /// `[ "@" quoted ":" int ]`
+    /// `[ "@" quoted ":" int [ ":" int ] ]`
     pub(super) fn location(&mut self) -> Parsed<Option<Location>> {
         self.mark(Part::Location);
         if !self.accept(Token::At) {
@@ -87,7 +87,12 @@ impl Parser<'_> {
         let file = self.quoted("a file in quotes")?;
         self.expect(Token::Colon, "`:`")?;
         let line = self.int(i32::MAX as u64, "the number of a line")? as u32;
-        Ok(Some(Location { file, line }))
+        let column = if self.accept(Token::Colon) {
+            self.int(i32::MAX as u64, "the number of a column")? as u32
+        } else {
+            0
+        };
+        Ok(Some(Location { file, line, column }))
     }
 
     /// Parses a signature: name, parameters, result and constraints.

@@ -42,7 +42,8 @@ impl Display for Location {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("@")?;
         quote(f, &self.file)?;
-        write!(f, ":{}", self.line)
+        write!(f, ":{}", self.line)?;
+        if self.column == 0 { Ok(()) } else { write!(f, ":{}", self.column) }
     }
 }
 

@@ -19,7 +19,7 @@ use super::statement::Block;
 use super::term::{Node, Term};
 use super::typing::kind_of_scalar;
 use super::value::Source;
-use super::{Explained, Located, definition};
+use super::{Explained, Faults, Located, definition};
 use crate::declaration::{self, Expr, ParamType, Tensor};
 use crate::error::Part;
 
@@ -59,7 +59,12 @@ impl<'a> Block<'_, 'a> {
         };
         let resolved =
             definition::resolve_in(declared, self.items, self.names.platform, captures, self.count);
-        let (function, count) = resolved.map_err(within)?;
+        let (function, count) = resolved.map_err(|faults| {
+            let mut faults: Faults = faults.into_iter().map(within).collect();
+            let last = faults.pop().unwrap_or_else(|| unreachable!("a failure has a fault"));
+            self.faults.append(&mut faults);
+            last
+        })?;
         self.count = count;
         Ok(Closure { function, given })
     }

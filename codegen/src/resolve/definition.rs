@@ -15,7 +15,7 @@ use super::prototype::{self, ResultConvention};
 use super::statement::Block;
 use super::step::Step;
 use super::term::Term;
-use super::{Items, Located};
+use super::{Faults, Items, Located};
 use crate::declaration::{self, ParamType, Platform, ResultType};
 use crate::error::Part;
 
@@ -23,7 +23,7 @@ use crate::error::Part;
 pub(super) fn resolve<'a>(
     declared: &'a crate::Function,
     items: &Items<'a>,
-) -> Located<Function<'a>> {
+) -> Result<Function<'a>, Faults> {
     let platform = launch::platform::of(declared, items);
     resolve_in(declared, items, platform, Vec::new(), 0).map(|(function, _)| function)
 }
@@ -36,17 +36,22 @@ pub(super) fn resolve_in<'a>(
     platform: Platform,
     captures: Vec<Capture<'a>>,
     mut count: usize,
-) -> Located<(Function<'a>, usize)> {
-    let (mut names, mut captured) = Names::new(declared, platform, captures)?;
-    let Order { mut steps, mut knowledge, .. } = Order::new(&names, &mut captured)?;
+) -> Result<(Function<'a>, usize), Faults> {
+    let one = |fault| vec![fault];
+    let (mut names, mut captured) = Names::new(declared, platform, captures).map_err(one)?;
+    let order = Order::new(&names, &mut captured).map_err(one)?;
+    let Order { mut steps, mut knowledge, .. } = order;
     let facts = constraints(&mut names, &knowledge, &mut steps)?;
-    let extents = outputs(&names, Point { knowledge: &knowledge, facts: &facts })?;
+    let here = Point { knowledge: &knowledge, facts: &facts };
+    let extents = outputs(&names, here).map_err(one)?;
     let mut closures = Vec::new();
     for (output, extents) in names.outputs.keys().zip(extents) {
         names.outputs[output].extents = extents;
     }
     let body = match &declared.body {
-        declaration::Body::Call(call) => one_call(&mut names, &mut knowledge, &facts, call)?,
+        declaration::Body::Call(call) => {
+            one_call(&mut names, &mut knowledge, &facts, call).map_err(one)?
+        }
         declaration::Body::Block(statements) => {
             let mut block = Block::new(&mut names, knowledge, facts, items, count);
             let statements = block.body(statements)?;
@@ -72,22 +77,28 @@ pub(super) fn resolve_in<'a>(
     Ok((function, count))
 }
 
-/// Resolves the constraints. Returns the facts that follow from them.
+/// Resolves the constraints, all of them if some have faults. Returns the facts that follow from them.
 fn constraints<'a>(
     names: &mut Names<'a>,
     knowledge: &Knowledge,
     steps: &mut Vec<Step<'a>>,
-) -> Located<Facts> {
-    let mut facts = Facts::default();
+) -> Result<Facts, Faults> {
+    let (mut facts, mut faults) = (Facts::default(), Faults::new());
     for (index, constraint) in names.function.signature.constraints.iter().enumerate() {
-        let at = |reason| (Part::Constraint(index), reason);
         let here = Point { knowledge, facts: &facts };
-        let condition = names.condition(here, (index, constraint)).map_err(at)?;
-        let follows = here.check(names, &condition.test).map_err(at)?;
-        facts.extend(follows.holds);
-        steps.push(Step::Require(condition));
+        let condition = names.condition(here, (index, constraint)).and_then(|condition| {
+            let follows = here.check(names, &condition.test)?;
+            Ok((condition, follows))
+        });
+        match condition {
+            Ok((condition, follows)) => {
+                facts.extend(follows.holds);
+                steps.push(Step::Require(condition));
+            }
+            Err(reason) => faults.push((Part::Constraint(index), reason)),
+        }
     }
-    Ok(facts)
+    if faults.is_empty() { Ok(facts) } else { Err(faults) }
 }
 
 fn outputs(names: &Names<'_>, here: Point<'_>) -> Located<Vec<Vec<Term>>> {

@@ -40,10 +40,11 @@ impl<'a> Block<'_, 'a> {
                 self.facts.extend(Facts::there(of));
             }
             let value = self.arm_value(of, ty, arm).map_err(at)?;
-            let (body, end) = self.block(&arm.body)?;
+            let body = self.block(&arm.body);
             self.names.close_scope(begin);
             outside.iter().for_each(|(symbol, known)| self.knowledge[symbol] = known.clone());
             let facts = self.facts.split_off(mark);
+            let (body, end) = body?;
             after.extend((end != End::Unreachable).then_some(facts));
             resolved.push(Arm { is_none, value, body });
         }

@@ -3,7 +3,7 @@
 use super::value::values;
 use crate::declaration::limit::Limit;
 use crate::declaration::reserved::spelled;
-use crate::declaration::{Function, OwnDim};
+use crate::declaration::{Function, Location, OwnDim};
 use crate::error::{Error, Part, Site, is_name};
 
 impl Error {
@@ -37,7 +37,8 @@ impl Error {
 impl Site {
     pub(super) fn new(index: usize, function: &Function, part: Part) -> Site {
         let name = function.signature.name.clone();
-        Site { function: index, name, part, path: part.path(function) }
+        let location = part.location(function).cloned();
+        Site { function: index, name, part, path: part.path(function), location }
     }
 
     /// Joins the spellings of a part and of a part of it, which may be empty.
@@ -47,6 +48,42 @@ impl Site {
 }
 
 impl Part {
+    /// Returns the declared location of the part: that of the statement, of one around it, or of the function.
+    fn location(self, function: &Function) -> Option<&Location> {
+        let wanted = match self {
+            Part::Statement(index) | Part::Arm(index, _) => index,
+            Part::Docs
+            | Part::Location
+            | Part::Name
+            | Part::Param(_)
+            | Part::Default(_)
+            | Part::Type(_)
+            | Part::Dim(..)
+            | Part::Stride(..)
+            | Part::Align(_)
+            | Part::Dtype(_)
+            | Part::Constraint(_)
+            | Part::Result
+            | Part::Output(_)
+            | Part::Callee
+            | Part::Argument(_)
+            | Part::Status(_) => return function.location.as_ref(),
+        };
+        let mut left = vec![(function.body.block(), function.location.as_ref())];
+        let mut count = 0;
+        while let Some((block, around)) = left.pop() {
+            let Some((first, rest)) = block.split_first() else { continue };
+            let location = first.location.as_ref().or(around);
+            if count == wanted {
+                return location;
+            }
+            count += 1;
+            left.push((rest, around));
+            left.extend(first.kind.blocks().into_iter().rev().map(|block| (block, location)));
+        }
+        function.location.as_ref()
+    }
+
     /// Spells the part; returns an empty text for the function's name.
     pub(super) fn path(self, function: &Function) -> String {
         let param = |index: usize| match function.signature.params.get(index) {

@@ -14,7 +14,7 @@ use super::named::Local;
 use super::names::{Meaning, Names};
 use super::presence::{Consequences, Facts, Point};
 use super::term::{Kind, Node, Term};
-use super::{Explained, Items, Located};
+use super::{Explained, Faults, Items, Located};
 use crate::declaration::reserved::spelled;
 use crate::declaration::{self, Expr, ObjectClass, ParamType, ResultType, StatementKind};
 use crate::error::Part;
@@ -32,6 +32,8 @@ pub(super) struct Block<'n, 'a> {
     pub(super) called: bool,
     /// Functions that the statements so far make.
     pub(super) closures: Vec<(&'a declaration::Function, Closure<'a>)>,
+    /// Faults of statements after which others were resolved.
+    pub(super) faults: Faults,
 }
 
 /// State of control at the end of a block.
@@ -54,16 +56,30 @@ impl<'n, 'a> Block<'n, 'a> {
         count: usize,
     ) -> Self {
         let called = names.is_closure;
-        Block { names, knowledge, facts, items, count, called, closures: Vec::new() }
+        let (closures, faults) = (Vec::new(), Faults::new());
+        Block { names, knowledge, facts, items, count, called, closures, faults }
     }
 
     /// Resolves the whole program. It may end without `return` if there is nothing to return.
     pub(super) fn body(
         &mut self,
         statements: &'a [declaration::Statement],
-    ) -> Located<Vec<Statement<'a>>> {
+    ) -> Result<Vec<Statement<'a>>, Faults> {
+        let body = self.ended(statements);
+        let mut faults = std::mem::take(&mut self.faults);
+        match body {
+            Ok(body) if faults.is_empty() => Ok(body),
+            Ok(_) => Err(faults),
+            Err(last) => {
+                faults.push(last);
+                Err(faults)
+            }
+        }
+    }
+
+    fn ended(&mut self, statements: &'a [declaration::Statement]) -> Located<Vec<Statement<'a>>> {
         let (mut body, end) = self.block(statements)?;
-        if end == End::Unreachable {
+        if end == End::Unreachable || !self.faults.is_empty() {
             return Ok(body);
         }
         let returned = match &self.names.function.signature.result {
@@ -91,30 +107,67 @@ impl<'n, 'a> Block<'n, 'a> {
         statements: &'a [declaration::Statement],
     ) -> Located<(Vec<Statement<'a>>, End)> {
         let (begin, outside) = (self.names.open_scope(), self.knowledge.clone());
+        let block = self.statements(statements);
+        self.names.close_scope(begin);
+        outside.iter().for_each(|(symbol, known)| self.knowledge[symbol] = known.clone());
+        block
+    }
+
+    /// Resolves the statements of a block. One that has a fault is left out, unless it gives something a name, without
+    /// which those after it have no meaning.
+    fn statements(
+        &mut self,
+        statements: &'a [declaration::Statement],
+    ) -> Located<(Vec<Statement<'a>>, End)> {
         let (mut block, mut end) = (Vec::with_capacity(statements.len()), End::Empty);
         for (number, statement) in statements.iter().enumerate() {
             let index = self.count;
             self.count += 1;
-            let at = |reason| (Part::Statement(index), reason);
             if end == End::Unreachable {
-                return Err(at("no path leads to this statement".to_owned()));
+                let reason = "no path leads to this statement".to_owned();
+                return Err((Part::Statement(index), reason));
             }
-            let location = statement.location.as_ref();
-            let look_ups = self.look_up(&statement.kind, &statements[number + 1..]).map_err(at)?;
-            self.note_calls(&statement.kind);
-            let first = self.closures.len();
-            self.make_functions(index, &statement.kind)?;
-            let makes = first..self.closures.len();
-            let (action, left) = self.statement(index, &statement.kind)?;
-            end = if left { End::Unreachable } else { End::After(index) };
-            let action = action.or((!look_ups.is_empty()).then_some(Action::Name));
-            let number = Some(index);
-            let resolved = |action| Statement { number, location, look_ups, makes, action };
-            block.extend(action.map(resolved));
+            let (scope, facts, made) =
+                (self.names.open_scope(), self.facts.mark(), self.closures.len());
+            match self.numbered(index, statement, &statements[number + 1..]) {
+                Ok((resolved, left)) => {
+                    end = if left { End::Unreachable } else { End::After(index) };
+                    block.extend(resolved);
+                }
+                Err(fault) if statement.kind.names_something() => return Err(fault),
+                Err(fault) => {
+                    self.faults.push(fault);
+                    self.names.close_scope(scope);
+                    self.facts.split_off(facts);
+                    self.closures.truncate(made);
+                    self.count = index + 1 + nested(&statement.kind);
+                    end = End::After(index);
+                }
+            }
         }
-        self.names.close_scope(begin);
-        outside.iter().for_each(|(symbol, known)| self.knowledge[symbol] = known.clone());
         Ok((block, end))
+    }
+
+    /// Resolves statement number `index`, which `rest` follows. Returns `None` for one without an action, and true if
+    /// control does not continue after it.
+    fn numbered(
+        &mut self,
+        index: usize,
+        statement: &'a declaration::Statement,
+        rest: &'a [declaration::Statement],
+    ) -> Located<(Option<Statement<'a>>, bool)> {
+        let at = |reason| (Part::Statement(index), reason);
+        let location = statement.location.as_ref();
+        let look_ups = self.look_up(&statement.kind, rest).map_err(at)?;
+        self.note_calls(&statement.kind);
+        let first = self.closures.len();
+        self.make_functions(index, &statement.kind)?;
+        let makes = first..self.closures.len();
+        let (action, left) = self.statement(index, &statement.kind)?;
+        let action = action.or((!look_ups.is_empty()).then_some(Action::Name));
+        let number = Some(index);
+        let resolved = |action| Statement { number, location, look_ups, makes, action };
+        Ok((action.map(resolved), left))
     }
 
     /// Resolves a statement. Returns `None` for one without an action, and true if control does not continue after
@@ -136,9 +189,10 @@ impl<'n, 'a> Block<'n, 'a> {
                 let begin = self.names.open_scope();
                 let counter = self.local(name, &Term::int(0)).map_err(at)?;
                 let mark = self.facts.mark();
-                let (body, _) = self.block(body)?;
+                let body = self.block(body);
                 self.facts.split_off(mark);
                 self.names.close_scope(begin);
+                let (body, _) = body?;
                 (Some(Action::For { counter, start, end, body }), false)
             }
             StatementKind::Match { value, arms } => {
@@ -318,4 +372,11 @@ pub(super) fn converted(term: Term, scalar: Scalar, name: String) -> Term {
         return Term::new(Kind::Float, Node::Round(scalar, Box::new(term)));
     }
     term
+}
+
+/// Returns the number of statements within a statement.
+fn nested(statement: &StatementKind) -> usize {
+    let blocks = statement.blocks();
+    let within = blocks.iter().flat_map(|block| block.iter());
+    within.map(|statement| 1 + nested(&statement.kind)).sum()
 }

@@ -85,7 +85,7 @@ impl Checker<'_> {
 
     /// Checks a source location, which the backtrace prints without escapes.
     fn location(&self, part: Part, location: &Location) -> Result<(), Error> {
-        let Location { file, line } = location;
+        let Location { file, line, column } = location;
         self.limit(part, file.len(), Limit::File)?;
         if file.is_empty() || file.contains(|c: char| c.is_control() || c == '"') {
             let reason = "the name of a file is not empty, without quotes and control characters";
@@ -93,6 +93,9 @@ impl Checker<'_> {
         }
         if *line == 0 || *line > i32::MAX as u32 {
             return Err(self.invalid(part, format!("there is no line {line}")));
+        }
+        if *column > i32::MAX as u32 {
+            return Err(self.invalid(part, format!("there is no column {column}")));
         }
         Ok(())
     }

@@ -243,6 +243,21 @@ fn check_warns() {
     assert!(outcome.stderr.starts_with(warning), "{}", outcome.stderr);
 }
 
+#[test]
+fn check_reports_all_errors() {
+    let folder = add_one();
+    let text = "f() -> None = { k(a); k(1); k(b); };\ng() -> int64 = { };";
+    let outcome = run(folder.path(), "check -", text.as_bytes());
+    assert_eq!(outcome.code, 1, "{}", outcome.stderr);
+    let lines: Vec<&str> = outcome.stderr.lines().filter(|line| line.contains(": ")).collect();
+    let expected = [
+        "error: -:1:17: f: statement 0: nothing determines the symbol `a`",
+        "-:1:29: f: statement 2: nothing determines the symbol `b`",
+        "-:2:8: g: result: a path ends here without `return` or `raise`",
+    ];
+    assert_eq!(lines, expected);
+}
+
 /// A message that cannot be written is no panic, and a lost warning is no success.
 #[cfg(target_os = "linux")]
 #[test]

@@ -20,7 +20,8 @@ const WORDS: &[&str] = &[
 
 /// Generates a source line.
 pub(super) fn location() -> impl Strategy<Value = Location> {
-    (text(), 0..=i32::MAX as u32).prop_map(|(file, line)| Location { file, line })
+    let number = || 0..=i32::MAX as u32;
+    (text(), number(), number()).prop_map(|(file, line, column)| Location { file, line, column })
 }
 
 /// Generates a call, or statements of a few levels.

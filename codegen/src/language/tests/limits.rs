@@ -6,7 +6,7 @@ use crate::declaration::{
     Body, Call, Comparison, Constraint, Function, FunctionRef, Leaf, Library, Location, ParamType,
     ResultType, Statement, StatementKind, StatusError,
 };
-use crate::error::{Error, Part};
+use crate::error::{Error, Errors, Part};
 use crate::language::{
     Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_DTYPES, MAX_ERRORS, MAX_FILE, MAX_LITERALS,
     MAX_MESSAGE, MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS, MAX_STATEMENTS,
@@ -148,7 +148,7 @@ fn function() -> Function {
 fn built(change: impl FnOnce(&mut Function)) -> (Limit, Part) {
     let mut function = function();
     change(&mut function);
-    match Library::from(vec![function]).validate() {
+    match Library::from(vec![function]).validate().map_err(Errors::into_first) {
         Err(Error::Limit { limit, site: Some(site), position: None }) => (limit, site.part),
         other => panic!("{other:?}"),
     }
@@ -183,7 +183,7 @@ fn values_built_in_rust() {
     let constraints = vec![constraint; MAX_CONSTRAINTS + 1];
     let row = built(|f| f.signature.constraints = constraints);
     assert_eq!(row, (Limit::Constraints, Part::Name));
-    let row = built(|f| f.location = Some(Location { file: long(MAX_FILE), line: 1 }));
+    let row = built(|f| f.location = Some(Location::new(long(MAX_FILE), 1)));
     assert_eq!(row, (Limit::File, Part::Location));
     let (kind, message) = ("E".to_owned(), "m".to_owned());
     let error = StatusError { status: None, kind, message };

@@ -101,7 +101,8 @@ g(
         let position = located.position().expect("a position");
         let site = located.site().expect("a site");
         assert_eq!(format!("{}:{} {site}", position.line, position.column), expected);
-        assert_eq!(error.to_string(), format!("{site}: reason"));
-        assert_eq!(first_line(&located), format!("{}:{}: {error}", position.line, position.column));
+        assert_eq!(error.to_string(), format!("k.py:3: {site}: reason"));
+        let place = format!("{}:{}", position.line, position.column);
+        assert_eq!(first_line(&located), format!("{place}: {site}: reason"));
     }
 }

@@ -36,7 +36,7 @@
 //! | `result` | the type of the result, `None` for nothing |
 //! | `outputs` | the tensors that the function allocates, a list of objects of `name` and `tensor`; no key without any |
 //! | `constraints` | a list of texts |
-//! | `location` | the source location, an object of `file` and `line`; no key without one |
+//! | `location` | the source location, an object of `file`, `line` and, where it is known, `column`; no key without one |
 //!
 //! The texts are in a section of the file with one of the names [`LISTS`](crate::backend::LISTS). [`texts`] reads them
 //! without running code.
@@ -135,7 +135,7 @@ impl Resolved<'_> {
             location: declared
                 .location
                 .as_ref()
-                .map(|Location { file, line }| LocationText { file, line }),
+                .map(|&Location { ref file, line, column }| LocationText { file, line, column }),
         };
         json(&Metadata { type_schema: json(&function_schema(signature)), declaration })
     }
@@ -144,6 +144,10 @@ impl Resolved<'_> {
 /// Formats a value as JSON without blanks, with keys in the order of the fields.
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("texts and numbers under texts are JSON")
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 fn list(values: &[impl ToString]) -> Vec<String> {
@@ -171,7 +175,9 @@ struct Declaration<'a> {
 #[derive(Serialize)]
 struct LocationText<'a> {
     file: &'a str,
-    line: &'a u32,
+    line: u32,
+    #[serde(skip_serializing_if = "is_zero")]
+    column: u32,
 }
 
 #[derive(Serialize)]
