@@ -67,6 +67,18 @@ pub trait Backend {
     fn object(&self, module: &Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error>;
 }
 
+/// Returns a text in quotes, as text forms of LLVM and MLIR have it: bytes that are no plain ASCII are escaped.
+pub fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' | ..b' ' | 0x7f.. => quoted.push_str(&format!("\\{byte:02X}")),
+            _ => quoted.push(byte.into()),
+        }
+    }
+    quoted + "\""
+}
+
 /// Refuses kernels, for a backend that reads none.
 ///
 /// # Errors

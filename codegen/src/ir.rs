@@ -44,7 +44,7 @@ pub use flow::Values;
 pub use inst::{Inst, Target, Terminator};
 pub use module::{
     BlockData, Data, DataPart, DataPrinter, Function, Hint, Module, Placed, Pointee, Relocation,
-    ValueData,
+    SourceLocation, Topic, ValueData,
 };
 pub use operator::{Binary, Checked, Cond, Convert};
 pub use order::immediate_dominators;

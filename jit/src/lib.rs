@@ -60,7 +60,7 @@
 //!
 //! # Debuggers, profilers, unwinders
 //! The code has unwind tables, so that backtraces and exceptions of C++ pass through it. [`Observers`] announces
-//! functions by name to GDB, LLDB and `perf`.
+//! functions by name to GDB, LLDB and `perf`, and the lines of declarations with locations to the debuggers.
 //!
 //! # Unsafety
 //! Calling a function is safe. What it does is promised by whoever gives it kernels ([`Jit`]), lets its body call other

@@ -27,6 +27,6 @@ for expression in sys.argv[2:]:
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         below = [frame for frame in frames if frame.filename not in (__file__, "<string>", "<unknown>")]
-        below = [frame for frame in below if "::" not in frame.name]
+        below = [frame for frame in below if "::" not in frame.name and not frame.name.startswith("__tvm_ffi_")]
         lines = [f"{frame.filename}:{frame.lineno} in {frame.name}" for frame in below]
         print(f"{type(error).__name__}:", ", ".join(line for line in lines if "cython" not in line))

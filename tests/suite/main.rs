@@ -6,6 +6,7 @@ mod caller;
 mod closures;
 mod collisions;
 mod cross;
+mod debugger;
 mod declarations;
 #[cfg(feature = "mlir")]
 mod equivalence;

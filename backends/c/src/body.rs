@@ -17,14 +17,16 @@ pub(crate) struct Functions<'a> {
     pub(crate) source: &'a ir::Module,
     pub(crate) symbols: &'a Symbols,
     pub(crate) prelude: Prelude,
-    /// True if lines are noted with the topics of the host IR.
-    pub(crate) located: bool,
+    /// True if lines are noted with the topics of the host IR instead of places in a source.
+    pub(crate) listed: bool,
 }
 
 /// A function whose instructions are being written.
 pub(crate) struct Body<'f, 'a> {
     pub(crate) functions: &'f mut Functions<'a>,
     pub(crate) source: &'f ir::Function,
+    /// True if expressions are noted with the topics of their instructions.
+    pub(crate) located: bool,
     /// The name of each value's variable.
     pub(crate) names: Vec<String>,
     /// The names that are in use.

@@ -114,9 +114,10 @@ impl Expression {
         self.text.bytes().all(|byte| byte.is_ascii_digit())
     }
 
-    /// Adds a part of the declaration that the expression is for.
+    /// Adds the part of the declaration that the expression itself is for, behind those of its operands.
     pub(crate) fn about(mut self, topic: ir::TopicId) -> Self {
-        if topic != ir::TopicId::default() && !self.topics.contains(&topic) {
+        if topic != ir::TopicId::default() {
+            self.topics.retain(|known| *known != topic);
             self.topics.push(topic);
         }
         self

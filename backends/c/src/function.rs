@@ -9,6 +9,7 @@ use codegen::ir::{self, Block, Inst, Placed, Target, Terminator, Value};
 
 use crate::body::{Body, Functions};
 use crate::data::comment;
+use crate::debug::Places;
 use crate::expression::Expression;
 use crate::names::{Taken, identifier};
 use crate::prelude::Helper;
@@ -43,9 +44,11 @@ pub(crate) fn define(
     let mut labels = Taken::default();
     let labels: Vec<String> =
         source.blocks().map(|(block, _)| identifier(&source.label(block), &mut labels)).collect();
+    let located = functions.listed || source.location().is_some();
     let body = Body {
         functions,
         source,
+        located,
         names,
         taken,
         uses,
@@ -79,6 +82,7 @@ impl Body<'_, '_> {
         let name = &self.functions.symbols.names[self.source.symbol.index()];
         let signature = &self.source.signature;
         let pointees = &self.functions.symbols.pointees[self.source.symbol.index()];
+        let listed = self.functions.listed;
         let prelude = &mut self.functions.prelude;
         let head = prototype(name, signature, &params, pointees, prelude);
         let start = self.functions.symbols.attributes(self.source, heat(self.source), prelude);
@@ -86,22 +90,28 @@ impl Body<'_, '_> {
         if !self.source.about.is_empty() {
             text.push_str(&format!("/* {} */\n", comment(&self.source.about)));
         }
-        text.push_str(&format!("{start}{head}\n{{\n"));
-        self.slots.iter().for_each(|slot| text.push_str(&format!("    {slot}\n")));
+        let places = if listed { None } else { Places::new(self.functions.source, self.source) };
+        let is_located = places.is_some();
+        let mut head = format!("{start}{head}\n{{\n");
+        self.slots.iter().for_each(|slot| head.push_str(&format!("    {slot}\n")));
         if !self.locals.is_empty() {
-            declare(&self.locals, text);
+            declare(&self.locals, &mut head);
         }
         if !self.slots.is_empty() || !self.locals.is_empty() {
-            text.push('\n');
+            head.push('\n');
         }
         if has_unlikely(&list) {
             self.functions.prelude.name(Helper::Unlikely);
         }
-        let mut printer = Printer { labels, text, topics: Topics::new() };
+        let mut printer = Printer { labels, text, topics: Topics::new(), places };
+        head.lines().for_each(|line| printer.line(0, line));
         printer.list(&entry, 1);
         printer.list(&list, 1);
+        printer.line(0, "}");
         let topics = printer.topics;
-        text.push_str("}\n");
+        if is_located {
+            Places::end(text);
+        }
         topics
     }
 
@@ -157,7 +167,7 @@ impl Body<'_, '_> {
         if std::mem::replace(&mut self.topic, topic) == topic {
             return;
         }
-        if let Some(name) = self.source.topics[topic.index()].name
+        if let Some(name) = self.source.topics[topic.index()].hint.name
             && self.begun.insert(name)
         {
             self.line(format!("/* {} */", comment(&self.source.names[name as usize])));
@@ -185,7 +195,9 @@ impl Body<'_, '_> {
         };
         let mut weight = Weight::of(inst);
         inst.operands(|value| weight = weight.max(self.weights[value.index()]));
-        let is_folded = self.uses.is_folded(self.source, result, place, weight);
+        // A call has a line of its own where lines have places.
+        let has_place = self.source.location().is_some() && has_effect(inst);
+        let is_folded = !has_place && self.uses.is_folded(self.source, result, place, weight);
         let is_constant =
             matches!(inst, Inst::Const { .. } | Inst::Address { .. } | Inst::StackSlot { .. });
         let longest = match () {
@@ -205,7 +217,7 @@ impl Body<'_, '_> {
 
     /// Notes the topic of an expression, for a listing.
     fn located(&self, expression: Expression, topic: ir::TopicId) -> Expression {
-        if self.functions.located { expression.about(topic) } else { expression }
+        if self.located { expression.about(topic) } else { expression }
     }
 
     fn is_returned(&self, block: Block, value: Value) -> bool {

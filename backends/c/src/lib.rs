@@ -53,6 +53,7 @@
 mod body;
 mod constructors;
 mod data;
+mod debug;
 mod declarations;
 mod expression;
 mod fields;
@@ -98,7 +99,11 @@ const NAME: &str = "c";
 pub fn emit(text: &mut String, source: &ir::Module) -> Result<(), Error> {
     ir::verify(source)?;
     let plan = backend::plan(source, &symbols::ExistingSymbols, symbols::CAPABILITIES)?;
-    define(text, source, &plan)
+    define(text, source, &plan)?;
+    if debug::is_located(source) {
+        *text = debug::number(text);
+    }
+    Ok(())
 }
 
 /// Writes the planned symbols: first the wrappers after what they need, then the rest.
@@ -110,7 +115,7 @@ fn define(
     let symbols = symbols::declare(source, plan)?;
     let Reached { wanted, near, uses } = reached(source, &symbols);
     let prelude = Prelude::default();
-    let mut functions = Functions { source, symbols: &symbols, prelude, located: false };
+    let mut functions = Functions { source, symbols: &symbols, prelude, listed: false };
     let is_left = |symbol: ir::Symbol| wanted[symbol.index()];
     let all = source.functions.iter().zip(uses).filter(|(function, _)| is_left(function.symbol));
     let (wrappers, others): (Vec<_>, Vec<_>) =

@@ -18,7 +18,7 @@ pub fn lines(source: &ir::Module, symbol: ir::Symbol) -> Result<Vec<Line>, Error
     let plan = backend::plan(source, &symbols::ExistingSymbols, symbols::CAPABILITIES)?;
     let symbols = symbols::declare(source, &plan)?;
     let prelude = Prelude::default();
-    let mut functions = Functions { source, symbols: &symbols, prelude, located: true };
+    let mut functions = Functions { source, symbols: &symbols, prelude, listed: true };
     let Some(function) = source.functions.iter().find(|function| function.symbol == symbol) else {
         return Ok(Vec::new());
     };

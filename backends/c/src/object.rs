@@ -1,15 +1,16 @@
 //! Object files: the compiler of a target, and what it makes of the text.
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use codegen::backend::{Error, Machine};
 use codegen::ir;
 use target_lexicon::{BinaryFormat, Environment, OperatingSystem, Triple};
 
+use crate::debug::is_located;
 use crate::{C, emit, refused};
 
 /// Options of every compiler: objects for shared libraries that call no function but those that the text calls.
@@ -56,8 +57,10 @@ pub(crate) fn object(c: &C, source: &ir::Module) -> Result<Vec<u8>, Error> {
     let done = Command::new(&c.compiler)
         .args(OPTIONS)
         .args(options(c, machine))
+        .args(debug_options(source, folder.path()))
         .args(["-c", SOURCE, "-o", OBJECT])
         .current_dir(folder.path())
+        .env("PWD", folder.path())
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .output()
@@ -67,6 +70,14 @@ pub(crate) fn object(c: &C, source: &ir::Module) -> Result<Vec<u8>, Error> {
         return Err(fail(format!("{}\n{}", done.status, text.trim_end())));
     }
     fs::read(folder.path().join(OBJECT)).map_err(|error| fail(error.to_string()))
+}
+
+/// Returns the options for debug information, in which `folder` does not occur.
+fn debug_options(source: &ir::Module, folder: &Path) -> Vec<OsString> {
+    if !is_located(source) {
+        return Vec::new();
+    }
+    vec!["-g".into(), format!("-fdebug-prefix-map={}=.", folder.display()).into()]
 }
 
 const SOURCE: &str = "host.c";

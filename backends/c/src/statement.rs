@@ -4,6 +4,7 @@ use std::slice;
 
 use codegen::ir::{Block, TopicId};
 
+use crate::debug::Places;
 use crate::expression::{Expression, Level};
 
 /// A statement.
@@ -342,11 +343,17 @@ pub(crate) struct Printer<'a> {
     pub(crate) labels: &'a [String],
     pub(crate) text: &'a mut String,
     pub(crate) topics: Topics,
+    /// The places of lines in a source; `None` if the function has none.
+    pub(crate) places: Option<Places<'a>>,
 }
 
 impl Printer<'_> {
     /// Notes what the line that follows is for.
     fn note(&mut self, expression: &Expression) {
+        // The last topic is that of the instruction, the others are those of its operands.
+        if let (Some(places), Some(&topic)) = (&mut self.places, expression.topics.last()) {
+            places.go_to(topic);
+        }
         if !expression.topics.is_empty() {
             self.topics.push((self.text.len(), expression.topics.clone()));
         }
@@ -363,7 +370,10 @@ impl Printer<'_> {
         }
     }
 
-    fn line(&mut self, depth: usize, line: &str) {
+    pub(crate) fn line(&mut self, depth: usize, line: &str) {
+        if let Some(places) = &mut self.places {
+            places.line(self.text, line);
+        }
         for _ in 0..depth {
             self.text.push_str("    ");
         }

@@ -36,8 +36,9 @@ pub(crate) struct Functions<'a> {
     pub(crate) values: Vec<Value>,
     /// The references of that function to symbols; each is declared once.
     pub(crate) references: BTreeMap<ir::Symbol, Reference>,
-    /// True if machine instructions are noted with the topics of the host IR's.
-    pub(crate) located: bool,
+    /// True if the instructions of every function are noted with their topics, also of functions without a place in a
+    /// source.
+    pub(crate) listed: bool,
     /// The number of values of the largest function.
     largest: usize,
 }
@@ -55,7 +56,7 @@ impl<'a> Functions<'a> {
     pub(crate) fn new(module: &'a mut dyn Module, symbols: &'a [FuncOrDataId]) -> Self {
         let context = CONTEXT.take().unwrap_or_else(|| Box::new(Context::new()));
         let (values, references) = (Vec::new(), BTreeMap::new());
-        Functions { module, symbols, context, values, references, located: false, largest: 0 }
+        Functions { module, symbols, context, values, references, listed: false, largest: 0 }
     }
 
     /// Keeps the context for the next emission.
@@ -100,7 +101,7 @@ pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::
         values: &mut functions.values,
         references: &mut functions.references,
         homes: Homes::new(source),
-        located: functions.located,
+        located: functions.listed || source.location().is_some(),
         overflowed: None,
         copying: None,
     };

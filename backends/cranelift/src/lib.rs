@@ -51,6 +51,7 @@
 
 mod constructors;
 mod data;
+mod debug;
 mod function;
 mod generators;
 mod homes;
@@ -75,6 +76,7 @@ use target_lexicon::Triple;
 use generators::Generators;
 
 pub use codegen::backend::{Error, Input};
+pub use debug::Lines;
 pub use generators::{Settings, define as define_with, is_wide, isa};
 pub use listing::{Listing, listings};
 
@@ -91,27 +93,48 @@ const NAME: &str = "cranelift";
 /// [`Error::Malformed`], [`Error::Kernel`], [`Error::Defined`] and [`Error::Constructors`] before anything is changed;
 /// [`Error::Native`] if Cranelift cannot compile a function.
 pub fn emit(module: &mut dyn Module, source: &ir::Module) -> Result<Vec<FuncId>, Error> {
+    emit_with_lines(module, source, &mut Lines::default())
+}
+
+/// Emits as [`emit`] does; also adds the lines of the user's source that the code is for, which a debugger shows.
+///
+/// # Errors
+/// Those of [`emit`].
+pub fn emit_with_lines(
+    module: &mut dyn Module,
+    source: &ir::Module,
+    lines: &mut Lines,
+) -> Result<Vec<FuncId>, Error> {
     ir::verify(source)?;
     if !source.constructors.is_empty() {
         return Err(Error::Constructors);
     }
     let plan =
         codegen::backend::plan(source, &symbols::ExistingSymbols(module), symbols::CAPABILITIES)?;
-    let symbols = define(module, source, &plan, None, None)?;
+    let mut found = Found { tables: None, lines };
+    let symbols = define(module, source, &plan, None, &mut found)?;
     let exported =
         |f: &&ir::Function| source.symbols[f.symbol.index()].linkage == ir::Linkage::Export;
     let functions = source.functions.iter().filter(exported).map(|f| symbols[f.symbol.index()]);
     Ok(functions.filter_map(function_id).collect())
 }
 
+/// The descriptions of compiled functions.
+struct Found<'l> {
+    /// The unwind tables; `None` if nobody needs them.
+    tables: Option<unwind::Tables>,
+    /// The lines of the user's source.
+    lines: &'l mut Lines,
+}
+
 /// Declares and defines the planned symbols; returns their native ids. Functions that gain from other code generators than
-/// that of the module are compiled by them. Unwind information goes to `tables`.
+/// that of the module are compiled by them.
 fn define(
     module: &mut dyn Module,
     source: &ir::Module,
     plan: &[Plan<'_, FuncOrDataId>],
     mut others: Option<&mut Generators<'_>>,
-    mut tables: Option<&mut unwind::Tables>,
+    found: &mut Found<'_>,
 ) -> Result<Vec<FuncOrDataId>, Error> {
     let symbols = symbols::declare(module, source, plan)?;
     let defined = |symbol: ir::Symbol| plan[symbol.index()].defined().is_some();
@@ -123,9 +146,11 @@ fn define(
     for function in source.functions.iter().filter(|function| defined(function.symbol)) {
         if let Some(id) = function_id(symbols[function.symbol.index()]) {
             function::define(&mut functions, id, function, others.as_deref_mut())?;
-            if let (Some(tables), Some(code)) = (&mut tables, functions.context.compiled_code()) {
+            let Some(code) = functions.context.compiled_code() else { continue };
+            if let Some(tables) = &mut found.tables {
                 tables.add(functions.module.isa(), id, code)?;
             }
+            found.lines.add(source, function, id, code);
         }
     }
     functions.recycle_context();

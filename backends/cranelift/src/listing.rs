@@ -39,7 +39,7 @@ pub fn listings(
     let plan = backend::plan(source, &ExistingSymbols(&module), CAPABILITIES)?;
     let symbols = symbols::declare(&mut module, source, &plan)?;
     let mut functions = Functions::new(&mut module, &symbols);
-    functions.located = true;
+    functions.listed = true;
     let mut generators = Generators::new(triple);
     let mut all = Vec::with_capacity(wanted.len());
     for &symbol in wanted {

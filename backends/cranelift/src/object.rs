@@ -11,7 +11,7 @@ use target_lexicon::{BinaryFormat, Environment, Triple};
 use crate::generators::{Generators, Settings, isa};
 use crate::symbols::ExistingSymbols;
 use crate::unwind::{Sections, Tables};
-use crate::{constructors, define, native, once, refused};
+use crate::{Found, Lines, constructors, define, native, once, refused};
 
 /// Returns an empty native module for a target; with `sections`, each function and data object gets its own section.
 pub(crate) fn module(triple: &Triple, sections: bool) -> Result<ObjectModule, Error> {
@@ -32,12 +32,16 @@ pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Er
     let place = Capabilities { once: true, aliases: elf };
     let plan = backend::plan(source, &ExistingSymbols(&module), place)?;
     let has_tables = elf || triple.binary_format == BinaryFormat::Coff;
-    let mut tables = has_tables.then(Tables::default);
+    let mut lines = Lines::default();
+    let mut found = Found { tables: has_tables.then(Tables::default), lines: &mut lines };
     let mut generators = Generators::new(triple);
-    let symbols = define(&mut module, source, &plan, Some(&mut generators), tables.as_mut())?;
+    let symbols = define(&mut module, source, &plan, Some(&mut generators), &mut found)?;
     let mut product = module.finish();
     let sections =
-        tables.map_or(Ok(Sections::new()), |tables| tables.write(&mut product, triple))?;
+        found.tables.map_or(Ok(Sections::new()), |tables| tables.write(&mut product, triple))?;
+    if elf {
+        lines.define(&mut product)?;
+    }
     constructors::define(&mut product, source, &symbols)?;
     mark(&mut product, triple, source, &symbols, &sections);
     for ((symbol, plan), &id) in source.symbols.iter().zip(&plan).zip(&symbols) {

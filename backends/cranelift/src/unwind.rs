@@ -113,9 +113,10 @@ fn distance(
 }
 
 /// The bytes of the section, and its relocations to functions.
-struct Section {
-    bytes: EndianVec<LittleEndian>,
-    relocations: Vec<Relocation>,
+#[derive(Clone)]
+pub(crate) struct Section {
+    pub(crate) bytes: EndianVec<LittleEndian>,
+    pub(crate) relocations: Vec<Relocation>,
 }
 
 impl RelocateWriter for Section {

@@ -10,9 +10,10 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::builder::Builder;
 use inkwell::module::Module;
 use inkwell::values::{
-    BasicValue, BasicValueEnum, FunctionValue, IntValue, PhiValue, PointerValue,
+    BasicValue, BasicValueEnum, FunctionValue, IntValue, MetadataValue, PhiValue, PointerValue,
 };
 
+use crate::debug::Debug;
 use crate::symbols::Symbols;
 use crate::types::Types;
 use crate::{raw, refused};
@@ -31,6 +32,9 @@ pub(crate) struct Functions<'a, 'ctx> {
     blocks: Vec<Block<'ctx>>,
     /// The names of its values; empty if LLVM discards names.
     names: Vec<String>,
+    debug: Debug<'ctx>,
+    /// The location of each topic of the current function; empty if it has no debug information.
+    locations: Vec<MetadataValue<'ctx>>,
 }
 
 /// A block and its parameters.
@@ -46,10 +50,37 @@ impl<'a, 'ctx> Functions<'a, 'ctx> {
         source: &'a ir::Module,
         symbols: &'a Symbols<'ctx>,
         module: &'a Module<'ctx>,
+        debug: Debug<'ctx>,
     ) -> Self {
         let builder = types.context.create_builder();
-        let (values, blocks, names) = (Vec::new(), Vec::new(), Vec::new());
-        Functions { types, source, symbols, module, builder, values, blocks, names }
+        let (values, blocks, names, locations) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Functions {
+            types,
+            source,
+            symbols,
+            module,
+            builder,
+            values,
+            blocks,
+            names,
+            debug,
+            locations,
+        }
+    }
+
+    /// Gives the current function its debug information.
+    fn describe(&mut self, function: FunctionValue<'ctx>, source: &ir::Function) {
+        self.types.describe(function, source);
+        self.locations.clear();
+        self.locations.extend_from_slice(self.debug.describe(function, source));
+        self.locate(ir::TopicId::default());
+    }
+
+    /// Sets the location of the instructions that follow.
+    fn locate(&self, topic: ir::TopicId) {
+        if !self.debug.is_empty() {
+            raw::set_location(&self.builder, self.locations.get(topic.index()).copied());
+        }
     }
 }
 
@@ -59,18 +90,20 @@ pub(crate) fn define<'ctx>(
     function: FunctionValue<'ctx>,
     source: &ir::Function,
 ) -> Result<(), Error> {
-    functions.types.describe(function, source);
+    functions.describe(function, source);
     blocks(functions, function, source)?;
     let mut body = Body { functions, source, result: None, overflowed: None };
     for (block, data) in source.blocks() {
         body.functions.builder.position_at_end(body.functions.blocks[block.index()].block);
-        for Placed { result, inst, .. } in &data.insts {
+        for Placed { result, inst, topic } in &data.insts {
+            body.functions.locate(*topic);
             body.result = *result;
             let value = body.inst(inst)?;
             if let (Some(result), Some(value)) = (result, value) {
                 body.functions.values[result.index()] = value;
             }
         }
+        body.functions.locate(data.end_topic);
         data.end.iter().try_for_each(|end| body.terminator(block, end))?;
     }
     Ok(())

@@ -63,6 +63,7 @@
 
 mod constructors;
 mod data;
+mod debug;
 mod diagnostic;
 mod function;
 mod instruction;
@@ -129,7 +130,8 @@ fn define<'ctx>(
         }
     }
     let defined = |symbol: ir::Symbol| plan[symbol.index()].defined().is_some();
-    let mut functions = function::Functions::new(types, source, &symbols, module);
+    let debug = debug::Debug::new(module, types, source)?;
+    let mut functions = function::Functions::new(types, source, &symbols, module, debug);
     for function in source.functions.iter().filter(|function| defined(function.symbol)) {
         if let Some(native) = symbols.natives[function.symbol.index()].function {
             function::define(&mut functions, native, function)?;
@@ -220,7 +222,7 @@ impl Backend for Llvm {
         let context = Context::create();
         // Kernels in text refer to values by name.
         if kernels.is_empty() {
-            raw::discard_names(raw::context(&context));
+            raw::discard_names(raw::context(&context), true);
         }
         let module = self.module(&context, source, kernels)?;
         match kernels {

@@ -10,12 +10,22 @@ use inkwell::llvm_sys::core::{
     LLVMGetArrayLength2, LLVMGetFirstGlobalAlias, LLVMGetInitializer,
     LLVMGetNamedFunctionWithLength, LLVMGetNamedGlobalAlias, LLVMGetNamedGlobalIFunc,
     LLVMGetNamedGlobalWithLength, LLVMGetNextGlobalAlias, LLVMGetTypeKind, LLVMGlobalGetValueType,
+    LLVMSetCurrentDebugLocation2, LLVMValueAsMetadata,
 };
 use inkwell::module::{Linkage, Module};
 use inkwell::types::IntType;
 use inkwell::values::{
-    AsValueRef, FunctionValue, GlobalValue, IntValue, PointerValue, StructValue,
+    AsValueRef, FunctionValue, GlobalValue, IntValue, MetadataValue, PointerValue, StructValue,
 };
+
+/// Sets the location of the instructions that follow, a node of debug information; `None` is for none.
+pub(crate) fn set_location<'ctx>(builder: &Builder<'ctx>, location: Option<MetadataValue<'ctx>>) {
+    // SAFETY: the builder and the node are of one context, which is alive; null is no location.
+    unsafe {
+        let node = location.map(|location| LLVMValueAsMetadata(location.as_value_ref()));
+        LLVMSetCurrentDebugLocation2(builder.as_mut_ptr(), node.unwrap_or(std::ptr::null_mut()));
+    }
+}
 
 /// Writes `base + offset` in bytes; without `inbounds` any result is valid.
 pub(crate) fn offset<'ctx>(
@@ -189,8 +199,8 @@ pub(crate) fn discards_names(context: ContextRef<'_>) -> bool {
     unsafe { LLVMContextShouldDiscardValueNames(context.raw()) != 0 }
 }
 
-/// Discards the names of values in this context, which speeds up emission.
-pub(crate) fn discard_names(context: ContextRef<'_>) {
+/// Discards the names of values in this context from now on, which speeds up emission, or keeps them.
+pub(crate) fn discard_names(context: ContextRef<'_>, discard: bool) {
     // SAFETY: the context is alive.
-    unsafe { LLVMContextSetDiscardValueNames(context.raw(), 1) }
+    unsafe { LLVMContextSetDiscardValueNames(context.raw(), discard.into()) }
 }

@@ -11,6 +11,7 @@ use codegen::ir::{self, Inst, Placed, Target, Terminator};
 use melior::ir::operation::{OperationLike, OperationMutLike, OperationRefMut};
 use melior::ir::{BlockLike, BlockRef, Operation, RegionLike, Value};
 
+use crate::debug::Debug;
 use crate::op::{Ops, Reference};
 use crate::raw;
 
@@ -27,6 +28,7 @@ pub(crate) struct Functions<'f, 'c, 'a> {
     /// The names of its values; empty unless `named`.
     names: Vec<String>,
     named: bool,
+    debug: Debug<'c>,
 }
 
 impl<'f, 'c> Functions<'f, 'c, '_> {
@@ -37,7 +39,8 @@ impl<'f, 'c> Functions<'f, 'c, '_> {
         named: bool,
     ) -> Self {
         let (values, blocks, names) = (Vec::new(), Vec::new(), Vec::new());
-        Functions { ops, source, references, values, blocks, names, named }
+        let debug = Debug::new(ops.context, source);
+        Functions { ops, source, references, values, blocks, names, named, debug }
     }
 }
 
@@ -58,13 +61,19 @@ pub(crate) fn define<'c, 'a>(
     }
     blocks(functions, function, source);
     // The location of an operation is the name of its value, or without names that of the function, which diagnostics
-    // print.
-    let plain = if functions.named { *ops } else { ops.at(functions.source.name(source.symbol)) };
+    // print, and its place in the user's source.
+    let name = functions.source.name(source.symbol);
+    let named = |ops: Ops<'c>| if functions.named { ops } else { ops.at(name) };
+    let plain = named(*ops);
+    let locations = functions.debug.locations(ops.context, functions.source, source);
+    locations.function.iter().for_each(|&location| function.set_location(location));
+    let places = locations.topics.into_iter().map(|place| named(ops.placed(place))).collect();
     let block = functions.blocks[0];
     let mut body = Body {
         functions,
         ops: plain,
         plain,
+        places,
         source,
         block,
         result: None,
@@ -72,7 +81,8 @@ pub(crate) fn define<'c, 'a>(
     };
     for (block, data) in source.blocks() {
         body.block = body.functions.blocks[block.index()];
-        for Placed { result, inst, .. } in &data.insts {
+        for Placed { result, inst, topic } in &data.insts {
+            body.locate(*topic);
             body.result = *result;
             body.ops = body.named(*result, "");
             let value = body.inst(inst);
@@ -80,6 +90,7 @@ pub(crate) fn define<'c, 'a>(
                 body.functions.values[result.index()] = value;
             }
         }
+        body.locate(data.end_topic);
         data.end.iter().for_each(|end| body.terminator(end));
     }
 }
@@ -112,6 +123,8 @@ pub(crate) struct Body<'b, 'f, 'c, 'a> {
     pub(crate) ops: Ops<'c>,
     /// The builder of operations without a name.
     pub(crate) plain: Ops<'c>,
+    /// The builder of operations without a name for each topic; empty if the function has no debug information.
+    places: Vec<Ops<'c>>,
     pub(crate) source: &'b ir::Function,
     /// The current block.
     block: BlockRef<'c, 'a>,
@@ -122,6 +135,13 @@ pub(crate) struct Body<'b, 'f, 'c, 'a> {
 }
 
 impl<'c, 'a> Body<'_, '_, 'c, 'a> {
+    /// Sets the location of the operations that follow.
+    fn locate(&mut self, topic: ir::TopicId) {
+        if let Some(&place) = self.places.get(topic.index()) {
+            self.plain = place;
+        }
+    }
+
     /// Writes an instruction; returns its result.
     fn inst(&self, inst: &Inst) -> Option<Value<'c, 'a>> {
         match inst {

@@ -45,6 +45,7 @@
 
 mod constructors;
 mod data;
+mod debug;
 mod diagnostic;
 mod function;
 mod instruction;

@@ -134,9 +134,13 @@ impl<'c> Ops<'c> {
         }
     }
 
-    /// Returns a builder of operations whose location is `name`.
+    /// Returns a builder of operations whose location has a name too.
     pub(crate) fn at(&self, name: &str) -> Self {
-        let location = Location::name(self.context, name, Location::unknown(self.context));
+        self.placed(Location::name(self.context, name, self.location))
+    }
+
+    /// Returns a builder of operations at a location.
+    pub(crate) fn placed(&self, location: Location<'c>) -> Self {
         Ops { location, ..*self }
     }
 

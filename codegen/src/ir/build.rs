@@ -6,7 +6,9 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::entity::{Block, Symbol, TopicId, Value};
 use super::inst::{Inst, Target, Terminator};
-use super::module::{BlockData, Function, Hint, Module, Placed, Pointee, ValueData};
+use super::module::{
+    BlockData, Function, Hint, Module, Placed, Pointee, SourceLocation, Topic, ValueData,
+};
 use super::operator::{Binary, Checked, Cond, Convert};
 use super::order::{drop_unused, reverse_postorder};
 use super::signature::{AbiType, Signature, Type};
@@ -64,7 +66,7 @@ impl<'m> Builder<'m> {
             values: Vec::with_capacity(64),
             names: Vec::new(),
             about: String::new(),
-            topics: vec![Hint::default()],
+            topics: vec![Topic::default()],
         };
         let made = FxHashMap::with_capacity_and_hasher(64, FxBuildHasher);
         let mut builder = Builder { module, function, current: Block(0), topic: TopicId(0), made };
@@ -136,11 +138,18 @@ impl<'m> Builder<'m> {
         self.function.about = text;
     }
 
-    /// Sets the part of the declaration that the following instructions are for. Returns the one before, for
-    /// [`set_topic`](Builder::set_topic).
-    pub fn begin_topic(&mut self, topic: Hint) -> TopicId {
+    /// Sets the place of the function as a whole in the source.
+    pub fn locate(&mut self, location: SourceLocation) {
+        self.function.topics[0].location = Some(location);
+    }
+
+    /// Sets the part of the declaration that the following instructions are for, and its place in the source; `None`
+    /// stands for the place of the part before. Returns the part before, for [`set_topic`](Builder::set_topic).
+    pub fn begin_topic(&mut self, hint: Hint, location: Option<SourceLocation>) -> TopicId {
         let topics = &mut self.function.topics;
-        if topics[self.topic.index()] == topic {
+        let around = topics[self.topic.index()];
+        let topic = Topic { hint, location: location.or(around.location) };
+        if around == topic {
             return self.topic;
         }
         topics.push(topic);

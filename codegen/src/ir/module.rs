@@ -22,6 +22,8 @@ pub struct Module {
     /// Functions without parameters and result that run when the code is loaded, before any other of its code. Object
     /// files have a section for them; native modules without one refuse the module.
     pub constructors: Vec<Symbol>,
+    /// Names of the source files of [locations](SourceLocation), each once.
+    pub files: Vec<String>,
     /// Printers of data objects, which replace their bytes in text; each prints the part at an offset.
     pub printers: Vec<(Symbol, Vec<(u32, DataPrinter)>)>,
     pub(super) by_name: FxHashMap<String, Symbol>,
@@ -100,6 +102,16 @@ impl Module {
         Ok(())
     }
 
+    /// Returns the index of a source file, and adds the file if it is new.
+    pub fn file(&mut self, name: &str) -> u32 {
+        let known = self.files.iter().position(|file| file == name);
+        let index = known.unwrap_or_else(|| {
+            self.files.push(name.to_owned());
+            self.files.len() - 1
+        });
+        index as u32
+    }
+
     /// Returns the symbol of a name, if it is declared.
     pub fn find(&self, name: &str) -> Option<Symbol> {
         self.by_name.get(name).copied()
@@ -141,9 +153,29 @@ pub struct Function {
     pub names: Vec<String>,
     /// Description of the function for readers of text; empty if there is none.
     pub about: String,
-    /// The parts of the declaration that instructions are for: values (`x`), their properties (`x.shape0`), statements
-    /// (`statement2`). The first is the function as a whole. Nothing but text for readers depends on them.
-    pub topics: Vec<Hint>,
+    /// The parts of the declaration that instructions are for. The first is the function as a whole. Nothing but text
+    /// for readers and debug information depends on them.
+    pub topics: Vec<Topic>,
+}
+
+/// A part of the declaration that instructions are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Topic {
+    /// The name: of a value (`x`), of its property (`x.shape0`), of a statement (`statement2`).
+    pub hint: Hint,
+    /// The place in the source file, for debug information; `None` if it is unknown.
+    pub location: Option<SourceLocation>,
+}
+
+/// A place in a source file of the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SourceLocation {
+    /// The index of the file in [`Module::files`].
+    pub file: u32,
+    /// The line, counted from 1; 0 if it is unknown.
+    pub line: u32,
+    /// The column in characters, counted from 1; 0 if it is unknown.
+    pub column: u32,
 }
 
 /// A block: parameters, instructions, and a terminator.
@@ -353,7 +385,29 @@ impl Function {
 
     /// Returns the name of a topic; `None` for the function as a whole.
     pub fn topic_text(&self, topic: TopicId) -> Option<String> {
-        self.hint_text(self.topics[topic.index()])
+        self.hint_text(self.topics[topic.index()].hint)
+    }
+
+    /// Returns the place of the function in the source: its own, else that of the first of its parts that has one; `None`
+    /// if the function has no debug information.
+    pub fn location(&self) -> Option<SourceLocation> {
+        self.topics.iter().find_map(|topic| topic.location)
+    }
+
+    /// Returns the files of parts that are in another file than the function, each once.
+    pub fn other_files(&self) -> Vec<u32> {
+        let own = self.location().map(|location| location.file);
+        let places = self.topics.iter().filter_map(|topic| topic.location);
+        let mut files: Vec<u32> =
+            places.map(|at| at.file).filter(|&file| Some(file) != own).collect();
+        files.sort_unstable();
+        files.dedup();
+        files
+    }
+
+    /// Returns the place of a part in the source: its own, else that of the function.
+    pub fn location_of(&self, topic: TopicId) -> Option<SourceLocation> {
+        self.topics[topic.index()].location.or_else(|| self.location())
     }
 
     fn hint_text(&self, hint: Hint) -> Option<String> {

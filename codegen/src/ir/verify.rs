@@ -76,6 +76,10 @@ fn symbols(module: &Module) -> Result<(), String> {
             self::signature(name, signature)?;
         }
     }
+    for file in &module.files {
+        let is_plain = !file.is_empty() && !file.contains(|c: char| c.is_control() || c == '"');
+        check(is_plain, || format!("{file:?} is no name of a source file"))?;
+    }
     module.constructors.iter().try_for_each(|&symbol| constructor(module, symbol))?;
     module.data.iter().try_for_each(|data| self::data(module, data))
 }

@@ -10,7 +10,8 @@ pub(crate) mod tensor;
 pub(crate) mod value;
 mod view;
 
-use crate::ir::{Builder, Hint, Linkage, TopicId, Value};
+use crate::declaration::Location;
+use crate::ir::{Builder, Hint, Linkage, Module, SourceLocation, TopicId, Value};
 use crate::lower::routines::Routine;
 use crate::resolve::function::Function;
 use crate::resolve::ids::{SymbolId, Table, ValueId};
@@ -95,9 +96,16 @@ impl Emitter<'_, '_> {
 
     /// Sets what the following code is for. Returns what it was, for [`Builder::set_topic`].
     pub(crate) fn begin_topic(&mut self, topic: Topic) -> TopicId {
+        self.begin_located(topic, None)
+    }
+
+    /// Sets what the following code is for, and its place in the source; `None` stands for that of the code around.
+    pub(crate) fn begin_located(&mut self, topic: Topic, location: Option<&Location>) -> TopicId {
         let Topic { value, part, index } = topic;
         let name = value.map(|value| self.names[value]);
-        self.b.begin_topic(Hint { name, part, index: index.map(|index| index as u32) })
+        let location = location.map(|location| source_location(self.b.module, location));
+        let hint = Hint { name, part, index: index.map(|index| index as u32) };
+        self.b.begin_topic(hint, location)
     }
 
     /// Returns the value of a symbol, bound by an occurrence or by the body.
@@ -116,4 +124,10 @@ impl Emitter<'_, '_> {
     pub(crate) fn hold(&mut self, elements: Value) {
         self.held = Some(elements);
     }
+}
+
+/// Returns a declared location as host IR has it.
+pub(crate) fn source_location(module: &mut Module, location: &Location) -> SourceLocation {
+    let &Location { ref file, line, column } = location;
+    SourceLocation { file: module.file(file), line, column }
 }

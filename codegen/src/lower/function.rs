@@ -2,6 +2,7 @@
 
 use abi_spec::symbol;
 
+use super::emitter::source_location;
 use super::failure::records::Records;
 use super::value::ffi_function;
 use super::{body, library, prologue};
@@ -74,6 +75,10 @@ fn define<'a>(
     let header = function.declared.signature.header().to_string();
     let host = records.host(function, function.declared.location.as_ref(), &header);
     b.about(header);
+    if let Some(location) = &function.declared.location {
+        let location = source_location(b.module, location);
+        b.locate(location);
+    }
     let c = prologue::prologue(b, function, linkage, (host, records));
     let mut host_function = body::body(c, closures);
     if !function.captured.is_empty() {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::BitOr;
 
 use abi_spec::symbol;
+use backend_cranelift::Lines;
 use backend_cranelift::recorded::Recorded;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{DataId, FuncId, FuncOrDataId, Module, default_libcall_names};
@@ -49,6 +50,8 @@ pub(crate) struct Assembly {
     memory: Memory,
     exports: Vec<(String, FuncId)>,
     data: Vec<(String, DataId)>,
+    /// The lines of the user's source that code is for.
+    lines: Lines,
     /// True for the routines, which observers may learn of after linking.
     named: bool,
 }
@@ -87,8 +90,8 @@ impl Assembly {
         let answering = symbols.clone();
         builder.symbol_lookup_fn(Box::new(move |name| Some(answering.answer(name))));
         let native = Native { module: JITModule::new(builder), level, defined: Vec::new() };
-        let (exports, data) = (Vec::new(), Vec::new());
-        Ok(Assembly { native, symbols, memory, exports, data, named })
+        let (exports, data, lines) = (Vec::new(), Vec::new(), Lines::default());
+        Ok(Assembly { native, symbols, memory, exports, data, lines, named })
     }
 
     /// The symbols of the exports so far.
@@ -111,7 +114,7 @@ impl Assembly {
             }
         }
         self.check_kernels(source)?;
-        let ids = backend_cranelift::emit(&mut self.native, source)?;
+        let ids = backend_cranelift::emit_with_lines(&mut self.native, source, &mut self.lines)?;
         let exported =
             source.functions.iter().map(|function| &source.symbols[function.symbol.index()]);
         let exported = exported.filter(|symbol| symbol.linkage == ir::Linkage::Export);
@@ -190,8 +193,11 @@ impl Assembly {
             // SAFETY: the section was just made, and its functions stay as long as the memory.
             registered.push(unsafe { Registered::new(&section) });
         }
-        let announced = announce(&ranges, &frames, observers)?;
         let module = &self.native.module;
+        let start = |id| module.get_finalized_function(id).expose_provenance() as u64;
+        let lines = if observers.debugger { self.lines.sections(start) } else { Ok(Vec::new()) };
+        let lines = lines.map_err(Error::Backend)?;
+        let announced = announce(&ranges, &frames, &lines, observers)?;
         let address = |(name, id)| (name, Address(module.get_finalized_function(id)));
         let place = |id| {
             let (start, size) = module.get_finalized_data(id);
@@ -232,14 +238,15 @@ impl Assembly {
     }
 }
 
-/// Announces functions to observers.
+/// Announces functions to observers. `lines` are sections of debug information.
 pub(super) fn announce(
     ranges: &[FunctionRange],
     frames: &[u8],
+    lines: &[(&str, Vec<u8>)],
     observers: Observers,
 ) -> Result<Option<Announced>, Error> {
     if observers.profiler {
         perf::append(ranges)?;
     }
-    Ok(observers.debugger.then(|| Announced::new(ranges, frames)))
+    Ok(observers.debugger.then(|| Announced::new(ranges, frames, lines)))
 }

@@ -81,9 +81,13 @@ unsafe impl Send for Announced {}
 unsafe impl Sync for Announced {}
 
 impl Announced {
-    /// Announces functions and the section `.eh_frame` of their frames.
-    pub(super) fn new(functions: &[FunctionRange], frames: &[u8]) -> Announced {
-        let file = image(functions, frames).into_boxed_slice();
+    /// Announces functions, the section `.eh_frame` of their frames, and sections of debug information.
+    pub(super) fn new(
+        functions: &[FunctionRange],
+        frames: &[u8],
+        lines: &[(&str, Vec<u8>)],
+    ) -> Announced {
+        let file = image(functions, frames, lines).into_boxed_slice();
         let (next, prev) = (ptr::null_mut(), ptr::null_mut());
         let entry = CodeEntry { next, prev, file: file.as_ptr(), size: file.len() as u64 };
         let entry = Box::into_raw(Box::new(entry));

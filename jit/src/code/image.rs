@@ -1,4 +1,4 @@
-//! ELF files for debuggers: names and addresses of functions, and their unwind tables, but no code.
+//! ELF files for debuggers: names and addresses of functions, their unwind tables and debug information, but no code.
 
 use object::write::StringId;
 use object::write::elf::{FileHeader, SectionHeader, SectionIndex, Sym, Writer};
@@ -22,18 +22,32 @@ const SECTION: SectionHeader = SectionHeader {
     sh_entsize: 0,
 };
 
-/// Writes the file. Every function has a section of its own, without bytes, at the address of the function: code
-/// between two functions may belong to another library.
-pub(super) fn image(functions: &[FunctionRange], frames: &[u8]) -> Vec<u8> {
+/// The name of the section with unwind tables.
+const FRAMES: &str = ".eh_frame";
+
+/// Writes the file, with the section `.eh_frame` and sections of debug information. Every function has a section of its
+/// own, without bytes, at the address of the function: code between two functions may belong to another library.
+pub(super) fn image(
+    functions: &[FunctionRange],
+    frames: &[u8],
+    lines: &[(&str, Vec<u8>)],
+) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut file = Writer::new(Endianness::Little, true, &mut bytes);
     file.reserve_file_header();
     file.reserve_null_section_index();
-    let (text_name, frames_name) =
-        (file.add_section_name(b".text"), file.add_section_name(b".eh_frame"));
+    let text_name = file.add_section_name(b".text");
+    let contents: Vec<(&str, &[u8])> = [(FRAMES, frames)]
+        .into_iter()
+        .chain(lines.iter().map(|(name, bytes)| (*name, &bytes[..])))
+        .collect();
+    let names: Vec<StringId> =
+        contents.iter().map(|(name, _)| file.add_section_name(name.as_bytes())).collect();
     let places: Vec<SectionIndex> =
         functions.iter().map(|_| file.reserve_section_index()).collect();
-    file.reserve_section_index();
+    for _ in &contents {
+        file.reserve_section_index();
+    }
     file.reserve_symtab_section_index();
     file.reserve_strtab_section_index();
     file.reserve_shstrtab_section_index();
@@ -43,7 +57,8 @@ pub(super) fn image(functions: &[FunctionRange], frames: &[u8]) -> Vec<u8> {
         file.reserve_symbol_index(Some(place));
         symbols.push(symbol(file.add_string(function.name.as_bytes()), function.size, place));
     }
-    let at = file.reserve(frames.len(), 8);
+    let starts: Vec<usize> =
+        contents.iter().map(|(_, bytes)| file.reserve(bytes.len(), 8)).collect();
     file.reserve_symtab();
     file.reserve_strtab();
     file.reserve_shstrtab();
@@ -51,17 +66,20 @@ pub(super) fn image(functions: &[FunctionRange], frames: &[u8]) -> Vec<u8> {
     if file.write_file_header(&header()).is_err() {
         return Vec::new();
     }
-    file.write_align(8);
-    file.write(frames);
-    let frames = SectionHeader {
-        name: Some(frames_name),
-        sh_type: elf::SHT_PROGBITS,
-        sh_flags: elf::SHF_ALLOC.into(),
-        sh_offset: at as u64,
-        sh_size: frames.len() as u64,
-        ..SECTION
-    };
-    write_rest(&mut file, &symbols, functions, text_name, &frames);
+    let mut headers = Vec::with_capacity(contents.len());
+    for (((section, bytes), start), name) in contents.iter().zip(starts).zip(names) {
+        file.write_align(8);
+        file.write(bytes);
+        headers.push(SectionHeader {
+            name: Some(name),
+            sh_type: elf::SHT_PROGBITS,
+            sh_flags: if *section == FRAMES { elf::SHF_ALLOC.into() } else { 0 },
+            sh_offset: start as u64,
+            sh_size: bytes.len() as u64,
+            ..SECTION
+        });
+    }
+    write_rest(&mut file, &symbols, functions, text_name, &headers);
     bytes
 }
 
@@ -84,7 +102,7 @@ fn write_rest(
     symbols: &[Sym],
     functions: &[FunctionRange],
     text: StringId,
-    frames: &SectionHeader,
+    contents: &[SectionHeader],
 ) {
     file.write_null_symbol();
     symbols.iter().for_each(|symbol| file.write_symbol(symbol));
@@ -101,7 +119,7 @@ fn write_rest(
             ..SECTION
         });
     }
-    file.write_section_header(frames);
+    contents.iter().for_each(|header| file.write_section_header(header));
     file.write_symtab_section_header(1);
     file.write_strtab_section_header();
     file.write_shstrtab_section_header();

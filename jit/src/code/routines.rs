@@ -71,7 +71,7 @@ impl LoadedRoutines {
             debugger: observers.debugger && !told.0.debugger,
             profiler: observers.profiler && !told.0.profiler,
         };
-        told.1.extend(announce(&self.ranges, &self.frames, news)?);
+        told.1.extend(announce(&self.ranges, &self.frames, &[], news)?);
         told.0 = told.0 | news;
         Ok(())
     }

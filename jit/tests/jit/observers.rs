@@ -28,7 +28,7 @@ extern "C" fn spin(turns: i64) -> i64 {
 #[cfg(unix)]
 fn subject() {
     let asked = std::env::var(ASKED).unwrap_or_default();
-    let text = "observed_trap() -> None = raised(); observed_spin(n: int64) -> int64 = spin(n);";
+    let text = "@\"observed.mt\":7 observed_trap() -> None = { @\"observed.mt\":8:3 raised(); };\n        observed_spin(n: int64) -> int64 = spin(n);";
     let library: Library = text.parse().unwrap();
     let debugger = asked == "trap";
     let observers = Observers { debugger, profiler: !debugger };
@@ -154,8 +154,8 @@ fn gdb_names_wrappers_and_unwinds_them() {
         let found = frames.iter().position(|frame| frame.contains(name));
         found.unwrap_or_else(|| panic!("{name}: {text}"))
     };
-    assert!(find("raised") < find("__tvm_ffi_observed_trap"), "{text}");
-    assert!(find("__tvm_ffi_observed_trap") < find("subject"), "{text}");
+    let wrapper = find("__tvm_ffi_observed_trap () at observed.mt:8");
+    assert!(find("raised") < wrapper && wrapper < find("subject"), "{text}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::ir::inst::{Inst, Target, Terminator};
+use crate::ir::module::Topic;
 use crate::ir::operator::mnemonic;
 use crate::ir::operator::{Binary, Checked, Cond, Convert};
 
@@ -30,7 +31,7 @@ pub(super) fn function(
         values: Vec::new(),
         names: Vec::new(),
         about: String::new(),
-        topics: vec![Hint::default()],
+        topics: vec![Topic::default()],
     };
     let (values, blocks) = (FxHashMap::default(), FxHashMap::default());
     let mut body = Body { module, function, values, blocks };

@@ -29,11 +29,24 @@ fn checked(module: &Module, function: &Function) -> Result<(), String> {
     }
     let mut hints = function.values.iter().filter_map(|value| value.hint.name);
     known &= hints.all(|name| (name as usize) < names);
+    known &= unknown_topic(module, function).is_none();
     check(known, || UNKNOWN.into())?;
     let definitions = definitions(function)?;
     shape(module, function)?;
     let dominators = Dominators::new(function);
     Verifier { module, function, dominators, definitions }.function()
+}
+
+/// Returns a topic of an instruction that does not exist, or a file of a place that does not.
+fn unknown_topic(module: &Module, function: &Function) -> Option<String> {
+    let insts = function.blocks.iter().flat_map(|block| &block.insts).map(|placed| placed.topic);
+    let ends = function.blocks.iter().map(|block| block.end_topic);
+    let topic = insts.chain(ends).find(|topic| topic.index() >= function.topics.len());
+    let mut places = function.topics.iter().filter_map(|topic| topic.location);
+    topic.map(|topic| topic.to_string()).or_else(|| {
+        let place = places.find(|at| at.file as usize >= module.files.len());
+        place.map(|at| format!("file {}", at.file))
+    })
 }
 
 /// The error of a dangling id, which [`entities`] replaces.
@@ -63,7 +76,8 @@ fn entities(module: &Module, function: &Function) -> Result<(), String> {
     let unknown = unknown
         .or_else(|| symbols.filter(|s| s.index() >= module.symbols.len()).map(text).next())
         .or_else(|| blocks.find(|b| b.index() >= function.blocks.len()).map(|b| b.to_string()))
-        .or_else(|| hints.filter(|&n| n as usize >= function.names.len()).map(hint).next());
+        .or_else(|| hints.filter(|&n| n as usize >= function.names.len()).map(hint).next())
+        .or_else(|| unknown_topic(module, function));
     check(!function.blocks.is_empty(), || "there are no blocks".into())?;
     unknown.map_or(Ok(()), |unknown| Err(format!("{unknown} does not exist")))
 }

@@ -2,7 +2,10 @@
 //! declared. All other tests are in `codegen/filetests/verify`.
 
 use super::*;
-use crate::ir::{Block, Inst, Placed, Relocation, Target, Terminator, Type, Value};
+use crate::ir::{
+    Block, Inst, Placed, Relocation, SourceLocation, Target, Terminator, Topic, TopicId, Type,
+    Value,
+};
 
 /// A change of the sound module, and the error that it causes.
 type Case<'a, T> = (&'a dyn Fn(&mut T), &'a str);
@@ -59,17 +62,34 @@ fn what_a_function_names_exists() {
         result: Some(Value(2)),
         ..Placed::from(Inst::Address { symbol, offset: 0 })
     };
-    let cases: [Case<'_, Function>; 6] = [
+    let lost = Topic {
+        location: Some(SourceLocation { file: 0, line: 1, column: 0 }),
+        ..Topic::default()
+    };
+    let cases: [Case<'_, Function>; 9] = [
         (&|f| f.blocks[0].params.push(Value(99)), "v99 does not exist"),
         (&|f| f.blocks[0].insts[0].result = Some(Value(99)), "v99 does not exist"),
         (&|f| f.blocks[2].end = Some(Terminator::Return(Some(Value(99)))), "v99 does not exist"),
         (&|f| f.blocks[1].end = Some(jump(Block(7))), "block7 does not exist"),
         (&|f| f.blocks[0].insts.push(address(Symbol(99))), "symbol99 does not exist"),
         (&|f| f.values[0].hint.name = Some(99), "name 99 does not exist"),
+        (&|f| f.blocks[0].insts[0].topic = TopicId::new(9), "topic9 does not exist"),
+        (&|f| f.blocks[1].end_topic = TopicId::new(1), "topic1 does not exist"),
+        (&|f| f.topics.push(lost), "file 0 does not exist"),
     ];
     for (change, reason) in cases {
         let error = fault(|module| change(&mut module.functions[F]));
         assert_eq!((error.reason.as_str(), error.function.as_deref()), (reason, Some("func @f")));
+    }
+}
+
+#[test]
+fn files_have_names() {
+    for name in ["", "a\nb", "a\"b", "a\0"] {
+        let error = fault(|module| {
+            module.file(name);
+        });
+        assert_eq!(error.reason, format!("{name:?} is no name of a source file"));
     }
 }
 

@@ -67,8 +67,8 @@ fn one_call<'a>(
 /// Emits statements in order.
 fn block<'a>(w: &mut BodyEmitter<'a, '_>, statements: &'a [Statement<'a>]) {
     for statement in statements {
-        w.c.exits.subjects.set_location(statement.location);
-        let outside = w.c.e.begin_topic(statement.topic());
+        let place = w.c.exits.subjects.enter_location(statement.location);
+        let outside = w.c.e.begin_located(statement.topic(), statement.location);
         let outer = w.c.e.frame.owned();
         checks::look_up_all(&mut w.c, &statement.look_ups);
         let own = w.c.e.frame.owned();
@@ -81,6 +81,7 @@ fn block<'a>(w: &mut BodyEmitter<'a, '_>, statements: &'a [Statement<'a>]) {
             w.c.e.frame.truncate_owned(outer);
         }
         w.c.e.b.set_topic(outside);
+        w.c.exits.subjects.leave_location(place);
     }
 }
 

@@ -87,9 +87,19 @@ impl<'a, 'm> Subjects<'a, 'm> {
         subjects
     }
 
-    /// Sets the source location of the records that follow; `None` for that of the function.
-    pub(crate) fn set_location(&mut self, location: Option<&'a Location>) {
-        self.location = location;
+    /// Sets the source location of the records that follow; `None` keeps it. Returns the one before, for
+    /// [`leave_location`](Subjects::leave_location).
+    pub(crate) fn enter_location(
+        &mut self,
+        location: Option<&'a Location>,
+    ) -> Option<&'a Location> {
+        let inside = location.or(self.location);
+        std::mem::replace(&mut self.location, inside)
+    }
+
+    /// Sets the source location of the records that follow to one that was entered before.
+    pub(crate) fn leave_location(&mut self, outside: Option<&'a Location>) {
+        self.location = outside;
     }
 }
 
