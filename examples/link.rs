@@ -5,8 +5,8 @@ use std::error::Error;
 use std::path::Path;
 
 use backend_cranelift::Cranelift;
+use backend_cranelift::target_lexicon::Triple;
 use codegen::{Backend, Library, Options, Routines, lower};
-use target_lexicon::Triple;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);

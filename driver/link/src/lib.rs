@@ -72,6 +72,7 @@ pub use routines::archive as routines_archive;
 pub use search::library;
 use taken::{Taken, undefined, wanted};
 use target::{Format, Target};
+pub use target_lexicon;
 
 /// The prefixes of the symbols that a library exports: functions, and what a loader fills.
 const EXPORTED: [&str; 2] = [PREFIX, CONTEXT_PREFIX];
