@@ -5,10 +5,10 @@ mod kernel;
 
 use std::error::Error;
 
+use backend_cranelift::cranelift_module::{Module, default_libcall_names};
+use backend_cranelift::target_lexicon::Triple;
 use backend_cranelift::{Settings, emit, isa, signature};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{Module, default_libcall_names};
-use target_lexicon::Triple;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (source, ty) = call::add_one()?;

@@ -2,10 +2,10 @@
 
 use std::error::Error;
 
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Signature, types};
+use backend_cranelift::cranelift_codegen::ir::condcodes::IntCC;
+use backend_cranelift::cranelift_codegen::ir::{InstBuilder, MemFlagsData, Signature, types};
+use backend_cranelift::cranelift_module::{Linkage, Module};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use cranelift_module::{Linkage, Module};
 
 /// Defines `add_one_kernel` with the signature of the declaration's call.
 pub(crate) fn define(module: &mut dyn Module, signature: Signature) -> Result<(), Box<dyn Error>> {

@@ -4,11 +4,11 @@ mod call;
 
 use std::error::Error;
 
+use backend_llvm::inkwell::context::Context;
+use backend_llvm::inkwell::module::{Linkage, Module};
+use backend_llvm::inkwell::{IntPredicate, OptimizationLevel};
 use backend_llvm::{Llvm, emit, optimize, signature};
 use codegen::ir::Signature;
-use inkwell::context::Context;
-use inkwell::module::{Linkage, Module};
-use inkwell::{IntPredicate, OptimizationLevel};
 
 /// Defines `for i in 0..n: y[i] = x[i] + 1`.
 fn define_kernel<'c>(

@@ -4,11 +4,11 @@
 
 use std::error::Error;
 
+use backend_llvm::inkwell::context::Context;
+use backend_llvm::inkwell::memory_buffer::MemoryBuffer;
+use backend_llvm::inkwell::values::AnyValue;
 use backend_llvm::{Input, Llvm, link, optimize};
 use codegen::{Backend, Library, Options, lower};
-use inkwell::context::Context;
-use inkwell::memory_buffer::MemoryBuffer;
-use inkwell::values::AnyValue;
 
 /// The graph: `add_one` of 1024 floats. It writes `DLTensor`s and `TVMFFIAny`s to the stack as for any
 /// host function. LLVM sees through them if

@@ -6,18 +6,22 @@ mod call;
 use std::error::Error;
 
 use backend_llvm::{Llvm, optimize};
+use backend_mlir::inkwell::OptimizationLevel;
+use backend_mlir::inkwell::context::Context as LlvmContext;
+use backend_mlir::melior::Context;
+use backend_mlir::melior::dialect::{DialectHandle, llvm};
+use backend_mlir::melior::ir::attribute::{
+    DenseI32ArrayAttribute, FloatAttribute, IntegerAttribute,
+};
+use backend_mlir::melior::ir::attribute::{StringAttribute, TypeAttribute};
+use backend_mlir::melior::ir::operation::{Operation, OperationBuilder};
+use backend_mlir::melior::ir::r#type::IntegerType;
+use backend_mlir::melior::ir::{
+    Attribute, Block, BlockLike, Identifier, Location, Module, Region, RegionLike,
+};
+use backend_mlir::melior::ir::{Type, Value};
 use backend_mlir::{emit, object::translate, signature};
 use codegen::ir::Signature;
-use inkwell::OptimizationLevel;
-use inkwell::context::Context as LlvmContext;
-use melior::Context;
-use melior::dialect::{DialectHandle, llvm};
-use melior::ir::attribute::{DenseI32ArrayAttribute, FloatAttribute, IntegerAttribute};
-use melior::ir::attribute::{StringAttribute, TypeAttribute};
-use melior::ir::operation::{Operation, OperationBuilder};
-use melior::ir::r#type::IntegerType;
-use melior::ir::{Attribute, Block, BlockLike, Identifier, Location, Module, Region, RegionLike};
-use melior::ir::{Type, Value};
 
 /// Builds an operation with at most one result.
 fn op<'c>(

@@ -90,15 +90,36 @@ fn graph_ahead_of_time() {
     assert!(printed.ends_with("\nby symbol, ahead of time: as expected\n"), "{printed}");
 }
 
+/// Compiles the kernel of `aot` and `link` into a folder of the caller's.
 #[cfg(feature = "aot")]
-#[test]
-fn aot() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let [source, kernel, library] = ["k.c", "k.o", "add_one.so"].map(|name| folder.join(name));
+fn kernel(folder: &Path) -> PathBuf {
+    let [source, kernel] = ["k.c", "k.o"].map(|name| folder.join(name));
     let text =
         "void add_one_kernel(const float *x, float *y, long n) { while (n--) y[n] = x[n] + 1; }";
     std::fs::write(&source, text).expect("the file can be written");
     output(Command::new("cc").args(["-fPIC", "-c"]).arg(source).arg("-o").arg(&kernel));
+    kernel
+}
+
+#[cfg(feature = "aot")]
+#[test]
+fn link() {
+    let folder = folder("link");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_link"));
+    let printed = output(command.arg(kernel(&folder)).arg(folder.join("add_one.so")));
+    let expected = "\
+a shared library: true
+with the wrapper: true
+with the kernel, for itself: true
+";
+    assert_eq!(printed, expected);
+}
+
+#[cfg(feature = "aot")]
+#[test]
+fn aot() {
+    let folder = folder("aot");
+    let (kernel, library) = (kernel(&folder), folder.join("add_one.so"));
     let printed = output(Command::new(env!("CARGO_BIN_EXE_aot")).arg(kernel).arg(&library));
     assert!(printed.starts_with("object: ELF true\n"), "{printed}");
     assert!(printed.contains("\n  add_one(x: Tensor([n], float32), "), "{printed}");

@@ -34,6 +34,9 @@ pub mod comparison {}
 #[doc = include_str!("guide/numbers.md")]
 pub mod numbers {}
 
+#[doc = include_str!("guide/setup.md")]
+pub mod setup {}
+
 #[doc = include_str!("guide/stages.md")]
 pub mod stages {}
 

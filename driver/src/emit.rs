@@ -9,18 +9,18 @@ use clap::ValueEnum;
 use codegen::ir::{self, Linkage};
 use codegen::language::Limit;
 use codegen::{Errors, Library, Loader, Resolved, Warning, is_linked_routine};
+use link::Input;
+use link::object_file::RUNTIME_PREFIX;
 use target_lexicon::Triple;
 
 use crate::file::{self, Mode};
-use crate::link::{self, Input};
-use crate::object_file::RUNTIME_PREFIX;
 use crate::stages::{Stage, Times};
 use crate::{Error, Form, Request, Source, explorer};
 
 /// Parses a file of declarations; `-` is standard input.
 ///
 /// # Errors
-/// [`Error::Read`], also if the file is not UTF-8, and [`Error::Declaration`].
+/// [`link::Error::Read`], also if the file is not UTF-8, and [`Error::Declaration`].
 pub fn parse_file(path: &Path) -> Result<Library, Error> {
     parse_in_time(path, &mut Times::default())
 }
@@ -151,7 +151,7 @@ impl Request {
         self.check()?;
         let is_linked = |symbol: &ir::SymbolData| is_linked_routine(&symbol.name);
         if self.form == Form::Object && module.symbols.iter().any(is_linked) {
-            link::Target::new(&self.target)?;
+            link::check_target(&self.target)?;
         }
         let kernels: Vec<_> = self.sources.iter().map(Source::input).collect();
         let backend = self.backend()?;
@@ -191,7 +191,7 @@ impl Request {
         if self.form == Form::Shared {
             check_kernels(module, &host, self)?;
         }
-        link::link(&inputs, self)
+        Ok(link::link(&inputs, &self.linking())?)
     }
 
     /// Compiles a library to a file; when anything fails, the file is as it was.

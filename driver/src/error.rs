@@ -5,19 +5,17 @@ use std::fmt::{self, Write};
 use std::io;
 use std::path::PathBuf;
 
+use link::printable::Printable;
+
 use crate::BackendName;
-use crate::link::STATED;
-use crate::printable::Printable;
 
 /// A failure of the input or of the machine. Bugs of this library panic.
 #[derive(Debug)]
 pub enum Error {
-    /// A file, or standard input, could not be read.
-    Read {
-        /// The file; `-` for standard input.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
+    /// A file could not be read, is not a usable object, or cannot be linked.
+    Link {
+        /// The error of the crate that reads and links files.
+        source: link::Error,
     },
     /// The output could not be written. A file that existed is unchanged.
     Write {
@@ -66,9 +64,9 @@ pub enum Error {
         /// The name asked for.
         name: String,
     },
-    /// A backend or linker exists but was left out of this build.
+    /// A backend exists but was left out of this build.
     NotBuilt {
-        /// The backend or linker.
+        /// The backend.
         name: &'static str,
         /// The cargo feature of this crate that adds it.
         feature: &'static str,
@@ -80,26 +78,10 @@ pub enum Error {
         /// The error of the backend.
         source: Box<dyn error::Error + Send + Sync>,
     },
-    /// A file is not a usable object.
-    Object {
-        /// The file, and the member if it is an archive.
-        file: String,
-        /// The fault.
-        fault: ObjectFault,
-    },
     /// The declarations call functions that no linked file defines.
     MissingSymbols {
         /// Their names, in the order in which the declarations use them.
         names: Vec<String>,
-    },
-    /// Two linked files define one symbol.
-    DuplicateSymbol {
-        /// The symbol.
-        name: String,
-        /// The file that comes first.
-        first: String,
-        /// The file that defines it again; it may be the same.
-        second: String,
     },
     /// A linked file uses the variable `__tvm_ffi__library_ctx`, which is defined only in a library whose import tree
     /// holds the library itself.
@@ -107,84 +89,6 @@ pub enum Error {
         /// The file.
         file: String,
     },
-    /// A linked file uses a symbol that the C library to link for does not have.
-    CLibrary {
-        /// The file.
-        file: String,
-        /// The symbol.
-        symbol: String,
-        /// A version that has it, such as `GLIBC_2.38`, or the archive that compilers take it from.
-        version: String,
-        /// The sysroot; `None` for the version of glibc that the linker knows.
-        sysroot: Option<PathBuf>,
-    },
-    /// No folder has a library of this name.
-    NoLibrary {
-        /// The name.
-        name: String,
-        /// The folders, in order.
-        folders: Vec<PathBuf>,
-    },
-    /// Linking for this target, or in this way, is not supported.
-    UnsupportedLink {
-        /// The target.
-        target: target_lexicon::Triple,
-        /// The reason.
-        reason: &'static str,
-    },
-    /// The linker failed.
-    Linker {
-        /// Its name.
-        name: String,
-        /// Its message.
-        reason: String,
-    },
-}
-
-/// Reason why a file is not a usable object.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ObjectFault {
-    /// An unknown format, a linker script, or an empty file.
-    Unrecognized,
-    /// LLVM bitcode, as `clang -flto -c` writes it, for a backend that does not read it.
-    Bitcode,
-    /// Text, for a backend that does not read it.
-    Text,
-    /// An archive, where a single file is needed.
-    Archive,
-    /// An archive that holds paths instead of objects.
-    ThinArchive,
-    /// A universal file of Apple's systems, for several machines.
-    Universal,
-    /// A damaged file.
-    Malformed {
-        /// The error of the parser.
-        reason: String,
-    },
-    /// Another kind of file where a relocatable object is needed.
-    NotRelocatable {
-        /// The kind of file.
-        found: &'static str,
-    },
-    /// An object for another machine or in another format.
-    Target {
-        /// The machine to link for.
-        expected: String,
-        /// The machine of the file.
-        found: String,
-    },
-    /// An object for Windows with functions that run when the library is loaded, which a linker without the start-up code
-    /// of a compiler would forget.
-    Constructors,
-    /// An object that cannot become part of the output, or that the linker cannot take.
-    Unlinkable {
-        /// Contents that stand in the way.
-        found: String,
-        /// Way around them.
-        advice: &'static str,
-    },
-    /// An object with linked routines that only another version of this library has.
-    Routines,
 }
 
 impl fmt::Display for Error {
@@ -192,7 +96,7 @@ impl fmt::Display for Error {
         // Untrusted inputs are quoted.
         let mut f = Printable(f);
         match self {
-            Error::Read { path, source } => write!(f, "cannot read {}: {source}", path.display()),
+            Error::Link { source } => write!(f, "{source}"),
             Error::Write { path, source } => write!(f, "cannot write {}: {source}", path.display()),
             Error::Declaration { path: Some(path), source } => {
                 for (index, error) in source.as_slice().iter().enumerate() {
@@ -232,16 +136,12 @@ impl fmt::Display for Error {
                 Ok(())
             }
             Error::Backend { name, source } => write!(f, "backend {name}: {source}"),
-            Error::Object { file, fault } => write!(f, "{file}: {fault}"),
             Error::MissingSymbols { names } => {
                 let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
                 let verb = if names.len() == 1 { "is" } else { "are" };
                 write!(f, "{} {verb} called by a declaration and defined by no linked file", {
                     names.join(", ")
                 })
-            }
-            Error::DuplicateSymbol { name, first, second } => {
-                write!(f, "`{name}` is defined by {first} and again by {second}")
             }
             Error::LibraryContext { file } => {
                 write!(
@@ -250,71 +150,15 @@ impl fmt::Display for Error {
                 )?;
                 f.write_str("something: give --import or --import-tree (`Library::imports`)")
             }
-            Error::CLibrary { file, symbol, version, sysroot: Some(root) } => {
-                write!(f, "{file} uses `{symbol}` ({version}), which is in no C library of ")?;
-                write!(f, "the sysroot {}", root.display())
-            }
-            Error::CLibrary { file, symbol, version, sysroot: None } => {
-                write!(f, "{file} uses `{symbol}` ({version}), which is not in glibc {STATED}: ")?;
-                f.write_str(
-                    "link a file that defines it, take --sysroot (`Request::sysroot`) with a newer \
-                     glibc, or --linker cc with a compiler for one",
-                )
-            }
-            Error::NoLibrary { name, folders } => {
-                write!(f, "no library `{name}` in ")?;
-                let folders: Vec<_> =
-                    folders.iter().map(|path| path.display().to_string()).collect();
-                f.write_str(&folders.join(", "))
-            }
-            Error::UnsupportedLink { target, reason } => {
-                write!(f, "cannot link for {target}: {reason}")
-            }
-            Error::Linker { name, reason } => write!(f, "linker {name}: {reason}"),
-        }
-    }
-}
-
-impl fmt::Display for ObjectFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ObjectFault::Unrecognized => f.write_str("not an object file"),
-            ObjectFault::Bitcode => {
-                f.write_str("LLVM bitcode: take --backend llvm, or compile it without -flto")
-            }
-            ObjectFault::Text => f.write_str(
-                "text, not an object file; LLVM IR and MLIR are for --backend llvm and mlir",
-            ),
-            ObjectFault::Archive => {
-                f.write_str("an archive; take its members, as `ar x` makes them")
-            }
-            ObjectFault::Universal => {
-                f.write_str("for several machines; take the part of one, as `lipo -thin` makes it")
-            }
-            ObjectFault::ThinArchive => f.write_str("a thin archive; give its members"),
-            ObjectFault::Malformed { reason } => write!(f, "malformed object file: {reason}"),
-            ObjectFault::NotRelocatable { found } => {
-                let article = if found.starts_with('e') { "an" } else { "a" };
-                write!(f, "expected a relocatable object but got {article} {found}")
-            }
-            ObjectFault::Target { expected, found } => {
-                write!(f, "expected an object for {expected} but got one for {found}")
-            }
-            ObjectFault::Constructors => f.write_str(
-                "has functions to run when the library is loaded, which needs the start-up code of \
-                 a compiler: take linker cc, with the compiler of MinGW",
-            ),
-            ObjectFault::Unlinkable { found, advice } => write!(f, "has {found}: {advice}"),
-            ObjectFault::Routines => {
-                f.write_str("made by another version of this library, which has other routines")
-            }
         }
     }
 }
 
 impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
-        if let Error::Read { source, .. } | Error::Write { source, .. } = self {
+        if let Error::Link { source } = self {
+            source.source()
+        } else if let Error::Write { source, .. } = self {
             Some(source)
         } else if let Error::Declaration { source, .. } = self {
             Some(source)
@@ -326,13 +170,17 @@ impl error::Error for Error {
     }
 }
 
-impl error::Error for ObjectFault {}
-
 impl From<triton::Error> for Error {
     fn from(source: triton::Error) -> Error {
         if let triton::Error::Declaration { source } = source {
             return Error::Declaration { path: None, source: (*source).into() };
         }
         Error::Triton { source }
+    }
+}
+
+impl From<link::Error> for Error {
+    fn from(source: link::Error) -> Error {
+        Error::Link { source }
     }
 }

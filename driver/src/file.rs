@@ -1,105 +1,28 @@
 //! Reading of whole files, and atomic writing.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::Path;
-use std::string::FromUtf8Error;
+
+pub use link::file::MAX_FILE_BYTES;
+pub(crate) use link::file::{HEAD, read_if, regular, text};
+
+use link::file::STANDARD;
 
 use crate::Error;
 
-/// Most bytes that are read of a pipe or device. Regular files have no limit.
-pub const MAX_FILE_BYTES: u64 = 1 << 30;
-
-/// Path of standard input and output.
-const STANDARD: &str = "-";
-
-/// Bytes at the beginning of a file that are checked before the rest is read.
-pub(crate) const HEAD: u64 = 4096;
-
 /// Reads a file; `-` is standard input.
+///
+/// # Errors
+/// [`link::Error::Read`].
 pub fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    Ok(read_if(path, |_| true)?.unwrap_or_default())
-}
-
-/// Reads a file if `wanted` accepts its beginning; otherwise reads no more of it and returns `None`.
-pub(crate) fn read_if(
-    path: &Path,
-    wanted: impl FnOnce(&[u8]) -> bool,
-) -> Result<Option<Vec<u8>>, Error> {
-    let contents = |source: &mut dyn Read, expected| {
-        let mut bytes = Vec::new();
-        source.take(HEAD).read_to_end(&mut bytes)?;
-        if !wanted(&bytes) {
-            return Ok(None);
-        }
-        read_all(source, expected, &mut bytes)?;
-        Ok(Some(bytes))
-    };
-    with(path, contents)
-}
-
-/// Opens a file that can be read in any order; returns `None` for standard input, pipes and devices.
-pub(crate) fn regular(path: &Path) -> Result<Option<File>, Error> {
-    if path == Path::new(STANDARD) {
-        return Ok(None);
-    }
-    // Devices and pipes are not opened: that may have an effect, or wait for a writer.
-    let open = || Ok(if fs::metadata(path)?.is_file() { Some(File::open(path)?) } else { None });
-    open().map_err(|source| Error::Read { path: path.to_owned(), source })
-}
-
-/// Reads a text file without its byte order mark; returns `None` if it is longer than `max` bytes.
-pub(crate) fn text(path: &Path, max: usize) -> Result<Option<String>, Error> {
-    let contents = |source: &mut dyn Read, _| {
-        let mut bytes = Vec::new();
-        source.take((BYTE_ORDER_MARK.len() + max + 1) as u64).read_to_end(&mut bytes)?;
-        if bytes.starts_with(BYTE_ORDER_MARK) {
-            bytes.drain(..BYTE_ORDER_MARK.len());
-        }
-        if bytes.len() > max {
-            return Ok(None);
-        }
-        let fault =
-            |error: FromUtf8Error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error());
-        String::from_utf8(bytes).map(Some).map_err(fault)
-    };
-    with(path, contents)
-}
-
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-
-/// Opens a file and calls `read` with it and its size, which is 0 if unknown.
-fn with<T>(
-    path: &Path,
-    read: impl FnOnce(&mut dyn Read, u64) -> io::Result<T>,
-) -> Result<T, Error> {
-    let result = if path == Path::new(STANDARD) {
-        read(&mut io::stdin().lock(), 0)
-    } else {
-        File::open(path).and_then(|mut file| {
-            let metadata = file.metadata()?;
-            read(&mut file, if metadata.is_file() { metadata.len() } else { 0 })
-        })
-    };
-    result.map_err(|source| Error::Read { path: path.to_owned(), source })
+    Ok(link::file::read(path)?)
 }
 
 /// Returns whether two paths lead to the same file.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| fs::canonicalize(path).ok();
     one != Path::new(STANDARD) && place(one).is_some_and(|one| place(other) == Some(one))
-}
-
-/// Reads the rest of a file of an expected size.
-fn read_all(source: &mut dyn Read, expected: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
-    let max = MAX_FILE_BYTES.max(expected);
-    let room = usize::try_from(expected).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    bytes.try_reserve_exact(room.saturating_sub(bytes.len()))?;
-    source.take(max + 1 - bytes.len() as u64).read_to_end(bytes)?;
-    if bytes.len() as u64 > max {
-        return Err(io::Error::other(format!("larger than {max} bytes")));
-    }
-    Ok(())
 }
 
 /// Kind of an output file, which decides about the permission to execute it.

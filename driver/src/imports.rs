@@ -79,7 +79,7 @@ struct Entry {
 /// Makes the tree of a library that imports one module per kind and file, in order.
 ///
 /// # Errors
-/// [`Error::Read`], and [`Error::Import`] for an empty file, or a kind that is empty, `_lib`, or holds a
+/// [`link::Error::Read`], and [`Error::Import`] for an empty file, or a kind that is empty, `_lib`, or holds a
 /// control character.
 pub(crate) fn read_modules(modules: &[(String, File)]) -> Result<ImportTree<'static>, Error> {
     let children = (1..=modules.len()).collect();
@@ -104,7 +104,7 @@ pub(crate) fn read_modules(modules: &[(String, File)]) -> Result<ImportTree<'sta
 /// Reads the tree that a TOML file describes, in the form that is shown [above](self).
 ///
 /// # Errors
-/// [`Error::Read`] for a file that cannot be read, [`Error::Import`] for an invalid description, or a tree that cannot
+/// [`link::Error::Read`] for a file that cannot be read, [`Error::Import`] for an invalid description, or a tree that cannot
 /// be loaded.
 pub fn read_tree(path: &Path) -> Result<ImportTree<'static>, Error> {
     let text = file::text(path, MAX_DESCRIPTION)?;

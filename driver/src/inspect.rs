@@ -12,10 +12,10 @@ use abi_spec::library_bin::{self, DecodeError, ImportTree, LOADER_PREFIX};
 use abi_spec::runtime::{self, Version};
 use abi_spec::symbol;
 use codegen::metadata::TextKind;
+use link::object_file::{self, Header, NameBudget, RUNTIME_PREFIX};
 use object::{Object, ReadRef};
 
 use crate::ObjectFault;
-use crate::object_file::{self, Header, NameBudget, RUNTIME_PREFIX};
 use symbols::Symbol;
 
 pub use contents::{Contents, open};

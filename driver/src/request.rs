@@ -10,10 +10,10 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{ArgAction, Args, ValueEnum};
 use codegen::backend::{self, Optimize};
 use codegen::{Library, Loader, Prepare, Routines, Unchecked};
+use link::{Input, Linker, Output};
 use target_lexicon::Triple;
 
 use crate::imports::{read_modules, read_tree};
-use crate::link::{self, Input, Linker};
 use crate::{BackendName, Error, file};
 pub(crate) use values::backends;
 pub use values::{parse_routines, parse_target};
@@ -241,7 +241,7 @@ impl TryFrom<File> for Input {
 
     fn try_from(file: File) -> Result<Input, Error> {
         let (name, bytes) = file.into_linkable()?;
-        Input::new(name, bytes)
+        Ok(Input::new(name, bytes)?)
     }
 }
 
@@ -292,7 +292,7 @@ impl Request {
     /// Reads the files of `link` and finds `libraries`, and moves both to `sources` and `kernels`.
     ///
     /// # Errors
-    /// The errors of [`Request::backend`], of [`Input::new`], [`Error::Read`] and [`Error::NoLibrary`].
+    /// The errors of [`Request::backend`], of [`Input::new`], [`link::Error::Read`] and [`link::Error::NoLibrary`].
     pub fn load(&mut self) -> Result<(), Error> {
         let backend = self.backend()?;
         for file in std::mem::take(&mut self.link) {
@@ -304,7 +304,7 @@ impl Request {
             }
         }
         for name in std::mem::take(&mut self.libraries) {
-            self.kernels.extend(link::library(&name, self)?);
+            self.kernels.extend(link::library(&name, &self.linking())?);
         }
         Ok(())
     }
@@ -312,7 +312,7 @@ impl Request {
     /// Adds `images`, `imports` or `import_tree`, `prepare`, `entry` and `system_lib` to a library. Reads their files.
     ///
     /// # Errors
-    /// [`Error::Read`], [`Error::Import`], and [`Error::Usage`] for an image that the library does not declare.
+    /// [`link::Error::Read`], [`Error::Import`], and [`Error::Usage`] for an image that the library does not declare.
     pub fn complete<'a>(&self, library: &'a Library) -> Result<Cow<'a, Library>, Error> {
         let mut library = Cow::Borrowed(library);
         if let Some(path) = &self.import_tree {
@@ -354,6 +354,30 @@ impl Request {
             },
             loader: Loader::of(&self.target),
         }
+    }
+
+    /// Returns the options of linking: an object unless the form is [`Form::Shared`].
+    pub fn linking(&self) -> link::Options {
+        let output = if self.form == Form::Shared { Output::Shared } else { Output::Object };
+        link::Options {
+            output,
+            target: self.target.clone(),
+            linker: self.linker.clone(),
+            runtime_dependency: self.runtime_dependency,
+            rpath: self.rpath.clone(),
+            folders: self.folders.clone(),
+            sysroot: self.sysroot.clone(),
+            in_process: self.in_process,
+        }
+    }
+
+    /// Links the `kernels` by themselves: for [`Form::Shared`] to a shared library, else to one object.
+    ///
+    /// # Errors
+    /// Those of [`Request::check`] and of [`link::link`].
+    pub fn link(&self) -> Result<Vec<u8>, Error> {
+        self.check()?;
+        Ok(link::link(&self.kernels, &self.linking())?)
     }
 
     /// Returns the paths that the request reads, those of `kernels` and `sources` among them.

@@ -52,9 +52,27 @@ impl From<codegen::Error> for Fault {
 impl From<driver::Error> for Fault {
     fn from(error: driver::Error) -> Fault {
         use driver::Error as E;
-        let kind = if let E::Read { source, .. } | E::Write { source, .. } = &error {
+        let error = match error {
+            E::Link { source } => return source.into(),
+            other => other,
+        };
+        let kind = if let E::Write { source, .. } = &error {
             of_file(source)
-        } else if matches!(error, E::NotBuilt { .. } | E::Backend { .. } | E::Linker { .. }) {
+        } else if matches!(error, E::NotBuilt { .. } | E::Backend { .. }) {
+            "RuntimeError"
+        } else {
+            "ValueError"
+        };
+        Fault::new(kind, error)
+    }
+}
+
+impl From<link::Error> for Fault {
+    fn from(error: link::Error) -> Fault {
+        use link::Error as E;
+        let kind = if let E::Read { source, .. } = &error {
+            of_file(source)
+        } else if matches!(error, E::NotBuilt { .. } | E::Routines { .. } | E::Linker { .. }) {
             "RuntimeError"
         } else {
             "ValueError"

@@ -18,6 +18,6 @@ pub(crate) fn inspect(file: &Returned) -> Outcome {
     string(&found.to_json())
 }
 
-fn at(name: &str, fault: driver::ObjectFault) -> Fault {
-    driver::Error::Object { file: name.to_owned(), fault }.into()
+fn at(name: &str, fault: link::ObjectFault) -> Fault {
+    link::Error::Object { file: name.to_owned(), fault }.into()
 }

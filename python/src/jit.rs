@@ -17,8 +17,8 @@ use ::jit::{
 };
 use abi_spec::TypeIndex;
 use codegen::Library;
-use driver::link::{self, Input};
 use driver::{Form, Request};
+use link::Input;
 #[cfg(target_os = "linux")]
 use rustix::fs::{MemfdFlags, memfd_create};
 

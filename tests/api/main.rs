@@ -5,13 +5,14 @@ use std::path::Path;
 use insta::{Settings, assert_snapshot};
 
 /// Names of the published libraries.
-const LIBRARIES: [&str; 11] = [
+const LIBRARIES: [&str; 12] = [
     "tvm_ffi_abi_spec",
     "tvm_ffi_codegen",
     "tvm_ffi_codegen_c",
     "tvm_ffi_codegen_cranelift",
     "tvm_ffi_codegen_driver",
     "tvm_ffi_codegen_jit",
+    "tvm_ffi_codegen_link",
     "tvm_ffi_codegen_llvm",
     "tvm_ffi_codegen_mlir",
     "tvm_ffi_codegen_prebuilt",

@@ -123,7 +123,8 @@ fn code_generation_in_process_knows_names_only() {
 /// Unit tests of crates with `test = false` would never run: they belong to the folder `tests` of the crate.
 #[test]
 fn no_unit_tests_are_left_out() {
-    let others = ["driver", "driver/triton", "python", "python/call"].map(str::to_owned);
+    let others =
+        ["driver", "driver/link", "driver/triton", "python", "python/call"].map(str::to_owned);
     for folder in others.into_iter().chain(backends()) {
         assert!(read(&format!("{folder}/Cargo.toml")).contains("test = false"), "{folder}");
         for file in sources(&format!("{folder}/src")) {

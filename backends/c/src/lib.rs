@@ -82,6 +82,7 @@ use target_lexicon::Triple;
 
 pub use codegen::backend::{Error, Input, Optimize};
 pub use listing::lines;
+pub use target_lexicon;
 
 use body::Functions;
 use prelude::Prelude;

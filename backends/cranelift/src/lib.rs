@@ -1,5 +1,9 @@
 //! Emits host IR as Cranelift code.
 //!
+//! The crates `cranelift_codegen`, `cranelift_module` and `cranelift_object`, whose types stand in this interface, and
+//! `target_lexicon` are part of it: a compiler that takes them from here has the version that this crate is built with.
+//! It names others, such as `cranelift-frontend`, in the same version itself.
+//!
 //! [`emit`] writes into any [`Module`]: that of a JIT, of an object, or the one in which a compiler has just defined
 //! its kernels, which the host functions then call. [`Cranelift`] returns text or an object file. Both only translate;
 //! every decision was made when the host IR was lowered.
@@ -76,9 +80,13 @@ use target_lexicon::Triple;
 use generators::Generators;
 
 pub use codegen::backend::{Error, Input};
+pub use cranelift_codegen;
+pub use cranelift_module;
+pub use cranelift_object;
 pub use debug::Lines;
 pub use generators::{Settings, define as define_with, is_wide, isa};
 pub use listing::{Listing, listings};
+pub use target_lexicon;
 
 /// The name of the backend.
 const NAME: &str = "cranelift";

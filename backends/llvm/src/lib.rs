@@ -1,5 +1,8 @@
 //! Emits host IR as LLVM IR.
 //!
+//! The crates `inkwell` and `target_lexicon`, whose types stand in this interface, are part of it: a compiler that takes
+//! them from here has the version and the features that this crate is built with.
+//!
 //! [`emit`] writes into any [`Module`], such as the one in which a compiler has just defined its kernels, which the
 //! host functions then call. At [`Optimize::O2`] a kernel of internal linkage disappears into its caller, where it is
 //! vectorised, and is not exported; [`link()`] brings in kernels as text or bitcode. [`Llvm`] returns text, bitcode or
@@ -8,8 +11,8 @@
 //! ```
 //! # use codegen as tvm_ffi_codegen;
 //! use tvm_ffi_codegen::ir::{self, Builder, Linkage, Signature, SymbolKind, Type};
-//! use inkwell::context::Context;
-//! use inkwell::module::Linkage as NativeLinkage;
+//! use tvm_ffi_codegen_llvm::inkwell::context::Context;
+//! use tvm_ffi_codegen_llvm::inkwell::module::Linkage as NativeLinkage;
 //! use tvm_ffi_codegen_llvm::{Llvm, emit, optimize, signature};
 //!
 //! // The compiler's own module, with a kernel: `next(n) = n + 1`.
@@ -84,8 +87,10 @@ use inkwell::values::FunctionValue;
 use target_lexicon::Triple;
 
 pub use codegen::backend::{Error, Input, Optimize};
+pub use inkwell;
 pub use link::link;
 pub use object::{compile, optimize, verify};
+pub use target_lexicon;
 
 /// The name of the backend.
 const NAME: &str = "llvm";
@@ -230,7 +235,10 @@ impl Backend for Llvm {
                 &module,
                 &Llvm { optimize: self.optimize.for_module(source), ..self.clone() },
             ),
-            _ => compile(&module, self),
+            _ => {
+                object::keep_apart(&module, source, self.optimize);
+                compile(&module, self)
+            }
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Emits host IR as the LLVM dialect of MLIR.
 //!
+//! The crates `melior`, `inkwell` and `target_lexicon`, whose types stand in this interface, are part of it: a compiler
+//! that takes them from here has the version and the features that this crate is built with.
+//!
 //! [`emit`] writes into the module in which a compiler has just defined its kernels, and which the compiler then lowers
 //! or translates. [`Mlir`] returns text, or an object file by way of LLVM IR and the LLVM backend, which generates the
 //! same code as from its own output.
@@ -7,7 +10,7 @@
 //! ```
 //! # use codegen as tvm_ffi_codegen;
 //! use tvm_ffi_codegen::ir::{self, Builder, Linkage, Signature, SymbolKind, Type};
-//! use melior::{Context, dialect::DialectHandle, ir::Module};
+//! use tvm_ffi_codegen_mlir::melior::{Context, dialect::DialectHandle, ir::Module};
 //! use tvm_ffi_codegen_mlir::{Mlir, compile, emit, verify};
 //!
 //! // A host function that calls a kernel.
@@ -67,9 +70,12 @@ use melior::ir::{Location, Module, Type};
 use target_lexicon::Triple;
 
 pub use codegen::backend::{Error, Input, Optimize};
+pub use inkwell;
 pub use link::link;
+pub use melior;
 pub use object::{compile, verify};
 pub use print::text;
+pub use target_lexicon;
 
 use op::Ops;
 use types::Types;
@@ -229,7 +235,9 @@ impl Backend for Mlir {
                 let optimize = self.optimize.for_module(source);
                 compile(&context, &module, &Mlir { optimize, ..self.clone() })
             }
-            _ => compile(&context, &module, self),
+            _ => object::compile_with(&context, &module, self, |llvm| {
+                backend_llvm::object::keep_apart(llvm, source, self.optimize);
+            }),
         }
     }
 }

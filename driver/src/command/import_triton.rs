@@ -52,10 +52,11 @@ impl ImportTriton {
 }
 
 fn text(path: &Path) -> Result<String, Error> {
-    String::from_utf8(file::read(path)?).map_err(|error| {
+    let text = String::from_utf8(file::read(path)?).map_err(|error| {
         let source = io::Error::new(io::ErrorKind::InvalidData, error);
-        Error::Read { path: path.to_owned(), source }
-    })
+        link::Error::Read { path: path.to_owned(), source }
+    });
+    Ok(text?)
 }
 
 /// Returns the name of a file without control characters, since an end of line would end the comment.

@@ -26,7 +26,7 @@ impl Inspect {
     pub(super) fn run(&self) -> Result<(), Error> {
         let path = &self.file;
         let contents = inspect::open(path)?;
-        let fault = |fault| Error::Object { file: path.display().to_string(), fault };
+        let fault = |fault| link::Error::Object { file: path.display().to_string(), fault };
         let found = contents.inspect().map_err(fault)?;
         if let Some(folder) = &self.extract {
             let refused =

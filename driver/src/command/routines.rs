@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use link::routines_archive;
 use target_lexicon::Triple;
 
 use crate::file::{self, Mode};
-use crate::link::routines_archive;
 use crate::{Error, parse_target};
 
 /// Writes the linked routines of objects.

@@ -5,11 +5,11 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
+use link::object_file;
 use object::{ReadCache, ReadRef};
 
 use super::{Inspection, find_tree, look};
 use crate::file;
-use crate::object_file;
 use crate::{Error, ObjectFault};
 
 /// An open file that begins like one that [`inspect`](super::inspect()) knows. It must not change meanwhile.
@@ -27,19 +27,21 @@ enum Source {
 /// is read.
 ///
 /// # Errors
-/// [`Error::Read`], and [`Error::Object`] for another file.
+/// [`link::Error::Read`], and [`link::Error::Object`] for another file.
 pub fn open(path: &Path) -> Result<Contents, Error> {
-    let unknown =
-        || Error::Object { file: path.display().to_string(), fault: ObjectFault::Unrecognized };
+    let unknown = || link::Error::Object {
+        file: path.display().to_string(),
+        fault: ObjectFault::Unrecognized,
+    };
     let Some(mut opened) = file::regular(path)? else {
         let bytes = file::read_if(path, object_file::begins)?.ok_or_else(unknown)?;
         return Ok(Contents(Source::Bytes(bytes)));
     };
     let mut head = Vec::new();
     let read = opened.by_ref().take(file::HEAD).read_to_end(&mut head);
-    read.map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    read.map_err(|source| link::Error::Read { path: path.to_owned(), source })?;
     if !object_file::begins(&head) {
-        return Err(unknown());
+        return Err(unknown().into());
     }
     Ok(Contents(Source::File(ReadCache::new(opened))))
 }

@@ -6,14 +6,14 @@ use abi_spec::library_bin;
 use abi_spec::symbol::LIBRARY_BIN;
 use codegen::backend::LISTS;
 use codegen::metadata::{self, TextKind};
+use link::object_file::{NameBudget, c_name, malformed};
+use link::printable::printable;
 use object::{
     BinaryFormat, ExportTarget, NameOrOrdinal, Object, ObjectKind, ObjectSection, ObjectSymbol,
     ReadRef, SectionIndex, SymbolScope,
 };
 
 use crate::ObjectFault;
-use crate::object_file::{NameBudget, c_name, malformed};
-use crate::printable::printable;
 
 /// An exported or undefined symbol.
 #[derive(Debug)]

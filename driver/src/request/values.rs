@@ -6,10 +6,10 @@ use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use codegen::Routines;
 use codegen::backend::Optimize;
+use link::Linker;
 use target_lexicon::Triple;
 
 use super::{CheckGroup, File, Form};
-use crate::link::Linker;
 use crate::{BackendName, Error};
 
 impl FromStr for Form {

@@ -177,7 +177,7 @@ fn libraries_in_elf_are_linked_by_lld_too() {
 #[test]
 #[ignore = "tests/setup installs Wine"]
 fn functions_of_windows_exist() {
-    let source = include_str!("../../src/link/c_library.rs");
+    let source = include_str!("../../link/src/c_library.rs");
     let (_, list) = source.split_once("&[\n").unwrap();
     let (list, _) = list.split_once("];").unwrap();
     let known: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
@@ -252,7 +252,10 @@ fn what_a_format_cannot_do_is_refused_in_words() {
         assert_eq!(linked(target, change), expected, "{target}");
     }
     let unknown = request("aarch64-apple-ios", Form::Shared).link().unwrap_err();
-    assert!(matches!(unknown, Error::UnsupportedLink { .. }), "{unknown}");
+    assert!(
+        matches!(unknown, Error::Link { source: link::Error::UnsupportedLink { .. } }),
+        "{unknown}"
+    );
 }
 
 #[test]

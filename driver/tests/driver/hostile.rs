@@ -55,7 +55,7 @@ fn read_file(bytes: &[u8]) -> Result<Inspection, ObjectFault> {
     fs::write(file.path(), bytes).unwrap();
     match inspect::open(file.path()) {
         Ok(contents) => contents.inspect(),
-        Err(Error::Object { fault, .. }) => Err(fault),
+        Err(Error::Link { source: link::Error::Object { fault, .. } }) => Err(fault),
         Err(error) => panic!("{error}"),
     }
 }

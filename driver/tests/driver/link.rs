@@ -116,7 +116,9 @@ fn what_a_loader_fills_is_exported() {
         let folder = folder();
         let inputs = [object("user", USER), object("again", &USER.replace("user", "again"))];
         let error = link(&inputs, &linker).unwrap_err();
-        assert!(matches!(&error, Error::DuplicateSymbol { name, .. } if name == "__TVMother"));
+        assert!(
+            matches!(&error, Error::Link { source: link::Error::DuplicateSymbol { name, .. } } if name == "__TVMother")
+        );
         let mut found = exports(&link(&inputs[..1], &linker).unwrap());
         found.sort();
         assert_eq!(found, names, "{linker:?}");
@@ -249,7 +251,10 @@ fn objects_that_do_not_fit_a_library_are_the_linkers_error() {
     let object = object_with("fixed", ABSOLUTE, &["-fno-pic", "-fno-pie"]);
     for linker in routes() {
         let error = link(std::slice::from_ref(&object), &linker).unwrap_err();
-        assert!(matches!(error, Error::Linker { .. }), "{linker:?}: {error}");
+        assert!(
+            matches!(error, Error::Link { source: link::Error::Linker { .. } }),
+            "{linker:?}: {error}"
+        );
         assert!(error.to_string().contains("fixed.o"), "{linker:?}: {error}");
         assert!(error.to_string().contains("-fPIC"), "{linker:?}: {error}");
     }

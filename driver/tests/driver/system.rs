@@ -138,10 +138,13 @@ fn later_symbols_are_refused_by_name_unless_something_defines_them() {
     for target in TARGETS {
         let wanting = request(target, &Linker::Wild, calling(target, &["__isoc23_strtol"]));
         let error = wanting.link().unwrap_err();
-        assert!(matches!(error, Error::CLibrary { sysroot: None, .. }), "{error:?}");
+        assert!(
+            matches!(error, Error::Link { source: link::Error::CLibrary { sysroot: None, .. } }),
+            "{error:?}"
+        );
         let expected = "calling.o uses `__isoc23_strtol` (GLIBC_2.38), which is not in glibc 2.28: link a file \
-            that defines it, take --sysroot (`Request::sysroot`) with a newer glibc, or --linker cc with a compiler \
-            for one";
+            that defines it, take --sysroot (in Rust the field `sysroot`) with a newer glibc, or --linker cc with a \
+            compiler for one";
         assert_eq!(error.to_string(), expected);
         // The loader of this process finds what this machine has.
         let library = Request { in_process: true, ..wanting }.link().unwrap();

@@ -12,7 +12,7 @@ use codegen::backend::Machine;
 use target_lexicon::{Environment, OperatingSystem, Triple};
 
 use super::{Format, Input, Linker, Target, base_name, glibc};
-use crate::{Error, Form, Request, file};
+use crate::{Error, Options, Output, file};
 
 /// Deepest nesting of linker scripts.
 const MAX_SCRIPTS: u32 = 4;
@@ -21,21 +21,21 @@ const MAX_SCRIPTS: u32 = 4;
 const MAX_LINKS: u32 = 40;
 
 /// Finds the library of `-l name`: the first of [`files`], or the file itself for `:FILE`, in the first folder that has
-/// it: those of the request, then those of the target. If none has it, the library is the newest `libNAME.so.VERSION`. A
+/// it: those of the options, then those of the target. If none has it, the library is the newest `libNAME.so.VERSION`. A
 /// linker script yields several files. A part of the C library that the linker adds by itself yields none, unless a
-/// folder of the request has it.
+/// folder of the options has it.
 ///
 /// # Errors
 /// [`Error::NoLibrary`]; [`Error::Read`] and [`Error::Object`] if the file cannot be used.
-pub(crate) fn library(name: &str, request: &Request) -> Result<Vec<Input>, Error> {
-    Search::new(request).find(name, MAX_SCRIPTS)
+pub fn library(name: &str, options: &Options) -> Result<Vec<Input>, Error> {
+    Search::new(options).find(name, MAX_SCRIPTS)
 }
 
 /// Folders in which libraries are searched.
 pub(super) struct Search<'a> {
     target: &'a Triple,
     sysroot: Option<&'a Path>,
-    /// Folders of the request.
+    /// Folders of the options.
     own: &'a [PathBuf],
     /// Folders of the target.
     system: Vec<PathBuf>,
@@ -44,14 +44,14 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Returns the folders of a request.
-    pub(super) fn new(request: &'a Request) -> Search<'a> {
-        let (target, sysroot) = (&request.target, request.sysroot.as_deref());
+    /// Returns the folders of options.
+    pub(super) fn new(options: &'a Options) -> Search<'a> {
+        let (target, sysroot) = (&options.target, options.sysroot.as_deref());
         let system = folders(target, sysroot.is_some());
         let adds_parts = sysroot.is_none()
-            && request.form == Form::Shared
-            && !matches!(request.linker(), Linker::Cc(_));
-        Search { target, sysroot, own: &request.folders, system, adds_parts }
+            && options.output == Output::Shared
+            && !matches!(options.linker(), Linker::Cc(_));
+        Search { target, sysroot, own: &options.folders, system, adds_parts }
     }
 
     /// Finds a file in the folders of the target.

@@ -12,8 +12,7 @@ use object::write::StringId;
 use object::write::elf::{FileHeader, ProgramHeader, SectionIndex, Sym, Verdef, Writer};
 use object::{Endianness, elf};
 
-use crate::Error;
-use crate::link::Input;
+use crate::{Error, Input};
 
 /// A shared library for linkers.
 #[derive(Debug)]

@@ -3,14 +3,15 @@
 use std::fmt::{self, Write};
 
 /// Returns a character, or the escape sequence of a control character.
-pub(crate) fn printable(c: char) -> impl Iterator<Item = char> {
+pub fn printable(c: char) -> impl Iterator<Item = char> {
     let escaped = c.is_control().then(|| c.escape_default());
     let plain = escaped.is_none().then_some(c);
     escaped.into_iter().flatten().chain(plain)
 }
 
 /// Writer that escapes control characters, except the ends of lines.
-pub(crate) struct Printable<'f, 'b>(pub(crate) &'f mut fmt::Formatter<'b>);
+#[expect(missing_debug_implementations, reason = "it holds a formatter, which has none")]
+pub struct Printable<'f, 'b>(pub &'f mut fmt::Formatter<'b>);
 
 impl Write for Printable<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {

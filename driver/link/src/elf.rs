@@ -7,8 +7,7 @@ mod system;
 use codegen::backend::Machine;
 
 use super::machine::facts;
-use super::{EXPORTED, Input, Linker, Output, Target, base_name, undefined};
-use crate::{Error, Request};
+use super::{EXPORTED, Error, Input, Linker, Options, Output, Target, base_name, undefined};
 use stub::Stub;
 
 /// The runtime's library.
@@ -31,11 +30,11 @@ pub(super) const OPTIONS: [&str; 9] = [
 /// Adds what the inputs need: the runtime, and what a C compiler adds by itself.
 pub(super) fn dependencies(
     all: &mut Vec<Input>,
-    request: &Request,
+    options: &Options,
     linker: &Linker,
     target: &Target<'_>,
 ) -> Result<(), Error> {
-    if request.runtime_dependency && !all.iter().any(is_runtime) {
+    if options.runtime_dependency && !all.iter().any(is_runtime) {
         let runtime = runtime_library(all, target.machine)?;
         all.push(runtime);
     }
@@ -44,7 +43,7 @@ pub(super) fn dependencies(
         // The last functions of a library run first, and those of the destructors of C++ run after those of C.
         let destructors = destructors::object(registers, target.machine)?;
         all.splice(0..0, destructors);
-        all.extend(system::libraries(all, request, target)?);
+        all.extend(system::libraries(all, options, target)?);
     }
     Ok(())
 }
@@ -67,16 +66,16 @@ pub(super) fn version_script(inputs: &[Input]) -> String {
 }
 
 /// Returns the arguments of `ld` but its inputs and its output.
-pub(super) fn arguments(output: Output<'_>, machine: Machine, script: &str) -> Vec<String> {
+pub(super) fn arguments(options: &Options, machine: Machine, script: &str) -> Vec<String> {
     let mut arguments: Vec<String> = ["-m", facts(machine).emulation].map(str::to_owned).into();
-    match output {
+    match options.output {
         Output::Object => arguments.push("-r".to_owned()),
-        Output::Shared { rpath, .. } => {
+        Output::Shared => {
             arguments.extend(
                 ["-shared", "--no-gc-sections"].into_iter().chain(OPTIONS).map(str::to_owned),
             );
             arguments.push(format!("--version-script={script}"));
-            arguments.extend(rpath.iter().map(|folder| format!("--rpath={folder}")));
+            arguments.extend(options.rpath.iter().map(|folder| format!("--rpath={folder}")));
         }
     }
     arguments

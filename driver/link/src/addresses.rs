@@ -16,11 +16,11 @@ use crate::object_file::Header;
 /// [`Error::UnsupportedLink`] on hosts for which nothing is linked.
 ///
 /// ```
-/// use tvm_ffi_codegen_driver::link::addresses;
+/// use tvm_ffi_codegen_link::addresses;
 ///
 /// let object = addresses(&[("k".to_owned(), 0x1000)])?;
 /// assert!(object.defines("k"));
-/// # Ok::<(), tvm_ffi_codegen_driver::Error>(())
+/// # Ok::<(), tvm_ffi_codegen_link::Error>(())
 /// ```
 pub fn addresses(functions: &[(String, usize)]) -> Result<Input, Error> {
     let host = Triple::host();

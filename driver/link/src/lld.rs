@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::folder::Folder;
-use super::{Format, Input, Output, Target, coff, elf, macho};
+use super::{Format, Input, Options, Output, Target, coff, elf, macho};
 use crate::Error;
 
 const LIBRARY: &str = "library";
@@ -20,21 +20,21 @@ const VARIABLES: [&str; 3] = ["LINK", "_LINK_", "LIB"];
 /// Links in any format.
 pub(super) fn link(
     inputs: &[Input],
-    output: Output<'_>,
+    options: &Options,
     program: &Path,
     target: &Target<'_>,
 ) -> Result<Vec<u8>, Error> {
     let fail = |reason: String| Error::Linker { name: program.display().to_string(), reason };
     let folder = Folder::of(inputs).map_err(|error| fail(error.to_string()))?;
-    let (flavor, arguments) = match (target.format, output) {
-        (Format::Elf, _) => ("gnu", elf(inputs, output, &folder, target)),
-        (Format::Coff, Output::Shared { .. }) => {
-            let options = [coff::arguments(inputs, target), vec![format!("/out:{LIBRARY}")]];
-            ("link", Ok(options.concat().into_iter().chain(folder.names()).collect()))
+    let (flavor, arguments) = match (target.format, options.output) {
+        (Format::Elf, _) => ("gnu", elf(inputs, options, &folder, target)),
+        (Format::Coff, Output::Shared) => {
+            let arguments = [coff::arguments(inputs, target), vec![format!("/out:{LIBRARY}")]];
+            ("link", Ok(arguments.concat().into_iter().chain(folder.names()).collect()))
         }
-        (Format::MachO, Output::Shared { rpath, .. }) => {
-            let options = [macho::arguments(inputs, rpath, target), to_library()];
-            ("darwin", Ok(options.concat().into_iter().chain(folder.names()).collect()))
+        (Format::MachO, Output::Shared) => {
+            let arguments = [macho::arguments(inputs, &options.rpath, target), to_library()];
+            ("darwin", Ok(arguments.concat().into_iter().chain(folder.names()).collect()))
         }
         (Format::Coff, Output::Object) => {
             return Err(target.refuse("lld merges no objects; take linker cc, of MinGW"));
@@ -65,12 +65,12 @@ fn to_library() -> Vec<String> {
 /// Writes a version script and returns the arguments of the flavor `gnu`.
 fn elf(
     inputs: &[Input],
-    output: Output<'_>,
+    options: &Options,
     folder: &Folder,
     target: &Target<'_>,
 ) -> io::Result<Vec<String>> {
     folder.write(SCRIPT, &elf::version_script(inputs))?;
-    let mut arguments = [elf::arguments(output, target.machine, SCRIPT), to_library()].concat();
+    let mut arguments = [elf::arguments(options, target.machine, SCRIPT), to_library()].concat();
     for (input, name) in inputs.iter().zip(folder.names()) {
         match name.split_once('/').filter(|_| input.is_library()) {
             // A library without a soname is recorded by the name of its file.

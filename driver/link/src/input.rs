@@ -116,7 +116,7 @@ impl Input {
     /// checks whether it fits the target.
     ///
     /// ```
-    /// use tvm_ffi_codegen_driver::link::Input;
+    /// use tvm_ffi_codegen_link::Input;
     ///
     /// let error = Input::new("kernel.o", vec![0; 64]).unwrap_err();
     /// assert_eq!(error.to_string(), "kernel.o: not an object file");

@@ -13,7 +13,7 @@ use target_lexicon::Environment;
 use super::machine::facts;
 use super::{Definition, EXPORTED, Input, Linker, Taken, Target, base_name, c_library, undefined};
 use crate::object_file::RUNTIME_PREFIX;
-use crate::{Error, ObjectFault, Request};
+use crate::{Error, ObjectFault, Options};
 
 /// The runtime's library.
 const RUNTIME: &str = "tvm_ffi.dll";
@@ -34,15 +34,15 @@ const IMAGE: &str = "__ImageBase";
 /// inputs become import libraries.
 pub(super) fn dependencies(
     all: &mut Vec<Input>,
-    request: &Request,
+    options: &Options,
     linker: &Linker,
     target: &Target<'_>,
 ) -> Result<(), Error> {
-    let refuse = |option, reason: &str| Err(Error::Usage { option, reason: reason.to_owned() });
-    if !request.rpath.is_empty() {
+    let refuse = |option, reason| Err(Error::Option { option, reason });
+    if !options.rpath.is_empty() {
         return refuse("rpath", "is not for Windows, which looks for libraries beside the program");
     }
-    if !request.runtime_dependency {
+    if !options.runtime_dependency {
         let reason = "is not for Windows, where every import names its library";
         return refuse("runtime_dependency", reason);
     }
@@ -114,7 +114,7 @@ fn import_library(
     let coff = coff.ok_or_else(|| target.refuse("the machine has no import libraries"))?;
     let mut bytes = Cursor::new(Vec::new());
     write_import_library(&mut bytes, library, &exports, coff.import, is_gnu(target), false, &[])
-        .map_err(|source| Error::Write { path: library.into(), source })?;
+        .map_err(|error| Error::Linker { name: library.to_owned(), reason: error.to_string() })?;
     Input::new(format!("{library}.lib"), bytes.into_inner())
 }
 

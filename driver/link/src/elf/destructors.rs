@@ -13,9 +13,8 @@ use object::{
     SymbolFlags, SymbolKind, SymbolScope, elf,
 };
 
-use crate::Error;
-use crate::link::Input;
-use crate::link::machine::{FINALIZE, Finalizer, FinalizerRelocation, HANDLE, facts};
+use crate::machine::{FINALIZE, Finalizer, FinalizerRelocation, HANDLE, facts};
+use crate::{Error, Input};
 
 /// Makes the object if [`HANDLE`] is undefined in the inputs and the code for the machine is known.
 pub(super) fn object(undefined: bool, machine: Machine) -> Result<Option<Input>, Error> {

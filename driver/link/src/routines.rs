@@ -8,9 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use ar_archive_writer::{
     ArchiveKind, DEFAULT_OBJECT_READER, NewArchiveMember, write_archive_to_stream,
 };
-use backend_cranelift::Cranelift;
-use codegen::ir::Linkage;
-use codegen::{Backend, Loader, is_linked_routine, linked_routines};
+use codegen::is_linked_routine;
 use target_lexicon::Triple;
 
 use super::{Format, Input, Target};
@@ -34,7 +32,7 @@ struct Member {
 /// Returns the objects that define the routines among undefined symbols, and those that these objects need.
 ///
 /// # Errors
-/// [`Error::Object`] if the routines are of another version of this library; [`Error::Backend`] if there is no code
+/// [`Error::Object`] if the routines are of another version of this library; [`Error::Routines`] if there is no code
 /// generator for the target.
 pub(super) fn wanted(
     undefined: &BTreeSet<&[u8]>,
@@ -89,16 +87,16 @@ impl Member {
 /// not started here.
 ///
 /// # Errors
-/// [`Error::UnsupportedLink`] where nothing is linked for the target; [`Error::Backend`] if there is no code generator for
+/// [`Error::UnsupportedLink`] where nothing is linked for the target; [`Error::Routines`] if there is no code generator for
 /// it.
 ///
 /// ```
 /// use target_lexicon::Triple;
-/// use tvm_ffi_codegen_driver::link::{Input, routines_archive};
+/// use tvm_ffi_codegen_link::{Input, routines_archive};
 ///
 /// let archive = routines_archive(&Triple::host())?;
 /// assert!(!Input::new("libroutines.a", archive)?.is_library());
-/// # Ok::<(), tvm_ffi_codegen_driver::Error>(())
+/// # Ok::<(), tvm_ffi_codegen_link::Error>(())
 /// ```
 pub fn archive(target: &Triple) -> Result<Vec<u8>, Error> {
     let kind = match Target::new(target)?.format {
@@ -114,37 +112,55 @@ pub fn archive(target: &Triple) -> Result<Vec<u8>, Error> {
         let members: Vec<_> = members.iter().map(member).collect();
         let mut archive = Cursor::new(Vec::new());
         let written = write_archive_to_stream(&mut archive, &members, kind, false, None);
-        written.map_err(|source| Error::Write { path: "the archive".into(), source })?;
+        written.map_err(|error| Error::Linker {
+            name: "routines".to_owned(),
+            reason: error.to_string(),
+        })?;
         Ok(archive.into_inner())
     })
 }
 
-/// Calls a function with the objects for a target. The backend that compiles fastest makes them, because routines are
-/// cold.
+/// Calls a function with the objects for a target.
 fn with<T>(target: &Triple, f: impl FnOnce(&mut [Member]) -> Result<T, Error>) -> Result<T, Error> {
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((_, members)) = compiled.iter_mut().find(|(triple, _)| triple == target) {
         return f(members);
     }
-    let mut members = match prebuilt::objects(&target.to_string()) {
-        Some(objects) => objects.iter().map(known).collect(),
-        None => compile(target)?,
-    };
+    let mut members = members(target)?;
     let value = f(&mut members);
     compiled.push((target.clone(), members));
     value
 }
 
-fn known(object: &'static prebuilt::Object) -> Member {
-    let defines = object.defines.iter().map(|&name| name.into()).collect();
-    Member { name: object.name.into(), defines, bytes: object.bytes.into(), input: None }
+#[cfg(not(feature = "routines"))]
+fn members(_: &Triple) -> Result<Vec<Member>, Error> {
+    Err(Error::NotBuilt { name: "routines for linked objects", feature: "routines" })
 }
 
+/// Returns the objects for a target: those of this build, or else those that the backend makes which compiles fastest,
+/// because routines are cold.
+#[cfg(feature = "routines")]
+fn members(target: &Triple) -> Result<Vec<Member>, Error> {
+    let known = |object: &'static prebuilt::Object| Member {
+        name: object.name.into(),
+        defines: object.defines.iter().map(|&name| name.into()).collect(),
+        bytes: object.bytes.into(),
+        input: None,
+    };
+    let objects = prebuilt::objects(&target.to_string());
+    objects.map_or_else(|| compile(target), |objects| Ok(objects.iter().map(known).collect()))
+}
+
+#[cfg(feature = "routines")]
 fn compile(target: &Triple) -> Result<Vec<Member>, Error> {
-    let refused = |error| Error::Backend { name: "cranelift", source: Box::new(error) };
+    use backend_cranelift::Cranelift;
+    use codegen::ir::Linkage;
+    use codegen::{Backend, Loader, linked_routines};
+
     let mut members = Vec::new();
     for (name, module) in linked_routines(Loader::of(target)) {
-        let bytes = Cranelift { triple: target.clone() }.object(&module, &[]).map_err(refused)?;
+        let bytes = Cranelift { triple: target.clone() }.object(&module, &[]);
+        let bytes = bytes.map_err(|error| Error::Routines { source: Box::new(error) })?;
         let defined = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Once);
         let defines = defined.map(|symbol| symbol.name.clone().into()).collect();
         members.push(Member { name: name.into(), defines, bytes: bytes.into(), input: None });

@@ -1,13 +1,12 @@
-//! The parts of the target's C library that kernels use: stubs of the [stated](crate::link::glibc::STATED) one, or the
+//! The parts of the target's C library that kernels use: stubs of the [stated](crate::glibc::STATED) one, or the
 //! files of a sysroot; never those of this machine.
 
 use std::collections::BTreeMap;
 
 use super::stub::{Stub, Versioned};
-use crate::link::glibc::{Group, Table};
-use crate::link::search::{Search, is_gnu};
-use crate::link::{self, Input, Target, is_ours};
-use crate::{Error, Request};
+use crate::glibc::{Group, Table};
+use crate::search::{Search, is_gnu};
+use crate::{Error, Input, Options, Target, is_ours};
 
 /// Returns the parts of the C library that the inputs use.
 ///
@@ -15,11 +14,11 @@ use crate::{Error, Request};
 /// [`Error::CLibrary`] for a symbol that it does not have, unless the library is loaded into this process only.
 pub(super) fn libraries(
     inputs: &[Input],
-    request: &Request,
+    options: &Options,
     target: &Target<'_>,
 ) -> Result<Vec<Input>, Error> {
     let mut wanted = Uses::new();
-    for (name, must) in link::wanted(inputs).into_iter().filter(|(name, _)| !is_ours(name)) {
+    for (name, must) in crate::wanted(inputs).into_iter().filter(|(name, _)| !is_ours(name)) {
         let (base, version) = versioned(name);
         wanted.entry(base).or_default().push(Use { name, version, must });
     }
@@ -27,19 +26,19 @@ pub(super) fn libraries(
         return Ok(Vec::new());
     }
     let table = Table::of(target.machine);
-    let (parts, absent) = if request.sysroot.is_some() {
-        of_sysroot(table, wanted, request, target)?
+    let (parts, absent) = if options.sysroot.is_some() {
+        of_sysroot(table, wanted, options, target)?
     } else {
         stated(table, wanted, inputs, target)?
     };
-    let absent = absent.filter(|_| !request.in_process);
+    let absent = absent.filter(|_| !options.in_process);
     absent.map_or(Ok(parts), |(name, version)| {
         let user = inputs.iter().find(|input| input.uses_bytes(name));
         Err(Error::CLibrary {
             file: user.map_or_else(String::new, |input| input.name().to_owned()),
             symbol: String::from_utf8_lossy(name).into_owned(),
             version: version.to_owned(),
-            sysroot: request.sysroot.clone(),
+            sysroot: options.sysroot.clone(),
         })
     })
 }
@@ -120,11 +119,11 @@ fn stated<'a>(
 fn of_sysroot<'a>(
     table: Table,
     mut wanted: Uses<'a>,
-    request: &Request,
+    options: &Options,
     target: &Target<'_>,
 ) -> Result<Parts<'a>, Error> {
     let must = |users: &[Use<'_>]| users.iter().any(|user| user.must);
-    let (search, mut parts) = (Search::new(request), Vec::new());
+    let (search, mut parts) = (Search::new(options), Vec::new());
     for file in table.files() {
         let Some(path) = search.file(file) else { continue };
         let input = Input::read(&path)?;

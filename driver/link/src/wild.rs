@@ -20,8 +20,9 @@ use libwild::{Args, FileSystem, FileType, InputFileData, Linker, OutputFileData,
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf as format};
 
+use super::input::ObjectFacts;
 use super::merge::Merge;
-use super::{Input, ObjectFacts, Output, Taken, base_name, elf};
+use super::{Input, Options, Output, Taken, base_name, elf};
 use crate::Error;
 
 const LIBRARY: &str = "library.so";
@@ -34,7 +35,7 @@ const ROOM: usize = 64 << 20;
 /// Links in ELF.
 pub(super) fn link(
     inputs: &[Input],
-    output: Output<'_>,
+    options: &Options,
     machine: Machine,
 ) -> Result<Vec<u8>, Error> {
     let fail = |reason: String| Error::Linker { name: "wild".to_owned(), reason };
@@ -46,8 +47,8 @@ pub(super) fn link(
     let mut objects: Vec<Input> =
         inputs.iter().filter(|input| !input.is_archive()).cloned().collect();
     objects.extend(members(inputs));
-    let merge = matches!(output, Output::Object).then(|| Merge::of(&mut objects));
-    match attempt(&objects, output, machine) {
+    let merge = (options.output == Output::Object).then(|| Merge::of(&mut objects));
+    match attempt(&objects, options, machine) {
         Ok(mut bytes) => {
             match merge {
                 Some(merge) => merge.give_back(&mut bytes, &objects)?,
@@ -60,7 +61,7 @@ pub(super) fn link(
         }
         Err(Failure::Said(reason)) => Err(fail(reason)),
         Err(Failure::Panic(text)) => {
-            let files = culprits(&objects, output, machine).join(", ");
+            let files = culprits(&objects, options, machine).join(", ");
             Err(fail(format!("it panicked on {files}: {text}")))
         }
     }
@@ -81,9 +82,9 @@ enum Failure {
     Panic(String),
 }
 
-fn attempt(inputs: &[Input], output: Output<'_>, machine: Machine) -> Result<Vec<u8>, Failure> {
+fn attempt(inputs: &[Input], options: &Options, machine: Machine) -> Result<Vec<u8>, Failure> {
     let memory = Memory::default();
-    let arguments = arguments(inputs, output, machine, &memory);
+    let arguments = arguments(inputs, options, machine, &memory);
     // Wild runs in the current pool; without this one it would start the global pool, which never ends.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).thread_name(|_| THREAD.to_owned());
     let pool = pool.build().map_err(|error| Failure::Said(error.to_string()))?;
@@ -121,9 +122,9 @@ fn text_of(panic: &(dyn Any + Send)) -> String {
 }
 
 /// Returns the names of the inputs that alone make the linker panic; all if there is none.
-fn culprits(inputs: &[Input], output: Output<'_>, machine: Machine) -> Vec<String> {
+fn culprits(inputs: &[Input], options: &Options, machine: Machine) -> Vec<String> {
     let panics = |input: &&Input| {
-        matches!(attempt(std::slice::from_ref(*input), output, machine), Err(Failure::Panic(_)))
+        matches!(attempt(std::slice::from_ref(*input), options, machine), Err(Failure::Panic(_)))
     };
     let found: Vec<&Input> = inputs.iter().filter(panics).collect();
     let named = if found.is_empty() { inputs.iter().collect() } else { found };
@@ -191,17 +192,15 @@ fn run(arguments: &[String], memory: &Memory) -> WildResult {
 /// Returns the arguments of `ld`, and puts the files into `memory`.
 fn arguments(
     inputs: &[Input],
-    output: Output<'_>,
+    options: &Options,
     machine: Machine,
     memory: &Memory,
 ) -> Vec<String> {
     memory.put(SCRIPT.into(), Arc::new(elf::version_script(inputs).into_bytes()));
     let mut arguments = vec!["ld".to_owned(), "--no-identity-comment".to_owned()];
-    arguments.extend(elf::arguments(output, machine, SCRIPT));
+    arguments.extend(elf::arguments(options, machine, SCRIPT));
     // Wild replaces loads of the address of a symbol that is not there by the address of the library's beginning.
-    if let Output::Shared { .. } = output
-        && loads_absent(inputs)
-    {
+    if options.output == Output::Shared && loads_absent(inputs) {
         arguments.push("--no-relax".to_owned());
     }
     for (i, input) in inputs.iter().enumerate() {

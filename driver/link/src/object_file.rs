@@ -11,16 +11,14 @@ use crate::file::MAX_FILE_BYTES;
 const BITCODE: [u8; 4] = *b"BC\xc0\xde";
 
 /// Returns whether the beginning of a file is that of a file for [`parse`], of an archive or of bitcode.
-pub(crate) fn begins(head: &[u8]) -> bool {
+pub fn begins(head: &[u8]) -> bool {
     // The signature of a PE file is beyond the beginning.
     let marked = [&BITCODE[..], b"MZ"].iter().any(|mark| head.starts_with(mark));
     marked || FileKind::parse(head).is_ok()
 }
 
 /// Parses the headers of an ELF, Mach-O, COFF or PE file.
-pub(crate) fn parse<'data, R: ReadRef<'data>>(
-    data: R,
-) -> Result<object::File<'data, R>, ObjectFault> {
+pub fn parse<'data, R: ReadRef<'data>>(data: R) -> Result<object::File<'data, R>, ObjectFault> {
     if data.read_bytes_at(0, BITCODE.len() as u64) == Ok(&BITCODE) {
         return Err(ObjectFault::Bitcode);
     }
@@ -49,12 +47,12 @@ pub(crate) fn parse<'data, R: ReadRef<'data>>(
 }
 
 /// Converts an error of the `object` crate.
-pub(crate) fn malformed(error: object::Error) -> ObjectFault {
+pub fn malformed(error: object::Error) -> ObjectFault {
     ObjectFault::Malformed { reason: error.to_string() }
 }
 
 /// Returns the name of a kind of file in reports.
-pub(crate) fn kind_name(kind: ObjectKind) -> &'static str {
+pub fn kind_name(kind: ObjectKind) -> &'static str {
     if kind == ObjectKind::Relocatable {
         "object"
     } else if kind == ObjectKind::Dynamic {
@@ -70,15 +68,15 @@ pub(crate) fn kind_name(kind: ObjectKind) -> &'static str {
 
 /// Format and machine in the header of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
-    pub(crate) format: BinaryFormat,
-    pub(crate) architecture: Architecture,
-    pub(crate) little_endian: bool,
+pub struct Header {
+    pub format: BinaryFormat,
+    pub architecture: Architecture,
+    pub little_endian: bool,
 }
 
 impl Header {
     /// Reads the header of an object.
-    pub(crate) fn of<'data>(file: &object::File<'data, impl ReadRef<'data>>) -> Header {
+    pub fn of<'data>(file: &object::File<'data, impl ReadRef<'data>>) -> Header {
         Header {
             format: file.format(),
             architecture: file.architecture(),
@@ -108,32 +106,32 @@ fn format_name(format: BinaryFormat) -> &'static str {
 }
 
 /// Prefix of functions of the runtime.
-pub(crate) const RUNTIME_PREFIX: &str = "TVMFFI";
+pub const RUNTIME_PREFIX: &str = "TVMFFI";
 
 /// Limit of the bytes of names that are copied out of a file. Names may overlap, so a small hostile file could have
 /// very many long ones.
 #[derive(Debug)]
-pub(crate) struct NameBudget {
+pub struct NameBudget {
     left: u64,
 }
 
 impl NameBudget {
     /// Starts to count for a file.
-    pub(crate) fn of<'data>(data: impl ReadRef<'data>) -> NameBudget {
+    pub fn of<'data>(data: impl ReadRef<'data>) -> NameBudget {
         let len = data.len().unwrap_or_default();
         // A sparse file may have any length.
         NameBudget { left: len.saturating_mul(4).min(MAX_FILE_BYTES) }
     }
 
     /// Copies a name.
-    pub(crate) fn take(&mut self, name: object::Result<&[u8]>) -> Result<Vec<u8>, ObjectFault> {
+    pub fn take(&mut self, name: object::Result<&[u8]>) -> Result<Vec<u8>, ObjectFault> {
         let name = name.map_err(malformed)?;
         self.count(name.len())?;
         Ok(name.to_vec())
     }
 
     /// Counts bytes that are about to be copied.
-    pub(crate) fn count(&mut self, bytes: usize) -> Result<(), ObjectFault> {
+    pub fn count(&mut self, bytes: usize) -> Result<(), ObjectFault> {
         self.left = self.left.checked_sub(bytes as u64).ok_or(ObjectFault::Malformed {
             reason: "names take more room than the file".to_owned(),
         })?;
@@ -142,7 +140,7 @@ impl NameBudget {
 }
 
 /// Returns the name of a symbol in C.
-pub(crate) fn c_name(format: BinaryFormat, name: &[u8]) -> &[u8] {
+pub fn c_name(format: BinaryFormat, name: &[u8]) -> &[u8] {
     match name {
         [b'_', rest @ ..] if format == BinaryFormat::MachO => rest,
         _ => name,

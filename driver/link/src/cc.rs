@@ -6,28 +6,26 @@ use std::path::Path;
 use std::process::Command;
 
 use super::folder::Folder;
-use super::{Format, Input, Output, Target, coff, elf};
+use super::{Format, Input, Options, Output, Target, coff, elf};
 use crate::Error;
 
 /// Links in ELF, and for Windows with a compiler of MinGW.
 pub(super) fn link(
     inputs: &[Input],
-    output: Output<'_>,
+    options: &Options,
     program: &Path,
     target: &Target<'_>,
 ) -> Result<Vec<u8>, Error> {
     let fail = |reason: String| Error::Linker { name: program.display().to_string(), reason };
-    let arguments = |folder: &Folder| match (output, target.format) {
+    let arguments = |folder: &Folder| match (options.output, target.format) {
         (Output::Object, _) => Ok(objects(folder)),
-        (Output::Shared { .. }, Format::Coff) => windows(inputs, folder),
-        (Output::Shared { rpath, .. }, Format::Elf | Format::MachO) => {
-            shared(inputs, rpath, folder)
-        }
+        (Output::Shared, Format::Coff) => windows(inputs, folder),
+        (Output::Shared, Format::Elf | Format::MachO) => shared(inputs, &options.rpath, folder),
     };
     let folder = Folder::of(inputs).map_err(|error| fail(error.to_string()))?;
     let arguments = arguments(&folder).map_err(|error| fail(error.to_string()))?;
     let mut command = command(program);
-    if let Output::Shared { sysroot: Some(root), .. } = output {
+    if let (Output::Shared, Some(root)) = (options.output, &options.sysroot) {
         let mut option = OsString::from("--sysroot=");
         option.push(root);
         command.arg(option);

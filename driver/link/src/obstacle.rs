@@ -27,8 +27,8 @@ pub(super) enum Obstacle {
 
 impl Obstacle {
     /// Returns the fault of an object that has the obstacle, if it is one for this output and linker.
-    pub(super) fn fault(self, output: Output<'_>, linker: &Linker) -> Option<ObjectFault> {
-        let is_shared = matches!(output, Output::Shared { .. });
+    pub(super) fn fault(self, output: Output, linker: &Linker) -> Option<ObjectFault> {
+        let is_shared = output == Output::Shared;
         let is_wild = *linker == Linker::Wild;
         let is_cc = matches!(linker, Linker::Cc(_));
         let (found, advice, applies) = match self {
