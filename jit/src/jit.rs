@@ -1,30 +1,25 @@
 //! The way from declarations and kernels to callable functions.
 
 use std::any;
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use abi_spec::symbol;
-use backend_cranelift::signature;
-use cranelift_codegen::ir::Signature;
 use cranelift_module::Module;
-use tvm_ffi_codegen::{
-    Call, FunctionRef, Library, Loader, Options, Routines, StatementKind, Unchecked, ir,
-};
+use tvm_ffi_codegen::{Library, Loader, Options, Routines, Unchecked, ir};
 
 use crate::abi::SafeCall;
 use crate::code::assembly::{Assembly, Linked, Observers};
-use crate::code::machine::{Allocator, OptLevel, isa};
+use crate::code::machine::OptLevel;
 use crate::code::routines::routines;
 use crate::compiled::{Code, Compiled, Entry};
+use crate::declared::{Declared, ReadTensor, Vouched};
 use crate::error::Error;
 use crate::kernel::KernelFn;
 use crate::runtime::{Runtime, runtime};
+use crate::signatures::Signatures;
 use crate::value::call::Reads;
-
-/// The name under which the entry function of a library is exported a second time.
-const MAIN: &str = "main";
 
 /// Options of a [`Jit`].
 ///
@@ -90,19 +85,8 @@ pub struct Jit {
     assembly: Assembly,
     closures: Vec<String>,
     reads: Vec<ReadTensor>,
-    /// True if libraries may launch GPU kernels and give commands to a GPU.
-    launches: bool,
-    /// True if libraries may call FFI functions that they do not define.
-    calls: bool,
-    /// The library that [`Jit::signature`] lowered last, and its host IR.
-    lowered: Mutex<Option<(Library, ir::Module)>>,
+    vouched: Vouched,
     kept: Vec<Box<dyn any::Any + Send>>,
-}
-
-/// A tensor that a function only reads, by the names in the declaration.
-struct ReadTensor {
-    function: String,
-    param: String,
 }
 
 impl Jit {
@@ -136,9 +120,7 @@ impl Jit {
             assembly,
             closures: Vec::new(),
             reads: Vec::new(),
-            launches: false,
-            calls: false,
-            lowered: Mutex::default(),
+            vouched: Vouched::default(),
             kept: Vec::new(),
         })
     }
@@ -182,15 +164,71 @@ impl Jit {
         self
     }
 
-    /// Defines kernels in the native module, with `cranelift_frontend` for instance, before or after
-    /// [`Jit::emit`]. The symbols that they import may also come from the process.
+    /// Defines kernels of a library in the native module, with `cranelift_frontend` for instance. `define` gets the
+    /// types that the declarations call them with. The symbols that the kernels import may also come from the process.
+    ///
+    /// ```
+    /// use cranelift_codegen::ir::InstBuilder;
+    /// use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+    /// use cranelift_module::Linkage;
+    /// use tvm_ffi_codegen::Library;
+    /// use tvm_ffi_codegen_jit::Jit;
+    ///
+    /// let library: Library = "
+    ///     product(x: int64, y: int64) -> int64 = product(x, y);
+    ///     sum(x: int64, y: int64) -> int64 = sum(x, y);
+    /// ".parse()?;
+    /// // SAFETY: the kernels have the types that the declarations call them with, and are sound for all integers.
+    /// let jit = unsafe {
+    ///     Jit::new()?.define(&library, |module, signatures| {
+    ///         for (symbol, signature) in signatures.iter() {
+    ///             let (mut context, mut reused) = (module.make_context(), FunctionBuilderContext::new());
+    ///             context.func.signature = signature.clone();
+    ///             let id = module.declare_function(symbol, Linkage::Local, signature)?;
+    ///             let mut b = FunctionBuilder::new(&mut context.func, &mut reused);
+    ///             let block = b.create_block();
+    ///             b.append_block_params_for_function_params(block);
+    ///             b.switch_to_block(block);
+    ///             let (x, y) = (b.block_params(block)[0], b.block_params(block)[1]);
+    ///             let result = if symbol == "sum" { b.ins().iadd(x, y) } else { b.ins().imul(x, y) };
+    ///             b.ins().return_(&[result]);
+    ///             b.seal_all_blocks();
+    ///             b.finalize(module.target_config());
+    ///             module.define_function(id, &mut context)?;
+    ///         }
+    ///         Ok::<_, Box<dyn std::error::Error>>(())
+    ///     })?
+    /// };
+    /// let compiled = jit.compile(&library)?;
+    /// assert_eq!(compiled.typed::<(i64, i64), i64>("product")?.call((6, 7))?, 42);
+    /// assert_eq!(compiled.typed::<(i64, i64), i64>("sum")?.call((6, 7))?, 13);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Safety
+    /// The functions that are defined keep the [contract of kernels](Jit#contract-of-kernels).
+    ///
+    /// # Errors
+    /// [`Error::Declaration`] if the declarations are not valid, and the errors of `define`.
+    pub unsafe fn define<E: From<Error>>(
+        mut self,
+        library: &Library,
+        define: impl FnOnce(&mut dyn Module, &Signatures) -> Result<(), E>,
+    ) -> Result<Jit, E> {
+        let signatures = Signatures::of(library, self.assembly.native.isa())?;
+        define(&mut self.assembly.native, &signatures)?;
+        Ok(self)
+    }
+
+    /// Defines functions in the native module without a library, for host IR that [`Jit::emit`] gets before or after.
+    /// The symbols that they import may also come from the process.
     ///
     /// # Safety
     /// The functions that are defined keep the [contract of kernels](Jit#contract-of-kernels).
     ///
     /// # Errors
     /// The errors of `define`.
-    pub unsafe fn define<E>(
+    pub unsafe fn define_native<E>(
         mut self,
         define: impl FnOnce(&mut dyn Module) -> Result<(), E>,
     ) -> Result<Jit, E> {
@@ -205,7 +243,7 @@ impl Jit {
     /// declarations give them. So do `upload`, `fill` and `copy`: the memory at their addresses has as many bytes. A
     /// `Stream` that a caller passes is one, though it is a number.
     pub unsafe fn launches(mut self) -> Jit {
-        self.launches = true;
+        self.vouched.launches = true;
         self
     }
 
@@ -231,7 +269,7 @@ impl Jit {
     /// functions](crate::FfiFunction#contract-of-functions) where a declaration passes on an address, such as `x.data`
     /// or the result of another call, for which no caller vouches.
     pub unsafe fn calls(mut self) -> Jit {
-        self.calls = true;
+        self.vouched.calls = true;
         self
     }
 
@@ -259,24 +297,6 @@ impl Jit {
         self
     }
 
-    /// Returns the native type that the declarations call a kernel with. [`Jit::compile`] reuses the host IR that this
-    /// makes.
-    ///
-    /// # Errors
-    /// [`Error::Declaration`] if the declarations are not valid; [`Error::Unknown`] if they call no such kernel.
-    pub fn signature(&self, library: &Library, kernel: &str) -> Result<Signature, Error> {
-        let isa = isa(self.options.opt_level, Allocator::Backtracking)?;
-        let mut lowered = self.lowered.lock().unwrap_or_else(PoisonError::into_inner);
-        let source = match lowered.take().filter(|(known, _)| known == library) {
-            Some((_, source)) => source,
-            None => self.lower(library)?,
-        };
-        let found = source.find(kernel).and_then(|symbol| source.signature(symbol));
-        let found = found.map(|found| signature(&*isa, found));
-        *lowered = Some((library.clone(), source));
-        found.ok_or_else(|| Error::Unknown { what: "kernel", name: kernel.to_owned() })
-    }
-
     /// The default of [`JitOptions::lowering`]: shared routines, no metadata, all checks.
     pub const OPTIONS: Options = Options {
         routines: Routines::Shared,
@@ -284,10 +304,6 @@ impl Jit {
         unchecked: Unchecked::NONE,
         loader: Loader::HOST,
     };
-
-    fn lower(&self, library: &Library) -> Result<ir::Module, Error> {
-        Ok(tvm_ffi_codegen::lower(&library.resolve()?, &self.options.lowering))
-    }
 
     /// Compiles declarations: lowers them, emits the host IR, and links it with everything that was emitted and defined
     /// before.
@@ -298,45 +314,12 @@ impl Jit {
     /// [`Error::Unvouched`] without [`Jit::launches`] or [`Jit::calls`]; [`Error::Unknown`] if [`Jit::reads`] names what
     /// is not declared; [`Error::Backend`] for a [system library](Library::system_lib); and those of [`Jit::finish`].
     pub fn compile(mut self, library: &Library) -> Result<Compiled, Error> {
-        let lowered = self.lowered.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let source = match lowered.take().filter(|(known, _)| known == library) {
-            Some((_, source)) => source,
-            None => self.lower(library)?,
-        };
-        let mut statements = library.functions.iter().flat_map(|f| f.body.statements());
-        statements.try_for_each(|statement| self.vouches_for(&statement.kind))?;
+        let source = tvm_ffi_codegen::lower(&library.resolve()?, &self.options.lowering);
+        self.vouched.check(library, &HashSet::new())?;
         let declared = Declared::new(library, &self.reads)?;
         // Lowering has made the host IR, and whoever gave kernels promised that they keep their contract.
         self.assembly.emit(&source)?;
         self.link(&declared)
-    }
-
-    /// Checks that somebody vouches for a statement, if it does what no check makes safe.
-    fn vouches_for(&self, statement: &StatementKind) -> Result<(), Error> {
-        let command = |name: &str| (self.launches, name.to_owned(), "launches");
-        let (vouched, what, method) = match statement {
-            StatementKind::Launch(launch) => command(&launch.gpu_kernel),
-            StatementKind::Upload(_) => command("upload"),
-            StatementKind::Fill(_) => command("fill"),
-            StatementKind::Copy(_) => command("copy"),
-            StatementKind::Wait(_) => command("wait"),
-            StatementKind::Call { call: Call::Function { callee, .. }, .. } => match callee {
-                FunctionRef::Name(_) | FunctionRef::Value(_) => {
-                    (self.calls, callee.to_string(), "calls")
-                }
-                FunctionRef::Symbol(_) => return Ok(()),
-            },
-            StatementKind::Call { call: Call::Kernel(_), .. }
-            | StatementKind::Let { .. }
-            | StatementKind::Alloc { .. }
-            | StatementKind::TensorMap { .. }
-            | StatementKind::If { .. }
-            | StatementKind::For { .. }
-            | StatementKind::Match { .. }
-            | StatementKind::Return(_)
-            | StatementKind::Raise { .. } => return Ok(()),
-        };
-        if vouched { Ok(()) } else { Err(Error::Unvouched { what, method }) }
     }
 
     /// Emits host IR and compiles it to machine code. May be called several times, before [`Jit::finish`].
@@ -395,41 +378,6 @@ impl Jit {
             unsafe { compiled.keep(place) };
         }
         Ok(compiled)
-    }
-}
-
-/// The functions of a library by their exported names.
-#[derive(Default)]
-struct Declared<'a> {
-    functions: HashMap<&'a str, DeclaredFunction>,
-}
-
-#[derive(Clone)]
-struct DeclaredFunction {
-    signature: Arc<tvm_ffi_codegen::Signature>,
-    reads: Reads,
-}
-
-impl<'a> Declared<'a> {
-    fn new(library: &'a Library, reads: &[ReadTensor]) -> Result<Declared<'a>, Error> {
-        let unknown = |what, name: &str| Error::Unknown { what, name: name.to_owned() };
-        let declared = |function: &'a tvm_ffi_codegen::Function| {
-            let signature = Arc::new(function.signature.clone());
-            let declared = DeclaredFunction { signature, reads: Reads::default() };
-            (&*function.signature.name, declared)
-        };
-        let mut functions: HashMap<_, _> = library.functions.iter().map(declared).collect();
-        for ReadTensor { function, param } in reads {
-            let declared = functions.get_mut(&**function);
-            let declared = declared.ok_or_else(|| unknown("function", function))?;
-            let mut arguments = declared.signature.arguments().iter();
-            let index = arguments.position(|declared| declared.name == *param);
-            let index = index.ok_or_else(|| unknown("parameter", param))?;
-            declared.reads = std::mem::take(&mut declared.reads).and(index);
-        }
-        let entry = library.entry.as_deref().and_then(|entry| functions.get(entry).cloned());
-        functions.extend(entry.map(|entry| (MAIN, entry)));
-        Ok(Declared { functions })
     }
 }
 

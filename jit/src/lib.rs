@@ -71,7 +71,7 @@
 //!
 //! # Layers
 //! Modules from the lowest to the highest, each of which uses lower ones only: `abi`, `kernel`, `error`, `builtin`,
-//! `runtime`, `value`, `code`, `compiled`, `closure`, `typed`, `module_object`, `jit`.
+//! `runtime`, `value`, `code`, `compiled`, `closure`, `typed`, `module_object`, `declared`, `signatures`, `jit`.
 
 /// Calls a macro once for each number of type names, 0 to 16.
 macro_rules! arities {
@@ -89,11 +89,13 @@ mod builtin;
 mod closure;
 mod code;
 mod compiled;
+mod declared;
 mod error;
 mod jit;
 mod kernel;
 mod module_object;
 mod runtime;
+mod signatures;
 mod typed;
 mod value;
 
@@ -106,6 +108,7 @@ pub use error::{CallError, Error};
 pub use jit::{Jit, JitOptions};
 pub use kernel::{KernelFn, KernelResult, KernelType};
 pub use runtime::{Origin, Runtime, runtime};
+pub use signatures::Signatures;
 pub use typed::{TypedArg, TypedArgs, TypedFunction, TypedResult};
 pub use value::arg::{Arg, Held, IntoArg};
 pub use value::args::Args;
@@ -160,5 +163,6 @@ const _: () = {
     sent_and_shared::<Error>();
     sent_and_shared::<CallError>();
     sent_and_shared::<JitOptions>();
+    sent_and_shared::<Signatures>();
     sent::<Jit>();
 };

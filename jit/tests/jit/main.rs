@@ -22,6 +22,7 @@ mod observers;
 mod passing;
 mod runtime;
 mod shared;
+mod signatures;
 mod tensors;
 mod typed;
 mod unwinding;
