@@ -87,8 +87,8 @@ pub use declaration::{
 pub use error::{Error, Part, Position, Site};
 pub use explain::{AboutLine, Explanation};
 pub use lower::{
-    KEEPER, Loader, Options, Routines, UNLOAD, Unchecked, is_linked_routine, library::metadata,
-    library::shapes, linked_routines, lower, routines,
+    KEEPER, Loader, Options, Routines, UNLOAD, Unchecked, callee_variable, is_linked_routine,
+    library::metadata, library::shapes, linked_routines, lower, routines,
 };
 pub use resolve::{
     Kernel, Resolved,

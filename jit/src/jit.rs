@@ -6,57 +6,21 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use abi_spec::symbol;
-use cranelift_module::Module;
-use tvm_ffi_codegen::{Library, Loader, Options, Routines, Unchecked, ir};
+use cranelift_module::Module as _;
+use tvm_ffi_codegen::{Library, Options, ir};
 
 use crate::abi::SafeCall;
-use crate::code::assembly::{Assembly, Linked, Observers};
-use crate::code::machine::OptLevel;
+use crate::code::assembly::{Assembly, Linked};
+use crate::code::callers;
 use crate::code::routines::routines;
 use crate::compiled::{Code, Compiled, Entry};
 use crate::declared::{Declared, ReadTensor, Vouched};
 use crate::error::Error;
+use crate::given::Given;
 use crate::kernel::KernelFn;
-use crate::runtime::{Runtime, runtime};
-use crate::signatures::Signatures;
+use crate::options::{JitOptions, LOWERING};
+use crate::runtime::Runtime;
 use crate::value::call::Reads;
-
-/// Options of a [`Jit`].
-///
-/// ```
-/// use tvm_ffi_codegen_jit::{JitOptions, Observers, OptLevel};
-///
-/// let options = JitOptions {
-///     opt_level: OptLevel::Speed,
-///     observers: Observers { profiler: true, ..Observers::default() },
-///     ..JitOptions::default()
-/// };
-/// # drop(options);
-/// ```
-#[derive(Clone, Debug)]
-pub struct JitOptions {
-    /// The runtime whose functions the code calls; [`runtime`] by default.
-    pub runtime: &'static Runtime,
-    /// The level for kernels that are [defined](Jit::define) natively; none by default.
-    pub opt_level: OptLevel,
-    /// The tools that learn of functions; none by default.
-    pub observers: Observers,
-    /// The options with which [`Jit::compile`] lowers declarations; [`Jit::OPTIONS`] by default. With metadata, for
-    /// instance, modules of [`Compiled::into_module`] have it. With [`Routines::Embedded`], kernels named `malloc` and
-    /// `free` replace those of the C library in the routines, as they would in a linked library.
-    pub lowering: Options,
-}
-
-impl Default for JitOptions {
-    fn default() -> Self {
-        JitOptions {
-            runtime: runtime(),
-            opt_level: OptLevel::default(),
-            observers: Observers::default(),
-            lowering: Jit::OPTIONS,
-        }
-    }
-}
 
 /// Compiles functions into the process.
 ///
@@ -81,16 +45,21 @@ impl Default for JitOptions {
 /// * not unwind;
 /// * stay at its address until the code is freed: [`Jit::keep`] keeps its library loaded.
 pub struct Jit {
-    options: JitOptions,
-    assembly: Assembly,
+    pub(crate) options: JitOptions,
+    pub(crate) assembly: Assembly,
     closures: Vec<String>,
     reads: Vec<ReadTensor>,
+    /// Functions that bodies may call, each name once.
+    pub(crate) given: Vec<Given>,
     vouched: Vouched,
-    kept: Vec<Box<dyn any::Any + Send>>,
+    pub(crate) kept: Vec<Box<dyn any::Any + Send>>,
 }
 
 impl Jit {
-    /// Makes a JIT whose code calls the default [`runtime`].
+    /// The default of [`JitOptions::lowering`]: shared routines, no metadata, all checks.
+    pub const OPTIONS: Options = LOWERING;
+
+    /// Makes a JIT whose code calls the default [`runtime`](crate::runtime()).
     ///
     /// # Errors
     /// The errors of [`Jit::with_options`].
@@ -113,6 +82,7 @@ impl Jit {
     /// [`Error::Backend`] if there is no code generator for this machine.
     pub fn with_options(options: JitOptions) -> Result<Jit, Error> {
         options.runtime.rejected().map_or(Ok(()), |error| Err(error.clone()))?;
+        callers::note(options.runtime);
         let routines = routines(options.runtime, options.observers)?;
         let assembly = Assembly::new(options.runtime, options.opt_level, Some(routines))?;
         Ok(Jit {
@@ -120,6 +90,7 @@ impl Jit {
             assembly,
             closures: Vec::new(),
             reads: Vec::new(),
+            given: Vec::new(),
             vouched: Vouched::default(),
             kept: Vec::new(),
         })
@@ -162,78 +133,6 @@ impl Jit {
     pub unsafe fn kernel_at(self, symbol: &str, address: *const u8) -> Jit {
         self.assembly.symbols.define(symbol, address, None);
         self
-    }
-
-    /// Defines kernels of a library in the native module, with `cranelift_frontend` for instance. `define` gets the
-    /// types that the declarations call them with. The symbols that the kernels import may also come from the process.
-    ///
-    /// ```
-    /// use cranelift_codegen::ir::InstBuilder;
-    /// use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-    /// use cranelift_module::Linkage;
-    /// use tvm_ffi_codegen::Library;
-    /// use tvm_ffi_codegen_jit::Jit;
-    ///
-    /// let library: Library = "
-    ///     product(x: int64, y: int64) -> int64 = product(x, y);
-    ///     sum(x: int64, y: int64) -> int64 = sum(x, y);
-    /// ".parse()?;
-    /// // SAFETY: the kernels have the types that the declarations call them with, and are sound for all integers.
-    /// let jit = unsafe {
-    ///     Jit::new()?.define(&library, |module, signatures| {
-    ///         for (symbol, signature) in signatures.iter() {
-    ///             let (mut context, mut reused) = (module.make_context(), FunctionBuilderContext::new());
-    ///             context.func.signature = signature.clone();
-    ///             let id = module.declare_function(symbol, Linkage::Local, signature)?;
-    ///             let mut b = FunctionBuilder::new(&mut context.func, &mut reused);
-    ///             let block = b.create_block();
-    ///             b.append_block_params_for_function_params(block);
-    ///             b.switch_to_block(block);
-    ///             let (x, y) = (b.block_params(block)[0], b.block_params(block)[1]);
-    ///             let result = if symbol == "sum" { b.ins().iadd(x, y) } else { b.ins().imul(x, y) };
-    ///             b.ins().return_(&[result]);
-    ///             b.seal_all_blocks();
-    ///             b.finalize(module.target_config());
-    ///             module.define_function(id, &mut context)?;
-    ///         }
-    ///         Ok::<_, Box<dyn std::error::Error>>(())
-    ///     })?
-    /// };
-    /// let compiled = jit.compile(&library)?;
-    /// assert_eq!(compiled.typed::<(i64, i64), i64>("product")?.call((6, 7))?, 42);
-    /// assert_eq!(compiled.typed::<(i64, i64), i64>("sum")?.call((6, 7))?, 13);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Safety
-    /// The functions that are defined keep the [contract of kernels](Jit#contract-of-kernels).
-    ///
-    /// # Errors
-    /// [`Error::Declaration`] if the declarations are not valid, and the errors of `define`.
-    pub unsafe fn define<E: From<Error>>(
-        mut self,
-        library: &Library,
-        define: impl FnOnce(&mut dyn Module, &Signatures) -> Result<(), E>,
-    ) -> Result<Jit, E> {
-        let signatures = Signatures::of(library, self.assembly.native.isa())?;
-        define(&mut self.assembly.native, &signatures)?;
-        Ok(self)
-    }
-
-    /// Defines functions in the native module without a library, for host IR that [`Jit::emit`] gets before or after.
-    /// The symbols that they import may also come from the process.
-    ///
-    /// # Safety
-    /// The functions that are defined keep the [contract of kernels](Jit#contract-of-kernels).
-    ///
-    /// # Errors
-    /// The errors of `define`.
-    pub unsafe fn define_native<E>(
-        mut self,
-        define: impl FnOnce(&mut dyn Module) -> Result<(), E>,
-    ) -> Result<Jit, E> {
-        define(&mut self.assembly.native)?;
-        Ok(self)
     }
 
     /// Lets libraries launch GPU kernels of the images that they bring along, and copy and fill memory of a GPU.
@@ -297,14 +196,6 @@ impl Jit {
         self
     }
 
-    /// The default of [`JitOptions::lowering`]: shared routines, no metadata, all checks.
-    pub const OPTIONS: Options = Options {
-        routines: Routines::Shared,
-        metadata: false,
-        unchecked: Unchecked::NONE,
-        loader: Loader::HOST,
-    };
-
     /// Compiles declarations: lowers them, emits the host IR, and links it with everything that was emitted and defined
     /// before.
     ///
@@ -315,10 +206,11 @@ impl Jit {
     /// is not declared; [`Error::Backend`] for a [system library](Library::system_lib); and those of [`Jit::finish`].
     pub fn compile(mut self, library: &Library) -> Result<Compiled, Error> {
         let source = tvm_ffi_codegen::lower(&library.resolve()?, &self.options.lowering);
-        self.vouched.check(library, &HashSet::new())?;
+        let given: HashSet<&str> = self.given.iter().map(|given| &*given.name).collect();
+        self.vouched.check(library, &given)?;
         let declared = Declared::new(library, &self.reads)?;
         // Lowering has made the host IR, and whoever gave kernels promised that they keep their contract.
-        self.assembly.emit(&source)?;
+        self.add(&source)?;
         self.link(&declared)
     }
 
@@ -332,8 +224,23 @@ impl Jit {
     /// [`Error::Undefined`] if a symbol is not defined; [`Error::Kernel`] if a kernel has another type;
     /// [`Error::Backend`].
     pub unsafe fn emit(mut self, source: &ir::Module) -> Result<Jit, Error> {
-        self.assembly.emit(source)?;
+        self.add(source)?;
         Ok(self)
+    }
+
+    /// Emits host IR, after functions for the symbols of given ones that it imports.
+    fn add(&mut self, source: &ir::Module) -> Result<(), Error> {
+        for given in &self.given {
+            let symbol = given.symbol();
+            let imported =
+                source.find(&symbol).map(|symbol| source.symbols[symbol.index()].linkage);
+            if imported == Some(ir::Linkage::Import)
+                && self.assembly.native.get_name(&symbol).is_none()
+            {
+                self.assembly.emit(&given.thunk())?;
+            }
+        }
+        self.assembly.emit(source)
     }
 
     /// Links all functions that were emitted and defined, and makes them executable and callable.
@@ -345,8 +252,9 @@ impl Jit {
         self.link(&Declared::default())
     }
 
-    fn link(self, declared: &Declared<'_>) -> Result<Compiled, Error> {
-        let Linked { functions, data, keeper, uncalled, text, .. } =
+    fn link(mut self, declared: &Declared<'_>) -> Result<Compiled, Error> {
+        self.assembly.variables = self.given.iter().map(Given::variable).collect();
+        let Linked { functions, data, keeper, variables, uncalled, text, .. } =
             self.assembly.link(self.options.observers)?;
         let mut entries = Vec::with_capacity(functions.len());
         let (mut getters, mut externals) = (Vec::new(), Vec::new());
@@ -370,6 +278,13 @@ impl Jit {
         }
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         externals.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        for (given, place) in self.given.iter().zip(variables) {
+            if let Some(place) = place {
+                // SAFETY: lowering made the variable; nothing calls the code yet, which the function outlives.
+                unsafe { given.fill(place) };
+            }
+        }
+        self.kept.push(Box::new(self.given));
         let (runtime, _kept) = (self.options.runtime, Mutex::new(self.kept));
         let code = Code { runtime, entries, externals, getters, data, uncalled, text, _kept };
         let compiled = Compiled(Arc::new(code));

@@ -71,7 +71,7 @@
 //!
 //! # Layers
 //! Modules from the lowest to the highest, each of which uses lower ones only: `abi`, `kernel`, `error`, `builtin`,
-//! `runtime`, `value`, `code`, `compiled`, `closure`, `typed`, `module_object`, `declared`, `signatures`, `jit`.
+//! `runtime`, `value`, `code`, `compiled`, `closure`, `typed`, `module_object`, `raise`, `wrapped`, `given`, `declared`, `signatures`, `options`, `jit`, `give`.
 
 /// Calls a macro once for each number of type names, 0 to 16.
 macro_rules! arities {
@@ -91,13 +91,18 @@ mod code;
 mod compiled;
 mod declared;
 mod error;
+mod give;
+mod given;
 mod jit;
 mod kernel;
 mod module_object;
+mod options;
+mod raise;
 mod runtime;
 mod signatures;
 mod typed;
 mod value;
+mod wrapped;
 
 pub use abi_spec::{DType, Device, DeviceType, TypeIndex};
 pub use closure::Context;
@@ -105,8 +110,10 @@ pub use code::assembly::Observers;
 pub use code::machine::OptLevel;
 pub use compiled::{Compiled, HostFunction};
 pub use error::{CallError, Error};
-pub use jit::{Jit, JitOptions};
+pub use jit::Jit;
 pub use kernel::{KernelFn, KernelResult, KernelType};
+pub use options::JitOptions;
+pub use raise::raise;
 pub use runtime::{Origin, Runtime, runtime};
 pub use signatures::Signatures;
 pub use typed::{TypedArg, TypedArgs, TypedFunction, TypedResult};
@@ -121,6 +128,7 @@ pub use value::object::ObjectRef;
 pub use value::returned::Returned;
 pub use value::tensor::TensorObject;
 pub use value::view::TensorView;
+pub use wrapped::{ClosureParam, ClosureResult, IntoFunction};
 
 /// Tests the example in a chapter of the guide. The chapter is in `codegen`, on which this crate depends.
 #[cfg(doctest)]

@@ -10,6 +10,7 @@ use cranelift_module::{DataId, FuncId, FuncOrDataId, Module, default_libcall_nam
 use tvm_ffi_codegen::{KEEPER, ir};
 
 use super::address::{Address, DataRange, FunctionRange};
+use super::callers::Known;
 use super::debugger::Announced;
 use super::frames::{self, Frame, Registered};
 use super::machine::{Allocator, OptLevel, isa};
@@ -49,6 +50,8 @@ pub(crate) struct Assembly {
     memory: Memory,
     exports: Vec<(String, FuncId)>,
     data: Vec<(String, DataId)>,
+    /// Symbols of variables to fill in, where the module has them.
+    pub(crate) variables: Vec<String>,
     /// True for the routines, which observers may learn of after linking.
     named: bool,
 }
@@ -59,16 +62,20 @@ pub(crate) struct Linked {
     pub(crate) data: Vec<(String, DataRange)>,
     /// The variable [`KEEPER`], if functions make closures.
     pub(crate) keeper: Option<DataRange>,
+    /// The places of [`Assembly::variables`], in their order.
+    pub(crate) variables: Vec<Option<DataRange>>,
     pub(crate) uncalled: Vec<String>,
     pub(crate) ranges: Vec<FunctionRange>,
     pub(crate) frames: Vec<u8>,
     pub(crate) text: Text,
 }
 
-/// Machine code. Fields are dropped in this order: debugger and unwinder forget the code before its memory goes.
+/// Machine code. Fields are dropped in this order: debugger, unwinder and [`callers`](super::callers) forget the code
+/// before its memory goes.
 pub(crate) struct Text {
     _announced: Option<Announced>,
     _registered: Vec<Registered>,
+    _known: Known,
     pub(crate) memory: Memory,
 }
 
@@ -88,7 +95,8 @@ impl Assembly {
         builder.symbol_lookup_fn(Box::new(move |name| Some(answering.answer(name))));
         let native = Native { module: JITModule::new(builder), level, defined: Vec::new() };
         let (exports, data) = (Vec::new(), Vec::new());
-        Ok(Assembly { native, symbols, memory, exports, data, named })
+        let variables = Vec::new();
+        Ok(Assembly { native, symbols, memory, exports, data, variables, named })
     }
 
     /// The symbols of the exports so far.
@@ -200,13 +208,21 @@ impl Assembly {
         let functions = self.exports.into_iter().map(address).collect();
         let data = self.data.into_iter().map(|(name, id)| (name, place(id))).collect();
         // Closures need the context of the library, which one module of a JIT can define; so there is one keeper.
-        let keeper = match module.get_name(KEEPER) {
+        let variable = |name: &str| match module.get_name(name) {
             Some(FuncOrDataId::Data(id)) => Some(place(id)),
             Some(FuncOrDataId::Func(_)) | None => None,
         };
-        let text = Text { _announced: announced, _registered: registered, memory: self.memory };
+        let keeper = variable(KEEPER);
+        let variables = self.variables.iter().map(|name| variable(name)).collect();
+        let known = Known::new(self.memory.code().into_iter(), self.symbols.runtime());
+        let text = Text {
+            _announced: announced,
+            _registered: registered,
+            _known: known,
+            memory: self.memory,
+        };
         let uncalled = self.symbols.uncalled();
-        Ok(Linked { functions, data, keeper, uncalled, ranges, frames, text })
+        Ok(Linked { functions, data, keeper, variables, uncalled, ranges, frames, text })
     }
 
     /// Returns the functions that have unwind information.

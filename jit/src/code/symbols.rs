@@ -50,6 +50,11 @@ impl Symbols {
         }))
     }
 
+    /// The runtime that the code calls.
+    pub(crate) fn runtime(&self) -> &'static Runtime {
+        self.0.runtime
+    }
+
     /// Defines a kernel. One of the same name is replaced.
     pub(crate) fn define(&self, name: &str, address: *const u8, signature: Option<Signature>) {
         let kernel = Kernel { address: Address(address), signature, is_called: false };

@@ -1,0 +1,131 @@
+//! What a JIT is given besides kernels: kernels of the native module, and functions of Rust.
+
+use cranelift_module::Module;
+use tvm_ffi_codegen::Library;
+
+use crate::error::Error;
+use crate::given::Given;
+use crate::jit::Jit;
+use crate::signatures::Signatures;
+use crate::value::function::FfiFunction;
+use crate::wrapped::IntoFunction;
+
+impl Jit {
+    /// Defines kernels of a library in the native module, with `cranelift_frontend` for instance. `define` gets the
+    /// types that the declarations call them with. The symbols that the kernels import may also come from the process.
+    ///
+    /// ```
+    /// use cranelift_codegen::ir::InstBuilder;
+    /// use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+    /// use cranelift_module::Linkage;
+    /// use tvm_ffi_codegen::Library;
+    /// use tvm_ffi_codegen_jit::Jit;
+    ///
+    /// let library: Library = "
+    ///     product(x: int64, y: int64) -> int64 = product(x, y);
+    ///     sum(x: int64, y: int64) -> int64 = sum(x, y);
+    /// ".parse()?;
+    /// // SAFETY: the kernels have the types that the declarations call them with, and are sound for all integers.
+    /// let jit = unsafe {
+    ///     Jit::new()?.define(&library, |module, signatures| {
+    ///         for (symbol, signature) in signatures.iter() {
+    ///             let (mut context, mut reused) = (module.make_context(), FunctionBuilderContext::new());
+    ///             context.func.signature = signature.clone();
+    ///             let id = module.declare_function(symbol, Linkage::Local, signature)?;
+    ///             let mut b = FunctionBuilder::new(&mut context.func, &mut reused);
+    ///             let block = b.create_block();
+    ///             b.append_block_params_for_function_params(block);
+    ///             b.switch_to_block(block);
+    ///             let (x, y) = (b.block_params(block)[0], b.block_params(block)[1]);
+    ///             let result = if symbol == "sum" { b.ins().iadd(x, y) } else { b.ins().imul(x, y) };
+    ///             b.ins().return_(&[result]);
+    ///             b.seal_all_blocks();
+    ///             b.finalize(module.target_config());
+    ///             module.define_function(id, &mut context)?;
+    ///         }
+    ///         Ok::<_, Box<dyn std::error::Error>>(())
+    ///     })?
+    /// };
+    /// let compiled = jit.compile(&library)?;
+    /// assert_eq!(compiled.typed::<(i64, i64), i64>("product")?.call((6, 7))?, 42);
+    /// assert_eq!(compiled.typed::<(i64, i64), i64>("sum")?.call((6, 7))?, 13);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Safety
+    /// The functions that are defined keep the [contract of kernels](Jit#contract-of-kernels).
+    ///
+    /// # Errors
+    /// [`Error::Declaration`] if the declarations are not valid, and the errors of `define`.
+    pub unsafe fn define<E: From<Error>>(
+        mut self,
+        library: &Library,
+        define: impl FnOnce(&mut dyn Module, &Signatures) -> Result<(), E>,
+    ) -> Result<Jit, E> {
+        let signatures = Signatures::of(library, self.assembly.native.isa())?;
+        define(&mut self.assembly.native, &signatures)?;
+        Ok(self)
+    }
+
+    /// Defines functions in the native module without a library, for host IR that [`Jit::emit`] gets before or after.
+    /// The symbols that they import may also come from the process.
+    ///
+    /// # Safety
+    /// The functions that are defined keep the [contract of kernels](Jit#contract-of-kernels).
+    ///
+    /// # Errors
+    /// The errors of `define`.
+    pub unsafe fn define_native<E>(
+        mut self,
+        define: impl FnOnce(&mut dyn Module) -> Result<(), E>,
+    ) -> Result<Jit, E> {
+        define(&mut self.assembly.native)?;
+        Ok(self)
+    }
+
+    /// Gives a function of Rust, which bodies call by name, `@"name"(…)`, or by symbol, `@name(…)`.
+    ///
+    /// The types of the closure's parameters and of its result are those that [`ClosureParam`](crate::ClosureParam) and
+    /// [`ClosureResult`](crate::ClosureResult) list. Arguments are checked and converted, an `Err` is raised, and so is a
+    /// panic; see [`FfiFunction::wrap`]. The closure is dropped with the code, on any thread. A later function of the same
+    /// name replaces it. The name precedes that of an import or a global function; a function that the library itself
+    /// declares may not have it if it is called by symbol.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Library;
+    /// use tvm_ffi_codegen_jit::{CallError, Jit, ObjectRef};
+    ///
+    /// // Compiles declarations, and returns their functions.
+    /// let compile = |text: &str| -> Result<ObjectRef, Box<dyn std::error::Error>> {
+    ///     let library: Library =
+    ///         text.parse().map_err(|error| CallError::new("SyntaxError", format!("{error}")))?;
+    ///     let function = Jit::new()?.compile(&library)?.function("f").ok_or("no function `f`")?;
+    ///     Ok(function.into_ffi_function(Default::default())?.into())
+    /// };
+    ///
+    /// let library: Library = r#"
+    ///     run(text: str, n: int64) -> int64 = {
+    ///         let f: Function = @"compile"(text);
+    ///         let result: int64 = @(f)(n);
+    ///         return result;
+    ///     };
+    /// "#.parse()?;
+    /// // SAFETY: the functions that `compile` returns may be called with any integer.
+    /// let jit = unsafe { Jit::new()?.function("compile", compile)?.calls() };
+    /// let run = jit.compile(&library)?.typed::<(&str, i64), i64>("run")?;
+    /// assert_eq!(run.call(("f(n: int64) -> int64 = { return n + 1; };", 41))?, 42);
+    /// let errors = ["f(n: int64", "g() -> None = {};"].map(|text| run.call((text, 0)).unwrap_err().to_string());
+    /// assert!(errors[0].starts_with("SyntaxError: 1:11: "), "{}", errors[0]);
+    /// assert_eq!(errors[1], "RuntimeError: no function `f`");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Call`] if the runtime refuses.
+    pub fn function<M>(mut self, name: &str, closure: impl IntoFunction<M>) -> Result<Jit, Error> {
+        let function = FfiFunction::wrap(name, closure, self.options.runtime)?;
+        self.given.retain(|given| given.name != name);
+        self.given.push(Given { name: name.to_owned(), function });
+        Ok(self)
+    }
+}
