@@ -56,7 +56,8 @@
 //! code is freed with the last handle and the last reference to a function object of it. Libraries share pages of
 //! memory, so that only memory limits their number.
 //!
-//! The code of a library that became a module object, [`Compiled::into_module`], is never freed.
+//! A host gets all functions as one object by [`Compiled::into_functions`], which keeps that rule. The code of a library
+//! that became a module object, [`Compiled::into_module`], is never freed.
 //!
 //! # Debuggers, profilers, unwinders
 //! The code has unwind tables, so that backtraces and exceptions of C++ pass through it. [`Observers`] announces
@@ -67,11 +68,11 @@
 //! functions ([`Jit::calls`]) or launch GPU kernels ([`Jit::launches`]), takes it from elsewhere ([`FfiFunction`]), or
 //! passes it an address ([`Arg::pointer`]). Inside the crate `unsafe` is in
 //! the modules that deal with the C ABI (`abi`, `builtin`, `runtime`, `value`, `compiled`, `closure`, `module_object`,
-//! `jit`) and with machine code (`code`).
+//! `function_map`, `wrapped`, `given`, `jit`, `give`) and with machine code (`code`).
 //!
 //! # Layers
 //! Modules from the lowest to the highest, each of which uses lower ones only: `abi`, `kernel`, `error`, `builtin`,
-//! `runtime`, `value`, `code`, `compiled`, `closure`, `typed`, `module_object`, `raise`, `wrapped`, `given`, `declared`, `signatures`, `options`, `jit`, `give`.
+//! `runtime`, `value`, `code`, `compiled`, `closure`, `typed`, `module_object`, `function_map`, `raise`, `wrapped`, `given`, `declared`, `signatures`, `options`, `jit`, `give`.
 
 /// Calls a macro once for each number of type names, 0 to 16.
 macro_rules! arities {
@@ -91,6 +92,7 @@ mod code;
 mod compiled;
 mod declared;
 mod error;
+mod function_map;
 mod give;
 mod given;
 mod jit;

@@ -11,6 +11,7 @@ mod crates;
 mod declarations;
 mod embedded;
 mod externals;
+mod function_maps;
 mod function_objects;
 mod ir;
 mod kernels;
