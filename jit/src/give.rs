@@ -1,8 +1,11 @@
-//! What a JIT is given besides kernels: kernels of the native module, and functions of Rust.
+//! What a JIT is given besides kernels: kernels of the native module, functions of Rust, and other
+//! compiled code.
 
+use abi_spec::symbol::function_symbol;
 use cranelift_module::Module;
 use tvm_ffi_codegen::Library;
 
+use crate::compiled::Compiled;
 use crate::error::Error;
 use crate::given::Given;
 use crate::jit::Jit;
@@ -63,7 +66,7 @@ impl Jit {
         define: impl FnOnce(&mut dyn Module, &Signatures) -> Result<(), E>,
     ) -> Result<Jit, E> {
         let signatures = Signatures::of(library, self.assembly.native.isa())?;
-        define(&mut self.assembly.native, &signatures)?;
+        self.assembly.define(|module| define(module, &signatures))?;
         Ok(self)
     }
 
@@ -79,7 +82,7 @@ impl Jit {
         mut self,
         define: impl FnOnce(&mut dyn Module) -> Result<(), E>,
     ) -> Result<Jit, E> {
-        define(&mut self.assembly.native)?;
+        self.assembly.define(define)?;
         Ok(self)
     }
 
@@ -127,5 +130,49 @@ impl Jit {
         self.given.retain(|given| given.name != name);
         self.given.push(Given { name: name.to_owned(), function });
         Ok(self)
+    }
+
+    /// Lets the library call functions of another one, `@name(…)`, the C functions of its `extern` declarations, and its
+    /// kernels: those that it was given, and those that it [defines](Jit::define). Types of kernels are checked as far as
+    /// they are known. The other code stays as long as this one.
+    ///
+    /// What this library defines precedes what it imports. Of kernels and imports of one name the later one counts.
+    /// Closures are not imported.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Library;
+    /// use tvm_ffi_codegen_jit::Jit;
+    ///
+    /// let twice: Library = "twice(n: int64) -> int64 = { return 2 * n; };".parse()?;
+    /// let twice = Jit::new()?.compile(&twice)?;
+    /// let library: Library = "f(n: int64) -> int64 = { let r: int64 = @twice(n); return r + 1; };".parse()?;
+    /// // SAFETY: the library calls no kernel.
+    /// let compiled = unsafe { Jit::new()?.import(&twice)? }.compile(&library)?;
+    /// drop(twice);
+    /// assert_eq!(compiled.typed::<(i64,), i64>("f")?.call((20,))?, 41);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Safety
+    /// The kernels and C functions of the other code that this library calls keep the [contract of
+    /// kernels](Jit#contract-of-kernels) for its declarations too.
+    ///
+    /// # Errors
+    /// [`Error::Foreign`] for code of another runtime; [`Error::Backend`] if the native module has another symbol of the name.
+    pub unsafe fn import(mut self, compiled: &Compiled) -> Result<Jit, Error> {
+        let code = &compiled.0;
+        if !code.runtime.is_same(self.options.runtime) {
+            return Err(Error::Foreign);
+        }
+        let symbols = &self.assembly.symbols;
+        symbols.import_kernels(&code.symbols);
+        for (symbol, address) in &code.externals {
+            symbols.import(symbol, address.0);
+        }
+        for entry in code.entries.iter().filter(|entry| !entry.closure) {
+            symbols.import(&function_symbol(&entry.name), entry.address as *const u8);
+        }
+        code.own.iter().try_for_each(|own| self.assembly.import(own))?;
+        Ok(self.keep(compiled.clone()))
     }
 }

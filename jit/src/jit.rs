@@ -254,7 +254,8 @@ impl Jit {
 
     fn link(mut self, declared: &Declared<'_>) -> Result<Compiled, Error> {
         self.assembly.variables = self.given.iter().map(Given::variable).collect();
-        let Linked { functions, data, keeper, variables, uncalled, text, .. } =
+        let symbols = self.assembly.symbols.clone();
+        let Linked { functions, own, data, keeper, variables, uncalled, text, .. } =
             self.assembly.link(self.options.observers)?;
         let mut entries = Vec::with_capacity(functions.len());
         let (mut getters, mut externals) = (Vec::new(), Vec::new());
@@ -286,7 +287,18 @@ impl Jit {
         }
         self.kept.push(Box::new(self.given));
         let (runtime, _kept) = (self.options.runtime, Mutex::new(self.kept));
-        let code = Code { runtime, entries, externals, getters, data, uncalled, text, _kept };
+        let code = Code {
+            runtime,
+            entries,
+            externals,
+            getters,
+            data,
+            own,
+            symbols,
+            uncalled,
+            text,
+            _kept,
+        };
         let compiled = Compiled(Arc::new(code));
         if let Some(place) = keeper {
             // SAFETY: lowering made the variable, and nothing calls the code yet.

@@ -5,8 +5,9 @@ use std::ops::BitOr;
 
 use abi_spec::symbol;
 use backend_cranelift::recorded::Recorded;
+use cranelift_codegen::ir::Signature;
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{DataId, FuncId, FuncOrDataId, Module, default_libcall_names};
+use cranelift_module::{DataId, FuncId, FuncOrDataId, Linkage, Module, default_libcall_names};
 use tvm_ffi_codegen::{KEEPER, ir};
 
 use super::address::{Address, DataRange, FunctionRange};
@@ -49,6 +50,8 @@ pub(crate) struct Assembly {
     pub(crate) symbols: Symbols,
     memory: Memory,
     exports: Vec<(String, FuncId)>,
+    /// Functions that the user has defined in the native module.
+    own: Vec<OwnFunction<FuncId>>,
     data: Vec<(String, DataId)>,
     /// Symbols of variables to fill in, where the module has them.
     pub(crate) variables: Vec<String>,
@@ -56,9 +59,17 @@ pub(crate) struct Assembly {
     named: bool,
 }
 
+/// A function that the user has defined in the native module.
+pub(crate) struct OwnFunction<Place> {
+    pub(crate) symbol: String,
+    pub(crate) signature: Signature,
+    pub(crate) place: Place,
+}
+
 /// Linked code: its exports by name, and the handle that keeps it.
 pub(crate) struct Linked {
     pub(crate) functions: Vec<(String, Address)>,
+    pub(crate) own: Vec<OwnFunction<Address>>,
     pub(crate) data: Vec<(String, DataRange)>,
     /// The variable [`KEEPER`], if functions make closures.
     pub(crate) keeper: Option<DataRange>,
@@ -94,14 +105,49 @@ impl Assembly {
         let answering = symbols.clone();
         builder.symbol_lookup_fn(Box::new(move |name| Some(answering.answer(name))));
         let native = Native { module: JITModule::new(builder), level, defined: Vec::new() };
-        let (exports, data) = (Vec::new(), Vec::new());
+        let (exports, own, data) = (Vec::new(), Vec::new(), Vec::new());
         let variables = Vec::new();
-        Ok(Assembly { native, symbols, memory, exports, data, variables, named })
+        Ok(Assembly { native, symbols, memory, exports, own, data, variables, named })
     }
 
     /// The symbols of the exports so far.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.exports.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Lets the user define functions in the native module, and remembers them.
+    pub(crate) fn define<E>(
+        &mut self,
+        define: impl FnOnce(&mut dyn Module) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let before = self.native.defined.len();
+        define(&mut self.native)?;
+        let declarations = self.native.module.declarations();
+        for &Defined { id: place, .. } in &self.native.defined[before..] {
+            let declaration = declarations.get_function_decl(place);
+            if let Some(symbol) = declaration.name.clone() {
+                self.own.push(OwnFunction {
+                    symbol,
+                    signature: declaration.signature.clone(),
+                    place,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Declares a function that another library has defined for itself. The backend checks that it is called as it was
+    /// defined.
+    pub(crate) fn import(&mut self, own: &OwnFunction<Address>) -> Result<(), Error> {
+        let OwnFunction { symbol, signature, place } = own;
+        if self.native.get_name(symbol).is_none() {
+            let declared = self.native.declare_function(symbol, Linkage::Import, signature);
+            declared.map_err(|_| {
+                Error::Backend(backend_cranelift::Error::Defined { symbol: symbol.clone() })
+            })?;
+        }
+        self.symbols.import(symbol, place.0);
+        Ok(())
     }
 
     /// Emits host IR and compiles it.
@@ -206,6 +252,10 @@ impl Assembly {
             DataRange { start: Address(start), size }
         };
         let functions = self.exports.into_iter().map(address).collect();
+        let own = self.own.into_iter().map(|OwnFunction { symbol, signature, place }| {
+            OwnFunction { place: Address(module.get_finalized_function(place)), symbol, signature }
+        });
+        let own = own.collect();
         let data = self.data.into_iter().map(|(name, id)| (name, place(id))).collect();
         // Closures need the context of the library, which one module of a JIT can define; so there is one keeper.
         let variable = |name: &str| match module.get_name(name) {
@@ -222,7 +272,7 @@ impl Assembly {
             memory: self.memory,
         };
         let uncalled = self.symbols.uncalled();
-        Ok(Linked { functions, data, keeper, variables, uncalled, ranges, frames, text })
+        Ok(Linked { functions, own, data, keeper, variables, uncalled, ranges, frames, text })
     }
 
     /// Returns the functions that have unwind information.

@@ -50,7 +50,7 @@ fn kernels_that_nobody_calls_are_known() {
 }
 
 /// Defines `name(x, y) = x * y`, or calls `callee` instead of multiplying.
-fn define(jit: Jit, name: &str, callee: Option<&str>) -> Jit {
+pub(crate) fn define(jit: Jit, name: &str, callee: Option<&str>) -> Jit {
     // SAFETY: the function is sound for the integers that this file passes.
     unsafe { jit.define_native(|module| define_in(module, name, callee)) }.unwrap()
 }
