@@ -30,3 +30,4 @@ mod tensors;
 mod typed;
 mod unwinding;
 mod wrapped;
+mod wrong;
