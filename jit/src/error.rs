@@ -98,7 +98,7 @@ pub enum Error {
     },
     /// The tensor has other references, whose holders may write to it at any time.
     Shared,
-    /// The object belongs to another runtime than its receiver; a process may have two.
+    /// The object belongs to another runtime than its receiver, or the code than its importer; a process may have two.
     Foreign,
     /// A closure, whose declaration starts with `self: ptr`, was given no context.
     Context {

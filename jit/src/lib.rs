@@ -46,6 +46,10 @@
 //! [`Compiled::typed`] checks the Rust types of arguments and result against the declaration once:
 //! `compiled.typed::<(&[f32], &mut [f32]), ()>("add_one")?.call((&x, &mut y))?`.
 //!
+//! # Functions of Rust, and errors
+//! [`Jit::function`] lets bodies call a closure, and [`FfiFunction::wrap`] makes a function object of one for any language;
+//! errors that it returns are raised with their kinds. [`raise()`] raises one from a kernel with a status.
+//!
 //! # The runtime
 //! Code calls `TVMFFI*` functions, to raise errors for instance. They come from `libtvm_ffi` if the process has loaded
 //! it or `TVM_FFI_LIBRARY` names it, else from a small runtime in this crate, so that nothing but Rust is needed.
@@ -64,8 +68,8 @@
 //! functions by name to GDB, LLDB and `perf`.
 //!
 //! # Unsafety
-//! Calling a function is safe. What it does is promised by whoever gives it kernels ([`Jit`]), lets its body call other
-//! functions ([`Jit::calls`]) or launch GPU kernels ([`Jit::launches`]), takes it from elsewhere ([`FfiFunction`]), or
+//! Calling a function is safe. What it does is promised by whoever gives it kernels ([`Jit`], [`Jit::import`]), lets its
+//! body call other functions ([`Jit::calls`]) or launch GPU kernels ([`Jit::launches`]), takes it from elsewhere ([`FfiFunction`]), or
 //! passes it an address ([`Arg::pointer`]). Inside the crate `unsafe` is in
 //! the modules that deal with the C ABI (`abi`, `builtin`, `runtime`, `value`, `compiled`, `closure`, `module_object`,
 //! `function_map`, `wrapped`, `given`, `jit`, `give`) and with machine code (`code`).

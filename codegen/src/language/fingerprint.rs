@@ -77,7 +77,7 @@ fn optional(all: Fingerprint, part: Option<&[u8]>) -> Fingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::library_bin::{ImportTree, Module, Node};
+    use abi_spec::library_bin::{ImportTree, Module, Node};
 
     fn tree(bytes: &'static [u8]) -> ImportTree<'static> {
         let weights = Module::Custom { kind: "weights".into(), bytes: bytes.into() };

@@ -352,6 +352,9 @@ fn names_of_closures() {
     let other = "f(n: int64) -> int64 = { let r: int64 = @\"h\"(n); return r; };";
     let error = jit().compile(&other.parse::<Library>().unwrap()).unwrap_err();
     assert_eq!(error.to_string(), "nobody vouches for `@\"h\"`: see `Jit::calls`");
+    let nested = "f() -> Function = { return function () -> None { @\"h\"(); }; };";
+    let error = jit().compile(&nested.parse::<Library>().unwrap()).unwrap_err();
+    assert_eq!(error.to_string(), "nobody vouches for `@\"h\"`: see `Jit::calls`");
     let other = by_symbol.replace("@g", "@h");
     let error = jit().compile(&other.parse::<Library>().unwrap()).unwrap_err();
     assert_eq!(error.to_string(), "undefined: `__tvm_ffi_h`");

@@ -18,7 +18,7 @@ fn library() -> PathBuf {
     files.filter(is_ours).max_by_key(made).expect("cargo has compiled the crate")
 }
 
-/// Checks a function with these statements; returns what rustc says, or nothing if it compiles.
+/// Checks a program with these statements; returns what rustc says, or nothing if it compiles.
 fn check(name: &str, statements: &str) -> String {
     let folder =
         env::temp_dir().join(format!("tvm-ffi-codegen-wrong-{}-{name}", std::process::id()));
@@ -39,6 +39,23 @@ fn check(name: &str, statements: &str) -> String {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(said.is_empty(), output.status.success(), "{said}");
     said
+}
+
+/// A closure may be written with every type of parameter; one of another type is named, without a list of types.
+#[test]
+fn rustc_says_what_a_closure_may_be() {
+    let wrap = |closure: &str| format!("let jit = jit.function(\"f\", {closure});");
+    assert_eq!(check("closure", &wrap("|s: &str, n: i64| Ok::<_, String>(n)")), "");
+    let rows = [
+        ("slice", "|x: &[f32]| 1", "`"),
+        ("result", "|n: i64| vec![n]", "ClosureResult"),
+        ("borrowed", "{ let n = 1; |m: i64| n + m }", "may outlive"),
+    ];
+    for (name, closure, expected) in rows {
+        let said = check(name, &wrap(closure));
+        println!("{said}");
+        assert!(said.contains(expected), "{name}: {said}");
+    }
 }
 
 #[test]
