@@ -70,6 +70,7 @@ macro_rules! closures {
             )]
             unsafe fn invoke(&self, args: &[Any], runtime: &'static Runtime) -> Result<Any, Fault> {
                 /// Calls a closure of known types: it takes those of one call and those that it was written with.
+                #[allow(clippy::too_many_arguments, reason = "there are as many as the closure takes")]
                 fn call<Outcome, $($param),*>(
                     closure: impl Fn($($param),*) -> Outcome,
                     $($param: $param),*

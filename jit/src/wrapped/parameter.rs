@@ -103,8 +103,8 @@ unsafe fn object(any: &Any, runtime: &'static Runtime) -> Option<ObjectRef> {
 /// Returns the characters of a text or the bytes of bytes, by the type indices of their three forms.
 ///
 /// # Safety
-/// The value is valid for `'a`.
-unsafe fn contents<'a>(any: &'a Any, [raw, small, class]: [TypeIndex; 3]) -> Option<&'a [u8]> {
+/// The value is valid as long as the result.
+unsafe fn contents(any: &Any, [raw, small, class]: [TypeIndex; 3]) -> Option<&[u8]> {
     // SAFETY: as required above.
     let value = unsafe { unmoved(any) };
     if value.ty() == small {
@@ -145,8 +145,8 @@ macro_rules! owned {
                     $expected.to_owned()
                 }
 
-                unsafe fn convert<'a>(
-                    $any: &'a Any,
+                unsafe fn convert(
+                    $any: &Any,
                     $runtime: &'static Runtime,
                 ) -> Result<$ty, Refused> {
                     $value

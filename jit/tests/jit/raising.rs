@@ -21,9 +21,11 @@ const TEXT: &str = "
 /// # Safety
 /// There are as many bytes of UTF-8.
 unsafe fn text<'a>(data: *const u8, size: i64) -> &'a str {
-    // SAFETY: as required above; the address of no bytes may be NULL.
-    let bytes =
-        if size == 0 { &[] } else { unsafe { std::slice::from_raw_parts(data, size as usize) } };
+    if size == 0 {
+        return "";
+    }
+    // SAFETY: as required above.
+    let bytes = unsafe { std::slice::from_raw_parts(data, size as usize) };
     std::str::from_utf8(bytes).unwrap()
 }
 

@@ -268,7 +268,7 @@ fn errors_pass_unchanged() {
         };
         let outer = {
             let middle = middle.clone();
-            wrap!(runtime, move || -> Result<i64, Error> { Ok(i64::try_from(middle.call(())?)?) })
+            wrap!(runtime, move || -> Result<i64, Error> { i64::try_from(middle.call(())?) })
         };
         let error = outer.call(()).unwrap_err();
         assert_eq!(error, inner.call(()).unwrap_err());
