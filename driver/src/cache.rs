@@ -56,7 +56,9 @@ impl Cache {
         if let Some(bytes) = self.read(&key) {
             return Ok(bytes);
         }
-        let bytes = request.emit(&library)?;
+        // The library has what these name already; standard input can be read once.
+        let (images, imports, import_tree) = (Vec::new(), Vec::new(), None);
+        let bytes = Request { images, imports, import_tree, ..request }.emit(&library)?;
         self.write(&key, &bytes)?;
         Ok(bytes)
     }

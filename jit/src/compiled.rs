@@ -99,10 +99,10 @@ impl Compiled {
         Some(externals[index].1.0.cast())
     }
 
-    /// Returns the address of a function or of data by its symbol: what the code defines, such as `__tvm_ffi_add_one` and the
-    /// kernels of [`Jit::define`](crate::Jit::define), or a kernel that it was given. What the code defines precedes what
-    /// it was given, and functions that a compiler of C would call `static` are not found. The address is valid while a
-    /// handle to the code lives; that of a given kernel is what was given.
+    /// Returns the address of a function or of data by its symbol: what the code defines, such as `__tvm_ffi_add_one` and
+    /// the kernels of [`Jit::define`](crate::Jit::define), or else a kernel that it was given or has
+    /// [imported](crate::Jit::import). The address is valid while a handle to the code lives; that of a given kernel is
+    /// what was given.
     ///
     /// ```
     /// use tvm_ffi_codegen::Library;

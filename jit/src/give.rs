@@ -91,8 +91,8 @@ impl Jit {
     /// The types of the closure's parameters and of its result are those that [`ClosureParam`](crate::ClosureParam) and
     /// [`ClosureResult`](crate::ClosureResult) list. Arguments are checked and converted, an `Err` is raised, and so is a
     /// panic; see [`FfiFunction::wrap`]. The closure is dropped with the code, on any thread. A later function of the same
-    /// name replaces it. The name precedes that of an import or a global function; a function that the library itself
-    /// declares may not have it if it is called by symbol.
+    /// name replaces it. The name precedes that of an import or a global function; a function of this name that the
+    /// library itself declares is the one that `@name(…)` calls. It is given before [`Jit::emit`].
     ///
     /// ```
     /// use tvm_ffi_codegen::Library;
