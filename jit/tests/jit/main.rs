@@ -13,6 +13,7 @@ mod embedded;
 mod externals;
 mod function_maps;
 mod function_objects;
+mod given;
 mod imports;
 mod ir;
 mod kernels;
