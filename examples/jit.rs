@@ -18,11 +18,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The kernel is worth the optimizer's time.
     let jit =
         Jit::with_options(JitOptions { opt_level: OptLevel::Speed, ..JitOptions::default() })?;
-    let signature = jit.signature(&library, "add_one_kernel")?;
-    println!("kernel: {signature}");
     // SAFETY: the kernel has the type that the declaration calls it with, and only reads `x`.
-    let jit =
-        unsafe { jit.define(|module| kernel::define(module, signature))?.reads("add_one", "x") };
+    let jit = unsafe {
+        jit.define(&library, |module, signatures| {
+            let signature = signatures.get("add_one_kernel")?;
+            println!("kernel: {signature}");
+            kernel::define(module, signature)
+        })?
+        .reads("add_one", "x")
+    };
     let add_one = jit.compile(&library)?.function("add_one").ok_or("not declared")?;
 
     let (x, mut y) = (vec![1.0_f32, 2.0, 3.0], vec![0.0_f32; 3]);

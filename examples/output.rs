@@ -33,6 +33,32 @@ fn quickstart_without_a_runtime() {
     assert_eq!(printed.lines().count(), 3);
 }
 
+/// Python calls a compiler in Rust.
+#[test]
+fn extension() {
+    let imports = Command::new("python3").args(["-c", "import tvm_ffi"]).output();
+    if !imports.is_ok_and(|output| output.status.success()) {
+        assert!(std::env::var_os("CI").is_none(), "no Python with tvm_ffi: use tests/run");
+        eprintln!("left out: no Python with tvm_ffi");
+        return;
+    }
+    let program = std::env::current_exe().expect("a program has a path");
+    let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let library = program.with_file_name(format!("{prefix}extension{suffix}"));
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/extension.py");
+    let expected = "\
+['inverse']: 0.25
+DomainError: -4 is not positive
+RuntimeError: 1:11: expected `Tensor` or another type such as `float32`, found the end of the text
+SyntaxError: 1:11: expected `Tensor` or another type such as `float32`, found the end of the text
+TypeError: Mismatched type of argument #0 when calling: `mylang.compile(str, Optional[Function])`, expected str but got int
+DomainError: no f, please
+['refuse']
+999
+";
+    assert_eq!(output(Command::new("python3").arg(script).arg(library)), expected);
+}
+
 /// Prints the text of the built declarations, and their results.
 #[test]
 fn values() {

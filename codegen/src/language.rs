@@ -393,6 +393,7 @@ mod token;
 mod parser;
 
 mod command;
+mod fingerprint;
 mod launch;
 mod parse_body;
 mod parse_expression;
@@ -415,6 +416,7 @@ pub use crate::declaration::limit::{
     MAX_RESULTS, MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT, MAX_TYPES, MAX_VALUES,
 };
 pub use crate::declaration::reserved::{is_reserved, spelled};
+pub use fingerprint::Fingerprint;
 pub(crate) use print_body::MARK;
 
 use crate::declaration::{Expr, Function, Library, Signature, reserved};

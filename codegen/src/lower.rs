@@ -28,6 +28,7 @@ mod value;
 
 use crate::ir::{self, Linkage};
 use crate::resolve::{MAIN, Resolved};
+pub use body::callee_variable;
 pub use driver::Loader;
 pub(crate) use failure::messages;
 use failure::records::Records;

@@ -6,6 +6,7 @@
 #![deny(unsafe_code)]
 
 mod backend;
+mod cache;
 pub mod command;
 mod emit;
 mod error;
@@ -19,6 +20,7 @@ mod stages;
 mod stdout;
 
 pub use backend::BackendName;
+pub use cache::{Cache, Key};
 pub use codegen::Routines;
 pub use codegen::backend::Optimize;
 pub use emit::{check_file, lower, parse_file};

@@ -144,7 +144,7 @@ impl Default for Request {
 }
 
 /// Form of the output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, ValueEnum)]
 pub enum Form {
     /// Resolved declarations: what names stand for, and the checks in their order
     Resolved,

@@ -2,6 +2,7 @@
 
 pub(crate) mod address;
 pub(crate) mod assembly;
+pub(crate) mod callers;
 mod debugger;
 mod frames;
 mod image;

@@ -6,11 +6,13 @@ use std::fmt;
 use std::ptr;
 use std::sync::{Arc, Mutex};
 
+use abi_spec::symbol::PREFIX;
 use tvm_ffi_codegen::{Signature, UNLOAD};
 
 use crate::abi::{Any, SafeCall};
 use crate::code::address::{Address, DataRange};
-use crate::code::assembly::Text;
+use crate::code::assembly::{OwnFunction, Text};
+use crate::code::symbols::Symbols;
 use crate::error::CallError;
 use crate::runtime::Runtime;
 use crate::value::args::Args;
@@ -34,6 +36,10 @@ pub(crate) struct Code {
     pub(crate) getters: Vec<(String, Address)>,
     /// The import tree and the library context, if there are any, by symbol.
     pub(crate) data: Vec<(String, DataRange)>,
+    /// Functions that the user has defined in the native module.
+    pub(crate) own: Vec<OwnFunction<Address>>,
+    /// The kernels that were given.
+    pub(crate) symbols: Symbols,
     /// Names of kernels that nothing calls.
     pub(crate) uncalled: Vec<String>,
     /// The code. It is dropped before the values that it refers to.
@@ -91,6 +97,41 @@ impl Compiled {
         let externals = &self.0.externals;
         let index = externals.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok()?;
         Some(externals[index].1.0.cast())
+    }
+
+    /// Returns the address of a function or of data by its symbol: what the code defines, such as `__tvm_ffi_add_one` and
+    /// the kernels of [`Jit::define`](crate::Jit::define), or else a kernel that it was given or has
+    /// [imported](crate::Jit::import). The address is valid while a handle to the code lives; that of a given kernel is
+    /// what was given.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Library;
+    /// use tvm_ffi_codegen_jit::Jit;
+    ///
+    /// extern "C" fn one() -> i64 {
+    ///     1
+    /// }
+    ///
+    /// let library: Library = "f() -> int64 = one();".parse()?;
+    /// let kernel: extern "C" fn() -> _ = one;
+    /// // SAFETY: the kernel is sound.
+    /// let compiled = unsafe { Jit::new()?.kernel("one", kernel) }.compile(&library)?;
+    /// assert_eq!(compiled.address("one"), Some(kernel as *const _));
+    /// let function = compiled.function("f").expect("it is declared");
+    /// assert_eq!(compiled.address("__tvm_ffi_f"), Some(function.as_ptr() as *const _));
+    /// assert_eq!(compiled.address("two"), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn address(&self, symbol: &str) -> Option<*const c_void> {
+        let code = &self.0;
+        let entry = || Some(self.function(symbol.strip_prefix(PREFIX)?)?.as_ptr() as *const u8);
+        let own = || Some(code.own.iter().find(|own| own.symbol == symbol)?.place.0);
+        let getter = || Some(code.getters.iter().find(|(name, _)| name == symbol)?.1.0);
+        let data = || Some(code.data.iter().find(|(name, _)| name == symbol)?.1.start.0);
+        let kernel = || Some(code.symbols.kernel(symbol)?.0);
+        let external = self.external(symbol).map(<*const c_void>::cast);
+        let found = external.or_else(entry).or_else(own).or_else(getter).or_else(data);
+        found.or_else(kernel).map(<*const u8>::cast)
     }
 
     /// Takes the error out of the thread's slot after a C function of this code has returned a status other than 0. If

@@ -1,8 +1,10 @@
 //! Errors: of compiling, loading and converting, and of calls.
 
+use std::any::Any;
 use std::error;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use abi_spec::library_bin::DecodeError;
 use tvm_ffi_codegen::ir::Signature;
@@ -96,7 +98,7 @@ pub enum Error {
     },
     /// The tensor has other references, whose holders may write to it at any time.
     Shared,
-    /// The object belongs to another runtime than its receiver; a process may have two.
+    /// The object belongs to another runtime than its receiver, or the code than its importer; a process may have two.
     Foreign,
     /// A closure, whose declaration starts with `self: ptr`, was given no context.
     Context {
@@ -202,7 +204,10 @@ impl From<CallError> for Error {
 }
 
 /// An error that a function raised, or that prevented the call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// A closure that is a function ([`Jit::function`](crate::Jit::function)) raises one with its kind; one that a call has
+/// returned is raised unchanged, as the same object of the runtime.
+#[derive(Clone, Debug)]
 pub struct CallError {
     /// The kind, such as `TypeError`.
     pub kind: String,
@@ -210,13 +215,38 @@ pub struct CallError {
     pub message: String,
     /// The backtrace: one line per frame, most recent first. It may be empty.
     pub backtrace: String,
+    /// The error object of the runtime that these texts are from.
+    pub(crate) object: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl CallError {
-    pub(crate) fn new(kind: &str, message: String) -> CallError {
-        CallError { kind: kind.to_owned(), message, backtrace: String::new() }
+    /// Makes an error without a backtrace. [`raise`](crate::raise()) has more about kinds.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen_jit::CallError;
+    ///
+    /// let error = CallError::new("ValueError", format!("no layout for {}", 3));
+    /// assert_eq!(error.to_string(), "ValueError: no layout for 3");
+    /// ```
+    pub fn new(kind: impl Into<String>, message: impl Into<String>) -> CallError {
+        let (kind, message) = (kind.into(), message.into());
+        CallError { kind, message, backtrace: String::new(), object: None }
+    }
+
+    /// The kind, the message and the backtrace.
+    pub(crate) fn texts(&self) -> [&String; 3] {
+        [&self.kind, &self.message, &self.backtrace]
     }
 }
+
+/// Equal errors have the same texts.
+impl PartialEq for CallError {
+    fn eq(&self, other: &CallError) -> bool {
+        self.texts() == other.texts()
+    }
+}
+
+impl Eq for CallError {}
 
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,67 +1,26 @@
 //! The way from declarations and kernels to callable functions.
 
 use std::any;
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use abi_spec::symbol;
-use backend_cranelift::signature;
-use cranelift_codegen::ir::Signature;
-use cranelift_module::Module;
-use tvm_ffi_codegen::{
-    Call, FunctionRef, Library, Loader, Options, Routines, StatementKind, Unchecked, ir,
-};
+use cranelift_module::Module as _;
+use tvm_ffi_codegen::{Library, Options, ir};
 
 use crate::abi::SafeCall;
-use crate::code::assembly::{Assembly, Linked, Observers};
-use crate::code::machine::{Allocator, OptLevel, isa};
+use crate::code::assembly::{Assembly, Linked};
+use crate::code::callers;
 use crate::code::routines::routines;
 use crate::compiled::{Code, Compiled, Entry};
+use crate::declared::{Declared, ReadTensor, Vouched};
 use crate::error::Error;
+use crate::given::Given;
 use crate::kernel::KernelFn;
-use crate::runtime::{Runtime, runtime};
+use crate::options::{JitOptions, LOWERING};
+use crate::runtime::Runtime;
 use crate::value::call::Reads;
-
-/// The name under which the entry function of a library is exported a second time.
-const MAIN: &str = "main";
-
-/// Options of a [`Jit`].
-///
-/// ```
-/// use tvm_ffi_codegen_jit::{JitOptions, Observers, OptLevel};
-///
-/// let options = JitOptions {
-///     opt_level: OptLevel::Speed,
-///     observers: Observers { profiler: true, ..Observers::default() },
-///     ..JitOptions::default()
-/// };
-/// # drop(options);
-/// ```
-#[derive(Clone, Debug)]
-pub struct JitOptions {
-    /// The runtime whose functions the code calls; [`runtime`] by default.
-    pub runtime: &'static Runtime,
-    /// The level for kernels that are [defined](Jit::define) natively; none by default.
-    pub opt_level: OptLevel,
-    /// The tools that learn of functions; none by default.
-    pub observers: Observers,
-    /// The options with which [`Jit::compile`] lowers declarations; [`Jit::OPTIONS`] by default. With metadata, for
-    /// instance, modules of [`Compiled::into_module`] have it. With [`Routines::Embedded`], kernels named `malloc` and
-    /// `free` replace those of the C library in the routines, as they would in a linked library.
-    pub lowering: Options,
-}
-
-impl Default for JitOptions {
-    fn default() -> Self {
-        JitOptions {
-            runtime: runtime(),
-            opt_level: OptLevel::default(),
-            observers: Observers::default(),
-            lowering: Jit::OPTIONS,
-        }
-    }
-}
 
 /// Compiles functions into the process.
 ///
@@ -86,27 +45,21 @@ impl Default for JitOptions {
 /// * not unwind;
 /// * stay at its address until the code is freed: [`Jit::keep`] keeps its library loaded.
 pub struct Jit {
-    options: JitOptions,
-    assembly: Assembly,
+    pub(crate) options: JitOptions,
+    pub(crate) assembly: Assembly,
     closures: Vec<String>,
     reads: Vec<ReadTensor>,
-    /// True if libraries may launch GPU kernels and give commands to a GPU.
-    launches: bool,
-    /// True if libraries may call FFI functions that they do not define.
-    calls: bool,
-    /// The library that [`Jit::signature`] lowered last, and its host IR.
-    lowered: Mutex<Option<(Library, ir::Module)>>,
-    kept: Vec<Box<dyn any::Any + Send>>,
-}
-
-/// A tensor that a function only reads, by the names in the declaration.
-struct ReadTensor {
-    function: String,
-    param: String,
+    /// Functions that bodies may call, each name once.
+    pub(crate) given: Vec<Given>,
+    vouched: Vouched,
+    pub(crate) kept: Vec<Box<dyn any::Any + Send>>,
 }
 
 impl Jit {
-    /// Makes a JIT whose code calls the default [`runtime`].
+    /// The default of [`JitOptions::lowering`]: shared routines, no metadata, all checks.
+    pub const OPTIONS: Options = LOWERING;
+
+    /// Makes a JIT whose code calls the default [`runtime`](crate::runtime()).
     ///
     /// # Errors
     /// The errors of [`Jit::with_options`].
@@ -129,6 +82,7 @@ impl Jit {
     /// [`Error::Backend`] if there is no code generator for this machine.
     pub fn with_options(options: JitOptions) -> Result<Jit, Error> {
         options.runtime.rejected().map_or(Ok(()), |error| Err(error.clone()))?;
+        callers::note(options.runtime);
         let routines = routines(options.runtime, options.observers)?;
         let assembly = Assembly::new(options.runtime, options.opt_level, Some(routines))?;
         Ok(Jit {
@@ -136,9 +90,8 @@ impl Jit {
             assembly,
             closures: Vec::new(),
             reads: Vec::new(),
-            launches: false,
-            calls: false,
-            lowered: Mutex::default(),
+            given: Vec::new(),
+            vouched: Vouched::default(),
             kept: Vec::new(),
         })
     }
@@ -182,22 +135,6 @@ impl Jit {
         self
     }
 
-    /// Defines kernels in the native module, with `cranelift_frontend` for instance, before or after
-    /// [`Jit::emit`]. The symbols that they import may also come from the process.
-    ///
-    /// # Safety
-    /// The functions that are defined keep the [contract of kernels](Jit#contract-of-kernels).
-    ///
-    /// # Errors
-    /// The errors of `define`.
-    pub unsafe fn define<E>(
-        mut self,
-        define: impl FnOnce(&mut dyn Module) -> Result<(), E>,
-    ) -> Result<Jit, E> {
-        define(&mut self.assembly.native)?;
-        Ok(self)
-    }
-
     /// Lets libraries launch GPU kernels of the images that they bring along, and copy and fill memory of a GPU.
     ///
     /// # Safety
@@ -205,7 +142,7 @@ impl Jit {
     /// declarations give them. So do `upload`, `fill` and `copy`: the memory at their addresses has as many bytes. A
     /// `Stream` that a caller passes is one, though it is a number.
     pub unsafe fn launches(mut self) -> Jit {
-        self.launches = true;
+        self.vouched.launches = true;
         self
     }
 
@@ -231,7 +168,7 @@ impl Jit {
     /// functions](crate::FfiFunction#contract-of-functions) where a declaration passes on an address, such as `x.data`
     /// or the result of another call, for which no caller vouches.
     pub unsafe fn calls(mut self) -> Jit {
-        self.calls = true;
+        self.vouched.calls = true;
         self
     }
 
@@ -259,36 +196,6 @@ impl Jit {
         self
     }
 
-    /// Returns the native type that the declarations call a kernel with. [`Jit::compile`] reuses the host IR that this
-    /// makes.
-    ///
-    /// # Errors
-    /// [`Error::Declaration`] if the declarations are not valid; [`Error::Unknown`] if they call no such kernel.
-    pub fn signature(&self, library: &Library, kernel: &str) -> Result<Signature, Error> {
-        let isa = isa(self.options.opt_level, Allocator::Backtracking)?;
-        let mut lowered = self.lowered.lock().unwrap_or_else(PoisonError::into_inner);
-        let source = match lowered.take().filter(|(known, _)| known == library) {
-            Some((_, source)) => source,
-            None => self.lower(library)?,
-        };
-        let found = source.find(kernel).and_then(|symbol| source.signature(symbol));
-        let found = found.map(|found| signature(&*isa, found));
-        *lowered = Some((library.clone(), source));
-        found.ok_or_else(|| Error::Unknown { what: "kernel", name: kernel.to_owned() })
-    }
-
-    /// The default of [`JitOptions::lowering`]: shared routines, no metadata, all checks.
-    pub const OPTIONS: Options = Options {
-        routines: Routines::Shared,
-        metadata: false,
-        unchecked: Unchecked::NONE,
-        loader: Loader::HOST,
-    };
-
-    fn lower(&self, library: &Library) -> Result<ir::Module, Error> {
-        Ok(tvm_ffi_codegen::lower(&library.resolve()?, &self.options.lowering))
-    }
-
     /// Compiles declarations: lowers them, emits the host IR, and links it with everything that was emitted and defined
     /// before.
     ///
@@ -298,45 +205,13 @@ impl Jit {
     /// [`Error::Unvouched`] without [`Jit::launches`] or [`Jit::calls`]; [`Error::Unknown`] if [`Jit::reads`] names what
     /// is not declared; [`Error::Backend`] for a [system library](Library::system_lib); and those of [`Jit::finish`].
     pub fn compile(mut self, library: &Library) -> Result<Compiled, Error> {
-        let lowered = self.lowered.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let source = match lowered.take().filter(|(known, _)| known == library) {
-            Some((_, source)) => source,
-            None => self.lower(library)?,
-        };
-        let mut statements = library.functions.iter().flat_map(|f| f.body.statements());
-        statements.try_for_each(|statement| self.vouches_for(&statement.kind))?;
+        let source = tvm_ffi_codegen::lower(&library.resolve()?, &self.options.lowering);
+        let given: HashSet<&str> = self.given.iter().map(|given| &*given.name).collect();
+        self.vouched.check(library, &given)?;
         let declared = Declared::new(library, &self.reads)?;
         // Lowering has made the host IR, and whoever gave kernels promised that they keep their contract.
-        self.assembly.emit(&source)?;
+        self.add(&source)?;
         self.link(&declared)
-    }
-
-    /// Checks that somebody vouches for a statement, if it does what no check makes safe.
-    fn vouches_for(&self, statement: &StatementKind) -> Result<(), Error> {
-        let command = |name: &str| (self.launches, name.to_owned(), "launches");
-        let (vouched, what, method) = match statement {
-            StatementKind::Launch(launch) => command(&launch.gpu_kernel),
-            StatementKind::Upload(_) => command("upload"),
-            StatementKind::Fill(_) => command("fill"),
-            StatementKind::Copy(_) => command("copy"),
-            StatementKind::Wait(_) => command("wait"),
-            StatementKind::Call { call: Call::Function { callee, .. }, .. } => match callee {
-                FunctionRef::Name(_) | FunctionRef::Value(_) => {
-                    (self.calls, callee.to_string(), "calls")
-                }
-                FunctionRef::Symbol(_) => return Ok(()),
-            },
-            StatementKind::Call { call: Call::Kernel(_), .. }
-            | StatementKind::Let { .. }
-            | StatementKind::Alloc { .. }
-            | StatementKind::TensorMap { .. }
-            | StatementKind::If { .. }
-            | StatementKind::For { .. }
-            | StatementKind::Match { .. }
-            | StatementKind::Return(_)
-            | StatementKind::Raise { .. } => return Ok(()),
-        };
-        if vouched { Ok(()) } else { Err(Error::Unvouched { what, method }) }
     }
 
     /// Emits host IR and compiles it to machine code. May be called several times, before [`Jit::finish`].
@@ -349,8 +224,23 @@ impl Jit {
     /// [`Error::Undefined`] if a symbol is not defined; [`Error::Kernel`] if a kernel has another type;
     /// [`Error::Backend`].
     pub unsafe fn emit(mut self, source: &ir::Module) -> Result<Jit, Error> {
-        self.assembly.emit(source)?;
+        self.add(source)?;
         Ok(self)
+    }
+
+    /// Emits host IR, after functions for the symbols of given ones that it imports.
+    fn add(&mut self, source: &ir::Module) -> Result<(), Error> {
+        for given in &self.given {
+            let symbol = given.symbol();
+            let imported =
+                source.find(&symbol).map(|symbol| source.symbols[symbol.index()].linkage);
+            if imported == Some(ir::Linkage::Import)
+                && self.assembly.native.get_name(&symbol).is_none()
+            {
+                self.assembly.emit(&given.thunk())?;
+            }
+        }
+        self.assembly.emit(source)
     }
 
     /// Links all functions that were emitted and defined, and makes them executable and callable.
@@ -362,8 +252,10 @@ impl Jit {
         self.link(&Declared::default())
     }
 
-    fn link(self, declared: &Declared<'_>) -> Result<Compiled, Error> {
-        let Linked { functions, data, keeper, uncalled, text, .. } =
+    fn link(mut self, declared: &Declared<'_>) -> Result<Compiled, Error> {
+        self.assembly.variables = self.given.iter().map(Given::variable).collect();
+        let symbols = self.assembly.symbols.clone();
+        let Linked { functions, own, data, keeper, variables, uncalled, text, .. } =
             self.assembly.link(self.options.observers)?;
         let mut entries = Vec::with_capacity(functions.len());
         let (mut getters, mut externals) = (Vec::new(), Vec::new());
@@ -387,49 +279,32 @@ impl Jit {
         }
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         externals.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        for (given, place) in self.given.iter().zip(variables) {
+            if let Some(place) = place {
+                // SAFETY: lowering made the variable; nothing calls the code yet, which the function outlives.
+                unsafe { given.fill(place) };
+            }
+        }
+        self.kept.push(Box::new(self.given));
         let (runtime, _kept) = (self.options.runtime, Mutex::new(self.kept));
-        let code = Code { runtime, entries, externals, getters, data, uncalled, text, _kept };
+        let code = Code {
+            runtime,
+            entries,
+            externals,
+            getters,
+            data,
+            own,
+            symbols,
+            uncalled,
+            text,
+            _kept,
+        };
         let compiled = Compiled(Arc::new(code));
         if let Some(place) = keeper {
             // SAFETY: lowering made the variable, and nothing calls the code yet.
             unsafe { compiled.keep(place) };
         }
         Ok(compiled)
-    }
-}
-
-/// The functions of a library by their exported names.
-#[derive(Default)]
-struct Declared<'a> {
-    functions: HashMap<&'a str, DeclaredFunction>,
-}
-
-#[derive(Clone)]
-struct DeclaredFunction {
-    signature: Arc<tvm_ffi_codegen::Signature>,
-    reads: Reads,
-}
-
-impl<'a> Declared<'a> {
-    fn new(library: &'a Library, reads: &[ReadTensor]) -> Result<Declared<'a>, Error> {
-        let unknown = |what, name: &str| Error::Unknown { what, name: name.to_owned() };
-        let declared = |function: &'a tvm_ffi_codegen::Function| {
-            let signature = Arc::new(function.signature.clone());
-            let declared = DeclaredFunction { signature, reads: Reads::default() };
-            (&*function.signature.name, declared)
-        };
-        let mut functions: HashMap<_, _> = library.functions.iter().map(declared).collect();
-        for ReadTensor { function, param } in reads {
-            let declared = functions.get_mut(&**function);
-            let declared = declared.ok_or_else(|| unknown("function", function))?;
-            let mut arguments = declared.signature.arguments().iter();
-            let index = arguments.position(|declared| declared.name == *param);
-            let index = index.ok_or_else(|| unknown("parameter", param))?;
-            declared.reads = std::mem::take(&mut declared.reads).and(index);
-        }
-        let entry = library.entry.as_deref().and_then(|entry| functions.get(entry).cloned());
-        functions.extend(entry.map(|entry| (MAIN, entry)));
-        Ok(Declared { functions })
     }
 }
 

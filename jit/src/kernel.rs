@@ -21,6 +21,13 @@ pub trait KernelResult: sealed::Sealed {
 ///
 /// The name of a function has a type of its own, which is no pointer. `let k: extern "C" fn(_, _) -> _ = k;` makes a
 /// pointer of it, and so does `k as extern "C" fn(_, _) -> _`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no pointer to a C function",
+    label = "not a pointer of type `extern \"C\" fn(…) -> …`",
+    note = "the name of a function `k` with two parameters becomes a pointer by `let k: extern \"C\" fn(_, _) = k;`, and by \
+            `let k: extern \"C\" fn(_, _) -> _ = k;` if it returns a value",
+    note = "it must be declared `extern \"C\"`, and pass pointers, integers, floats and `bool`"
+)]
 pub trait KernelFn: sealed::Sealed + Copy {
     /// The address of its code.
     #[doc(hidden)]
@@ -96,6 +103,8 @@ macro_rules! functions {
         functions! { @kernel $($param)*; unsafe extern "C" fn($($param),*) -> R }
     };
     (@kernel $($param:ident)*; $ty:ty) => {
+        // Rustc would list all types that are kernels.
+        #[diagnostic::do_not_recommend]
         impl<R: KernelResult, $($param: KernelType),*> KernelFn for $ty {
             fn address(self) -> *const u8 {
                 self as *const u8

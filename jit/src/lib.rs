@@ -46,6 +46,10 @@
 //! [`Compiled::typed`] checks the Rust types of arguments and result against the declaration once:
 //! `compiled.typed::<(&[f32], &mut [f32]), ()>("add_one")?.call((&x, &mut y))?`.
 //!
+//! # Functions of Rust, and errors
+//! [`Jit::function`] lets bodies call a closure, and [`FfiFunction::wrap`] makes a function object of one for any language;
+//! errors that it returns are raised with their kinds. [`raise()`] raises one from a kernel with a status.
+//!
 //! # The runtime
 //! Code calls `TVMFFI*` functions, to raise errors for instance. They come from `libtvm_ffi` if the process has loaded
 //! it or `TVM_FFI_LIBRARY` names it, else from a small runtime in this crate, so that nothing but Rust is needed.
@@ -56,22 +60,23 @@
 //! code is freed with the last handle and the last reference to a function object of it. Libraries share pages of
 //! memory, so that only memory limits their number.
 //!
-//! The code of a library that became a module object, [`Compiled::into_module`], is never freed.
+//! A host gets all functions as one object by [`Compiled::into_functions`], which keeps that rule. The code of a library
+//! that became a module object, [`Compiled::into_module`], is never freed.
 //!
 //! # Debuggers, profilers, unwinders
 //! The code has unwind tables, so that backtraces and exceptions of C++ pass through it. [`Observers`] announces
 //! functions by name to GDB, LLDB and `perf`, and the lines of declarations with locations to the debuggers.
 //!
 //! # Unsafety
-//! Calling a function is safe. What it does is promised by whoever gives it kernels ([`Jit`]), lets its body call other
-//! functions ([`Jit::calls`]) or launch GPU kernels ([`Jit::launches`]), takes it from elsewhere ([`FfiFunction`]), or
+//! Calling a function is safe. What it does is promised by whoever gives it kernels ([`Jit`], [`Jit::import`]), lets its
+//! body call other functions ([`Jit::calls`]) or launch GPU kernels ([`Jit::launches`]), takes it from elsewhere ([`FfiFunction`]), or
 //! passes it an address ([`Arg::pointer`]). Inside the crate `unsafe` is in
 //! the modules that deal with the C ABI (`abi`, `builtin`, `runtime`, `value`, `compiled`, `closure`, `module_object`,
-//! `jit`) and with machine code (`code`).
+//! `function_map`, `wrapped`, `given`, `jit`, `give`) and with machine code (`code`).
 //!
 //! # Layers
 //! Modules from the lowest to the highest, each of which uses lower ones only: `abi`, `kernel`, `error`, `builtin`,
-//! `runtime`, `value`, `code`, `compiled`, `closure`, `typed`, `module_object`, `jit`.
+//! `runtime`, `value`, `code`, `compiled`, `closure`, `typed`, `module_object`, `function_map`, `raise`, `wrapped`, `given`, `declared`, `signatures`, `options`, `jit`, `give`.
 
 /// Calls a macro once for each number of type names, 0 to 16.
 macro_rules! arities {
@@ -89,13 +94,21 @@ mod builtin;
 mod closure;
 mod code;
 mod compiled;
+mod declared;
 mod error;
+mod function_map;
+mod give;
+mod given;
 mod jit;
 mod kernel;
 mod module_object;
+mod options;
+mod raise;
 mod runtime;
+mod signatures;
 mod typed;
 mod value;
+mod wrapped;
 
 pub use abi_spec::{DType, Device, DeviceType, TypeIndex};
 pub use closure::Context;
@@ -103,9 +116,12 @@ pub use code::assembly::Observers;
 pub use code::machine::OptLevel;
 pub use compiled::{Compiled, HostFunction};
 pub use error::{CallError, Error};
-pub use jit::{Jit, JitOptions};
+pub use jit::Jit;
 pub use kernel::{KernelFn, KernelResult, KernelType};
+pub use options::JitOptions;
+pub use raise::raise;
 pub use runtime::{Origin, Runtime, runtime};
+pub use signatures::Signatures;
 pub use typed::{TypedArg, TypedArgs, TypedFunction, TypedResult};
 pub use value::arg::{Arg, Held, IntoArg};
 pub use value::args::Args;
@@ -118,6 +134,7 @@ pub use value::object::ObjectRef;
 pub use value::returned::Returned;
 pub use value::tensor::TensorObject;
 pub use value::view::TensorView;
+pub use wrapped::{ClosureParam, ClosureResult, IntoFunction};
 
 /// Tests the example in a chapter of the guide. The chapter is in `codegen`, on which this crate depends.
 #[cfg(doctest)]
@@ -160,5 +177,6 @@ const _: () = {
     sent_and_shared::<Error>();
     sent_and_shared::<CallError>();
     sent_and_shared::<JitOptions>();
+    sent_and_shared::<Signatures>();
     sent::<Jit>();
 };

@@ -137,6 +137,27 @@ impl Runtime {
         self.functions.move_from_raised as usize
     }
 
+    /// Raises an error: puts it into this runtime's slot of the thread, and returns the status -1. The error has no
+    /// backtrace. See [`raise`](crate::raise()), which chooses the runtime itself.
+    pub fn raise(&self, kind: &str, message: impl fmt::Display) -> i32 {
+        self.raise_traced(kind, &message.to_string(), "")
+    }
+
+    /// Raises an error with a backtrace.
+    pub(crate) fn raise_traced(&self, kind: &str, message: &str, backtrace: &str) -> i32 {
+        let [kind, message, backtrace] =
+            [kind, message, backtrace].map(|text| ByteArray::new(text.as_bytes()));
+        let mut error = ptr::null_mut();
+        // SAFETY: all pointers are valid; the runtime copies the texts, and takes a reference of its own to the error.
+        unsafe {
+            if (self.functions.error_create)(&kind, &message, &backtrace, &mut error) == 0 {
+                (self.functions.error_set_raised)(error);
+                (self.functions.dec_ref)(error);
+            }
+        }
+        -1
+    }
+
     fn find() -> &'static Runtime {
         let from_process = |library| Runtime::from_library(library, Origin::Process).ok();
         if let Some(runtime) = find::loaded().into_iter().find_map(from_process) {

@@ -9,7 +9,7 @@ use std::io;
 use std::io::Write as _;
 #[cfg(target_os = "linux")]
 use std::os::{fd::AsRawFd as _, unix::fs::symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ::jit::{
     Arg, ArrayObject, Compiled, Context, Error, FfiFunction, IntoArg, Jit, JitOptions, Returned,
@@ -17,12 +17,12 @@ use ::jit::{
 };
 use abi_spec::TypeIndex;
 use codegen::Library;
-use driver::{Form, Request};
+use driver::{Cache, Form, Key, Request};
 use link::Input;
 #[cfg(target_os = "linux")]
 use rustix::fs::{MemfdFlags, memfd_create};
 
-use crate::cache::{Key, Loaded};
+use crate::cache::Loaded;
 use crate::fault::Fault;
 use crate::ffi::{Outcome, entries, expected, global};
 use crate::options::{FUNCTIONS, JIT, Options};
@@ -79,7 +79,7 @@ struct Job {
     library: Library,
     kernels: Vec<(String, usize)>,
     request: Request,
-    cache: Option<PathBuf>,
+    cache: Option<Cache>,
 }
 
 impl Job {
@@ -92,6 +92,7 @@ impl Job {
         let Options { mut request, raising, cache } = Options::read(options, known)?;
         request.form = Form::Shared;
         request.in_process = true;
+        let cache = cache.map(Cache::new);
         let library = text.parse()?;
         let mut library = request.complete(&library)?.into_owned();
         raising::ask(&mut library, &raising);
@@ -133,22 +134,27 @@ impl Job {
         if !self.kernels.is_empty() {
             self.request.kernels.push(link::addresses(&self.kernels)?);
         }
-        let module = driver::lower(&self.library, &self.request.lowering())?;
         let fault = |error| {
             let driver::Error::MissingSymbols { names } = error else { return error.into() };
             undefined::fault(&self.library, &names, &given)
         };
-        let key = Key::of(&self.request, &module);
+        let key = Key::of(&self.request, &self.library);
         let loaded = LOADED.get(&key);
         // No later process has functions at these addresses.
-        let folder = self.cache.as_deref().filter(|_| self.kernels.is_empty());
+        let cache = self.cache.as_ref().filter(|_| self.kernels.is_empty());
         if let Some(Shared(loaded)) = &loaded
-            && folder.is_none_or(|folder| key.is_in(folder))
+            && cache.is_none_or(|cache| cache.has(&key))
         {
             return Ok(loaded.clone());
         }
-        let make = || self.request.emit_module(&module).map_err(fault);
-        let bytes = key.linked(folder, make)?;
+        let bytes = match cache.and_then(|cache| cache.read(&key)) {
+            Some(bytes) => bytes,
+            None => {
+                let made = self.request.emit(&self.library).map_err(fault)?;
+                cache.map_or(Ok(()), |cache| cache.write(&key, &made))?;
+                made
+            }
+        };
         if let Some(Shared(loaded)) = loaded {
             return Ok(loaded);
         }

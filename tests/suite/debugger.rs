@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use codegen::Library;
+use driver::link::Input;
 use driver::{Form, Source};
-use link::Input;
 use tvm_ffi_codegen_tests::gate::backends;
 use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;

@@ -15,6 +15,7 @@ mod statement;
 use crate::ir;
 use crate::lower::checks::Checker;
 
+pub use callee::callee_variable;
 pub(super) use closure::symbol as closure_symbol;
 
 /// The body of a function under construction.

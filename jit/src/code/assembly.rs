@@ -6,11 +6,13 @@ use std::ops::BitOr;
 use abi_spec::symbol;
 use backend_cranelift::Lines;
 use backend_cranelift::recorded::Recorded;
+use cranelift_codegen::ir::Signature;
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{DataId, FuncId, FuncOrDataId, Module, default_libcall_names};
+use cranelift_module::{DataId, FuncId, FuncOrDataId, Linkage, Module, default_libcall_names};
 use tvm_ffi_codegen::{KEEPER, ir};
 
 use super::address::{Address, DataRange, FunctionRange};
+use super::callers::Known;
 use super::debugger::Announced;
 use super::frames::{self, Frame, Registered};
 use super::machine::{Allocator, OptLevel, isa};
@@ -49,29 +51,45 @@ pub(crate) struct Assembly {
     pub(crate) symbols: Symbols,
     memory: Memory,
     exports: Vec<(String, FuncId)>,
+    /// Functions that the user has defined in the native module.
+    own: Vec<OwnFunction<FuncId>>,
     data: Vec<(String, DataId)>,
     /// The lines of the user's source that code is for.
     lines: Lines,
+    /// Symbols of variables to fill in, where the module has them.
+    pub(crate) variables: Vec<String>,
     /// True for the routines, which observers may learn of after linking.
     named: bool,
+}
+
+/// A function that the user has defined in the native module.
+pub(crate) struct OwnFunction<Place> {
+    pub(crate) symbol: String,
+    pub(crate) signature: Signature,
+    pub(crate) place: Place,
 }
 
 /// Linked code: its exports by name, and the handle that keeps it.
 pub(crate) struct Linked {
     pub(crate) functions: Vec<(String, Address)>,
+    pub(crate) own: Vec<OwnFunction<Address>>,
     pub(crate) data: Vec<(String, DataRange)>,
     /// The variable [`KEEPER`], if functions make closures.
     pub(crate) keeper: Option<DataRange>,
+    /// The places of [`Assembly::variables`], in their order.
+    pub(crate) variables: Vec<Option<DataRange>>,
     pub(crate) uncalled: Vec<String>,
     pub(crate) ranges: Vec<FunctionRange>,
     pub(crate) frames: Vec<u8>,
     pub(crate) text: Text,
 }
 
-/// Machine code. Fields are dropped in this order: debugger and unwinder forget the code before its memory goes.
+/// Machine code. Fields are dropped in this order: debugger, unwinder and [`callers`](super::callers) forget the code
+/// before its memory goes.
 pub(crate) struct Text {
     _announced: Option<Announced>,
     _registered: Vec<Registered>,
+    _known: Known,
     pub(crate) memory: Memory,
 }
 
@@ -90,13 +108,49 @@ impl Assembly {
         let answering = symbols.clone();
         builder.symbol_lookup_fn(Box::new(move |name| Some(answering.answer(name))));
         let native = Native { module: JITModule::new(builder), level, defined: Vec::new() };
-        let (exports, data, lines) = (Vec::new(), Vec::new(), Lines::default());
-        Ok(Assembly { native, symbols, memory, exports, data, lines, named })
+        let (exports, own, data) = (Vec::new(), Vec::new(), Vec::new());
+        let (lines, variables) = (Lines::default(), Vec::new());
+        Ok(Assembly { native, symbols, memory, exports, own, data, lines, variables, named })
     }
 
     /// The symbols of the exports so far.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.exports.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Lets the user define functions in the native module, and remembers them.
+    pub(crate) fn define<E>(
+        &mut self,
+        define: impl FnOnce(&mut dyn Module) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let before = self.native.defined.len();
+        define(&mut self.native)?;
+        let declarations = self.native.module.declarations();
+        for &Defined { id: place, .. } in &self.native.defined[before..] {
+            let declaration = declarations.get_function_decl(place);
+            if let Some(symbol) = declaration.name.clone() {
+                self.own.push(OwnFunction {
+                    symbol,
+                    signature: declaration.signature.clone(),
+                    place,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Declares a function that another library has defined for itself. The backend checks that it is called as it was
+    /// defined.
+    pub(crate) fn import(&mut self, own: &OwnFunction<Address>) -> Result<(), Error> {
+        let OwnFunction { symbol, signature, place } = own;
+        if self.native.get_name(symbol).is_none() {
+            let declared = self.native.declare_function(symbol, Linkage::Import, signature);
+            declared.map_err(|_| {
+                Error::Backend(backend_cranelift::Error::Defined { symbol: symbol.clone() })
+            })?;
+        }
+        self.symbols.import(symbol, place.0);
+        Ok(())
     }
 
     /// Emits host IR and compiles it.
@@ -204,15 +258,27 @@ impl Assembly {
             DataRange { start: Address(start), size }
         };
         let functions = self.exports.into_iter().map(address).collect();
+        let own = self.own.into_iter().map(|OwnFunction { symbol, signature, place }| {
+            OwnFunction { place: Address(module.get_finalized_function(place)), symbol, signature }
+        });
+        let own = own.collect();
         let data = self.data.into_iter().map(|(name, id)| (name, place(id))).collect();
         // Closures need the context of the library, which one module of a JIT can define; so there is one keeper.
-        let keeper = match module.get_name(KEEPER) {
+        let variable = |name: &str| match module.get_name(name) {
             Some(FuncOrDataId::Data(id)) => Some(place(id)),
             Some(FuncOrDataId::Func(_)) | None => None,
         };
-        let text = Text { _announced: announced, _registered: registered, memory: self.memory };
+        let keeper = variable(KEEPER);
+        let variables = self.variables.iter().map(|name| variable(name)).collect();
+        let known = Known::new(self.memory.code().into_iter(), self.symbols.runtime());
+        let text = Text {
+            _announced: announced,
+            _registered: registered,
+            _known: known,
+            memory: self.memory,
+        };
         let uncalled = self.symbols.uncalled();
-        Ok(Linked { functions, data, keeper, uncalled, ranges, frames, text })
+        Ok(Linked { functions, own, data, keeper, variables, uncalled, ranges, frames, text })
     }
 
     /// Returns the functions that have unwind information.

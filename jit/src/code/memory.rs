@@ -60,6 +60,14 @@ impl Memory {
         self.with(|areas| areas.all().map(|area| area.range().len()).sum())
     }
 
+    /// The address ranges of code.
+    pub(crate) fn code(&self) -> Vec<Range<usize>> {
+        self.with(|areas| {
+            let code = areas.all().filter(|area| matches!(area.kind, PageKind::Code));
+            code.map(Area::range).collect()
+        })
+    }
+
     /// Calls `f` with the areas. A thread that panicked has left them consistent.
     fn with<T>(&self, f: impl FnOnce(&mut Areas) -> T) -> T {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))

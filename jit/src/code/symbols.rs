@@ -32,7 +32,7 @@ struct Kernel {
     address: Address,
     /// Its type; `None` if only the address is known.
     signature: Option<Signature>,
-    /// True once code has referred to the kernel.
+    /// True once code has referred to the kernel, and for one of another library.
     is_called: bool,
 }
 
@@ -50,10 +50,43 @@ impl Symbols {
         }))
     }
 
+    /// The runtime that the code calls.
+    pub(crate) fn runtime(&self) -> &'static Runtime {
+        self.0.runtime
+    }
+
     /// Defines a kernel. One of the same name is replaced.
     pub(crate) fn define(&self, name: &str, address: *const u8, signature: Option<Signature>) {
         let kernel = Kernel { address: Address(address), signature, is_called: false };
         lock(&self.0.kernels).insert(name.to_owned(), kernel);
+    }
+
+    /// Defines a function of another library, whose type is not known or is checked elsewhere. It replaces one of the same
+    /// name.
+    pub(crate) fn import(&self, name: &str, address: *const u8) {
+        let kernel = Kernel { address: Address(address), signature: None, is_called: true };
+        lock(&self.0.kernels).insert(name.to_owned(), kernel);
+    }
+
+    /// Defines the kernels that were given to another library.
+    pub(crate) fn import_kernels(&self, from: &Symbols) {
+        if Arc::ptr_eq(&self.0, &from.0) {
+            return;
+        }
+        let given: Vec<(String, Kernel)> = {
+            let kernels = lock(&from.0.kernels);
+            let kernel = |(name, kernel): (&String, &Kernel)| {
+                let signature = kernel.signature.clone();
+                (name.clone(), Kernel { address: kernel.address, signature, is_called: true })
+            };
+            kernels.iter().map(kernel).collect()
+        };
+        lock(&self.0.kernels).extend(given);
+    }
+
+    /// Returns the address of a kernel.
+    pub(crate) fn kernel(&self, name: &str) -> Option<Address> {
+        lock(&self.0.kernels).get(name).map(|kernel| kernel.address)
     }
 
     /// True for the name of a routine, and for any name while the routines themselves are compiled.

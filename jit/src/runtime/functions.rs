@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use crate::abi::{DLManagedTensorVersioned, Object, SafeCall};
+use crate::abi::{Any, ByteArray, DLManagedTensorVersioned, Object, SafeCall};
 
 /// Declares functions that are looked up together. All of them exist since 0.1.0.
 macro_rules! functions {
@@ -36,8 +36,13 @@ functions! {
     inc_ref: "TVMFFIObjectIncRef", fn(*mut Object) -> i32;
     dec_ref: "TVMFFIObjectDecRef", fn(*mut Object) -> i32;
     move_from_raised: "TVMFFIErrorMoveFromRaised", fn(*mut *mut Object);
+    error_create: "TVMFFIErrorCreate",
+        fn(*const ByteArray, *const ByteArray, *const ByteArray, *mut *mut Object) -> i32;
+    error_set_raised: "TVMFFIErrorSetRaised", fn(*mut Object);
     function_create: "TVMFFIFunctionCreate",
         fn(*mut c_void, SafeCall, Option<unsafe extern "C" fn(*mut c_void)>, *mut *mut Object) -> i32;
+    string_from: "TVMFFIStringFromByteArray", fn(*const ByteArray, *mut Any) -> i32;
+    any_to_owned: "TVMFFIAnyViewToOwnedAny", fn(*const Any, *mut Any) -> i32;
     tensor_from_dlpack: "TVMFFITensorFromDLPackVersioned",
         fn(*mut DLManagedTensorVersioned, i32, i32, *mut *mut Object) -> i32;
     tensor_to_dlpack: "TVMFFITensorToDLPackVersioned",

@@ -24,6 +24,9 @@ use crate::runtime::Runtime;
 /// take pointers are therefore sound: `ffi.FunctionFromExternC` makes a function of any address, also of NULL. An
 /// address other than NULL is vouched for where it becomes an argument, see [`Arg::pointer`].
 ///
+/// A closure that takes a function ([`FfiFunction::wrap`]) trusts its callers with that promise, as every function of TVM FFI
+/// does that takes one.
+///
 /// Nor does the function change a list or a dict that another thread may use at the same time: the runtime's containers
 /// have no lock.
 #[derive(Clone, Debug)]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::slice;
+use std::sync::Arc;
 
 use abi_spec::TypeIndex;
 
@@ -189,11 +190,45 @@ pub(crate) fn raised(status: i32, runtime: &'static Runtime) -> CallError {
         let message = format!("the call returned {status} without an error");
         return CallError::new("RuntimeError", message);
     };
+    // SAFETY: the slot holds errors only.
+    let [kind, message, backtrace] = unsafe { texts(&error) };
+    CallError { kind, message, backtrace, object: Some(Arc::new(Raised(error))) }
+}
+
+/// Raises an error: the object that it was made of, if that belongs to this runtime and has the same texts, or else a
+/// new one. Returns the status -1.
+#[cold]
+pub(crate) fn raise_again(error: &CallError, runtime: &'static Runtime) -> i32 {
+    let object = error.object.as_ref().and_then(|object| object.downcast_ref::<Raised>());
+    let object = object.map(|Raised(object)| object);
+    // SAFETY: the object is an error.
+    let is_same = |object: &&ObjectRef| unsafe { texts(object) }.iter().eq(error.texts());
+    match object.filter(|object| object.runtime().is_same(runtime)).filter(is_same) {
+        Some(object) => {
+            // SAFETY: the object is an error of the runtime, which takes a reference of its own.
+            unsafe { (runtime.functions.error_set_raised)(object.as_raw()) };
+            -1
+        }
+        None => runtime.raise_traced(&error.kind, &error.message, &error.backtrace),
+    }
+}
+
+/// An error object that was raised.
+struct Raised(ObjectRef);
+
+// SAFETY: references are counted atomically. Here the object is only read and raised again; its texts and whatever it
+// holds may be freed on any thread, since the slot of a thread is freed with it.
+unsafe impl Send for Raised {}
+// SAFETY: as above.
+unsafe impl Sync for Raised {}
+
+/// Returns the kind, the message and the backtrace of an error. Bytes that are no UTF-8 are replaced.
+///
+/// # Safety
+/// The object is an error.
+unsafe fn texts(error: &ObjectRef) -> [String; 3] {
     let cell = error.cell::<ErrorCell>();
-    // SAFETY: the slot holds errors only. These fields are in the cells of every release, and their bytes live as long
-    // as the error.
-    let [kind, message, backtrace] =
-        unsafe { [(*cell).kind, (*cell).message, (*cell).backtrace].map(|part| part.bytes()) }
-            .map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-    CallError { kind, message, backtrace }
+    // SAFETY: these fields are in the cells of every release, and their bytes live as long as the error.
+    unsafe { [(*cell).kind, (*cell).message, (*cell).backtrace].map(|part| part.bytes()) }
+        .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
 }

@@ -50,9 +50,9 @@ fn kernels_that_nobody_calls_are_known() {
 }
 
 /// Defines `name(x, y) = x * y`, or calls `callee` instead of multiplying.
-fn define(jit: Jit, name: &str, callee: Option<&str>) -> Jit {
+pub(crate) fn define(jit: Jit, name: &str, callee: Option<&str>) -> Jit {
     // SAFETY: the function is sound for the integers that this file passes.
-    unsafe { jit.define(|module| define_in(module, name, callee)) }.unwrap()
+    unsafe { jit.define_native(|module| define_in(module, name, callee)) }.unwrap()
 }
 
 fn define_in(
@@ -146,7 +146,7 @@ fn what_is_defined_nowhere_is_named() {
         };
         // SAFETY: nothing is defined, nor called.
         let jit = unsafe {
-            let jit = Jit::with_runtime(runtime).unwrap().define(declare).unwrap();
+            let jit = Jit::with_runtime(runtime).unwrap().define_native(declare).unwrap();
             jit.kernel("promised", subtract as extern "C" fn(_, _) -> _)
         };
         assert_eq!(jit.finish().unwrap_err(), undefined(&["promised", "promised_data"]));
@@ -209,7 +209,7 @@ fn kernels_have_hundreds_of_parameters() {
         let library = format!("f({params}) -> int64 = k({args});").parse();
         let jit = Jit::with_runtime(runtime).unwrap();
         // SAFETY: the kernel is sound for all numbers.
-        let jit = unsafe { jit.define(|module| define_sum(module, count)) }.unwrap();
+        let jit = unsafe { jit.define_native(|module| define_sum(module, count)) }.unwrap();
         let function = jit.compile(&library.unwrap()).unwrap().function("f").unwrap();
         let values = (0..count as i64).map(|i| i * i - 7 * i);
         let sum: i64 = values.clone().zip(1..).map(|(value, times)| times * value).sum();

@@ -5,7 +5,7 @@ use abi_spec::{Scalar, runtime};
 
 use crate::declaration::StatusError;
 use crate::ir::{Cond, Convert, Linkage, SymbolKind, Type, Value};
-use crate::lower::body::callee::{PackedArgs, cache_name, call_fault, function_value};
+use crate::lower::body::callee::{PackedArgs, call_fault, callee_variable, function_value};
 use crate::lower::body::{BodyEmitter, objects, outlined, pass};
 use crate::lower::checks::{self, Checker};
 use crate::lower::emitter::state::{ScalarState, ValueState};
@@ -154,7 +154,7 @@ fn call_object(c: &mut Checker<'_, '_>, function: Value, args: PackedArgs) -> Va
 /// Returns the function object of a name. The first call looks it up, in the imports of the library and then in the
 /// registry, and caches it.
 pub(super) fn function_named(c: &mut Checker<'_, '_>, name: &str) -> Value {
-    let cache = cache(&mut c.e.b, &cache_name(name));
+    let cache = cache(&mut c.e.b, &callee_variable(name));
     let known = c.e.b.atomic_load(Type::Ptr, cache, 0);
     let [usual, found] = ["usual", "found"].map(|label| c.e.b.block(label));
     let look_up = c.e.b.cold_block("look_up");

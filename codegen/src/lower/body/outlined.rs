@@ -5,7 +5,7 @@ use abi_spec::symbol::LIBRARY_CTX;
 
 use crate::ir::{Data, Linkage, Relocation, SymbolKind, Value};
 use crate::lower::body::BodyEmitter;
-use crate::lower::body::callee::{self, PackedArgs, cache_name};
+use crate::lower::body::callee::{self, PackedArgs, callee_variable};
 use crate::lower::checks::Checker;
 use crate::lower::routines::Routine;
 use crate::lower::routines::memory::named;
@@ -74,7 +74,7 @@ pub(super) fn call_outlined<'a>(
 
 /// Returns the address of the constant from which the routine looks a name up.
 fn named(c: &mut Checker<'_, '_>, name: &str) -> Value {
-    let cache = variable(c.e.b.module, &cache_name(name));
+    let cache = variable(c.e.b.module, &callee_variable(name));
     let module = &mut *c.e.b.module;
     let symbol = format!("tvm_ffi_codegen.named.{name}");
     let known = module.find(&symbol).is_some();

@@ -1,0 +1,116 @@
+//! Closures that bodies call: by name and by symbol, from several threads, and how long they live.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use tvm_ffi_codegen::Library;
+use tvm_ffi_codegen_jit::{Compiled, FfiFunction, Jit, Runtime};
+
+use crate::ir::{int, runtimes};
+use crate::wrapped::shown;
+
+const CALLS: &str = r#"
+    by_name(n: int64) -> int64 = { let r: int64 = @"host.add"(n, 1); return r; };
+    by_symbol(n: int64) -> int64 = { let r: int64 = @add(n, 2); return r; };
+    later(n: int64) -> Function = { return function () -> int64 { let r: int64 = @"host.add"(n, 3); return r; }; };
+"#;
+
+/// Counts its drops.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn compile(runtime: &'static Runtime, freed: &Arc<AtomicUsize>) -> Compiled {
+    let add = |freed: &Arc<AtomicUsize>| {
+        let counted = Counted(freed.clone());
+        move |a: i64, b: i64| {
+            let _ = &counted;
+            a.checked_add(b).ok_or("too large")
+        }
+    };
+    let jit = Jit::with_runtime(runtime).unwrap();
+    let jit = jit.function("host.add", add(freed)).unwrap().function("add", |_: i64| 0).unwrap();
+    // The later one counts.
+    let jit = jit.function("add", add(freed)).unwrap();
+    jit.compile(&CALLS.parse::<Library>().unwrap()).unwrap()
+}
+
+#[test]
+fn bodies_call_closures() {
+    for runtime in runtimes() {
+        let freed = Arc::new(AtomicUsize::new(0));
+        let count = || freed.load(Ordering::SeqCst);
+        let compiled = compile(runtime, &freed);
+        assert_eq!(compiled.names().collect::<Vec<_>>(), ["by_name", "by_symbol", "later"]);
+        let [by_name, by_symbol, later] =
+            ["by_name", "by_symbol", "later"].map(|name| compiled.function(name).unwrap());
+        assert_eq!((int(by_name.call((1,))), int(by_symbol.call((1,)))), (2, 3));
+        for function in [&by_name, &by_symbol] {
+            assert_eq!(shown(function.call((i64::MAX,))), "RuntimeError: too large");
+        }
+        let inner = FfiFunction::try_from(later.call((1,)).unwrap()).unwrap();
+        drop((by_symbol, later, compiled));
+        assert_eq!(int(by_name.call((5,))), 6);
+        drop(by_name);
+        assert_eq!((count(), int(inner.call(()))), (0, 4));
+        drop(inner);
+        assert_eq!(count(), 2);
+    }
+}
+
+#[test]
+fn names_of_closures() {
+    let jit = || Jit::with_runtime(Runtime::builtin()).unwrap().function("g", |n: i64| n).unwrap();
+    let by_symbol = "f(n: int64) -> int64 = { let r: int64 = @g(n); return r; };";
+    let own = format!("{by_symbol} g(n: int64) -> int64 = {{ return n * 2; }};");
+    let compiled = jit().compile(&own.parse::<Library>().unwrap()).unwrap();
+    assert_eq!(int(compiled.function("f").unwrap().call((2,))), 4, "that of the library");
+    // Others are still vouched for.
+    let other = "f(n: int64) -> int64 = { let r: int64 = @\"h\"(n); return r; };";
+    let error = jit().compile(&other.parse::<Library>().unwrap()).unwrap_err();
+    assert_eq!(error.to_string(), "nobody vouches for `@\"h\"`: see `Jit::calls`");
+    let nested = "f() -> Function = { return function () -> None { @\"h\"(); }; };";
+    let error = jit().compile(&nested.parse::<Library>().unwrap()).unwrap_err();
+    assert_eq!(error.to_string(), "nobody vouches for `@\"h\"`: see `Jit::calls`");
+    let other = by_symbol.replace("@g", "@h");
+    let error = jit().compile(&other.parse::<Library>().unwrap()).unwrap_err();
+    assert_eq!(error.to_string(), "undefined: `__tvm_ffi_h`");
+    // A closure that calls nothing is dropped with the code.
+    let freed = Arc::new(AtomicUsize::new(0));
+    let counted = Counted(freed.clone());
+    let jit = jit()
+        .function("unused", move || {
+            let _ = &counted;
+        })
+        .unwrap();
+    drop(jit.compile(&by_symbol.parse::<Library>().unwrap()).unwrap());
+    assert_eq!(freed.load(Ordering::SeqCst), 1);
+}
+
+/// Threads call one closure, raise errors in it and drop the last reference.
+#[test]
+fn threads_share_closures() {
+    for runtime in runtimes() {
+        let freed = Arc::new(AtomicUsize::new(0));
+        let function = compile(runtime, &freed).function("by_name").unwrap();
+        thread::scope(|scope| {
+            for thread in 0..4 {
+                let function = function.clone();
+                scope.spawn(move || {
+                    for i in 0..200 {
+                        assert_eq!(int(function.call((thread * i,))), thread * i + 1);
+                        assert_eq!(shown(function.call((i64::MAX,))), "RuntimeError: too large");
+                    }
+                });
+            }
+        });
+        assert_eq!(freed.load(Ordering::SeqCst), 0);
+        thread::spawn(move || drop(function)).join().unwrap();
+        assert_eq!(freed.load(Ordering::SeqCst), 2);
+    }
+}
