@@ -78,7 +78,7 @@ impl Call {
 /// let calls = [
 ///     Call::symbol("relu", ["t", "y"]),
 ///     Call::name("blas.matmul", exprs!["x", "w", Expr::shape_of(["n", "m"])]),
-///     Call::value("f", exprs![Expr::None, true]),
+///     Call::value("f", exprs![Expr::None, Expr::bool(true)]),
 ///     KernelCall::new("k", ["n"]).with_status().with_error(1, "ValueError", "too small").into(),
 /// ];
 /// let texts = calls.map(|call| call.to_string());

@@ -32,13 +32,6 @@ impl From<f64> for Expr {
     }
 }
 
-/// Builds `True` or `False`.
-impl From<bool> for Expr {
-    fn from(value: bool) -> Expr {
-        Expr::Bool(value)
-    }
-}
-
 /// Builds a name; [`Expr::text`] builds text.
 impl From<&str> for Expr {
     fn from(name: &str) -> Expr {
