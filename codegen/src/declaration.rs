@@ -21,6 +21,7 @@ mod platform;
 pub(crate) mod reserved;
 mod signature;
 mod statement;
+mod teardown;
 mod tensor;
 mod tensor_map;
 

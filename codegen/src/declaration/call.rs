@@ -62,6 +62,22 @@ impl Call {
         }
     }
 
+    /// Returns the expression of the callee, if it is a value, for changes.
+    pub(super) fn callee_mut(&mut self) -> Option<&mut Expr> {
+        match self {
+            Call::Function { callee: FunctionRef::Value(function), .. } => Some(function),
+            Call::Function { callee: FunctionRef::Symbol(_) | FunctionRef::Name(_), .. }
+            | Call::Kernel(_) => None,
+        }
+    }
+
+    /// Returns the arguments, for changes.
+    pub(super) fn args_mut(&mut self) -> &mut [Expr] {
+        match self {
+            Call::Kernel(KernelCall { args, .. }) | Call::Function { args, .. } => args,
+        }
+    }
+
     /// Returns the arguments.
     pub(super) fn args(&self) -> &[Expr] {
         match self {

@@ -1,7 +1,8 @@
 //! Limits on the size of declarations.
 //!
 //! The limits are far above the needs of a compiler. They keep a hostile text from exhausting stack or memory, and
-//! bound the recursion of every walk over an expression.
+//! bound the recursion of every walk over an expression. A value of any depth may be built in Rust; it is refused, and
+//! dropped, without a frame for each level. To clone, compare or print one that is refused takes stack for its depth.
 
 use std::fmt;
 

@@ -70,6 +70,9 @@ impl Checker<'_> {
 
     /// Checks a function that a body makes, apart from its statements.
     fn closure(&self, part: Part, function: &Function) -> Result<(), Error> {
+        if !matches!(part, Part::Statement(_)) {
+            return Err(self.invalid(part, "a function is made by a statement"));
+        }
         let Function { docs, location, signature, body, external } = function;
         let is_plain = docs.is_empty() && location.is_none() && !external;
         if signature.name != CLOSURE || !is_plain || !matches!(body, Body::Block(_)) {

@@ -303,11 +303,12 @@ impl Checker<'_> {
             }
             (ResultType::None, _) => Ok(()),
             (ResultType::Value(ty), _) => {
+                self.type_of(Part::Result, ty)?;
                 if let Some(symbol) = ty.tensors().into_iter().find_map(Tensor::bound_symbol) {
                     let reason = format!("a result cannot determine `{symbol}`");
                     return Err(self.invalid(Part::Result, reason));
                 }
-                self.type_of(Part::Result, ty)
+                Ok(())
             }
             (ResultType::Allocated(outputs), _) => self.outputs(outputs),
         }
