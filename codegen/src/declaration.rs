@@ -26,7 +26,7 @@ mod tensor;
 mod tensor_map;
 
 pub use body::Body;
-pub use call::{Call, FunctionRef, KernelCall, StatusError};
+pub use call::{Call, FunctionRef, KernelCall, KernelRef, StatusError};
 pub use command::{MemoryCopy, MemoryFill, Target, Upload, Wait};
 pub use expr::{BinaryOp, Builtin, Comparison, DeviceAttribute, Expr, Logic, Member};
 pub(crate) use image::is_whole;

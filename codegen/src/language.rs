@@ -57,7 +57,7 @@
 //! branch     = "if" expr block [ "else" ( block | branch ) ]
 //! call       = kernel | "@" ( label | quoted | "(" expr ")" ) "(" args ")"
 //! kernel     = [ "try" ] callee "(" args ")" [ errors ]
-//! callee     = a word that is not reserved | quoted
+//! callee     = a word that is not reserved | quoted | "(" expr ")"     (a symbol, or the address of a C function)
 //! args       = [ expr { "," expr } ]
 //! errors     = "errors" "{" [ status { "," status } ] "}"                    (only after "try")
 //! given      = expr | "struct" "(" [ given { "," given } ] ")" | "scratch" "(" expr "," int ")"
@@ -266,6 +266,7 @@
 //! | `let v = e;` | a number, a truth value or an address, or another name for a value in scope |
 //! | `let v: T = call;`, `call;` | the result of a call, checked against `T` as an argument is; without a name it is dropped |
 //! | `k(a)`, `try k(a) errors { … }` | a call of a C function, as in a body of one call |
+//! | `(p)(a)`, `try (p)(a) errors { … }` | a call of the C function at an address, in every way in which a C function is called by its symbol; its type is that which the call implies, and NULL is a ValueError |
 //! | `@name(a)` | a call of `__tvm_ffi_name`, defined here or left to the linker |
 //! | `@"name"(a)` | a call of the function of that name in the imports of the library, else in the registry |
 //! | `@(f)(a)` | a call of a value of type `Function` |
@@ -284,6 +285,26 @@
 //! `[a, b]` (an array) and `Shape(n, m)` are arguments of FFI functions. Names of a block live until its end and shadow
 //! no others. Results of calls and of `alloc` are owned by their name and released on every way out of the block, in
 //! reverse order.
+//!
+//! A C function is called by its symbol unless parentheses are around the callee: `(p)(n)` calls the function at the address
+//! that `p` stands for, a parameter or element of type `ptr`, the result of a C function, or an expression of them. A
+//! symbol that is also the name of an address or of a function in scope is an error, since `p(n)` says nothing of which one
+//! is meant. Arguments are evaluated before the address, which nothing but NULL tells from one of a function of this type;
+//! prototypes, headers and `kernels` list functions that are called by symbols only.
+//!
+//! ```
+//! let text = "\
+//! tiled(x: Tensor([n], float32)) -> None
+//!     = {
+//!         let kernel: ptr = pick(n);
+//!         try (kernel)(x.data, n) errors { 1: ValueError \"not a multiple of the tile\" };
+//!     };
+//! ";
+//! let library: tvm_ffi_codegen::Library = text.parse()?;
+//! assert_eq!(library.to_string(), text);
+//! assert_eq!(library.kernels()?.len(), 1);
+//! # Ok::<(), tvm_ffi_codegen::Error>(())
+//! ```
 //!
 //! `function(i: int64) -> None { … }` makes a function: a value of type `Function` that `let` names, a call takes, an array
 //! contains or `return` returns. See [functions that bodies make](#functions-that-bodies-make).

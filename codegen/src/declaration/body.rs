@@ -53,7 +53,7 @@ impl Body {
     /// Returns all expressions, including those in the types of results.
     pub(crate) fn exprs(&self) -> Vec<&Expr> {
         match self {
-            Body::Call(call) => call.args.iter().collect(),
+            Body::Call(call) => call.exprs().collect(),
             Body::Block(_) => {
                 self.statements().flat_map(|statement| statement.kind.exprs()).collect()
             }

@@ -5,8 +5,8 @@
 //! hands them to a list instead, from which they are taken one by one.
 
 use super::{
-    Arm, Body, Call, Dim, Expr, Function, LaunchArg, ParamType, ResultType, Shape, Statement,
-    StatementKind, Strides, Target, Tensor, TensorMap,
+    Arm, Body, Call, Dim, Expr, Function, KernelRef, LaunchArg, ParamType, ResultType, Shape,
+    Statement, StatementKind, Strides, Target, Tensor, TensorMap,
 };
 
 /// A part that has been taken out of a declaration.
@@ -101,7 +101,12 @@ impl Left {
         }
         self.exprs(signature.constraints.iter_mut().map(|constraint| &mut constraint.condition));
         match body {
-            Body::Call(call) => self.exprs(&mut call.args),
+            Body::Call(call) => {
+                if let KernelRef::Address(address) = &mut call.callee {
+                    self.expr(address);
+                }
+                self.exprs(&mut call.args);
+            }
             Body::Block(block) => self.block(block),
         }
     }

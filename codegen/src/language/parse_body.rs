@@ -10,7 +10,8 @@ use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Arm, Body, Call, Expr, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
+    Arm, Body, Call, Expr, FunctionRef, KernelCall, KernelRef, Local, Statement, StatementKind,
+    StatusError,
 };
 use crate::error::Part;
 
@@ -275,14 +276,15 @@ impl Parser<'_> {
         self.label(EXPECTED).map(|name| FunctionRef::Symbol(name.to_owned()))
     }
 
-    /// `[ "try" ] symbol "(" … ")" [ errors ] ";"`; `expected` names the tokens that may stand here.
+    /// `[ "try" ] ( symbol | "(" expr ")" ) "(" … ")" [ errors ] ";"`; `expected` names the tokens that may stand here.
     fn kernel_call(&mut self, expected: &str) -> Parsed<KernelCall> {
         let returns_status = self.is_word("try");
         if returns_status {
             self.advance();
         }
         self.mark(Part::Callee);
-        let symbol = self.symbol(if returns_status { "the symbol to call" } else { expected })?;
+        let expected = if returns_status { "the symbol to call" } else { expected };
+        let callee = self.kernel_ref(expected)?;
         if self.blocks > 0 {
             self.no_assignment("`(`")?;
         }
@@ -297,9 +299,21 @@ impl Parser<'_> {
                 after = "`errors` or `;`";
             }
         }
-        self.no_block_after(&symbol, after)?;
+        if let KernelRef::Symbol(symbol) = &callee {
+            self.no_block_after(symbol, after)?;
+        }
         self.expect(Token::Semicolon, after)?;
-        Ok(KernelCall { symbol, args, status })
+        Ok(KernelCall { callee, args, status })
+    }
+
+    /// `symbol | "(" expr ")"`; `expected` names the tokens that may stand here.
+    fn kernel_ref(&mut self, expected: &str) -> Parsed<KernelRef> {
+        if !self.accept(Token::OpenParen) {
+            return self.symbol(expected).map(KernelRef::Symbol);
+        }
+        let address = self.nested(Self::expr)?;
+        self.expect(Token::CloseParen, "an operator or `)`")?;
+        Ok(KernelRef::Address(address))
     }
 
     /// Parses arguments after `(`, up to and including `)`.

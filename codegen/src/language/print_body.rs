@@ -5,8 +5,8 @@ use std::fmt::{self, Display, Formatter, Write as _};
 use super::print_items::{enclosed, list, quote};
 use super::reserved::{is_symbol, spelled};
 use crate::declaration::{
-    Arm, Body, Call, Expr, Function, FunctionRef, KernelCall, Local, Statement, StatementKind,
-    StatusError,
+    Arm, Body, Call, Expr, Function, FunctionRef, KernelCall, KernelRef, Local, Statement,
+    StatementKind, StatusError,
 };
 
 /// The indentation of a body's statements, and the further indentation of each nested block.
@@ -172,10 +172,10 @@ impl Display for FunctionRef {
 impl Display for KernelCall {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(if self.status.is_some() { "try " } else { "" })?;
-        if is_symbol(&self.symbol) {
-            f.write_str(&self.symbol)?;
-        } else {
-            quote(f, &self.symbol)?;
+        match &self.callee {
+            KernelRef::Symbol(symbol) if is_symbol(symbol) => f.write_str(symbol)?,
+            KernelRef::Symbol(symbol) => quote(f, symbol)?,
+            KernelRef::Address(address) => write!(f, "({address})")?,
         }
         enclosed(f, "(", &self.args, ")")?;
         match &self.status {

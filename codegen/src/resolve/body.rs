@@ -124,7 +124,7 @@ pub(crate) struct Arm<'a> {
 /// A call of a C function.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelCall<'a> {
-    pub(crate) symbol: &'a str,
+    pub(crate) callee: Kernel<'a>,
     /// Type under the C calling convention.
     pub(crate) signature: Signature,
     /// The same type, as C spells it.
@@ -132,6 +132,15 @@ pub(crate) struct KernelCall<'a> {
     pub(crate) args: Vec<Argument>,
     /// Errors by status, if the function returns a status.
     pub(crate) status: Option<&'a [StatusError]>,
+}
+
+/// A callee of a call of a C function.
+#[derive(Clone, Debug)]
+pub(crate) enum Kernel<'a> {
+    /// A function by its symbol.
+    Symbol(&'a str),
+    /// The function at an address, with the text of the expression.
+    Address { term: Term, text: String },
 }
 
 /// Result of a C function.
@@ -231,6 +240,34 @@ impl Packed<'_> {
             | Packed::Function(_)
             | Packed::Shape(_) => false,
             Packed::Array(entries) => entries.iter().any(|entry| entry.any_value(wanted)),
+        }
+    }
+}
+
+impl<'a> KernelCall<'a> {
+    /// Returns the symbol; `None` if the function is called by its address.
+    pub(crate) fn symbol(&self) -> Option<&'a str> {
+        match self.callee {
+            Kernel::Symbol(symbol) => Some(symbol),
+            Kernel::Address { .. } => None,
+        }
+    }
+}
+
+impl Kernel<'_> {
+    /// Returns the name of the function in messages.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Kernel::Symbol(symbol) => (*symbol).to_owned(),
+            Kernel::Address { text, .. } => format!("({text})"),
+        }
+    }
+
+    /// Returns the address; `None` if the function is called by its symbol.
+    pub(super) fn address(&self) -> Option<&Term> {
+        match self {
+            Kernel::Symbol(_) => None,
+            Kernel::Address { term, .. } => Some(term),
         }
     }
 }

@@ -28,7 +28,7 @@ impl<'a> Call<'a> {
     pub(super) fn body(&mut self, function: &'a Function) -> Checked<End> {
         let flow = match &function.body {
             Body::Call(call) => {
-                call.args.iter().try_for_each(|arg| self.look_up(arg))?;
+                exprs_of(call).into_iter().try_for_each(|expr| self.look_up(expr))?;
                 self.kernel(call)?;
                 Flow::Next
             }
@@ -119,7 +119,7 @@ impl<'a> Call<'a> {
     fn kernel(&mut self, call: &KernelCall) -> Checked<Option<Number>> {
         let values: Vec<Number> =
             call.args.iter().map(|arg| self.evaluate(arg)).collect::<Checked<_>>()?;
-        match call.symbol.as_str() {
+        match call.symbol().unwrap_or_default() {
             "record_property" => self.notes = vec![self.recorded(&values)],
             "note_1" => self.notes.push(self.recorded(&values)),
             _ => return Ok(Some(values[0])),
@@ -245,11 +245,16 @@ impl<'a> Call<'a> {
     }
 }
 
+/// Returns the expressions of a call of a C function.
+fn exprs_of(call: &KernelCall) -> Vec<&Expr> {
+    call.address().into_iter().chain(&call.args).collect()
+}
+
 /// Returns the expressions that a statement evaluates before its blocks.
 fn exprs(kind: &StatementKind) -> Vec<&Expr> {
     match kind {
         StatementKind::Let { value, .. } => vec![value],
-        StatementKind::Call { call: Callee::Kernel(call), .. } => call.args.iter().collect(),
+        StatementKind::Call { call: Callee::Kernel(call), .. } => exprs_of(call),
         StatementKind::Call { call: Callee::Function { args, .. }, .. } => args.iter().collect(),
         StatementKind::If { condition, .. } => vec![condition],
         StatementKind::For { start, end, .. } => vec![start, end],

@@ -2,8 +2,9 @@
 
 use codegen::{
     Arm, Body, Call, Constraint, DType, Device, DeviceType, Dim, Expr, Fill, Function, FunctionRef,
-    Interleave, KernelCall, Launch, LaunchArg, Library, Literal, ParamType, Promotion, ResultType,
-    Shape, Signature, Statement, StatementKind, Strides, Swizzle, Target, Tensor, TensorMap,
+    Interleave, KernelCall, KernelRef, Launch, LaunchArg, Library, Literal, ParamType, Promotion,
+    ResultType, Shape, Signature, Statement, StatementKind, Strides, Swizzle, Target, Tensor,
+    TensorMap,
 };
 
 /// Changes of declarations. A walk calls a method for each part of a kind, parts of a part first, so that a change does
@@ -158,6 +159,9 @@ fn call(call: &mut Call, edit: &mut impl Edit) {
 }
 
 fn kernel_call(call: &mut KernelCall, edit: &mut impl Edit) {
+    if let KernelRef::Address(address) = &mut call.callee {
+        expr(address, edit);
+    }
     exprs(&mut call.args, edit);
     if let Some(errors) = &mut call.status {
         errors.iter_mut().for_each(|error| edit.text(&mut error.message));

@@ -3,7 +3,8 @@
 use abi_spec::{DType, DeviceType, Scalar};
 
 use crate::declaration::{
-    Body, Device, Dim, Expr, Function, KernelCall, Leaf, Library, Literal, ParamType, Shape, Tensor,
+    Body, Device, Dim, Expr, Function, KernelCall, KernelRef, Leaf, Library, Literal, ParamType,
+    Shape, Tensor,
 };
 
 /// A change to a function that no text expresses.
@@ -40,7 +41,10 @@ fn values_built_in_rust() {
             "f: parameter 1: \"é\" is not an identifier",
         ),
         (&|f| f.docs = "a\rb".into(), "f: docs: must not contain control characters"),
-        (&|f| call(f).symbol = "a\0".into(), "f: callee: the symbol contains control characters"),
+        (
+            &|f| call(f).callee = KernelRef::Symbol("a\0".into()),
+            "f: callee: the symbol contains control characters",
+        ),
         (
             &|f| call(f).args[0] = Expr::Float(f64::NAN),
             "f: call argument 0: NaN is not a number that can be written",

@@ -8,8 +8,8 @@ use proptest::sample::select;
 use super::generate::{expr, name, param_type, signature, tensor, text};
 use super::generate_launch::{command, launch, tensor_map};
 use crate::declaration::{
-    Arm, Body, Call, Expr, Function, FunctionRef, KernelCall, Local, Location, Signature,
-    Statement, StatementKind, StatusError,
+    Arm, Body, Call, Expr, Function, FunctionRef, KernelCall, KernelRef, Local, Location,
+    Signature, Statement, StatementKind, StatusError,
 };
 
 /// Words that have a meaning in statements only.
@@ -37,8 +37,12 @@ fn kernel_call() -> impl Strategy<Value = KernelCall> {
     let symbol = prop_oneof![name(), text(), word(), odd];
     let error = (option::of(any::<i32>()), name(), text())
         .prop_map(|(status, kind, message)| StatusError { status, kind, message });
-    (symbol, vec(expr(), 0..4), option::of(vec(error, 0..3)))
-        .prop_map(|(symbol, args, status)| KernelCall { symbol, args, status })
+    let callee = prop_oneof![
+        3 => symbol.prop_map(KernelRef::Symbol),
+        1 => expr().prop_map(KernelRef::Address),
+    ];
+    (callee, vec(expr(), 0..4), option::of(vec(error, 0..3)))
+        .prop_map(|(callee, args, status)| KernelCall { callee, args, status })
 }
 
 fn call() -> impl Strategy<Value = Call> {

@@ -3,8 +3,8 @@
 use super::built::call;
 use crate::declaration::{BinaryOp, Builtin, Expr, Logic};
 use crate::declaration::{
-    Body, Call, Comparison, Constraint, Function, FunctionRef, Leaf, Library, Location, ParamType,
-    ResultType, Statement, StatementKind, StatusError,
+    Body, Call, Comparison, Constraint, Function, FunctionRef, KernelRef, Leaf, Library, Location,
+    ParamType, ResultType, Statement, StatementKind, StatusError,
 };
 use crate::error::{Error, Part};
 use crate::language::{
@@ -206,7 +206,7 @@ fn values_built_in_rust() {
     assert_eq!(row, (Limit::Name, Part::Param(1)));
     let row = built(|f| call(f).args[0] = Expr::Name(long(MAX_NAME)));
     assert_eq!(row, (Limit::Name, Part::Argument(0)));
-    let row = built(|f| call(f).symbol = long(MAX_SYMBOL));
+    let row = built(|f| call(f).callee = KernelRef::Symbol(long(MAX_SYMBOL)));
     assert_eq!(row, (Limit::Symbol, Part::Callee));
 }
 

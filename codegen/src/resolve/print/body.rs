@@ -5,8 +5,8 @@ use super::term::{quoted, word};
 use super::{Printer, map};
 use crate::declaration::reserved::is_symbol;
 use crate::resolve::body::{
-    Action, Body, Callee, KernelCall, KernelResult, Match, Packed, PackedCall, Piece, Plain,
-    Prepare, Received, Returned, Statement,
+    Action, Body, Callee, Kernel, KernelCall, KernelResult, Match, Packed, PackedCall, Piece,
+    Plain, Prepare, Received, Returned, Statement,
 };
 use crate::resolve::c_type::CType;
 use crate::resolve::step::Topic;
@@ -171,8 +171,12 @@ impl<'a> Printer<'_, 'a> {
     }
 
     fn kernel_call(&self, call: &KernelCall<'_>) -> String {
-        let (symbol, verb) = (call.symbol, if call.status.is_some() { "try" } else { "call" });
-        let symbol = if is_symbol(symbol) { symbol.to_owned() } else { quoted(symbol) };
+        let verb = if call.status.is_some() { "try" } else { "call" };
+        let callee = match &call.callee {
+            Kernel::Symbol(symbol) if is_symbol(symbol) => (*symbol).to_owned(),
+            Kernel::Symbol(symbol) => quoted(symbol),
+            Kernel::Address { term, .. } => format!("({})", self.term(term)),
+        };
         let args: Vec<String> = call.args.iter().map(|arg| self.argument(arg)).collect();
         let params: Vec<String> = call.prototype.params.iter().map(|ty| ty.spelling()).collect();
         let result = call.prototype.result.map_or("void".to_owned(), CType::spelling);
@@ -183,7 +187,7 @@ impl<'a> Printer<'_, 'a> {
             true => String::new(),
             false => format!(", errors {}", errors.join(", ")),
         };
-        format!("{verb} {symbol}({args}) as {result}({params}){errors}")
+        format!("{verb} {callee}({args}) as {result}({params}){errors}")
     }
 
     fn packed_call(&self, call: &PackedCall<'_>) -> String {

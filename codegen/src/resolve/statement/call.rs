@@ -73,19 +73,21 @@ impl<'a> Block<'_, 'a> {
             Some(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
             Some(_) => ResultConvention::Written,
         };
+        let callee = self.names.kernel(call)?;
+        callee.address().map_or(Ok(()), |address| self.check(address).map(drop))?;
         let prototype = prototype::of_call(self.names, call, &args, yields);
-        let (symbol, signature) = (&call.symbol, prototype.signature());
+        let (name, signature) = (callee.name(), prototype.signature());
         let result = match (result, yields) {
             (None, _) => KernelResult::None,
             (Some(result), ResultConvention::Written) => {
-                KernelResult::Written(self.received(symbol.clone(), result)?)
+                KernelResult::Written(self.received(name, result)?)
             }
             (Some(result), ResultConvention::None | ResultConvention::Returned(_)) => {
-                KernelResult::Returned(self.received(symbol.clone(), result)?.value)
+                KernelResult::Returned(self.received(name, result)?.value)
             }
         };
         let call =
-            KernelCall { symbol, signature, prototype, args, status: call.status.as_deref() };
+            KernelCall { callee, signature, prototype, args, status: call.status.as_deref() };
         Ok(Action::Kernel { call, result })
     }
 

@@ -5,7 +5,8 @@ use rustc_hash::FxHashSet;
 use super::{Checker, RESERVED_PREFIXES, TOOL_PREFIXES};
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Arm, Body, Call, Expr, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
+    Arm, Body, Call, Expr, FunctionRef, KernelCall, KernelRef, Local, Statement, StatementKind,
+    StatusError,
 };
 use crate::error::{Error, Part};
 
@@ -142,7 +143,10 @@ impl Checker<'_> {
     /// Checks a call of a C function.
     fn kernel(&self, call: &KernelCall, parts: CallParts) -> Result<(), Error> {
         let CallParts { callee, argument, .. } = parts;
-        self.symbol(callee, &call.symbol)?;
+        match &call.callee {
+            KernelRef::Symbol(symbol) => self.symbol(callee, symbol)?,
+            KernelRef::Address(address) => self.expr(callee, address)?,
+        }
         self.limit(callee, call.args.len(), Limit::Arguments)?;
         let mut args = call.args.iter().enumerate();
         args.try_for_each(|(index, arg)| self.expr(argument.number(index), arg))?;
