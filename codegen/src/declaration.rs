@@ -8,8 +8,10 @@
 mod body;
 mod call;
 mod command;
+mod conversion;
 mod expr;
 mod image;
+mod join;
 mod launch;
 mod leaf;
 mod library;

@@ -70,15 +70,3 @@ impl<C: Into<Call>> From<C> for Body {
         }
     }
 }
-
-impl From<Vec<Statement>> for Body {
-    fn from(statements: Vec<Statement>) -> Body {
-        Body::Block(statements)
-    }
-}
-
-impl<const N: usize> From<[Statement; N]> for Body {
-    fn from(statements: [Statement; N]) -> Body {
-        Body::Block(statements.into())
-    }
-}

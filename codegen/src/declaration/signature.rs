@@ -273,13 +273,6 @@ impl From<Output> for ResultType {
     }
 }
 
-/// Builds the result type of several allocated tensors.
-impl From<Vec<Output>> for ResultType {
-    fn from(outputs: Vec<Output>) -> ResultType {
-        ResultType::Allocated(outputs)
-    }
-}
-
 impl Output {
     /// Builds an output.
     pub fn new(name: impl Into<String>, tensor: Tensor) -> Output {
