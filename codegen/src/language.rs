@@ -46,6 +46,7 @@
 //! body       = kernel ";" | block ";"
 //! block      = "{" { [ location ] statement } "}"
 //! statement  = "let" name "=" expr ";" | "let" name ":" type "=" call ";" | call ";"
+//!            | "let" name "=" "@" label "(" args ")" ";"      (of the type that a function of this library returns)
 //!            | "let" name "=" "alloc" tensor [ "on" expr ] ";" | "let" name "=" map ";"
 //!            | branch | "for" name "in" expr ".." expr block | "match" expr "{" { arm } "}"
 //!            | "return" [ expr ] ";" | "raise" word [ expr { "," expr } ] ";"
@@ -54,7 +55,7 @@
 //!            | ( "fill" | "copy" ) expr "," expr "," expr { target } ";"
 //!            | "wait" expr "," expr [ "on" expr ] ";"
 //! arm        = ( "None" | ( name | "_" ) ":" type ) "=>" block
-//! branch     = "if" expr block [ "else" ( block | branch ) ]
+//! branch     = "if" expr block { "else" "if" expr block } [ "else" block ]
 //! call       = kernel | "@" ( label | quoted | "(" expr ")" ) "(" args ")"
 //! kernel     = [ "try" ] callee "(" args ")" [ errors ]
 //! callee     = a word that is not reserved | quoted | "(" expr ")"     (a symbol, or the address of a C function)
@@ -265,6 +266,7 @@
 //! |---|---|
 //! | `let v = e;` | a number, a truth value or an address, or another name for a value in scope |
 //! | `let v: T = call;`, `call;` | the result of a call, checked against `T` as an argument is; without a name it is dropped |
+//! | `let v = @name(a);` | the result of a function of this library, of the type that it declares. A symbol in this type is what the arguments say of it: the extent that the caller declares of the tensor that it passes, or the number; any, where they say nothing |
 //! | `k(a)`, `try k(a) errors { … }` | a call of a C function, as in a body of one call |
 //! | `(p)(a)`, `try (p)(a) errors { … }` | a call of the C function at an address, in every way in which a C function is called by its symbol; its type is that which the call implies, and NULL is a ValueError |
 //! | `@name(a)` | a call of `__tvm_ffi_name`, defined here or left to the linker |
@@ -273,7 +275,7 @@
 //! | `let t = alloc Tensor([n], float32) on x;` | workspace, allocated as outputs are, on the device of `x`; without `on` on the first device of its own type: the cpu, unless its `device` is another |
 //! | `launch i."k"(…) grid(…) block(…);` | a kernel of an image: see [launches](crate::guide::launches) |
 //! | `let m = tensormap(x, box=[…], …);` | a tensor map for launches |
-//! | `if c { … } else if d { … } else { … }` | a branch; `c` is a truth value |
+//! | `if c { … } else if d { … } else { … }` | the statements of the first condition, a truth, that holds; those after it are not evaluated. A chain of `else if` is no nesting |
 //! | `for i in a..b { … }` | a loop; `i` is an `int64`, both ends are evaluated once, and `b` is excluded |
 //! | `match v { x: T => { … } _: U => { … } None => { … } }` | the statements of the first type of a union that the value has: see below |
 //! | `return e;`, `return [a, b];`, `return;` | the results as declared |
@@ -431,9 +433,9 @@ mod tests;
 use std::str::FromStr;
 
 pub use crate::declaration::limit::{
-    Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_DTYPES, MAX_ERRORS, MAX_FILE, MAX_FUNCTIONS,
-    MAX_IMAGES, MAX_LITERALS, MAX_MESSAGE, MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK,
-    MAX_RESULTS, MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT, MAX_TYPES, MAX_VALUES,
+    Limit, MAX_ARGUMENTS, MAX_BRANCHES, MAX_CONSTRAINTS, MAX_DTYPES, MAX_ERRORS, MAX_FILE,
+    MAX_FUNCTIONS, MAX_IMAGES, MAX_LITERALS, MAX_MESSAGE, MAX_NAME, MAX_NESTING, MAX_PARAMS,
+    MAX_RANK, MAX_RESULTS, MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT, MAX_TYPES, MAX_VALUES,
 };
 pub use crate::declaration::reserved::{is_reserved, spelled};
 pub(crate) use print_body::MARK;

@@ -13,6 +13,7 @@ mod element;
 pub(crate) mod external;
 pub(crate) mod function;
 pub(crate) mod ids;
+mod inferred;
 mod kernel;
 mod knowledge;
 pub(crate) mod launch;

@@ -49,7 +49,7 @@ fn one_call(function: &Function, call: Call) -> Vec<Statement> {
             while text.contains(&name) {
                 name.push('_');
             }
-            let result = Some(Local { name: name.clone(), ty: ty.clone() });
+            let result = Some(Local::new(name.clone(), ty.clone()));
             let called = Statement::from(StatementKind::Call { result, call });
             vec![called, asking(), Statement::from(StatementKind::Return(Some(Expr::name(name))))]
         }
@@ -61,8 +61,8 @@ fn block(statements: Vec<Statement>, kernels: &[String]) -> Vec<Statement> {
 }
 
 fn of_statement(mut statement: Statement, kernels: &[String]) -> Vec<Statement> {
-    if let StatementKind::If { then, otherwise, .. } = &mut statement.kind {
-        *then = block(mem::take(then), kernels);
+    if let StatementKind::If { branches, otherwise } = &mut statement.kind {
+        branches.iter_mut().for_each(|one| one.body = block(mem::take(&mut one.body), kernels));
         *otherwise = block(mem::take(otherwise), kernels);
     }
     if let StatementKind::For { body, .. } = &mut statement.kind {

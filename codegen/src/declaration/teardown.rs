@@ -5,8 +5,8 @@
 //! hands them to a list instead, from which they are taken one by one.
 
 use super::{
-    Arm, Body, Call, Dim, Expr, Function, KernelRef, LaunchArg, ParamType, ResultType, Shape,
-    Statement, StatementKind, Strides, Target, Tensor, TensorMap,
+    Arm, Body, Branch, Call, Dim, Expr, Function, KernelRef, LaunchArg, ParamType, ResultType,
+    Shape, Statement, StatementKind, Strides, Target, Tensor, TensorMap,
 };
 
 /// A part that has been taken out of a declaration.
@@ -154,7 +154,7 @@ impl Left {
         match statement {
             StatementKind::Let { value, .. } => self.expr(value),
             StatementKind::Call { result, call } => {
-                result.iter_mut().for_each(|result| self.ty(&mut result.ty));
+                result.iter_mut().flat_map(|result| &mut result.ty).for_each(|ty| self.ty(ty));
                 self.call(call);
             }
             StatementKind::Alloc { tensor, on, .. } => {
@@ -162,9 +162,11 @@ impl Left {
                 self.exprs(on);
             }
             StatementKind::TensorMap { map, .. } => self.map(map),
-            StatementKind::If { condition, then, otherwise } => {
-                self.expr(condition);
-                self.block(then);
+            StatementKind::If { branches, otherwise } => {
+                for Branch { condition, body } in branches {
+                    self.expr(condition);
+                    self.block(body);
+                }
                 self.block(otherwise);
             }
             StatementKind::For { start, end, body, .. } => {

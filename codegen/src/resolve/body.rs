@@ -89,8 +89,8 @@ pub(crate) enum Action<'a> {
     Launch(Box<Launch<'a>>),
     /// Works on a stream without a launch.
     Command(Box<Command<'a>>),
-    /// Runs one of two blocks.
-    If { condition: Term, then: Vec<Statement<'a>>, otherwise: Vec<Statement<'a>> },
+    /// Runs the statements of the first condition that holds, or those after all.
+    If { branches: Vec<Branch<'a>>, otherwise: Vec<Statement<'a>> },
     /// Runs a block for every integer from `start` up to `end`, exclusive.
     For { counter: LocalId, start: Term, end: Term, body: Vec<Statement<'a>> },
     /// Runs the statements of one arm.
@@ -99,6 +99,15 @@ pub(crate) enum Action<'a> {
     Return(Returned<'a>),
     /// Raises an error.
     Raise { kind: &'a str, message: Vec<Piece<'a>> },
+}
+
+/// A branch of an `if`.
+#[derive(Clone, Debug)]
+pub(crate) struct Branch<'a> {
+    /// Elements that the condition names, if it is not the first: those of the first are the statement's.
+    pub(crate) look_ups: Vec<LookUpId>,
+    pub(crate) condition: Term,
+    pub(crate) body: Vec<Statement<'a>>,
 }
 
 /// A `match` of a union, or of an optional value.
@@ -311,7 +320,10 @@ impl<'a> Statement<'a> {
     /// Returns the nested blocks, in source order.
     pub(super) fn blocks(&self) -> Vec<&[Statement<'a>]> {
         match &self.action {
-            Action::If { then, otherwise, .. } => vec![then, otherwise],
+            Action::If { branches, otherwise } => {
+                let bodies = branches.iter().map(|branch| &branch.body[..]);
+                bodies.chain([&otherwise[..]]).collect()
+            }
             Action::For { body, .. } => vec![body],
             Action::Match(choice) => choice.arms.iter().map(|arm| &arm.body[..]).collect(),
             Action::Name

@@ -173,6 +173,6 @@ impl Checker<'_> {
 }
 
 /// Returns true if an expression is higher than `height`.
-fn deeper_than(expr: &Expr, height: usize) -> bool {
+pub(super) fn deeper_than(expr: &Expr, height: usize) -> bool {
     height == 0 || expr.children().any(|child| deeper_than(child, height - 1))
 }

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use abi_spec::Scalar;
 use codegen::{
-    Arm, Body, Call as Callee, Dim, Expr, Function, FunctionRef, KernelCall, Leaf, ParamType,
-    ResultType, Shape, Statement, StatementKind, Tensor as Declared,
+    Arm, Body, Branch, Call as Callee, Dim, Expr, Function, FunctionRef, KernelCall, Leaf,
+    ParamType, ResultType, Shape, Statement, StatementKind, Tensor as Declared,
 };
 
 use super::expression::{Number, elements};
@@ -72,12 +72,20 @@ impl<'a> Call<'a> {
             } => {
                 let values: Vec<i64> =
                     args.iter().map(|arg| self.int(arg)).collect::<Checked<_>>()?;
-                self.array(&local.name, &local.ty, callee, &values)?;
+                let ty = local.ty.as_ref().expect("random programs write types");
+                self.array(&local.name, ty, callee, &values)?;
             }
             StatementKind::Alloc { name, tensor, .. } => self.workspace(name, tensor)?,
-            StatementKind::If { condition, then, otherwise } => {
-                let branch = if self.truth(condition)? { then } else { otherwise };
-                return self.block(branch, result);
+            StatementKind::If { branches, otherwise } => {
+                for (number, Branch { condition, body }) in branches.iter().enumerate() {
+                    if number > 0 {
+                        self.look_up(condition)?;
+                    }
+                    if self.truth(condition)? {
+                        return self.block(body, result);
+                    }
+                }
+                return self.block(otherwise, result);
             }
             StatementKind::For { name, start, end, body } => {
                 let (start, end) = (self.int(start)?, self.int(end)?);
@@ -256,7 +264,9 @@ fn exprs(kind: &StatementKind) -> Vec<&Expr> {
         StatementKind::Let { value, .. } => vec![value],
         StatementKind::Call { call: Callee::Kernel(call), .. } => exprs_of(call),
         StatementKind::Call { call: Callee::Function { args, .. }, .. } => args.iter().collect(),
-        StatementKind::If { condition, .. } => vec![condition],
+        StatementKind::If { branches, .. } => {
+            branches.first().map(|branch| &branch.condition).into_iter().collect()
+        }
         StatementKind::For { start, end, .. } => vec![start, end],
         StatementKind::Return(value) => value.iter().collect(),
         StatementKind::Raise { message, .. } => message.iter().collect(),

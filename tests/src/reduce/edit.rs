@@ -1,10 +1,10 @@
 //! The parts of declarations that a pass may change.
 
 use codegen::{
-    Arm, Body, Call, Constraint, DType, Device, DeviceType, Dim, Expr, Fill, Function, FunctionRef,
-    Interleave, KernelCall, KernelRef, Launch, LaunchArg, Library, Literal, ParamType, Promotion,
-    ResultType, Shape, Signature, Statement, StatementKind, Strides, Swizzle, Target, Tensor,
-    TensorMap,
+    Arm, Body, Branch, Call, Constraint, DType, Device, DeviceType, Dim, Expr, Fill, Function,
+    FunctionRef, Interleave, KernelCall, KernelRef, Launch, LaunchArg, Library, Literal, ParamType,
+    Promotion, ResultType, Shape, Signature, Statement, StatementKind, Strides, Swizzle, Target,
+    Tensor, TensorMap,
 };
 
 /// Changes of declarations. A walk calls a method for each part of a kind, parts of a part first, so that a change does
@@ -88,7 +88,7 @@ fn statement(kind: &mut StatementKind, edit: &mut impl Edit) {
     match kind {
         StatementKind::Let { value, .. } => expr(value, edit),
         StatementKind::Call { result, call } => {
-            result.iter_mut().for_each(|result| ty(&mut result.ty, edit));
+            result.iter_mut().flat_map(|result| &mut result.ty).for_each(|of| ty(of, edit));
             edit.value(result, None);
             self::call(call, edit);
         }
@@ -97,10 +97,13 @@ fn statement(kind: &mut StatementKind, edit: &mut impl Edit) {
             optional(on, edit);
         }
         StatementKind::TensorMap { map, .. } => tensor_map(map, edit),
-        StatementKind::If { condition, then, otherwise } => {
-            expr(condition, edit);
-            block(then, edit);
+        StatementKind::If { branches, otherwise } => {
+            for Branch { condition, body } in &mut *branches {
+                expr(condition, edit);
+                block(body, edit);
+            }
             block(otherwise, edit);
+            edit.list(branches);
         }
         StatementKind::For { start, end, body, .. } => {
             expr(start, edit);

@@ -8,7 +8,7 @@ use proptest::sample::select;
 use super::generate::{expr, name, param_type, signature, tensor, text};
 use super::generate_launch::{command, launch, tensor_map};
 use crate::declaration::{
-    Arm, Body, Call, Expr, Function, FunctionRef, KernelCall, KernelRef, Local, Location,
+    Arm, Body, Branch, Call, Expr, Function, FunctionRef, KernelCall, KernelRef, Local, Location,
     Signature, Statement, StatementKind, StatusError,
 };
 
@@ -69,7 +69,7 @@ fn value() -> BoxedStrategy<Expr> {
 }
 
 fn simple() -> BoxedStrategy<StatementKind> {
-    let result = (local(), param_type()).prop_map(|(name, ty)| Local { name, ty });
+    let result = (local(), param_type()).prop_map(|(name, ty)| Local::new(name, ty));
     prop_oneof![
         (local(), value()).prop_map(|(name, value)| StatementKind::Let { name, value }),
         (option::of(result), call())
@@ -103,10 +103,9 @@ fn statement() -> BoxedStrategy<Statement> {
     let nested = located(simple()).prop_recursive(4, 12, 3, move |inner| {
         let block = vec(inner, 0..3);
         let block_of = block.clone();
-        let branch =
-            (value(), block.clone(), block.clone()).prop_map(|(condition, then, otherwise)| {
-                StatementKind::If { condition, then, otherwise }
-            });
+        let case = (value(), block.clone()).prop_map(Branch::from);
+        let branch = (vec(case, 1..4), block.clone())
+            .prop_map(|(branches, otherwise)| StatementKind::If { branches, otherwise });
         let repetition = (local(), value(), value(), block.clone())
             .prop_map(|(name, start, end, body)| StatementKind::For { name, start, end, body });
         let typed = (option::of(local()), param_type(), block.clone())

@@ -129,7 +129,7 @@ fn conditions_that_name_nothing() {
         ("f(n: int64) -> None = { if False { k(n); } };", "1:25: f: statement 0: `False`"),
         (
             "f(n: int64) -> None = { if n > 0 { k(n); } else if not True { k(2); } };",
-            "1:49: f: statement 2: `not True`",
+            "1:49: f: statement 0, branch 1: `not True`",
         ),
         (
             "f(n: int64) -> Function = { return function(i: int64) -> None where 1 == 1 { k(n, i); }; };",

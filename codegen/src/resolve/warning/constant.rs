@@ -1,17 +1,25 @@
 //! Finds conditions that name nothing, which are the same in every call.
 
-use crate::declaration::{Expr, Function, Signature, Statement, StatementKind};
+use crate::declaration::{Branch, Expr, Function, Signature, StatementKind};
 use crate::error::Part;
 
 /// Returns the conditions of a function that name nothing, with their parts: of its `where` clause, then of its
 /// statements.
-pub(super) fn conditions(function: &Function) -> Vec<(Part, &Expr)> {
+pub(super) fn conditions<'f>(function: &'f Function) -> Vec<(Part, &'f Expr)> {
     let mut found: Vec<(Part, &Expr)> = Vec::new();
-    let required = required(&function.signature).enumerate();
-    found.extend(required.map(|(index, condition)| (Part::Constraint(index), condition)));
+    let own = required(&function.signature).enumerate();
+    found.extend(own.map(|(index, condition)| (Part::Constraint(index), condition)));
     for (index, statement) in function.body.statements().enumerate() {
-        let all = of_statement(statement).into_iter();
-        found.extend(all.map(|condition| (Part::Statement(index), condition)));
+        let made = statement.kind.functions().into_iter();
+        let made = made.flat_map(|function| required(&function.signature));
+        found.extend(made.map(|condition| (Part::Statement(index), condition)));
+        if let StatementKind::If { branches, .. } = &statement.kind {
+            let all = branches.iter().enumerate();
+            let at = |(number, branch): (usize, &'f Branch)| {
+                (Part::branch(index, number), &branch.condition)
+            };
+            found.extend(all.map(at));
+        }
     }
     found.retain(|(_, condition)| is_constant(condition));
     found
@@ -20,17 +28,6 @@ pub(super) fn conditions(function: &Function) -> Vec<(Part, &Expr)> {
 /// Returns the conditions of a signature.
 fn required(signature: &Signature) -> impl Iterator<Item = &Expr> {
     signature.constraints.iter().map(|constraint| &constraint.condition)
-}
-
-/// Returns the conditions of a statement and of the signatures of the functions that it makes, without those in its
-/// blocks.
-fn of_statement(statement: &Statement) -> Vec<&Expr> {
-    let functions = statement.kind.functions().into_iter();
-    let mut all: Vec<&Expr> = functions.flat_map(|made| required(&made.signature)).collect();
-    if let StatementKind::If { condition, .. } = &statement.kind {
-        all.push(condition);
-    }
-    all
 }
 
 /// Returns true if no name occurs in an expression.
