@@ -23,7 +23,7 @@
 //!              [ "where" constraint { "," constraint } ]
 //! result     = "None" | type | output | "(" output { "," output } ")"
 //! output     = name ":" tensor                            (a tensor that is allocated for the kernel)
-//! param      = name ":" type [ "=" literal ] | "*" name ":" "Any"
+//! param      = { doc } ( name ":" type [ "=" literal ] | "*" name ":" "Any" )
 //! type       = scalar | "str" | "bytes" | "dtype" | "Device" | "Function" | "Module" | "Any" | "Stream"
 //!            | "Object" [ "[" quoted "]" ] | "Shape" [ "(" shape ")" ] | tensor | "Tensor"
 //!            | "Optional" "[" type "]" | ( "Array" | "List" ) [ "[" type "]" ]
@@ -110,6 +110,27 @@
 //! function may have any name that the runtime, LLVM and assemblers do not reserve: no control characters, and no
 //! prefix `__tvm_ffi_`, `TVMFFI`, `tvm_ffi_codegen.`, `llvm.` or `.`. One blank after `///` is not part of the
 //! documentation. A `-` directly before a literal is part of it, so that the least `int64` can be written.
+//!
+//! Documentation stands before a function, and before a parameter that needs some:
+//!
+//! ```
+//! let text = "\
+//! /// Multiplies every element.
+//! scale(
+//!     /// Rows of 64 elements, changed in place.
+//!     x: Tensor([n, 64], float32),
+//!     factor: float64
+//! ) -> None
+//!     = scale_kernel(x.data, n, factor);
+//! ";
+//! let library: tvm_ffi_codegen::Library = text.parse()?;
+//! assert_eq!(library.to_string(), text);
+//! let docs = "Multiplies every element.\n\nArgs:\n    x: Rows of 64 elements, changed in place.";
+//! assert_eq!(library.functions[0].documentation(), docs);
+//! # Ok::<(), tvm_ffi_codegen::Error>(())
+//! ```
+//!
+//! Python's `help`, the stubs, `describe`, the texts in the library and the comments of the C header have both.
 //!
 //! # Types
 //!

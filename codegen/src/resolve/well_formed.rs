@@ -48,12 +48,17 @@ impl Checker<'_> {
         if signature.name.starts_with('_') {
             return Err(self.invalid(Part::Name, "the name of a function must not start with `_`"));
         }
-        if docs.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
-            return Err(self.invalid(Part::Docs, "must not contain control characters"));
-        }
+        self.docs(Part::Docs, docs)?;
         location.as_ref().map_or(Ok(()), |location| self.location(Part::Location, location))?;
         self.signature(signature)?;
         self.body(body)
+    }
+
+    fn docs(&self, part: Part, docs: &str) -> Result<(), Error> {
+        if docs.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
+            return Err(self.invalid(part, "documentation must not contain control characters"));
+        }
+        Ok(())
     }
 
     fn signature(&self, signature: &Signature) -> Result<(), Error> {
@@ -81,6 +86,10 @@ impl Checker<'_> {
         }
         if signature.has_self() {
             return Err(self.invalid(part, "a function that a body makes has no `self`"));
+        }
+        if signature.params.iter().any(|param| !param.docs.is_empty()) {
+            let reason = "nobody sees the documentation of a function that a body makes";
+            return Err(self.invalid(part, reason));
         }
         let inner = Checker { index: self.index, function };
         inner.signature(signature).map_err(|error| error.within(self.index, self.function, part))

@@ -33,14 +33,18 @@ fn tensor(function: &mut Function) -> &mut Tensor {
 
 #[test]
 fn values_built_in_rust() {
-    let rows: [(Change, &str); 22] = [
+    let rows: [(Change, &str); 23] = [
         (&|f| f.signature.name.clear(), "function 0: \"\" is not an identifier"),
         (&|f| f.signature.name = "a\nb".into(), "function 0: \"a\\nb\" is not an identifier"),
         (
             &|f| f.signature.params[1].name = "é".into(),
             "f: parameter 1: \"é\" is not an identifier",
         ),
-        (&|f| f.docs = "a\rb".into(), "f: docs: must not contain control characters"),
+        (&|f| f.docs = "a\rb".into(), "f: docs: documentation must not contain control characters"),
+        (
+            &|f| f.signature.params[1].docs = "a\u{1}b".into(),
+            "f: a: documentation must not contain control characters",
+        ),
         (
             &|f| call(f).callee = KernelRef::Symbol("a\0".into()),
             "f: callee: the symbol contains control characters",

@@ -78,7 +78,7 @@ impl Resolved<'_> {
 fn put_external(text: &mut String, external: &External<'_>) {
     let declared = external.declared;
     text.push_str("\n/*\n");
-    let about = [&declared.docs, "", &declared.signature.to_string()].join("\n");
+    let about = [&declared.documentation(), "", &declared.signature.to_string()].join("\n");
     for line in about.trim_start().lines() {
         // The text must neither end the comment nor look like the start of another.
         let line = line.replace("*/", "* /").replace("/*", "/ *");
