@@ -476,7 +476,8 @@ impl FromStr for Library {
     }
 }
 
-/// Parses one declaration, `;` included, and validates it as if the images that it launches existed.
+/// Parses one declaration, `;` included, and validates it as if the images that it launches existed. It knows no other
+/// function, so that a `let` says the type of what another one returns.
 impl FromStr for Function {
     type Err = Error;
 

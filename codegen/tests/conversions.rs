@@ -72,7 +72,7 @@ fn lists_come_from_arrays_slices_and_iterators() {
     assert_eq!(Call::kernel("k", &names).to_string(), "k(n, m)");
     assert_eq!(Call::symbol("g", names.iter().rev()).to_string(), "@g(m, n)");
     let body: Body = names.iter().map(|name| Statement::call(Call::kernel("k", [name]))).collect();
-    let outputs = ["y", "z"].map(|name| Output::new(name, Tensor::new(&numbers, DType::INT8)));
+    let outputs = ["y", "z"].map(|name| Output::new(name, Tensor::new(numbers, DType::INT8)));
     let function = Signature::new("f").returns(outputs).body(body);
     let text = "\
 f() -> (y: Tensor([2, 3], int8), z: Tensor([2, 3], int8))

@@ -148,8 +148,16 @@ pub(crate) struct KernelCall<'a> {
 pub(crate) enum Kernel<'a> {
     /// A function by its symbol.
     Symbol(&'a str),
-    /// The function at an address, with the text of the expression.
-    Address { term: Term, text: String },
+    /// The function at an address.
+    Address(Box<Address>),
+}
+
+/// An address of a C function.
+#[derive(Clone, Debug)]
+pub(crate) struct Address {
+    pub(crate) term: Term,
+    /// Text of the expression.
+    pub(crate) text: String,
 }
 
 /// Result of a C function.
@@ -258,7 +266,7 @@ impl<'a> KernelCall<'a> {
     pub(crate) fn symbol(&self) -> Option<&'a str> {
         match self.callee {
             Kernel::Symbol(symbol) => Some(symbol),
-            Kernel::Address { .. } => None,
+            Kernel::Address(_) => None,
         }
     }
 }
@@ -268,7 +276,7 @@ impl Kernel<'_> {
     pub(crate) fn name(&self) -> String {
         match self {
             Kernel::Symbol(symbol) => (*symbol).to_owned(),
-            Kernel::Address { text, .. } => format!("({text})"),
+            Kernel::Address(address) => format!("({})", address.text),
         }
     }
 
@@ -276,7 +284,7 @@ impl Kernel<'_> {
     pub(super) fn address(&self) -> Option<&Term> {
         match self {
             Kernel::Symbol(_) => None,
-            Kernel::Address { term, .. } => Some(term),
+            Kernel::Address(address) => Some(&address.term),
         }
     }
 }

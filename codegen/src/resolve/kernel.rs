@@ -1,7 +1,7 @@
 //! Callees of calls of C functions: a symbol, or an address that the body knows.
 
 use super::Explained;
-use super::body::Kernel;
+use super::body::{Address, Kernel};
 use super::named::Local;
 use super::names::{Meaning, Names};
 use super::term::{Kind, Node};
@@ -33,7 +33,7 @@ impl Names<'_> {
         if !is_address {
             return Err(format!("`{address}` is no address of a C function"));
         }
-        Ok(Kernel::Address { term, text: address.to_string() })
+        Ok(Kernel::Address(Box::new(Address { term, text: address.to_string() })))
     }
 
     /// Refuses the symbol of a C function that is also the name of something that can be called in another way.

@@ -55,6 +55,7 @@ fn signature(signature: &mut Signature, edit: &mut impl Edit) {
         }
         edit.value(&mut param.default, None);
         edit.value(&mut param.variadic, false);
+        edit.text(&mut param.docs);
     }
     edit.list(&mut signature.params);
     match &mut signature.result {

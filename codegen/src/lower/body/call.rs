@@ -15,9 +15,10 @@ use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::CalleeKind;
 use crate::lower::value::{cache, constant_bytes, safe_call};
-use crate::resolve::body::{Callee, Kernel, KernelCall, KernelResult, PackedCall, Received};
+use crate::resolve::body::{
+    Address, Callee, Kernel, KernelCall, KernelResult, PackedCall, Received,
+};
 use crate::resolve::ids::ValueId;
-use crate::resolve::term::Term;
 
 /// Emits a call of a C function. Checks its status if it returns one, otherwise returns its result.
 pub(super) fn call_kernel(
@@ -31,8 +32,8 @@ pub(super) fn call_kernel(
             let kernel = c.e.b.module.declare(symbol, Linkage::Import, kind);
             c.e.b.call(kernel, args)
         }
-        Kernel::Address { term, text } => {
-            let address = kernel_address(c, term, text);
+        Kernel::Address(address) => {
+            let address = kernel_address(c, address);
             c.e.b.call_indirect(call.signature.clone(), address, args)
         }
     };
@@ -46,8 +47,8 @@ pub(super) fn call_kernel(
 }
 
 /// Returns the address of a C function; leaves with an error if it is NULL.
-fn kernel_address(c: &mut Checker<'_, '_>, address: &Term, text: &str) -> Value {
-    let address = terms::eval(c, address);
+fn kernel_address(c: &mut Checker<'_, '_>, Address { term, text }: &Address) -> Value {
+    let address = terms::eval(c, term);
     let fail = c.failing(|_| Message::of(Complaint::NoKernel, text));
     let some = c.e.b.compare_const(Cond::Ne, address, 0);
     c.e.b.guard(some, fail);

@@ -172,7 +172,7 @@ impl<'a> Printer<'_, 'a> {
         let callee = match &call.callee {
             Kernel::Symbol(symbol) if is_symbol(symbol) => (*symbol).to_owned(),
             Kernel::Symbol(symbol) => quoted(symbol),
-            Kernel::Address { term, .. } => format!("({})", self.term(term)),
+            Kernel::Address(address) => format!("({})", self.term(&address.term)),
         };
         let args: Vec<String> = call.args.iter().map(|arg| self.argument(arg)).collect();
         let params: Vec<String> = call.prototype.params.iter().map(|ty| ty.spelling()).collect();
