@@ -50,7 +50,7 @@ fn network(operator: fn(&str, Vec<Expr>) -> Call) -> Function {
         if index + 1 < nodes.len() {
             body.push(Statement::alloc_on(node.name, floats(node.shape.clone()), "x"));
         }
-        let args = node.inputs.iter().chain([&node.name]).map(|name| Expr::name(*name));
+        let args = node.inputs.iter().chain([&node.name]).map(Expr::from);
         body.push(Statement::call(operator(node.operator, args.collect())));
     }
     Signature::new("network")

@@ -334,7 +334,8 @@ pub enum Part {
     Status(usize),
     /// A statement of a program. Statements of nested blocks are counted, in source order.
     Statement(usize),
-    /// An arm of a `match`: index of the statement, number of the arm.
+    /// An arm of a `match`, or a branch of an `if` other than the first: index of the statement, number of the arm or
+    /// branch.
     Arm(usize, usize),
 }
 

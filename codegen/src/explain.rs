@@ -101,6 +101,8 @@ fn declaration(function: &declaration::Function) -> Vec<AboutLine> {
         lines.push(plain(format!("{external}{}(", signature.name)));
         for (index, param) in signature.params.iter().enumerate() {
             let comma = if index + 1 < count { "," } else { "" };
+            let docs = param.docs.lines();
+            lines.extend(docs.map(|line| plain(format!("    /// {line}"))));
             let topics = vec![param.name.clone()];
             lines.push(AboutLine { text: format!("    {param}{comma}"), topics });
         }

@@ -23,7 +23,7 @@
 //!              [ "where" constraint { "," constraint } ]
 //! result     = "None" | type | output | "(" output { "," output } ")"
 //! output     = name ":" tensor                            (a tensor that is allocated for the kernel)
-//! param      = name ":" type [ "=" literal ] | "*" name ":" "Any"
+//! param      = { doc } ( name ":" type [ "=" literal ] | "*" name ":" "Any" )
 //! type       = scalar | "str" | "bytes" | "dtype" | "Device" | "Function" | "Module" | "Any" | "Stream"
 //!            | "Object" [ "[" quoted "]" ] | "Shape" [ "(" shape ")" ] | tensor | "Tensor"
 //!            | "Optional" "[" type "]" | ( "Array" | "List" ) [ "[" type "]" ]
@@ -46,6 +46,7 @@
 //! body       = kernel ";" | block ";"
 //! block      = "{" { [ location ] statement } "}"
 //! statement  = "let" name "=" expr ";" | "let" name ":" type "=" call ";" | call ";"
+//!            | "let" name "=" "@" label "(" args ")" ";"      (of the type that a function of this library returns)
 //!            | "let" name "=" "alloc" tensor [ "on" expr ] ";" | "let" name "=" map ";"
 //!            | branch | "for" name "in" expr ".." expr block | "match" expr "{" { arm } "}"
 //!            | "return" [ expr ] ";" | "raise" word [ expr { "," expr } ] ";"
@@ -54,10 +55,10 @@
 //!            | ( "fill" | "copy" ) expr "," expr "," expr { target } ";"
 //!            | "wait" expr "," expr [ "on" expr ] ";"
 //! arm        = ( "None" | ( name | "_" ) ":" type ) "=>" block
-//! branch     = "if" expr block [ "else" ( block | branch ) ]
+//! branch     = "if" expr block { "else" "if" expr block } [ "else" block ]
 //! call       = kernel | "@" ( label | quoted | "(" expr ")" ) "(" args ")"
 //! kernel     = [ "try" ] callee "(" args ")" [ errors ]
-//! callee     = a word that is not reserved | quoted
+//! callee     = a word that is not reserved | quoted | "(" expr ")"     (a symbol, or the address of a C function)
 //! args       = [ expr { "," expr } ]
 //! errors     = "errors" "{" [ status { "," status } ] "}"                    (only after "try")
 //! given      = expr | "struct" "(" [ given { "," given } ] ")" | "scratch" "(" expr "," int ")"
@@ -109,6 +110,27 @@
 //! function may have any name that the runtime, LLVM and assemblers do not reserve: no control characters, and no
 //! prefix `__tvm_ffi_`, `TVMFFI`, `tvm_ffi_codegen.`, `llvm.` or `.`. One blank after `///` is not part of the
 //! documentation. A `-` directly before a literal is part of it, so that the least `int64` can be written.
+//!
+//! Documentation stands before a function, and before a parameter that needs some:
+//!
+//! ```
+//! let text = "\
+//! /// Multiplies every element.
+//! scale(
+//!     /// Rows of 64 elements, changed in place.
+//!     x: Tensor([n, 64], float32),
+//!     factor: float64
+//! ) -> None
+//!     = scale_kernel(x.data, n, factor);
+//! ";
+//! let library: tvm_ffi_codegen::Library = text.parse()?;
+//! assert_eq!(library.to_string(), text);
+//! let docs = "Multiplies every element.\n\nArgs:\n    x: Rows of 64 elements, changed in place.";
+//! assert_eq!(library.functions[0].documentation(), docs);
+//! # Ok::<(), tvm_ffi_codegen::Error>(())
+//! ```
+//!
+//! Python's `help`, the stubs, `describe`, the texts in the library and the comments of the C header have both.
 //!
 //! # Types
 //!
@@ -265,14 +287,16 @@
 //! |---|---|
 //! | `let v = e;` | a number, a truth value or an address, or another name for a value in scope |
 //! | `let v: T = call;`, `call;` | the result of a call, checked against `T` as an argument is; without a name it is dropped |
+//! | `let v = @name(a);` | the result of a function of this library, of the type that it declares. A symbol in this type is what the arguments say of it: the extent that the caller declares of the tensor that it passes, or the number; any, where they say nothing |
 //! | `k(a)`, `try k(a) errors { … }` | a call of a C function, as in a body of one call |
+//! | `(p)(a)`, `try (p)(a) errors { … }` | a call of the C function at an address, in every way in which a C function is called by its symbol; its type is that which the call implies, and NULL is a ValueError |
 //! | `@name(a)` | a call of `__tvm_ffi_name`, defined here or left to the linker |
 //! | `@"name"(a)` | a call of the function of that name in the imports of the library, else in the registry |
 //! | `@(f)(a)` | a call of a value of type `Function` |
 //! | `let t = alloc Tensor([n], float32) on x;` | workspace, allocated as outputs are, on the device of `x`; without `on` on the first device of its own type: the cpu, unless its `device` is another |
 //! | `launch i."k"(…) grid(…) block(…);` | a kernel of an image: see [launches](crate::guide::launches) |
 //! | `let m = tensormap(x, box=[…], …);` | a tensor map for launches |
-//! | `if c { … } else if d { … } else { … }` | a branch; `c` is a truth value |
+//! | `if c { … } else if d { … } else { … }` | the statements of the first condition, a truth, that holds; those after it are not evaluated. A chain of `else if` is no nesting |
 //! | `for i in a..b { … }` | a loop; `i` is an `int64`, both ends are evaluated once, and `b` is excluded |
 //! | `match v { x: T => { … } _: U => { … } None => { … } }` | the statements of the first type of a union that the value has: see below |
 //! | `return e;`, `return [a, b];`, `return;` | the results as declared |
@@ -284,6 +308,26 @@
 //! `[a, b]` (an array) and `Shape(n, m)` are arguments of FFI functions. Names of a block live until its end and shadow
 //! no others. Results of calls and of `alloc` are owned by their name and released on every way out of the block, in
 //! reverse order.
+//!
+//! A C function is called by its symbol unless parentheses are around the callee: `(p)(n)` calls the function at the address
+//! that `p` stands for, a parameter or element of type `ptr`, the result of a C function, or an expression of them. A
+//! symbol that is also the name of an address or of a function in scope is an error, since `p(n)` says nothing of which one
+//! is meant. Arguments are evaluated before the address, which nothing but NULL tells from one of a function of this type;
+//! prototypes, headers and `kernels` list functions that are called by symbols only.
+//!
+//! ```
+//! let text = "\
+//! tiled(x: Tensor([n], float32)) -> None
+//!     = {
+//!         let kernel: ptr = pick(n);
+//!         try (kernel)(x.data, n) errors { 1: ValueError \"not a multiple of the tile\" };
+//!     };
+//! ";
+//! let library: tvm_ffi_codegen::Library = text.parse()?;
+//! assert_eq!(library.to_string(), text);
+//! assert_eq!(library.kernels()?.len(), 1);
+//! # Ok::<(), tvm_ffi_codegen::Error>(())
+//! ```
 //!
 //! `function(i: int64) -> None { … }` makes a function: a value of type `Function` that `let` names, a call takes, an array
 //! contains or `return` returns. See [functions that bodies make](#functions-that-bodies-make).
@@ -411,9 +455,9 @@ mod tests;
 use std::str::FromStr;
 
 pub use crate::declaration::limit::{
-    Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_DTYPES, MAX_ERRORS, MAX_FILE, MAX_FUNCTIONS,
-    MAX_IMAGES, MAX_LITERALS, MAX_MESSAGE, MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK,
-    MAX_RESULTS, MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT, MAX_TYPES, MAX_VALUES,
+    Limit, MAX_ARGUMENTS, MAX_BRANCHES, MAX_CONSTRAINTS, MAX_DTYPES, MAX_ERRORS, MAX_FILE,
+    MAX_FUNCTIONS, MAX_IMAGES, MAX_LITERALS, MAX_MESSAGE, MAX_NAME, MAX_NESTING, MAX_PARAMS,
+    MAX_RANK, MAX_RESULTS, MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT, MAX_TYPES, MAX_VALUES,
 };
 pub use crate::declaration::reserved::{is_reserved, spelled};
 pub use fingerprint::Fingerprint;
@@ -456,7 +500,8 @@ impl Library {
     }
 }
 
-/// Parses one declaration, `;` included, and validates it as if the images that it launches existed.
+/// Parses one declaration, `;` included, and validates it as if the images that it launches existed. It knows no other
+/// function, so that a `let` says the type of what another one returns.
 impl FromStr for Function {
     type Err = Error;
 

@@ -13,6 +13,8 @@ mod element;
 pub(crate) mod external;
 pub(crate) mod function;
 pub(crate) mod ids;
+mod inferred;
+mod kernel;
 mod knowledge;
 pub(crate) mod launch;
 pub(crate) mod linear;
@@ -169,8 +171,8 @@ impl<'a> Resolved<'a> {
     /// # Ok::<(), tvm_ffi_codegen::Error>(())
     /// ```
     pub fn kernels(&self) -> Vec<Kernel<'a>> {
-        let kernel = |call: &KernelCall<'a>| Kernel {
-            symbol: call.symbol,
+        let kernel = |(symbol, call): (&'a str, &KernelCall<'a>)| Kernel {
+            symbol,
             signature: call.signature.clone(),
             params: call.prototype.params.iter().map(|ty| ty.spelling()).collect(),
             result: call.prototype.result.map(CType::spelling),
@@ -178,11 +180,11 @@ impl<'a> Resolved<'a> {
         self.called().into_iter().map(kernel).collect()
     }
 
-    /// Returns the first call of each C function, in order.
-    pub(crate) fn called(&self) -> Vec<&KernelCall<'a>> {
+    /// Returns the first call of each C function with its symbol, in order.
+    pub(crate) fn called(&self) -> Vec<(&'a str, &KernelCall<'a>)> {
         let mut seen = FxHashSet::default();
         let mut calls: Vec<_> = self.functions.iter().flat_map(Function::calls).collect();
-        calls.retain(|call| seen.insert(call.symbol));
+        calls.retain(|(symbol, _)| seen.insert(*symbol));
         calls
     }
 
@@ -260,8 +262,8 @@ fn agrees<'a>(
     function: &Function<'a>,
     prototypes: &mut FxHashMap<&'a str, Signature>,
 ) -> Located<()> {
-    for (count, call) in function.calls().into_iter().enumerate() {
-        let (symbol, found) = (call.symbol, &call.signature);
+    for (count, (symbol, call)) in function.calls().into_iter().enumerate() {
+        let found = &call.signature;
         let known = prototypes.entry(symbol).or_insert_with(|| found.clone());
         if known != found {
             let reason = format!("`{symbol}` is called as {found}, but earlier as {known}");
@@ -277,11 +279,15 @@ fn exported(library: &Library) -> impl Iterator<Item = &crate::Function> {
     library.functions.iter().chain(prepared)
 }
 
-/// Returns the part of a body that is its call number `count` of a C function, counted from 0 in source order.
+/// Returns the part of a body that is its call number `count` of a C function by its symbol, counted from 0 in source
+/// order.
 fn callee(body: &Body, count: usize) -> Part {
     let Body::Block(_) = body else { return Part::Callee };
     nth_statement(body, count, |action| {
-        matches!(action, StatementKind::Call { call: declaration::Call::Kernel(_), .. })
+        let StatementKind::Call { call: declaration::Call::Kernel(call), .. } = action else {
+            return false;
+        };
+        call.symbol().is_some()
     })
 }
 
@@ -303,10 +309,10 @@ fn c_library(library: &Library, functions: &[Function<'_>]) -> Result<(), Error>
         known.extend(prototype::of_loaders().map(|function| (function, "find the driver")));
     }
     for (index, function) in functions.iter().enumerate() {
-        for (count, call) in function.calls().into_iter().enumerate() {
+        for (count, (symbol, call)) in function.calls().into_iter().enumerate() {
             let wrong =
-                |((name, own), _): &&((&str, _), _)| *name == call.symbol && *own != call.signature;
-            let Some(((symbol, own), what)) = known.iter().find(wrong) else { continue };
+                |((name, own), _): &&((&str, _), _)| *name == symbol && *own != call.signature;
+            let Some(((_, own), what)) = known.iter().find(wrong) else { continue };
             let found = &call.signature;
             let reason = format!("`{symbol}` is called as {found}, but to {what} as {own}");
             let declared = &library.functions[index];
@@ -351,7 +357,7 @@ fn system_lib(library: &Library, prefix: &str, functions: &[Function<'_>]) -> Re
         let rest = symbol.strip_prefix(prefix).and_then(|rest| rest.strip_prefix(PREFIX));
         rest.is_some_and(|rest| rest.starts_with('_'))
     };
-    let mut symbols = functions.iter().flat_map(|f| f.calls()).map(|call| call.symbol);
+    let mut symbols = functions.iter().flat_map(|f| f.calls()).map(|(symbol, _)| symbol);
     if let Some(symbol) = symbols.find(|symbol| is_taken(symbol)) {
         return invalid(format!("a kernel has the name `{symbol}`"));
     }

@@ -186,3 +186,38 @@ fn kept_tensors_are_marked() {
         assert_eq!(names, expected, "{rest}");
     }
 }
+
+/// Documentation of parameters is in the metadata, in the text of the library and in the header.
+#[test]
+fn parameters_have_documentation() {
+    let text = "
+        /// Scales.
+        extern f(
+            /// The rows,
+            /// in place.
+            x: Tensor([n], float32),
+            a: float64,
+            /// Ends */ no comment.
+            b: int8 = 1) -> None = k(x, a, b);";
+    let declared = &metadata(text)["declaration"];
+    assert_eq!(declared["params"][0]["docs"], "The rows,\nin place.");
+    assert_eq!(declared["params"][1].get("docs"), None);
+    assert!(!declared["signature"].as_str().unwrap().contains("rows"));
+    let library: Library = text.parse().unwrap();
+    let documented =
+        "Scales.\n\nArgs:\n    x: The rows,\n        in place.\n    b: Ends */ no comment.";
+    assert_eq!(library.functions[0].documentation(), documented);
+    let header = library.resolve().unwrap().header();
+    assert!(header.contains(" * Args:\n *     x: The rows,\n *         in place.\n"), "{header}");
+    assert!(header.contains(" *     b: Ends * / no comment.\n"), "{header}");
+    let module = lower(&library.resolve().unwrap(), &Options::default());
+    let is_text = |data: &ir::Data| {
+        data.bytes.windows(documented.len()).any(|part| part == documented.as_bytes())
+    };
+    assert!(module.data.iter().any(is_text));
+    let inner =
+        "f(n: int64) -> Function = { return function(/// A.\n i: int64) -> None { k(n, i); }; };";
+    let error = inner.parse::<Library>().unwrap_err().to_string();
+    let reason = "f: statement 0: nobody sees the documentation of a function that a body makes";
+    assert!(error.contains(reason), "{error}");
+}

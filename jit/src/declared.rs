@@ -4,7 +4,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use tvm_ffi_codegen::{Call, FunctionRef, Library, Signature, StatementKind};
+use tvm_ffi_codegen::{
+    Call, FunctionRef, KernelCall, KernelRef, Library, Signature, StatementKind,
+};
 
 use crate::error::Error;
 use crate::value::call::Reads;
@@ -66,7 +68,19 @@ impl Vouched {
     /// Checks that somebody vouches for every statement of a library. Functions of the names `given` are safe to call.
     pub(crate) fn check(&self, library: &Library, given: &HashSet<&str>) -> Result<(), Error> {
         let mut statements = library.functions.iter().flat_map(|f| f.body.statements());
-        statements.try_for_each(|statement| self.check_one(&statement.kind, given))
+        statements.try_for_each(|statement| self.check_one(&statement.kind, given))?;
+        let mut kernels = library.functions.iter().flat_map(|f| f.body.kernel_calls());
+        kernels.try_for_each(|call| self.check_kernel(call))
+    }
+
+    /// Checks that somebody vouches for the function of a call, if it is called by its address.
+    fn check_kernel(&self, call: &KernelCall) -> Result<(), Error> {
+        match &call.callee {
+            KernelRef::Address(address) if !self.calls => {
+                Err(Error::Unvouched { what: format!("({address})"), method: "calls" })
+            }
+            KernelRef::Symbol(_) | KernelRef::Address(_) => Ok(()),
+        }
     }
 
     fn check_one(&self, statement: &StatementKind, given: &HashSet<&str>) -> Result<(), Error> {

@@ -147,7 +147,7 @@ impl Jit {
     }
 
     /// Lets libraries call FFI functions that they do not define: by a name of the registry or of their imports,
-    /// `@"name"(…)`, and by value, `@(f)(…)`.
+    /// `@"name"(…)`, and by value, `@(f)(…)`; and C functions by their addresses, `(p)(…)`.
     ///
     /// ```
     /// use tvm_ffi_codegen::Library;
@@ -159,6 +159,27 @@ impl Jit {
     /// // SAFETY: the function makes a shape of integers.
     /// let compiled = unsafe { Jit::new()?.calls() }.compile(&library)?;
     /// assert_eq!(compiled.function("f").expect("it is declared").call(())?.shape()?, [2, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// A C function whose address another kernel returns:
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Library;
+    /// use tvm_ffi_codegen_jit::Jit;
+    ///
+    /// extern "C" fn twice(n: i64) -> i64 { 2 * n }
+    /// extern "C" fn pick(n: i64) -> *const () { if n > 0 { twice as *const () } else { std::ptr::null() } }
+    ///
+    /// let text = "f(n: int64) -> int64 = { let p: ptr = pick(n); let r: int64 = (p)(n); return r; };";
+    /// let kernel: extern "C" fn(_) -> _ = pick;
+    /// // SAFETY: the kernel returns NULL or the address of a function from integer to integer.
+    /// let jit = unsafe { Jit::new()?.kernel("pick", kernel).calls() };
+    /// let compiled = jit.compile(&text.parse::<Library>()?)?;
+    /// let f = compiled.function("f").expect("it is declared");
+    /// assert_eq!(i64::try_from(f.call((21,))?)?, 42);
+    /// let text = "ValueError: Mismatched p when calling: `f(n: int64)`, expected the address of a C function but got NULL";
+    /// assert_eq!(f.call((0,)).unwrap_err().to_string(), text);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -65,7 +65,8 @@ pub(crate) unsafe fn functions(
         let declared = all.enumerate().find(|(_, declared)| declared.signature.name == name);
         let metadata = declared.filter(|_| job.request.lowering().metadata);
         let metadata = metadata.map(|(index, _)| resolved.metadata(index));
-        let docs = declared.map(|(_, declared)| &*declared.docs).filter(|docs| !docs.is_empty());
+        let docs = declared.map(|(_, declared)| declared.documentation());
+        let docs = docs.as_deref().filter(|docs| !docs.is_empty());
         let parts = ArrayObject::new((name, &function, metadata.as_deref(), docs), runtime())?;
         Ok::<_, Fault>(Returned::from(parts.into_object()))
     };

@@ -3,7 +3,9 @@
 
 use std::mem;
 
-use codegen::{Body, Call, Expr, Function, Library, Local, ResultType, Statement, StatementKind};
+use codegen::{
+    Body, Call, Expr, Function, KernelCall, Library, Local, ResultType, Statement, StatementKind,
+};
 
 /// Name of the function that raises, which the Python package registers.
 const RAISE: &str = "tvm_ffi_codegen.raise_left";
@@ -19,7 +21,7 @@ pub(crate) fn ask(library: &mut Library, kernels: &[String]) {
 fn of_function(function: &mut Function, kernels: &[String]) {
     let body = mem::replace(&mut function.body, Body::Block(Vec::new()));
     function.body = match body {
-        Body::Call(call) if kernels.contains(&call.symbol) => {
+        Body::Call(call) if is_one_of(&call, kernels) => {
             Body::Block(one_call(function, call.into()))
         }
         Body::Call(call) => Body::Call(call),
@@ -47,7 +49,7 @@ fn one_call(function: &Function, call: Call) -> Vec<Statement> {
             while text.contains(&name) {
                 name.push('_');
             }
-            let result = Some(Local { name: name.clone(), ty: ty.clone() });
+            let result = Some(Local::new(name.clone(), ty.clone()));
             let called = Statement::from(StatementKind::Call { result, call });
             vec![called, asking(), Statement::from(StatementKind::Return(Some(Expr::name(name))))]
         }
@@ -59,8 +61,8 @@ fn block(statements: Vec<Statement>, kernels: &[String]) -> Vec<Statement> {
 }
 
 fn of_statement(mut statement: Statement, kernels: &[String]) -> Vec<Statement> {
-    if let StatementKind::If { then, otherwise, .. } = &mut statement.kind {
-        *then = block(mem::take(then), kernels);
+    if let StatementKind::If { branches, otherwise } = &mut statement.kind {
+        branches.iter_mut().for_each(|one| one.body = block(mem::take(&mut one.body), kernels));
         *otherwise = block(mem::take(otherwise), kernels);
     }
     if let StatementKind::For { body, .. } = &mut statement.kind {
@@ -79,11 +81,16 @@ fn of_statement(mut statement: Statement, kernels: &[String]) -> Vec<Statement> 
     }
     let asks = matches!(
         &statement.kind,
-        StatementKind::Call { call: Call::Kernel(call), .. } if kernels.contains(&call.symbol)
+        StatementKind::Call { call: Call::Kernel(call), .. } if is_one_of(call, kernels)
     );
     let mut asking = asking();
     asking.location.clone_from(&statement.location);
     if asks { vec![statement, asking] } else { vec![statement] }
+}
+
+/// Returns true if a call is one of these kernels by its symbol.
+fn is_one_of(call: &KernelCall, kernels: &[String]) -> bool {
+    call.symbol().is_some_and(|symbol| kernels.iter().any(|kernel| kernel == symbol))
 }
 
 fn asking() -> Statement {

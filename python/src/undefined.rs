@@ -49,7 +49,7 @@ fn of_symbol(library: &Library, symbol: &str) -> String {
 pub(crate) fn callers<'a>(library: &'a Library, symbol: &str) -> Vec<&'a str> {
     let calls = |function: &&Function| {
         let mut kernels = function.body.kernel_calls();
-        kernels.any(|call| call.symbol == symbol)
+        kernels.any(|call| call.symbol() == Some(symbol))
             || function.body.statements().any(|statement| {
                 let StatementKind::Call {
                     call: Call::Function { callee: FunctionRef::Symbol(name), .. },

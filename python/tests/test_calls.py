@@ -204,12 +204,14 @@ def test_errors_have_the_frames_of_tvm_ffi() -> None:
 @native
 def test_signatures_are_shown() -> None:
     module = codegen.jit(
-        "/// Adds.\nadd(a: int64, b: float64 = 0.5, *rest: Any) -> float64 = { return float64(a) + b; };"
+        "/// Adds.\nadd(a: int64, /// The second.\nb: float64 = 0.5, *rest: Any) -> float64"
+        "= { return float64(a) + b; };"
         "word(lambda: int64) -> int64 = { return lambda; };"
     )
     assert str(inspect.signature(module.add)) == "(a, b=0.5, *rest)"
     assert module.add.__name__ == "add" and module.add.__self__.release_gil is True
-    assert module.add.__doc__ == "add(a: int64, b: float64 = 0.5, *rest: Any) -> float64\n\nAdds."
+    documented = "add(a: int64, b: float64 = 0.5, *rest: Any) -> float64\n\nAdds.\n\nArgs:\n    b: The second."
+    assert module.add.__doc__ == documented
     assert module.word(**{"lambda": 4}) == 4 and module.word.__doc__ == "word(lambda: int64) -> int64"
     raises(ValueError, "no signature found", lambda: inspect.signature(module.word))
     raises(TypeError, "word() missing 1 required positional argument: 'lambda'", module.word)

@@ -484,3 +484,15 @@ void record_stream_tensor(const void *stream, const struct tensor *x) {
   record_tensor(x);
   put_int((int64_t)(intptr_t)stream);
 }
+
+/* Returns the address of a kernel by its number from 1, else NULL. */
+void *kernel_at(int64_t number) {
+  typedef void any_function(void);
+  any_function *const all[] = {
+      (any_function *)echo_int64, (any_function *)status,     (any_function *)negate_int8,
+      (any_function *)record_1,   (any_function *)write_text, (any_function *)echo_float32,
+  };
+  int known = number > 0 && (uint64_t)number <= sizeof all / sizeof *all;
+  union { any_function *function; void *address; } u = {known ? all[number - 1] : 0};
+  return u.address;
+}

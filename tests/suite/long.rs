@@ -1,9 +1,8 @@
-//! A function so long that LLVM does not optimise it: it does what others do. The C compiler of the
-//! fourth backend would take minutes.
+//! Functions so long that LLVM does not optimise them, or that a compiler nests them too deep: they do what others do.
 
 use std::fmt::Write as _;
 
-use codegen::{Library, Options};
+use codegen::{Expr, Library, Options, Scalar, Signature, Statement};
 use tvm_ffi_codegen_tests::argument::parse_list;
 use tvm_ffi_codegen_tests::gate::backends;
 use tvm_ffi_codegen_tests::route::{Call, Route, Shared};
@@ -57,6 +56,7 @@ fn long_functions_do_what_they_say() {
         (7 - 198, 1),
     ];
     assert!(expected(7 - 198, 1).is_err());
+    // The C compiler of the fourth backend would take minutes.
     for backend in backends().iter().filter(|backend| **backend != "c") {
         let route = Shared::new(&library, backend);
         for (a, b) in calls {
@@ -66,6 +66,35 @@ fn long_functions_do_what_they_say() {
                 route.run(&[call]).remove(0).expect("numbers are expressible").to_string();
             let wanted = expected(a, b).map_or_else(|error| error, |value| value.to_string());
             assert!(outcome.contains(&wanted), "{backend}: {outcome}, not {wanted}");
+        }
+    }
+}
+
+/// A thousand conditions, one after the other.
+#[test]
+fn chains_of_conditions_do_what_they_say() {
+    const BRANCHES: i64 = 1000;
+    let branch = |index: i64| {
+        let square = Expr::name("n") * index;
+        (Expr::name("n").equal(index), [Statement::return_value(square)])
+    };
+    let none = [Statement::raise("ValueError", [Expr::text("none of them")])];
+    let chain = Statement::choose((0..BRANCHES).map(branch), none);
+    let signature = Signature::new("chain").param("n", Scalar::Int64).returns(Scalar::Int64);
+    let library = Library::new([signature.body([chain])]);
+    for backend in backends() {
+        let route = Shared::new(&library, backend);
+        for n in [0, 1, 500, BRANCHES - 1, BRANCHES, -1] {
+            let (arguments, _) = parse_list(&format!("({n})")).unwrap();
+            let call = Call { function: "chain", arguments: &arguments, count: None };
+            let outcome =
+                route.run(&[call]).remove(0).expect("numbers are expressible").to_string();
+            let wanted = if (0..BRANCHES).contains(&n) {
+                (n * n).to_string()
+            } else {
+                "ValueError: none of them".to_owned()
+            };
+            assert_eq!(outcome, wanted, "{backend}");
         }
     }
 }

@@ -20,6 +20,7 @@ mod gpu;
 mod guarded;
 mod images;
 mod imports;
+mod inferred;
 mod launches;
 mod libcalls;
 mod links;

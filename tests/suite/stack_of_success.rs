@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-use codegen::ResultType;
+use codegen::{KernelCall, ResultType};
 use jit::abi::{Any, SafeCall};
 use libloading::{Library, Symbol};
 use tvm_ffi_codegen_tests::cases::{self, Case, Row};
@@ -54,7 +54,7 @@ fn ordinary() -> Vec<Case> {
 fn build(cases: &[Case], backend: &str, folder: &Path) -> Library {
     let names: BTreeSet<&str> = cases
         .iter()
-        .flat_map(|case| case.function.body.kernel_calls().map(|call| &*call.symbol))
+        .flat_map(|case| case.function.body.kernel_calls().filter_map(KernelCall::symbol))
         .collect();
     let define = |name: &str| format!("int {name}(void) {{ return 0; }}\n");
     let [source, object] = ["kernels.c", "kernels.o"].map(|name| folder.join(name));

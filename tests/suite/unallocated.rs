@@ -110,10 +110,11 @@ fn callers_in_c_need_no_allocator() {
 fn compiled(runtime: &'static Runtime) -> Compiled {
     let library = library();
     let mut jit = Jit::with_runtime(runtime).expect("the machine has a backend");
-    for call in library.functions.iter().flat_map(|function| function.body.kernel_calls()) {
-        let address = kernels().address(&call.symbol).expect("it is a kernel");
+    let calls = library.functions.iter().flat_map(|function| function.body.kernel_calls());
+    for symbol in calls.filter_map(codegen::KernelCall::symbol) {
+        let address = kernels().address(symbol).expect("it is a kernel");
         // SAFETY: the kernels are what the declarations say.
-        jit = unsafe { jit.kernel_at(&call.symbol, address) };
+        jit = unsafe { jit.kernel_at(symbol, address) };
     }
     jit.compile(&library).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -53,7 +53,7 @@ impl Body {
     /// Returns all expressions, including those in the types of results.
     pub(crate) fn exprs(&self) -> Vec<&Expr> {
         match self {
-            Body::Call(call) => call.args.iter().collect(),
+            Body::Call(call) => call.exprs().collect(),
             Body::Block(_) => {
                 self.statements().flat_map(|statement| statement.kind.exprs()).collect()
             }
@@ -68,17 +68,5 @@ impl<C: Into<Call>> From<C> for Body {
             Call::Kernel(call) => Body::Call(call),
             call @ Call::Function { .. } => Body::Block(vec![Statement::call(call)]),
         }
-    }
-}
-
-impl From<Vec<Statement>> for Body {
-    fn from(statements: Vec<Statement>) -> Body {
-        Body::Block(statements)
-    }
-}
-
-impl<const N: usize> From<[Statement; N]> for Body {
-    fn from(statements: [Statement; N]) -> Body {
-        Body::Block(statements.into())
     }
 }

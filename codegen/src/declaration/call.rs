@@ -20,13 +20,22 @@ pub enum Call {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct KernelCall {
-    /// Symbol of the function, as the linker sees it.
-    pub symbol: String,
+    /// Function to call.
+    pub callee: KernelRef,
     /// Arguments, in order.
     pub args: Vec<Expr>,
     /// Errors by status, if the function returns an `int32` status. A status other than 0 raises the error that the
     /// function has left in the thread's slot, else the entry of the status, else a RuntimeError.
     pub status: Option<Vec<StatusError>>,
+}
+
+/// A reference to a C function.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KernelRef {
+    /// `k`: a symbol, as the linker sees it.
+    Symbol(String),
+    /// `(k)`: an address, that of a function with the type that the call implies. NULL is a ValueError.
+    Address(Expr),
 }
 
 /// A reference to a function of the FFI.
@@ -57,8 +66,25 @@ impl Call {
     pub(super) fn callee(&self) -> Option<&Expr> {
         match self {
             Call::Function { callee: FunctionRef::Value(function), .. } => Some(function),
-            Call::Function { callee: FunctionRef::Symbol(_) | FunctionRef::Name(_), .. }
-            | Call::Kernel(_) => None,
+            Call::Function { callee: FunctionRef::Symbol(_) | FunctionRef::Name(_), .. } => None,
+            Call::Kernel(call) => call.address(),
+        }
+    }
+
+    /// Returns the expression of the callee, if it is a value, for changes.
+    pub(super) fn callee_mut(&mut self) -> Option<&mut Expr> {
+        match self {
+            Call::Function { callee: FunctionRef::Value(function), .. } => Some(function),
+            Call::Function { callee: FunctionRef::Symbol(_) | FunctionRef::Name(_), .. } => None,
+            Call::Kernel(KernelCall { callee: KernelRef::Address(address), .. }) => Some(address),
+            Call::Kernel(KernelCall { callee: KernelRef::Symbol(_), .. }) => None,
+        }
+    }
+
+    /// Returns the arguments, for changes.
+    pub(super) fn args_mut(&mut self) -> &mut [Expr] {
+        match self {
+            Call::Kernel(KernelCall { args, .. }) | Call::Function { args, .. } => args,
         }
     }
 
@@ -78,19 +104,26 @@ impl Call {
 /// let calls = [
 ///     Call::symbol("relu", ["t", "y"]),
 ///     Call::name("blas.matmul", exprs!["x", "w", Expr::shape_of(["n", "m"])]),
-///     Call::value("f", exprs![Expr::None, true]),
+///     Call::value("f", exprs![Expr::None, Expr::bool(true)]),
 ///     KernelCall::new("k", ["n"]).with_status().with_error(1, "ValueError", "too small").into(),
+///     Call::address("p", ["n"]),
 /// ];
 /// let texts = calls.map(|call| call.to_string());
 /// assert_eq!(texts[0], "@relu(t, y)");
 /// assert_eq!(texts[1], r#"@"blas.matmul"(x, w, Shape(n, m))"#);
 /// assert_eq!(texts[2], "@(f)(None, True)");
 /// assert_eq!(texts[3], r#"try k(n) errors { 1: ValueError "too small" }"#);
+/// assert_eq!(texts[4], "(p)(n)");
 /// ```
 impl Call {
     /// Builds `symbol(args)`, a call of a C function.
     pub fn kernel(symbol: impl Into<String>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
         Call::Kernel(KernelCall::new(symbol, args))
+    }
+
+    /// Builds `(address)(args)`, a call of the C function at an address.
+    pub fn address(address: impl Into<Expr>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
+        Call::Kernel(KernelCall::at(address, args))
     }
 
     /// Builds `@name(args)`, a call of `__tvm_ffi_name`, defined in this library or resolved by the linker.
@@ -118,7 +151,33 @@ impl From<KernelCall> for Call {
 impl KernelCall {
     /// Builds a call of a C function that returns the result, or nothing.
     pub fn new(symbol: impl Into<String>, args: impl IntoIterator<Item: Into<Expr>>) -> KernelCall {
-        KernelCall { symbol: symbol.into(), args: list(args), status: None }
+        KernelCall { callee: KernelRef::Symbol(symbol.into()), args: list(args), status: None }
+    }
+
+    /// Builds a call of the C function at an address.
+    pub fn at(address: impl Into<Expr>, args: impl IntoIterator<Item: Into<Expr>>) -> KernelCall {
+        KernelCall { callee: KernelRef::Address(address.into()), args: list(args), status: None }
+    }
+
+    /// Returns the symbol of the function; `None` if it is called by its address.
+    pub fn symbol(&self) -> Option<&str> {
+        match &self.callee {
+            KernelRef::Symbol(symbol) => Some(symbol),
+            KernelRef::Address(_) => None,
+        }
+    }
+
+    /// Returns the address of the function; `None` if it is called by its symbol.
+    pub fn address(&self) -> Option<&Expr> {
+        match &self.callee {
+            KernelRef::Symbol(_) => None,
+            KernelRef::Address(address) => Some(address),
+        }
+    }
+
+    /// Returns all expressions: the address of the function, if it is called by one, then the arguments.
+    pub(crate) fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        self.address().into_iter().chain(&self.args)
     }
 
     /// Declares that the function returns a [status](KernelCall::status): `try`.

@@ -267,6 +267,28 @@ impl Expr {
         Expr::Name(name.into())
     }
 
+    /// Builds `True` or `False`.
+    ///
+    /// There is no conversion from a `bool`, since Rust's `==` of two expressions is one: whether they are the same
+    /// expression. [`equal`](Expr::equal) builds the comparison that a call makes.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{Expr, Statement};
+    ///
+    /// let [n, m] = ["n", "m"].map(Expr::name);
+    /// let check = Statement::if_then(n.equal(m), [Statement::return_value(Expr::bool(true))]);
+    /// ```
+    ///
+    /// ```compile_fail,E0277
+    /// use tvm_ffi_codegen::{Expr, Statement};
+    ///
+    /// let [n, m] = ["n", "m"].map(Expr::name);
+    /// let check = Statement::if_then(n == m, [Statement::return_value(Expr::bool(true))]);
+    /// ```
+    pub fn bool(value: bool) -> Expr {
+        Expr::Bool(value)
+    }
+
     /// Builds text in quotes.
     pub fn text(text: impl Into<String>) -> Expr {
         Expr::Text(text.into())

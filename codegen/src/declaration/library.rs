@@ -2,7 +2,7 @@
 
 use abi_spec::library_bin::ImportTree;
 
-use super::{Body, Image, Signature};
+use super::{Body, Image, Param, Signature};
 
 /// Contents of one shared object.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,6 +63,31 @@ pub struct Location {
 }
 
 impl Function {
+    /// Returns the documentation that readers see: that of the function, then, under `Args:`, that of its parameters.
+    /// Python shows it, the library contains it, and the header for C has it in a comment.
+    ///
+    /// ```
+    /// let text = "
+    ///     /// Scales.
+    ///     f(/// The factor.
+    ///       a: float64, x: Tensor([n], float32)) -> None = k(x, a);";
+    /// let function: tvm_ffi_codegen::Function = text.parse()?;
+    /// assert_eq!(function.documentation(), "Scales.\n\nArgs:\n    a: The factor.");
+    /// # Ok::<(), tvm_ffi_codegen::Error>(())
+    /// ```
+    pub fn documentation(&self) -> String {
+        let mut text = self.docs.clone();
+        let documented = self.signature.params.iter().filter(|param| !param.docs.is_empty());
+        for (number, Param { name, docs, .. }) in documented.enumerate() {
+            if number == 0 {
+                text.push_str(if text.is_empty() { "Args:" } else { "\n\nArgs:" });
+            }
+            let docs = docs.replace('\n', "\n        ");
+            text.push_str(&format!("\n    {name}: {docs}"));
+        }
+        text
+    }
+
     /// Returns the images that the body launches from, each once, without bytes.
     pub(crate) fn images(&self) -> Vec<Image> {
         let mut images: Vec<Image> = Vec::new();

@@ -1,7 +1,8 @@
 //! Limits on the size of declarations.
 //!
 //! The limits are far above the needs of a compiler. They keep a hostile text from exhausting stack or memory, and
-//! bound the recursion of every walk over an expression.
+//! bound the recursion of every walk over an expression. A value of any depth may be built in Rust; it is refused, and
+//! dropped, without a frame for each level. To clone, compare or print one that is refused takes stack for its depth.
 
 use std::fmt;
 
@@ -53,6 +54,8 @@ limits! {
     MAX_LITERALS Literals = 1024, "values in a `Literal`";
     /// Limit on the types of a tuple or a union.
     MAX_TYPES Types = 1024, "types in a tuple or union";
+    /// Limit on the branches of an `if`.
+    MAX_BRANCHES Branches = 4096, "branches of an `if`";
     /// Limit on the conditions of a `where` clause.
     MAX_CONSTRAINTS Constraints = 1024, "constraints";
     /// Limit on the tensors that a function returns.
@@ -68,7 +71,7 @@ limits! {
     /// Limit on the statements of a function, nested ones included.
     MAX_STATEMENTS Statements = 100_000, "statements";
     /// Limit on the height of an expression, where literals and names have height 1, and on the nesting of parentheses
-    /// and unary operators in a text. Blocks have the same limit of their own; `else if` counts as an `if` in a block.
+    /// and unary operators in a text. Blocks have the same limit of their own; a chain of `else if` is one level.
     MAX_NESTING Nesting = 64, "levels of nesting";
     /// Limit on the bytes of the name of a function, parameter or symbol; the limit of exported names.
     MAX_NAME Name = abi_spec::symbol::MAX_NAME, "bytes in a name";

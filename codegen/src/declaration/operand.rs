@@ -1,6 +1,6 @@
 //! Parts of statements: the types, tensors, expressions and blocks in them.
 
-use super::{Arm, Expr, Function, ParamType, Statement, StatementKind, Tensor};
+use super::{Arm, Branch, Expr, Function, ParamType, Statement, StatementKind, Tensor};
 
 /// A part of a statement.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ impl StatementKind {
         match self {
             StatementKind::Let { value, .. } => visit(Read(value)),
             StatementKind::Call { result, call } => {
-                result.iter().for_each(|result| visit(Type(&result.ty)));
+                result.iter().flat_map(|result| &result.ty).for_each(|ty| visit(Type(ty)));
                 call.callee().into_iter().for_each(|callee| visit(Read(callee)));
                 call.args().iter().for_each(|arg| visit(Written(arg)));
             }
@@ -35,9 +35,11 @@ impl StatementKind {
             StatementKind::TensorMap { map, .. } => {
                 map.exprs().for_each(|expr| visit(Written(expr)))
             }
-            StatementKind::If { condition, then, otherwise } => {
-                visit(Read(condition));
-                visit(Block(then));
+            StatementKind::If { branches, otherwise } => {
+                for Branch { condition, body } in branches {
+                    visit(Read(condition));
+                    visit(Block(body));
+                }
                 visit(Block(otherwise));
             }
             StatementKind::For { start, end, body, .. } => {

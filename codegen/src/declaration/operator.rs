@@ -1,57 +1,8 @@
-//! Rust's operators and conversions for expressions.
+//! Rust's operators for expressions.
 
 use std::ops::{Add, Div, Mul, Neg, Not, Rem, Sub};
 
 use super::expr::{BinaryOp, Builtin, Comparison, Expr, Logic};
-
-/// Builds a `Vec<Expr>` from operands of several types: numbers, names and expressions.
-///
-/// ```
-/// use tvm_ffi_codegen::{Expr, exprs};
-///
-/// let x = Expr::name("x");
-/// let list = exprs![x.data(), "n", 4, 0.5, Expr::text("relu")];
-/// assert_eq!(Expr::array(list).to_string(), r#"[x.data, n, 4, 0.5, "relu"]"#);
-/// ```
-#[macro_export]
-macro_rules! exprs {
-    ($($expr:expr),* $(,)?) => { ::std::vec::Vec::<$crate::Expr>::from([$($crate::Expr::from($expr)),*]) };
-}
-
-/// Builds an integer literal.
-impl From<i64> for Expr {
-    fn from(value: i64) -> Expr {
-        Expr::Int(value)
-    }
-}
-
-/// Builds a float literal.
-impl From<f64> for Expr {
-    fn from(value: f64) -> Expr {
-        Expr::Float(value)
-    }
-}
-
-/// Builds `True` or `False`.
-impl From<bool> for Expr {
-    fn from(value: bool) -> Expr {
-        Expr::Bool(value)
-    }
-}
-
-/// Builds a name; [`Expr::text`] builds text.
-impl From<&str> for Expr {
-    fn from(name: &str) -> Expr {
-        Expr::name(name)
-    }
-}
-
-/// Clones the expression.
-impl From<&Expr> for Expr {
-    fn from(expr: &Expr) -> Expr {
-        expr.clone()
-    }
-}
 
 macro_rules! of_two {
     ($($by:ident $method:ident $op:ident::$variant:ident $text:literal;)*) => {

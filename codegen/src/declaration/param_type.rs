@@ -305,21 +305,3 @@ impl<T: Into<ParamType>> From<T> for Element {
         Element::new(ty)
     }
 }
-
-/// Implements conversions into literals.
-macro_rules! literals {
-    ($($from:ty => $variant:ident;)*) => {$(
-        impl From<$from> for Literal {
-            fn from(value: $from) -> Literal {
-                Literal::$variant(value.into())
-            }
-        }
-    )*};
-}
-
-literals! {
-    bool => Bool;
-    i64 => Int;
-    f64 => Float;
-    &str => Str;
-}

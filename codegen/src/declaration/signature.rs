@@ -20,6 +20,8 @@ pub struct Signature {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Param {
+    /// Documentation: the text after `///`, lines joined by newlines; empty if there is none.
+    pub docs: String,
     /// Name.
     pub name: String,
     /// Type.
@@ -188,6 +190,12 @@ impl Signature {
         self
     }
 
+    /// Appends a parameter, such as one with documentation.
+    pub fn with_param(mut self, param: Param) -> Signature {
+        self.params.push(param);
+        self
+    }
+
     /// Appends a parameter with a default.
     pub fn param_or(
         mut self,
@@ -233,7 +241,36 @@ impl Param {
     /// assert_eq!(Param::new("n", Scalar::Int32).to_string(), "n: int32");
     /// ```
     pub fn new(name: impl Into<String>, ty: impl Into<ParamType>) -> Param {
-        Param { name: name.into(), ty: ty.into(), default: None, variadic: false }
+        let (docs, default) = (String::new(), None);
+        Param { docs, name: name.into(), ty: ty.into(), default, variadic: false }
+    }
+
+    /// Sets the documentation, lines joined by newlines.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{Call, Param, Scalar, Signature};
+    ///
+    /// let n = Param::new("n", Scalar::Int64).with_docs("Number of rows.").with_default(8);
+    /// let function = Signature::new("f").param("m", Scalar::Int64).with_param(n).body(Call::kernel("k", ["n", "m"]));
+    /// let text = "\
+    /// f(
+    ///     m: int64,
+    ///     /// Number of rows.
+    ///     n: int64 = 8
+    /// ) -> None
+    ///     = k(n, m);";
+    /// assert_eq!(function.to_string(), text);
+    /// assert_eq!(text.parse(), Ok(function));
+    /// ```
+    pub fn with_docs(mut self, docs: impl Into<String>) -> Param {
+        self.docs = docs.into();
+        self
+    }
+
+    /// Sets the value of an omitted argument.
+    pub fn with_default(mut self, default: impl Into<Literal>) -> Param {
+        self.default = Some(default.into());
+        self
     }
 }
 
@@ -270,13 +307,6 @@ impl<T: Into<ParamType>> From<T> for ResultType {
 impl From<Output> for ResultType {
     fn from(output: Output) -> ResultType {
         ResultType::Allocated(vec![output])
-    }
-}
-
-/// Builds the result type of several allocated tensors.
-impl From<Vec<Output>> for ResultType {
-    fn from(outputs: Vec<Output>) -> ResultType {
-        ResultType::Allocated(outputs)
     }
 }
 

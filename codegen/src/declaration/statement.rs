@@ -1,6 +1,7 @@
 //! Statements of bodies.
 
 use super::call::{Call, list};
+use super::inferred::Inferred;
 use super::{
     Expr, Launch, Location, MemoryCopy, MemoryFill, ParamType, Tensor, TensorMap, Upload, Wait,
 };
@@ -26,7 +27,7 @@ pub enum StatementKind {
         /// Expression that the name stands for.
         value: Expr,
     },
-    /// `let v: T = call;` or `call;`
+    /// `let v: T = call;`, `let v = call;` or `call;`
     Call {
         /// Name and type of the result; `None` drops the result.
         result: Option<Local>,
@@ -50,13 +51,11 @@ pub enum StatementKind {
         /// The map.
         map: Box<TensorMap>,
     },
-    /// `if c { … } else { … }`
+    /// `if c { … } else if d { … } else { … }`
     If {
-        /// Condition, a truth.
-        condition: Expr,
-        /// Statements that run if the condition holds.
-        then: Vec<Statement>,
-        /// Statements that run if it does not.
+        /// Conditions, at least one, each with what runs if it is the first that holds.
+        branches: Vec<Branch>,
+        /// Statements that run if no condition holds.
         otherwise: Vec<Statement>,
     },
     /// `for i in a..b { … }`: both bounds are evaluated once, `b` is exclusive.
@@ -98,6 +97,15 @@ pub enum StatementKind {
     },
 }
 
+/// A branch of an `if`: a condition, and the statements that run if it is the first that holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Branch {
+    /// Condition, a truth.
+    pub condition: Expr,
+    /// Statements.
+    pub body: Vec<Statement>,
+}
+
 /// An arm of a `match`: the statements that run if the value is of a type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arm {
@@ -111,11 +119,22 @@ pub struct Arm {
 
 /// Name and type of the result of a call.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Local {
     /// New name.
     pub name: String,
-    /// Type, checked like the type of an argument.
-    pub ty: ParamType,
+    /// Type, checked like the type of an argument; `None` for that of the callee, which is then a function of the same
+    /// library.
+    pub ty: Option<ParamType>,
+    /// Type of the callee's result, where [`ty`](Local::ty) is `None`.
+    pub(crate) inferred: Inferred,
+}
+
+impl Local {
+    /// Builds a name with a type, or with that of the callee's result.
+    pub fn new(name: impl Into<String>, ty: impl Into<Option<ParamType>>) -> Local {
+        Local { name: name.into(), ty: ty.into(), inferred: Inferred::default() }
+    }
 }
 
 /// Constructors of arms.
@@ -173,6 +192,13 @@ impl Arm {
     }
 }
 
+/// Builds a branch of a condition and the statements that run if it holds.
+impl<C: Into<Expr>, B: IntoIterator<Item = Statement>> From<(C, B)> for Branch {
+    fn from((condition, body): (C, B)) -> Branch {
+        Branch { condition: condition.into(), body: body.into_iter().collect() }
+    }
+}
+
 /// Constructors of statements.
 ///
 /// ```
@@ -226,8 +252,21 @@ impl Statement {
         ty: impl Into<ParamType>,
         call: impl Into<Call>,
     ) -> Statement {
-        let result = Some(Local { name: name.into(), ty: ty.into() });
+        let result = Some(Local::new(name, ty.into()));
         StatementKind::Call { result, call: call.into() }.into()
+    }
+
+    /// Builds `let name = call;`, where the callee is a function of the same library, whose result says the type.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{Call, Statement};
+    ///
+    /// let product = Statement::let_result("t", Call::symbol("matmul", ["x", "w"]));
+    /// let ty = tvm_ffi_codegen::Scalar::Float64;
+    /// let norm = Statement::let_call("r", ty, Call::name("numpy.norm", ["t"]));
+    /// ```
+    pub fn let_result(name: impl Into<String>, call: impl Into<Call>) -> Statement {
+        StatementKind::Call { result: Some(Local::new(name, None)), call: call.into() }.into()
     }
 
     /// Builds `call;`.
@@ -264,8 +303,43 @@ impl Statement {
         then: impl IntoIterator<Item = Statement>,
         otherwise: impl IntoIterator<Item = Statement>,
     ) -> Statement {
-        let (then, otherwise) = (then.into_iter().collect(), otherwise.into_iter().collect());
-        StatementKind::If { condition: condition.into(), then, otherwise }.into()
+        Statement::choose([(condition, then)], otherwise)
+    }
+
+    /// Builds `if c { … } else if d { … } else { … }` from pairs of a condition and the statements that run if it is the
+    /// first that holds. There is one condition at least. A chain of any length is no nesting.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{Call, Expr, Scalar, Signature, Statement};
+    ///
+    /// let tiles = [128, 64, 32].map(|tile| {
+    ///     let fits = (Expr::name("n") % tile).equal(0);
+    ///     (fits, [Statement::call(Call::kernel(format!("tiled_{tile}"), ["n"]))])
+    /// });
+    /// let plain = Statement::call(Call::kernel("plain", ["n"]));
+    /// let function = Signature::new("f").param("n", Scalar::Int64).body([Statement::choose(tiles, [plain])]);
+    /// let text = "\
+    /// f(n: int64) -> None
+    ///     = {
+    ///         if n % 128 == 0 {
+    ///             tiled_128(n);
+    ///         } else if n % 64 == 0 {
+    ///             tiled_64(n);
+    ///         } else if n % 32 == 0 {
+    ///             tiled_32(n);
+    ///         } else {
+    ///             plain(n);
+    ///         }
+    ///     };";
+    /// assert_eq!(function.to_string(), text);
+    /// assert_eq!(text.parse(), Ok(function));
+    /// ```
+    pub fn choose(
+        branches: impl IntoIterator<Item: Into<Branch>>,
+        otherwise: impl IntoIterator<Item = Statement>,
+    ) -> Statement {
+        let branches = branches.into_iter().map(Into::into).collect();
+        StatementKind::If { branches, otherwise: otherwise.into_iter().collect() }.into()
     }
 
     /// Builds `for name in start..end { … }`.

@@ -187,6 +187,11 @@ impl Dim {
 }
 
 impl Strides {
+    /// Builds `[s, 1]`: a stride for each declared dim, in elements.
+    pub fn of(strides: impl IntoIterator<Item: Into<Dim>>) -> Strides {
+        Strides::List(strides.into_iter().map(Into::into).collect())
+    }
+
     /// Returns the declared strides; none if the layout is compact or arbitrary.
     pub(crate) fn dims(&self) -> &[Dim] {
         if let Strides::List(dims) = self { dims } else { &[] }
@@ -194,12 +199,25 @@ impl Strides {
 }
 
 impl Shape {
+    /// Builds `[n, 64]` from anything that yields dims; arrays, slices and vectors of them convert by themselves.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{DType, Shape, Tensor};
+    ///
+    /// let names: Vec<String> = (0..3).map(|dim| format!("n{dim}")).collect();
+    /// assert_eq!(Tensor::new(&names, DType::FLOAT32), Tensor::new(Shape::of(["n0", "n1", "n2"]), DType::FLOAT32));
+    /// assert_eq!(Shape::of([16_usize, 32].iter().map(|extent| 2 * extent)).to_string(), "[32, 64]");
+    /// ```
+    pub fn of(dims: impl IntoIterator<Item: Into<Dim>>) -> Shape {
+        Shape::Dims(dims.into_iter().map(Into::into).collect())
+    }
+
     /// Builds `[..., m, k]`: the last dims of a tensor of any rank.
     ///
     /// ```
-    /// use tvm_ffi_codegen::{DType, Shape, Strides, Tensor};
+    /// use tvm_ffi_codegen::{DType, Shape, Strides, Tensor, exprs};
     ///
-    /// let strides = Strides::List(vec!["s".into(), 1.into()]);
+    /// let strides = Strides::of(exprs!["s", 1]);
     /// let rows = Tensor::new(Shape::trailing(["m", "k"]), DType::BFLOAT16).with_strides(strides);
     /// assert_eq!(rows.to_string(), "Tensor([..., m, k], bfloat16, strides=[..., s, 1])");
     /// ```
@@ -210,9 +228,9 @@ impl Shape {
     /// Builds `[outer..., m, k]`: the product of the leading extents, and the last dims.
     ///
     /// ```
-    /// use tvm_ffi_codegen::{DType, Dim, Shape, Strides, Tensor};
+    /// use tvm_ffi_codegen::{DType, Dim, Shape, Strides, Tensor, exprs};
     ///
-    /// let strides = Strides::List(vec!["s".into(), 1.into()]);
+    /// let strides = Strides::of(exprs!["s", 1]);
     /// let rows = Tensor::new(Shape::folded("outer", ["k"]), DType::FLOAT32).with_strides(strides);
     /// assert_eq!(rows.to_string(), "Tensor([outer..., k], float32, strides=[s, 1])");
     /// assert_eq!(Shape::folded("n", [Dim::Any; 0]).to_string(), "[n...]");
@@ -282,25 +300,6 @@ impl Shape {
     }
 }
 
-/// Builds a dim from a number, a symbol or an expression over symbols.
-impl<E: Into<Expr>> From<E> for Dim {
-    fn from(expr: E) -> Dim {
-        Dim::Expr(expr.into())
-    }
-}
-
-impl<D: Into<Dim>, const N: usize> From<[D; N]> for Shape {
-    fn from(dims: [D; N]) -> Shape {
-        Shape::Dims(dims.into_iter().map(Into::into).collect())
-    }
-}
-
-impl<D: Into<Dim>> From<Vec<D>> for Shape {
-    fn from(dims: Vec<D>) -> Shape {
-        Shape::Dims(dims.into_iter().map(Into::into).collect())
-    }
-}
-
 impl From<DeviceType> for Device {
     fn from(ty: DeviceType) -> Device {
         Device::Type(ty)
@@ -315,7 +314,7 @@ impl Tensor {
     ///
     /// let rows = Tensor::new(exprs!["n", 64], DType::FLOAT32)
     ///     .with_dtype(DType::FLOAT64)
-    ///     .with_strides(Strides::List(vec!["s".into(), 1.into()]))
+    ///     .with_strides(Strides::of(exprs!["s", 1]))
     ///     .with_device(DeviceType::CUDA)
     ///     .with_align(16);
     /// let text = "Tensor([n, 64], float32|float64, strides=[s, 1], device=cuda, align=16)";
@@ -348,6 +347,19 @@ impl Tensor {
             device: Device::Type(DeviceType::CPU),
             align: None,
         }
+    }
+
+    /// Sets the accepted element types: one, or several of which a call passes any.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{DType, Tensor};
+    ///
+    /// let x = Tensor::of_symbol(["n"], "T").with_dtypes([DType::FLOAT16, DType::BFLOAT16]);
+    /// assert_eq!(x.to_string(), "Tensor([n], T: float16|bfloat16)");
+    /// ```
+    pub fn with_dtypes(mut self, dtypes: impl IntoIterator<Item = DType>) -> Tensor {
+        self.dtypes = dtypes.into_iter().collect();
+        self
     }
 
     /// Appends an accepted element type.

@@ -1,7 +1,6 @@
 //! The parser: bodies, statements and calls.
 //!
-//! [`MAX_NESTING`](super::MAX_NESTING) bounds recursion: it limits the number of blocks around a statement. Each `else
-//! if` counts as a block.
+//! [`MAX_NESTING`](super::MAX_NESTING) bounds recursion: it limits the number of blocks around a statement.
 
 use super::parse_expression::Infix;
 use super::parse_types::NO_VALUE;
@@ -10,7 +9,8 @@ use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Arm, Body, Call, Expr, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
+    Arm, Body, Branch, Call, Expr, FunctionRef, KernelCall, KernelRef, Local, Statement,
+    StatementKind, StatusError,
 };
 use crate::error::Part;
 
@@ -101,21 +101,27 @@ impl Parser<'_> {
         }
     }
 
-    /// `"if" expr block [ "else" ( block | if ) ]`
+    /// `"if" expr block { "else" "if" expr block } [ "else" block ]`
     fn if_statement(&mut self) -> Parsed<StatementKind> {
-        self.advance();
-        let condition = self.expr()?;
-        let then = self.block("an operator or `{`")?;
-        let mut otherwise = Vec::new();
-        if self.is_word("else") {
+        let (index, mut branches) = (self.statements - 1, Vec::new());
+        loop {
+            self.mark(Part::Arm(index, branches.len()));
+            if branches.len() == Limit::Branches.max() {
+                return Err(self.excess(Limit::Branches));
+            }
             self.advance();
-            otherwise = if self.is_word("if") {
-                vec![self.inner(Self::statement_kind)?.into()]
-            } else {
-                self.block("`if` or `{`")?
-            };
+            let condition = self.expr()?;
+            let body = self.block("an operator or `{`")?;
+            branches.push(Branch { condition, body });
+            if !self.is_word("else") {
+                return Ok(StatementKind::If { branches, otherwise: Vec::new() });
+            }
+            self.advance();
+            if !self.is_word("if") {
+                let otherwise = self.block("`if` or `{`")?;
+                return Ok(StatementKind::If { branches, otherwise });
+            }
         }
-        Ok(StatementKind::If { condition, then, otherwise })
     }
 
     /// `"return" [ expr ] ";"`
@@ -192,7 +198,7 @@ impl Parser<'_> {
         Ok(StatementKind::Raise { kind, message })
     }
 
-    /// `"let" name ( ":" type "=" call | "=" alloc | "=" map ";" | "=" expr ";" )`
+    /// `"let" name ( ":" type "=" call | "=" "@" label "(" args ")" ";" | "=" alloc | "=" map ";" | "=" expr ";" )`
     fn let_statement(&mut self) -> Parsed<StatementKind> {
         self.advance();
         let name = self.name("a name")?;
@@ -200,9 +206,13 @@ impl Parser<'_> {
             let ty = self.param_type()?;
             self.expect(Token::Assign, "`=`")?;
             let call = self.call("a call")?;
-            return Ok(StatementKind::Call { result: Some(Local { name, ty }), call });
+            return Ok(StatementKind::Call { result: Some(Local::new(name, ty)), call });
         }
         self.expect(Token::Assign, "`:` or `=`")?;
+        if self.token == Token::At && (self.next_is(Token::Word) || self.next_is(Token::Name)) {
+            let call = self.call("a call")?;
+            return Ok(StatementKind::Call { result: Some(Local::new(name, None)), call });
+        }
         // `alloc` is a name if an operator or the end follows.
         let next = self.next_word().filter(|word| Infix::named(word).is_none());
         if self.is_word("alloc") && next.is_some() {
@@ -275,14 +285,15 @@ impl Parser<'_> {
         self.label(EXPECTED).map(|name| FunctionRef::Symbol(name.to_owned()))
     }
 
-    /// `[ "try" ] symbol "(" … ")" [ errors ] ";"`; `expected` names the tokens that may stand here.
+    /// `[ "try" ] ( symbol | "(" expr ")" ) "(" … ")" [ errors ] ";"`; `expected` names the tokens that may stand here.
     fn kernel_call(&mut self, expected: &str) -> Parsed<KernelCall> {
         let returns_status = self.is_word("try");
         if returns_status {
             self.advance();
         }
         self.mark(Part::Callee);
-        let symbol = self.symbol(if returns_status { "the symbol to call" } else { expected })?;
+        let expected = if returns_status { "the symbol to call" } else { expected };
+        let callee = self.kernel_ref(expected)?;
         if self.blocks > 0 {
             self.no_assignment("`(`")?;
         }
@@ -297,9 +308,21 @@ impl Parser<'_> {
                 after = "`errors` or `;`";
             }
         }
-        self.no_block_after(&symbol, after)?;
+        if let KernelRef::Symbol(symbol) = &callee {
+            self.no_block_after(symbol, after)?;
+        }
         self.expect(Token::Semicolon, after)?;
-        Ok(KernelCall { symbol, args, status })
+        Ok(KernelCall { callee, args, status })
+    }
+
+    /// `symbol | "(" expr ")"`; `expected` names the tokens that may stand here.
+    fn kernel_ref(&mut self, expected: &str) -> Parsed<KernelRef> {
+        if !self.accept(Token::OpenParen) {
+            return self.symbol(expected).map(KernelRef::Symbol);
+        }
+        let address = self.nested(Self::expr)?;
+        self.expect(Token::CloseParen, "an operator or `)`")?;
+        Ok(KernelRef::Address(address))
     }
 
     /// Parses arguments after `(`, up to and including `)`.

@@ -33,6 +33,7 @@ impl Parser<'_> {
 
     /// Parses a function: documentation, location, `extern`, signature and body, up to and including `;`.
     pub(super) fn function(&mut self) -> Parsed<Function> {
+        self.mark(Part::Docs);
         let docs = self.docs();
         let location = self.location()?;
         let external = self.is_word("extern") && !self.next_is(Token::OpenParen);
@@ -62,9 +63,9 @@ impl Parser<'_> {
         Ok(Function { docs: String::new(), location: None, signature, body, external: false })
     }
 
+    /// `{ doc }`
     fn docs(&mut self) -> String {
         let mut docs = String::new();
-        self.mark(Part::Docs);
         let mut first = true;
         while self.token == Token::Doc {
             if !std::mem::take(&mut first) {
@@ -108,8 +109,9 @@ impl Parser<'_> {
         Ok(Signature { name, params, result, constraints })
     }
 
-    /// `[ "*" ] name ":" type [ "=" literal ]`
+    /// `{ doc } [ "*" ] name ":" type [ "=" literal ]`
     fn param(&mut self, index: usize) -> Parsed<Param> {
+        let docs = self.docs();
         self.mark(Part::Param(index));
         let variadic = self.accept(Token::Star);
         let name = self.name("the name of a parameter")?;
@@ -120,7 +122,7 @@ impl Parser<'_> {
             self.mark(Part::Default(index));
             default = Some(self.literal()?);
         }
-        Ok(Param { name, ty, default, variadic })
+        Ok(Param { docs, name, ty, default, variadic })
     }
 
     /// Parses the `where` clause, which may be absent.

@@ -5,8 +5,8 @@ use std::fmt::{self, Display, Formatter, Write as _};
 use super::print_items::{enclosed, list, quote};
 use super::reserved::{is_symbol, spelled};
 use crate::declaration::{
-    Arm, Body, Call, Expr, Function, FunctionRef, KernelCall, Local, Statement, StatementKind,
-    StatusError,
+    Arm, Body, Branch, Call, Expr, Function, FunctionRef, KernelCall, KernelRef, Local, Statement,
+    StatementKind, StatusError,
 };
 
 /// The indentation of a body's statements, and the further indentation of each nested block.
@@ -76,8 +76,11 @@ fn statement_kind(f: &mut Formatter<'_>, kind: &StatementKind, margin: usize) ->
             expr(f, value, margin)?;
             f.write_str(";")
         }
-        StatementKind::Call { result: Some(Local { name, ty }), call } => {
+        StatementKind::Call { result: Some(Local { name, ty: Some(ty), .. }), call } => {
             write!(f, "let {}: {ty} = {call};", spelled(name))
+        }
+        StatementKind::Call { result: Some(Local { name, ty: None, .. }), call } => {
+            write!(f, "let {} = {call};", spelled(name))
         }
         StatementKind::Call { result: None, call } => write!(f, "{call};"),
         StatementKind::Alloc { name, tensor, on: Some(on) } => {
@@ -87,10 +90,16 @@ fn statement_kind(f: &mut Formatter<'_>, kind: &StatementKind, margin: usize) ->
             write!(f, "let {} = alloc {tensor};", spelled(name))
         }
         StatementKind::TensorMap { name, map } => write!(f, "let {} = {map};", spelled(name)),
-        StatementKind::If { condition, then, otherwise } => {
-            write!(f, "if {condition} ")?;
-            block(f, then, margin + STEP)?;
-            alternative(f, otherwise, margin)
+        StatementKind::If { branches, otherwise } => {
+            for (index, Branch { condition, body }) in branches.iter().enumerate() {
+                write!(f, "{}if {condition} ", if index == 0 { "" } else { " else " })?;
+                block(f, body, margin + STEP)?;
+            }
+            if otherwise.is_empty() {
+                return Ok(());
+            }
+            f.write_str(" else ")?;
+            block(f, otherwise, margin + STEP)
         }
         StatementKind::For { name, start, end, body } => {
             write!(f, "for {} in {start}..{end} ", spelled(name))?;
@@ -131,22 +140,6 @@ fn arm(f: &mut Formatter<'_>, arm: &Arm, margin: usize) -> fmt::Result {
     block(f, &arm.body, margin + STEP)
 }
 
-/// Prints the rest of an `if` after its first block.
-fn alternative(f: &mut Formatter<'_>, otherwise: &[Statement], margin: usize) -> fmt::Result {
-    match otherwise {
-        [] => Ok(()),
-        [Statement { location: None, kind: next @ StatementKind::If { .. } }] => {
-            f.write_str(" else ")?;
-            mark(f)?;
-            statement_kind(f, next, margin)
-        }
-        statements => {
-            f.write_str(" else ")?;
-            block(f, statements, margin + STEP)
-        }
-    }
-}
-
 impl Display for Call {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (callee, args) = match self {
@@ -172,10 +165,10 @@ impl Display for FunctionRef {
 impl Display for KernelCall {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(if self.status.is_some() { "try " } else { "" })?;
-        if is_symbol(&self.symbol) {
-            f.write_str(&self.symbol)?;
-        } else {
-            quote(f, &self.symbol)?;
+        match &self.callee {
+            KernelRef::Symbol(symbol) if is_symbol(symbol) => f.write_str(symbol)?,
+            KernelRef::Symbol(symbol) => quote(f, symbol)?,
+            KernelRef::Address(address) => write!(f, "({address})")?,
         }
         enclosed(f, "(", &self.args, ")")?;
         match &self.status {

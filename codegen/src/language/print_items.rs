@@ -16,26 +16,43 @@ impl Display for Library {
     }
 }
 
-/// Prints several lines; the last one ends with `;`.
+/// Prints several lines; the last one ends with `;`. If a parameter has documentation, each is on a line of its own.
 impl Display for Function {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        if !self.docs.is_empty() {
-            for line in self.docs.split('\n') {
-                writeln!(f, "///{}{line}", if line.is_empty() { "" } else { " " })?;
-            }
-        }
+        put_docs(f, &self.docs, "")?;
         if let Some(location) = &self.location {
             writeln!(f, "{location}")?;
         }
         f.write_str(if self.external { "extern " } else { "" })?;
-        let Signature { result, constraints, .. } = &self.signature;
-        write!(f, "{} -> {result}", self.signature.header())?;
+        let Signature { params, result, constraints, .. } = &self.signature;
+        if params.iter().all(|param| param.docs.is_empty()) {
+            write!(f, "{} -> {result}", self.signature.header())?;
+        } else {
+            writeln!(f, "{}(", self.signature.name)?;
+            for (index, param) in params.iter().enumerate() {
+                put_docs(f, &param.docs, "    ")?;
+                let comma = if index + 1 < params.len() { "," } else { "" };
+                writeln!(f, "    {param}{comma}")?;
+            }
+            write!(f, ") -> {result}")?;
+        }
         if !constraints.is_empty() {
             f.write_str("\n    where ")?;
             list(f, constraints)?;
         }
         write!(f, "\n    = {};", self.body)
     }
+}
+
+/// Prints documentation, each line on one of its own.
+fn put_docs(f: &mut Formatter<'_>, docs: &str, margin: &str) -> fmt::Result {
+    if docs.is_empty() {
+        return Ok(());
+    }
+    for line in docs.split('\n') {
+        writeln!(f, "{margin}///{}{line}", if line.is_empty() { "" } else { " " })?;
+    }
+    Ok(())
 }
 
 impl Display for Location {
@@ -47,7 +64,7 @@ impl Display for Location {
     }
 }
 
-/// Prints one line.
+/// Prints one line, without the documentation of parameters.
 impl Display for Signature {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{} -> {}", self.header(), self.result)?;

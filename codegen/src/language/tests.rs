@@ -3,6 +3,7 @@
 mod built;
 mod canonical;
 mod commands;
+mod deep;
 mod errors;
 mod fuzz;
 mod generate;

@@ -89,8 +89,8 @@ pub(crate) enum Action<'a> {
     Launch(Box<Launch<'a>>),
     /// Works on a stream without a launch.
     Command(Box<Command<'a>>),
-    /// Runs one of two blocks.
-    If { condition: Term, then: Vec<Statement<'a>>, otherwise: Vec<Statement<'a>> },
+    /// Runs the statements of the first condition that holds, or those after all.
+    If { branches: Vec<Branch<'a>>, otherwise: Vec<Statement<'a>> },
     /// Runs a block for every integer from `start` up to `end`, exclusive.
     For { counter: LocalId, start: Term, end: Term, body: Vec<Statement<'a>> },
     /// Runs the statements of one arm.
@@ -99,6 +99,15 @@ pub(crate) enum Action<'a> {
     Return(Returned<'a>),
     /// Raises an error.
     Raise { kind: &'a str, message: Vec<Piece<'a>> },
+}
+
+/// A branch of an `if`.
+#[derive(Clone, Debug)]
+pub(crate) struct Branch<'a> {
+    /// Elements that the condition names, if it is not the first: those of the first are the statement's.
+    pub(crate) look_ups: Vec<LookUpId>,
+    pub(crate) condition: Term,
+    pub(crate) body: Vec<Statement<'a>>,
 }
 
 /// A `match` of a union, or of an optional value.
@@ -124,7 +133,7 @@ pub(crate) struct Arm<'a> {
 /// A call of a C function.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelCall<'a> {
-    pub(crate) symbol: &'a str,
+    pub(crate) callee: Kernel<'a>,
     /// Type under the C calling convention.
     pub(crate) signature: Signature,
     /// The same type, as C spells it.
@@ -132,6 +141,23 @@ pub(crate) struct KernelCall<'a> {
     pub(crate) args: Vec<Argument>,
     /// Errors by status, if the function returns a status.
     pub(crate) status: Option<&'a [StatusError]>,
+}
+
+/// A callee of a call of a C function.
+#[derive(Clone, Debug)]
+pub(crate) enum Kernel<'a> {
+    /// A function by its symbol.
+    Symbol(&'a str),
+    /// The function at an address.
+    Address(Box<Address>),
+}
+
+/// An address of a C function.
+#[derive(Clone, Debug)]
+pub(crate) struct Address {
+    pub(crate) term: Term,
+    /// Text of the expression.
+    pub(crate) text: String,
 }
 
 /// Result of a C function.
@@ -235,6 +261,34 @@ impl Packed<'_> {
     }
 }
 
+impl<'a> KernelCall<'a> {
+    /// Returns the symbol; `None` if the function is called by its address.
+    pub(crate) fn symbol(&self) -> Option<&'a str> {
+        match self.callee {
+            Kernel::Symbol(symbol) => Some(symbol),
+            Kernel::Address(_) => None,
+        }
+    }
+}
+
+impl Kernel<'_> {
+    /// Returns the name of the function in messages.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Kernel::Symbol(symbol) => (*symbol).to_owned(),
+            Kernel::Address(address) => format!("({})", address.text),
+        }
+    }
+
+    /// Returns the address; `None` if the function is called by its symbol.
+    pub(super) fn address(&self) -> Option<&Term> {
+        match self {
+            Kernel::Symbol(_) => None,
+            Kernel::Address(address) => Some(&address.term),
+        }
+    }
+}
+
 impl<'a> Statement<'a> {
     /// Returns the call if the statement calls a C function.
     pub(super) fn kernel_call(&self) -> Option<&KernelCall<'a>> {
@@ -274,7 +328,10 @@ impl<'a> Statement<'a> {
     /// Returns the nested blocks, in source order.
     pub(super) fn blocks(&self) -> Vec<&[Statement<'a>]> {
         match &self.action {
-            Action::If { then, otherwise, .. } => vec![then, otherwise],
+            Action::If { branches, otherwise } => {
+                let bodies = branches.iter().map(|branch| &branch.body[..]);
+                bodies.chain([&otherwise[..]]).collect()
+            }
             Action::For { body, .. } => vec![body],
             Action::Match(choice) => choice.arms.iter().map(|arm| &arm.body[..]).collect(),
             Action::Name

@@ -116,7 +116,7 @@ fn outputs(names: &Names<'_>, here: Point<'_>) -> Located<Vec<Vec<Term>>> {
     Ok(all)
 }
 
-/// Resolves the arguments of a body that is one call, and the elements that they name.
+/// Resolves the arguments of a body that is one call, and the elements that they and the callee name.
 fn arguments(
     names: &mut Names<'_>,
     here: Point<'_>,
@@ -124,6 +124,8 @@ fn arguments(
 ) -> Located<(Vec<Argument>, Vec<LookUpId>)> {
     let (mut args, mut look_ups) = (Vec::with_capacity(call.args.len()), Vec::new());
     names.elements.clear();
+    let address = names.look_up(here, call.address(), When::AT_FIRST);
+    look_ups.extend(address.map_err(|reason| (Part::Callee, reason))?);
     for (index, expr) in call.args.iter().enumerate() {
         let at = |reason| (Part::Argument(index), reason);
         look_ups.extend(names.look_up(here, [expr], When::AT_FIRST).map_err(at)?);
@@ -143,15 +145,19 @@ fn one_call<'a>(
     facts: &Facts,
     call: &'a declaration::KernelCall,
 ) -> Located<Body<'a>> {
-    let (args, look_ups) = arguments(names, Point { knowledge, facts }, call)?;
+    let here = Point { knowledge, facts };
+    let (args, look_ups) = arguments(names, here, call)?;
+    let at = |reason| (Part::Callee, reason);
+    let callee = names.kernel(call).map_err(at)?;
+    callee.address().map_or(Ok(()), |address| here.check(names, address).map(drop)).map_err(at)?;
     let result = match &names.function.signature.result {
         ResultType::None | ResultType::Allocated(_) => ResultConvention::None,
         ResultType::Value(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
         ResultType::Value(_) => ResultConvention::Written,
     };
     let prototype = prototype::of_call(names, call, &args, result);
-    let (symbol, signature) = (&call.symbol, prototype.signature());
-    let call = KernelCall { symbol, signature, prototype, args, status: call.status.as_deref() };
+    let signature = prototype.signature();
+    let call = KernelCall { callee, signature, prototype, args, status: call.status.as_deref() };
     let result = match (&names.function.signature.result, result) {
         (ResultType::Value(ty), ResultConvention::Written) => {
             let at = |(_, reason)| (Part::Result, reason);

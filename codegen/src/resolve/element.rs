@@ -90,6 +90,9 @@ impl<'a> Block<'_, 'a> {
         if let StatementKind::Alloc { on, .. } = statement {
             exprs = on.iter().collect();
         }
+        if let StatementKind::If { branches, .. } = statement {
+            exprs.truncate(usize::from(!branches.is_empty()));
+        }
         if !exprs.iter().any(|expr| has_index(expr)) {
             return Ok(Vec::new());
         }
@@ -113,6 +116,14 @@ impl<'a> Block<'_, 'a> {
         let when = When { changed: self.called, held: self.called || used };
         let here = Point { knowledge: &self.knowledge, facts: &self.facts };
         self.names.look_up(here, exprs, when)
+    }
+
+    /// Adds the elements that a condition after `else` names.
+    pub(super) fn look_up_condition(&mut self, condition: &Expr) -> Explained<Vec<LookUpId>> {
+        self.names.elements.clear();
+        let when = When { changed: self.called, held: self.called };
+        let here = Point { knowledge: &self.knowledge, facts: &self.facts };
+        self.names.look_up(here, [condition], when)
     }
 
     /// Notes the calls that a statement makes before its own expressions are evaluated again, as in a loop.

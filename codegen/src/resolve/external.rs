@@ -186,7 +186,7 @@ fn external<'a>(
 fn require_distinct_symbols(all: &[External<'_>], functions: &[Function<'_>]) -> Result<(), Error> {
     let calls = functions.iter().flat_map(|caller| {
         let name = &caller.declared.signature.name;
-        caller.calls().into_iter().map(move |call| (call.symbol, name))
+        caller.calls().into_iter().map(move |(symbol, _)| (symbol, name))
     });
     let callers: FxHashMap<&str, &String> = calls.collect();
     for External { function, declared, symbol, .. } in all {

@@ -49,12 +49,15 @@ pub(crate) struct Closure<'a> {
 }
 
 impl<'a> Function<'a> {
-    /// Returns all calls of C functions.
-    pub(crate) fn calls(&self) -> Vec<&KernelCall<'a>> {
-        if let Body::Call { call, .. } = &self.body {
-            return vec![call];
-        }
-        self.statements().into_iter().filter_map(Statement::kernel_call).collect()
+    /// Returns all calls of C functions by their symbols.
+    pub(crate) fn calls(&self) -> Vec<(&'a str, &KernelCall<'a>)> {
+        let all = match &self.body {
+            Body::Call { call, .. } => vec![call],
+            Body::Block(_) | Body::Prepare(_) => {
+                self.statements().into_iter().filter_map(Statement::kernel_call).collect()
+            }
+        };
+        all.into_iter().filter_map(|call| Some((call.symbol()?, call))).collect()
     }
 
     /// Returns all statements, nested ones and those of the functions that it makes included; none if the body is one

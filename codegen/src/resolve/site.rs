@@ -3,7 +3,7 @@
 use super::value::values;
 use crate::declaration::limit::Limit;
 use crate::declaration::reserved::spelled;
-use crate::declaration::{Function, Location, OwnDim};
+use crate::declaration::{Function, Location, OwnDim, StatementKind};
 use crate::error::{Error, Part, Site, is_name};
 
 impl Error {
@@ -84,6 +84,11 @@ impl Part {
         function.location.as_ref()
     }
 
+    /// Returns the part of a branch of an `if`: the statement itself for the first one.
+    pub(super) fn branch(statement: usize, number: usize) -> Part {
+        if number == 0 { Part::Statement(statement) } else { Part::Arm(statement, number) }
+    }
+
     /// Spells the part; returns an empty text for the function's name.
     pub(super) fn path(self, function: &Function) -> String {
         let param = |index: usize| match function.signature.params.get(index) {
@@ -123,7 +128,11 @@ impl Part {
             Part::Argument(index) => format!("call argument {index}"),
             Part::Status(index) => format!("error {index}"),
             Part::Statement(index) => format!("statement {index}"),
-            Part::Arm(index, arm) => format!("statement {index}, arm {arm}"),
+            Part::Arm(index, arm) => {
+                let statement = function.body.statements().nth(index);
+                let is_if = statement.is_some_and(|at| matches!(at.kind, StatementKind::If { .. }));
+                format!("statement {index}, {} {arm}", if is_if { "branch" } else { "arm" })
+            }
         }
     }
 }

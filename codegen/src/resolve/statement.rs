@@ -1,5 +1,6 @@
 //! Resolves the statements of a program: names, scopes and types. Checks that every path ends with a result.
 
+mod branch;
 mod call;
 
 use abi_spec::Scalar;
@@ -179,10 +180,7 @@ impl<'n, 'a> Block<'n, 'a> {
     ) -> Located<(Option<Action<'a>>, bool)> {
         let at = |reason| (Part::Statement(index), reason);
         Ok(match action {
-            StatementKind::If { condition, then, otherwise } => {
-                let (condition, follows) = self.truth(condition).map_err(at)?;
-                self.choose(condition, follows, [then, otherwise])?
-            }
+            StatementKind::If { branches, otherwise } => self.choose(index, branches, otherwise)?,
             StatementKind::For { name, start, end, body } => {
                 let start = self.integer(start).map_err(at)?;
                 let end = self.integer(end).map_err(at)?;
@@ -223,31 +221,6 @@ impl<'n, 'a> Block<'n, 'a> {
                 (Some(Action::Raise { kind, message }), true)
             }
         })
-    }
-
-    /// Resolves an `if`. Returns true too if no block reaches its end.
-    fn choose(
-        &mut self,
-        condition: Term,
-        follows: Consequences,
-        [then, otherwise]: [&'a [declaration::Statement]; 2],
-    ) -> Located<(Option<Action<'a>>, bool)> {
-        let mark = self.facts.mark();
-        self.facts.extend(follows.holds);
-        let (then, first) = self.block(then)?;
-        let after_then = self.facts.split_off(mark);
-        self.facts.extend(follows.fails);
-        let (otherwise, second) = self.block(otherwise)?;
-        let after_else = self.facts.split_off(mark);
-        self.facts.extend(match (first, second) {
-            (End::Unreachable, _) => after_else,
-            (_, End::Unreachable) => after_then,
-            (End::Empty | End::After(_), End::Empty | End::After(_)) => {
-                after_then.either(&after_else)
-            }
-        });
-        let left = first == End::Unreachable && second == End::Unreachable;
-        Ok((Some(Action::If { condition, then, otherwise }), left))
     }
 
     /// Resolves an expression, all of whose symbols must be bound here.

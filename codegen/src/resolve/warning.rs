@@ -1,5 +1,6 @@
 //! Warnings about valid declarations that may be mistakes.
 
+mod constant;
 mod contradiction;
 mod unused;
 
@@ -73,8 +74,8 @@ impl fmt::Display for Warning {
 
 impl Library {
     /// Returns the warnings about images without a launch, unused parameters, names that are attributes of every
-    /// module in Python, conditions that no value of the types satisfies, and kinds of errors that Python does not know. Those about
-    /// images come first, then those of each function in order.
+    /// module in Python, conditions that no value of the types satisfies, other conditions that name nothing, and kinds
+    /// of errors that Python does not know. Those about images come first, then those of each function in order.
     pub fn warnings(&self) -> Vec<Warning> {
         let images = unused::images(self).map(|(index, image)| {
             let subject = Subject::Image { index, name: image.name.clone() };
@@ -96,10 +97,23 @@ impl Library {
                 );
                 Warning::new(at(Part::Constraint(constraint)), reason)
             });
+            let constant = constant::conditions(function).into_iter();
+            let constant = constant.map(|(part, condition)| {
+                let reason = format!("`{condition}` is the same in every call: it names no value");
+                Warning::new(at(part), reason)
+            });
+            let first = never.as_ref().map(|warning| warning.subject.clone());
+            let constant = constant.filter(move |warning| Some(&warning.subject) != first.as_ref());
             let kinds = kinds(function).into_iter();
             let kinds =
                 kinds.filter_map(|(part, kind)| Some(Warning::new(at(part), unknown(kind)?)));
-            hidden.into_iter().chain(unused).chain(never).chain(kinds).collect::<Vec<_>>()
+            hidden
+                .into_iter()
+                .chain(unused)
+                .chain(never)
+                .chain(constant)
+                .chain(kinds)
+                .collect::<Vec<_>>()
         });
         images.chain(of_functions).collect()
     }

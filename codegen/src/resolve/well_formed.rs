@@ -48,12 +48,17 @@ impl Checker<'_> {
         if signature.name.starts_with('_') {
             return Err(self.invalid(Part::Name, "the name of a function must not start with `_`"));
         }
-        if docs.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
-            return Err(self.invalid(Part::Docs, "must not contain control characters"));
-        }
+        self.docs(Part::Docs, docs)?;
         location.as_ref().map_or(Ok(()), |location| self.location(Part::Location, location))?;
         self.signature(signature)?;
         self.body(body)
+    }
+
+    fn docs(&self, part: Part, docs: &str) -> Result<(), Error> {
+        if docs.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
+            return Err(self.invalid(part, "documentation must not contain control characters"));
+        }
+        Ok(())
     }
 
     fn signature(&self, signature: &Signature) -> Result<(), Error> {
@@ -70,6 +75,9 @@ impl Checker<'_> {
 
     /// Checks a function that a body makes, apart from its statements.
     fn closure(&self, part: Part, function: &Function) -> Result<(), Error> {
+        if !matches!(part, Part::Statement(_)) {
+            return Err(self.invalid(part, "a function is made by a statement"));
+        }
         let Function { docs, location, signature, body, external } = function;
         let is_plain = docs.is_empty() && location.is_none() && !external;
         if signature.name != CLOSURE || !is_plain || !matches!(body, Body::Block(_)) {
@@ -78,6 +86,10 @@ impl Checker<'_> {
         }
         if signature.has_self() {
             return Err(self.invalid(part, "a function that a body makes has no `self`"));
+        }
+        if signature.params.iter().any(|param| !param.docs.is_empty()) {
+            let reason = "nobody sees the documentation of a function that a body makes";
+            return Err(self.invalid(part, reason));
         }
         let inner = Checker { index: self.index, function };
         inner.signature(signature).map_err(|error| error.within(self.index, self.function, part))
@@ -173,6 +185,6 @@ impl Checker<'_> {
 }
 
 /// Returns true if an expression is higher than `height`.
-fn deeper_than(expr: &Expr, height: usize) -> bool {
+pub(super) fn deeper_than(expr: &Expr, height: usize) -> bool {
     height == 0 || expr.children().any(|child| deeper_than(child, height - 1))
 }

@@ -40,7 +40,7 @@ pub(crate) fn lower_for_file(library: &Library, routines: Routines) -> ir::Modul
 pub(crate) fn jit(library: &Library, kernels: &Kernels) -> Jit {
     let mut jit = Jit::with_runtime(ffi::installed()).unwrap_or_else(|error| panic!("{error}"));
     let calls = library.functions.iter().flat_map(|function| function.body.kernel_calls());
-    for codegen::KernelCall { symbol, .. } in calls {
+    for symbol in calls.filter_map(codegen::KernelCall::symbol) {
         // SAFETY: kernels.h and the declarations agree, and a kernel that is not there is never called.
         jit = unsafe { jit.kernel_at(symbol, kernels.address(symbol)) };
     }

@@ -397,6 +397,7 @@ pub(super) fn change(choices: &mut Choices<'_>, argument: &mut Argument, ty: &Pa
 
 /// Returns the type of an element; `Any` if it is not known.
 fn element_type(ty: &ParamType, at: usize) -> &ParamType {
+    static ANY: ParamType = ParamType::Leaf(Leaf::Any);
     if let ParamType::Sequence(_, element) = ty {
         return element;
     }
@@ -405,5 +406,5 @@ fn element_type(ty: &ParamType, at: usize) -> &ParamType {
     {
         return &element.ty;
     }
-    &ParamType::Leaf(Leaf::Any)
+    &ANY
 }

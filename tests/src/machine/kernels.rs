@@ -191,6 +191,7 @@ pub(super) fn kernel<'p>(name: &str, kernels: &Rc<Kernels>) -> Option<Host<'p>> 
             Ok(Word::NULL)
         }),
         "write_array" => Rc::new(move |machine, args| write_array(machine, &k, args)),
+        "kernel_at" => Rc::new(move |machine, args| kernel_at(machine, &k, args[0].as_int())),
         "live_objects" => Rc::new(move |_, _| Ok(Word::int(k.objects.get()))),
         "live_tensors" => Rc::new(move |_, _| Ok(Word::int(k.tensors.get()))),
         "fill" => Rc::new(move |machine, args| {
@@ -230,6 +231,18 @@ fn plain(name: &str) -> Option<fn(Word) -> Word> {
         "float64_of_bits" => |word| word,
         _ => return None,
     })
+}
+
+/// Kernels that `kernel_at` returns, by number.
+const BY_NUMBER: [&str; 6] =
+    ["echo_int64", "status", "negate_int8", "record_1", "write_text", "echo_float32"];
+
+/// Returns the address of a kernel by its number from 1, else NULL.
+fn kernel_at(machine: &mut Machine<'_>, kernels: &Rc<Kernels>, number: i64) -> Outcome {
+    let index = usize::try_from(number - 1).ok();
+    let Some(name) = index.and_then(|index| BY_NUMBER.get(index)) else { return Ok(Word::NULL) };
+    let host = kernel(name, kernels).expect("it is a kernel");
+    Ok(machine.host(name, None, host))
 }
 
 fn record(machine: &mut Machine<'_>, k: &Kernels, params: &str, args: &[Word]) -> Outcome {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use abi_spec::Scalar;
 use codegen::{
-    Arm, Body, Call as Callee, Dim, Expr, Function, FunctionRef, KernelCall, Leaf, ParamType,
-    ResultType, Shape, Statement, StatementKind, Tensor as Declared,
+    Arm, Body, Branch, Call as Callee, Dim, Expr, Function, FunctionRef, KernelCall, Leaf,
+    ParamType, ResultType, Shape, Statement, StatementKind, Tensor as Declared,
 };
 
 use super::expression::{Number, elements};
@@ -28,7 +28,7 @@ impl<'a> Call<'a> {
     pub(super) fn body(&mut self, function: &'a Function) -> Checked<End> {
         let flow = match &function.body {
             Body::Call(call) => {
-                call.args.iter().try_for_each(|arg| self.look_up(arg))?;
+                exprs_of(call).into_iter().try_for_each(|expr| self.look_up(expr))?;
                 self.kernel(call)?;
                 Flow::Next
             }
@@ -72,12 +72,20 @@ impl<'a> Call<'a> {
             } => {
                 let values: Vec<i64> =
                     args.iter().map(|arg| self.int(arg)).collect::<Checked<_>>()?;
-                self.array(&local.name, &local.ty, callee, &values)?;
+                let ty = local.ty.as_ref().expect("random programs write types");
+                self.array(&local.name, ty, callee, &values)?;
             }
             StatementKind::Alloc { name, tensor, .. } => self.workspace(name, tensor)?,
-            StatementKind::If { condition, then, otherwise } => {
-                let branch = if self.truth(condition)? { then } else { otherwise };
-                return self.block(branch, result);
+            StatementKind::If { branches, otherwise } => {
+                for (number, Branch { condition, body }) in branches.iter().enumerate() {
+                    if number > 0 {
+                        self.look_up(condition)?;
+                    }
+                    if self.truth(condition)? {
+                        return self.block(body, result);
+                    }
+                }
+                return self.block(otherwise, result);
             }
             StatementKind::For { name, start, end, body } => {
                 let (start, end) = (self.int(start)?, self.int(end)?);
@@ -119,7 +127,7 @@ impl<'a> Call<'a> {
     fn kernel(&mut self, call: &KernelCall) -> Checked<Option<Number>> {
         let values: Vec<Number> =
             call.args.iter().map(|arg| self.evaluate(arg)).collect::<Checked<_>>()?;
-        match call.symbol.as_str() {
+        match call.symbol().unwrap_or_default() {
             "record_property" => self.notes = vec![self.recorded(&values)],
             "note_1" => self.notes.push(self.recorded(&values)),
             _ => return Ok(Some(values[0])),
@@ -245,13 +253,20 @@ impl<'a> Call<'a> {
     }
 }
 
+/// Returns the expressions of a call of a C function.
+fn exprs_of(call: &KernelCall) -> Vec<&Expr> {
+    call.address().into_iter().chain(&call.args).collect()
+}
+
 /// Returns the expressions that a statement evaluates before its blocks.
 fn exprs(kind: &StatementKind) -> Vec<&Expr> {
     match kind {
         StatementKind::Let { value, .. } => vec![value],
-        StatementKind::Call { call: Callee::Kernel(call), .. } => call.args.iter().collect(),
+        StatementKind::Call { call: Callee::Kernel(call), .. } => exprs_of(call),
         StatementKind::Call { call: Callee::Function { args, .. }, .. } => args.iter().collect(),
-        StatementKind::If { condition, .. } => vec![condition],
+        StatementKind::If { branches, .. } => {
+            branches.first().map(|branch| &branch.condition).into_iter().collect()
+        }
         StatementKind::For { start, end, .. } => vec![start, end],
         StatementKind::Return(value) => value.iter().collect(),
         StatementKind::Raise { message, .. } => message.iter().collect(),

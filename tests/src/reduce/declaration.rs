@@ -67,7 +67,9 @@ impl Edit for Hoisted<'_> {
 
 fn blocks(statement: &Statement) -> Vec<&[Statement]> {
     match &statement.kind {
-        StatementKind::If { then, otherwise, .. } => vec![then, otherwise],
+        StatementKind::If { branches, otherwise } => {
+            branches.iter().map(|branch| &branch.body[..]).chain([&otherwise[..]]).collect()
+        }
         StatementKind::For { body, .. } => vec![body],
         StatementKind::Match { arms, .. } => arms.iter().map(|arm| &arm.body[..]).collect(),
         StatementKind::Let { .. }

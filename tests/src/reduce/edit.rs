@@ -1,9 +1,10 @@
 //! The parts of declarations that a pass may change.
 
 use codegen::{
-    Arm, Body, Call, Constraint, DType, Device, DeviceType, Dim, Expr, Fill, Function, FunctionRef,
-    Interleave, KernelCall, Launch, LaunchArg, Library, Literal, ParamType, Promotion, ResultType,
-    Shape, Signature, Statement, StatementKind, Strides, Swizzle, Target, Tensor, TensorMap,
+    Arm, Body, Branch, Call, Constraint, DType, Device, DeviceType, Dim, Expr, Fill, Function,
+    FunctionRef, Interleave, KernelCall, KernelRef, Launch, LaunchArg, Library, Literal, ParamType,
+    Promotion, ResultType, Shape, Signature, Statement, StatementKind, Strides, Swizzle, Target,
+    Tensor, TensorMap,
 };
 
 /// Changes of declarations. A walk calls a method for each part of a kind, parts of a part first, so that a change does
@@ -54,6 +55,7 @@ fn signature(signature: &mut Signature, edit: &mut impl Edit) {
         }
         edit.value(&mut param.default, None);
         edit.value(&mut param.variadic, false);
+        edit.text(&mut param.docs);
     }
     edit.list(&mut signature.params);
     match &mut signature.result {
@@ -87,7 +89,7 @@ fn statement(kind: &mut StatementKind, edit: &mut impl Edit) {
     match kind {
         StatementKind::Let { value, .. } => expr(value, edit),
         StatementKind::Call { result, call } => {
-            result.iter_mut().for_each(|result| ty(&mut result.ty, edit));
+            result.iter_mut().flat_map(|result| &mut result.ty).for_each(|of| ty(of, edit));
             edit.value(result, None);
             self::call(call, edit);
         }
@@ -96,10 +98,13 @@ fn statement(kind: &mut StatementKind, edit: &mut impl Edit) {
             optional(on, edit);
         }
         StatementKind::TensorMap { map, .. } => tensor_map(map, edit),
-        StatementKind::If { condition, then, otherwise } => {
-            expr(condition, edit);
-            block(then, edit);
+        StatementKind::If { branches, otherwise } => {
+            for Branch { condition, body } in &mut *branches {
+                expr(condition, edit);
+                block(body, edit);
+            }
             block(otherwise, edit);
+            edit.list(branches);
         }
         StatementKind::For { start, end, body, .. } => {
             expr(start, edit);
@@ -158,6 +163,9 @@ fn call(call: &mut Call, edit: &mut impl Edit) {
 }
 
 fn kernel_call(call: &mut KernelCall, edit: &mut impl Edit) {
+    if let KernelRef::Address(address) = &mut call.callee {
+        expr(address, edit);
+    }
     exprs(&mut call.args, edit);
     if let Some(errors) = &mut call.status {
         errors.iter_mut().for_each(|error| edit.text(&mut error.message));

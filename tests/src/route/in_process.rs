@@ -43,7 +43,7 @@ fn compile(library: &Library, runtime: &'static Runtime) -> Compiled {
     ir::verify(&codegen::lower(&resolved, &options)).unwrap_or_else(|error| panic!("{error}"));
     let mut jit = Jit::with_runtime(runtime).unwrap_or_else(|error| panic!("{error}"));
     let calls = library.functions.iter().flat_map(|function| function.body.kernel_calls());
-    for codegen::KernelCall { symbol, .. } in calls {
+    for symbol in calls.filter_map(codegen::KernelCall::symbol) {
         let address = kernels().address(symbol).unwrap_or_else(|| panic!("no kernel {symbol}"));
         // SAFETY: the kernels are what the declarations of the table say.
         jit = unsafe { jit.kernel_at(symbol, address) };

@@ -3,7 +3,8 @@
 use abi_spec::{DType, DeviceType, Scalar};
 
 use crate::declaration::{
-    Body, Device, Dim, Expr, Function, KernelCall, Leaf, Library, Literal, ParamType, Shape, Tensor,
+    Body, Device, Dim, Expr, Function, KernelCall, KernelRef, Leaf, Library, Literal, ParamType,
+    Shape, Tensor,
 };
 
 /// A change to a function that no text expresses.
@@ -32,15 +33,22 @@ fn tensor(function: &mut Function) -> &mut Tensor {
 
 #[test]
 fn values_built_in_rust() {
-    let rows: [(Change, &str); 22] = [
+    let rows: [(Change, &str); 23] = [
         (&|f| f.signature.name.clear(), "function 0: \"\" is not an identifier"),
         (&|f| f.signature.name = "a\nb".into(), "function 0: \"a\\nb\" is not an identifier"),
         (
             &|f| f.signature.params[1].name = "é".into(),
             "f: parameter 1: \"é\" is not an identifier",
         ),
-        (&|f| f.docs = "a\rb".into(), "f: docs: must not contain control characters"),
-        (&|f| call(f).symbol = "a\0".into(), "f: callee: the symbol contains control characters"),
+        (&|f| f.docs = "a\rb".into(), "f: docs: documentation must not contain control characters"),
+        (
+            &|f| f.signature.params[1].docs = "a\u{1}b".into(),
+            "f: a: documentation must not contain control characters",
+        ),
+        (
+            &|f| call(f).callee = KernelRef::Symbol("a\0".into()),
+            "f: callee: the symbol contains control characters",
+        ),
         (
             &|f| call(f).args[0] = Expr::Float(f64::NAN),
             "f: call argument 0: NaN is not a number that can be written",

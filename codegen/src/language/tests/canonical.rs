@@ -183,7 +183,7 @@ extern j() -> None
     assert_eq!(library.to_string(), canonical);
     assert_eq!(library.functions[0].docs, "one\n two \n\n//three");
     let Body::Call(call) = &library.functions[2].body else { panic!("a call") };
-    assert_eq!(call.symbol, "a \"\\b");
+    assert_eq!(call.symbol(), Some("a \"\\b"));
     let one_line = "f2(a: int8, self: ptr) -> ptr where a < 1, 2 >= a else \"no\\\"\"";
     assert_eq!(library.functions[1].signature.to_string(), one_line);
     assert_eq!(library.functions[1].signature.header().to_string(), "f2(a: int8, self: ptr)");

@@ -211,7 +211,7 @@ fn syntax() {
             "1:21: expected an operator, `else`, `,` or `=`, found `=>`",
         ),
         ("f() -> None where 1 < 2, = k();", "1:26: expected an expression, found `=`"),
-        ("f() -> None = try();", "1:18: expected the symbol to call, found `(`"),
+        ("f() -> None = try();", "1:19: expected an expression, found `)`"),
         (
             "f() -> None = min(1, 2);",
             "1:15: expected the symbol to call or `{`, found `min`, which needs quotes",

@@ -211,8 +211,9 @@ pub(super) fn param_type() -> impl Strategy<Value = ParamType> {
 }
 
 fn param() -> impl Strategy<Value = Param> {
-    (name(), param_type(), option::of(literal()), any::<bool>())
-        .prop_map(|(name, ty, default, variadic)| Param { name, ty, default, variadic })
+    (name(), param_type(), option::of(literal()), any::<bool>()).prop_map(
+        |(name, ty, default, variadic)| Param { default, variadic, ..Param::new(name, ty) },
+    )
 }
 
 /// Generates a text that may stand in quotes.
@@ -241,8 +242,12 @@ pub(super) fn signature() -> impl Strategy<Value = Signature> {
 
 /// Generates a library of a few functions.
 pub(super) fn library() -> impl Strategy<Value = Library> {
-    let docs = "([^\\p{Cc}]{0,9}[\n\t ]{0,3}){0,3}";
-    let function = (docs, option::of(location()), signature(), body(), any::<bool>()).prop_map(
+    let docs = || "([^\\p{Cc}]{0,9}[\n\t ]{0,3}){0,3}";
+    let documented = (signature(), vec(docs(), 0..3)).prop_map(|(mut signature, docs)| {
+        signature.params.iter_mut().zip(docs).for_each(|(param, docs)| param.docs = docs);
+        signature
+    });
+    let function = (docs(), option::of(location()), documented, body(), any::<bool>()).prop_map(
         |(docs, location, signature, body, external)| Function {
             docs,
             location,

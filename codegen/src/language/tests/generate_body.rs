@@ -8,8 +8,8 @@ use proptest::sample::select;
 use super::generate::{expr, name, param_type, signature, tensor, text};
 use super::generate_launch::{command, launch, tensor_map};
 use crate::declaration::{
-    Arm, Body, Call, Expr, Function, FunctionRef, KernelCall, Local, Location, Signature,
-    Statement, StatementKind, StatusError,
+    Arm, Body, Branch, Call, Expr, Function, FunctionRef, KernelCall, KernelRef, Local, Location,
+    Signature, Statement, StatementKind, StatusError,
 };
 
 /// Words that have a meaning in statements only.
@@ -38,8 +38,12 @@ fn kernel_call() -> impl Strategy<Value = KernelCall> {
     let symbol = prop_oneof![name(), text(), word(), odd];
     let error = (option::of(any::<i32>()), name(), text())
         .prop_map(|(status, kind, message)| StatusError { status, kind, message });
-    (symbol, vec(expr(), 0..4), option::of(vec(error, 0..3)))
-        .prop_map(|(symbol, args, status)| KernelCall { symbol, args, status })
+    let callee = prop_oneof![
+        3 => symbol.prop_map(KernelRef::Symbol),
+        1 => expr().prop_map(KernelRef::Address),
+    ];
+    (callee, vec(expr(), 0..4), option::of(vec(error, 0..3)))
+        .prop_map(|(callee, args, status)| KernelCall { callee, args, status })
 }
 
 fn call() -> impl Strategy<Value = Call> {
@@ -66,7 +70,7 @@ fn value() -> BoxedStrategy<Expr> {
 }
 
 fn simple() -> BoxedStrategy<StatementKind> {
-    let result = (local(), param_type()).prop_map(|(name, ty)| Local { name, ty });
+    let result = (local(), param_type()).prop_map(|(name, ty)| Local::new(name, ty));
     prop_oneof![
         (local(), value()).prop_map(|(name, value)| StatementKind::Let { name, value }),
         (option::of(result), call())
@@ -100,10 +104,9 @@ fn statement() -> BoxedStrategy<Statement> {
     let nested = located(simple()).prop_recursive(4, 12, 3, move |inner| {
         let block = vec(inner, 0..3);
         let block_of = block.clone();
-        let branch =
-            (value(), block.clone(), block.clone()).prop_map(|(condition, then, otherwise)| {
-                StatementKind::If { condition, then, otherwise }
-            });
+        let case = (value(), block.clone()).prop_map(Branch::from);
+        let branch = (vec(case, 1..4), block.clone())
+            .prop_map(|(branches, otherwise)| StatementKind::If { branches, otherwise });
         let repetition = (local(), value(), value(), block.clone())
             .prop_map(|(name, start, end, body)| StatementKind::For { name, start, end, body });
         let typed = (option::of(local()), param_type(), block.clone())

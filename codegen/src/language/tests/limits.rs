@@ -3,14 +3,14 @@
 use super::built::call;
 use crate::declaration::{BinaryOp, Builtin, Expr, Logic};
 use crate::declaration::{
-    Body, Call, Comparison, Constraint, Function, FunctionRef, Leaf, Library, Location, ParamType,
-    ResultType, Statement, StatementKind, StatusError,
+    Body, Call, Comparison, Constraint, Function, FunctionRef, KernelRef, Leaf, Library, Location,
+    ParamType, ResultType, Statement, StatementKind, StatusError,
 };
 use crate::error::{Error, Errors, Part};
 use crate::language::{
-    Limit, MAX_ARGUMENTS, MAX_CONSTRAINTS, MAX_DTYPES, MAX_ERRORS, MAX_FILE, MAX_LITERALS,
-    MAX_MESSAGE, MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS, MAX_STATEMENTS,
-    MAX_SYMBOL, MAX_TEXT, MAX_TYPES, parse_library,
+    Limit, MAX_ARGUMENTS, MAX_BRANCHES, MAX_CONSTRAINTS, MAX_DTYPES, MAX_ERRORS, MAX_FILE,
+    MAX_LITERALS, MAX_MESSAGE, MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS,
+    MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT, MAX_TYPES, parse_library,
 };
 
 /// Returns the limit that an error names.
@@ -103,7 +103,7 @@ fn blocks_in_texts() {
         (MAX_NESTING, Limit::Nesting, &|n| nested("if a{", n)),
         (MAX_NESTING, Limit::Nesting, &|n| nested("if a{}else{", n)),
         (MAX_NESTING, Limit::Nesting, &|n| nested("for i in 0..1{", n)),
-        (MAX_NESTING, Limit::Nesting, &|n| block(&vec!["if a{}"; n].join("else "))),
+        (MAX_BRANCHES, Limit::Branches, &|n| block(&vec!["if a{}"; n].join("else "))),
     ];
     for (row, (max, expected, text)) in rows.iter().enumerate() {
         assert_eq!(limit(parse_library(&text(*max))), None, "row {row}");
@@ -206,7 +206,7 @@ fn values_built_in_rust() {
     assert_eq!(row, (Limit::Name, Part::Param(1)));
     let row = built(|f| call(f).args[0] = Expr::Name(long(MAX_NAME)));
     assert_eq!(row, (Limit::Name, Part::Argument(0)));
-    let row = built(|f| call(f).symbol = long(MAX_SYMBOL));
+    let row = built(|f| call(f).callee = KernelRef::Symbol(long(MAX_SYMBOL)));
     assert_eq!(row, (Limit::Symbol, Part::Callee));
 }
 
@@ -216,10 +216,7 @@ fn statements_built_in_rust() {
     let one = || Statement::from(StatementKind::Return(None));
     let row = block(vec![one(); MAX_STATEMENTS + 1]);
     assert_eq!(row, (Limit::Statements, Part::Statement(MAX_STATEMENTS)));
-    let around = |inner: Statement| {
-        let (condition, otherwise) = (Expr::Bool(true), vec![inner]);
-        Statement::from(StatementKind::If { condition, then: Vec::new(), otherwise })
-    };
+    let around = |inner: Statement| Statement::if_else("b", [], [inner]);
     let row = block(vec![one(), (0..MAX_NESTING).fold(one(), |inner, _| around(inner))]);
     assert_eq!(row, (Limit::Nesting, Part::Statement(MAX_NESTING + 1)));
     let first = (Limit::Arguments, Part::Statement(0));

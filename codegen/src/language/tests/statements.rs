@@ -136,18 +136,14 @@ fn structure() {
     let statements = block(function);
     assert_eq!(statements.len(), 5);
     assert_eq!(statements[0].location.as_ref().map(|location| location.line), Some(7));
-    let StatementKind::If { otherwise, .. } = &statements[1].kind else { panic!("an if") };
-    let [Statement { location: None, kind: StatementKind::If { then, otherwise, .. } }] =
-        &otherwise[..]
-    else {
-        panic!("an else if")
-    };
+    let StatementKind::If { branches, otherwise } = &statements[1].kind else { panic!("an if") };
+    let conditions = branches.iter().map(|branch| branch.condition.to_string());
+    assert_eq!(conditions.collect::<Vec<_>>(), ["a > 1", "a == 0", "a < 0"]);
     let call = Call::Function {
         callee: FunctionRef::Name("two".into()),
         args: vec!["a".parse().unwrap()],
     };
-    assert_eq!(then[0].kind, StatementKind::Call { result: None, call });
-    let StatementKind::If { otherwise, .. } = &otherwise[0].kind else { panic!("an else if") };
+    assert_eq!(branches[1].body[0].kind, StatementKind::Call { result: None, call });
     assert_eq!(otherwise.len(), 2);
 }
 
@@ -158,17 +154,22 @@ fn statements_have_positions() {
     let library = parse_library(&text).unwrap();
     let function = &library.functions[1];
     let expected = [
-        "5:9", "6:9", "7:13", "8:16", "10:13", "11:16", "12:13", "14:17", "16:13", "18:9", "20:13",
-        "21:17", "24:9", "25:9",
+        "5:9", "6:9", "7:13", "10:13", "12:13", "14:17", "16:13", "18:9", "20:13", "21:17", "24:9",
+        "25:9",
     ];
     assert_eq!(function.body.statements().count(), expected.len());
-    for (index, expected) in expected.into_iter().enumerate() {
-        let error = Error::invalid(1, function, Part::Statement(index), "reason");
-        let located = locate(&text, error);
+    let statements = expected.into_iter().enumerate();
+    let statements =
+        statements.map(|(index, at)| (Part::Statement(index), format!("f: statement {index}"), at));
+    let branches = [
+        (Part::Arm(1, 1), "f: statement 1, branch 1".to_owned(), "8:16"),
+        (Part::Arm(1, 2), "f: statement 1, branch 2".to_owned(), "11:16"),
+    ];
+    for (part, name, expected) in statements.chain(branches) {
+        let located = locate(&text, Error::invalid(1, function, part, "reason"));
         let position = located.position().expect("a position");
         assert_eq!(format!("{}:{}", position.line, position.column), expected);
-        let site = located.site().expect("a site").to_string();
-        assert_eq!(site, format!("f: statement {index}"));
+        assert_eq!(located.site().expect("a site").to_string(), name);
     }
 }
 
@@ -226,7 +227,7 @@ fn syntax() {
             "1:25: expected an operator or `;`, or a type before `=` and a call, found `(`",
         ),
         (
-            "let v = @k(1);",
+            "let v = @\"k\"(1);",
             "1:24: expected an expression, or a type before `=` and a call, found `@`",
         ),
         (
@@ -320,7 +321,7 @@ fn meaning() {
             "1:32: f: statement 1: `min` is the name of something else here",
         ),
         ("@\"k.py\":1 @\"\"();", "1:27: f: statement 0: \"\" names no function"),
-        ("if True { k(); } else if True { \"\"(); }", "1:49: f: statement 3: the symbol is empty"),
+        ("if True { k(); } else if True { \"\"(); }", "1:49: f: statement 2: the symbol is empty"),
     ];
     for (text, expected) in rows {
         let error = format!("f() -> None = {{ {text} }};").parse::<Library>().expect_err(text);

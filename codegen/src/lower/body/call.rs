@@ -7,7 +7,7 @@ use crate::declaration::StatusError;
 use crate::ir::{Cond, Convert, Linkage, SymbolKind, Type, Value};
 use crate::lower::body::callee::{PackedArgs, call_fault, callee_variable, function_value};
 use crate::lower::body::{BodyEmitter, objects, outlined, pass};
-use crate::lower::checks::{self, Checker};
+use crate::lower::checks::{self, Checker, terms};
 use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::lower::failure::message::Message;
 use crate::lower::failure::site::Failed;
@@ -15,7 +15,9 @@ use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::CalleeKind;
 use crate::lower::value::{cache, constant_bytes, safe_call};
-use crate::resolve::body::{Callee, KernelCall, KernelResult, PackedCall, Received};
+use crate::resolve::body::{
+    Address, Callee, Kernel, KernelCall, KernelResult, PackedCall, Received,
+};
 use crate::resolve::ids::ValueId;
 
 /// Emits a call of a C function. Checks its status if it returns one, otherwise returns its result.
@@ -24,9 +26,17 @@ pub(super) fn call_kernel(
     call: &KernelCall<'_>,
     args: &[Value],
 ) -> Option<Value> {
-    let kind = SymbolKind::Function(call.signature.clone());
-    let kernel = c.e.b.module.declare(call.symbol, Linkage::Import, kind);
-    let returned = c.e.b.call(kernel, args);
+    let returned = match &call.callee {
+        Kernel::Symbol(symbol) => {
+            let kind = SymbolKind::Function(call.signature.clone());
+            let kernel = c.e.b.module.declare(symbol, Linkage::Import, kind);
+            c.e.b.call(kernel, args)
+        }
+        Kernel::Address(address) => {
+            let address = kernel_address(c, address);
+            c.e.b.call_indirect(call.signature.clone(), address, args)
+        }
+    };
     match returned.filter(|_| call.status.is_some()) {
         Some(status) => {
             check_status(c, call, status);
@@ -34,6 +44,15 @@ pub(super) fn call_kernel(
         }
         None => returned,
     }
+}
+
+/// Returns the address of a C function; leaves with an error if it is NULL.
+fn kernel_address(c: &mut Checker<'_, '_>, Address { term, text }: &Address) -> Value {
+    let address = terms::eval(c, term);
+    let fail = c.failing(|_| Message::of(Complaint::NoKernel, text));
+    let some = c.e.b.compare_const(Cond::Ne, address, 0);
+    c.e.b.guard(some, fail);
+    address
 }
 
 /// Emits a statement that calls a C function.
@@ -214,7 +233,7 @@ fn status_fault(call: &KernelCall<'_>) -> Failed {
     let own = |error: &StatusError| Some((error.status?, says(error)));
     let message = match errors.iter().find(|error| error.status.is_none()) {
         Some(error) => says(error),
-        None => Message::of(Complaint::Status, &format!("Failed {}", call.symbol)),
+        None => Message::of(Complaint::Status, &format!("Failed {}", call.callee.name())),
     };
     let cases = errors.iter().filter_map(own).collect();
     Failed { callee: CalleeKind::Kernel, message, cases }

@@ -5,7 +5,7 @@ use crate::lower::body::{BodyEmitter, allocate, call, closure, launch, pass, res
 use crate::lower::checks::{self, Checker, terms};
 use crate::lower::failure::message::Message;
 use crate::resolve::argument::Argument;
-use crate::resolve::body::{self, Action, Arm, KernelCall, Match, Received, Statement};
+use crate::resolve::body::{self, Action, Arm, Branch, KernelCall, Match, Received, Statement};
 use crate::resolve::ids::{LocalId, OutputId};
 use crate::resolve::step::Topic;
 use crate::resolve::term::Term;
@@ -72,7 +72,7 @@ fn block<'a>(w: &mut BodyEmitter<'a, '_>, statements: &'a [Statement<'a>]) {
         let outer = w.c.e.frame.owned();
         checks::look_up_all(&mut w.c, &statement.look_ups);
         let own = w.c.e.frame.owned();
-        action(w, &statement.action);
+        action(w, statement);
         let names = matches!(statement.action, Action::Name | Action::Let { .. });
         if own > outer && w.c.e.frame.owned() == own && !names {
             if !w.c.e.b.ended() {
@@ -86,8 +86,8 @@ fn block<'a>(w: &mut BodyEmitter<'a, '_>, statements: &'a [Statement<'a>]) {
 }
 
 /// Emits one statement.
-fn action<'a>(w: &mut BodyEmitter<'a, '_>, action: &'a Action<'a>) {
-    match action {
+fn action<'a>(w: &mut BodyEmitter<'a, '_>, statement: &'a Statement<'a>) {
+    match &statement.action {
         Action::Name => {}
         Action::Let { local, term } => {
             let value = terms::eval(&mut w.c, term);
@@ -106,7 +106,7 @@ fn action<'a>(w: &mut BodyEmitter<'a, '_>, action: &'a Action<'a>) {
         Action::TensorMap { map, made, unsure } => launch::named_map(&mut w.c, *map, made, unsure),
         Action::Launch(launch) => launch::launch(&mut w.c, launch),
         Action::Command(command) => launch::command(&mut w.c, command),
-        Action::If { condition, then, otherwise } => choose(w, condition, then, otherwise),
+        Action::If { branches, otherwise } => choose(w, branches, otherwise),
         Action::For { counter, start, end, body } => repeat(w, *counter, start, end, body),
         Action::Match(choice) => select(w, choice),
         Action::Return(returned) => results::return_of(w, returned),
@@ -119,18 +119,47 @@ fn action<'a>(w: &mut BodyEmitter<'a, '_>, action: &'a Action<'a>) {
 }
 
 /// Emits an `if`.
+///
+/// The conditions after the first and the last block are in a scope, since nothing that they load is known behind the
+/// `if`. A condition that looks elements up has a scope and an end of its own, where the elements are released.
 fn choose<'a>(
     w: &mut BodyEmitter<'a, '_>,
-    condition: &Term,
-    then: &'a [Statement<'a>],
+    branches: &'a [Branch<'a>],
     otherwise: &'a [Statement<'a>],
 ) {
-    let condition = terms::truth(&mut w.c, condition);
+    let Some((first, others)) = branches.split_first() else { return };
+    let condition = terms::truth(&mut w.c, &first.condition);
     let [yes, no, next] = ["then", "else", "next"].map(|label| w.c.e.b.block(label));
     w.c.e.b.branch(condition, yes, no);
-    for (start, statements) in [(yes, then), (no, otherwise)] {
-        w.c.e.b.switch_to(start);
-        inner(w, statements, next);
+    w.c.e.b.switch_to(yes);
+    inner(w, &first.body, next);
+    w.c.e.b.switch_to(no);
+    let (mut end, mut scopes) = (next, Vec::new());
+    for branch in others {
+        if scopes.is_empty() || !branch.look_ups.is_empty() {
+            let around = end;
+            if !branch.look_ups.is_empty() {
+                end = w.c.e.b.block("next");
+            }
+            scopes.push((w.c.begin_scope(), end, around));
+            checks::look_up_all(&mut w.c, &branch.look_ups);
+        }
+        let condition = terms::truth(&mut w.c, &branch.condition);
+        let [yes, no] = ["then", "else"].map(|label| w.c.e.b.block(label));
+        w.c.e.b.branch(condition, yes, no);
+        w.c.e.b.switch_to(yes);
+        inner(w, &branch.body, end);
+        w.c.e.b.switch_to(no);
+    }
+    inner(w, otherwise, end);
+    for (outside, within, around) in scopes.into_iter().rev() {
+        if within != around {
+            w.c.e.b.switch_to(within);
+        }
+        w.c.end_scope(outside);
+        if within != around {
+            w.c.e.b.jump(around, &[]);
+        }
     }
     w.c.e.b.switch_to(next);
 }

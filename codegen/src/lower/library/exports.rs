@@ -29,8 +29,9 @@ pub(crate) fn getters(module: &mut Module, resolved: &Resolved<'_>, linkage: Lin
             getter(module, &format!("{getter_prefix}{name}"), text, linkage);
         };
         add(TextKind::Metadata, symbol::METADATA_PREFIX, &resolved.metadata(index));
-        if !function.docs.is_empty() {
-            add(TextKind::Doc, symbol::DOC_PREFIX, &function.docs);
+        let docs = function.documentation();
+        if !docs.is_empty() {
+            add(TextKind::Doc, symbol::DOC_PREFIX, &docs);
         }
     }
     let TextTable { symbol, bytes } = texts;

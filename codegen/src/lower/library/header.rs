@@ -53,9 +53,9 @@ impl Resolved<'_> {
     /// ```
     pub fn header(&self) -> String {
         let mut kernels = self.called();
-        kernels.retain(|call| is_identifier(call.symbol) && !is_c_word(call.symbol));
+        kernels.retain(|(symbol, _)| is_identifier(symbol) && !is_c_word(symbol));
         let externals = self.externals.iter().map(|external| &external.symbol[..]);
-        let first = externals.chain(kernels.iter().map(|kernel| kernel.symbol)).next();
+        let first = externals.chain(kernels.iter().map(|(symbol, _)| *symbol)).next();
         let guard = format!("TVM_FFI_{}_H", first.unwrap_or("EMPTY"));
         let mut text = format!("#ifndef {guard}\n#define {guard}\n\n{TYPES}");
         if !self.externals.is_empty() {
@@ -66,7 +66,7 @@ impl Resolved<'_> {
         }
         if !kernels.is_empty() {
             text.push_str("\n#ifndef TVM_FFI_NO_KERNELS\n/* What the library calls. */\n");
-            kernels.iter().for_each(|kernel| put_kernel(&mut text, kernel));
+            kernels.iter().for_each(|(symbol, call)| put_kernel(&mut text, symbol, call));
             text.push_str("#endif\n");
         }
         text.push_str("\n#ifdef __cplusplus\n}\n#endif\n\n");
@@ -78,7 +78,7 @@ impl Resolved<'_> {
 fn put_external(text: &mut String, external: &External<'_>) {
     let declared = external.declared;
     text.push_str("\n/*\n");
-    let about = [&declared.docs, "", &declared.signature.to_string()].join("\n");
+    let about = [&declared.documentation(), "", &declared.signature.to_string()].join("\n");
     for line in about.trim_start().lines() {
         // The text must neither end the comment nor look like the start of another.
         let line = line.replace("*/", "* /").replace("/*", "/ *");
@@ -106,10 +106,10 @@ fn put_external(text: &mut String, external: &External<'_>) {
 }
 
 /// Appends the prototype of a C function that the library calls.
-fn put_kernel(text: &mut String, kernel: &KernelCall<'_>) {
-    let params: Vec<String> = kernel.prototype.params.iter().map(|ty| ty.spelling()).collect();
-    let result = kernel.prototype.result.map_or("void".to_owned(), CType::spelling);
-    put_prototype(text, &result, kernel.symbol, &params);
+fn put_kernel(text: &mut String, symbol: &str, call: &KernelCall<'_>) {
+    let params: Vec<String> = call.prototype.params.iter().map(|ty| ty.spelling()).collect();
+    let result = call.prototype.result.map_or("void".to_owned(), CType::spelling);
+    put_prototype(text, &result, symbol, &params);
 }
 
 fn put_prototype(text: &mut String, result: &str, name: &str, params: &[String]) {

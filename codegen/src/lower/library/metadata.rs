@@ -23,6 +23,7 @@
 //! | `params` | a list of objects, without `self` |
 //! | `params[i].name` | its name, never in backticks |
 //! | `params[i].type` | its type |
+//! | `params[i].docs` | its documentation; no key without any |
 //! | `params[i].default` | the value for an argument that is left out; no key without one |
 //! | `params[i].variadic` | true for the parameter that takes all further arguments; else no key |
 //! | `params[i].kept` | true for a tensor that may be in use after the call, since the body returns it, puts it into an array or hands it to a function of the FFI; else no key |
@@ -185,6 +186,8 @@ struct ParamText {
     name: String,
     #[serde(rename = "type")]
     ty: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    docs: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     default: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -275,7 +278,8 @@ impl ParamText {
         let tensor = param.ty.required().0.tensor().map(text);
         let default = param.default.as_ref().map(ToString::to_string);
         let (name, ty, variadic) = (param.name.clone(), param.ty.to_string(), param.variadic);
-        ParamText { name, ty, default, variadic, kept: kept && tensor.is_some(), tensor }
+        let docs = param.docs.clone();
+        ParamText { name, ty, docs, default, variadic, kept: kept && tensor.is_some(), tensor }
     }
 }
 

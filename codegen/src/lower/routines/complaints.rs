@@ -77,6 +77,7 @@ complaints! {
     Unheld: "TypeError" "Mismatched type of {subject}{calling}, expected a Tensor object, which a function can hold, but got a DLTensor*";
     Unkept: "TypeError" "Mismatched type of {subject}{calling}, expected a Tensor object, which an Array can hold, but got a DLTensor*";
     NoFunction: "TypeError" "Mismatched type of {subject}{calling}, expected Function but got None";
+    NoKernel: "ValueError" "Mismatched {subject}{calling}, expected the address of a C function but got NULL";
     WideArgument: "ValueError" "Out of range {subject}{calling}, expected int64 but got {unsigned}";
     LargeSum: "ValueError" "Out of range {subject}{calling}, expected int64 but got {sum}";
     LargeDifference: "ValueError" "Out of range {subject}{calling}, expected int64 but got {difference}";

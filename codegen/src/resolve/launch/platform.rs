@@ -7,7 +7,7 @@ use crate::resolve::{Explained, Items};
 fn may_use_driver(function: &Function) -> bool {
     let Body::Call(call) = &function.body else { return true };
     let constraints = function.signature.constraints.iter();
-    constraints.map(|constraint| &constraint.condition).chain(&call.args).any(asks_driver)
+    constraints.map(|constraint| &constraint.condition).chain(call.exprs()).any(asks_driver)
 }
 
 fn asks_driver(expr: &Expr) -> bool {

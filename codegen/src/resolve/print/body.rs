@@ -5,12 +5,11 @@ use super::term::{quoted, word};
 use super::{Printer, map};
 use crate::declaration::reserved::is_symbol;
 use crate::resolve::body::{
-    Action, Body, Callee, KernelCall, KernelResult, Match, Packed, PackedCall, Piece, Plain,
-    Prepare, Received, Returned, Statement,
+    Action, Body, Branch, Callee, Kernel, KernelCall, KernelResult, Match, Packed, PackedCall,
+    Piece, Plain, Prepare, Received, Returned, Statement,
 };
 use crate::resolve::c_type::CType;
 use crate::resolve::step::Topic;
-use crate::resolve::term::Term;
 
 impl<'a> Printer<'_, 'a> {
     pub(super) fn body(&self, lines: &mut Lines) {
@@ -78,9 +77,7 @@ impl<'a> Printer<'_, 'a> {
             }
             Action::Launch(launch) => self.launch(lines, launch),
             Action::Command(command) => self.command(lines, command),
-            Action::If { condition, then, otherwise } => {
-                self.branches(lines, condition, [then, otherwise]);
-            }
+            Action::If { branches, otherwise } => self.branches(lines, branches, otherwise),
             Action::For { counter, start, end, body } => {
                 let [start, end] = [start, end].map(|end| self.term(end));
                 let heading = format!("for {} in {start}..{end}", self.local(*counter));
@@ -98,13 +95,13 @@ impl<'a> Printer<'_, 'a> {
         }
     }
 
-    fn branches(
-        &self,
-        lines: &mut Lines,
-        condition: &Term,
-        [then, otherwise]: [&[Statement<'_>]; 2],
-    ) {
-        lines.nested(format!("if {}", self.term(condition)), |lines| self.block(lines, then));
+    fn branches(&self, lines: &mut Lines, branches: &[Branch<'_>], otherwise: &[Statement<'_>]) {
+        for (number, Branch { look_ups, condition, body }) in branches.iter().enumerate() {
+            look_ups.iter().for_each(|&found| lines.line(format!("else {}", self.look_up(found))));
+            let word = if number == 0 { "if" } else { "else if" };
+            let heading = format!("{word} {}", self.term(condition));
+            lines.nested(heading, |lines| self.block(lines, body));
+        }
         if !otherwise.is_empty() {
             lines.nested("else", |lines| self.block(lines, otherwise));
         }
@@ -171,8 +168,12 @@ impl<'a> Printer<'_, 'a> {
     }
 
     fn kernel_call(&self, call: &KernelCall<'_>) -> String {
-        let (symbol, verb) = (call.symbol, if call.status.is_some() { "try" } else { "call" });
-        let symbol = if is_symbol(symbol) { symbol.to_owned() } else { quoted(symbol) };
+        let verb = if call.status.is_some() { "try" } else { "call" };
+        let callee = match &call.callee {
+            Kernel::Symbol(symbol) if is_symbol(symbol) => (*symbol).to_owned(),
+            Kernel::Symbol(symbol) => quoted(symbol),
+            Kernel::Address(address) => format!("({})", self.term(&address.term)),
+        };
         let args: Vec<String> = call.args.iter().map(|arg| self.argument(arg)).collect();
         let params: Vec<String> = call.prototype.params.iter().map(|ty| ty.spelling()).collect();
         let result = call.prototype.result.map_or("void".to_owned(), CType::spelling);
@@ -183,7 +184,7 @@ impl<'a> Printer<'_, 'a> {
             true => String::new(),
             false => format!(", errors {}", errors.join(", ")),
         };
-        format!("{verb} {symbol}({args}) as {result}({params}){errors}")
+        format!("{verb} {callee}({args}) as {result}({params}){errors}")
     }
 
     fn packed_call(&self, call: &PackedCall<'_>) -> String {

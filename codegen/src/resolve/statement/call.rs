@@ -22,15 +22,22 @@ impl<'a> Block<'_, 'a> {
         result: Option<&'a declaration::Local>,
         call: &'a declaration::Call,
     ) -> Explained<Action<'a>> {
+        let called = call;
         match call {
-            declaration::Call::Kernel(call) => self.kernel(result, call),
+            declaration::Call::Kernel(call) => self.kernel(result, called, call),
             declaration::Call::Function { callee, args } => {
                 let (callee, path) = self.callee(callee)?;
                 let args =
                     args.iter().map(|arg| self.packed(arg)).collect::<Explained<Vec<_>>>()?;
                 let call = PackedCall { callee, args };
-                self.check_call(&call, result.map(|result| &result.ty))?;
-                let result = result.map(|result| self.received(path, result)).transpose()?;
+                self.check_call(&call, result.and_then(|result| result.ty.as_ref()))?;
+                let result = match result {
+                    Some(result) => {
+                        let ty = self.result_type(result, called)?;
+                        Some(self.received(path, result, ty)?)
+                    }
+                    None => None,
+                };
                 Ok(Action::Call { call, result })
             }
         }
@@ -41,8 +48,9 @@ impl<'a> Block<'_, 'a> {
         &mut self,
         path: String,
         result: &'a declaration::Local,
+        ty: &'a ParamType,
     ) -> Explained<Received<'a>> {
-        let received = self.receive(format!("result of {path}"), &result.ty)?;
+        let received = self.receive(format!("result of {path}"), ty)?;
         self.names.define(&result.name, Meaning::Value(received.value))?;
         Ok(received)
     }
@@ -60,11 +68,14 @@ impl<'a> Block<'_, 'a> {
     pub(super) fn kernel(
         &mut self,
         result: Option<&'a declaration::Local>,
+        called: &declaration::Call,
         call: &'a declaration::KernelCall,
     ) -> Explained<Action<'a>> {
+        let ty = |result| self.result_type(result, called).map(|ty| (result, ty));
+        let result = result.map(ty).transpose()?;
         let args =
             call.args.iter().map(|expr| self.argument(expr)).collect::<Explained<Vec<_>>>()?;
-        let yields = match result.map(|result| &result.ty) {
+        let yields = match result.map(|(_, ty)| ty) {
             None => ResultConvention::None,
             Some(ParamType::Scalar(_)) if call.status.is_some() => {
                 let reason = "a kernel that is called with `try` returns a status, not the result";
@@ -73,19 +84,21 @@ impl<'a> Block<'_, 'a> {
             Some(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
             Some(_) => ResultConvention::Written,
         };
+        let callee = self.names.kernel(call)?;
+        callee.address().map_or(Ok(()), |address| self.check(address).map(drop))?;
         let prototype = prototype::of_call(self.names, call, &args, yields);
-        let (symbol, signature) = (&call.symbol, prototype.signature());
+        let (name, signature) = (callee.name(), prototype.signature());
         let result = match (result, yields) {
             (None, _) => KernelResult::None,
-            (Some(result), ResultConvention::Written) => {
-                KernelResult::Written(self.received(symbol.clone(), result)?)
+            (Some((result, ty)), ResultConvention::Written) => {
+                KernelResult::Written(self.received(name, result, ty)?)
             }
-            (Some(result), ResultConvention::None | ResultConvention::Returned(_)) => {
-                KernelResult::Returned(self.received(symbol.clone(), result)?.value)
+            (Some((result, ty)), ResultConvention::None | ResultConvention::Returned(_)) => {
+                KernelResult::Returned(self.received(name, result, ty)?.value)
             }
         };
         let call =
-            KernelCall { symbol, signature, prototype, args, status: call.status.as_deref() };
+            KernelCall { callee, signature, prototype, args, status: call.status.as_deref() };
         Ok(Action::Kernel { call, result })
     }
 

@@ -50,7 +50,7 @@ fn arguments_and_results() {
     for (text, expected) in rows {
         let library: Library = format!("{text};").parse().unwrap_or_else(|e| panic!("{e}"));
         let resolved = library.resolve().unwrap();
-        let signature = &resolved.functions[0].calls()[0].signature;
+        let signature = &resolved.functions[0].calls()[0].1.signature;
         assert_eq!(signature.to_string(), expected, "{text}");
     }
 }

@@ -120,6 +120,34 @@ fn conditions_that_never_hold() {
     }
 }
 
+/// Conditions that name nothing: as an `if` of Rust values compares two expressions with `==` by mistake.
+#[test]
+fn conditions_that_name_nothing() {
+    let rows = [
+        ("f(n: int64) -> None where True = k(n);", "1:27: f: constraint 0: `True`"),
+        ("f(n: int64) -> None where n > 1, 1 < 2 = k(n);", "1:34: f: constraint 1: `1 < 2`"),
+        ("f(n: int64) -> None = { if False { k(n); } };", "1:25: f: statement 0: `False`"),
+        (
+            "f(n: int64) -> None = { if n > 0 { k(n); } else if not True { k(2); } };",
+            "1:49: f: statement 0, branch 1: `not True`",
+        ),
+        (
+            "f(n: int64) -> Function = { return function(i: int64) -> None where 1 == 1 { k(n, i); }; };",
+            "1:29: f: statement 0: `1 == 1`",
+        ),
+    ];
+    for (text, found) in rows {
+        let expected = format!("{found} is the same in every call: it names no value");
+        assert_eq!(warnings(text), [expected], "{text}");
+    }
+    // One warning is enough.
+    let never = "f(n: int64) -> None where False = k(n);";
+    assert_eq!(warnings(never).len(), 1);
+    let text =
+        "f(n: int64, b: bool) -> None where b, n > 0 or True = { if b { k(n); } let t = True; };";
+    assert_eq!(warnings(text), [""; 0]);
+}
+
 /// Warnings about a tensor of which only the last dims are declared.
 #[test]
 fn conditions_on_leading_dims() {

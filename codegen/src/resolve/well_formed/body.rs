@@ -5,7 +5,8 @@ use rustc_hash::FxHashSet;
 use super::{Checker, RESERVED_PREFIXES, TOOL_PREFIXES};
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Arm, Body, Call, Expr, FunctionRef, KernelCall, Local, Statement, StatementKind, StatusError,
+    Arm, Body, Branch, Call, Expr, FunctionRef, KernelCall, KernelRef, Local, Statement,
+    StatementKind, StatusError,
 };
 use crate::error::{Error, Part};
 
@@ -47,6 +48,9 @@ impl Checker<'_> {
             if let StatementKind::Match { arms, .. } = &statement.kind {
                 self.arms(index - 1, arms)?;
             }
+            if let StatementKind::If { branches, .. } = &statement.kind {
+                self.branches(index - 1, branches)?;
+            }
             let blocks = statement.kind.blocks();
             let inner = blocks.iter().rev().flat_map(|block| block.iter().rev());
             left.extend(inner.map(|statement| (statement, depth + 1)));
@@ -71,7 +75,10 @@ impl Checker<'_> {
                 self.map(part, map)?;
                 map.exprs().try_for_each(|expr| self.expr(part, expr))
             }
-            StatementKind::If { condition, .. } => self.expr(part, condition),
+            StatementKind::If { branches, .. } if branches.is_empty() => {
+                Err(self.invalid(part, "an `if` has a condition"))
+            }
+            StatementKind::If { .. } => Ok(()),
             StatementKind::Match { value, .. } => self.expr(part, value),
             StatementKind::For { name, start, end, .. } => {
                 self.identifier(part, name)?;
@@ -94,6 +101,15 @@ impl Checker<'_> {
         }
     }
 
+    /// Checks the branches of statement number `index`.
+    fn branches(&self, index: usize, branches: &[Branch]) -> Result<(), Error> {
+        self.limit(Part::Statement(index), branches.len(), Limit::Branches)?;
+        for (number, Branch { condition, .. }) in branches.iter().enumerate() {
+            self.expr(Part::branch(index, number), condition)?;
+        }
+        Ok(())
+    }
+
     /// Checks the arms of statement number `index`.
     fn arms(&self, index: usize, arms: &[Arm]) -> Result<(), Error> {
         for (number, Arm { name, ty, .. }) in arms.iter().enumerate() {
@@ -109,9 +125,9 @@ impl Checker<'_> {
     }
 
     fn call(&self, part: Part, result: Option<&Local>, call: &Call) -> Result<(), Error> {
-        if let Some(Local { name, ty }) = result {
+        if let Some(Local { name, ty, .. }) = result {
             self.identifier(part, name)?;
-            self.type_of(part, ty)?;
+            ty.as_ref().map_or(Ok(()), |ty| self.type_of(part, ty))?;
         }
         match call {
             Call::Kernel(call) => {
@@ -142,7 +158,10 @@ impl Checker<'_> {
     /// Checks a call of a C function.
     fn kernel(&self, call: &KernelCall, parts: CallParts) -> Result<(), Error> {
         let CallParts { callee, argument, .. } = parts;
-        self.symbol(callee, &call.symbol)?;
+        match &call.callee {
+            KernelRef::Symbol(symbol) => self.symbol(callee, symbol)?,
+            KernelRef::Address(address) => self.expr(callee, address)?,
+        }
         self.limit(callee, call.args.len(), Limit::Arguments)?;
         let mut args = call.args.iter().enumerate();
         args.try_for_each(|(index, arg)| self.expr(argument.number(index), arg))?;

@@ -35,8 +35,9 @@ impl Checker<'_> {
     pub(super) fn params(&self, params: &[Param]) -> Result<(), Error> {
         self.limit(Part::Name, params.len(), Limit::Params)?;
         let mut names = FxHashSet::default();
-        for (index, Param { name, ty, .. }) in params.iter().enumerate() {
+        for (index, Param { docs, name, ty, .. }) in params.iter().enumerate() {
             let part = Part::Param(index);
+            self.docs(part, docs)?;
             self.identifier(part, name)?;
             if name == "self" && (index != 0 || *ty != ParamType::Scalar(Scalar::Ptr)) {
                 let reason = "`self` must be the first parameter and have the type `ptr`";
@@ -63,7 +64,7 @@ impl Checker<'_> {
 
     /// Checks that only the last parameters have defaults, and only the last one is variadic.
     fn tail(&self, params: &[Param]) -> Result<(), Error> {
-        for (index, Param { name, ty, default, variadic }) in params.iter().enumerate() {
+        for (index, Param { name, ty, default, variadic, .. }) in params.iter().enumerate() {
             if let Some(default) = default {
                 self.literal(Part::Default(index), default)?;
             }
@@ -303,11 +304,12 @@ impl Checker<'_> {
             }
             (ResultType::None, _) => Ok(()),
             (ResultType::Value(ty), _) => {
+                self.type_of(Part::Result, ty)?;
                 if let Some(symbol) = ty.tensors().into_iter().find_map(Tensor::bound_symbol) {
                     let reason = format!("a result cannot determine `{symbol}`");
                     return Err(self.invalid(Part::Result, reason));
                 }
-                self.type_of(Part::Result, ty)
+                Ok(())
             }
             (ResultType::Allocated(outputs), _) => self.outputs(outputs),
         }
