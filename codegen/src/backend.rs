@@ -3,6 +3,7 @@
 //! Backends translate and decide nothing. The common decisions are here: [`plan()`] maps symbols to native symbols,
 //! [`Facts`] holds the C ABI of a platform, [`Machine`] lists the machines with a code generator.
 
+mod apart;
 mod error;
 mod optimize;
 mod plan;

@@ -233,7 +233,10 @@ impl Backend for Llvm {
                 &module,
                 &Llvm { optimize: self.optimize.for_module(source), ..self.clone() },
             ),
-            _ => compile(&module, self),
+            _ => {
+                object::keep_apart(&module, source, self.optimize);
+                compile(&module, self)
+            }
         }
     }
 }

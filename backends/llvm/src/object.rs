@@ -3,6 +3,7 @@
 use std::sync::Once;
 
 use codegen::backend::{Error, Machine, Optimize};
+use codegen::ir;
 use inkwell::OptimizationLevel;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::module::Module;
@@ -11,6 +12,7 @@ use inkwell::targets::{
     FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetMachineOptions,
     TargetTriple,
 };
+use inkwell::values::{CallSiteValue, InstructionValue};
 use target_lexicon::{BinaryFormat, DeploymentTarget, OperatingSystem, Triple};
 
 use crate::Llvm;
@@ -74,6 +76,29 @@ fn passes(module: &Module<'_>, llvm: &Llvm, machine: &TargetMachine) -> Result<(
     }
     let done = module.run_passes(pipeline(llvm.optimize), machine, PassBuilderOptions::create());
     done.map_err(native)
+}
+
+/// Keeps calls of the kernels that [`Optimize::apart`] names from being inlined.
+pub fn keep_apart(module: &Module<'_>, source: &ir::Module, optimize: Optimize) {
+    let attributes = Attributes::new(module.get_context());
+    let is_kernel = |name: &str| {
+        module.get_function(name).is_some_and(|function| function.count_basic_blocks() > 0)
+    };
+    for (caller, kernels) in optimize.apart(source, is_kernel) {
+        let Some(caller) = module.get_function(caller) else { continue };
+        let blocks = caller.get_basic_block_iter();
+        let calls = blocks.flat_map(|block| block.get_instructions()).filter_map(call_site);
+        for call in calls {
+            let callee = call.get_called_fn_value().map(|callee| callee.get_name().to_owned());
+            if callee.is_some_and(|name| kernels.contains(&*name.to_string_lossy())) {
+                call.add_attribute(AttributeLoc::Function, attributes.noinline);
+            }
+        }
+    }
+}
+
+fn call_site(instruction: InstructionValue<'_>) -> Option<CallSiteValue<'_>> {
+    CallSiteValue::try_from(instruction).ok()
 }
 
 /// Exempts the cold functions of host IR from optimisation: they are most of a small module, and at `-O1` compile time

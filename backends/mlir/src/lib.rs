@@ -234,7 +234,9 @@ impl Backend for Mlir {
                 let optimize = self.optimize.for_module(source);
                 compile(&context, &module, &Mlir { optimize, ..self.clone() })
             }
-            _ => compile(&context, &module, self),
+            _ => object::compile_with(&context, &module, self, |llvm| {
+                backend_llvm::object::keep_apart(llvm, source, self.optimize);
+            }),
         }
     }
 }

@@ -25,11 +25,22 @@ pub fn compile<'c>(
     module: &Module<'c>,
     mlir: &Mlir,
 ) -> Result<Vec<u8>, Error> {
+    compile_with(context, module, mlir, |_| ())
+}
+
+/// Compiles a module as [`compile`] does, after a change of its LLVM IR.
+pub(crate) fn compile_with<'c>(
+    context: &'c Context,
+    module: &Module<'c>,
+    mlir: &Mlir,
+    change: impl FnOnce(&LlvmModule<'_>),
+) -> Result<Vec<u8>, Error> {
     let llvm_context = LlvmContext::create();
     let translated = translate(context, module, &llvm_context)?;
     if mlir.triple.binary_format == BinaryFormat::Coff {
         export(&translated);
     }
+    change(&translated);
     backend_llvm::object::compile(&translated, &mlir.llvm())
 }
 

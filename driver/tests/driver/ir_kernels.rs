@@ -5,6 +5,7 @@ use std::{fs, process::Command};
 
 use libloading::Library;
 use libloading::os::unix::{self, RTLD_GLOBAL, RTLD_NOW};
+use object::{Object, ObjectSymbol};
 use tvm_ffi_codegen_driver::inspect;
 
 use crate::support::folder;
@@ -303,6 +304,38 @@ fn targets_and_processors_that_nobody_knows_are_errors() {
             let expected = format!("error: backend {backend}: unsupported target {message}\n");
             assert_eq!(emit(folder.path(), &arguments), Err(expected));
             assert!(!folder.path().join("bad.o").exists());
+        }
+    }
+}
+
+/// Of kernels that several functions choose among there is one copy, unless the level asks for speed alone; those of one
+/// function are inlined.
+#[test]
+fn kernels_of_a_choice_are_not_copied() {
+    let choice = |function: &str, [a, b, c]: [&str; 3]| {
+        let arm = |kernel: &str| format!("let r: int64 = {kernel}(n); return r;");
+        let (a, b, c) = (arm(a), arm(b), arm(c));
+        format!(
+            "{function}(k: int64, n: int64) -> int64 = {{ if k == 1 {{ {a} }} if k == 2 {{ {b} }} {c} }};\n"
+        )
+    };
+    let shared = ["first", "second"].map(|function| choice(function, ["a", "b", "c"]));
+    let own = choice("third", ["own_a", "own_b", "own_c"]);
+    let names = ["a", "b", "c", "own_a", "own_b", "own_c"];
+    let folder = folder();
+    fs::write(folder.path().join("f.ffi"), shared.concat() + &own).unwrap();
+    for (backend, kernel) in [("llvm", LLVM), ("mlir", MLIR)] {
+        let kernels = names.map(|name| kernel.replace("twice_kernel", name)).concat();
+        fs::write(folder.path().join("kernels"), kernels).unwrap();
+        for (level, kept) in [("2", &["a", "b", "c"][..]), ("3", &[])] {
+            let options = format!("--backend {backend} -O{level} --link kernels -o f.o");
+            emit_file(folder.path(), "f.ffi", &options).unwrap();
+            let object = fs::read(folder.path().join("f.o")).unwrap();
+            let file = object::File::parse(&*object).unwrap();
+            let left = file.symbols().filter_map(|symbol| symbol.name().ok());
+            let mut left: Vec<&str> = left.filter(|name| names.contains(name)).collect();
+            left.sort_unstable();
+            assert_eq!(left, kept, "{backend} -O{level}");
         }
     }
 }
