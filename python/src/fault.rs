@@ -52,10 +52,9 @@ impl From<codegen::Error> for Fault {
 impl From<driver::Error> for Fault {
     fn from(error: driver::Error) -> Fault {
         use driver::Error as E;
-        let error = match error {
-            E::Link { source } => return source.into(),
-            other => other,
-        };
+        if let E::Link { source } = error {
+            return source.into();
+        }
         let kind = if let E::Write { source, .. } = &error {
             of_file(source)
         } else if matches!(error, E::NotBuilt { .. } | E::Backend { .. }) {

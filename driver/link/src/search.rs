@@ -20,10 +20,10 @@ const MAX_SCRIPTS: u32 = 4;
 /// Most symbolic links on the way to a file.
 const MAX_LINKS: u32 = 40;
 
-/// Finds the library of `-l name`: the first of [`files`], or the file itself for `:FILE`, in the first folder that has
-/// it: those of the options, then those of the target. If none has it, the library is the newest `libNAME.so.VERSION`. A
-/// linker script yields several files. A part of the C library that the linker adds by itself yields none, unless a
-/// folder of the options has it.
+/// Finds the library of `-l name`: a shared one, or else an archive, or the file itself for `:FILE`, in the first folder
+/// that has it: those of the options, then those of the target. If none has it, the library is the newest
+/// `libNAME.so.VERSION`. A linker script yields several files. A part of the C library that the linker adds by itself
+/// yields none, unless a folder of the options has it.
 ///
 /// # Errors
 /// [`Error::NoLibrary`]; [`Error::Read`] and [`Error::Object`] if the file cannot be used.
