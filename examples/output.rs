@@ -33,13 +33,76 @@ fn quickstart_without_a_runtime() {
     assert_eq!(printed.lines().count(), 3);
 }
 
+/// A whole compiler: its library is called from Python, its functions in process, and its errors name lines.
+#[test]
+#[cfg(all(feature = "cranelift", feature = "link"))]
+fn minitriton() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("minitriton");
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let shared = folder.join("demo.so");
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("minitriton");
+    let compile = |source: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_minitriton"));
+        command.arg(source).arg(&shared);
+        command
+    };
+    let printed = output(&mut compile(&demo.join("demo.mt")));
+    assert!(
+        printed.starts_with("@\"demo.mt\":2\naxpy(a: float64, x: Tensor([n], float32), "),
+        "{printed}"
+    );
+    assert!(
+        printed.contains("axpy(2, [1.0, 2.0, 3.0], …) = [12.0, 14.0, 16.0]\nTypeError: "),
+        "{printed}"
+    );
+    let expected = "\
+[6.5 6.5 6.5 6.5] [6.5 6.5 6.5 6.5]
+demo.mt:5 in blend: Violated n % 4 == 0 when calling: `blend(x: Tensor([n], float32), y: Tensor([n], float32), \
+out: Tensor([n], float32), t: float64)`, n = 3
+";
+    if has_python() {
+        let mut python = Command::new("python3");
+        assert_eq!(output(python.arg(demo.join("demo.py")).arg(&shared)), expected);
+    }
+    let rows = [
+        (
+            "kernel f(x: f32[n], x: f64):\n x = 1\nkernel g(x: f32[n]) where n < m:\n x = 1",
+            "w.mt:1: f: x: an earlier parameter has the name `x`\nw.mt:3: g: constraint 0: nothing determines the symbol `m`\n",
+        ),
+        ("kernel f(x: f32[n]) where n <:\n x = 1", "w.mt:1: condition 1:4: "),
+        ("kernel f(x: f32[n]):\n x = z", "w.mt:2: there is no parameter `z`\n"),
+        (
+            "kernel f(x: f32[n], y: f32[m]):\n x = y",
+            "w.mt:2: `y` has another size than the first vector\n",
+        ),
+        ("kernel f(a: f64):\n a = 1", "w.mt:2: `a` is no vector\n"),
+        ("kernel f(x: f32[n]", "w.mt:1: expected `,` or `)`\n"),
+        ("x = 1", "w.mt:1: expected `kernel`\n"),
+    ];
+    let wrong = folder.join("w.mt");
+    for (text, expected) in rows {
+        std::fs::write(&wrong, text).expect("the file can be written");
+        let outcome = compile(&wrong).output().expect("the example starts");
+        let message = String::from_utf8_lossy(&outcome.stderr);
+        assert!(!outcome.status.success() && message.starts_with(expected), "{text}: {message}");
+    }
+}
+
+/// Returns true if Python has the runtime; in CI it must.
+fn has_python() -> bool {
+    let imports = Command::new("python3").args(["-c", "import tvm_ffi"]).output();
+    let has = imports.is_ok_and(|output| output.status.success());
+    if !has {
+        assert!(std::env::var_os("CI").is_none(), "no Python with tvm_ffi: use tests/run");
+        eprintln!("left out: no Python with tvm_ffi");
+    }
+    has
+}
+
 /// Python calls a compiler in Rust.
 #[test]
 fn extension() {
-    let imports = Command::new("python3").args(["-c", "import tvm_ffi"]).output();
-    if !imports.is_ok_and(|output| output.status.success()) {
-        assert!(std::env::var_os("CI").is_none(), "no Python with tvm_ffi: use tests/run");
-        eprintln!("left out: no Python with tvm_ffi");
+    if !has_python() {
         return;
     }
     let program = std::env::current_exe().expect("a program has a path");

@@ -27,7 +27,8 @@ const PRODUCER: &[u8] = b"tvm-ffi-codegen";
 /// The form of the sections, which every debugger reads.
 const ENCODING: Encoding = Encoding { format: Format::Dwarf32, version: 4, address_size: 8 };
 
-/// The lines of compiled functions.
+/// The lines of the user's source that compiled functions are for, which [`emit_with_lines`](crate::emit_with_lines)
+/// fills.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     files: Vec<String>,
@@ -99,8 +100,11 @@ impl Lines {
         Ok(all)
     }
 
-    /// Adds the sections to an object.
-    pub(crate) fn define(&self, product: &mut ObjectProduct) -> Result<(), Error> {
+    /// Adds the sections to an ELF object, whose functions are at the places that its symbols have.
+    ///
+    /// # Errors
+    /// [`Error::Native`] if the format has no place for a number.
+    pub fn define(&self, product: &mut ObjectProduct) -> Result<(), Error> {
         if self.is_empty() {
             return Ok(());
         }
