@@ -104,7 +104,7 @@ impl Error {
     /// Returns the location of the statement at fault, or of one around it, or of the function; `None` if the declaration
     /// has none.
     pub fn location(&self) -> Option<&Location> {
-        self.site().and_then(|site| site.location.as_ref())
+        self.site().and_then(|site| site.location.as_deref())
     }
 
     /// Returns the error with a position.
@@ -277,7 +277,7 @@ pub struct Site {
     /// Spelling of the part, such as `x.shape[0]`; empty for the function's name.
     pub path: String,
     /// Declared location of the statement, of one around it, or of the function.
-    pub location: Option<Location>,
+    pub location: Option<Box<Location>>,
 }
 
 impl fmt::Display for Site {

@@ -37,7 +37,7 @@ impl Error {
 impl Site {
     pub(super) fn new(index: usize, function: &Function, part: Part) -> Site {
         let name = function.signature.name.clone();
-        let location = part.location(function).cloned();
+        let location = part.location(function).cloned().map(Box::new);
         Site { function: index, name, part, path: part.path(function), location }
     }
 
