@@ -472,7 +472,11 @@ impl FromStr for Library {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Library, Error> {
-        Library::parse(text).map_err(Errors::into_first)
+        let library = parse_library(text)?;
+        match library.validate() {
+            Ok(()) => Ok(library),
+            Err(errors) => Err(locate(text, errors.into_first())),
+        }
     }
 }
 
@@ -492,10 +496,9 @@ impl Library {
     /// The first fault of the grammar, or else those of [`validate`](Library::validate), with positions in the text.
     pub fn parse(text: &str) -> Result<Library, Errors> {
         let library = parse_library(text)?;
-        let located = |error| locate(text, error);
         match library.validate() {
             Ok(()) => Ok(library),
-            Err(errors) => Err(Errors::new(errors.into_iter().map(located).collect())),
+            Err(errors) => Err(locate_all(text, errors)),
         }
     }
 }
@@ -537,18 +540,29 @@ fn parse_library(text: &str) -> Result<Library, Error> {
     Parser::whole(text, Parser::library)
 }
 
-/// Adds the position in `text` to an error about its declaration. The parser stores no positions: it runs again,
-/// looking for the part at fault.
+/// Adds the position in `text` to an error about its declaration.
 #[cold]
 pub(crate) fn locate(text: &str, error: Error) -> Error {
-    let sought = if let Error::Image { index, .. } = &error {
-        Some(Sought::Image(*index))
-    } else {
+    locate_all(text, error.into()).into_first()
+}
+
+/// Adds the positions in `text` to errors about its declarations. The parser stores no positions: it runs again, looking
+/// for the parts at fault.
+#[cold]
+fn locate_all(text: &str, errors: Errors) -> Errors {
+    let sought = |error: &Error| {
+        if let Error::Image { index, .. } = error {
+            return Some(Sought::Image(*index));
+        }
         error.site().map(|site| Sought::Part(site.function, site.part))
     };
-    let offset = sought.and_then(|sought| Parser::find(text, sought));
-    match offset {
-        Some(offset) => error.at(Position::new(text, offset)),
-        None => error,
-    }
+    let found = Parser::find(text, errors.as_slice().iter().filter_map(sought));
+    let located = |error: Error| {
+        let offset = sought(&error).and_then(|sought| found.get(&sought).copied().flatten());
+        match offset {
+            Some(offset) => error.at(Position::new(text, offset)),
+            None => error,
+        }
+    };
+    Errors::new(errors.into_iter().map(located).collect())
 }

@@ -94,8 +94,8 @@ impl Library {
     /// ```
     ///
     /// # Errors
-    /// All faults that can be told apart: of every function, each condition and each statement, up to one without which
-    /// the rest has no meaning, such as a `let`. [`resolve`](Library::resolve) returns the first.
+    /// All faults that can be told apart, 100 at most: of every function, each condition and each statement, up to one
+    /// without which the rest has no meaning, such as a `let`. [`resolve`](Library::resolve) returns the first.
     pub fn validate(&self) -> Result<(), Errors> {
         self.resolve_declarations().map(drop)
     }
@@ -219,12 +219,18 @@ impl<'a> Items<'a> {
     }
 }
 
+/// The number of faults after which no more are looked for.
+const MAX_FAULTS: usize = 100;
+
 /// Resolves the functions; all of them if some have faults.
 fn functions(library: &Library) -> Result<Vec<Function<'_>>, Errors> {
     let (mut names, mut prototypes) = (FxHashSet::default(), FxHashMap::default());
     let (mut all, mut errors) = (Vec::with_capacity(library.functions.len()), Vec::new());
     let items = Items::of(library);
     for (index, declared) in exported(library).enumerate() {
+        if errors.len() >= MAX_FAULTS {
+            break;
+        }
         let invalid = |(part, reason)| Error::invalid(index, declared, part, reason);
         if let Err(error) = well_formed::check(index, declared) {
             errors.push(error);
@@ -244,6 +250,7 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Errors> {
             Err(faults) => errors.extend(faults.into_iter().map(invalid)),
         }
     }
+    errors.truncate(MAX_FAULTS);
     if !errors.is_empty() {
         return Err(Errors::new(errors));
     }

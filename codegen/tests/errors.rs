@@ -115,3 +115,16 @@ fn all_faults_are_reported_up_to_one_that_leaves_the_rest_without_meaning() {
         assert_eq!(text.parse::<Library>().unwrap_err(), errors.into_first());
     }
 }
+
+/// A text of the longest kind is not searched once for each of its faults.
+#[test]
+fn a_hundred_faults_are_enough() {
+    let errors = Library::parse(&"f() -> None = k();".repeat(50_000)).unwrap_err();
+    assert_eq!(errors.as_slice().len(), 100);
+    let columns: Vec<usize> =
+        errors.into_iter().filter_map(|e| Some(e.position()?.column)).collect();
+    assert_eq!(columns[..3], [19, 37, 55]);
+    let wrong = "k(a); ".repeat(300);
+    let text = format!("f() -> None = {{ {wrong} }}; g() -> None = k(b);");
+    assert_eq!(Library::parse(&text).unwrap_err().as_slice().len(), 100);
+}

@@ -111,3 +111,20 @@ fn inlined_kernels_have_frames_of_their_own() {
     let stops = frames(&shared, &["debugged.c:9"]);
     check("llvm", &stops[0], &[("stop", &format!("{source}:9")), (WRAPPER, "inner.mt:9")]);
 }
+
+/// Columns and lines that no debugger counts to, names that a compiler of C would read otherwise, many files.
+#[test]
+fn hostile_places_compile() {
+    let mut text =
+        String::from("@\"C:\\\\a ??/ é%s.mt\":2147483647:2147483647 f(n: int64) -> None = {\n");
+    for i in 0..200 {
+        text.push_str(&format!("@\"{}{i}\":{}:{} k(n);\n", "x".repeat(i), i + 1, 65_530 + i));
+    }
+    text.push_str("};");
+    let library: Library = text.parse().unwrap();
+    for backend in backends() {
+        let object = request(backend, Form::Object).emit(&library).unwrap();
+        let found = driver::inspect(&object).unwrap();
+        assert_eq!(found.functions[0].name, "f", "{backend}");
+    }
+}

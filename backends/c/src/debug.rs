@@ -37,7 +37,8 @@ impl<'a> Places<'a> {
         let SourceLocation { file, line, .. } = self.wanted;
         let is_counted = |at: &SourceLocation| (at.file, at.line) == (file, line);
         if !self.counted.as_ref().is_some_and(is_counted) {
-            let file = self.files[file as usize].replace('\\', "\\\\");
+            // `??/` would be another way to write a backslash.
+            let file = self.files[file as usize].replace('\\', "\\\\").replace('?', "\\?");
             text.push_str(&format!("#line {line} \"{file}\"\n"));
         }
         self.counted = Some(SourceLocation { line: line + 1, ..self.wanted });

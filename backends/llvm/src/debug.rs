@@ -20,6 +20,9 @@ use crate::{native, raw};
 /// The name by which tools know where debug information comes from.
 const PRODUCER: &str = "tvm-ffi-codegen";
 
+/// The number of columns that LLVM knows.
+const COLUMNS: u32 = 1 << 16;
+
 /// The flag of modules by which LLVM keeps their debug information.
 const VERSION: &str = "Debug Info Version";
 
@@ -134,7 +137,7 @@ impl Text {
 
     /// Adds the subprogram of a function at `own`, and the locations of its topics.
     fn function(&mut self, name: &str, source: &ir::Function, own: SourceLocation, types: usize) {
-        let SourceLocation { file, line, column } = own;
+        let SourceLocation { file, line, .. } = own;
         let (name, file) = (quoted(name), self.files[file as usize]);
         let subprogram = self.define(format!(
             "distinct !DISubprogram(name: {name}, linkageName: {name}, scope: !{file}, \
@@ -148,7 +151,8 @@ impl Text {
             let file = self.files[other as usize];
             let block = self.define(format!(
                 "distinct !DILexicalBlock(scope: !{subprogram}, file: !{file}, line: {line}, \
-                 column: {column})"
+                 column: {})",
+                own.column_below(COLUMNS)
             ));
             scopes.push((other, block));
         }
@@ -156,7 +160,7 @@ impl Text {
             let at = topic.location.unwrap_or(own);
             let scope = scopes.iter().find(|(file, _)| *file == at.file);
             let scope = scope.map_or(subprogram, |(_, scope)| *scope);
-            let (line, column) = (at.line, at.column.min(u16::MAX.into()));
+            let (line, column) = (at.line, at.column_below(COLUMNS));
             let location = format!("!DILocation(line: {line}, column: {column}, scope: !{scope})");
             let location = self.define(location);
             self.nodes.push(location);

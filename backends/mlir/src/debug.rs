@@ -14,6 +14,9 @@ use crate::op::parse;
 /// The name by which tools know where debug information comes from.
 const PRODUCER: &str = "tvm-ffi-codegen";
 
+/// The number of columns that LLVM knows.
+const COLUMNS: u32 = 1 << 16;
+
 /// The debug information of a module.
 pub(crate) struct Debug<'c> {
     /// The scopes of each function that has a place in a source: its subprogram for places in its own file, and a block in
@@ -73,7 +76,7 @@ impl<'c> Debug<'c> {
         };
         let place = |at: ir::SourceLocation| {
             let file = &module.files[at.file as usize];
-            Location::new(context, file, at.line as usize, at.column as usize)
+            Location::new(context, file, at.line as usize, at.column_below(COLUMNS) as usize)
         };
         let location = |topic: &ir::Topic| {
             let at = topic.location.unwrap_or(own);
@@ -120,7 +123,7 @@ fn subprogram_text(
 }
 
 fn block_text(subprogram: &str, file: &str, at: ir::SourceLocation) -> String {
-    let (line, column) = (at.line, at.column);
+    let (line, column) = (at.line, at.column_below(COLUMNS));
     format!(
         "#llvm.di_lexical_block<scope = {subprogram}, file = {file}, line = {line}, \
          column = {column}>"

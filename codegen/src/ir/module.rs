@@ -31,6 +31,13 @@ pub struct Module {
     pub(super) constants: FxHashMap<Vec<u8>, Symbol>,
 }
 
+impl SourceLocation {
+    /// Returns the column, or 0 if the format of debug information has only columns below `limit`.
+    pub fn column_below(self, limit: u32) -> u32 {
+        if self.column < limit { self.column } else { 0 }
+    }
+}
+
 impl Module {
     /// Returns the symbol of constant bytes. Equal bytes share one object, whose name starts with `start`.
     pub(crate) fn constant(&mut self, start: &str, bytes: Vec<u8>) -> Symbol {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use logos::{Lexer, Logos};
+use rustc_hash::FxHashMap;
 
 use super::reserved::is_reserved;
 use super::token::{Token, describe};
@@ -13,7 +14,7 @@ use crate::error::{Error, Part, Position};
 pub(super) type Parsed<T> = Result<T, Box<Error>>;
 
 /// A part of a library whose position is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Sought {
     /// A part of a function.
     Part(usize, Part),
@@ -38,9 +39,8 @@ pub(super) struct Parser<'a> {
     pub(super) blocks: usize,
     /// The number of statements of the body that have been started.
     pub(super) statements: usize,
-    /// The part whose position is wanted, and its offset once it has been met.
-    sought: Option<Sought>,
-    found: Option<usize>,
+    /// The parts whose positions are wanted, each with its offset once it has been met.
+    sought: FxHashMap<Sought, Option<usize>>,
 }
 
 impl<'a> Parser<'a> {
@@ -55,8 +55,7 @@ impl<'a> Parser<'a> {
             value: 0,
             blocks: 0,
             statements: 0,
-            sought: None,
-            found: None,
+            sought: FxHashMap::default(),
         };
         parser.advance();
         parser
@@ -73,27 +72,35 @@ impl<'a> Parser<'a> {
         Ok(value)
     }
 
-    /// Returns the offset of a part in a text that parses as a library.
-    pub(super) fn find(text: &'a str, sought: Sought) -> Option<usize> {
+    /// Returns the offsets of parts in a text that parses as a library; `None` for those that it has not.
+    pub(super) fn find(
+        text: &'a str,
+        sought: impl IntoIterator<Item = Sought>,
+    ) -> FxHashMap<Sought, Option<usize>> {
         let mut parser = Parser::new(text);
-        parser.sought = Some(sought);
-        parser.library().ok()?;
-        parser.found
+        parser.sought = sought.into_iter().map(|sought| (sought, None)).collect();
+        if parser.library().is_ok() { parser.sought } else { FxHashMap::default() }
     }
 
-    /// Records the position of a part of the current function if it is the wanted part. Inside blocks only statements
+    /// Records the position of a part of the current function if it is a wanted part. Inside blocks only statements
     /// are parts.
     pub(super) fn mark(&mut self, part: Part) {
         let is_part = self.blocks == 0 || matches!(part, Part::Statement(_) | Part::Arm(..));
-        if self.sought == Some(Sought::Part(self.function, part)) && is_part {
-            self.found = Some(self.span.start);
+        if is_part {
+            self.meet(Sought::Part(self.function, part));
         }
     }
 
-    /// Records the position of an image if it is the wanted part.
+    /// Records the position of an image if it is a wanted part.
     pub(super) fn mark_image(&mut self, index: usize) {
-        if self.sought == Some(Sought::Image(index)) {
-            self.found = Some(self.span.start);
+        self.meet(Sought::Image(index));
+    }
+
+    fn meet(&mut self, part: Sought) {
+        if !self.sought.is_empty()
+            && let Some(found) = self.sought.get_mut(&part)
+        {
+            *found = Some(self.span.start);
         }
     }
 
