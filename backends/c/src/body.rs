@@ -27,6 +27,8 @@ pub(crate) struct Body<'f, 'a> {
     pub(crate) source: &'f ir::Function,
     /// True if expressions are noted with the topics of their instructions.
     pub(crate) located: bool,
+    /// True if the function has a place in a source.
+    pub(crate) has_places: bool,
     /// The name of each value's variable.
     pub(crate) names: Vec<String>,
     /// The names that are in use.

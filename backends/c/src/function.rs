@@ -44,11 +44,13 @@ pub(crate) fn define(
     let mut labels = Taken::default();
     let labels: Vec<String> =
         source.blocks().map(|(block, _)| identifier(&source.label(block), &mut labels)).collect();
-    let located = functions.listed || source.location().is_some();
+    let has_places = source.location().is_some();
+    let located = functions.listed || has_places;
     let body = Body {
         functions,
         source,
         located,
+        has_places,
         names,
         taken,
         uses,
@@ -196,7 +198,7 @@ impl Body<'_, '_> {
         let mut weight = Weight::of(inst);
         inst.operands(|value| weight = weight.max(self.weights[value.index()]));
         // A call has a line of its own where lines have places.
-        let has_place = self.source.location().is_some() && has_effect(inst);
+        let has_place = self.has_places && has_effect(inst);
         let is_folded = !has_place && self.uses.is_folded(self.source, result, place, weight);
         let is_constant =
             matches!(inst, Inst::Const { .. } | Inst::Address { .. } | Inst::StackSlot { .. });

@@ -106,12 +106,14 @@ fn mappings() -> usize {
     std::fs::read_to_string("/proc/self/maps").unwrap().lines().count()
 }
 
-/// Resident memory of the process, in bytes.
+/// Resident memory of the process in bytes, without that of files, such as the debug information that a backtrace of
+/// another test reads.
 #[cfg(target_os = "linux")]
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap();
-    let pages: usize = text.split_whitespace().nth(1).unwrap().parse().unwrap();
-    pages * region::page::size()
+    let pages: Vec<usize> = text.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    let [_, resident, of_files, ..] = pages[..] else { panic!("{text}") };
+    (resident - of_files) * region::page::size()
 }
 
 /// Live libraries share mappings. Dropping them in any order frees their memory, which later libraries use.
