@@ -91,7 +91,8 @@ fn statements_have_lines_of_their_own() {
     for (statement, text) in [
         ("statement0", "go(x.data, n)"),
         ("statement2", "return 7"),
-        ("statement3", "else if k == 1"),
+        ("statement1", "if k &gt; 1"),
+        ("statement3", "raise ValueError"),
     ] {
         let columns = about(&page, "__tvm_ffi_f", statement);
         let found = |index: usize| -> &[String] { &columns[index].1 };
