@@ -80,7 +80,7 @@ fn all_faults_are_reported_up_to_one_that_leaves_the_rest_without_meaning() {
         ),
         ("f() -> None where 0 < a, 1 < 2, b < 1 = k(c);", &["f: constraint 0", "f: constraint 2"]),
         ("f() -> None = { k(a); k(1); k(b); };", &["f: statement 0", "f: statement 2"]),
-        // Nothing is said of names that the statement at fault would give.
+        // Names that the statement at fault would give are not reported as unknown.
         ("f() -> None = { k(a); let x = b; k(x); k(c); };", &["f: statement 0", "f: statement 1"]),
         (
             "f() -> None = { if 1 < 2 { let x = a; k(x); } else { k(b); } k(c); };",

@@ -48,7 +48,7 @@ impl Cache {
         request.check()?;
         request.load()?;
         let library = request.complete(library)?;
-        // What is no library has no output, whatever text it is printed as.
+        // A library with faults has no output, whatever text it is printed as.
         library.validate().map_err(|source| Error::Declaration { path: None, source })?;
         let key = Key::of(&request, &library);
         if let Some(bytes) = self.read(&key) {

@@ -1,5 +1,4 @@
-//! What a JIT is given besides kernels: kernels of the native module, functions of Rust, and other
-//! compiled code.
+//! Gifts to a JIT besides the addresses of kernels: kernels of the native module, functions of Rust, other compiled code.
 
 use abi_spec::symbol::function_symbol;
 use cranelift_module::Module;
@@ -136,7 +135,7 @@ impl Jit {
     /// kernels: those that it was given, and those that it [defines](Jit::define). Types of kernels are checked as far as
     /// they are known. The other code stays as long as this one.
     ///
-    /// What this library defines precedes what it imports. Of kernels and imports of one name the later one counts.
+    /// Definitions of this library precede imports. Of kernels and imports of one name the later one counts.
     /// Closures are not imported.
     ///
     /// ```

@@ -12,7 +12,7 @@ use tvm_ffi_codegen_tests::hosts::host;
 use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::request;
 
-/// Nothing has the names of these files: a debugger needs them only to show their text.
+/// A function and statements at lines of files that do not exist: a debugger needs files only to show their text.
 const DECLARATIONS: &str = "
     @\"demo.mt\":2
     add(x: Tensor([n], float32), y: Tensor([n], float32)) -> None

@@ -41,7 +41,7 @@ fn equal_requests_are_made_once() {
     assert_eq!(first, request.emit(&parse(TEXT)).unwrap());
     let [file] = &files(&folder)[..] else { panic!("one file") };
     assert_eq!(inspect(&fs::read(file).unwrap()).unwrap().functions[0].name, "f");
-    // What is there is what is returned; other text of the same declarations is the same.
+    // The cache returns the file that is there; another text of the same declarations has the same key.
     let other = cache.emit(&shared("long k(void) { return 43; }"), &parse(TEXT)).unwrap();
     let [second] = &files(&folder).into_iter().filter(|path| path != file).collect::<Vec<_>>()[..]
     else {

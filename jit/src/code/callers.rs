@@ -78,9 +78,9 @@ mod stack {
         fn _Unwind_GetIP(frame: *mut c_void) -> usize;
     }
 
-    /// What a visitor returns to go on.
+    /// The result of a visitor that goes on.
     const CONTINUE: i32 = 0;
-    /// What a visitor returns to stop.
+    /// The result of a visitor that stops.
     const STOP: i32 = 4;
 
     /// Returns the runtime of the innermost compiled code on the stack.

@@ -53,7 +53,7 @@ pub struct Refused {
     pub(super) kind: &'static str,
     /// The beginning of the message, before the argument.
     pub(super) what: &'static str,
-    /// What was there instead.
+    /// The type or value of the argument.
     pub(super) got: String,
 }
 

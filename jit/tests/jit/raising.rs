@@ -140,7 +140,7 @@ fn the_error_is_in_the_runtime_of_the_calling_code() {
                 format!("outer.ValueError: n is {n}")
             );
         }
-        // Nothing is left in any slot.
+        // The slots of both runtimes are empty.
         for runtime in runtimes() {
             let quiet = compile(runtime)("quiet");
             assert!(quiet.call((1,)).unwrap_err().message.starts_with("Failed quiet"));

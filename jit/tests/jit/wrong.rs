@@ -1,4 +1,4 @@
-//! What rustc says of kernels that are no pointers: what to write, and no list of types.
+//! Errors of rustc about kernels that are no pointers: they say what to write, and list no types.
 
 use std::env;
 use std::fs;

@@ -29,7 +29,7 @@ impl After {
 impl<'a> Block<'_, 'a> {
     /// Resolves statement number `index`, an `if`. Returns true too if no block reaches its end.
     ///
-    /// Where a condition is evaluated, those before it do not hold.
+    /// A condition is evaluated only where those before it do not hold.
     pub(super) fn choose(
         &mut self,
         index: usize,
