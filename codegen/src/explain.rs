@@ -11,6 +11,7 @@ use crate::declaration::{self, Body};
 use crate::language::MARK;
 use crate::lower::{self, Wrapper};
 use crate::resolve::Resolved;
+use crate::resolve::body::Entry;
 use crate::resolve::print;
 use crate::resolve::step::{Step, Topic};
 
@@ -57,7 +58,7 @@ impl Resolved<'_> {
     pub fn explain(&self) -> Vec<Explanation> {
         let of = |function| {
             let mut all: Vec<Explanation> =
-                lower::wrappers(function).into_iter().map(explanation).collect();
+                lower::wrappers(function, Entry::default()).into_iter().map(explanation).collect();
             all[0].declaration = declaration(function.declared);
             all
         };

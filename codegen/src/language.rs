@@ -290,7 +290,8 @@
 //! | `let v = @name(a);` | the result of a function of this library, of the type that it declares. A symbol in this type is what the arguments say of it: the extent that the caller declares of the tensor that it passes, or the number; any, where they say nothing |
 //! | `k(a)`, `try k(a) errors { … }` | a call of a C function, as in a body of one call |
 //! | `(p)(a)`, `try (p)(a) errors { … }` | a call of the C function at an address, in every way in which a C function is called by its symbol; its type is that which the call implies, and NULL is a ValueError |
-//! | `@name(a)` | a call of `__tvm_ffi_name`, defined here or left to the linker |
+//! | `@name(a)` | a call of `__tvm_ffi_name`, defined here or left to the linker. A function of this library is entered behind its checks where the types that the caller declares imply all of them |
+//! | `@name(a) into t, u;` | a call of a function of this library that writes its results into tensors that exist instead of allocating them. They are checked as arguments are, and nothing is returned |
 //! | `@"name"(a)` | a call of the function of that name in the imports of the library, else in the registry |
 //! | `@(f)(a)` | a call of a value of type `Function` |
 //! | `let t = alloc Tensor([n], float32) on x;` | workspace, allocated as outputs are, on the device of `x`; without `on` on the first device of its own type: the cpu, unless its `device` is another |

@@ -27,6 +27,7 @@ mod unchecked;
 mod value;
 
 use crate::ir::{self, Linkage};
+use crate::resolve::body::Entry;
 use crate::resolve::{MAIN, Resolved};
 pub use body::callee_variable;
 pub use driver::Loader;
@@ -96,10 +97,16 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
     let mut module = ir::Module::default();
     let mut records = Records::new();
     let (library, linkage) = (resolved.library, options.routines.linkage());
+    let entered = resolved.entered();
     let mut externals = resolved.externals.iter().peekable();
     for (index, function) in resolved.functions.iter().enumerate() {
-        let function = options.unchecked.apply(function);
-        let host = function::wrapper(&mut module, &function, linkage, &mut records);
+        let wrapped = options.unchecked.apply(function);
+        let exported = (&*wrapped, Entry::default());
+        let host = function::wrapper(&mut module, exported, linkage, &mut records);
+        for &(function, entry) in entered.get(&function.shown.name[..]).into_iter().flatten() {
+            let wrapped = options.unchecked.apply(function);
+            function::wrapper(&mut module, (&wrapped, entry), linkage, &mut records);
+        }
         if let Some(external) = externals.next_if(|external| external.function == index) {
             library::stub::stub(&mut module, external, (host, &mut records), linkage);
         }

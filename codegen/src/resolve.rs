@@ -13,7 +13,9 @@ mod element;
 pub(crate) mod external;
 pub(crate) mod function;
 pub(crate) mod ids;
+pub(crate) mod implied;
 mod inferred;
+mod into;
 mod kernel;
 mod knowledge;
 pub(crate) mod launch;
@@ -38,6 +40,7 @@ pub(crate) mod typing;
 pub(crate) mod value;
 pub(crate) mod warning;
 mod well_formed;
+mod words;
 mod written;
 
 #[cfg(test)]
@@ -50,7 +53,7 @@ use crate::declaration::limit::Limit;
 use crate::declaration::{self, Body, Image, ImageKind, Library, Platform, StatementKind};
 use crate::error::{Error, Errors, Part};
 use crate::ir::Signature;
-use body::KernelCall;
+use body::{Entry, KernelCall};
 use c_type::CType;
 use external::External;
 use function::Function;
@@ -71,6 +74,8 @@ pub struct Resolved<'a> {
     pub(crate) library: &'a Library,
     /// Functions in the order of declaration, then the one that prepares launches.
     pub(crate) functions: Vec<Function<'a>>,
+    /// Functions that get the tensors to write as further arguments, for those that calls give tensors.
+    pub(crate) into: Vec<Function<'a>>,
     /// C functions of the functions that are `extern`.
     pub(crate) externals: Vec<External<'a>>,
 }
@@ -135,12 +140,14 @@ impl Library {
             return Err(Error::Limit { limit, site: None, position: None }.into());
         }
         launch::images::check(self)?;
-        let functions = functions(self)?;
+        let items = Items::of(self);
+        let functions = functions(self, &items)?;
+        let into = into::functions(&functions, &items)?;
         entry(self)?;
         self.imports.as_ref().map_or(Ok(()), |tree| tree.validate()).map_err(Error::from)?;
         self.system_lib.as_ref().map_or(Ok(()), |prefix| system_lib(self, prefix, &functions))?;
         let externals = external::externals(self, &functions)?;
-        Ok(Resolved { library: self, functions, externals })
+        Ok(Resolved { library: self, functions, into, externals })
     }
 }
 
@@ -188,6 +195,26 @@ impl<'a> Resolved<'a> {
         calls
     }
 
+    /// Returns, by its name, the code of each function that calls enter besides the exported one, in the order of the
+    /// first calls.
+    pub(crate) fn entered(&self) -> FxHashMap<&'a str, Vec<(&Function<'a>, Entry)>> {
+        let by_name = |all: &'_ [Function<'a>]| -> FxHashMap<&'a str, usize> {
+            let names = all.iter().map(|function| &function.shown.name[..]);
+            names.enumerate().map(|(index, name)| (name, index)).collect()
+        };
+        let (own, into) = (by_name(&self.functions), by_name(&self.into));
+        let mut all: FxHashMap<&str, Vec<(&Function<'a>, Entry)>> = FxHashMap::default();
+        for (name, entry) in self.functions.iter().chain(&self.into).flat_map(Function::entered) {
+            let known = all.entry(name).or_default();
+            if entry != Entry::default() && known.iter().all(|(_, known)| *known != entry) {
+                let of =
+                    if entry.into { &self.into[into[name]] } else { &self.functions[own[name]] };
+                known.push((of, entry));
+            }
+        }
+        all
+    }
+
     /// Checks that every function can be compiled into a file. Closures cannot: only a process gives them their
     /// context.
     pub fn ahead_of_time(&self) -> Result<(), Error> {
@@ -204,18 +231,18 @@ impl<'a> Resolved<'a> {
 
 /// Names of the library that bodies refer to.
 struct Items<'a> {
-    /// Signatures by name.
-    signatures: FxHashMap<&'a str, &'a crate::Signature>,
+    /// Functions by name.
+    functions: FxHashMap<&'a str, &'a crate::Function>,
     /// Images by name, with their platform where it is known.
     images: FxHashMap<&'a str, Option<Platform>>,
 }
 
 impl<'a> Items<'a> {
     fn of(library: &'a Library) -> Self {
-        let signatures = library.functions.iter().map(|f| (&f.signature.name[..], &f.signature));
+        let functions = library.functions.iter().map(|f| (&f.signature.name[..], f));
         let platform = |image: &Image| Some(ImageKind::of(image.bytes.as_deref()?)?.platform());
         let images = library.images.iter().map(|image| (&image.name[..], platform(image)));
-        Items { signatures: signatures.collect(), images: images.collect() }
+        Items { functions: functions.collect(), images: images.collect() }
     }
 }
 
@@ -223,10 +250,9 @@ impl<'a> Items<'a> {
 const MAX_FAULTS: usize = 100;
 
 /// Resolves the functions; all of them if some have faults.
-fn functions(library: &Library) -> Result<Vec<Function<'_>>, Errors> {
+fn functions<'a>(library: &'a Library, items: &Items<'a>) -> Result<Vec<Function<'a>>, Errors> {
     let (mut names, mut prototypes) = (FxHashSet::default(), FxHashMap::default());
     let (mut all, mut errors) = (Vec::with_capacity(library.functions.len()), Vec::new());
-    let items = Items::of(library);
     for (index, declared) in exported(library).enumerate() {
         if errors.len() >= MAX_FAULTS {
             break;
@@ -240,7 +266,7 @@ fn functions(library: &Library) -> Result<Vec<Function<'_>>, Errors> {
             errors.push(invalid((Part::Name, "an earlier function has this name".to_owned())));
             continue;
         }
-        let function = definition::resolve(declared, &items).and_then(|function| {
+        let function = definition::resolve(declared, items).and_then(|function| {
             written::check(declared).map_err(|fault| vec![fault])?;
             agrees(declared, &function, &mut prototypes).map_err(|fault| vec![fault])?;
             Ok(function)

@@ -1,6 +1,7 @@
 //! Random calls in any number, in the machine or in compiled code, compared with the oracle.
 
-pub mod kept;
+pub mod entered;
+mod kept;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -207,6 +208,7 @@ fn compare(through: Through, cases: &[RandomFunction], report: &mut Report) {
         // One of four, since each is lowered and linked twice more.
         if through == Through::Machine && report.declarations.is_multiple_of(4) {
             report.calls += kept::compare(function, lists, &expected, &mut report.wrong);
+            report.calls += entered::compare(function, lists, &expected, &mut report.wrong);
         }
         for ((arguments, outcome), expected) in lists.iter().zip(route.run(&calls)).zip(expected) {
             report.calls += 1;

@@ -9,6 +9,7 @@ mod cross;
 mod debugger;
 mod declarations;
 #[cfg(feature = "mlir")]
+mod entered;
 mod equivalence;
 mod explained;
 mod export_macro;

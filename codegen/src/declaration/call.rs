@@ -13,6 +13,9 @@ pub enum Call {
         callee: FunctionRef,
         /// Arguments: values, numbers, text, arrays and shapes.
         args: Vec<Expr>,
+        /// Tensors for the function to write, in the place of those that it would allocate and return; either none or
+        /// one for each. The function must be one of this library. The call then returns None.
+        into: Vec<Expr>,
     },
 }
 
@@ -81,18 +84,22 @@ impl Call {
         }
     }
 
-    /// Returns the arguments, for changes.
-    pub(super) fn args_mut(&mut self) -> &mut [Expr] {
-        match self {
-            Call::Kernel(KernelCall { args, .. }) | Call::Function { args, .. } => args,
-        }
+    /// Returns what the callee gets: the arguments, then the tensors to write. For changes.
+    pub(super) fn given_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let (args, into): (_, &mut [Expr]) = match self {
+            Call::Kernel(KernelCall { args, .. }) => (args, &mut []),
+            Call::Function { args, into, .. } => (args, into),
+        };
+        args.iter_mut().chain(into)
     }
 
-    /// Returns the arguments.
-    pub(super) fn args(&self) -> &[Expr] {
-        match self {
-            Call::Kernel(KernelCall { args, .. }) | Call::Function { args, .. } => args,
-        }
+    /// Returns what the callee gets: the arguments, then the tensors to write.
+    pub(super) fn given(&self) -> impl Iterator<Item = &Expr> {
+        let (args, into): (_, &[Expr]) = match self {
+            Call::Kernel(KernelCall { args, .. }) => (args, &[]),
+            Call::Function { args, into, .. } => (args, into),
+        };
+        args.iter().chain(into)
     }
 }
 
@@ -114,6 +121,7 @@ impl Call {
 /// assert_eq!(texts[2], "@(f)(None, True)");
 /// assert_eq!(texts[3], r#"try k(n) errors { 1: ValueError "too small" }"#);
 /// assert_eq!(texts[4], "(p)(n)");
+/// assert_eq!(Call::symbol("matmul", ["x", "w"]).with_into(["y"]).to_string(), "@matmul(x, w) into y");
 /// ```
 impl Call {
     /// Builds `symbol(args)`, a call of a C function.
@@ -128,17 +136,41 @@ impl Call {
 
     /// Builds `@name(args)`, a call of `__tvm_ffi_name`, defined in this library or resolved by the linker.
     pub fn symbol(name: impl Into<String>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
-        Call::Function { callee: FunctionRef::Symbol(name.into()), args: list(args) }
+        Call::Function {
+            callee: FunctionRef::Symbol(name.into()),
+            args: list(args),
+            into: Vec::new(),
+        }
     }
 
     /// Builds `@"name"(args)`, a call of a function that is looked up in the imports, then in the registry.
     pub fn name(name: impl Into<String>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
-        Call::Function { callee: FunctionRef::Name(name.into()), args: list(args) }
+        Call::Function {
+            callee: FunctionRef::Name(name.into()),
+            args: list(args),
+            into: Vec::new(),
+        }
     }
 
     /// Builds `@(function)(args)`, a call of a value of type `Function`.
     pub fn value(function: impl Into<Expr>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
-        Call::Function { callee: FunctionRef::Value(function.into()), args: list(args) }
+        Call::Function {
+            callee: FunctionRef::Value(function.into()),
+            args: list(args),
+            into: Vec::new(),
+        }
+    }
+}
+
+impl Call {
+    /// Gives the function tensors to write in the place of those that it would [allocate and
+    /// return](super::ResultType::Allocated): `@matmul(x, w) into y`. It must be a function of the same library. A call
+    /// of a C function has none, and stays as it is.
+    pub fn with_into(mut self, tensors: impl IntoIterator<Item: Into<Expr>>) -> Call {
+        if let Call::Function { into, .. } = &mut self {
+            *into = list(tensors);
+        }
+        self
     }
 }
 

@@ -2,6 +2,7 @@
 
 use abi_spec::library_bin::ImportTree;
 
+use super::derived::Derived;
 use super::{Body, Image, Param, Signature};
 
 /// Contents of one shared object.
@@ -42,6 +43,8 @@ pub struct Function {
     /// True for `extern`: a C function of the same name packs its parameters, calls the function and returns 0, or -1
     /// with the error in the thread's slot. The [language](crate::language) describes its parameters.
     pub external: bool,
+    /// The function that gets the tensors to write as further arguments.
+    pub(crate) into: Derived<Function>,
 }
 
 /// A function that [prepares](Library::prepare) launches.

@@ -26,7 +26,7 @@ impl StatementKind {
             StatementKind::Call { result, call } => {
                 result.iter().flat_map(|result| &result.ty).for_each(|ty| visit(Type(ty)));
                 call.callee().into_iter().for_each(|callee| visit(Read(callee)));
-                call.args().iter().for_each(|arg| visit(Written(arg)));
+                call.given().for_each(|arg| visit(Written(arg)));
             }
             StatementKind::Alloc { tensor, on, .. } => {
                 visit(Tensor(tensor));

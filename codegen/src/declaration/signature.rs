@@ -1,5 +1,6 @@
 //! Signatures: parameters, results and constraints.
 
+use super::derived::Derived;
 use super::{Body, Expr, Function, Leaf, Literal, ParamType, Tensor};
 
 /// Name, parameters, result and constraints of a function. Callers see it, and errors print it.
@@ -228,7 +229,8 @@ impl Signature {
     /// Builds the function with a body: one call, or statements.
     pub fn body(self, body: impl Into<Body>) -> Function {
         let (docs, location, external) = (String::new(), None, false);
-        Function { docs, location, signature: self, body: body.into(), external }
+        let into = Derived::default();
+        Function { docs, location, signature: self, body: body.into(), external, into }
     }
 }
 

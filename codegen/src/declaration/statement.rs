@@ -1,7 +1,7 @@
 //! Statements of bodies.
 
 use super::call::{Call, list};
-use super::inferred::Inferred;
+use super::derived::Derived;
 use super::{
     Expr, Launch, Location, MemoryCopy, MemoryFill, ParamType, Tensor, TensorMap, Upload, Wait,
 };
@@ -127,13 +127,13 @@ pub struct Local {
     /// library.
     pub ty: Option<ParamType>,
     /// Type of the callee's result, where [`ty`](Local::ty) is `None`.
-    pub(crate) inferred: Inferred,
+    pub(crate) inferred: Derived<ParamType>,
 }
 
 impl Local {
     /// Builds a name with a type, or with that of the callee's result.
     pub fn new(name: impl Into<String>, ty: impl Into<Option<ParamType>>) -> Local {
-        Local { name: name.into(), ty: ty.into(), inferred: Inferred::default() }
+        Local { name: name.into(), ty: ty.into(), inferred: Derived::default() }
     }
 }
 

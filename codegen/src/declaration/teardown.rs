@@ -212,7 +212,7 @@ impl Left {
 
     fn call(&mut self, call: &mut Call) {
         self.exprs(call.callee_mut());
-        self.exprs(call.args_mut());
+        self.exprs(call.given_mut());
     }
 
     fn target(&mut self, target: &mut Target) {

@@ -267,8 +267,22 @@ impl Parser<'_> {
         let callee = self.callee()?;
         self.expect(Token::OpenParen, "`(`")?;
         let args = self.arguments()?;
-        self.expect(Token::Semicolon, "`;`")?;
-        Ok(Call::Function { callee, args })
+        let into = self.tensors_to_write()?;
+        Ok(Call::Function { callee, args, into })
+    }
+
+    /// `[ "into" expr { "," expr } ] ";"`
+    fn tensors_to_write(&mut self) -> Parsed<Vec<Expr>> {
+        if !self.is_word("into") {
+            self.expect(Token::Semicolon, "`into` or `;`")?;
+            return Ok(Vec::new());
+        }
+        self.advance();
+        if self.token == Token::Semicolon {
+            return Err(self.unexpected("a tensor"));
+        }
+        let after = "an operator, `,` or `;`";
+        self.list(Token::Semicolon, after, Limit::Arguments, |parser, _| parser.expr())
     }
 
     /// Parses the callee of an FFI call, after `@`.

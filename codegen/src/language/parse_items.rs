@@ -48,7 +48,7 @@ impl Parser<'_> {
         };
         self.expect(Token::Assign, after)?;
         let body = self.body()?;
-        Ok(Function { docs, location, signature, body, external })
+        Ok(Function { docs, location, external, ..signature.body(body) })
     }
 
     /// Parses a function that a body makes: `signature block`.
@@ -60,7 +60,7 @@ impl Parser<'_> {
             "an operator, `else`, `,` or `{`"
         };
         let body = Body::Block(self.block(after)?);
-        Ok(Function { docs: String::new(), location: None, signature, body, external: false })
+        Ok(signature.body(body))
     }
 
     /// `{ doc }`

@@ -142,12 +142,13 @@ fn arm(f: &mut Formatter<'_>, arm: &Arm, margin: usize) -> fmt::Result {
 
 impl Display for Call {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let (callee, args) = match self {
+        let (callee, args, into) = match self {
             Call::Kernel(call) => return call.fmt(f),
-            Call::Function { callee, args } => (callee, args),
+            Call::Function { callee, args, into } => (callee, args, into),
         };
         write!(f, "{callee}")?;
-        enclosed(f, "(", args, ")")
+        enclosed(f, "(", args, ")")?;
+        if into.is_empty() { Ok(()) } else { enclosed(f, " into ", into, "") }
     }
 }
 

@@ -35,14 +35,27 @@ pub(crate) struct Emitter<'a, 'm> {
     linkage: Linkage,
     /// The interned name of each value, for name hints.
     names: Table<ValueId, u32>,
-    /// The address of the arguments, defaults included.
-    args: Value,
+    /// The address of the arguments, defaults included; `None` in code that takes their values.
+    args: Option<Value>,
     /// The number of arguments, defaults included; `None` if it is the same in every call.
     num_args: Option<Value>,
+    /// The address of the result; `None` in code that takes values and returns None.
+    pub(crate) result: Option<Value>,
     /// The address of the elements of what a closure holds.
     held: Option<Value>,
     /// The area of the frame with the [view] of each tensor of which leading dims are folded.
     areas: Table<ValueId, Option<Value>>,
+}
+
+/// The places of the arguments and of the result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interface {
+    /// The address of the arguments, defaults included; `None` if code takes their values.
+    pub(crate) args: Option<Value>,
+    /// The number of arguments, defaults included; `None` if it is the same in every call.
+    pub(crate) num_args: Option<Value>,
+    /// The address of the result; `None` if code that takes values returns None.
+    pub(crate) result: Option<Value>,
 }
 
 impl<'a, 'm> Emitter<'a, 'm> {
@@ -50,7 +63,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
     pub(crate) fn new(
         mut b: Builder<'m>,
         function: &'a Function<'a>,
-        (args, num_args): (Value, Option<Value>),
+        Interface { args, num_args, result }: Interface,
         linkage: Linkage,
     ) -> Self {
         let values = &function.values;
@@ -65,6 +78,7 @@ impl<'a, 'm> Emitter<'a, 'm> {
             names,
             args,
             num_args,
+            result,
             held: None,
             areas: Table::like(values, None),
         }

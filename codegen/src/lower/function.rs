@@ -6,27 +6,47 @@ use super::emitter::source_location;
 use super::failure::records::Records;
 use super::value::ffi_function;
 use super::{body, library, prologue};
-use crate::ir::{Linkage, Module};
+use crate::ir::{Builder, Linkage, Module};
+use crate::resolve::body::Entry;
 use crate::resolve::function::Function;
+use crate::resolve::implied::signature_of_values;
 
 /// Prefix of the symbols of functions that bodies make.
 const CLOSURES: &str = "tvm_ffi_codegen.closure.";
+
+/// Returns the symbol of the code of a function of the library.
+pub(super) fn entry_symbol(name: &str, Entry { into, checked }: Entry) -> String {
+    match (into, checked) {
+        (false, false) => symbol::function_symbol(name),
+        (true, false) => format!("tvm_ffi_codegen.into.{name}"),
+        (false, true) => format!("tvm_ffi_codegen.checked.{name}"),
+        (true, true) => format!("tvm_ffi_codegen.checked_into.{name}"),
+    }
+}
+
+/// Returns the linkage of this symbol.
+pub(super) fn entry_linkage(entry: Entry) -> Linkage {
+    if entry == Entry::default() { Linkage::Export } else { Linkage::Local }
+}
 
 /// A function that gets a wrapper: one of the library, or one that a body makes.
 pub(crate) struct Wrapper<'f, 'a> {
     pub(crate) function: &'f Function<'a>,
     /// Symbol of the wrapper.
     pub(crate) symbol: String,
+    entry: Entry,
     /// Beginning of the symbols of the functions that its body makes.
     closures: String,
 }
 
 /// Returns the wrappers of a function of the library and of those that bodies in it make, in the order of definition.
-pub(crate) fn wrappers<'f, 'a>(function: &'f Function<'a>) -> Vec<Wrapper<'f, 'a>> {
+pub(crate) fn wrappers<'f, 'a>(function: &'f Function<'a>, entry: Entry) -> Vec<Wrapper<'f, 'a>> {
     let name = &function.declared.signature.name;
-    let (symbol, closures) = (symbol::function_symbol(name), format!("{CLOSURES}{name}"));
+    let closures =
+        if entry.into { format!("{CLOSURES}into.{name}") } else { format!("{CLOSURES}{name}") };
     let mut all = Vec::new();
-    add_wrappers(&mut all, Wrapper { function, symbol, closures });
+    let symbol = entry_symbol(name, entry);
+    add_wrappers(&mut all, Wrapper { function, symbol, entry, closures });
     all
 }
 
@@ -38,20 +58,20 @@ fn add_wrappers<'f, 'a>(all: &mut Vec<Wrapper<'f, 'a>>, wrapper: Wrapper<'f, 'a>
     all.push(wrapper);
     for (symbol, function) in made {
         let closures = symbol.clone();
-        add_wrappers(all, Wrapper { function, symbol, closures });
+        add_wrappers(all, Wrapper { function, symbol, entry: Entry::default(), closures });
     }
 }
 
-/// Adds the wrapper of a function of the library, and those of the functions that its body makes, to the module; returns
-/// the offset of its record.
+/// Adds the code of a function of the library, and the wrappers of the functions that its body makes, to the module;
+/// returns the offset of the record of the function.
 pub(crate) fn wrapper<'a>(
     module: &mut Module,
-    function: &'a Function<'a>,
+    (function, entry): (&'a Function<'a>, Entry),
     linkage: Linkage,
     records: &mut Records,
 ) -> u32 {
-    let own = [Linkage::Export].into_iter().chain(std::iter::repeat(Linkage::Local));
-    let defined = wrappers(function).into_iter().zip(own);
+    let own = [entry_linkage(entry)].into_iter().chain(std::iter::repeat(Linkage::Local));
+    let defined = wrappers(function, entry).into_iter().zip(own);
     let hosts: Vec<u32> =
         defined.map(|(wrapper, own)| define(module, &wrapper, (own, linkage), records)).collect();
     // The first wrapper is that of the function itself.
@@ -64,24 +84,33 @@ fn define<'a>(
     (own, linkage): (Linkage, Linkage),
     records: &mut Records,
 ) -> u32 {
-    let Wrapper { function, symbol, closures } = wrapper;
+    let Wrapper { function, symbol, entry, closures } = wrapper;
     if !function.callees().is_empty() || !function.closures.is_empty() {
         library::exports::context(module);
     }
     if !function.closures.is_empty() {
         library::exports::keeper(module);
     }
-    let mut b = ffi_function(module, symbol, own);
-    let header = function.declared.signature.header().to_string();
+    let values = signature_of_values(function.declared).filter(|_| entry.checked);
+    let takes_values = values.is_some();
+    let mut b = match values {
+        Some(signature) => Builder::function(module, symbol, own, signature),
+        None => ffi_function(module, symbol, own),
+    };
+    let header = function.shown.header().to_string();
     let host = records.host(function, function.declared.location.as_ref(), &header);
     b.about(header);
     if let Some(location) = &function.declared.location {
         let location = source_location(b.module, location);
         b.locate(location);
     }
-    let c = prologue::prologue(b, function, linkage, (host, records));
+    let c = if entry.checked {
+        prologue::behind_checks(b, (function, takes_values), linkage, (host, records))
+    } else {
+        prologue::prologue(b, function, linkage, (host, records))
+    };
     let mut host_function = body::body(c, closures);
-    if !function.captured.is_empty() {
+    if !function.captured.is_empty() || entry.checked {
         host_function.remove_unused_loads();
     }
     module.functions.push(host_function);

@@ -3,13 +3,17 @@
 mod arguments;
 mod held;
 
+use crate::declaration::{ParamType, ResultType};
 use crate::ir::{Block, Builder, Linkage};
 use crate::lower::checks::{self, Checker};
-use crate::lower::emitter::Emitter;
+use crate::lower::emitter::state::{ScalarState, TensorState, ValueState};
+use crate::lower::emitter::{Emitter, Interface};
 use crate::lower::failure::records::{self, Records};
 use crate::lower::failure::{Exits, Subjects};
 use crate::lower::routines::Routine;
 use crate::resolve::function::Function;
+use crate::resolve::ids::ValueId;
+use crate::resolve::step::Step;
 
 pub(super) use held::{bytes_at, loading_anew};
 
@@ -22,8 +26,9 @@ pub(super) fn prologue<'a, 'm>(
     (host, records): (u32, &'m mut Records),
 ) -> Checker<'a, 'm> {
     let miscounted = b.cold_block("miscounted");
-    let counted = arguments::count(&mut b, &function.declared.signature, miscounted);
-    let emitter = Emitter::new(b, function, counted, linkage);
+    let (args, num_args) = arguments::count(&mut b, &function.declared.signature, miscounted);
+    let interface = Interface { args: Some(args), num_args, result: Some(b.param(3)) };
+    let emitter = Emitter::new(b, function, interface, linkage);
     let exits = Exits::new(Subjects::new(function, host, records));
     let mut c = Checker::new(emitter, exits, checks::forms(function));
     fail_count(&mut c.e, miscounted, host);
@@ -31,6 +36,48 @@ pub(super) fn prologue<'a, 'm>(
     held::unpack_held(&mut c);
     checks::check_steps(&mut c, &function.steps);
     c
+}
+
+/// Emits the prologue of code whose arguments are all given and known to pass the checks; it takes `values` of them, or an
+/// array. Returns what the code after it knows, as [`prologue`] does.
+pub(super) fn behind_checks<'a, 'm>(
+    b: Builder<'m>,
+    (function, values): (&'a Function<'a>, bool),
+    linkage: Linkage,
+    (host, records): (u32, &'m mut Records),
+) -> Checker<'a, 'm> {
+    let count = function.declared.signature.params.len();
+    let has_result = !values || function.declared.signature.result != ResultType::None;
+    let result = has_result.then(|| b.param(if values { count } else { 3 }));
+    let args = (!values).then(|| b.param(1));
+    let emitter = Emitter::new(b, function, Interface { args, num_args: None, result }, linkage);
+    let exits = Exits::new(Subjects::new(function, host, records));
+    let mut c = Checker::new(emitter, exits, checks::forms(function));
+    if values {
+        function.values.keys().take(count).for_each(|value| take_value(&mut c.e, value));
+    }
+    let is_taken = |step: &Step<'_>| matches!(step, Step::Scalar { .. } | Step::Header { .. });
+    for step in function.steps.iter().filter(|step| !(values && is_taken(step))) {
+        checks::unpack_steps(&mut c, std::slice::from_ref(step), false);
+    }
+    c
+}
+
+/// Takes the value of an argument, a tensor or a number.
+fn take_value(e: &mut Emitter<'_, '_>, value: ValueId) {
+    let declared = &e.function.values[value];
+    let (given, hint) = (e.b.param(declared.param), e.hint(value, "", None));
+    e.b.hint(given, hint);
+    let state = match declared.ty {
+        ParamType::Scalar(scalar) => {
+            ValueState::Scalar(ScalarState { ty: *scalar, native: given, wide: None })
+        }
+        _ => {
+            let dims = declared.tensor().map_or(0, |tensor| tensor.shape.dims().len());
+            ValueState::Tensor(TensorState::new(Some(given), None, dims))
+        }
+    };
+    e.known.load(value, state);
 }
 
 /// Emits the block that raises the error of a wrong number of arguments.

@@ -185,17 +185,30 @@ pub(crate) struct Received<'a> {
 pub(crate) struct PackedCall<'a> {
     pub(crate) callee: Callee<'a>,
     pub(crate) args: Vec<Packed<'a>>,
+    /// Type of the code that is entered if it takes the values of its arguments instead of an array of them. Their address
+    /// for the result is the last parameter if there is a result.
+    pub(crate) values: Option<Signature>,
 }
 
 /// A callee of the FFI.
 #[derive(Clone, Debug)]
 pub(crate) enum Callee<'a> {
-    /// An exported function by its name, without the prefix of its symbol. `own` is true if this library declares it.
-    Symbol { name: &'a str, own: bool },
+    /// An exported function by its name, without the prefix of its symbol, and the code of it that the call enters;
+    /// `None` unless this library declares it.
+    Symbol { name: &'a str, entry: Option<Entry> },
     /// A function by its name in the imports or the registry.
     Name(&'a str),
     /// A value of type `Function`.
     Value(ValueId),
+}
+
+/// The code of a function of this library that a call enters. The exported one is the default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Entry {
+    /// True if it gets the tensors to write as further arguments.
+    pub(crate) into: bool,
+    /// True if its arguments are known to pass the checks, which it does not make.
+    pub(crate) checked: bool,
 }
 
 /// A value of the FFI that the body makes.

@@ -62,6 +62,7 @@ pub(super) fn resolve_in<'a>(
     let Names { values, symbols, outputs, locals, maps, look_ups, .. } = names;
     let function = Function {
         declared,
+        shown: &declared.signature,
         platform,
         values,
         symbols,

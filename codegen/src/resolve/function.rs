@@ -2,7 +2,7 @@
 
 use abi_spec::{DType, Scalar};
 
-use super::body::{Action, Body, Callee, KernelCall, Plain, Returned, Statement};
+use super::body::{Action, Body, Callee, Entry, KernelCall, Plain, Returned, Statement};
 use super::captured::{Captured, Given};
 use super::ids::{Home, LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::launch::Launch;
@@ -16,6 +16,8 @@ use crate::declaration::{self, Expr, Platform, Tensor};
 #[derive(Clone, Debug)]
 pub(crate) struct Function<'a> {
     pub(crate) declared: &'a declaration::Function,
+    /// Signature that errors show: what callers see.
+    pub(crate) shown: &'a declaration::Signature,
     /// Platform that launches its kernels.
     pub(crate) platform: Platform,
     /// Parameters, results of calls in the body, and values nested in them.
@@ -103,10 +105,22 @@ impl<'a> Function<'a> {
         self.statements().into_iter().filter_map(Statement::callee).filter_map(name).collect()
     }
 
+    /// Returns the functions of the library that are called by symbol, each with the code that is entered.
+    pub(crate) fn entered(&self) -> Vec<(&'a str, Entry)> {
+        let own = |callee: &Callee<'a>| {
+            if let Callee::Symbol { name, entry } = callee {
+                Some((*name, (*entry)?))
+            } else {
+                None
+            }
+        };
+        self.statements().into_iter().filter_map(Statement::callee).filter_map(own).collect()
+    }
+
     /// Returns the names of the functions that are called by symbol and that the library does not declare.
     pub(crate) fn imported(&self) -> Vec<&'a str> {
         let name = |callee: &Callee<'a>| {
-            if let Callee::Symbol { name, own: false } = callee { Some(*name) } else { None }
+            if let Callee::Symbol { name, entry: None } = callee { Some(*name) } else { None }
         };
         self.statements().into_iter().filter_map(Statement::callee).filter_map(name).collect()
     }
@@ -143,10 +157,10 @@ impl<'a> Function<'a> {
         self.outputs.iter().take(self.declared.signature.outputs().len())
     }
 
-    /// Returns the index of the argument that a value is, or is nested in; `None` for `self` and for values of the
-    /// body.
+    /// Returns the index of the argument that a value is, or is nested in; `None` for `self`, for values of the body and
+    /// for tensors to write, which callers see as results.
     pub(crate) fn argument(&self, value: ValueId) -> Option<usize> {
-        let signature = &self.declared.signature;
+        let signature = self.shown;
         let param = self.values[value].param;
         if param >= signature.params.len() {
             return None;

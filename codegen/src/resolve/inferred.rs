@@ -11,6 +11,7 @@ use super::knowledge::Known;
 use super::names::Meaning;
 use super::statement::Block;
 use super::well_formed::deeper_than;
+use super::words;
 use crate::declaration::limit::Limit;
 use crate::declaration::reserved::spelled;
 use crate::declaration::{
@@ -26,8 +27,8 @@ impl<'a> Block<'_, 'a> {
         }
         let name = spelled(&result.name);
         let callee = match call {
-            Call::Function { callee: FunctionRef::Symbol(callee), args } => {
-                self.items.signatures.get(&callee[..]).map(|signature| (*signature, args))
+            Call::Function { callee: FunctionRef::Symbol(callee), args, .. } => {
+                self.items.functions.get(&callee[..]).map(|callee| (&callee.signature, args))
             }
             Call::Function { callee: FunctionRef::Name(_) | FunctionRef::Value(_), .. }
             | Call::Kernel(_) => None,
@@ -169,39 +170,10 @@ impl<'s> Words<'s> {
     fn dims(&self, dims: &mut [Dim]) {
         for dim in dims {
             if let Dim::Expr(expr) = dim {
-                let known = self.extent(expr);
+                let known = words::replaced(expr, &self.extents);
                 let known = known.filter(|extent| !deeper_than(extent, Limit::Nesting.max()));
                 *dim = known.map_or(Dim::Any, Dim::Expr);
             }
         }
-    }
-
-    /// Returns an extent in the words of the caller; `None` if the arguments do not say all of it.
-    fn extent(&self, expr: &Expr) -> Option<Expr> {
-        Some(match expr {
-            Expr::Int(_) => expr.clone(),
-            Expr::Name(name) => self.extents.get(&name[..])?.clone(),
-            Expr::Neg(inner) => -self.extent(inner)?,
-            Expr::Binary(op, a, b) => self.extent(a)?.binary(*op, self.extent(b)?),
-            Expr::Call(builtin, a, b) => self.extent(a)?.builtin(*builtin, self.extent(b)?),
-            Expr::Unsigned(_)
-            | Expr::Float(_)
-            | Expr::Text(_)
-            | Expr::Null
-            | Expr::Member(..)
-            | Expr::Element(..)
-            | Expr::Field(..)
-            | Expr::Stream(_)
-            | Expr::DeviceAttribute(..)
-            | Expr::Cast(..)
-            | Expr::Bool(_)
-            | Expr::None
-            | Expr::Compare(..)
-            | Expr::Not(_)
-            | Expr::Logic(..)
-            | Expr::Array(_)
-            | Expr::Shape(_)
-            | Expr::Function(_) => return None,
-        })
     }
 }

@@ -4,7 +4,7 @@ use abi_spec::TypeIndex;
 
 use super::Explained;
 use super::accepted::{Accepted, possible};
-use super::body::{Callee, Packed, PackedCall, Plain};
+use super::body::{Callee, Entry, Packed, PackedCall, Plain};
 use super::statement::Block;
 use super::term::{Kind, Node, Term};
 use super::value::Source;
@@ -15,11 +15,12 @@ impl<'a> Block<'_, 'a> {
     pub(super) fn callee(&self, callee: &'a FunctionRef) -> Explained<(Callee<'a>, String)> {
         match callee {
             FunctionRef::Symbol(name) => {
-                let signature = self.items.signatures.get(&name[..]);
-                if signature.is_some_and(|signature| signature.has_self()) {
+                let function = self.items.functions.get(&name[..]);
+                if function.is_some_and(|function| function.signature.has_self()) {
                     return Err(format!("`{name}` is a closure, whose context nobody has here"));
                 }
-                Ok((Callee::Symbol { name, own: signature.is_some() }, format!("@{name}")))
+                let entry = function.map(|_| Entry::default());
+                Ok((Callee::Symbol { name, entry }, format!("@{name}")))
             }
             FunctionRef::Name(name) => Ok((Callee::Name(name), format!("@{name:?}"))),
             FunctionRef::Value(Expr::Function(_)) => {
@@ -124,8 +125,8 @@ impl<'a> Block<'_, 'a> {
         call: &PackedCall<'_>,
         result: Option<&ParamType>,
     ) -> Explained<()> {
-        let Callee::Symbol { name, own: true } = call.callee else { return Ok(()) };
-        let Some(signature) = self.items.signatures.get(name) else { return Ok(()) };
+        let Callee::Symbol { name, entry: Some(_) } = call.callee else { return Ok(()) };
+        let signature = &self.items.functions[name].signature;
         let (given, least) = (call.args.len(), signature.required());
         if given < least || signature.most().is_some_and(|most| given > most) {
             return Err(format!("`{}` does not take {given} arguments", signature.header()));

@@ -43,7 +43,7 @@ impl Checker<'_> {
     }
 
     fn function(&self) -> Result<(), Error> {
-        let Function { docs, location, signature, body, external: _ } = self.function;
+        let Function { docs, location, signature, body, external: _, into: _ } = self.function;
         self.identifier(Part::Name, &signature.name)?;
         if signature.name.starts_with('_') {
             return Err(self.invalid(Part::Name, "the name of a function must not start with `_`"));
@@ -78,7 +78,7 @@ impl Checker<'_> {
         if !matches!(part, Part::Statement(_)) {
             return Err(self.invalid(part, "a function is made by a statement"));
         }
-        let Function { docs, location, signature, body, external } = function;
+        let Function { docs, location, signature, body, external, into: _ } = function;
         let is_plain = docs.is_empty() && location.is_none() && !external;
         if signature.name != CLOSURE || !is_plain || !matches!(body, Body::Block(_)) {
             let reason = "a function that a body makes has the signature of a closure and a block, and nothing else";

@@ -68,7 +68,7 @@ impl<'a> Call<'a> {
             }
             StatementKind::Call {
                 result: Some(local),
-                call: Callee::Function { callee, args },
+                call: Callee::Function { callee, args, .. },
             } => {
                 let values: Vec<i64> =
                     args.iter().map(|arg| self.int(arg)).collect::<Checked<_>>()?;

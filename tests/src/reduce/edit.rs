@@ -152,12 +152,13 @@ fn statement(kind: &mut StatementKind, edit: &mut impl Edit) {
 fn call(call: &mut Call, edit: &mut impl Edit) {
     match call {
         Call::Kernel(call) => kernel_call(call, edit),
-        Call::Function { callee, args } => {
+        Call::Function { callee, args, into } => {
             match callee {
                 FunctionRef::Value(value) => expr(value, edit),
                 FunctionRef::Symbol(_) | FunctionRef::Name(_) => {}
             }
             exprs(args, edit);
+            exprs(into, edit);
         }
     }
 }

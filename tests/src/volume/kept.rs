@@ -10,7 +10,7 @@ use crate::outcome::{End, Outcome};
 use crate::route::Call;
 
 /// Returns a function that returns the function that this one makes and calls, if its body does no more.
-pub fn returning(function: &Function) -> Option<Function> {
+pub(super) fn returning(function: &Function) -> Option<Function> {
     let Body::Block(statements) = &function.body else { return None };
     let [Statement { kind: StatementKind::Let { value, .. }, .. }, _] = &statements[..] else {
         return None;
@@ -23,12 +23,12 @@ pub fn returning(function: &Function) -> Option<Function> {
 }
 
 /// Returns a function that first gives an array of its parameters to one that keeps it.
-pub fn keeping(function: &Function) -> Option<Function> {
+pub(super) fn keeping(function: &Function) -> Option<Function> {
     let signature = &function.signature;
     let named = signature.params.iter().filter(|param| !param.variadic && param.name != "self");
     let names: Vec<Expr> = named.map(|param| Expr::name(&param.name)).collect();
     let callee = FunctionRef::Name(KEEP.to_owned());
-    let keep = Callee::Function { callee, args: vec![Expr::Array(names)] };
+    let keep = Callee::Function { callee, args: vec![Expr::Array(names)], into: Vec::new() };
     let mut function = function.clone();
     let rest = match function.body {
         Body::Call(call) => vec![Statement::call(Callee::Kernel(call))],
@@ -45,7 +45,7 @@ fn valid(function: Function) -> Option<Function> {
 
 /// Calls what outlives calls of a function; `expected` are the outcomes of the function itself. Returns the number of
 /// calls.
-pub fn compare(
+pub(super) fn compare(
     function: &Function,
     lists: &[Vec<Argument>],
     expected: &[Outcome],
@@ -79,7 +79,7 @@ pub fn compare(
 }
 
 /// Judges an outcome: it is not broken, and the expected one, unless a value is refused because it cannot be held.
-fn judge(found: Result<Outcome, &str>, expected: Option<&Outcome>) -> Option<String> {
+pub(super) fn judge(found: Result<Outcome, &str>, expected: Option<&Outcome>) -> Option<String> {
     let Ok(found) = found else { return None };
     match &found.end {
         End::Broken(reason) => return Some(reason.clone()),

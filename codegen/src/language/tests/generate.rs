@@ -251,9 +251,8 @@ pub(super) fn library() -> impl Strategy<Value = Library> {
         |(docs, location, signature, body, external)| Function {
             docs,
             location,
-            signature,
-            body,
             external,
+            ..signature.body(body)
         },
     );
     vec(function, 0..4).prop_map(Library::from)

@@ -55,7 +55,8 @@ fn call() -> impl Strategy<Value = Call> {
     ];
     prop_oneof![
         kernel_call().prop_map(Call::Kernel),
-        (callee, vec(expr(), 0..4)).prop_map(|(callee, args)| Call::Function { callee, args }),
+        (callee, vec(expr(), 0..4), vec(expr(), 0..2))
+            .prop_map(|(callee, args, into)| Call::Function { callee, args, into }),
     ]
 }
 

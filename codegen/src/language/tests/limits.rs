@@ -223,7 +223,11 @@ fn statements_built_in_rust() {
     let many = || vec![Expr::Int(1); MAX_ARGUMENTS + 1];
     let raised = StatementKind::Raise { kind: "E".to_owned(), message: many() };
     assert_eq!(block(vec![raised.into()]), first);
-    let call = Call::Function { callee: FunctionRef::Symbol("g".to_owned()), args: many() };
+    let call = Call::Function {
+        callee: FunctionRef::Symbol("g".to_owned()),
+        args: many(),
+        into: Vec::new(),
+    };
     assert_eq!(block(vec![StatementKind::Call { result: None, call }.into()]), first);
     let returned = |value| block(vec![StatementKind::Return(Some(value)).into()]);
     assert_eq!(returned(Expr::Array(many())), first);

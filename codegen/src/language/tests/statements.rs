@@ -142,6 +142,7 @@ fn structure() {
     let call = Call::Function {
         callee: FunctionRef::Name("two".into()),
         args: vec!["a".parse().unwrap()],
+        into: Vec::new(),
     };
     assert_eq!(branches[1].body[0].kind, StatementKind::Call { result: None, call });
     assert_eq!(otherwise.len(), 2);

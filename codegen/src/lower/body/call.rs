@@ -4,13 +4,14 @@ use abi_spec::symbol::{LIBRARY_CTX, function_symbol};
 use abi_spec::{Scalar, runtime};
 
 use crate::declaration::StatusError;
-use crate::ir::{Cond, Convert, Linkage, SymbolKind, Type, Value};
+use crate::ir::{Cond, Convert, Linkage, Signature, SymbolKind, Type, Value};
 use crate::lower::body::callee::{PackedArgs, call_fault, callee_variable, function_value};
 use crate::lower::body::{BodyEmitter, objects, outlined, pass};
 use crate::lower::checks::{self, Checker, terms};
 use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::lower::failure::message::Message;
 use crate::lower::failure::site::Failed;
+use crate::lower::function::{entry_linkage, entry_symbol};
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::CalleeKind;
@@ -113,6 +114,9 @@ pub(super) fn call<'a>(
     call: &PackedCall<'a>,
     result: Option<&'a Received<'a>>,
 ) {
+    if let Some(signature) = &call.values {
+        return call_with_values(&mut w.c, call, signature, result);
+    }
     let before = w.c.e.frame.owned();
     let outlined = outlined::outlined_callee(w, call);
     let unwanted = outlined.is_some() && result.is_none();
@@ -125,31 +129,70 @@ pub(super) fn call<'a>(
         outlined::call_outlined(&mut w.c, call, callee, args);
     } else {
         let status = call_packed(&mut w.c, &call.callee, args);
-        check_call(&mut w.c, call, status, slot);
+        check_call(&mut w.c, call, status, Some(slot));
     }
     w.c.e.release_beyond(owned);
     w.c.e.frame.truncate_owned(owned);
+    take_result(&mut w.c, result, slot, before);
+}
+
+/// Takes over the result of a call, or releases it. `before` is the number of owned values before the call.
+fn take_result<'a>(
+    c: &mut Checker<'a, '_>,
+    result: Option<&'a Received<'a>>,
+    slot: Value,
+    before: u32,
+) {
     match result {
         Some(received) => {
-            checks::receive(&mut w.c, received, slot);
-            if w.c.e.function.is_plain(received.value) {
-                w.c.e.frame.disown(1);
+            checks::receive(c, received, slot);
+            if c.e.function.is_plain(received.value) {
+                c.e.frame.disown(1);
             }
         }
         None => {
-            w.c.e.release_beyond(before);
-            w.c.e.frame.truncate_owned(before);
+            c.e.release_beyond(before);
+            c.e.frame.truncate_owned(before);
         }
+    }
+}
+
+/// Emits a call of code of this library that takes the values of its arguments.
+fn call_with_values<'a>(
+    c: &mut Checker<'a, '_>,
+    call: &PackedCall<'a>,
+    signature: &Signature,
+    result: Option<&'a Received<'a>>,
+) {
+    let Callee::Symbol { name, entry: Some(entry) } = &call.callee else {
+        unreachable!("only functions of this library take values")
+    };
+    let before = c.e.frame.owned();
+    let has_result = signature.params.len() > call.args.len();
+    let slot = (has_result || result.is_some()).then(|| c.e.own_none());
+    let types = signature.params.iter().map(|param| param.ty);
+    let args = call.args.iter().zip(types).map(|(arg, ty)| pass::pass_plain(c, arg, ty));
+    let mut args: Vec<Value> = args.collect();
+    args.extend(slot.filter(|_| has_result));
+    let kind = SymbolKind::Function(signature.clone());
+    let symbol = c.e.b.module.declare(&entry_symbol(name, *entry), Linkage::Local, kind);
+    let status = c.e.b.call_value(symbol, &args);
+    check_call(c, call, status, slot);
+    if let Some(slot) = slot {
+        take_result(c, result, slot, before);
     }
 }
 
 /// Emits the call of an FFI function; returns its status.
 fn call_packed<'a>(c: &mut Checker<'a, '_>, callee: &Callee<'a>, args: PackedArgs) -> Value {
     match callee {
-        Callee::Symbol { name, own } => {
-            let linkage = if *own { Linkage::Export } else { Linkage::Import };
+        Callee::Symbol { name, entry } => {
+            let (symbol, linkage) = match entry {
+                Some(entry) => (entry_symbol(name, *entry), entry_linkage(*entry)),
+                None => (function_symbol(name), Linkage::Import),
+            };
             let kind = SymbolKind::Function(safe_call());
-            let symbol = c.e.b.module.declare(&function_symbol(name), linkage, kind);
+            let symbol = c.e.b.module.declare(&symbol, linkage, kind);
             let null = c.e.b.null();
             c.e.b.call_value(symbol, &[null, args.args, args.count, args.result])
         }
@@ -208,14 +251,16 @@ fn look_up_named(c: &mut Checker<'_, '_>, name: &str, cache: Value) -> Value {
 }
 
 /// Leaves with the callee's error unless the status is 0.
-fn check_call(c: &mut Checker<'_, '_>, call: &PackedCall<'_>, status: Value, slot: Value) {
+fn check_call(c: &mut Checker<'_, '_>, call: &PackedCall<'_>, status: Value, slot: Option<Value>) {
     let failed = c.e.b.compare_const(Cond::Ne, status, 0);
     let (fail, next) = (c.e.b.cold_block("failed"), c.e.b.block("next"));
     c.e.b.branch(failed, fail, next);
     c.e.b.switch_to(fail);
     // A callee that fails may leave any bits in the result slot. They must not be released, so None is stored.
-    let none = c.e.b.i64(0);
-    crate::lower::value::write_any(&mut c.e.b, slot, abi_spec::TypeIndex::NONE, none);
+    if let Some(slot) = slot {
+        let none = c.e.b.i64(0);
+        crate::lower::value::write_any(&mut c.e.b, slot, abi_spec::TypeIndex::NONE, none);
+    }
     let fault = call_fault(c, call);
     let status = c.e.b.convert(Convert::Sext, status, Type::I64);
     let raised = c.exits.fail_at(&mut c.e, &fault, &[status]);

@@ -4,10 +4,12 @@ use abi_spec::Scalar;
 
 use crate::ir::{Convert, Type, Value};
 use crate::lower::checks::{Checker, terms};
+use crate::lower::emitter::output;
 use crate::lower::emitter::state::ValueState;
 use crate::lower::emitter::tensor::device_numbers;
 use crate::lower::value::{Span, constant_bytes};
 use crate::resolve::argument::Argument;
+use crate::resolve::body::{Packed, Plain};
 use crate::resolve::c_type::abi_type;
 use crate::resolve::ids::ValueId;
 use crate::resolve::term::{Kind, Node, Term};
@@ -23,6 +25,25 @@ pub(super) fn pass(c: &mut Checker<'_, '_>, argument: &Argument) -> Vec<Value> {
             vec![data, c.e.b.i64(size)]
         }
     }
+}
+
+/// Returns a tensor or a number that the body hands to code that takes it as `ty`.
+pub(super) fn pass_plain(c: &mut Checker<'_, '_>, packed: &Packed<'_>, ty: Type) -> Value {
+    let value = match packed {
+        Packed::Plain(Plain::Term(term)) => terms::eval(c, term),
+        Packed::Plain(Plain::Output(output)) => output::tensor(&mut c.e, *output),
+        Packed::Plain(Plain::Value(value)) => match c.e.known.value(*value) {
+            ValueState::Scalar(state) if c.e.b.ty(state.native) == ty => state.native,
+            ValueState::Scalar(_) => c.e.wide(*value),
+            _ => c.e.tensor(*value).dl(),
+        },
+        Packed::Plain(Plain::None | Plain::Text(_))
+        | Packed::Array(_)
+        | Packed::Function(_)
+        | Packed::Shape(_) => unreachable!("it is no tensor and no number"),
+    };
+    let narrow = c.e.b.ty(value) == Type::I64 && ty != Type::I64;
+    if narrow { c.e.b.convert(Convert::Trunc, value, ty) } else { value }
 }
 
 /// Returns a term converted to the C type of a scalar.

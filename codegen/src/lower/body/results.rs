@@ -7,6 +7,7 @@ use crate::declaration::{Leaf, ParamType, ResultType};
 use crate::ir::{Cond, Type, Value};
 use crate::lower::body::{BodyEmitter, objects, packed};
 use crate::lower::checks::{self, Checker, terms};
+use crate::lower::emitter::known::before_use;
 use crate::lower::emitter::output;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
@@ -32,8 +33,10 @@ pub(super) fn return_of<'a>(w: &mut BodyEmitter<'a, '_>, returned: &'a Returned<
 /// Emits the return of None.
 fn return_none(c: &mut Checker<'_, '_>) {
     c.e.release_beyond(0);
-    let (result, zero) = (c.e.b.param(3), c.e.b.i64(0));
-    write_any(&mut c.e.b, result, TypeIndex::NONE, zero);
+    if let Some(result) = c.e.result {
+        let zero = c.e.b.i64(0);
+        write_any(&mut c.e.b, result, TypeIndex::NONE, zero);
+    }
     succeed(c);
 }
 
@@ -67,7 +70,7 @@ fn return_scalar(c: &mut Checker<'_, '_>, scalar: Scalar, value: Value) {
         c.e.b.switch_to(next);
     }
     c.e.release_beyond(0);
-    let result = c.e.b.param(3);
+    let result = before_use(c.e.result);
     write_any(&mut c.e.b, result, result_index(scalar), value);
     succeed(c);
 }
@@ -75,7 +78,7 @@ fn return_scalar(c: &mut Checker<'_, '_>, scalar: Scalar, value: Value) {
 /// Emits the return of the tensors of the signature, which are the first values that the frame owns.
 fn return_outputs(c: &mut Checker<'_, '_>) {
     let results: Vec<OutputId> = c.e.function.results().map(|(output, _)| output).collect();
-    let result = c.e.b.param(3);
+    let result = before_use(c.e.result);
     if let [output] = results[..] {
         let object = output::object(&c.e, output);
         c.e.release_beyond(1);
@@ -145,7 +148,7 @@ fn return_packed<'a>(
 fn hand_over(c: &mut Checker<'_, '_>, at: Value) {
     c.e.frame.disown(1);
     c.e.release_beyond(0);
-    let result = c.e.b.param(3);
+    let result = before_use(c.e.result);
     for field in [any::TYPE_INDEX, any::PAYLOAD] {
         let word = c.e.b.load(Type::I64, at, field.offset);
         c.e.b.store(word, result, field.offset);

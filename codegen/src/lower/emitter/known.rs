@@ -45,7 +45,7 @@ pub(crate) struct Known {
 ///
 /// # Panics
 /// If it is not known.
-pub(super) fn before_use(known: Option<Value>) -> Value {
+pub(crate) fn before_use(known: Option<Value>) -> Value {
     known.unwrap_or_else(|| unreachable!("a value is used before it is known"))
 }
 

@@ -26,7 +26,7 @@ impl Emitter<'_, '_> {
             Source::Context => (self.b.param(0), 0),
             Source::Argument(index) | Source::Rest(index) => match self.known.address(value) {
                 Some(place) => (place, 0),
-                None => (self.args, index as i32 * ANY.size as i32),
+                None => (before_use(self.args), index as i32 * ANY.size as i32),
             },
             Source::Element { of, index } => {
                 (self.known.value(of).elements(), index as i32 * ANY.size as i32)
@@ -58,7 +58,9 @@ impl Emitter<'_, '_> {
     /// arguments, a register that all exits share; any other value is element 0 of an array at its own address.
     pub(crate) fn any_in(&mut self, value: ValueId) -> (Value, i64) {
         match self.address_of(value) {
-            (base, offset) if base == self.args => (base, i64::from(offset) / i64::from(ANY.size)),
+            (base, offset) if Some(base) == self.args => {
+                (base, i64::from(offset) / i64::from(ANY.size))
+            }
             _ => (self.any_address(value), 0),
         }
     }

@@ -118,7 +118,7 @@ impl Records {
         location: Option<&Location>,
         header: &str,
     ) -> u32 {
-        let signature = &function.declared.signature;
+        let signature = function.shown;
         let record = Host {
             head: self.head(self.next()),
             signature: self.quoted(header),

@@ -253,7 +253,7 @@ impl Subjects<'_, '_> {
         if let Some((_, host)) = self.hosts.iter().find(|(known, _)| *known == key) {
             return *host;
         }
-        let header = self.function.declared.signature.header().to_string();
+        let header = self.function.shown.header().to_string();
         let host = self.records.host(self.function, location, &header);
         self.hosts.push((key, host));
         host

@@ -4,14 +4,14 @@ use rustc_hash::FxHashMap;
 
 use super::{MAX_SYMBOLS, Meaning, Names};
 use crate::declaration::reserved::spelled;
-use crate::declaration::{Device, Dim, Expr, Function, ParamType, Platform, Tensor};
+use crate::declaration::{Dim, Expr, Function, ParamType, Platform, Tensor};
 use crate::error::Part;
 use crate::resolve::captured::{Captive, Capture, Captured};
 use crate::resolve::ids::{Home, Id, SymbolId, Table, ValueId};
 use crate::resolve::named::{Output, Symbol};
 use crate::resolve::step::Place;
 use crate::resolve::term::Kind;
-use crate::resolve::value::{Source, Value, values};
+use crate::resolve::value::{self, Source, Value, values};
 use crate::resolve::{Explained, Located};
 
 impl<'a> Names<'a> {
@@ -267,7 +267,7 @@ impl<'a> Names<'a> {
                 self.dtype_of(&output.tensor).map_err(|reason| (Part::Output(index), reason))?;
             output.tensor.extents().for_each(|extent| self.measure_all(extent));
             let (tensor, extents) = (&output.tensor, Vec::new());
-            let home = self.same_device(tensor.device);
+            let home = value::same_device(&self.values, tensor.device).map(Home::Value);
             let id = self.outputs.push(Output {
                 name,
                 tensor: std::borrow::Cow::Borrowed(tensor),
@@ -278,14 +278,5 @@ impl<'a> Names<'a> {
             self.results.entry(name).or_insert(id);
         }
         Ok(())
-    }
-
-    /// Returns the first tensor parameter that is declared for this device, and that is neither optional nor nested.
-    fn same_device(&self, device: Device) -> Option<Home> {
-        let fits = |tensor: &Tensor| device == Device::Any || tensor.device == device;
-        let found = self
-            .values
-            .find(|value| value.is_param() && !value.optional && value.tensor().is_some_and(fits));
-        found.map(Home::Value)
     }
 }

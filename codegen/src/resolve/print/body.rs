@@ -5,8 +5,8 @@ use super::term::{quoted, word};
 use super::{Printer, map};
 use crate::declaration::reserved::is_symbol;
 use crate::resolve::body::{
-    Action, Body, Branch, Callee, Kernel, KernelCall, KernelResult, Match, Packed, PackedCall,
-    Piece, Plain, Prepare, Received, Returned, Statement,
+    Action, Body, Branch, Callee, Entry, Kernel, KernelCall, KernelResult, Match, Packed,
+    PackedCall, Piece, Plain, Prepare, Received, Returned, Statement,
 };
 use crate::resolve::c_type::CType;
 use crate::resolve::step::Topic;
@@ -189,8 +189,11 @@ impl<'a> Printer<'_, 'a> {
 
     fn packed_call(&self, call: &PackedCall<'_>) -> String {
         let callee = match call.callee {
-            Callee::Symbol { name, own: true } => format!("own @{name}"),
-            Callee::Symbol { name, own: false } => format!("@{name}"),
+            Callee::Symbol { name, entry: Some(Entry { into, checked }) } => {
+                let checked = if checked { "checked " } else { "" };
+                format!("{checked}own @{name}{}", if into { " into" } else { "" })
+            }
+            Callee::Symbol { name, entry: None } => format!("@{name}"),
             Callee::Name(name) => format!("@{}", quoted(name)),
             Callee::Value(value) => format!("@({})", self.value(value)),
         };

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use abi_spec::Scalar;
 
 use super::{Block, converted};
-use crate::declaration::{self, Expr, ParamType, ResultType, Tensor};
+use crate::declaration::{self, Expr, Local, ParamType, ResultType, Tensor};
 use crate::resolve::Explained;
 use crate::resolve::accepted::possible;
 use crate::resolve::body::{Action, KernelCall, KernelResult, PackedCall, Received, Returned};
@@ -25,12 +25,20 @@ impl<'a> Block<'_, 'a> {
         let called = call;
         match call {
             declaration::Call::Kernel(call) => self.kernel(result, called, call),
-            declaration::Call::Function { callee, args } => {
+            declaration::Call::Function { callee, args, into } => {
                 let (callee, path) = self.callee(callee)?;
-                let args =
+                let packed =
                     args.iter().map(|arg| self.packed(arg)).collect::<Explained<Vec<_>>>()?;
-                let call = PackedCall { callee, args };
+                let mut call = PackedCall { callee, args: packed, values: None };
                 self.check_call(&call, result.and_then(|result| result.ty.as_ref()))?;
+                if !into.is_empty() {
+                    if let Some(Local { name, .. }) = result {
+                        let reason = "a call that writes `into` tensors has no result";
+                        return Err(format!("{reason}, which `{name}` could name"));
+                    }
+                    self.give(&mut call, into, &path)?;
+                }
+                self.enter(&mut call, args, into);
                 let result = match result {
                     Some(result) => {
                         let ty = self.result_type(result, called)?;

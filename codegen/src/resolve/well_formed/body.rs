@@ -133,10 +133,10 @@ impl Checker<'_> {
             Call::Kernel(call) => {
                 self.kernel(call, CallParts { callee: part, argument: part, status: part })
             }
-            Call::Function { callee, args } => {
+            Call::Function { callee, args, into } => {
                 self.callee(part, callee)?;
-                self.limit(part, args.len(), Limit::Arguments)?;
-                args.iter().try_for_each(|arg: &Expr| self.expr(part, arg))
+                self.limit(part, args.len() + into.len(), Limit::Arguments)?;
+                args.iter().chain(into).try_for_each(|arg: &Expr| self.expr(part, arg))
             }
         }
     }
