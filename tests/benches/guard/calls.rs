@@ -14,6 +14,11 @@ union(v: Union[int64, str, Tensor([_], float32)]) -> None = union_kernel(v);
 map8(m: Map[str, int64]) -> None = map8_kernel(m);
 optional(x: Optional[Tensor([n], float32)], k: Optional[int64]) -> None
     = optional_kernel(x.data, x.is_some, k, k.is_some);
+first(x: Tensor([n, m], float32), y: Tensor([n, m], float32)) -> None = first_kernel(x.data, y.data, n, m);
+second(x: Tensor([n, m], float32), y: Tensor([n, m], float32)) -> None = second_kernel(x.data, y.data, n, m);
+third(x: Tensor([n, m], float32), y: Tensor([n, m], float32)) -> None = third_kernel(x.data, y.data, n, m);
+chain3(x: Tensor([n, m], float32), y: Tensor([n, m], float32)) -> None
+    = { @first(x, y); @second(y, x); @third(x, y); };
 ";
 
 /// A measured call.
@@ -34,9 +39,9 @@ impl Call {
 }
 
 /// The names of all functions.
-pub(crate) const FUNCTIONS: [&str; 12] = [
+pub(crate) const FUNCTIONS: [&str; 16] = [
     "add_one", "matmul", "strided8", "symbols8", "ints16", "pair", "many32", "text", "list8",
-    "union", "map8", "optional",
+    "union", "map8", "optional", "first", "second", "third", "chain3",
 ];
 
 /// Returns entries separated by commas.
@@ -100,6 +105,7 @@ pub(crate) fn calls() -> Vec<Call> {
         ("map8", format!("map({entries})")),
         ("optional with", format!("{vector}, 7")),
         ("optional without", "none, none".to_owned()),
+        ("chain3", of(2, &matrix(2, 3))),
     ];
     let fails = [
         ("add_one extents", "ValueError", format!("{vector}, {}", tensor("float32", &[3]))),
