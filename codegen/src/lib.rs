@@ -93,5 +93,5 @@ pub use lower::{
 };
 pub use resolve::{
     Kernel, Resolved,
-    warning::{Subject, Warning},
+    warning::{Subject, Warning, WarningKind},
 };

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
+use codegen::WarningKind;
 use emit::Emit;
 use import_triton::ImportTriton;
 use inspect::Inspect;
@@ -43,6 +44,9 @@ enum Command {
     Check {
         /// Declarations; `-` for standard input.
         file: PathBuf,
+        /// Leave out warnings of this name, which stands in brackets at the end of each. May be given several times
+        #[arg(long, value_name = "WARNING")]
+        allow: Vec<WarningKind>,
         /// Print to standard error how long each stage takes.
         #[arg(long)]
         time_stages: bool,
@@ -62,7 +66,7 @@ impl Command {
         match self {
             Command::Emit(emit) => emit.run(program),
             Command::Inspect(inspect) => Ok(inspect.run()?),
-            Command::Check { file, time_stages } => Ok(check(&file, time_stages)?),
+            Command::Check { file, allow, time_stages } => Ok(check(&file, &allow, time_stages)?),
             Command::ImportTriton(import) => Ok(import.run()?),
             Command::Routines(routines) => Ok(routines.run()?),
             Command::Probe(probe) => Ok(probe.run()?),
@@ -130,14 +134,14 @@ fn input_error(error: &Error) -> u8 {
     1
 }
 
-/// Prints the warnings about a file of declarations.
-fn check(file: &Path, time_stages: bool) -> Result<(), Error> {
+/// Prints the warnings about a file of declarations, but none of the allowed kinds.
+fn check(file: &Path, allow: &[WarningKind], time_stages: bool) -> Result<(), Error> {
     let mut times = Times::default();
     let result = check_in_time(file, &mut times);
     if time_stages {
         print_times(&times)?;
     }
-    for warning in result? {
+    for warning in result?.into_iter().filter(|warning| !allow.contains(&warning.kind)) {
         say("warning", &format!("{}:{warning}", file.display())).map_err(unsaid)?;
     }
     Ok(())

@@ -1,22 +1,30 @@
 //! `check`: diagnostics of declarations.
 
-use codegen::{Library, Position};
-use jit::{Arg, ArrayObject, IntoArg, runtime};
+use abi_spec::TypeIndex;
+use codegen::{Library, Position, WarningKind};
+use jit::{Arg, ArrayObject, IntoArg, Returned, runtime};
 
+use crate::fault::Fault;
 use crate::ffi::{Outcome, global};
+use crate::options;
 
-/// Returns the errors and warnings about a text.
-pub(crate) fn check(text: &str) -> Outcome {
+/// Returns the errors and warnings about a text; no warnings whose names are in `allow`, an array or None.
+pub(crate) fn check(text: &str, allow: &Returned) -> Outcome {
+    let allow = if allow.ty() == TypeIndex::NONE { Vec::new() } else { kinds(allow)? };
     let found = match Library::parse(text) {
         Err(errors) => {
-            let diagnostic =
-                |error: codegen::Error| diagnostic("error", &error.to_string(), error.position());
+            let diagnostic = |error: codegen::Error| {
+                diagnostic("error", &error.to_string(), error.position(), None)
+            };
             errors.into_iter().map(diagnostic).collect::<Result<Vec<_>, _>>()?
         }
         Ok(library) => {
-            let warnings = library.warnings().into_iter().map(|warning| warning.locate(text));
+            let warnings = library.warnings().into_iter();
+            let warnings = warnings.filter(|warning| !allow.contains(&warning.kind));
+            let warnings = warnings.map(|warning| warning.locate(text));
             let diagnostic = |warning: codegen::Warning| {
-                diagnostic("warning", &warning.to_string(), warning.position.as_ref())
+                let (position, name) = (warning.position.as_ref(), warning.kind.name());
+                diagnostic("warning", &warning.to_string(), position, Some(name))
             };
             warnings.map(diagnostic).collect::<Result<_, _>>()?
         }
@@ -25,8 +33,24 @@ pub(crate) fn check(text: &str) -> Outcome {
     Ok(ArrayObject::new(found, runtime())?.into_object().into())
 }
 
+/// Returns the kinds of warnings that an array names.
+fn kinds(names: &Returned) -> Result<Vec<WarningKind>, Fault> {
+    let array = names.array().map_err(|_| Fault::ty("allow is no Array".to_owned()))?;
+    let kind = |(index, name): (usize, Returned)| {
+        let what = format!("allow[{index}]");
+        let name = options::text(&what, &name)?.to_owned();
+        name.parse().map_err(|reason| Fault::value(format!("{what}: {reason}")))
+    };
+    array.iter().enumerate().map(kind).collect()
+}
+
 /// Makes a diagnostic from its printed form: the position, the message, and below it the line.
-fn diagnostic(severity: &str, printed: &str, position: Option<&Position>) -> Outcome {
+fn diagnostic(
+    severity: &str,
+    printed: &str,
+    position: Option<&Position>,
+    name: Option<&str>,
+) -> Outcome {
     let map = global("ffi.Map")?;
     let place = position.map(|at| format!("{}:{}: ", at.line, at.column)).unwrap_or_default();
     let source = position.map(ToString::to_string);
@@ -37,6 +61,7 @@ fn diagnostic(severity: &str, printed: &str, position: Option<&Position>) -> Out
     #[rustfmt::skip]
     let entries = (
         "severity", severity, "line", line, "column", column, "message", message, "source", source.as_deref(),
+        "name", name,
     );
     Ok(map.call(entries)?)
 }

@@ -17,10 +17,17 @@ use crate::{check, command_line, describe, emit, ffi, inspect, jit as in_process
 unsafe extern "C" fn tvm_ffi_codegen_kernel_check(
     text: *const u8,
     size: i64,
+    allow: *mut c_void,
     result: *mut Any,
 ) -> i32 {
-    // SAFETY: the wrapper passes a text, and a pointer to None.
-    unsafe { ffi::run(result, || check::check(ffi::text(text, size)?)) }
+    let kernel = || {
+        // SAFETY: the wrapper passes a text, and an array or NULL.
+        let (text, allow) =
+            unsafe { (ffi::text(text, size)?, ffi::optional(allow, TypeIndex::ARRAY)?) };
+        check::check(text, &allow)
+    };
+    // SAFETY: the wrapper passes a pointer to None.
+    unsafe { ffi::run(result, kernel) }
 }
 
 /// # Safety

@@ -190,7 +190,7 @@ impl<'a> Value<'a> {
     }
 }
 
-fn text<'a>(what: &str, value: &'a Returned) -> Result<&'a str, Fault> {
+pub(crate) fn text<'a>(what: &str, value: &'a Returned) -> Result<&'a str, Fault> {
     if value.ty().received_name() != Some("str") {
         return Err(Fault::ty(expected(what, "str", value)));
     }

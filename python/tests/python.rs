@@ -251,7 +251,7 @@ no files: -1, TypeError: Mismatched type of objects on argument #0 when calling:
 Array[Union[str, bytes]], options: Optional[Map[str, Any]] = None)`, expected Array but got None
 no file: -1, TypeError: Mismatched type of file on argument #0 when calling: `inspect(file: Union[str, \
 bytes])`, expected Union[str, bytes] but got None
-a negative size: -1, ValueError: Out of range text.size when calling: `check(text: str)`, expected a \
+a negative size: -1, ValueError: Out of range text.size when calling: `check(text: str, allow: Optional[Array[str]] = None)`, expected a \
 non-negative size but got -1
 map: 0
 array: 0

@@ -31,18 +31,18 @@ static void with_options(const char* text) {
 int main(void) {
   const char* text = "f(n: int64) -> None = k(n);";
   TVMFFIAny result;
-  int32_t status = tvm_ffi_codegen_check(text, (int64_t)strlen(text), &result);
+  int32_t status = tvm_ffi_codegen_check(text, (int64_t)strlen(text), NULL, &result);
   printf("check: %d, type index %d\n", status, result.type_index);
   if (status == 0) TVMFFIObjectDecRef(result.v_obj);
-  complain("dropped", tvm_ffi_codegen_check(text, (int64_t)strlen(text), NULL));
-  complain("empty", tvm_ffi_codegen_check(NULL, 0, NULL));
+  complain("dropped", tvm_ffi_codegen_check(text, (int64_t)strlen(text), NULL, NULL));
+  complain("empty", tvm_ffi_codegen_check(NULL, 0, NULL, NULL));
   status = tvm_ffi_codegen_emit(text, (int64_t)strlen(text), NULL, &result);
   printf("no options: %d, %d\n", status, tvm_ffi_codegen_contents(&result).size > 1000);
   tvm_ffi_codegen_release(&result);
   complain("no kernels", tvm_ffi_codegen_jit(text, (int64_t)strlen(text), NULL, NULL, &result));
   complain("no files", tvm_ffi_codegen_link(NULL, NULL, &result));
   complain("no file", tvm_ffi_codegen_inspect(NULL, &result));
-  complain("a negative size", tvm_ffi_codegen_check(text, -1, &result));
+  complain("a negative size", tvm_ffi_codegen_check(text, -1, NULL, &result));
   with_options(text);
   status = tvm_ffi_codegen_version(&result);
   printf("version: %d, %d\n", status, strcmp(tvm_ffi_codegen_contents(&result).data, TVM_FFI_CODEGEN_VERSION));

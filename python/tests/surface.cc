@@ -39,6 +39,9 @@ std::string thrown(Call call) {
 
 int main() {
   EXPECT(codegen::check(kText).empty());
+  const char* unused = "f(n: int64) -> None = k();";
+  EXPECT(codegen::check(unused).size() == 1 && *codegen::check(unused)[0].name == "unused-parameter");
+  EXPECT(codegen::check(unused, {"unused-parameter"}).empty());
   auto found = codegen::check("f(n: int65) -> None = k(n);");
   std::ostringstream printed;
   printed << found.at(0);

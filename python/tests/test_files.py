@@ -39,6 +39,16 @@ def test_errors_and_warnings_have_places() -> None:
     assert warning.message.startswith("f: error 0: Python has no exception for `DeviceError`")
 
 
+def test_warnings_have_names() -> None:
+    text = "kind(n: int64, m: int64) -> int64 = { return n; };"
+    names = [warning.name for warning in codegen.check(text)]
+    assert names == ["module-attribute", "unused-parameter"]
+    [warning] = codegen.check(text, allow=["module-attribute"])
+    assert warning.message.endswith("nothing else is done with it [unused-parameter]")
+    assert codegen.check(text, allow=names) == []
+    raises(ValueError, "allow[1]: `unused` is no warning; there are unused-parameter", lambda: codegen.check(text, allow=[*names[:1], "unused"]))
+
+
 def test_all_errors_are_reported() -> None:
     found = codegen.check("f() -> None = { k(a); k(1); k(b); };\ng() -> int64 = { };")
     assert [(error.severity, error.line, error.column) for error in found] == [

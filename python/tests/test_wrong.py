@@ -14,7 +14,7 @@ surface = _library.library()
 
 
 def test_text() -> None:
-    for name, rest in [("check", ()), ("describe", ()), ("emit", ({},)), ("jit", ({}, {}))]:
+    for name, rest in [("check", ([],)), ("describe", ()), ("emit", ({},)), ("jit", ({}, {}))]:
         function = surface[name]
         for text in [None, 1, 1.5, b"f", [], object()]:
             raises(

@@ -35,6 +35,8 @@ class Diagnostic:
     """The column in characters, counted from 1."""
     source: str | None
     """The text of the line, and a caret below the position."""
+    name: str | None = None
+    """The name of a warning, which `check` allows by `allow`; None for an error."""
 
     def __str__(self) -> str:
         if self.line is None:
@@ -49,9 +51,9 @@ class Diagnostic:
             printer.text(line)
 
 
-def check(text: str) -> list[Diagnostic]:
-    """Returns the errors and warnings about declarations."""
-    return [Diagnostic(**dict(found.items())) for found in _call("check", text)]
+def check(text: str, *, allow: Iterable[str] = ()) -> list[Diagnostic]:
+    """Returns the errors and warnings about declarations, but no warnings whose names are in `allow`."""
+    return [Diagnostic(**dict(found.items())) for found in _call("check", text, list(allow))]
 
 
 def describe(text: str) -> dict[str, Any]:

@@ -5,11 +5,13 @@ mod contradiction;
 mod unused;
 
 use std::fmt;
+use std::str::FromStr;
 
 use abi_spec::{error_kind, module_attribute};
 
 use crate::declaration::{Body, Call, Function, KernelCall, Library, StatementKind};
 use crate::error::{Error, Part, Position, Site};
+use WarningKind as Kind;
 
 /// A warning about a valid declaration. `Display` prints it like an [`Error`].
 ///
@@ -18,17 +20,86 @@ use crate::error::{Error, Part, Position, Site};
 /// let library: tvm_ffi_codegen::Library = text.parse()?;
 /// let warning = library.warnings().remove(0).locate(text).to_string();
 /// assert!(warning.starts_with("1:32: f: error 0: Python has no exception for `DeviceError`"));
+/// assert!(warning.contains("[unknown-exception]\n"));
 /// # Ok::<(), tvm_ffi_codegen::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Warning {
+    /// Kind, by whose name it can be left out.
+    pub kind: WarningKind,
     /// Subject.
     pub subject: Subject,
     /// Reason.
     pub reason: String,
     /// Position; `None` until [`Warning::locate`] sets it.
     pub position: Option<Position>,
+}
+
+/// Declares the kinds of warnings: the enum and its names.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident $name:literal;)*) => {
+        /// Kind of a [`Warning`]. Its text is a name.
+        ///
+        /// ```
+        /// use tvm_ffi_codegen::WarningKind;
+        ///
+        /// assert_eq!("unused-parameter".parse(), Ok(WarningKind::UnusedParameter));
+        /// assert_eq!(WarningKind::UnusedImage.to_string(), "unused-image");
+        /// assert!("unused".parse::<WarningKind>().unwrap_err().starts_with("`unused` is no warning; there are "));
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum WarningKind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl WarningKind {
+            /// All kinds.
+            pub const ALL: &'static [WarningKind] = &[$(WarningKind::$kind),*];
+
+            /// Returns the name.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(WarningKind::$kind => $name,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// A parameter that nothing uses, whose name does not start with `_`.
+    UnusedParameter "unused-parameter";
+    /// An image from which nothing is launched.
+    UnusedImage "unused-image";
+    /// A function with the name of an attribute of every module in Python.
+    ModuleAttribute "module-attribute";
+    /// A condition for which the types leave no value.
+    Contradiction "contradiction";
+    /// A condition that names no value.
+    ConstantCondition "constant-condition";
+    /// A kind of error for which Python has no exception.
+    UnknownException "unknown-exception";
+}
+
+impl fmt::Display for WarningKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The error is a reason, which lists the names.
+impl FromStr for WarningKind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<WarningKind, String> {
+        let found = WarningKind::ALL.iter().find(|kind| kind.name() == name);
+        found.copied().ok_or_else(|| {
+            let names: Vec<&str> = WarningKind::ALL.iter().map(|kind| kind.name()).collect();
+            format!("`{name}` is no warning; there are {}", names.join(", "))
+        })
+    }
 }
 
 /// Subject of a [`Warning`].
@@ -46,8 +117,8 @@ pub enum Subject {
 }
 
 impl Warning {
-    fn new(subject: Subject, reason: impl Into<String>) -> Warning {
-        Warning { subject, reason: reason.into(), position: None }
+    fn new(kind: WarningKind, subject: Subject, reason: impl Into<String>) -> Warning {
+        Warning { kind, subject, reason: reason.into(), position: None }
     }
 
     /// Returns the warning with its position in the text from which the library was parsed.
@@ -58,7 +129,8 @@ impl Warning {
 
     /// Returns an error that prints the same.
     fn error(&self) -> Error {
-        let (reason, position) = (self.reason.clone(), self.position.clone().map(Box::new));
+        let reason = format!("{} [{}]", self.reason, self.kind);
+        let position = self.position.clone().map(Box::new);
         match self.subject.clone() {
             Subject::Part(site) => Error::Invalid { site, reason, position },
             Subject::Image { index, name } => Error::Image { index, name, reason, position },
@@ -75,11 +147,16 @@ impl fmt::Display for Warning {
 impl Library {
     /// Returns the warnings about images without a launch, unused parameters, names that are attributes of every
     /// module in Python, conditions that no value of the types satisfies, other conditions that name nothing, and kinds
-    /// of errors that Python does not know. Those about images come first, then those of each function in order.
+    /// of errors that Python does not know. Those about images come first, then those of each function in order. Who wants
+    /// no warnings of a kind leaves them out by [`Warning::kind`].
     pub fn warnings(&self) -> Vec<Warning> {
         let images = unused::images(self).map(|(index, image)| {
             let subject = Subject::Image { index, name: image.name.clone() };
-            Warning::new(subject, "nothing is launched from it, and it is left out")
+            Warning::new(
+                Kind::UnusedImage,
+                subject,
+                "nothing is launched from it, and it is left out",
+            )
         });
         let has_conditions = self.functions.iter().any(|f| !f.signature.constraints.is_empty());
         let resolved = if has_conditions { self.resolve_declarations().ok() } else { None };
@@ -87,26 +164,29 @@ impl Library {
         let functions = self.functions.iter().enumerate();
         let of_functions = functions.flat_map(|(index, function): (usize, &Function)| {
             let at = |part| Subject::Part(Site::new(index, function, part));
-            let hidden = hidden(function).map(|reason| Warning::new(at(Part::Name), reason));
+            let hidden = hidden(function)
+                .map(|reason| Warning::new(Kind::ModuleAttribute, at(Part::Name), reason));
             let unused = unused::params(function).into_iter();
-            let unused = unused.map(|param| Warning::new(at(Part::Param(param)), UNUSED));
+            let unused = unused
+                .map(|param| Warning::new(Kind::UnusedParameter, at(Part::Param(param)), UNUSED));
             let never = meaning(index).and_then(contradiction::find).map(|constraint| {
                 let condition = &function.signature.constraints[constraint].condition;
                 let reason = format!(
                     "`{condition}` never holds: the types leave no value for which it does"
                 );
-                Warning::new(at(Part::Constraint(constraint)), reason)
+                Warning::new(Kind::Contradiction, at(Part::Constraint(constraint)), reason)
             });
             let constant = constant::conditions(function).into_iter();
             let constant = constant.map(|(part, condition)| {
                 let reason = format!("`{condition}` is the same in every call: it names no value");
-                Warning::new(at(part), reason)
+                Warning::new(Kind::ConstantCondition, at(part), reason)
             });
             let first = never.as_ref().map(|warning| warning.subject.clone());
             let constant = constant.filter(move |warning| Some(&warning.subject) != first.as_ref());
             let kinds = kinds(function).into_iter();
-            let kinds =
-                kinds.filter_map(|(part, kind)| Some(Warning::new(at(part), unknown(kind)?)));
+            let kinds = kinds.filter_map(|(part, kind)| {
+                Some(Warning::new(Kind::UnknownException, at(part), unknown(kind)?))
+            });
             hidden
                 .into_iter()
                 .chain(unused)
@@ -120,7 +200,7 @@ impl Library {
 }
 
 /// Reason of the warning about an unused parameter.
-const UNUSED: &str = "it is checked, and nothing else is done with it; a name that starts with `_` says that this is meant";
+const UNUSED: &str = "it is checked, and nothing else is done with it";
 
 /// Returns the warning about a function whose name is an attribute of every module in Python.
 fn hidden(function: &Function) -> Option<String> {

@@ -241,6 +241,13 @@ fn check_warns() {
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let warning = "warning: -:2:22: f: error 0: Python has no exception for `DeviceError`";
     assert!(outcome.stderr.starts_with(warning), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("[unknown-exception]\n"), "{}", outcome.stderr);
+    let outcome = run(folder.path(), "check - --allow unknown-exception", text.as_bytes());
+    assert_eq!((outcome.code, &*outcome.stderr), (0, ""));
+    let outcome = run(folder.path(), "check - --allow unknown", text.as_bytes());
+    assert_eq!(outcome.code, 2, "{}", outcome.stderr);
+    let known = "`unknown` is no warning; there are unused-parameter, unused-image, ";
+    assert!(outcome.stderr.contains(known), "{}", outcome.stderr);
 }
 
 #[test]

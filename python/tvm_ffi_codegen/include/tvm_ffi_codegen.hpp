@@ -50,6 +50,8 @@ struct Diagnostic {
   ffi::Optional<int64_t> line, column;
   /// The text of the line, and a caret below the position.
   ffi::Optional<ffi::String> source;
+  /// The name of a warning, by which it can be left out.
+  ffi::Optional<ffi::String> name;
 };
 
 namespace detail {
@@ -81,15 +83,17 @@ void* address(Result (*function)(Args...)) {
   return reinterpret_cast<void*>(function);
 }
 
-/// Returns the errors and warnings about declarations, in the order of the text.
-inline std::vector<Diagnostic> check(std::string_view text) {
+/// Returns the errors and warnings about declarations, in the order of the text, but no warnings whose names are in `allow`.
+inline std::vector<Diagnostic> check(std::string_view text, ffi::Array<ffi::String> allow = {}) {
   using Map = ffi::Map<ffi::String, ffi::Any>;
-  auto found = detail::Call<ffi::Array<Map>>(tvm_ffi_codegen_check, text.data(), static_cast<int64_t>(text.size()));
+  auto found = detail::Call<ffi::Array<Map>>(tvm_ffi_codegen_check, text.data(), static_cast<int64_t>(text.size()),
+                                             detail::Object(allow));
   std::vector<Diagnostic> diagnostics;
   for (const Map& one : found) {
     diagnostics.push_back({one["severity"].cast<ffi::String>(), one["message"].cast<ffi::String>(),
                            one["line"].cast<ffi::Optional<int64_t>>(), one["column"].cast<ffi::Optional<int64_t>>(),
-                           one["source"].cast<ffi::Optional<ffi::String>>()});
+                           one["source"].cast<ffi::Optional<ffi::String>>(),
+                           one["name"].cast<ffi::Optional<ffi::String>>()});
   }
   return diagnostics;
 }

@@ -9,7 +9,7 @@ fn warnings(text: &str) -> Vec<String> {
     located.map(|text| text.lines().next().unwrap_or_default().to_owned()).collect()
 }
 
-const UNUSED: &str = "it is checked, and nothing else is done with it; a name that starts with `_` says that this is meant";
+const UNUSED: &str = "it is checked, and nothing else is done with it [unused-parameter]";
 
 #[test]
 fn parameters_that_nothing_uses() {
@@ -75,7 +75,8 @@ fn parameters_that_something_uses() {
 #[test]
 fn images_that_nothing_is_launched_from() {
     let text = "image i;\nimage j;\nf(x: Tensor([n], int8, device=cuda)) -> None = { launch j.\"k\"(x.data) grid(n) block(1); };";
-    let expected = "1:1: image \"i\": nothing is launched from it, and it is left out";
+    let expected =
+        "1:1: image \"i\": nothing is launched from it, and it is left out [unused-image]";
     assert_eq!(warnings(text), [expected]);
 }
 
@@ -114,7 +115,7 @@ fn conditions_that_never_hold() {
     ];
     for wrong in rows {
         let expected = format!(
-            "3:1: f: constraint 1: `{wrong}` never holds: the types leave no value for which it does"
+            "3:1: f: constraint 1: `{wrong}` never holds: the types leave no value for which it does [contradiction]"
         );
         assert_eq!(of_conditions(&format!("n > 1,\n{wrong}")), [expected], "{wrong}");
     }
@@ -137,7 +138,8 @@ fn conditions_that_name_nothing() {
         ),
     ];
     for (text, found) in rows {
-        let expected = format!("{found} is the same in every call: it names no value");
+        let expected =
+            format!("{found} is the same in every call: it names no value [constant-condition]");
         assert_eq!(warnings(text), [expected], "{text}");
     }
     // One warning is enough.
