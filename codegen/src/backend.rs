@@ -19,6 +19,8 @@ pub use target::{
 };
 pub use thunks::with_preserving_thunks;
 
+use abi_spec::symbol;
+
 use crate::ir::Module;
 
 /// A kernel in a language of a backend, such as LLVM IR.
@@ -28,6 +30,16 @@ pub struct Input<'a> {
     pub name: &'a str,
     /// The contents.
     pub bytes: &'a [u8],
+    /// Names of definitions that other modules see; all others become local.
+    pub exports: &'a [String],
+}
+
+impl Input<'_> {
+    /// Returns whether a definition keeps its linkage: one of [`exports`](Input::exports), or a variable that a loader
+    /// fills. A local one would never be found.
+    pub fn keeps(&self, name: &str, is_variable: bool) -> bool {
+        (is_variable && symbol::is_for_loader(name)) || self.exports.iter().any(|one| one == name)
+    }
 }
 
 /// A code generator for one target. Each backend crate also has a native tier: `emit` into a module that the caller

@@ -105,6 +105,7 @@ impl Key {
             libraries,
             folders,
             sysroot,
+            exports,
             rpath,
             runtime_dependency,
             linker,
@@ -126,8 +127,17 @@ impl Key {
         } = request;
         let code =
             (backend, form, optimization, target.to_string(), cpu, metadata, routines, unchecked);
-        let system =
-            (link, libraries, folders, sysroot, rpath, runtime_dependency, linker, in_process);
+        let system = (
+            link,
+            libraries,
+            folders,
+            sysroot,
+            exports,
+            rpath,
+            runtime_dependency,
+            linker,
+            in_process,
+        );
         let options = [format!("{code:?}"), format!("{system:?}")];
         let print =
             options.iter().fold(library.fingerprint(), |all, part| all.with(part.as_bytes()));

@@ -45,6 +45,10 @@ pub struct Request {
     /// and not on this machine [default for GNU/Linux: the symbols of glibc 2.28].
     #[arg(long, value_name = "DIR")]
     pub sysroot: Option<PathBuf>,
+    /// Symbol of a linked file that the shared library exports, besides functions of the FFI and what a loader fills. May
+    /// be given several times.
+    #[arg(long = "export", value_name = "NAME")]
+    pub exports: Vec<String>,
     /// Folder in which the loader looks for libraries that the shared library needs; `$ORIGIN` is the folder of the
     /// library. May be given several times.
     #[arg(long, value_name = "DIR")]
@@ -122,6 +126,7 @@ impl Default for Request {
             libraries: Vec::new(),
             folders: Vec::new(),
             sysroot: None,
+            exports: Vec::new(),
             rpath: Vec::new(),
             runtime_dependency: true,
             linker: None,
@@ -255,8 +260,9 @@ pub struct Source {
 }
 
 impl Source {
-    pub(crate) fn input(&self) -> backend::Input<'_> {
-        backend::Input { name: &self.name, bytes: &self.bytes }
+    /// Returns the input of a backend. `exports` are names of definitions that other modules see.
+    pub(crate) fn input<'a>(&'a self, exports: &'a [String]) -> backend::Input<'a> {
+        backend::Input { name: &self.name, bytes: &self.bytes, exports }
     }
 }
 
@@ -279,6 +285,7 @@ impl Request {
             ("libraries", !self.libraries.is_empty() && !is_linked, linked),
             ("sysroot", self.sysroot.is_some() && !is_linked, linked),
             ("linker", self.linker.is_some() && !is_linked, linked),
+            ("exports", !self.exports.is_empty() && !is_shared, shared),
             ("rpath", !self.rpath.is_empty() && !is_shared, shared),
             ("runtime_dependency", !self.runtime_dependency && !is_shared, shared),
             ("system_lib", self.system_lib.is_some() && is_shared, unshared),
@@ -364,6 +371,7 @@ impl Request {
             target: self.target.clone(),
             linker: self.linker.clone(),
             runtime_dependency: self.runtime_dependency,
+            exports: self.exports.clone(),
             rpath: self.rpath.clone(),
             folders: self.folders.clone(),
             sysroot: self.sysroot.clone(),

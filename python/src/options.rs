@@ -21,6 +21,7 @@ pub(crate) const EMIT: &[&str] = &[
     "link",
     "linker",
     "sysroot",
+    "exports",
     "rpath",
     "runtime_dependency",
     "images",
@@ -34,7 +35,8 @@ pub(crate) const EMIT: &[&str] = &[
 ];
 
 /// Options of `link`.
-pub(crate) const LINK: &[&str] = &["target", "linker", "sysroot", "rpath", "runtime_dependency"];
+pub(crate) const LINK: &[&str] =
+    &["target", "linker", "sysroot", "exports", "rpath", "runtime_dependency"];
 
 /// Options of `jit`.
 pub(crate) const JIT: &[&str] = &[
@@ -97,6 +99,7 @@ impl Options {
             "link" => request.link = value.linkable()?,
             "linker" => request.linker = Some(value.parsed()?),
             "sysroot" => request.sysroot = Some(value.text()?.into()),
+            "exports" => request.exports = value.texts()?,
             "rpath" => request.rpath = value.texts()?,
             "runtime_dependency" => request.runtime_dependency = value.flag()?,
             "images" => request.images = value.files()?,

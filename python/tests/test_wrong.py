@@ -93,7 +93,7 @@ def test_types_of_options() -> None:
                 f"Mismatched type of option {name}, expected bool but got",
                 lambda: emit(**options),
             )
-    for name in ["link", "rpath", "unchecked"]:
+    for name in ["link", "exports", "rpath", "unchecked"]:
         for value in [1, "x", {}]:
             options = {name: value, "form": "shared"}
             raises(
@@ -147,6 +147,11 @@ def test_values_of_options() -> None:
         (dict(system_lib="a\0b"), "system library prefix"),
         (dict(form="ir", link=[OBJECT]), "option link is for forms object and shared"),
         (dict(rpath=["x"]), "option rpath is for form shared"),
+        (dict(exports=["x"]), "option exports is for form shared"),
+        (
+            dict(form="shared", link=[OBJECT], exports=["x"]),
+            "`x` cannot be exported: no linked file defines it",
+        ),
         (
             dict(system_lib="", form="shared"),
             "option system_lib is for what is linked into programs",

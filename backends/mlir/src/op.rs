@@ -18,7 +18,7 @@ use crate::types::Types;
 
 pub(crate) use inst::{FCMP, ICMP, Reference};
 pub(crate) use symbol::{
-    ARG_ATTRS, CONVENTION, FUNC, GLOBAL, RES_ATTRS, SIGNEXT, ZEROEXT, is_defined,
+    ARG_ATTRS, CONVENTION, FUNC, GLOBAL, RES_ATTRS, SIGNEXT, ZEROEXT, is_defined, is_variable,
 };
 
 /// A named attribute.

@@ -1,13 +1,16 @@
 //! Libraries for Windows and macOS: their contents, and what is refused. `tests/suite/windows.rs` calls such libraries;
 //! those for macOS are not called anywhere.
 
+use std::fs;
+use std::process::Command;
+
 use codegen::ir::{Builder, Linkage, Module, Signature, Type};
 use codegen::{Library, Loader};
-use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol, macho};
+use object::{BinaryFormat, NameOrOrdinal, Object, ObjectSection, ObjectSymbol, macho};
 use tvm_ffi_codegen_driver::link::{Input, Linker, routines_archive, runtime_library};
 use tvm_ffi_codegen_driver::{BackendName, Error, Form, Request, inspect, lower};
 
-use crate::support::{backends, twice};
+use crate::support::{backends, folder, twice};
 
 const WINDOWS: [&str; 3] =
     ["x86_64-pc-windows-msvc", "x86_64-pc-windows-gnu", "aarch64-pc-windows-msvc"];
@@ -87,6 +90,45 @@ fn libraries_for_macos_are_signed_and_name_what_they_need() {
         assert_eq!(file.exports().unwrap().count(), 3, "{target}");
         assert_eq!(commands(&bytes, macho::LC_CODE_SIGNATURE), 1, "{target}");
     }
+}
+
+#[test]
+#[ignore = "tests/setup installs lld"]
+fn libraries_export_what_they_are_asked_for() {
+    // The functions that this library compiles for Windows are marked as exports.
+    let mingw = ("x86_64-pc-windows-gnu", of_mingw("int kernel(int n, void* p) { return n; }"));
+    let (lld, cc): (Linker, _) =
+        ("lld".parse().unwrap(), Linker::Cc("x86_64-w64-mingw32-gcc".into()));
+    let rows = MACOS.map(|target| (target, kernel(target), lld.clone()));
+    let rows =
+        rows.into_iter().chain([lld.clone(), cc].map(|linker| (mingw.0, mingw.1.clone(), linker)));
+    for (target, kernel, linker) in rows {
+        let exported = |exports: &[&str]| {
+            let exports = exports.iter().map(|&name| name.to_owned()).collect();
+            let (kernels, linker) = (vec![kernel.clone()], Some(linker.clone()));
+            let shared = Request { kernels, exports, linker, ..request(target, Form::Shared) };
+            let bytes = shared.emit(&DECLARATIONS.parse().unwrap())?;
+            let file = object::File::parse(&*bytes).unwrap();
+            let names = file.exports().unwrap().map(|export| match export.unwrap().name() {
+                NameOrOrdinal::Name(name) => String::from_utf8_lossy(name).into_owned(),
+                NameOrOrdinal::Ordinal(_) => String::new(),
+            });
+            Ok::<_, Error>(names.filter(|name| name.contains("kernel")).count())
+        };
+        assert_eq!([exported(&[]).unwrap(), exported(&["kernel"]).unwrap()], [0, 1], "{target}");
+        let error = exported(&["_kernel"]).unwrap_err().to_string();
+        assert!(error.starts_with("`_kernel` cannot be exported: no linked file"), "{error}");
+    }
+}
+
+/// Compiles C for Windows.
+fn of_mingw(source: &str) -> Input {
+    let folder = folder();
+    let [text, object] = ["kernel.c", "kernel.o"].map(|name| folder.path().join(name));
+    fs::write(&text, source).unwrap();
+    let mut cc = Command::new("x86_64-w64-mingw32-gcc");
+    assert!(cc.arg("-c").arg(text).arg("-o").arg(&object).status().unwrap().success());
+    Input::read(&object).unwrap()
 }
 
 /// A function that calls another one by its name, for which it has the context of the library.

@@ -6,6 +6,7 @@ mod contents;
 mod damage;
 mod dependencies;
 mod explorer;
+mod exports;
 mod files;
 mod formats;
 mod hostile;

@@ -130,7 +130,7 @@ fn a_linked_kernel_is_inlined_and_vectorised() {
     for (triple, attributes) in CLANG {
         let llvm = Llvm { triple: triple.parse().unwrap(), ..Llvm::default() };
         let (context, text) = (Context::create(), clang(triple, attributes));
-        let input = Input { name: "kernel.ll", bytes: text.as_bytes() };
+        let input = Input { name: "kernel.ll", bytes: text.as_bytes(), exports: &[] };
         let module = llvm.module(&context, &wrapper(), &[input]).unwrap();
         object::compile(&module, &llvm).unwrap();
         let text = module.print_to_string().to_string();

@@ -39,6 +39,11 @@ pub(crate) fn is_defined<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> 
     body || operation.has_attribute("value")
 }
 
+/// Returns true for a data object.
+pub(crate) fn is_variable<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> bool {
+    operation.name().as_string_ref().as_str() == Ok(GLOBAL)
+}
+
 impl<'c> Ops<'c> {
     /// Returns true if a symbol is visible in its module only.
     pub(crate) fn is_local<'a>(&self, symbol: &impl OperationLike<'c, 'a>) -> bool
