@@ -148,7 +148,8 @@ fn define(
     let defined = |symbol: ir::Symbol| plan[symbol.index()].defined().is_some();
     let mut description = DataDescription::new();
     for data in source.data.iter().filter(|data| defined(data.symbol)) {
-        data::define(module, &symbols, data, &mut description)?;
+        let symbol = &source.symbols[data.symbol.index()];
+        data::define(module, &symbols, data, symbol, &mut description)?;
     }
     let mut functions = function::Functions::new(module, &symbols);
     for function in source.functions.iter().filter(|function| defined(function.symbol)) {

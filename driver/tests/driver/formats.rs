@@ -144,32 +144,43 @@ fn by_name(target: &str, backend: BackendName, name: &str) -> Input {
 fn objects_that_call_by_name_are_one_library() {
     let elf = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
     for target in WINDOWS.into_iter().chain(MACOS).chain(elf) {
-        // The compiler of C makes objects of this machine.
-        for backend in backends().filter(|backend| backend.name() != "c") {
-            let kernels = ["one", "other"].map(|name| by_name(target, backend, name)).into();
-            let linker = Some("lld".parse().unwrap());
-            let request = Request { kernels, linker, ..request(target, Form::Shared) };
-            let bytes = request.link().unwrap_or_else(|error| panic!("{target}: {error}"));
-            let found = inspect(&bytes).unwrap();
-            assert_eq!(
-                names(found.functions.iter().map(|f| &f.name)),
-                ["one", "other"],
-                "{target}"
-            );
-            assert!(found.library_ctx.is_some(), "{target} {backend:?}");
-            let file = object::File::parse(&*bytes).unwrap();
-            let context = |symbol: &object::Symbol<'_, '_>| {
-                symbol
-                    .name()
-                    .is_ok_and(|name| name.trim_start_matches('_') == "tvm_ffi__library_ctx")
-            };
-            let all: Vec<_> = file.symbols().filter(context).collect();
-            assert!(all.len() <= 1, "{target} {backend:?}");
-            // dyld would merge the weak ones of all libraries.
-            let is_shared = all.iter().any(ObjectSymbol::is_weak) && MACOS.contains(&target);
-            assert!(!is_shared, "{target} {backend:?}");
+        // C is compiled by GCC, which makes objects of few targets.
+        let has_gcc = ["x86_64-pc-windows-gnu", "x86_64-unknown-linux-gnu"].contains(&target);
+        let objects = |name: &str| -> Vec<Input> {
+            let all = backends().filter(|backend| has_gcc || backend.name() != "c");
+            all.map(|backend| by_name(target, backend, name)).collect()
+        };
+        let (ones, others) = (objects("one"), objects("other"));
+        let mut linkers: Vec<Linker> = vec!["lld".parse().unwrap()];
+        let mingw = || Linker::Cc("x86_64-w64-mingw32-gcc".into());
+        linkers.extend((target == "x86_64-pc-windows-gnu").then(mingw));
+        for (index, one) in ones.iter().enumerate() {
+            for (number, other) in others.iter().enumerate() {
+                let linker = linkers[number % linkers.len()].clone();
+                check_context(target, &[one.clone(), other.clone()], linker, [index, number]);
+            }
         }
     }
+}
+
+/// Checks that a library of two objects has both functions and one context.
+fn check_context(target: &str, kernels: &[Input], linker: Linker, pair: [usize; 2]) {
+    let (kernels, linker) = (kernels.to_vec(), Some(linker));
+    let request = Request { kernels, linker, ..request(target, Form::Shared) };
+    let bytes = request.link().unwrap_or_else(|error| panic!("{target} {pair:?}: {error}"));
+    let found = inspect(&bytes).unwrap();
+    let functions = names(found.functions.iter().map(|f| &f.name));
+    assert_eq!(functions, ["one", "other"], "{target} {pair:?}");
+    assert!(found.library_ctx.is_some(), "{target} {pair:?}");
+    let file = object::File::parse(&*bytes).unwrap();
+    let context = |symbol: &object::Symbol<'_, '_>| {
+        symbol.name().is_ok_and(|name| name.trim_start_matches('_') == "tvm_ffi__library_ctx")
+    };
+    let all: Vec<_> = file.symbols().filter(context).collect();
+    assert!(all.len() <= 1, "{target} {pair:?}");
+    // dyld would merge the weak ones of all libraries.
+    let is_shared = all.iter().any(ObjectSymbol::is_weak) && MACOS.contains(&target);
+    assert!(!is_shared, "{target} {pair:?}");
 }
 
 /// Counts the load commands of a kind.
