@@ -5,6 +5,7 @@
 
 mod apart;
 mod error;
+mod feature;
 mod optimize;
 mod plan;
 mod preserve;
@@ -12,6 +13,7 @@ mod target;
 mod thunks;
 
 pub use error::{Error, Mismatch};
+pub use feature::Feature;
 pub use optimize::{Optimize, is_long};
 pub use plan::{Capabilities, Existing, Plan, State, SymbolSource, plan, unused_name};
 pub use target::{

@@ -118,6 +118,7 @@ impl Key {
             system_lib: _,
             target,
             cpu,
+            features,
             metadata,
             routines,
             unchecked,
@@ -125,8 +126,17 @@ impl Key {
             kernels,
             in_process,
         } = request;
-        let code =
-            (backend, form, optimization, target.to_string(), cpu, metadata, routines, unchecked);
+        let code = (
+            backend,
+            form,
+            optimization,
+            target.to_string(),
+            cpu,
+            features,
+            metadata,
+            routines,
+            unchecked,
+        );
         let system = (
             link,
             libraries,

@@ -17,6 +17,7 @@ pub(crate) const EMIT: &[&str] = &[
     "backend",
     "target",
     "cpu",
+    "features",
     "optimization",
     "link",
     "linker",
@@ -95,6 +96,11 @@ impl Options {
             "backend" => request.backend = value.text()?.parse()?,
             "target" => request.target = driver::parse_target(value.text()?)?,
             "cpu" => request.cpu = Some(value.text()?.to_owned()),
+            "features" => {
+                let feature = |name: String| name.parse().map_err(|error| value.wrong(error));
+                request.features =
+                    value.texts()?.into_iter().map(feature).collect::<Result<_, _>>()?;
+            }
             "optimization" => request.optimization = value.level()?,
             "link" => request.link = value.linkable()?,
             "linker" => request.linker = Some(value.parsed()?),

@@ -93,7 +93,7 @@ def test_types_of_options() -> None:
                 f"Mismatched type of option {name}, expected bool but got",
                 lambda: emit(**options),
             )
-    for name in ["link", "exports", "rpath", "unchecked"]:
+    for name in ["features", "link", "exports", "rpath", "unchecked"]:
         for value in [1, "x", {}]:
             options = {name: value, "form": "shared"}
             raises(
@@ -134,6 +134,10 @@ def test_values_of_options() -> None:
         ),
         (dict(backend="gcc"), "unknown backend `gcc`, expected one of cranelift, "),
         (dict(target="pdp-11"), "unknown target `pdp-11`"),
+        (
+            dict(features=["avx"]),
+            'option features: expected `+` or `-` and the name of a feature, found "avx"',
+        ),
         (dict(optimization=9), "option optimization: expected 0, 1, 2 or 3"),
         (dict(linker="gold", form="shared"), 'no linker "gold", expected one of wild, cc, lld'),
         (dict(routines="shared"), 'no routines "shared", expected embedded or linked'),

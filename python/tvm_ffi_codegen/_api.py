@@ -82,6 +82,8 @@ class TextOptions(TypedDict, total=False):
     """The triple of the machine to compile for."""
     cpu: str | None
     """The processor to compile for."""
+    features: Iterable[str]
+    """Features of the processor to use or not, such as "+avx2" or "-fma"."""
     optimization: int | None
     """The level of optimisation, 0 to 3."""
     images: Mapping[str, Path_ | bytes] | None
@@ -267,7 +269,7 @@ def _call(name: str, *arguments: Any) -> Any:
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options that are not None or empty, as the shared object takes them."""
-    lists = {"unchecked", "exports", "rpath"}
+    lists = {"features", "unchecked", "exports", "rpath"}
     tables = {"images", "imports"}
     given: dict[str, Any] = {}
     for name, value in options.items():

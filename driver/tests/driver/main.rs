@@ -15,6 +15,7 @@ mod inspect;
 #[cfg(feature = "mlir")]
 mod ir_kernels;
 mod link;
+mod processors;
 mod routines;
 mod stages;
 mod support;

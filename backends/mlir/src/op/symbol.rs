@@ -144,6 +144,7 @@ impl<'c> Ops<'c> {
         function: &ir::Function,
     ) -> Vec<(&'static str, Attribute<'c>)> {
         let mut attributes = vec![("no_unwind", self.unit)];
+        attributes.extend(self.processor.iter().flatten());
         let is_long = backend::is_long(function);
         if function.cold || function.no_inline || is_long {
             attributes.push(("no_inline", self.unit));
