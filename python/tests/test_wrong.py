@@ -153,10 +153,6 @@ def test_values_of_options() -> None:
         (dict(rpath=["x"]), "option rpath is for form shared"),
         (dict(exports=["x"]), "option exports is for form shared"),
         (
-            dict(form="shared", link=[OBJECT], exports=["x"]),
-            "`x` cannot be exported: no linked file defines it",
-        ),
-        (
             dict(system_lib="", form="shared"),
             "option system_lib is for what is linked into programs",
         ),
@@ -167,6 +163,8 @@ def test_values_of_options() -> None:
         raises(ValueError, text, lambda: emit(**options))
     twice = "is defined by objects[0] and again by objects[1]"
     raises(ValueError, twice, lambda: codegen.link([OBJECT, OBJECT]))
+    missing = "`x` cannot be exported: no linked file defines it"
+    raises(ValueError, missing, lambda: codegen.link([OBJECT], exports=["x"]))
     # The same shared object may have been built with LLVM.
     found = of_backend("llvm")
     left_out = (
