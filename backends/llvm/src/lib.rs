@@ -220,12 +220,12 @@ impl Llvm {
         Ok(module)
     }
 
-    /// Emits as [`emit`](crate::emit) does, for the processor of this target: if one is named, or a feature, every
+    /// Emits as [`emit`] does, for the processor of this target: if one is named, or a feature, every
     /// function has the attributes `target-cpu` and `target-features`, without which LLVM inlines no kernel that was
     /// compiled for that processor.
     ///
     /// # Errors
-    /// Those of [`emit`](crate::emit), and [`Error::Target`] for an unknown processor or feature.
+    /// Those of [`emit`], and [`Error::Target`] for an unknown processor or feature.
     pub fn emit<'ctx>(
         &self,
         module: &Module<'ctx>,

@@ -213,12 +213,12 @@ impl Mlir {
         Ok(module)
     }
 
-    /// Emits as [`emit`](crate::emit) does, for the processor of this target: if one is named, or a feature, every
+    /// Emits as [`emit`] does, for the processor of this target: if one is named, or a feature, every
     /// function has the attributes `target_cpu` and `target_features`, without which LLVM inlines no kernel that was
     /// compiled for that processor.
     ///
     /// # Errors
-    /// Those of [`emit`](crate::emit), and [`Error::Target`] for an unknown processor or feature.
+    /// Those of [`emit`], and [`Error::Target`] for an unknown processor or feature.
     pub fn emit<'c>(
         &self,
         context: &'c Context,
