@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The linker adds the routines, so that the object has only the wrapper.
     let options = Options { routines: Routines::Linked, ..Options::default() };
     let module = lower(&library.resolve()?, &options);
-    let host = Cranelift { triple: Triple::host() }.object(&module, &[])?;
+    let host = Cranelift::new(Triple::host()).object(&module, &[])?;
 
     let inputs = [link::Input::new("host.o", host)?, link::Input::read(Path::new(&kernel))?];
     let linked = link::link(&inputs, &link::Options::default())?;

@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let context = Context::create();
     let buffer = MemoryBuffer::create_from_memory_range_copy(graph.as_bytes(), "graph");
     let module = context.create_module_from_ir(buffer).map_err(|reason| reason.to_string())?;
-    link(&module, &[Input { name: "add_one.bc", bytes: &wrapper }])?;
+    link(&module, &[Input { name: "add_one.bc", bytes: &wrapper, exports: &[] }])?;
     optimize(&module, &llvm)?;
 
     let graph = module.get_function("graph").ok_or("defined above")?;

@@ -29,6 +29,20 @@ pub const MAIN: &str = "__tvm_ffi_main";
 /// The largest length of a function's name, in bytes.
 pub const MAX_NAME: usize = 255;
 
+/// Returns whether a loader fills, or reads, a variable of this name in a library: a [context symbol](CONTEXT_PREFIX), or
+/// a name that the runtime reserves. Such a variable has to be exported.
+///
+/// ```
+/// use tvm_ffi_abi_spec::symbol::{LIBRARY_CTX, is_for_loader};
+///
+/// assert!(is_for_loader(LIBRARY_CTX) && is_for_loader("__TVMFFIFunctionCall"));
+/// assert!(!is_for_loader("__tvm_ffi_add_one"));
+/// ```
+pub fn is_for_loader(name: &str) -> bool {
+    let reserved = name.strip_prefix(PREFIX).is_some_and(|rest| rest.starts_with('_'));
+    reserved || name.starts_with(CONTEXT_PREFIX)
+}
+
 /// Returns the symbol of the function `name`.
 pub fn function_symbol(name: &str) -> String {
     format!("{PREFIX}{name}")

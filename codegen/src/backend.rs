@@ -5,6 +5,7 @@
 
 mod apart;
 mod error;
+mod feature;
 mod optimize;
 mod plan;
 mod preserve;
@@ -12,12 +13,15 @@ mod target;
 mod thunks;
 
 pub use error::{Error, Mismatch};
+pub use feature::Feature;
 pub use optimize::{Optimize, is_long};
 pub use plan::{Capabilities, Existing, Plan, State, SymbolSource, plan, unused_name};
 pub use target::{
     Facts, LARGE, LISTS, Machine, MachineFacts, Narrow, Side, Weak, needs_no_builtins,
 };
 pub use thunks::with_preserving_thunks;
+
+use abi_spec::symbol;
 
 use crate::ir::Module;
 
@@ -28,6 +32,16 @@ pub struct Input<'a> {
     pub name: &'a str,
     /// The contents.
     pub bytes: &'a [u8],
+    /// Names of definitions that other modules see; all others become local.
+    pub exports: &'a [String],
+}
+
+impl Input<'_> {
+    /// Returns whether a definition keeps its linkage: one of [`exports`](Input::exports), or a variable that a loader
+    /// fills. A local one would never be found.
+    pub fn keeps(&self, name: &str, is_variable: bool) -> bool {
+        (is_variable && symbol::is_for_loader(name)) || self.exports.iter().any(|one| one == name)
+    }
 }
 
 /// A code generator for one target. Each backend crate also has a native tier: `emit` into a module that the caller

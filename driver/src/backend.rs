@@ -43,7 +43,7 @@ macro_rules! backends {
             ///
             /// # Errors
             /// [`Error::NotBuilt`] if a cargo feature is missing; [`Error::Backend`] if `cpu` is given for Cranelift or
-            /// C.
+            /// C, or `features` are for C.
             pub fn backend(&self) -> Result<Box<dyn Backend>, Error> {
                 match self.backend {
                     $(
@@ -69,20 +69,29 @@ macro_rules! backends {
 backends! {
     /// Cranelift, in every build.
     #[default]
-    Cranelift "cranelift" => |request| backend_cranelift::Cranelift { triple: request.generic()? };
+    Cranelift "cranelift" => |request| {
+        let (triple, features) = (request.generic()?, request.features.clone());
+        backend_cranelift::Cranelift { triple, features }
+    };
     /// LLVM, with the cargo feature `llvm`.
     Llvm "llvm" "llvm" => |request| {
         let (triple, cpu, optimize) = request.machine();
-        backend_llvm::Llvm { triple, cpu, optimize }
+        backend_llvm::Llvm { triple, cpu, features: request.features.clone(), optimize }
     };
     /// MLIR, with the cargo feature `mlir`.
     Mlir "mlir" "mlir" => |request| {
         let (triple, cpu, optimize) = request.machine();
-        backend_mlir::Mlir { triple, cpu, optimize }
+        backend_mlir::Mlir { triple, cpu, features: request.features.clone(), optimize }
     };
     /// C, in every build; objects need a C compiler.
-    C "c" => |request| backend_c::C::new(request.generic()?, request.optimization);
+    C "c" => |request| {
+        request.refuse_features()?;
+        backend_c::C::new(request.generic()?, request.optimization)
+    };
 }
+
+/// Advice for who wants features of processors from C.
+const FEATURES_OF_C: &str = "emit the text, and give your compiler its option";
 
 impl fmt::Display for BackendName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -104,6 +113,13 @@ impl Request {
     fn generic(&self) -> Result<target_lexicon::Triple, Error> {
         let Some(cpu) = &self.cpu else { return Ok(self.target.clone()) };
         let source = format!("no processor `{cpu}`: only llvm and mlir can be told one").into();
+        Err(Error::Backend { name: self.backend.name(), source })
+    }
+
+    /// Refuses features of processors, for a backend whose compiler has its own options for them.
+    fn refuse_features(&self) -> Result<(), Error> {
+        let Some(feature) = self.features.first() else { return Ok(()) };
+        let source = format!("no feature `{}`: {FEATURES_OF_C}", feature.name).into();
         Err(Error::Backend { name: self.backend.name(), source })
     }
 

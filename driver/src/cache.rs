@@ -105,6 +105,7 @@ impl Key {
             libraries,
             folders,
             sysroot,
+            exports,
             rpath,
             runtime_dependency,
             linker,
@@ -117,6 +118,7 @@ impl Key {
             system_lib: _,
             target,
             cpu,
+            features,
             metadata,
             routines,
             unchecked,
@@ -124,10 +126,28 @@ impl Key {
             kernels,
             in_process,
         } = request;
-        let code =
-            (backend, form, optimization, target.to_string(), cpu, metadata, routines, unchecked);
-        let system =
-            (link, libraries, folders, sysroot, rpath, runtime_dependency, linker, in_process);
+        let code = (
+            backend,
+            form,
+            optimization,
+            target.to_string(),
+            cpu,
+            features,
+            metadata,
+            routines,
+            unchecked,
+        );
+        let system = (
+            link,
+            libraries,
+            folders,
+            sysroot,
+            exports,
+            rpath,
+            runtime_dependency,
+            linker,
+            in_process,
+        );
         let options = [format!("{code:?}"), format!("{system:?}")];
         let print =
             options.iter().fold(library.fingerprint(), |all, part| all.with(part.as_bytes()));

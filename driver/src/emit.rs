@@ -15,7 +15,7 @@ use target_lexicon::Triple;
 
 use crate::file::{self, Mode};
 use crate::stages::{Stage, Times};
-use crate::{Error, Form, Request, Source, explorer};
+use crate::{Error, Form, Request, explorer};
 
 /// Parses a file of declarations; `-` is standard input.
 ///
@@ -153,7 +153,8 @@ impl Request {
         if self.form == Form::Object && module.symbols.iter().any(is_linked) {
             link::check_target(&self.target)?;
         }
-        let kernels: Vec<_> = self.sources.iter().map(Source::input).collect();
+        let kernels: Vec<_> =
+            self.sources.iter().map(|source| source.input(&self.exports)).collect();
         let backend = self.backend()?;
         let made = match self.form {
             Form::Ir => return Ok(module.to_string().into_bytes()),

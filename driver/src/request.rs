@@ -1,6 +1,7 @@
 //! Requests: the form of the output, and all options that decide about it. The command line fills a request from its
 //! arguments, and Python from a map. The fields are documented here, and the comments are the help of the command line.
 
+mod file;
 mod values;
 
 use std::borrow::Cow;
@@ -8,13 +9,14 @@ use std::path::PathBuf;
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{ArgAction, Args, ValueEnum};
-use codegen::backend::{self, Optimize};
+use codegen::backend::{Feature, Optimize};
 use codegen::{Library, Loader, Prepare, Routines, Unchecked};
 use link::{Input, Linker, Output};
 use target_lexicon::Triple;
 
 use crate::imports::{read_modules, read_tree};
-use crate::{BackendName, Error, file};
+use crate::{BackendName, Error};
+pub use file::{File, Source};
 pub(crate) use values::backends;
 pub use values::{parse_routines, parse_target};
 
@@ -45,6 +47,10 @@ pub struct Request {
     /// and not on this machine [default for GNU/Linux: the symbols of glibc 2.28].
     #[arg(long, value_name = "DIR")]
     pub sysroot: Option<PathBuf>,
+    /// Symbol of a linked file that the shared library exports, besides functions of the FFI and what a loader fills. May
+    /// be given several times.
+    #[arg(long = "export", value_name = "NAME")]
+    pub exports: Vec<String>,
     /// Folder in which the loader looks for libraries that the shared library needs; `$ORIGIN` is the folder of the
     /// library. May be given several times.
     #[arg(long, value_name = "DIR")]
@@ -72,6 +78,10 @@ pub struct Request {
     /// target].
     #[arg(long, value_name = "NAME")]
     pub cpu: Option<String>,
+    /// Features of the processor to use (+) or not to use (-), by LLVM's names and with commas in between, such as
+    /// +avx2,-fma; with llvm, mlir and cranelift.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
+    pub features: Vec<Feature>,
     /// Function that is exported as `main` too: a call of the loaded module calls it.
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
@@ -122,6 +132,7 @@ impl Default for Request {
             libraries: Vec::new(),
             folders: Vec::new(),
             sysroot: None,
+            exports: Vec::new(),
             rpath: Vec::new(),
             runtime_dependency: true,
             linker: None,
@@ -129,6 +140,7 @@ impl Default for Request {
             import_tree: None,
             target: Triple::host(),
             cpu: None,
+            features: Vec::new(),
             entry: None,
             images: Vec::new(),
             prepare: None,
@@ -196,70 +208,6 @@ pub enum CheckGroup {
     Alignment,
 }
 
-/// A file: its path, or its contents in memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum File {
-    /// A path; `-` is standard input.
-    Path(PathBuf),
-    /// Contents.
-    Bytes {
-        /// The name for messages.
-        name: String,
-        /// The contents.
-        bytes: Vec<u8>,
-    },
-}
-
-impl File {
-    /// Returns the path; of contents the name for messages.
-    pub(crate) fn path(&self) -> PathBuf {
-        match self {
-            File::Path(path) => path.clone(),
-            File::Bytes { name, .. } => name.into(),
-        }
-    }
-
-    /// Returns the contents.
-    pub(crate) fn read(&self) -> Result<Vec<u8>, Error> {
-        match self {
-            File::Path(path) => file::read(path),
-            File::Bytes { bytes, .. } => Ok(bytes.clone()),
-        }
-    }
-
-    /// Returns name and contents of a file to link; of files that are certainly none only the beginning is read.
-    fn into_linkable(self) -> Result<(String, Vec<u8>), Error> {
-        match self {
-            File::Path(path) => Ok((path.display().to_string(), link::read(&path)?)),
-            File::Bytes { name, bytes } => Ok((name, bytes)),
-        }
-    }
-}
-
-impl TryFrom<File> for Input {
-    type Error = Error;
-
-    fn try_from(file: File) -> Result<Input, Error> {
-        let (name, bytes) = file.into_linkable()?;
-        Ok(Input::new(name, bytes)?)
-    }
-}
-
-/// A kernel in a language of the backend: LLVM IR, as text or bitcode, or MLIR's LLVM dialect.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
-    /// The name for messages: that of the file.
-    pub name: String,
-    /// The contents.
-    pub bytes: Vec<u8>,
-}
-
-impl Source {
-    pub(crate) fn input(&self) -> backend::Input<'_> {
-        backend::Input { name: &self.name, bytes: &self.bytes }
-    }
-}
-
 impl Request {
     /// Returns the defaults with this form.
     pub fn new(form: Form) -> Request {
@@ -279,6 +227,7 @@ impl Request {
             ("libraries", !self.libraries.is_empty() && !is_linked, linked),
             ("sysroot", self.sysroot.is_some() && !is_linked, linked),
             ("linker", self.linker.is_some() && !is_linked, linked),
+            ("exports", !self.exports.is_empty() && !is_shared, shared),
             ("rpath", !self.rpath.is_empty() && !is_shared, shared),
             ("runtime_dependency", !self.runtime_dependency && !is_shared, shared),
             ("system_lib", self.system_lib.is_some() && is_shared, unshared),
@@ -364,6 +313,7 @@ impl Request {
             target: self.target.clone(),
             linker: self.linker.clone(),
             runtime_dependency: self.runtime_dependency,
+            exports: self.exports.clone(),
             rpath: self.rpath.clone(),
             folders: self.folders.clone(),
             sysroot: self.sysroot.clone(),

@@ -17,10 +17,12 @@ pub(crate) const EMIT: &[&str] = &[
     "backend",
     "target",
     "cpu",
+    "features",
     "optimization",
     "link",
     "linker",
     "sysroot",
+    "exports",
     "rpath",
     "runtime_dependency",
     "images",
@@ -34,7 +36,8 @@ pub(crate) const EMIT: &[&str] = &[
 ];
 
 /// Options of `link`.
-pub(crate) const LINK: &[&str] = &["target", "linker", "sysroot", "rpath", "runtime_dependency"];
+pub(crate) const LINK: &[&str] =
+    &["target", "linker", "sysroot", "exports", "rpath", "runtime_dependency"];
 
 /// Options of `jit`.
 pub(crate) const JIT: &[&str] = &[
@@ -93,10 +96,16 @@ impl Options {
             "backend" => request.backend = value.text()?.parse()?,
             "target" => request.target = driver::parse_target(value.text()?)?,
             "cpu" => request.cpu = Some(value.text()?.to_owned()),
+            "features" => {
+                let feature = |name: String| name.parse().map_err(|error| value.wrong(error));
+                request.features =
+                    value.texts()?.into_iter().map(feature).collect::<Result<_, _>>()?;
+            }
             "optimization" => request.optimization = value.level()?,
             "link" => request.link = value.linkable()?,
             "linker" => request.linker = Some(value.parsed()?),
             "sysroot" => request.sysroot = Some(value.text()?.into()),
+            "exports" => request.exports = value.texts()?,
             "rpath" => request.rpath = value.texts()?,
             "runtime_dependency" => request.runtime_dependency = value.flag()?,
             "images" => request.images = value.files()?,

@@ -164,8 +164,8 @@ error: 1:6: expected `Tensor` or another type such as `float32`, found `int65`
   | f(n: int65) -> None = k(n);
   |      ^
 ValueError: option form: no form \"elf\", expected one of resolved, ir, native, bitcode, object, shared, header, html
-ValueError: unknown option \"optimisation\", expected one of form, backend, target, cpu, optimization, \
-link, linker, sysroot, rpath, runtime_dependency, images, imports, prepare, entry, system_lib, metadata, routines, unchecked
+ValueError: unknown option \"optimisation\", expected one of form, backend, target, cpu, features, optimization, \
+link, linker, sysroot, exports, rpath, runtime_dependency, images, imports, prepare, entry, system_lib, metadata, routines, unchecked
 TypeError: Mismatched type of option cpu, expected str but got int
 ValueError: there are no objects to link
 FileNotFoundError: cannot read /nowhere: No such file or directory (os error 2)
@@ -257,7 +257,7 @@ map: 0
 array: 0
 emit: 0
 ir: import
-link: -1, ValueError: unknown option \"form\", expected one of target, linker, sysroot, rpath, runtime_dependency
+link: -1, ValueError: unknown option \"form\", expected one of target, linker, sysroot, exports, rpath, runtime_dependency
 odd: -1
 left: 0, \n\
 version: 0, 0

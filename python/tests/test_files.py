@@ -108,6 +108,20 @@ def test_every_form() -> None:
     assert adds_one(load(codegen.emit(ADD_ONE, "shared", link=[C(C_KERNEL)])))
 
 
+def test_exports() -> None:
+    kernel = C(C_KERNEL + " int answer(void) { return 42; }")
+    for linked in [
+        codegen.emit(ADD_ONE, "shared", link=[kernel], exports=["answer"]),
+        codegen.emit(ADD_ONE, "shared", link=[kernel], exports=["answer"], linker="cc"),
+        codegen.link([codegen.emit(ADD_ONE), kernel], exports=["answer"]),
+    ]:
+        with tempfile.TemporaryDirectory() as folder:
+            library = Path(folder, "library.so")
+            library.write_bytes(linked)
+            assert ctypes.CDLL(str(library)).answer() == 42
+        assert adds_one(load(linked))
+
+
 def test_objects_are_paths_or_bytes() -> None:
     with tempfile.TemporaryDirectory() as folder:
         source, host = Path(folder, "kernel.c"), Path(folder, "host.o")

@@ -93,7 +93,7 @@ def test_types_of_options() -> None:
                 f"Mismatched type of option {name}, expected bool but got",
                 lambda: emit(**options),
             )
-    for name in ["link", "rpath", "unchecked"]:
+    for name in ["features", "link", "exports", "rpath", "unchecked"]:
         for value in [1, "x", {}]:
             options = {name: value, "form": "shared"}
             raises(
@@ -134,6 +134,10 @@ def test_values_of_options() -> None:
         ),
         (dict(backend="gcc"), "unknown backend `gcc`, expected one of cranelift, "),
         (dict(target="pdp-11"), "unknown target `pdp-11`"),
+        (
+            dict(features=["avx"]),
+            'option features: expected `+` or `-` and the name of a feature, found "avx"',
+        ),
         (dict(optimization=9), "option optimization: expected 0, 1, 2 or 3"),
         (dict(linker="gold", form="shared"), 'no linker "gold", expected one of wild, cc, lld'),
         (dict(routines="shared"), 'no routines "shared", expected embedded or linked'),
@@ -147,6 +151,7 @@ def test_values_of_options() -> None:
         (dict(system_lib="a\0b"), "system library prefix"),
         (dict(form="ir", link=[OBJECT]), "option link is for forms object and shared"),
         (dict(rpath=["x"]), "option rpath is for form shared"),
+        (dict(exports=["x"]), "option exports is for form shared"),
         (
             dict(system_lib="", form="shared"),
             "option system_lib is for what is linked into programs",
@@ -158,6 +163,8 @@ def test_values_of_options() -> None:
         raises(ValueError, text, lambda: emit(**options))
     twice = "is defined by objects[0] and again by objects[1]"
     raises(ValueError, twice, lambda: codegen.link([OBJECT, OBJECT]))
+    missing = "`x` cannot be exported: no linked file defines it"
+    raises(ValueError, missing, lambda: codegen.link([OBJECT], exports=["x"]))
     # The same shared object may have been built with LLVM.
     found = of_backend("llvm")
     left_out = (

@@ -84,6 +84,8 @@ class TextOptions(TypedDict, total=False):
     """The triple of the machine to compile for."""
     cpu: str | None
     """The processor to compile for."""
+    features: Iterable[str]
+    """Features of the processor to use or not, such as "+avx2" or "-fma"."""
     optimization: int | None
     """The level of optimisation, 0 to 3."""
     images: Mapping[str, Path_ | bytes] | None
@@ -111,6 +113,8 @@ class Options(TextOptions, total=False):
     """The linker: that of the package, the C compiler of this machine, or LLVM's, for Windows and macOS."""
     sysroot: str | None
     """The root folder of the system to link for; without it that is glibc 2.28 for GNU/Linux."""
+    exports: Sequence[str]
+    """Symbols of linked files that a shared library exports, besides functions of the FFI and what a loader fills."""
     rpath: Sequence[str]
     """Folders in which the loader looks for the libraries that a shared library needs."""
     runtime_dependency: bool | None
@@ -149,15 +153,20 @@ def link(
     target: str | None = None,
     linker: Literal["wild", "cc", "lld"] | None = None,
     sysroot: str | None = None,
+    exports: Sequence[str] = (),
     rpath: Sequence[str] = (),
     runtime_dependency: bool = True,
 ) -> bytes:
-    """Links objects, archives and shared libraries, as paths or bytes or `C`, to a shared library."""
+    """Links objects, archives and shared libraries, as paths or bytes or `C`, to a shared library.
+
+    It exports functions of the FFI, what a loader fills, and `exports`. Their names are those of C.
+    """
     options = _given(
         {
             "target": target,
             "linker": linker,
             "sysroot": sysroot,
+            "exports": exports,
             "rpath": rpath,
             "runtime_dependency": runtime_dependency,
         }
@@ -262,7 +271,7 @@ def _call(name: str, *arguments: Any) -> Any:
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the options that are not None or empty, as the shared object takes them."""
-    lists = {"unchecked", "rpath"}
+    lists = {"features", "unchecked", "exports", "rpath"}
     tables = {"images", "imports"}
     given: dict[str, Any] = {}
     for name, value in options.items():

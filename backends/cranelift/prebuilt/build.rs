@@ -21,10 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut table = String::new();
     if let Some(triple) = &triple {
         for (name, module) in linked_routines(Loader::of(triple)) {
-            write(
-                &format!("{name}.o"),
-                Cranelift { triple: triple.clone() }.object(&module, &[])?,
-            )?;
+            write(&format!("{name}.o"), Cranelift::new(triple.clone()).object(&module, &[])?)?;
             let defined = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Once);
             let defines: Vec<&str> = defined.map(|symbol| &symbol.name[..]).collect();
             table += &format!(

@@ -6,11 +6,12 @@ use cranelift_module::{DataDescription, FuncOrDataId, Module, ModuleRelocTarget}
 
 use crate::native;
 
-/// Defines a declared constant or variable. `description` is a buffer to reuse.
+/// Defines a declared constant or variable, whose symbol in the host IR is `symbol`. `description` is a buffer to reuse.
 pub(crate) fn define(
     module: &mut dyn Module,
     symbols: &[FuncOrDataId],
     source: &ir::Data,
+    symbol: &ir::SymbolData,
     description: &mut DataDescription,
 ) -> Result<(), Error> {
     let FuncOrDataId::Data(id) = symbols[source.symbol.index()] else { return Ok(()) };
@@ -22,6 +23,10 @@ pub(crate) fn define(
     }
     if source.listed {
         description.set_custom_section(Facts::of(module.isa().triple()).list);
+    }
+    if symbol.linkage == ir::Linkage::Weak {
+        let section = Facts::of(module.isa().triple()).weak_section(&symbol.name);
+        section.iter().for_each(|section| description.set_custom_section(section));
     }
     for relocation in &source.relocations {
         let target: ModuleRelocTarget = match symbols[relocation.symbol.index()] {

@@ -1,6 +1,6 @@
 //! Code generators: their settings, that of a target, and others for functions that gain from one.
 
-use codegen::backend::{Error, Machine};
+use codegen::backend::{Error, Feature, Machine};
 use codegen::ir::{self, Binary, Inst};
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
@@ -10,7 +10,7 @@ use cranelift_codegen::settings::{self, Configurable, Flags};
 use cranelift_module::{FuncId, Module, ModuleError, ModuleReloc};
 use target_lexicon::{BinaryFormat, Triple};
 
-use crate::{native, refused};
+use crate::{Cranelift, native, refused};
 
 /// The settings of code generation apart from the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,13 @@ impl Settings {
 /// # Errors
 /// [`Error::Target`] if the machine is not a [known one](Machine).
 pub fn isa(triple: &Triple, settings: Settings) -> Result<OwnedTargetIsa, Error> {
-    Machine::of(triple)?;
+    isa_of(&Cranelift::new(triple.clone()), settings)
+}
+
+/// Returns the code generator of a target, with its features.
+pub(crate) fn isa_of(target: &Cranelift, settings: Settings) -> Result<OwnedTargetIsa, Error> {
+    let triple = &target.triple;
+    let machine = Machine::of(triple)?;
     let unsupported = |reason: String| Error::Target { triple: triple.clone(), reason };
     let pic = settings.pic && triple.binary_format != BinaryFormat::Coff;
     let mut flags = settings::builder();
@@ -57,21 +63,38 @@ pub fn isa(triple: &Triple, settings: Settings) -> Result<OwnedTargetIsa, Error>
     // Frames above a page touch every page, so that none skips the guard page of its thread.
     flags.set("enable_probestack", "true").map_err(refused)?;
     flags.set("probestack_strategy", "inline").map_err(refused)?;
-    let builder = isa::lookup(triple.clone()).map_err(|error| unsupported(error.to_string()))?;
+    let builder = isa::lookup(triple.clone()).map_err(|error| unsupported(error.to_string()));
+    let mut builder = builder?;
+    for Feature { name, enabled } in &target.features {
+        let set = builder.set(&flag(machine, name), &enabled.to_string());
+        set.map_err(|_| unsupported(format!("no feature `{name}`")))?;
+    }
     builder.finish(Flags::new(flags)).map_err(|error| unsupported(error.to_string()))
+}
+
+/// Returns the name of Cranelift's setting for a feature, which has LLVM's name.
+fn flag(machine: Machine, feature: &str) -> String {
+    let name = match (machine, feature) {
+        (Machine::X86_64, "avxvnni") => "avx_vnni",
+        (Machine::X86_64, "bmi") => "bmi1",
+        (Machine::X86_64, "cx16") => "cmpxchg16b",
+        (Machine::Aarch64, "fullfp16") => "fp16",
+        (Machine::X86_64 | Machine::Aarch64 | Machine::Riscv64, name) => name,
+    };
+    format!("has_{}", name.replace(['.', '-'], ""))
 }
 
 /// The code generators of a target beside that of an object's module, each made for the first function that gains from
 /// it.
 pub(crate) struct Generators<'a> {
-    triple: &'a Triple,
+    target: &'a Cranelift,
     optimizing: Option<OwnedTargetIsa>,
     for_wide: Option<OwnedTargetIsa>,
 }
 
 impl<'a> Generators<'a> {
-    pub(crate) fn new(triple: &'a Triple) -> Self {
-        Generators { triple, optimizing: None, for_wide: None }
+    pub(crate) fn new(target: &'a Cranelift) -> Self {
+        Generators { target, optimizing: None, for_wide: None }
     }
 
     /// Returns the code generator of a function, given in host IR and translated; `None` for that of the module. Most
@@ -90,7 +113,7 @@ impl<'a> Generators<'a> {
             return Ok(None);
         };
         if made.is_none() {
-            *made = Some(isa(self.triple, settings)?);
+            *made = Some(isa_of(self.target, settings)?);
         }
         Ok(made.as_deref())
     }

@@ -24,7 +24,7 @@
 //! let function = b.finish();
 //! module.functions.push(function);
 //!
-//! let linux = Cranelift { triple: "x86_64-unknown-linux-gnu".parse().unwrap() };
+//! let linux = Cranelift::new("x86_64-unknown-linux-gnu".parse().unwrap());
 //! assert_eq!(
 //!     linux.text(&module, &[]).unwrap(),
 //!     "\
@@ -40,7 +40,8 @@
 //! ```
 //!
 //! # Limits
-//! * Targets: those of [`Machine`](codegen::backend::Machine), with the generic CPU. Without the cargo feature `targets`
+//! * Targets: those of [`Machine`](codegen::backend::Machine), with the generic CPU and the features that [`Cranelift`]
+//!   names. Without the cargo feature `targets`
 //!   only the machine that this crate is compiled for, which is enough for the JIT.
 //! * Unwind tables are written for ELF, and for x86-64 in COFF. Emitted functions do not unwind; elsewhere debuggers and
 //!   profilers miss their frames.
@@ -70,7 +71,7 @@ mod symbols;
 mod types;
 mod unwind;
 
-use codegen::backend::{self, Plan};
+use codegen::backend::{self, Feature, Plan};
 use codegen::{Backend, ir};
 use cranelift_codegen::ir::Signature;
 use cranelift_codegen::isa::TargetIsa;
@@ -148,7 +149,8 @@ fn define(
     let defined = |symbol: ir::Symbol| plan[symbol.index()].defined().is_some();
     let mut description = DataDescription::new();
     for data in source.data.iter().filter(|data| defined(data.symbol)) {
-        data::define(module, &symbols, data, &mut description)?;
+        let symbol = &source.symbols[data.symbol.index()];
+        data::define(module, &symbols, data, symbol, &mut description)?;
     }
     let mut functions = function::Functions::new(module, &symbols);
     for function in source.functions.iter().filter(|function| defined(function.symbol)) {
@@ -196,12 +198,22 @@ fn native(error: ModuleError) -> Error {
 pub struct Cranelift {
     /// The target.
     pub triple: Triple,
+    /// The features to use beside those of the target's generic processor, or not to use: those of LLVM for which
+    /// Cranelift has a setting, or the names of such settings without `has_`.
+    pub features: Vec<Feature>,
+}
+
+impl Cranelift {
+    /// Returns the backend for the generic processor of a target.
+    pub fn new(triple: Triple) -> Cranelift {
+        Cranelift { triple, features: Vec::new() }
+    }
 }
 
 impl Default for Cranelift {
     /// Returns the backend for the host.
     fn default() -> Self {
-        Cranelift { triple: Triple::host() }
+        Cranelift::new(Triple::host())
     }
 }
 
@@ -213,11 +225,11 @@ impl Backend for Cranelift {
 
     fn text(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<String, Error> {
         backend::no_kernels(kernels)?;
-        print::text(&self.triple, source)
+        print::text(self, source)
     }
 
     fn object(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
         backend::no_kernels(kernels)?;
-        object::object(&self.triple, source)
+        object::object(self, source)
     }
 }

@@ -12,7 +12,7 @@ use target_lexicon::Triple;
 use crate::function::{Functions, define};
 use crate::generators::Generators;
 use crate::symbols::{self, CAPABILITIES, ExistingSymbols};
-use crate::{function_id, object, refused};
+use crate::{Cranelift, function_id, object, refused};
 
 /// The machine code of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,12 +35,13 @@ pub fn listings(
     wanted: &[ir::Symbol],
 ) -> Result<Vec<Listing>, Error> {
     ir::verify(source)?;
-    let mut module = object::module(triple, false)?;
+    let target = Cranelift::new(triple.clone());
+    let mut module = object::module(&target, false)?;
     let plan = backend::plan(source, &ExistingSymbols(&module), CAPABILITIES)?;
     let symbols = symbols::declare(&mut module, source, &plan)?;
     let mut functions = Functions::new(&mut module, &symbols);
     functions.listed = true;
-    let mut generators = Generators::new(triple);
+    let mut generators = Generators::new(&target);
     let mut all = Vec::with_capacity(wanted.len());
     for &symbol in wanted {
         let defined = source.functions.iter().find(|function| function.symbol == symbol);

@@ -8,14 +8,14 @@ use cranelift_object::object::{SectionFlags, SymbolFlags, SymbolScope, elf};
 use cranelift_object::{ObjectBuilder, ObjectModule, ObjectProduct};
 use target_lexicon::{BinaryFormat, Environment, Triple};
 
-use crate::generators::{Generators, Settings, isa};
+use crate::generators::{Generators, Settings, isa_of};
 use crate::symbols::ExistingSymbols;
 use crate::unwind::{Sections, Tables};
-use crate::{Found, Lines, constructors, define, native, once, refused};
+use crate::{Cranelift, Found, Lines, constructors, define, native, once, refused};
 
 /// Returns an empty native module for a target; with `sections`, each function and data object gets its own section.
-pub(crate) fn module(triple: &Triple, sections: bool) -> Result<ObjectModule, Error> {
-    let isa = isa(triple, Settings::OBJECT)?;
+pub(crate) fn module(target: &Cranelift, sections: bool) -> Result<ObjectModule, Error> {
+    let isa = isa_of(target, Settings::OBJECT)?;
     let builder = ObjectBuilder::new(isa, "host", default_libcall_names());
     let mut builder = builder.map_err(native)?;
     builder.per_function_section(sections).per_data_object_section(sections);
@@ -23,18 +23,19 @@ pub(crate) fn module(triple: &Triple, sections: bool) -> Result<ObjectModule, Er
 }
 
 /// Returns an object: position-independent, optimised where that gains anything, with exports that the loader sees.
-pub(crate) fn object(triple: &Triple, source: &ir::Module) -> Result<Vec<u8>, Error> {
+pub(crate) fn object(target: &Cranelift, source: &ir::Module) -> Result<Vec<u8>, Error> {
+    let triple = &target.triple;
     ir::verify(source)?;
     let is_merged = |linkage| matches!(linkage, ir::Linkage::Once | ir::Linkage::Weak);
     let merged = source.symbols.iter().any(|symbol| is_merged(symbol.linkage));
-    let mut module = module(triple, merged)?;
+    let mut module = module(target, merged)?;
     let elf = triple.binary_format == BinaryFormat::Elf;
     let place = Capabilities { once: true, aliases: elf };
     let plan = backend::plan(source, &ExistingSymbols(&module), place)?;
     let has_tables = elf || triple.binary_format == BinaryFormat::Coff;
     let mut lines = Lines::default();
     let mut found = Found { tables: has_tables.then(Tables::default), lines: &mut lines };
-    let mut generators = Generators::new(triple);
+    let mut generators = Generators::new(target);
     let symbols = define(&mut module, source, &plan, Some(&mut generators), &mut found)?;
     let mut product = module.finish();
     let sections =

@@ -28,11 +28,14 @@ pub(crate) fn mark(object: &mut Object<'_>, symbol: SymbolId, others: &[SectionI
     object.add_comdat(Comdat { kind: ComdatKind::Any, symbol, sections });
 }
 
+/// The end of the name of a section that a module gives to one function or data object.
+const SUBSECTION: &[u8] = b"$subsection\0";
+
 /// Adapts a COFF file to linkers. Returns `None` for malformed files.
 ///
 /// * The symbols of sections come first in the table: linkers take the first symbol in a COMDAT section for that of the
 ///   section, and the next for that of the group.
-/// * The names of sections lose what follows a `$`: GNU's linker takes that for the symbol of the group.
+/// * The names of sections lose a `$` and a word that is no symbol: GNU's linker takes it for the symbol of the group.
 pub(crate) fn adapt(bytes: &mut [u8]) -> Option<()> {
     let (header, _) = pod::from_bytes::<ImageFileHeader>(bytes).ok()?;
     let start = header.pointer_to_symbol_table.get(LE) as usize;
@@ -51,7 +54,7 @@ pub(crate) fn adapt(bytes: &mut [u8]) -> Option<()> {
         if let Some(offset) = header.name_offset().ok()? {
             let name = bytes.get(strings + offset as usize..)?;
             let length = name.iter().position(|byte| matches!(byte, b'$' | 0))?;
-            if name[length] == b'$' && length <= header.name.len() {
+            if name[length..].starts_with(SUBSECTION) && length <= header.name.len() {
                 let mut short = [0; 8];
                 short[..length].copy_from_slice(&name[..length]);
                 let at = size_of::<ImageFileHeader>() + index * size_of::<ImageSectionHeader>();

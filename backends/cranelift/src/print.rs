@@ -10,19 +10,18 @@ use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir::{Block, Function, Inst, Value};
 use cranelift_codegen::write::{FuncWriter, PlainWriter, decorate_function};
 use cranelift_module::FuncOrDataId;
-use target_lexicon::Triple;
 
 use crate::function::{Functions, translate};
 use crate::symbols::{self, CAPABILITIES, ExistingSymbols, Reference};
-use crate::{object, refused};
+use crate::{Cranelift, object, refused};
 
 /// The number of bytes of a data object that are shown.
 const SHOWN: usize = 48;
 
 /// Returns the data objects as comments, then every function.
-pub(crate) fn text(triple: &Triple, source: &ir::Module) -> Result<String, Error> {
+pub(crate) fn text(target: &Cranelift, source: &ir::Module) -> Result<String, Error> {
     ir::verify(source)?;
-    let mut module = object::module(triple, false)?;
+    let mut module = object::module(target, false)?;
     let plan = backend::plan(source, &ExistingSymbols(&module), CAPABILITIES)?;
     let symbols = symbols::declare(&mut module, source, &plan)?;
     let mut functions = Functions::new(&mut module, &symbols);

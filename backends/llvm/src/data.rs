@@ -34,6 +34,10 @@ pub(crate) fn define<'ctx>(
     if source.listed {
         global.set_section(Some(types.facts.list));
     }
+    if linkage == ir::Linkage::Weak {
+        let section = types.facts.weak_section(&global.get_name().to_string_lossy());
+        section.iter().for_each(|section| global.set_section(Some(section)));
+    }
 }
 
 /// Returns the type of a data object: bytes, or bytes and addresses.

@@ -68,6 +68,7 @@ mod constructors;
 mod data;
 mod debug;
 mod diagnostic;
+mod features;
 mod function;
 mod instruction;
 mod link;
@@ -77,7 +78,7 @@ mod raw;
 mod symbols;
 mod types;
 
-use codegen::backend::{self, Plan};
+use codegen::backend::{self, Feature, Plan};
 use codegen::{Backend, ir};
 use inkwell::context::{AsContextRef, Context};
 use inkwell::module::Module;
@@ -85,6 +86,8 @@ use inkwell::support::LLVMString;
 use inkwell::types::FunctionType;
 use inkwell::values::FunctionValue;
 use target_lexicon::Triple;
+
+use object::Processor;
 
 pub use codegen::backend::{Error, Input, Optimize};
 pub use inkwell;
@@ -108,8 +111,17 @@ pub fn emit<'ctx>(
     module: &Module<'ctx>,
     source: &ir::Module,
 ) -> Result<Vec<FunctionValue<'ctx>>, Error> {
+    emit_for(module, source, None)
+}
+
+/// Emits as [`emit`] does, for a processor.
+fn emit_for<'ctx>(
+    module: &Module<'ctx>,
+    source: &ir::Module,
+    processor: Option<&Processor>,
+) -> Result<Vec<FunctionValue<'ctx>>, Error> {
     ir::verify(source)?;
-    let types = types::Types::new(module);
+    let types = types::Types::new(module, processor);
     let source = &*backend::with_preserving_thunks(source, &types.facts);
     let names = symbols::ExistingSymbols { module, types: &types, source };
     let plan = backend::plan(source, &names, symbols::CAPABILITIES)?;
@@ -174,6 +186,8 @@ pub struct Llvm {
     pub triple: Triple,
     /// LLVM's name of a processor; `generic` for the baseline of the target.
     pub cpu: String,
+    /// The features to use beside those of the processor, or not to use, by LLVM's names.
+    pub features: Vec<Feature>,
     /// The optimisation level of objects.
     pub optimize: Optimize,
 }
@@ -181,7 +195,12 @@ pub struct Llvm {
 impl Default for Llvm {
     /// Returns the backend for the host, its generic processor, and [`Optimize::O2`].
     fn default() -> Self {
-        Llvm { triple: Triple::host(), cpu: "generic".into(), optimize: Optimize::default() }
+        Llvm {
+            triple: Triple::host(),
+            cpu: "generic".into(),
+            features: Vec::new(),
+            optimize: Optimize::default(),
+        }
     }
 }
 
@@ -197,8 +216,22 @@ impl Llvm {
         let module = context.create_module("");
         object::adopt(&module, self, &machine)?;
         link(&module, kernels)?;
-        emit(&module, source)?;
+        self.emit(&module, source)?;
         Ok(module)
+    }
+
+    /// Emits as [`emit`] does, for the processor of this target: if one is named, or a feature, every
+    /// function has the attributes `target-cpu` and `target-features`, without which LLVM inlines no kernel that was
+    /// compiled for that processor.
+    ///
+    /// # Errors
+    /// Those of [`emit`], and [`Error::Target`] for an unknown processor or feature.
+    pub fn emit<'ctx>(
+        &self,
+        module: &Module<'ctx>,
+        source: &ir::Module,
+    ) -> Result<Vec<FunctionValue<'ctx>>, Error> {
+        emit_for(module, source, object::processor(self)?.as_ref())
     }
 }
 

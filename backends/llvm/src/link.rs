@@ -16,7 +16,7 @@ pub(crate) fn reads(kernel: &[u8]) -> bool {
 }
 
 /// Links kernels, in LLVM's text or bitcode form, into `module`. Their definitions become internal, and disappear where
-/// they are inlined. [`emit`](crate::emit) then finds them by name, but does not find an internal function whose name
+/// they are inlined, unless the input [keeps](Input::keeps) them. [`emit`](crate::emit) then finds them by name, but does not find an internal function whose name
 /// another input or the module has. After an error the module is unchanged.
 pub fn link(module: &Module<'_>, inputs: &[Input<'_>]) -> Result<(), Error> {
     if inputs.is_empty() {
@@ -24,19 +24,22 @@ pub fn link(module: &Module<'_>, inputs: &[Input<'_>]) -> Result<(), Error> {
     }
     let kernels = inputs
         .iter()
-        .map(|input| Ok((input.name, parse(module, input)?)))
+        .map(|input| Ok((input, parse(module, input)?)))
         .collect::<Result<Vec<_>, Error>>()?;
     verify(module)?;
     show_locals(module, &kernels);
     let copy = module.clone();
-    for (name, kernel) in &kernels {
-        link_in(&copy, name, kernel.clone())?;
+    for (input, kernel) in &kernels {
+        link_in(&copy, input.name, kernel.clone())?;
     }
-    let definitions = kernels.iter().flat_map(|(_, kernel)| raw::definitions(kernel));
+    let hidden = |(input, kernel): &(&Input<'_>, Module<'_>)| {
+        raw::definitions(kernel).into_iter().filter(|name| !keeps(input, kernel, name)).collect()
+    };
+    let definitions = kernels.iter().flat_map(hidden as fn(&_) -> Vec<String>);
     let is_new = |name: &String| raw::find(module, name).is_none_or(|found| !found.is_defined());
     let names: Vec<String> = definitions.filter(is_new).collect();
-    for (name, kernel) in kernels {
-        link_in(module, name, kernel)?;
+    for (input, kernel) in kernels {
+        link_in(module, input.name, kernel)?;
     }
     let linked = names.iter().filter_map(|name| raw::find(module, name));
     linked.filter_map(Found::global).for_each(|global| global.set_linkage(Linkage::Internal));
@@ -45,7 +48,7 @@ pub fn link(module: &Module<'_>, inputs: &[Input<'_>]) -> Result<(), Error> {
 
 /// Makes internal functions of kernels external: linking would drop those that their own module does not call, but the
 /// host IR, emitted later, may call them. A function stays internal if another kernel or the module has its name.
-fn show_locals(module: &Module<'_>, kernels: &[(&str, Module<'_>)]) {
+fn show_locals(module: &Module<'_>, kernels: &[(&Input<'_>, Module<'_>)]) {
     let known = |name: &str| {
         let kernels = kernels.iter().filter(|(_, kernel)| raw::find(kernel, name).is_some());
         kernels.count() > 1 || raw::find(module, name).is_some()
@@ -56,6 +59,12 @@ fn show_locals(module: &Module<'_>, kernels: &[(&str, Module<'_>)]) {
             function.set_linkage(Linkage::External);
         }
     }
+}
+
+/// Returns whether a definition of a kernel keeps its linkage.
+fn keeps(input: &Input<'_>, kernel: &Module<'_>, name: &str) -> bool {
+    let is_variable = matches!(raw::find(kernel, name), Some(Found::Variable(_)));
+    input.keeps(name, is_variable)
 }
 
 /// Parses and checks a kernel.
@@ -74,7 +83,7 @@ fn parse<'ctx>(module: &Module<'ctx>, input: &Input<'_>) -> Result<Module<'ctx>,
     })
     .map_err(|error| within(error, input.name))?;
     fits(module, &kernel).map_err(|reason| within(refused(reason), input.name))?;
-    raw::dissolve_comdats(&kernel);
+    raw::dissolve_comdats(&kernel, |name| keeps(input, &kernel, name));
     Ok(kernel)
 }
 

@@ -3,9 +3,11 @@
 //! LLVM warns of an unknown name on stderr, aborts for a 32-bit one, and has no function to ask first. `llc
 //! -mtriple=<target> -mcpu=help` lists them.
 
-use codegen::backend::Machine;
+use codegen::backend::{Feature, Machine};
 use inkwell::targets::{InitializationConfig, Target};
 use target_lexicon::Triple;
+
+use crate::features::{self, Features};
 
 /// Row of the table: the facts about a machine.
 pub(crate) struct Known {
@@ -19,6 +21,8 @@ pub(crate) struct Known {
     apple: Cpu,
     /// The processors with 64 bits.
     cpus: &'static str,
+    /// The features of processors.
+    features: Features,
 }
 
 /// A processor.
@@ -39,6 +43,11 @@ impl Known {
     pub(crate) fn has(&self, name: &str) -> bool {
         self.cpus.split_ascii_whitespace().any(|cpu| cpu == name)
     }
+
+    /// Returns true if processors of the machine can have a feature, or be without it.
+    pub(crate) fn has_feature(&self, feature: &Feature) -> bool {
+        self.features.has(&feature.name, feature.enabled)
+    }
 }
 
 /// Returns the row of a machine.
@@ -50,6 +59,7 @@ pub(crate) const fn known(machine: Machine) -> &'static Known {
             elsewhere: Cpu { name: "x86-64", features: "" },
             apple: Cpu { name: "x86-64", features: "" },
             cpus: X86_64,
+            features: features::X86_64,
         },
         Machine::Aarch64 => &Known {
             initialize: Target::initialize_aarch64,
@@ -57,6 +67,7 @@ pub(crate) const fn known(machine: Machine) -> &'static Known {
             elsewhere: Cpu { name: "generic", features: "+fp-armv8,+neon,+v8a" },
             apple: Cpu { name: "apple-m1", features: "+ccidx" },
             cpus: AARCH64,
+            features: features::AARCH64,
         },
         Machine::Riscv64 => &Known {
             initialize: Target::initialize_riscv,
@@ -64,6 +75,7 @@ pub(crate) const fn known(machine: Machine) -> &'static Known {
             elsewhere: RV64,
             apple: RV64,
             cpus: RISCV64,
+            features: features::RISCV64,
         },
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Once;
 
-use codegen::backend::{Error, Machine, Optimize};
+use codegen::backend::{Error, Feature, Machine, Optimize};
 use codegen::ir;
 use inkwell::OptimizationLevel;
 use inkwell::attributes::{Attribute, AttributeLoc};
@@ -156,6 +156,54 @@ pub(crate) fn same_target(a: &TargetTriple, b: &TargetTriple) -> bool {
     parts(&a) == parts(&b)
 }
 
+/// The processor that code is for, in LLVM's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Processor {
+    /// The name.
+    pub cpu: String,
+    /// The features that are not those of the name, with commas in between; each begins with its sign.
+    pub features: String,
+}
+
+impl Processor {
+    /// Returns the names and values of the attributes of functions for this processor.
+    pub(crate) fn attributes(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let features = Some(("target-features", &*self.features));
+        [("target-cpu", &*self.cpu)]
+            .into_iter()
+            .chain(features.filter(|(_, list)| !list.is_empty()))
+    }
+}
+
+/// Returns the processor of a target, if it names one or a feature; `None` for the generic one.
+///
+/// # Errors
+/// [`Error::Target`] for an unknown machine, processor or feature.
+pub fn processor(llvm: &Llvm) -> Result<Option<Processor>, Error> {
+    let is_generic = llvm.cpu == GENERIC && llvm.features.is_empty();
+    stated(llvm).map(|processor| (!is_generic).then_some(processor))
+}
+
+/// The name of the baseline of every target.
+const GENERIC: &str = "generic";
+
+fn stated(llvm: &Llvm) -> Result<Processor, Error> {
+    let unsupported = |reason| Error::Target { triple: llvm.triple.clone(), reason };
+    let known = known(Machine::of(&llvm.triple)?);
+    let default = known.default(&llvm.triple);
+    let cpu = if llvm.cpu == GENERIC { default.name } else { &llvm.cpu };
+    if !known.has(cpu) {
+        return Err(unsupported(format!("no processor `{cpu}`")));
+    }
+    if let Some(Feature { name, .. }) = llvm.features.iter().find(|one| !known.has_feature(one)) {
+        return Err(unsupported(format!("no feature `{name}`")));
+    }
+    let own = llvm.features.iter().map(Feature::to_string);
+    let default = Some(default.features.to_owned()).filter(|list| !list.is_empty());
+    let features = default.into_iter().chain(own).collect::<Vec<_>>().join(",");
+    Ok(Processor { cpu: cpu.to_owned(), features })
+}
+
 /// Returns LLVM's code generator for a target: position-independent code for the generic or the chosen CPU.
 pub(crate) fn machine(llvm: &Llvm) -> Result<TargetMachine, Error> {
     static TARGETS: Once = Once::new();
@@ -166,17 +214,13 @@ pub(crate) fn machine(llvm: &Llvm) -> Result<TargetMachine, Error> {
     let unsupported = |reason| Error::Target { triple: llvm.triple.clone(), reason };
     let machine = Machine::of(&llvm.triple)?;
     let known = known(machine);
-    let default = known.default(&llvm.triple);
-    let cpu = if llvm.cpu == "generic" { default.name } else { &llvm.cpu };
-    if !known.has(cpu) {
-        return Err(unsupported(format!("no processor `{cpu}`")));
-    }
+    let Processor { cpu, features } = stated(llvm)?;
     let triple = TargetTriple::create(&spelling(&llvm.triple, machine));
     let target = Target::from_triple(&triple)
         .map_err(|reason| unsupported(reason.to_string_lossy().into_owned()))?;
     let options = TargetMachineOptions::new()
-        .set_cpu(cpu)
-        .set_features(default.features)
+        .set_cpu(&cpu)
+        .set_features(&features)
         .set_abi(known.abi)
         .set_level(effort(llvm.optimize))
         .set_reloc_mode(RelocMode::PIC);

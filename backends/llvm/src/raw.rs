@@ -178,10 +178,12 @@ pub(crate) fn erase_variable(variable: GlobalValue<'_>) {
     unsafe { LLVMDeleteGlobal(variable.as_value_ref()) }
 }
 
-/// Dissolves COMDATs, the groups of definitions that a linker keeps or drops together.
-pub(crate) fn dissolve_comdats(module: &Module<'_>) {
+/// Dissolves COMDATs, the groups of definitions that a linker keeps or drops together, except for those of definitions that
+/// keep their linkage.
+pub(crate) fn dissolve_comdats(module: &Module<'_>, keeps: impl Fn(&str) -> bool) {
     let functions = module.get_functions().map(FunctionValue::as_global_value);
-    for global in functions.chain(module.get_globals()) {
+    let all = functions.chain(module.get_globals());
+    for global in all.filter(|global| !keeps(&global.get_name().to_string_lossy())) {
         // SAFETY: functions and variables may be in a group; null is none.
         unsafe { LLVMSetComdat(global.as_value_ref(), std::ptr::null_mut()) }
     }

@@ -9,12 +9,16 @@ use inkwell::module::Module;
 use inkwell::types::{BasicType, BasicTypeEnum, FunctionType};
 use inkwell::values::{CallSiteValue, FunctionValue, MetadataValue};
 
+use crate::object::Processor;
+
 /// The types, attributes and facts of emission into one module, looked up once.
 pub(crate) struct Types<'ctx> {
     pub(crate) context: ContextRef<'ctx>,
     pub(crate) attributes: Attributes,
     /// The facts of the module's target.
     pub(crate) facts: Facts,
+    /// The attributes that name the processor.
+    processor: Vec<Attribute>,
     weights: Weights<'ctx>,
 }
 
@@ -44,12 +48,15 @@ struct Weights<'ctx> {
 }
 
 impl<'ctx> Types<'ctx> {
-    pub(crate) fn new(module: &Module<'ctx>) -> Self {
+    pub(crate) fn new(module: &Module<'ctx>, processor: Option<&Processor>) -> Self {
         let context = module.get_context();
         let triple = module.get_triple();
         let triple = triple.as_str().to_string_lossy();
+        let processor = processor.into_iter().flat_map(Processor::attributes);
+        let string = |(name, value): (&str, &str)| context.create_string_attribute(name, value);
         Types {
             context,
+            processor: processor.map(string).collect(),
             attributes: Attributes::new(context),
             facts: Facts::of_text(&triple),
             weights: Weights::new(context),
@@ -102,6 +109,7 @@ impl<'ctx> Types<'ctx> {
         if backend::needs_no_builtins(source) {
             add(attributes.no_builtins);
         }
+        self.processor.iter().copied().for_each(&mut add);
         if source.cold {
             attributes.of_cold().into_iter().for_each(&mut add);
         }

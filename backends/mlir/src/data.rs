@@ -7,6 +7,7 @@ use melior::ir::operation::{OperationLike, OperationMutLike, OperationRefMut};
 use melior::ir::{Attribute, BlockLike, BlockRef, Operation, RegionLike, Type, Value};
 
 use crate::op::{Ops, Reference, parse};
+use crate::symbols::name;
 use crate::{raw, refused};
 
 /// Defines a declared data object.
@@ -26,6 +27,10 @@ pub(crate) fn define<'c>(
     if source.listed {
         global.set_attribute("section", ops.string(ops.facts.list));
     }
+    if linkage == ir::Linkage::Weak {
+        let section = name(global).and_then(|name| ops.facts.weak_section(name));
+        section.iter().for_each(|section| global.set_attribute("section", ops.string(section)));
+    }
     if source.relocations.is_empty() {
         let value = match linkage {
             // The value of a common symbol must be seen to be zero.
@@ -41,8 +46,8 @@ pub(crate) fn define<'c>(
     }
     let region = raw::region(global);
     let block = region.append_block(ops.block(std::iter::empty()));
-    let name = |symbol: ir::Symbol| references[symbol.index()].name;
-    contents(ops, source, &block, name);
+    let reference = |symbol: ir::Symbol| references[symbol.index()].name;
+    contents(ops, source, &block, reference);
 }
 
 /// Returns the type of a data object: bytes, or bytes and addresses.

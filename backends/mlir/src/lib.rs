@@ -60,7 +60,8 @@ mod raw;
 mod symbols;
 mod types;
 
-use codegen::backend::{self, Plan};
+use backend_llvm::object::Processor;
+use codegen::backend::{self, Feature, Plan};
 use codegen::{Backend, ir};
 use inkwell::context::Context as LlvmContext;
 use melior::Context;
@@ -97,20 +98,21 @@ pub fn emit<'c>(
     module: &Module<'c>,
     source: &ir::Module,
 ) -> Result<(), Error> {
-    emit_named(context, module, source, false)
+    emit_for(context, module, source, None, false)
 }
 
-/// Emits as [`emit`] does; `named` adds the names of values for readers of the text.
-fn emit_named<'c>(
+/// Emits as [`emit`] does, for a processor; `named` adds the names of values for readers of the text.
+fn emit_for<'c>(
     context: &'c Context,
     module: &Module<'c>,
     source: &ir::Module,
+    processor: Option<&Processor>,
     named: bool,
 ) -> Result<(), Error> {
     ir::verify(source)?;
     prepare(context, module)?;
     data::check_sizes(source)?;
-    let ops = Ops::new(context, &object::triple(module));
+    let ops = Ops::new(context, &object::triple(module)).with_processor(processor);
     let source = &*backend::with_preserving_thunks(source, &ops.facts);
     let names = symbols::ExistingSymbols { ops: &ops, operations: symbols::existing(module) };
     let plan = backend::plan(source, &names, symbols::CAPABILITIES)?;
@@ -177,6 +179,8 @@ pub struct Mlir {
     pub triple: Triple,
     /// LLVM's name of a processor; `generic` for the baseline of the target.
     pub cpu: String,
+    /// The features to use beside those of the processor, or not to use, by LLVM's names.
+    pub features: Vec<Feature>,
     /// The optimisation level of objects.
     pub optimize: Optimize,
 }
@@ -184,7 +188,12 @@ pub struct Mlir {
 impl Default for Mlir {
     /// Returns the backend for the host, its generic processor, and [`Optimize::O2`].
     fn default() -> Self {
-        Mlir { triple: Triple::host(), cpu: "generic".into(), optimize: Optimize::default() }
+        Mlir {
+            triple: Triple::host(),
+            cpu: "generic".into(),
+            features: Vec::new(),
+            optimize: Optimize::default(),
+        }
     }
 }
 
@@ -200,8 +209,23 @@ impl Mlir {
         let mut module = Module::new(Location::unknown(context));
         object::adopt(context, &mut module, self)?;
         link(context, &module, kernels)?;
-        emit_named(context, &module, source, true)?;
+        emit_for(context, &module, source, object::processor(self)?.as_ref(), true)?;
         Ok(module)
+    }
+
+    /// Emits as [`emit`] does, for the processor of this target: if one is named, or a feature, every
+    /// function has the attributes `target_cpu` and `target_features`, without which LLVM inlines no kernel that was
+    /// compiled for that processor.
+    ///
+    /// # Errors
+    /// Those of [`emit`], and [`Error::Target`] for an unknown processor or feature.
+    pub fn emit<'c>(
+        &self,
+        context: &'c Context,
+        module: &Module<'c>,
+        source: &ir::Module,
+    ) -> Result<(), Error> {
+        emit_for(context, module, source, object::processor(self)?.as_ref(), false)
     }
 }
 

@@ -9,7 +9,7 @@ use melior::ir::operation::{OperationMutLike, OperationRefMut};
 use melior::ir::{BlockLike, Location, Module, Operation};
 
 use crate::diagnostic::diagnosed;
-use crate::op::{Ops, is_defined};
+use crate::op::{Ops, is_defined, is_variable};
 use crate::symbols::{Declared, check_same, existing, name, operations};
 use crate::{prepare, raw, refused};
 
@@ -19,8 +19,8 @@ pub(crate) fn reads(kernel: &[u8]) -> bool {
     std::str::from_utf8(kernel).is_ok_and(is_text)
 }
 
-/// Merges `inputs`, kernels in the text form of the `llvm` dialect, into `module`. Their definitions become local:
-/// calls of them can be inlined, and no other module sees them. A declaration on one side and a definition on the other
+/// Merges `inputs`, kernels in the text form of the `llvm` dialect, into `module`. Their definitions become local unless
+/// the input [keeps](Input::keeps) them: calls of them can be inlined, and no other module sees them. A declaration on one side and a definition on the other
 /// become one symbol. Call this before [`emit`](crate::emit), which checks the types of the kernels that it calls.
 ///
 /// # Errors
@@ -40,7 +40,16 @@ pub fn link<'c>(
         rename_locals(&ops, &all, &existing(&kernels))?;
         merge(&ops, &all, &kernels, |_| {})?;
     }
-    merge(&ops, module, &all, |definition| ops.internalize(definition))
+    let kept = |definition: &Operation<'c>| {
+        let is_variable = is_variable(definition);
+        name(definition)
+            .is_some_and(|name| inputs.iter().any(|input| input.keeps(name, is_variable)))
+    };
+    merge(&ops, module, &all, |definition| {
+        if !kept(definition) {
+            ops.internalize(definition);
+        }
+    })
 }
 
 fn parse<'c>(context: &'c Context, input: &Input<'_>) -> Result<Module<'c>, Error> {

@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 
 use backend_llvm::Llvm;
+use backend_llvm::object::Processor;
 use codegen::backend::Error;
 use codegen::ir;
 use inkwell::DLLStorageClass;
@@ -105,9 +106,16 @@ pub(crate) fn triple(module: &Module<'_>) -> String {
     triple.map_or(String::new(), |triple| triple.value().to_owned())
 }
 
+/// Returns the processor of a target, if it names one or a feature.
+pub(crate) fn processor(mlir: &Mlir) -> Result<Option<Processor>, Error> {
+    backend_llvm::object::processor(&mlir.llvm())
+}
+
 impl Mlir {
     /// Returns the LLVM backend for the same target.
     pub(crate) fn llvm(&self) -> Llvm {
-        Llvm { triple: self.triple.clone(), cpu: self.cpu.clone(), optimize: self.optimize }
+        let (triple, cpu, features) =
+            (self.triple.clone(), self.cpu.clone(), self.features.clone());
+        Llvm { triple, cpu, features, optimize: self.optimize }
     }
 }

@@ -4,6 +4,7 @@
 mod inst;
 mod symbol;
 
+use backend_llvm::object::Processor;
 use codegen::backend::Facts;
 use melior::Context;
 use melior::dialect::llvm::attributes::{Linkage, linkage};
@@ -18,7 +19,7 @@ use crate::types::Types;
 
 pub(crate) use inst::{FCMP, ICMP, Reference};
 pub(crate) use symbol::{
-    ARG_ATTRS, CONVENTION, FUNC, GLOBAL, RES_ATTRS, SIGNEXT, ZEROEXT, is_defined,
+    ARG_ATTRS, CONVENTION, FUNC, GLOBAL, RES_ATTRS, SIGNEXT, ZEROEXT, is_defined, is_variable,
 };
 
 /// A named attribute.
@@ -49,6 +50,8 @@ pub(crate) struct Ops<'c> {
     once: Attribute<'c>,
     weak: Attribute<'c>,
     common: Attribute<'c>,
+    /// The attributes that name the processor.
+    processor: [Option<(&'static str, Attribute<'c>)>; 2],
 }
 
 /// Parses an attribute of the `llvm` dialect.
@@ -131,7 +134,18 @@ impl<'c> Ops<'c> {
             once: parse(context, "#llvm.linkage<linkonce_odr>"),
             weak: linkage(context, Linkage::Weak),
             common: linkage(context, Linkage::Common),
+            processor: [None; 2],
         }
+    }
+
+    /// Returns a builder of functions for a processor.
+    pub(crate) fn with_processor(self, processor: Option<&Processor>) -> Self {
+        let Some(Processor { cpu, features }) = processor else { return self };
+        let list: Vec<String> =
+            features.split(',').map(|feature| format!("\"{feature}\"")).collect();
+        let list = format!("#llvm.target_features<[{}]>", list.join(", "));
+        let list = (!features.is_empty()).then(|| ("target_features", parse(self.context, &list)));
+        Ops { processor: [Some(("target_cpu", self.string(cpu))), list], ..self }
     }
 
     /// Returns a builder of operations whose location has a name too.

@@ -123,6 +123,15 @@ impl Facts {
         triple.parse().map_or(Facts::UNKNOWN, |triple| Facts::of(&triple))
     }
 
+    /// Returns the section of the definition of a weak symbol; `None` for that of its data. GNU's linker merges groups of
+    /// COFF only if their sections have one name too, and GCC gives them this one.
+    pub fn weak_section(&self, symbol: &str) -> Option<String> {
+        match self.weak {
+            Weak::Group => Some(format!(".data${symbol}")),
+            Weak::Protected | Weak::Common => None,
+        }
+    }
+
     /// Returns the extension that one side makes of an argument, or relies on.
     pub fn argument(&self, abi: AbiType, side: Side) -> Extend {
         self.extension(abi, self.arguments, side)

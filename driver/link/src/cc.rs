@@ -19,8 +19,8 @@ pub(super) fn link(
     let fail = |reason: String| Error::Linker { name: program.display().to_string(), reason };
     let arguments = |folder: &Folder| match (options.output, target.format) {
         (Output::Object, _) => Ok(objects(folder)),
-        (Output::Shared, Format::Coff) => windows(inputs, folder),
-        (Output::Shared, Format::Elf | Format::MachO) => shared(inputs, &options.rpath, folder),
+        (Output::Shared, Format::Coff) => windows(inputs, options, folder),
+        (Output::Shared, Format::Elf | Format::MachO) => shared(inputs, options, folder),
     };
     let folder = Folder::of(inputs).map_err(|error| fail(error.to_string()))?;
     let arguments = arguments(&folder).map_err(|error| fail(error.to_string()))?;
@@ -55,14 +55,14 @@ fn objects(folder: &Folder) -> Vec<OsString> {
 }
 
 /// Writes a version script and returns the arguments for a shared library in ELF.
-fn shared(inputs: &[Input], rpath: &[String], folder: &Folder) -> io::Result<Vec<OsString>> {
+fn shared(inputs: &[Input], options: &Options, folder: &Folder) -> io::Result<Vec<OsString>> {
     let mut arguments: Vec<OsString> = vec!["-shared".into()];
     arguments.extend(elf::OPTIONS.map(|option| format!("-Wl,{option}").into()));
-    folder.write(SCRIPT, &elf::version_script(inputs))?;
+    folder.write(SCRIPT, &elf::version_script(inputs, options))?;
     let mut option = OsString::from("-Wl,--version-script=");
     option.push(folder.path().join(SCRIPT));
     arguments.push(option);
-    for place in rpath {
+    for place in &options.rpath {
         arguments.extend(["-Xlinker".into(), "-rpath".into(), "-Xlinker".into(), place.into()]);
     }
     // Some compilers drop libraries of which no symbol is used.
@@ -87,8 +87,8 @@ fn shared(inputs: &[Input], rpath: &[String], folder: &Folder) -> io::Result<Vec
 
 /// Writes a list of exports and returns the arguments for a shared library for Windows, which needs no library of the
 /// compiler.
-fn windows(inputs: &[Input], folder: &Folder) -> io::Result<Vec<OsString>> {
-    folder.write(EXPORTS, &coff::definition(inputs))?;
+fn windows(inputs: &[Input], options: &Options, folder: &Folder) -> io::Result<Vec<OsString>> {
+    folder.write(EXPORTS, &coff::definition(inputs, options))?;
     // The base of the image would be a hash of the path of the output.
     let same = ["--no-insert-timestamp", "--disable-auto-image-base"];
     let options = same.into_iter().chain(["--exclude-all-symbols", "--high-entropy-va"]);

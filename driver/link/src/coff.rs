@@ -11,7 +11,9 @@ use ar_archive_writer::{COFFShortExport, write_import_library};
 use target_lexicon::Environment;
 
 use super::machine::facts;
-use super::{Definition, EXPORTED, Input, Linker, Taken, Target, base_name, c_library, undefined};
+use super::{
+    Definition, EXPORTED, Input, Linker, Taken, Target, base_name, c_library, shown, undefined,
+};
 use crate::object_file::RUNTIME_PREFIX;
 use crate::{Error, ObjectFault, Options};
 
@@ -138,8 +140,8 @@ fn is_gnu(target: &Target<'_>) -> bool {
 }
 
 /// Returns the names that a library exports, and what they are.
-fn exports(inputs: &[Input]) -> BTreeMap<String, Definition> {
-    let shown: BTreeSet<&str> = inputs.iter().flat_map(Input::shown).collect();
+fn exports(inputs: &[Input], options: &Options) -> BTreeMap<String, Definition> {
+    let shown = shown(inputs, options);
     let is_exported =
         |name: &str| EXPORTED.iter().any(|prefix| name.starts_with(prefix)) || shown.contains(name);
     let all = Taken::of(inputs).defined.into_iter();
@@ -154,14 +156,14 @@ fn mark(definition: Definition, mark: &'static str) -> &'static str {
 }
 
 /// Returns a module-definition file, which lists the exports.
-pub(super) fn definition(inputs: &[Input]) -> String {
-    let lines = exports(inputs).into_iter();
+pub(super) fn definition(inputs: &[Input], options: &Options) -> String {
+    let lines = exports(inputs, options).into_iter();
     let lines = lines.map(|(name, is)| format!("  \"{name}\"{}\n", mark(is, " DATA")));
     format!("EXPORTS\n{}", lines.collect::<String>())
 }
 
 /// Returns the options of the flavor `link`.
-pub(super) fn arguments(inputs: &[Input], target: &Target<'_>) -> Vec<String> {
+pub(super) fn arguments(inputs: &[Input], options: &Options, target: &Target<'_>) -> Vec<String> {
     let fixed = ["/dll", "/noentry", "/nodefaultlib", "/brepro", "/nologo"].into_iter();
     let machine = facts(target.machine).coff.as_ref().map(|coff| coff.option);
     let mut arguments: Vec<String> = fixed.chain(machine).map(str::to_owned).collect();
@@ -171,7 +173,7 @@ pub(super) fn arguments(inputs: &[Input], target: &Target<'_>) -> Vec<String> {
     for (name, other) in [(FLOATS, IMAGE), (PROBE[1], PROBE[0])] {
         arguments.push(format!("/alternatename:{name}={other}"));
     }
-    let exports = exports(inputs).into_iter();
+    let exports = exports(inputs, options).into_iter();
     arguments.extend(exports.map(|(name, is)| format!("/export:{name}{}", mark(is, ",DATA"))));
     arguments
 }

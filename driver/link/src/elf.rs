@@ -7,7 +7,7 @@ mod system;
 use codegen::backend::Machine;
 
 use super::machine::facts;
-use super::{EXPORTED, Error, Input, Linker, Options, Output, Target, base_name, undefined};
+use super::{EXPORTED, Error, Input, Linker, Options, Output, Target, base_name, shown, undefined};
 use stub::Stub;
 
 /// The runtime's library.
@@ -58,8 +58,8 @@ pub(super) fn runtime_library(inputs: &[Input], machine: Machine) -> Result<Inpu
 }
 
 /// Returns the version script, which lists the exports.
-pub(super) fn version_script(inputs: &[Input]) -> String {
-    let shown = inputs.iter().flat_map(Input::shown).map(|name| format!("{name}; "));
+pub(super) fn version_script(inputs: &[Input], options: &Options) -> String {
+    let shown = shown(inputs, options).into_iter().map(|name| format!("{name}; "));
     let ours = EXPORTED.map(|prefix| format!("{prefix}*; "));
     let global: String = ours.into_iter().chain(shown).collect();
     format!("{{ global: {global}local: *; }};\n")

@@ -34,6 +34,13 @@ pub enum Error {
         /// The file that defines it again; it may be the same.
         second: String,
     },
+    /// A symbol of [`Options::exports`](crate::Options::exports) cannot be exported.
+    Export {
+        /// The symbol.
+        name: String,
+        /// The fault.
+        fault: ExportFault,
+    },
     /// A file uses a symbol that the C library to link for does not have.
     CLibrary {
         /// The file.
@@ -84,6 +91,20 @@ pub enum Error {
         name: String,
         /// Its message.
         reason: String,
+    },
+}
+
+/// Reason why a symbol cannot be exported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExportFault {
+    /// The name has characters that lists of exports do not take.
+    Name,
+    /// No file that becomes a part of the library defines the symbol.
+    Undefined,
+    /// A file defines the symbol with hidden visibility.
+    Hidden {
+        /// The file, and the member if it is an archive.
+        file: String,
     },
 }
 
@@ -143,6 +164,7 @@ impl fmt::Display for Error {
             Error::DuplicateSymbol { name, first, second } => {
                 write!(f, "`{name}` is defined by {first} and again by {second}")
             }
+            Error::Export { name, fault } => write!(f, "`{name}` cannot be exported: {fault}"),
             Error::CLibrary { file, symbol, version, sysroot: Some(root) } => {
                 write!(f, "{file} uses `{symbol}` ({version}), which is in no C library of ")?;
                 write!(f, "the sysroot {}", root.display())
@@ -169,6 +191,20 @@ impl fmt::Display for Error {
             }
             Error::Routines { source } => write!(f, "backend cranelift: {source}"),
             Error::Linker { name, reason } => write!(f, "linker {name}: {reason}"),
+        }
+    }
+}
+
+impl fmt::Display for ExportFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ExportFault::Name => {
+                f.write_str("its name is not of letters, digits, `_`, `.` and `$` alone")
+            }
+            ExportFault::Undefined => f.write_str(
+                "no linked file defines it; of archives those members are linked that others need",
+            ),
+            ExportFault::Hidden { file } => write!(f, "{file} defines it with hidden visibility"),
         }
     }
 }
@@ -221,5 +257,7 @@ impl error::Error for Error {
         }
     }
 }
+
+impl error::Error for ExportFault {}
 
 impl error::Error for ObjectFault {}

@@ -9,7 +9,7 @@ use object::read::archive::ArchiveFile;
 use object::read::coff::ImportFile;
 use object::{
     BinaryFormat, FileFlags, FileKind, NameOrOrdinal, Object, ObjectKind, ObjectSection,
-    ObjectSymbol, SectionFlags, SectionKind, SymbolFlags, archive, elf, pe,
+    ObjectSymbol, SectionFlags, SectionKind, SymbolFlags, SymbolScope, archive, elf, pe,
 };
 
 use super::obstacle::{self, Obstacle};
@@ -56,6 +56,8 @@ pub(super) struct ObjectFacts {
     defined: BTreeMap<Vec<u8>, Definition>,
     /// Defined symbols that may have one definition only: not weak, not common, not in a group that linkers merge.
     strong: BTreeSet<Vec<u8>>,
+    /// Defined symbols that their object hides from other libraries.
+    hidden: BTreeSet<Vec<u8>>,
     /// Undefined symbols of an object, and whether they are strong.
     undefined: BTreeMap<Vec<u8>, bool>,
 }
@@ -83,6 +85,7 @@ impl ObjectFacts {
             range: 0..0,
             defined: BTreeMap::new(),
             strong: BTreeSet::new(),
+            hidden: BTreeSet::new(),
             undefined: BTreeMap::new(),
         }
     }
@@ -94,6 +97,12 @@ impl ObjectFacts {
     /// Returns the defined symbols, and what they are.
     pub(super) fn definitions(&self) -> impl Iterator<Item = (&[u8], Definition)> {
         self.defined.iter().map(|(name, definition)| (name.as_slice(), *definition))
+    }
+
+    /// Returns whether the object defines a symbol, and hides it from other libraries.
+    /// Returns whether the symbols become symbols of the output, unlike those of a shared library or of its imports.
+    pub(super) fn hides(&self, symbol: &[u8]) -> bool {
+        self.hidden.contains(symbol)
     }
 
     /// Returns the undefined symbols, and whether they are strong.
@@ -159,8 +168,8 @@ impl Input {
         self
     }
 
-    pub(super) fn shown(&self) -> impl Iterator<Item = &str> {
-        self.shown.iter().map(String::as_str)
+    pub(super) fn shown(&self) -> &[String] {
+        &self.shown
     }
 
     /// Reads and checks a file.
@@ -332,6 +341,11 @@ fn read(file: &str, bytes: &[u8]) -> Result<(InputKind, ObjectFacts), ObjectFaul
         }
         if !is_library && is_strong(&object, &symbol) {
             facts.strong.insert(name.clone());
+        }
+        // COFF has no visibility.
+        let is_hidden = symbol.scope() == SymbolScope::Linkage;
+        if is_hidden && facts.header.format != BinaryFormat::Coff {
+            facts.hidden.insert(name.clone());
         }
         facts.defined.insert(name, definition(&object, &symbol));
     }

@@ -17,9 +17,9 @@
 //! the linked shared libraries, and the parts of the target's C library that the kernels use, with the version of each
 //! function. For GNU/Linux these are what a stated glibc has, or what a sysroot has, whatever this machine has; only a C
 //! compiler as linker takes its own. The loader resolves the symbols that are then still undefined in the process,
-//! except on Windows, where none may be. Exported are `__tvm_ffi_*`, what Apache TVM's loader fills (`__TVM*`) and what an
-//! [`Input`] [shows](Input::showing), on Windows also what an object marks as exports. A library that was loaded
-//! earlier cannot capture references to them.
+//! except on Windows, where none may be. Exported are `__tvm_ffi_*`, what Apache TVM's loader fills (`__TVM*`),
+//! [`Options::exports`] and what an [`Input`] [shows](Input::showing), on Windows also what an object marks as exports.
+//! A library that was loaded earlier cannot capture references to them.
 //!
 //! There is a file for each format (`elf`, `coff`, `macho`), which knows what a library needs and exports, and one for
 //! each linker (`wild`, `cc`, `lld`).
@@ -55,7 +55,7 @@ mod target;
 #[cfg(feature = "libwild")]
 mod wild;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -63,7 +63,7 @@ use abi_spec::symbol::{CONTEXT_PREFIX, PREFIX};
 use target_lexicon::Triple;
 
 pub use addresses::addresses;
-pub use error::{Error, ObjectFault};
+pub use error::{Error, ExportFault, ObjectFault};
 use input::Definition;
 pub use input::Input;
 use object_file::{Header, RUNTIME_PREFIX};
@@ -101,7 +101,7 @@ pub fn check_target(target: &Triple) -> Result<(), Error> {
 ///
 /// # Errors
 /// [`Error::Object`] for an input of another format or machine, or one that wants routines of another version of
-/// `tvm-ffi-codegen`, and for a shared library in an object; [`Error::Routines`] if there is no code generator for the
+/// `tvm-ffi-codegen`, and for a shared library in an object; [`Error::Export`]; [`Error::Routines`] if there is no code generator for the
 /// routines that it wants; [`Error::Option`] for an option that the target has not; [`Error::CLibrary`],
 /// [`Error::DuplicateSymbol`], [`Error::UnsupportedLink`], [`Error::NotBuilt`], [`Error::Linker`]; [`Error::Read`] for a
 /// sysroot that is no folder.
@@ -114,6 +114,7 @@ pub fn link(inputs: &[Input], options: &Options) -> Result<Vec<u8>, Error> {
     let linker = options.linker();
     match options.output {
         Output::Shared => {
+            check_exports(inputs, &options.exports)?;
             let inputs = with_dependencies(inputs, options, &linker, &target)?;
             run(&inputs, options, &linker, &target)
         }
@@ -222,6 +223,37 @@ fn check_duplicates(inputs: &[Input]) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Checks that a shared library can export symbols.
+fn check_exports(inputs: &[Input], exports: &[String]) -> Result<(), Error> {
+    if exports.is_empty() {
+        return Ok(());
+    }
+    let own: Vec<Input> = inputs.iter().filter(|input| !input.is_library()).cloned().collect();
+    let taken = Taken::of(&own);
+    let fault = |name: &String| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.$".contains(c);
+        if name.is_empty() || !name.chars().all(is_plain) {
+            return Some(ExportFault::Name);
+        }
+        let name = name.as_bytes();
+        if taken.defined.get(name).is_none_or(|is| *is == Definition::Import) {
+            return Some(ExportFault::Undefined);
+        }
+        // One definition that is hidden hides all.
+        let hiding = taken.objects.iter().find(|facts| facts.hides(name));
+        hiding.map(|facts| ExportFault::Hidden { file: facts.file.clone() })
+    };
+    let found = exports.iter().find_map(|name| Some((name, fault(name)?)));
+    found.map_or(Ok(()), |(name, fault)| Err(Error::Export { name: name.clone(), fault }))
+}
+
+/// Returns the symbols that a library exports besides those with the [prefixes](EXPORTED).
+fn shown<'a>(inputs: &'a [Input], options: &'a Options) -> BTreeSet<&'a str> {
+    let shown = inputs.iter().flat_map(Input::shown).chain(&options.exports);
+    let is_new = |name: &&str| !EXPORTED.iter().any(|prefix| name.starts_with(prefix));
+    shown.map(String::as_str).filter(is_new).collect()
 }
 
 /// Returns whether a symbol is a function of the runtime or a routine.

@@ -29,11 +29,12 @@ pub(super) fn link(
     let (flavor, arguments) = match (target.format, options.output) {
         (Format::Elf, _) => ("gnu", elf(inputs, options, &folder, target)),
         (Format::Coff, Output::Shared) => {
-            let arguments = [coff::arguments(inputs, target), vec![format!("/out:{LIBRARY}")]];
+            let arguments =
+                [coff::arguments(inputs, options, target), vec![format!("/out:{LIBRARY}")]];
             ("link", Ok(arguments.concat().into_iter().chain(folder.names()).collect()))
         }
         (Format::MachO, Output::Shared) => {
-            let arguments = [macho::arguments(inputs, &options.rpath, target), to_library()];
+            let arguments = [macho::arguments(inputs, options, target), to_library()];
             ("darwin", Ok(arguments.concat().into_iter().chain(folder.names()).collect()))
         }
         (Format::Coff, Output::Object) => {
@@ -69,7 +70,7 @@ fn elf(
     folder: &Folder,
     target: &Target<'_>,
 ) -> io::Result<Vec<String>> {
-    folder.write(SCRIPT, &elf::version_script(inputs))?;
+    folder.write(SCRIPT, &elf::version_script(inputs, options))?;
     let mut arguments = [elf::arguments(options, target.machine, SCRIPT), to_library()].concat();
     for (input, name) in inputs.iter().zip(folder.names()) {
         match name.split_once('/').filter(|_| input.is_library()) {

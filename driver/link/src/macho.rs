@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use target_lexicon::OperatingSystem;
 
 use super::machine::facts;
-use super::{EXPORTED, Input, Target, base_name, c_library, is_ours, undefined};
+use super::{EXPORTED, Input, Options, Target, base_name, c_library, is_ours, shown, undefined};
 use crate::object_file::RUNTIME_PREFIX;
 
 /// The runtime's library.
@@ -67,7 +67,7 @@ fn architecture(target: &Target<'_>) -> &'static str {
 }
 
 /// Returns the options of the flavor `darwin`.
-pub(super) fn arguments(inputs: &[Input], rpath: &[String], target: &Target<'_>) -> Vec<String> {
+pub(super) fn arguments(inputs: &[Input], options: &Options, target: &Target<'_>) -> Vec<String> {
     let (major, minor, patch) =
         if let OperatingSystem::MacOSX(Some(version)) = target.triple.operating_system {
             (version.major, version.minor, version.patch)
@@ -86,11 +86,11 @@ pub(super) fn arguments(inputs: &[Input], rpath: &[String], target: &Target<'_>)
     .into_iter()
     .map(str::to_owned)
     .collect();
-    let shown = inputs.iter().flat_map(Input::shown).map(|name| format!("_{name}"));
+    let shown = shown(inputs, options).into_iter().map(|name| format!("_{name}"));
     for name in EXPORTED.map(|prefix| format!("_{prefix}*")).into_iter().chain(shown) {
         arguments.extend(["-exported_symbol".to_owned(), name]);
     }
-    for folder in rpath {
+    for folder in &options.rpath {
         arguments.extend(["-rpath".to_owned(), folder.clone()]);
     }
     arguments

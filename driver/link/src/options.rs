@@ -29,6 +29,9 @@ pub struct Options {
     /// True if a shared library records that it needs libtvm_ffi, which need not be on this machine. Without the record it
     /// can be loaded only into a process in which libtvm_ffi is visible to everybody.
     pub runtime_dependency: bool,
+    /// Symbols that a shared library exports besides functions of the FFI and what a loader fills: C names, which an
+    /// input must define.
+    pub exports: Vec<String>,
     /// Folders in which the loader looks for libraries that a shared library needs; `$ORIGIN` is the folder of the library.
     pub rpath: Vec<String>,
     /// Folders that [`library`](crate::library()) searches before those of the target.
@@ -48,6 +51,7 @@ impl Default for Options {
             target: Triple::host(),
             linker: None,
             runtime_dependency: true,
+            exports: Vec::new(),
             rpath: Vec::new(),
             folders: Vec::new(),
             sysroot: None,

@@ -159,7 +159,7 @@ fn compile(target: &Triple) -> Result<Vec<Member>, Error> {
 
     let mut members = Vec::new();
     for (name, module) in linked_routines(Loader::of(target)) {
-        let bytes = Cranelift { triple: target.clone() }.object(&module, &[]);
+        let bytes = Cranelift::new(target.clone()).object(&module, &[]);
         let bytes = bytes.map_err(|error| Error::Routines { source: Box::new(error) })?;
         let defined = module.symbols.iter().filter(|symbol| symbol.linkage == Linkage::Once);
         let defines = defined.map(|symbol| symbol.name.clone().into()).collect();

@@ -196,7 +196,7 @@ fn arguments(
     machine: Machine,
     memory: &Memory,
 ) -> Vec<String> {
-    memory.put(SCRIPT.into(), Arc::new(elf::version_script(inputs).into_bytes()));
+    memory.put(SCRIPT.into(), Arc::new(elf::version_script(inputs, options).into_bytes()));
     let mut arguments = vec!["ld".to_owned(), "--no-identity-comment".to_owned()];
     arguments.extend(elf::arguments(options, machine, SCRIPT));
     // Wild replaces loads of the address of a symbol that is not there by the address of the library's beginning.

@@ -39,7 +39,7 @@ impl Probe {
         let link = vec![File::Path(file)];
         let mut request = Request { backend, target, link, ..Request::default() };
         request.load()?;
-        let kernels: Vec<_> = request.sources.iter().map(Source::input).collect();
+        let kernels: Vec<_> = request.sources.iter().map(|source| source.input(&[])).collect();
         // Errors about a readable kernel are reported where the kernel is used.
         let _ = request.backend()?.text(&ir::Module::default(), &kernels);
         Ok(())

@@ -1,13 +1,16 @@
 //! Libraries for Windows and macOS: their contents, and what is refused. `tests/suite/windows.rs` calls such libraries;
 //! those for macOS are not called anywhere.
 
+use std::fs;
+use std::process::Command;
+
 use codegen::ir::{Builder, Linkage, Module, Signature, Type};
 use codegen::{Library, Loader};
-use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol, macho};
+use object::{BinaryFormat, NameOrOrdinal, Object, ObjectSection, ObjectSymbol, macho};
 use tvm_ffi_codegen_driver::link::{Input, Linker, routines_archive, runtime_library};
 use tvm_ffi_codegen_driver::{BackendName, Error, Form, Request, inspect, lower};
 
-use crate::support::{backends, twice};
+use crate::support::{backends, folder, twice};
 
 const WINDOWS: [&str; 3] =
     ["x86_64-pc-windows-msvc", "x86_64-pc-windows-gnu", "aarch64-pc-windows-msvc"];
@@ -89,6 +92,45 @@ fn libraries_for_macos_are_signed_and_name_what_they_need() {
     }
 }
 
+#[test]
+#[ignore = "tests/setup installs lld"]
+fn libraries_export_what_they_are_asked_for() {
+    // The functions that this library compiles for Windows are marked as exports.
+    let mingw = ("x86_64-pc-windows-gnu", of_mingw("int kernel(int n, void* p) { return n; }"));
+    let (lld, cc): (Linker, _) =
+        ("lld".parse().unwrap(), Linker::Cc("x86_64-w64-mingw32-gcc".into()));
+    let rows = MACOS.map(|target| (target, kernel(target), lld.clone()));
+    let rows =
+        rows.into_iter().chain([lld.clone(), cc].map(|linker| (mingw.0, mingw.1.clone(), linker)));
+    for (target, kernel, linker) in rows {
+        let exported = |exports: &[&str]| {
+            let exports = exports.iter().map(|&name| name.to_owned()).collect();
+            let (kernels, linker) = (vec![kernel.clone()], Some(linker.clone()));
+            let shared = Request { kernels, exports, linker, ..request(target, Form::Shared) };
+            let bytes = shared.emit(&DECLARATIONS.parse().unwrap())?;
+            let file = object::File::parse(&*bytes).unwrap();
+            let names = file.exports().unwrap().map(|export| match export.unwrap().name() {
+                NameOrOrdinal::Name(name) => String::from_utf8_lossy(name).into_owned(),
+                NameOrOrdinal::Ordinal(_) => String::new(),
+            });
+            Ok::<_, Error>(names.filter(|name| name.contains("kernel")).count())
+        };
+        assert_eq!([exported(&[]).unwrap(), exported(&["kernel"]).unwrap()], [0, 1], "{target}");
+        let error = exported(&["_kernel"]).unwrap_err().to_string();
+        assert!(error.starts_with("`_kernel` cannot be exported: no linked file"), "{error}");
+    }
+}
+
+/// Compiles C for Windows.
+fn of_mingw(source: &str) -> Input {
+    let folder = folder();
+    let [text, object] = ["kernel.c", "kernel.o"].map(|name| folder.path().join(name));
+    fs::write(&text, source).unwrap();
+    let mut cc = Command::new("x86_64-w64-mingw32-gcc");
+    assert!(cc.arg("-c").arg(text).arg("-o").arg(&object).status().unwrap().success());
+    Input::read(&object).unwrap()
+}
+
 /// A function that calls another one by its name, for which it has the context of the library.
 fn by_name(target: &str, backend: BackendName, name: &str) -> Input {
     let text =
@@ -102,32 +144,43 @@ fn by_name(target: &str, backend: BackendName, name: &str) -> Input {
 fn objects_that_call_by_name_are_one_library() {
     let elf = ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu"];
     for target in WINDOWS.into_iter().chain(MACOS).chain(elf) {
-        // The compiler of C makes objects of this machine.
-        for backend in backends().filter(|backend| backend.name() != "c") {
-            let kernels = ["one", "other"].map(|name| by_name(target, backend, name)).into();
-            let linker = Some("lld".parse().unwrap());
-            let request = Request { kernels, linker, ..request(target, Form::Shared) };
-            let bytes = request.link().unwrap_or_else(|error| panic!("{target}: {error}"));
-            let found = inspect(&bytes).unwrap();
-            assert_eq!(
-                names(found.functions.iter().map(|f| &f.name)),
-                ["one", "other"],
-                "{target}"
-            );
-            assert!(found.library_ctx.is_some(), "{target} {backend:?}");
-            let file = object::File::parse(&*bytes).unwrap();
-            let context = |symbol: &object::Symbol<'_, '_>| {
-                symbol
-                    .name()
-                    .is_ok_and(|name| name.trim_start_matches('_') == "tvm_ffi__library_ctx")
-            };
-            let all: Vec<_> = file.symbols().filter(context).collect();
-            assert!(all.len() <= 1, "{target} {backend:?}");
-            // dyld would merge the weak ones of all libraries.
-            let is_shared = all.iter().any(ObjectSymbol::is_weak) && MACOS.contains(&target);
-            assert!(!is_shared, "{target} {backend:?}");
+        // C is compiled by GCC, which makes objects of few targets.
+        let has_gcc = ["x86_64-pc-windows-gnu", "x86_64-unknown-linux-gnu"].contains(&target);
+        let objects = |name: &str| -> Vec<Input> {
+            let all = backends().filter(|backend| has_gcc || backend.name() != "c");
+            all.map(|backend| by_name(target, backend, name)).collect()
+        };
+        let (ones, others) = (objects("one"), objects("other"));
+        let mut linkers: Vec<Linker> = vec!["lld".parse().unwrap()];
+        let mingw = || Linker::Cc("x86_64-w64-mingw32-gcc".into());
+        linkers.extend((target == "x86_64-pc-windows-gnu").then(mingw));
+        for (index, one) in ones.iter().enumerate() {
+            for (number, other) in others.iter().enumerate() {
+                let linker = linkers[number % linkers.len()].clone();
+                check_context(target, &[one.clone(), other.clone()], linker, [index, number]);
+            }
         }
     }
+}
+
+/// Checks that a library of two objects has both functions and one context.
+fn check_context(target: &str, kernels: &[Input], linker: Linker, pair: [usize; 2]) {
+    let (kernels, linker) = (kernels.to_vec(), Some(linker));
+    let request = Request { kernels, linker, ..request(target, Form::Shared) };
+    let bytes = request.link().unwrap_or_else(|error| panic!("{target} {pair:?}: {error}"));
+    let found = inspect(&bytes).unwrap();
+    let functions = names(found.functions.iter().map(|f| &f.name));
+    assert_eq!(functions, ["one", "other"], "{target} {pair:?}");
+    assert!(found.library_ctx.is_some(), "{target} {pair:?}");
+    let file = object::File::parse(&*bytes).unwrap();
+    let context = |symbol: &object::Symbol<'_, '_>| {
+        symbol.name().is_ok_and(|name| name.trim_start_matches('_') == "tvm_ffi__library_ctx")
+    };
+    let all: Vec<_> = file.symbols().filter(context).collect();
+    assert!(all.len() <= 1, "{target} {pair:?}");
+    // dyld would merge the weak ones of all libraries.
+    let is_shared = all.iter().any(ObjectSymbol::is_weak) && MACOS.contains(&target);
+    assert!(!is_shared, "{target} {pair:?}");
 }
 
 /// Counts the load commands of a kind.

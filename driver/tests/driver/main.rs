@@ -6,6 +6,7 @@ mod contents;
 mod damage;
 mod dependencies;
 mod explorer;
+mod exports;
 mod files;
 mod formats;
 mod hostile;
@@ -14,6 +15,7 @@ mod inspect;
 #[cfg(feature = "mlir")]
 mod ir_kernels;
 mod link;
+mod processors;
 mod routines;
 mod stages;
 mod support;

@@ -21,6 +21,11 @@ pub(crate) fn backends() -> impl Iterator<Item = BackendName> {
     BackendName::BUILT.iter().map(|name| name.parse().expect("a name of a backend"))
 }
 
+/// Returns whether this build has a backend.
+pub(crate) fn has(backend: &str) -> bool {
+    BackendName::BUILT.contains(&backend)
+}
+
 /// Compiles C to an object file in `folder`.
 pub(crate) fn compile(folder: &Path, name: &str, source: &str, options: &[&str]) -> PathBuf {
     let (text, object) = (folder.join(format!("{name}.c")), folder.join(format!("{name}.o")));

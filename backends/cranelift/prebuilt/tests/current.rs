@@ -13,7 +13,7 @@ fn objects_are_current() {
     let now = linked_routines(Loader::HOST);
     assert!(!now.is_empty() && known.len() == now.len());
     for (object, (name, module)) in known.iter().zip(now) {
-        let bytes = Cranelift { triple: triple.clone() }.object(&module, &[]).unwrap();
+        let bytes = Cranelift::new(triple.clone()).object(&module, &[]).unwrap();
         assert!(object.name == name && object.bytes == bytes, "{name}");
     }
 }

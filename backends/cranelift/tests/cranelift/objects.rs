@@ -18,7 +18,7 @@ fn bytes(triple: &str) -> Vec<u8> {
 
 /// Compiles a module to objects: here one.
 pub(crate) fn compiled(triple: &str, module: &ir::Module) -> Vec<Vec<u8>> {
-    vec![Cranelift { triple: triple.parse().unwrap() }.object(module, &[]).unwrap()]
+    vec![Cranelift::new(triple.parse().unwrap()).object(module, &[]).unwrap()]
 }
 
 /// Runs a check on the sample compiled for each target.
@@ -226,7 +226,7 @@ fn objects_divide_by_constants_without_dividing() {
 #[test]
 fn every_operator_is_compiled() {
     for (triple, module) in TRIPLES.into_iter().flat_map(|t| operators::modules().map(|m| (t, m))) {
-        let target = Cranelift { triple: triple.parse().unwrap() };
+        let target = Cranelift::new(triple.parse().unwrap());
         let bytes = target.object(&module, &[]).unwrap_or_else(|error| panic!("{triple}: {error}"));
         let file = object::File::parse(&*bytes).unwrap();
         // A libcall would be a symbol that no runtime of ours has.
@@ -264,5 +264,42 @@ fn coff_groups_start_with_the_symbol_of_their_section() {
         let names: BTreeSet<String> = names.collect();
         let expected = ["shared_next", "shared_table", "shared_word"];
         assert!(names.iter().eq(expected), "{triple} {names:?}");
+    }
+}
+
+/// LLVM's names of features by target; Cranelift has a setting for each.
+const FEATURES: [(&str, &str); 3] = [
+    (
+        "x86_64-unknown-linux-gnu",
+        "sse3 ssse3 sse4.1 sse4.2 popcnt cx16 avx avx2 fma bmi bmi2 lzcnt avxvnni avx512f avx512dq avx512vl avx512bitalg \
+         avx512vbmi avx512vnni",
+    ),
+    ("aarch64-unknown-linux-gnu", "lse fullfp16 dotprod i8mm pauth"),
+    (
+        "riscv64gc-unknown-linux-gnu",
+        "m a f d v zba zbb zbc zbs zbkb zca zcb zcd zfa zfh zfhmin zicond zicsr zifencei zvbb zvfh",
+    ),
+];
+
+#[test]
+fn features_are_known_or_refused() {
+    for (triple, names) in FEATURES {
+        let with = |feature: &str| Cranelift {
+            features: vec![feature.parse().unwrap()],
+            ..Cranelift::new(triple.parse().unwrap())
+        };
+        for name in names.split(' ') {
+            let object = with(&format!("+{name}")).object(&sample::module(), &[]);
+            assert!(object.is_ok(), "{triple} +{name}: {object:?}");
+            // What the C ABI needs cannot be left out.
+            let without = with(&format!("-{name}")).object(&sample::module(), &[]);
+            let refused = matches!(&without, Err(Error::Target { .. }));
+            assert!(without.is_ok() || refused, "{triple} -{name}: {without:?}");
+        }
+        for name in ["avx3", "has_avx", "is_pic", "neon99"] {
+            let error = with(&format!("+{name}")).object(&sample::module(), &[]).unwrap_err();
+            let expected = format!("unsupported target {triple}: no feature `{name}`");
+            assert_eq!(error.to_string(), expected);
+        }
     }
 }

@@ -7,7 +7,7 @@ use tvm_ffi_codegen_cranelift::Cranelift;
 use crate::sample;
 
 fn text(triple: &str) -> String {
-    Cranelift { triple: triple.parse().unwrap() }.text(&sample::module(), &[]).unwrap()
+    Cranelift::new(triple.parse().unwrap()).text(&sample::module(), &[]).unwrap()
 }
 
 #[test]

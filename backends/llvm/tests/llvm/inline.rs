@@ -1,11 +1,14 @@
 //! Tests that kernels in the module of their wrapper are inlined.
 
+use codegen::Backend;
 use codegen::ir::{Builder, Cond, Linkage, Module, Signature, SymbolKind, Type};
 use inkwell::IntPredicate;
 use inkwell::context::Context;
+use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::{Linkage as NativeLinkage, Module as Native};
-use tvm_ffi_codegen_llvm::{Input, Llvm, Optimize, emit, object, optimize, signature};
+use tvm_ffi_codegen_llvm::{Input, Llvm, Optimize, emit, link, object, optimize, signature};
 
+use crate::functions;
 use crate::jit::{empty, host};
 
 /// `(x, y, n)`.
@@ -130,12 +133,46 @@ fn a_linked_kernel_is_inlined_and_vectorised() {
     for (triple, attributes) in CLANG {
         let llvm = Llvm { triple: triple.parse().unwrap(), ..Llvm::default() };
         let (context, text) = (Context::create(), clang(triple, attributes));
-        let input = Input { name: "kernel.ll", bytes: text.as_bytes() };
+        let input = Input { name: "kernel.ll", bytes: text.as_bytes(), exports: &[] };
         let module = llvm.module(&context, &wrapper(), &[input]).unwrap();
         object::compile(&module, &llvm).unwrap();
         let text = module.print_to_string().to_string();
         assert!(!text.contains("kernel"), "{text}");
         // The generic riscv64 has no vectors.
         assert_eq!(text.contains("<4 x float>"), !triple.starts_with("riscv"), "{text}");
+    }
+}
+
+/// Bitcode keeps the processor, so that kernels for it are inlined by whoever links and optimises both, for a target that
+/// names none.
+#[test]
+fn kernels_of_a_processor_are_inlined_into_its_wrappers() {
+    const KERNEL: &str = "
+        define i64 @kernel(i64 %x) #0 { %y = add i64 %x, 1 ret i64 %y }
+        attributes #0 = { \"target-cpu\"=\"x86-64-v3\" \"target-features\"=\"+avx2,+fma\" }";
+    let baseline = Llvm { triple: "x86_64-unknown-linux-gnu".parse().unwrap(), ..Llvm::default() };
+    let features = |all: &[&str]| all.iter().map(|one| one.parse().unwrap()).collect();
+    let rows = [
+        ("generic", &[][..], false),
+        ("x86-64-v3", &[], true),
+        ("x86-64-v3", &["-avx2"], false),
+        ("x86-64-v2", &["+avx2", "+fma"], false),
+        ("generic", &["+avx512f"], false),
+    ];
+    let mut module = Module::default();
+    let signature = Signature::new(&[Type::I64], Some(Type::I64));
+    let kernel = SymbolKind::Function(signature);
+    let kernel = module.declare("kernel", Linkage::Import, kernel);
+    functions::define(&mut module, "user", &[Type::I64], |b, v| b.call_value(kernel, &[v[0]]));
+    for (cpu, names, is_inlined) in rows {
+        let llvm = Llvm { cpu: cpu.into(), features: features(names), ..baseline.clone() };
+        let bitcode = llvm.bitcode(&module, &[]).unwrap();
+        let context = Context::create();
+        let buffer = MemoryBuffer::create_from_memory_range_copy(&bitcode, "");
+        let native = Native::parse_bitcode_from_buffer(&buffer, &context).unwrap();
+        let kernel = Input { name: "kernel.ll", bytes: KERNEL.as_bytes(), exports: &[] };
+        link(&native, &[kernel]).unwrap();
+        optimize(&native, &baseline).unwrap();
+        assert_eq!(native.get_function("kernel").is_none(), is_inlined, "{cpu} {names:?}");
     }
 }

@@ -26,7 +26,7 @@ const HELPER: &str = "
     define linkonce_odr i64 @helper(i64 %x) comdat { %y = add i64 %x, 1 ret i64 %y }";
 
 fn input<'a>(name: &'a str, bytes: &'a (impl AsRef<[u8]> + ?Sized)) -> Input<'a> {
-    Input { name, bytes: bytes.as_ref() }
+    Input { name, bytes: bytes.as_ref(), exports: &[] }
 }
 
 fn bitcode(text: &str) -> Vec<u8> {

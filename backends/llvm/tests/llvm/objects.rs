@@ -205,6 +205,37 @@ fn processors_are_known_or_refused() {
 }
 
 #[test]
+fn features_are_known_or_refused() {
+    let with = |triple: &str, feature: &str| Llvm {
+        features: vec![feature.parse().unwrap()],
+        ..target(triple, Optimize::O2)
+    };
+    for (triple, feature) in [
+        ("x86_64-unknown-linux-gnu", "+avx512f"),
+        ("x86_64-unknown-linux-gnu", "+sse2"),
+        ("aarch64-unknown-linux-gnu", "+sve2"),
+        ("riscv64gc-unknown-linux-gnu", "+v"),
+        ("riscv64gc-unknown-linux-gnu", "-c"),
+    ] {
+        assert!(!with(triple, feature).object(&sample::module(), &[]).unwrap().is_empty());
+    }
+    for (triple, feature) in [
+        ("x86_64-unknown-linux-gnu", "+sve2"),
+        ("x86_64-unknown-linux-gnu", "-sse2"),
+        ("x86_64-unknown-linux-gnu", "+soft-float"),
+        ("aarch64-unknown-linux-gnu", "-fp-armv8"),
+        ("aarch64-unknown-linux-gnu", "+call-saved-x9"),
+        ("riscv64gc-unknown-linux-gnu", "-d"),
+        ("riscv64gc-unknown-linux-gnu", "+zvl256b"),
+        ("riscv64gc-unknown-linux-gnu", "+32bit"),
+    ] {
+        let error = with(triple, feature).object(&sample::module(), &[]).unwrap_err();
+        let expected = format!("unsupported target {triple}: no feature `{}`", &feature[1..]);
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
 fn every_operator_is_compiled() {
     let modules = operators::modules();
     for (triple, level) in TRIPLES.into_iter().flat_map(|t| [(t, Optimize::O0), (t, Optimize::O2)])

@@ -19,7 +19,7 @@ fn late_diagnostics_are_errors() {
     use tvm_ffi_codegen_llvm::{Input, Optimize, compile, link};
     let module = crate::jit::empty();
     let text = "define void @f() { call void asm sideeffect \"nonsense\", \"\"() ret void }";
-    link(&module, &[Input { name: "asm.ll", bytes: text.as_bytes() }]).unwrap();
+    link(&module, &[Input { name: "asm.ll", bytes: text.as_bytes(), exports: &[] }]).unwrap();
     let error = compile(&module, &crate::jit::host(Optimize::O0)).unwrap_err();
     assert!(error.to_string().contains("invalid instruction mnemonic 'nonsense'"), "{error}");
 }

@@ -39,6 +39,11 @@ pub(crate) fn is_defined<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> 
     body || operation.has_attribute("value")
 }
 
+/// Returns true for a data object.
+pub(crate) fn is_variable<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> bool {
+    operation.name().as_string_ref().as_str() == Ok(GLOBAL)
+}
+
 impl<'c> Ops<'c> {
     /// Returns true if a symbol is visible in its module only.
     pub(crate) fn is_local<'a>(&self, symbol: &impl OperationLike<'c, 'a>) -> bool
@@ -139,6 +144,7 @@ impl<'c> Ops<'c> {
         function: &ir::Function,
     ) -> Vec<(&'static str, Attribute<'c>)> {
         let mut attributes = vec![("no_unwind", self.unit)];
+        attributes.extend(self.processor.iter().flatten());
         let is_long = backend::is_long(function);
         if function.cold || function.no_inline || is_long {
             attributes.push(("no_inline", self.unit));

@@ -21,7 +21,7 @@ const KERNEL: &str =
 }";
 
 fn input(text: &str) -> Input<'_> {
-    Input { name: "kernels.mlir", bytes: text.as_bytes() }
+    Input { name: "kernels.mlir", bytes: text.as_bytes(), exports: &[] }
 }
 
 /// Returns the error of linking `text` into a module with `before`, which stays unchanged.
@@ -96,7 +96,8 @@ fn invalid_mlir_is_refused() {
     }
     let context = Context::new();
     let module = Module::new(melior::ir::Location::unknown(&context));
-    let error = link(&context, &module, &[Input { name: "k.bc", bytes: &[0xff] }]).unwrap_err();
+    let error = link(&context, &module, &[Input { name: "k.bc", bytes: &[0xff], exports: &[] }])
+        .unwrap_err();
     assert!(error.to_string().starts_with("mlir: k.bc: invalid utf-8"), "{error}");
 }
 

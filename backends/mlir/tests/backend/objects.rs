@@ -55,7 +55,7 @@ fn unsupported_targets_are_errors() {
 #[test]
 fn a_linker_keeps_one_copy_of_two_backends() {
     let backends: [Box<dyn Backend>; 3] = [
-        Box::new(Cranelift { triple: Triple::host() }),
+        Box::new(Cranelift::new(Triple::host())),
         Box::new(Llvm::default()),
         Box::new(Mlir::default()),
     ];
