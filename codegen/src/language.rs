@@ -238,7 +238,9 @@
 //!
 //! # Results
 //!
-//! None and scalars are the kernel's return value. Any other result is written by the kernel through a `TVMFFIAny*`,
+//! None and scalars are the kernel's return value. With `try` the return value is the status, and the kernel writes a
+//! scalar through its last argument, a pointer to the scalar's C type; of a tuple of scalars every element has such an
+//! argument, in order. They are 0 before, and read only if the status is 0. Any other result is written by the kernel through a `TVMFFIAny*`,
 //! its last argument, which holds None before: the kernel stores a value that it owns. The wrapper checks this value as
 //! an argument of its type, elements included, and returns it as declared, or releases it, also if a status says that
 //! the kernel has failed. Values that cannot be owned are no results: a `DLTensor*`, `const char*` or

@@ -348,6 +348,21 @@ int32_t write_status(int64_t code, int64_t payload, struct any *result) {
   return (int32_t)code;
 }
 
+/* Returns a status, and writes the low `size` bytes of a scalar unless it fails. */
+int32_t store(int64_t code, int64_t bits, int64_t size, void *result) {
+  begin();
+  put_int(code);
+  if (!(int32_t)code) memcpy(result, &bits, (size_t)size);
+  return (int32_t)code;
+}
+/* Writes eight bytes and one. */
+int32_t store_2(int64_t code, int64_t first, int64_t second, void *x, uint8_t *y) {
+  begin();
+  put_int(code);
+  memcpy(x, &first, 8), *y = (uint8_t)second;
+  return (int32_t)code;
+}
+
 /* Objects of the kernels, and the number of live ones. */
 
 static int64_t objects;

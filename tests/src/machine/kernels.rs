@@ -149,6 +149,19 @@ pub(super) fn kernel<'p>(name: &str, kernels: &Rc<Kernels>) -> Option<Host<'p>> 
             }
             Ok(status)
         }),
+        "store" => Rc::new(move |machine, args| {
+            let status = status(&k, args[0]);
+            if status.is_null() {
+                let bytes = &args[1].bits.to_le_bytes()[..args[2].as_int() as usize];
+                machine.memory.write(args[3], bytes, 1)?;
+            }
+            Ok(status)
+        }),
+        "store_2" => Rc::new(move |machine, args| {
+            machine.memory.write(args[3], &args[1].bits.to_le_bytes(), 8)?;
+            machine.memory.write(args[4], &args[2].bits.to_le_bytes()[..1], 1)?;
+            Ok(status(&k, args[0]))
+        }),
         "write_raw" => Rc::new(|machine, args| {
             let (index, small, payload) = (args[0].as_int32(), args[1].bits as u32, args[2]);
             machine.memory.store_any(args[3], Value { index, small, payload })?;

@@ -46,6 +46,11 @@ fn arguments_and_results() {
         ("f(n: int64) -> out: Tensor([n], int8) = k(out, out.data)", "(ptr, ptr)"),
         ("f(n: int64) -> None = try k(n)", "(i64) -> i32"),
         ("f(n: int64) -> Shape = try k(n)", "(i64, ptr) -> i32"),
+        ("f(n: int64) -> float16 = try k(n)", "(i64, ptr) -> i32"),
+        ("f(n: int64) -> Tuple[int8, ptr] = try k(n)", "(i64, ptr, ptr) -> i32"),
+        ("f(n: int64) -> Tuple[int8, Any] = try k(n)", "(i64, ptr) -> i32"),
+        ("f(n: int64) -> Tuple[int8, ptr] = k(n)", "(i64, ptr)"),
+        ("f(n: int64) -> None = { let r: bool = try k(n); }", "(i64, ptr) -> i32"),
     ];
     for (text, expected) in rows {
         let library: Library = format!("{text};").parse().unwrap_or_else(|e| panic!("{e}"));

@@ -6,8 +6,8 @@ use rustc_hash::FxHashSet;
 use super::Checker;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Body, Device, Dim, Element, Expr, Function, Leaf, Literal, Member, ObjectClass, Output, Param,
-    ParamType, ResultType, Shape, Strides, Tensor,
+    Device, Dim, Element, Expr, Leaf, Literal, Member, ObjectClass, Output, Param, ParamType,
+    ResultType, Shape, Strides, Tensor,
 };
 use crate::error::{Error, Part};
 use crate::resolve::ids::Table;
@@ -294,16 +294,9 @@ impl Checker<'_> {
     }
 
     pub(super) fn result(&self) -> Result<(), Error> {
-        let Function { signature, body, .. } = self.function;
-        match (&signature.result, body) {
-            (ResultType::Value(ParamType::Scalar(_)), Body::Call(call))
-                if call.status.is_some() =>
-            {
-                let reason = "a kernel that is called with `try` returns a status, not the result";
-                Err(self.invalid(Part::Result, reason))
-            }
-            (ResultType::None, _) => Ok(()),
-            (ResultType::Value(ty), _) => {
+        match &self.function.signature.result {
+            ResultType::None => Ok(()),
+            ResultType::Value(ty) => {
                 self.type_of(Part::Result, ty)?;
                 if let Some(symbol) = ty.tensors().into_iter().find_map(Tensor::bound_symbol) {
                     let reason = format!("a result cannot determine `{symbol}`");
@@ -311,7 +304,7 @@ impl Checker<'_> {
                 }
                 Ok(())
             }
-            (ResultType::Allocated(outputs), _) => self.outputs(outputs),
+            ResultType::Allocated(outputs) => self.outputs(outputs),
         }
     }
 
