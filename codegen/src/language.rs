@@ -32,8 +32,9 @@
 //!            | "Literal" "[" literal { "," literal } "]"
 //! element    = [ name ":" ] type
 //! literal    = "None" | "True" | "False" | [ "-" ] ( int | float ) | quoted
-//! tensor     = "Tensor" "(" ( shape | trailing ) "," ( [ name ":" ] dtype { "|" dtype } | name ) { "," option } ")"
+//! tensor     = "Tensor" "(" ( shape | trailing ) "," ( [ name ":" ] dtypes | name ) { "," option } ")"
 //!                                                         (a name that could be read as a dtype stands in backticks)
+//! dtypes     = dtype { "|" dtype } | "any"                (every element type)
 //! option     = "strides" "=" ( "contiguous" | "any" | "[" [ "..." "," ] dims "]" )
 //!            | "device" "=" ( device | "any" )
 //!            | "align" "=" int
@@ -198,7 +199,9 @@
 //! `y: Tensor([n], T)`, must have the same element type, be it optional, an element or a result; allocated tensors of
 //! type `T` get it. The tensor that determines it is neither optional nor an element of a sequence. `T` is a value of
 //! kind `dtype`: compared with text or another one, passed to C as its 32 bits. The elements of a tensor of type `T`
-//! are aligned for the smallest type that `T` may be, those of an allocated one for the largest.
+//! are aligned for the smallest type that `T` may be, those of an allocated one for the largest. `any` stands for every
+//! element type, listed by DLPack or not: `Tensor([n], any)`, `Tensor([n], T: any)`. Their elements are aligned to 1
+//! byte, those of allocated tensors to 16.
 //!
 //! ```
 //! let text = "\
