@@ -232,7 +232,8 @@
 //!
 //! `/` and `%` are the floor division and its remainder (`-12 % 5 == 3`), `ceildiv` rounds up; a divisor of 0 is a
 //! ValueError that names the expression. A `uint64` above `int64` is out of range as an operand, by its name;
-//! comparisons, conversions such as `int32(u)` and calls use its value. `int64(p)` of an address is checked like a
+//! comparisons, conversions such as `int32(u)` and calls use its value. As an argument of a C function `float16(e)` is
+//! C's `_Float16` and `bfloat16(e)` its `__bf16`. `int64(p)` of an address is checked like a
 //! `uint64`. The sum of an address and a number of bytes wraps like that of pointers in hardware, while the number is an
 //! expression as any other. `x.numel` and a compact `x.strides[i]` are products of extents: 0 where an extent is 0, else
 //! out of range where they are no `int64`. An expression over extents that a dim declares is solved for its one unknown

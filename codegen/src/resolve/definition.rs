@@ -156,7 +156,7 @@ fn one_call<'a>(
     };
     let status = call.status.as_deref();
     let yields = ResultConvention::of(result, status.is_some());
-    let prototype = prototype::of_call(names, &args, &yields, status.is_some());
+    let prototype = prototype::of_call(names, call, &args, &yields);
     let signature = prototype.signature();
     let call = KernelCall { callee, signature, prototype, args, yields, status };
     let result = match result {

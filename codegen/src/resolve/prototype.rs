@@ -9,7 +9,7 @@ use super::ids::ValueId;
 use super::names::Names;
 use super::term::Node;
 use super::value::Source;
-use crate::declaration::{Leaf, ParamType, is_text, literal_scalar};
+use crate::declaration::{Expr, KernelCall, Leaf, ParamType, is_text, literal_scalar};
 use crate::ir::{Signature, Type};
 
 /// Way in which a C function yields its result.
@@ -61,20 +61,23 @@ fn scalars(ty: &ParamType) -> Option<Vec<Scalar>> {
     scalars.filter(|scalars| !scalars.is_empty())
 }
 
-/// Returns the type of a C function that a body calls. `status` is true if the function returns a status.
+/// Returns the type of a C function that a body calls with arguments, whose resolved forms are `args`.
 pub(super) fn of_call(
     names: &Names<'_>,
+    call: &KernelCall,
     args: &[Argument],
     result: &ResultConvention,
-    status: bool,
 ) -> Prototype {
-    let types = |arg: &Argument| match arg {
+    let types = |(expr, arg): (&Expr, &Argument)| match arg {
         Argument::Value(value) => of_value(names, *value),
         Argument::Term(term, _) if matches!(term.node, Node::Output(_)) => vec![CType::TENSOR],
+        Argument::Term(_, scalar) if matches!(expr, Expr::Cast(..)) => {
+            vec![CType::of_conversion(*scalar)]
+        }
         Argument::Term(_, scalar) => vec![CType::Scalar(*scalar)],
         Argument::Text(_) => text(),
     };
-    let mut params: Vec<CType> = args.iter().flat_map(types).collect();
+    let mut params: Vec<CType> = call.args.iter().zip(args).flat_map(types).collect();
     params.extend(result.stored().iter().map(|scalar| CType::Out(*scalar)));
     let returned = match result {
         ResultConvention::Returned(scalar) => Some(CType::Scalar(*scalar)),
@@ -86,7 +89,7 @@ pub(super) fn of_call(
             None
         }
     };
-    let status = status.then_some(CType::Scalar(Scalar::Int32));
+    let status = call.status.as_ref().map(|_| CType::Scalar(Scalar::Int32));
     Prototype { params, result: status.or(returned) }
 }
 

@@ -149,6 +149,16 @@ pub(super) fn kernel<'p>(name: &str, kernels: &Rc<Kernels>) -> Option<Host<'p>> 
             }
             Ok(status)
         }),
+        "halves_between" => Rc::new(move |_, args| {
+            k.notes.begin_anew();
+            [0, 1, 3].into_iter().for_each(|at| k.notes.int(args[at].as_int()));
+            Ok(Word::int((f64::from_bits(args[2].bits) != 0.5).into()))
+        }),
+        "halves_after" => Rc::new(move |_, args| {
+            k.notes.begin_anew();
+            args[8..].iter().for_each(|arg| k.notes.int(arg.as_int()));
+            Ok(Word::NULL)
+        }),
         "store" => Rc::new(move |machine, args| {
             let status = status(&k, args[0]);
             if status.is_null() {

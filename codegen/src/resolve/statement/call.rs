@@ -79,7 +79,7 @@ impl<'a> Block<'_, 'a> {
         let yields = ResultConvention::of(result.map(|(_, ty)| ty), status.is_some());
         let callee = self.names.kernel(call)?;
         callee.address().map_or(Ok(()), |address| self.check(address).map(drop))?;
-        let prototype = prototype::of_call(self.names, &args, &yields, status.is_some());
+        let prototype = prototype::of_call(self.names, call, &args, &yields);
         let (name, signature) = (callee.name(), prototype.signature());
         let result = match result {
             None => KernelResult::None,
