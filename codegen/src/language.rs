@@ -161,7 +161,7 @@
 //! which the runtime passes as an object, is accepted by `uint64` and `ptr` if it fits 64 bits, and out of range
 //! elsewhere. A float is rounded to the nearest of its type, as in C++; one that is too large becomes an infinity:
 //! `1e300` for a `float32`. A `uint64` on which an extent or a stride depends must fit `int64`. Text in quotes is
-//! compared with text, and with the name of an element type or a device. Text may contain a NUL, which does not end it.
+//! compared with text, and with the name of an element type or a device; the empty text names neither. Text may contain a NUL, which does not end it.
 //! A default is a literal that the parameter accepts as an argument; with a NUL it has at most 7 bytes.
 //!
 //! `...` before the dims of a tensor stands for any number of leading dims: `Tensor([..., m, k], float32, strides=[...,
@@ -424,7 +424,9 @@
 //! # Errors
 //!
 //! A violated constraint raises ``ValueError: Violated n % 4 == 0 when calling: `…`, n = 6``; a text after `else`
-//! replaces `Violated n % 4 == 0`. A non-zero status raises the error that the kernel has left in the thread's slot.
+//! replaces `Violated n % 4 == 0`. A conversion that does not fit names the argument that it converts, or the places that
+//! have bound its symbols: ``Out of range int32(n) when calling: `…`, expected int32 but got 2147483648 (= x.shape[0])``,
+//! and of `int8(n * m)` `…, n = 6 (= x.shape[0]), m = 30 (= y.shape[0])`. A non-zero status raises the error that the kernel has left in the thread's slot.
 //! Without one, the entry of that status, or that of `_`, is the kind and the text of an error ``<text> when calling:
 //! `…`, status = 1``; without an entry it is a RuntimeError `Failed kernel …`. The wrapper adds one frame to every
 //! error: the location of the statement, of one around it or of the function, or `<tvm-ffi-codegen>` without a line, and
