@@ -20,7 +20,7 @@ pub(crate) enum Body<'a> {
     /// One call of a C function, whose result is that of the function.
     Call {
         /// Call.
-        call: KernelCall<'a>,
+        call: Box<KernelCall<'a>>,
         /// Elements that the arguments name.
         look_ups: Vec<LookUpId>,
         /// Result, if the C function writes it as a value of the FFI or as several scalars.

@@ -166,5 +166,5 @@ fn one_call<'a>(
             Some(receive(names, knowledge, facts, "result".to_owned(), ty).map_err(at)?)
         }
     };
-    Ok(Body::Call { call, look_ups, result })
+    Ok(Body::Call { call: Box::new(call), look_ups, result })
 }

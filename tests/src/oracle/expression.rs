@@ -510,8 +510,10 @@ fn index_of(member: Member) -> i32 {
 
 /// Collects the names of an expression, each once.
 fn collect_names<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
-    match expr {
-        Expr::Name(name) if !names.contains(&&name[..]) => names.push(name),
-        _ => expr.children().for_each(|child| collect_names(child, names)),
+    if let Expr::Name(name) = expr
+        && !names.contains(&&name[..])
+    {
+        names.push(name);
     }
+    expr.children().for_each(|child| collect_names(child, names));
 }

@@ -26,13 +26,17 @@ pub(super) fn leaves(c: &mut Checker<'_, '_>, message: &mut Message, quote: &Quo
 
 /// Returns the index of the argument that a term is, or of which it is a part.
 pub(super) fn argument(c: &Checker<'_, '_>, term: &Term) -> Option<usize> {
-    let value = match term.node {
-        Node::Value(value) | Node::Property(value, _) => value,
-        Node::Number { of, .. } => of,
-        Node::Symbol(symbol) => c.e.function.symbols[symbol].value?,
-        _ => return None,
+    let value = if let Node::Value(value)
+    | Node::Property(value, _)
+    | Node::Number { of: value, .. } = term.node
+    {
+        Some(value)
+    } else if let Node::Symbol(symbol) = term.node {
+        c.e.function.symbols[symbol].value
+    } else {
+        None
     };
-    c.e.function.argument(value)
+    c.e.function.argument(value?)
 }
 
 /// Appends where the symbols of a term come from: ` (= x.shape[0])` if the term is one, else `, n = 6 (= x.shape[0])` for
