@@ -45,6 +45,6 @@ pub(crate) use reserved::is_identifier;
 pub(crate) use signature::CLOSURE;
 pub use signature::{Constraint, Output, Param, ResultType, Signature};
 pub use statement::{Arm, Branch, Local, Statement, StatementKind};
-pub(crate) use tensor::OwnDim;
+pub(crate) use tensor::{ANY_DTYPE, OwnDim};
 pub use tensor::{Device, Dim, Shape, Strides, Tensor};
 pub use tensor_map::{Fill, Interleave, MapType, Promotion, Swizzle, TensorMap};

@@ -32,8 +32,9 @@
 //!            | "Literal" "[" literal { "," literal } "]"
 //! element    = [ name ":" ] type
 //! literal    = "None" | "True" | "False" | [ "-" ] ( int | float ) | quoted
-//! tensor     = "Tensor" "(" ( shape | trailing ) "," ( [ name ":" ] dtype { "|" dtype } | name ) { "," option } ")"
+//! tensor     = "Tensor" "(" ( shape | trailing ) "," ( [ name ":" ] dtypes | name ) { "," option } ")"
 //!                                                         (a name that could be read as a dtype stands in backticks)
+//! dtypes     = dtype { "|" dtype } | "any"                (every element type)
 //! option     = "strides" "=" ( "contiguous" | "any" | "[" [ "..." "," ] dims "]" )
 //!            | "device" "=" ( device | "any" )
 //!            | "align" "=" int
@@ -160,7 +161,7 @@
 //! which the runtime passes as an object, is accepted by `uint64` and `ptr` if it fits 64 bits, and out of range
 //! elsewhere. A float is rounded to the nearest of its type, as in C++; one that is too large becomes an infinity:
 //! `1e300` for a `float32`. A `uint64` on which an extent or a stride depends must fit `int64`. Text in quotes is
-//! compared with text, and with the name of an element type or a device. Text may contain a NUL, which does not end it.
+//! compared with text, and with the name of an element type or a device; the empty text names neither. Text may contain a NUL, which does not end it.
 //! A default is a literal that the parameter accepts as an argument; with a NUL it has at most 7 bytes.
 //!
 //! `...` before the dims of a tensor stands for any number of leading dims: `Tensor([..., m, k], float32, strides=[...,
@@ -198,7 +199,9 @@
 //! `y: Tensor([n], T)`, must have the same element type, be it optional, an element or a result; allocated tensors of
 //! type `T` get it. The tensor that determines it is neither optional nor an element of a sequence. `T` is a value of
 //! kind `dtype`: compared with text or another one, passed to C as its 32 bits. The elements of a tensor of type `T`
-//! are aligned for the smallest type that `T` may be, those of an allocated one for the largest.
+//! are aligned for the smallest type that `T` may be, those of an allocated one for the largest. `any` stands for every
+//! element type, listed by DLPack or not: `Tensor([n], any)`, `Tensor([n], T: any)`. Their elements are aligned to 1
+//! byte, those of allocated tensors to 16.
 //!
 //! ```
 //! let text = "\
@@ -229,7 +232,8 @@
 //!
 //! `/` and `%` are the floor division and its remainder (`-12 % 5 == 3`), `ceildiv` rounds up; a divisor of 0 is a
 //! ValueError that names the expression. A `uint64` above `int64` is out of range as an operand, by its name;
-//! comparisons, conversions such as `int32(u)` and calls use its value. `int64(p)` of an address is checked like a
+//! comparisons, conversions such as `int32(u)` and calls use its value. As an argument of a C function `float16(e)` is
+//! C's `_Float16` and `bfloat16(e)` its `__bf16`. `int64(p)` of an address is checked like a
 //! `uint64`. The sum of an address and a number of bytes wraps like that of pointers in hardware, while the number is an
 //! expression as any other. `x.numel` and a compact `x.strides[i]` are products of extents: 0 where an extent is 0, else
 //! out of range where they are no `int64`. An expression over extents that a dim declares is solved for its one unknown
@@ -238,7 +242,9 @@
 //!
 //! # Results
 //!
-//! None and scalars are the kernel's return value. Any other result is written by the kernel through a `TVMFFIAny*`,
+//! None and scalars are the kernel's return value. With `try` the return value is the status, and the kernel writes a
+//! scalar through its last argument, a pointer to the scalar's C type; of a tuple of scalars every element has such an
+//! argument, in order. They are 0 before, and read only if the status is 0. Any other result is written by the kernel through a `TVMFFIAny*`,
 //! its last argument, which holds None before: the kernel stores a value that it owns. The wrapper checks this value as
 //! an argument of its type, elements included, and returns it as declared, or releases it, also if a status says that
 //! the kernel has failed. Values that cannot be owned are no results: a `DLTensor*`, `const char*` or
@@ -419,7 +425,9 @@
 //! # Errors
 //!
 //! A violated constraint raises ``ValueError: Violated n % 4 == 0 when calling: `…`, n = 6``; a text after `else`
-//! replaces `Violated n % 4 == 0`. A non-zero status raises the error that the kernel has left in the thread's slot.
+//! replaces `Violated n % 4 == 0`. A conversion that does not fit names the argument that it converts, or the places that
+//! have bound its symbols: ``Out of range int32(n) when calling: `…`, expected int32 but got 2147483648 (= x.shape[0])``,
+//! and of `int8(n * m)` `…, n = 6 (= x.shape[0]), m = 30 (= y.shape[0])`. A non-zero status raises the error that the kernel has left in the thread's slot.
 //! Without one, the entry of that status, or that of `_`, is the kind and the text of an error ``<text> when calling:
 //! `…`, status = 1``; without an entry it is a RuntimeError `Failed kernel …`. The wrapper adds one frame to every
 //! error: the location of the statement, of one around it or of the function, or `<tvm-ffi-codegen>` without a line, and

@@ -136,7 +136,8 @@ def _fits(spelled: str, given: Any) -> bool:
         return code == _FLOATS[spelled]
     if code == "?":
         return spelled == "uint8_t"
-    return integer and ctypes.sizeof(given) == _SIZES[spelled.removeprefix("u")]
+    # ctypes has no 16-bit floats.
+    return integer and ctypes.sizeof(given) == _SIZES.get(spelled.removeprefix("u"))
 
 
 def _name(given: Any) -> str:

@@ -41,6 +41,12 @@ uint8_t is_odd(int8_t value) { return value & 1; }
 
 int64_t bits_of_bool(uint8_t value) { return value; }
 int64_t bits_of_half(uint16_t value) { return value; }
+int64_t bits_of_float16(_Float16 value) {
+  union { _Float16 value; uint16_t bits; } u = {value};
+  return u.bits;
+}
+/* GCC has `__bf16` since version 13; it is passed as `_Float16` is. */
+int64_t bits_of_bfloat16(_Float16 value) { return bits_of_float16(value); }
 int64_t bits_of_float32(float value) {
   union { float value; uint32_t bits; } u = {value};
   return u.bits;
@@ -295,6 +301,19 @@ int32_t call(struct object *function, int64_t a) {
   return status;
 }
 
+/* Floats of 16 bits among others, and after as many as there are registers. */
+int64_t halves_between(_Float16 a, int64_t n, double x, _Float16 b) {
+  begin();
+  put_int(bits_of_float16(a)), put_int(n), put_int(bits_of_float16(b));
+  return x != 0.5;
+}
+int64_t halves_after(double a, double b, double c, double d, double e, double f, double g, double h, _Float16 x,
+                     _Float16 y) {
+  begin();
+  put_int(bits_of_float16(x)), put_int(bits_of_float16(y));
+  return a + b + c + d + e + f + g + h != 36;
+}
+
 /* Computation on real data. */
 
 static void put_floats(const float *data, int64_t size) {
@@ -345,6 +364,21 @@ int32_t write_status(int64_t code, int64_t payload, struct any *result) {
   begin();
   put_int(code);
   write_raw(1, 0, payload, result);
+  return (int32_t)code;
+}
+
+/* Returns a status, and writes the low `size` bytes of a scalar unless it fails. */
+int32_t store(int64_t code, int64_t bits, int64_t size, void *result) {
+  begin();
+  put_int(code);
+  if (!(int32_t)code) memcpy(result, &bits, (size_t)size);
+  return (int32_t)code;
+}
+/* Writes eight bytes and one. */
+int32_t store_2(int64_t code, int64_t first, int64_t second, void *x, uint8_t *y) {
+  begin();
+  put_int(code);
+  memcpy(x, &first, 8), *y = (uint8_t)second;
   return (int32_t)code;
 }
 

@@ -57,6 +57,13 @@ impl Fault {
         if let Some(at) = self.subject.rfind(" on argument #") {
             self.subject.truncate(at);
         }
+        if self.is_out_of_range() {
+            // A function that is made knows what it holds, not where that came from.
+            let number = self.rest.find(" but got ").map_or(0, |at| at + " but got ".len());
+            let end =
+                self.rest[number..].find([',', ' ']).map_or(self.rest.len(), |at| number + at);
+            self.rest.truncate(end);
+        }
         self
     }
 

@@ -9,7 +9,7 @@ use crate::body::Body;
 use crate::data;
 use crate::expression::{Expression, Level};
 use crate::names::identifier;
-use crate::prelude::Helper;
+use crate::prelude::{Half, Helper};
 use crate::prototype::pointer;
 use crate::types::{self, ty, unsigned, wrapping};
 
@@ -337,7 +337,17 @@ impl Body<'_, '_> {
             Extend::No | Extend::Sign => value,
             Extend::Zero => Expression::cast(unsigned(abi.ty), &value),
             Extend::Truth => compared("!=", Some("=="), &value, &Expression::number(0)),
+            Extend::Float16 => self.half(Half::Float16, &value),
+            Extend::BFloat16 => self.half(Half::BFloat16, &value),
         }
+    }
+}
+
+impl Body<'_, '_> {
+    /// Returns the 16-bit float of some bits.
+    fn half(&mut self, half: Half, bits: &Expression) -> Expression {
+        let bits = Expression::cast(unsigned(ir::Type::I16), bits);
+        Expression::call(self.functions.prelude.half_of(half), &[bits])
     }
 }
 

@@ -68,6 +68,10 @@ pub(crate) enum Helper {
     ToBits(Float),
     /// The float of some bits.
     FromBits(Float),
+    /// The name of a type of 16-bit floats, for compilers that do not know the usual one.
+    HalfType(Half),
+    /// The 16-bit float of some bits.
+    Half(Half),
     /// The type through which any object is read and written.
     Access(Word),
     /// The same for objects at any address.
@@ -119,6 +123,29 @@ pub(crate) struct Word(u8);
 pub(crate) enum Float {
     F32,
     F64,
+}
+
+/// A type of 16-bit floats, of which there are only arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Half {
+    Float16,
+    BFloat16,
+}
+
+impl Half {
+    fn ty(self) -> &'static str {
+        match self {
+            Half::Float16 => "_Float16",
+            Half::BFloat16 => "FFI_BFLOAT16",
+        }
+    }
+
+    fn function(self) -> &'static str {
+        match self {
+            Half::Float16 => "ffi_float16",
+            Half::BFloat16 => "ffi_bfloat16",
+        }
+    }
 }
 
 /// The types of values in memory.
@@ -199,6 +226,8 @@ impl Prelude {
             Helper::Checked(op) => op.function(),
             Helper::ToBits(_) => "ffi_bits",
             Helper::FromBits(_) => "ffi_float",
+            Helper::HalfType(half) => half.ty(),
+            Helper::Half(half) => half.function(),
             Helper::Access(_) => "ffi",
             Helper::AnyAccess(_) => "ffi_any",
             Helper::Interlocked => "<intrin.h>",
@@ -258,6 +287,20 @@ impl Prelude {
 
     pub(crate) fn float_of(&mut self, ty: Type) -> String {
         self.typed(Helper::FromBits(Float::of(ty)), ty)
+    }
+
+    /// Returns the name of a type of 16-bit floats.
+    pub(crate) fn half(&mut self, half: Half) -> &'static str {
+        match half {
+            Half::Float16 => half.ty(),
+            Half::BFloat16 => self.name(Helper::HalfType(half)),
+        }
+    }
+
+    /// Returns the name of the function that makes a 16-bit float of its bits.
+    pub(crate) fn half_of(&mut self, half: Half) -> &'static str {
+        self.half(half);
+        self.name(Helper::Half(half))
     }
 
     pub(crate) fn fence(&mut self, ty: Type) -> String {

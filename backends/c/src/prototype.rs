@@ -2,15 +2,17 @@
 
 use codegen::ir::{AbiType, Extend, Pointee, Signature};
 
-use crate::prelude::Prelude;
+use crate::prelude::{Half, Prelude};
 use crate::types::{declarator, ty, unsigned};
 
 /// Returns the type of a parameter or result. C extends what is narrow as the platform says. A truth value is a byte, so
 /// that compilers do not rely on functions elsewhere to return 0 or 1.
-fn abi(abi: AbiType) -> &'static str {
+fn abi(abi: AbiType, prelude: &mut Prelude) -> &'static str {
     match abi.extend {
         Extend::No | Extend::Sign => ty(abi.ty),
         Extend::Zero | Extend::Truth => unsigned(abi.ty),
+        Extend::Float16 => prelude.half(Half::Float16),
+        Extend::BFloat16 => prelude.half(Half::BFloat16),
     }
 }
 
@@ -23,11 +25,11 @@ pub(crate) fn prototype(
     pointees: &[Option<Pointee>],
     prelude: &mut Prelude,
 ) -> String {
-    let result = signature.result.map_or("void", abi);
+    let result = signature.result.map_or("void", |result| abi(result, prelude));
     let named = signature.params.iter().enumerate().map(|(i, &param)| {
         let ty = match pointees.get(i).copied().flatten() {
             Some(pointee) => prelude.pointer(pointee),
-            None => abi(param).to_owned(),
+            None => abi(param, prelude).to_owned(),
         };
         declarator(&ty, params.get(i).map_or("", String::as_str))
     });

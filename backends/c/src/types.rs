@@ -58,7 +58,7 @@ pub(crate) fn suffix(ty: Type) -> &'static str {
 pub(crate) fn is_plain(abi: AbiType) -> bool {
     match abi.extend {
         Extend::No | Extend::Sign => true,
-        Extend::Zero | Extend::Truth => false,
+        Extend::Zero | Extend::Truth | Extend::Float16 | Extend::BFloat16 => false,
     }
 }
 

@@ -230,17 +230,29 @@ impl Body<'_> {
         self.result(call)
     }
 
-    /// Converts arguments to the types of a signature: some floats are passed as integers.
+    /// Converts arguments to the types of a signature: some floats are passed as integers, and the bits of 16-bit floats
+    /// as floats.
     fn arguments(&mut self, signature: SigRef, args: &[ir::Value]) -> Vec<Value> {
         let mut args = self.passed(args);
         for (index, arg) in args.iter_mut().enumerate() {
             let dfg = &self.cursor.func.dfg;
             let wanted = dfg.signatures[signature].params[index].value_type;
-            if dfg.value_type(*arg) != wanted {
+            let given = dfg.value_type(*arg);
+            if given != wanted {
+                if given == types::ty(Type::I16) {
+                    *arg = self.boxed(*arg);
+                }
                 *arg = self.ins().bitcast(wanted, MemFlagsData::new(), *arg);
             }
         }
         args
+    }
+
+    /// Widens the bits of a 16-bit float to those of a register of 32 bits. The upper ones are set, which riscv64 asks for
+    /// and the others ignore.
+    fn boxed(&mut self, bits: Value) -> Value {
+        let bits = self.ins().uextend(types::ty(Type::I32), bits);
+        self.ins().bor_imm_s(bits, i64::from(0xffff_0000_u32.cast_signed()))
     }
 
     fn result(&self, call: Inst) -> Option<Value> {

@@ -11,6 +11,9 @@ pub(crate) const BOOL: Type = types::I8;
 /// The type of an address; targets are 64-bit.
 pub(crate) const POINTER: Type = types::I64;
 
+/// The type that is passed where C has a 16-bit float, whose bits are the low ones: both are in the same register.
+pub(crate) const HALF: Type = types::F32;
+
 /// Returns the type of a value in a register.
 pub(crate) fn ty(ty: ir::Type) -> Type {
     match ty {
@@ -50,9 +53,12 @@ fn floats_as_integers(params: &mut [AbiParam], registers: usize) {
 
 /// Returns a parameter or result.
 fn parameter(abi: ir::AbiType, extend: ir::Extend) -> AbiParam {
+    if abi.extend.is_half() {
+        return AbiParam::new(HALF);
+    }
     let parameter = AbiParam::new(ty(abi.ty));
     match extend {
-        ir::Extend::No => parameter,
+        ir::Extend::No | ir::Extend::Float16 | ir::Extend::BFloat16 => parameter,
         ir::Extend::Sign => parameter.sext(),
         ir::Extend::Zero | ir::Extend::Truth => parameter.uext(),
     }

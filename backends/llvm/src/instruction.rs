@@ -271,7 +271,8 @@ impl<'ctx> Body<'_, '_, 'ctx> {
         }
     }
 
-    /// Converts an argument to the type of the parameter: a byte that holds a truth value may be an `i1` there.
+    /// Converts an argument to the type of the parameter: a byte that holds a truth value may be an `i1` there, and the
+    /// bits of a 16-bit float are that float.
     fn passed(
         &self,
         arg: ir::Value,
@@ -282,6 +283,9 @@ impl<'ctx> Body<'_, '_, 'ctx> {
                 if is_truth(truth) && !is_truth(value.get_type()) =>
             {
                 Ok(self.ins().build_int_truncate(value, truth, "").map_err(refused)?.into())
+            }
+            (BasicValueEnum::IntValue(bits), BasicMetadataTypeEnum::FloatType(half)) => {
+                Ok(self.ins().build_bit_cast(bits, half, "").map_err(refused)?.into())
             }
             (value, _) => Ok(value.into()),
         }

@@ -86,7 +86,7 @@ fn difference<'ctx>(
         return Some(type_difference(expected, found));
     }
     let other = |abi: &ir::AbiType| match abi.extend {
-        ir::Extend::No => None,
+        ir::Extend::No | ir::Extend::Float16 | ir::Extend::BFloat16 => None,
         ir::Extend::Sign => Some(("signext", types.attributes.zeroext, "zeroext")),
         ir::Extend::Zero | ir::Extend::Truth => {
             Some(("zeroext", types.attributes.signext, "signext"))

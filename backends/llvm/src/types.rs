@@ -83,7 +83,7 @@ impl<'ctx> Types<'ctx> {
         let truth: BasicTypeEnum<'ctx> = self.context.bool_type().into();
         let choose = |abi: &ir::AbiType, own: Option<BasicTypeEnum<'ctx>>| match own {
             Some(own) if abi.extend == ir::Extend::Truth && own == truth => own,
-            Some(_) | None => self.ty(abi.ty),
+            Some(_) | None => passed_in(self.context, *abi),
         };
         let types = own.get_param_types();
         let own_param = |i: usize| types.get(i).and_then(|&ty| BasicTypeEnum::try_from(ty).ok());
@@ -156,7 +156,7 @@ impl<'ctx> Types<'ctx> {
 
     fn extension(&self, extend: ir::Extend) -> Option<Attribute> {
         match extend {
-            ir::Extend::No => None,
+            ir::Extend::No | ir::Extend::Float16 | ir::Extend::BFloat16 => None,
             ir::Extend::Sign => Some(self.attributes.signext),
             ir::Extend::Zero | ir::Extend::Truth => Some(self.attributes.zeroext),
         }
@@ -238,14 +238,25 @@ fn type_in(context: ContextRef<'_>, ty: ir::Type) -> BasicTypeEnum<'_> {
     }
 }
 
+/// Returns the type of a parameter or result. LLVM has types for 16-bit floats.
+fn passed_in(context: ContextRef<'_>, abi: ir::AbiType) -> BasicTypeEnum<'_> {
+    match abi.extend {
+        ir::Extend::No | ir::Extend::Sign | ir::Extend::Zero | ir::Extend::Truth => {
+            type_in(context, abi.ty)
+        }
+        ir::Extend::Float16 => context.f16_type().into(),
+        ir::Extend::BFloat16 => context.bf16_type().into(),
+    }
+}
+
 /// Returns the type of a function in a context.
 pub(crate) fn signature_in<'ctx>(
     context: ContextRef<'ctx>,
     source: &ir::Signature,
 ) -> FunctionType<'ctx> {
-    let params: Vec<_> = source.params.iter().map(|abi| type_in(context, abi.ty).into()).collect();
+    let params: Vec<_> = source.params.iter().map(|&abi| passed_in(context, abi).into()).collect();
     match source.result {
-        Some(abi) => type_in(context, abi.ty).fn_type(&params, false),
+        Some(abi) => passed_in(context, abi).fn_type(&params, false),
         None => context.void_type().fn_type(&params, false),
     }
 }

@@ -202,15 +202,16 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
         let reference = &self.functions.references[callee.index()];
         if reference.alias {
             let mut operands = vec![self.push(self.plain.address_of(reference.name))];
-            operands.extend(self.list(args));
+            operands.extend(self.arguments(signature, args));
             return self.append(self.ops.call(None, signature, &operands));
         }
+        let arguments = self.arguments(signature, args);
         let Some(own) = reference.function else {
-            return self.append(self.ops.call(Some(reference), signature, &self.list(args)));
+            return self.append(self.ops.call(Some(reference), signature, &arguments));
         };
         let params = raw::function_parts(self.ops.context, own).map_or(Vec::new(), |parts| parts.0);
-        let operands = args.iter().zip(params).map(|(&arg, param)| match self.value(arg) {
-            value if param == self.ty(arg) => value,
+        let operands = arguments.into_iter().zip(params).map(|(value, param)| match value {
+            value if param == value.r#type() => value,
             value => self.push(self.plain.op("llvm.trunc", &[value], &[param], &[])),
         });
         let operands: Vec<Value> = operands.collect();
@@ -229,8 +230,20 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
         args: &[ir::Value],
     ) -> Option<Value<'c, 'a>> {
         let mut operands = vec![self.value(callee)];
-        operands.extend(self.list(args));
+        operands.extend(self.arguments(signature, args));
         self.append(self.ops.call(None, signature, &operands))
+    }
+
+    /// Converts arguments to the types of a signature: the bits of a 16-bit float are that float.
+    fn arguments(&self, signature: &ir::Signature, args: &[ir::Value]) -> Vec<Value<'c, 'a>> {
+        let each = args.iter().zip(&signature.params).map(|(&arg, &abi)| match self.value(arg) {
+            bits if abi.extend.is_half() => {
+                let half = self.ops.types.passed(abi);
+                self.push(self.plain.op("llvm.bitcast", &[bits], &[half], &[]))
+            }
+            value => value,
+        });
+        each.collect()
     }
 
     /// Returns the address of an access, named after the value that is read or written.

@@ -64,7 +64,7 @@ fn check_type(
     let params = signature.params.iter().enumerate().map(|(i, &abi)| (Some(i), abi));
     for (place, abi) in params.chain(signature.result.map(|abi| (None, abi))) {
         let (wanted, other) = match abi.extend {
-            ir::Extend::No => continue,
+            ir::Extend::No | ir::Extend::Float16 | ir::Extend::BFloat16 => continue,
             ir::Extend::Sign => (SIGNEXT, ZEROEXT),
             ir::Extend::Zero | ir::Extend::Truth => (ZEROEXT, SIGNEXT),
         };

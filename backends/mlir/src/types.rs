@@ -16,6 +16,8 @@ pub(crate) struct Types<'c> {
     pub(crate) i16: Type<'c>,
     pub(crate) i32: Type<'c>,
     pub(crate) i64: Type<'c>,
+    pub(crate) f16: Type<'c>,
+    pub(crate) bf16: Type<'c>,
     pub(crate) f32: Type<'c>,
     pub(crate) f64: Type<'c>,
     pub(crate) ptr: Type<'c>,
@@ -32,6 +34,8 @@ impl<'c> Types<'c> {
             i16: int(16),
             i32: int(32),
             i64: int(64),
+            f16: Type::float16(context),
+            bf16: Type::bfloat16(context),
             f32: Type::float32(context),
             f64: Type::float64(context),
             ptr: pointer(context, 0),
@@ -53,10 +57,21 @@ impl<'c> Types<'c> {
         }
     }
 
+    /// Returns the type of a parameter or result. LLVM has types for 16-bit floats.
+    pub(crate) fn passed(&self, abi: ir::AbiType) -> Type<'c> {
+        match abi.extend {
+            ir::Extend::No | ir::Extend::Sign | ir::Extend::Zero | ir::Extend::Truth => {
+                self.ty(abi.ty)
+            }
+            ir::Extend::Float16 => self.f16,
+            ir::Extend::BFloat16 => self.bf16,
+        }
+    }
+
     /// Returns the type of a function.
     pub(crate) fn signature(&self, source: &ir::Signature) -> Type<'c> {
-        let params: Vec<Type> = source.params.iter().map(|abi| self.ty(abi.ty)).collect();
-        let result = source.result.map_or(self.void, |abi| self.ty(abi.ty));
+        let params: Vec<Type> = source.params.iter().map(|&abi| self.passed(abi)).collect();
+        let result = source.result.map_or(self.void, |abi| self.passed(abi));
         function(result, &params, false)
     }
 
@@ -73,7 +88,7 @@ impl<'c> Types<'c> {
         };
         let choose = |abi: &ir::AbiType, own: Option<&Type<'c>>| match own {
             Some(own) if abi.extend == ir::Extend::Truth && *own == self.i1 => *own,
-            Some(_) | None => self.ty(abi.ty),
+            Some(_) | None => self.passed(*abi),
         };
         let given = source.params.iter().enumerate();
         let given: Vec<Type> = given.map(|(i, abi)| choose(abi, params.get(i))).collect();

@@ -149,6 +149,7 @@ impl Facts {
         match (narrow, side) {
             (Narrow::Trusted, _) | (Narrow::Extended, Side::Sender) => match abi.extend {
                 Extend::Truth => Extend::Zero,
+                Extend::Float16 | Extend::BFloat16 => Extend::No,
                 extend @ (Extend::No | Extend::Sign | Extend::Zero) => extend,
             },
             (Narrow::Extended, Side::Receiver) | (Narrow::Anything, _) => Extend::No,

@@ -28,7 +28,8 @@ pub struct KernelCall {
     /// Arguments, in order.
     pub args: Vec<Expr>,
     /// Errors by status, if the function returns an `int32` status. A status other than 0 raises the error that the
-    /// function has left in the thread's slot, else the entry of the status, else a RuntimeError.
+    /// function has left in the thread's slot, else the entry of the status, else a RuntimeError. A scalar result, and each
+    /// element of a tuple of scalars, is written through an argument of its own after the others.
     pub status: Option<Vec<StatusError>>,
 }
 

@@ -141,7 +141,7 @@ leaves! {
         accepted: Some(&[
             T::DATA_TYPE, T::RAW_STR, T::SMALL_STR, T::STR, T::BYTE_ARRAY_PTR, T::SMALL_BYTES, T::BYTES,
         ]),
-        defaults: Defaults::Text(DType::is_named_by),
+        defaults: Defaults::Text(|text| !text.is_empty() && DType::is_named_by(text)),
     };
     /// A device, or text that names one.
     Device: LeafFacts {

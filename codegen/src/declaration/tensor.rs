@@ -12,10 +12,14 @@ use super::Expr;
 pub struct Tensor {
     /// Extents.
     pub shape: Shape,
-    /// Accepted element types, each once; none if an earlier tensor binds [`dtype_symbol`](Tensor::dtype_symbol).
+    /// Accepted element types, each once; none if [all](Tensor::any_dtype) are, or if an earlier tensor binds
+    /// [`dtype_symbol`](Tensor::dtype_symbol).
     pub dtypes: Vec<DType>,
-    /// Name of the element type, a symbol. The tensor with [`dtypes`](Tensor::dtypes) binds it to the element type that
-    /// it receives. In tensors without them it stands for that element type.
+    /// True if every element type is accepted, registered with DLPack or not: `any`.
+    pub any_dtype: bool,
+    /// Name of the element type, a symbol. The tensor with [`dtypes`](Tensor::dtypes), or with
+    /// [`any_dtype`](Tensor::any_dtype), binds it to the element type that it receives. In tensors without them it stands
+    /// for that element type.
     pub dtype_symbol: Option<String>,
     /// True if element types of the same storage are accepted too, see [`Tensor::accepted`].
     pub storage: bool,
@@ -23,7 +27,8 @@ pub struct Tensor {
     pub strides: Strides,
     /// Device of the elements.
     pub device: Device,
-    /// Alignment of the first element in bytes, a power of two; `None` for the alignment of one lane.
+    /// Alignment of the first element in bytes, a power of two; `None` for the alignment of one lane, or for 1 if every
+    /// element type is accepted.
     pub align: Option<u64>,
 }
 
@@ -122,32 +127,49 @@ impl Tensor {
         self.shape.folds() && self.strides != Strides::Contiguous
     }
 
-    /// Returns the alignment of one lane of the smallest element type, at least 1; `None` if the declaration lists no
-    /// element types.
+    /// Returns true if the declaration says which element types are accepted: some, or all.
+    pub(crate) fn has_dtypes(&self) -> bool {
+        self.any_dtype || !self.dtypes.is_empty()
+    }
+
+    /// Returns the text of the element types that are declared: `float16|float32`, `any`, or nothing.
+    pub(crate) fn dtypes_text(&self) -> String {
+        if self.any_dtype {
+            return ANY_DTYPE.to_owned();
+        }
+        let names: Vec<String> = self.dtypes.iter().map(DType::to_string).collect();
+        names.join("|")
+    }
+
+    /// Returns the alignment of one lane of the smallest element type, at least 1; `None` if the declaration does not
+    /// say which element types are accepted.
     pub(crate) fn natural_alignment(&self) -> Option<u64> {
-        self.dtypes.iter().map(lane_alignment).min()
+        if self.any_dtype { Some(1) } else { self.dtypes.iter().map(lane_alignment).min() }
     }
 
     /// Returns the alignment of one lane of the largest element type, at least 1: memory that is aligned to it suits
     /// every accepted element type.
     pub(crate) fn largest_alignment(&self) -> u64 {
+        if self.any_dtype {
+            return LARGEST_LANE;
+        }
         self.accepted().iter().map(lane_alignment).max().unwrap_or(1)
     }
 
     /// Returns the symbol whose element type the tensor has, if an earlier tensor binds it.
     pub(crate) fn used_symbol(&self) -> Option<&str> {
-        self.dtype_symbol.as_deref().filter(|_| self.dtypes.is_empty())
+        self.dtype_symbol.as_deref().filter(|_| !self.has_dtypes())
     }
 
     /// Returns the symbol that the tensor binds to its element type.
     pub(crate) fn bound_symbol(&self) -> Option<&str> {
-        self.dtype_symbol.as_deref().filter(|_| !self.dtypes.is_empty())
+        self.dtype_symbol.as_deref().filter(|_| self.has_dtypes())
     }
 
     /// Returns the accepted element types, the declared ones first. With [`storage`](Tensor::storage), and if a
     /// declared type has one byte, all other types of one byte follow: frameworks pass `bool`, `uint8`, `int8`, the
     /// `float8_…` types and pairs of `float4_e2m1fn` as each other where DLPack or the framework lacks the real type.
-    /// There are none if an earlier tensor binds the element type.
+    /// There are none if all are accepted, or if an earlier tensor binds the element type.
     pub fn accepted(&self) -> Vec<DType> {
         let mut all = self.dtypes.clone();
         let is_byte = |dtype: &DType| u32::from(dtype.bits) * u32::from(dtype.lanes) == 8;
@@ -172,6 +194,12 @@ impl Tensor {
         self.shape.dims().iter().filter_map(Dim::expr)
     }
 }
+
+/// Word of the language for every element type.
+pub(crate) const ANY_DTYPE: &str = "any";
+
+/// The largest alignment of one lane in bytes: that of `complex128`.
+const LARGEST_LANE: u64 = 16;
 
 /// Returns the alignment of one lane in bytes, at least 1.
 fn lane_alignment(dtype: &DType) -> u64 {
@@ -341,12 +369,25 @@ impl Tensor {
         Tensor {
             shape: shape.into(),
             dtypes: Vec::new(),
+            any_dtype: false,
             dtype_symbol: Some(symbol.into()),
             storage: false,
             strides: Strides::Contiguous,
             device: Device::Type(DeviceType::CPU),
             align: None,
         }
+    }
+
+    /// Builds a compact cpu tensor of any element type.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Tensor;
+    ///
+    /// assert_eq!(Tensor::of_any(["n"]).to_string(), "Tensor([n], any)");
+    /// assert_eq!(Tensor::of_any(["n"]).with_dtype_symbol("T").to_string(), "Tensor([n], T: any)");
+    /// ```
+    pub fn of_any(shape: impl Into<Shape>) -> Tensor {
+        Tensor { any_dtype: true, dtype_symbol: None, ..Tensor::of_symbol(shape, "") }
     }
 
     /// Sets the accepted element types: one, or several of which a call passes any.
@@ -358,7 +399,7 @@ impl Tensor {
     /// assert_eq!(x.to_string(), "Tensor([n], T: float16|bfloat16)");
     /// ```
     pub fn with_dtypes(mut self, dtypes: impl IntoIterator<Item = DType>) -> Tensor {
-        self.dtypes = dtypes.into_iter().collect();
+        (self.dtypes, self.any_dtype) = (dtypes.into_iter().collect(), false);
         self
     }
 

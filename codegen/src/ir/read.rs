@@ -173,7 +173,13 @@ fn signature(cursor: &mut Cursor<'_>) -> Read<Signature> {
 
 fn abi_type(cursor: &mut Cursor<'_>) -> Read<AbiType> {
     let ty = ty(cursor)?;
-    let extensions = [("sext", Extend::Sign), ("zext", Extend::Zero), ("bool", Extend::Truth)];
+    let extensions = [
+        ("sext", Extend::Sign),
+        ("zext", Extend::Zero),
+        ("bool", Extend::Truth),
+        ("float16", Extend::Float16),
+        ("bfloat16", Extend::BFloat16),
+    ];
     let extend = extensions.into_iter().find(|(word, _)| cursor.keyword(word));
     Ok(AbiType { ty, extend: extend.map_or(Extend::No, |(_, extend)| extend) })
 }

@@ -78,6 +78,17 @@ pub enum Extend {
     /// Zero extension of a byte that is 0 or 1: C's `bool`. LLVM's C compilers declare it as `i1`, which backends
     /// accept in place of the byte in functions that exist already.
     Truth,
+    /// No extension: the 16 bits are those of C's `_Float16`, passed as it is, in a floating-point register.
+    Float16,
+    /// No extension: the 16 bits are those of C's `__bf16`, passed as it is, in a floating-point register.
+    BFloat16,
+}
+
+impl Extend {
+    /// Returns true for the bits of a 16-bit float that is passed as a float.
+    pub const fn is_half(self) -> bool {
+        matches!(self, Extend::Float16 | Extend::BFloat16)
+    }
 }
 
 /// The type of a parameter or result under the C calling convention.
@@ -96,6 +107,7 @@ impl AbiType {
             Extend::No => self.ty != Type::Bool,
             Extend::Sign | Extend::Zero => matches!(self.ty, Type::I8 | Type::I16),
             Extend::Truth => self.ty == Type::I8,
+            Extend::Float16 | Extend::BFloat16 => self.ty == Type::I16,
         }
     }
 }
@@ -113,6 +125,8 @@ impl fmt::Display for AbiType {
             Extend::Sign => write!(f, "{} sext", self.ty),
             Extend::Zero => write!(f, "{} zext", self.ty),
             Extend::Truth => write!(f, "{} bool", self.ty),
+            Extend::Float16 => write!(f, "{} float16", self.ty),
+            Extend::BFloat16 => write!(f, "{} bfloat16", self.ty),
         }
     }
 }

@@ -8,8 +8,8 @@ use super::suggest::names_dtype;
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Device, Dim, Element, Expr, Leaf, Literal, Mapping, ObjectClass, Output, ParamType, ResultType,
-    Sequence, Shape, Strides, Tensor,
+    ANY_DTYPE, Device, Dim, Element, Expr, Leaf, Literal, Mapping, ObjectClass, Output, ParamType,
+    ResultType, Sequence, Shape, Strides, Tensor,
 };
 use crate::error::Part;
 
@@ -169,10 +169,14 @@ impl Parser<'_> {
         self.mark(Part::Dtype(value));
         let mut tensor = match self.dtype_symbol() {
             Some(symbol) => Tensor::of_symbol(shape, symbol),
-            None => Tensor::new(shape, self.dtype()?),
+            None => Tensor { dtype_symbol: None, ..Tensor::of_symbol(shape, "") },
         };
-        if tensor.dtypes.is_empty() && self.accept(Token::Colon) {
-            tensor.dtypes.push(self.dtype()?);
+        if tensor.dtype_symbol.is_none() || self.accept(Token::Colon) {
+            tensor.any_dtype = self.is_word(ANY_DTYPE);
+            match tensor.any_dtype {
+                true => self.advance(),
+                false => tensor.dtypes.push(self.dtype()?),
+            }
         }
         while !tensor.dtypes.is_empty() && self.accept(Token::Pipe) {
             if tensor.dtypes.len() == Limit::Dtypes.max() {

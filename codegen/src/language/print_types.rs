@@ -83,11 +83,9 @@ impl Display for Tensor {
         write!(f, "Tensor({}, ", self.shape)?;
         if let Some(symbol) = &self.dtype_symbol {
             dtype_symbol(f, symbol)?;
-            f.write_str(if self.dtypes.is_empty() { "" } else { ": " })?;
+            f.write_str(if self.has_dtypes() { ": " } else { "" })?;
         }
-        for (index, dtype) in self.dtypes.iter().enumerate() {
-            write!(f, "{}{dtype}", if index == 0 { "" } else { "|" })?;
-        }
+        f.write_str(&self.dtypes_text())?;
         if self.strides != Strides::Contiguous {
             let dots = if self.shape.is_trailing() && !self.shape.folds() { "..., " } else { "" };
             match &self.strides {

@@ -4,7 +4,7 @@ use abi_spec::DType;
 
 use super::parser::{Parsed, Parser};
 use super::token::Token;
-use crate::declaration::Expr;
+use crate::declaration::{ANY_DTYPE, Expr};
 use crate::error::Error;
 
 /// Words that start statements in other languages.
@@ -30,9 +30,9 @@ fn find(table: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
     table.iter().find(|(known, _)| *known == word).map(|(_, meant)| *meant)
 }
 
-/// Returns true for a word that names an element type, here or in another language.
+/// Returns true for a word that names an element type, here or in another language, or all of them.
 pub(super) fn names_dtype(word: &str) -> bool {
-    word.parse::<DType>().is_ok() || find(&TYPES, word).is_some()
+    word == ANY_DTYPE || word.parse::<DType>().is_ok() || find(&TYPES, word).is_some()
 }
 
 impl Parser<'_> {

@@ -11,6 +11,7 @@ mod packed;
 mod pass;
 mod results;
 mod statement;
+mod stored;
 
 use crate::ir;
 use crate::lower::checks::Checker;

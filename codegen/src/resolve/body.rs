@@ -8,6 +8,7 @@ use super::argument::Argument;
 use super::c_type::Prototype;
 use super::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, ValueId};
 use super::launch::{Command, Launch, TensorMap};
+use super::prototype::ResultConvention;
 use super::step::{Step, Topic};
 use super::term::Term;
 use crate::declaration::{Location, Platform, StatusError};
@@ -19,10 +20,10 @@ pub(crate) enum Body<'a> {
     /// One call of a C function, whose result is that of the function.
     Call {
         /// Call.
-        call: KernelCall<'a>,
+        call: Box<KernelCall<'a>>,
         /// Elements that the arguments name.
         look_ups: Vec<LookUpId>,
-        /// Result, if the C function writes it.
+        /// Result, if the C function writes it as a value of the FFI or as several scalars.
         result: Option<Received<'a>>,
     },
     /// Statements.
@@ -139,6 +140,7 @@ pub(crate) struct KernelCall<'a> {
     /// The same type, as C spells it.
     pub(crate) prototype: Prototype,
     pub(crate) args: Vec<Argument>,
+    pub(crate) yields: ResultConvention,
     /// Errors by status, if the function returns a status.
     pub(crate) status: Option<&'a [StatusError]>,
 }
@@ -165,9 +167,9 @@ pub(crate) struct Address {
 pub(crate) enum KernelResult<'a> {
     /// No result.
     None,
-    /// A scalar, returned in its C type.
-    Returned(ValueId),
-    /// A value, written through the last argument.
+    /// A scalar in its C type, returned or written through the last argument.
+    Scalar(ValueId),
+    /// A value, written through the last argument, or an array of scalars, each written through an argument.
     Written(Received<'a>),
 }
 

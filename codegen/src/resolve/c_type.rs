@@ -27,8 +27,12 @@ pub(crate) fn abi_type(scalar: Scalar) -> AbiType {
 /// A C type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CType {
-    /// A number or an opaque pointer.
+    /// A number or an opaque pointer. A 16-bit float is its bits, a `uint16_t`.
     Scalar(Scalar),
+    /// C's `_Float16`, in a floating-point register.
+    Float16,
+    /// C's `__bf16`, in a floating-point register.
+    BFloat16,
     /// A pointer to const scalars.
     In(Scalar),
     /// A pointer through which a scalar is written.
@@ -47,10 +51,23 @@ impl CType {
 }
 
 impl CType {
+    /// Returns the type of an argument that is written as a conversion to a scalar: a 16-bit float is one of C's.
+    pub(super) fn of_conversion(scalar: Scalar) -> CType {
+        if scalar == Scalar::Float16 {
+            CType::Float16
+        } else if scalar == Scalar::BFloat16 {
+            CType::BFloat16
+        } else {
+            CType::Scalar(scalar)
+        }
+    }
+
     /// Returns the ABI type.
     pub(crate) fn abi(self) -> AbiType {
         match self {
             CType::Scalar(scalar) => abi_type(scalar),
+            CType::Float16 => AbiType { ty: Type::I16, extend: Extend::Float16 },
+            CType::BFloat16 => AbiType { ty: Type::I16, extend: Extend::BFloat16 },
             CType::In(_) | CType::Out(_) | CType::Pointer(_) => Type::Ptr.into(),
         }
     }
@@ -59,6 +76,8 @@ impl CType {
     pub(crate) fn spelling(self) -> String {
         match self {
             CType::Scalar(scalar) => c_name(scalar).to_owned(),
+            CType::Float16 => "_Float16".to_owned(),
+            CType::BFloat16 => "__bf16".to_owned(),
             CType::In(scalar) => format!("const {}*", c_name(scalar)),
             CType::Out(scalar) => format!("{}*", c_name(scalar)),
             CType::Pointer(name) => name.to_owned(),

@@ -152,19 +152,20 @@ fn one_call<'a>(
     let callee = names.kernel(call).map_err(at)?;
     callee.address().map_or(Ok(()), |address| here.check(names, address).map(drop)).map_err(at)?;
     let result = match &names.function.signature.result {
-        ResultType::None | ResultType::Allocated(_) => ResultConvention::None,
-        ResultType::Value(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
-        ResultType::Value(_) => ResultConvention::Written,
+        ResultType::None | ResultType::Allocated(_) => None,
+        ResultType::Value(ty) => Some(ty),
     };
-    let prototype = prototype::of_call(names, call, &args, result);
+    let status = call.status.as_deref();
+    let yields = ResultConvention::of(result, status.is_some());
+    let prototype = prototype::of_call(names, call, &args, &yields);
     let signature = prototype.signature();
-    let call = KernelCall { callee, signature, prototype, args, status: call.status.as_deref() };
-    let result = match (&names.function.signature.result, result) {
-        (ResultType::Value(ty), ResultConvention::Written) => {
+    let call = KernelCall { callee, signature, prototype, args, yields, status };
+    let result = match result {
+        Some(ParamType::Scalar(_)) | None => None,
+        Some(ty) => {
             let at = |(_, reason)| (Part::Result, reason);
             Some(receive(names, knowledge, facts, "result".to_owned(), ty).map_err(at)?)
         }
-        _ => None,
     };
-    Ok(Body::Call { call, look_ups, result })
+    Ok(Body::Call { call: Box::new(call), look_ups, result })
 }

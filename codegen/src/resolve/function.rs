@@ -54,7 +54,7 @@ impl<'a> Function<'a> {
     /// Returns all calls of C functions by their symbols.
     pub(crate) fn calls(&self) -> Vec<(&'a str, &KernelCall<'a>)> {
         let all = match &self.body {
-            Body::Call { call, .. } => vec![call],
+            Body::Call { call, .. } => vec![&**call],
             Body::Block(_) | Body::Prepare(_) => {
                 self.statements().into_iter().filter_map(Statement::kernel_call).collect()
             }

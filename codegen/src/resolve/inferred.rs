@@ -149,8 +149,10 @@ impl<'s> Words<'s> {
         // A tensor of the caller has its own name for its element type.
         let is_callers = self.dtypes.contains_key(symbol);
         let symbol = of.dtype_symbol.clone().filter(|_| is_callers);
-        let dtypes = if symbol.is_some() { Vec::new() } else { of.dtypes.clone() };
-        (tensor.dtype_symbol, tensor.dtypes) = (symbol, dtypes);
+        if symbol.is_none() {
+            (tensor.dtypes, tensor.any_dtype) = (of.dtypes.clone(), of.any_dtype);
+        }
+        tensor.dtype_symbol = symbol;
     }
 
     fn shape(&self, shape: &mut Shape) {

@@ -9,44 +9,88 @@ use super::ids::ValueId;
 use super::names::Names;
 use super::term::Node;
 use super::value::Source;
-use crate::declaration::{KernelCall, Leaf, ParamType, is_text, literal_scalar};
+use crate::declaration::{Expr, KernelCall, Leaf, ParamType, is_text, literal_scalar};
 use crate::ir::{Signature, Type};
 
 /// Way in which a C function yields its result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ResultConvention {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ResultConvention {
     /// No result.
     None,
     /// A scalar, returned.
     Returned(Scalar),
-    /// A value, written through the last argument.
+    /// A status, returned, and a scalar, written through the last argument in its C type.
+    Stored(Scalar),
+    /// A status, returned, and scalars, each written through an argument of its own in its C type: a tuple.
+    StoredAll(Vec<Scalar>),
+    /// A value, written through the last argument as a `TVMFFIAny`.
     Written,
 }
 
-/// Returns the type of a C function that a body calls.
+impl ResultConvention {
+    /// Chooses the way for a result of a type, or for none. `status` is true if the function returns a status.
+    pub(super) fn of(ty: Option<&ParamType>, status: bool) -> ResultConvention {
+        match (ty, status) {
+            (None, _) => ResultConvention::None,
+            (Some(ParamType::Scalar(scalar)), false) => ResultConvention::Returned(*scalar),
+            (Some(ParamType::Scalar(scalar)), true) => ResultConvention::Stored(*scalar),
+            (Some(ty), true) => match scalars(ty) {
+                Some(scalars) => ResultConvention::StoredAll(scalars),
+                None => ResultConvention::Written,
+            },
+            (Some(_), false) => ResultConvention::Written,
+        }
+    }
+
+    /// Returns the scalars that the function writes, each through an argument of its own.
+    pub(crate) fn stored(&self) -> &[Scalar] {
+        match self {
+            ResultConvention::Stored(scalar) => std::slice::from_ref(scalar),
+            ResultConvention::StoredAll(scalars) => scalars,
+            ResultConvention::None | ResultConvention::Returned(_) | ResultConvention::Written => {
+                &[]
+            }
+        }
+    }
+}
+
+/// Returns the elements of a tuple of scalars; `None` for other types and for the empty tuple.
+fn scalars(ty: &ParamType) -> Option<Vec<Scalar>> {
+    let ParamType::Tuple(elements) = ty else { return None };
+    let scalars: Option<Vec<Scalar>> = elements.iter().map(|element| element.ty.scalar()).collect();
+    scalars.filter(|scalars| !scalars.is_empty())
+}
+
+/// Returns the type of a C function that a body calls with arguments, whose resolved forms are `args`.
 pub(super) fn of_call(
     names: &Names<'_>,
     call: &KernelCall,
     args: &[Argument],
-    result: ResultConvention,
+    result: &ResultConvention,
 ) -> Prototype {
-    let types = |arg: &Argument| match arg {
+    let types = |(expr, arg): (&Expr, &Argument)| match arg {
         Argument::Value(value) => of_value(names, *value),
         Argument::Term(term, _) if matches!(term.node, Node::Output(_)) => vec![CType::TENSOR],
+        Argument::Term(_, scalar) if matches!(expr, Expr::Cast(..)) => {
+            vec![CType::of_conversion(*scalar)]
+        }
         Argument::Term(_, scalar) => vec![CType::Scalar(*scalar)],
         Argument::Text(_) => text(),
     };
-    let mut params: Vec<CType> = args.iter().flat_map(types).collect();
-    let result = match result {
-        ResultConvention::None => None,
-        ResultConvention::Returned(scalar) => Some(CType::Scalar(scalar)),
+    let mut params: Vec<CType> = call.args.iter().zip(args).flat_map(types).collect();
+    params.extend(result.stored().iter().map(|scalar| CType::Out(*scalar)));
+    let returned = match result {
+        ResultConvention::Returned(scalar) => Some(CType::Scalar(*scalar)),
         ResultConvention::Written => {
             params.push(CType::OUT_ANY);
             None
         }
+        ResultConvention::None | ResultConvention::Stored(_) | ResultConvention::StoredAll(_) => {
+            None
+        }
     };
     let status = call.status.as_ref().map(|_| CType::Scalar(Scalar::Int32));
-    Prototype { params, result: status.or(result) }
+    Prototype { params, result: status.or(returned) }
 }
 
 /// Returns the functions of the C library that allocate tensors, with their types.

@@ -209,6 +209,7 @@ fn element_type(choices: &mut Choices<'_>, names: &mut Names) -> &'static str {
             "T: float32|int8|bfloat16",
             "T: float32",
             "T: float32|uint8, dtypes=storage",
+            "T: any",
         ]),
     }
 }

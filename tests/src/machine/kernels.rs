@@ -149,6 +149,29 @@ pub(super) fn kernel<'p>(name: &str, kernels: &Rc<Kernels>) -> Option<Host<'p>> 
             }
             Ok(status)
         }),
+        "halves_between" => Rc::new(move |_, args| {
+            k.notes.begin_anew();
+            [0, 1, 3].into_iter().for_each(|at| k.notes.int(args[at].as_int()));
+            Ok(Word::int((f64::from_bits(args[2].bits) != 0.5).into()))
+        }),
+        "halves_after" => Rc::new(move |_, args| {
+            k.notes.begin_anew();
+            args[8..].iter().for_each(|arg| k.notes.int(arg.as_int()));
+            Ok(Word::NULL)
+        }),
+        "store" => Rc::new(move |machine, args| {
+            let status = status(&k, args[0]);
+            if status.is_null() {
+                let bytes = &args[1].bits.to_le_bytes()[..args[2].as_int() as usize];
+                machine.memory.write(args[3], bytes, 1)?;
+            }
+            Ok(status)
+        }),
+        "store_2" => Rc::new(move |machine, args| {
+            machine.memory.write(args[3], &args[1].bits.to_le_bytes(), 8)?;
+            machine.memory.write(args[4], &args[2].bits.to_le_bytes()[..1], 1)?;
+            Ok(status(&k, args[0]))
+        }),
         "write_raw" => Rc::new(|machine, args| {
             let (index, small, payload) = (args[0].as_int32(), args[1].bits as u32, args[2]);
             machine.memory.store_any(args[3], Value { index, small, payload })?;

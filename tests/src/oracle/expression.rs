@@ -95,7 +95,7 @@ impl Call<'_> {
                 if let Number::Float(value) = value {
                     Number::Float(-value)
                 } else {
-                    let value = int64(&inner.to_string(), value.integer().expect("an integer"))?;
+                    let value = self.operand(inner, value.integer().expect("an integer"))?;
                     Number::Int(int64(&expr.to_string(), -i128::from(value))?)
                 }
             }
@@ -125,7 +125,7 @@ impl Call<'_> {
     fn operands(&self, lhs: &Expr, rhs: &Expr) -> Checked<(Number, Number)> {
         let first = self.evaluate(lhs)?;
         let narrowed = |expr: &Expr, number: Number| match number.integer() {
-            Some(exact) => int64(&expr.to_string(), exact).map(Number::Int),
+            Some(exact) => self.operand(expr, exact).map(Number::Int),
             None => Ok(number),
         };
         match self.evaluate(rhs) {
@@ -141,7 +141,7 @@ impl Call<'_> {
     /// Evaluates an integer expression.
     pub(super) fn int(&self, expr: &Expr) -> Checked<i64> {
         let number = self.evaluate(expr)?;
-        int64(&expr.to_string(), number.integer().expect("an integer"))
+        self.operand(expr, number.integer().expect("an integer"))
     }
 
     /// Evaluates an expression that is linear in a symbol modulo 2^64, where the symbol has some value.
@@ -335,8 +335,51 @@ impl Call<'_> {
         if in_range(value, scalar) {
             return Ok(Number::int(value as i64, scalar));
         }
+        let Expr::Cast(_, operand) = expr else { unreachable!("{expr} is a conversion") };
         let rest = format!(", expected {scalar} but got {value}");
-        Err(Fault::value(format!("Out of range {}", elided(&expr.to_string())), rest))
+        let fault = Fault::value(format!("Out of range {}", elided(&expr.to_string())), rest);
+        Err(self.traced(fault, operand))
+    }
+
+    /// Returns an operand of arithmetic as an `int64`.
+    fn operand(&self, expr: &Expr, exact: i128) -> Checked<i64> {
+        int64(&expr.to_string(), exact).map_err(|fault| self.traced(fault, expr))
+    }
+
+    /// Adds to the error about a number that is out of range where the number comes from.
+    fn traced(&self, mut fault: Fault, operand: &Expr) -> Fault {
+        let argument = self.argument_of(operand);
+        fault.subject += &argument.map_or(String::new(), |index| format!(" on argument #{index}"));
+        fault.rest += &self.origins(operand);
+        fault
+    }
+
+    /// Returns the index of the argument that an expression is, or of which it is a part.
+    fn argument_of(&self, expr: &Expr) -> Option<usize> {
+        let mut root = expr;
+        while let Expr::Member(of, _) | Expr::Element(of, _) | Expr::Field(of, _) = root {
+            root = of;
+        }
+        let Expr::Name(name) = root else { return None };
+        self.function.signature.params.iter().position(|param| param.name == *name)
+    }
+
+    /// Returns where the symbols of an expression come from.
+    fn origins(&self, expr: &Expr) -> String {
+        let (mut names, mut text) = (Vec::new(), String::new());
+        collect_names(expr, &mut names);
+        let is_param =
+            |name: &str| self.function.signature.params.iter().any(|param| param.name == name);
+        for name in names.into_iter().filter(|name| !is_param(name)) {
+            let Some((value, origin)) = self.symbols.origin(name) else { continue };
+            if !matches!(expr, Expr::Name(_)) {
+                text += &format!(", {} = {value}", elided(name));
+            }
+            if let Some(origin) = origin {
+                text += &format!(" (= {origin})");
+            }
+        }
+        text
     }
 
     pub(super) fn constraint(&self, constraint: &Constraint) -> Checked<()> {
@@ -463,4 +506,14 @@ fn compare<T: PartialOrd>(op: Comparison, a: &T, b: &T) -> bool {
 /// Returns the index of a member; 0 without one.
 fn index_of(member: Member) -> i32 {
     if let Member::Shape(index) | Member::Strides(index) = member { index } else { 0 }
+}
+
+/// Collects the names of an expression, each once.
+fn collect_names<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
+    if let Expr::Name(name) = expr
+        && !names.contains(&&name[..])
+    {
+        names.push(name);
+    }
+    expr.children().for_each(|child| collect_names(child, names));
 }

@@ -2,6 +2,7 @@
 
 mod occurrences;
 
+use codegen::language::spelled;
 use codegen::{BinaryOp, Dim, Expr, Function, ParamType, Shape, Strides};
 
 /// The symbols of a function, in the order of their first occurrence.
@@ -168,6 +169,20 @@ impl<'a> Symbols<'a> {
     /// Returns the value of a bound symbol.
     pub(super) fn value(&self, name: &str) -> Option<i64> {
         self.all.iter().find(|symbol| symbol.name == name)?.value
+    }
+
+    /// Returns the value of a bound symbol, 0 if nothing has bound it in this call, and the place that has bound it, if
+    /// errors name it.
+    pub(super) fn origin(&self, name: &str) -> Option<(i64, Option<&str>)> {
+        let symbol = self.all.iter().find(|symbol| symbol.name == name)?;
+        let value = symbol.value.unwrap_or(0);
+        // Of a symbol that only a stride mentions, the place is that of the declaration.
+        if let (1, Some(stride)) = (symbol.mentions, &symbol.first) {
+            let is_shown = matches!(stride.expr, Expr::Name(_)) && !stride.uncertain;
+            return Some((value, is_shown.then_some(&stride.path[..])));
+        }
+        let origin = Some(&symbol.origin[..]).filter(|at| *at != spelled(name).to_string());
+        Some((value, origin.filter(|at| !at.is_empty())))
     }
 
     /// Returns the symbols of an expression that may be unbound, each once.

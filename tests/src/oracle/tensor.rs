@@ -227,7 +227,8 @@ impl<'a> Call<'a> {
             }
             None => {
                 let names: Vec<String> = declared.dtypes.iter().map(DType::to_string).collect();
-                (declared.accepted().contains(&found), names.join("|"))
+                let fits = declared.any_dtype || declared.accepted().contains(&found);
+                (fits, names.join("|"))
             }
         };
         if !fits {
@@ -322,13 +323,13 @@ impl<'a> Call<'a> {
         if tensor.data.is_none() && !is_empty(tensor) {
             return Err(null(received, ".data"));
         }
-        // The alignment is the largest power of two that divides the bytes of a lane; of several types the least.
+        // The alignment is the largest power of two that divides the bytes of a lane; of several types the least, of any type 1.
         let symbol = declared.dtype_symbol.as_ref();
         let named = self.dtypes.iter().find(|known| Some(&known.name) == symbol);
         let dtypes = named.map_or(&declared.dtypes, |named| &named.dtypes);
         let lane = |dtype: &DType| 1 << dtype.lane_bytes().trailing_zeros();
         let natural = dtypes.iter().map(lane).min();
-        let align: u64 = declared.align.or(natural).expect("a tensor has a type of elements");
+        let align: u64 = declared.align.or(natural).unwrap_or(1);
         let address = (tensor.data.unwrap_or(0) as u64).wrapping_add(tensor.byte_offset);
         let remainder = address & (align - 1);
         if remainder == 0 {

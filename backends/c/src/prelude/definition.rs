@@ -82,6 +82,8 @@ pub(super) fn definition(helper: Helper) -> Definition {
         Helper::Checked(op) => Function(checked(op)),
         Helper::ToBits(float) => Function(to_bits(float.ty())),
         Helper::FromBits(float) => Function(from_bits(float.ty())),
+        Helper::HalfType(_) => Macro(BFLOAT16.to_owned()),
+        Helper::Half(half) => Function(half_of(half.ty(), half.function())),
         Helper::Access(word) => Line(access(word.ty(), "FFI_MAY_ALIAS", "ffi")),
         Helper::AnyAccess(word) => Line(access(word.ty(), "FFI_UNALIGNED", "ffi_any")),
         Helper::Interlocked => Macro(INTERLOCKED.to_owned()),
@@ -103,6 +105,15 @@ const UNLIKELY: &str = "\
 ";
 
 /// Apple's loader would merge weak variables of all libraries, and C++ has no common ones.
+/// GCC knows the type on x86-64 since version 13; both types are passed in the same registers.
+const BFLOAT16: &str = "\
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+#define FFI_BFLOAT16 _Float16
+#else
+#define FFI_BFLOAT16 __bf16
+#endif
+";
+
 const WEAK: &str = "\
 #if defined(__cplusplus)
 #define FFI_OF_C(object) extern \"C\" { object; }
@@ -228,6 +239,14 @@ fn to_bits(of: Type) -> String {
         "static inline {bits} ffi_bits_{suffix}({float} value)\n{{\n    \
          union {{ {float} value; {bits} bits; }} both;\n    \
          both.value = value;\n    return both.bits;\n}}\n"
+    )
+}
+
+fn half_of(float: &str, name: &str) -> String {
+    format!(
+        "static inline {float} {name}(uint16_t bits)\n{{\n    \
+         union {{ {float} value; uint16_t bits; }} both;\n    \
+         both.bits = bits;\n    return both.value;\n}}\n"
     )
 }
 

@@ -283,7 +283,7 @@ impl<'c> Ops<'c> {
     /// Returns a dictionary of at most one unit attribute.
     fn flag(&self, extend: ir::Extend) -> Attribute<'c> {
         let name = match extend {
-            ir::Extend::No => None,
+            ir::Extend::No | ir::Extend::Float16 | ir::Extend::BFloat16 => None,
             ir::Extend::Sign => Some(SIGNEXT),
             ir::Extend::Zero | ir::Extend::Truth => Some(ZEROEXT),
         };

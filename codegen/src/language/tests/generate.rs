@@ -126,12 +126,20 @@ pub(super) fn tensor() -> impl Strategy<Value = Tensor> {
     let device = prop_oneof![Just(Device::Any), select(&DeviceType::ALL).prop_map(Device::Type)];
     let align = option::of(prop_oneof![any::<u64>(), (0..8).prop_map(|n| 1u64 << n)]);
     (shape, element_types(), any::<bool>(), strides, device, align)
-        .prop_map(|(shape, (dtypes, dtype_symbol), storage, strides, device, align)| {
+        .prop_map(|(shape, (dtypes, any_dtype, dtype_symbol), storage, strides, device, align)| {
             let has_dots = shape.is_trailing() && !shape.folds();
             let is_empty = has_dots && strides == Strides::List(Vec::new());
             let strides = if is_empty { Strides::Any } else { strides };
-            let tensor =
-                Tensor { shape, dtypes, dtype_symbol, storage, strides, device, align: None };
+            let tensor = Tensor {
+                shape,
+                dtypes,
+                any_dtype,
+                dtype_symbol,
+                storage,
+                strides,
+                device,
+                align: None,
+            };
             let align = align.filter(|align| Some(*align) != tensor.natural_alignment());
             Tensor { align, ..tensor }
         })
@@ -139,13 +147,16 @@ pub(super) fn tensor() -> impl Strategy<Value = Tensor> {
 }
 
 /// Generates element types, or a symbol for one, or both.
-fn element_types() -> impl Strategy<Value = (Vec<DType>, Option<String>)> {
-    let symbol =
-        || prop_oneof![name(), dtype().prop_map(|dtype| dtype.to_string()), Just("int".to_owned())];
+fn element_types() -> impl Strategy<Value = (Vec<DType>, bool, Option<String>)> {
+    let words = ["int", "any"].map(str::to_owned);
+    let symbol = move || {
+        prop_oneof![name(), dtype().prop_map(|dtype| dtype.to_string()), select(words.to_vec())]
+    };
     prop_oneof![
-        vec(dtype(), 1..4).prop_map(|dtypes| (dtypes, None)),
-        (vec(dtype(), 1..4), symbol()).prop_map(|(dtypes, symbol)| (dtypes, Some(symbol))),
-        symbol().prop_map(|symbol| (Vec::new(), Some(symbol))),
+        vec(dtype(), 1..4).prop_map(|dtypes| (dtypes, false, None)),
+        (vec(dtype(), 1..4), symbol()).prop_map(|(dtypes, name)| (dtypes, false, Some(name))),
+        symbol().prop_map(|symbol| (Vec::new(), false, Some(symbol))),
+        option::of(symbol()).prop_map(|symbol| (Vec::new(), true, symbol)),
     ]
 }
 

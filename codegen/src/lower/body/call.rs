@@ -6,7 +6,7 @@ use abi_spec::{Scalar, runtime};
 use crate::declaration::StatusError;
 use crate::ir::{Cond, Convert, Linkage, Signature, SymbolKind, Type, Value};
 use crate::lower::body::callee::{PackedArgs, call_fault, callee_variable, function_value};
-use crate::lower::body::{BodyEmitter, objects, outlined, pass};
+use crate::lower::body::{BodyEmitter, objects, outlined, pass, stored};
 use crate::lower::checks::{self, Checker, terms};
 use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::lower::failure::message::Message;
@@ -20,30 +20,48 @@ use crate::resolve::body::{
     Address, Callee, Kernel, KernelCall, KernelResult, PackedCall, Received,
 };
 use crate::resolve::ids::ValueId;
+use crate::resolve::prototype::ResultConvention;
 
-/// Emits a call of a C function. Checks its status if it returns one, otherwise returns its result.
+/// Emits a call of a C function and the check of its status if it returns one. Returns the scalar that it yields, in its
+/// C type. Any other result is written to `slot`, a `TVMFFIAny` that the frame owns; if scalars are the elements of a
+/// tuple, their array is made there.
 pub(super) fn call_kernel(
     c: &mut Checker<'_, '_>,
     call: &KernelCall<'_>,
-    args: &[Value],
+    mut args: Vec<Value>,
+    slot: Option<Value>,
 ) -> Option<Value> {
+    let stored = stored::pass(c, call.yields.stored());
+    match &call.yields {
+        ResultConvention::Stored(_) | ResultConvention::StoredAll(_) => args.extend(&stored),
+        ResultConvention::Written => args.extend(slot),
+        ResultConvention::None | ResultConvention::Returned(_) => {}
+    }
     let returned = match &call.callee {
         Kernel::Symbol(symbol) => {
             let kind = SymbolKind::Function(call.signature.clone());
             let kernel = c.e.b.module.declare(symbol, Linkage::Import, kind);
-            c.e.b.call(kernel, args)
+            c.e.b.call(kernel, &args)
         }
         Kernel::Address(address) => {
             let address = kernel_address(c, address);
-            c.e.b.call_indirect(call.signature.clone(), address, args)
+            c.e.b.call_indirect(call.signature.clone(), address, &args)
         }
     };
-    match returned.filter(|_| call.status.is_some()) {
-        Some(status) => {
-            check_status(c, call, status);
+    if let Some(status) = returned.filter(|_| call.status.is_some()) {
+        check_status(c, call, status);
+    }
+    match (&call.yields, slot) {
+        (ResultConvention::Returned(_), _) => returned,
+        (ResultConvention::Stored(scalar), _) => Some(stored::load(c, *scalar, &stored)),
+        (ResultConvention::StoredAll(scalars), Some(slot)) => {
+            stored::make_array(c, scalars, &stored, slot);
             None
         }
-        None => returned,
+        (
+            ResultConvention::StoredAll(_) | ResultConvention::None | ResultConvention::Written,
+            _,
+        ) => None,
     }
 }
 
@@ -62,33 +80,32 @@ pub(super) fn kernel<'a>(
     call: &KernelCall<'_>,
     result: &'a KernelResult<'a>,
 ) {
-    let mut args: Vec<Value> = call.args.iter().flat_map(|arg| pass::pass(c, arg)).collect();
+    let args: Vec<Value> = call.args.iter().flat_map(|arg| pass::pass(c, arg)).collect();
     match result {
         KernelResult::None => {
-            call_kernel(c, call, &args);
+            call_kernel(c, call, args, None);
         }
-        KernelResult::Returned(value) => {
-            if let Some(returned) = call_kernel(c, call, &args) {
-                returned_scalar(c, *value, returned);
+        KernelResult::Scalar(value) => {
+            if let Some(scalar) = call_kernel(c, call, args, None) {
+                yielded_scalar(c, *value, scalar);
             }
         }
         KernelResult::Written(received) => {
             let slot = c.e.own_none();
-            args.push(slot);
-            call_kernel(c, call, &args);
+            call_kernel(c, call, args, Some(slot));
             checks::receive(c, received, slot);
         }
     }
 }
 
-/// Binds a scalar that a C function has returned, in its C type. A `bool` is true unless its byte is 0.
-fn returned_scalar(c: &mut Checker<'_, '_>, value: ValueId, returned: Value) {
+/// Binds a scalar that a C function has yielded, in its C type. A `bool` is true unless its byte is 0.
+fn yielded_scalar(c: &mut Checker<'_, '_>, value: ValueId, yielded: Value) {
     let ty = c.e.function.values[value].ty.scalar().unwrap_or(Scalar::Int64);
     let native = if ty == Scalar::Bool {
-        let truth = c.e.b.compare_const(Cond::Ne, returned, 0);
+        let truth = c.e.b.compare_const(Cond::Ne, yielded, 0);
         c.e.b.widen_bool(truth, Type::I8)
     } else {
-        returned
+        yielded
     };
     c.e.known.load(value, ValueState::Scalar(ScalarState { native, ty, wide: None }));
 }

@@ -5,7 +5,7 @@ use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::{Leaf, ParamType, ResultType};
 use crate::ir::{Cond, Type, Value};
-use crate::lower::body::{BodyEmitter, objects, packed};
+use crate::lower::body::{BodyEmitter, objects, packed, stored};
 use crate::lower::checks::{self, Checker, terms};
 use crate::lower::emitter::known::before_use;
 use crate::lower::emitter::output;
@@ -46,33 +46,33 @@ fn succeed(c: &mut Checker<'_, '_>) {
     c.e.b.ret(Some(status));
 }
 
-/// Emits the return of the scalar that a kernel has returned in its C type.
-fn return_native(c: &mut Checker<'_, '_>, scalar: Scalar, returned: Value) {
-    c.e.b.hint(returned, "returned");
-    if scalar == Scalar::Bool {
-        let truth = c.e.b.compare_const(Cond::Ne, returned, 0);
-        let truth = c.e.b.widen_bool(truth, Type::I64);
-        return return_scalar(c, scalar, truth);
-    }
-    let wide = c.e.widen(returned, scalar);
+/// Emits the return of the scalar that a kernel has yielded in its C type.
+fn return_native(c: &mut Checker<'_, '_>, scalar: Scalar, yielded: Value) {
+    c.e.b.hint(yielded, "returned");
+    let wide = stored::widen(c, scalar, yielded);
     return_scalar(c, scalar, wide);
 }
 
 /// Emits the return of a number: `I64`, `F64` or `Ptr`.
 fn return_scalar(c: &mut Checker<'_, '_>, scalar: Scalar, value: Value) {
     if scalar == Scalar::Uint64 {
-        let too_large = c.e.b.compare_const(Cond::Slt, value, 0);
-        let (fail, next) = (c.e.b.cold_block("too_large"), c.e.b.block("next"));
-        c.e.b.branch(too_large, fail, next);
-        c.e.b.switch_to(fail);
-        let raised = c.exits.fail_at(&mut c.e, &Failed::of(Complaint::ResultRange, ""), &[value]);
-        c.e.exit(Some(raised));
-        c.e.b.switch_to(next);
+        require_int64(c, value);
     }
     c.e.release_beyond(0);
     let result = before_use(c.e.result);
     write_any(&mut c.e.b, result, result_index(scalar), value);
     succeed(c);
+}
+
+/// Leaves with an error if a `uint64` of a result, an `I64`, is above the only integer type of the FFI.
+pub(super) fn require_int64(c: &mut Checker<'_, '_>, value: Value) {
+    let too_large = c.e.b.compare_const(Cond::Slt, value, 0);
+    let (fail, next) = (c.e.b.cold_block("too_large"), c.e.b.block("next"));
+    c.e.b.branch(too_large, fail, next);
+    c.e.b.switch_to(fail);
+    let raised = c.exits.fail_at(&mut c.e, &Failed::of(Complaint::ResultRange, ""), &[value]);
+    c.e.exit(Some(raised));
+    c.e.b.switch_to(next);
 }
 
 /// Emits the return of the tensors of the signature, which are the first values that the frame owns.
@@ -157,11 +157,11 @@ fn hand_over(c: &mut Checker<'_, '_>, at: Value) {
 }
 
 /// Emits the return of a body that is one call.
-pub(super) fn return_call(c: &mut Checker<'_, '_>, returned: Option<Value>) {
-    match (&c.e.function.declared.signature.result, returned) {
-        (ResultType::Value(ty), Some(returned)) => {
+pub(super) fn return_call(c: &mut Checker<'_, '_>, yielded: Option<Value>) {
+    match (&c.e.function.declared.signature.result, yielded) {
+        (ResultType::Value(ty), Some(yielded)) => {
             let scalar = ty.scalar().unwrap_or(Scalar::Int64);
-            return_native(c, scalar, returned);
+            return_native(c, scalar, yielded);
         }
         (ResultType::Allocated(_), _) => return_outputs(c),
         (ResultType::None | ResultType::Value(_), _) => return_none(c),

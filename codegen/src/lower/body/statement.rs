@@ -52,15 +52,14 @@ fn one_call<'a>(
     }
     let slot = result.map(|_| c.e.own_none());
     let late = |(early, arg): (Option<Vec<Value>>, _)| early.unwrap_or_else(|| pass::pass(c, arg));
-    let mut args: Vec<Value> = args.into_iter().zip(&call.args).flat_map(late).collect();
-    args.extend(slot);
-    let returned = call::call_kernel(c, call, &args);
+    let args: Vec<Value> = args.into_iter().zip(&call.args).flat_map(late).collect();
+    let yielded = call::call_kernel(c, call, args, slot);
     match result.zip(slot) {
         Some((received, slot)) => {
             checks::receive(c, received, slot);
             results::return_received(c, received.value, slot);
         }
-        None => results::return_call(c, returned),
+        None => results::return_call(c, yielded),
     }
 }
 

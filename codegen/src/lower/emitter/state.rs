@@ -189,6 +189,14 @@ impl Origin {
     /// A place that messages do not name.
     pub(crate) const UNNAMED: Origin = Origin::Known(place::UNNAMED);
 
+    /// Returns false if the place has no name in any call.
+    pub(crate) fn may_be_named(self) -> bool {
+        match self {
+            Origin::Known(at) => at > place::UNNAMED,
+            Origin::Computed(_) => true,
+        }
+    }
+
     /// Returns the place as an `I64`.
     pub(crate) fn value(self, b: &mut Builder<'_>) -> Value {
         match self {

@@ -124,9 +124,9 @@ fn header(function: &Function<'_>, value: ValueId, tensor: &Tensor, device: bool
             rank.into_iter().chain(leading(function, value)).collect()
         }
     });
-    let listed = function.listing(value).map_or(&[][..], |listing| &listing.dtypes);
-    let names: Vec<String> = listed.iter().map(ToString::to_string).collect();
-    all.push(about.expecting(Complaint::Dtype, &names.join("|")));
+    if let Some(listing) = function.listing(value).filter(|listing| !listing.any_dtype) {
+        all.push(about.expecting(Complaint::Dtype, &listing.dtypes_text()));
+    }
     if function.values[value].dtype_of.is_some() {
         all.push(about.message(Complaint::OtherDtypeOf));
     }

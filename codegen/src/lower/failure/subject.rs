@@ -186,8 +186,7 @@ impl Subjects<'_, '_> {
 
     /// Adds the record of the requirements of a tensor. Returns its offset.
     fn required_tensor(&mut self, value: ValueId, tensor: &Tensor, expected: TextRef) -> u32 {
-        let listed = self.function.listing(value).map_or(&[][..], |listing| &listing.dtypes);
-        let names: Vec<String> = listed.iter().map(|dtype| dtype.to_string()).collect();
+        let dtypes = self.function.listing(value).map_or(String::new(), Tensor::dtypes_text);
         let accepted = self.function.accepted(value);
         let accepted: Vec<u32> = accepted.iter().map(|dtype| dtype.to_word()).collect();
         let requirements = self.requirements[value];
@@ -197,7 +196,7 @@ impl Subjects<'_, '_> {
         };
         let record = TensorRecord {
             expected,
-            dtypes: self.records.quoted(&names.join("|")),
+            dtypes: self.records.quoted(&dtypes),
             rank: rank_rule(&tensor.shape),
             device,
             mask: requirements.align - 1,

@@ -236,7 +236,7 @@ impl TensorText {
                     Some(texts)
                 }
             },
-            dtype: list(&listing.dtypes).join("|"),
+            dtype: listing.dtypes_text(),
             dtype_symbol: tensor.dtype_symbol.clone(),
             strides: match &tensor.strides {
                 Strides::Contiguous => StridesText::Word("contiguous"),

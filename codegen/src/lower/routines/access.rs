@@ -177,12 +177,12 @@ pub(crate) fn numbers(any: &Any, buffer: &Numbers) -> &Numbers {
 }
 
 /// Parses the name of an element type and writes its word to `out`. Returns 1. Returns 0, and leaves no error, if the
-/// value is no text in the set or names no element type.
+/// value is no text in the set or names no element type. The empty text names none, though the runtime takes it for `void`.
 #[routine]
 pub(crate) fn to_dtype(any: &Any, low: u64, high: u64, out: &u64) -> i32 {
     let array: ByteArray;
     let name = text(any, low, high, array);
-    if name == null {
+    if name == null || name.len == 0 {
         return 0;
     }
     *out = 0;

@@ -218,7 +218,9 @@ pub(crate) fn data_size(output: &OutputRecord, extents: &i64) -> i64 {
     let bits = (dtype >> 8 & 0xff) * (dtype >> 16);
     // Eight elements are a whole number of bytes, whatever their width in bits.
     let eights = count >> 3;
-    if eights > MAX_SIZE as u64 / bits {
+    // An element type that the caller brings may be of no bits.
+    let divisor = if bits == 0 { 1 } else { bits };
+    if eights > MAX_SIZE as u64 / divisor {
         return -1;
     }
     let size = eights * bits + ((count & 7) * bits + 7 >> 3);

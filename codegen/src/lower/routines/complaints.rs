@@ -185,6 +185,7 @@ pub(crate) fn placeholder_name(kind: PieceKind) -> &'static str {
         PieceKind::DType => "DTYPE",
         PieceKind::Device | PieceKind::DeviceType => "DEVICE",
         PieceKind::Type | PieceKind::Written => "TYPE",
+        PieceKind::Origin => " (= VALUE)",
         PieceKind::Place | PieceKind::At | PieceKind::Path => "VALUE",
         PieceKind::On => " on argument #INT when calling: `SIGNATURE`",
         PieceKind::Calling => " when calling: `SIGNATURE`",

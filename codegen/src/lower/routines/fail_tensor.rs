@@ -128,7 +128,7 @@ pub(crate) fn check_header(any: &Any, subject: &Subject) -> &DlTensor {
 #[routine(inline)]
 fn accepts_dtype(tensor: &TensorRecord, dtype: u64) -> bool {
     let accepted = &tensor[1] as &u32;
-    let mut found = false;
+    let mut found = tensor.accepted == 0;
     for at in 0..tensor.accepted {
         found = found || accepted[at] as u64 == dtype;
     }

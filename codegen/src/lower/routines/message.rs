@@ -200,6 +200,7 @@ pub(crate) fn say_any(
                 let first = next(s);
                 put_product(s, first, next(s));
             }
+            PieceKind::Origin => put_origin(s, next(s) as u64),
             _ => put_piece(s, base, piece),
         }
     }
@@ -266,6 +267,16 @@ pub(crate) fn put_calling(s: &MessageBuffer) {
     put(s, " when calling: `");
     put(s, text_of(s.head, host_of(s.head).signature));
     put(s, "`");
+}
+
+/// Appends `` (= x.shape[0])`` for a [place] that has a name, nothing for another.
+#[routine(inline)]
+fn put_origin(s: &MessageBuffer, at: u64) {
+    if at > place::UNNAMED {
+        put(s, " (= ");
+        put_place(s, at);
+        put(s, ")");
+    }
 }
 
 /// Appends a [place] such as `x.shape[0]`.

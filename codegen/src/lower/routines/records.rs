@@ -164,7 +164,7 @@ record! {
         /// The alignment in bytes minus 1.
         mask: u64,
         compact: bool,
-        /// The number of element types that follow.
+        /// The number of element types that follow; 0 if all are accepted.
         accepted: u32,
     }
 }
@@ -316,6 +316,8 @@ codes! {
         Difference,
         /// The exact product of two integers. Takes two values.
         Product,
+        /// `` (= x.shape[0])`` for a place that has a name, nothing for others.
+        Origin,
         /// A place, whose value becomes the subject of the message.
         At,
         /// The path of the value of a place. The value becomes the subject of the message.
@@ -354,6 +356,7 @@ impl PieceKind {
                 | PieceKind::Sum
                 | PieceKind::Difference
                 | PieceKind::Product
+                | PieceKind::Origin
         )
     }
 }

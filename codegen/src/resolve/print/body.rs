@@ -150,7 +150,7 @@ impl<'a> Printer<'_, 'a> {
         let call = self.kernel_call(call);
         match result {
             KernelResult::None => lines.line(call),
-            KernelResult::Returned(value) => {
+            KernelResult::Scalar(value) => {
                 lines.line(format!("let {} = {call}", self.value(*value)));
             }
             KernelResult::Written(received) => self.receiving(lines, call, Some(received)),

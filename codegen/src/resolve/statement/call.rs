@@ -83,30 +83,20 @@ impl<'a> Block<'_, 'a> {
         let result = result.map(ty).transpose()?;
         let args =
             call.args.iter().map(|expr| self.argument(expr)).collect::<Explained<Vec<_>>>()?;
-        let yields = match result.map(|(_, ty)| ty) {
-            None => ResultConvention::None,
-            Some(ParamType::Scalar(_)) if call.status.is_some() => {
-                let reason = "a kernel that is called with `try` returns a status, not the result";
-                return Err(reason.to_owned());
-            }
-            Some(ParamType::Scalar(scalar)) => ResultConvention::Returned(*scalar),
-            Some(_) => ResultConvention::Written,
-        };
+        let status = call.status.as_deref();
+        let yields = ResultConvention::of(result.map(|(_, ty)| ty), status.is_some());
         let callee = self.names.kernel(call)?;
         callee.address().map_or(Ok(()), |address| self.check(address).map(drop))?;
-        let prototype = prototype::of_call(self.names, call, &args, yields);
+        let prototype = prototype::of_call(self.names, call, &args, &yields);
         let (name, signature) = (callee.name(), prototype.signature());
-        let result = match (result, yields) {
-            (None, _) => KernelResult::None,
-            (Some((result, ty)), ResultConvention::Written) => {
-                KernelResult::Written(self.received(name, result, ty)?)
+        let result = match result {
+            None => KernelResult::None,
+            Some((result, ty @ ParamType::Scalar(_))) => {
+                KernelResult::Scalar(self.received(name, result, ty)?.value)
             }
-            (Some((result, ty)), ResultConvention::None | ResultConvention::Returned(_)) => {
-                KernelResult::Returned(self.received(name, result, ty)?.value)
-            }
+            Some((result, ty)) => KernelResult::Written(self.received(name, result, ty)?),
         };
-        let call =
-            KernelCall { callee, signature, prototype, args, status: call.status.as_deref() };
+        let call = KernelCall { callee, signature, prototype, args, yields, status };
         Ok(Action::Kernel { call, result })
     }
 

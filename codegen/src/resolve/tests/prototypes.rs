@@ -42,10 +42,19 @@ fn arguments_and_results() {
             "f(n: int64) -> None = k(int32(n), uint8(n), float32(n), 1, 1.5, null)",
             "(i32, i8 zext, f32, i64, f64, ptr)",
         ),
+        (
+            "f(a: float16, b: bfloat16) -> None = k(float16(a), a, bfloat16(b), float32(a))",
+            "(i16 float16, i16 zext, i16 bfloat16, f32)",
+        ),
         ("f(n: int64) -> str = k(n)", "(i64, ptr)"),
         ("f(n: int64) -> out: Tensor([n], int8) = k(out, out.data)", "(ptr, ptr)"),
         ("f(n: int64) -> None = try k(n)", "(i64) -> i32"),
         ("f(n: int64) -> Shape = try k(n)", "(i64, ptr) -> i32"),
+        ("f(n: int64) -> float16 = try k(n)", "(i64, ptr) -> i32"),
+        ("f(n: int64) -> Tuple[int8, ptr] = try k(n)", "(i64, ptr, ptr) -> i32"),
+        ("f(n: int64) -> Tuple[int8, Any] = try k(n)", "(i64, ptr) -> i32"),
+        ("f(n: int64) -> Tuple[int8, ptr] = k(n)", "(i64, ptr)"),
+        ("f(n: int64) -> None = { let r: bool = try k(n); }", "(i64, ptr) -> i32"),
     ];
     for (text, expected) in rows {
         let library: Library = format!("{text};").parse().unwrap_or_else(|e| panic!("{e}"));

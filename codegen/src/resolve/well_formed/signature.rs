@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 use super::Checker;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Body, Device, Dim, Element, Expr, Function, Leaf, Literal, Member, ObjectClass, Output, Param,
+    ANY_DTYPE, Device, Dim, Element, Expr, Leaf, Literal, Member, ObjectClass, Output, Param,
     ParamType, ResultType, Shape, Strides, Tensor,
 };
 use crate::error::{Error, Part};
@@ -224,18 +224,22 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks that a tensor has element types or a symbol for one.
+    /// Checks that a tensor has element types, all or some, or a symbol for one.
     fn dtype_symbol(&self, part: Part, tensor: &Tensor) -> Result<(), Error> {
+        if tensor.any_dtype && (tensor.storage || !tensor.dtypes.is_empty()) {
+            let reason =
+                format!("`{ANY_DTYPE}` accepts every element type, and no other is listed");
+            return Err(self.invalid(part, reason));
+        }
         let Some(symbol) = &tensor.dtype_symbol else {
-            let some = !tensor.dtypes.is_empty();
-            return if some {
+            return if tensor.has_dtypes() {
                 Ok(())
             } else {
                 Err(self.invalid(part, "a tensor has a type of elements"))
             };
         };
         self.identifier(part, symbol)?;
-        if tensor.storage && tensor.dtypes.is_empty() {
+        if tensor.storage && !tensor.has_dtypes() {
             let reason = format!("`dtypes` stands where `{symbol}` gets its element types");
             return Err(self.invalid(part, reason));
         }
@@ -294,16 +298,9 @@ impl Checker<'_> {
     }
 
     pub(super) fn result(&self) -> Result<(), Error> {
-        let Function { signature, body, .. } = self.function;
-        match (&signature.result, body) {
-            (ResultType::Value(ParamType::Scalar(_)), Body::Call(call))
-                if call.status.is_some() =>
-            {
-                let reason = "a kernel that is called with `try` returns a status, not the result";
-                Err(self.invalid(Part::Result, reason))
-            }
-            (ResultType::None, _) => Ok(()),
-            (ResultType::Value(ty), _) => {
+        match &self.function.signature.result {
+            ResultType::None => Ok(()),
+            ResultType::Value(ty) => {
                 self.type_of(Part::Result, ty)?;
                 if let Some(symbol) = ty.tensors().into_iter().find_map(Tensor::bound_symbol) {
                     let reason = format!("a result cannot determine `{symbol}`");
@@ -311,7 +308,7 @@ impl Checker<'_> {
                 }
                 Ok(())
             }
-            (ResultType::Allocated(outputs), _) => self.outputs(outputs),
+            ResultType::Allocated(outputs) => self.outputs(outputs),
         }
     }
 
@@ -353,7 +350,7 @@ impl Checker<'_> {
         }
         self.dtype_symbol(part, tensor)?;
         match (&tensor.dtypes[..], &tensor.dtype_symbol) {
-            ([], Some(_)) => {}
+            ([], Some(_)) if !tensor.any_dtype => {}
             (&[dtype], None) => self.element(part, dtype)?,
             (_, None) => {
                 let reason = "a tensor that is allocated has one type of elements";

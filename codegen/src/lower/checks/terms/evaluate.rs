@@ -130,11 +130,13 @@ pub(in crate::lower) fn cast(
 ) -> Value {
     let value = eval(c, operand);
     let shown = if operand.kind == Kind::Unsigned { PieceKind::Unsigned } else { PieceKind::Int };
-    let fail = c.failing(|_| {
+    let fail = c.failing(|c| {
         let mut message = Message::new("ValueError");
-        message.text("Out of range ").quoted(text).piece(PieceKind::Calling, &[]);
+        message.text("Out of range ").quoted(text).on(message::argument(c, operand));
+        message.piece(PieceKind::Calling, &[]);
         message.text(", expected ").text(scalar.name()).text(" but got ");
         message.piece(shown, &[value]);
+        message::origins(c, &mut message, operand);
         message
     });
     let outer = std::mem::replace(&mut c.checks.fail, fail);

@@ -1,13 +1,17 @@
 //! Terms in messages.
 
+use crate::declaration::{Dim, Expr};
+use crate::error::Part;
 use crate::ir::{Cond, Convert, Type, Value};
 use crate::lower::checks::checker::Checker;
 use crate::lower::checks::terms::{element, evaluate};
-use crate::lower::emitter::state::SymbolState;
+use crate::lower::emitter::state::{Origin, SymbolState};
 use crate::lower::failure::message::Message;
 use crate::lower::routines::records::PieceKind;
 use crate::lower::value::Span;
 use crate::resolve::body::Piece;
+use crate::resolve::ids::{Id as _, SymbolId, ValueId};
+use crate::resolve::step::Place;
 use crate::resolve::term::{Kind, Node, Quote, ShownTerm, Term};
 
 /// Appends the values that a quoted expression mentions, as in `, n = 6, m = 0`.
@@ -18,6 +22,70 @@ pub(super) fn leaves(c: &mut Checker<'_, '_>, message: &mut Message, quote: &Quo
         say(c, message, term, PieceKind::of(term.kind));
     }
     c.e.known.go_back(known);
+}
+
+/// Returns the index of the argument that a term is, or of which it is a part.
+pub(super) fn argument(c: &Checker<'_, '_>, term: &Term) -> Option<usize> {
+    let value = if let Node::Value(value)
+    | Node::Property(value, _)
+    | Node::Number { of: value, .. } = term.node
+    {
+        Some(value)
+    } else if let Node::Symbol(symbol) = term.node {
+        c.e.function.symbols[symbol].value
+    } else {
+        None
+    };
+    c.e.function.argument(value?)
+}
+
+/// Appends where the symbols of a term come from: ` (= x.shape[0])` if the term is one, else `, n = 6 (= x.shape[0])` for
+/// each. Parameters are named already, and of a symbol that no place with a name has bound no place is shown.
+pub(super) fn origins(c: &mut Checker<'_, '_>, message: &mut Message, term: &Term) {
+    let mut symbols: Vec<SymbolId> = Vec::new();
+    term.any(&mut |node| {
+        if let Node::Symbol(symbol) = node
+            && c.e.function.symbols[*symbol].value.is_none()
+            && c.e.function.symbols[*symbol].local.is_none()
+            && !symbols.contains(symbol)
+        {
+            symbols.push(*symbol);
+        }
+        false
+    });
+    for symbol in symbols {
+        let (value, origin) = match c.e.known.symbol(symbol) {
+            SymbolState::Unbound => continue,
+            SymbolState::Maybe(value, origin) => (value, Origin::Computed(origin)),
+            SymbolState::Bound(value, origin) => (value, origin),
+        };
+        if !matches!(term.node, Node::Symbol(_)) {
+            message.text(", ").quoted(c.e.function.symbols[symbol].name).text(" = ");
+            message.piece(PieceKind::Int, &[value]);
+        }
+        let origin = only_stride(c, symbol).unwrap_or(origin);
+        if origin.may_be_named() {
+            let place = origin.value(&mut c.e.b);
+            message.piece(PieceKind::Origin, &[place]);
+        }
+    }
+}
+
+/// Returns the place of a symbol that only one stride mentions: checks keep none for it. The place has no name unless the
+/// tensor is in every call, once.
+fn only_stride(c: &mut Checker<'_, '_>, symbol: SymbolId) -> Option<Origin> {
+    let declared = &c.e.function.symbols[symbol];
+    let Part::Stride(value, dim) = declared.part else { return None };
+    if !declared.is_alone() {
+        return None;
+    }
+    let value = ValueId::new(value);
+    let tensor = c.e.function.tensor(value)?;
+    let is_plain = matches!(tensor.strides.dims().get(dim), Some(Dim::Expr(Expr::Name(_))));
+    if !is_plain || !c.e.is_once(value) {
+        return Some(Origin::UNNAMED);
+    }
+    Some(Origin::Known(c.exits.subjects.packed_place(Place::Stride { value, dim })))
 }
 
 /// Appends a piece of a message that the declaration gives. Texts are not quoted; truth values are shown as words.
