@@ -27,6 +27,7 @@ const CALLEES: &str = "
     sum(x: Tensor([n, m], float32)) -> s: Tensor([n], float32) = k37(x, s, n);
     split(x: Tensor([n, 2], T: float16|float32), by: int64 = 1) -> (a: Tensor([n], T), b: Tensor([n], T)) = k38(x, a, b, by);
     anywhere(x: Tensor([n], float32, device=any)) -> y: Tensor([n], float32, device=any) = k39(x.data, y.data, n, n);
+    anything(x: Tensor([_], any), y: Tensor([_], U: any)) -> None = k60(x, y, U);
     every(*all: Any) -> y: Tensor([3], float32) = k40(y);
 ";
 
@@ -97,6 +98,10 @@ fn types_layouts_and_devices_that_the_caller_declares() {
             &["checked own @some", "checked own @some"],
         ),
         ("f(a: Tensor([i], float16|float64)) -> None = { @some(a); };", &["own @some"]),
+        (
+            "f(a: Tensor([i], any), b: Tensor([i], int4)) -> None = { @some(a); @anything(a, a); @anything(b, a); @same(a, a); };",
+            &["own @some", "checked own @anything", "checked own @anything", "own @same"],
+        ),
         (
             "f(a: Tensor([i], float16), b: Tensor([_], float16), c: Tensor([i], float32)) -> None = { @same(a, b); @same(a, c); };",
             &["checked own @same", "own @same"],

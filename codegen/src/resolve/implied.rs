@@ -123,8 +123,8 @@ enum Dtype<'s> {
 struct Given<'s> {
     tensor: &'s Tensor,
     dtype: Dtype<'s>,
-    /// Element types that it may have.
-    accepted: Vec<DType>,
+    /// Element types that it may have; `None` for any.
+    accepted: Option<Vec<DType>>,
     /// Alignment of its first element in bytes.
     align: u64,
     device: Device,
@@ -284,10 +284,10 @@ impl<'s, 'n, 'a> Implied<'s, 'n, 'a> {
             | Packed::Function(_)
             | Packed::Shape(_) => return None,
         };
-        let accepted = listing.accepted();
-        let dtype = match (&listing.dtype_symbol, &accepted[..]) {
+        let accepted = (!listing.any_dtype).then(|| listing.accepted());
+        let dtype = match (&listing.dtype_symbol, accepted.as_deref()) {
             (Some(symbol), _) => Dtype::Named(symbol),
-            (None, [one]) => Dtype::One(*one),
+            (None, Some([one])) => Dtype::One(*one),
             (None, _) => Dtype::Of(index),
         };
         let (device, of) = names.device_of(home);
@@ -306,6 +306,7 @@ impl<'s, 'n, 'a> Implied<'s, 'n, 'a> {
         let listing = self.signature.listing(ty);
         let least = ty.align.or_else(|| listing.natural_alignment()).unwrap_or(1);
         let takes = listing.accepted();
+        let takes_all = |accepted: Vec<DType>| accepted.iter().all(|dtype| takes.contains(dtype));
         let strides = match (&ty.strides, &tensor.strides) {
             (Strides::Any, _) | (Strides::Contiguous, Strides::Contiguous) => true,
             (Strides::Contiguous | Strides::List(_), _) => false,
@@ -313,7 +314,7 @@ impl<'s, 'n, 'a> Implied<'s, 'n, 'a> {
         strides
             && (ty.device == Device::Any || ty.device == device)
             && least <= align
-            && accepted.iter().all(|dtype| takes.contains(dtype))
+            && (listing.any_dtype || accepted.is_some_and(takes_all))
             && self.dtype_passes(ty, dtype)
             && self.shape(&ty.shape, &tensor.shape, expr)
     }
