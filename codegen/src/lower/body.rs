@@ -17,6 +17,7 @@ use crate::ir;
 use crate::lower::checks::Checker;
 
 pub use callee::callee_variable;
+pub(super) use callee::{entry_linkage, entry_symbol};
 pub(super) use closure::symbol as closure_symbol;
 
 /// The body of a function under construction.

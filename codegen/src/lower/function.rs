@@ -1,7 +1,6 @@
 //! The wrapper of one function, from its parameters to its return.
 
-use abi_spec::symbol;
-
+use super::body::{entry_linkage, entry_symbol};
 use super::emitter::source_location;
 use super::failure::records::Records;
 use super::value::ffi_function;
@@ -13,21 +12,6 @@ use crate::resolve::implied::signature_of_values;
 
 /// Prefix of the symbols of functions that bodies make.
 const CLOSURES: &str = "tvm_ffi_codegen.closure.";
-
-/// Returns the symbol of the code of a function of the library.
-pub(super) fn entry_symbol(name: &str, Entry { into, checked }: Entry) -> String {
-    match (into, checked) {
-        (false, false) => symbol::function_symbol(name),
-        (true, false) => format!("tvm_ffi_codegen.into.{name}"),
-        (false, true) => format!("tvm_ffi_codegen.checked.{name}"),
-        (true, true) => format!("tvm_ffi_codegen.checked_into.{name}"),
-    }
-}
-
-/// Returns the linkage of this symbol.
-pub(super) fn entry_linkage(entry: Entry) -> Linkage {
-    if entry == Entry::default() { Linkage::Export } else { Linkage::Local }
-}
 
 /// A function that gets a wrapper: one of the library, or one that a body makes.
 pub(crate) struct Wrapper<'f, 'a> {

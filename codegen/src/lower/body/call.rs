@@ -5,13 +5,14 @@ use abi_spec::{Scalar, runtime};
 
 use crate::declaration::StatusError;
 use crate::ir::{Cond, Convert, Linkage, Signature, SymbolKind, Type, Value};
-use crate::lower::body::callee::{PackedArgs, call_fault, callee_variable, function_value};
+use crate::lower::body::callee::{
+    PackedArgs, call_fault, callee_variable, entry_linkage, entry_symbol, function_value,
+};
 use crate::lower::body::{BodyEmitter, objects, outlined, pass, stored};
 use crate::lower::checks::{self, Checker, terms};
 use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::lower::failure::message::Message;
 use crate::lower::failure::site::Failed;
-use crate::lower::function::{entry_linkage, entry_symbol};
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::CalleeKind;

@@ -1,11 +1,13 @@
 //! Callees of FFI calls, and what every form of such a call takes.
 
-use crate::ir::{Cond, Value};
+use abi_spec::symbol::function_symbol;
+
+use crate::ir::{Cond, Linkage, Value};
 use crate::lower::checks::Checker;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::CalleeKind;
-use crate::resolve::body::{Callee, PackedCall};
+use crate::resolve::body::{Callee, Entry, PackedCall};
 use crate::resolve::ids::ValueId;
 
 /// The last three arguments of a call of an FFI function.
@@ -17,6 +19,21 @@ pub(super) struct PackedArgs {
     pub(crate) count: Value,
     /// Address of the result, a `TVMFFIAny`; NULL where a routine drops the result.
     pub(crate) result: Value,
+}
+
+/// Returns the symbol of the code of a function of the library.
+pub(in crate::lower) fn entry_symbol(name: &str, Entry { into, checked }: Entry) -> String {
+    match (into, checked) {
+        (false, false) => function_symbol(name),
+        (true, false) => format!("tvm_ffi_codegen.into.{name}"),
+        (false, true) => format!("tvm_ffi_codegen.checked.{name}"),
+        (true, true) => format!("tvm_ffi_codegen.checked_into.{name}"),
+    }
+}
+
+/// Returns the linkage of this symbol.
+pub(in crate::lower) fn entry_linkage(entry: Entry) -> Linkage {
+    if entry == Entry::default() { Linkage::Export } else { Linkage::Local }
 }
 
 /// Returns the function object of a value; leaves with an error if the value is an absent optional.
