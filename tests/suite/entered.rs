@@ -37,7 +37,7 @@ const ROWS: [(&str, &str, &str); 21] = [
     (
         "narrowed",
         "(float32[128], 7, false)",
-        "ValueError: Out of range int8(n) when calling: `narrow(x: Tensor([n], float32), s: int8, b: bool)`, expected int8 but got 128",
+        "ValueError: Out of range int8(n) when calling: `narrow(x: Tensor([n], float32), s: int8, b: bool)`, expected int8 but got 128 (= x.shape[0])",
     ),
     ("statuses", "(float32[4], 0)", "[4] none"),
     (

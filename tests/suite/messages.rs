@@ -69,7 +69,7 @@ extern imports() -> None = { };
         warnings.map(|text| text.lines().next().unwrap_or_default().to_owned()).collect();
     let of = |name: &str| {
         format!(
-            "in Python every module has an attribute `{name}`, which is not this function: `module[\"{name}\"]` is"
+            "in Python every module has an attribute `{name}`, which is not this function: `module[\"{name}\"]` is [module-attribute]"
         )
     };
     assert_eq!(heads[0], format!("3:1: kind: {}", of("kind")));

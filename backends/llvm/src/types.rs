@@ -70,20 +70,30 @@ impl<'ctx> Types<'ctx> {
 
     /// Returns the type of a function. Extensions are attributes, not part of the type.
     pub(crate) fn signature(&self, source: &ir::Signature) -> FunctionType<'ctx> {
-        signature_in(self.context, source)
+        signature_of(self.context, source, |abi| self.passed(abi))
     }
 
-    /// Returns the type of a function whose truth values are `i1` wherever `own`, the type of an existing function, has
-    /// `i1`.
+    /// Returns the type of a parameter or result.
+    fn passed(&self, abi: ir::AbiType) -> BasicTypeEnum<'ctx> {
+        if abi.extend == ir::Extend::BFloat16 && self.facts.halves_alike {
+            return self.context.f16_type().into();
+        }
+        passed_in(self.context, abi)
+    }
+
+    /// Returns the type of a function that has `i1` for truth values, and `bfloat` for 16-bit floats of that type, wherever
+    /// `own`, the type of an existing function, has them.
     pub(crate) fn like(
         &self,
         source: &ir::Signature,
         own: FunctionType<'ctx>,
     ) -> FunctionType<'ctx> {
         let truth: BasicTypeEnum<'ctx> = self.context.bool_type().into();
+        let bfloat: BasicTypeEnum<'ctx> = self.context.bf16_type().into();
         let choose = |abi: &ir::AbiType, own: Option<BasicTypeEnum<'ctx>>| match own {
             Some(own) if abi.extend == ir::Extend::Truth && own == truth => own,
-            Some(_) | None => passed_in(self.context, *abi),
+            Some(own) if abi.extend == ir::Extend::BFloat16 && own == bfloat => own,
+            Some(_) | None => self.passed(*abi),
         };
         let types = own.get_param_types();
         let own_param = |i: usize| types.get(i).and_then(|&ty| BasicTypeEnum::try_from(ty).ok());
@@ -254,9 +264,18 @@ pub(crate) fn signature_in<'ctx>(
     context: ContextRef<'ctx>,
     source: &ir::Signature,
 ) -> FunctionType<'ctx> {
-    let params: Vec<_> = source.params.iter().map(|&abi| passed_in(context, abi).into()).collect();
+    signature_of(context, source, |abi| passed_in(context, abi))
+}
+
+/// Returns the type of a function whose parameters and result are passed as `passed` says.
+fn signature_of<'ctx>(
+    context: ContextRef<'ctx>,
+    source: &ir::Signature,
+    passed: impl Fn(ir::AbiType) -> BasicTypeEnum<'ctx>,
+) -> FunctionType<'ctx> {
+    let params: Vec<_> = source.params.iter().map(|&abi| passed(abi).into()).collect();
     match source.result {
-        Some(abi) => passed_in(context, abi).fn_type(&params, false),
+        Some(abi) => passed(abi).fn_type(&params, false),
         None => context.void_type().fn_type(&params, false),
     }
 }

@@ -210,10 +210,15 @@ impl<'c, 'a> Body<'_, '_, 'c, 'a> {
             return self.append(self.ops.call(Some(reference), signature, &arguments));
         };
         let params = raw::function_parts(self.ops.context, own).map_or(Vec::new(), |parts| parts.0);
-        let operands = arguments.into_iter().zip(params).map(|(value, param)| match value {
-            value if param == value.r#type() => value,
-            value => self.push(self.plain.op("llvm.trunc", &[value], &[param], &[])),
-        });
+        let halves = signature.params.iter().map(|abi| abi.extend.is_half());
+        let operands =
+            arguments.into_iter().zip(params).zip(halves).map(|((value, param), half)| {
+                if param == value.r#type() {
+                    return value;
+                }
+                let conversion = if half { "llvm.bitcast" } else { "llvm.trunc" };
+                self.push(self.plain.op(conversion, &[value], &[param], &[]))
+            });
         let operands: Vec<Value> = operands.collect();
         let result = self.append(self.ops.call(Some(reference), signature, &operands))?;
         let wanted = self.ops.types.ty(signature.result?.ty);

@@ -151,7 +151,7 @@ fn define<'c, 'a>(
 /// the attribute `llvm.signext` or `llvm.zeroext` as well.
 pub fn signature<'c>(context: &'c Context, source: &ir::Signature) -> Type<'c> {
     load_dialect(context);
-    Types::new(context).signature(source)
+    Types::new(context, &backend::Facts::UNKNOWN).signature(source)
 }
 
 /// Returns the error of a failure in MLIR.

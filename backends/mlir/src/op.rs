@@ -115,12 +115,13 @@ impl<'c> OpNames<'c> {
 impl<'c> Ops<'c> {
     /// Returns a builder; the `llvm` dialect must be loaded.
     pub(crate) fn new(context: &'c Context, triple: &str) -> Self {
-        let types = Types::new(context);
+        let facts = Facts::of_text(triple);
+        let types = Types::new(context, &facts);
         let alignment = |bytes| IntegerAttribute::new(types.i64, bytes).into();
         Ops {
             context,
             types,
-            facts: Facts::of_text(triple),
+            facts,
             location: Location::unknown(context),
             names: OpNames::new(context),
             unit: Attribute::unit(context),

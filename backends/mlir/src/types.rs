@@ -1,5 +1,6 @@
 //! Types and signatures.
 
+use codegen::backend::Facts;
 use codegen::ir;
 use melior::Context;
 use melior::dialect::llvm::r#type::{function, pointer, void};
@@ -18,6 +19,8 @@ pub(crate) struct Types<'c> {
     pub(crate) i64: Type<'c>,
     pub(crate) f16: Type<'c>,
     pub(crate) bf16: Type<'c>,
+    /// The type in which C's `__bf16` is passed to functions that are declared here.
+    passed_bf16: Type<'c>,
     pub(crate) f32: Type<'c>,
     pub(crate) f64: Type<'c>,
     pub(crate) ptr: Type<'c>,
@@ -26,7 +29,8 @@ pub(crate) struct Types<'c> {
 
 impl<'c> Types<'c> {
     /// Returns the types; the `llvm` dialect must be loaded.
-    pub(crate) fn new(context: &'c Context) -> Self {
+    pub(crate) fn new(context: &'c Context, facts: &Facts) -> Self {
+        let (f16, bf16) = (Type::float16(context), Type::bfloat16(context));
         let int = |bits| Type::from(IntegerType::new(context, bits));
         Types {
             i1: int(1),
@@ -34,8 +38,9 @@ impl<'c> Types<'c> {
             i16: int(16),
             i32: int(32),
             i64: int(64),
-            f16: Type::float16(context),
-            bf16: Type::bfloat16(context),
+            f16,
+            bf16,
+            passed_bf16: if facts.halves_alike { f16 } else { bf16 },
             f32: Type::float32(context),
             f64: Type::float64(context),
             ptr: pointer(context, 0),
@@ -64,7 +69,7 @@ impl<'c> Types<'c> {
                 self.ty(abi.ty)
             }
             ir::Extend::Float16 => self.f16,
-            ir::Extend::BFloat16 => self.bf16,
+            ir::Extend::BFloat16 => self.passed_bf16,
         }
     }
 
@@ -75,8 +80,8 @@ impl<'c> Types<'c> {
         function(result, &params, false)
     }
 
-    /// Returns the type of a function whose truth values are `i1` wherever `own`, the type of an existing function, has
-    /// `i1`.
+    /// Returns the type of a function that has `i1` for truth values, and `bf16` for 16-bit floats of that type, wherever
+    /// `own`, the type of an existing function, has them.
     pub(crate) fn like(
         &self,
         context: &'c Context,
@@ -88,6 +93,7 @@ impl<'c> Types<'c> {
         };
         let choose = |abi: &ir::AbiType, own: Option<&Type<'c>>| match own {
             Some(own) if abi.extend == ir::Extend::Truth && *own == self.i1 => *own,
+            Some(own) if abi.extend == ir::Extend::BFloat16 && *own == self.bf16 => *own,
             Some(_) | None => self.passed(*abi),
         };
         let given = source.params.iter().enumerate();

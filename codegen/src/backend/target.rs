@@ -29,6 +29,9 @@ pub struct Facts {
     pub words: bool,
     /// True if the section [`LARGE`] exists.
     pub large: bool,
+    /// True if C's `__bf16` is passed as its `_Float16` is. LLVM makes a `bfloat` of 16 bits by a call of a compiler's library
+    /// where it does not optimise, and no such call for a `half`.
+    pub halves_alike: bool,
     /// The section of [`Data::listed`](crate::ir::Data::listed), as assemblers write it.
     pub list: &'static str,
     /// True if linkers merge section groups. Otherwise they merge by symbols.
@@ -73,6 +76,7 @@ impl Facts {
         results: Narrow::Extended,
         words: false,
         large: false,
+        halves_alike: false,
         list: LISTS[0],
         groups: false,
         weak: Weak::Protected,
@@ -96,6 +100,7 @@ impl Facts {
             results,
             words: machine.is_some_and(|machine| machine.words),
             large: elf && machine.is_some_and(|machine| machine.large),
+            halves_alike: machine.is_some_and(|machine| machine.halves_alike),
             list: if format == BinaryFormat::Macho {
                 "__TEXT,__tvm_ffi_texts"
             } else if format == BinaryFormat::Coff {

@@ -9,7 +9,7 @@ use super::launch::Launch;
 use super::look_up::LookUp;
 use super::named::{Local, Output, Symbol};
 use super::step::Step;
-use super::value::Value;
+use super::value::{Source, Value};
 use crate::declaration::{self, Expr, Platform, Tensor};
 
 /// A resolved function.
@@ -166,6 +166,13 @@ impl<'a> Function<'a> {
             return None;
         }
         if signature.has_self() { param.checked_sub(1) } else { Some(param) }
+    }
+
+    /// Returns true for an argument and for values nested in one.
+    pub(crate) fn is_given(&self, value: ValueId) -> bool {
+        let of = |&value: &ValueId| self.values[value].source.parent();
+        let root = std::iter::successors(Some(value), of).last().unwrap_or(value);
+        matches!(self.values[root].source, Source::Argument(_))
     }
 
     /// Returns true if a parameter may be in use after the call: the body returns it, puts it into an array, gives it to

@@ -176,4 +176,10 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         values: &["array(true, 2)"],
         reason: "a truth value is no extent",
     },
+    Difference {
+        accepts: Only::Macro,
+        functions: &["dtype", "optional_dtype"],
+        values: &["\"\"", "bytes(\"\")", "raw(\"\")"],
+        reason: "the empty text names no element type",
+    },
 ];

@@ -103,23 +103,23 @@ fn what_does_not_fit_is_refused() {
         ),
         (
             "launch cubin.\"cluster_kernel\"(x.data) grid(1, n - 4) block(1);",
-            "ValueError: Out of range grid.y of cluster_kernel …, expected uint32 but got -1",
+            "ValueError: Out of range grid.y of cluster_kernel …, expected uint32 but got -1, n = 3 (= x.shape[0])",
         ),
         (
             "launch cubin.\"cluster_kernel\"(x.data) grid(0, 1, n - 8) block(1);",
-            "ValueError: Out of range grid.z of cluster_kernel …, expected uint32 but got -5",
+            "ValueError: Out of range grid.z of cluster_kernel …, expected uint32 but got -5, n = 3 (= x.shape[0])",
         ),
         (
             "launch cubin.\"cluster_kernel\"(x.data) grid(1) block(1, 1, n - 4);",
-            "ValueError: Out of range block.z of cluster_kernel …, expected uint32 but got -1",
+            "ValueError: Out of range block.z of cluster_kernel …, expected uint32 but got -1, n = 3 (= x.shape[0])",
         ),
         (
             "launch cubin.\"cluster_kernel\"(x.data) grid(1) block(1) smem(n - 4);",
-            "ValueError: Out of range shared memory of cluster_kernel …, expected uint32 but got -1",
+            "ValueError: Out of range shared memory of cluster_kernel …, expected uint32 but got -1, n = 3 (= x.shape[0])",
         ),
         (
             "launch cubin.\"cluster_kernel\"(x.data) grid(1) block(1) cluster(1, n - 4);",
-            "ValueError: Out of range cluster.y …, expected uint32 but got -1",
+            "ValueError: Out of range cluster.y …, expected uint32 but got -1, n = 3 (= x.shape[0])",
         ),
         (
             "launch cubin.\"cluster_kernel\"(x.data) grid(1) block(1) priority(i * 1000000000);",

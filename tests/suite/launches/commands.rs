@@ -76,12 +76,12 @@ const ROWS: &[(&str, i64, &str)] = &[
     (
         "fill x.data, 1, k;",
         256,
-        "ValueError: Out of range value of fill …, expected uint8 but got 256",
+        "ValueError: Out of range value of fill on argument #1 …, expected uint8 but got 256",
     ),
     (
         "fill x.data, 1, k;",
         -1,
-        "ValueError: Out of range value of fill …, expected uint8 but got -1",
+        "ValueError: Out of range value of fill on argument #1 …, expected uint8 but got -1",
     ),
     (
         "fill x.data, 4, 7; copy p, x.data, 2;",

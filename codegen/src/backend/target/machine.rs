@@ -65,6 +65,8 @@ pub struct MachineFacts {
     pub(super) words: bool,
     /// True if the section [`LARGE`](super::LARGE) exists in ELF.
     pub(super) large: bool,
+    /// True if C's `__bf16` is passed as its `_Float16` is.
+    pub(super) halves_alike: bool,
     /// True if LLVM's `preserve_mostcc` exists, except on Windows.
     pub(super) preserve_most: bool,
 }
@@ -126,6 +128,7 @@ machines! {
         elsewhere: Integers { arguments: Narrow::Trusted, results: Narrow::Extended },
         words: false,
         large: true,
+        halves_alike: true,
         preserve_most: true,
     };
     /// aarch64, in ELF, Mach-O and COFF.
@@ -144,6 +147,7 @@ machines! {
         elsewhere: Integers::all(Narrow::Anything),
         words: false,
         large: false,
+        halves_alike: false,
         preserve_most: true,
     };
     /// riscv64 with the general extensions, in ELF.
@@ -168,6 +172,7 @@ machines! {
         elsewhere: Integers::all(Narrow::Trusted),
         words: true,
         large: false,
+        halves_alike: false,
         preserve_most: false,
     };
 }

@@ -95,8 +95,10 @@ fn check_symbol(c: &mut Checker<'_, '_>, symbol: SymbolId, found: &Found) {
     {
         c.e.known.restrict(symbol, Range::of(scalar));
     }
-    let is_named = !c.e.function.values[found.place.value()].dynamic;
-    let named = is_named && c.exits.other().is_none() && !state.is_bound();
+    let value = found.place.value();
+    // Behind the checks of a function its arguments have places as they have in front of them.
+    let reports = c.exits.other().is_none() || c.checks.passed && c.e.function.is_given(value);
+    let named = !c.e.function.values[value].dynamic && reports && !state.is_bound();
     let here = if named { c.exits.subjects.packed_place(found.place) } else { place::UNNAMED };
     bind_or_compare(c, symbol, found, here);
     reuse_symbol(c, found.place, symbol, found.counts);
