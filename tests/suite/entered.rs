@@ -95,7 +95,7 @@ fn outcomes_are_those_of_calls_that_check() {
     let library: Library = DECLARATIONS.parse().unwrap_or_else(|error| panic!("{error}"));
     let machine = InMachine::new(&library, Linked::Beside);
     let shared =
-        backends().into_iter().map(|backend| (backend.to_string(), Shared::new(&library, backend)));
+        backends().iter().map(|backend| (backend.to_string(), Shared::new(&library, backend)));
     let shared: Vec<(String, Shared)> = shared.collect();
     let mut wrong = Vec::new();
     for (function, arguments, expected) in ROWS {

@@ -68,14 +68,11 @@ fn take_value(e: &mut Emitter<'_, '_>, value: ValueId) {
     let declared = &e.function.values[value];
     let (given, hint) = (e.b.param(declared.param), e.hint(value, "", None));
     e.b.hint(given, hint);
-    let state = match declared.ty {
-        ParamType::Scalar(scalar) => {
-            ValueState::Scalar(ScalarState { ty: *scalar, native: given, wide: None })
-        }
-        _ => {
-            let dims = declared.tensor().map_or(0, |tensor| tensor.shape.dims().len());
-            ValueState::Tensor(TensorState::new(Some(given), None, dims))
-        }
+    let state = if let ParamType::Scalar(scalar) = declared.ty {
+        ValueState::Scalar(ScalarState { ty: *scalar, native: given, wide: None })
+    } else {
+        let dims = declared.tensor().map_or(0, |tensor| tensor.shape.dims().len());
+        ValueState::Tensor(TensorState::new(Some(given), None, dims))
     };
     e.known.load(value, state);
 }

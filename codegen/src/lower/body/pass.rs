@@ -32,11 +32,14 @@ pub(super) fn pass_plain(c: &mut Checker<'_, '_>, packed: &Packed<'_>, ty: Type)
     let value = match packed {
         Packed::Plain(Plain::Term(term)) => terms::eval(c, term),
         Packed::Plain(Plain::Output(output)) => output::tensor(&mut c.e, *output),
-        Packed::Plain(Plain::Value(value)) => match c.e.known.value(*value) {
-            ValueState::Scalar(state) if c.e.b.ty(state.native) == ty => state.native,
-            ValueState::Scalar(_) => c.e.wide(*value),
-            _ => c.e.tensor(*value).dl(),
-        },
+        Packed::Plain(Plain::Value(value)) => {
+            if let ValueState::Scalar(state) = c.e.known.value(*value) {
+                let native = state.native;
+                if c.e.b.ty(native) == ty { native } else { c.e.wide(*value) }
+            } else {
+                c.e.tensor(*value).dl()
+            }
+        }
         Packed::Plain(Plain::None | Plain::Text(_))
         | Packed::Array(_)
         | Packed::Function(_)
