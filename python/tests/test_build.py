@@ -1,0 +1,128 @@
+"""Declarations that are built from values: their texts, and what is refused."""
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+from support import raises
+from tvm_ffi_codegen import build
+from tvm_ffi_codegen.build import *
+
+MODULES = [build.__name__, *(f"{build.__name__}.{module.name}" for module in pkgutil.iter_modules(build.__path__))]
+n, m, x, y, f = symbols("n m x y f")
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_the_documentation_are_true(name: str) -> None:
+    tested = doctest.testmod(importlib.import_module(name))
+    assert tested.failed == 0
+
+
+# The texts are those that Rust's `Display` prints for the same expressions.
+@pytest.mark.parametrize(
+    ("expr", "text"),
+    [
+        (n - (m - 1), "n - (m - 1)"),
+        (n - m - 1, "n - m - 1"),
+        (2 * (n + 1) % m, "2 * (n + 1) % m"),
+        (n // (m * 2), "n / (m * 2)"),
+        (7 // n - 3 % m + (1 - n), "7 / n - 3 % m + (1 - n)"),
+        (-n * -(n + 1), "-n * -(n + 1)"),
+        (-(-n), "--n"),
+        (-build.expression(5), "-(5)"),
+        (-build.expression(-5), "--5"),
+        (n - -5, "n - -5"),
+        ((n < 4) == (m < 4), "(n < 4) == (m < 4)"),
+        (not_(not_(n < 4)), "not not n < 4"),
+        (not_(all_of(n < 4, m >= 2)), "not (n < 4 and m >= 2)"),
+        (any_of(all_of(n < 1, m < 2), n != 3), "n < 1 and m < 2 or n != 3"),
+        (all_of(any_of(n < 1, m < 2), n != 3), "(n < 1 or m < 2) and n != 3"),
+        (all_of(), "True"),
+        (product(), "1"),
+        (0 < n, "n > 0"),
+        (x.shape[-1] * x.strides[0] + x.numel, "x.shape[-1] * x.strides[0] + x.numel"),
+        (x[n + 1][0].field("min").data, "x[n + 1][0].min.data"),
+        ((x.data + 4)[0], "(x.data + 4)[0]"),
+        (build.expression(1).field("a"), "(1).a"),
+        (x.device.multiprocessors + x.device.attribute(75), "x.device.multiprocessors + x.device.attribute(75)"),
+        (x.dtype == "float16", 'x.dtype == "float16"'),
+        (Scalar("float32")(n) / 2, "float32(n) / 2"),
+        (f / x, "f / x"),
+        (1.0 / n, "1.0 / n"),
+        (min_of(n, max_of(m, 2)) + ceildiv(n, 2), "min(n, max(m, 2)) + ceildiv(n, 2)"),
+        (stream(x), "stream(x)"),
+        (build.expression([shape_of(n, 2), None, True, "a", null]), '[Shape(n, 2), None, True, "a", null]'),
+        (symbols("stream")[0] + symbols("Tensor")[0], "`stream` + `Tensor`"),
+        (symbols("my.n")[0] + 1, "`my.n` + 1"),
+        (build.expression(1 << 63), "9223372036854775808"),
+        (build.expression(1e300), "1" + "0" * 300 + ".0"),
+        (build.expression(5e-324), "0." + "0" * 323 + "5"),
+        (build.expression(-0.5) * 2, "-0.5 * 2"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_an_expression_prints_its_text(expr: Expr, text: str) -> None:
+    assert str(expr) == text
+
+
+def test_long_chains_are_no_deep_nesting() -> None:
+    assert str(all_of(*[n < i for i in range(17)])).count("(") == 1
+
+
+def test_what_is_no_expression_is_refused() -> None:
+    truth = "`n < 4` is true or false only when the function is called: join conditions with `all_of`"
+    raises(TypeError, truth, lambda: bool(n < 4))
+    raises(TypeError, truth, lambda: n < 4 and m < 4)
+    raises(TypeError, "`n > 0` is true or false", lambda: 0 < n < 4)
+    raises(TypeError, "not iterable", lambda: list(n))
+    raises(TypeError, "not iterable", lambda: list(x.shape))
+    raises(TypeError, "`n / 2` divides integers: `//` does", lambda: n / 2)
+    raises(TypeError, "`x.shape[0] / n` divides integers", lambda: x.shape[0] / n)
+    raises(TypeError, "unsupported operand", lambda: n**2)
+    raises(TypeError, "object stands for no expression", lambda: n + object())
+    raises(ValueError, "18446744073709551616 is no int64", lambda: n + (1 << 64))
+    raises(ValueError, "inf is not a number that can be written", lambda: str(n + float("inf")))
+    raises(ValueError, "text in quotes is one line", lambda: str(x.dtype == "a\nb"))
+
+
+def test_parts_are_equal_by_their_contents() -> None:
+    assert same(n + 1, n + 1) and not same(n + 1, n + 2) and not same(n + 1, n + 1.0)
+    assert Tensor([n, 2], "int8") == Tensor([n, 2], "int8") != Tensor([m, 2], "int8")
+    assert Return(n) == Return(n) != Return(n).at("f.py", 1)
+    assert Param("n", "int64") == Param(n, "int64") != Param(n, "int64", docs="Rows.")
+    assert len({Tensor([n], "int8"), Tensor([n], "int8")}) == 1
+
+
+@pytest.mark.parametrize(
+    ("built", "text"),
+    [
+        (Tensor([], "float32x4"), "Tensor([], float32x4)"),
+        (Tensor([...], ["int8", "uint8"], storage=True), "Tensor([...], int8|uint8, dtypes=storage)"),
+        (Tensor([any_dim, n], "float32", strides="any", align=4), "Tensor([_, n], float32, strides=any)"),
+        (Tensor([n], "float32", device="any", align=64), "Tensor([n], float32, device=any, align=64)"),
+        (Tensor([folded("n")], symbols("int8")[0]), "Tensor([n...], `int8`)"),
+        (Tensor([folded("n"), m], "int8", strides=[8, 1]), "Tensor([n..., m], int8, strides=[8, 1])"),
+        (Tensor([..., m], "int8", strides=[..., 1]), "Tensor([..., m], int8, strides=[..., 1])"),
+        (Tensor([n], ["float16"], symbol="half"), "Tensor([n], `half`: float16)"),
+        (Tensor([n], symbols("stream")[0]), "Tensor([n], `stream`)"),
+        (Optional(Array(Map("str", List(Dict())))), "Optional[Array[Map[str, List[Dict[Any, Any]]]]]"),
+        (ObjectClass.of("my.Class"), 'Object["my.Class"]'),
+        (Literal([-1, 2.5, "a", None, False]), 'Literal[-1, 2.5, "a", None, False]'),
+        (Tuple([]), "Tuple[]"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_type_prints_its_text(built: Type, text: str) -> None:
+    assert str(built) == text
+
+
+def test_what_is_no_type_is_refused() -> None:
+    raises(ValueError, "`float` is no word for a type", lambda: Optional("float"))
+    raises(TypeError, "NoneType stands for no type", lambda: Array(None))
+    raises(ValueError, "'float33' is no element type", lambda: Tensor([n], "float33"))
+    raises(ValueError, "a tensor has an element type", lambda: Tensor([n]))
+    raises(ValueError, "'gpu' is no type of device", lambda: Tensor([n], "int8", device="gpu"))
+    raises(ValueError, "strides are", lambda: Tensor([n], "int8", strides="compact"))
+    raises(TypeError, "a dim is a number or an expression, not 'n': `symbols` makes names", lambda: Shape(["n"]))
+    raises(TypeError, "the extents of a tensor are a sequence, not Name", lambda: Tensor(n, "int8"))
