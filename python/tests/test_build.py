@@ -3,8 +3,12 @@
 import doctest
 import importlib
 import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+import tvm_ffi_codegen as codegen
 from support import raises
 from tvm_ffi_codegen import build
 from tvm_ffi_codegen.build import *
@@ -126,3 +130,91 @@ def test_what_is_no_type_is_refused() -> None:
     raises(ValueError, "strides are", lambda: Tensor([n], "int8", strides="compact"))
     raises(TypeError, "a dim is a number or an expression, not 'n': `symbols` makes names", lambda: Shape(["n"]))
     raises(TypeError, "the extents of a tensor are a sequence, not Name", lambda: Tensor(n, "int8"))
+
+
+ROOT = Path(__file__).parents[2]
+
+
+STRUCTS = """\
+image code;
+
+f(x: Tensor([n], float32, device=cuda)) -> None
+    = {
+        launch code."k"(struct(n, struct(x.data)), scratch(n * 4, 16)) grid(n, 1, 2) block(32) smem(4) attribute(13, int32(1));
+        upload x.data (struct(n), n) on x stream stream(x);
+    };
+"""
+
+
+def declared(path: Path) -> list[str]:
+    """Returns the declarations of a file of the table of calls, without the calls."""
+    found, lines = [], []
+    for line in path.read_text().splitlines():
+        start = line.strip()[:1]
+        if start in ("", "#") or not lines and (start == "(" or line.strip().startswith("count=")):
+            continue
+        lines.append(line)
+        text = "\n".join(lines)
+        if line.endswith(";") and text.count("{") == text.count("}"):
+            found.append(text)
+            lines = []
+    assert not lines, path
+    return found
+
+
+def texts() -> list[str]:
+    """Returns declarations of everything that the language has: the table of calls, launches, and pages of the guide."""
+    found = [STRUCTS]
+    found += [text for path in sorted(ROOT.glob("tests/cases/*.txt")) for text in declared(path)]
+    found += [path.read_text() for folder in ("hosts", "races") for path in sorted(ROOT.glob(f"tests/{folder}/**/*.ffi"))]
+    pages = [path.read_text() for path in sorted(ROOT.glob("codegen/src/guide/language/*.md"))]
+    return found + [block for page in pages for block in re.findall(r"^```ffi\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)]
+
+
+# The suite compares these texts, and random ones, with what Rust prints: tests/suite/built.rs.
+def test_what_is_parsed_prints_as_it_is_parsed() -> None:
+    found = texts()
+    assert len(found) > 500
+    for text in found:
+        library = parse(text)
+        printed = str(library)
+        assert same(parse(printed), library) and str(parse(printed)) == printed, text
+        # The signatures are those that Rust prints.
+        signatures = [one["signature"] for one in codegen.describe(text)["functions"]]
+        assert [str(function.signature) for function in library.functions] == signatures
+
+
+def test_every_class_is_among_what_is_parsed() -> None:
+    def parts(value: object) -> Iterator[Part]:
+        for part in value if isinstance(value, tuple) else vars(value).values() if isinstance(value, Part) else ():
+            yield from parts(part)
+        if isinstance(value, Part):
+            yield value
+
+    def classes(cls: type) -> Iterator[type]:
+        for sub in cls.__subclasses__():
+            yield from classes(sub)
+            yield sub
+
+    used = {type(part) for text in texts() for part in parts(parse(text))}
+    abstract = {build.Expr, build.Statement, build.Type, build._statement.Making}
+    assert set(classes(Part)) - abstract - used == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("f", "1:2: expected `(`, found the end of the text"),
+        ("f() -> None = k() k", "1:19: expected `;`, found `k`"),
+        ("f() -> None = {\n  let x = 1 < 2 < 3;\n};", "2:17: expected `and` between comparisons, found `<`"),
+        ("f(x: Tensor([n], float32, align=1, align=2)) -> None = k();", "1:36: expected every option once"),
+        ("f(x: Tensor([n], 8)) -> None = k();", "1:18: expected an element type such as `float32`, found `8`"),
+        ('f() -> None = { k("a\\n"); };', "1:19: expected"),
+        ("f() -> None = { launch i.\"k\"() grid(1); };", "expected `grid` and `block`"),
+        ("f(n: int64) -> None = k(" + "(" * 9999 + "n" + ")" * 9999 + ");", "the text is nested too deeply"),
+        ("f() -> None = k(§);", "1:17: expected a token, found '§'"),
+    ],
+    ids=lambda value: value[:30],
+)
+def test_what_is_no_text_is_refused(text: str, error: str) -> None:
+    raises(ValueError, error, lambda: parse(text))

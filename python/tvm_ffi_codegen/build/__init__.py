@@ -52,6 +52,7 @@ from ._launch import (
     Upload,
     Wait,
 )
+from ._parse import parse, parse_expr, parse_function, parse_signature, parse_type
 from ._part import Part, Place, same
 from ._statement import (
     Alloc,
@@ -184,6 +185,11 @@ __all__ = [
     "min_of",
     "not_",
     "null",
+    "parse",
+    "parse_expr",
+    "parse_function",
+    "parse_signature",
+    "parse_type",
     "product",
     "ptr",
     "same",

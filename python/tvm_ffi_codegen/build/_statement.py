@@ -68,7 +68,7 @@ def statements(body: Body) -> tuple[Statement, ...]:
 
 def _statement(value: StatementLike) -> Statement:
     if isinstance(value, (KernelCall, FunctionCall)):
-        return CallStatement(value)
+        return CallStatement(value)._with(place=value.place)
     if isinstance(value, Statement):
         return value
     raise TypeError(f"{type(value).__name__} is no statement: {value!r}")

@@ -14,7 +14,7 @@ from ._text import lane_alignment, literal, quoted, reads_as_dtype, spelled
 TypeLike: TypeAlias = Either["Type", str]
 """What stands for a type: one, or a word that is one, such as "int64", "str", "Function" or "Array"."""
 
-DimLike: TypeAlias = Either["AnyDim", "Folded", EllipsisType, Operand]
+DimLike: TypeAlias = Either["AnyDim", "Dots", "Folded", EllipsisType, Operand]
 """What stands for a dim: an expression, `any_dim`, `...` for leading dims, or `folded(name)` for their product."""
 
 Value: TypeAlias = None | bool | int | float | str
