@@ -4,6 +4,7 @@ import doctest
 import importlib
 import pkgutil
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -218,3 +219,45 @@ def test_every_class_is_among_what_is_parsed() -> None:
 )
 def test_what_is_no_text_is_refused(text: str, error: str) -> None:
     raises(ValueError, error, lambda: parse(text))
+
+
+def test_errors_name_the_line_that_built_the_part() -> None:
+    line = sys._getframe().f_lineno
+    z = symbols("z")[0]
+    wrong = [
+        function("default", [Param(f, "int64", default=1.5)], []),
+        function("where", {n: "int64"}, [], where=[n > 1, n > z]),
+        function(
+            "statement",
+            {n: "int64"},
+            [
+                kernel("k", n),
+                if_(n > 0, [kernel("k", n, z)]),
+            ],
+        ),
+        function("result", {n: "int64"}, [], "int64"),
+    ]
+    found = check(Library([function("good", {n: "int64"}, kernel("k", n)), *wrong]))
+    assert {one.place.file for one in found} == {__file__}
+    assert [(one.place.line - line, type(one.part).__name__, one.message) for one in found] == [
+        (3, "Param", "default: f's default: `1.5` is no value of type `int64`"),
+        (4, "Binary", "where: constraint 1: nothing determines the symbol `z`"),
+        (10, "KernelCall", "statement: statement 2: nothing determines the symbol `z`"),
+        (13, "Scalar", "result: result: a path ends here without `return` or `raise`"),
+    ]
+    assert str(found[2]) == f"""\
+{__file__}:{line + 10}: error: 15:13: statement: statement 2: nothing determines the symbol `z`
+  |             k(n, z);
+  |             ^"""
+    raises(ValueError, f"{found[0].place}: error: 1:20: default", lambda: checked(Library(wrong)))
+    raises(ValueError, f"\n{found[3].place}: error: ", lambda: checked(Library(wrong)))
+
+
+def test_lines_of_python_are_locations_on_request() -> None:
+    line = sys._getframe().f_lineno
+    inner = closure({"i": "int64"}, [kernel("step", symbols("i")[0])])
+    body = [kernel("k", n), Let("g", inner), if_(n > 0, [Return().at("net.py", 7)])]
+    located = with_lines(function("f", {n: "int64"}, body))
+    lines = [int(found) - line for found in re.findall(rf'@"{re.escape(__file__)}":([0-9]+)', str(located))]
+    assert lines == [3, 2, 2, 1, 2]
+    assert '@"net.py":7\n' in str(located)

@@ -11,6 +11,7 @@ add_one(x: Tensor([n, m / 2 * 2], float32), y: Tensor([n, m / 2 * 2], float32)) 
 """
 
 from ._call import FunctionCall, KernelCall, StatusError, call, call_name, kernel, try_kernel
+from ._check import Diagnostic, check, checked, with_lines
 from ._declaration import (
     Closure,
     Constraint,
@@ -115,6 +116,7 @@ __all__ = [
     "Closure",
     "Constraint",
     "Copy",
+    "Diagnostic",
     "Dict",
     "Expr",
     "Fill",
@@ -167,6 +169,8 @@ __all__ = [
     "call",
     "call_name",
     "ceildiv",
+    "check",
+    "checked",
     "closure",
     "expression",
     "float16",
@@ -202,4 +206,5 @@ __all__ = [
     "uint32",
     "uint64",
     "uint8",
+    "with_lines",
 ]
