@@ -141,7 +141,8 @@ image code;
 
 f(x: Tensor([n], float32, device=cuda)) -> None
     = {
-        launch code."k"(struct(n, struct(x.data)), scratch(n * 4, 16)) grid(n, 1, 2) block(32) smem(4) attribute(13, int32(1));
+        launch code."k"(struct(n, struct(x.data)), scratch(n * 4, 16)) grid(n, 1, 2) block(32) smem(4);
+        launch code."k"(n) grid(n) block(32) attribute(13, int32(1)) pdl;
         upload x.data (struct(n), n) on x stream stream(x);
     };
 """
@@ -164,12 +165,14 @@ def declared(path: Path) -> list[str]:
 
 
 def texts() -> list[str]:
-    """Returns declarations of everything that the language has: the table of calls, launches, and pages of the guide."""
+    """Returns declarations of all that the language has: the table of calls, launches, and pages of the guide."""
     found = [STRUCTS]
     found += [text for path in sorted(ROOT.glob("tests/cases/*.txt")) for text in declared(path)]
-    found += [path.read_text() for folder in ("hosts", "races") for path in sorted(ROOT.glob(f"tests/{folder}/**/*.ffi"))]
-    pages = [path.read_text() for path in sorted(ROOT.glob("codegen/src/guide/language/*.md"))]
-    return found + [block for page in pages for block in re.findall(r"^```ffi\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)]
+    for pattern in ("tests/hosts/**/*.ffi", "tests/races/*.ffi"):
+        found += [path.read_text() for path in sorted(ROOT.glob(pattern))]
+    for path in sorted(ROOT.glob("codegen/src/guide/language/*.md")):
+        found += re.findall(r"^```ffi\n(.*?)^```$", path.read_text(), re.DOTALL | re.MULTILINE)
+    return found
 
 
 # The suite compares these texts, and random ones, with what Rust prints: tests/suite/built.rs.

@@ -24,23 +24,7 @@ from ._declaration import (
     closure,
     function,
 )
-from ._expression import (
-    Expr,
-    Name,
-    all_of,
-    any_of,
-    binary,
-    ceildiv,
-    expression,
-    max_of,
-    min_of,
-    not_,
-    null,
-    product,
-    shape_of,
-    stream,
-    symbols,
-)
+from ._expression import Expr, Name, binary, expression
 from ._launch import (
     Attribute,
     Copy,
@@ -52,6 +36,19 @@ from ._launch import (
     TensorMap,
     Upload,
     Wait,
+)
+from ._operation import (
+    all_of,
+    any_of,
+    ceildiv,
+    max_of,
+    min_of,
+    not_,
+    null,
+    product,
+    shape_of,
+    stream,
+    symbols,
 )
 from ._parse import parse, parse_expr, parse_function, parse_signature, parse_type
 from ._part import Part, Place, same

@@ -146,8 +146,8 @@ def _put_docs(out: Writer, docs: str, margin: str) -> None:
 
 @part
 class Function(Part):
-    """A declaration: a signature and a body, one call of a C function or statements. `external` adds a C function of the
-    same name."""
+    """A declaration: a signature and a body, one call of a C function or statements. `external` adds a C function of
+    the same name."""
 
     signature: Signature
     body: KernelCall | tuple[Statement, ...]

@@ -5,14 +5,17 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable
 from enum import IntEnum
-from functools import reduce
 from typing import Any, ClassVar, Literal, NoReturn, SupportsIndex, TypeAlias, Union
 
 from ._part import Part, Writer, part, tuple_of
-from ._text import decimal, label, quoted, spelled
+from ._text import label, literal, spelled
 
 Operand: TypeAlias = Union["Expr", int, float, str, None, SupportsIndex, "list[Any]"]
 """What stands for an expression: one, or a number, a truth, text, None, or a list of operands, an array."""
+
+
+Number: TypeAlias = Literal["integer", "float", ""]
+"""The kind of a number, as far as it is known."""
 
 
 class Precedence(IntEnum):
@@ -36,10 +39,10 @@ OPERATORS = {
 }
 """The binary operators of the language."""
 
-MEMBERS = (
-    *("data", "ndim", "device_type", "device_id", "byte_offset", "dtype", "numel", "is_contiguous", "size", "is_some"),
-)
+MEMBERS = tuple("data ndim device_type device_id byte_offset dtype numel is_contiguous size is_some".split())
 """Members without an index."""
+
+_INTEGERS = frozenset("ndim device_type device_id byte_offset numel size".split())
 
 
 def expression(value: Operand) -> Expr:
@@ -50,24 +53,31 @@ def expression(value: Operand) -> Expr:
     """
     if isinstance(value, Expr):
         return value
-    if value is None:
-        return NoneExpr()
-    if isinstance(value, bool):
-        return Bool(value)
-    if isinstance(value, str):
-        return Text(value)
+    if value is None or isinstance(value, (bool, str)):
+        return Constant(value)
     if isinstance(value, float):
-        return Float(value)
+        return Constant(float(value))
     if isinstance(value, list):
         return ArrayExpr(tuple(map(expression, value)))
     if isinstance(value, SupportsIndex):
-        return Int(operator.index(value))
+        return Constant(operator.index(value))
     raise TypeError(f"{type(value).__name__} stands for no expression: {value!r}")
 
 
 def expressions(values: Iterable[Operand], what: str) -> tuple[Expr, ...]:
     """Returns the expressions that values stand for."""
     return tuple(map(expression, tuple_of(values, what)))
+
+
+class Plain:
+    """A member without an index, as an attribute of every expression."""
+
+    def __init__(self, name: str, what: str) -> None:
+        self._name = name
+        self.__doc__ = f"Builds `self.{name}`: {what}."
+
+    def __get__(self, of: Expr, owner: object) -> Expr:
+        return Member(of, self._name)
 
 
 class Expr(Part):
@@ -170,62 +180,32 @@ class Expr(Part):
         """Builds `self.device.multiprocessors` and `self.device.attribute(id)`."""
         return DeviceOf(self)
 
-    @property
-    def data(self) -> Expr:
-        """Builds `self.data`: the address of the first element, byte or number."""
-        return Member(self, "data")
+    data = Plain("data", "the address of the first element, byte or number")
+    ndim = Plain("ndim", "the rank")
+    device_type = Plain("device_type", "the DLPack number of the device type")
+    device_id = Plain("device_id", "the index of the device")
+    byte_offset = Plain("byte_offset", "the offset of the first element in bytes")
+    dtype = Plain("dtype", "the element type")
+    numel = Plain("numel", "the number of elements")
+    is_contiguous = Plain("is_contiguous", "true if the strides are compact")
+    size = Plain("size", "the number of bytes, numbers or elements")
+    is_some = Plain("is_some", "true if an optional value is not None")
 
-    @property
-    def ndim(self) -> Expr:
-        """Builds `self.ndim`: the rank."""
-        return Member(self, "ndim")
-
-    @property
-    def device_type(self) -> Expr:
-        """Builds `self.device_type`: the DLPack number of the device type."""
-        return Member(self, "device_type")
-
-    @property
-    def device_id(self) -> Expr:
-        """Builds `self.device_id`: the index of the device."""
-        return Member(self, "device_id")
-
-    @property
-    def byte_offset(self) -> Expr:
-        """Builds `self.byte_offset`: the offset of the first element in bytes."""
-        return Member(self, "byte_offset")
-
-    @property
-    def dtype(self) -> Expr:
-        """Builds `self.dtype`: the element type."""
-        return Member(self, "dtype")
-
-    @property
-    def numel(self) -> Expr:
-        """Builds `self.numel`: the number of elements."""
-        return Member(self, "numel")
-
-    @property
-    def is_contiguous(self) -> Expr:
-        """Builds `self.is_contiguous`: true if the strides are compact."""
-        return Member(self, "is_contiguous")
-
-    @property
-    def size(self) -> Expr:
-        """Builds `self.size`: the number of bytes, numbers or elements."""
-        return Member(self, "size")
-
-    @property
-    def is_some(self) -> Expr:
-        """Builds `self.is_some`: true if an optional value is not None."""
-        return Member(self, "is_some")
+    def _number(self) -> Number:
+        """Returns which kind of number this is whatever its names are."""
+        return ""
 
     def _put_before_suffix(self, out: Writer) -> None:
         """Prints itself before a member or an index."""
-        _put_operand(out, self, not isinstance(self, (Int, Float)) and self.binds == Precedence.POSTFIX)
+        put_operand(out, self, not is_number(self) and self.binds == Precedence.POSTFIX)
 
 
-def _put_operand(out: Writer, operand: Expr, plain: bool) -> None:
+def is_number(value: Expr) -> bool:
+    """Returns true for literals that are numbers."""
+    return isinstance(value, Constant) and value._number() != ""
+
+
+def put_operand(out: Writer, operand: Expr, plain: bool) -> None:
     """Prints an operand, in parentheses unless it is `plain`."""
     out.put(operand) if plain else out.put("(", operand, ")")
 
@@ -237,7 +217,7 @@ class Dims:
         self._of, self._name = of, name
 
     def __getitem__(self, index: SupportsIndex) -> Expr:
-        return DimMember(self._of, self._name, operator.index(index))
+        return Member(self._of, self._name, operator.index(index))
 
     __iter__: ClassVar[None] = None
 
@@ -259,72 +239,27 @@ class DeviceOf:
 
 
 @part
-class Int(Expr):
-    """An integer literal: an int64, or a uint64 in a comparison with one."""
+class Constant(Expr):
+    """A literal: None, a truth, a finite float, text, or an integer: an int64, or a uint64 in a comparison with one."""
 
-    value: int
+    value: None | bool | int | float | str
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not -(1 << 63) <= self.value < 1 << 64:
+        if isinstance(self.value, int) and not -(1 << 63) <= self.value < 1 << 64:
             raise ValueError(f"{self.value} is no int64 and no uint64")
 
     @property
     def binds(self) -> Precedence:
-        return Precedence.UNARY if self.value < 0 else Precedence.POSTFIX
+        return Precedence.UNARY if self._number() and str(self).startswith("-") else Precedence.POSTFIX
+
+    def _number(self) -> Number:
+        if isinstance(self.value, float):
+            return "float"
+        return "integer" if isinstance(self.value, int) and not isinstance(self.value, bool) else ""
 
     def _print(self, out: Writer) -> None:
-        out.put(str(self.value))
-
-
-@part
-class Float(Expr):
-    """A finite float literal."""
-
-    value: float
-
-    @property
-    def binds(self) -> Precedence:
-        return Precedence.UNARY if decimal(self.value).startswith("-") else Precedence.POSTFIX
-
-    def _print(self, out: Writer) -> None:
-        out.put(decimal(self.value))
-
-
-@part
-class Text(Expr):
-    """Text in quotes."""
-
-    value: str
-
-    def _print(self, out: Writer) -> None:
-        out.put(quoted(self.value))
-
-
-@part
-class Null(Expr):
-    """`null`, the null pointer."""
-
-    def _print(self, out: Writer) -> None:
-        out.put("null")
-
-
-@part
-class Bool(Expr):
-    """`True` or `False`."""
-
-    value: bool
-
-    def _print(self, out: Writer) -> None:
-        out.put(str(self.value))
-
-
-@part
-class NoneExpr(Expr):
-    """`None`, as an argument of a function of the FFI."""
-
-    def _print(self, out: Writer) -> None:
-        out.put("None")
+        out.put(literal(self.value))
 
 
 @part
@@ -339,27 +274,18 @@ class Name(Expr):
 
 @part
 class Member(Expr):
-    """`x.data`: a member without an index."""
+    """`x.data`, or `x.shape[0]` and `x.strides[0]`, where a negative index counts from the end."""
 
     base: Expr
     name: str
+    index: int | None = None
+
+    def _number(self) -> Number:
+        return "integer" if self.index is not None or self.name in _INTEGERS else ""
 
     def _print(self, out: Writer) -> None:
         self.base._put_before_suffix(out)
-        out.put(".", self.name)
-
-
-@part
-class DimMember(Expr):
-    """`x.shape[0]` or `x.strides[0]`; a negative index counts from the end."""
-
-    base: Expr
-    name: Literal["shape", "strides"]
-    index: int
-
-    def _print(self, out: Writer) -> None:
-        self.base._put_before_suffix(out)
-        out.put(f".{self.name}[{self.index}]")
+        out.put(f".{self.name}", "" if self.index is None else f"[{self.index}]")
 
 
 @part
@@ -368,6 +294,9 @@ class DeviceAttribute(Expr):
 
     base: Expr
     number: int | None
+
+    def _number(self) -> Number:
+        return "integer"
 
     def _print(self, out: Writer) -> None:
         self.base._put_before_suffix(out)
@@ -408,26 +337,14 @@ class Neg(Expr):
     def binds(self) -> Precedence:
         return Precedence.UNARY
 
+    def _number(self) -> Number:
+        return self.operand._number()
+
     def _print(self, out: Writer) -> None:
         out.put("-")
         binds = self.operand.binds
-        literal = isinstance(self.operand, (Int, Float)) and binds == Precedence.POSTFIX
-        _put_operand(out, self.operand, not literal and binds >= Precedence.UNARY)
-
-
-@part
-class Not(Expr):
-    """`not e`."""
-
-    operand: Expr
-
-    @property
-    def binds(self) -> Precedence:
-        return Precedence.NOT
-
-    def _print(self, out: Writer) -> None:
-        out.put("not ")
-        _put_operand(out, self.operand, self.operand.binds >= Precedence.NOT)
+        plain = not is_number(self.operand) and binds == Precedence.POSTFIX
+        put_operand(out, self.operand, plain or binds == Precedence.UNARY)
 
 
 @part
@@ -442,44 +359,14 @@ class Binary(Expr):
     def binds(self) -> Precedence:
         return OPERATORS[self.operator]
 
+    def _number(self) -> Number:
+        return "integer" if self.operator == "%" else joint_number(self.left, self.right)
+
     def _print(self, out: Writer) -> None:
         own, first = self.binds, self.left.binds
-        _put_operand(out, self.left, first > own or first == own and own != Precedence.COMPARISON)
+        put_operand(out, self.left, first > own or first == own and own != Precedence.COMPARISON)
         out.put(f" {self.operator} ")
-        _put_operand(out, self.right, self.right.binds > own)
-
-
-@part
-class Builtin(Expr):
-    """`min(a, b)`: a call of `min`, `max` or `ceildiv`, with two operands."""
-
-    name: Literal["min", "max", "ceildiv"]
-    left: Expr
-    right: Expr
-
-    def _print(self, out: Writer) -> None:
-        out.enclosed(f"{self.name}(", [self.left, self.right], ")")
-
-
-@part
-class Cast(Expr):
-    """`int32(e)`: a checked narrowing to an integer type, or a rounding to a float type."""
-
-    scalar: str
-    operand: Expr
-
-    def _print(self, out: Writer) -> None:
-        out.put(f"{self.scalar}(", self.operand, ")")
-
-
-@part
-class Stream(Expr):
-    """`stream(x)`: the environment's stream for the device of a tensor."""
-
-    tensor: Expr
-
-    def _print(self, out: Writer) -> None:
-        out.put("stream(", self.tensor, ")")
+        put_operand(out, self.right, self.right.binds > own)
 
 
 @part
@@ -492,125 +379,21 @@ class ArrayExpr(Expr):
         out.enclosed("[", self.elements, "]")
 
 
-@part
-class ShapeExpr(Expr):
-    """`Shape(n, m)`: a shape object."""
-
-    numbers: tuple[Expr, ...]
-
-    def _print(self, out: Writer) -> None:
-        out.enclosed("Shape(", self.numbers, ")")
-
-
 def binary(operator: str, left: Operand, right: Operand) -> Expr:
     """Builds `left operator right`, for an operator as the language writes it."""
     return Binary(operator, expression(left), expression(right))
 
 
-_INTEGERS = frozenset("ndim device_type device_id byte_offset numel size".split())
-
 
 def _quotient(left: Expr, right: Expr) -> Expr:
     """Builds `left / right` of floats."""
-    either = (left, right)
-    if any(map(_is_integer, either)) and not any(map(_is_float, either)):
+    numbers = (left._number(), right._number())
+    if "integer" in numbers and "float" not in numbers:
         raise TypeError(f"`{left} / {right}` divides integers: `//` does, and rounds down; `/` is for floats")
     return binary("/", left, right)
 
 
-def _is_integer(value: Expr) -> bool:
-    """Returns true for an expression that is an integer whatever its names are."""
-    if isinstance(value, Neg):
-        return _is_integer(value.operand)
-    if isinstance(value, Binary):
-        return value.operator == "%" or _is_integer(value.left) and _is_integer(value.right)
-    if isinstance(value, Builtin):
-        return value.name == "ceildiv" or _is_integer(value.left) and _is_integer(value.right)
-    if isinstance(value, Cast):
-        return "int" in value.scalar
-    return isinstance(value, (Int, DimMember, DeviceAttribute)) or isinstance(value, Member) and value.name in _INTEGERS
-
-
-def _is_float(value: Expr) -> bool:
-    """Returns true for an expression that is a float whatever its names are."""
-    if isinstance(value, Neg):
-        return _is_float(value.operand)
-    if isinstance(value, (Binary, Builtin)):
-        return _is_float(value.left) or _is_float(value.right)
-    return isinstance(value, Float) or isinstance(value, Cast) and "float" in value.scalar
-
-
-def symbols(names: str) -> tuple[Name, ...]:
-    """Returns the names of a text, which blanks or commas separate.
-
-    >>> n, m = symbols("n m")
-    >>> print(n // 2 * 4 + -m, n % 4 == 0, 2 * (n + 1), sep="; ")
-    n / 2 * 4 + -m; n % 4 == 0; 2 * (n + 1)
-    """
-    return tuple(map(Name, names.replace(",", " ").split()))
-
-
-_CHAIN = 16
-"""The most operands that are joined from left to right, so that a chain of any number is no deep nesting."""
-
-
-def _joined(operator: str, operands: tuple[Expr, ...], none: Expr) -> Expr:
-    """Joins operands; returns `none` if there are none."""
-    if len(operands) > _CHAIN:
-        half = len(operands) // 2
-        operands = (_joined(operator, operands[:half], none), _joined(operator, operands[half:], none))
-    return reduce(lambda left, right: Binary(operator, left, right), operands) if operands else none
-
-
-def all_of(*conditions: Operand) -> Expr:
-    """Builds `a and b and c`; `True` without conditions.
-
-    >>> n, m, x = symbols("n m x")
-    >>> print(all_of(n % 4 == 0, any_of(n < m, not_(x.is_contiguous))))
-    n % 4 == 0 and (n < m or not x.is_contiguous)
-    """
-    return _joined("and", tuple(map(expression, conditions)), Bool(True))
-
-
-def any_of(*conditions: Operand) -> Expr:
-    """Builds `a or b or c`; `False` without conditions."""
-    return _joined("or", tuple(map(expression, conditions)), Bool(False))
-
-
-def product(*factors: Operand) -> Expr:
-    """Builds `a * b * c`; 1 without factors."""
-    return _joined("*", tuple(map(expression, factors)), Int(1))
-
-
-def not_(condition: Operand) -> Expr:
-    """Builds `not condition`."""
-    return Not(expression(condition))
-
-
-def min_of(left: Operand, right: Operand) -> Expr:
-    """Builds `min(left, right)`."""
-    return Builtin("min", expression(left), expression(right))
-
-
-def max_of(left: Operand, right: Operand) -> Expr:
-    """Builds `max(left, right)`."""
-    return Builtin("max", expression(left), expression(right))
-
-
-def ceildiv(left: Operand, right: Operand) -> Expr:
-    """Builds `ceildiv(left, right)`: the quotient of integers, rounded up."""
-    return Builtin("ceildiv", expression(left), expression(right))
-
-
-def stream(tensor: Expr) -> Expr:
-    """Builds `stream(tensor)`: the environment's stream for the device of the tensor."""
-    return Stream(tensor)
-
-
-def shape_of(*numbers: Operand) -> Expr:
-    """Builds `Shape(n, m)`, a shape object."""
-    return ShapeExpr(tuple(map(expression, numbers)))
-
-
-null = Null()
-"""The null pointer."""
+def joint_number(left: Expr, right: Expr) -> Number:
+    """Returns which kind of number an operation of two operands yields, as far as they say."""
+    numbers = {left._number(), right._number()}
+    return "float" if "float" in numbers else "integer" if numbers == {"integer"} else ""

@@ -62,8 +62,8 @@ class Scratch(Part):
 
 @part
 class TensorMap(Part):
-    """`tensormap(x, box=[64, 64])`: how a GPU kernel accesses the memory of a tensor in boxes. Options that are words hold
-    their defaults where they are left out.
+    """`tensormap(x, box=[64, 64])`: how a GPU kernel accesses the memory of a tensor in boxes. Options that are words
+    hold their defaults where they are left out.
 
     >>> from tvm_ffi_codegen.build import symbols
     >>> x, n, m = symbols("x n m")

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ._declaration import Closure
 from ._expression import (
     MEMBERS,
     OPERATORS,
     ArrayExpr,
     Binary,
-    Bool,
-    Builtin,
-    Cast,
+    Constant,
     DeviceAttribute,
-    DimMember,
     Element,
     Expr,
     Field,
-    Float,
-    Int,
     Member,
     Name,
     Neg,
-    NoneExpr,
-    Not,
-    Null,
     Precedence,
-    ShapeExpr,
-    Stream,
-    Text,
 )
+from ._operation import Builtin, Cast, Not, Null, ShapeExpr, Stream
 from ._text import SCALARS
 from ._token import Cursor
 
@@ -62,10 +50,10 @@ def _unary(at: Cursor) -> Expr:
     negative = at.accept("-")
     if at.token.kind == "int":
         number = int(at.take())
-        return Int(-number if negative else number)
+        return Constant(-number if negative else number)
     if at.token.kind == "float":
         value = float(at.take())
-        return Float(-value if negative else value)
+        return Constant(-value if negative else value)
     return Neg(_unary(at)) if negative else _postfix(at)
 
 
@@ -86,11 +74,11 @@ def _after_point(at: Cursor, base: Expr) -> Expr:
     name = at.label("a member such as `data` or `shape[0]`")
     if name in MEMBERS:
         return Member(base, name)
-    if name == "shape" or name == "strides":
+    if name in ("shape", "strides"):
         at.expect("[")
         index = at.signed("an index")
         at.expect("]")
-        return DimMember(base, "shape" if name == "shape" else "strides", index)
+        return Member(base, name, index)
     if name == "device" and at.is_sign("."):
         attribute = at.next()
         if attribute.text == "multiprocessors":
@@ -106,7 +94,7 @@ def _after_point(at: Cursor, base: Expr) -> Expr:
 
 def _atom(at: Cursor) -> Expr:
     if at.token.kind == "quoted":
-        return Text(at.quoted())
+        return Constant(at.quoted())
     if at.accept("("):
         return _closed(at)
     if at.accept("["):
@@ -118,9 +106,9 @@ def _atom(at: Cursor) -> Expr:
     if at.has_name():
         return Name(at.name())
     word = at.token.text if at.token.kind == "word" else ""
-    if word in _CONSTANTS:
+    if word == "null" or word in _CONSTANTS:
         at.take()
-        return _CONSTANTS[word]()
+        return Null() if word == "null" else Constant(_CONSTANTS[word])
     if not (word in SCALARS or word in _CALLED):
         at.wrong("an expression")
     at.take()
@@ -136,9 +124,7 @@ def _atom(at: Cursor) -> Expr:
     return Builtin(word, left, _closed(at))  # type: ignore[arg-type]
 
 
-_CONSTANTS: dict[str, Callable[[], Expr]] = {
-    **{"null": Null, "None": NoneExpr, "True": lambda: Bool(True), "False": lambda: Bool(False)},
-}
+_CONSTANTS = {"None": None, "True": True, "False": False}
 _CALLED = ("Shape", "stream", "min", "max", "ceildiv")
 
 

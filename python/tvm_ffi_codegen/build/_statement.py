@@ -92,8 +92,8 @@ class Let(Statement):
 
 @part
 class CallStatement(Statement):
-    """`let v: T = call;`, `let v = call;` or `call;`. Without a name the result is dropped; without a type it is that of
-    the callee, a function of the same library."""
+    """`let v: T = call;`, `let v = call;` or `call;`. Without a name the result is dropped; without a type it is that
+    of the callee, a function of the same library."""
 
     call: Call
     name: str | None
@@ -129,7 +129,8 @@ def let(name: str | Name, value: Operand | Call, type: TypeLike | None = None) -
 
 @part
 class Alloc(Statement):
-    """`let t = alloc Tensor([n], float32) on x;`: workspace, on the device of another tensor or the first of its type."""
+    """`let t = alloc Tensor([n], float32) on x;`: workspace, on the device of another tensor or the first of its
+    type."""
 
     name: str
     tensor: Tensor
@@ -213,8 +214,8 @@ class For(Statement):
 
 @part
 class Arm(Part):
-    """`name: type => { … }`: what runs if the value of a `match` has a type. Without a name it is `_`; without a type the
-    arm is that of None."""
+    """`name: type => { … }`: what runs if the value of a `match` has a type. Without a name it is `_`; without a type
+    the arm is that of None."""
 
     name: str | None
     type: Type | None
@@ -311,6 +312,6 @@ class Making(Expr):
 
 
 def put_value(out: Writer, value: Expr) -> None:
-    """Prints an expression that is a whole operand of the current statement. Functions within other expressions stand at
-    the margin of the body."""
+    """Prints an expression that is a whole operand of the current statement. Functions within other expressions stand
+    at the margin of the body."""
     value.put_at(out, out.margin) if isinstance(value, Making) else out.put(value)

@@ -138,11 +138,7 @@ def literal(value: object) -> str:
     >>> print(*map(literal, [None, True, -3, 0.5, "fast"]))
     None True -3 0.5 "fast"
     """
-    if value is None or isinstance(value, bool):
-        return str(value)
-    if isinstance(value, int):
-        if not -(1 << 63) <= value < 1 << 63:
-            raise ValueError(f"{value} is no int64")
+    if value is None or isinstance(value, int):
         return str(value)
     if isinstance(value, float):
         return decimal(float(value))

@@ -7,7 +7,8 @@ from types import EllipsisType
 from typing import Any, Literal as Choice, TypeAlias, Union as Either
 
 from . import _text
-from ._expression import Cast, Expr, Name, Operand, expression
+from ._expression import Expr, Name, Operand, expression
+from ._operation import Cast
 from ._part import Part, Writer, part, tuple_of
 from ._text import lane_alignment, literal, quoted, reads_as_dtype, spelled
 
@@ -183,8 +184,8 @@ class Tensor(Type):
     """A tensor: its extents, element types and options, which hold their defaults where they are left out.
 
     `dtype` is an element type, several of which a call passes any, or the name that an earlier tensor has given to its
-    element type by `symbol`. `strides` are "contiguous", "any", or one for each declared dim, in elements. `align` is in
-    bytes.
+    element type by `symbol`. `strides` are "contiguous", "any", or one for each declared dim, in elements. `align` is
+    in bytes.
 
     >>> from tvm_ffi_codegen.build import symbols
     >>> n, m, s, T = symbols("n m s T")
