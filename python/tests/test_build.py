@@ -142,7 +142,7 @@ image code;
 f(x: Tensor([n], float32, device=cuda)) -> None
     = {
         launch code."k"(struct(n, struct(x.data)), scratch(n * 4, 16)) grid(n, 1, 2) block(32) smem(4);
-        launch code."k"(n) grid(n) block(32) attribute(13, int32(1)) pdl;
+        launch code."other"(n) grid(n) block(32) attribute(13, int32(1)) pdl;
         upload x.data (struct(n), n) on x stream stream(x);
     };
 """

@@ -13,7 +13,9 @@ from ._text import label, literal, quoted, spelled
 from ._type import Tensor, Type, TypeLike, Value, name_of, type_of
 
 ParamLike: TypeAlias = "Param | tuple[str | Name, TypeLike]"
-Params: TypeAlias = "Iterable[ParamLike] | Mapping[str | Name, TypeLike]"
+Params: TypeAlias = (
+    "Iterable[ParamLike] | Mapping[str, TypeLike] | Mapping[Name, TypeLike] | Mapping[str | Name, TypeLike]"
+)
 """Parameters: some, or pairs of a name and a type, or a mapping of them."""
 
 ConstraintLike: TypeAlias = "Constraint | Expr | tuple[Expr, str]"

@@ -14,6 +14,9 @@ from ._type import name_of
 ArgLike: TypeAlias = Union["LaunchArg", Operand]
 """What stands for an argument of a launch: one, or an operand."""
 
+Fields: TypeAlias = Union[Operand, "list[Operand]", "tuple[Operand, ...]"]
+"""Extents, or the fields of an attribute: one, or a sequence."""
+
 ATTRIBUTES = {
     **{"cluster": range(1, 4), "preferred_cluster": range(1, 4), "cooperative": range(1), "pdl": range(1)},
     **{"priority": range(1, 2), "mem_sync_domain": range(1, 2)},
@@ -197,10 +200,10 @@ class Launch(Statement):
         gpu_kernel: str,
         args: Iterable[ArgLike],
         *,
-        grid: Operand | Iterable[Operand],
-        block: Operand | Iterable[Operand],
+        grid: Fields,
+        block: Fields,
         smem: Operand = None,
-        attributes: Mapping[str | int, Operand | Iterable[Operand]] | Iterable[Attribute] = (),
+        attributes: Mapping[str, Fields] | Mapping[int, Fields] | Mapping[str | int, Fields] | Iterable[Attribute] = (),
         on: Expr | None = None,
         stream: Expr | None = None,
     ) -> None:
@@ -231,7 +234,7 @@ class Launch(Statement):
         out.put(";")
 
 
-def _extents(given: Operand | Iterable[Operand], what: str) -> tuple[Expr, ...]:
+def _extents(given: Fields, what: str) -> tuple[Expr, ...]:
     several = isinstance(given, (list, tuple))
     extents = expressions(given, what) if several else (expression(given),)  # type: ignore[arg-type]
     if not 1 <= len(extents) <= 3:
@@ -239,14 +242,14 @@ def _extents(given: Operand | Iterable[Operand], what: str) -> tuple[Expr, ...]:
     return extents
 
 
-def _attribute(kind: str | int, given: Operand | Iterable[Operand]) -> Attribute:
+def _attribute(kind: str | int, given: Fields) -> Attribute:
     """Returns the attribute of an entry of a mapping."""
     if given is True:
         fields: tuple[Expr, ...] = ()
     elif isinstance(given, (list, tuple)):
         fields = expressions(given, "the fields of an attribute")
     else:
-        fields = (expression(given),)  # type: ignore[arg-type]
+        fields = (expression(given),)
     if isinstance(kind, str):
         if kind not in ATTRIBUTES:
             raise ValueError(f"{kind!r} is no attribute, expected one of {', '.join(ATTRIBUTES)} or a number")
