@@ -1,12 +1,16 @@
 """Declarations that are built from values: their texts, and what is refused."""
 
+import copy
+import dataclasses
 import doctest
 import importlib
+import pickle
 import pkgutil
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tvm_ffi_codegen as codegen
@@ -222,6 +226,34 @@ def test_every_class_is_among_what_is_parsed() -> None:
 )
 def test_what_is_no_text_is_refused(text: str, error: str) -> None:
     raises(ValueError, error, lambda: parse(text))
+
+
+def test_what_is_no_statement_is_refused() -> None:
+    raises(TypeError, "Name is no statement", lambda: For("i", 0, n, [n]))
+    raises(TypeError, "the statements of a block are a sequence, not KernelCall", lambda: For("i", 0, n, kernel("k")))
+    raises(TypeError, "the type of an expression is not declared", lambda: let("i", n, "int64"))
+    raises(TypeError, "int is no name: 3", lambda: Let(3, n))
+    raises(TypeError, "a callee is a name or an expression, not int", lambda: kernel(3))
+    raises(ValueError, "`elif_` stands before `else_`", lambda: if_(n > 0, [], [Return()]).elif_(n < 0, []))
+
+
+def test_what_is_no_launch_is_refused() -> None:
+    def launch(grid: Any, **attributes: Any) -> Callable[[], object]:
+        return lambda: Launch("i", "k", [], grid=grid, block=1, attributes=attributes)
+
+    raises(ValueError, "the extents of a grid are one to three, not 4", launch([1] * 4))
+    raises(ValueError, "the extents of a grid are one to three, not 0", launch([]))
+    raises(ValueError, "'pd' is no attribute, expected one of cluster, ", launch(1, pd=True))
+    raises(ValueError, "the attribute pdl has not 1 fields", launch(1, pdl=1))
+    raises(ValueError, "swizzle is one of none, 32b", lambda: TensorMap(x, [1], swizzle="16b"))
+    raises(TypeError, "parameters are a sequence, not str", lambda: Signature("f", "n"))
+
+
+def test_values_are_frozen_copied_and_pickled() -> None:
+    made = function("f", {n: "int64"}, [Return(n + 1).at("f.py", 2)], "int64")
+    for copied in (copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+        assert copied == made and copied.place == made.place
+    raises(dataclasses.FrozenInstanceError, "cannot assign to field 'docs'", lambda: setattr(made, "docs", ""))
 
 
 def test_errors_name_the_line_that_built_the_part() -> None:

@@ -76,7 +76,7 @@ def kernel(callee: str | Expr, *args: Operand) -> KernelCall:
     >>> print(kernel("k", x.data, n), kernel("min", n), kernel(p, n), sep="; ")
     k(x.data, n); "min"(n); (p)(n)
     """
-    return KernelCall(callee, _args(args))
+    return KernelCall(_callee(callee), _args(args))
 
 
 def try_kernel(
@@ -89,7 +89,7 @@ def try_kernel(
     try k() errors { 1: ValueError "too small", _: RuntimeError "failed" }
     """
     entries = () if errors is None else tuple(StatusError(status, *error) for status, error in errors.items())
-    return KernelCall(callee, _args(args), entries)
+    return KernelCall(_callee(callee), _args(args), entries)
 
 
 def call(callee: str | Expr, *args: Operand) -> FunctionCall:
@@ -100,7 +100,7 @@ def call(callee: str | Expr, *args: Operand) -> FunctionCall:
     >>> print(call("relu", x).with_into([y]), call(f, None, "text", [x, y]), sep="; ")
     @relu(x) into y; @(f)(None, "text", [x, y])
     """
-    return FunctionCall(callee, _args(args))
+    return FunctionCall(_callee(callee), _args(args))
 
 
 def call_name(name: str, *args: Operand) -> FunctionCall:
@@ -110,6 +110,12 @@ def call_name(name: str, *args: Operand) -> FunctionCall:
     @"blas.matmul"(1)
     """
     return FunctionCall(name, _args(args), by_name=True)
+
+
+def _callee(callee: str | Expr) -> str | Expr:
+    if isinstance(callee, (str, Expr)):
+        return callee
+    raise TypeError(f"a callee is a name or an expression, not {type(callee).__name__}")
 
 
 def _args(args: tuple[Operand, ...]) -> tuple[Expr, ...]:
