@@ -77,6 +77,11 @@ def test_an_expression_prints_its_text(expr: Expr, text: str) -> None:
 
 def test_long_chains_are_no_deep_nesting() -> None:
     assert str(all_of(*[n < i for i in range(17)])).count("(") == 1
+    many = function("f", {n: "int64"}, [Return(sum(range(100), start=n))], "int64")
+    assert [found.message for found in check(Library([many]))] == [
+        "more than 64 levels of nesting (MAX_NESTING)"
+    ]
+    raises(ValueError, "the declaration is nested too deeply", lambda: str(sum(range(9999), start=n)))
 
 
 def test_what_is_no_expression_is_refused() -> None:

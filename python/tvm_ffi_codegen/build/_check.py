@@ -9,7 +9,7 @@ from .._api import Diagnostic as TextDiagnostic
 from .._api import check as check_text
 from ._declaration import Function, Library
 from ._expression import Name
-from ._part import Part, Place, Writer
+from ._part import Part, Place, printed
 from ._statement import Location, Statement
 
 P = TypeVar("P", bound=Part)
@@ -43,8 +43,7 @@ def check(library: Library) -> list[Diagnostic]:
       |     = k(m);
       |         ^
     """
-    out = Writer()
-    out.put(library)
+    out = printed(library)
     text = out.text()
     starts = [0]
     for line in text.split("\n"):

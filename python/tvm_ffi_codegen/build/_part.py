@@ -73,9 +73,7 @@ class Part:
         raise NotImplementedError
 
     def __str__(self) -> str:
-        out = Writer()
-        out.put(self)
-        return out.text()
+        return printed(self).text()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self}>"
@@ -85,6 +83,16 @@ class Part:
 
     def __hash__(self) -> int:
         return hash(str(self))
+
+
+def printed(part: Part) -> Writer:
+    """Prints a part. A nesting that Python cannot print is a `ValueError`; the language allows 64 levels."""
+    out = Writer()
+    try:
+        out.put(part)
+    except RecursionError:
+        raise ValueError("the declaration is nested too deeply") from None
+    return out
 
 
 def same(a: object, b: object) -> bool:
