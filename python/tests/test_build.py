@@ -120,6 +120,8 @@ def test_parts_are_equal_by_their_contents() -> None:
         (Tensor([..., m], "int8", strides=[..., 1]), "Tensor([..., m], int8, strides=[..., 1])"),
         (Tensor([n], ["float16"], symbol="half"), "Tensor([n], `half`: float16)"),
         (Tensor([n], symbols("stream")[0]), "Tensor([n], `stream`)"),
+        (Tensor([n], symbols("any")[0]), "Tensor([n], `any`)"),
+        (Tensor([n], "any", symbol="T", align=1), "Tensor([n], T: any)"),
         (Optional(Array(Map("str", List(Dict())))), "Optional[Array[Map[str, List[Dict[Any, Any]]]]]"),
         (ObjectClass.of("my.Class"), 'Object["my.Class"]'),
         (Literal([-1, 2.5, "a", None, False]), 'Literal[-1, 2.5, "a", None, False]'),

@@ -113,7 +113,7 @@ def tensor(at: Cursor) -> Tensor:
     shape = _shape(at)
     at.expect(",")
     symbol, dtypes = None, []
-    if at.token.kind == "name" or at.has_name() and not _reads_as_dtype(at):
+    if at.token.kind == "name" or at.has_name() and not _text.reads_as_dtype(at.token.text):
         symbol = Name(at.name())
     if symbol is None or at.accept(":"):
         dtypes.append(_dtype(at))
@@ -134,12 +134,8 @@ def tensor(at: Cursor) -> Tensor:
     return Tensor(shape, dtypes, symbol=symbol, storage=storage, **options)
 
 
-def _reads_as_dtype(at: Cursor) -> bool:
-    return _text.reads_as_dtype(at.token.text) or at.is_word("any")
-
-
 def _dtype(at: Cursor) -> str:
-    if not (_text.is_dtype(at.token.text) or at.is_word("any")):
+    if not (_text.is_dtype(at.token.text) or at.is_word(_text.ANY_DTYPE)):
         at.wrong("an element type such as `float32`")
     return at.take()
 

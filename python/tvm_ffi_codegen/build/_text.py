@@ -24,6 +24,9 @@ DEVICES = (
 )
 """Names of the types of devices, and `any`."""
 
+ANY_DTYPE = "any"
+"""The word that stands for every element type."""
+
 _RESERVED = frozenset(
     "min max ceildiv stream null None True False where try else _ and or not Shape Array List Map Dict Tuple Optional"
     " Union Literal".split()
@@ -67,7 +70,7 @@ def is_dtype(word: str) -> bool:
 
 def reads_as_dtype(word: str) -> bool:
     """Returns true for words that need backticks where an element type may stand."""
-    return is_dtype(word) or word in _ELSEWHERE
+    return is_dtype(word) or word in _ELSEWHERE or word == ANY_DTYPE
 
 
 def lane_alignment(dtype: str) -> int:

@@ -183,8 +183,8 @@ class Shape(Type):
 class Tensor(Type):
     """A tensor: its extents, element types and options, which hold their defaults where they are left out.
 
-    `dtype` is an element type, several of which a call passes any, or the name that an earlier tensor has given to its
-    element type by `symbol`. `strides` are "contiguous", "any", or one for each declared dim, in elements. `align` is
+    `dtype` is an element type, several of which a call passes any, "any" for every one, or the name that an earlier
+    tensor has given to its element type by `symbol`. `strides` are "contiguous", "any", or one for each declared dim, in elements. `align` is
     in bytes.
 
     >>> from tvm_ffi_codegen.build import symbols
@@ -220,7 +220,7 @@ class Tensor(Type):
             symbol, dtype = dtype, ()
         dtypes = (dtype,) if isinstance(dtype, str) else tuple_of(dtype, "the element types of a tensor")
         for one in dtypes:
-            if not (isinstance(one, str) and (_text.is_dtype(one) or one == "any")):
+            if not (isinstance(one, str) and (_text.is_dtype(one) or one == _text.ANY_DTYPE)):
                 raise ValueError(f"{one!r} is no element type")
         if not dtypes and symbol is None:
             raise ValueError("a tensor has an element type, or the name of one")
