@@ -96,10 +96,11 @@ def _atom(at: Cursor) -> Expr:
     if at.token.kind == "quoted":
         return Constant(at.quoted())
     if at.accept("("):
-        return _closed(at)
+        return closed(at)
     if at.accept("["):
         return ArrayExpr(at.list("]", expr))
     if at.is_word("function") and at.opens():
+        # The rules of expressions and of statements contain each other.
         from ._parse_item import block, signature
 
         return Closure(signature(at), block(at))
@@ -116,19 +117,19 @@ def _atom(at: Cursor) -> Expr:
     if word == "Shape":
         return ShapeExpr(at.list(")", expr))
     if word == "stream":
-        return Stream(_closed(at))
+        return Stream(closed(at))
     if word in SCALARS:
-        return Cast(word, _closed(at))
+        return Cast(word, closed(at))
     left = expr(at)
     at.expect(",")
-    return Builtin(word, left, _closed(at))  # type: ignore[arg-type]
+    return Builtin(word, left, closed(at))  # type: ignore[arg-type]
 
 
 _CONSTANTS = {"None": None, "True": True, "False": False}
 _CALLED = ("Shape", "stream", "min", "max", "ceildiv")
 
 
-def _closed(at: Cursor) -> Expr:
+def closed(at: Cursor) -> Expr:
     """Parses an expression and `)`."""
     inner = expr(at)
     at.expect(")")

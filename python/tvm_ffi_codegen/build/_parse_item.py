@@ -7,10 +7,10 @@ from collections.abc import Callable
 from ._call import Call, FunctionCall, KernelCall, StatusError
 from ._declaration import Constraint, Function, Image, Library, Param, Signature
 from ._expression import OPERATORS, Expr
-from ._parse_expression import expr
+from ._launch import LetMap
+from ._parse_expression import closed, expr
 from ._parse_launch import COMMANDS, tensor_map
 from ._parse_type import result, tensor, type_, value
-from ._launch import LetMap
 from ._statement import NOTHING, Alloc, Arm, CallStatement, For, If, Let, Location, Match, Raise, Return, Statement
 from ._text import is_reserved
 from ._token import Cursor
@@ -203,7 +203,7 @@ def _call(at: Cursor) -> Call:
     if by_name:
         callee = at.quoted()
     elif at.accept("("):
-        callee = _closed(at)
+        callee = closed(at)
     else:
         callee = at.label("the name of a function, a name in quotes or `(`")
     at.expect("(")
@@ -221,7 +221,7 @@ def _kernel_call(at: Cursor) -> KernelCall:
     returns_status = at.accept_word("try")
     callee: str | Expr
     if at.accept("("):
-        callee = _closed(at)
+        callee = closed(at)
     elif at.token.kind == "word" and not is_reserved(at.token.text):
         callee = at.take()
     else:
@@ -241,10 +241,3 @@ def _status_error(at: Cursor) -> StatusError:
     at.expect(":")
     kind = at.label("a kind of error such as `ValueError`")
     return StatusError(status, kind, at.quoted("a message in quotes"))
-
-
-def _closed(at: Cursor) -> Expr:
-    """Parses an expression and `)`."""
-    inner = expr(at)
-    at.expect(")")
-    return inner
