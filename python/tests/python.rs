@@ -72,6 +72,39 @@ return 2 * x**2 - `x ** 2` has no translation
     assert_eq!(python(&["examples/expressions.py"]), expected);
 }
 
+/// The declaration of the example is the canonical text, and its errors are at lines of the example.
+#[test]
+fn the_example_of_values_prints_what_it_is_to_print() {
+    let expected = "\
+/// Computes an expression of vectors.
+scaled_sum(
+    /// Read.
+    x: Tensor([n], float32),
+    /// Read.
+    `stream`: Tensor([n], float32),
+    /// Written.
+    out: Tensor([n], float32)
+) -> None
+    = {
+        if n > 64 {
+            raise ValueError \"scaled_sum takes 64 elements, not \", n;
+        }
+        if n >= 8 and n % 8 == 0 {
+            wide(x.data, `stream`.data, out.data, n / 8);
+        } else if n > 0 {
+            narrow(x.data, `stream`.data, out.data, min(n, 64));
+        }
+    };
+
+[2. 3. 4.]
+[ 2.  3.  4.  5.  6.  7.  8.  9. 10. 11. 12. 13. 14. 15. 16. 17.]
+scaled_sum takes 64 elements, not 65 in scaled_sum at \
+if_(n > most, [Raise(\"ValueError\", [f\"{name} takes {most} elements, not \", n])]),
+True error: 22:17: other: call argument 1: nothing determines the symbol `m`
+";
+    assert_eq!(python(&["examples/elementwise.py"]), expected);
+}
+
 /// Compiles the stand-in for the CUDA driver, under the driver's name.
 fn build_driver(folder: &Path) {
     let mut build = Command::new("sh");

@@ -6,6 +6,8 @@
     )
     m.add_one(x, y)
 
+`tvm_ffi_codegen.build` makes declarations of values, for compilers: names, operators, statements.
+
 `jit` compiles declarations into this process, and `function` compiles one where its kernel is made. `emit` makes text,
 objects and shared libraries, and `link` links objects to a shared library. `check` reports errors and warnings about
 declarations, `describe` their functions and kernels, and `inspect` the contents of an object or a shared library.

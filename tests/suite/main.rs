@@ -2,6 +2,7 @@
 
 mod allocated;
 mod big_int;
+mod built;
 mod caller;
 mod closures;
 mod collisions;

@@ -1,0 +1,346 @@
+"""Launches of GPU kernels, tensor maps, and commands on memory and streams."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias, Union
+
+from ._expression import Expr, Name, Operand, expression, expressions
+from ._part import Part, Writer, part, tuple_of
+from ._statement import Statement
+from ._text import label, quoted, spelled
+from ._type import name_of
+
+ArgLike: TypeAlias = Union["LaunchArg", Operand]
+"""What stands for an argument of a launch: one, or an operand."""
+
+Fields: TypeAlias = Union[Operand, "list[Operand]", "tuple[Operand, ...]"]
+"""Extents, or the fields of an attribute: one, or a sequence."""
+
+ATTRIBUTES = {
+    **{"cluster": range(1, 4), "preferred_cluster": range(1, 4), "cooperative": range(1), "pdl": range(1)},
+    **{"priority": range(1, 2), "mem_sync_domain": range(1, 2)},
+}
+"""The attributes that have a word, with the numbers of their fields."""
+
+MAP_OPTIONS = {
+    "interleave": ("none", "16b", "32b"),
+    "swizzle": ("none", "32b", "64b", "128b", "128b_atom_32b", "128b_atom_32b_flip_8b", "128b_atom_64b"),
+    "l2": ("none", "64b", "128b", "256b"),
+    "fill": ("none", "nan_request_zero_fma"),
+    "dtype": (
+        *("uint8", "uint16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64", "bfloat16"),
+        *("float32_ftz", "tfloat32", "tfloat32_ftz", "16u4_align8b", "16u4_align16b", "16u6_align16b"),
+    ),
+}
+"""The options of tensor maps that are words, with their words, the default first."""
+
+
+@part
+class Struct(Part):
+    """`struct(a, b)`: a struct with C layout."""
+
+    fields: tuple[LaunchArg, ...]
+
+    def __init__(self, fields: Iterable[ArgLike]) -> None:
+        self._set(fields=launch_args(fields))
+
+    def _print(self, out: Writer) -> None:
+        out.enclosed("struct(", self.fields, ")")
+
+
+@part
+class Scratch(Part):
+    """`scratch(bytes, align)`: the address of device memory that is released after the launch; sizes in bytes."""
+
+    bytes: Expr
+    align: int
+
+    def __init__(self, bytes: Operand, align: int) -> None:
+        self._set(bytes=expression(bytes), align=align)
+
+    def _print(self, out: Writer) -> None:
+        out.put("scratch(", self.bytes, f", {self.align})")
+
+
+@part
+class TensorMap(Part):
+    """`tensormap(x, box=[64, 64])`: how a GPU kernel accesses the memory of a tensor in boxes. Options that are words
+    hold their defaults where they are left out.
+
+    >>> from tvm_ffi_codegen.build import symbols
+    >>> x, n, m = symbols("x n m")
+    >>> print(TensorMap(x, [1, 64], dims=[n, m // 128], offset=n * 16, swizzle="128b", dtype="uint16"))
+    tensormap(x, dims=[n, m / 128], offset=n * 16, box=[1, 64], swizzle="128b", dtype="uint16")
+    """
+
+    tensor: Expr
+    box: tuple[Expr, ...]
+    dims: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+    offset: Expr | None
+    steps: tuple[Expr, ...]
+    interleave: str
+    swizzle: str
+    l2: str
+    fill: str
+    dtype: str | None
+
+    def __init__(
+        self,
+        tensor: Expr,
+        box: Iterable[Operand],
+        *,
+        dims: Iterable[Operand] = (),
+        strides: Iterable[Operand] = (),
+        offset: Operand = None,
+        steps: Iterable[Operand] = (),
+        interleave: str = "none",
+        swizzle: str = "none",
+        l2: str = "none",
+        fill: str = "none",
+        dtype: str | None = None,
+    ) -> None:
+        words = {"interleave": interleave, "swizzle": swizzle, "l2": l2, "fill": fill, "dtype": dtype}
+        for option, word in words.items():
+            if word is not None and word not in MAP_OPTIONS[option]:
+                raise ValueError(f"{option} is one of {', '.join(MAP_OPTIONS[option])}, not {word!r}")
+        self._set(
+            tensor=expression(tensor),
+            box=expressions(box, "the extents of a box"),
+            dims=expressions(dims, "dims"),
+            strides=expressions(strides, "strides"),
+            offset=None if offset is None else expression(offset),
+            steps=expressions(steps, "steps"),
+            **words,
+        )
+
+    def _print(self, out: Writer) -> None:
+        out.put("tensormap(", self.tensor)
+        for before, numbers in ((", dims=[", self.dims), (", strides=[", self.strides)):
+            if numbers:
+                out.enclosed(before, numbers, "]")
+        if self.offset is not None:
+            out.put(", offset=", self.offset)
+        out.enclosed(", box=[", self.box, "]")
+        if self.steps:
+            out.enclosed(", steps=[", self.steps, "]")
+        for option in MAP_OPTIONS:
+            word = getattr(self, option)
+            if word is not None and (option == "dtype" or word != "none"):
+                out.put(f', {option}="{word}"')
+        out.put(")")
+
+
+LaunchArg: TypeAlias = Expr | Struct | Scratch | TensorMap
+
+
+def launch_args(args: Iterable[ArgLike]) -> tuple[LaunchArg, ...]:
+    """Returns the arguments of a launch that values stand for."""
+    given = tuple_of(args, "the arguments of a launch")
+    return tuple(one if isinstance(one, (Struct, Scratch, TensorMap)) else expression(one) for one in given)
+
+
+@part
+class LetMap(Statement):
+    """`let m = tensormap(x, box=[64, 64]);`: a tensor map that launches take by its name."""
+
+    name: str
+    map: TensorMap
+
+    def __init__(self, name: str | Name, map: TensorMap) -> None:
+        self._set(name=name_of(name), map=map)
+
+    def _print(self, out: Writer) -> None:
+        out.put(f"let {spelled(self.name)} = ", self.map, ";")
+
+
+@part
+class Attribute(Part):
+    """A launch attribute by its word, `cluster(2)`, or by its number, `attribute(13, int32(1))`."""
+
+    kind: str | int
+    fields: tuple[Expr, ...]
+
+    def _print(self, out: Writer) -> None:
+        if isinstance(self.kind, int):
+            return out.enclosed("attribute(", [str(self.kind), *self.fields], ")")
+        out.put(self.kind)
+        if self.fields:
+            out.enclosed("(", self.fields, ")")
+
+
+@part
+class Launch(Statement):
+    """`launch image."kernel"(args) grid(n) block(128);`: starts a GPU kernel. Grid and block have one to three extents.
+
+    `smem` is in bytes. `attributes` maps words (`cluster`, `preferred_cluster`, `cooperative`, `pdl`, `priority`,
+    `mem_sync_domain`), or numbers of other attributes, to their fields: one, a list, or True for a flag.
+
+    >>> from tvm_ffi_codegen.build import ceildiv, symbols
+    >>> x, n = symbols("x n")
+    >>> print(Launch("code", "k", [x.data, Scratch(n * 4, 16)], grid=ceildiv(n, 128), block=128,
+    ...              attributes={"cluster": [2, 1], "pdl": True}, on=x))
+    launch code."k"(x.data, scratch(n * 4, 16)) grid(ceildiv(n, 128)) block(128) cluster(2, 1) pdl on x;
+    """
+
+    image: str
+    gpu_kernel: str
+    args: tuple[LaunchArg, ...]
+    grid: tuple[Expr, ...]
+    block: tuple[Expr, ...]
+    smem: Expr | None
+    attributes: tuple[Attribute, ...]
+    on: Expr | None
+    stream: Expr | None
+
+    def __init__(
+        self,
+        image: str,
+        gpu_kernel: str,
+        args: Iterable[ArgLike],
+        *,
+        grid: Fields,
+        block: Fields,
+        smem: Operand = None,
+        attributes: Mapping[str, Fields] | Mapping[int, Fields] | Mapping[str | int, Fields] | Iterable[Attribute] = (),
+        on: Expr | None = None,
+        stream: Expr | None = None,
+    ) -> None:
+        listed = attributes.items() if isinstance(attributes, Mapping) else ()
+        given = tuple(_attribute(kind, fields) for kind, fields in listed)
+        self._set(
+            image=image,
+            gpu_kernel=gpu_kernel,
+            args=launch_args(args),
+            grid=_extents(grid, "the extents of a grid"),
+            block=_extents(block, "the extents of a block"),
+            smem=None if smem is None else expression(smem),
+            attributes=given if isinstance(attributes, Mapping) else tuple_of(attributes, "attributes"),
+            on=on,
+            stream=stream,
+        )
+
+    def _print(self, out: Writer) -> None:
+        out.put(f"launch {label(self.image)}.{quoted(self.gpu_kernel)}")
+        out.enclosed("(", self.args, ")")
+        out.enclosed(" grid(", self.grid, ")")
+        out.enclosed(" block(", self.block, ")")
+        if self.smem is not None:
+            out.put(" smem(", self.smem, ")")
+        for attribute in self.attributes:
+            out.put(" ", attribute)
+        _put_target(out, self.on, self.stream)
+        out.put(";")
+
+
+def _extents(given: Fields, what: str) -> tuple[Expr, ...]:
+    several = isinstance(given, (list, tuple))
+    extents = expressions(given, what) if several else (expression(given),)  # type: ignore[arg-type]
+    if not 1 <= len(extents) <= 3:
+        raise ValueError(f"{what} are one to three, not {len(extents)}")
+    return extents
+
+
+def _attribute(kind: str | int, given: Fields) -> Attribute:
+    """Returns the attribute of an entry of a mapping."""
+    if given is True:
+        fields: tuple[Expr, ...] = ()
+    elif isinstance(given, (list, tuple)):
+        fields = expressions(given, "the fields of an attribute")
+    else:
+        fields = (expression(given),)
+    if isinstance(kind, str):
+        if kind not in ATTRIBUTES:
+            raise ValueError(f"{kind!r} is no attribute, expected one of {', '.join(ATTRIBUTES)} or a number")
+        if len(fields) not in ATTRIBUTES[kind]:
+            raise ValueError(f"the attribute {kind} has not {len(fields)} fields")
+    return Attribute(kind, fields)
+
+
+def _put_target(out: Writer, on: Expr | None, stream: Expr | None) -> None:
+    """Prints device and stream of a command."""
+    if on is not None:
+        out.put(" on ", on)
+    if stream is not None:
+        out.put(" stream ", stream)
+
+
+@part
+class Upload(Statement):
+    """`upload p (a, b) on x;`: writes values into device memory, laid out as C lays out a struct."""
+
+    to: Expr
+    values: tuple[LaunchArg, ...]
+    on: Expr | None
+    stream: Expr | None
+
+    def __init__(
+        self, to: Expr, values: Iterable[ArgLike], *, on: Expr | None = None, stream: Expr | None = None
+    ) -> None:
+        self._set(to=expression(to), values=launch_args(values), on=on, stream=stream)
+
+    def _print(self, out: Writer) -> None:
+        out.put("upload ", self.to)
+        out.enclosed(" (", self.values, ")")
+        _put_target(out, self.on, self.stream)
+        out.put(";")
+
+
+@part
+class Fill(Statement):
+    """`fill p, bytes, value on x;`: sets every byte of device memory to a value."""
+
+    to: Expr
+    bytes: Expr
+    value: Expr
+    on: Expr | None
+    stream: Expr | None
+
+    def __init__(
+        self, to: Expr, bytes: Operand, value: Operand, *, on: Expr | None = None, stream: Expr | None = None
+    ) -> None:
+        self._set(to=expression(to), bytes=expression(bytes), value=expression(value), on=on, stream=stream)
+
+    def _print(self, out: Writer) -> None:
+        out.enclosed("fill ", [self.to, self.bytes, self.value], "")
+        _put_target(out, self.on, self.stream)
+        out.put(";")
+
+
+@part
+class Copy(Statement):
+    """`copy to, from, bytes on x;`: copies memory. Both addresses are valid on the device."""
+
+    to: Expr
+    source: Expr
+    bytes: Expr
+    on: Expr | None
+    stream: Expr | None
+
+    def __init__(
+        self, to: Expr, source: Expr, bytes: Operand, *, on: Expr | None = None, stream: Expr | None = None
+    ) -> None:
+        self._set(to=expression(to), source=expression(source), bytes=expression(bytes), on=on, stream=stream)
+
+    def _print(self, out: Writer) -> None:
+        out.enclosed("copy ", [self.to, self.source, self.bytes], "")
+        _put_target(out, self.on, self.stream)
+        out.put(";")
+
+
+@part
+class Wait(Statement):
+    """`wait a, b;`: makes stream `a` wait for the work that stream `b` has been given so far."""
+
+    waiter: Expr
+    other: Expr
+    on: Expr | None
+
+    def __init__(self, waiter: Expr, other: Expr, *, on: Expr | None = None) -> None:
+        self._set(waiter=expression(waiter), other=expression(other), on=on)
+
+    def _print(self, out: Writer) -> None:
+        out.enclosed("wait ", [self.waiter, self.other], "")
+        _put_target(out, self.on, None)
+        out.put(";")

@@ -1,0 +1,243 @@
+"""The parser: items, signatures, statements and calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ._call import Call, FunctionCall, KernelCall, StatusError
+from ._declaration import Constraint, Function, Image, Library, Param, Signature
+from ._expression import OPERATORS, Expr
+from ._launch import LetMap
+from ._parse_expression import closed, expr
+from ._parse_launch import COMMANDS, tensor_map
+from ._parse_type import result, tensor, type_, value
+from ._statement import NOTHING, Alloc, Arm, CallStatement, For, If, Let, Location, Match, Raise, Return, Statement
+from ._text import is_reserved
+from ._token import Cursor
+
+
+def library(at: Cursor) -> Library:
+    """Parses images and functions."""
+    images: list[Image] = []
+    functions: list[Function] = []
+    while at.token.kind != "end":
+        if at.is_word("image") and not at.opens():
+            at.take()
+            images.append(Image(at.label("the name of an image")))
+            at.expect(";")
+        else:
+            functions.append(function(at))
+    return Library(functions, images)
+
+
+def function(at: Cursor) -> Function:
+    """Parses documentation, location, `extern`, signature and body, up to and including `;`."""
+    docs, location = _docs(at), _location(at)
+    external = at.is_word("extern") and not at.opens()
+    if external:
+        at.take()
+    signed = signature(at)
+    at.expect("=")
+    if at.is_sign("{"):
+        body: KernelCall | tuple[Statement, ...] = block(at)
+        at.expect(";")
+    else:
+        body = _kernel_call(at)
+    return Function(signed, body, docs=docs, location=location, external=external)
+
+
+def _docs(at: Cursor) -> str:
+    lines = []
+    while at.token.kind == "doc":
+        lines.append(at.take().removeprefix("///").removesuffix("\r").removeprefix(" "))
+    return "\n".join(lines)
+
+
+def _location(at: Cursor) -> Location | None:
+    if not at.accept("@"):
+        return None
+    file = at.quoted("a file in quotes")
+    at.expect(":")
+    line = at.natural("the number of a line")
+    return Location(file, line, at.natural("the number of a column") if at.accept(":") else 0)
+
+
+def signature(at: Cursor) -> Signature:
+    """Parses name, parameters, result and constraints."""
+    name = at.label("the name of a function")
+    at.expect("(")
+    params = at.list(")", _param)
+    at.expect("->")
+    returned = result(at)
+    where = []
+    if at.accept_word("where"):
+        where.append(_constraint(at))
+        while at.accept(","):
+            where.append(_constraint(at))
+    return Signature(name, params, returned, where)
+
+
+def _param(at: Cursor) -> Param:
+    docs = _docs(at)
+    variadic = at.accept("*")
+    name = at.name("the name of a parameter")
+    at.expect(":")
+    ty = type_(at)
+    default = value(at) if at.accept("=") else NOTHING
+    return Param(name, ty, default=default, docs=docs, variadic=variadic)
+
+
+def _constraint(at: Cursor) -> Constraint:
+    condition = expr(at)
+    return Constraint(condition, at.quoted("a message in quotes") if at.accept_word("else") else None)
+
+
+def block(at: Cursor) -> tuple[Statement, ...]:
+    """Parses statements in braces."""
+    at.expect("{")
+    statements = []
+    while not at.accept("}"):
+        is_location = at.is_sign("@") and at.next().kind == "quoted" and at.next(2).text == ":"
+        location = _location(at) if is_location else None
+        statement = _statement(at)
+        if location is not None:
+            statement = statement.at(location.file, location.line, location.column)
+        statements.append(statement)
+    return tuple(statements)
+
+
+def _statement(at: Cursor) -> Statement:
+    """Parses a statement. Words of statements before `(` are C functions, except `if` and `return`."""
+    word = at.token.text if at.token.kind == "word" else ""
+    if word in ("if", "return") or word in _STATEMENTS and not at.opens():
+        at.take()
+        return _STATEMENTS[word](at)
+    return CallStatement(_call(at))
+
+
+def _if(at: Cursor) -> Statement:
+    branches = [(expr(at), block(at))]
+    while at.accept_word("else"):
+        if not at.accept_word("if"):
+            return If(branches, block(at))
+        branches.append((expr(at), block(at)))
+    return If(branches)
+
+
+def _for(at: Cursor) -> Statement:
+    name = at.name("the name of a counter")
+    if not at.accept_word("in"):
+        at.wrong("`in`")
+    start = expr(at)
+    at.expect("..")
+    return For(name, start, expr(at), block(at))
+
+
+def _match(at: Cursor) -> Statement:
+    matched = expr(at)
+    at.expect("{")
+    arms = []
+    while not at.accept("}"):
+        arms.append(_arm(at))
+    return Match(matched, arms)
+
+
+def _arm(at: Cursor) -> Arm:
+    name, ty = None, None
+    if not at.accept_word("None"):
+        name = None if at.accept_word("_") else at.name("the name of a value, `_`, `None` or `}`")
+        at.expect(":")
+        ty = type_(at)
+    at.expect("=>")
+    return Arm(name, ty, block(at))
+
+
+def _return(at: Cursor) -> Statement:
+    if at.accept(";"):
+        return Return()
+    returned = expr(at)
+    at.expect(";")
+    return Return(returned)
+
+
+def _raise(at: Cursor) -> Statement:
+    return Raise(at.label("a kind of error such as `ValueError`"), at.list(";", expr))
+
+
+def _let(at: Cursor) -> Statement:
+    name = at.name()
+    if at.accept(":"):
+        ty = type_(at)
+        at.expect("=")
+        return CallStatement(_call(at), name, ty)
+    at.expect("=")
+    if at.is_sign("@") and at.next().kind in ("word", "name"):
+        return CallStatement(_call(at), name)
+    # `alloc` is a name if an operator or the end follows.
+    if at.is_word("alloc") and at.next().kind == "word" and at.next().text not in OPERATORS:
+        at.take()
+        allocated = tensor(at) if at.is_word("Tensor") else at.wrong("`Tensor`")
+        on = expr(at) if at.accept_word("on") else None
+        at.expect(";")
+        return Alloc(name, allocated, on)
+    if at.is_word("tensormap") and at.opens():
+        named: Statement = LetMap(name, tensor_map(at))
+    else:
+        named = Let(name, expr(at))
+    at.expect(";")
+    return named
+
+
+_STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
+    **{"if": _if, "return": _return, "let": _let, "for": _for, "match": _match, "raise": _raise},
+    **COMMANDS,
+}
+
+
+def _call(at: Cursor) -> Call:
+    """Parses a call of any kind, up to and including `;`."""
+    if not at.accept("@"):
+        return _kernel_call(at)
+    by_name = at.token.kind == "quoted"
+    callee: str | Expr
+    if by_name:
+        callee = at.quoted()
+    elif at.accept("("):
+        callee = closed(at)
+    else:
+        callee = at.label("the name of a function, a name in quotes or `(`")
+    at.expect("(")
+    args = at.list(")", expr)
+    into: tuple[Expr, ...] = ()
+    if at.accept_word("into"):
+        into = at.list(";", expr)
+    else:
+        at.expect(";")
+    return FunctionCall(callee, args, into, by_name)
+
+
+def _kernel_call(at: Cursor) -> KernelCall:
+    """Parses a call of a C function, up to and including `;`."""
+    returns_status = at.accept_word("try")
+    callee: str | Expr
+    if at.accept("("):
+        callee = closed(at)
+    elif at.token.kind == "word" and not is_reserved(at.token.text):
+        callee = at.take()
+    else:
+        callee = at.quoted("the symbol to call")
+    at.expect("(")
+    args = at.list(")", expr)
+    status: tuple[StatusError, ...] | None = () if returns_status else None
+    if returns_status and at.accept_word("errors"):
+        at.expect("{")
+        status = at.list("}", _status_error)
+    at.expect(";")
+    return KernelCall(callee, args, status)
+
+
+def _status_error(at: Cursor) -> StatusError:
+    status = None if at.accept_word("_") else at.signed("a status other than 0, or `_`")
+    at.expect(":")
+    kind = at.label("a kind of error such as `ValueError`")
+    return StatusError(status, kind, at.quoted("a message in quotes"))
