@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ from ._statement import Location, Statement
 P = TypeVar("P", bound=Part)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Diagnostic(TextDiagnostic):
     """An error or a warning about a library that was built. `str` begins with the line of Python; line and column are
     those of the library's text."""
@@ -32,8 +33,8 @@ class Diagnostic(TextDiagnostic):
         return f"{self.place}: {super().__str__()}"
 
 
-def check(library: Library) -> list[Diagnostic]:
-    """Returns the errors and warnings about a library.
+def check(library: Library, *, allow: Iterable[str] = ()) -> list[Diagnostic]:
+    """Returns the errors and warnings about a library, but no warnings whose names are in `allow`.
 
     >>> from tvm_ffi_codegen.build import function, kernel, symbols
     >>> n, m = symbols("n m")
@@ -49,7 +50,7 @@ def check(library: Library) -> list[Diagnostic]:
     for line in text.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
     diagnostics = []
-    for found in check_text(text):
+    for found in check_text(text, allow=allow):
         part: Part = library
         if found.line is not None and found.column is not None:
             offset = starts[found.line - 1] + found.column - 1
