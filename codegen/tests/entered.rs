@@ -175,7 +175,7 @@ fn conditions_and_other_values() {
             "f(a: Tensor([i], float32), k: int64) -> None where k > 1 = { @numbered(a, k); @numbered(a); };",
             &["checked own @numbered", "own @numbered"],
         ),
-        // What a closure holds has been checked before lists changed.
+        // Values that a closure holds have been checked before lists changed.
         (
             "f(a: Tensor([i, j], float32)) -> Function = { return function() -> None { @one(a, a); }; };",
             &["own @one"],

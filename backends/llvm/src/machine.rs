@@ -125,3 +125,22 @@ const RISCV64: &str = "\
     sifive-s51 sifive-s54 sifive-s76 sifive-u54 sifive-u74 sifive-x280 sifive-x390 \
     spacemit-x60 syntacore-scr3-rv64 syntacore-scr4-rv64 syntacore-scr5-rv64 syntacore-scr7 \
     tt-ascalon-d8 veyron-v1 xiangshan-kunminghu xiangshan-nanhu";
+
+/// The processor that code is for, in LLVM's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Processor {
+    /// The name.
+    pub cpu: String,
+    /// The features that are not those of the name, with commas in between; each begins with its sign.
+    pub features: String,
+}
+
+impl Processor {
+    /// Returns the names and values of the attributes of functions for this processor.
+    pub(crate) fn attributes(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let features = Some(("target-features", &*self.features));
+        [("target-cpu", &*self.cpu)]
+            .into_iter()
+            .chain(features.filter(|(_, list)| !list.is_empty()))
+    }
+}

@@ -18,6 +18,7 @@ use target_lexicon::{BinaryFormat, DeploymentTarget, OperatingSystem, Triple};
 use crate::Llvm;
 use crate::constructors;
 use crate::diagnostic::collect;
+pub use crate::machine::Processor;
 use crate::machine::known;
 use crate::native;
 use crate::types::Attributes;
@@ -154,25 +155,6 @@ pub(crate) fn same_target(a: &TargetTriple, b: &TargetTriple) -> bool {
         (architecture, system)
     };
     parts(&a) == parts(&b)
-}
-
-/// The processor that code is for, in LLVM's words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Processor {
-    /// The name.
-    pub cpu: String,
-    /// The features that are not those of the name, with commas in between; each begins with its sign.
-    pub features: String,
-}
-
-impl Processor {
-    /// Returns the names and values of the attributes of functions for this processor.
-    pub(crate) fn attributes(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let features = Some(("target-features", &*self.features));
-        [("target-cpu", &*self.cpu)]
-            .into_iter()
-            .chain(features.filter(|(_, list)| !list.is_empty()))
-    }
 }
 
 /// Returns the processor of a target, if it names one or a feature; `None` for the generic one.

@@ -9,7 +9,7 @@ use inkwell::module::Module;
 use inkwell::types::{BasicType, BasicTypeEnum, FunctionType};
 use inkwell::values::{CallSiteValue, FunctionValue, MetadataValue};
 
-use crate::object::Processor;
+use crate::machine::Processor;
 
 /// The types, attributes and facts of emission into one module, looked up once.
 pub(crate) struct Types<'ctx> {

@@ -1,4 +1,4 @@
-//! What resolving derives from a declaration.
+//! Values that resolving derives from a declaration.
 
 use std::fmt::{self, Formatter};
 use std::sync::OnceLock;

@@ -5,10 +5,9 @@ use std::ops::Range;
 use abi_spec::Scalar;
 
 use super::argument::Argument;
-use super::c_type::Prototype;
+use super::c_type::{Prototype, ResultConvention};
 use super::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, ValueId};
 use super::launch::{Command, Launch, TensorMap};
-use super::prototype::ResultConvention;
 use super::step::{Step, Topic};
 use super::term::Term;
 use crate::declaration::{Location, Platform, StatusError};

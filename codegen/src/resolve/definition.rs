@@ -2,6 +2,7 @@
 
 use super::argument::Argument;
 use super::body::{Body, KernelCall};
+use super::c_type::ResultConvention;
 use super::captured::Capture;
 use super::function::Function;
 use super::ids::LookUpId;
@@ -11,7 +12,7 @@ use super::look_up::When;
 use super::names::Names;
 use super::order::{Order, receive};
 use super::presence::{Facts, Point};
-use super::prototype::{self, ResultConvention};
+use super::prototype;
 use super::statement::Block;
 use super::step::Step;
 use super::term::Term;

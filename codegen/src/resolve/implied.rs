@@ -115,7 +115,7 @@ enum Dtype<'s> {
     One(DType),
     /// The one that the caller has a name for.
     Named(&'s str),
-    /// That of this argument.
+    /// The element type of the argument with this index.
     Of(usize),
 }
 

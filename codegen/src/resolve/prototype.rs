@@ -4,62 +4,13 @@ use abi_spec::c_library::loader;
 use abi_spec::{Scalar, c_library};
 
 use super::argument::Argument;
-use super::c_type::{CType, Prototype};
+use super::c_type::{CType, Prototype, ResultConvention};
 use super::ids::ValueId;
 use super::names::Names;
 use super::term::Node;
 use super::value::Source;
 use crate::declaration::{Expr, KernelCall, Leaf, ParamType, is_text, literal_scalar};
 use crate::ir::{Signature, Type};
-
-/// Way in which a C function yields its result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ResultConvention {
-    /// No result.
-    None,
-    /// A scalar, returned.
-    Returned(Scalar),
-    /// A status, returned, and a scalar, written through the last argument in its C type.
-    Stored(Scalar),
-    /// A status, returned, and scalars, each written through an argument of its own in its C type: a tuple.
-    StoredAll(Vec<Scalar>),
-    /// A value, written through the last argument as a `TVMFFIAny`.
-    Written,
-}
-
-impl ResultConvention {
-    /// Chooses the way for a result of a type, or for none. `status` is true if the function returns a status.
-    pub(super) fn of(ty: Option<&ParamType>, status: bool) -> ResultConvention {
-        match (ty, status) {
-            (None, _) => ResultConvention::None,
-            (Some(ParamType::Scalar(scalar)), false) => ResultConvention::Returned(*scalar),
-            (Some(ParamType::Scalar(scalar)), true) => ResultConvention::Stored(*scalar),
-            (Some(ty), true) => match scalars(ty) {
-                Some(scalars) => ResultConvention::StoredAll(scalars),
-                None => ResultConvention::Written,
-            },
-            (Some(_), false) => ResultConvention::Written,
-        }
-    }
-
-    /// Returns the scalars that the function writes, each through an argument of its own.
-    pub(crate) fn stored(&self) -> &[Scalar] {
-        match self {
-            ResultConvention::Stored(scalar) => std::slice::from_ref(scalar),
-            ResultConvention::StoredAll(scalars) => scalars,
-            ResultConvention::None | ResultConvention::Returned(_) | ResultConvention::Written => {
-                &[]
-            }
-        }
-    }
-}
-
-/// Returns the elements of a tuple of scalars; `None` for other types and for the empty tuple.
-fn scalars(ty: &ParamType) -> Option<Vec<Scalar>> {
-    let ParamType::Tuple(elements) = ty else { return None };
-    let scalars: Option<Vec<Scalar>> = elements.iter().map(|element| element.ty.scalar()).collect();
-    scalars.filter(|scalars| !scalars.is_empty())
-}
 
 /// Returns the type of a C function that a body calls with arguments, whose resolved forms are `args`.
 pub(super) fn of_call(

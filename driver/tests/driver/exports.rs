@@ -1,4 +1,4 @@
-//! What a shared library exports: functions of the FFI, what a loader fills, and what it is asked for.
+//! Exports of shared libraries: functions of the FFI, what a loader fills, and what it is asked for.
 
 use std::fs;
 use std::process::Command;

@@ -176,7 +176,7 @@ impl<'a> Symbols<'a> {
     pub(super) fn origin(&self, name: &str) -> Option<(i64, Option<&str>)> {
         let symbol = self.all.iter().find(|symbol| symbol.name == name)?;
         let value = symbol.value.unwrap_or(0);
-        // Of a symbol that only a stride mentions, the place is that of the declaration.
+        // The place of a symbol that only a stride mentions is that of the declaration.
         if let (1, Some(stride)) = (symbol.mentions, &symbol.first) {
             let is_shown = matches!(stride.expr, Expr::Name(_)) && !stride.uncertain;
             return Some((value, is_shown.then_some(&stride.path[..])));

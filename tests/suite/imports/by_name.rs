@@ -102,7 +102,7 @@ const FILLED: &str = "
     long filled_kernel(void) { return __tvm_ffi__library_ctx ? (long)__TVMFFIFunctionCall : -1; }
 ";
 
-/// The same in LLVM IR, as Apache TVM makes it.
+/// The kernel in LLVM IR, as Apache TVM makes it.
 #[cfg(feature = "llvm")]
 const FILLED_IR: &str = "
     @__TVMFFIFunctionCall = linkonce global ptr null, align 8

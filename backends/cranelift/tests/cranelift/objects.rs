@@ -291,7 +291,7 @@ fn features_are_known_or_refused() {
         for name in names.split(' ') {
             let object = with(&format!("+{name}")).object(&sample::module(), &[]);
             assert!(object.is_ok(), "{triple} +{name}: {object:?}");
-            // What the C ABI needs cannot be left out.
+            // Features that the C ABI needs cannot be left out.
             let without = with(&format!("-{name}")).object(&sample::module(), &[]);
             let refused = matches!(&without, Err(Error::Target { .. }));
             assert!(without.is_ok() || refused, "{triple} -{name}: {without:?}");

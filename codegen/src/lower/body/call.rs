@@ -20,8 +20,8 @@ use crate::lower::value::{cache, constant_bytes, safe_call};
 use crate::resolve::body::{
     Address, Callee, Kernel, KernelCall, KernelResult, PackedCall, Received,
 };
+use crate::resolve::c_type::ResultConvention;
 use crate::resolve::ids::ValueId;
-use crate::resolve::prototype::ResultConvention;
 
 /// Emits a call of a C function and the check of its status if it returns one. Returns the scalar that it yields, in its
 /// C type. Any other result is written to `slot`, a `TVMFFIAny` that the frame owns; if scalars are the elements of a

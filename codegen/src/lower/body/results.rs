@@ -4,14 +4,12 @@ use abi_spec::layout::any;
 use abi_spec::{Scalar, TypeIndex};
 
 use crate::declaration::{Leaf, ParamType, ResultType};
-use crate::ir::{Cond, Type, Value};
+use crate::ir::{Type, Value};
 use crate::lower::body::{BodyEmitter, objects, packed, stored};
 use crate::lower::checks::{self, Checker, terms};
 use crate::lower::emitter::known::before_use;
 use crate::lower::emitter::output;
-use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
-use crate::lower::routines::complaints::Complaint;
 use crate::lower::value::write_any;
 use crate::resolve::accepted::{may_be_object, result_index};
 use crate::resolve::body::{Packed, Received, Returned};
@@ -56,23 +54,12 @@ fn return_native(c: &mut Checker<'_, '_>, scalar: Scalar, yielded: Value) {
 /// Emits the return of a number: `I64`, `F64` or `Ptr`.
 fn return_scalar(c: &mut Checker<'_, '_>, scalar: Scalar, value: Value) {
     if scalar == Scalar::Uint64 {
-        require_int64(c, value);
+        stored::require_int64(c, value);
     }
     c.e.release_beyond(0);
     let result = before_use(c.e.result);
     write_any(&mut c.e.b, result, result_index(scalar), value);
     succeed(c);
-}
-
-/// Leaves with an error if a `uint64` of a result, an `I64`, is above the only integer type of the FFI.
-pub(super) fn require_int64(c: &mut Checker<'_, '_>, value: Value) {
-    let too_large = c.e.b.compare_const(Cond::Slt, value, 0);
-    let (fail, next) = (c.e.b.cold_block("too_large"), c.e.b.block("next"));
-    c.e.b.branch(too_large, fail, next);
-    c.e.b.switch_to(fail);
-    let raised = c.exits.fail_at(&mut c.e, &Failed::of(Complaint::ResultRange, ""), &[value]);
-    c.e.exit(Some(raised));
-    c.e.b.switch_to(next);
 }
 
 /// Emits the return of the tensors of the signature, which are the first values that the frame owns.

@@ -4,10 +4,12 @@ use abi_spec::Scalar;
 use abi_spec::layout::ANY;
 
 use crate::ir::{Cond, Type, Value};
-use crate::lower::body::{packed, results};
+use crate::lower::body::packed;
 use crate::lower::checks::Checker;
 use crate::lower::emitter::frame::Slot;
+use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
+use crate::lower::routines::complaints::Complaint;
 use crate::lower::value::write_any;
 use crate::resolve::accepted::result_index;
 use crate::resolve::c_type::abi_type;
@@ -47,7 +49,7 @@ pub(super) fn make_array(
         let native = c.e.b.load(abi_type(scalar).ty, address, 0);
         let wide = widen(c, scalar, native);
         if scalar == Scalar::Uint64 {
-            results::require_int64(c, wide);
+            require_int64(c, wide);
         }
         let at = c.e.b.ptr_offset(values, i64::from(ANY.size) * index as i64);
         write_any(&mut c.e.b, at, result_index(scalar), wide);
@@ -62,4 +64,15 @@ pub(super) fn widen(c: &mut Checker<'_, '_>, scalar: Scalar, native: Value) -> V
         return c.e.b.widen_bool(truth, Type::I64);
     }
     c.e.widen(native, scalar)
+}
+
+/// Leaves with an error if a `uint64` of a result, an `I64`, is above the only integer type of the FFI.
+pub(super) fn require_int64(c: &mut Checker<'_, '_>, value: Value) {
+    let too_large = c.e.b.compare_const(Cond::Slt, value, 0);
+    let (fail, next) = (c.e.b.cold_block("too_large"), c.e.b.block("next"));
+    c.e.b.branch(too_large, fail, next);
+    c.e.b.switch_to(fail);
+    let raised = c.exits.fail_at(&mut c.e, &Failed::of(Complaint::ResultRange, ""), &[value]);
+    c.e.exit(Some(raised));
+    c.e.b.switch_to(next);
 }

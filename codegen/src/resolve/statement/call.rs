@@ -9,11 +9,12 @@ use crate::declaration::{self, Expr, Local, ParamType, ResultType, Tensor};
 use crate::resolve::Explained;
 use crate::resolve::accepted::possible;
 use crate::resolve::body::{Action, KernelCall, KernelResult, PackedCall, Received, Returned};
+use crate::resolve::c_type::ResultConvention;
 use crate::resolve::ids::ValueId;
 use crate::resolve::named::Output;
 use crate::resolve::names::Meaning;
 use crate::resolve::order::receive;
-use crate::resolve::prototype::{self, ResultConvention};
+use crate::resolve::prototype;
 use crate::resolve::term::Kind;
 
 impl<'a> Block<'_, 'a> {
