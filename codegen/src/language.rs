@@ -24,7 +24,7 @@
 //! result     = "None" | type | output | "(" output { "," output } ")"
 //! output     = name ":" tensor                            (a tensor that is allocated for the kernel)
 //! param      = { doc } ( name ":" type [ "=" literal ] | "*" name ":" "Any" )
-//! type       = scalar | "str" | "bytes" | "dtype" | "Device" | "Function" | "Module" | "Any" | "Stream"
+//! type       = scalar | "str" | "bytes" | "dtype" | "Device" | "Function" | "Module" | "Any" | "Stream" | "handle"
 //!            | "Object" [ "[" quoted "]" ] | "Shape" [ "(" shape ")" ] | tensor | "Tensor"
 //!            | "Optional" "[" type "]" | ( "Array" | "List" ) [ "[" type "]" ]
 //!            | ( "Map" | "Dict" ) [ "[" type "," type "]" ]
@@ -80,7 +80,7 @@
 //! unary      = "-" unary | int | float | postfix
 //! postfix    = atom { "." member | "[" expr "]" }
 //! member     = "data" | "size" | "ndim" | "dtype" | "numel" | "device_type" | "device_id" | "byte_offset"
-//!            | "is_contiguous" | "is_some" | ( "shape" | "strides" ) "[" [ "-" ] int "]" | label
+//!            | "is_contiguous" | "object" | "is_some" | ( "shape" | "strides" ) "[" [ "-" ] int "]" | label
 //!            | "device" "." ( "multiprocessors" | "attribute" "(" int ")" )
 //! atom       = "null" | "None" | "True" | "False" | name | quoted | "(" expr ")" | "[" args "]"
 //!            | "Shape" "(" args ")" | scalar "(" expr ")" | "stream" "(" expr ")"
@@ -136,15 +136,22 @@
 //! # Types
 //!
 //! A *value* is a parameter or a part of its type. As an argument of the body a value passes to the kernel: a scalar
-//! its own C type, a tensor the `DLTensor*`, `str` and `bytes` a `const char*` and the size as `int64_t`, `Shape` a
+//! its own C type, a tensor the `DLTensor*` with or without constraints, `str` and `bytes` a `const char*` and the size as `int64_t`, `Shape` a
 //! `const int64_t*` and the rank, `dtype` its 32 bits, `Device` type and index as `int32_t`, a tuple each element in
-//! turn, objects, sequences and mappings the `TVMFFIObject*`, `Any`, `Union` and literals of several types the `const
-//! TVMFFIAny*`, `*rest` the address of the further arguments and their number. A value that is None passes zeros and
-//! NULL; `x.is_some` is one byte.
+//! turn, other objects, sequences and mappings the `TVMFFIObject*`, `Any`, `Union` and literals of several types the
+//! `const TVMFFIAny*`, `*rest` the address of the further arguments and their number. A value that is None passes zeros
+//! and NULL; `x.is_some` is one byte.
+//!
+//! A `handle` passes a `void*` to what only the kernel knows: NULL for None, the address of an opaque pointer, the
+//! `DLTensor*` of a tensor, any other object itself. Numbers, texts, element types and devices are none.
+//!
+//! `x.object` is the `TVMFFIObject*` of a tensor `x`, whose `DLTensor` follows its header. A caller may pass a `DLTensor*`
+//! that is part of no object: then `x.object` is a TypeError where it is evaluated. A parameter of type `Tensor`, without
+//! constraints, accepts objects only.
 //!
 //! | value | members |
 //! |---|---|
-//! | tensor | `data ndim shape[i] strides[i] dtype numel is_contiguous device_type device_id byte_offset`; on cuda also `device.multiprocessors device.attribute(id)` |
+//! | tensor | `data ndim shape[i] strides[i] dtype numel is_contiguous device_type device_id byte_offset object`; on cuda also `device.multiprocessors device.attribute(id)` |
 //! | `str`, `bytes`, `Shape`, `*rest` | `data size`; of a shape also `s[i]` |
 //! | `Array`, `List` | `size`, and the elements `xs[i]` |
 //! | `Device` | `device_type device_id` |
@@ -156,8 +163,8 @@
 //! and `or` evaluate an index in their second operand only if they reach it.
 //!
 //! A parameter accepts the same arguments as the C++ export macro, with these differences: integers must fit, None is
-//! accepted only by `Optional`, `ptr` and `Stream`, `Tensor` accepts only tensor objects and `DLTensor*`, and an rvalue
-//! reference to an object is borrowed wherever an object other than a tensor is accepted. An integer beyond `int64`,
+//! accepted only by `Optional`, `ptr`, `handle` and `Stream`, `Tensor(…)` accepts only tensor objects and `DLTensor*`, and
+//! an rvalue reference to an object is borrowed wherever an object other than a tensor is accepted. An integer beyond `int64`,
 //! which the runtime passes as an object, is accepted by `uint64` and `ptr` if it fits 64 bits, and out of range
 //! elsewhere. A float is rounded to the nearest of its type, as in C++; one that is too large becomes an infinity:
 //! `1e300` for a `float32`. A `uint64` on which an extent or a stride depends must fit `int64`. Text in quotes is
@@ -408,12 +415,12 @@
 //! | parameter | in C | `Optional` |
 //! |---|---|---|
 //! | scalars; literals that are all integers or truths | its C type; a `bool` is one byte, a 16-bit float its bits | the address of it, or NULL |
-//! | `ptr`, `Stream` | `void*` | |
+//! | `ptr`, `Stream`, `handle` | `void*` | |
 //! | `str`, `bytes`, literals that are text | `const char*` and `int64_t`; text need not end with a NUL and may contain it | an address or NULL |
 //! | `dtype`; `Device` | `uint32_t`; `int32_t` type and `int32_t` index | the address of the first, or NULL |
 //! | `Shape` | `const int64_t*` and `int64_t`, at most [`MAX_RANK`] integers | an address or NULL |
 //! | `Tensor(…)` | `DLTensor*` | or NULL |
-//! | objects, sequences, mappings, tuples | `TVMFFIObject*` | or NULL |
+//! | objects, `Tensor` without constraints, sequences, mappings, tuples | `TVMFFIObject*` | or NULL |
 //! | `Any`, `Union`, other literals | `const TVMFFIAny*`, NULL for None | |
 //!
 //! The last parameter receives the result, only on success: a scalar in its C type, anything else as a `TVMFFIAny` that

@@ -1,6 +1,6 @@
 //! Bodies: code that runs after the arguments are checked.
 
-use super::{Call, Expr, KernelCall, Launch, Statement, StatementKind};
+use super::{Call, Expr, KernelCall, Launch, Member, Statement, StatementKind};
 
 /// Code that runs after the arguments are checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +58,14 @@ impl Body {
                 self.statements().flat_map(|statement| statement.kind.exprs()).collect()
             }
         }
+    }
+
+    /// Returns true if an expression asks for the object of a tensor.
+    pub(crate) fn asks_object(&self) -> bool {
+        fn asks(expr: &Expr) -> bool {
+            matches!(expr, Expr::Member(_, Member::Object)) || expr.children().any(asks)
+        }
+        self.exprs().into_iter().any(asks)
     }
 }
 

@@ -108,6 +108,9 @@ members! {
     numel Numel;
     /// `x.is_contiguous`: true if the strides are compact.
     is_contiguous IsContiguous;
+    /// `x.object`: the address of the tensor object, whose `DLTensor` is `x`; a `DLTensor*` that is part of no object is a
+    /// TypeError.
+    object Object;
     /// `s.size`: the number of bytes, numbers or elements.
     size Size;
     /// `x.is_some`: true if an optional value is not None.

@@ -69,6 +69,8 @@ pub(crate) struct LeafFacts {
     pub(crate) address: &'static str,
     /// Type indices that values may have, first that of the type itself; `None` for all.
     pub(crate) accepted: Option<&'static [TypeIndex]>,
+    /// True if every object but a text or a number is a value too.
+    pub(crate) objects: bool,
     /// Literals that the default of a parameter may be.
     pub(crate) defaults: Defaults,
 }
@@ -119,6 +121,7 @@ leaves! {
         passed: &[Scalar::Ptr, Scalar::Int64],
         address: "const char*",
         accepted: Some(&[T::RAW_STR, T::SMALL_STR, T::STR]),
+        objects: false,
         defaults: Defaults::Text(|_| true),
     };
     /// Bytes: a bytes object, small bytes or a `TVMFFIByteArray*`.
@@ -129,6 +132,7 @@ leaves! {
         passed: &[Scalar::Ptr, Scalar::Int64],
         address: "const char*",
         accepted: Some(&[T::BYTE_ARRAY_PTR, T::SMALL_BYTES, T::BYTES]),
+        objects: false,
         defaults: Defaults::Never,
     };
     /// An element type, or text that names one.
@@ -141,6 +145,7 @@ leaves! {
         accepted: Some(&[
             T::DATA_TYPE, T::RAW_STR, T::SMALL_STR, T::STR, T::BYTE_ARRAY_PTR, T::SMALL_BYTES, T::BYTES,
         ]),
+        objects: false,
         defaults: Defaults::Text(|text| !text.is_empty() && DType::is_named_by(text)),
     };
     /// A device, or text that names one.
@@ -151,6 +156,7 @@ leaves! {
         passed: &[Scalar::Int32, Scalar::Int32],
         address: "",
         accepted: Some(&[T::DEVICE, T::RAW_STR, T::SMALL_STR, T::STR]),
+        objects: false,
         defaults: Defaults::Text(names_device),
     };
     /// Any value.
@@ -161,6 +167,7 @@ leaves! {
         passed: &[Scalar::Ptr],
         address: "const TVMFFIAny*",
         accepted: None,
+        objects: false,
         defaults: Defaults::Any,
     };
     /// A stream: an opaque pointer, its address as an integer, or None for the default stream.
@@ -171,6 +178,18 @@ leaves! {
         passed: &[Scalar::Ptr],
         address: "void*",
         accepted: Some(&[T::OPAQUE_PTR, T::INT, T::NONE]),
+        objects: false,
+        defaults: Defaults::None,
+    };
+    /// An address of something that only the C function knows: None, an opaque pointer, a tensor or another object.
+    Handle: LeafFacts {
+        name: "handle",
+        schema: "Any",
+        kind: Kind::Ptr,
+        passed: &[Scalar::Ptr],
+        address: "void*",
+        accepted: Some(&[T::OPAQUE_PTR, T::NONE, T::DL_TENSOR_PTR]),
+        objects: true,
         defaults: Defaults::None,
     };
 }
@@ -192,10 +211,10 @@ impl Leaf {
     }
 
     /// Returns the type index of values whose payload is one word, the first that the type accepts; `None` for text,
-    /// bytes and any value.
+    /// bytes, handles and any value.
     pub(crate) fn word_index(self) -> Option<TypeIndex> {
-        let accepted = self.facts().accepted.filter(|_| self.facts().kind != Kind::Text)?;
-        accepted.first().copied()
+        let is_word = self.facts().kind != Kind::Text && !self.facts().objects;
+        self.facts().accepted.filter(|_| is_word)?.first().copied()
     }
 
     /// Returns true if every value is one of this type.
@@ -205,7 +224,8 @@ impl Leaf {
 
     /// Returns true if a value of this type may have the type index.
     pub(crate) fn accepts(self, index: TypeIndex) -> bool {
-        self.facts().accepted.is_none_or(|accepted| accepted.contains(&index))
+        let is_object = self.facts().objects && is_opaque(index);
+        is_object || self.facts().accepted.is_none_or(|accepted| accepted.contains(&index))
     }
 
     /// Returns true if a literal can be the default of a parameter of this type.
@@ -217,6 +237,11 @@ impl Leaf {
             Defaults::Never => false,
         }
     }
+}
+
+/// Returns true for objects that are neither texts nor numbers.
+fn is_opaque(index: TypeIndex) -> bool {
+    index.is_object() && ![TypeIndex::STR, TypeIndex::BYTES, TypeIndex::BIG_INT].contains(&index)
 }
 
 /// Returns true if arguments of this text are read as devices, which a routine does.

@@ -161,6 +161,7 @@ routines! {
     Numbers outline, access::numbers;
     ToDtype cold, access::to_dtype;
     ToDevice cold, access::to_device;
+    ToHandle cold, access::to_handle;
     IsInstance outline, classes::is_instance;
     IsKnown cold inner, classes::is_known;
     ListClasses cold inner, classes::list_classes;

@@ -68,7 +68,7 @@ impl Accepted {
 pub(crate) fn accepted(ty: &ParamType) -> Accepted {
     use TypeIndex as T;
     match ty {
-        ParamType::Leaf(leaf) => leaf.facts().accepted.map_or(Accepted::ALL, Accepted::of),
+        ParamType::Leaf(leaf) => leaf_accepted(*leaf),
         ParamType::Shape(_) => Accepted::of(&[T::SHAPE, T::ARRAY, T::LIST]),
         ParamType::Object(class) => class_accepted(class),
         ParamType::Sequence(..) => Accepted::of(&[T::ARRAY, T::LIST]),
@@ -99,7 +99,9 @@ pub(crate) fn explainable(ty: &ParamType) -> Accepted {
 fn accepts_tensors(ty: &ParamType) -> [bool; 2] {
     match ty {
         ParamType::Tensor(_) => [true, true],
-        ParamType::Leaf(leaf) => [leaf.accepts_all(); 2],
+        ParamType::Leaf(leaf) => {
+            [TypeIndex::TENSOR, TypeIndex::DL_TENSOR_PTR].map(|index| leaf.accepts(index))
+        }
         ParamType::Object(class) => {
             [class.key().is_none_or(|key| TypeIndex::TENSOR.type_key() == Some(key)), false]
         }
@@ -120,6 +122,17 @@ fn accepts_tensors(ty: &ParamType) -> [bool; 2] {
 /// Returns true for scalars whose values beyond `int64` are objects.
 pub(crate) const fn may_be_object(scalar: Scalar) -> bool {
     matches!(scalar, Scalar::Uint64 | Scalar::Ptr)
+}
+
+fn leaf_accepted(leaf: Leaf) -> Accepted {
+    if leaf.accepts_all() {
+        return Accepted::ALL;
+    }
+    let mut accepted = Accepted::of_those(|index| leaf.accepts(index));
+    if leaf.facts().objects {
+        accepted.high |= !Accepted::of_those(|index| !leaf.accepts(index)).high;
+    }
+    accepted
 }
 
 fn class_accepted(class: &ObjectClass) -> Accepted {

@@ -27,7 +27,10 @@ impl Argument {
         match self {
             Argument::Value(_) | Argument::Text(_) => false,
             Argument::Term(term, _) => {
-                term.any(&mut |node| matches!(node, Node::Output(_) | Node::OutputData(_)))
+                let of_output = |node: &Node| {
+                    matches!(node, Node::Output(_) | Node::OutputData(_) | Node::OutputObject(_))
+                };
+                term.any(&mut |node| of_output(node))
             }
         }
     }

@@ -72,7 +72,7 @@ impl Given {
     fn of(ty: &ParamType) -> Given {
         match ty {
             ParamType::Scalar(scalar) => Given::Scalar(*scalar),
-            ParamType::Leaf(Leaf::Stream) => Given::Scalar(Scalar::Ptr),
+            ParamType::Leaf(Leaf::Stream | Leaf::Handle) => Given::Scalar(Scalar::Ptr),
             ParamType::Leaf(Leaf::Str) => Given::Str,
             ParamType::Leaf(Leaf::Bytes) => Given::Bytes,
             ParamType::Leaf(Leaf::DType) => Given::DType,

@@ -175,9 +175,13 @@ impl<'a> Function<'a> {
         matches!(self.values[root].source, Source::Argument(_))
     }
 
-    /// Returns true if a parameter may be in use after the call: the body returns it, puts it into an array, gives it to
-    /// a function that it makes, or hands it to a function of the FFI, which may keep it.
+    /// Returns true if callers should pass a parameter as an object. It may be in use after the call: the body returns it,
+    /// puts it into an array, gives it to a function that it makes, or hands it to a function of the FFI, which may keep
+    /// it. Or the body asks for the object of a tensor, of whichever parameter.
     pub(crate) fn is_kept(&self, param: usize) -> bool {
+        if self.declared.body.asks_object() {
+            return true;
+        }
         let is_of_param = |value: ValueId| self.values[value].param == param;
         let is_held = |given: &Given<'a>| match given {
             Given::Plain(Plain::Value(value)) => is_of_param(*value),

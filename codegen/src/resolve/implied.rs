@@ -67,7 +67,7 @@ impl<'a> Block<'_, 'a> {
 }
 
 /// Returns the type of the code of a function behind its checks if it takes values instead of an array of arguments: its
-/// parameters are tensors and numbers, and its body hands none on as a value of the FFI.
+/// parameters are tensors and numbers, and its body neither hands one on as a value of the FFI nor asks for its object.
 pub(crate) fn signature_of_values(function: &declaration::Function) -> Option<ir::Signature> {
     let hands_on = function.body.statements().any(|statement| match &statement.kind {
         StatementKind::Call { call: Call::Function { .. }, .. } => true,
@@ -86,7 +86,7 @@ pub(crate) fn signature_of_values(function: &declaration::Function) -> Option<ir
         | StatementKind::Wait(_)
         | StatementKind::Raise { .. } => false,
     });
-    if hands_on {
+    if hands_on || function.body.asks_object() {
         return None;
     }
     let of = |param: &Param| match &param.ty {

@@ -9,7 +9,7 @@ use super::names::Names;
 use super::term::{Node, OfSeveral, OfTensor, Property, Term};
 use super::value::Source;
 use crate::declaration::{
-    BinaryOp, Element, Expr, Kind, Mapping, Member, ParamType, Shape, Tensor, is_text,
+    BinaryOp, Element, Expr, Kind, Mapping, Member, ObjectClass, ParamType, Shape, Tensor, is_text,
 };
 
 impl Names<'_> {
@@ -148,6 +148,9 @@ impl Names<'_> {
         }
         let rest = if let Source::Rest(first) = value.source { Some(first as u32) } else { None };
         let found = match (value.ty, rest, member) {
+            (ParamType::Tensor(_) | ParamType::Object(ObjectClass::Tensor), _, Member::Object) => {
+                Some((Kind::Ptr, Property::Object))
+            }
             (ParamType::Tensor(tensor), ..) => {
                 let found = tensor_member(of, tensor, member)?;
                 found.map(|(kind, found)| (kind, Property::Tensor(found)))
@@ -166,6 +169,7 @@ impl Names<'_> {
         let Output { name, tensor, .. } = &self.outputs[output];
         match (member, known_member(tensor, member)) {
             (Member::Data, _) => Ok(Some(Term::new(Kind::Ptr, Node::OutputData(output)))),
+            (Member::Object, _) => Ok(Some(Term::new(Kind::Ptr, Node::OutputObject(output)))),
             (_, Some(expr)) => self.term(&expr).map(Some),
             (Member::Shape(dim) | Member::Strides(dim), None) => Err(no_dim(name, tensor, dim)),
             (member, None) => {
@@ -226,7 +230,7 @@ fn tensor_member(
         Member::ByteOffset => (Kind::Int, OfTensor::ByteOffset),
         Member::Numel => (Kind::Int, OfTensor::Numel),
         Member::IsContiguous => (Kind::Bool, OfTensor::IsContiguous),
-        Member::Size | Member::IsSome => return Ok(None),
+        Member::Object | Member::Size | Member::IsSome => return Ok(None),
     }))
 }
 
@@ -271,6 +275,7 @@ fn known_member(tensor: &Tensor, member: Member) -> Option<Expr> {
         | Member::DeviceId
         | Member::ByteOffset
         | Member::DType
+        | Member::Object
         | Member::Size
         | Member::IsSome => None,
     }

@@ -9,7 +9,7 @@ use super::ids::ValueId;
 use super::names::Names;
 use super::term::Node;
 use super::value::Source;
-use crate::declaration::{Expr, KernelCall, Leaf, ParamType, is_text, literal_scalar};
+use crate::declaration::{Expr, KernelCall, Leaf, ObjectClass, ParamType, is_text, literal_scalar};
 use crate::ir::{Signature, Type};
 
 /// Returns the type of a C function that a body calls with arguments, whose resolved forms are `args`.
@@ -22,6 +22,7 @@ pub(super) fn of_call(
     let types = |(expr, arg): (&Expr, &Argument)| match arg {
         Argument::Value(value) => of_value(names, *value),
         Argument::Term(term, _) if matches!(term.node, Node::Output(_)) => vec![CType::TENSOR],
+        Argument::Term(term, _) if term.is_object() => vec![CType::OBJECT],
         Argument::Term(_, scalar) if matches!(expr, Expr::Cast(..)) => {
             vec![CType::of_conversion(*scalar)]
         }
@@ -100,7 +101,7 @@ pub(super) fn of_value(names: &Names<'_>, value: ValueId) -> Vec<CType> {
         ParamType::Literal(literals) => {
             vec![literal_scalar(literals).map_or(CType::ANY, CType::Scalar)]
         }
-        ParamType::Tensor(_) => vec![CType::TENSOR],
+        ParamType::Tensor(_) | ParamType::Object(ObjectClass::Tensor) => vec![CType::TENSOR],
         ParamType::Object(_) | ParamType::Sequence(..) | ParamType::Mapping(..) => {
             vec![CType::OBJECT]
         }

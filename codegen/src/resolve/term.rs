@@ -37,6 +37,8 @@ pub(crate) enum Node {
     Output(OutputId),
     /// The address of the first element of an allocated tensor.
     OutputData(OutputId),
+    /// The object of an allocated tensor.
+    OutputObject(OutputId),
     /// A property of a value; zero if the value is absent.
     Property(ValueId, Property),
     /// A number of a shape by an index that is known at run time; zero if the shape is absent. The text names the number
@@ -76,6 +78,8 @@ pub(crate) enum Node {
 pub(crate) enum Property {
     /// A property of a tensor.
     Tensor(OfTensor),
+    /// The object that a tensor is.
+    Object,
     /// A property of text, bytes, a shape, or a variadic parameter.
     Several(OfSeveral),
     /// The number of elements of a sequence.
@@ -150,9 +154,11 @@ impl Property {
     pub(super) fn can_fail(self) -> bool {
         matches!(
             self,
-            Property::Tensor(
-                OfTensor::Extent { checked: true, .. } | OfTensor::Stride { checked: true, .. }
-            ) | Property::Several(OfSeveral::Number { checked: true, .. })
+            Property::Object
+                | Property::Tensor(
+                    OfTensor::Extent { checked: true, .. } | OfTensor::Stride { checked: true, .. }
+                )
+                | Property::Several(OfSeveral::Number { checked: true, .. })
         )
     }
 }
@@ -191,6 +197,11 @@ impl Term {
     pub(crate) fn into_number(self) -> Term {
         let kind = if self.kind == Kind::Bool { Kind::Int } else { self.kind };
         Term { kind, ..self }
+    }
+
+    /// Returns true for the object of a tensor.
+    pub(super) fn is_object(&self) -> bool {
+        matches!(self.node, Node::OutputObject(_) | Node::Property(_, Property::Object))
     }
 
     /// Returns true if the result is a float.
@@ -236,6 +247,7 @@ impl Term {
             | Node::Value(_)
             | Node::Output(_)
             | Node::OutputData(_)
+            | Node::OutputObject(_)
             | Node::Property(..)
             | Node::SameText(..)
             | Node::Stream(_)

@@ -281,6 +281,8 @@ impl Names<'_> {
                 node,
                 Node::Output(_)
                     | Node::OutputData(_)
+                    | Node::OutputObject(_)
+                    | Node::Property(_, Property::Object)
                     | Node::Property(_, Property::Tensor(OfTensor::Data))
                     | Node::Property(_, Property::Several(OfSeveral::Address))
             );

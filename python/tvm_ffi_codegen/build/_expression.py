@@ -39,7 +39,7 @@ OPERATORS = {
 }
 """The binary operators of the language."""
 
-MEMBERS = tuple("data ndim device_type device_id byte_offset dtype numel is_contiguous size is_some".split())
+MEMBERS = tuple("data ndim device_type device_id byte_offset dtype numel is_contiguous object size is_some".split())
 """Members without an index."""
 
 _INTEGERS = frozenset("ndim device_type device_id byte_offset numel size".split())
@@ -188,6 +188,7 @@ class Expr(Part):
     dtype = Plain("dtype", "the element type")
     numel = Plain("numel", "the number of elements")
     is_contiguous = Plain("is_contiguous", "true if the strides are compact")
+    object = Plain("object", "the address of the tensor object")
     size = Plain("size", "the number of bytes, numbers or elements")
     is_some = Plain("is_some", "true if an optional value is not None")
 

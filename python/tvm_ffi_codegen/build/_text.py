@@ -12,7 +12,7 @@ SCALARS = (
 )
 """Names of the scalar types."""
 
-LEAVES = ("str", "bytes", "dtype", "Device", "Any", "Stream")
+LEAVES = ("str", "bytes", "dtype", "Device", "Any", "Stream", "handle")
 """Names of the other types without parts."""
 
 CLASSES = ("Function", "Module", "Tensor", "Object")

@@ -87,7 +87,7 @@ fn simple(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
         5 => sized(names, at, "Shape"),
         6 => shape(choices, names, at),
         7 => choices.pick(&["Function", "Object", "Object[\"test.Thing\"]", "Any"]).to_owned(),
-        8 => "Stream".to_owned(),
+        8 => choices.pick(&["Stream", "handle"]).to_owned(),
         9 => "Literal[1, 2, -5]".to_owned(),
         10 => "Literal[\"sum\", \"a longer mean\"]".to_owned(),
         _ => "Literal[True, \"auto\"]".to_owned(),
@@ -156,7 +156,7 @@ fn optional(choices: &mut Choices<'_>, names: &mut Names, at: &At) -> String {
     let within = At { certain: false, guard: at.path.clone(), ..at.clone() };
     let inner = nested(choices, names, &within);
     // These types include None already.
-    if matches!(inner.as_str(), "Any" | "Stream") {
+    if matches!(inner.as_str(), "Any" | "Stream" | "handle") {
         return inner;
     }
     at.offer_match(names, [inner.as_str(), "None"]);
@@ -262,6 +262,13 @@ pub(super) fn fitting(choices: &mut Choices<'_>, values: &mut Values, ty: &Param
             0 => Argument::Int(16),
             1 => Argument::None,
             _ => Argument::Pointer(16),
+        },
+        ParamType::Leaf(Leaf::Handle) => match choices.below(6) {
+            0 => Argument::Array(vec![Argument::Int(2)]),
+            1 => Argument::None,
+            2 => Argument::Pointer(16),
+            3 => Argument::Function,
+            _ => Argument::Tensor(Tensor::new(DType::FLOAT32, &[3])),
         },
         ParamType::Mapping(_, types) => mapping(choices, values, types),
     }

@@ -265,7 +265,7 @@ impl Call<'_> {
                 numel.ok_or_else(|| out_of_range(&format!("{path}.numel"), &"more"))?
             }
             Member::IsContiguous => i64::from(tensor::is_contiguous(tensor)),
-            Member::DType | Member::Size | Member::IsSome => {
+            Member::DType | Member::Object | Member::Size | Member::IsSome => {
                 unreachable!("no declaration has `{path}.{member}`")
             }
         };

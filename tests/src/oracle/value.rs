@@ -52,7 +52,7 @@ impl<'a> Call<'a> {
             ParamType::Literal(literals) => {
                 received.given.map_or(Ok(()), |given| literal(received, literals, given))
             }
-            ParamType::Object(_) | ParamType::Leaf(Leaf::Any) | ParamType::Leaf(Leaf::Stream) => {
+            ParamType::Object(_) | ParamType::Leaf(Leaf::Any | Leaf::Stream | Leaf::Handle) => {
                 let found = if received.given.is_some() { Found::Other } else { MISSING };
                 self.note(received, found);
                 Ok(())
@@ -217,7 +217,7 @@ fn check_type(received: &Received<'_>, given: &Argument) -> Checked<()> {
     let accepted = accepts(received.ty, index);
     let empty_slot = matches!(given, Argument::RValue(None)) || (index == 10 && payload == 0);
     let takes_objects = (64..=128).any(|index| accepts(received.ty, index));
-    let null = index >= 64 || matches!(index, 8 | 9);
+    let null = index >= 64 || matches!(index, 7..=9);
     if (accepted && null && payload == 0 && !is_text(given)) || (empty_slot && takes_objects) {
         return Err(received.wrong_type("NULL"));
     }
@@ -277,6 +277,9 @@ fn accepts(ty: &ParamType, index: i32) -> bool {
         ParamType::Tuple(_) => index == 71,
         ParamType::Leaf(Leaf::Any) | ParamType::Union(_) => index >= 0,
         ParamType::Leaf(Leaf::Stream) => matches!(index, 0 | 1 | 4),
+        ParamType::Leaf(Leaf::Handle) => {
+            matches!(index, 0 | 4 | 7) || (index >= 64 && !matches!(index, 65 | 66 | 78))
+        }
         ParamType::Literal(literals) => literals.iter().any(|literal| match literal {
             Literal::None => false,
             Literal::Bool(_) | Literal::Int(_) => matches!(index, 1 | 2 | 78),

@@ -148,7 +148,7 @@ fn is_literal(expr: &Expr) -> bool {
 
 fn of_member(member: Member) -> Expr {
     match member {
-        Member::Data => Expr::Null,
+        Member::Data | Member::Object => Expr::Null,
         Member::IsContiguous | Member::IsSome => Expr::Bool(false),
         Member::Shape(_)
         | Member::Strides(_)

@@ -1,7 +1,9 @@
 //! Arguments of C functions and of GPU kernels, in the types of their [prototype](crate::resolve::prototype).
 
 use abi_spec::Scalar;
+use abi_spec::layout::OBJECT;
 
+use crate::declaration::ObjectClass;
 use crate::ir::{Convert, Type, Value};
 use crate::lower::checks::{Checker, terms};
 use crate::lower::emitter::output;
@@ -82,6 +84,10 @@ fn pass_value(c: &mut Checker<'_, '_>, value: ValueId) -> Vec<Value> {
         ValueState::Span(Span { data, size }) => vec![data, size],
         ValueState::Tuple(_) => {
             declared.children.iter().flat_map(|&child| pass_value(c, child)).collect()
+        }
+        ValueState::Word(object) if declared.ty.class() == Some(&ObjectClass::Tensor) => {
+            let dl = c.e.b.ptr_offset(object, OBJECT.size.into());
+            vec![c.e.or_zero(value, dl)]
         }
         ValueState::Word(word) => match declared.ty.leaf().map(|leaf| leaf.facts().kind) {
             Some(Kind::DType) => vec![c.e.b.convert(Convert::Trunc, word, Type::I32)],

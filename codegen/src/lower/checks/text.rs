@@ -10,14 +10,14 @@ use crate::lower::routines::Routine;
 use crate::lower::value::Span;
 use crate::resolve::accepted::{MAX_SMALL, accepted};
 use crate::resolve::ids::ValueId;
-/// Branches to the current exit if a pointer is NULL. Returns the pointer.
-pub(super) fn guard_non_null(c: &mut Checker<'_, '_>, pointer: Value) -> Value {
+/// Branches to the current exit if a value is 0 or NULL. Returns the value.
+pub(super) fn guard_non_zero(c: &mut Checker<'_, '_>, value: Value) -> Value {
     if !c.checks.passed {
-        let some = c.e.b.compare_const(Cond::Ne, pointer, 0);
+        let some = c.e.b.compare_const(Cond::Ne, value, 0);
         let fail = c.checks.fail;
         c.e.b.guard(some, fail);
     }
-    pointer
+    value
 }
 
 /// Returns the two bit masks of the type indices that a value accepts, low bits first.
@@ -90,5 +90,5 @@ fn text_array(c: &mut Checker<'_, '_>, value: ValueId) -> Value {
     let [low, high] = masks(c, value);
     let slot = c.e.slot(Slot::Scratch, BYTE_ARRAY.size);
     let array = c.e.routine_value(Routine::Text, &[address, low, high, slot]);
-    guard_non_null(c, array)
+    guard_non_zero(c, array)
 }

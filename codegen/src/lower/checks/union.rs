@@ -94,7 +94,7 @@ fn accepted_indices(c: &Checker<'_, '_>, value: ValueId) -> Option<Accepted> {
         | ParamType::Leaf(Leaf::Stream | Leaf::Any)
         | ParamType::Union(_)
         | ParamType::Optional(_) => return None,
-        ParamType::Leaf(Leaf::Str | Leaf::Bytes | Leaf::DType | Leaf::Device)
+        ParamType::Leaf(Leaf::Str | Leaf::Bytes | Leaf::DType | Leaf::Device | Leaf::Handle)
         | ParamType::Shape(_)
         | ParamType::Object(_)
         | ParamType::Sequence(..)

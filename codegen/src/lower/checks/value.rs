@@ -11,6 +11,7 @@ use crate::lower::checks::checker::Checker;
 use crate::lower::checks::{literal, text};
 use crate::lower::emitter::frame::Slot;
 use crate::lower::emitter::state::ValueState;
+use crate::lower::emitter::tensor::dl_of;
 use crate::lower::routines::{self, CLASS_CACHE, Routine};
 use crate::lower::value::{Span, constant_bytes, zeros};
 use crate::resolve::accepted::dynamic_key;
@@ -51,6 +52,7 @@ pub(super) fn value_type(c: &mut Checker<'_, '_>, value: ValueId) {
             ValueState::Word(c.e.or_zero(value, address))
         }
         ParamType::Leaf(Leaf::Stream) => stream_value(c, value),
+        ParamType::Leaf(Leaf::Handle) => handle(c, value),
         ParamType::Scalar(_) | ParamType::Tensor(_) | ParamType::Optional(_) => {
             unreachable!("these have steps of their own")
         }
@@ -130,7 +132,7 @@ fn object(c: &mut Checker<'_, '_>, value: ValueId, usual: Option<TypeIndex>) -> 
         let address = c.e.any_address(value);
         let [low, high] = text::masks(c, value);
         let object = c.e.routine_value(Routine::Object, &[address, low, high]);
-        text::guard_non_null(c, object)
+        text::guard_non_zero(c, object)
     })
 }
 
@@ -171,9 +173,7 @@ fn word(
         let slot = c.e.slot(Slot::Scratch, 8);
         let [low, high] = text::masks(c, value);
         let named = c.e.routine_value(otherwise, &[address, low, high, slot]);
-        let named = c.e.b.compare_const(Cond::Ne, named, 0);
-        let fail = c.checks.fail;
-        c.e.b.guard(named, fail);
+        text::guard_non_zero(c, named);
         c.e.b.load(Type::I64, slot, 0)
     });
     ValueState::Word(word)
@@ -189,7 +189,7 @@ fn numbers(c: &mut Checker<'_, '_>, value: ValueId) -> ValueState {
         let address = c.e.any_address(value);
         let slot = c.e.b.stack_slot(routines::NUMBERS_SIZE, 8);
         let cell = c.e.routine_value(Routine::Numbers, &[address, slot]);
-        text::guard_non_null(c, cell)
+        text::guard_non_zero(c, cell)
     });
     let cell = c.e.readable(value, cell, 16);
     ValueState::Span(c.e.array_of_bytes(value, cell))
@@ -209,6 +209,28 @@ fn stream_value(c: &mut Checker<'_, '_>, value: ValueId) -> ValueState {
     let stream = c.e.b.select(some, payload, null);
     let hint = c.e.hint(value, "", None);
     ValueState::Word(c.e.b.hint(stream, hint))
+}
+
+/// Returns a handle: the `DLTensor*` of a tensor, the address of a pointer, another object; NULL for None. A routine
+/// accepts what is neither a tensor nor a pointer.
+fn handle(c: &mut Checker<'_, '_>, value: ValueId) -> ValueState {
+    let (index, payload) = c.e.words(value, Type::Ptr);
+    let usual = [TypeIndex::TENSOR, TypeIndex::DL_TENSOR_PTR, TypeIndex::OPAQUE_PTR];
+    let [tensor, view, pointer] =
+        usual.map(|usual| c.e.b.compare_const(Cond::Eq, index, usual.0.into()));
+    let either = c.e.b.or(tensor, view);
+    let either = c.e.b.or(either, pointer);
+    let some = c.e.b.compare_const(Cond::Ne, payload, 0);
+    let address = dl_of(&mut c.e.b, index, payload);
+    let handle = usually(c, value, &[either, some], address, |c| {
+        let address = c.e.any_address(value);
+        let slot = c.e.slot(Slot::Scratch, 8);
+        let [low, high] = text::masks(c, value);
+        let is_handle = c.e.routine_value(Routine::ToHandle, &[address, low, high, slot]);
+        text::guard_non_zero(c, is_handle);
+        c.e.b.load(Type::Ptr, slot, 0)
+    });
+    ValueState::Word(handle)
 }
 
 /// Returns the address of the cache of a class.

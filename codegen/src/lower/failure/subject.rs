@@ -309,7 +309,7 @@ fn require(ty: &ParamType) -> (Requirement, Option<u32>) {
         ParamType::Union(_) => Requirement::OneOf,
         ParamType::Scalar(_)
         | ParamType::Tensor(_)
-        | ParamType::Leaf(Leaf::Str | Leaf::Bytes | Leaf::Any | Leaf::Stream)
+        | ParamType::Leaf(Leaf::Str | Leaf::Bytes | Leaf::Any | Leaf::Stream | Leaf::Handle)
         | ParamType::Sequence(..)
         | ParamType::Mapping(..)
         | ParamType::Optional(_) => Requirement::Type,

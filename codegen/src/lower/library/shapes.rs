@@ -220,6 +220,7 @@ fn data(function: &Function<'_>, term: &Term) -> Value {
         | Node::Value(_)
         | Node::Output(_)
         | Node::OutputData(_)
+        | Node::OutputObject(_)
         | Node::Property(..)
         | Node::Number { .. }
         | Node::Logic(..)

@@ -70,6 +70,29 @@ pub(crate) fn object(any: &Any, low: u64, high: u64) -> &Object {
     if accepted { object } else { nothing }
 }
 
+/// Writes the address that a handle stands for to `out`: NULL for None, the `DLTensor*` of a tensor, else the pointer or
+/// the object. Returns 1, or 0 if the type index is not in the set or a tensor or another object is NULL.
+#[routine]
+pub(crate) fn to_handle(any: &Any, low: u64, high: u64, out: &u64) -> i32 {
+    let value = borrow(any);
+    let index = value.index;
+    let object = value.object;
+    if !accepts(index, low, high) {
+        return 0;
+    }
+    let mut address = object as u64;
+    if index == TypeIndex::NONE {
+        address = 0;
+    } else if index != TypeIndex::OPAQUE_PTR && object == null {
+        return 0;
+    }
+    if index == TypeIndex::TENSOR {
+        address = object.tensor as u64;
+    }
+    *out = address;
+    1
+}
+
 /// Returns text or bytes as a `TVMFFIByteArray`. Fills and returns `array` if the value holds no such struct itself.
 ///
 /// Returns NULL if the type index is not in the set, if the value is neither text nor bytes or is a NULL pointer, or if

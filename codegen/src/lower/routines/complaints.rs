@@ -74,6 +74,7 @@ complaints! {
     Borrowed: "TypeError" "Mismatched type of result{calling}, expected an owned value but got a borrowed Tensor";
     NullResult: "TypeError" "Mismatched type of result{calling}, expected an owned value but got NULL";
     NullElement: "TypeError" "Mismatched type of a value of an Array or a function{calling}, expected an owned value but got NULL";
+    NoObject: "TypeError" "Mismatched type of {at}{on}, expected a Tensor object but got a DLTensor*";
     Unheld: "TypeError" "Mismatched type of {subject}{calling}, expected a Tensor object, which a function can hold, but got a DLTensor*";
     Unkept: "TypeError" "Mismatched type of {subject}{calling}, expected a Tensor object, which an Array can hold, but got a DLTensor*";
     NoFunction: "TypeError" "Mismatched type of {subject}{calling}, expected Function but got None";

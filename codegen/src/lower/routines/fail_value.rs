@@ -86,6 +86,7 @@ fn points(value: Borrowed) -> bool {
     is_object(index)
         || index == TypeIndex::RAW_STR
         || index == TypeIndex::BYTE_ARRAY_PTR
+        || index == TypeIndex::DL_TENSOR_PTR
         || index == TypeIndex::OBJECT_RVALUE_REF
 }
 

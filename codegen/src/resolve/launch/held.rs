@@ -56,7 +56,9 @@ impl<'a> Function<'a> {
                 !self.symbols[*symbol].local.is_some_and(|local| self.holds_local(local))
             }
             Node::Local(local) => !self.holds_local(*local),
-            Node::Output(output) | Node::OutputData(output) => !self.holds_output(*output),
+            Node::Output(output) | Node::OutputData(output) | Node::OutputObject(output) => {
+                !self.holds_output(*output)
+            }
             Node::Property(_, Property::Length) | Node::Stream(_) | Node::OutputStream(_) => true,
             Node::DeviceAttribute { home, .. } => !self.holds_tensor(*home),
             Node::Value(value)

@@ -152,6 +152,7 @@ impl<'a> Block<'_, 'a> {
                 _ => None,
             },
             Argument::Term(term, _) if matches!(term.node, Node::Output(_)) => None,
+            Argument::Term(term, _) if term.is_object() => None,
             Argument::Term(_, scalar) => Some(*scalar),
             Argument::Text(_) => None,
         };

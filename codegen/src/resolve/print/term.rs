@@ -32,6 +32,7 @@ impl Printer<'_, '_> {
             Node::Value(value) => self.value(*value),
             Node::Output(output) => self.output(*output),
             Node::OutputData(output) => format!("{}.data", self.output(*output)),
+            Node::OutputObject(output) => format!("{}.object", self.output(*output)),
             Node::Property(value, property) => self.property(*value, *property),
             Node::Number { of, index, .. } => {
                 format!("number({}, {})", self.value(*of), self.term(index))
@@ -65,6 +66,7 @@ impl Printer<'_, '_> {
     fn property(&self, value: ValueId, property: Property) -> String {
         let member = match property {
             Property::Tensor(of) => of_tensor(of),
+            Property::Object => ".object".to_owned(),
             Property::Several(OfSeveral::Address) => ".data".to_owned(),
             Property::Several(OfSeveral::Number { index, .. }) => format!("[{index}]"),
             Property::Several(

@@ -59,7 +59,11 @@ impl Types<'_> {
             Node::Int(_) | Node::Float(_) | Node::Text(_) | Node::Null | Node::Unary(..) => None,
             Node::Symbol(_) | Node::Local(_) | Node::Value(_) | Node::Property(..) => None,
             Node::Number { .. } | Node::Exact(..) | Node::Divide(..) | Node::Narrow(..) => None,
-            Node::Round(..) | Node::Offset(..) | Node::Output(_) | Node::OutputData(_) => None,
+            Node::Round(..)
+            | Node::Offset(..)
+            | Node::Output(_)
+            | Node::OutputData(_)
+            | Node::OutputObject(_) => None,
             Node::Stream(_) | Node::OutputStream(_) | Node::DeviceAttribute { .. } => None,
         }
     }
@@ -111,7 +115,9 @@ impl Types<'_> {
                 return None;
             }
             Node::Logic(..) | Node::Narrow(..) | Node::Round(..) | Node::Offset(..) => return None,
-            Node::SameText(..) | Node::Output(_) | Node::OutputData(_) => return None,
+            Node::SameText(..) | Node::Output(_) | Node::OutputData(_) | Node::OutputObject(_) => {
+                return None;
+            }
             Node::Stream(_) | Node::OutputStream(_) | Node::DeviceAttribute { .. } => return None,
         };
         Some(range)
@@ -163,7 +169,7 @@ impl Types<'_> {
             Property::Tensor(OfTensor::Extent { .. })
             | Property::Several(OfSeveral::TextSize | OfSeveral::RestSize { .. })
             | Property::Length => Some(Range::NATURAL),
-            Property::Tensor(_) | Property::Several(_) => None,
+            Property::Tensor(_) | Property::Several(_) | Property::Object => None,
             Property::TypeOfDevice | Property::IndexOfDevice | Property::IsSome => None,
         }
     }

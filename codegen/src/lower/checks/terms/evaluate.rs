@@ -77,6 +77,7 @@ fn computed(c: &mut Checker<'_, '_>, term: &Term) -> Value {
         Node::Value(value) => whole(c, *value),
         Node::Output(output) => output::tensor(&mut c.e, *output),
         Node::OutputData(output) => output::data(&mut c.e, *output),
+        Node::OutputObject(output) => output::object(&c.e, *output),
         Node::Property(value, property) => property::property_of(c, *value, *property),
         Node::Number { of, index, text } => property::number_at(c, *of, index, text),
         Node::Unary(op, operand) => {

@@ -1,11 +1,13 @@
 //! Properties of values: of tensors, shapes, texts, devices and sequences.
 
+use abi_spec::TypeIndex;
 use abi_spec::layout::{dl_tensor, seq_cell};
 
 use crate::ir::{self, Cond, Convert, Type, Value};
 use crate::language::MAX_RANK;
 use crate::lower::checks::checker::Checker;
 use crate::lower::checks::terms::{evaluate, exact};
+use crate::lower::emitter::state::ValueState;
 use crate::lower::emitter::tensor::device_numbers;
 use crate::lower::failure::message::Message;
 use crate::lower::routines::Routine;
@@ -19,6 +21,7 @@ pub(super) fn property_of(c: &mut Checker<'_, '_>, value: ValueId, property: Pro
     let word = match property {
         Property::IsSome => return c.e.there(value),
         Property::Tensor(property) => tensor_property(c, value, property),
+        Property::Object => object(c, value),
         Property::Several(property) => property_of_several(c, value, property),
         Property::TypeOfDevice | Property::IndexOfDevice => {
             let device = c.e.known.value(value).word();
@@ -71,6 +74,22 @@ pub(super) fn number_at(c: &mut Checker<'_, '_>, of: ValueId, index: &Term, text
     let offset = c.e.b.binary_const(ir::Binary::Shl, index, 3);
     let number = c.e.b.ptr_add(data, offset);
     c.e.b.load(Type::I64, number, 0)
+}
+
+/// Returns the object of a tensor. Leaves with an error if the tensor is part of none.
+fn object(c: &mut Checker<'_, '_>, value: ValueId) -> Value {
+    if let ValueState::Word(object) = *c.e.known.value(value) {
+        return object;
+    }
+    exact::settle_overflows(c);
+    let (index, payload) = c.e.words(value, Type::Ptr);
+    let is_object = c.e.b.compare_const(Cond::Eq, index, TypeIndex::TENSOR.0.into());
+    guard_where_there(c, value, is_object, |c| {
+        let place = c.exits.subjects.packed_place(Place::Value { value });
+        let place = c.e.b.i64(place as i64);
+        Message::of(Complaint::NoObject, "").with_values(&[place])
+    });
+    payload
 }
 
 /// Returns a property of a tensor.

@@ -49,6 +49,7 @@ pub(in crate::lower) fn range(c: &Checker<'_, '_>, term: &Term) -> Range {
         | Node::Null
         | Node::Output(_)
         | Node::OutputData(_)
+        | Node::OutputObject(_)
         | Node::Number { .. }
         | Node::Round(..)
         | Node::Offset(..)
@@ -126,6 +127,7 @@ fn of_property(property: Property) -> Range {
         Property::Tensor(
             OfTensor::Data | OfTensor::Stride { .. } | OfTensor::DType | OfTensor::ByteOffset,
         )
+        | Property::Object
         | Property::Several(_) => Range::INT64,
     }
 }
