@@ -20,7 +20,6 @@ from tvm_ffi_codegen.build import (
     Raise,
     Tensor,
     all_of,
-    checked,
     function,
     if_,
     kernel,
@@ -101,7 +100,7 @@ library = Library([declared("scaled_sum", graph, 64)])
 print(library)
 
 made = kernels(graph)
-functions = tvm_ffi_codegen.jit(checked(with_lines(library)), {"narrow": made, "wide": made})
+functions = tvm_ffi_codegen.jit(with_lines(library), {"narrow": made, "wide": made})
 for size in (3, 16):
     x, y, out = np.arange(size, dtype="float32"), np.ones(size, "float32"), np.empty(size, "float32")
     functions.scaled_sum(x, y, out)
@@ -116,7 +115,7 @@ except ValueError as error:
 wrong = declared("wrong", graph, 64)
 n, m = symbols("n m")
 try:
-    checked(Library([wrong, function("other", {n: "int64"}, kernel("narrow", n, m))]))
+    tvm_ffi_codegen.jit(Library([wrong, function("other", {n: "int64"}, kernel("narrow", n, m))]))
 except ValueError as error:
     place, _, message = str(error).partition(": ")
     print(place.rsplit(":")[-1].isdigit(), message.splitlines()[0])

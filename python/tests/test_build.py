@@ -295,6 +295,19 @@ def test_errors_name_the_line_that_built_the_part() -> None:
     raises(ValueError, f"\n{found[3].place}: error: ", lambda: checked(Library(wrong)))
 
 
+def test_libraries_are_compiled_as_they_are() -> None:
+    n, m, x = symbols("n m x")
+    good = Library([function("f", {x: "Tensor", n: "handle"}, kernel("k", x.object, x, n))])
+    assert str(good) == "f(x: Tensor, n: handle) -> None\n    = k(x.object, x, n);\n"
+    assert codegen.describe(good)["kernels"][0]["prototype"] == "void k(TVMFFIObject*, DLTensor*, void*)"
+    assert codegen.emit(good) == codegen.emit(str(good))
+    wrong = Library([function("f", {n: "int64"}, kernel("k", m))])
+    place = f"{check(wrong)[0].place}: error: 2:"
+    for use in (codegen.emit, codegen.jit, codegen.describe):
+        raises(ValueError, place, lambda use=use: use(wrong))
+    raises(TypeError, "expected str", lambda: codegen.emit(good.functions[0]))  # type: ignore[call-overload]
+
+
 def test_lines_of_python_are_locations_on_request() -> None:
     line = sys._getframe().f_lineno
     inner = closure({"i": "int64"}, [kernel("step", symbols("i")[0])])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import json
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypedDict, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overload
 
 import tvm_ffi
 
@@ -17,6 +18,9 @@ from . import _calls, _ctypes, _functions, _process
 from ._functions import Functions
 from ._kernels import Kernel, Object, Path_, files, linkable, path, sorted_out
 from ._library import library
+
+if TYPE_CHECKING:
+    from .build import Library
 
 Form = Literal["resolved", "ir", "native", "bitcode", "object", "shared", "header", "html"]
 Routines = Literal["embedded", "linked"]
@@ -52,13 +56,15 @@ class Diagnostic:
 
 
 def check(text: str, *, allow: Iterable[str] = ()) -> list[Diagnostic]:
-    """Returns the errors and warnings about declarations, but no warnings whose names are in `allow`."""
+    """Returns the errors and warnings about declarations, but no warnings whose names are in `allow`. `build.check` does so
+    for a `build.Library`."""
     return [Diagnostic(**dict(found.items())) for found in _call("check", text, list(allow))]
 
 
-def describe(text: str) -> dict[str, Any]:
+def describe(text: str | Library) -> dict[str, Any]:
     """Describes declarations: their `functions`, the C functions that they call, as `kernels` with types and callers, and
     the names of their `images`."""
+    text = _text(text)
     # The shared object refuses what is no text.
     described = _described(text) if isinstance(text, str) else _call("describe", text)
     return cast("dict[str, Any]", json.loads(described))
@@ -126,25 +132,26 @@ class Options(TextOptions, total=False):
 
 @overload
 def emit(
-    text: str, form: Literal["resolved", "ir", "native", "header", "html"], **options: Unpack[TextOptions]
+    text: str | Library, form: Literal["resolved", "ir", "native", "header", "html"], **options: Unpack[TextOptions]
 ) -> str: ...
 
 
 @overload
 def emit(
-    text: str, form: Literal["bitcode", "object", "shared"] = ..., **options: Unpack[Options]
+    text: str | Library, form: Literal["bitcode", "object", "shared"] = ..., **options: Unpack[Options]
 ) -> bytes: ...
 
 
-def emit(text: str, form: Form = "object", **options: Any) -> str | bytes:
-    """Compiles declarations: to text for the forms `resolved`, `ir`, `native` and `header`, else to bytes.
+def emit(text: str | Library, form: Form = "object", **options: Any) -> str | bytes:
+    """Compiles declarations, a text or a `build.Library`: to text for the forms `resolved`, `ir`, `native` and `header`,
+    else to bytes.
 
     `Options` documents the options. An unknown one is a `ValueError` that lists the known ones.
     """
     given = _given(options)
     if "link" in given:
         given["link"] = _objects(given["link"], "link")
-    return cast("str | bytes", _call("emit", text, {"form": form, **given}))
+    return cast("str | bytes", _call("emit", _text(text), {"form": form, **given}))
 
 
 def link(
@@ -175,7 +182,7 @@ def link(
 
 
 def jit(
-    text: str,
+    text: str | Library,
     kernels: Mapping[str, Kernel] | None = None,
     *,
     link: Sequence[Object] | None = None,
@@ -187,7 +194,7 @@ def jit(
     metadata: bool = True,
     unchecked: Iterable[Group] = (),
 ) -> Functions:
-    """Compiles declarations into this process.
+    """Compiles declarations, a text or a `build.Library`, into this process.
 
     A kernel is an address, a function of `ctypes`, an object with an `address` (numba's `cfunc`), a path or the bytes
     of an object file that defines it, or `C`; one call may mix these. `link` has the files that kernels need besides:
@@ -200,6 +207,7 @@ def jit(
     and has no variables is kept once. `cache` is a folder that keeps linked libraries for later processes, found by their
     contents; it may hold other files, and any of its files may be removed at any time.
     """
+    text = _text(text)
     kernels = {} if kernels is None else kernels
     if not isinstance(kernels, Mapping):
         raise TypeError(
@@ -261,6 +269,18 @@ def inspect(file: Path_ | bytes) -> dict[str, Any]:
     contents = bytes(file) if isinstance(file, (bytearray, memoryview)) else file
     path = os.fspath(contents) if isinstance(contents, os.PathLike) else contents
     return cast("dict[str, Any]", json.loads(_call("inspect", path)))
+
+
+def _text(declarations: str | Library) -> str:
+    """Returns the text of declarations. Errors about built ones name the line of Python."""
+    if isinstance(declarations, str):
+        return declarations
+    # Who has built declarations has imported the module.
+    build = sys.modules.get(f"{__package__}.build")
+    if build is not None and isinstance(declarations, build.Library):
+        return str(build.checked(declarations))
+    # The shared object refuses what is no text.
+    return cast(str, declarations)
 
 
 def _call(name: str, *arguments: Any) -> Any:

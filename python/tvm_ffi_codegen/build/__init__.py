@@ -1,6 +1,6 @@
 """Declarations as values: the language, built in Python.
 
-`str` of a part is its canonical text, which `jit`, `emit` and the command line take; `parse` is the inverse. A part is
+`jit`, `emit` and `describe` take a `Library`. `str` of a part is its canonical text; `parse` is the inverse. A part is
 frozen, equal to others with the same contents, and knows the line of Python that built it, `place`.
 
 >>> from tvm_ffi_codegen.build import *

@@ -61,7 +61,7 @@ def check(library: Library, *, allow: Iterable[str] = ()) -> list[Diagnostic]:
 
 
 def checked(library: Library) -> str:
-    """Returns the text of a library, for `jit` and `emit`.
+    """Returns the text of a library.
 
     Raises a `ValueError` with all errors about the library, each with its line of Python.
     """
