@@ -1,6 +1,6 @@
 //! Parts of statements: the types, tensors, expressions and blocks in them.
 
-use super::{Arm, Branch, Expr, Function, ParamType, Statement, StatementKind, Tensor};
+use super::{Arm, Branch, Call, Expr, Function, ParamType, Statement, StatementKind, Tensor};
 
 /// A part of a statement.
 #[derive(Clone, Copy, Debug)]
@@ -90,6 +90,12 @@ impl StatementKind {
             | StatementKind::Return(_)
             | StatementKind::Raise { .. } => false,
         }
+    }
+
+    /// Returns true if the statement hands something on as a value of the FFI: to a function, or as the result.
+    pub(crate) fn hands_on(&self) -> bool {
+        let calls = matches!(self, StatementKind::Call { call: Call::Function { .. }, .. });
+        calls || matches!(self, StatementKind::Return(Some(_)))
     }
 
     /// Collects what `of` returns for each part.

@@ -18,8 +18,8 @@ use super::statement::Block;
 use super::value::{self, Source};
 use super::{into, words};
 use crate::declaration::{
-    self, Call, Device, Dim, Expr, Literal, Member, Param, ParamType, ResultType, Shape, Signature,
-    StatementKind, Strides, Tensor,
+    self, Device, Dim, Expr, Literal, Member, Param, ParamType, ResultType, Shape, Signature,
+    Strides, Tensor,
 };
 use crate::ir::{self, AbiType};
 use crate::trace::explain;
@@ -69,23 +69,7 @@ impl<'a> Block<'_, 'a> {
 /// Returns the type of the code of a function behind its checks if it takes values instead of an array of arguments: its
 /// parameters are tensors and numbers, and its body neither hands one on as a value of the FFI nor asks for its object.
 pub(crate) fn signature_of_values(function: &declaration::Function) -> Option<ir::Signature> {
-    let hands_on = function.body.statements().any(|statement| match &statement.kind {
-        StatementKind::Call { call: Call::Function { .. }, .. } => true,
-        StatementKind::Return(value) => value.is_some(),
-        StatementKind::Call { call: Call::Kernel(_), .. }
-        | StatementKind::Let { .. }
-        | StatementKind::Alloc { .. }
-        | StatementKind::TensorMap { .. }
-        | StatementKind::If { .. }
-        | StatementKind::For { .. }
-        | StatementKind::Match { .. }
-        | StatementKind::Launch(_)
-        | StatementKind::Upload(_)
-        | StatementKind::Fill(_)
-        | StatementKind::Copy(_)
-        | StatementKind::Wait(_)
-        | StatementKind::Raise { .. } => false,
-    });
+    let hands_on = function.body.statements().any(|statement| statement.kind.hands_on());
     if hands_on || function.body.asks_object() {
         return None;
     }
