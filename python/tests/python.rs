@@ -188,6 +188,28 @@ y: Tensor([n], float32))`, expected 1 (= x.shape[0]) but got 2
     assert_eq!(printed(&program, &["clang-22"]), expected);
 }
 
+/// Values of C++ print the texts that Rust prints for them, as GCC and clang compile them. The suite compares the texts of
+/// whole libraries: tests/suite/built.rs.
+#[test]
+fn declarations_are_built_in_cxx() {
+    let has_clang = Command::new("clang++-22").arg("--version").output().is_ok();
+    let compilers = [("g++", "-std=c++17"), ("clang++-22", "-std=c++20")];
+    for (compiler, standard) in &compilers[..1 + usize::from(has_clang)] {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let options = [standard, "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion"];
+        let program = build(folder.path(), compiler, &options, "tests/build.cc");
+        let expected = "\
+error: 6:9: demo.mt:7:3: thrice: statement 0: nothing determines the symbol `m`
+  |         let r: int64 = triple(m);
+  |         ^
+6:9: demo.mt:7:3: thrice: statement 0: nothing determines the symbol `m`
+  |         let r: int64 = triple(m);
+  |         ^
+";
+        assert_eq!(printed(&program, &[]), expected);
+    }
+}
+
 #[test]
 fn programs_in_cxx_call_every_function() {
     let folder = tempfile::tempdir().expect("a folder can be made");
