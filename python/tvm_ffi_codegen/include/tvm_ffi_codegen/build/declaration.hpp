@@ -2,6 +2,8 @@
 #ifndef TVM_FFI_CODEGEN_BUILD_DECLARATION_HPP_
 #define TVM_FFI_CODEGEN_BUILD_DECLARATION_HPP_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <ostream>
 #include <string>

@@ -3,6 +3,7 @@
 #define TVM_FFI_CODEGEN_BUILD_EXPRESSION_HPP_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <ostream>
 #include <string>

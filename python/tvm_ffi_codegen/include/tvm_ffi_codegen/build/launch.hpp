@@ -2,6 +2,7 @@
 #ifndef TVM_FFI_CODEGEN_BUILD_LAUNCH_HPP_
 #define TVM_FFI_CODEGEN_BUILD_LAUNCH_HPP_
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
