@@ -1,5 +1,5 @@
 """Reads texts of declarations, a list in JSON, and prints a program in C++ that builds the same declarations by
-tvm_ffi_codegen/build.hpp and prints their texts, one after the other."""
+tvm_ffi_codegen/build.hpp and prints their texts, one after the other. Fails unless the texts have every kind of part."""
 
 from __future__ import annotations
 
@@ -271,8 +271,12 @@ WAYS = {
 }
 
 
+used = set()
+
+
 def cxx(part: build.Part) -> str:
     """Returns the expression of C++ that builds a part."""
+    used.add(type(part))
     made = WAYS[type(part)](part)
     if not isinstance(part, build.Statement) or part.location is None:
         return made
@@ -289,6 +293,8 @@ texts = json.load(sys.stdin.buffer)
 print(HEAD)
 for index, one in enumerate(texts):
     print(f"std::string text{index}() {{ return {library(build.parse(one))}.text(); }}")
+unused = [cls.__name__ for cls in WAYS.keys() - used]
+assert not unused, unused
 print("int main() {\n  for (auto text : {")
 print(", ".join(f"text{index}" for index in range(len(texts))))
 print("}) {\n    const std::string made = text();\n    std::fwrite(made.data(), 1, made.size(), stdout);\n  }\n}")

@@ -14,6 +14,30 @@ use tvm_ffi_codegen_tests::volume::{Plan, RandomFunction, Through};
 const LAUNCHES: [&str; 2] =
     [include_str!("../hosts/launches/kernels.ffi"), include_str!("../hosts/launches/hopper.ffi")];
 
+/// What the others have not: canonical text, though nothing of the sort can be called.
+const RARE: &str = "\
+image code;
+
+/// Has an empty line.
+///
+/// And `\\`.
+rare(
+    /// Of two
+    /// lines.
+    x: Tensor([n], float32, device=cuda),
+    y: Tensor([n], T, device=cuda) = None
+) -> None
+    = {
+        @\"rare.mt\":7:3
+        wait stream(x), null on y;
+        wait null, stream(x);
+        launch code.\"k\"(scratch(n * 4, 16)) grid(x.device.multiprocessors) block(1) preferred_cluster(2, 1) mem_sync_domain(n);
+        fill x.data, n, x.device.attribute(75) on x stream null;
+        let t = @other(x, Shape(n, 2)) into y, x;
+        @\"other\"() into y;
+    };
+";
+
 /// Returns the canonical texts of the whole table, of launches, of random declarations and launches, and of operators in
 /// operators.
 fn texts() -> Vec<String> {
@@ -26,7 +50,7 @@ fn texts() -> Vec<String> {
     let submits = submits::Plan { seed: 0, calls: 0, each: 1 };
     let pairs = (0..100).map(|index| Pair::new(&submits, index).library);
     let all = table.chain(launches).chain(random).chain(pairs);
-    all.map(|library| library.to_string()).chain([nested_operators()]).collect()
+    all.map(|library| library.to_string()).chain([nested_operators(), RARE.to_owned()]).collect()
 }
 
 /// Returns a function with every operator around every operand that binds otherwise, on either side.

@@ -31,13 +31,17 @@ class TensorMap {
   TensorMap offset(const Expr& offset) const { return with(&TensorMap::offset_, ", offset=" + detail::inner(offset)); }
   /// Sets the steps between the elements that a box takes.
   TensorMap steps(const std::vector<Expr>& steps) const { return with(&TensorMap::steps_, list("steps", steps)); }
+  /// Sets how elements are interleaved: "none", "16b" or "32b".
   TensorMap interleave(std::string_view word) const {
     return with(&TensorMap::interleave_, option("interleave", word, kInterleaves));
   }
-  TensorMap swizzle(std::string_view word) const { return with(&TensorMap::swizzle_, option("swizzle", word, kSwizzles)); }
-  /// Sets how much the second-level cache fetches.
+  /// Sets how a box is permuted in shared memory: "none", "32b", "64b", "128b" or a variant of that.
+  TensorMap swizzle(std::string_view word) const {
+    return with(&TensorMap::swizzle_, option("swizzle", word, kSwizzles));
+  }
+  /// Sets how much the second-level cache fetches: "none", "64b", "128b" or "256b".
   TensorMap l2(std::string_view word) const { return with(&TensorMap::l2_, option("l2", word, kPromotions)); }
-  /// Sets what is read outside of the memory.
+  /// Sets what is read outside of the memory: "none" for zeros, or "nan_request_zero_fma".
   TensorMap fill(std::string_view word) const { return with(&TensorMap::fill_, option("fill", word, kFills)); }
   /// Sets the element type of the map; that of the tensor by default.
   TensorMap dtype(std::string_view word) const { return with(&TensorMap::dtype_, option("dtype", word, kTypes)); }

@@ -56,6 +56,7 @@ bool contains(const std::string_view (&table)[N], std::string_view word) {
   return false;
 }
 
+/// Returns true for the digits of numbers.
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Returns true for ASCII identifiers, reserved or not.
@@ -122,16 +123,27 @@ inline std::string quoted(std::string_view text) {
   return result + "\"";
 }
 
-inline std::string in_backticks(std::string_view name) { return "`" + std::string(name) + "`"; }
+/// Returns true for texts in UTF-8 that have a control character, U+0000 to U+001F or U+007F to U+009F.
+inline bool has_control(std::string_view text) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (byte < 0x20 || byte == 0x7f) return true;
+    if (byte == 0xc2 && at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xa0) return true;
+  }
+  return false;
+}
+
+/// Returns a name in backticks.
+inline std::string in_backticks(std::string_view name) {
+  if (name.empty()) throw Error("a name is empty");
+  if (has_control(name) || name.find('`') != std::string_view::npos) {
+    throw Error("a name is text without backticks and control characters, not \"" + std::string(name) + "\"");
+  }
+  return "`" + std::string(name) + "`";
+}
 
 /// Returns the name of a function or of an element, in backticks if it is no identifier.
-inline std::string label(std::string_view name) {
-  if (name.empty()) throw Error("a name is empty");
-  if (name.find_first_of("`\n") != std::string_view::npos) {
-    throw Error("a name is one line without backticks, not \"" + std::string(name) + "\"");
-  }
-  return is_identifier(name) ? std::string(name) : in_backticks(name);
-}
+inline std::string label(std::string_view name) { return is_identifier(name) ? std::string(name) : in_backticks(name); }
 
 /// Returns the name of a parameter, a symbol or a local, in backticks if it is reserved or no identifier.
 inline std::string spelled(std::string_view name) { return is_reserved(name) ? in_backticks(name) : label(name); }
