@@ -122,7 +122,7 @@ void types() {
 }
 
 void refused() {
-  auto [n, x] = b::symbols("n", "x");
+  const b::Symbol n = "n", x = "x";
   const auto launch = b::launch("i", "k").grid(n);
   const std::vector<std::pair<std::function<void()>, const char*>> table = {
       {[] { b::Expr infinite = std::numeric_limits<double>::infinity(); }, "inf is not a number that can be written"},
