@@ -102,6 +102,7 @@ impl Key {
             form,
             optimization,
             link,
+            into,
             libraries,
             folders,
             sysroot,
@@ -154,6 +155,9 @@ impl Key {
         let print = print.with(&kernels.len().to_le_bytes());
         // A shared library records the names of those that it needs.
         let kernels = kernels.iter().flat_map(|input| [input.name().as_bytes(), input.bytes()]);
+        // Two files that exchange their places make another key.
+        let print =
+            into.iter().fold(print, |print, into| print.with(format!("{into:?}").as_bytes()));
         let sources = sources.iter().flat_map(|source| [source.name.as_bytes(), &source.bytes]);
         let print = kernels.chain(sources).fold(print, Fingerprint::with);
         Key { print, form: *form }

@@ -20,6 +20,7 @@ pub(crate) const EMIT: &[&str] = &[
     "features",
     "optimization",
     "link",
+    "into",
     "linker",
     "sysroot",
     "exports",
@@ -103,6 +104,7 @@ impl Options {
             }
             "optimization" => request.optimization = value.level()?,
             "link" => request.link = value.linkable()?,
+            "into" => request.into = Some(value.module()?),
             "linker" => request.linker = Some(value.parsed()?),
             "sysroot" => request.sysroot = Some(value.text()?.into()),
             "exports" => request.exports = value.texts()?,
@@ -182,6 +184,14 @@ impl<'a> Value<'a> {
     /// Returns an array of paths and contents.
     fn linkable(self) -> Result<Vec<File>, Fault> {
         self.elements()?.into_iter().map(|(what, one)| file(&what, &one)).collect()
+    }
+
+    /// Returns a module, which is given as its text or as bytes.
+    fn module(self) -> Result<File, Fault> {
+        let text = || self.value.text().map(str::as_bytes);
+        let bytes = self.value.bytes().or_else(|_| text());
+        let bytes = bytes.map_err(|_| self.mismatched("str or bytes"))?.to_vec();
+        Ok(File::Bytes { name: format!("option {}", self.name), bytes })
     }
 
     /// Returns a map from names to contents, in its order.

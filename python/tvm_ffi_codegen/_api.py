@@ -19,7 +19,7 @@ from ._kernels import Kernel, Object, Path_, files, linkable, path, sorted_out
 from ._library import library
 
 Form = Literal["resolved", "ir", "native", "bitcode", "object", "shared", "header", "html"]
-Routines = Literal["embedded", "linked"]
+Routines = Literal["embedded", "linked", "once"]
 Group = Literal["shape", "strides", "device", "alignment"]
 
 
@@ -98,6 +98,9 @@ class TextOptions(TypedDict, total=False):
     """The function that is exported as `main` too."""
     system_lib: str | None
     """The prefix of a system library."""
+    into: str | bytes | os.PathLike[str] | None
+    """The module to add the functions to: LLVM IR or MLIR, as the backend, in text, as bitcode, or the path of its file. The
+    forms `native`, `bitcode`, `object` and `shared` are then all of it."""
     metadata: bool
     """True for a library with metadata and documentation of its functions."""
     unchecked: Iterable[Group]
@@ -121,7 +124,7 @@ class Options(TextOptions, total=False):
     """True for a shared library that records that it needs the runtime."""
     routines: Routines | None
     """Where routines are: "embedded" makes the smallest file, "linked" compiles fastest and lets many objects share one
-    copy."""
+    copy, which "once" does by itself."""
 
 
 @overload
@@ -144,6 +147,8 @@ def emit(text: str, form: Form = "object", **options: Any) -> str | bytes:
     given = _given(options)
     if "link" in given:
         given["link"] = _objects(given["link"], "link")
+    if isinstance(given.get("into"), os.PathLike):
+        given["into"] = Path(given["into"]).read_bytes()
     return cast("str | bytes", _call("emit", text, {"form": form, **given}))
 
 
