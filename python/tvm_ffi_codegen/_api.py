@@ -98,7 +98,7 @@ class TextOptions(TypedDict, total=False):
     """The function that is exported as `main` too."""
     system_lib: str | None
     """The prefix of a system library."""
-    into: str | bytes | os.PathLike[str] | None
+    into: str | bytes | bytearray | memoryview | os.PathLike[str] | None
     """The module to add the functions to: LLVM IR or MLIR, as the backend, in text, as bitcode, or the path of its file. The
     forms `native`, `bitcode`, `object` and `shared` are then all of it."""
     metadata: bool
@@ -147,8 +147,8 @@ def emit(text: str, form: Form = "object", **options: Any) -> str | bytes:
     given = _given(options)
     if "link" in given:
         given["link"] = _objects(given["link"], "link")
-    if isinstance(given.get("into"), os.PathLike):
-        given["into"] = Path(given["into"]).read_bytes()
+    if "into" in given:
+        given["into"] = _module(given["into"])
     return cast("str | bytes", _call("emit", text, {"form": form, **given}))
 
 
@@ -295,6 +295,13 @@ def _contents(file: Any, what: str) -> Any:
         return file
     otherwise = "what would be in the file is given as `bytes`, PTX as `source.encode()`"
     return Path(path(file, what, otherwise)).read_bytes()
+
+
+def _module(module: Any) -> Any:
+    """Reads a module that is given by its path, and copies bytes; returns other values as they are."""
+    if isinstance(module, os.PathLike):
+        return Path(module).read_bytes()
+    return bytes(module) if isinstance(module, (bytearray, memoryview)) else module
 
 
 def _objects(objects: Any, what: str) -> list[str | bytes]:

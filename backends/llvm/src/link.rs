@@ -133,8 +133,9 @@ fn link_in<'ctx>(module: &Module<'ctx>, name: &str, kernel: Module<'ctx>) -> Res
     .map_err(|error| within(error, name))
 }
 
-/// Adds the name of the input to an error.
+/// Adds the name of the input to an error without one. LLVM writes it before a line and a column.
 fn within(error: Error, input: &str) -> Error {
     let Error::Native { reason, .. } = error else { return error };
-    refused(format!("{input}: {reason}"))
+    let is_named = reason.strip_prefix(input).is_some_and(|rest| rest.starts_with(':'));
+    if is_named { refused(reason) } else { refused(format!("{input}: {reason}")) }
 }
