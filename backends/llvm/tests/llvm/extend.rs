@@ -104,6 +104,24 @@ fn what_a_module_has_stays_as_it_is() {
     }
 }
 
+/// Places in the source of declarations are beside those of the module, whose flags stay.
+#[test]
+fn locations_of_declarations_join_those_of_the_module() {
+    let mut library: Library = ADD_ONE.parse().unwrap();
+    library.functions[0].location = Some(codegen::Location::new("demo.mt", 7));
+    let options = Options { routines: Routines::Once, ..Options::default() };
+    let source = lower(&library.resolve().unwrap(), &options);
+    let after = extended(&linux(), MINE, &source).unwrap();
+    assert_eq!(printed(after.as_bytes()), after);
+    // LLVM numbers the nodes anew.
+    let list = |name: &str| after.lines().find(|line| line.starts_with(name)).unwrap();
+    assert_eq!(list("!llvm.dbg.cu = ").matches(", !").count(), 1);
+    assert_eq!(list("!llvm.module.flags = ").matches(", !").count(), 2);
+    for node in ["\"Dwarf Version\", i32 4}", "name: \"add_one_kernel\"", "line: 7,"] {
+        assert!(after.contains(node), "{node}\n{after}");
+    }
+}
+
 /// The level of optimisation is for code.
 #[test]
 fn text_and_bitcode_are_not_optimised() {
