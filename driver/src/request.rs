@@ -87,6 +87,9 @@ pub struct Request {
     /// +avx2,-fma; with llvm, mlir and cranelift.
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
     pub features: Vec<Feature>,
+    /// Source of the declarations in the text of c.
+    #[arg(long, value_name = "SOURCE", value_enum, default_value_t)]
+    pub headers: Headers,
     /// Function that is exported as `main` too: a call of the loaded module calls it.
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
@@ -147,6 +150,7 @@ impl Default for Request {
             target: Triple::host(),
             cpu: None,
             features: Vec::new(),
+            headers: Headers::default(),
             entry: None,
             images: Vec::new(),
             prepare: None,
@@ -200,6 +204,25 @@ impl Form {
     }
 }
 
+/// Source of the declarations in C.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, ValueEnum)]
+pub enum Headers {
+    /// The text has all that it needs, and stands alone
+    #[default]
+    Own,
+    /// The text includes the headers of the runtime; prototypes of C functions stand before it in the file
+    Include,
+}
+
+impl From<Headers> for backend_c::Headers {
+    fn from(headers: Headers) -> backend_c::Headers {
+        match headers {
+            Headers::Own => backend_c::Headers::Own,
+            Headers::Include => backend_c::Headers::Include,
+        }
+    }
+}
+
 /// Group of checks that a library may go without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CheckGroup {
@@ -226,6 +249,7 @@ impl Request {
     pub fn check(&self) -> Result<(), Error> {
         let (is_linked, is_shared) = (self.form.is_linked(), self.form == Form::Shared);
         let (linked, shared) = ("is for forms object and shared", "is for form shared");
+        let of_text = "is for form native of backend c";
         let native = "is for forms native, bitcode, object and shared";
         let unshared = "is for what is linked into programs, not for form shared";
         let rules = [
@@ -233,6 +257,7 @@ impl Request {
             ("libraries", !self.libraries.is_empty() && !is_linked, linked),
             ("sysroot", self.sysroot.is_some() && !is_linked, linked),
             ("linker", self.linker.is_some() && !is_linked, linked),
+            ("headers", self.headers != Headers::Own && !self.is_c_text(), of_text),
             ("into", self.into.is_some() && !self.form.is_native(), native),
             ("exports", !self.exports.is_empty() && !is_shared, shared),
             ("rpath", !self.rpath.is_empty() && !is_shared, shared),
@@ -264,6 +289,11 @@ impl Request {
             self.kernels.extend(link::library(&name, &self.linking())?);
         }
         Ok(())
+    }
+
+    /// Returns whether the output is C.
+    fn is_c_text(&self) -> bool {
+        (self.backend, self.form) == (BackendName::C, Form::Native)
     }
 
     /// Returns whether [`load`](Request::load) has nothing left to read.

@@ -19,6 +19,7 @@ pub(crate) const EMIT: &[&str] = &[
     "cpu",
     "features",
     "optimization",
+    "headers",
     "link",
     "into",
     "linker",
@@ -103,6 +104,7 @@ impl Options {
                     value.texts()?.into_iter().map(feature).collect::<Result<_, _>>()?;
             }
             "optimization" => request.optimization = value.level()?,
+            "headers" => request.headers = value.parsed()?,
             "link" => request.link = value.linkable()?,
             "into" => request.into = Some(value.module()?),
             "linker" => request.linker = Some(value.parsed()?),

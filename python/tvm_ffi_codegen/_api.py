@@ -88,6 +88,9 @@ class TextOptions(TypedDict, total=False):
     """Features of the processor to use or not, such as "+avx2" or "-fma"."""
     optimization: int | None
     """The level of optimisation, 0 to 3."""
+    headers: Literal["own", "include"]
+    """The source of the declarations in the text of backend c: "own", or "include" for a file that has the runtime's headers
+    and the prototypes of the kernels before the text."""
     images: Mapping[str, Path_ | bytes] | None
     """Contents of declared images, as paths or bytes."""
     imports: Mapping[str, Path_ | bytes] | None

@@ -3,6 +3,7 @@
 //! Nothing here is undefined in C for operands that the host IR allows: integers wrap as unsigned ones, addresses are
 //! computed as integers, and memory is read through types that may alias.
 
+use codegen::backend::{CType, runtime_function};
 use codegen::ir::{self, AbiType, Binary, Checked, Cond, Convert, Extend, Pointee, Type};
 
 use crate::body::Body;
@@ -285,8 +286,53 @@ impl Body<'_, '_> {
             unreachable!("verified host IR calls functions only");
         };
         let name = self.functions.symbols.references[callee.index()].clone();
+        if self.functions.symbols.is_declared_before(source, callee) {
+            return self.called_before(&name, source.name(callee), signature, args);
+        }
         let pointees = &self.functions.symbols.pointees[callee.index()];
         self.called(&name, signature, args, pointees)
+    }
+
+    /// Writes a call of a function that the text does not declare. The types of the runtime's are known.
+    fn called_before(
+        &mut self,
+        function: &str,
+        symbol: &str,
+        signature: &ir::Signature,
+        args: &[ir::Value],
+    ) -> Expression {
+        let known = runtime_function(symbol);
+        let args = args.iter().zip(&signature.params).enumerate();
+        let args = args.map(|(i, (&arg, &abi))| {
+            let sent = self.sent(arg, abi);
+            if abi.ty != Type::Ptr {
+                return sent;
+            }
+            let text = match known.and_then(|known| known.params.get(i)) {
+                Some(CType::Ptr(ty)) => format!("({ty}){}", sent.pointer()),
+                Some(CType::Code(ty)) => {
+                    let address = sent.pointer();
+                    let address = address.strip_prefix("(uintptr_t)").unwrap_or(&address);
+                    format!("({ty})(uintptr_t){address}")
+                }
+                Some(CType::Void | CType::I32 | CType::ByteArray) | None => {
+                    format!("{}({})", self.functions.prelude.name(Helper::Pass), sent.text)
+                }
+            };
+            Expression::new(Level::Unary, text).reading([&sent])
+        });
+        let args: Vec<Expression> = args.collect();
+        let call = Expression { calls: true, ..Expression::call(function, &args) };
+        let is_code = known.is_some_and(|known| matches!(known.result, CType::Code(_)));
+        match signature.result {
+            Some(abi) if is_code => {
+                Expression::cast(ty(abi.ty), &Expression::cast(unsigned(abi.ty), &call))
+            }
+            Some(abi) if abi.ty == Type::Ptr || !types::is_plain(abi) => {
+                Expression::cast(ty(abi.ty), &call)
+            }
+            Some(_) | None => call,
+        }
     }
 
     pub(crate) fn call_indirect(

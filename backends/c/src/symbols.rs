@@ -3,10 +3,11 @@
 use std::collections::{BTreeSet, HashSet};
 use std::convert::Infallible;
 
-use codegen::backend::{Capabilities, Error, Existing, Plan, State};
+use codegen::backend::{Capabilities, Error, Existing, Plan, State, is_system_function};
 use codegen::ir::{self, FieldType, Linkage, Pointee, Struct};
 
-use crate::names::{Taken, identifier, is_free, is_quotable, is_symbol};
+use crate::Headers;
+use crate::names::{Taken, identifier, is_free, is_quotable, is_symbol, reserved};
 use crate::prelude::{Helper, Prelude};
 use crate::refused;
 
@@ -47,6 +48,8 @@ pub(crate) struct Symbols {
     pub(crate) pointees: Vec<Vec<Option<Pointee>>>,
     /// True for each symbol that is declared under another name than its own.
     renamed: Vec<bool>,
+    /// The source of declarations.
+    pub(crate) headers: Headers,
 }
 
 /// Names the planned symbols.
@@ -56,14 +59,17 @@ pub(crate) struct Symbols {
 pub(crate) fn declare(
     source: &ir::Module,
     plan: &[Plan<'_, Infallible>],
+    headers: Headers,
 ) -> Result<Symbols, Error> {
     let structs = structs(source);
     let is_own = |symbol: &ir::SymbolData| {
         let is_seen = symbol.linkage != Linkage::Local;
-        is_seen && is_free(&symbol.name) && !structs.contains(&symbol.name)
+        let is_elsewhere = headers == Headers::Include && is_system_function(&symbol.name);
+        is_seen && is_free(&symbol.name) && !structs.contains(&symbol.name) && !is_elsewhere
     };
     let own = source.symbols.iter().filter(|symbol| is_own(symbol));
-    let mut taken = Taken::default();
+    let reserved = reserved(headers);
+    let mut taken = Taken { reserved, ..Taken::default() };
     taken.own.extend(own.map(|symbol| symbol.name.clone()));
     taken.own.extend(structs.iter().cloned());
     let mut symbols = Symbols {
@@ -74,6 +80,7 @@ pub(crate) fn declare(
         is_struct: vec![false; source.symbols.len()],
         pointees: vec![Vec::new(); source.symbols.len()],
         renamed: Vec::new(),
+        headers,
     };
     for function in &source.functions {
         let params = function.blocks[0].params.iter();
@@ -154,6 +161,16 @@ impl Symbols {
         };
         let heat = heat.map(|heat| format!("{} ", prelude.name(heat)));
         format!("{linkage} {}", heat.unwrap_or_default())
+    }
+
+    /// Returns true if the text leaves the declaration of an import to what stands before it.
+    pub(crate) fn is_declared_before(&self, source: &ir::Module, symbol: ir::Symbol) -> bool {
+        let is_function = source.signature(symbol).is_some();
+        let is_import = self.linkages[symbol.index()] == Linkage::Import;
+        match self.headers {
+            Headers::Own => false,
+            Headers::Include => is_import && is_function && !self.is_renamed(symbol),
+        }
     }
 
     /// Returns true if the symbol has another name in C.

@@ -9,7 +9,7 @@ use codegen::backend::Optimize;
 use link::Linker;
 use target_lexicon::Triple;
 
-use super::{CheckGroup, File, Form};
+use super::{CheckGroup, File, Form, Headers};
 use crate::{BackendName, Error};
 
 impl FromStr for Form {
@@ -19,6 +19,16 @@ impl FromStr for Form {
         let names = names::<Form>().join(", ");
         let unknown = |_| format!("no form {name:?}, expected one of {names}");
         <Form as ValueEnum>::from_str(name, false).map_err(unknown)
+    }
+}
+
+impl FromStr for Headers {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Headers, String> {
+        let names = names::<Headers>().join(", ");
+        let unknown = |_| format!("no headers {name:?}, expected {names}");
+        <Headers as ValueEnum>::from_str(name, false).map_err(unknown)
     }
 }
 
