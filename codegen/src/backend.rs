@@ -15,7 +15,9 @@ mod thunks;
 
 pub use error::{Error, Mismatch};
 pub use feature::Feature;
-pub use headers::{CType, is_runtime_struct, is_safe_call, is_system_function, runtime_function};
+pub use headers::{
+    CType, RuntimeFunction, is_runtime_struct, is_safe_call, is_system_function, runtime_function,
+};
 pub use optimize::{Optimize, is_long};
 pub use plan::{Capabilities, Existing, Plan, State, SymbolSource, plan, unused_name};
 pub use target::{

@@ -146,3 +146,13 @@ def test_a_module_of_python_is_one_of_the_runtime(tmp_path: Path) -> None:
     y = np.zeros(3, np.float32)
     tvm_ffi.load_module(file)["add_one"](x, tvm_ffi.from_dlpack(y))
     assert y.tolist() == [2, 2, 2]
+
+
+@llvm
+def test_the_example_prints_what_it_is_to_print() -> None:
+    example = Path(__file__).parents[1] / "examples/module.py"
+    run = subprocess.run([sys.executable, example], capture_output=True, text=True, check=False)
+    assert run.stdout == (
+        "True True\n[0. 2. 4. 6.] 3\nMismatched y.shape[0] on argument #1 when calling: "
+        "`double(x: Tensor([n], float32), y: Tensor([n], float32))`, expected 4 (= x.shape[0]) but got 3\n"
+    ), run.stderr

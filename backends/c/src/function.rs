@@ -254,7 +254,7 @@ impl Body<'_, '_> {
             Inst::Compare { cond, lhs, rhs } => Some(self.compare(*cond, *lhs, *rhs)),
             Inst::Select { cond, then, otherwise } => Some(self.select(*cond, *then, *otherwise)),
             Inst::Convert { op, value, to } => Some(self.convert(*op, *value, *to)),
-            Inst::Call { callee, args } => Some(self.call(*callee, args)),
+            Inst::Call { callee, args } => Some(self.call(*callee, args, result)),
             Inst::CallIndirect { signature, callee, args } => {
                 Some(self.call_indirect(signature, *callee, args))
             }

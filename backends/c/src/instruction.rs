@@ -3,7 +3,7 @@
 //! Nothing here is undefined in C for operands that the host IR allows: integers wrap as unsigned ones, addresses are
 //! computed as integers, and memory is read through types that may alias.
 
-use codegen::backend::{CType, runtime_function};
+use codegen::backend::{CType, RuntimeFunction, runtime_function};
 use codegen::ir::{self, AbiType, Binary, Checked, Cond, Convert, Extend, Pointee, Type};
 
 use crate::body::Body;
@@ -280,14 +280,25 @@ impl Body<'_, '_> {
         }
     }
 
-    pub(crate) fn call(&mut self, callee: ir::Symbol, args: &[ir::Value]) -> Expression {
+    /// Writes a call. `result` is the value that it yields, if that is needed.
+    pub(crate) fn call(
+        &mut self,
+        callee: ir::Symbol,
+        args: &[ir::Value],
+        result: Option<ir::Value>,
+    ) -> Expression {
         let source = self.functions.source;
         let Some(signature) = source.signature(callee) else {
             unreachable!("verified host IR calls functions only");
         };
         let name = self.functions.symbols.references[callee.index()].clone();
         if self.functions.symbols.is_declared_before(source, callee) {
-            return self.called_before(&name, source.name(callee), signature, args);
+            let call = self.called_before(&name, source.name(callee), signature, args);
+            return if result.is_some() {
+                converted(call, signature, runtime_function(source.name(callee)))
+            } else {
+                call
+            };
         }
         let pointees = &self.functions.symbols.pointees[callee.index()];
         self.called(&name, signature, args, pointees)
@@ -322,17 +333,7 @@ impl Body<'_, '_> {
             Expression::new(Level::Unary, text).reading([&sent])
         });
         let args: Vec<Expression> = args.collect();
-        let call = Expression { calls: true, ..Expression::call(function, &args) };
-        let is_code = known.is_some_and(|known| matches!(known.result, CType::Code(_)));
-        match signature.result {
-            Some(abi) if is_code => {
-                Expression::cast(ty(abi.ty), &Expression::cast(unsigned(abi.ty), &call))
-            }
-            Some(abi) if abi.ty == Type::Ptr || !types::is_plain(abi) => {
-                Expression::cast(ty(abi.ty), &call)
-            }
-            Some(_) | None => call,
-        }
+        Expression { calls: true, ..Expression::call(function, &args) }
     }
 
     pub(crate) fn call_indirect(
@@ -394,6 +395,24 @@ impl Body<'_, '_> {
     fn half(&mut self, half: Half, bits: &Expression) -> Expression {
         let bits = Expression::cast(unsigned(ir::Type::I16), bits);
         Expression::call(self.functions.prelude.half_of(half), &[bits])
+    }
+}
+
+/// Returns the result of a function that the text does not declare, in the type of a variable. `known` is its prototype.
+fn converted(
+    call: Expression,
+    signature: &ir::Signature,
+    known: Option<&RuntimeFunction>,
+) -> Expression {
+    let is_code = known.is_some_and(|known| matches!(known.result, CType::Code(_)));
+    match signature.result {
+        Some(abi) if is_code => {
+            Expression::cast(ty(abi.ty), &Expression::cast(unsigned(abi.ty), &call))
+        }
+        Some(abi) if abi.ty == Type::Ptr || !types::is_plain(abi) => {
+            Expression::cast(ty(abi.ty), &call)
+        }
+        Some(_) | None => call,
     }
 }
 

@@ -3,7 +3,9 @@
 use std::collections::{BTreeSet, HashSet};
 use std::convert::Infallible;
 
-use codegen::backend::{Capabilities, Error, Existing, Plan, State, is_system_function};
+use codegen::backend::{
+    Capabilities, Error, Existing, Plan, State, is_safe_call, is_system_function,
+};
 use codegen::ir::{self, FieldType, Linkage, Pointee, Struct};
 
 use crate::Headers;
@@ -64,14 +66,16 @@ pub(crate) fn declare(
     let structs = structs(source);
     let is_own = |symbol: &ir::SymbolData| {
         let is_seen = symbol.linkage != Linkage::Local;
-        let is_elsewhere = headers == Headers::Include && is_system_function(&symbol.name);
-        is_seen && is_free(&symbol.name) && !structs.contains(&symbol.name) && !is_elsewhere
+        let is_plain = is_free(&symbol.name) && !structs.contains(&symbol.name);
+        is_seen && is_plain && !is_declared_otherwise(symbol, headers)
     };
     let own = source.symbols.iter().filter(|symbol| is_own(symbol));
     let reserved = reserved(headers);
     let mut taken = Taken { reserved, ..Taken::default() };
     taken.own.extend(own.map(|symbol| symbol.name.clone()));
     taken.own.extend(structs.iter().cloned());
+    let otherwise = source.symbols.iter().filter(|symbol| is_declared_otherwise(symbol, headers));
+    taken.own.extend(otherwise.map(|symbol| symbol.name.clone()));
     let mut symbols = Symbols {
         names: Vec::new(),
         references: Vec::new(),
@@ -105,6 +109,18 @@ pub(crate) fn declare(
     }
     symbols.taken = taken.own;
     Ok(symbols)
+}
+
+/// Returns true for a function that what stands before the text may declare with other types: those of the system, and the
+/// exported ones that are for C, which a header of the library has.
+fn is_declared_otherwise(symbol: &ir::SymbolData, headers: Headers) -> bool {
+    let is_for_c = matches!(symbol.kind, ir::SymbolKind::Function(_))
+        && symbol.linkage == Linkage::Export
+        && !is_safe_call(&symbol.name);
+    match headers {
+        Headers::Own => false,
+        Headers::Include => is_for_c || is_system_function(&symbol.name),
+    }
 }
 
 /// Returns the names of the structs that values point to, and of those in them.

@@ -3,7 +3,7 @@
 use abi_spec::c_library::{FREE, MALLOC, loader};
 use abi_spec::{layout, runtime, symbol};
 
-pub use abi_spec::runtime::CType;
+pub use abi_spec::runtime::{CType, Function as RuntimeFunction};
 
 /// Returns the function of the runtime that has a name.
 ///
@@ -15,7 +15,7 @@ pub use abi_spec::runtime::CType;
 /// assert_eq!(function.params, [CType::Ptr("TVMFFIObjectHandle")]);
 /// assert_eq!(runtime_function("malloc"), None);
 /// ```
-pub fn runtime_function(symbol: &str) -> Option<&'static runtime::Function> {
+pub fn runtime_function(symbol: &str) -> Option<&'static RuntimeFunction> {
     runtime::ALL.iter().find(|function| function.name == symbol)
 }
 
