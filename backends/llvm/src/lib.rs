@@ -6,7 +6,7 @@
 //! [`emit`] writes into any [`Module`], such as the one in which a compiler has just defined its kernels, which the
 //! host functions then call. At [`Optimize::O2`] a kernel of internal linkage disappears into its caller, where it is
 //! vectorised, and is not exported; [`link()`] brings in kernels as text or bitcode. [`Llvm`] returns text, bitcode or
-//! an object file. All of them only translate; every decision was made when the host IR was lowered.
+//! an object file, of a module of its own or of one that it [adds to](Llvm::extended). All of them only translate; every decision was made when the host IR was lowered.
 //!
 //! ```
 //! # use codegen as tvm_ffi_codegen;
