@@ -3,16 +3,17 @@
 //! Nothing here is undefined in C for operands that the host IR allows: integers wrap as unsigned ones, addresses are
 //! computed as integers, and memory is read through types that may alias.
 
-use codegen::backend::{CType, RuntimeFunction, runtime_function};
-use codegen::ir::{self, AbiType, Binary, Checked, Cond, Convert, Extend, Pointee, Type};
+use codegen::backend::runtime_function;
+use codegen::ir::{self, AbiType, Binary, Checked, Cond, Convert, Extend, Type};
 
 use crate::body::Body;
+use crate::call::converted;
 use crate::data;
 use crate::expression::{Expression, Level};
 use crate::names::identifier;
 use crate::prelude::{Half, Helper};
 use crate::prototype::pointer;
-use crate::types::{self, ty, unsigned, wrapping};
+use crate::types::{ty, unsigned, wrapping};
 
 impl Body<'_, '_> {
     /// Writes a constant. Floats that C has no short exact number for are written by their bits.
@@ -293,47 +294,12 @@ impl Body<'_, '_> {
         };
         let name = self.functions.symbols.references[callee.index()].clone();
         if self.functions.symbols.is_declared_before(source, callee) {
-            let call = self.called_before(&name, source.name(callee), signature, args);
-            return if result.is_some() {
-                converted(call, signature, runtime_function(source.name(callee)))
-            } else {
-                call
-            };
+            let known = runtime_function(source.name(callee));
+            let call = self.called_before(&name, known, signature, args);
+            return if result.is_some() { converted(call, signature, known) } else { call };
         }
         let pointees = &self.functions.symbols.pointees[callee.index()];
         self.called(&name, signature, args, pointees)
-    }
-
-    /// Writes a call of a function that the text does not declare. The types of the runtime's are known.
-    fn called_before(
-        &mut self,
-        function: &str,
-        symbol: &str,
-        signature: &ir::Signature,
-        args: &[ir::Value],
-    ) -> Expression {
-        let known = runtime_function(symbol);
-        let args = args.iter().zip(&signature.params).enumerate();
-        let args = args.map(|(i, (&arg, &abi))| {
-            let sent = self.sent(arg, abi);
-            if abi.ty != Type::Ptr {
-                return sent;
-            }
-            let text = match known.and_then(|known| known.params.get(i)) {
-                Some(CType::Ptr(ty)) => format!("({ty}){}", sent.pointer()),
-                Some(CType::Code(ty)) => {
-                    let address = sent.pointer();
-                    let address = address.strip_prefix("(uintptr_t)").unwrap_or(&address);
-                    format!("({ty})(uintptr_t){address}")
-                }
-                Some(CType::Void | CType::I32 | CType::ByteArray) | None => {
-                    format!("{}({})", self.functions.prelude.name(Helper::Pass), sent.text)
-                }
-            };
-            Expression::new(Level::Unary, text).reading([&sent])
-        });
-        let args: Vec<Expression> = args.collect();
-        Expression { calls: true, ..Expression::call(function, &args) }
     }
 
     pub(crate) fn call_indirect(
@@ -346,35 +312,6 @@ impl Body<'_, '_> {
         let ty = pointer(signature, &mut self.functions.prelude);
         let function = format!("(({ty})(uintptr_t){})", callee.at(Level::Unary));
         self.called(&function, signature, args, &[]).reading([&callee])
-    }
-
-    fn called(
-        &mut self,
-        function: &str,
-        signature: &ir::Signature,
-        args: &[ir::Value],
-        pointees: &[Option<Pointee>],
-    ) -> Expression {
-        let args = args.iter().zip(&signature.params).enumerate();
-        let args = args.map(|(i, (&arg, &abi))| {
-            let known = self.source.values[arg.index()].points_to;
-            let sent = self.sent(arg, abi);
-            let is_variable = sent.text == self.names[arg.index()];
-            match pointees.get(i).copied().flatten() {
-                Some(pointee) if !is_variable || known != Some(pointee) => {
-                    let ty = self.functions.prelude.pointer(pointee);
-                    Expression::new(Level::Unary, format!("({ty}){}", sent.pointer()))
-                        .reading([&sent])
-                }
-                Some(_) | None => sent,
-            }
-        });
-        let args: Vec<Expression> = args.collect();
-        let call = Expression { calls: true, ..Expression::call(function, &args) };
-        match signature.result {
-            Some(abi) if !types::is_plain(abi) => Expression::cast(ty(abi.ty), &call),
-            Some(_) | None => call,
-        }
     }
 
     /// Returns an argument or a result in the type in which C passes it.
@@ -395,24 +332,6 @@ impl Body<'_, '_> {
     fn half(&mut self, half: Half, bits: &Expression) -> Expression {
         let bits = Expression::cast(unsigned(ir::Type::I16), bits);
         Expression::call(self.functions.prelude.half_of(half), &[bits])
-    }
-}
-
-/// Returns the result of a function that the text does not declare, in the type of a variable. `known` is its prototype.
-fn converted(
-    call: Expression,
-    signature: &ir::Signature,
-    known: Option<&RuntimeFunction>,
-) -> Expression {
-    let is_code = known.is_some_and(|known| matches!(known.result, CType::Code(_)));
-    match signature.result {
-        Some(abi) if is_code => {
-            Expression::cast(ty(abi.ty), &Expression::cast(unsigned(abi.ty), &call))
-        }
-        Some(abi) if abi.ty == Type::Ptr || !types::is_plain(abi) => {
-            Expression::cast(ty(abi.ty), &call)
-        }
-        Some(_) | None => call,
     }
 }
 

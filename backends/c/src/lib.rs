@@ -51,6 +51,7 @@
 #![forbid(unsafe_code)]
 
 mod body;
+mod call;
 mod constructors;
 mod data;
 mod debug;

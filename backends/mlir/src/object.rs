@@ -91,7 +91,9 @@ pub(crate) fn adopt<'c>(
     mlir: &Mlir,
 ) -> Result<(), Error> {
     let (triple, layout) = (triple(module), text_of(module, DATA_LAYOUT));
-    fits(&mlir.llvm(), &triple, &layout)?;
+    if !triple.is_empty() || !layout.is_empty() {
+        fits(&mlir.llvm(), &triple, &layout)?;
+    }
     let llvm = LlvmContext::create();
     let empty = mlir.llvm().module(&llvm, &ir::Module::default(), &[])?;
     let string = |text: &CStr| StringAttribute::new(context, &text.to_string_lossy()).into();

@@ -166,6 +166,12 @@ next3(%found: ptr):
         let linux = "aarch64-unknown-linux-gnu";
         assert_eq!(thunks(IMPORTS, linux), ["settle.preserving"]);
         assert_eq!(thunks(IMPORTS, "x86_64-pc-windows-msvc"), [""; 0]);
+        let outlined =
+            "once func @settle(%p: ptr) -> ptr noinline {\nentry:\n    return %p\n}\n\nexport";
+        let once = IMPORTS.replace("import func @settle(ptr) -> ptr\n\nexport", outlined);
+        assert_eq!(thunks(&once, linux), ["settle.preserving"]);
+        assert_eq!(thunks(&once.replace(" noinline", ""), linux), [""; 0]);
+        assert_eq!(thunks(&once.replace(" noinline", " cold"), linux), [""; 0]);
         let taken = IMPORTS.replace("import", "import func @settle.preserving()\n\nimport");
         assert_eq!(thunks(&taken, linux), ["settle.preserving.1"]);
         let changes = [

@@ -176,7 +176,12 @@ const CONTRACT: &str = "\
 /// C converts `void *` by itself, C++ does not.
 const PASS: &str = "\
 #if defined(__cplusplus)
-namespace { struct ffi_pass { void *address; template <class T> operator T *() const { return reinterpret_cast<T *>(address); } }; }
+namespace {
+struct ffi_pass {
+    void *address;
+    template <class T> operator T *() const { return reinterpret_cast<T *>(address); }
+};
+}
 #define FFI_PASS(address) ffi_pass{address}
 #else
 #define FFI_PASS(address) ((void *)(address))
