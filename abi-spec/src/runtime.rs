@@ -29,8 +29,18 @@ pub enum CType {
     I32,
     /// A pointer, with its spelling in C.
     Ptr(&'static str),
+    /// A pointer to a function, with its spelling in C.
+    Code(&'static str),
     /// A `TVMFFIByteArray` by value: two words, [`layout::BYTE_ARRAY`](crate::layout::BYTE_ARRAY).
     ByteArray,
+}
+
+impl Function {
+    /// Returns the header that declares the function, as `#include` names it.
+    pub fn header(&self) -> &'static str {
+        let is_of_environment = self.name.starts_with("TVMFFIEnv");
+        if is_of_environment { "tvm/ffi/extra/c_env_api.h" } else { "tvm/ffi/c_api.h" }
+    }
 }
 
 impl CType {
@@ -39,7 +49,7 @@ impl CType {
         match self {
             CType::Void => "void",
             CType::I32 => "int32_t",
-            CType::Ptr(name) => name,
+            CType::Ptr(name) | CType::Code(name) => name,
             CType::ByteArray => "TVMFFIByteArray",
         }
     }
@@ -85,10 +95,10 @@ const BYTES: CType = CType::Ptr("const TVMFFIByteArray*");
 const VALUE: CType = CType::Ptr("const TVMFFIAny*");
 const OUT_VALUE: CType = CType::Ptr("TVMFFIAny*");
 const OUT_INT: CType = CType::Ptr("int32_t*");
-const SAFE_CALL: CType = CType::Ptr("TVMFFISafeCallType");
-const DELETER: CType = CType::Ptr("void (*)(void*)");
-const INIT: CType = CType::Ptr("int (*)(void**)");
-const DEINIT: CType = CType::Ptr("int (*)(void*)");
+const SAFE_CALL: CType = CType::Code("TVMFFISafeCallType");
+const DELETER: CType = CType::Code("void (*)(void*)");
+const INIT: CType = CType::Code("int (*)(void**)");
+const DEINIT: CType = CType::Code("int (*)(void*)");
 const OUT_VERSION: CType = CType::Ptr("TVMFFIVersion*");
 const OBJECT_ALLOCATOR: CType = CType::Ptr("TVMFFICustomAllocator*");
 const TENSOR: CType = CType::Ptr("const DLTensor*");
@@ -106,7 +116,7 @@ const TYPE_COLUMN: CType = CType::Ptr("const TVMFFITypeAttrColumn*");
 const TYPE_INFO: CType = CType::Ptr("const TVMFFITypeInfo*");
 const STREAM: CType = CType::Ptr("TVMFFIStreamHandle");
 const OUT_STREAM: CType = CType::Ptr("TVMFFIStreamHandle*");
-const TENSOR_ALLOCATOR: CType = CType::Ptr("DLPackManagedTensorAllocator");
+const TENSOR_ALLOCATOR: CType = CType::Code("DLPackManagedTensorAllocator");
 const OUT_TENSOR_ALLOCATOR: CType = CType::Ptr("DLPackManagedTensorAllocator*");
 
 /// Defines a constant for each function, and the list of all functions.

@@ -6,6 +6,7 @@
 mod apart;
 mod error;
 mod feature;
+mod headers;
 mod optimize;
 mod plan;
 mod preserve;
@@ -14,6 +15,9 @@ mod thunks;
 
 pub use error::{Error, Mismatch};
 pub use feature::Feature;
+pub use headers::{
+    CType, RuntimeFunction, is_runtime_struct, is_safe_call, is_system_function, runtime_function,
+};
 pub use optimize::{Optimize, is_long};
 pub use plan::{Capabilities, Existing, Plan, State, SymbolSource, plan, unused_name};
 pub use target::{
@@ -25,14 +29,14 @@ use abi_spec::symbol;
 
 use crate::ir::Module;
 
-/// A kernel in a language of a backend, such as LLVM IR.
+/// A kernel, or a module to add to, in a language of a backend, such as LLVM IR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input<'a> {
     /// The name in errors: that of its file.
     pub name: &'a str,
     /// The contents.
     pub bytes: &'a [u8],
-    /// Names of definitions that other modules see; all others become local.
+    /// Names of definitions of a kernel that other modules see; all others become local. A module to add to keeps all.
     pub exports: &'a [String],
 }
 
@@ -80,6 +84,38 @@ pub trait Backend {
     /// # Errors
     /// As for [`text`](Backend::text).
     fn object(&self, module: &Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error>;
+
+    /// Adds the host IR to a module in a language of the backend, and returns all of it in a form.
+    ///
+    /// What `into` has keeps its names, linkage, attributes, metadata and contents, also what it does not export; text and
+    /// bitcode are not optimised. It takes on the target if it states none. Imports of the host IR may be declared or
+    /// defined there, and symbols of [`Linkage::Once`](crate::ir::Linkage::Once) and
+    /// [`Weak`](crate::ir::Linkage::Weak) that it defines are not defined again; locals are renamed where their
+    /// name is taken. `kernels` are linked in as elsewhere.
+    ///
+    /// # Errors
+    /// Those of [`text`](Backend::text) and [`bitcode`](Backend::bitcode); [`Error::Target`] if `into` is for another
+    /// target; [`Error::Unsupported`] from a backend that reads no modules, for which the default is.
+    fn extend(
+        &self,
+        _into: Input<'_>,
+        _module: &Module,
+        _kernels: &[Input<'_>],
+        _form: Form,
+    ) -> Result<Vec<u8>, Error> {
+        Err(Error::Unsupported { reason: "only llvm and mlir add to a module" })
+    }
+}
+
+/// Form of a native module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The backend's own text form, in UTF-8.
+    Text,
+    /// LLVM bitcode, not optimised.
+    Bitcode,
+    /// A relocatable object file.
+    Object,
 }
 
 /// Returns a text in quotes, as text forms of LLVM and MLIR have it: bytes that are no plain ASCII are escaped.

@@ -72,12 +72,15 @@ pub enum Routines {
     /// The module has a copy of each routine that may be inlined. A linker adds the others from [`linked_routines`],
     /// once for all modules.
     Linked,
+    /// The module defines each routine that it uses, as [`Linkage::Once`] with the names that linked routines have: linkers
+    /// keep one copy, and one that is emitted into a module with another library's copy takes that.
+    Once,
 }
 
 impl Routines {
     fn linkage(self) -> Linkage {
         match self {
-            Routines::Embedded | Routines::Linked => Linkage::Local,
+            Routines::Embedded | Routines::Linked | Routines::Once => Linkage::Local,
             Routines::Shared => Linkage::Import,
         }
     }
@@ -127,6 +130,7 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
             routines::define_used(&mut module, Linkage::Local, options.loader, |_| true);
         }
         Routines::Linked => routines::linked::import_linked(&mut module, options.loader),
+        Routines::Once => routines::linked::define_once(&mut module, options.loader),
         Routines::Shared => {}
     }
     if let Some(tree) = &library.imports {

@@ -18,9 +18,13 @@ const DECLARATIONS: [&str; 7] = [
 ];
 
 fn linked(text: &str) -> ir::Module {
+    lowered(text, Routines::Linked)
+}
+
+fn lowered(text: &str, routines: Routines) -> ir::Module {
     let mut library: Library = text.parse().unwrap();
     library.images.iter_mut().for_each(|image| image.bytes = Some(b".version 8.0\n".to_vec()));
-    let options = Options { routines: Routines::Linked, ..Options::default() };
+    let options = Options { routines, ..Options::default() };
     let module = lower(&library.resolve().unwrap(), &options);
     ir::verify(&module).unwrap();
     module
@@ -102,5 +106,27 @@ fn routines_that_stay_with_a_module_share_no_state() {
         let module = linked(text);
         let both: Vec<_> = variables(&module).intersection(&distinct).copied().collect::<Vec<_>>();
         assert_eq!(both, [""; 0], "{text}");
+    }
+}
+
+/// A module defines every routine that it uses, under the name that linked ones have, and shares what they refer to.
+#[test]
+fn modules_may_bring_their_routines() {
+    for text in DECLARATIONS {
+        let module = lowered(text, Routines::Once);
+        let linked = linked(text);
+        let once = routines(&module, ir::Linkage::Once);
+        assert!(once.is_superset(&routines(&linked, ir::Linkage::Import)), "{text}");
+        assert!(routines(&module, ir::Linkage::Import).is_empty(), "{text}");
+        for function in &module.functions {
+            let is_once =
+                |symbol: ir::Symbol| module.symbols[symbol.index()].linkage == ir::Linkage::Once;
+            let insts = function.blocks.iter().flat_map(|block| &block.insts);
+            for used in insts.filter_map(|placed| placed.inst.symbol()) {
+                let is_shared =
+                    is_once(used) || module.symbols[used.index()].linkage != ir::Linkage::Local;
+                assert!(!is_once(function.symbol) || is_shared, "{text}: {}", module.name(used));
+            }
+        }
     }
 }

@@ -86,7 +86,8 @@ backends! {
     /// C, in every build; objects need a C compiler.
     C "c" => |request| {
         request.refuse_features()?;
-        backend_c::C::new(request.generic()?, request.optimization)
+        let headers = request.headers.into();
+        backend_c::C { headers, ..backend_c::C::new(request.generic()?, request.optimization) }
     };
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use codegen::{Fingerprint, Library};
 
 use crate::file::{self, Mode};
-use crate::{Error, Form, Request};
+use crate::{Error, File, Form, Request};
 
 /// Number of bytes of the digest that follows an output.
 const DIGEST: usize = size_of::<Fingerprint>();
@@ -102,6 +102,7 @@ impl Key {
             form,
             optimization,
             link,
+            into,
             libraries,
             folders,
             sysroot,
@@ -119,6 +120,7 @@ impl Key {
             target,
             cpu,
             features,
+            headers,
             metadata,
             routines,
             unchecked,
@@ -133,6 +135,7 @@ impl Key {
             target.to_string(),
             cpu,
             features,
+            headers,
             metadata,
             routines,
             unchecked,
@@ -154,6 +157,9 @@ impl Key {
         let print = print.with(&kernels.len().to_le_bytes());
         // A shared library records the names of those that it needs.
         let kernels = kernels.iter().flat_map(|input| [input.name().as_bytes(), input.bytes()]);
+        // The same bytes as a kernel make something else.
+        let into = into.as_ref().and_then(File::input);
+        let print = into.map_or(print, |into| print.with(b"into").with(into.bytes));
         let sources = sources.iter().flat_map(|source| [source.name.as_bytes(), &source.bytes]);
         let print = kernels.chain(sources).fold(print, Fingerprint::with);
         Key { print, form: *form }

@@ -6,6 +6,7 @@ use std::path::Path;
 use abi_spec::c_library::{self, loader};
 use abi_spec::symbol::{LIBRARY_CTX, PREFIX};
 use clap::ValueEnum;
+use codegen::backend;
 use codegen::ir::{self, Linkage};
 use codegen::language::Limit;
 use codegen::{Errors, Library, Loader, Resolved, Warning, is_linked_routine};
@@ -15,7 +16,7 @@ use target_lexicon::Triple;
 
 use crate::file::{self, Mode};
 use crate::stages::{Stage, Times};
-use crate::{Error, Form, Request, explorer};
+use crate::{Error, File, Form, Request, explorer};
 
 /// Parses a file of declarations; `-` is standard input.
 ///
@@ -143,28 +144,25 @@ impl Request {
         module: &ir::Module,
         times: &mut Times,
     ) -> Result<Vec<u8>, Error> {
-        if !self.link.is_empty() || !self.libraries.is_empty() {
+        if !self.is_loaded() {
             let mut loaded = self.clone();
             times.of(Stage::Read, || loaded.load())?;
             return loaded.emit_module_in_time(module, times);
         }
         self.check()?;
-        let is_linked = |symbol: &ir::SymbolData| is_linked_routine(&symbol.name);
+        let is_linked = |symbol: &ir::SymbolData| {
+            symbol.linkage == Linkage::Import && is_linked_routine(&symbol.name)
+        };
         if self.form == Form::Object && module.symbols.iter().any(is_linked) {
             link::check_target(&self.target)?;
         }
         let kernels: Vec<_> =
             self.sources.iter().map(|source| source.input(&self.exports)).collect();
-        let backend = self.backend()?;
-        let made = match self.form {
+        let form = match self.form {
             Form::Ir => return Ok(module.to_string().into_bytes()),
-            Form::Native => {
-                times.of(Stage::Compile, || backend.text(module, &kernels).map(String::into_bytes))
-            }
-            Form::Bitcode => times.of(Stage::Compile, || backend.bitcode(module, &kernels)),
-            Form::Object | Form::Shared => {
-                times.of(Stage::Compile, || backend.object(module, &kernels))
-            }
+            Form::Native => backend::Form::Text,
+            Form::Bitcode => backend::Form::Bitcode,
+            Form::Object | Form::Shared => backend::Form::Object,
             Form::Resolved | Form::Header | Form::Html => {
                 let form = self.form.to_possible_value();
                 let name = form.as_ref().map_or("", |form| form.get_name());
@@ -172,7 +170,15 @@ impl Request {
                 return Err(Error::Usage { option: "form", reason });
             }
         };
-        let bytes = made.map_err(|source| Error::Backend {
+        let backend = self.backend()?;
+        let into = self.into.as_ref().and_then(File::input);
+        let make = || match (into, form) {
+            (Some(into), form) => backend.extend(into, module, &kernels, form),
+            (None, backend::Form::Text) => backend.text(module, &kernels).map(String::into_bytes),
+            (None, backend::Form::Bitcode) => backend.bitcode(module, &kernels),
+            (None, backend::Form::Object) => backend.object(module, &kernels),
+        };
+        let bytes = times.of(Stage::Compile, make).map_err(|source| Error::Backend {
             name: self.backend.name(),
             source: source.into(),
         })?;
@@ -184,15 +190,19 @@ impl Request {
         }
     }
 
-    /// Links the object of the declarations and the kernels.
+    /// Links the object of the declarations and the kernels. What the module of `into` shows stays visible.
     fn linked(&self, module: &ir::Module, host: Vec<u8>) -> Result<Vec<u8>, Error> {
         let host = Input::new(HOST, host)?.showing(c_functions(module));
+        let mut options = self.linking();
+        if self.into.is_some() && self.form == Form::Shared {
+            options.exports.extend(host.visible());
+        }
         let inputs = [std::slice::from_ref(&host), &self.kernels].concat();
         check_context(&inputs)?;
         if self.form == Form::Shared {
             check_kernels(module, &host, self)?;
         }
-        Ok(link::link(&inputs, &self.linking())?)
+        Ok(link::link(&inputs, &options)?)
     }
 
     /// Compiles a library to a file; when anything fails, the file is as it was.

@@ -36,6 +36,11 @@ pub struct Request {
     /// ours; with llvm LLVM IR as text or bitcode, with mlir MLIR, which may be inlined. May be given several times.
     #[arg(long, value_name = "KERNEL", value_parser = PathBufValueParser::new().map(File::Path))]
     pub link: Vec<File>,
+    /// Module to add the functions to, with llvm LLVM IR as text or bitcode, with mlir MLIR: the output is all of it, for
+    /// forms native, bitcode, object and shared. What the module has keeps names, linkage, attributes and metadata; kernels
+    /// in it are called, and the files to link are added to it as elsewhere.
+    #[arg(long, value_name = "MODULE", value_parser = PathBufValueParser::new().map(File::Path))]
+    pub into: Option<File>,
     /// Library to link by its name, libNAME.so or else libNAME.a (NAME.lib for Windows, libNAME.dylib for macOS), or by the
     /// name of its file, `:FILE`. May be given several times.
     #[arg(short = 'l', value_name = "NAME")]
@@ -82,6 +87,9 @@ pub struct Request {
     /// +avx2,-fma; with llvm, mlir and cranelift.
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
     pub features: Vec<Feature>,
+    /// Source of the declarations in the text of c.
+    #[arg(long, value_name = "SOURCE", value_enum, default_value_t)]
+    pub headers: Headers,
     /// Function that is exported as `main` too: a call of the loaded module calls it.
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
@@ -101,7 +109,7 @@ pub struct Request {
         help = "Leave out the metadata and documentation of the functions")]
     pub metadata: bool,
     /// Origin of the routines that compose messages; `tvm-ffi-codegen routines` writes linked ones for other linkers
-    /// than that of --emit shared [default: linked with --emit shared, else embedded].
+    /// than that of --emit shared [default: linked with --emit shared, once with --into, else embedded].
     #[arg(long, value_parser = values::routines())]
     pub routines: Option<Routines>,
     /// Checks to leave out, for callers that have made them already: names with commas in between. Checks that make the
@@ -129,6 +137,7 @@ impl Default for Request {
             form: Form::default(),
             optimization: Optimize::default(),
             link: Vec::new(),
+            into: None,
             libraries: Vec::new(),
             folders: Vec::new(),
             sysroot: None,
@@ -141,6 +150,7 @@ impl Default for Request {
             target: Triple::host(),
             cpu: None,
             features: Vec::new(),
+            headers: Headers::default(),
             entry: None,
             images: Vec::new(),
             prepare: None,
@@ -188,10 +198,28 @@ impl Form {
         matches!(self, Form::Resolved | Form::Ir | Form::Native | Form::Header | Form::Html)
     }
 
-    /// Returns the default of [`Request::routines`]: a shared library is linked here, so its routines are linked;
-    /// everything else is complete by itself.
-    fn routines(self) -> Routines {
-        if self == Form::Shared { Routines::Linked } else { Routines::Embedded }
+    /// Returns whether the form is that of a native module, or made of one.
+    fn is_native(self) -> bool {
+        matches!(self, Form::Native | Form::Bitcode | Form::Object | Form::Shared)
+    }
+}
+
+/// Source of the declarations in C.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, ValueEnum)]
+pub enum Headers {
+    /// The text has all that it needs, and stands alone
+    #[default]
+    Own,
+    /// The text includes the headers of the runtime; prototypes of C functions stand before it in the file
+    Include,
+}
+
+impl From<Headers> for backend_c::Headers {
+    fn from(headers: Headers) -> backend_c::Headers {
+        match headers {
+            Headers::Own => backend_c::Headers::Own,
+            Headers::Include => backend_c::Headers::Include,
+        }
     }
 }
 
@@ -221,12 +249,16 @@ impl Request {
     pub fn check(&self) -> Result<(), Error> {
         let (is_linked, is_shared) = (self.form.is_linked(), self.form == Form::Shared);
         let (linked, shared) = ("is for forms object and shared", "is for form shared");
+        let of_text = "is for form native of backend c";
+        let native = "is for forms native, bitcode, object and shared";
         let unshared = "is for what is linked into programs, not for form shared";
         let rules = [
             ("link", !self.kernels.is_empty() && !is_linked, linked),
             ("libraries", !self.libraries.is_empty() && !is_linked, linked),
             ("sysroot", self.sysroot.is_some() && !is_linked, linked),
             ("linker", self.linker.is_some() && !is_linked, linked),
+            ("headers", self.headers != Headers::Own && !self.is_c_text(), of_text),
+            ("into", self.into.is_some() && !self.form.is_native(), native),
             ("exports", !self.exports.is_empty() && !is_shared, shared),
             ("rpath", !self.rpath.is_empty() && !is_shared, shared),
             ("runtime_dependency", !self.runtime_dependency && !is_shared, shared),
@@ -238,12 +270,13 @@ impl Request {
         })
     }
 
-    /// Reads the files of `link` and finds `libraries`, and moves both to `sources` and `kernels`.
+    /// Reads the files of `link` and finds `libraries`, and moves both to `sources` and `kernels`. Reads the file of `into`.
     ///
     /// # Errors
     /// The errors of [`Request::backend`], of [`Input::new`], [`link::Error::Read`] and [`link::Error::NoLibrary`].
     pub fn load(&mut self) -> Result<(), Error> {
         let backend = self.backend()?;
+        self.into = self.into.take().map(File::loaded).transpose()?;
         for file in std::mem::take(&mut self.link) {
             let (name, bytes) = file.into_linkable()?;
             if backend.reads(&bytes) {
@@ -256,6 +289,17 @@ impl Request {
             self.kernels.extend(link::library(&name, &self.linking())?);
         }
         Ok(())
+    }
+
+    /// Returns whether the output is C.
+    fn is_c_text(&self) -> bool {
+        (self.backend, self.form) == (BackendName::C, Form::Native)
+    }
+
+    /// Returns whether [`load`](Request::load) has nothing left to read.
+    pub(crate) fn is_loaded(&self) -> bool {
+        let is_read = self.into.as_ref().is_none_or(|into| matches!(into, File::Bytes { .. }));
+        self.link.is_empty() && self.libraries.is_empty() && is_read
     }
 
     /// Adds `images`, `imports` or `import_tree`, `prepare`, `entry` and `system_lib` to a library. Reads their files.
@@ -293,7 +337,7 @@ impl Request {
     pub fn lowering(&self) -> codegen::Options {
         let left_out = |group| self.unchecked.contains(&group);
         codegen::Options {
-            routines: self.routines.unwrap_or(self.form.routines()),
+            routines: self.routines.unwrap_or(self.default_routines()),
             metadata: self.metadata,
             unchecked: Unchecked {
                 shape: left_out(CheckGroup::Shape),
@@ -302,6 +346,17 @@ impl Request {
                 alignment: left_out(CheckGroup::Alignment),
             },
             loader: Loader::of(&self.target),
+        }
+    }
+
+    /// Returns the default of `routines`: a shared library is linked here, so its routines are linked; a module may be added
+    /// to again, so it has each routine once; everything else is complete by itself.
+    fn default_routines(&self) -> Routines {
+        match self.form {
+            Form::Shared => Routines::Linked,
+            Form::Native | Form::Bitcode | Form::Object if self.into.is_some() => Routines::Once,
+            Form::Native | Form::Bitcode | Form::Object => Routines::Embedded,
+            Form::Resolved | Form::Ir | Form::Header | Form::Html => Routines::Embedded,
         }
     }
 
@@ -333,7 +388,7 @@ impl Request {
     /// Returns the paths that the request reads, those of `kernels` and `sources` among them.
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         let named = self.imports.iter().chain(&self.images).map(|(_, file)| file);
-        let files = named.chain(&self.link).map(File::path);
+        let files = named.chain(&self.link).chain(&self.into).map(File::path);
         let loaded = self.kernels.iter().map(Input::name);
         let loaded = loaded.chain(self.sources.iter().map(|source| source.name.as_str()));
         files.chain(self.import_tree.clone()).chain(loaded.map(PathBuf::from)).collect()

@@ -19,7 +19,9 @@ pub(crate) const EMIT: &[&str] = &[
     "cpu",
     "features",
     "optimization",
+    "headers",
     "link",
+    "into",
     "linker",
     "sysroot",
     "exports",
@@ -102,7 +104,9 @@ impl Options {
                     value.texts()?.into_iter().map(feature).collect::<Result<_, _>>()?;
             }
             "optimization" => request.optimization = value.level()?,
+            "headers" => request.headers = value.parsed()?,
             "link" => request.link = value.linkable()?,
+            "into" => request.into = Some(value.module()?),
             "linker" => request.linker = Some(value.parsed()?),
             "sysroot" => request.sysroot = Some(value.text()?.into()),
             "exports" => request.exports = value.texts()?,
@@ -182,6 +186,14 @@ impl<'a> Value<'a> {
     /// Returns an array of paths and contents.
     fn linkable(self) -> Result<Vec<File>, Fault> {
         self.elements()?.into_iter().map(|(what, one)| file(&what, &one)).collect()
+    }
+
+    /// Returns a module, which is given as its text or as bytes.
+    fn module(self) -> Result<File, Fault> {
+        let text = || self.value.text().map(str::as_bytes);
+        let bytes = self.value.bytes().or_else(|_| text());
+        let bytes = bytes.map_err(|_| self.mismatched("str or bytes"))?.to_vec();
+        Ok(File::Bytes { name: format!("option {}", self.name), bytes })
     }
 
     /// Returns a map from names to contents, in its order.

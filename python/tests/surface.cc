@@ -55,6 +55,7 @@ int main() {
   std::cout << thrown([] { codegen::emit(kText, "elf"); }) << "\n";
   std::cout << thrown([] { codegen::emit(kText, "object", {{"optimisation", 2}}); }) << "\n";
   std::cout << thrown([] { codegen::emit(kText, "object", {{"cpu", 2}}); }) << "\n";
+  std::cout << thrown([] { codegen::emit_text(kText, "native", {{"into", ffi::String("module")}}); }) << "\n";
 
   ffi::Bytes object = codegen::emit("one() -> int64 = { return 1; };");
   ffi::Bytes library = codegen::link({object}, {{"runtime_dependency", false}});

@@ -7,6 +7,7 @@ import tempfile
 import threading
 from pathlib import Path
 
+import pytest
 import tvm_ffi
 import tvm_ffi_codegen as codegen
 from support import ADD_ONE, C_KERNEL, adds_one, raises
@@ -231,6 +232,20 @@ def test_c_is_a_source() -> None:
         subprocess.run([*command, libinfo.find_libtvm_ffi()], check=True)
         assert adds_one(tvm_ffi.load_module(library))
     assert adds_one(load(codegen.emit(ADD_ONE, "shared", backend="c", link=[C(C_KERNEL)])))
+
+
+def test_c_stands_in_a_file_with_its_kernels() -> None:
+    """The kernel has types of its own, and the runtime's headers come before the text."""
+    text = codegen.emit(ADD_ONE, "native", backend="c", headers="include")
+    assert text.startswith("#include <tvm/ffi/c_api.h>")
+    source = f"#include <tvm/ffi/c_api.h>\n{C_KERNEL}\n{text}"
+    flags = ["-O2", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-isystem", libinfo.find_include_path()]
+    assert adds_one(load(codegen.link([C(source, flags)])))
+    for options in (dict(form="object", backend="c"), dict(form="native", backend="cranelift")):
+        with pytest.raises(ValueError, match="option headers is for form native of backend c"):
+            codegen.emit(ADD_ONE, headers="include", **options)
+    with pytest.raises(ValueError, match='option headers: no headers "both", expected own, include'):
+        codegen.emit(ADD_ONE, "native", backend="c", headers="both")
 
 
 def backends() -> list[str]:

@@ -140,7 +140,7 @@ def test_values_of_options() -> None:
         ),
         (dict(optimization=9), "option optimization: expected 0, 1, 2 or 3"),
         (dict(linker="gold", form="shared"), 'no linker "gold", expected one of wild, cc, lld'),
-        (dict(routines="shared"), 'no routines "shared", expected embedded or linked'),
+        (dict(routines="shared"), 'no routines "shared", expected one of embedded, linked, once'),
         (dict(unchecked=["all"]), 'no group "all", expected shape, strides, device, alignment'),
         (dict(images={"i": b""}), "there is no `image i;`"),
         (dict(imports={"": b"x"}), "imports: "),

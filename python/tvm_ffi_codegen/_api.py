@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .build import Library
 
 Form = Literal["resolved", "ir", "native", "bitcode", "object", "shared", "header", "html"]
-Routines = Literal["embedded", "linked"]
+Routines = Literal["embedded", "linked", "once"]
 Group = Literal["shape", "strides", "device", "alignment"]
 
 
@@ -94,6 +94,9 @@ class TextOptions(TypedDict, total=False):
     """Features of the processor to use or not, such as "+avx2" or "-fma"."""
     optimization: int | None
     """The level of optimisation, 0 to 3."""
+    headers: Literal["own", "include"]
+    """The source of the declarations in the text of backend c: "own", or "include" for a file that has the runtime's headers
+    and the prototypes of the kernels before the text."""
     images: Mapping[str, Path_ | bytes] | None
     """Contents of declared images, as paths or bytes."""
     imports: Mapping[str, Path_ | bytes] | None
@@ -104,6 +107,9 @@ class TextOptions(TypedDict, total=False):
     """The function that is exported as `main` too."""
     system_lib: str | None
     """The prefix of a system library."""
+    into: str | bytes | bytearray | memoryview | os.PathLike[str] | None
+    """The module to add the functions to: LLVM IR or MLIR, as the backend, in text, as bitcode, or the path of its file. The
+    forms `native`, `bitcode`, `object` and `shared` are then all of it."""
     metadata: bool
     """True for a library with metadata and documentation of its functions."""
     unchecked: Iterable[Group]
@@ -127,7 +133,7 @@ class Options(TextOptions, total=False):
     """True for a shared library that records that it needs the runtime."""
     routines: Routines | None
     """Where routines are: "embedded" makes the smallest file, "linked" compiles fastest and lets many objects share one
-    copy."""
+    copy, which "once" does by itself."""
 
 
 @overload
@@ -151,6 +157,8 @@ def emit(text: str | Library, form: Form = "object", **options: Any) -> str | by
     given = _given(options)
     if "link" in given:
         given["link"] = _objects(given["link"], "link")
+    if "into" in given:
+        given["into"] = _module(given["into"])
     return cast("str | bytes", _call("emit", _text(text), {"form": form, **given}))
 
 
@@ -310,6 +318,13 @@ def _contents(file: Any, what: str) -> Any:
         return file
     otherwise = "what would be in the file is given as `bytes`, PTX as `source.encode()`"
     return Path(path(file, what, otherwise)).read_bytes()
+
+
+def _module(module: Any) -> Any:
+    """Reads a module that is given by its path, and copies bytes; returns other values as they are."""
+    if isinstance(module, os.PathLike):
+        return Path(module).read_bytes()
+    return bytes(module) if isinstance(module, (bytearray, memoryview)) else module
 
 
 def _objects(objects: Any, what: str) -> list[str | bytes]:

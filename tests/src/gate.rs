@@ -24,6 +24,9 @@ pub enum Part {
     Levels,
     /// 100,000 random calls in the machine for host IR. Otherwise there are 30,000: see `suite/machine.rs`.
     Random,
+    /// The table in C with the runtime's headers as C++17 and by clang. Otherwise GCC compiles it as C11: see
+    /// `suite/headers.rs`.
+    Headers,
     /// Every change of every byte of an image. Otherwise each byte has one of them: see `suite/images.rs`.
     Images,
 }

@@ -17,7 +17,7 @@ use crate::outcome::{End, Outcome, Value};
 
 pub use in_process::InProcess;
 pub use python::{BEYOND_PYTHON, Python};
-pub use shared::{Shared, build, build_with, lowering};
+pub use shared::{Before, Shared, build, build_with, lowering};
 
 /// Names of the backends of this build.
 pub const BACKENDS: &[&str] = driver::BackendName::BUILT;

@@ -20,6 +20,7 @@ mod fake_hip;
 mod filetests;
 mod gpu;
 mod guarded;
+mod headers;
 mod images;
 mod imports;
 mod inferred;

@@ -20,6 +20,9 @@ impl Symbols {
         let all = || source.symbols.iter().filter_map(|symbol| source.find(&symbol.name));
         let is_import = |symbol: &ir::Symbol| self.linkages[symbol.index()] == Linkage::Import;
         for symbol in all().filter(|symbol| declared[symbol.index()]).filter(is_import) {
+            if self.is_declared_before(source, symbol) {
+                continue;
+            }
             let name = &self.names[symbol.index()];
             let label = self.label(source, symbol, prelude);
             let head = match source.signature(symbol) {

@@ -11,7 +11,7 @@ use crate::body::{Body, Functions};
 use crate::data::comment;
 use crate::debug::Places;
 use crate::expression::Expression;
-use crate::names::{Taken, identifier};
+use crate::names::{Taken, identifier, reserved};
 use crate::prelude::Helper;
 use crate::prototype::prototype;
 use crate::share::share;
@@ -37,11 +37,13 @@ pub(crate) fn define(
     uses: Uses,
     text: &mut String,
 ) -> Topics {
-    let mut taken = Taken { outer: Some(&functions.symbols.taken), ..Taken::default() };
+    let reserved = reserved(functions.symbols.headers);
+    let outer = Some(&functions.symbols.taken);
+    let mut taken = Taken { reserved, outer, ..Taken::default() };
     let names = source.value_names();
     let mut names: Vec<String> = names.iter().map(|name| identifier(name, &mut taken)).collect();
     share(source, &uses, &mut names);
-    let mut labels = Taken::default();
+    let mut labels = Taken { reserved, ..Taken::default() };
     let labels: Vec<String> =
         source.blocks().map(|(block, _)| identifier(&source.label(block), &mut labels)).collect();
     let has_places = source.location().is_some();
@@ -252,7 +254,7 @@ impl Body<'_, '_> {
             Inst::Compare { cond, lhs, rhs } => Some(self.compare(*cond, *lhs, *rhs)),
             Inst::Select { cond, then, otherwise } => Some(self.select(*cond, *then, *otherwise)),
             Inst::Convert { op, value, to } => Some(self.convert(*op, *value, *to)),
-            Inst::Call { callee, args } => Some(self.call(*callee, args)),
+            Inst::Call { callee, args } => Some(self.call(*callee, args, result)),
             Inst::CallIndirect { signature, callee, args } => {
                 Some(self.call_indirect(signature, *callee, args))
             }

@@ -3,15 +3,17 @@
 //! Nothing here is undefined in C for operands that the host IR allows: integers wrap as unsigned ones, addresses are
 //! computed as integers, and memory is read through types that may alias.
 
-use codegen::ir::{self, AbiType, Binary, Checked, Cond, Convert, Extend, Pointee, Type};
+use codegen::backend::runtime_function;
+use codegen::ir::{self, AbiType, Binary, Checked, Cond, Convert, Extend, Type};
 
 use crate::body::Body;
+use crate::call::converted;
 use crate::data;
 use crate::expression::{Expression, Level};
 use crate::names::identifier;
 use crate::prelude::{Half, Helper};
 use crate::prototype::pointer;
-use crate::types::{self, ty, unsigned, wrapping};
+use crate::types::{ty, unsigned, wrapping};
 
 impl Body<'_, '_> {
     /// Writes a constant. Floats that C has no short exact number for are written by their bits.
@@ -279,12 +281,23 @@ impl Body<'_, '_> {
         }
     }
 
-    pub(crate) fn call(&mut self, callee: ir::Symbol, args: &[ir::Value]) -> Expression {
+    /// Writes a call. `result` is the value that it yields, if that is needed.
+    pub(crate) fn call(
+        &mut self,
+        callee: ir::Symbol,
+        args: &[ir::Value],
+        result: Option<ir::Value>,
+    ) -> Expression {
         let source = self.functions.source;
         let Some(signature) = source.signature(callee) else {
             unreachable!("verified host IR calls functions only");
         };
         let name = self.functions.symbols.references[callee.index()].clone();
+        if self.functions.symbols.is_declared_before(source, callee) {
+            let known = runtime_function(source.name(callee));
+            let call = self.called_before(&name, known, signature, args);
+            return if result.is_some() { converted(call, signature, known) } else { call };
+        }
         let pointees = &self.functions.symbols.pointees[callee.index()];
         self.called(&name, signature, args, pointees)
     }
@@ -299,35 +312,6 @@ impl Body<'_, '_> {
         let ty = pointer(signature, &mut self.functions.prelude);
         let function = format!("(({ty})(uintptr_t){})", callee.at(Level::Unary));
         self.called(&function, signature, args, &[]).reading([&callee])
-    }
-
-    fn called(
-        &mut self,
-        function: &str,
-        signature: &ir::Signature,
-        args: &[ir::Value],
-        pointees: &[Option<Pointee>],
-    ) -> Expression {
-        let args = args.iter().zip(&signature.params).enumerate();
-        let args = args.map(|(i, (&arg, &abi))| {
-            let known = self.source.values[arg.index()].points_to;
-            let sent = self.sent(arg, abi);
-            let is_variable = sent.text == self.names[arg.index()];
-            match pointees.get(i).copied().flatten() {
-                Some(pointee) if !is_variable || known != Some(pointee) => {
-                    let ty = self.functions.prelude.pointer(pointee);
-                    Expression::new(Level::Unary, format!("({ty}){}", sent.pointer()))
-                        .reading([&sent])
-                }
-                Some(_) | None => sent,
-            }
-        });
-        let args: Vec<Expression> = args.collect();
-        let call = Expression { calls: true, ..Expression::call(function, &args) };
-        match signature.result {
-            Some(abi) if !types::is_plain(abi) => Expression::cast(ty(abi.ty), &call),
-            Some(_) | None => call,
-        }
     }
 
     /// Returns an argument or a result in the type in which C passes it.

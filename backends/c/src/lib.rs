@@ -51,6 +51,7 @@
 #![forbid(unsafe_code)]
 
 mod body;
+mod call;
 mod constructors;
 mod data;
 mod debug;
@@ -73,7 +74,9 @@ mod types;
 mod uses;
 mod variables;
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::iter;
 use std::path::PathBuf;
 
 use codegen::backend::{self, Plan};
@@ -92,15 +95,38 @@ use uses::Uses;
 /// The name of the backend.
 const NAME: &str = "c";
 
-/// Appends `source` to `text`, which must not have been given other host IR before.
+/// Source of the declarations of what the text does not define.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Headers {
+    /// The text itself: it needs no header but `stdint.h`, and fits into no file that has those of the runtime.
+    #[default]
+    Own,
+    /// The runtime's headers, which the text includes, and what stands before it in the file: the prototypes of the C
+    /// functions that it calls, kernels and functions of other libraries alike. They may say more of the types of
+    /// pointers than a declaration does. C converts numbers to the types of the parameters, as in any call.
+    ///
+    /// A function whose name is no identifier of C is declared by the text; so are those of the system, by names of its
+    /// own, since other headers may declare them.
+    Include,
+}
+
+/// Appends `source` to `text`, which must not have been given other host IR before, with declarations of its own.
 ///
 /// # Errors
 /// [`Error::Malformed`], and [`Error::Native`] for a name of a symbol that no assembler takes; the text is then
 /// unchanged.
 pub fn emit(text: &mut String, source: &ir::Module) -> Result<(), Error> {
+    emit_with(text, source, Headers::Own)
+}
+
+/// Appends `source` to `text` as [`emit`] does, with declarations from a source.
+///
+/// # Errors
+/// Those of [`emit`].
+pub fn emit_with(text: &mut String, source: &ir::Module, headers: Headers) -> Result<(), Error> {
     ir::verify(source)?;
     let plan = backend::plan(source, &symbols::ExistingSymbols, symbols::CAPABILITIES)?;
-    define(text, source, &plan)?;
+    define(text, source, &plan, headers)?;
     if debug::is_located(source) {
         *text = debug::number(text);
     }
@@ -112,10 +138,11 @@ fn define(
     text: &mut String,
     source: &ir::Module,
     plan: &[Plan<'_, Infallible>],
+    headers: Headers,
 ) -> Result<(), Error> {
-    let symbols = symbols::declare(source, plan)?;
+    let symbols = symbols::declare(source, plan, headers)?;
     let Reached { wanted, near, uses } = reached(source, &symbols);
-    let prelude = Prelude::default();
+    let prelude = Prelude::new(headers);
     let mut functions = Functions { source, symbols: &symbols, prelude, listed: false };
     let is_left = |symbol: ir::Symbol| wanted[symbol.index()];
     let all = source.functions.iter().zip(uses).filter(|(function, _)| is_left(function.symbol));
@@ -130,7 +157,7 @@ fn define(
         declared[function.symbol.index()] |= symbols.is_renamed(function.symbol);
         first.push(function.symbol);
     }
-    text.push_str("#include <stdint.h>\n\n");
+    text.push_str(&includes(source, &wanted, headers));
     declare(&mut functions, [&declared, &near], text);
     text.push_str(&defined);
 
@@ -157,6 +184,23 @@ fn define(
     text.push_str(&within("namespace {", &locals));
     text.push_str(&exports);
     Ok(())
+}
+
+/// Returns the first lines of the text.
+fn includes(source: &ir::Module, wanted: &[bool], headers: Headers) -> String {
+    let names: Vec<&str> = match headers {
+        Headers::Own => vec!["stdint.h"],
+        Headers::Include => {
+            let wanted = source.symbols.iter().zip(wanted).filter(|(_, wanted)| **wanted);
+            let functions =
+                wanted.filter_map(|(symbol, _)| backend::runtime_function(&symbol.name));
+            let others: BTreeSet<&str> = functions.map(|function| function.header()).collect();
+            let first = "tvm/ffi/c_api.h";
+            iter::once(first).chain(others.into_iter().filter(|name| *name != first)).collect()
+        }
+    };
+    let lines: String = names.iter().map(|name| format!("#include <{name}>\n")).collect();
+    lines + "\n"
 }
 
 /// Writes the helpers in use that are not defined yet, and the declarations of symbols and aliases.
@@ -252,6 +296,8 @@ pub struct C {
     pub compiler: PathBuf,
     /// The optimisation level of objects.
     pub optimize: Optimize,
+    /// The source of declarations. Objects have their own.
+    pub headers: Headers,
 }
 
 impl Default for C {
@@ -265,7 +311,7 @@ impl C {
     /// Returns the backend for a target: with `$CC` or else `cc` for the host, with the GCC that has the target in its
     /// name for another one.
     pub fn new(triple: Triple, optimize: Optimize) -> C {
-        C { compiler: object::compiler(&triple), triple, optimize }
+        C { compiler: object::compiler(&triple), triple, optimize, headers: Headers::Own }
     }
 }
 
@@ -278,12 +324,16 @@ impl Backend for C {
     fn text(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<String, Error> {
         backend::no_kernels(kernels)?;
         let mut text = String::new();
-        emit(&mut text, source)?;
+        emit_with(&mut text, source, self.headers)?;
         Ok(text)
     }
 
     fn object(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
         backend::no_kernels(kernels)?;
-        object::object(self, source)
+        match self.headers {
+            Headers::Own => object::object(self, source),
+            // Nothing stands before the text of an object.
+            Headers::Include => Err(Error::Unsupported { reason: "objects have no headers" }),
+        }
     }
 }

@@ -6,7 +6,7 @@ use codegen::ir::{self, Line};
 use crate::body::Functions;
 use crate::prelude::Prelude;
 use crate::uses::Uses;
-use crate::{function, symbols};
+use crate::{Headers, function, symbols};
 
 /// Returns the definition of a function in lines, as [`emit`](crate::emit) writes it; empty if the host IR does not define
 /// it.
@@ -16,7 +16,7 @@ use crate::{function, symbols};
 pub fn lines(source: &ir::Module, symbol: ir::Symbol) -> Result<Vec<Line>, Error> {
     ir::verify(source)?;
     let plan = backend::plan(source, &symbols::ExistingSymbols, symbols::CAPABILITIES)?;
-    let symbols = symbols::declare(source, &plan)?;
+    let symbols = symbols::declare(source, &plan, Headers::Own)?;
     let prelude = Prelude::default();
     let mut functions = Functions { source, symbols: &symbols, prelude, listed: true };
     let Some(function) = source.functions.iter().find(|function| function.symbol == symbol) else {

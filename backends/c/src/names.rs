@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use crate::Headers;
+
 /// Keywords of C and C++, names that compilers define or know without a header, and types of `stdint.h`.
 const RESERVED: &str = "\
     MIPSEL NULL WIN32 WIN64 WINNT _Alignas _Alignof _Atomic _Bool _Complex _Generic _Imaginary _Noreturn \
@@ -43,6 +45,17 @@ const RESERVED_STARTS: &[&str] = &[
     "ffi_",
 ];
 
+/// Beginnings of names that the runtime's headers define.
+const RUNTIME_STARTS: &[&str] = &["DL", "TVM", "kDL", "kTVM"];
+
+/// Returns the beginnings of the names that the headers of a text define.
+pub(crate) fn reserved(headers: Headers) -> &'static [&'static str] {
+    match headers {
+        Headers::Own => &[],
+        Headers::Include => RUNTIME_STARTS,
+    }
+}
+
 /// Beginnings of the names of integer types.
 const INTEGERS: &[&str] = &["int", "uint"];
 
@@ -63,6 +76,8 @@ pub(crate) fn is_free(text: &str) -> bool {
 /// The names that are in use: those of a text, and those of a function in it.
 #[derive(Default)]
 pub(crate) struct Taken<'a> {
+    /// The beginnings of names that the headers of the text have.
+    pub(crate) reserved: &'static [&'static str],
     /// The names of the text around the function.
     pub(crate) outer: Option<&'a HashSet<String>>,
     pub(crate) own: HashSet<String>,
@@ -71,6 +86,11 @@ pub(crate) struct Taken<'a> {
 }
 
 impl Taken<'_> {
+    /// Returns true if the text may be declared as it is.
+    fn is_free(&self, text: &str) -> bool {
+        is_free(text) && !self.reserved.iter().any(|start| text.starts_with(start))
+    }
+
     /// Takes a name; returns false if it is in use.
     fn insert(&mut self, name: &str) -> bool {
         let is_outer = self.outer.is_some_and(|outer| outer.contains(name));
@@ -98,7 +118,7 @@ impl Taken<'_> {
 /// Returns an identifier that resembles the text and is not among those taken, and takes it.
 pub(crate) fn identifier(text: &str, taken: &mut Taken<'_>) -> String {
     let is_short = text.len() <= LONGEST && !text.starts_with('_');
-    if is_short && is_free(text) && taken.insert(text) {
+    if is_short && taken.is_free(text) && taken.insert(text) {
         return text.to_owned();
     }
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
@@ -106,10 +126,10 @@ pub(crate) fn identifier(text: &str, taken: &mut Taken<'_>) -> String {
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         name.insert(0, 'v');
     }
-    if !is_free(&name) {
+    if !taken.is_free(&name) {
         name.push('_');
     }
-    if !is_free(&name) {
+    if !taken.is_free(&name) {
         name.insert_str(0, "my_");
     }
     taken.numbered(name)

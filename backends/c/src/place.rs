@@ -57,7 +57,8 @@ impl Body<'_, '_> {
         at: u32,
         owner: &str,
     ) -> Option<Expression> {
-        if let Some(field) = field(pointee, at, of) {
+        let is_included = self.functions.prelude.is_included(pointee);
+        if let Some(field) = field(pointee, at, of).filter(|_| !is_included) {
             let text = format!("{owner}{}", field.name);
             return Some(Expression::primary(text).reading([base]));
         }

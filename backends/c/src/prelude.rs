@@ -9,8 +9,10 @@ mod structs;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use codegen::backend::is_runtime_struct;
 use codegen::ir::{Checked, Pointee, Struct, Type};
 
+use crate::Headers;
 use crate::statement::UNLIKELY;
 use crate::types::suffix;
 use definition::{Definition, definition};
@@ -76,6 +78,8 @@ pub(crate) enum Helper {
     Access(Word),
     /// The same for objects at any address.
     AnyAccess(Word),
+    /// An address as an argument of a function whose prototype is not known.
+    Pass,
     /// The declarations of Microsoft's atomic operations.
     Interlocked,
     /// An atomic load.
@@ -179,6 +183,8 @@ impl Float {
 /// The used helpers.
 #[derive(Debug, Default)]
 pub(crate) struct Prelude {
+    /// The source of declarations.
+    pub(crate) headers: Headers,
     used: BTreeSet<Helper>,
     /// The structs by name.
     structs: BTreeMap<&'static str, &'static Struct>,
@@ -188,6 +194,20 @@ pub(crate) struct Prelude {
 }
 
 impl Prelude {
+    /// Returns the beginning of a text.
+    pub(crate) fn new(headers: Headers) -> Self {
+        Prelude { headers, ..Prelude::default() }
+    }
+
+    /// Returns true for a struct of the runtime's header. It has no attribute, so that its fields are read and written
+    /// through types that may alias.
+    pub(crate) fn is_included(&self, pointee: &Struct) -> bool {
+        match self.headers {
+            Headers::Own => false,
+            Headers::Include => is_runtime_struct(pointee.name),
+        }
+    }
+
     /// Returns the name of a macro or function.
     pub(crate) fn name(&mut self, helper: Helper) -> &'static str {
         self.used.insert(helper);
@@ -230,6 +250,7 @@ impl Prelude {
             Helper::Half(half) => half.function(),
             Helper::Access(_) => "ffi",
             Helper::AnyAccess(_) => "ffi_any",
+            Helper::Pass => "FFI_PASS",
             Helper::Interlocked => "<intrin.h>",
             Helper::AtomicLoad(_) => "ffi_load",
             Helper::AtomicStore(_) => "ffi_store",
@@ -255,8 +276,10 @@ impl Prelude {
     pub(crate) fn pointer(&mut self, pointee: Pointee) -> String {
         match pointee {
             Pointee::Struct(pointee) => {
-                self.name(Helper::MayAlias);
-                self.structs.insert(pointee.name, pointee);
+                if !self.is_included(pointee) {
+                    self.name(Helper::MayAlias);
+                    self.structs.insert(pointee.name, pointee);
+                }
                 format!("{} *", pointee.name)
             }
             Pointee::Values(ty) => format!("{} *", self.access(ty, ty.bytes())),

@@ -1,7 +1,9 @@
 //! Signatures and prototypes.
 
+use codegen::backend::is_safe_call;
 use codegen::ir::{AbiType, Extend, Pointee, Signature};
 
+use crate::Headers;
 use crate::prelude::{Half, Prelude};
 use crate::types::{declarator, ty, unsigned};
 
@@ -28,6 +30,9 @@ pub(crate) fn prototype(
     let result = signature.result.map_or("void", |result| abi(result, prelude));
     let named = signature.params.iter().enumerate().map(|(i, &param)| {
         let ty = match pointees.get(i).copied().flatten() {
+            Some(pointee) if is_constant(name, i, prelude) => {
+                format!("const {}", prelude.pointer(pointee))
+            }
             Some(pointee) => prelude.pointer(pointee),
             None => abi(param, prelude).to_owned(),
         };
@@ -36,6 +41,15 @@ pub(crate) fn prototype(
     let list: Vec<String> = named.collect();
     let list = if list.is_empty() { "void".to_owned() } else { list.join(", ") };
     format!("{}({list})", declarator(result, name))
+}
+
+/// Returns true for a parameter that the headers of the text declare as the address of constants. Only the arguments of the
+/// FFI are one, which a wrapper has as an address.
+pub(crate) fn is_constant(name: &str, parameter: usize, prelude: &Prelude) -> bool {
+    match prelude.headers {
+        Headers::Own => false,
+        Headers::Include => parameter == 1 && is_safe_call(name),
+    }
 }
 
 /// Returns the type of pointers to functions of a signature.

@@ -3,10 +3,13 @@
 use std::collections::{BTreeSet, HashSet};
 use std::convert::Infallible;
 
-use codegen::backend::{Capabilities, Error, Existing, Plan, State};
+use codegen::backend::{
+    Capabilities, Error, Existing, Plan, State, is_safe_call, is_system_function,
+};
 use codegen::ir::{self, FieldType, Linkage, Pointee, Struct};
 
-use crate::names::{Taken, identifier, is_free, is_quotable, is_symbol};
+use crate::Headers;
+use crate::names::{Taken, identifier, is_free, is_quotable, is_symbol, reserved};
 use crate::prelude::{Helper, Prelude};
 use crate::refused;
 
@@ -47,6 +50,8 @@ pub(crate) struct Symbols {
     pub(crate) pointees: Vec<Vec<Option<Pointee>>>,
     /// True for each symbol that is declared under another name than its own.
     renamed: Vec<bool>,
+    /// The source of declarations.
+    pub(crate) headers: Headers,
 }
 
 /// Names the planned symbols.
@@ -56,16 +61,21 @@ pub(crate) struct Symbols {
 pub(crate) fn declare(
     source: &ir::Module,
     plan: &[Plan<'_, Infallible>],
+    headers: Headers,
 ) -> Result<Symbols, Error> {
     let structs = structs(source);
     let is_own = |symbol: &ir::SymbolData| {
         let is_seen = symbol.linkage != Linkage::Local;
-        is_seen && is_free(&symbol.name) && !structs.contains(&symbol.name)
+        let is_plain = is_free(&symbol.name) && !structs.contains(&symbol.name);
+        is_seen && is_plain && !is_declared_otherwise(symbol, headers)
     };
     let own = source.symbols.iter().filter(|symbol| is_own(symbol));
-    let mut taken = Taken::default();
+    let reserved = reserved(headers);
+    let mut taken = Taken { reserved, ..Taken::default() };
     taken.own.extend(own.map(|symbol| symbol.name.clone()));
     taken.own.extend(structs.iter().cloned());
+    let otherwise = source.symbols.iter().filter(|symbol| is_declared_otherwise(symbol, headers));
+    taken.own.extend(otherwise.map(|symbol| symbol.name.clone()));
     let mut symbols = Symbols {
         names: Vec::new(),
         references: Vec::new(),
@@ -74,6 +84,7 @@ pub(crate) fn declare(
         is_struct: vec![false; source.symbols.len()],
         pointees: vec![Vec::new(); source.symbols.len()],
         renamed: Vec::new(),
+        headers,
     };
     for function in &source.functions {
         let params = function.blocks[0].params.iter();
@@ -98,6 +109,18 @@ pub(crate) fn declare(
     }
     symbols.taken = taken.own;
     Ok(symbols)
+}
+
+/// Returns true for a function that what stands before the text may declare with other types: those of the system, and the
+/// exported ones that are for C, which a header of the library has.
+fn is_declared_otherwise(symbol: &ir::SymbolData, headers: Headers) -> bool {
+    let is_for_c = matches!(symbol.kind, ir::SymbolKind::Function(_))
+        && symbol.linkage == Linkage::Export
+        && !is_safe_call(&symbol.name);
+    match headers {
+        Headers::Own => false,
+        Headers::Include => is_for_c || is_system_function(&symbol.name),
+    }
 }
 
 /// Returns the names of the structs that values point to, and of those in them.
@@ -154,6 +177,16 @@ impl Symbols {
         };
         let heat = heat.map(|heat| format!("{} ", prelude.name(heat)));
         format!("{linkage} {}", heat.unwrap_or_default())
+    }
+
+    /// Returns true if the text leaves the declaration of an import to what stands before it.
+    pub(crate) fn is_declared_before(&self, source: &ir::Module, symbol: ir::Symbol) -> bool {
+        let is_function = source.signature(symbol).is_some();
+        let is_import = self.linkages[symbol.index()] == Linkage::Import;
+        match self.headers {
+            Headers::Own => false,
+            Headers::Include => is_import && is_function && !self.is_renamed(symbol),
+        }
     }
 
     /// Returns true if the symbol has another name in C.

@@ -8,6 +8,7 @@ use crate::body::Body;
 use crate::expression::{Expression, Level};
 use crate::names::identifier;
 use crate::prelude::Prelude;
+use crate::prototype::is_constant;
 use crate::statement::Statement;
 use crate::types::{self, ty};
 
@@ -19,10 +20,14 @@ impl Body<'_, '_> {
     pub(crate) fn parameters(&mut self) -> Vec<String> {
         let entry = &self.source.blocks[0].params;
         let mut names = Vec::new();
-        for (&param, &abi) in entry.iter().zip(&self.source.signature.params) {
+        for (i, (&param, &abi)) in entry.iter().zip(&self.source.signature.params).enumerate() {
             let name = self.names[param.index()].clone();
             self.values[param.index()] = Some(Expression::variable(param, &name));
-            if types::is_plain(abi) {
+            let pointee = self.source.values[param.index()].points_to;
+            let function = &self.functions.symbols.names[self.source.symbol.index()];
+            let is_constant =
+                pointee.is_some() && is_constant(function, i, &self.functions.prelude);
+            if types::is_plain(abi) && !is_constant {
                 if !self.uses.is_needed(param) {
                     self.line(format!("(void){name};"));
                 }
@@ -30,10 +35,13 @@ impl Body<'_, '_> {
                 continue;
             }
             let given = identifier(&format!("{name}_in"), &mut self.taken);
-            let ty = ty(abi.ty);
+            let ty = match pointee {
+                Some(pointee) => self.functions.prelude.pointer(pointee),
+                None => ty(abi.ty).to_owned(),
+            };
             if self.uses.is_needed(param) {
                 self.line(format!("{name} = ({ty}){given};"));
-                self.local(ty.to_owned(), &name);
+                self.local(ty, &name);
             } else {
                 self.line(format!("(void){given};"));
             }

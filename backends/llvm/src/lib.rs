@@ -6,7 +6,7 @@
 //! [`emit`] writes into any [`Module`], such as the one in which a compiler has just defined its kernels, which the
 //! host functions then call. At [`Optimize::O2`] a kernel of internal linkage disappears into its caller, where it is
 //! vectorised, and is not exported; [`link()`] brings in kernels as text or bitcode. [`Llvm`] returns text, bitcode or
-//! an object file. All of them only translate; every decision was made when the host IR was lowered.
+//! an object file, of a module of its own or of one that it [adds to](Llvm::extended). All of them only translate; every decision was made when the host IR was lowered.
 //!
 //! ```
 //! # use codegen as tvm_ffi_codegen;
@@ -78,7 +78,7 @@ mod raw;
 mod symbols;
 mod types;
 
-use codegen::backend::{self, Feature, Plan};
+use codegen::backend::{self, Feature, Form, Plan};
 use codegen::{Backend, ir};
 use inkwell::context::{AsContextRef, Context};
 use inkwell::module::Module;
@@ -235,6 +235,28 @@ impl Llvm {
     }
 }
 
+impl Llvm {
+    /// Parses a module, text or bitcode, links `kernels` into it, and emits `source`. What the module has stays as it is.
+    ///
+    /// # Errors
+    /// [`Error::Native`] where LLVM cannot read the module, with LLVM's line, or where it does not verify;
+    /// [`Error::Target`] if it is for another target; those of [`link()`] and of [`emit`].
+    pub fn extended<'ctx>(
+        &self,
+        context: &'ctx Context,
+        into: Input<'_>,
+        source: &ir::Module,
+        kernels: &[Input<'_>],
+    ) -> Result<Module<'ctx>, Error> {
+        let machine = object::machine(self)?;
+        let module = link::parse(context, &into)?;
+        object::adopt(&module, self, &machine)?;
+        link(&module, kernels)?;
+        self.emit(&module, source)?;
+        Ok(module)
+    }
+}
+
 impl Backend for Llvm {
     fn name(&self) -> &'static str {
         NAME
@@ -247,13 +269,13 @@ impl Backend for Llvm {
     fn text(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<String, Error> {
         let context = Context::create();
         let module = self.module(&context, source, kernels)?;
-        Ok(module.print_to_string().to_string_lossy().into_owned())
+        Ok(text(&module))
     }
 
     fn bitcode(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
         let context = Context::create();
         let module = self.module(&context, source, kernels)?;
-        Ok(module.write_bitcode_to_memory().as_slice().to_vec())
+        Ok(bitcode(&module))
     }
 
     fn object(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
@@ -274,4 +296,31 @@ impl Backend for Llvm {
             }
         }
     }
+
+    fn extend(
+        &self,
+        into: Input<'_>,
+        source: &ir::Module,
+        kernels: &[Input<'_>],
+        form: Form,
+    ) -> Result<Vec<u8>, Error> {
+        let context = Context::create();
+        let module = self.extended(&context, into, source, kernels)?;
+        match form {
+            Form::Text => Ok(text(&module).into_bytes()),
+            Form::Bitcode => Ok(bitcode(&module)),
+            Form::Object => {
+                object::keep_apart(&module, source, self.optimize);
+                compile(&module, self)
+            }
+        }
+    }
+}
+
+fn text(module: &Module<'_>) -> String {
+    module.print_to_string().to_string_lossy().into_owned()
+}
+
+fn bitcode(module: &Module<'_>) -> Vec<u8> {
+    module.write_bitcode_to_memory().as_slice().to_vec()
 }

@@ -1,6 +1,7 @@
-//! Kernels in LLVM IR, linked into the module that calls them.
+//! Modules in LLVM IR: kernels, linked into the module that calls them, and the caller's module.
 
 use codegen::backend::{Error, Input};
+use inkwell::context::{AsContextRef, ContextRef};
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::{Linkage, Module};
 
@@ -24,7 +25,7 @@ pub fn link(module: &Module<'_>, inputs: &[Input<'_>]) -> Result<(), Error> {
     }
     let kernels = inputs
         .iter()
-        .map(|input| Ok((input, parse(module, input)?)))
+        .map(|input| Ok((input, parse_kernel(module, input)?)))
         .collect::<Result<Vec<_>, Error>>()?;
     verify(module)?;
     show_locals(module, &kernels);
@@ -67,21 +68,38 @@ fn keeps(input: &Input<'_>, kernel: &Module<'_>, name: &str) -> bool {
     input.keeps(name, is_variable)
 }
 
-/// Parses and checks a kernel.
-fn parse<'ctx>(module: &Module<'ctx>, input: &Input<'_>) -> Result<Module<'ctx>, Error> {
-    let context = module.get_context();
-    let buffer = MemoryBuffer::create_from_memory_range_copy(input.bytes, input.name);
-    let kernel = collect(context, || {
-        let kernel = if is_bitcode(input.bytes) {
+/// Parses a module, and checks that it verifies. LLVM takes the name of what it reads for that of the source of a module
+/// that states none, so that it is told the input's name for an error only.
+pub(crate) fn parse<'ctx>(
+    context: impl AsContextRef<'ctx>,
+    input: &Input<'_>,
+) -> Result<Module<'ctx>, Error> {
+    let context = raw::context(context);
+    let named = |_| parse_as(context, input, input.name);
+    parse_as(context, input, "").or_else(named).map_err(|error| within(error, input.name))
+}
+
+fn parse_as<'ctx>(
+    context: ContextRef<'ctx>,
+    input: &Input<'_>,
+    name: &str,
+) -> Result<Module<'ctx>, Error> {
+    let buffer = MemoryBuffer::create_from_memory_range_copy(input.bytes, name);
+    collect(context, || {
+        let module = if is_bitcode(input.bytes) {
             Module::parse_bitcode_from_buffer(&buffer, context)
         } else {
             context.create_module_from_ir(buffer)
         };
-        let kernel = kernel.map_err(native)?;
-        verify(&kernel)?;
-        Ok(kernel)
+        let module = module.map_err(native)?;
+        verify(&module)?;
+        Ok(module)
     })
-    .map_err(|error| within(error, input.name))?;
+}
+
+/// Parses and checks a kernel.
+fn parse_kernel<'ctx>(module: &Module<'ctx>, input: &Input<'_>) -> Result<Module<'ctx>, Error> {
+    let kernel = parse(module.get_context(), input)?;
     fits(module, &kernel).map_err(|reason| within(refused(reason), input.name))?;
     raw::dissolve_comdats(&kernel, |name| keeps(input, &kernel, name));
     Ok(kernel)
@@ -115,8 +133,9 @@ fn link_in<'ctx>(module: &Module<'ctx>, name: &str, kernel: Module<'ctx>) -> Res
     .map_err(|error| within(error, name))
 }
 
-/// Adds the name of the input to an error.
+/// Adds the name of the input to an error without one. LLVM writes it before a line and a column.
 fn within(error: Error, input: &str) -> Error {
     let Error::Native { reason, .. } = error else { return error };
-    refused(format!("{input}: {reason}"))
+    let is_named = reason.strip_prefix(input).is_some_and(|rest| rest.starts_with(':'));
+    if is_named { refused(reason) } else { refused(format!("{input}: {reason}")) }
 }

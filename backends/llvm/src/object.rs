@@ -123,16 +123,39 @@ pub(crate) fn adopt(
     llvm: &Llvm,
     machine: &TargetMachine,
 ) -> Result<(), Error> {
-    let own = module.get_triple();
-    if !same_target(&own, &machine.get_triple()) {
-        let reason = format!("the module is for {}", own.as_str().to_string_lossy());
-        return Err(Error::Target { triple: llvm.triple.clone(), reason });
-    }
-    if own.as_str().is_empty() {
+    let (triple, layout) = (module.get_triple(), module.get_data_layout().as_str().to_owned());
+    check_target(llvm, machine, &triple, &layout.to_string_lossy())?;
+    if triple.as_str().is_empty() {
         module.set_triple(&machine.get_triple());
     }
-    if module.get_data_layout().as_str().is_empty() {
+    if layout.is_empty() {
         module.set_data_layout(&machine.get_target_data().get_data_layout());
+    }
+    Ok(())
+}
+
+/// Checks that a module with this triple and this data layout, either of which may be empty, is for a target.
+///
+/// # Errors
+/// [`Error::Target`].
+pub fn fits(llvm: &Llvm, triple: &str, layout: &str) -> Result<(), Error> {
+    check_target(llvm, &machine(llvm)?, &TargetTriple::create(triple), layout)
+}
+
+fn check_target(
+    llvm: &Llvm,
+    machine: &TargetMachine,
+    triple: &TargetTriple,
+    layout: &str,
+) -> Result<(), Error> {
+    let other = |reason| Err(Error::Target { triple: llvm.triple.clone(), reason });
+    if !same_target(triple, &machine.get_triple()) {
+        return other(format!("the module is for {}", triple.as_str().to_string_lossy()));
+    }
+    let own = machine.get_target_data().get_data_layout();
+    let own = own.as_str().to_string_lossy();
+    if !layout.is_empty() && layout != own {
+        return other(format!("the module's data layout is {layout}, the target's {own}"));
     }
     Ok(())
 }

@@ -4,8 +4,8 @@
 //! that takes them from here has the version and the features that this crate is built with.
 //!
 //! [`emit`] writes into the module in which a compiler has just defined its kernels, and which the compiler then lowers
-//! or translates. [`Mlir`] returns text, or an object file by way of LLVM IR and the LLVM backend, which generates the
-//! same code as from its own output.
+//! or translates. [`Mlir`] returns text, also of a module that it [adds to](Backend::extend), or an object file by way of
+//! LLVM IR and the LLVM backend, which generates the same code as from its own output.
 //!
 //! ```
 //! # use codegen as tvm_ffi_codegen;
@@ -60,8 +60,10 @@ mod raw;
 mod symbols;
 mod types;
 
+use std::collections::BTreeSet;
+
 use backend_llvm::object::Processor;
-use codegen::backend::{self, Feature, Plan};
+use codegen::backend::{self, Feature, Form, Plan};
 use codegen::{Backend, ir};
 use inkwell::context::Context as LlvmContext;
 use melior::Context;
@@ -229,6 +231,35 @@ impl Mlir {
     }
 }
 
+impl Mlir {
+    /// Parses a module in MLIR's text form, links `kernels` into it, and emits `source`; `named` adds the names of values.
+    fn extended<'c>(
+        &self,
+        context: &'c Context,
+        into: Input<'_>,
+        (source, kernels, named): (&ir::Module, &[Input<'_>], bool),
+    ) -> Result<(Module<'c>, BTreeSet<String>), Error> {
+        let mut module = link::parse(context, &into)?;
+        let own = symbols::existing(&module).into_keys().map(str::to_owned).collect();
+        object::adopt(context, &mut module, self)?;
+        link(context, &module, kernels)?;
+        emit_for(context, &module, source, object::processor(self)?.as_ref(), named)?;
+        Ok((module, own))
+    }
+
+    /// Compiles a module with kernels, which it may inline.
+    fn compile_extended<'c>(
+        &self,
+        context: &'c Context,
+        module: &Module<'c>,
+        source: &ir::Module,
+    ) -> Result<Vec<u8>, Error> {
+        object::compile_with(context, module, self, |llvm| {
+            backend_llvm::object::keep_apart(llvm, source, self.optimize);
+        })
+    }
+}
+
 impl Backend for Mlir {
     fn name(&self) -> &'static str {
         NAME
@@ -245,10 +276,7 @@ impl Backend for Mlir {
 
     fn bitcode(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
         let context = Context::new_with_threading(false);
-        let llvm = LlvmContext::create();
-        let module = self.module(&context, source, kernels)?;
-        let module = object::translate(&context, &module, &llvm)?;
-        Ok(module.write_bitcode_to_memory().as_slice().to_vec())
+        bitcode(&context, &self.module(&context, source, kernels)?)
     }
 
     fn object(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
@@ -259,9 +287,32 @@ impl Backend for Mlir {
                 let optimize = self.optimize.for_module(source);
                 compile(&context, &module, &Mlir { optimize, ..self.clone() })
             }
-            _ => object::compile_with(&context, &module, self, |llvm| {
-                backend_llvm::object::keep_apart(llvm, source, self.optimize);
-            }),
+            _ => self.compile_extended(&context, &module, source),
         }
     }
+
+    fn extend(
+        &self,
+        into: Input<'_>,
+        source: &ir::Module,
+        kernels: &[Input<'_>],
+        form: Form,
+    ) -> Result<Vec<u8>, Error> {
+        let context = Context::new_with_threading(false);
+        let located = str::from_utf8(into.bytes).is_ok_and(print::is_located);
+        let named = form == Form::Text && !located;
+        let (module, own) = self.extended(&context, into, (source, kernels, named))?;
+        match form {
+            Form::Text => Ok(print::extended_text(&module, source, &own, located).into_bytes()),
+            Form::Bitcode => bitcode(&context, &module),
+            Form::Object => self.compile_extended(&context, &module, source),
+        }
+    }
+}
+
+/// Returns the LLVM bitcode of a module.
+fn bitcode<'c>(context: &'c Context, module: &Module<'c>) -> Result<Vec<u8>, Error> {
+    let llvm = LlvmContext::create();
+    let module = object::translate(context, module, &llvm)?;
+    Ok(module.write_bitcode_to_memory().as_slice().to_vec())
 }

@@ -1,4 +1,4 @@
-//! Kernels in modules of their own, merged into the module that calls them.
+//! Modules in MLIR: kernels, merged into the module that calls them, and the caller's module.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use melior::ir::{BlockLike, Location, Module, Operation};
 use crate::diagnostic::diagnosed;
 use crate::op::{Ops, is_defined, is_variable};
 use crate::symbols::{Declared, check_same, existing, name, operations};
-use crate::{prepare, raw, refused};
+use crate::{load_dialect, prepare, raw, refused};
 
 /// Returns true for bytes that may be MLIR's text.
 pub(crate) fn reads(kernel: &[u8]) -> bool {
@@ -32,7 +32,6 @@ pub fn link<'c>(
     inputs: &[Input<'_>],
 ) -> Result<(), Error> {
     prepare(context, module)?;
-    raw::load_data_layout(context);
     let ops = Ops::new(context, "");
     let all = Module::new(Location::unknown(context));
     for input in inputs {
@@ -52,7 +51,10 @@ pub fn link<'c>(
     })
 }
 
-fn parse<'c>(context: &'c Context, input: &Input<'_>) -> Result<Module<'c>, Error> {
+/// Parses a module, and checks that it verifies.
+pub(crate) fn parse<'c>(context: &'c Context, input: &Input<'_>) -> Result<Module<'c>, Error> {
+    load_dialect(context);
+    raw::load_data_layout(context);
     let named = |reason: String| refused(format!("{}: {reason}", input.name));
     let text = std::str::from_utf8(input.bytes).map_err(|error| named(error.to_string()))?;
     if text.contains('\0') {

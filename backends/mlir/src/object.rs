@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use backend_llvm::Llvm;
-use backend_llvm::object::Processor;
+use backend_llvm::object::{Processor, fits};
 use codegen::backend::Error;
 use codegen::ir;
 use inkwell::DLLStorageClass;
@@ -84,26 +84,39 @@ fn export(module: &LlvmModule<'_>) {
 const TRIPLE: &str = "llvm.target_triple";
 const DATA_LAYOUT: &str = "llvm.data_layout";
 
-/// Sets the triple and data layout of the target on an empty module, as an empty LLVM module has them.
+/// Sets the triple and data layout of the target, as an empty LLVM module has them, on a module without its own.
 pub(crate) fn adopt<'c>(
     context: &'c Context,
     module: &mut Module<'c>,
     mlir: &Mlir,
 ) -> Result<(), Error> {
+    let (triple, layout) = (triple(module), text_of(module, DATA_LAYOUT));
+    if !triple.is_empty() || !layout.is_empty() {
+        fits(&mlir.llvm(), &triple, &layout)?;
+    }
     let llvm = LlvmContext::create();
     let empty = mlir.llvm().module(&llvm, &ir::Module::default(), &[])?;
     let string = |text: &CStr| StringAttribute::new(context, &text.to_string_lossy()).into();
     let mut module = module.as_operation_mut();
-    module.set_attribute(TRIPLE, string(empty.get_triple().as_str()));
-    module.set_attribute(DATA_LAYOUT, string(empty.get_data_layout().as_str()));
+    if triple.is_empty() {
+        module.set_attribute(TRIPLE, string(empty.get_triple().as_str()));
+    }
+    if layout.is_empty() {
+        module.set_attribute(DATA_LAYOUT, string(empty.get_data_layout().as_str()));
+    }
     Ok(())
 }
 
 /// Returns the target of a module; empty if it has none.
 pub(crate) fn triple(module: &Module<'_>) -> String {
-    let triple = module.as_operation().attribute(TRIPLE).ok();
-    let triple = triple.and_then(|triple| StringAttribute::try_from(triple).ok());
-    triple.map_or(String::new(), |triple| triple.value().to_owned())
+    text_of(module, TRIPLE)
+}
+
+/// Returns an attribute of a module that is text; empty if it has none.
+fn text_of(module: &Module<'_>, attribute: &str) -> String {
+    let text = module.as_operation().attribute(attribute).ok();
+    let text = text.and_then(|text| StringAttribute::try_from(text).ok());
+    text.map_or(String::new(), |text| text.value().to_owned())
 }
 
 /// Returns the processor of a target, if it names one or a feature.

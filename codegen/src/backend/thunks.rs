@@ -1,4 +1,4 @@
-//! Functions that preserve the registers of their callers where an import does not.
+//! Functions that preserve the registers of their callers where one that other objects see does not.
 
 use std::borrow::Cow;
 
@@ -10,10 +10,11 @@ use crate::ir::{
 };
 use crate::trace::explain;
 
-/// Returns the module with *thunks*: local functions that call an import and [preserve](super::Plan::preserves_registers) the registers
-/// of their callers, as the import does not. An import is called through one if only cold blocks of hot functions call it,
-/// and if a hot block may follow one of them. Returns the module as it is if there is no such import, or if the target has
-/// no [convention](Facts::preserve_most) for that.
+/// Returns the module with *thunks*: local functions that call an import, or a function that is never inlined and of which
+/// linkers keep one copy, and [preserve](super::Plan::preserves_registers) the registers of their callers, as the callee
+/// does not. A callee is called through one if only cold blocks of hot functions call it, and if a hot block may follow
+/// one of them. Returns the module as it is if there is no such callee, or if the target has no
+/// [convention](Facts::preserve_most) for that.
 ///
 /// ```
 /// use tvm_ffi_codegen::backend::{Facts, with_preserving_thunks};
@@ -46,8 +47,15 @@ pub fn with_preserving_thunks<'a>(source: &'a Module, facts: &Facts) -> Cow<'a, 
         return Cow::Borrowed(source);
     }
     let aside = called_only_from_cold_blocks(source);
+    let mut outlined = vec![false; source.symbols.len()];
+    source.functions.iter().for_each(|f| outlined[f.symbol.index()] = f.no_inline && !f.cold);
     let is_import = |symbol: &Symbol| {
-        aside[symbol.index()] && source.symbols[symbol.index()].linkage == Linkage::Import
+        let is_foreign = match source.symbols[symbol.index()].linkage {
+            Linkage::Import => true,
+            Linkage::Once => outlined[symbol.index()],
+            Linkage::Export | Linkage::Local | Linkage::Weak => false,
+        };
+        aside[symbol.index()] && is_foreign
     };
     let mut imports: Vec<Symbol> = Vec::new();
     for function in &source.functions {
@@ -158,6 +166,12 @@ next3(%found: ptr):
         let linux = "aarch64-unknown-linux-gnu";
         assert_eq!(thunks(IMPORTS, linux), ["settle.preserving"]);
         assert_eq!(thunks(IMPORTS, "x86_64-pc-windows-msvc"), [""; 0]);
+        let outlined =
+            "once func @settle(%p: ptr) -> ptr noinline {\nentry:\n    return %p\n}\n\nexport";
+        let once = IMPORTS.replace("import func @settle(ptr) -> ptr\n\nexport", outlined);
+        assert_eq!(thunks(&once, linux), ["settle.preserving"]);
+        assert_eq!(thunks(&once.replace(" noinline", ""), linux), [""; 0]);
+        assert_eq!(thunks(&once.replace(" noinline", " cold"), linux), [""; 0]);
         let taken = IMPORTS.replace("import", "import func @settle.preserving()\n\nimport");
         assert_eq!(thunks(&taken, linux), ["settle.preserving.1"]);
         let changes = [

@@ -16,7 +16,7 @@ fn c_type(ty: CType) -> Option<Type> {
     match ty {
         CType::Void => None,
         CType::I32 => Some(Type::I32),
-        CType::Ptr(_) => Some(Type::Ptr),
+        CType::Ptr(_) | CType::Code(_) => Some(Type::Ptr),
         CType::ByteArray => unreachable!("generated code calls no function that passes structs"),
     }
 }

@@ -14,7 +14,7 @@ use object::{
 
 use super::obstacle::{self, Obstacle};
 use crate::object_file::{self, Header, NameBudget};
-use crate::{Error, ObjectFault};
+use crate::{EXPORTED, Error, ObjectFault};
 
 /// A relocatable object, an archive of objects, or a shared library, with its symbols.
 #[derive(Clone, Debug)]
@@ -199,6 +199,15 @@ impl Input {
     pub fn defined(&self) -> impl Iterator<Item = String> {
         let names = self.objects.iter().flat_map(ObjectFacts::defined);
         names.map(|name| String::from_utf8_lossy(name).into_owned())
+    }
+
+    /// Returns the symbols defined here that other libraries may see, but those that every shared library exports. In
+    /// objects for Windows that is said by each export, and there are none.
+    pub fn visible(&self) -> impl Iterator<Item = String> {
+        let objects = self.objects.iter().filter(|facts| facts.header.format != BinaryFormat::Coff);
+        let names = objects.flat_map(|facts| facts.defined().filter(|name| !facts.hides(name)));
+        let names = names.map(|name| String::from_utf8_lossy(name).into_owned());
+        names.filter(|name| !EXPORTED.iter().any(|prefix| name.starts_with(prefix)))
     }
 
     /// Returns whether a symbol is undefined in an object here.

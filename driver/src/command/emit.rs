@@ -10,7 +10,7 @@ use super::probe::probe;
 use super::{Stop, print_times};
 use crate::emit::parse_in_time;
 use crate::stages::{Stage, Times};
-use crate::{Error, Request, file};
+use crate::{Error, File, Request, file};
 
 /// Declarations, and the output to make of them.
 #[derive(Args)]
@@ -44,7 +44,9 @@ impl Emit {
         let mut inputs = [vec![file.clone()], request.paths()].concat();
         times.of(Stage::Read, || {
             request.load()?;
-            request.sources.iter().try_for_each(|kernel| probe(program, &request, kernel))
+            let into = request.into.as_ref().and_then(File::input);
+            let kernels = request.sources.iter().map(|kernel| kernel.input(&[]));
+            kernels.chain(into).try_for_each(|input| probe(program, &request, input))
         })?;
         inputs.extend(request.paths());
         refuse_overwriting(&output, &inputs)?;

@@ -1,4 +1,4 @@
-//! The command `probe`: reads a kernel in a language of a backend in a process of its own, because LLVM's readers trust
+//! The command `probe`: reads a module in a language of a backend in a process of its own, because LLVM's readers trust
 //! their input and a damaged file may end the process.
 
 use std::ffi::OsString;
@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use clap::Args;
+use codegen::backend::Input;
 use codegen::ir;
 use target_lexicon::Triple;
 
 use crate::request::backends;
-use crate::{BackendName, Error, File, Request, Source, parse_target};
+use crate::{BackendName, Error, File, Request, parse_target};
 
 /// Name of the command.
 const COMMAND: &str = "probe";
@@ -46,9 +47,13 @@ impl Probe {
     }
 }
 
-/// Reads a kernel in a child process; returns an error if reading it ends the child. `program` is the command that
+/// Reads a module in a child process; returns an error if reading it ends the child. `program` is the command that
 /// starts this program.
-pub(super) fn probe(program: &[OsString], request: &Request, kernel: &Source) -> Result<(), Error> {
+pub(super) fn probe(
+    program: &[OsString],
+    request: &Request,
+    input: Input<'_>,
+) -> Result<(), Error> {
     let Some((first, rest)) = program.split_first() else { return Ok(()) };
     let mut command = Command::new(first);
     command.args(rest).args([COMMAND, "-", "--backend", request.backend.name(), "--target"]);
@@ -58,12 +63,12 @@ pub(super) fn probe(program: &[OsString], request: &Request, kernel: &Source) ->
     let Ok(mut child) = command.spawn() else { return Ok(()) };
     if let Some(mut stdin) = child.stdin.take() {
         // The child need not read all of it.
-        let _ = stdin.write_all(&kernel.bytes);
+        let _ = stdin.write_all(input.bytes);
     }
     match child.wait() {
         Ok(status) if status.code().is_none_or(|code| !SAID.contains(&code)) => {
             let name = request.backend.name();
-            let reason = format!("{}: reading it ends the process with {status}", kernel.name);
+            let reason = format!("{}: reading it ends the process with {status}", input.name);
             Err(Error::Backend { name, source: reason.into() })
         }
         Ok(_) | Err(_) => Ok(()),

@@ -38,6 +38,20 @@ impl File {
         }
     }
 
+    /// Returns the input of a backend; `None` for a file that is not in memory.
+    pub(crate) fn input(&self) -> Option<backend::Input<'_>> {
+        match self {
+            File::Path(_) => None,
+            File::Bytes { name, bytes } => Some(backend::Input { name, bytes, exports: &[] }),
+        }
+    }
+
+    /// Returns the file with its contents in memory, under the name that it has.
+    pub(super) fn loaded(self) -> Result<File, Error> {
+        let bytes = self.read()?;
+        Ok(File::Bytes { name: self.path().display().to_string(), bytes })
+    }
+
     /// Returns name and contents of a file to link; of files that are certainly none only the beginning is read.
     pub(super) fn into_linkable(self) -> Result<(String, Vec<u8>), Error> {
         match self {

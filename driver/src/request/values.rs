@@ -9,7 +9,7 @@ use codegen::backend::Optimize;
 use link::Linker;
 use target_lexicon::Triple;
 
-use super::{CheckGroup, File, Form};
+use super::{CheckGroup, File, Form, Headers};
 use crate::{BackendName, Error};
 
 impl FromStr for Form {
@@ -19,6 +19,16 @@ impl FromStr for Form {
         let names = names::<Form>().join(", ");
         let unknown = |_| format!("no form {name:?}, expected one of {names}");
         <Form as ValueEnum>::from_str(name, false).map_err(unknown)
+    }
+}
+
+impl FromStr for Headers {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Headers, String> {
+        let names = names::<Headers>().join(", ");
+        let unknown = |_| format!("no headers {name:?}, expected {names}");
+        <Headers as ValueEnum>::from_str(name, false).map_err(unknown)
     }
 }
 
@@ -38,7 +48,7 @@ fn names<T: ValueEnum>() -> Vec<String> {
 }
 
 /// Origins that the routines of a file can have: name, value and help. Modules of the JIT have a third one.
-const ROUTINES: [(&str, Routines, &str); 2] = [
+const ROUTINES: [(&str, Routines, &str); 3] = [
     (
         "embedded",
         Routines::Embedded,
@@ -49,6 +59,11 @@ const ROUTINES: [(&str, Routines, &str); 2] = [
         Routines::Linked,
         "Compiled beforehand and added by the linker: compiles fastest, and many objects in one library share one copy",
     ),
+    (
+        "once",
+        Routines::Once,
+        "As embedded, but a linker keeps one copy of each, and so does a module that functions are added to",
+    ),
 ];
 
 /// Parses [`Request::routines`](super::Request::routines).
@@ -58,8 +73,8 @@ const ROUTINES: [(&str, Routines, &str); 2] = [
 pub fn parse_routines(name: &str) -> Result<Routines, String> {
     let known = ROUTINES.iter().find(|(known, ..)| *known == name);
     let unknown = || {
-        let names = ROUTINES.map(|(name, ..)| name).join(" or ");
-        format!("no routines {name:?}, expected {names}")
+        let names = ROUTINES.map(|(name, ..)| name).join(", ");
+        format!("no routines {name:?}, expected one of {names}")
     };
     known.map(|(_, routines, _)| *routines).ok_or_else(unknown)
 }

@@ -7,7 +7,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use codegen::{Library, Routines};
-use tvm_ffi_codegen_driver::{Cache, CheckGroup, Error, File, Form, Request, inspect};
+use tvm_ffi_codegen_driver::{
+    BackendName, Cache, CheckGroup, Error, File, Form, Headers, Request, inspect,
+};
 
 use crate::support::{compile, folder};
 
@@ -107,6 +109,11 @@ fn whatever_decides_about_the_bytes_is_seen() {
         change(|request| request.system_lib = Some("lib_".to_owned())),
         change(|request| request.target = "aarch64-unknown-linux-gnu".parse().unwrap()),
         change(|request| request.backend = "c".parse().unwrap()),
+        change(|request| (request.backend, request.form) = (BackendName::C, Form::Native)),
+        change(|request| {
+            (request.backend, request.form) = (BackendName::C, Form::Native);
+            request.headers = Headers::Include;
+        }),
         shared("long k(void) { return 1; }"),
         shared("long k(void) { return 2; }"),
         Request { rpath: vec!["$ORIGIN".to_owned()], ..shared("long k(void) { return 2; }") },

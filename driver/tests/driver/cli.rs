@@ -441,3 +441,32 @@ fn inspect_prints_a_report() {
     let piped = run(folder.path(), "inspect -", &library);
     assert_eq!((piped.code, piped.stdout), (0, report.into_bytes()));
 }
+
+/// The text of C is for a file of its own, or for one with the headers of the runtime.
+#[test]
+fn headers_are_of_the_text_in_c() {
+    let folder = folder();
+    fs::write(folder.path().join("a.ffi"), ADD_ONE).unwrap();
+    let text = |headers: &str| {
+        let arguments = format!("emit a.ffi --backend c --emit native {headers} -o -");
+        String::from_utf8(quiet(folder.path(), &arguments)).unwrap()
+    };
+    assert_eq!(text(""), text("--headers own"));
+    assert!(text("").starts_with("#include <stdint.h>\n"));
+    let included = text("--headers include");
+    assert!(
+        included.starts_with("#include <tvm/ffi/c_api.h>\n")
+            && !included.contains("void add_one_kernel(")
+    );
+    for arguments in ["--backend c --emit object", "--backend c --emit header", "--emit native"] {
+        let arguments = format!("emit a.ffi {arguments} --headers include -o bad");
+        let (code, message) = fails(folder.path(), &arguments);
+        assert_eq!(code, 2, "{arguments}");
+        assert!(
+            message.starts_with("error: --headers is for form native of backend c\n"),
+            "{message}"
+        );
+    }
+    let (_, message) = fails(folder.path(), "emit a.ffi --headers both -o bad");
+    assert!(message.contains("[possible values: own, include]"), "{message}");
+}

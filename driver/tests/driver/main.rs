@@ -13,6 +13,8 @@ mod hostile;
 mod imports;
 mod inspect;
 #[cfg(feature = "mlir")]
+mod into;
+#[cfg(feature = "mlir")]
 mod ir_kernels;
 mod link;
 mod processors;

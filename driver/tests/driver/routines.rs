@@ -42,9 +42,31 @@ fn copies(library: &[u8], routine: &str) -> usize {
     let file = object::File::parse(library).unwrap();
     let start = format!("tvm_ffi_codegen.{routine}.");
     // The names of its constants have the same prefix.
-    let is_copy = |name: &str| name.starts_with(&start) && !name.ends_with(".text");
+    let is_copy = |name: &str| name.starts_with(&start) && !name.contains(".text");
     let symbols = file.symbols().filter(|symbol| symbol.name().is_ok_and(is_copy));
     symbols.filter(|symbol| !symbol.is_undefined()).count()
+}
+
+/// Objects that bring their routines along share them with each other, and with those of the linker.
+#[test]
+fn objects_share_the_routines_that_they_bring() {
+    for backend in backends() {
+        let once = |(i, text): (usize, &&str)| {
+            let request = Request { backend, routines: Some(Routines::Once), ..Request::default() };
+            let object = request.emit(&text.parse().unwrap()).unwrap();
+            let input = Input::new(format!("{i}.o"), object).unwrap();
+            let uses = input.uses("TVMFFIErrorSetRaised");
+            assert!(uses && copies(input.bytes(), "raise") == 1, "{backend} {text}");
+            input
+        };
+        let mut objects: Vec<Input> = DECLARATIONS[..2].iter().enumerate().map(once).collect();
+        objects.push(inputs(&Triple::host().to_string()).remove(2));
+        for linker in [Linker::Wild, Linker::Cc("cc".into())] {
+            let library = link(objects.clone(), linker.clone(), Triple::host()).unwrap();
+            let copies = ["fail_header", "fail_value", "say"].map(|name| copies(&library, name));
+            assert_eq!(copies, [1, 1, 1], "{backend} {linker:?}");
+        }
+    }
 }
 
 #[test]
@@ -72,24 +94,25 @@ fn every_form_has_a_choice() {
     };
     for (backend, form) in backends().flat_map(|one| [(one, "object"), (one, "shared")]) {
         let of = |routines: &str| emit(form, &format!("--backend {backend} -O2 {routines}"));
-        let [embedded, linked] = ["embedded", "linked"].map(|one| of(&format!("--routines {one}")));
+        let [embedded, linked, once] =
+            ["embedded", "linked", "once"].map(|one| of(&format!("--routines {one}")));
         let default = if form == "object" { &embedded } else { &linked };
         assert!(*default == of(""), "{backend} {form}");
         let is_smaller = embedded.len() < linked.len();
         assert_eq!(is_smaller, form == "shared", "{backend} {form}");
-        let copies = [&embedded, &linked].map(|one| copies(one, "fail_header"));
-        assert_eq!(copies, [0, usize::from(form == "shared")], "{backend} {form}");
+        let copies = [&embedded, &linked, &once].map(|one| copies(one, "fail_header"));
+        assert_eq!(copies, [0, usize::from(form == "shared"), 1], "{backend} {form}");
     }
     for form in ["ir", "native"] {
         // The constants of a routine are named after it.
-        let leaves = ["", "--routines embedded", "--routines linked"]
+        let leaves = ["", "--routines embedded", "--routines linked", "--routines once"]
             .map(|options| String::from_utf8(emit(form, options)).unwrap())
             .map(|text| text.replace("fail_header.text", "").contains("codegen.fail_header."));
-        assert_eq!(leaves, [false, false, true], "{form}");
+        assert_eq!(leaves, [false, false, true, true], "{form}");
     }
     let (code, message) = fails(folder.path(), "emit f.ffi --routines shared -o f.o");
     assert_eq!(code, 2);
-    assert!(message.contains("[possible values: embedded, linked]"), "{message}");
+    assert!(message.contains("[possible values: embedded, linked, once]"), "{message}");
 }
 
 #[test]

@@ -113,7 +113,8 @@ inline ffi::Bytes emit(std::string_view text, const char* form = "object", Optio
 }
 
 /// Compiles declarations to text: the forms "resolved" (what names stand for, and the checks in order), "ir", "native"
-/// (of the backend), "header" (for C) and "html" (a page with all of them).
+/// (of the backend), "header" (for C) and "html" (a page with all of them). With option `into`, a module of your own in LLVM
+/// IR or MLIR, "native" is that module with the functions added.
 inline ffi::String emit_text(std::string_view text, const char* form, Options options = {}) {
   return detail::Emit<ffi::String>(text, form, std::move(options));
 }

@@ -146,7 +146,7 @@ fn c_type(ty: CType) -> Option<Type> {
     match ty {
         CType::Void | CType::ByteArray => None,
         CType::I32 => Some(Type::I32),
-        CType::Ptr(_) => Some(Type::Ptr),
+        CType::Ptr(_) | CType::Code(_) => Some(Type::Ptr),
     }
 }
 

@@ -3,11 +3,12 @@
 use std::ffi::CString;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use abi_spec::TypeIndex;
 use codegen::{Library, Options, Routines, ir};
-use driver::{Form, Optimize, Request};
+use driver::{Form, Headers, Optimize, Request};
 use jit::abi::{Any, Object};
 
 use super::{
@@ -15,8 +16,23 @@ use super::{
     with_recorder,
 };
 use crate::ffi::{self, Ffi};
-use crate::kernels::kernels;
+use crate::hosts::host;
+use crate::kernels::{cc, kernels};
 use crate::outcome::Outcome;
+
+/// The warnings of C that includes the runtime's headers. The table compares numbers with themselves, and has values that
+/// nobody reads.
+const WARNINGS: [&str; 5] =
+    ["-Wall", "-Wextra", "-Werror", "-Wno-tautological-compare", "-Wno-unused-but-set-variable"];
+
+/// Source of the prototypes that stand before C with the runtime's headers.
+#[derive(Clone, Copy, Debug)]
+pub enum Before {
+    /// The kernels themselves, in the same file.
+    Kernels,
+    /// The library's header.
+    Header,
+}
 
 /// A shared library that libtvm_ffi has loaded.
 #[derive(Debug)]
@@ -45,6 +61,45 @@ impl Shared {
     /// Lowers with options, compiles, links and loads a library.
     pub fn with_options(library: &Library, backend: &'static str, options: &Options) -> Shared {
         Shared::load(backend, |path| build_with_options(library, backend, options, path))
+    }
+
+    /// Compiles the library's C, with the runtime's headers and behind the prototypes of the kernels, and loads it.
+    /// `compiler` is a program and its options; each warning is an error.
+    pub fn including(library: &Library, compiler: &[&str], before: Before) -> Shared {
+        Shared::load("c", |path| {
+            let library = with_recorder(library);
+            let emit = |request: Request| {
+                let text = request.emit(&library).unwrap_or_else(|error| panic!("{error}"));
+                String::from_utf8(text).expect("C is text")
+            };
+            let before = match before {
+                Before::Kernels => "#include <kernels.c>\n".to_owned(),
+                Before::Header => {
+                    // The header declares only what nobody has looked into before.
+                    format!("#include <tvm/ffi/c_api.h>\n{}", emit(Request::new(Form::Header)))
+                }
+            };
+            let text = emit(Request { headers: Headers::Include, ..request("c", Form::Native) });
+            let folder = tempfile::tempdir().expect("a folder can be made");
+            let [source, object] = ["host.c", "host.o"].map(|name| folder.path().join(name));
+            fs::write(&source, format!("{before}\n{text}")).expect("the folder is there");
+            let mut command = Command::new(compiler[0]);
+            command.args(&compiler[1..]).args(WARNINGS);
+            command.args(["-ffp-contract=off", "-fPIC", "-isystem"]).arg(host(""));
+            command.args(ffi::includes().map(|option| option.replace("-I", "-isystem")));
+            cc(command.arg("-c").arg("-o").arg(&object).arg(&source));
+            let object = fs::read(&object).expect("the compiler has written it");
+            let mut objects = vec![("host.o", object)];
+            if !before.contains("kernels.c") {
+                objects.push(("kernels.o", kernels().object.clone()));
+            }
+            let input = |(name, bytes)| {
+                driver::link::Input::new(name, bytes).unwrap_or_else(|error| panic!("{error}"))
+            };
+            let kernels = objects.into_iter().map(input).collect();
+            let bytes = Request { kernels, ..Request::new(Form::Shared) }.link();
+            fs::write(path, bytes.unwrap_or_else(|error| panic!("{error}"))).expect("it is there");
+        })
     }
 
     fn load(backend: &'static str, write: impl FnOnce(&Path)) -> Shared {

@@ -86,6 +86,7 @@ pub(super) fn definition(helper: Helper) -> Definition {
         Helper::Half(half) => Function(half_of(half.ty(), half.function())),
         Helper::Access(word) => Line(access(word.ty(), "FFI_MAY_ALIAS", "ffi")),
         Helper::AnyAccess(word) => Line(access(word.ty(), "FFI_UNALIGNED", "ffi_any")),
+        Helper::Pass => Macro(PASS.to_owned()),
         Helper::Interlocked => Macro(INTERLOCKED.to_owned()),
         Helper::AtomicLoad(word) => Function(atomic_load(word.ty())),
         Helper::AtomicStore(word) => Function(atomic_store(word.ty())),
@@ -169,6 +170,21 @@ const CONTRACT: &str = "\
 #pragma fp_contract(off)
 #elif defined(__GNUC__)
 #pragma GCC optimize(\"fp-contract=off\")
+#endif
+";
+
+/// C converts `void *` by itself, C++ does not.
+const PASS: &str = "\
+#if defined(__cplusplus)
+namespace {
+struct ffi_pass {
+    void *address;
+    template <class T> operator T *() const { return reinterpret_cast<T *>(address); }
+};
+}
+#define FFI_PASS(address) ffi_pass{address}
+#else
+#define FFI_PASS(address) ((void *)(address))
 #endif
 ";
 

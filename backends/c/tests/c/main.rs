@@ -1,5 +1,6 @@
 //! Tests of the C backend: the result of each instruction, the text, and what compilers say to it.
 
+mod headers;
 mod jit;
 mod objects;
 mod symbols;

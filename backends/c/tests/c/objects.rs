@@ -21,7 +21,7 @@ pub(crate) fn clang() -> Option<PathBuf> {
 fn compilers(triple: &str) -> Vec<C> {
     let triple: Triple = triple.parse().unwrap();
     let own = (triple == Triple::host()).then(C::default);
-    let clang = clang().map(|compiler| C { compiler, triple, optimize: Optimize::O2 });
+    let clang = clang().map(|compiler| C { compiler, triple, ..C::default() });
     own.into_iter().chain(clang).collect()
 }
 

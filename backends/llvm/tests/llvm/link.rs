@@ -109,7 +109,8 @@ fn bad_inputs_are_refused() {
     ];
     for (name, bytes, message) in cases {
         let reason = refused(&empty(), &[input("good.bc", &good), input(name, bytes)]);
-        assert!(reason.starts_with(&format!("{name}: ")), "{reason}");
+        assert!(reason.starts_with(&format!("{name}:")), "{reason}");
+        assert!(!reason.starts_with(&format!("{name}: {name}:")), "{reason}");
         assert!(reason.contains(message) && reason.len() > name.len() + 2, "{reason}");
     }
 }

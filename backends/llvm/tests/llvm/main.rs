@@ -2,6 +2,7 @@
 //! inlining of kernels, and the contents of text and object files.
 
 mod constructors;
+mod extend;
 mod inline;
 mod jit;
 mod link;

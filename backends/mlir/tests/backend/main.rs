@@ -3,6 +3,7 @@
 mod constructors;
 mod equivalence;
 mod every;
+mod extend;
 mod jit;
 mod linking;
 mod objects;

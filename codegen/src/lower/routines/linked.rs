@@ -4,8 +4,10 @@
 //! gets them in groups: every module of declarations needs all routines of a group or none. The symbols of linked
 //! routines end in a stamp of their sources, so that objects of different versions never share one.
 
+use std::collections::BTreeSet;
+
 use super::{Heat, Routine, define_used};
-use crate::ir::{Linkage, Module, Symbol};
+use crate::ir::{Linkage, Module, Symbol, SymbolData, SymbolKind};
 use crate::lower::driver::Loader;
 
 /// Digest of the sources of the routines, at the end of their symbols.
@@ -15,7 +17,26 @@ const STAMP: &str = env!("ROUTINES_STAMP");
 pub(crate) fn import_linked(module: &mut Module, loader: Loader) {
     debug_assert!(!named(module).any(Routine::is_inner), "the table says who calls a routine");
     define_used(module, Linkage::Local, loader, stays);
-    publish(module, |_| Linkage::Import);
+    publish(module, stays, |_| Linkage::Import);
+}
+
+/// Defines the routines that a module declares, hot ones too, and the data that they use, as symbols of which a native
+/// module and a linker keep one copy. Their names end in the stamp: equal names mean equal routines.
+pub(crate) fn define_once(module: &mut Module, loader: Loader) {
+    define_used(module, Linkage::Local, loader, |_| true);
+    let routines = publish(module, |_| false, |_| Linkage::Once);
+    let functions = module.functions.iter().filter(|function| routines.contains(&function.symbol));
+    let insts = functions.flat_map(|function| &function.blocks).flat_map(|block| &block.insts);
+    let used: BTreeSet<Symbol> = insts.filter_map(|placed| placed.inst.symbol()).collect();
+    let is_shared = |symbol: &Symbol| {
+        let SymbolData { linkage, kind, .. } = &module.symbols[symbol.index()];
+        (*linkage, kind) == (Linkage::Local, &SymbolKind::Data)
+    };
+    let shared: Vec<Symbol> = used.into_iter().filter(is_shared).collect();
+    let stamped = |&symbol: &Symbol| (symbol, format!("{}.{STAMP}", module.name(symbol)));
+    let names: Vec<(Symbol, String)> = shared.iter().map(stamped).collect();
+    shared.iter().for_each(|symbol| module.symbols[symbol.index()].linkage = Linkage::Once);
+    module.rename(&names).expect("no declaration can say the name of a routine's data");
 }
 
 /// Returns modules of routines for a linker, each with the name of its object file. Those of launches open the driver
@@ -122,12 +143,9 @@ fn defined(group: &[Routine], loader: Loader) -> Module {
 /// Returns the module of a group for a linker, with its name.
 fn linked(group: &[Routine], loader: Loader) -> (String, Module) {
     let mut module = defined(group, loader);
-    publish(
-        &mut module,
-        |routine| {
-            if group.contains(&routine) { Linkage::Once } else { Linkage::Import }
-        },
-    );
+    publish(&mut module, stays, |routine| {
+        if group.contains(&routine) { Linkage::Once } else { Linkage::Import }
+    });
     let name = group.first().map_or("", |routine| routine.name());
     (name.trim_start_matches(super::PREFIX).to_owned(), module)
 }
@@ -156,22 +174,26 @@ fn stays(routine: Routine) -> bool {
     }
 }
 
-/// Gives the linked routines that a module declares their linkage, and names that end in the stamp.
-fn publish(module: &mut Module, linkage: impl Fn(Routine) -> Linkage) {
+/// Gives the routines that a module declares, but those that `stay` with it, their linkage, and names that end in the
+/// stamp. Returns their symbols.
+fn publish(
+    module: &mut Module,
+    stay: impl Fn(Routine) -> bool,
+    linkage: impl Fn(Routine) -> Linkage,
+) -> BTreeSet<Symbol> {
     let mut names: Vec<(Symbol, String)> = Vec::new();
-    for &routine in Routine::ALL.iter().filter(|&&routine| !stays(routine)) {
+    for &routine in Routine::ALL.iter().filter(|&&routine| !stay(routine)) {
         if let Some(symbol) = module.find(routine.name()) {
             module.symbols[symbol.index()].linkage = linkage(routine);
             names.push((symbol, format!("{}.{STAMP}", routine.name())));
         }
     }
     module.rename(&names).expect("no declaration can say the name of a routine");
+    names.into_iter().map(|(symbol, _)| symbol).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     /// Returns the routines in a file that calls a routine, by name, if the linker adds these parts.
