@@ -302,6 +302,7 @@ impl Request {
                 alignment: left_out(CheckGroup::Alignment),
             },
             loader: Loader::of(&self.target),
+            forget: false,
         }
     }
 
