@@ -23,7 +23,9 @@
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/function.h>
 #include <tvm_ffi_codegen.hpp>
+#include <tvm_ffi_codegen/build.hpp>
 
+namespace b = tvm_ffi_codegen::build;
 namespace codegen = tvm_ffi_codegen;
 namespace ffi = tvm::ffi;
 
@@ -93,13 +95,18 @@ std::string kernel(const std::string& name, const std::vector<std::string>& vect
 }
 
 // The declaration: the function as callers see it. The compiler says nothing else about the ABI.
-std::string declaration(const std::string& name, const std::vector<std::string>& vectors) {
-  std::string params, args;
+b::Function declaration(const std::string& name, const std::vector<std::string>& vectors) {
+  const b::Symbol n = "n";
+  const b::Tensor floats = b::tensor({n}, b::float32);
+  const b::Output out = b::output("out", floats);
+  std::vector<b::Param> params;
+  std::vector<b::Expr> args;
   for (const std::string& vector : vectors) {
-    params += (params.empty() ? "" : ", ") + vector + ": Tensor([n], float32)";
-    args += vector + ".data, ";
+    params.push_back(b::param(vector, floats));
+    args.push_back(params.back().data());
   }
-  return name + "(" + params + ") -> out: Tensor([n], float32) = " + name + "_kernel(" + args + "out.data, n);";
+  args.insert(args.end(), {out.data(), n});
+  return b::function(name).params(params).returns(out).kernel(name + "_kernel", args);
 }
 
 ffi::Tensor tensor(const std::vector<float>& numbers) {
@@ -117,7 +124,7 @@ int main(int argc, char** argv) try {
   char folder[] = "/tmp/compiler-XXXXXX";
   if (mkdtemp(folder) == nullptr) return std::perror(folder), 1;
   const std::string file = std::string(folder) + "/blend";
-  const std::string declared = declaration("blend", {"x", "y"});
+  const std::string declared = declaration("blend", {"x", "y"}).text();
   for (const codegen::Diagnostic& one : codegen::check(declared)) std::cerr << one << "\n";
 
   std::ofstream(file + ".ll") << kernel("blend_kernel", {"x", "y"}, "x * 0.75 + y * 0.25 + 1");

@@ -9,8 +9,9 @@ use crate::declaration::{Location, is_identifier};
 
 /// Reason why a text or a [`Library`](crate::Library) is not valid.
 ///
-/// `Display` prints one line. It begins with the position in the text, or without a text with the
-/// [location](Error::location) that the declaration gives: `demo.mt:2: `. The source line and a caret follow a position:
+/// `Display` prints one line. It begins with the position in the text, if there is a text, and the
+/// [location](Error::location) that the declaration gives, if it gives one: `demo.mt:2: `. The source line and a caret
+/// follow a position:
 ///
 /// ```
 /// let error = "f(n: int7) -> None = k();".parse::<tvm_ffi_codegen::Library>().unwrap_err();
@@ -138,9 +139,8 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(position) = self.position() {
             write!(f, "{}:{}: ", position.line, position.column)?;
-        } else if let Some(location) = self.location() {
-            location.head(f)?;
         }
+        self.location().map_or(Ok(()), |location| location.head(f))?;
         if let Some(site) = self.site() {
             write!(f, "{site}: ")?;
         }

@@ -63,10 +63,8 @@ fn errors_begin_with_the_location_of_the_statement_or_one_around_it_or_the_funct
 fn positions_in_a_text_come_before_locations() {
     let text = "@\"f.mt\":1\nf(n: int64) -> None = {\n    @\"s.mt\":9:2\n    k(m);\n};";
     let error = text.parse::<Library>().unwrap_err();
-    assert!(
-        error.to_string().starts_with("4:5: f: statement 0: nothing determines the symbol `m`\n"),
-        "{error}"
-    );
+    let expected = "4:5: s.mt:9:2: f: statement 0: nothing determines the symbol `m`\n";
+    assert!(error.to_string().starts_with(expected), "{error}");
     assert_eq!(error.location(), Some(&Location::new("s.mt", 9).column(2)));
     assert_eq!("f(n: int64) -> None = k(m);".parse::<Library>().unwrap_err().location(), None);
 }

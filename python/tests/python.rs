@@ -7,6 +7,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+#[path = "python/built.rs"]
+mod built;
+
 /// Returns the path of the shared object, which cargo builds beside this program.
 fn library() -> PathBuf {
     let program = env::current_exe().expect("a program has a path");
@@ -179,8 +182,8 @@ fn a_compiler_in_cxx_uses_the_library() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let program = build(folder.path(), "g++", &["-std=c++17"], "../examples/compiler.cc");
     let expected = "\
-blend(x: Tensor([n], float32), y: Tensor([n], float32)) -> out: Tensor([n], float32) \
-= blend_kernel(x.data, y.data, out.data, n);
+blend(x: Tensor([n], float32), y: Tensor([n], float32)) -> out: Tensor([n], float32)
+    = blend_kernel(x.data, y.data, out.data, n);
 3.75 3.5 3.25 3
 ValueError: Mismatched y.shape[0] on argument #1 when calling: `blend(x: Tensor([n], float32), \
 y: Tensor([n], float32))`, expected 1 (= x.shape[0]) but got 2

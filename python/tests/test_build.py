@@ -199,6 +199,23 @@ def test_what_is_parsed_prints_as_it_is_parsed() -> None:
         assert [str(function.signature) for function in library.functions] == signatures
 
 
+def test_the_header_for_cxx_knows_the_same_words() -> None:
+    header = (ROOT / "python/tvm_ffi_codegen/include/tvm_ffi_codegen/build/text.hpp").read_text()
+    tables = re.findall(r"string_view k(\w+)\[\] = \{([^}]*)\};", header)
+    found = {name: re.findall(r'"([^"]*)"', words) for name, words in tables}
+    words = build._text
+    assert set(found["Scalars"]) == set(words.SCALARS)
+    assert set(found["Leaves"]) == {*words.LEAVES, "handle"}
+    assert set(found["Classes"]) == set(words.CLASSES)
+    assert set(found["Devices"]) == set(words.DEVICES)
+    assert set(found["NoElements"]) == {*words._ELSEWHERE, words.ANY_DTYPE}
+    named = {name for table in ("Scalars", "Leaves", "Classes", "Keywords") for name in found[table]}
+    assert named == words._RESERVED | {"handle"}
+    assert all(words.is_dtype(name) for name in found["Elements"])
+    spelled_out = set(re.findall(r"[a-z]+[0-9]*(?:_[a-z0-9]+)?", words._DTYPE.pattern))
+    assert {name for name in spelled_out if words.is_dtype(name)} <= set(found["Elements"])
+
+
 def test_every_class_is_among_what_is_parsed() -> None:
     def parts(value: object) -> Iterator[Part]:
         for part in value if isinstance(value, tuple) else vars(value).values() if isinstance(value, Part) else ():

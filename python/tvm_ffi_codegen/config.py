@@ -3,8 +3,8 @@
     g++ compiler.cc -o compiler $(tvm-ffi-config --cxxflags --ldflags --libs) \\
         $(python3 -m tvm_ffi_codegen.config --cxxflags --ldflags --libs)
 
-`tvm_ffi_codegen.h` declares the functions for C, `tvm_ffi_codegen.hpp` typed ones on the C++ API of TVM FFI. A program
-that is linked like this finds both libraries where they are now. Options with spaces in their paths are quoted for a
+`tvm_ffi_codegen.h` declares the functions for C, `tvm_ffi_codegen.hpp` typed ones on the C++ API of TVM FFI, and
+`tvm_ffi_codegen/build.hpp` has declarations as values. A program that is linked like this finds both libraries where they are now. Options with spaces in their paths are quoted for a
 shell, which needs `eval` in place of the plain substitution.
 """
 

@@ -6,9 +6,10 @@
 //     ffi::Module module = codegen::jit("add_one(...) -> None = k(x.data, n);", {{"k", codegen::address(k)}});
 //
 // Link with libtvm_ffi_codegen.so and libtvm_ffi.so; `tvm_ffi_codegen.include_dir()` and `library_path()` of the Python
-// package return the folder of this file and the path of the library. tvm_ffi_codegen.h documents the options: an unknown
-// option, or one of a wrong type, is an error that names it. Errors are thrown as tvm::ffi::Error: a ValueError, TypeError,
-// OSError, FileNotFoundError, RuntimeError or, for a bug of the library, a tvm_ffi_codegen.InternalError.
+// package return the folder of this file and the path of the library. tvm_ffi_codegen/build.hpp builds declarations of values,
+// whose texts these functions take. tvm_ffi_codegen.h documents the options: an unknown option, or one of a wrong type, is an
+// error that names it. Errors are thrown as tvm::ffi::Error: a ValueError, TypeError, OSError, FileNotFoundError,
+// RuntimeError or, for a bug of the library, a tvm_ffi_codegen.InternalError.
 #ifndef TVM_FFI_CODEGEN_HPP_
 #define TVM_FFI_CODEGEN_HPP_
 

@@ -103,6 +103,6 @@ g(
         assert_eq!(format!("{}:{} {site}", position.line, position.column), expected);
         assert_eq!(error.to_string(), format!("k.py:3: {site}: reason"));
         let place = format!("{}:{}", position.line, position.column);
-        assert_eq!(first_line(&located), format!("{place}: {site}: reason"));
+        assert_eq!(first_line(&located), format!("{place}: k.py:3: {site}: reason"));
     }
 }

@@ -321,7 +321,7 @@ fn meaning() {
             "let `min` = 1; let `min` = 2;",
             "1:32: f: statement 1: `min` is the name of something else here",
         ),
-        ("@\"k.py\":1 @\"\"();", "1:27: f: statement 0: \"\" names no function"),
+        ("@\"k.py\":1 @\"\"();", "1:27: k.py:1: f: statement 0: \"\" names no function"),
         ("if True { k(); } else if True { \"\"(); }", "1:49: f: statement 2: the symbol is empty"),
     ];
     for (text, expected) in rows {
