@@ -57,7 +57,7 @@
 //!            | "wait" expr "," expr [ "on" expr ] ";"
 //! arm        = ( "None" | ( name | "_" ) ":" type ) "=>" block
 //! branch     = "if" expr block { "else" "if" expr block } [ "else" block ]
-//! call       = kernel | "@" ( label | quoted | "(" expr ")" ) "(" args ")"
+//! call       = kernel | [ "cached" "(" expr { "," expr } ")" ] "@" ( label | quoted | "(" expr ")" ) "(" args ")"
 //! kernel     = [ "try" ] callee "(" args ")" [ errors ]
 //! callee     = a word that is not reserved | quoted | "(" expr ")"     (a symbol, or the address of a C function)
 //! args       = [ expr { "," expr } ]
@@ -304,6 +304,7 @@
 //! | `k(a)`, `try k(a) errors { … }` | a call of a C function, as in a body of one call |
 //! | `(p)(a)`, `try (p)(a) errors { … }` | a call of the C function at an address, in every way in which a C function is called by its symbol; its type is that which the call implies, and NULL is a ValueError |
 //! | `@name(a)` | a call of `__tvm_ffi_name`, defined here or left to the linker. A function of this library is entered behind its checks where the types that the caller declares imply all of them |
+//! | `let f: Function = cached (n % 16 == 0, T) @name(a);` | the object that this statement has kept for equal keys; where there is none, the call is made and its result kept |
 //! | `@name(a) into t, u;` | a call of a function of this library that writes its results into tensors that exist instead of allocating them. They are checked as arguments are, and nothing is returned |
 //! | `@"name"(a)` | a call of the function of that name in the imports of the library, else in the registry |
 //! | `@(f)(a)` | a call of a value of type `Function` |
@@ -472,8 +473,8 @@ use std::str::FromStr;
 
 pub use crate::declaration::limit::{
     Limit, MAX_ARGUMENTS, MAX_BRANCHES, MAX_CONSTRAINTS, MAX_DTYPES, MAX_ERRORS, MAX_FILE,
-    MAX_FUNCTIONS, MAX_IMAGES, MAX_LITERALS, MAX_MESSAGE, MAX_NAME, MAX_NESTING, MAX_PARAMS,
-    MAX_RANK, MAX_RESULTS, MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT, MAX_TYPES, MAX_VALUES,
+    MAX_FUNCTIONS, MAX_IMAGES, MAX_KEYS, MAX_LITERALS, MAX_MESSAGE, MAX_NAME, MAX_NESTING,
+    MAX_PARAMS, MAX_RANK, MAX_RESULTS, MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT, MAX_TYPES, MAX_VALUES,
 };
 pub use crate::declaration::reserved::{is_reserved, spelled};
 pub use fingerprint::Fingerprint;

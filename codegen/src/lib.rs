@@ -88,8 +88,8 @@ pub use error::{Error, Errors, Part, Position, Site};
 pub use explain::{AboutLine, Explanation};
 pub use language::Fingerprint;
 pub use lower::{
-    KEEPER, Loader, Options, Routines, UNLOAD, Unchecked, callee_variable, is_linked_routine,
-    library::metadata, library::shapes, linked_routines, lower, routines,
+    FORGET, KEEPER, Loader, Options, Routines, UNLOAD, Unchecked, callee_variable,
+    is_linked_routine, library::metadata, library::shapes, linked_routines, lower, routines,
 };
 pub use resolve::{
     Kernel, Resolved,

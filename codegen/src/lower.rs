@@ -34,7 +34,7 @@ pub use driver::Loader;
 pub(crate) use failure::messages;
 use failure::records::Records;
 pub(crate) use function::{Wrapper, wrappers};
-pub use library::exports::UNLOAD;
+pub use library::exports::{FORGET, UNLOAD};
 pub use routines::linked::{is_linked_routine, linked_routines};
 pub use routines::memory::KEEPER;
 pub(crate) use runtime::runtime;
@@ -51,13 +51,15 @@ pub struct Options {
     pub unchecked: Unchecked,
     /// Functions with which launches open the library of the GPU driver.
     pub loader: Loader,
+    /// True if a module with cached calls exports [`FORGET`].
+    pub forget: bool,
 }
 
 /// The default options are those for libraries that are compiled ahead of time.
 impl Default for Options {
     fn default() -> Self {
         let (routines, unchecked, loader) = (Routines::Embedded, Unchecked::NONE, Loader::Dl);
-        Options { routines, metadata: true, unchecked, loader }
+        Options { routines, metadata: true, unchecked, loader, forget: false }
     }
 }
 
@@ -118,6 +120,9 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
     body::launch::images::define(&mut module, &library.images);
     if options.routines == Routines::Shared {
         library::exports::unload(&mut module, linkage);
+    }
+    if options.forget {
+        library::exports::forget(&mut module, linkage);
     }
     if let Some(entry) = library.entry.as_deref().filter(|&entry| entry != MAIN) {
         library::exports::entry(&mut module, entry);

@@ -346,6 +346,7 @@ impl Request {
                 alignment: left_out(CheckGroup::Alignment),
             },
             loader: Loader::of(&self.target),
+            forget: false,
         }
     }
 

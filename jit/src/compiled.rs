@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::{Arc, Mutex};
 
 use abi_spec::symbol::PREFIX;
-use tvm_ffi_codegen::{Signature, UNLOAD};
+use tvm_ffi_codegen::{FORGET, Signature, UNLOAD};
 
 use crate::abi::{Any, SafeCall};
 use crate::code::address::{Address, DataRange};
@@ -46,6 +46,25 @@ pub(crate) struct Code {
     pub(crate) text: Text,
     /// The values of [`Jit::keep`](crate::Jit::keep). The lock makes the field `Sync`, which the values need not be.
     pub(crate) _kept: Mutex<Vec<Box<dyn any::Any + Send>>>,
+}
+
+impl Code {
+    /// Returns the address of an exported function that is no FFI function.
+    fn external(&self, name: &str) -> Option<*const c_void> {
+        let index = self.externals.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok()?;
+        Some(self.externals[index].1.0.cast())
+    }
+}
+
+/// Releases what cached calls keep.
+impl Drop for Code {
+    fn drop(&mut self) {
+        if let Some(address) = self.external(FORGET) {
+            // SAFETY: lowering gives the function this type, and no function of the code runs.
+            let forget: extern "C" fn() = unsafe { std::mem::transmute(address) };
+            forget();
+        }
+    }
 }
 
 /// An FFI function of compiled code.
@@ -94,9 +113,7 @@ impl Compiled {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn external(&self, name: &str) -> Option<*const c_void> {
-        let externals = &self.0.externals;
-        let index = externals.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok()?;
-        Some(externals[index].1.0.cast())
+        self.0.external(name)
     }
 
     /// Returns the address of a function or of data by its symbol: what the code defines, such as `__tvm_ffi_add_one` and

@@ -12,6 +12,7 @@ pub(crate) const LOWERING: Options = Options {
     metadata: false,
     unchecked: Unchecked::NONE,
     loader: Loader::HOST,
+    forget: true,
 };
 
 /// Options of a [`Jit`](crate::Jit).

@@ -71,7 +71,7 @@ def kernel(part: build.KernelCall) -> str:
 
 def call(part: build.FunctionCall) -> str:
     function = "call_name" if part.by_name else "call"
-    return f"b::{function}({callee(part)}, {several(part.args)}).into({several(part.into)})"
+    return f"b::{function}({callee(part)}, {several(part.args)}).into({several(part.into)}).keys({several(part.keys)})"
 
 
 def status(part: build.StatusError) -> str:

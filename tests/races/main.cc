@@ -89,7 +89,7 @@ Any Call(const Functions& functions, const char* name, bool fails, Args... args)
 }
 
 void Host(const Module& module) {
-  Functions all = Find(module, {"named", "often", "mapped", "thing", "adder"});
+  Functions all = Find(module, {"named", "often", "mapped", "thing", "adder", "pick"});
   ObjectRef thing(make_object<ThingObj>());
   Together([&](int index) {
     Map<String, int64_t> map{{"a", 1}};
@@ -97,6 +97,10 @@ void Host(const Module& module) {
       Expect(Call(all, "named", false, call).cast<int>() == call + 2, "named");
       Expect(Call(all, "often", false, call).cast<int>() == call + 2, "often");
       Expect(Call(all, "mapped", false, map).cast<int>() == 2, "mapped");
+      for (int key = 0; key < 60; key++) {
+        int found = all.at("pick")(call + key).cast<int>();
+        Expect(found / 3 == (call + key) / 3 && (found % 3 == 0) == ((call + key) % 3 == 0), "pick");
+      }
       Expect(Call(all, "thing", false, thing).cast<int>() == 2, "thing");
       Function own = Call(all, "adder", false, index, thing).cast<Function>();
       Expect(own(call).cast<int>() == index + call + 1, "own");
@@ -179,6 +183,7 @@ int main(int count, char** args) {
   std::string kind = args[1];
   if (*args[2]) driver = dlopen(args[2], RTLD_NOW);
   ThingObj::RuntimeTypeIndex();
+  Function::SetGlobal("races.list", Function::FromTyped([](int64_t a, int64_t b) { return Array<int64_t>{a, b}; }));
   Function::SetGlobal("races.next", Function::FromTyped([](int64_t number) { return number + 1; }));
   Module first = Module::LoadFromFile(args[3]);
   for (int at = 4; at < count; at++) {

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use abi_spec::TypeIndex;
 use abi_spec::layout::{function_cell, seq_cell};
-use codegen::{Library, Loader, Options, Routines, ir};
+use codegen::{FORGET, Library, Loader, Options, Routines, ir};
 use machine::runtime::Value;
 use machine::{Fault, Finding, Machine, Word};
 
@@ -64,7 +64,7 @@ impl InMachine {
             Linked::Inside => Routines::Embedded,
             Linked::Beside => Routines::Shared,
         };
-        let options = Options { routines, metadata: false, ..Options::default() };
+        let options = Options { routines, metadata: false, forget: true, ..Options::default() };
         let resolved = library.resolve().unwrap_or_else(|error| panic!("{error}"));
         let module = codegen::lower(&resolved, &options);
         ir::verify(&module).unwrap_or_else(|error| panic!("{error}"));
@@ -289,6 +289,9 @@ fn settled(
 ) -> Result<End, Box<Finding>> {
     if let End::Broken(_) = end {
         return Ok(end);
+    }
+    if let Some(forget) = machine.symbol(FORGET) {
+        machine.call(forget, &[])?;
     }
     frame.check_balance(machine)?;
     let left: Vec<&str> = machine.memory.left_since(before).collect();

@@ -16,6 +16,9 @@ pub enum Call {
         /// Tensors for the function to write, in the place of those that it would allocate and return; either none or
         /// one for each. The function must be one of this library. The call then returns None.
         into: Vec<Expr>,
+        /// Keys under which the result is kept: a call with keys is made only if no call of the same statement has yet
+        /// had equal ones. None for a call that is always made.
+        keys: Vec<Expr>,
     },
 }
 
@@ -94,6 +97,16 @@ impl Call {
         args.iter_mut().chain(into)
     }
 
+    /// Returns the keys under which the result is kept.
+    pub(crate) fn keys(&self) -> &[Expr] {
+        if let Call::Function { keys, .. } = self { keys } else { &[] }
+    }
+
+    /// Returns the keys, for changes.
+    pub(super) fn keys_mut(&mut self) -> &mut [Expr] {
+        if let Call::Function { keys, .. } = self { keys } else { &mut [] }
+    }
+
     /// Returns what the callee gets: the arguments, then the tensors to write.
     pub(super) fn given(&self) -> impl Iterator<Item = &Expr> {
         let (args, into): (_, &[Expr]) = match self {
@@ -122,6 +135,8 @@ impl Call {
 /// assert_eq!(texts[2], "@(f)(None, True)");
 /// assert_eq!(texts[3], r#"try k(n) errors { 1: ValueError "too small" }"#);
 /// assert_eq!(texts[4], "(p)(n)");
+/// let compile = Call::name("mini.compile", ["T"]).with_keys(exprs!["T", Expr::name("n") % 16]);
+/// assert_eq!(compile.to_string(), r#"cached (T, n % 16) @"mini.compile"(T)"#);
 /// assert_eq!(Call::symbol("matmul", ["x", "w"]).with_into(["y"]).to_string(), "@matmul(x, w) into y");
 /// ```
 impl Call {
@@ -141,6 +156,7 @@ impl Call {
             callee: FunctionRef::Symbol(name.into()),
             args: list(args),
             into: Vec::new(),
+            keys: Vec::new(),
         }
     }
 
@@ -150,6 +166,7 @@ impl Call {
             callee: FunctionRef::Name(name.into()),
             args: list(args),
             into: Vec::new(),
+            keys: Vec::new(),
         }
     }
 
@@ -159,6 +176,7 @@ impl Call {
             callee: FunctionRef::Value(function.into()),
             args: list(args),
             into: Vec::new(),
+            keys: Vec::new(),
         }
     }
 }
@@ -170,6 +188,16 @@ impl Call {
     pub fn with_into(mut self, tensors: impl IntoIterator<Item: Into<Expr>>) -> Call {
         if let Call::Function { into, .. } = &mut self {
             *into = list(tensors);
+        }
+        self
+    }
+
+    /// Keeps the result, an object, under keys: integers, truths, element types, addresses and devices. The call is made
+    /// only where no call of this statement has kept one under equal keys. A call of a C function has none, and stays as
+    /// it is.
+    pub fn with_keys(mut self, values: impl IntoIterator<Item: Into<Expr>>) -> Call {
+        if let Call::Function { keys, .. } = &mut self {
+            *keys = list(values);
         }
         self
     }

@@ -66,6 +66,8 @@ limits! {
     MAX_FILE File = 4096, "bytes in the name of a file";
     /// Limit on the arguments of a call, the elements of an array and the pieces of a message.
     MAX_ARGUMENTS Arguments = 4096, "arguments";
+    /// Limit on the keys of a cached call.
+    MAX_KEYS Keys = 8, "keys";
     /// Limit on the entries of an `errors` clause.
     MAX_ERRORS Errors = 1024, "kinds of errors";
     /// Limit on the statements of a function, nested ones included.

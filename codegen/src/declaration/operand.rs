@@ -25,6 +25,7 @@ impl StatementKind {
             StatementKind::Let { value, .. } => visit(Read(value)),
             StatementKind::Call { result, call } => {
                 result.iter().flat_map(|result| &result.ty).for_each(|ty| visit(Type(ty)));
+                call.keys().iter().for_each(|key| visit(Read(key)));
                 call.callee().into_iter().for_each(|callee| visit(Read(callee)));
                 call.given().for_each(|arg| visit(Written(arg)));
             }

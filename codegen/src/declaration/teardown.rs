@@ -212,6 +212,7 @@ impl Left {
 
     fn call(&mut self, call: &mut Call) {
         self.exprs(call.callee_mut());
+        self.exprs(call.keys_mut());
         self.exprs(call.given_mut());
     }
 

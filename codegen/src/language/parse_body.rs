@@ -14,6 +14,9 @@ use crate::declaration::{
 };
 use crate::error::Part;
 
+/// Word before the keys of a call whose result is kept.
+const CACHED: &str = "cached";
+
 /// Words that start a statement.
 const STATEMENTS: [&str; 11] =
     ["if", "return", "let", "for", "match", "raise", "launch", "upload", "fill", "copy", "wait"];
@@ -260,15 +263,39 @@ impl Parser<'_> {
 impl Parser<'_> {
     /// Parses a call of any kind, up to and including `;`.
     fn call(&mut self, expected: &str) -> Parsed<Call> {
-        if self.token != Token::At {
+        if self.token == Token::At {
+            return self.function_call(Vec::new());
+        }
+        if !self.is_word(CACHED) || !self.next_is(Token::OpenParen) {
             return self.kernel_call(expected).map(Call::Kernel);
         }
+        // A C function may have this name.
+        self.mark(Part::Callee);
+        self.advance();
+        self.advance();
+        let given = self.arguments()?;
+        if self.token == Token::At && given.is_empty() {
+            return Err(self.unexpected("`;`, as a cached call has a key"));
+        }
+        if self.token == Token::At && given.len() > Limit::Keys.max() {
+            return Err(self.excess(Limit::Keys));
+        }
+        if self.token == Token::At {
+            return self.function_call(given);
+        }
+        self.no_block_after(CACHED, "`@` or `;`")?;
+        self.expect(Token::Semicolon, "`@` or `;`")?;
+        Ok(Call::Kernel(KernelCall::new(CACHED, given)))
+    }
+
+    /// Parses a call of a function of the FFI, from `@` up to and including `;`.
+    fn function_call(&mut self, keys: Vec<Expr>) -> Parsed<Call> {
         self.advance();
         let callee = self.callee()?;
         self.expect(Token::OpenParen, "`(`")?;
         let args = self.arguments()?;
         let into = self.tensors_to_write()?;
-        Ok(Call::Function { callee, args, into })
+        Ok(Call::Function { callee, args, into, keys })
     }
 
     /// `[ "into" expr { "," expr } ] ";"`

@@ -142,10 +142,13 @@ fn arm(f: &mut Formatter<'_>, arm: &Arm, margin: usize) -> fmt::Result {
 
 impl Display for Call {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let (callee, args, into) = match self {
+        let (callee, args, into, keys) = match self {
             Call::Kernel(call) => return call.fmt(f),
-            Call::Function { callee, args, into } => (callee, args, into),
+            Call::Function { callee, args, into, keys } => (callee, args, into, keys),
         };
+        if !keys.is_empty() {
+            enclosed(f, "cached (", keys, ") ")?;
+        }
         write!(f, "{callee}")?;
         enclosed(f, "(", args, ")")?;
         if into.is_empty() { Ok(()) } else { enclosed(f, " into ", into, "") }

@@ -1,6 +1,7 @@
 //! Bodies: statements, calls, launches and results. A body runs after the arguments have passed their checks.
 
 mod allocate;
+mod cached;
 mod call;
 mod callee;
 mod closure;

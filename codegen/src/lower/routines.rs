@@ -6,6 +6,7 @@
 mod access;
 mod allocate;
 mod big_int;
+pub(crate) mod cached;
 mod classes;
 pub(crate) mod commands;
 pub(crate) mod complaints;
@@ -143,6 +144,11 @@ routines! {
     MakeFunction outline, functions::make_function;
     KeepCode outline, functions::keep_code;
     MakeBytes outline, functions::make_bytes;
+    CachedFind outline, cached::cached_find;
+    CachedKeep cold, cached::cached_keep;
+    CachedInsert cold inner, cached::cached_insert;
+    CachedAppend cold inner, cached::cached_append;
+    CachedForget cold, cached::cached_forget;
     Make outline inner, functions::make;
     Settle outline, view::settle;
     Leading outline, view::leading;

@@ -80,7 +80,8 @@ pub(crate) enum Action<'a> {
     /// Calls a C function.
     Kernel { call: KernelCall<'a>, result: KernelResult<'a> },
     /// Calls a function of the FFI; a result without a name is released.
-    Call { call: PackedCall<'a>, result: Option<Received<'a>> },
+    /// If there are keys, the result is kept under them, and the call is made where it is not kept yet.
+    Call { call: PackedCall<'a>, keys: Vec<Term>, result: Option<Received<'a>> },
     /// Allocates a tensor.
     Allocate(OutputId),
     /// Encodes a tensor map. `unsure` are tensors declared for any device, which must be on a GPU.

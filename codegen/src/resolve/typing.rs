@@ -156,6 +156,13 @@ impl Names<'_> {
         if is_offset || (op, are_data) == sum {
             return self.offset(op, operands);
         }
+        // The remainder of an address tells how it is aligned.
+        let operands = match (operands, are_data, op) {
+            ([(of, _), divisor], [true, false], BinaryOp::Rem) => {
+                [(of, self.cast(of, Scalar::Int64, of)?), divisor]
+            }
+            (operands, _, _) => operands,
+        };
         let (operands, float) = self.both(operands)?;
         let meaning = operator::arithmetic(op, float);
         let meaning = meaning.ok_or_else(|| format!("`{}` takes integers", op.text()))?;

@@ -3,6 +3,7 @@
 mod addresses;
 mod alone;
 mod arguments;
+mod cached;
 mod calls;
 #[cfg(feature = "tvm-ffi")]
 mod conversions;

@@ -49,12 +49,27 @@ class FunctionCall(Part):
     """Tensors to write in the place of those that the function would allocate and return."""
     by_name: bool = False
     """True if the function is looked up by its name, at the first call."""
+    keys: tuple[Expr, ...] = ()
+    """Keys under which the result is kept; none for a call that is always made."""
 
     def with_into(self, tensors: Iterable[Operand]) -> FunctionCall:
         """Gives the function tensors to write in the place of those that it would allocate and return."""
         return self._with(into=expressions(tensors, "the tensors to write"))
 
+    def with_keys(self, *keys: Operand) -> FunctionCall:
+        """Keeps the result, an object, under keys: integers, truths, element types, addresses and devices. The call is
+        made only where no call of the same statement has kept one under equal keys.
+
+        >>> from tvm_ffi_codegen.build import let, symbols
+        >>> n, f = symbols("n f")
+        >>> print(let(f, call_name("mini.compile", n).with_keys(n % 16 == 0), "Function"))
+        let f: Function = cached (n % 16 == 0) @"mini.compile"(n);
+        """
+        return self._with(keys=_args(keys))
+
     def _print(self, out: Writer) -> None:
+        if self.keys:
+            out.enclosed("cached (", self.keys, ") ")
         out.put("@")
         if isinstance(self.callee, str):
             out.put(quoted(self.callee) if self.by_name else label(self.callee))

@@ -196,6 +196,15 @@ _STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
 
 def _call(at: Cursor) -> Call:
     """Parses a call of any kind, up to and including `;`."""
+    keys: tuple[Expr, ...] = ()
+    if at.is_word("cached") and at.opens():
+        at.take()
+        at.expect("(")
+        keys = at.list(")", expr)
+        # A C function may have this name.
+        if not at.is_sign("@"):
+            at.expect(";")
+            return KernelCall("cached", keys)
     if not at.accept("@"):
         return _kernel_call(at)
     by_name = at.token.kind == "quoted"
@@ -213,7 +222,7 @@ def _call(at: Cursor) -> Call:
         into = at.list(";", expr)
     else:
         at.expect(";")
-    return FunctionCall(callee, args, into, by_name)
+    return FunctionCall(callee, args, into, by_name, keys)
 
 
 def _kernel_call(at: Cursor) -> KernelCall:

@@ -19,6 +19,14 @@ second(x: Tensor([n, m], float32), y: Tensor([n, m], float32)) -> None = second_
 third(x: Tensor([n, m], float32), y: Tensor([n, m], float32)) -> None = third_kernel(x.data, y.data, n, m);
 chain3(x: Tensor([n, m], float32), y: Tensor([n, m], float32)) -> None
     = { @first(x, y); @second(y, x); @third(x, y); };
+keys(n: int64) -> None = { for i in 0..n { keys_kernel(i, i % 5, i % 2 == 0); } };
+cached(n: int64) -> None
+    = {
+        for i in 0..n {
+            let a: Array[Any] = cached (i, i % 5, i % 2 == 0) @\"ffi.Array\"(i);
+            cached_kernel(a, i);
+        }
+    };
 ";
 
 /// A measured call.
@@ -39,9 +47,10 @@ impl Call {
 }
 
 /// The names of all functions.
-pub(crate) const FUNCTIONS: [&str; 16] = [
+pub(crate) const FUNCTIONS: [&str; 18] = [
     "add_one", "matmul", "strided8", "symbols8", "ints16", "pair", "many32", "text", "list8",
     "union", "map8", "optional", "first", "second", "third", "chain3",
+    "keys", "cached",
 ];
 
 /// Returns entries separated by commas.
@@ -106,6 +115,13 @@ pub(crate) fn calls() -> Vec<Call> {
         ("optional with", format!("{vector}, 7")),
         ("optional without", "none, none".to_owned()),
         ("chain3", of(2, &matrix(2, 3))),
+        // One key is the last one at each call; others are found.
+        ("keys 1", "1".to_owned()),
+        ("cached 1", "1".to_owned()),
+        ("keys 16", "16".to_owned()),
+        ("cached 16", "16".to_owned()),
+        ("keys 1000", "1000".to_owned()),
+        ("cached 1000", "1000".to_owned()),
     ];
     let fails = [
         ("add_one extents", "ValueError", format!("{vector}, {}", tensor("float32", &[3]))),

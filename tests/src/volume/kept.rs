@@ -28,7 +28,12 @@ pub(super) fn keeping(function: &Function) -> Option<Function> {
     let named = signature.params.iter().filter(|param| !param.variadic && param.name != "self");
     let names: Vec<Expr> = named.map(|param| Expr::name(&param.name)).collect();
     let callee = FunctionRef::Name(KEEP.to_owned());
-    let keep = Callee::Function { callee, args: vec![Expr::Array(names)], into: Vec::new() };
+    let keep = Callee::Function {
+        callee,
+        args: vec![Expr::Array(names)],
+        into: Vec::new(),
+        keys: Vec::new(),
+    };
     let mut function = function.clone();
     let rest = match function.body {
         Body::Call(call) => vec![Statement::call(Callee::Kernel(call))],

@@ -1,7 +1,7 @@
 //! Statements and control flow.
 
 use crate::ir::{Binary, Block, Cond, Type, Value};
-use crate::lower::body::{BodyEmitter, allocate, call, closure, launch, pass, results};
+use crate::lower::body::{BodyEmitter, allocate, cached, call, closure, launch, pass, results};
 use crate::lower::checks::{self, Checker, terms};
 use crate::lower::failure::message::Message;
 use crate::resolve::argument::Argument;
@@ -97,7 +97,10 @@ fn action<'a>(w: &mut BodyEmitter<'a, '_>, statement: &'a Statement<'a>) {
         }
         Action::Make { closure, value } => closure::name_closure(w, *closure, *value),
         Action::Kernel { call, result } => call::kernel(&mut w.c, call, result),
-        Action::Call { call, result } => call::call(w, call, result.as_ref()),
+        Action::Call { call, keys, result: Some(received) } if !keys.is_empty() => {
+            cached::cached(w, statement.number.unwrap_or_default(), keys, call, received);
+        }
+        Action::Call { call, result, .. } => call::call(w, call, result.as_ref()),
         Action::Allocate(output) => {
             allocate::plan(&mut w.c, &[*output]);
             allocate::allocate(&mut w.c, &[*output]);

@@ -9,6 +9,7 @@ use crate::lower::body::launch::images::{HIP_IMAGES, HIP_KERNELS, IMAGES, KERNEL
 use crate::lower::cuda::kernel;
 use crate::lower::library::metadata::TextKind;
 use crate::lower::routines::Routine;
+use crate::lower::routines::cached::SITES;
 use crate::lower::routines::memory::KEEPER;
 use crate::lower::value::{ffi_function, safe_call};
 use crate::resolve::Resolved;
@@ -128,6 +129,31 @@ pub(crate) fn keeper(module: &mut Module) {
 /// The next launch loads its image again. While `unload` runs, no function of the module may run. A kernel that was
 /// loaded before may run neither then nor later, for example in a captured graph.
 pub const UNLOAD: &str = "tvm_ffi_codegen.unload";
+
+/// Symbol of `void tvm_ffi_codegen.forget(void)`, which releases what cached calls of a module keep.
+///
+/// A module with such calls exports it if [asked to](crate::Options::forget), as for code in process. While it runs, no
+/// function of the module may run.
+pub const FORGET: &str = "tvm_ffi_codegen.forget";
+
+/// Adds the function [`FORGET`] if the module has cached calls.
+pub(crate) fn forget(module: &mut Module, linkage: Linkage) {
+    let all = module.data.iter().map(|data| data.symbol);
+    let sites: Vec<Symbol> = all.filter(|&symbol| module.name(symbol).starts_with(SITES)).collect();
+    if sites.is_empty() {
+        return;
+    }
+    let mut b = Builder::function(module, FORGET, Linkage::Export, Signature::new(&[], None));
+    b.set_cold();
+    for site in sites {
+        let (routine, address) =
+            (Routine::CachedForget.declare(b.module, linkage), b.address(site));
+        b.call(routine, &[address]);
+    }
+    b.ret(None);
+    let function = b.finish();
+    module.functions.push(function);
+}
 
 /// Adds the function [`UNLOAD`] if the module has images.
 pub(crate) fn unload(module: &mut Module, linkage: Linkage) {

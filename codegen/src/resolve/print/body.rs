@@ -64,8 +64,11 @@ impl<'a> Printer<'_, 'a> {
                 lines.line(format!("let {} = closure {closure}", self.value(*value)));
             }
             Action::Kernel { call, result } => self.kernel(lines, call, result),
-            Action::Call { call, result } => {
-                let call = self.packed_call(call);
+            Action::Call { call, keys, result } => {
+                let mut call = self.packed_call(call);
+                if !keys.is_empty() {
+                    call = format!("cached ({}) {call}", self.terms(keys));
+                }
                 self.receiving(lines, call, result.as_ref());
             }
             Action::Allocate(output) => lines.line(format!("allocate {}", self.output(*output))),

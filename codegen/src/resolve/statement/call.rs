@@ -12,10 +12,10 @@ use crate::resolve::body::{Action, KernelCall, KernelResult, PackedCall, Receive
 use crate::resolve::c_type::ResultConvention;
 use crate::resolve::ids::ValueId;
 use crate::resolve::named::Output;
-use crate::resolve::names::Meaning;
+use crate::resolve::names::{Meaning, Names};
 use crate::resolve::order::receive;
 use crate::resolve::prototype;
-use crate::resolve::term::Kind;
+use crate::resolve::term::{Kind, Term};
 
 impl<'a> Block<'_, 'a> {
     pub(super) fn call(
@@ -26,7 +26,8 @@ impl<'a> Block<'_, 'a> {
         let called = call;
         match call {
             declaration::Call::Kernel(call) => self.kernel(result, called, call),
-            declaration::Call::Function { callee, args, into } => {
+            declaration::Call::Function { callee, args, into, keys } => {
+                let keys = keys.iter().map(|key| self.key(key)).collect::<Explained<Vec<_>>>()?;
                 let (callee, path) = self.callee(callee)?;
                 let packed =
                     args.iter().map(|arg| self.packed(arg)).collect::<Explained<Vec<_>>>()?;
@@ -47,9 +48,28 @@ impl<'a> Block<'_, 'a> {
                     }
                     None => None,
                 };
-                Ok(Action::Call { call, result })
+                if !keys.is_empty() {
+                    require_object(result.as_ref(), self.names)?;
+                }
+                Ok(Action::Call { call, keys, result })
             }
         }
+    }
+
+    /// Resolves a key of a cached call: one word.
+    fn key(&self, expr: &Expr) -> Explained<Term> {
+        let term = self.term(expr)?;
+        let is_word = match term.kind {
+            Kind::Int | Kind::Bool | Kind::Unsigned | Kind::DType | Kind::Device => true,
+            Kind::Ptr => self.names.is_data(&term),
+            Kind::Float | Kind::Text | Kind::Several => false,
+        };
+        if is_word {
+            return Ok(term);
+        }
+        Err(format!(
+            "`{expr}` is no key: keys are integers, truths, element types, addresses and devices"
+        ))
     }
 
     /// Receives the result of a call and defines its name.
@@ -177,5 +197,29 @@ impl<'a> Block<'_, 'a> {
 
     fn is_scalar(&self, value: ValueId) -> bool {
         matches!(self.names.values[value].ty, ParamType::Scalar(_))
+    }
+}
+
+/// Checks that a result is an object, which can be kept.
+fn require_object(result: Option<&Received<'_>>, names: &Names<'_>) -> Explained<()> {
+    let Some(received) = result else {
+        return Err(
+            "the result of a cached call has a name: `let f: Function = cached …`".to_owned()
+        );
+    };
+    match names.values[received.value].ty {
+        ParamType::Object(_)
+        | ParamType::Tensor(_)
+        | ParamType::Sequence(..)
+        | ParamType::Mapping(..)
+        | ParamType::Tuple(_) => Ok(()),
+        ty @ (ParamType::Scalar(_)
+        | ParamType::Leaf(_)
+        | ParamType::Shape(_)
+        | ParamType::Optional(_)
+        | ParamType::Union(_)
+        | ParamType::Literal(_)) => Err(format!(
+            "a cached call keeps an object, such as a `Function`, and `{ty}` is no class of objects"
+        )),
     }
 }

@@ -133,7 +133,9 @@ impl Checker<'_> {
             Call::Kernel(call) => {
                 self.kernel(call, CallParts { callee: part, argument: part, status: part })
             }
-            Call::Function { callee, args, into } => {
+            Call::Function { callee, args, into, keys } => {
+                self.limit(part, keys.len(), Limit::Keys)?;
+                keys.iter().try_for_each(|key| self.expr(part, key))?;
                 self.callee(part, callee)?;
                 self.limit(part, args.len() + into.len(), Limit::Arguments)?;
                 args.iter().chain(into).try_for_each(|arg: &Expr| self.expr(part, arg))

@@ -89,6 +89,12 @@ class FunctionCall : public Call {
     const std::string target = tensors.empty() ? "" : detail::list(" into ", tensors, "");
     return FunctionCall(detail::Kept::of(*this) + target);
   }
+  /// Keeps the result, an object, under keys: integers, truths, element types, addresses and devices. The call is made only
+  /// where no call of the same statement has kept one under equal keys.
+  FunctionCall keys(const std::vector<Expr>& values) const {
+    const std::string kept = values.empty() ? "" : detail::list("cached (", values, ") ");
+    return FunctionCall(kept + detail::Kept::of(*this));
+  }
 
  private:
   explicit FunctionCall(std::string text) : Call(std::move(text)) {}
