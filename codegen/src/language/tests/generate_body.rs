@@ -55,8 +55,8 @@ fn call() -> impl Strategy<Value = Call> {
     ];
     prop_oneof![
         kernel_call().prop_map(Call::Kernel),
-        (callee, vec(expr(), 0..4), vec(expr(), 0..2))
-            .prop_map(|(callee, args, into)| Call::Function { callee, args, into }),
+        (callee, vec(expr(), 0..4), vec(expr(), 0..2), vec(expr(), 0..3))
+            .prop_map(|(callee, args, into, keys)| Call::Function { callee, args, into, keys }),
     ]
 }
 

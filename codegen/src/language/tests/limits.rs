@@ -3,13 +3,13 @@
 use super::built::call;
 use crate::declaration::{BinaryOp, Builtin, Expr, Logic};
 use crate::declaration::{
-    Body, Call, Comparison, Constraint, Function, FunctionRef, KernelRef, Leaf, Library, Location,
-    ParamType, ResultType, Statement, StatementKind, StatusError,
+    Body, Call, Comparison, Constraint, Function, KernelRef, Leaf, Library, Location, ParamType,
+    ResultType, Statement, StatementKind, StatusError,
 };
 use crate::error::{Error, Errors, Part};
 use crate::language::{
     Limit, MAX_ARGUMENTS, MAX_BRANCHES, MAX_CONSTRAINTS, MAX_DTYPES, MAX_ERRORS, MAX_FILE,
-    MAX_LITERALS, MAX_MESSAGE, MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS,
+    MAX_KEYS, MAX_LITERALS, MAX_MESSAGE, MAX_NAME, MAX_NESTING, MAX_PARAMS, MAX_RANK, MAX_RESULTS,
     MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT, MAX_TYPES, parse_library,
 };
 
@@ -28,7 +28,7 @@ type SizedText<'a> = &'a dyn Fn(usize) -> String;
 #[test]
 fn lists_in_texts() {
     let list = |count: usize, entry: &str| vec![entry; count].join(",");
-    let rows: [(usize, Limit, SizedText); 14] = [
+    let rows: [(usize, Limit, SizedText); 15] = [
         (MAX_PARAMS, Limit::Params, &|n| format!("f({})->None=k();", list(n, "a:int8"))),
         (MAX_RANK, Limit::Rank, &|n| format!("f(x:Tensor([{}],bool))->None=k();", list(n, "_"))),
         (MAX_RANK, Limit::Rank, &|n| {
@@ -53,6 +53,9 @@ fn lists_in_texts() {
         (MAX_RANK, Limit::Rank, &|n| format!("f()->None=k(Shape({}));", list(n, "1"))),
         (MAX_ARGUMENTS, Limit::Arguments, &|n| format!("f()->None={{raise E {};}};", list(n, "1"))),
         (MAX_RESULTS, Limit::Results, &|n| format!("f()->({})=k();", list(n, "a:Tensor([],bool)"))),
+        (MAX_KEYS, Limit::Keys, &|n| {
+            format!("f()->None={{let a:Object=cached({})@g();}};", list(n, "1"))
+        }),
         (MAX_ERRORS, Limit::Errors, &|n| {
             format!("f()->None=try k()errors{{{}}};", list(n, "1:E\"\""))
         }),
@@ -223,12 +226,11 @@ fn statements_built_in_rust() {
     let many = || vec![Expr::Int(1); MAX_ARGUMENTS + 1];
     let raised = StatementKind::Raise { kind: "E".to_owned(), message: many() };
     assert_eq!(block(vec![raised.into()]), first);
-    let call = Call::Function {
-        callee: FunctionRef::Symbol("g".to_owned()),
-        args: many(),
-        into: Vec::new(),
-    };
-    assert_eq!(block(vec![StatementKind::Call { result: None, call }.into()]), first);
+    let called = |call| block(vec![StatementKind::Call { result: None, call }.into()]);
+    assert_eq!(called(Call::symbol("g", many())), first);
+    let keys = vec![Expr::Int(1); MAX_KEYS + 1];
+    let row = called(Call::symbol("g", ["x"]).with_keys(keys));
+    assert_eq!(row, (Limit::Keys, Part::Statement(0)));
     let returned = |value| block(vec![StatementKind::Return(Some(value)).into()]);
     assert_eq!(returned(Expr::Array(many())), first);
     let shape = Expr::Shape(vec![Expr::Int(1); MAX_RANK + 1]);

@@ -1,7 +1,7 @@
 //! Tests of bodies that are programs: canonical text, structure, and errors with their positions.
 
 use super::errors::first_line;
-use crate::declaration::{Body, Call, Function, FunctionRef, Library, Statement, StatementKind};
+use crate::declaration::{Body, Call, Function, Library, Statement, StatementKind};
 use crate::error::{Error, Part};
 use crate::language::{locate, parse_library};
 
@@ -139,11 +139,7 @@ fn structure() {
     let StatementKind::If { branches, otherwise } = &statements[1].kind else { panic!("an if") };
     let conditions = branches.iter().map(|branch| branch.condition.to_string());
     assert_eq!(conditions.collect::<Vec<_>>(), ["a > 1", "a == 0", "a < 0"]);
-    let call = Call::Function {
-        callee: FunctionRef::Name("two".into()),
-        args: vec!["a".parse().unwrap()],
-        into: Vec::new(),
-    };
+    let call = Call::name("two", ["a"]);
     assert_eq!(branches[1].body[0].kind, StatementKind::Call { result: None, call });
     assert_eq!(otherwise.len(), 2);
 }
