@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::convert::Infallible;
 
 use codegen::backend::{Capabilities, Error, Existing, Plan, State};
-use codegen::ir::{self, FieldType, Linkage, Pointee, Struct};
+use codegen::ir::{self, FieldType, Linkage, Pointee, Struct, SymbolKind};
 
 use crate::names::{Taken, identifier, is_free, is_quotable, is_symbol};
 use crate::prelude::{Helper, Prelude};
@@ -47,6 +47,8 @@ pub(crate) struct Symbols {
     pub(crate) pointees: Vec<Vec<Option<Pointee>>>,
     /// True for each symbol that is declared under another name than its own.
     renamed: Vec<bool>,
+    /// The alias of each function that is defined here and whose name stands in quotes, for compilers that need one.
+    pub(crate) named: Vec<Option<String>>,
 }
 
 /// Names the planned symbols.
@@ -74,6 +76,7 @@ pub(crate) fn declare(
         is_struct: vec![false; source.symbols.len()],
         pointees: vec![Vec::new(); source.symbols.len()],
         renamed: Vec::new(),
+        named: Vec::new(),
     };
     for function in &source.functions {
         let params = function.blocks[0].params.iter();
@@ -92,6 +95,9 @@ pub(crate) fn declare(
         let name =
             if is_own(symbol) { symbol.name.clone() } else { identifier(&symbol.name, &mut taken) };
         let alias = plan.alias.as_ref().map(|alias| identifier(alias, &mut taken));
+        let is_named = renamed && symbol.linkage == Linkage::Export && !is_symbol(&symbol.name);
+        let named = is_named.then(|| identifier(&format!("{name}_named"), &mut taken));
+        symbols.named.push(named.filter(|_| matches!(symbol.kind, SymbolKind::Function(_))));
         symbols.references.push(alias.unwrap_or_else(|| name.clone()));
         symbols.names.push(name);
         symbols.renamed.push(renamed);
@@ -147,6 +153,9 @@ impl Symbols {
         prelude: &mut Prelude,
     ) -> String {
         let linkage = match self.linkages[function.symbol.index()] {
+            Linkage::Export if self.named[function.symbol.index()].is_some() => {
+                prelude.name(Helper::Inner)
+            }
             Linkage::Export | Linkage::Weak => prelude.name(Helper::Export),
             Linkage::Once => prelude.name(Helper::Once),
             Linkage::Import => prelude.name(Helper::External),
