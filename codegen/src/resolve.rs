@@ -51,9 +51,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::declaration::limit::Limit;
 use crate::declaration::reserved::spelled_label;
-use crate::declaration::{
-    self, Body, Image, ImageKind, Library, Platform, StatementKind, is_identifier,
-};
+use crate::declaration::{self, Body, Image, ImageKind, Library, Platform, StatementKind};
 use crate::error::{Error, Errors, Part};
 use crate::ir::Signature;
 use body::{Entry, KernelCall};
@@ -386,7 +384,10 @@ fn system_lib(library: &Library, prefix: &str, functions: &[Function<'_>]) -> Re
     if prefix.is_empty() {
         return Ok(());
     }
-    if !is_identifier(prefix) || prefix.starts_with('_') || prefix.len() > Limit::Name.max() {
+    if prefix.len() > Limit::Name.max() {
+        return invalid(Limit::Name.to_string());
+    }
+    if !declaration::is_identifier(prefix) || prefix.starts_with('_') {
         return invalid("it is no identifier that starts with a letter".to_owned());
     }
     let is_taken =

@@ -1,4 +1,4 @@
-//! Identifiers and reserved words, and the spelling of names that are reserved.
+//! Identifiers and reserved words, and how texts spell names.
 
 use std::fmt::{self, Display, Formatter};
 
