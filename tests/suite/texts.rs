@@ -218,7 +218,7 @@ fn functions_have_any_name() {
         let (signs, reason): (&[char], _) = if backend == "c" {
             (&['@', '\\', '"', ';', ','], "no name of a symbol in C: ")
         } else if triple.operating_system == OperatingSystem::Windows {
-            (&['"', ',', '='], "` cannot be exported on Windows")
+            (&['"', ',', '=', '\\'], "` cannot be exported on Windows")
         } else {
             (&[], "")
         };

@@ -41,7 +41,8 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
-    /// The object for Windows would not export the symbol. It lists its exports for linkers, between `"`, `,` and `=`.
+    /// The object for Windows would not export the symbol. It lists its exports for linkers, to which `"`, `,`, `=` and
+    /// `\` in a name mean something else.
     Export {
         /// The name of the symbol.
         symbol: String,
@@ -76,7 +77,7 @@ impl fmt::Display for Error {
             Error::Target { triple, reason } => write!(f, "unsupported target {triple}: {reason}"),
             Error::Export { symbol } => write!(
                 f,
-                "`{symbol}` cannot be exported on Windows, where `\"`, `,` and `=` end a name in lists of exports"
+                "`{symbol}` cannot be exported on Windows, where `\"`, `,`, `=` and `\\` in lists of exports are no part of a name"
             ),
             Error::Unsupported { reason } => f.write_str(reason),
             Error::Native { backend, reason } => write!(f, "{backend}: {reason}"),

@@ -131,7 +131,7 @@ impl Facts {
     pub fn check_exports(&self, source: &Module) -> Result<(), Error> {
         let is_marked = |symbol: &&SymbolData| self.export && symbol.linkage.is_exported();
         let mut marked = source.symbols.iter().filter(is_marked);
-        match marked.find(|symbol| symbol.name.contains(['"', ',', '='])) {
+        match marked.find(|symbol| symbol.name.contains(['"', ',', '=', '\\'])) {
             Some(symbol) => Err(Error::Export { symbol: symbol.name.clone() }),
             None => Ok(()),
         }

@@ -99,8 +99,8 @@ pub enum Error {
 pub enum ExportFault {
     /// The name has characters that lists of exports do not take.
     Name,
-    /// The name has a sign that this format has a meaning for: `@` stands before a version in ELF, and Windows has `"`,
-    /// `,` and `=` between names.
+    /// The name has a sign that this format has a meaning for: `@` stands before a version in ELF, and lists of exports
+    /// on Windows have `"`, `,`, `=` and `\` beside names.
     Sign {
         /// The sign.
         sign: char,

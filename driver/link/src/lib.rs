@@ -254,7 +254,7 @@ fn check_exports(inputs: &[Input], exports: &[String]) -> Result<(), Error> {
 fn check_names(inputs: &[Input], format: Format) -> Result<(), Error> {
     let signs: &[u8] = match format {
         Format::Elf => b"@",
-        Format::Coff => b"\",=",
+        Format::Coff => b"\",=\\",
         Format::MachO => b"",
     };
     let is_exported =
