@@ -96,17 +96,14 @@ impl Reserved {
     /// assert_eq!(Reserved::of("__tvm_ffi__add_one"), None);
     /// ```
     pub fn of(symbol: &str) -> Option<Reserved> {
-        let names: [(&str, fn(String) -> Reserved); 3] = [
-            (METADATA_PREFIX, Reserved::Metadata),
-            (DOC_PREFIX, Reserved::Doc),
-            (CUBIN_PREFIX, Reserved::Cubin),
-        ];
+        let named = |prefix: &str| symbol.strip_prefix(prefix).map(str::to_owned);
         match symbol {
             LIBRARY_CTX => Some(Reserved::Context),
             LIBRARY_BIN => Some(Reserved::ImportTree),
-            symbol => names.iter().find_map(|(prefix, reserved)| {
-                symbol.strip_prefix(prefix).map(|name| reserved(name.to_owned()))
-            }),
+            _ => named(METADATA_PREFIX)
+                .map(Reserved::Metadata)
+                .or_else(|| named(DOC_PREFIX).map(Reserved::Doc))
+                .or_else(|| named(CUBIN_PREFIX).map(Reserved::Cubin)),
         }
     }
 }
