@@ -371,11 +371,16 @@ impl Call<'_> {
     fn origins(&self, expr: &Expr) -> String {
         let (mut names, mut text) = (Vec::new(), String::new());
         collect_names(expr, &mut names);
+        // A symbol is an `int64`.
+        let mut converted = expr;
+        while let Expr::Cast(Scalar::Int64, inner) = converted {
+            converted = inner;
+        }
         let is_param =
             |name: &str| self.function.signature.params.iter().any(|param| param.name == name);
         for name in names.into_iter().filter(|name| !is_param(name)) {
             let Some((value, origin)) = self.symbols.origin(name) else { continue };
-            if !matches!(expr, Expr::Name(_)) {
+            if !matches!(converted, Expr::Name(_)) {
                 text += &format!(", {} = {value}", elided(&spelled(name).to_string()));
             }
             if let Some(origin) = origin {
