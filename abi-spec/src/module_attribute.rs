@@ -1,8 +1,10 @@
 //! Attributes of modules.
 
-/// The public attributes of the Python class `tvm_ffi.Module`, release 0.1.15. They hide functions of the same names,
-/// which only `module[name]` returns.
-pub const PYTHON: [&str; 20] = [
+/// The attributes of the Python class `tvm_ffi.Module`, release 0.1.15, but for those that Python [gives a
+/// meaning](is_of_python). They hide functions of the same names, which only `module[name]` returns.
+pub const PYTHON: [&str; 22] = [
+    "_abc_impl",
+    "_move",
     "clear_imports",
     "entry_name",
     "get_function",

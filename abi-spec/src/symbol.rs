@@ -3,7 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
-/// The prefix of exported functions. The runtime reserves names that continue with an underscore.
+/// The prefix of exported functions. Of the names that continue with an underscore the runtime has a
+/// [use](Reserved) for some.
 pub const PREFIX: &str = "__tvm_ffi_";
 
 /// The symbol of the embedded import tree, read-only bytes; see [`library_bin`](crate::library_bin).
@@ -23,11 +24,14 @@ pub const METADATA_PREFIX: &str = "__tvm_ffi__metadata_";
 /// The prefix of the function that returns a function's documentation.
 pub const DOC_PREFIX: &str = "__tvm_ffi__doc_";
 
+/// The prefix of the image of GPU kernels that a macro of the runtime's headers embeds.
+pub const CUBIN_PREFIX: &str = "__tvm_ffi__cubin_";
+
 /// The symbol of `main`, the function that a call of the module calls.
 pub const MAIN: &str = "__tvm_ffi_main";
 
-/// The largest length of a function's name, in bytes.
-pub const MAX_NAME: usize = 255;
+/// The largest length of a function's name, in bytes: 1,000 characters of any script.
+pub const MAX_NAME: usize = 4096;
 
 /// Returns whether a loader fills, or reads, a variable of this name in a library: a [context symbol](CONTEXT_PREFIX), or
 /// a name that the runtime reserves. Such a variable has to be exported.
@@ -61,21 +65,77 @@ pub fn function_symbol(name: &str) -> String {
 /// [`ENV_MOD_REGISTER_SYSTEM_LIB_SYMBOL`]: crate::runtime::ENV_MOD_REGISTER_SYSTEM_LIB_SYMBOL
 pub fn system_symbol(prefix: &str, symbol: &str) -> String {
     match symbol.strip_prefix(PREFIX) {
-        Some(function) if !function.starts_with('_') => format!("{PREFIX}{prefix}{function}"),
+        Some(function) if Reserved::of(symbol).is_none() => format!("{PREFIX}{prefix}{function}"),
         Some(_) | None => format!("{prefix}{symbol}"),
+    }
+}
+
+/// A use that the runtime, or a macro of its headers, has for symbols that begin with [`PREFIX`] and another underscore.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reserved {
+    /// [`LIBRARY_CTX`].
+    Context,
+    /// [`LIBRARY_BIN`].
+    ImportTree,
+    /// The function that returns the metadata of this function.
+    Metadata(String),
+    /// The function that returns the documentation of this function.
+    Doc(String),
+    /// The image of GPU kernels of this name.
+    Cubin(String),
+}
+
+impl Reserved {
+    /// Returns the use of a symbol that is not free for a function.
+    ///
+    /// ```
+    /// use tvm_ffi_abi_spec::symbol::Reserved;
+    ///
+    /// let use_of = Reserved::of("__tvm_ffi__doc_add_one").unwrap();
+    /// assert_eq!(use_of.to_string(), "the documentation of `add_one`");
+    /// assert_eq!(Reserved::of("__tvm_ffi__add_one"), None);
+    /// ```
+    pub fn of(symbol: &str) -> Option<Reserved> {
+        let named = |prefix: &str| symbol.strip_prefix(prefix).map(str::to_owned);
+        match symbol {
+            LIBRARY_CTX => Some(Reserved::Context),
+            LIBRARY_BIN => Some(Reserved::ImportTree),
+            _ => named(METADATA_PREFIX)
+                .map(Reserved::Metadata)
+                .or_else(|| named(DOC_PREFIX).map(Reserved::Doc))
+                .or_else(|| named(CUBIN_PREFIX).map(Reserved::Cubin)),
+        }
+    }
+}
+
+impl fmt::Display for Reserved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reserved::Context => f.write_str("the context of the library"),
+            Reserved::ImportTree => f.write_str("the import tree of the library"),
+            Reserved::Metadata(name) => write!(f, "the metadata of `{name}`"),
+            Reserved::Doc(name) => write!(f, "the documentation of `{name}`"),
+            Reserved::Cubin(name) => write!(f, "the image `{name}` of GPU kernels"),
+        }
     }
 }
 
 /// Checks that a function can have this name.
 ///
-/// The runtime accepts any bytes that the object format accepts. Names here are ASCII identifiers, which every
-/// assembler, linker and caller can spell, without a leading underscore, which the runtime reserves.
+/// The runtime accepts any bytes that the object format accepts. Names here are one line of text, which C strings,
+/// lists of symbols and messages can hold. The name may begin with an underscore if its symbol is not one that the
+/// runtime has a [use](Reserved) for: a loader would read the function as data, or call it for a text.
 ///
 /// ```
-/// use tvm_ffi_abi_spec::symbol::{NameError, validate_name};
+/// use tvm_ffi_abi_spec::symbol::{NameError, Reserved, validate_name};
 ///
 /// assert_eq!(validate_name("add_one"), Ok(()));
-/// assert_eq!(validate_name("_doc_add_one"), Err(NameError::LeadingUnderscore));
+/// assert_eq!(validate_name("_add.one"), Ok(()));
+/// let reserved = NameError::Reserved {
+///     symbol: "__tvm_ffi__doc_add_one".to_owned(),
+///     used: Reserved::Doc("add_one".to_owned()),
+/// };
+/// assert_eq!(validate_name("_doc_add_one"), Err(reserved));
 /// ```
 pub fn validate_name(name: &str) -> Result<(), NameError> {
     if name.is_empty() {
@@ -84,16 +144,14 @@ pub fn validate_name(name: &str) -> Result<(), NameError> {
     if name.len() > MAX_NAME {
         return Err(NameError::TooLong { bytes: name.len() });
     }
-    if name.starts_with('_') {
-        return Err(NameError::LeadingUnderscore);
+    if let Some((offset, found)) = name.char_indices().find(|(_, c)| c.is_control()) {
+        return Err(NameError::Control { offset, found });
     }
-    if name.starts_with(|c: char| c.is_ascii_digit()) {
-        return Err(NameError::LeadingDigit);
+    if !name.starts_with('_') {
+        return Ok(());
     }
-    match name.char_indices().find(|(_, c)| !(c.is_ascii_alphanumeric() || *c == '_')) {
-        Some((offset, found)) => Err(NameError::Character { offset, found }),
-        None => Ok(()),
-    }
+    let symbol = function_symbol(name);
+    Reserved::of(&symbol).map_or(Ok(()), |used| Err(NameError::Reserved { symbol, used }))
 }
 
 /// The error of a name that no function can have.
@@ -106,16 +164,19 @@ pub enum NameError {
         /// The length in bytes.
         bytes: usize,
     },
-    /// The name starts with `_`.
-    LeadingUnderscore,
-    /// The name starts with a digit.
-    LeadingDigit,
-    /// The name contains a character other than an ASCII letter, a digit or `_`.
-    Character {
+    /// The name contains a control character.
+    Control {
         /// The byte offset of the character.
         offset: usize,
         /// The character.
         found: char,
+    },
+    /// The symbol of the function has another use.
+    Reserved {
+        /// The symbol.
+        symbol: String,
+        /// Its use.
+        used: Reserved,
     },
 }
 
@@ -126,15 +187,11 @@ impl fmt::Display for NameError {
             NameError::TooLong { bytes } => {
                 write!(f, "the name has {bytes} bytes, more than {MAX_NAME}")
             }
-            NameError::LeadingUnderscore => {
-                f.write_str("the name starts with `_`, which is reserved for the runtime")
+            NameError::Control { offset, found } => {
+                write!(f, "the name holds the control character {found:?} at byte {offset}")
             }
-            NameError::LeadingDigit => f.write_str("the name starts with a digit"),
-            NameError::Character { offset, found } => {
-                write!(
-                    f,
-                    "the name holds {found:?} at byte {offset}, not an ASCII letter, digit or `_`"
-                )
+            NameError::Reserved { symbol, used } => {
+                write!(f, "its symbol `{symbol}` is that of {used}")
             }
         }
     }
@@ -147,21 +204,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_ascii_identifiers() {
-        let long = "a".repeat(MAX_NAME + 1);
+    fn names_are_one_line_of_text() {
+        let long = "ä".repeat(MAX_NAME / 2) + "a";
+        let control = |offset, found| Err(NameError::Control { offset, found });
         let rows = [
             ("a", Ok(())),
             ("main", Ok(())),
             ("Add_1_", Ok(())),
-            (&long[1..], Ok(())),
+            ("_", Ok(())),
+            ("_library", Ok(())),
+            ("1 a.b-ñ`\"%\\$@*", Ok(())),
+            (&long[..MAX_NAME], Ok(())),
             ("", Err(NameError::Empty)),
-            (&long, Err(NameError::TooLong { bytes: 256 })),
-            ("_", Err(NameError::LeadingUnderscore)),
-            ("_library_bin", Err(NameError::LeadingUnderscore)),
-            ("1a", Err(NameError::LeadingDigit)),
-            ("a.b", Err(NameError::Character { offset: 1, found: '.' })),
-            ("añ", Err(NameError::Character { offset: 1, found: 'ñ' })),
-            ("a\0", Err(NameError::Character { offset: 1, found: '\0' })),
+            (&long, Err(NameError::TooLong { bytes: MAX_NAME + 1 })),
+            ("a\0", control(1, '\0')),
+            ("ñ\n", control(2, '\n')),
+            ("\u{85}", control(0, '\u{85}')),
         ];
         for (name, expected) in rows {
             assert_eq!(validate_name(name), expected, "{name:?}");
@@ -171,9 +229,30 @@ mod tests {
     #[test]
     fn reserved_symbols_belong_to_no_function() {
         assert_eq!(function_symbol("main"), MAIN);
-        for reserved in [LIBRARY_BIN, LIBRARY_CTX, METADATA_PREFIX, DOC_PREFIX] {
-            let name = reserved.strip_prefix(PREFIX).expect("reserved symbols have the prefix");
-            assert_eq!(validate_name(name), Err(NameError::LeadingUnderscore));
+        let rows = [
+            ("_library_bin", "the import tree of the library"),
+            ("_library_ctx", "the context of the library"),
+            ("_metadata_f", "the metadata of `f`"),
+            ("_doc_", "the documentation of ``"),
+            ("_cubin_k_end", "the image `k_end` of GPU kernels"),
+        ];
+        for (name, used) in rows {
+            let error = validate_name(name).expect_err(name).to_string();
+            assert_eq!(error, format!("its symbol `__tvm_ffi_{name}` is that of {used}"));
+        }
+    }
+
+    #[test]
+    fn the_prefix_of_a_system_library_stands_before_the_name_of_a_function() {
+        let rows = [
+            ("f", "__tvm_ffi_my_f"),
+            ("_f", "__tvm_ffi_my__f"),
+            ("my f", "__tvm_ffi_my_my f"),
+            ("_metadata_f", "my___tvm_ffi__metadata_f"),
+            ("_library_bin", "my___tvm_ffi__library_bin"),
+        ];
+        for (name, expected) in rows {
+            assert_eq!(system_symbol("my_", &function_symbol(name)), expected);
         }
     }
 }

@@ -4,8 +4,9 @@ use std::fmt;
 
 use abi_spec::library_bin::TreeError;
 
-use crate::declaration::limit::{Limit, MAX_NAME};
-use crate::declaration::{Location, is_identifier};
+use crate::declaration::Location;
+use crate::declaration::limit::Limit;
+use crate::declaration::reserved::{name_fault, spelled_label};
 
 /// Reason why a text or a [`Library`](crate::Library) is not valid.
 ///
@@ -283,7 +284,7 @@ pub struct Site {
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if is_name(&self.name) {
-            f.write_str(&self.name)?;
+            write!(f, "{}", spelled_label(&self.name))?;
         } else {
             write!(f, "function {}", self.function)?;
         }
@@ -291,9 +292,9 @@ impl fmt::Display for Site {
     }
 }
 
-/// Returns true if a name can be shown as it is: it is an identifier of at most [`MAX_NAME`] bytes.
+/// Returns true if a name can be shown: a text can spell it.
 pub(crate) fn is_name(name: &str) -> bool {
-    is_identifier(name) && name.len() <= MAX_NAME
+    name_fault(name).is_none()
 }
 
 /// A part of a function. Numbers are indices, counted from 0.

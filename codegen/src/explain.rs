@@ -7,6 +7,7 @@
 //!
 //! [`ir::Module::lines`]: crate::ir::Module::lines
 
+use crate::declaration::reserved::spelled_label;
 use crate::declaration::{self, Body};
 use crate::language::MARK;
 use crate::lower::{self, Wrapper};
@@ -96,10 +97,11 @@ fn declaration(function: &declaration::Function) -> Vec<AboutLine> {
     let external = if function.external { "extern " } else { "" };
     let count = signature.params.len();
     let end = format!(") -> {}", signature.result);
+    let name = spelled_label(&signature.name);
     if count == 0 {
-        lines.push(plain(format!("{external}{}({end}", signature.name)));
+        lines.push(plain(format!("{external}{name}({end}")));
     } else {
-        lines.push(plain(format!("{external}{}(", signature.name)));
+        lines.push(plain(format!("{external}{name}(")));
         for (index, param) in signature.params.iter().enumerate() {
             let comma = if index + 1 < count { "," } else { "" };
             let docs = param.docs.lines();

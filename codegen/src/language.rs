@@ -91,8 +91,9 @@
 //! scalar     = "bool" | "int8" | … | "float64" | "ptr"   (the names of `Scalar`)
 //! dtype      = a word that names a `DType`, such as "float32x4"
 //! device     = a word that names a `DeviceType`, such as "cuda"
-//! name       = a word that is not reserved | "`" word "`"   (nothing between word and backticks)
-//! label      = word | "`" word "`"
+//! name       = a word that is not reserved | "`" any "`"
+//! label      = word | "`" any "`"
+//! any        = characters, at least one, but no "`" and no control characters
 //! word       = ( letter | "_" ) { letter | digit | "_" }
 //! int        = digit { digit }
 //! float      = digit { digit } "." digit { digit }
@@ -103,8 +104,12 @@
 //!
 //! Blanks, ends of lines and comments may stand between any two tokens; tokens are as long as possible. Letters are
 //! ASCII. The reserved words are `where try null stream min max ceildiv else and or not _ None True False` and the
-//! words that types start with. In backticks a reserved word names a value (`` `stream`: int64 ``); Rust values need no
-//! backticks. All other words are names: `errors`, `extern` and the words of statements have a meaning only where the
+//! words that types start with. In backticks any text names a value or a function, a reserved word too:
+//! `` `my.f`(`stream`: int64) ``. It has [`MAX_NAME`] bytes at most. The canonical text, and with it every message, has
+//! backticks only where they are needed; Rust values have none. No way is needed to write a backtick in a name, so
+//! there is none. A function whose symbol the runtime reads as something else is refused: `_library_ctx`,
+//! `_library_bin`, and the names that begin with `_metadata_`, `_doc_` and `_cubin_`. Images and kinds of errors are
+//! words. All other words are names: `errors`, `extern` and the words of statements have a meaning only where the
 //! grammar has them and no `(` follows, so that `let(x);` calls a C function; the first
 //! operand of `upload`, `fill`, `copy` and `wait` therefore starts with no parenthesis. `if` and `return` always start a
 //! statement, since a parenthesis may follow them; a C function of that name is called as `"if"(x);`. In quotes a C
@@ -476,7 +481,7 @@ pub use crate::declaration::limit::{
     MAX_FUNCTIONS, MAX_IMAGES, MAX_KEYS, MAX_LITERALS, MAX_MESSAGE, MAX_NAME, MAX_NESTING,
     MAX_PARAMS, MAX_RANK, MAX_RESULTS, MAX_STATEMENTS, MAX_SYMBOL, MAX_TEXT, MAX_TYPES, MAX_VALUES,
 };
-pub use crate::declaration::reserved::{is_reserved, spelled};
+pub use crate::declaration::reserved::{is_reserved, spelled, spelled_label};
 pub use fingerprint::Fingerprint;
 pub(crate) use print_body::MARK;
 

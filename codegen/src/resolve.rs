@@ -46,10 +46,11 @@ mod written;
 #[cfg(test)]
 mod tests;
 
-use abi_spec::symbol::{PREFIX, validate_name};
+use abi_spec::symbol::Reserved;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::declaration::limit::Limit;
+use crate::declaration::reserved::spelled_label;
 use crate::declaration::{self, Body, Image, ImageKind, Library, Platform, StatementKind};
 use crate::error::{Error, Errors, Part};
 use crate::ir::Signature;
@@ -383,13 +384,14 @@ fn system_lib(library: &Library, prefix: &str, functions: &[Function<'_>]) -> Re
     if prefix.is_empty() {
         return Ok(());
     }
-    if let Err(error) = validate_name(prefix) {
-        return invalid(error.to_string());
+    if prefix.len() > Limit::Name.max() {
+        return invalid(Limit::Name.to_string());
     }
-    let is_taken = |symbol: &str| {
-        let rest = symbol.strip_prefix(prefix).and_then(|rest| rest.strip_prefix(PREFIX));
-        rest.is_some_and(|rest| rest.starts_with('_'))
-    };
+    if !declaration::is_identifier(prefix) || prefix.starts_with('_') {
+        return invalid("it is no identifier that starts with a letter".to_owned());
+    }
+    let is_taken =
+        |symbol: &str| symbol.strip_prefix(prefix).is_some_and(|rest| Reserved::of(rest).is_some());
     let mut symbols = functions.iter().flat_map(|f| f.calls()).map(|(symbol, _)| symbol);
     if let Some(symbol) = symbols.find(|symbol| is_taken(symbol)) {
         return invalid(format!("a kernel has the name `{symbol}`"));
@@ -402,7 +404,9 @@ fn system_lib(library: &Library, prefix: &str, functions: &[Function<'_>]) -> Re
         !own.contains(callee) && behind.is_some_and(|name| own.contains(name))
     };
     match functions.iter().flat_map(Function::imported).find(is_made) {
-        Some(callee) => invalid(format!("`@{callee}` has the name that it gives a function")),
+        Some(callee) => {
+            invalid(format!("`@{}` has the name that it gives a function", spelled_label(callee)))
+        }
         None => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ use std::mem;
 
 use abi_spec::library_bin::{self, DecodeError, ImportTree, LOADER_PREFIX};
 use abi_spec::runtime::{self, Version};
-use abi_spec::symbol;
+use abi_spec::symbol::{self, Reserved};
 use codegen::metadata::TextKind;
 use link::object_file::{self, Header, NameBudget, RUNTIME_PREFIX};
 use object::{Object, ReadRef};
@@ -213,6 +213,12 @@ impl Inspection {
 /// Symbol of the table of addresses, which the linker itself defines.
 const TABLE: &str = "_GLOBAL_OFFSET_TABLE_";
 
+/// Returns the prefix of the system library whose symbol this is, empty for another library; `None` if it is another
+/// symbol. What functions are called follows another prefix.
+fn system_prefix<'a>(name: &'a str, suffix: &str) -> Option<&'a str> {
+    name.strip_suffix(suffix).filter(|prefix| !prefix.starts_with(symbol::PREFIX))
+}
+
 /// Symbols sorted by their meaning for TVM FFI.
 #[derive(Debug, Default)]
 struct Found<'data> {
@@ -231,12 +237,12 @@ impl<'data> Found<'data> {
         let Symbol { name, defined, weak, size, data } = symbol;
         if !defined {
             self.add_use(name, weak);
-        } else if let Some(prefix) = name.strip_suffix(symbol::LIBRARY_BIN) {
+        } else if let Some(prefix) = system_prefix(&name, symbol::LIBRARY_BIN) {
             // The tree of a library has priority over those of system libraries.
             if self.tree.is_none() || prefix.is_empty() {
                 self.tree = Some((prefix.to_owned(), data));
             }
-        } else if let Some(prefix) = name.strip_suffix(symbol::LIBRARY_CTX) {
+        } else if let Some(prefix) = system_prefix(&name, symbol::LIBRARY_CTX) {
             if self.library_ctx.is_none() || prefix.is_empty() {
                 self.library_ctx = Some(Data { size });
             }
@@ -245,7 +251,7 @@ impl<'data> Found<'data> {
         } else if let Some(function) = name.strip_prefix(symbol::DOC_PREFIX) {
             self.texts.push((TextKind::Doc, function.to_owned(), Text::Computed));
         } else if let Some(function) = name.strip_prefix(symbol::PREFIX) {
-            if function.starts_with('_') {
+            if Reserved::of(&name).is_some() {
                 self.reserved.push(name);
             } else {
                 let function = function.to_owned();

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use abi_spec::symbol;
+use abi_spec::symbol::{self, Reserved};
 use cranelift_module::Module as _;
 use tvm_ffi_codegen::{Library, Options, ir};
 
@@ -285,7 +285,7 @@ impl Jit {
                 externals.push((symbol, address));
                 continue;
             };
-            if name.starts_with('_') {
+            if Reserved::of(&symbol).is_some() {
                 getters.push((symbol, address));
                 continue;
             }

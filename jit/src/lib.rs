@@ -144,6 +144,7 @@ struct Comparison;
 /// Tests the blocks of Rust on the pages about the language.
 #[cfg(doctest)]
 #[doc = include_str!("../../codegen/src/guide/language/scalars.md")]
+#[doc = include_str!("../../codegen/src/guide/language/names.md")]
 #[doc = include_str!("../../codegen/src/guide/language/tensors.md")]
 #[doc = include_str!("../../codegen/src/guide/language/layout.md")]
 #[doc = include_str!("../../codegen/src/guide/language/extents.md")]

@@ -33,13 +33,14 @@ fn of_symbol(library: &Library, symbol: &str) -> String {
         None => (symbol, false),
     };
     let instead = if own {
-        format!("@{symbol}")
+        FunctionRef::Symbol(symbol.to_owned()).to_string()
     } else if is_global(name) {
-        format!("@\"{name}\"")
+        FunctionRef::Name(name.to_owned()).to_string()
     } else {
         return format!("`{symbol}`{by}");
     };
-    let called = if by_symbol { format!("@{name}") } else { name.to_owned() };
+    let called =
+        if by_symbol { FunctionRef::Symbol(name.to_owned()).to_string() } else { name.to_owned() };
     format!(
         "`{symbol}`{by}: for the function of TVM FFI write `{instead}(…)` instead of `{called}(…)`"
     )

@@ -23,7 +23,7 @@ DEFINITIONS = [
     "def h(*rest: Any) -> Any:",
     "def ready(*args: Any) -> Any: ...",
     "def two(n: int) -> Sequence[Tensor]:",
-    "def words(*args: Any) -> None:",
+    "def words(*args: Any, **named: Any) -> None:",
 ]
 
 
@@ -34,7 +34,18 @@ def test_every_function_has_a_definition() -> None:
     assert ast.get_docstring(tree) == 'About "k" \\ and """.'
     add_one = next(one for one in tree.body if isinstance(one, ast.FunctionDef))
     assert str(ast.get_docstring(add_one)).endswith('\n\nAdds "one".')
-    assert "# del is a word of Python" in text
+    assert "# `del` is no name in Python's source" in text
+
+
+def test_names_that_python_cannot_spell_are_left_out() -> None:
+    m = codegen.jit("`my.f`() -> None = {}; `é`(`a`: int64) -> None = {}; _f(`a b`: int64, c: int64) -> None = {};")
+    text = codegen.stub(m)
+    assert [line for line in text.splitlines() if line.startswith(("def ", "# `"))] == [
+        "def _f(*args: Any, **named: Any) -> None:",
+        "# `my.f` is no name in Python's source: getattr finds it.",
+        "def é(a: int) -> None:",
+    ]
+    ast.parse(text)
 
 
 def test_parameters_are_those_of_the_functions() -> None:

@@ -13,7 +13,6 @@ import functools
 import importlib.machinery
 import importlib.util
 import inspect
-import keyword
 import os
 import sys
 import sysconfig
@@ -24,6 +23,7 @@ from typing import Any, NoReturn
 import tvm_ffi
 
 from ._library import library_path
+from ._words import is_word
 
 FILE = "libtvm_ffi_codegen_call.so"
 
@@ -88,15 +88,17 @@ class _Param:
         self.fact = (self.name, borrows, *self.default)
 
     def __str__(self) -> str:
-        default = "".join(f"={value!r}" for value in self.default)
+        default = "".join(f"={value!a}" for value in self.default)
         return f"{'*' if self.variadic else ''}{self.name}{default}"
 
 
 def _doc(name: str, params: Iterable[_Param], signature: str, docs: str | None) -> str:
-    """Returns the documentation of a builtin. Its first line is the signature that Python shows, if it has a syntax for it."""
+    """Returns the documentation of a builtin. Its first line is the signature that Python shows, if it has a syntax for it,
+    which `inspect` reads as ASCII."""
     text = _text(signature, docs)
-    if not any(keyword.iskeyword(param.name) for param in params):
-        text = f"{name}({', '.join(map(str, params))})\n--\n\n{text}"
+    if all(is_word(param.name) and param.name.isascii() for param in params):
+        # Of a name with dots Python expects what stands behind the last one.
+        text = f"{name.rpartition('.')[2]}({', '.join(map(str, params))})\n--\n\n{text}"
     return text.replace("\0", "\\0")
 
 

@@ -21,21 +21,22 @@ class Part(NamedTuple):
 
 
 class Functions:
-    """The functions of a library: `m.f` or `m["f"]`, and `for name in m`. No method hides a function.
+    """The functions of a library: `m.f` or `m["f"]`, and `for name in m`. No method hides a function; `m["f"]` also finds
+    one whose name is an attribute of every object, such as `__class__`.
 
     A function owns its code, which is freed with the last function, however that is held. `m()` calls the function that
     the option `entry` has named. As an argument of a function this is `m.module()`.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_make", "_parts")
+    __slots__ = ("__dict__", "__weakref__", "__tvm_ffi_make__", "__tvm_ffi_parts__")
 
-    _parts: dict[str, Part]
-    _make: Callable[[], tvm_ffi.Module]
+    __tvm_ffi_parts__: dict[str, Part]
+    __tvm_ffi_make__: Callable[[], tvm_ffi.Module]
 
     def __init__(self, parts: Iterable[Part], make: Callable[[], tvm_ffi.Module]) -> None:
         by_name = {part.name: part for part in parts}
-        object.__setattr__(self, "_parts", by_name)
-        object.__setattr__(self, "_make", make)
+        object.__setattr__(self, "__tvm_ffi_parts__", by_name)
+        object.__setattr__(self, "__tvm_ffi_make__", make)
         made = {part.name: _calls.native(part.function, part.metadata, part.docs) for part in by_name.values()}
         self.__dict__.update(made)
 
@@ -70,11 +71,11 @@ class Functions:
         raise AttributeError(f"cannot delete {name!r}: the functions are those of the declarations")
 
     def __repr__(self) -> str:
-        return f"<{', '.join(map(_signature, self._parts.values())) or 'no functions'}>"
+        return f"<{', '.join(map(_signature, self.__tvm_ffi_parts__.values())) or 'no functions'}>"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Prints itself in a notebook: a line for each function, below it the first line of its documentation."""
-        for index, part in enumerate(self._parts.values()):
+        for index, part in enumerate(self.__tvm_ffi_parts__.values()):
             if index:
                 printer.break_()
             printer.text(_signature(part))
@@ -82,7 +83,7 @@ class Functions:
             if first:
                 printer.break_()
                 printer.text(f"    {first}")
-        if not self._parts:
+        if not self.__tvm_ffi_parts__:
             printer.text("no functions")
 
     def __reduce__(self) -> NoReturn:
@@ -91,10 +92,10 @@ class Functions:
     def module(self) -> tvm_ffi.Module:
         """Returns a module of the functions, which the runtime keeps for the rest of the process. That of a library that was
         compiled into this process has its own copy of the code, made by the first call."""
-        return self._make()
+        return self.__tvm_ffi_make__()
 
     def __tvm_ffi_object__(self) -> tvm_ffi.Module:
-        return self._make()
+        return self.__tvm_ffi_make__()
 
 
 def owning(rows: Iterable[Iterable[Any]], make: Callable[[], tvm_ffi.Module]) -> Functions:
@@ -120,7 +121,7 @@ def of_module(module: tvm_ffi.Module, names: Iterable[str]) -> Functions:
 def metadata(functions: Functions | tvm_ffi.Module, name: str) -> Any:
     """Returns the metadata of a function; `None` if it has none."""
     if isinstance(functions, Functions):
-        return functions._parts[name].metadata
+        return functions.__tvm_ffi_parts__[name].metadata
     return functions.get_function_metadata(name)
 
 

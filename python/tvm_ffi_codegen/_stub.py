@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import keyword
 from collections.abc import Mapping
 from typing import Any
 
 from ._functions import Functions
+from ._words import is_word
 
 _HEAD = '''\
 """{about}"""
@@ -47,24 +47,25 @@ def stub(functions: Functions, about: str = "Functions of TVM FFI.") -> str:
 
         Path("kernels.pyi").write_text(tvm_ffi_codegen.stub(m))  # beside kernels.py: `globals().update(m.__dict__)`
 
-    Functions without metadata take and return anything.
+    Functions without metadata take and return anything. A function whose name is no word of Python's source is a comment,
+    and one with such a parameter takes anything.
     """
-    parts = functions._parts.values()
+    parts = functions.__tvm_ffi_parts__.values()
     quoted = about.replace("\\", "\\\\").replace('"', '\\"')
     return "\n\n".join([_HEAD.format(about=quoted), *(_function(part.name, part.metadata, part.docs) for part in parts)])
 
 
 def _function(name: str, metadata: Mapping[str, Any] | None, docs: str | None) -> str:
-    if keyword.iskeyword(name):
-        return f"# {name} is a word of Python: getattr finds it."
+    if not is_word(name):
+        return f"# `{name}` is no name in Python's source: getattr finds it."
     if metadata is None:
         return f"def {name}(*args: Any) -> Any: ..."
     declared, schema = metadata["declaration"], json.loads(metadata["type_schema"])
     result, types = _parts(schema)
     params = [_param(param, ty) for param, ty in zip(declared["params"], types, strict=True)]
-    # A word of Python can be no name of a parameter there.
-    if any(keyword.iskeyword(param["name"]) for param in declared["params"]):
-        params = ["*args: Any"]
+    # `**{"my x": 1}` gives an argument by a name that the source cannot have.
+    if not all(is_word(param["name"]) for param in declared["params"]):
+        params = ["*args: Any", "**named: Any"]
     text = declared["signature"] if docs is None else f"{declared['signature']}\n\n{docs}"
     lines = [f"def {name}({', '.join(params)}) -> {result}:", *_docstring(text), "    ..."]
     return "\n".join(lines)

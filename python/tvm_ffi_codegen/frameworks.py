@@ -51,6 +51,10 @@ def torch_op(
     found = described(module, name)
     declared, function = found["declaration"], getattr(module, name)
     params, allocated = declared["params"], declared.get("outputs", [])
+    # Schemas have no other names.
+    for kind, named in [("operator", name), *(("argument", param["name"]) for param in params)]:
+        if not (named.isascii() and named.isidentifier()):
+            raise ValueError(f"no {kind} of PyTorch can be called `{named}`")
     outputs = [output["name"] for output in allocated]
     # What a function without parameters takes has another key.
     types = json.loads(found["type_schema"]).get("args", [])[1:]

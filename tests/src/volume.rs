@@ -169,6 +169,10 @@ pub struct RandomFunction {
     pub lists: Vec<Vec<Argument>>,
 }
 
+/// Beginnings of the names of functions, each of which ends with a number. Every assembler takes them. The first character
+/// is in ASCII.
+const NAMES: [&str; 5] = ["f", "_f", "my.f ", "a%s{}*/", "a é数-$"];
+
 impl RandomFunction {
     /// Generates the function of an index; its name includes the index.
     ///
@@ -184,7 +188,8 @@ impl RandomFunction {
             if let Ok(mut function) = text.parse::<Function>() {
                 let list = |_| generate::arguments(&mut choices, &function);
                 let lists = (0..plan.each).map(list).collect();
-                function.signature.name = format!("f{index}");
+                let start = NAMES[(index % NAMES.len() as u64) as usize];
+                function.signature.name = format!("{start}{index}");
                 return RandomFunction { function, lists };
             }
             let seed = bytes.iter().fold(turn, |seed, &byte| scramble(seed ^ u64::from(byte)));

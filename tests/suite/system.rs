@@ -40,7 +40,8 @@ fn link(folder: &TempDir, objects: &[&Path]) -> Output {
 }
 
 const TWICE: &str = "f(n: int64) -> int64 = twice(n);";
-const THRICE: &str = "f(n: int64) -> int64 = thrice(n); g(n: int64) -> int64 = twice(n);";
+const THRICE: &str = "f(n: int64) -> int64 = thrice(n); g(n: int64) -> int64 = twice(n);
+    _g(n: int64) -> int64 = thrice(n); `h.i j`(n: int64) -> int64 = twice(n);";
 
 #[test]
 fn programs_find_the_libraries_that_are_linked_into_them() {
@@ -52,8 +53,10 @@ fn programs_find_the_libraries_that_are_linked_into_them() {
         let output = link(&folder, &[&two, &three, &plain]);
         assert!(output.status.success(), "{backend}: {output:?}");
         let calls = ["two_:f:5", "three_:f:5", "three_:g:5", "three_:main:5", ":f:7", ":g:7"];
+        let calls = calls.into_iter().chain(["three_:_g:5", "three_:h.i j:5"]);
         let output = Command::new(folder.path().join("program")).args(calls).output().unwrap();
-        let expected = "10, metadata\n15, metadata\n10, metadata\n15\n14, metadata\n has no g\n";
+        let expected = "10, metadata\n15, metadata\n10, metadata\n15\n14, metadata\n has no g\n\
+                        15, metadata\n10, metadata\n";
         assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{backend}");
         assert!(output.status.success() && output.stderr.is_empty(), "{backend}: {output:?}");
     }

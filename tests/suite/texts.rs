@@ -1,8 +1,12 @@
 //! Texts that the table cannot express, or that other tools read: with a NUL, as names of symbols and files.
 
+use std::collections::HashSet;
+
 use codegen::Library;
-use driver::Form;
-use object::{Object, ObjectSymbol};
+use codegen::language::{spelled, spelled_label};
+use driver::{Form, Request};
+use object::{BinaryFormat, Object, ObjectSymbol};
+use target_lexicon::OperatingSystem;
 use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
 use crate::results;
@@ -152,4 +156,114 @@ fn names_are_any_text() {
     ];
     let rows: Vec<_> = rows.iter().map(|(expression, value)| (*expression, &**value)).collect();
     results::hold(&library, &[], &rows);
+}
+
+/// Names of functions and of values: what assemblers, linkers, C, formats of messages and of comments have a meaning for,
+/// names that are alike as identifiers of C, and long ones. Some assemblers take none of the last four.
+const NAMES: [&str; 28] = [
+    "_f",
+    "_",
+    "__",
+    "my.f",
+    "my_f",
+    "my f",
+    "my-f",
+    "a::b<int>",
+    " ",
+    ".",
+    ".text",
+    ".L1",
+    "1",
+    "-1",
+    "é",
+    "数 🦀",
+    "'",
+    "%s%n{}",
+    "$x",
+    "/**/",
+    "llvm.memcpy",
+    "memcpy",
+    "f.local",
+    "main.0",
+    "a=b",
+    "a@@@b",
+    "a\\\"b",
+    "a,b;#?",
+];
+
+/// Returns a library with a function for each name.
+fn named(names: &[&str]) -> Library {
+    let declared = |name: &&str| {
+        format!(
+            "/// Of any name.\n`{name}`(`{name}`: int64, o: Optional[Array[int64]]) -> int64 = {{ let `-> f` = function() \
+             -> int64 {{ return `{name}` + 1; }}; let r: int64 = @(`-> f`)(); return r; }};"
+        )
+    };
+    let text: String = names.iter().map(declared).collect();
+    text.parse().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Every format of objects has the symbols; what cannot say a name refuses it.
+#[test]
+fn functions_have_any_name() {
+    let long = "n".repeat(4096);
+    let all: Vec<&str> = NAMES.iter().copied().chain([&*long]).collect();
+    let targets = [None, Some("x86_64-pc-windows-msvc"), Some("aarch64-apple-darwin")];
+    let routes = BACKENDS.iter().flat_map(|backend| targets.map(|target| (*backend, target)));
+    // A compiler of C has one target.
+    for (backend, target) in routes.filter(|(backend, target)| *backend != "c" || target.is_none())
+    {
+        let request = request(backend, Form::Object);
+        let triple = target.map_or(request.target.clone(), |target| target.parse().unwrap());
+        let (signs, reason): (&[char], _) = if backend == "c" {
+            (&['@', '\\', '"', ';', ','], "no name of a symbol in C: ")
+        } else if triple.operating_system == OperatingSystem::Windows {
+            (&['"', ',', '=', '\\'], "` cannot be exported on Windows")
+        } else {
+            (&[], "")
+        };
+        let request = Request { target: triple, ..request };
+        let (refused, taken): (Vec<&str>, Vec<&str>) =
+            all.iter().partition(|name| name.contains(signs));
+        for name in refused {
+            let error = request.emit(&named(&[name])).unwrap_err().to_string();
+            assert!(error.contains(reason), "{backend}, {name}: {error}");
+        }
+        let object = request.emit(&named(&taken)).unwrap_or_else(|e| panic!("{backend}: {e}"));
+        let file = object::File::parse(&*object).expect("it is an object");
+        let defined = file.symbols().filter(|symbol| symbol.is_definition());
+        let defined: HashSet<&str> = defined.filter_map(|symbol| symbol.name().ok()).collect();
+        let underscore = if file.format() == BinaryFormat::MachO { "_" } else { "" };
+        for start in ["__tvm_ffi_", "__tvm_ffi__metadata_", "__tvm_ffi__doc_"] {
+            for name in &taken {
+                let symbol = format!("{underscore}{start}{name}");
+                assert!(defined.contains(&*symbol), "{backend}, {target:?}: {symbol}");
+            }
+        }
+    }
+}
+
+#[test]
+fn functions_of_any_name_are_called() {
+    let is_plain = |name: &&&str| !name.contains(['@', '\\', ',']);
+    let long = "é".repeat(1000);
+    let names: Vec<&str> = NAMES.iter().filter(is_plain).copied().chain([&*long]).collect();
+    let rows: Vec<(String, &str)> = names
+        .iter()
+        .flat_map(|name| {
+            let literal = format!("{name:?}");
+            // Messages cut long signatures.
+            let start = format!("`{}({}: ", spelled_label(name), spelled(name));
+            let start: String = start.chars().take(300).collect();
+            let metadata = format!("m.get_function_metadata({literal})['declaration']");
+            [
+                (format!("m[{literal}](1, None)"), "2"),
+                (format!("m.get_function_doc({literal}).splitlines()[0]"), "Of any name."),
+                (format!("{metadata}['params'][0]['name'] == {literal}"), "True"),
+                (format!("error(lambda: m[{literal}]('', None)).count({start:?})"), "1"),
+            ]
+        })
+        .collect();
+    let rows: Vec<_> = rows.iter().map(|(expression, value)| (&**expression, *value)).collect();
+    results::hold(&named(&names), &[], &rows);
 }

@@ -36,6 +36,15 @@ impl Symbols {
             let name = &self.names[symbol.index()];
             let pointees = &self.pointees[symbol.index()];
             let head = prototype(name, &function.signature, &[], pointees, prelude);
+            if let Some(alias) = &self.named[symbol.index()] {
+                let mut outer = prototype(alias, &function.signature, &[], pointees, prelude);
+                if let Some(heat) = heat(function) {
+                    outer = format!("{} {outer}", prelude.name(heat));
+                }
+                let (declare, symbol) = (prelude.name(Helper::Named), source.name(symbol));
+                text.push_str(&format!("{declare}({head}, {outer}, \"{name}\", \"{symbol}\")\n"));
+                continue;
+            }
             // The definition says that it is cold.
             let attributes = self.attributes(function, None, prelude);
             let label = self.label(source, symbol, prelude);
@@ -71,8 +80,12 @@ impl Symbols {
                 data.map_or(String::new(), |data| declarator(self, data, reference))
             }
         };
+        let only = match self.named[symbol.index()] {
+            Some(_) => " && defined(__clang__)",
+            None => "",
+        };
         text.push_str(&format!(
-            "#if defined(__ELF__) && !defined(__cplusplus)\n\
+            "#if defined(__ELF__) && !defined(__cplusplus){only}\n\
              static {head} __attribute__((__alias__(\"{}\")));\n\
              #else\n#define {reference} {name}\n#endif\n",
             source.name(symbol)

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use codegen::backend::{Error, Machine};
+use codegen::backend::{Error, Facts, Machine};
 use codegen::ir;
 use target_lexicon::{BinaryFormat, Environment, OperatingSystem, Triple};
 
@@ -47,6 +47,7 @@ pub(crate) fn compiler(triple: &Triple) -> PathBuf {
 /// Returns an object: position-independent, optimised, with exports that the loader sees.
 pub(crate) fn object(c: &C, source: &ir::Module) -> Result<Vec<u8>, Error> {
     let machine = Machine::of(&c.triple)?;
+    Facts::of(&c.triple).check_exports(source)?;
     let mut text = String::new();
     emit(&mut text, source)?;
     let program = c.compiler.display().to_string();

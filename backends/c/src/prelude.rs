@@ -46,6 +46,8 @@ pub(crate) enum Helper {
     OnceDeclared,
     /// The start of the definition of such data; the declaration has the attribute.
     OnceDefined,
+    /// A declaration or definition for C.
+    OfC,
     /// The definition of a variable that the loader sees and of which the linker keeps one.
     Weak,
     /// The attribute of functions that run when the code is loaded.
@@ -58,6 +60,10 @@ pub(crate) enum Helper {
     Symbol,
     /// The name of a symbol that assemblers take in quotes.
     Quoted,
+    /// The attribute of a definition whose name in the object is in quotes.
+    Inner,
+    /// The declaration of such a function, with its name in the object.
+    Named,
     /// The rule that products and sums are rounded each.
     Contract,
     /// A float that compilers do not combine with others.
@@ -231,7 +237,11 @@ impl Prelude {
             }
             Helper::OnceDeclared => "FFI_ONCE_DECLARED",
             Helper::OnceDefined => "FFI_ONCE_DEFINED",
-            Helper::Weak => "FFI_WEAK",
+            Helper::OfC => "FFI_OF_C",
+            Helper::Weak => {
+                self.used.insert(Helper::OfC);
+                "FFI_WEAK"
+            }
             Helper::Constructor => "FFI_CONSTRUCTOR",
             Helper::Large => "FFI_LARGE",
             Helper::Listed => "FFI_LISTED",
@@ -239,6 +249,15 @@ impl Prelude {
             Helper::Quoted => {
                 self.used.insert(Helper::Symbol);
                 "FFI_QUOTED"
+            }
+            Helper::Inner => {
+                self.used.extend([Helper::External, Helper::Export]);
+                "FFI_INNER"
+            }
+            Helper::Named => {
+                self.used.extend([Helper::External, Helper::Export, Helper::OfC]);
+                self.used.extend([Helper::Symbol, Helper::Quoted]);
+                "FFI_NAMED"
             }
             Helper::Contract => "FP_CONTRACT",
             Helper::Fence(_) => "ffi_fence",

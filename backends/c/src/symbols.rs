@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use codegen::backend::{
     Capabilities, Error, Existing, Plan, State, is_safe_call, is_system_function,
 };
-use codegen::ir::{self, FieldType, Linkage, Pointee, Struct};
+use codegen::ir::{self, FieldType, Linkage, Pointee, Struct, SymbolKind};
 
 use crate::Headers;
 use crate::names::{Taken, identifier, is_free, is_quotable, is_symbol, reserved};
@@ -52,6 +52,8 @@ pub(crate) struct Symbols {
     renamed: Vec<bool>,
     /// The source of declarations.
     pub(crate) headers: Headers,
+    /// The alias of each function that is defined here and whose name stands in quotes, for compilers that need one.
+    pub(crate) named: Vec<Option<String>>,
 }
 
 /// Names the planned symbols.
@@ -85,6 +87,7 @@ pub(crate) fn declare(
         pointees: vec![Vec::new(); source.symbols.len()],
         renamed: Vec::new(),
         headers,
+        named: Vec::new(),
     };
     for function in &source.functions {
         let params = function.blocks[0].params.iter();
@@ -103,6 +106,9 @@ pub(crate) fn declare(
         let name =
             if is_own(symbol) { symbol.name.clone() } else { identifier(&symbol.name, &mut taken) };
         let alias = plan.alias.as_ref().map(|alias| identifier(alias, &mut taken));
+        let is_named = renamed && symbol.linkage == Linkage::Export && !is_symbol(&symbol.name);
+        let named = is_named.then(|| identifier(&format!("{name}_named"), &mut taken));
+        symbols.named.push(named.filter(|_| matches!(symbol.kind, SymbolKind::Function(_))));
         symbols.references.push(alias.unwrap_or_else(|| name.clone()));
         symbols.names.push(name);
         symbols.renamed.push(renamed);
@@ -170,6 +176,9 @@ impl Symbols {
         prelude: &mut Prelude,
     ) -> String {
         let linkage = match self.linkages[function.symbol.index()] {
+            Linkage::Export if self.named[function.symbol.index()].is_some() => {
+                prelude.name(Helper::Inner)
+            }
             Linkage::Export | Linkage::Weak => prelude.name(Helper::Export),
             Linkage::Once => prelude.name(Helper::Once),
             Linkage::Import => prelude.name(Helper::External),

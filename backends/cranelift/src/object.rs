@@ -26,6 +26,7 @@ pub(crate) fn module(target: &Cranelift, sections: bool) -> Result<ObjectModule,
 pub(crate) fn object(target: &Cranelift, source: &ir::Module) -> Result<Vec<u8>, Error> {
     let triple = &target.triple;
     ir::verify(source)?;
+    Facts::of(triple).check_exports(source)?;
     let is_merged = |linkage| matches!(linkage, ir::Linkage::Once | ir::Linkage::Weak);
     let merged = source.symbols.iter().any(|symbol| is_merged(symbol.linkage));
     let mut module = module(target, merged)?;

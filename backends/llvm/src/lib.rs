@@ -122,6 +122,7 @@ fn emit_for<'ctx>(
 ) -> Result<Vec<FunctionValue<'ctx>>, Error> {
     ir::verify(source)?;
     let types = types::Types::new(module, processor);
+    types.facts.check_exports(source)?;
     let source = &*backend::with_preserving_thunks(source, &types.facts);
     let names = symbols::ExistingSymbols { module, types: &types, source };
     let plan = backend::plan(source, &names, symbols::CAPABILITIES)?;

@@ -115,6 +115,7 @@ fn emit_for<'c>(
     prepare(context, module)?;
     data::check_sizes(source)?;
     let ops = Ops::new(context, &object::triple(module)).with_processor(processor);
+    ops.facts.check_exports(source)?;
     let source = &*backend::with_preserving_thunks(source, &ops.facts);
     let names = symbols::ExistingSymbols { ops: &ops, operations: symbols::existing(module) };
     let plan = backend::plan(source, &names, symbols::CAPABILITIES)?;

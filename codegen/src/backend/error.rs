@@ -41,6 +41,12 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
+    /// The object for Windows would not export the symbol. It lists its exports for linkers, to which `"`, `,`, `=` and
+    /// `\` in a name mean something else.
+    Export {
+        /// The name of the symbol.
+        symbol: String,
+    },
     /// The backend does not have this form.
     Unsupported {
         /// The missing form, and the backends that have it.
@@ -69,6 +75,10 @@ impl fmt::Display for Error {
             Error::Constructors => f.write_str("constructors need an object file"),
             Error::Context => f.write_str("the module belongs to another context"),
             Error::Target { triple, reason } => write!(f, "unsupported target {triple}: {reason}"),
+            Error::Export { symbol } => write!(
+                f,
+                "`{symbol}` cannot be exported on Windows, where `\"`, `,`, `=` and `\\` in lists of exports are no part of a name"
+            ),
             Error::Unsupported { reason } => f.write_str(reason),
             Error::Native { backend, reason } => write!(f, "{backend}: {reason}"),
         }

@@ -7,7 +7,8 @@ use target_lexicon::{BinaryFormat, OperatingSystem, Triple};
 use machine::Integers;
 pub use machine::{Machine, MachineFacts, Narrow};
 
-use crate::ir::{AbiType, Extend, Function, Type};
+use super::Error;
+use crate::ir::{AbiType, Extend, Function, Module, SymbolData, Type};
 
 /// An end of a call, for an argument or a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +121,19 @@ impl Facts {
             probes: !windows,
             tables: windows,
             preserve_most: !windows && machine.is_some_and(|machine| machine.preserve_most),
+        }
+    }
+
+    /// Checks the names of what a module exports. Where an object marks its exports it does so in a list for linkers.
+    ///
+    /// # Errors
+    /// [`Error::Export`] for the first name that the list cannot have.
+    pub fn check_exports(&self, source: &Module) -> Result<(), Error> {
+        let is_marked = |symbol: &&SymbolData| self.export && symbol.linkage.is_exported();
+        let mut marked = source.symbols.iter().filter(is_marked);
+        match marked.find(|symbol| symbol.name.contains(['"', ',', '=', '\\'])) {
+            Some(symbol) => Err(Error::Export { symbol: symbol.name.clone() }),
+            None => Ok(()),
         }
     }
 

@@ -1,8 +1,9 @@
-//! Identifiers and reserved words, and the spelling of names that are reserved.
+//! Identifiers and reserved words, and how texts spell names.
 
 use std::fmt::{self, Display, Formatter};
 
 use abi_spec::Scalar;
+use abi_spec::symbol::{NameError, validate_name};
 
 use super::{Builtin, Leaf};
 
@@ -125,8 +126,8 @@ pub(crate) fn is_symbol(word: &str) -> bool {
     is_identifier(word) && !is_reserved(word) && !matches!(word, "if" | "return")
 }
 
-/// Prints a name as texts spell it: in backticks if it is [reserved](is_reserved). Generators of texts need it for
-/// names that others choose.
+/// Prints the name of a value as texts spell it: in backticks if it is [reserved](is_reserved) or no identifier.
+/// Generators of texts need it for names that others choose.
 ///
 /// ```
 /// use tvm_ffi_codegen::language::spelled;
@@ -135,18 +136,47 @@ pub(crate) fn is_symbol(word: &str) -> bool {
 /// let text = |name| format!("f({0}: int64) -> None\n    = k({0});", spelled(name));
 /// assert_eq!(text("n"), "f(n: int64) -> None\n    = k(n);");
 /// assert_eq!(text("min"), "f(`min`: int64) -> None\n    = k(`min`);");
+/// assert_eq!(text("my n"), "f(`my n`: int64) -> None\n    = k(`my n`);");
 /// let value = Signature::new("f").param("min", Scalar::Int64).body(Call::kernel("k", exprs!["min"]));
 /// assert_eq!(value.to_string(), text("min"));
 /// ```
 pub fn spelled(name: &str) -> impl Display {
-    Spelled(name)
+    Spelled { name, quoted: is_reserved(name) || !is_identifier(name) }
 }
 
-struct Spelled<'a>(&'a str);
+/// Prints the name of a function, or of an element behind `.`, as texts spell it: in backticks if it is no identifier.
+/// No word is reserved there.
+///
+/// ```
+/// use tvm_ffi_codegen::language::spelled_label;
+///
+/// assert_eq!(spelled_label("min").to_string(), "min");
+/// assert_eq!(spelled_label("my.f").to_string(), "`my.f`");
+/// ```
+pub fn spelled_label(name: &str) -> impl Display {
+    Spelled { name, quoted: !is_identifier(name) }
+}
+
+/// A name that is printed as it is, or in backticks.
+struct Spelled<'a> {
+    name: &'a str,
+    quoted: bool,
+}
 
 impl Display for Spelled<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        if is_reserved(self.0) { write!(f, "`{}`", self.0) } else { f.write_str(self.0) }
+        if self.quoted { write!(f, "`{}`", self.name) } else { f.write_str(self.name) }
+    }
+}
+
+/// Returns the reason why no text can spell a name; `None` if one can.
+pub(crate) fn name_fault(name: &str) -> Option<String> {
+    match validate_name(name) {
+        Err(NameError::Reserved { .. }) | Ok(()) if name.contains('`') => {
+            Some("the name holds a backtick".to_owned())
+        }
+        Err(NameError::Reserved { .. }) | Ok(()) => None,
+        Err(error) => Some(error.to_string()),
     }
 }
 

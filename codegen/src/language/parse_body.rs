@@ -211,7 +211,7 @@ impl Parser<'_> {
             let call = self.call("a call")?;
             return Ok(StatementKind::Call { result: Some(Local::new(name, ty)), call });
         }
-        self.expect(Token::Assign, "`:` or `=`")?;
+        self.expect_after_name(Token::Assign, "`:` or `=`")?;
         if self.token == Token::At && (self.next_is(Token::Word) || self.next_is(Token::Name)) {
             let call = self.call("a call")?;
             return Ok(StatementKind::Call { result: Some(Local::new(name, None)), call });
@@ -292,7 +292,7 @@ impl Parser<'_> {
     fn function_call(&mut self, keys: Vec<Expr>) -> Parsed<Call> {
         self.advance();
         let callee = self.callee()?;
-        self.expect(Token::OpenParen, "`(`")?;
+        self.expect_after_name(Token::OpenParen, "`(`")?;
         let args = self.arguments()?;
         let into = self.tensors_to_write()?;
         Ok(Call::Function { callee, args, into, keys })

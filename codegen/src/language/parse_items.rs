@@ -101,7 +101,7 @@ impl Parser<'_> {
         self.mark(Part::Name);
         self.value = 0;
         let name = self.label("the name of a function")?.to_owned();
-        self.expect(Token::OpenParen, "`(`")?;
+        self.expect_after_name(Token::OpenParen, "`(`")?;
         let params = self.list(Token::CloseParen, "`,` or `)`", Limit::Params, Self::param)?;
         self.expect(Token::Arrow, "`->`")?;
         let result = self.result()?;
@@ -115,7 +115,7 @@ impl Parser<'_> {
         self.mark(Part::Param(index));
         let variadic = self.accept(Token::Star);
         let name = self.name("the name of a parameter")?;
-        self.expect(Token::Colon, "`:`")?;
+        self.expect_after_name(Token::Colon, "`:`")?;
         let ty = self.param_type()?;
         let mut default = None;
         if self.accept(Token::Assign) {

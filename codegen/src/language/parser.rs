@@ -187,7 +187,7 @@ impl<'a> Parser<'a> {
         Ok(word)
     }
 
-    /// Returns the name that the current token is: a word that is not reserved, or any word in backticks.
+    /// Returns the name that the current token is: a word that is not reserved, or any text in backticks.
     pub(super) fn peek_name(&self) -> Option<&'a str> {
         let text = self.slice();
         let plain = self.token == Token::Word && !is_reserved(text);
@@ -201,20 +201,44 @@ impl<'a> Parser<'a> {
 
     /// Skips the name of a value and returns it.
     pub(super) fn name(&mut self, expected: &str) -> Parsed<String> {
-        let Some(name) = self.peek_name() else {
-            let reserved = self.token == Token::Word;
-            return Err(match reserved {
-                true => self.needs(expected, "backticks"),
-                false => self.unexpected(expected),
-            });
-        };
+        let Some(name) = self.peek_name() else { return Err(self.no_name(expected)) };
         self.advance();
         Ok(name.to_owned())
     }
 
+    /// Returns the error for a current token that is no name, but may begin one if that stands in backticks.
+    #[cold]
+    fn no_name(&self, expected: &str) -> Box<Error> {
+        let found = describe(self.token, self.span.len(), &self.text[self.span.start..]);
+        let is_sign = |c: char| !c.is_control() && !"`\"".contains(c);
+        if self.token == Token::Unknown && self.slice().starts_with(is_sign)
+            || matches!(self.token, Token::Word | Token::Int | Token::Float)
+        {
+            return self.syntax(expected, format!("{found}, which needs backticks"));
+        }
+        self.syntax(expected, found)
+    }
+
+    /// Skips the token that follows a name. A sign that stands directly behind the name could be meant as part of it.
+    pub(super) fn expect_after_name(&mut self, token: Token, expected: &str) -> Parsed<()> {
+        if self.accept(token) {
+            return Ok(());
+        }
+        let before = self.text[..self.span.start].chars().next_back();
+        let is_joined = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        let is_sign =
+            [Token::Dot, Token::Colon, Token::Minus, Token::Slash, Token::Lt, Token::Unknown];
+        if is_joined && is_sign.contains(&self.token) {
+            return Err(self.unexpected(&format!("{expected}, or backticks around the name")));
+        }
+        Err(self.unexpected(expected))
+    }
+
     /// Skips the name of a function or an element and returns it. No word is reserved there.
     pub(super) fn label(&mut self, expected: &str) -> Parsed<&'a str> {
-        let Some(name) = self.in_backticks() else { return self.word(expected) };
+        let name =
+            self.in_backticks().or_else(|| (self.token == Token::Word).then(|| self.slice()));
+        let Some(name) = name else { return Err(self.no_name(expected)) };
         self.advance();
         Ok(name)
     }

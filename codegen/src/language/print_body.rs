@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::print_items::{enclosed, list, quote};
-use super::reserved::{is_symbol, spelled};
+use super::reserved::{is_symbol, spelled, spelled_label};
 use crate::declaration::{
     Arm, Body, Branch, Call, Expr, Function, FunctionRef, KernelCall, KernelRef, Local, Statement,
     StatementKind, StatusError,
@@ -159,7 +159,7 @@ impl Display for FunctionRef {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("@")?;
         match self {
-            FunctionRef::Symbol(name) => f.write_str(name),
+            FunctionRef::Symbol(name) => spelled_label(name).fmt(f),
             FunctionRef::Name(name) => quote(f, name),
             FunctionRef::Value(function) => write!(f, "({function})"),
         }

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use super::parse_expression::{Infix, Precedence};
 use super::print_body::made;
 use super::print_items::{enclosed, quote};
-use super::reserved::spelled;
+use super::reserved::{spelled, spelled_label};
 use crate::declaration::{DeviceAttribute, Expr, Member};
 
 /// Prints canonical text. Recursion is as deep as the expression; [`MAX_NESTING`](super::MAX_NESTING) bounds it in a
@@ -21,7 +21,7 @@ impl Display for Expr {
             Expr::Name(name) => spelled(name).fmt(f),
             Expr::Member(base, member) => postfix(f, base, format_args!(".{member}")),
             Expr::Element(base, index) => postfix(f, base, format_args!("[{index}]")),
-            Expr::Field(base, name) => postfix(f, base, format_args!(".{name}")),
+            Expr::Field(base, name) => postfix(f, base, format_args!(".{}", spelled_label(name))),
             Expr::Neg(inner) => {
                 f.write_str("-")?;
                 let literal = is_literal(inner) && precedence(inner) == Precedence::Postfix;

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
+use super::reserved::spelled_label;
 use crate::declaration::{Constraint, Function, Library, Location, Signature};
 
 /// Prints the images and the functions, separated by empty lines. Imports have no form in the language.
@@ -28,7 +29,7 @@ impl Display for Function {
         if params.iter().all(|param| param.docs.is_empty()) {
             write!(f, "{} -> {result}", self.signature.header())?;
         } else {
-            writeln!(f, "{}(", self.signature.name)?;
+            writeln!(f, "{}(", spelled_label(&self.signature.name))?;
             for (index, param) in params.iter().enumerate() {
                 put_docs(f, &param.docs, "    ")?;
                 let comma = if index + 1 < params.len() { "," } else { "" };
@@ -87,7 +88,7 @@ struct Header<'a>(&'a Signature);
 
 impl Display for Header<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.name)?;
+        spelled_label(&self.0.name).fmt(f)?;
         enclosed(f, "(", &self.0.params, ")")
     }
 }

@@ -11,8 +11,8 @@ pub(super) enum Token {
     Doc,
     #[regex("[A-Za-z_][A-Za-z0-9_]*")]
     Word,
-    /// A word in backticks: a name, also where the word is reserved.
-    #[regex("`[A-Za-z_][A-Za-z0-9_]*`")]
+    /// Any text in backticks but a backtick and control characters: a name.
+    #[regex(r"`[^`\p{Cc}]+`")]
     Name,
     #[regex("[0-9]+")]
     Int,
@@ -91,8 +91,16 @@ pub(super) fn describe(token: Token, length: usize, rest: &str) -> String {
         "a doc comment".to_owned()
     } else if token == Token::Unknown && rest.starts_with('"') {
         "an unterminated quotation".to_owned()
+    } else if token == Token::Unknown && rest.starts_with("``") {
+        "an empty name".to_owned()
     } else if token == Token::Unknown && rest.starts_with('`') {
-        "backticks around what is no name".to_owned()
+        match rest[1..].find(|c: char| c == '`' || c.is_control()) {
+            Some(at) => format!(
+                "a name with the character {:?}",
+                rest[1 + at..].chars().next().unwrap_or_default()
+            ),
+            None => "a name without the second backtick".to_owned(),
+        }
     } else if token == Token::Unknown {
         format!("the character {:?}", rest.chars().next().unwrap_or_default())
     } else {

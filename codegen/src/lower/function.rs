@@ -5,6 +5,7 @@ use super::emitter::source_location;
 use super::failure::records::Records;
 use super::value::ffi_function;
 use super::{body, library, prologue};
+use crate::declaration::reserved::spelled_label;
 use crate::ir::{Builder, Linkage, Module};
 use crate::resolve::body::Entry;
 use crate::resolve::function::Function;
@@ -26,8 +27,9 @@ pub(crate) struct Wrapper<'f, 'a> {
 /// Returns the wrappers of a function of the library and of those that bodies in it make, in the order of definition.
 pub(crate) fn wrappers<'f, 'a>(function: &'f Function<'a>, entry: Entry) -> Vec<Wrapper<'f, 'a>> {
     let name = &function.declared.signature.name;
-    let closures =
-        if entry.into { format!("{CLOSURES}into.{name}") } else { format!("{CLOSURES}{name}") };
+    let into = if entry.into { "into." } else { "" };
+    // Backticks tell a dot of the name from those before and after it.
+    let closures = format!("{CLOSURES}{into}{}", spelled_label(name));
     let mut all = Vec::new();
     let symbol = entry_symbol(name, entry);
     add_wrappers(&mut all, Wrapper { function, symbol, entry, closures });

@@ -7,7 +7,9 @@ use super::Located;
 use super::c_type::CType;
 use super::function::Function;
 use super::well_formed::RESERVED_PREFIXES;
-use crate::declaration::{Leaf, Library, ParamType, ResultType, is_text, literal_scalar};
+use crate::declaration::{
+    Leaf, Library, ParamType, ResultType, is_identifier, is_text, literal_scalar,
+};
 use crate::error::{Error, Part};
 
 /// The C function of a function that is `extern`.
@@ -162,7 +164,9 @@ fn external<'a>(
     let symbol = format!("{prefix}{}", signature.name);
     let reserved = RESERVED_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix));
     let imported = c_library::ALL.contains(&&symbol[..]);
-    if reserved || imported || is_c_word(&symbol) {
+    // C keeps names with a leading underscore; to linkers `_init` and others mean something.
+    let is_name = is_identifier(&symbol) && !symbol.starts_with('_');
+    if reserved || imported || !is_name || is_c_word(&symbol) {
         return Err((Part::Name, format!("`{symbol}` cannot be the name of a C function")));
     }
     if signature.has_self() {

@@ -20,7 +20,7 @@ impl<'a> Block<'_, 'a> {
                     return Err(format!("`{name}` is a closure, whose context nobody has here"));
                 }
                 let entry = function.map(|_| Entry::default());
-                Ok((Callee::Symbol { name, entry }, format!("@{name}")))
+                Ok((Callee::Symbol { name, entry }, callee.to_string()))
             }
             FunctionRef::Name(name) => Ok((Callee::Name(name), format!("@{name:?}"))),
             FunctionRef::Value(Expr::Function(_)) => {

@@ -201,9 +201,9 @@ impl<'a> Printer<'_, 'a> {
 
     fn symbol_line(&self, id: SymbolId, symbol: &Symbol<'_>) -> String {
         if let Some(local) = symbol.local {
-            return format!("{}: the local {}", symbol.name, self.local(local));
+            return format!("{}: the local {}", spelled(symbol.name), self.local(local));
         }
-        format!("{}: bound by {}", symbol.name, self.binders(id).join(", "))
+        format!("{}: bound by {}", spelled(symbol.name), self.binders(id).join(", "))
     }
 
     /// Returns what may bind a symbol, in order, up to the first that binds it in every call.

@@ -1,6 +1,6 @@
 //! Spells the parts of functions that errors are about.
 
-use super::value::values;
+use super::value::{INDEX, values};
 use crate::declaration::limit::Limit;
 use crate::declaration::reserved::spelled;
 use crate::declaration::{Function, Location, OwnDim, StatementKind};
@@ -45,6 +45,19 @@ impl Site {
     fn joined(outer: &str, inner: &str) -> String {
         if inner.is_empty() { outer.to_owned() } else { format!("{outer}: {inner}") }
     }
+}
+
+/// Returns a path with `_` for each index of a loop.
+fn without_depths(path: &str) -> String {
+    let (mut text, mut chars) = (String::with_capacity(path.len()), path.chars());
+    while let Some(next) = chars.next() {
+        if next == INDEX {
+            // The depth of the loop follows.
+            chars.next();
+        }
+        text.push(if next == INDEX { '_' } else { next });
+    }
+    text
 }
 
 impl Part {
@@ -97,7 +110,7 @@ impl Part {
         };
         let value = |index: usize| match values(&function.signature).values().nth(index) {
             Some(value) if is_name(&function.signature.params[value.param].name) => {
-                value.path.replace(|c: char| c.is_control(), "_").replace("[__]", "[_]")
+                without_depths(&value.path)
             }
             Some(value) => format!("parameter {}", value.param),
             None => format!("value {index}"),

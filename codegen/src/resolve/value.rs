@@ -4,7 +4,7 @@
 //! values nested in it. `Optional` is no value of its own but a property of the value that it wraps.
 
 use super::ids::{Id, LookUpId, Table, ValueId};
-use crate::declaration::reserved::spelled;
+use crate::declaration::reserved::{spelled, spelled_label};
 use crate::declaration::{Device, ParamType, Signature, Tensor};
 
 /// A value.
@@ -171,7 +171,7 @@ fn nested<'a>(value: &Value<'a>, of: ValueId) -> Vec<(String, &'a ParamType, Sou
         ParamType::Tuple(elements) => {
             let element = |(index, element): (usize, &'a crate::Element)| {
                 let path = match &element.name {
-                    Some(name) => format!("{path}.{name}"),
+                    Some(name) => format!("{path}.{}", spelled_label(name)),
                     None => format!("{path}[{index}]"),
                 };
                 (path, &element.ty, Source::Element { of, index })

@@ -4,7 +4,10 @@ mod body;
 mod default;
 mod signature;
 
+use abi_spec::symbol::{NameError, validate_name};
+
 use crate::declaration::limit::Limit;
+use crate::declaration::reserved::name_fault;
 use crate::declaration::{
     Body, CLOSURE, DeviceAttribute, Expr, Function, Location, Signature, is_identifier,
 };
@@ -44,10 +47,7 @@ impl Checker<'_> {
 
     fn function(&self) -> Result<(), Error> {
         let Function { docs, location, signature, body, external: _, into: _ } = self.function;
-        self.identifier(Part::Name, &signature.name)?;
-        if signature.name.starts_with('_') {
-            return Err(self.invalid(Part::Name, "the name of a function must not start with `_`"));
-        }
+        self.function_name(Part::Name, &signature.name)?;
         self.docs(Part::Docs, docs)?;
         location.as_ref().map_or(Ok(()), |location| self.location(Part::Location, location))?;
         self.signature(signature)?;
@@ -124,6 +124,22 @@ impl Checker<'_> {
         Ok(())
     }
 
+    /// Checks the name of a function. Of the symbols that a name could clash with, these are the ones that other
+    /// functions of the library, or loaders, have.
+    pub(super) fn function_name(&self, part: Part, name: &str) -> Result<(), Error> {
+        self.name(part, name)?;
+        match validate_name(name) {
+            Err(error @ NameError::Reserved { .. }) => Err(self.invalid(part, error.to_string())),
+            Err(_) | Ok(()) => Ok(()),
+        }
+    }
+
+    /// Checks the name of a value or a function: any text that can be spelled.
+    pub(super) fn name(&self, part: Part, name: &str) -> Result<(), Error> {
+        self.limit(part, name.len(), Limit::Name)?;
+        name_fault(name).map_or(Ok(()), |reason| Err(self.invalid(part, reason)))
+    }
+
     /// Checks an identifier, which may be reserved.
     pub(super) fn identifier(&self, part: Part, name: &str) -> Result<(), Error> {
         self.limit(part, name.len(), Limit::Name)?;
@@ -143,10 +159,10 @@ impl Checker<'_> {
     /// Checks every node of an expression.
     fn nodes(&self, part: Part, expr: &Expr) -> Result<(), Error> {
         if let Expr::Name(name) = expr {
-            return self.identifier(part, name);
+            return self.name(part, name);
         }
         if let Expr::Field(_, name) = expr {
-            self.identifier(part, name)?;
+            self.name(part, name)?;
         } else if let Expr::Float(value) = expr {
             self.float(part, *value)?;
         } else if let Expr::Text(text) = expr {

@@ -99,6 +99,12 @@ pub enum Error {
 pub enum ExportFault {
     /// The name has characters that lists of exports do not take.
     Name,
+    /// The name has a sign that this format has a meaning for: `@` stands before a version in ELF, and lists of exports
+    /// on Windows have `"`, `,`, `=` and `\` beside names.
+    Sign {
+        /// The sign.
+        sign: char,
+    },
     /// No file that becomes a part of the library defines the symbol.
     Undefined,
     /// A file defines the symbol with hidden visibility.
@@ -200,6 +206,9 @@ impl fmt::Display for ExportFault {
         match self {
             ExportFault::Name => {
                 f.write_str("its name is not of letters, digits, `_`, `.` and `$` alone")
+            }
+            ExportFault::Sign { sign } => {
+                write!(f, "its name has a `{sign}`, which linkers have a meaning for")
             }
             ExportFault::Undefined => f.write_str(
                 "no linked file defines it; of archives those members are linked that others need",

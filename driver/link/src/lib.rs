@@ -64,8 +64,8 @@ use target_lexicon::Triple;
 
 pub use addresses::addresses;
 pub use error::{Error, ExportFault, ObjectFault};
-use input::Definition;
 pub use input::Input;
+use input::{Definition, ObjectFacts};
 use object_file::{Header, RUNTIME_PREFIX};
 pub use options::{Linker, Options, Output};
 pub use routines::archive as routines_archive;
@@ -115,6 +115,7 @@ pub fn link(inputs: &[Input], options: &Options) -> Result<Vec<u8>, Error> {
     match options.output {
         Output::Shared => {
             check_exports(inputs, &options.exports)?;
+            check_names(inputs, target.format)?;
             let inputs = with_dependencies(inputs, options, &linker, &target)?;
             run(&inputs, options, &linker, &target)
         }
@@ -247,6 +248,26 @@ fn check_exports(inputs: &[Input], exports: &[String]) -> Result<(), Error> {
     };
     let found = exports.iter().find_map(|name| Some((name, fault(name)?)));
     found.map_or(Ok(()), |(name, fault)| Err(Error::Export { name: name.clone(), fault }))
+}
+
+/// Checks that linkers take the names that a library exports without being asked for.
+fn check_names(inputs: &[Input], format: Format) -> Result<(), Error> {
+    let signs: &[u8] = match format {
+        Format::Elf => b"@",
+        Format::Coff => b"\",=\\",
+        Format::MachO => b"",
+    };
+    let is_exported =
+        |name: &[u8]| EXPORTED.iter().any(|prefix| name.starts_with(prefix.as_bytes()));
+    let defined = inputs.iter().filter(|input| !input.is_library());
+    let defined = defined.flat_map(|input| input.objects().iter().flat_map(ObjectFacts::defined));
+    let found = defined.filter(|name| is_exported(name)).find_map(|name| {
+        let sign = name.iter().find(|sign| signs.contains(sign))?;
+        Some((String::from_utf8_lossy(name).into_owned(), char::from(*sign)))
+    });
+    found.map_or(Ok(()), |(name, sign)| {
+        Err(Error::Export { name, fault: ExportFault::Sign { sign } })
+    })
 }
 
 /// Returns the symbols that a library exports besides those with the [prefixes](EXPORTED).

@@ -140,7 +140,7 @@ fn entries_and_system_libraries_are_options() {
     let emit = |options: &str| fails(folder.path(), &format!("emit add_one.ffi {options} -o out"));
     let entry = "error: add_one.ffi: entry: there is no function \"subtract\"\n";
     assert_eq!(emit("--entry subtract"), (1, entry.to_owned()));
-    let prefix = "error: add_one.ffi: system library prefix \"1\": the name starts with a digit\n";
+    let prefix = "error: add_one.ffi: system library prefix \"1\": it is no identifier that starts with a letter\n";
     assert_eq!(emit("--system-lib 1"), (1, prefix.to_owned()));
     let (code, message) = emit("--emit shared --system-lib my_");
     assert_eq!(code, 2);

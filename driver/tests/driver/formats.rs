@@ -94,6 +94,33 @@ fn libraries_for_macos_are_signed_and_name_what_they_need() {
 
 #[test]
 #[ignore = "tests/setup installs lld"]
+fn functions_may_have_any_name() {
+    let named = |names: &[&str]| -> Library {
+        let declared = |name: &&str| format!("`{name}`() -> int64 = {{ return 1; }};");
+        names.iter().map(declared).collect::<String>().parse().unwrap()
+    };
+    let long = "n".repeat(4096);
+    let taken =
+        ["#", "$", "*", ".text", "/DEF", "DATA", "_f", "a b", "a;b", "a@b", "{}", "é", &long];
+    let mut sorted = taken.to_vec();
+    sorted.sort_unstable();
+    for target in WINDOWS.into_iter().chain(MACOS) {
+        let bytes = request(target, Form::Shared).emit(&named(&taken)).unwrap();
+        let found = inspect(&bytes).unwrap();
+        assert_eq!(names(found.functions.iter().map(|f| &f.name)), sorted, "{target}");
+    }
+    for name in ["a\"b", "a,b", "a=b", "a\\"] {
+        for target in WINDOWS {
+            let error = request(target, Form::Shared).emit(&named(&[name])).unwrap_err();
+            let reason = "cannot be exported on Windows, where `\"`, `,`, `=` and `\\` in lists";
+            assert!(error.to_string().contains(reason), "{target}: {error}");
+        }
+        request(MACOS[0], Form::Shared).emit(&named(&[name])).unwrap();
+    }
+}
+
+#[test]
+#[ignore = "tests/setup installs lld"]
 fn libraries_export_what_they_are_asked_for() {
     // The functions that this library compiles for Windows are marked as exports.
     let mingw = ("x86_64-pc-windows-gnu", of_mingw("int kernel(int n, void* p) { return n; }"));

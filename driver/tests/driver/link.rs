@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::Command;
 
+use codegen::Library;
 use target_lexicon::Triple;
 use tvm_ffi_codegen_driver::link::{Input, Linker};
 use tvm_ffi_codegen_driver::{Error, Form, Request, file, inspect};
@@ -53,6 +54,42 @@ fn only_tvm_ffi_symbols_are_exported() {
         assert!(!weak, "{linker:?}");
         assert_eq!(found.needed, ["libc.so.6"], "{linker:?}");
         assert_eq!(exports(&bytes), ["__tvm_ffi_plain"], "{linker:?}");
+    }
+}
+
+/// Names that linkers could read as versions, patterns or lists, and one as long as names may be.
+#[test]
+fn functions_of_any_name_are_exported() {
+    let long = "n".repeat(4096);
+    let names = [
+        "_f",
+        "my.f",
+        "a b",
+        "*",
+        "[a-z]?",
+        "a\"b",
+        "a\\",
+        "{};",
+        "#",
+        "é",
+        "$",
+        "local: *;",
+        ".text",
+        &long,
+    ];
+    let declared = |name: &&str| format!("`{name}`() -> int64 = {{ return 1; }};");
+    let library: Library = names.iter().map(declared).collect::<String>().parse().unwrap();
+    let mut sorted = names.to_vec();
+    sorted.sort_unstable();
+    for linker in routes() {
+        let found = inspect(&alone(&[], &linker).emit(&library).unwrap()).unwrap();
+        let functions: Vec<&str> = found.functions.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(functions, sorted, "{linker:?}");
+        assert_eq!(found.reserved, [""; 0], "{linker:?}");
+        let versioned: Library = "`a@b`() -> int64 = { return 1; };".parse().unwrap();
+        let error = alone(&[], &linker).emit(&versioned).unwrap_err().to_string();
+        let expected = "its name has a `@`, which linkers have a meaning for";
+        assert!(error.contains("a@b`") && error.contains(expected), "{error}");
     }
 }
 

@@ -77,11 +77,11 @@ fn clusters_multiply_the_grid_and_scratch_counts_them_once() {
 #[test]
 fn descriptors_of_the_host_are_tensor_maps_with_extents_and_strides() {
     insta::assert_snapshot!(text("scale", SCALE, "cdiv(m, BLOCK)"), @r#"
-    image scale;
+    image _scale;
 
-    scale(x: Tensor([m, k], bfloat16, strides=[_, 1], device=cuda, align=16), out: Tensor([_, _], bfloat16, strides=[_, 1], device=cuda, align=16), factor: float32) -> None
+    _scale(x: Tensor([m, k], bfloat16, strides=[_, 1], device=cuda, align=16), out: Tensor([_, _], bfloat16, strides=[_, 1], device=cuda, align=16), factor: float32) -> None
         = {
-            launch scale."_scale"(tensormap(x, box=[32, 32], swizzle="64b", l2="128b"), int32(x.shape[0]), int32(x.shape[1]), x.strides[0], x.strides[1], tensormap(out, box=[32, 32], swizzle="64b", l2="128b"), int32(out.shape[0]), int32(out.shape[1]), out.strides[0], out.strides[1], factor, null, null) grid(ceildiv(m, 32)) block(256) smem(2056) pdl;
+            launch _scale."_scale"(tensormap(x, box=[32, 32], swizzle="64b", l2="128b"), int32(x.shape[0]), int32(x.shape[1]), x.strides[0], x.strides[1], tensormap(out, box=[32, 32], swizzle="64b", l2="128b"), int32(out.shape[0]), int32(out.shape[1]), out.strides[0], out.strides[1], factor, null, null) grid(ceildiv(m, 32)) block(256) smem(2056) pdl;
         };
     "#);
 }
@@ -116,11 +116,11 @@ fn without_maps_descriptors_are_what_they_are_made_of() {
     let ptx = b".version 8.0\n.target sm_80\n";
     let library = triton::import(&metadata, ptx, "x: tensordesc<bf16[32]>", "1").unwrap();
     insta::assert_snapshot!(library, @r#"
-    image scale;
+    image _scale;
 
-    scale(x: Tensor([_], bfloat16, strides=[1], device=cuda, align=16)) -> None
+    _scale(x: Tensor([_], bfloat16, strides=[1], device=cuda, align=16)) -> None
         = {
-            launch scale."_scale"(x.data, x.shape[0], x.strides[0], bool(0), bool(0), int32(x.shape[0]), x.strides[0], null, null) grid(1) block(256) smem(2056) pdl;
+            launch _scale."_scale"(x.data, x.shape[0], x.strides[0], bool(0), bool(0), int32(x.shape[0]), x.strides[0], null, null) grid(1) block(256) smem(2056) pdl;
         };
     "#);
 }
@@ -208,7 +208,7 @@ fn signatures_that_mean_nothing_are_refused() {
         ("x: *fp32, x: *fp32, out: *fp32, n: i32", "1"),
         ("x: *fp32, y: *fp32, out: *fp32, n: i32, stride: i32", "1"),
         ("x: *fp32, y: *fp32, out: *fp32, n: i64", "1"),
-        ("_add(x: *fp32, y: *fp32, out: *fp32, n: i32)", "1"),
+        ("_doc_add(x: *fp32, y: *fp32, out: *fp32, n: i32)", "1"),
     ];
     let lines: Vec<String> =
         found.iter().map(|(signature, grid)| refused(signature, grid)).collect();
@@ -241,7 +241,7 @@ fn signatures_that_mean_nothing_are_refused() {
     add: x: an earlier parameter has the name `x`
     kernel `add`: the image says that it has 6 parameters, two of them hidden, and the signature gives it 7
     kernel `add`: the image says that parameter 3 has 4 bytes, and the signature gives it 8
-    _add: the name of a function must not start with `_`
+    _doc_add: its symbol `__tvm_ffi__doc_add` is that of the documentation of `add`
     "#);
 }
 

@@ -42,8 +42,7 @@ impl<'a> Function<'a> {
         kernel: &KernelSignature,
         grid: &[Expr],
     ) -> Result<Function<'a>, Error> {
-        let own = metadata.name.trim_start_matches('_');
-        let name = kernel.name.as_deref().unwrap_or(own).to_owned();
+        let name = kernel.name.as_deref().unwrap_or(&metadata.name).to_owned();
         let signature = Signature::new(&name);
         let grid = blocks(metadata.ctas, grid);
         let (params, args) = (Vec::new(), Vec::new());

@@ -36,7 +36,7 @@
 //! its name in front, because neither file has the names. Two additions save editing the result: the *shape* of a
 //! tensor, and an *expression* that the kernel gets instead of an argument, such as `stride: i32:16 = x.strides[0]`.
 //! Both are written in the [language](codegen::language) of declarations. The name in front of the parentheses names
-//! the declared function; without one the function is named after the kernel, without leading underscores.
+//! the declared function; without one the function has the name of the kernel.
 //!
 //! | Triton | declaration |
 //! |---|---|

@@ -33,6 +33,7 @@ _RESERVED = frozenset(
 ).union(SCALARS, LEAVES, CLASSES)
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_NAME = re.compile(r"[^`\x00-\x1f\x7f-\x9f]+")
 _NUMBER = "(?:0|[1-9][0-9]*)"
 _DTYPE = re.compile(
     rf"(?:(?P<bits>u?int{_NUMBER}|float(?:16|32|64)|bfloat16|complex(?:64|128))|handle|bool|float8_e3m4|float8_e4m3"
@@ -87,17 +88,27 @@ def lane_alignment(dtype: str) -> int:
 
 
 def label(name: str) -> str:
-    """Returns the name of a function or of an element, in backticks if it is no identifier."""
-    return name if is_identifier(name) else f"`{name}`"
+    """Returns the name of a function or of an element, in backticks if it is no identifier.
+
+    >>> print(label("stream"), label("my.f"))
+    stream `my.f`
+    """
+    return name if is_identifier(name) else _in_backticks(name)
 
 
 def spelled(name: str) -> str:
     """Returns the name of a parameter, a symbol or a local, in backticks if it is reserved or no identifier.
 
-    >>> print(spelled("n"), spelled("stream"))
-    n `stream`
+    >>> print(spelled("n"), spelled("stream"), spelled("my n"))
+    n `stream` `my n`
     """
-    return f"`{name}`" if is_reserved(name) else label(name)
+    return _in_backticks(name) if is_reserved(name) else label(name)
+
+
+def _in_backticks(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"a name is text without backticks and control characters, not {name!r}")
+    return f"`{name}`"
 
 
 def symbol(name: str) -> str:

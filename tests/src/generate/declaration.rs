@@ -85,14 +85,14 @@ impl Default for Words {
     fn default() -> Words {
         Words {
             devices: ["", "", "", ", device=cuda", ", device=any"],
-            strides: ["s", "`_`", "n"],
+            strides: ["s", "`s * 2`", "n"],
             integers: ["n", "m", "s", "a", "`try`"],
             shared: ["u", "v"],
         }
     }
 }
 
-const EXTENT_SYMBOLS: [&str; 3] = ["n", "m", "`max`"];
+const EXTENT_SYMBOLS: [&str; 4] = ["n", "m", "`max`", "`n - 1`"];
 pub(super) const INTEGERS: [&str; 8] =
     ["int64", "int8", "int16", "int32", "uint8", "uint16", "uint32", "uint64"];
 const DTYPES: [&str; 10] = [
@@ -125,6 +125,7 @@ impl Names {
         match self.params {
             2 => "`stream`".to_owned(),
             3 => "`bool`".to_owned(),
+            4 => "`x.data[0] é%s{}*/`".to_owned(),
             5 => "l".to_owned() + &"ong".repeat(84),
             number => format!("p{number}"),
         }

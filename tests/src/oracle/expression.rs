@@ -87,7 +87,7 @@ impl Call<'_> {
                 unreachable!("no declaration has `{expr}`")
             }
             Expr::Element(of, index) => self.at(expr, of, index)?,
-            Expr::Field(..) => self.named(&expr.to_string()),
+            Expr::Field(..) => self.spelled("", &expr.to_string()),
             Expr::Name(name) => self.named(name),
             Expr::Member(of, member) => self.member(of, *member)?,
             Expr::Neg(inner) => {
@@ -173,18 +173,23 @@ impl Call<'_> {
     }
 
     fn named(&self, path: &str) -> Number {
-        if let Some(value) = self.symbols.value(path) {
+        self.spelled(path, &spelled(path).to_string())
+    }
+
+    /// Returns the number of a name, or of a part of a value, by its path.
+    fn spelled(&self, name: &str, path: &str) -> Number {
+        if let Some(value) = self.symbols.value(name) {
             let is_unsigned =
                 self.function.signature.params.iter().any(|param| {
-                    param.name == path && param.ty == ParamType::Scalar(Scalar::Uint64)
+                    param.name == name && param.ty == ParamType::Scalar(Scalar::Uint64)
                 });
-            let is_unsigned = is_unsigned && !self.symbols.measures(path);
+            let is_unsigned = is_unsigned && !self.symbols.measures(name);
             return Number::int(value, if is_unsigned { Scalar::Uint64 } else { Scalar::Int64 });
         }
-        match self.find(&spelled(path).to_string()) {
+        match self.find(path) {
             Some(Found::Number(number) | Found::Missing(number)) => *number,
             // A symbol that nothing has bound appears in messages only, as 0.
-            None if self.symbols.all().any(|symbol| symbol == path) => Number::Int(0),
+            None if self.symbols.all().any(|symbol| symbol == name) => Number::Int(0),
             Some(Found::Tensor(_) | Found::Several(..) | Found::Text(_) | Found::Other) | None => {
                 Number::Address { null: false, offset: 0 }
             }
@@ -205,7 +210,7 @@ impl Call<'_> {
             Some(Found::Several(_, numbers)) if (0..numbers.len() as i64).contains(&index) => {
                 Ok(Number::Int(numbers[index as usize]))
             }
-            _ => Ok(self.named(&format!("{path}[{index}]"))),
+            _ => Ok(self.spelled("", &format!("{path}[{index}]"))),
         }
     }
 
@@ -239,10 +244,8 @@ impl Call<'_> {
         {
             let least = if index < 0 { -index } else { index + 1 };
             let expected = format!("at least {least} but got {rank}");
-            let root = path.split(['.', '[']).next().unwrap_or_default();
-            let params = &self.function.signature.params;
-            let argument = params.iter().position(|param| spelled(&param.name).to_string() == root);
-            let (place, argument) = (format!("{path}.ndim"), argument.expect("it is nested there"));
+            let (place, argument) =
+                (format!("{path}.ndim"), self.argument_of(of).expect("it is nested there"));
             return Err(Fault::at("ValueError", "Mismatched", &place, argument, expected));
         }
         let value = match member {
@@ -368,12 +371,17 @@ impl Call<'_> {
     fn origins(&self, expr: &Expr) -> String {
         let (mut names, mut text) = (Vec::new(), String::new());
         collect_names(expr, &mut names);
+        // A symbol is an `int64`.
+        let mut converted = expr;
+        while let Expr::Cast(Scalar::Int64, inner) = converted {
+            converted = inner;
+        }
         let is_param =
             |name: &str| self.function.signature.params.iter().any(|param| param.name == name);
         for name in names.into_iter().filter(|name| !is_param(name)) {
             let Some((value, origin)) = self.symbols.origin(name) else { continue };
-            if !matches!(expr, Expr::Name(_)) {
-                text += &format!(", {} = {value}", elided(name));
+            if !matches!(converted, Expr::Name(_)) {
+                text += &format!(", {} = {value}", elided(&spelled(name).to_string()));
             }
             if let Some(origin) = origin {
                 text += &format!(" (= {origin})");

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use abi_spec::{DType, Device};
+use codegen::language::spelled_label;
 use codegen::{Element, Leaf, Literal, ObjectClass, ParamType, Shape};
 
 use super::expression::elements;
@@ -94,7 +95,7 @@ impl<'a> Call<'a> {
         }
         for (index, element) in elements.iter().enumerate() {
             let path = match &element.name {
-                Some(name) => format!("{}.{name}", received.path),
+                Some(name) => format!("{}.{}", received.path, spelled_label(name)),
                 None => format!("{}[{index}]", received.path),
             };
             self.value(received.inner(path, &element.ty, given.map(|given| &given[index])))?;

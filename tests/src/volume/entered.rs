@@ -1,6 +1,7 @@
 //! Calls of a function by another one of the same signature, which implies all that it checks: the outcomes are those of
 //! the function itself. Results that it allocates are allocated by the caller, which gives them to it.
 
+use codegen::language::spelled_label;
 use codegen::{Call as Callee, Expr, Function, Library, ResultType, Statement};
 
 use super::kept;
@@ -66,7 +67,7 @@ pub(super) fn compare(
 fn renamed(outcome: Outcome, function: &Function) -> Outcome {
     let End::Error { kind, message } = outcome.end else { return outcome };
     let name = &function.signature.name;
-    let names = [&callee(name), name].map(|name| format!("`{name}("));
+    let names = [&callee(name), name].map(|name| format!("`{}(", spelled_label(name)));
     let message = message.replace(&names[0], &names[1]);
     Outcome { end: End::Error { kind, message }, ..outcome }
 }

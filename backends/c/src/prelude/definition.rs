@@ -66,6 +66,7 @@ pub(super) fn definition(helper: Helper) -> Definition {
             "FFI_ONCE_DECLARED extern __attribute__((__weak__, __visibility__(\"hidden\")))",
         ]),
         Helper::OnceDefined => BySystem(["FFI_ONCE_DEFINED static", "FFI_ONCE_DEFINED"]),
+        Helper::OfC => Macro(OF_C.to_owned()),
         Helper::Weak => Macro(WEAK.to_owned()),
         Helper::Constructor => Macro(CONSTRUCTOR.to_owned()),
         Helper::Large => Macro(format!(
@@ -76,6 +77,8 @@ pub(super) fn definition(helper: Helper) -> Definition {
         Helper::Listed => Macro(listed()),
         Helper::Symbol => Macro(SYMBOL.to_owned()),
         Helper::Quoted => Macro(QUOTED.to_owned()),
+        Helper::Inner => Macro(INNER.to_owned()),
+        Helper::Named => Macro(NAMED.to_owned()),
         Helper::Contract => Macro(CONTRACT.to_owned()),
         Helper::Fence(float) => Function(fence(float.ty())),
         Helper::At => Line(AT.to_owned()),
@@ -115,12 +118,15 @@ const BFLOAT16: &str = "\
 #endif
 ";
 
-const WEAK: &str = "\
+const OF_C: &str = "\
 #if defined(__cplusplus)
 #define FFI_OF_C(object) extern \"C\" { object; }
 #else
 #define FFI_OF_C(object) object;
 #endif
+";
+
+const WEAK: &str = "\
 #if defined(_WIN32)
 #define FFI_WEAK(object) FFI_OF_C(__declspec(dllexport) __declspec(selectany) object = {0})
 #elif !defined(__APPLE__)
@@ -159,6 +165,24 @@ const QUOTED: &str = "\
 #define FFI_QUOTED(name) __asm__(\"\\\"\" FFI_TEXT(__USER_LABEL_PREFIX__) name \"\\\"\")
 #else
 #define FFI_QUOTED(name) __asm__(name)
+#endif
+";
+
+/// GCC names parts of a function after it, without regard to the quotes: there the name is that of an alias.
+const INNER: &str = "\
+#if defined(__GNUC__) && !defined(__clang__)
+#define FFI_INNER static
+#else
+#define FFI_INNER FFI_EXPORT
+#endif
+";
+
+const NAMED: &str = "\
+#if defined(__GNUC__) && !defined(__clang__)
+#define FFI_NAMED(inner, outer, of, name) \\
+    FFI_OF_C(static inner) FFI_EXPORT outer FFI_QUOTED(name) __attribute__((__alias__(of)));
+#else
+#define FFI_NAMED(inner, outer, of, name) FFI_EXPORT inner FFI_QUOTED(name);
 #endif
 ";
 

@@ -1,7 +1,7 @@
 //! Tests of names: symbols that are no identifiers of C, or mean something to compilers.
 
 use codegen::Backend;
-use codegen::ir::{Builder, Linkage, Module, Signature, SymbolKind, Type, verify};
+use codegen::ir::{Builder, Cond, Linkage, Module, Signature, SymbolKind, Type, verify};
 use tvm_ffi_codegen_c::{C, Error};
 
 use crate::jit::{Running, run};
@@ -13,13 +13,34 @@ extern "C" fn seven() -> i64 {
 
 /// Returns a module whose function `entry` calls an import.
 fn calling(import: &str) -> Module {
+    called_by("entry", import)
+}
+
+/// Returns a module whose function of a name calls an import; another function calls this one.
+fn called_by(name: &str, import: &str) -> Module {
     let mut module = Module::default();
     let signature = Signature::new(&[], Some(Type::I64));
     let callee = module.declare(import, Linkage::Import, SymbolKind::Function(signature));
     let entry = Signature::new(&[Type::Ptr, Type::Ptr], None);
-    let mut b = Builder::function(&mut module, "entry", Linkage::Export, entry);
+    let mut b = Builder::function(&mut module, name, Linkage::Export, entry.clone());
     let result = b.call_value(callee, &[]);
     b.store(result, b.param(1), 0);
+    // A part that compilers may put apart.
+    let (zero, unlikely) = (b.compare_const(Cond::Eq, result, 0), b.cold_block("unlikely"));
+    let next = b.block("next");
+    b.branch(zero, unlikely, next);
+    b.switch_to(unlikely);
+    b.call(callee, &[]);
+    b.call(callee, &[]);
+    b.jump(next, &[]);
+    b.switch_to(next);
+    b.ret(None);
+    let function = b.finish();
+    let inner = function.symbol;
+    module.functions.push(function);
+    let mut b = Builder::function(&mut module, "outer", Linkage::Export, entry);
+    b.set_cold();
+    b.call(inner, &[b.param(0), b.param(1)]);
     b.ret(None);
     let function = b.finish();
     module.functions.push(function);
@@ -45,6 +66,20 @@ fn symbols_may_have_any_name_that_assemblers_take() {
         let module = calling(name);
         for running in run(&module, &[(name, seven as *const u8)]) {
             assert_eq!(running.call("entry", &[]), 7, "{name}");
+        }
+    }
+}
+
+#[test]
+fn functions_may_have_any_name_that_assemblers_take() {
+    for name in
+        ["my.f", "my f", "my-f", "1", " ", "é€", "%s{}", "/*", "int", "[0]", "'", "main.cold"]
+    {
+        let module = called_by(name, "seven");
+        text::check(&module);
+        for running in run(&module, &[("seven", seven as *const u8)]) {
+            assert_eq!(running.call(name, &[]), 7, "{name}");
+            assert_eq!(running.call("outer", &[]), 7, "{name}");
         }
     }
 }

@@ -51,8 +51,32 @@ fn syntax() {
         ("f() -> None = k(); g", "1:21: expected `(`, found the end of the text"),
         ("f() -> None = k();;", "1:19: expected the name of a function, found `;`"),
         ("(", "1:1: expected the name of a function, found `(`"),
-        ("1f() -> None = k();", "1:1: expected the name of a function, found `1`"),
-        ("f(1: int8) -> None = k();", "1:3: expected the name of a parameter, found `1`"),
+        (
+            "1f() -> None = k();",
+            "1:1: expected the name of a function, found `1`, which needs backticks",
+        ),
+        ("my.f() -> None = k();", "1:3: expected `(`, or backticks around the name, found `.`"),
+        ("f-1() -> None = k();", "1:2: expected `(`, or backticks around the name, found `-`"),
+        (
+            "ä() -> None = k();",
+            "1:1: expected the name of a function, found the character 'ä', which needs backticks",
+        ),
+        (
+            "f$g() -> None = k();",
+            "1:2: expected `(`, or backticks around the name, found the character '$'",
+        ),
+        (
+            "f(my.x: int8) -> None = k();",
+            "1:5: expected `:`, or backticks around the name, found `.`",
+        ),
+        (
+            "f(1: int8) -> None = k();",
+            "1:3: expected the name of a parameter, found `1`, which needs backticks",
+        ),
+        (
+            "f() -> None = { @my.f(); };",
+            "1:20: expected `(`, or backticks around the name, found `.`",
+        ),
         (
             "f(x: float) -> None = k();",
             "1:6: expected `Tensor` or another type such as `float32`, found `float`, but floats have a width: `float64`, `float32`, …",
@@ -391,7 +415,18 @@ fn what_was_meant() {
 #[test]
 fn meaning() {
     let rows = [
-        ("_f() -> None = k();", "1:1: _f: the name of a function must not start with `_`"),
+        (
+            "_library_ctx() -> None = k();",
+            "1:1: _library_ctx: its symbol `__tvm_ffi__library_ctx` is that of the context of the library",
+        ),
+        (
+            "f() -> None = k(); `_metadata_my f`() -> None = k();",
+            "1:20: `_metadata_my f`: its symbol `__tvm_ffi__metadata_my f` is that of the metadata of `my f`",
+        ),
+        (
+            "f() -> None = { @_doc_f(); };",
+            "1:17: f: statement 0: its symbol `__tvm_ffi__doc_f` is that of the documentation of `f`",
+        ),
         ("f() -> None = k(); f() -> None = k();", "1:20: f: an earlier function has this name"),
         (
             "f(x: int8, y: int8, x: int8) -> None = k();",

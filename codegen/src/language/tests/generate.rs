@@ -32,12 +32,22 @@ const RESERVED: &[&str] = &[
     "True", "Shape", "Tensor", "Any", "str", "float32", "ptr", "bool",
 ];
 
-/// Generates a name of a parameter or a symbol.
-pub(super) fn name() -> impl Strategy<Value = String> {
+/// Generates an identifier, which may be reserved.
+pub(super) fn identifier() -> BoxedStrategy<String> {
     prop_oneof![
         4 => "[a-zA-Z_][a-zA-Z0-9_]{0,5}",
         1 => select(RESERVED).prop_map(str::to_owned),
     ]
+    .boxed()
+}
+
+/// Generates a name of a function, a parameter or a symbol. It is boxed, since strategies that hold it live on the stack.
+pub(super) fn name() -> BoxedStrategy<String> {
+    prop_oneof![
+        5 => identifier(),
+        1 => "[^\\p{Cc}`]{1,9}",
+    ]
+    .boxed()
 }
 
 fn scalar() -> impl Strategy<Value = Scalar> {

@@ -5,7 +5,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::generate::{expr, name, param_type, signature, tensor, text};
+use super::generate::{expr, identifier, name, param_type, signature, tensor, text};
 use super::generate_launch::{command, launch, tensor_map};
 use crate::declaration::{
     Arm, Body, Branch, Call, Expr, Function, FunctionRef, KernelCall, KernelRef, Local, Location,
@@ -36,7 +36,7 @@ fn word() -> impl Strategy<Value = String> {
 fn kernel_call() -> impl Strategy<Value = KernelCall> {
     let odd = Just("a\\\"#".to_owned());
     let symbol = prop_oneof![name(), text(), word(), odd];
-    let error = (option::of(any::<i32>()), name(), text())
+    let error = (option::of(any::<i32>()), identifier(), text())
         .prop_map(|(status, kind, message)| StatusError { status, kind, message });
     let callee = prop_oneof![
         3 => symbol.prop_map(KernelRef::Symbol),
@@ -82,7 +82,7 @@ fn simple() -> BoxedStrategy<StatementKind> {
         launch().prop_map(|launch| StatementKind::Launch(Box::new(launch))),
         command(),
         option::of(value()).prop_map(StatementKind::Return),
-        (name(), vec(value(), 0..4))
+        (identifier(), vec(value(), 0..4))
             .prop_map(|(kind, message)| StatementKind::Raise { kind, message }),
     ]
     .boxed()

@@ -5,7 +5,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::generate::{expr, name, text};
+use super::generate::{expr, identifier, text};
 use crate::declaration::{
     AttributeKind, AttributeValue, Expr, Fill, Interleave, Launch, LaunchArg, LaunchAttribute,
     MapType, MemoryCopy, MemoryFill, Promotion, StatementKind, Swizzle, Target, TensorMap, Upload,
@@ -60,7 +60,7 @@ fn attribute() -> impl Strategy<Value = LaunchAttribute> {
 pub(super) fn launch() -> impl Strategy<Value = Launch> {
     let extents = || vec(expr(), 1..4);
     let rest = (option::of(expr()), vec(attribute(), 0..3), target());
-    (name(), text(), vec(arg(), 0..4), extents(), extents(), rest).prop_map(
+    (identifier(), text(), vec(arg(), 0..4), extents(), extents(), rest).prop_map(
         |(image, kernel, args, grid, block, (shared, attributes, Target { on, stream }))| {
             let launch = Launch::new(image, kernel, args).grid(grid).block(block);
             Launch { shared, attributes, on, stream, ..launch }

@@ -1,4 +1,4 @@
-//! Tests of reserved words as names: backticks in text, none in values.
+//! Tests of reserved words and of any other text as names: backticks in text, none in values.
 
 use abi_spec::{DType, Scalar};
 
@@ -25,6 +25,40 @@ try(`stream`: Tensor([n, `max`], float32), `_`: Tuple[`str`: int64, x: bool], *`
 ";
     let library: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(library.to_string(), text);
+}
+
+#[test]
+fn any_text_but_a_backtick() {
+    let text = "\
+/// Documented.
+`my.f`(`x y`: Tensor([`n-1`, `2`], `T 1`: float32|int8), `# \"%s\\`: Tuple[`é `: int64, `a.b`: bool], *`@`: Any) -> `->`: Tensor([`n-1`], float32)
+    where `x y`.shape[0] < `n-1`
+    = {
+        let `x.data` = `# \"%s\\`.`é ` + `2`;
+        let `,`: Any = @`_a b`(`x y`, `x.data`);
+        for `in ` in 0..`x.data` {
+            k(`in `, `->`.data, -`2`);
+        }
+        let g = function(`a b`: int64) -> int64 {
+            return `a b`;
+        };
+    };
+
+_f() -> None
+    = {
+        @`[]`();
+    };
+
+_() -> None
+    = k2();
+";
+    let library: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(library.to_string(), text);
+    assert_eq!(library.functions[0].signature.name, "my.f");
+    let long = format!("`{}`() -> None\n    = k();\n", "é".repeat(2048));
+    let library: Library = long.parse().unwrap_or_else(|error| panic!("{error}"));
+    library.validate().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(library.to_string(), long);
 }
 
 /// Backticks are left out where no word is reserved.
@@ -82,19 +116,16 @@ fn without_backticks() {
         ("f() -> None = `k`();", "1:15: expected the symbol to call or `{`, found `k`"),
         ("f() -> None = k(`a` `b`);", "1:21: expected an operator, `,` or `)`, found `b`"),
         ("f(x: `int8`)", "1:6: expected `Tensor` or another type such as `float32`, found `int8`"),
+        ("f(``: int8)", "1:3: expected the name of a parameter, found an empty name"),
         (
-            "f(``: int8)",
-            "1:3: expected the name of a parameter, found backticks around what is no name",
+            "f(`a\nb`: int8)",
+            "1:3: expected the name of a parameter, found a name with the character '\\n'",
         ),
         (
-            "f(`a b`: int8)",
-            "1:3: expected the name of a parameter, found backticks around what is no name",
+            "f(`a\u{85}`: int8)",
+            "1:3: expected the name of a parameter, found a name with the character '\\u{85}'",
         ),
-        (
-            "f(`1`: int8)",
-            "1:3: expected the name of a parameter, found backticks around what is no name",
-        ),
-        ("f(`a", "1:3: expected the name of a parameter, found backticks around what is no name"),
+        ("f(`a", "1:3: expected the name of a parameter, found a name without the second backtick"),
     ];
     for (text, expected) in rows {
         let error = error(text);

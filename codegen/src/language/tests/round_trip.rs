@@ -50,16 +50,20 @@ proptest! {
     }
 }
 
-/// Replaces the blanks outside of quotes.
+/// Replaces the blanks outside of quotes and backticks.
 fn replace_blanks(text: &str, with: &str) -> String {
-    let (mut out, mut quoted, mut escaped) = (String::new(), false, false);
+    let (mut out, mut open, mut escaped) = (String::new(), None, false);
     for c in text.chars() {
-        if c == ' ' && !quoted {
-            out.push_str(with);
-            continue;
+        match open {
+            None if c == ' ' => {
+                out.push_str(with);
+                continue;
+            }
+            None if "\"`".contains(c) => open = Some(c),
+            Some(mark) if mark == c && !escaped => open = None,
+            None | Some(_) => {}
         }
-        quoted ^= c == '"' && !escaped;
-        escaped = quoted && c == '\\' && !escaped;
+        escaped = open == Some('"') && c == '\\' && !escaped;
         out.push(c);
     }
     out

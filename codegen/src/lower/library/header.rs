@@ -89,8 +89,12 @@ fn put_external(text: &mut String, external: &External<'_>) {
     text.push_str(" */\n");
     let mut names = HashSet::new();
     let mut param = |name: String, ty: CType| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric();
+        let mut name = name.replace(|c| !is_plain(c), "_");
         // Names with a leading underscore are reserved for compilers, like `_Bool` and `__FILE__`.
-        let mut name = if name.starts_with('_') { format!("p{name}") } else { name };
+        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            name.insert(0, 'p');
+        }
         while is_c_word(&name) || name == external.symbol || !names.insert(name.clone()) {
             name.push('_');
         }

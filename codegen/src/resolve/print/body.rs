@@ -3,7 +3,7 @@
 use super::lines::Lines;
 use super::term::{quoted, word};
 use super::{Printer, map};
-use crate::declaration::reserved::is_symbol;
+use crate::declaration::reserved::{is_symbol, spelled_label};
 use crate::resolve::body::{
     Action, Body, Branch, Callee, Entry, Kernel, KernelCall, KernelResult, Match, Packed,
     PackedCall, Piece, Plain, Prepare, Received, Returned, Statement,
@@ -194,9 +194,9 @@ impl<'a> Printer<'_, 'a> {
         let callee = match call.callee {
             Callee::Symbol { name, entry: Some(Entry { into, checked }) } => {
                 let checked = if checked { "checked " } else { "" };
-                format!("{checked}own @{name}{}", if into { " into" } else { "" })
+                format!("{checked}own @{}{}", spelled_label(name), if into { " into" } else { "" })
             }
-            Callee::Symbol { name, entry: None } => format!("@{name}"),
+            Callee::Symbol { name, entry: None } => format!("@{}", spelled_label(name)),
             Callee::Name(name) => format!("@{}", quoted(name)),
             Callee::Value(value) => format!("@({})", self.value(value)),
         };

@@ -61,17 +61,17 @@ impl Checker<'_> {
     fn action(&self, part: Part, action: &StatementKind) -> Result<(), Error> {
         match action {
             StatementKind::Let { name, value } => {
-                self.identifier(part, name)?;
+                self.name(part, name)?;
                 self.expr(part, value)
             }
             StatementKind::Call { result, call } => self.call(part, result.as_ref(), call),
             StatementKind::Alloc { name, tensor, on } => {
-                self.identifier(part, name)?;
+                self.name(part, name)?;
                 self.allocated(part, tensor)?;
                 on.as_ref().map_or(Ok(()), |on| self.expr(part, on))
             }
             StatementKind::TensorMap { name, map } => {
-                self.identifier(part, name)?;
+                self.name(part, name)?;
                 self.map(part, map)?;
                 map.exprs().try_for_each(|expr| self.expr(part, expr))
             }
@@ -81,7 +81,7 @@ impl Checker<'_> {
             StatementKind::If { .. } => Ok(()),
             StatementKind::Match { value, .. } => self.expr(part, value),
             StatementKind::For { name, start, end, .. } => {
-                self.identifier(part, name)?;
+                self.name(part, name)?;
                 self.expr(part, start)?;
                 self.expr(part, end)
             }
@@ -115,7 +115,7 @@ impl Checker<'_> {
         for (number, Arm { name, ty, .. }) in arms.iter().enumerate() {
             let part = Part::Arm(index, number);
             self.limit(part, number, Limit::Types)?;
-            name.as_ref().map_or(Ok(()), |name| self.identifier(part, name))?;
+            name.as_ref().map_or(Ok(()), |name| self.name(part, name))?;
             ty.as_ref().map_or(Ok(()), |ty| self.type_of(part, ty))?;
             if ty.is_none() && name.is_some() {
                 return Err(self.invalid(part, "the arm of None has no name"));
@@ -126,7 +126,7 @@ impl Checker<'_> {
 
     fn call(&self, part: Part, result: Option<&Local>, call: &Call) -> Result<(), Error> {
         if let Some(Local { name, ty, .. }) = result {
-            self.identifier(part, name)?;
+            self.name(part, name)?;
             ty.as_ref().map_or(Ok(()), |ty| self.type_of(part, ty))?;
         }
         match call {
@@ -145,7 +145,7 @@ impl Checker<'_> {
 
     fn callee(&self, part: Part, callee: &FunctionRef) -> Result<(), Error> {
         match callee {
-            FunctionRef::Symbol(name) => self.identifier(part, name),
+            FunctionRef::Symbol(name) => self.function_name(part, name),
             FunctionRef::Name(name) => {
                 self.limit(part, name.len(), Limit::Name)?;
                 if name.is_empty() || name.contains(char::is_control) {

@@ -38,7 +38,7 @@ impl Checker<'_> {
         for (index, Param { docs, name, ty, .. }) in params.iter().enumerate() {
             let part = Part::Param(index);
             self.docs(part, docs)?;
-            self.identifier(part, name)?;
+            self.name(part, name)?;
             if name == "self" && (index != 0 || *ty != ParamType::Scalar(Scalar::Ptr)) {
                 let reason = "`self` must be the first parameter and have the type `ptr`";
                 return Err(self.invalid(part, reason));
@@ -158,7 +158,7 @@ impl Checker<'_> {
     fn elements(&self, part: Part, elements: &[Element]) -> Result<(), Error> {
         let mut names = FxHashSet::default();
         for name in elements.iter().filter_map(|element| element.name.as_deref()) {
-            self.identifier(part, name)?;
+            self.name(part, name)?;
             if Member::is_name(name) {
                 let reason = format!("`{name}` is what members of values are called");
                 return Err(self.invalid(part, reason));
@@ -238,7 +238,7 @@ impl Checker<'_> {
                 Err(self.invalid(part, "a tensor has a type of elements"))
             };
         };
-        self.identifier(part, symbol)?;
+        self.name(part, symbol)?;
         if tensor.storage && !tensor.has_dtypes() {
             let reason = format!("`dtypes` stands where `{symbol}` gets its element types");
             return Err(self.invalid(part, reason));
@@ -320,7 +320,7 @@ impl Checker<'_> {
         let mut names = FxHashSet::default();
         for (index, output) in outputs.iter().enumerate() {
             let part = Part::Output(index);
-            self.identifier(part, &output.name)?;
+            self.name(part, &output.name)?;
             if !names.insert(&output.name[..]) {
                 let reason = format!("an earlier result has the name `{}`", output.name);
                 return Err(self.invalid(part, reason));

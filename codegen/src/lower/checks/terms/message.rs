@@ -1,5 +1,6 @@
 //! Terms in messages.
 
+use crate::declaration::reserved::spelled;
 use crate::declaration::{Dim, Expr};
 use crate::error::Part;
 use crate::ir::{Cond, Convert, Type, Value};
@@ -60,7 +61,8 @@ pub(super) fn origins(c: &mut Checker<'_, '_>, message: &mut Message, term: &Ter
             SymbolState::Bound(value, origin) => (value, origin),
         };
         if !matches!(term.node, Node::Symbol(_)) {
-            message.text(", ").quoted(c.e.function.symbols[symbol].name).text(" = ");
+            let name = spelled(c.e.function.symbols[symbol].name).to_string();
+            message.text(", ").quoted(&name).text(" = ");
             message.piece(PieceKind::Int, &[value]);
         }
         let origin = only_stride(c, symbol).unwrap_or(origin);
