@@ -90,10 +90,14 @@ class Plugin:
         prefix = str(module.attrs.get("system_lib_prefix", ""))
         packed = {var: func for var, func in module.functions.items() if _is_packed(func)}
         names = [str(func.attrs["global_symbol"]) for func in packed.values()]
+        called = _called(module)
         for (var, func), name in zip(packed.items(), names, strict=True):
             try:
                 if names.count(name) > 1:
                     raise Left("another function has its symbol")
+                if var in called or name in called:
+                    # TVM's code generators know only functions of TVM's by their symbols.
+                    raise Left("another function of the module calls it")
                 made[var] = (*_kernel(name, prefix, func), name)
             except Left as why:
                 self.left.append((name, str(why)))
@@ -105,14 +109,11 @@ class Plugin:
                     del made[var]
         self.declared += [function for function, *_ in made.values()]
         changed = module.clone()
-        for var, func in module.functions.items():
-            called = _with_symbols(made[var][1] if var in made else func, made)
-            if var in made:
-                called = called.with_attr(_ATTRIBUTE, str(made[var][0]))
-            if called is not func:
-                changed[var] = called
-            if var in made and made[var][2] != "main" and func.attrs.get("tirx.is_entry_func"):
-                entry = _entry(made[var][2], func.attrs["target"].host)
+        for var, (function, kernel, name) in made.items():
+            func = module[var]
+            changed[var] = kernel.with_attr(_ATTRIBUTE, str(function))
+            if name != "main" and func.attrs.get("tirx.is_entry_func"):
+                entry = _entry(name, func.attrs["target"].host)
                 changed[ir.GlobalVar(str(entry.attrs["global_symbol"]))] = entry
         return changed
 
@@ -175,18 +176,13 @@ def _entry(name: str, host: Any) -> Any:
     zero = tirx.IntImm("int32", 0)
     failed = tirx.call_extern("int32", _PREFIX + name, *params) != zero
     fail = tirx.Evaluate(tirx.call_intrin("int32", "tirx.tvm_throw_last_error"))
-    body = _known(name, host, tirx.SeqStmt([tirx.IfThenElse(failed, fail, None), tirx.Return(zero)]))
+    body: Any = tirx.SeqStmt([tirx.IfThenElse(failed, fail, None), tirx.Return(zero)])
+    if host.kind.name == "c":
+        prototype = f"int32_t {_PREFIX}{name}(void*, void*, int32_t, void*);"
+        guarded = f'#ifdef __cplusplus\nextern "C"\n#endif\n{prototype}\n'
+        body = tirx.AttrStmt(zero, "pragma_import_c", ir.StringImm(guarded), body)
     attrs = {"calling_conv": 1, "global_symbol": name + "_entry_", "target": host, "tirx.is_entry_func": True}
     return tirx.PrimFunc(params, body, ir.PrimType("int32"), ir.make_node("ir.DictAttrs", **attrs))
-
-
-def _known(name: str, host: Any, body: Any) -> Any:
-    """Returns a body that calls a wrapper of this library, with a prototype if it becomes C."""
-    if host.kind.name != "c":
-        return body
-    prototype = f"int32_t {_PREFIX}{name}(void*, void*, int32_t, void*);"
-    guarded = f'#ifdef __cplusplus\nextern "C"\n#endif\n{prototype}\n'
-    return tirx.AttrStmt(tirx.IntImm("int32", 0), "pragma_import_c", ir.StringImm(guarded), body)
 
 
 def _check_host(host: Any) -> None:
@@ -259,40 +255,14 @@ def _returns(body: Any) -> bool:
     return isinstance(body, tirx.stmt.Return) or isinstance(body, tirx.AttrStmt) and _returns(body.body)
 
 
-def _with_symbols(func: Any, made: dict[Any, Any]) -> Any:
-    """Returns a function that calls wrappers of this library by their symbols, as TVM calls its own: functions of the
-    module, and those that Relax's compiled code names."""
-    if not isinstance(func, tirx.PrimFunc):
-        return func
-    symbols = {symbol for *_, symbol in made.values()}
-    found: set[str] = set()
-
-    def note(node: Any) -> None:
-        named = made[node][2] if node in made else getattr(node, "value", "")
-        found.update({named} & symbols)
-
-    tvm_ffi.structural_walk(func.body, ((ir.GlobalVar, ir.StringImm), note))
-    if not found:
-        return func
-    host = func.attrs["target"].host or func.attrs["target"]
-    # What TVM writes in C adds the beginning of symbols by itself, as LLVM's does where it knows the function.
-    prefix = "" if host.kind.name == "c" else _PREFIX
-    cpacked = ir.Op.get("tirx.tvm_call_cpacked")
-
-    def call(node: Any) -> Any:
-        if node.op in made:
-            handle = tirx.reinterpret("handle", tirx.IntImm("uint64", 0))
-            arguments = [ir.StringImm(prefix + made[node.op][2]), *node.args, handle]
-        elif node.op.same_as(cpacked) and str(node.args[0].value) in found:
-            arguments = [ir.StringImm(prefix + str(node.args[0].value)), *node.args[1:]]
-        else:
-            return node
-        return ir.Call(cpacked, arguments, span=node.span, ret_ty=node.ty)
-
-    body = tvm_ffi.structural_map(func.body, (ir.Call, call))
-    for name in sorted(found):
-        body = _known(name, host, body)
-    return func.with_body(body)
+def _called(module: Any) -> set[Any]:
+    """Returns the functions of a module that others call, as variables and as symbols."""
+    called: set[Any] = set()
+    kinds = ((ir.GlobalVar, called.add), (ir.StringImm, lambda text: called.add(str(text.value))))
+    for func in module.functions.values():
+        if isinstance(func, tirx.PrimFunc):
+            tvm_ffi.structural_walk(func.body, kinds)
+    return called
 
 
 def _kernels(module: Any) -> list[Any]:

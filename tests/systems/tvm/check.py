@@ -140,7 +140,7 @@ def main():
     calls = 0
     for target in ("llvm", "c"):
         stock, ours = built(target), built(target, plugin)
-        if plugin.left:
+        if {name for name, _ in plugin.left} != {"called"}:
             raise AssertionError(f"not declared: {plugin.left}")
         loaded = exported(stock, f"{target}_stock.so"), exported(ours, f"{target}_ours.so")
         calls += compare(*loaded, f"{target}, exported")

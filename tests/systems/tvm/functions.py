@@ -182,8 +182,13 @@ class Functions:
         X[0] = a
 
     @T.prim_func
+    def called(a: T.int32, p: T.handle):
+        assert a > 0 and not T.isnullptr(p), "a is not positive"
+
+    @T.prim_func
     def calls(X: T.Buffer((4,), "int32"), a: T.int32):
-        Functions.reserved_names(a, X.data)
+        Functions.called(a, X.data)
+        Functions.called(a + 1, X.data)
 
     @T.prim_func
     def handles(p: T.handle) -> T.bool:
@@ -278,7 +283,8 @@ CALLS = {
     "calls_by_name": [(ONE,)],
     "fails": [(3,)],
     "asserts": [(3, ONE), (-3, ONE)],
-    "calls": [(ONE, 3)],
+    "called": [(3, ONE), (0, ONE), (3, None)],
+    "calls": [(ONE, 3), (ONE, -3)],
     "handles": [(None,), (F4,), (ctypes.c_void_p(0),), (ctypes.c_void_p(64),), (3,)],
     "nothing": [(), (1,)],
     "twelve": [(array((2,), "int32"),) * 12, (array((2,), "int32"),) * 11 + (F4,), (array((2,), "int32"),) * 11],
