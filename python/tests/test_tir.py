@@ -117,7 +117,6 @@ def test_what_the_language_has_not_is_left_with_the_reason() -> None:
     raises(Left, "no extent of the language is", lambda: declared(buffer("x", [operation("Select", n, m)])))
     raises(Left, "no parameter of the language is a float8_e4m3fn, as `a` is", lambda: declared(var("a", "float8_e4m3fn")))
     raises(Left, "no argument determines m", lambda: declared(buffer("x", [n]), extra=[m]))
-    raises(Left, "`my.f` is no name of a function", lambda: Declaration("my.f"))
 
 
 def test_types_of_expressions_are_those_of_either_compiler() -> None:

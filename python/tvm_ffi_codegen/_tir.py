@@ -26,7 +26,7 @@ from .build import (
     try_kernel,
 )
 from .build._expression import Operand
-from .build._text import LEAVES, SCALARS, is_dtype, is_identifier
+from .build._text import LEAVES, SCALARS, is_dtype
 
 Number: TypeAlias = Expr | int
 """An integer expression, or a constant."""
@@ -53,9 +53,6 @@ class Declaration:
     """The declaration of a function, which grows by parameters, and what its kernel is given for each variable."""
 
     def __init__(self, name: str) -> None:
-        if not is_identifier(name) or name.startswith("_"):
-            # Names in backticks make this needless: `self.name = name`.
-            raise Left(f"`{name}` is no name of a function")
         self.name = name
         self.params: list[Param] = []
         self.where: list[Expr] = []
