@@ -1,6 +1,7 @@
 """Runs systems and prints a table: what works, what fails and why, what is not here.
 
-Usage: table.py [NAME ...], where NAME is that of a system, `light` (the default) or `all`; tests/systems/run calls it.
+Usage: table.py [NAME ...] [--OPTION ...], where NAME is that of a system, `light` (the default) or `all`; tests/systems/run
+calls it. Options, which begin with the first word in `--`, are handed to the scripts, whose output is then shown.
 A system is a folder with a `check.py` and, if it needs more than the tests' own environment, a `requirements.txt`;
 those on PyTorch have one environment together, of `shared/torch.txt`.
 """
@@ -59,7 +60,8 @@ SYSTEMS = {
     "orcjit": System("gcc, object", "`apache-tvm-ffi-orcjit`"),
     "runtimes": System("the suite's", "releases of the runtime", seconds=3600, shown=True),
     "cake": System("names only", f"FlashInfer's 808 hosts, C++; {RECORD}", seconds=4 * 3600, shown=True),
-    "relax": System("Apache TVM, object", "Relax's virtual machine"),
+    "relax": System("Apache TVM, object", "Relax's virtual machine", "tvm"),
+    "tvm": System("Apache TVM, LLVM and C", "its modules, with our hosts", "tvm", seconds=3 * 3600),
     "mojo": System("Mojo, object", "Python, NumPy"),
     "triton": System("Triton, cubin and hsaco", RECORDS),
     "cutedsl": System("CuTe DSL, object and cubin", f"Python, NumPy; {RECORD}"),
@@ -116,8 +118,8 @@ def python(name, system):
     return interpreter
 
 
-def check(name, system):
-    """Runs the script of a system; returns what it reports, and raises if it fails."""
+def check(name, system, options):
+    """Runs the script of a system with options; returns what it reports, and raises if it fails."""
     home = system.folder or name
     made = MADE / name / "made"
     shutil.rmtree(made, ignore_errors=True)
@@ -132,22 +134,22 @@ def check(name, system):
         "PYTHONPATH": os.pathsep.join([str(HERE / "shared"), str(HERE.parents[1] / "python")]),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    command = [python(home, system), HERE / home / "check.py", *system.words]
+    command = [python(home, system), HERE / home / "check.py", *system.words, *options]
     status, out, err = run(command, system.seconds, cwd=made, env=environment)
     if status == NOT_HERE:
         raise NotHere(last_line(err))
     if status != 0:
         print(out, err, sep="\n", file=sys.stderr)
         raise RuntimeError(f"{status}: {last_line(err)}")
-    if system.shown:
+    if system.shown or options:
         print(out, file=sys.stderr)
     return "; ".join(line.strip() for line in said.read_text().splitlines())
 
 
-def outcome(name, system):
+def outcome(name, system, options):
     """Returns `works`, `not here` or `fails`, and the reason or what the system said."""
     try:
-        return "works", check(name, system)
+        return "works", check(name, system, options)
     except NotHere as why:
         return "not here", why
     except RuntimeError as why:
@@ -163,7 +165,7 @@ def chosen(words):
     return names
 
 
-def table(names):
+def table(names, options=()):
     """Prints the table and counts its outcomes; returns whether the run has failed.
 
     A light system can be had wherever the tests run: in CI it is a failure if it is not here.
@@ -172,7 +174,7 @@ def table(names):
     outcomes, missing = Counter(), []
     for name in names:
         system = SYSTEMS[name]
-        result, said = outcome(name, system)
+        result, said = outcome(name, system, options)
         outcomes[result] += 1
         if result == "not here" and system.light:
             missing.append(name)
@@ -183,9 +185,11 @@ def table(names):
 
 
 def main():
-    names = chosen(sys.argv[1:])
+    words = sys.argv[1:]
+    first = next((index for index, word in enumerate(words) if word.startswith("--")), len(words))
+    names = chosen(words[:first])
     try:
-        return int(table(names))
+        return int(table(names, words[first:]))
     finally:
         for environment in LARGE:
             shutil.rmtree(MADE / environment, ignore_errors=True)

@@ -1,4 +1,11 @@
-"""TileLang: it generates C++ for the CPU, whose kernel our function calls, from PyTorch."""
+"""TileLang: it generates C++ for the CPU, whose kernel our function calls, from PyTorch. Then it compiles functions with our
+hosts, for the CPU, where they give what TileLang's own give, and for CUDA, where the launches are compared.
+
+    check.py --suite DIR   runs upstream's tests of a checkout, by TileLang alone and with our hosts: see shared/hosts.py
+    check.py --times       measures both: see times.py
+"""
+
+import sys
 
 import tilelang
 import torch
@@ -29,4 +36,22 @@ def check(library):
     system.check_add_one(add_one, lambda values: torch.tensor(values, dtype=torch.float32))
 
 
-system.on_each(check, "add_one.ffi", compile_kernel())
+FILES = ("testing/python/cpu/test_*.py",)
+"""Patterns of upstream's files that need no GPU."""
+
+words = sys.argv[1:]
+if words[:1] == ["--suite"]:
+    import hosts
+
+    hosts.main("tilelang", system.ROOT / words[1], FILES)
+elif words == ["--times"]:
+    import times
+
+    times.main()
+else:
+    import on_cpu
+    import on_cuda
+
+    system.on_each(check, "add_one.ffi", compile_kernel())
+    system.say(on_cpu.compare())
+    system.say(on_cuda.compare())
