@@ -99,7 +99,7 @@ def declared(*params: Any, extra: Any = ()) -> str:
         (
             [buffer("my.x", [n, two], "int4")],
             [],
-            "(my_x: Tensor([_, _], any, strides=any)) -> None\n    = try k(my_x.data);",
+            "(`my.x`: Tensor([_, _], any, strides=any)) -> None\n    = try k(`my.x`.data);",
         ),
         (
             [var("a", "bool"), var("h", "float16"), var("b", "bfloat16")],

@@ -26,7 +26,7 @@ from .build import (
     try_kernel,
 )
 from .build._expression import Operand
-from .build._text import LEAVES, SCALARS, is_dtype
+from .build._text import SCALARS, is_dtype
 
 Number: TypeAlias = Expr | int
 """An integer expression, or a constant."""
@@ -43,6 +43,10 @@ _OPERATIONS: dict[str, Callable[[Any, Any], Number]] = {
 
 _UNCHECKED_DTYPES = ("int1", "int4", "uint4")
 """Element types of which TVM checks neither type nor extents: their bytes hold several elements."""
+
+
+_UNSPELLED = re.compile(r"[`\x00-\x1f\x7f-\x9f]")
+"""Characters that no name of the language has."""
 
 
 class Left(Exception):
@@ -65,13 +69,11 @@ class Declaration:
 
     def new_name(self, wanted: str) -> Name:
         """Returns a name that nothing else has, like the one that is wanted."""
-        # Names in backticks can be any text; this keeps them readable in messages.
-        plain = re.sub(r"\W", "_", wanted, flags=re.ASCII) or "v"
-        plain = f"v{plain}" if plain[0].isdigit() or plain == "_" else plain
-        name, number = plain, 0
+        spelled = _UNSPELLED.sub("_", wanted) or "_"
+        name, number = spelled, 0
         while name in self._taken:
             number += 1
-            name = f"{plain}_{number}"
+            name = f"{spelled}_{number}"
         self._taken.add(name)
         return Name(name)
 
@@ -112,9 +114,6 @@ class Declaration:
     def add_handle(self, var: Any) -> None:
         """Adds an address, None, a tensor or another object."""
         name = self.new_name(var.name)
-        if "handle" not in LEAVES:
-            # Goes with the kind `handle`.
-            raise Left(f"`{var.name}` is a handle")
         self.params.append(Param(name, "handle"))
         self.values[var] = name
 
