@@ -90,14 +90,8 @@ fn system_libraries_register_what_they_export() {
 #[test]
 fn prefixes_that_cannot_be_are_errors() {
     let rows = [
-        (
-            "_a",
-            "system library prefix \"_a\": the name starts with `_`, which is reserved for the runtime",
-        ),
-        (
-            "a.b",
-            "system library prefix \"a.b\": the name holds '.' at byte 1, not an ASCII letter, digit or `_`",
-        ),
+        ("_a", "system library prefix \"_a\": it is no identifier that starts with a letter"),
+        ("a.b", "system library prefix \"a.b\": it is no identifier that starts with a letter"),
         ("k", "system library prefix \"k\": a kernel has the name `k__tvm_ffi__library_ctx`"),
     ];
     let library: Library = "f() -> None = k__tvm_ffi__library_ctx();".parse().unwrap();

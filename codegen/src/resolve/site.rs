@@ -65,8 +65,9 @@ impl Part {
     fn location(self, function: &Function) -> Option<&Location> {
         let wanted = match self {
             Part::Statement(index) | Part::Arm(index, _) => index,
+            // It is at fault itself.
+            Part::Location => return None,
             Part::Docs
-            | Part::Location
             | Part::Name
             | Part::Param(_)
             | Part::Default(_)

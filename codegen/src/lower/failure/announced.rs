@@ -140,6 +140,9 @@ fn header(function: &Function<'_>, value: ValueId, tensor: &Tensor, device: bool
     if tensor.shape.rank() != Some(0) {
         all.push(about.message(Complaint::NoShape));
     }
+    if function.declared.body.asks_object() {
+        all.push(about.message(Complaint::NoObject));
+    }
     all
 }
 
