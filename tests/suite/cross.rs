@@ -23,7 +23,7 @@ fn express(case: &Case, row: &Row) -> Option<String> {
     let there = row.arguments.len();
     let count = row.count.unwrap_or(there as i32);
     let arguments = express::arguments(&row.arguments)?;
-    Some(format!("call {} {count} {there}\n{arguments}", case.function.signature.name))
+    Some(format!("call {count} {there} {}\n{arguments}", case.function.signature.name))
 }
 
 /// Writes the calls of all rows, then those of [`ALLOCATING`] again without the allocator of the kernels.

@@ -83,7 +83,7 @@ pub(crate) fn check_type<'ctx>(
     if found == expected.as_any_type_enum() {
         return Ok(());
     }
-    let layout = module.get_data_layout().as_str().to_string_lossy().into_owned();
+    let layout = raw::data_layout(module);
     let same_size = || TargetData::create(&layout).get_store_size(&found) == size as u64;
     if is_zero(data) && BasicTypeEnum::try_from(found).is_ok() && same_size() {
         return Ok(());

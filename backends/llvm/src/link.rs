@@ -112,8 +112,7 @@ fn fits(module: &Module<'_>, kernel: &Module<'_>) -> Result<(), String> {
         let (own, its) = (own.as_str().to_string_lossy(), its.as_str().to_string_lossy());
         return Err(format!("it is for {its}, the module for {own}"));
     }
-    let (own, its) = (module.get_data_layout(), kernel.get_data_layout());
-    let (own, its) = (own.as_str().to_string_lossy(), its.as_str().to_string_lossy());
+    let (own, its) = (raw::data_layout(module), raw::data_layout(kernel));
     if !own.is_empty() && !its.is_empty() && own != its {
         return Err(format!("its data layout is {its}, the module's {own}"));
     }

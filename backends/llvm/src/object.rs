@@ -21,6 +21,7 @@ use crate::diagnostic::collect;
 pub use crate::machine::Processor;
 use crate::machine::known;
 use crate::native;
+use crate::raw;
 use crate::types::Attributes;
 
 /// Returns the optimiser's name of a level.
@@ -123,8 +124,8 @@ pub(crate) fn adopt(
     llvm: &Llvm,
     machine: &TargetMachine,
 ) -> Result<(), Error> {
-    let (triple, layout) = (module.get_triple(), module.get_data_layout().as_str().to_owned());
-    check_target(llvm, machine, &triple, &layout.to_string_lossy())?;
+    let (triple, layout) = (module.get_triple(), raw::data_layout(module));
+    check_target(llvm, machine, &triple, &layout)?;
     if triple.as_str().is_empty() {
         module.set_triple(&machine.get_triple());
     }

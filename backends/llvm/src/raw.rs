@@ -1,5 +1,7 @@
 //! Functions that inkwell lacks or marks unsafe: all `unsafe` of this crate but the diagnostic handler.
 
+use std::ffi::CStr;
+
 use inkwell::builder::{Builder, BuilderError};
 use inkwell::context::{AsContextRef, ContextRef};
 use inkwell::llvm_sys::LLVMTypeKind;
@@ -7,7 +9,7 @@ use inkwell::llvm_sys::comdat::LLVMSetComdat;
 use inkwell::llvm_sys::core::{
     LLVMAddAlias2, LLVMAliasGetAliasee, LLVMContextSetDiscardValueNames,
     LLVMContextShouldDiscardValueNames, LLVMDeleteGlobal, LLVMGetAggregateElement,
-    LLVMGetArrayLength2, LLVMGetFirstGlobalAlias, LLVMGetInitializer,
+    LLVMGetArrayLength2, LLVMGetDataLayoutStr, LLVMGetFirstGlobalAlias, LLVMGetInitializer,
     LLVMGetNamedFunctionWithLength, LLVMGetNamedGlobalAlias, LLVMGetNamedGlobalIFunc,
     LLVMGetNamedGlobalWithLength, LLVMGetNextGlobalAlias, LLVMGetTypeKind, LLVMGlobalGetValueType,
     LLVMSetCurrentDebugLocation2, LLVMValueAsMetadata,
@@ -25,6 +27,14 @@ pub(crate) fn set_location<'ctx>(builder: &Builder<'ctx>, location: Option<Metad
         let node = location.map(|location| LLVMValueAsMetadata(location.as_value_ref()));
         LLVMSetCurrentDebugLocation2(builder.as_mut_ptr(), node.unwrap_or(std::ptr::null_mut()));
     }
+}
+
+/// Returns the data layout of a module, empty if it states none. That which inkwell remembers is gone once modules were
+/// linked in.
+pub(crate) fn data_layout(module: &Module<'_>) -> String {
+    // SAFETY: the module is alive, and its text ends with a NUL and stays until the module changes.
+    let text = unsafe { CStr::from_ptr(LLVMGetDataLayoutStr(module.as_mut_ptr())) };
+    text.to_string_lossy().into_owned()
 }
 
 /// Writes `base + offset` in bytes; without `inbounds` any result is valid.

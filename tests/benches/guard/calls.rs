@@ -49,8 +49,7 @@ impl Call {
 /// The names of all functions.
 pub(crate) const FUNCTIONS: [&str; 18] = [
     "add_one", "matmul", "strided8", "symbols8", "ints16", "pair", "many32", "text", "list8",
-    "union", "map8", "optional", "first", "second", "third", "chain3",
-    "keys", "cached",
+    "union", "map8", "optional", "first", "second", "third", "chain3", "keys", "cached",
 ];
 
 /// Returns entries separated by commas.

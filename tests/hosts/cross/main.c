@@ -88,7 +88,7 @@ static void set_stream(void) {
 }
 
 static TVMFFISafeCallType find(const char *name) {
-  char symbol[300];
+  static char symbol[8300];
   snprintf(symbol, sizeof symbol, "__tvm_ffi_%s", name);
   return (TVMFFISafeCallType)(uintptr_t)system_find(library, symbol);
 }
@@ -118,9 +118,10 @@ static void print_end(int status, TVMFFIAny *result) {
 /* Calls a function of the library, or with `submits` what it returns for the first arguments. */
 static void call(int submits) {
   arguments_begin();
-  char name[256];
-  snprintf(name, sizeof name, "%s", word());
   int32_t count = (int32_t)number(), there = (int32_t)number();
+  /* The rest of the line: any text is a name. */
+  static char name[8192];
+  if (getchar() != ' ' || scanf("%8191[^\n]", name) != 1) stop("no name of a function");
   TVMFFIAny *args = take((size_t)there * sizeof *args + 8, 8), result = NOISE;
   for (int32_t i = 0; i < there; i++) args[i] = argument();
   arguments_ready();

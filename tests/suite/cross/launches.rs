@@ -115,7 +115,7 @@ fn random(pair: &Pair) -> Vec<String> {
 /// Writes a call, or a function's preparation and its call.
 fn written(name: &str, held: Option<usize>, count: usize, arguments: &str) -> String {
     match held {
-        None => format!("call {name} {count} {count}\n{arguments}"),
-        Some(held) => format!("submit {name} {held} {count}\n{arguments}"),
+        None => format!("call {count} {count} {name}\n{arguments}"),
+        Some(held) => format!("submit {held} {count} {name}\n{arguments}"),
     }
 }
