@@ -177,9 +177,10 @@ impl<'a> Function<'a> {
 
     /// Returns true if callers should pass a parameter as an object. It may be in use after the call: the body returns it,
     /// puts it into an array, gives it to a function that it makes, or hands it to a function of the FFI, which may keep
-    /// it. Or the body asks for the object of a tensor, of whichever parameter.
+    /// it. Or it has tensors, and the body asks for the object of one, of whichever parameter.
     pub(crate) fn is_kept(&self, param: usize) -> bool {
-        if self.declared.body.asks_object() {
+        let has_tensors = || !self.declared.signature.params[param].ty.tensors().is_empty();
+        if has_tensors() && self.declared.body.asks_object() {
             return true;
         }
         let is_of_param = |value: ValueId| self.values[value].param == param;
