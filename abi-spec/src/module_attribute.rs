@@ -1,7 +1,7 @@
 //! Attributes of modules.
 
-/// The attributes of the Python class `tvm_ffi.Module`, release 0.1.15, but for those that Python [gives a
-/// meaning](is_of_python). They hide functions of the same names, which only `module[name]` returns.
+/// The attributes of the Python class `tvm_ffi.Module`, release 0.1.15, but for those that Python gives a
+/// meaning. They hide functions of the same names, which only `module[name]` returns.
 pub const PYTHON: [&str; 22] = [
     "_abc_impl",
     "_move",
