@@ -72,11 +72,7 @@ fn compare(other: &Machine, ways: &[How]) {
     let is_noisy = |symbol: &str| symbol.starts_with("noisy_");
     table.retain(|case| !(other.extends && calls_one(case, is_noisy)));
     // GCC for Windows writes names into assembly as they are, and no assembler reads a blank there.
-    let is_plain = |case: &Case| {
-        let name = &case.function.signature.name;
-        name.chars().all(|c| c.is_ascii_alphanumeric() || "_.".contains(c))
-    };
-    table.retain(|case| other.compiler != MINGW || is_plain(case));
+    table.retain(|case| other.compiler != MINGW || case.group != "names");
     // GCC for Windows takes 16-bit floats from integer registers, LLVM from those for floats.
     let takes_halves =
         |symbol: &str| symbol.starts_with("halves_") || symbol.starts_with("bits_of_");
