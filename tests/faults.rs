@@ -195,7 +195,7 @@ fn whatever_fails_is_survived() {
     let _alone = alone();
     let table = cases::table();
     survive(&cases::library(&table), 200, &|route, log| {
-        // What cached calls keep is left on purpose; the machine's faults see that it is all.
+        // Cached calls keep objects on purpose; the faults of the machine see that nothing else is left.
         let all = table.iter().filter(|case| case.group != "cached");
         for (case, row) in all.flat_map(|case| case.rows.iter().map(move |row| (case, row))) {
             let function = &case.function.signature.name;

@@ -87,7 +87,7 @@ pub trait Backend {
 
     /// Adds the host IR to a module in a language of the backend, and returns all of it in a form.
     ///
-    /// What `into` has keeps its names, linkage, attributes, metadata and contents, also what it does not export; text and
+    /// Definitions of `into` keep their names, linkage, attributes, metadata and contents, also those that it does not export; text and
     /// bitcode are not optimised. It takes on the target if it states none. Imports of the host IR may be declared or
     /// defined there, and symbols of [`Linkage::Once`](crate::ir::Linkage::Once) and
     /// [`Weak`](crate::ir::Linkage::Weak) that it defines are not defined again; locals are renamed where their

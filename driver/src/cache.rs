@@ -157,7 +157,7 @@ impl Key {
         let print = print.with(&kernels.len().to_le_bytes());
         // A shared library records the names of those that it needs.
         let kernels = kernels.iter().flat_map(|input| [input.name().as_bytes(), input.bytes()]);
-        // The same bytes as a kernel make something else.
+        // Bytes that are given as a kernel make something else.
         let into = into.as_ref().and_then(File::input);
         let print = into.map_or(print, |into| print.with(b"into").with(into.bytes));
         let sources = sources.iter().flat_map(|source| [source.name.as_bytes(), &source.bytes]);

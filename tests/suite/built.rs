@@ -14,7 +14,7 @@ use tvm_ffi_codegen_tests::volume::{Plan, RandomFunction, Through};
 const LAUNCHES: [&str; 2] =
     [include_str!("../hosts/launches/kernels.ffi"), include_str!("../hosts/launches/hopper.ffi")];
 
-/// What the others have not: canonical text, though nothing of the sort can be called.
+/// Declarations with parts that the others lack: canonical text, though nothing of the sort can be called.
 const RARE: &str = "\
 image code;
 

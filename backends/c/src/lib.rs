@@ -332,7 +332,7 @@ impl Backend for C {
         backend::no_kernels(kernels)?;
         match self.headers {
             Headers::Own => object::object(self, source),
-            // Nothing stands before the text of an object.
+            // An object's text stands alone.
             Headers::Include => Err(Error::Unsupported { reason: "objects have no headers" }),
         }
     }

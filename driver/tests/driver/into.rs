@@ -109,7 +109,7 @@ fn two_libraries_are_added_to_a_module_in_memory() {
         let kernels = vec![tvm_ffi_codegen_driver::link::Input::new("made.o", object).unwrap()];
         let linked = Request { kernels, ..Request::new(Form::Shared) }.link().unwrap();
         assert_eq!(call(folder.path(), &linked, "thrice", 2), "6");
-        // What is linked besides becomes local, as everywhere.
+        // Kernels that are linked besides become local, as everywhere.
         let more = module.replace("twice_", "other_").replace("thrice_", "last_");
         let more = more.replace("count", "more").replace("inner", "more_inner");
         let link = vec![File::Bytes { name: "more".into(), bytes: more.into_bytes() }];

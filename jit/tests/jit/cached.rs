@@ -22,7 +22,7 @@ const PICK: &str = r#"
         };
 "#;
 
-/// What the functions that `make` has made count.
+/// Counts of functions that `make` has made and that were freed.
 #[derive(Default)]
 struct Counts {
     made: AtomicUsize,

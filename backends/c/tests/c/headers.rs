@@ -11,7 +11,7 @@ use crate::jit::succeed;
 use crate::objects;
 use crate::sample;
 
-/// What another generator has written before: headers, prototypes and code that uses them.
+/// Text that another generator has written before: headers, prototypes and code that uses them.
 const BEFORE: &str = "\
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ int32_t __tvm_ffi_f(void *self, const TVMFFIAny *args, int32_t num_args, TVMFFIA
 static inline int64_t first(const TVMFFIAny *args) { return args->v_int64; }
 ";
 
-/// What follows the text.
+/// Text behind ours.
 const AFTER: &str = "
 #include <tvm/ffi/c_api.h>
 TVMFFISafeCallType other(const TVMFFIAny *args);

@@ -9,8 +9,9 @@ use crate::lower::value::zeros;
 use crate::resolve::body::{PackedCall, Received};
 use crate::resolve::term::Term;
 
-/// Emits statement number `number`: a call whose result is kept under keys. What the last call had the same keys for is
-/// found here, others by a routine; only what is nowhere is called for. The kept object is borrowed from the site.
+/// Emits statement number `number`: a call whose result is kept under keys. The object that was found last is compared
+/// here, a routine finds others, and only for keys that have none the call is made. The body borrows the object from the
+/// site.
 pub(super) fn cached<'a>(
     w: &mut BodyEmitter<'a, '_>,
     number: usize,
