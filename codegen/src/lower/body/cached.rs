@@ -53,7 +53,8 @@ pub(super) fn cached<'a>(
 
     w.c.e.b.switch_to(kept);
     w.c.e.known.set_address(received.value, Some(entry));
-    checks::unpack_steps(&mut w.c, &received.steps, false);
+    // A list in what is kept may have changed.
+    checks::unpack_steps(&mut w.c, &received.steps, true);
 }
 
 /// Emits the call, and hands its result to the site. Returns the entry that has the keys: this one, unless another thread
