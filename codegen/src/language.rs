@@ -62,7 +62,7 @@
 //! callee     = a word that is not reserved | quoted | "(" expr ")"     (a symbol, or the address of a C function)
 //! args       = [ expr { "," expr } ]
 //! errors     = "errors" "{" [ status { "," status } ] "}"                    (only after "try")
-//! given      = expr | "struct" "(" [ given { "," given } ] ")" | "scratch" "(" expr "," int ")"
+//! given      = expr | "struct" "(" [ given { "," given } ] ")" | ( "scratch" | "bytes" ) "(" expr "," int ")"
 //!            | map
 //! map        = "tensormap" "(" expr { "," word "=" ( "[" args "]" | expr | quoted ) } ")"
 //! clause     = ( "grid" | "block" | "cluster" | "preferred_cluster" ) "(" expr [ "," expr [ "," expr ] ] ")"
@@ -84,6 +84,7 @@
 //!            | "device" "." ( "multiprocessors" | "attribute" "(" int ")" )
 //! atom       = "null" | "None" | "True" | "False" | name | quoted | "(" expr ")" | "[" args "]"
 //!            | "Shape" "(" args ")" | scalar "(" expr ")" | "stream" "(" expr ")"
+//!            | "current_device" "(" ")"
 //!            | ( "min" | "max" | "ceildiv" ) "(" expr "," expr ")" | closure
 //! closure    = "function" "(" [ param { "," param } ] ")" "->" result
 //!              [ "where" constraint { "," constraint } ] block               (only in a block)

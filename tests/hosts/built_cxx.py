@@ -217,6 +217,7 @@ WAYS = {
         f"b::{part.name}{'_of' * (part.name != 'ceildiv')}({cxx(part.left)}, {cxx(part.right)})"
     ),
     _operation.Cast: lambda part: f"b::{part.scalar}{'_' * (part.scalar == 'bool')}({cxx(part.operand)})",
+    _operation.CurrentDevice: lambda part: "b::current_device()",
     _operation.Stream: lambda part: f"b::stream({cxx(part.tensor)})",
     _operation.ShapeExpr: lambda part: f"b::shape_of({several(part.numbers)})",
     _declaration.Closure: closure,
@@ -254,6 +255,7 @@ WAYS = {
     build.Return: lambda part: f"b::return_({'' if part.value is None else cxx(part.value)})",
     build.Raise: lambda part: f"b::raise({text(part.kind)}s, {several(part.message)})",
     build.Struct: lambda part: f"b::structure({several(part.fields)})",
+    build.BytesOf: lambda part: f"b::bytes_of({cxx(part.tensor)}, {part.size})",
     build.Scratch: lambda part: f"b::scratch({cxx(part.bytes)}, {part.align})",
     build.TensorMap: tensor_map,
     build.LetMap: lambda part: f"b::let({name(part)}, {cxx(part.map)})",

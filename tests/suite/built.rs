@@ -31,7 +31,7 @@ rare(
         @\"rare.mt\":7:3
         wait stream(x), null on y;
         wait null, stream(x);
-        launch code.\"k\"(scratch(n * 4, 16)) grid(x.device.multiprocessors) block(1) preferred_cluster(2, 1) mem_sync_domain(n);
+        launch code.\"k\"(scratch(n * 4, 16), bytes(x, 64)) grid(x.device.multiprocessors) block(current_device()) preferred_cluster(2, 1) mem_sync_domain(n);
         fill x.data, n, x.device.attribute(75) on x stream null;
         let t = @other(x, Shape(n, 2)) into y, x;
         @\"other\"() into y;

@@ -37,6 +37,8 @@ pub enum Expr {
     Call(Builtin, Box<Expr>, Box<Expr>),
     /// `stream(x)`: the environment's stream for the device of tensor `x`; NULL for the cpu.
     Stream(Box<Expr>),
+    /// `current_device()`: the index of the driver's current device.
+    CurrentDevice,
     /// `x.device.multiprocessors`: an attribute of the device of tensor `x`, an `int64`.
     DeviceAttribute(Box<Expr>, DeviceAttribute),
     /// `int32(e)`: a checked narrowing to an integer type, or a rounding to a float type.
@@ -212,6 +214,7 @@ impl Expr {
             | Expr::Name(_)
             | Expr::Bool(_)
             | Expr::None
+            | Expr::CurrentDevice
             | Expr::Function(_) => (None, None, &[][..]),
             Expr::Member(e, _)
             | Expr::Field(e, _)

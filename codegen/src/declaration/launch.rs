@@ -43,6 +43,13 @@ pub enum LaunchArg {
     },
     /// `tensormap(x, box=[64, 64])`: a `CUtensorMap` of 128 bytes, made by `cuTensorMapEncodeTiled`.
     TensorMap(TensorMap),
+    /// `bytes(x, 64)`: a struct whose bytes are the first of a contiguous tensor on the cpu.
+    Bytes {
+        /// The tensor.
+        tensor: Expr,
+        /// Number of bytes.
+        size: u32,
+    },
 }
 
 /// A launch attribute.
@@ -139,6 +146,7 @@ impl LaunchArg {
             LaunchArg::Struct(fields) => fields.iter().for_each(|field| field.exprs(all)),
             LaunchArg::Scratch { bytes, .. } => all.push(bytes),
             LaunchArg::TensorMap(map) => all.extend(map.exprs()),
+            LaunchArg::Bytes { tensor, .. } => all.push(tensor),
         }
     }
 
@@ -146,7 +154,10 @@ impl LaunchArg {
     pub(crate) fn depth(&self) -> usize {
         match self {
             LaunchArg::Struct(fields) => 1 + fields.iter().map(LaunchArg::depth).max().unwrap_or(0),
-            LaunchArg::Value(_) | LaunchArg::Scratch { .. } | LaunchArg::TensorMap(_) => 1,
+            LaunchArg::Value(_)
+            | LaunchArg::Scratch { .. }
+            | LaunchArg::TensorMap(_)
+            | LaunchArg::Bytes { .. } => 1,
         }
     }
 }
@@ -262,6 +273,11 @@ impl LaunchArg {
     /// Builds `scratch(bytes, align)`.
     pub fn scratch(bytes: impl Into<Expr>, align: u64) -> LaunchArg {
         LaunchArg::Scratch { bytes: bytes.into(), align }
+    }
+
+    /// Builds `bytes(tensor, size)`.
+    pub fn bytes(tensor: impl Into<Expr>, size: u32) -> LaunchArg {
+        LaunchArg::Bytes { tensor: tensor.into(), size }
     }
 }
 

@@ -14,6 +14,8 @@ pub(crate) enum Word {
     Builtin(Builtin),
     /// `stream`
     Stream,
+    /// `current_device`
+    CurrentDevice,
     /// `null`
     Null,
     /// `None`
@@ -31,11 +33,12 @@ pub(crate) enum Word {
 }
 
 /// Reserved words, except the names of scalars and of leaves.
-const WORDS: [(&str, Word); 28] = [
+const WORDS: [(&str, Word); 29] = [
     ("min", Word::Builtin(Builtin::Min)),
     ("max", Word::Builtin(Builtin::Max)),
     ("ceildiv", Word::Builtin(Builtin::CeilDiv)),
     ("stream", Word::Stream),
+    ("current_device", Word::CurrentDevice),
     ("null", Word::Null),
     ("None", Word::None),
     ("True", Word::Bool(true)),

@@ -71,7 +71,8 @@ impl Left {
             | Expr::Null
             | Expr::Name(_)
             | Expr::Bool(_)
-            | Expr::None => {}
+            | Expr::None
+            | Expr::CurrentDevice => {}
             Expr::Member(e, _)
             | Expr::Field(e, _)
             | Expr::Neg(e)
@@ -226,6 +227,7 @@ impl Left {
             LaunchArg::Struct(fields) => self.args(fields),
             LaunchArg::Scratch { bytes, .. } => self.expr(bytes),
             LaunchArg::TensorMap(map) => self.map(map),
+            LaunchArg::Bytes { tensor, .. } => self.expr(tensor),
         }
     }
 

@@ -139,6 +139,7 @@ impl Parser<'_> {
             "struct" => self.structure(),
             "scratch" => self.scratch(),
             "tensormap" => self.tensor_map().map(LaunchArg::TensorMap),
+            "bytes" => self.bytes(),
             _ => self.expr().map(LaunchArg::Value),
         }
     }
@@ -160,6 +161,17 @@ impl Parser<'_> {
         let align = self.int(u64::MAX, "a number of bytes")?;
         self.expect(Token::CloseParen, "`)`")?;
         Ok(LaunchArg::Scratch { bytes, align })
+    }
+
+    /// `"bytes" "(" expr "," int ")"`
+    fn bytes(&mut self) -> Parsed<LaunchArg> {
+        self.advance();
+        self.advance();
+        let tensor = self.expr()?;
+        self.expect(Token::Comma, "an operator, or `,` and a number of bytes")?;
+        let size = self.int(u32::MAX.into(), "a number of bytes")? as u32;
+        self.expect(Token::CloseParen, "`)`")?;
+        Ok(LaunchArg::Bytes { tensor, size })
     }
 
     /// `tensormap ";"`, after `"let" name "="`
@@ -301,6 +313,7 @@ impl Display for LaunchArg {
             LaunchArg::Struct(fields) => enclosed(f, "struct(", fields, ")"),
             LaunchArg::Scratch { bytes, align } => write!(f, "scratch({bytes}, {align})"),
             LaunchArg::TensorMap(map) => map.fmt(f),
+            LaunchArg::Bytes { tensor, size } => write!(f, "bytes({tensor}, {size})"),
         }
     }
 }

@@ -315,6 +315,12 @@ impl Parser<'_> {
                 let operand = self.operand()?;
                 self.above(operand.height, || Expr::Stream(Box::new(operand.expr)))
             }
+            Word::CurrentDevice => {
+                self.advance();
+                self.expect(Token::OpenParen, "`(`")?;
+                self.expect(Token::CloseParen, "`)`")?;
+                Ok(Tree { expr: Expr::CurrentDevice, height: 1 })
+            }
             Word::Scalar(scalar) => {
                 let operand = self.operand()?;
                 self.above(operand.height, || Expr::Cast(scalar, Box::new(operand.expr)))

@@ -30,6 +30,7 @@ impl Display for Expr {
             Expr::Binary(op, lhs, rhs) => infix(f, Infix::Arithmetic(*op), op.text(), [lhs, rhs]),
             Expr::Call(builtin, a, b) => write!(f, "{}({a}, {b})", builtin.text()),
             Expr::Stream(tensor) => write!(f, "stream({tensor})"),
+            Expr::CurrentDevice => f.write_str("current_device()"),
             Expr::DeviceAttribute(base, attribute) => {
                 postfix(f, base, format_args!(".device.{attribute}"))
             }
@@ -87,7 +88,9 @@ fn precedence(expr: &Expr) -> Precedence {
         Expr::Text(_) | Expr::Null | Expr::Name(_) => Precedence::Postfix,
         Expr::Member(..) | Expr::Element(..) | Expr::Field(..) => Precedence::Postfix,
         Expr::DeviceAttribute(..) => Precedence::Postfix,
-        Expr::Call(..) | Expr::Stream(_) | Expr::Cast(..) => Precedence::Postfix,
+        Expr::Call(..) | Expr::Stream(_) | Expr::CurrentDevice | Expr::Cast(..) => {
+            Precedence::Postfix
+        }
         Expr::Bool(_) | Expr::None | Expr::Array(_) | Expr::Shape(_) => Precedence::Postfix,
         Expr::Function(_) => Precedence::Postfix,
     }

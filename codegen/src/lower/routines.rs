@@ -126,6 +126,7 @@ enum Heat {
 
 routines! {
     FailAt cold, message::fail_at;
+    PassPending cold inner, message::pass_pending;
     IsOwned hot, result::is_owned;
     CopyAny hot, result::copy_any;
     Own outline, result::own;
@@ -217,6 +218,7 @@ routines! {
     RecordEvent outline inner, driver::command::record::<Cuda>;
     EnterStream outline inner, cuda::command::enter_stream;
     DeviceAttribute cold, driver::command::device_attribute::<Cuda>;
+    CurrentDevice outline, driver::command::current_device::<Cuda>;
     PrepareCommands cold, cuda::command::prepare_commands;
     CheckLimits cold inner, cuda::limits::check_limits;
     CheckCluster cold inner, cuda::limits::check_cluster;
@@ -243,6 +245,7 @@ routines! {
     HipRecord outline inner, driver::command::record::<Hip>;
     StreamDevice outline inner, hip::command::stream_device;
     HipDeviceAttribute cold, driver::command::device_attribute::<Hip>;
+    HipCurrentDevice outline, driver::command::current_device::<Hip>;
     HipPrepareCommands cold, hip::command::hip_prepare_commands;
     HipCheckLimits cold inner, hip::limits::hip_check_limits;
     HipUpTo cold inner, driver::limits::up_to::<Hip>;

@@ -147,9 +147,19 @@ impl<'a> Function<'a> {
         all
     }
 
+    /// Returns true if the function asks for the current device.
+    fn asks_current_device(&self) -> bool {
+        let constraints = self.declared.signature.constraints.iter();
+        let exprs = constraints.map(|constraint| &constraint.condition);
+        exprs.chain(self.declared.body.exprs()).any(asks_current_device)
+    }
+
     /// Returns true if the function calls the driver.
     pub(crate) fn uses_driver(&self) -> bool {
-        !self.launches().is_empty() || self.has_commands() || !self.device_attributes().is_empty()
+        !self.launches().is_empty()
+            || self.has_commands()
+            || !self.device_attributes().is_empty()
+            || self.asks_current_device()
     }
 
     /// Returns the tensors that the function returns.
@@ -251,6 +261,11 @@ impl<'a> Function<'a> {
     pub(crate) fn any_rank(&self, value: ValueId) -> bool {
         self.tensor(value).is_some_and(|tensor| tensor.rank().is_none())
     }
+}
+
+/// Returns true if the current device is part of an expression.
+fn asks_current_device(expr: &Expr) -> bool {
+    matches!(expr, Expr::CurrentDevice) || expr.children().any(asks_current_device)
 }
 
 /// Appends the attributes of devices in an expression.

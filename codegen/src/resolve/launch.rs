@@ -58,7 +58,7 @@ impl Launch<'_> {
     pub(crate) fn scratches(&self) -> impl Iterator<Item = OutputId> {
         self.params.iter().filter_map(|param| match param {
             Param::Scratch(output) => Some(*output),
-            Param::Packed(_) | Param::TensorMap(_) | Param::Map(_) => None,
+            Param::Packed(_) | Param::TensorMap(_) | Param::Map(_) | Param::Bytes(_) => None,
         })
     }
 
@@ -144,6 +144,23 @@ pub(crate) enum Param<'a> {
     TensorMap(Box<TensorMap<'a>>),
     /// A `CUtensorMap` that the body has named.
     Map(MapId),
+    /// Bytes of a tensor on the cpu, which the driver copies from there.
+    Bytes(Box<Bytes>),
+}
+
+/// Bytes of a tensor as an argument.
+#[derive(Clone, Debug)]
+pub(crate) struct Bytes {
+    /// Address of the first byte.
+    pub(crate) address: Term,
+    /// Number of bytes.
+    pub(crate) size: u32,
+    /// Number of elements of the tensor.
+    pub(crate) numel: Term,
+    /// Number of elements that have so many bytes.
+    pub(crate) least: i64,
+    /// Spelling of the number of elements in errors.
+    pub(crate) name: String,
 }
 
 impl Param<'_> {
@@ -153,15 +170,17 @@ impl Param<'_> {
             Param::Packed(packing) => packing.size,
             Param::Scratch(_) => 8,
             Param::TensorMap(_) | Param::Map(_) => MAP_SIZE,
+            Param::Bytes(bytes) => bytes.size,
         }
     }
 
-    /// Returns the alignment on the device in bytes.
+    /// Returns the alignment on the device in bytes; 1 where only the kernel knows it.
     pub(crate) fn align(&self) -> u32 {
         match self {
             Param::Packed(packing) => packing.align,
             Param::Scratch(_) => 8,
             Param::TensorMap(_) | Param::Map(_) => MAP_ALIGN,
+            Param::Bytes(_) => 1,
         }
     }
 }

@@ -71,6 +71,8 @@ pub(crate) enum Node {
     OutputStream(OutputId),
     /// An attribute of the device of a tensor. `unsure` is the tensor whose type the call must find to be cuda.
     DeviceAttribute { home: Home, unsure: Option<ValueId>, id: u32 },
+    /// The index of the driver's current device.
+    CurrentDevice,
 }
 
 /// A property of a value.
@@ -252,7 +254,8 @@ impl Term {
             | Node::SameText(..)
             | Node::Stream(_)
             | Node::OutputStream(_)
-            | Node::DeviceAttribute { .. } => &[],
+            | Node::DeviceAttribute { .. }
+            | Node::CurrentDevice => &[],
         }
     }
 
@@ -281,7 +284,8 @@ impl Term {
     /// Returns true if evaluation may fail for another reason than that an integer is no `int64`.
     pub(crate) fn can_fail(&self) -> bool {
         self.any(&mut |node| {
-            matches!(node, Node::Narrow(..) | Node::Number { .. } | Node::DeviceAttribute { .. })
+            let asks = matches!(node, Node::DeviceAttribute { .. } | Node::CurrentDevice);
+            asks || matches!(node, Node::Narrow(..) | Node::Number { .. })
                 || matches!(node, Node::Divide(_, operands, _) if operands[1].constant().is_none())
                 || matches!(node, Node::Property(_, property) if property.can_fail())
         })

@@ -34,6 +34,7 @@ impl Names<'_> {
             Expr::Binary(op, lhs, rhs) => self.binary(expr, *op, lhs, rhs),
             Expr::Call(builtin, lhs, rhs) => self.call(expr, *builtin, lhs, rhs),
             Expr::Stream(of) => self.stream(of),
+            Expr::CurrentDevice => Ok(Term::new(Kind::Int, Node::CurrentDevice)),
             Expr::DeviceAttribute(of, attribute) => {
                 self.device_attribute(of, self.platform.attribute(*attribute))
             }
@@ -465,7 +466,8 @@ fn collect_shown<'e>(expr: &'e Expr, shown: &mut Vec<&'e Expr>) {
     | Expr::Member(..)
     | Expr::Element(..)
     | Expr::Field(..)
-    | Expr::DeviceAttribute(..) = expr
+    | Expr::DeviceAttribute(..)
+    | Expr::CurrentDevice = expr
     {
         if !shown.contains(&expr) {
             shown.push(expr);

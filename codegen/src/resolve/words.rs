@@ -28,6 +28,7 @@ pub(super) fn replaced(expr: &Expr, words: &FxHashMap<&str, Expr>) -> Option<Exp
         | Expr::Field(..)
         | Expr::Stream(_)
         | Expr::DeviceAttribute(..)
+        | Expr::CurrentDevice
         | Expr::Cast(..)
         | Expr::Array(_)
         | Expr::Shape(_)

@@ -96,6 +96,7 @@ fn handed<'a>(expr: &'a Expr, names: &mut FxHashSet<&'a str>) {
             | Expr::Neg(_)
             | Expr::Stream(_)
             | Expr::DeviceAttribute(..)
+            | Expr::CurrentDevice
             | Expr::Bool(_)
             | Expr::None
             | Expr::Compare(..)

@@ -67,6 +67,7 @@ from ._declaration import (
 from ._expression import Expr, Name, binary, expression
 from ._launch import (
     Attribute,
+    BytesOf,
     Copy,
     Fill,
     Launch,
@@ -81,6 +82,7 @@ from ._operation import (
     all_of,
     any_of,
     ceildiv,
+    current_device,
     max_of,
     min_of,
     not_,
@@ -149,6 +151,7 @@ __all__ = [
     "Arm",
     "Array",
     "Attribute",
+    "BytesOf",
     "CallStatement",
     "Closure",
     "Constraint",
@@ -209,6 +212,7 @@ __all__ = [
     "check",
     "checked",
     "closure",
+    "current_device",
     "expression",
     "float16",
     "float32",

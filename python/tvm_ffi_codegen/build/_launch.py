@@ -64,6 +64,20 @@ class Scratch(Part):
 
 
 @part
+class BytesOf(Part):
+    """`bytes(x, 64)`: a struct whose bytes are the first of a contiguous tensor on the cpu."""
+
+    tensor: Expr
+    size: int
+
+    def __init__(self, tensor: Operand, size: int) -> None:
+        self._set(tensor=expression(tensor), size=size)
+
+    def _print(self, out: Writer) -> None:
+        out.put("bytes(", self.tensor, f", {self.size})")
+
+
+@part
 class TensorMap(Part):
     """`tensormap(x, box=[64, 64])`: how a GPU kernel accesses the memory of a tensor in boxes. Options that are words
     hold their defaults where they are left out.
@@ -132,13 +146,13 @@ class TensorMap(Part):
         out.put(")")
 
 
-LaunchArg: TypeAlias = Expr | Struct | Scratch | TensorMap
+LaunchArg: TypeAlias = Expr | Struct | Scratch | TensorMap | BytesOf
 
 
 def launch_args(args: Iterable[ArgLike]) -> tuple[LaunchArg, ...]:
     """Returns the arguments of a launch that values stand for."""
     given = tuple_of(args, "the arguments of a launch")
-    return tuple(one if isinstance(one, (Struct, Scratch, TensorMap)) else expression(one) for one in given)
+    return tuple(one if isinstance(one, (Struct, Scratch, TensorMap, BytesOf)) else expression(one) for one in given)
 
 
 @part

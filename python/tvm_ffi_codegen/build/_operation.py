@@ -83,6 +83,14 @@ class Stream(Expr):
 
 
 @part
+class CurrentDevice(Expr):
+    """`current_device()`: the index of the driver's current device."""
+
+    def _print(self, out: Writer) -> None:
+        out.put("current_device()")
+
+
+@part
 class ShapeExpr(Expr):
     """`Shape(n, m)`: a shape object."""
 
@@ -157,6 +165,11 @@ def ceildiv(left: Operand, right: Operand) -> Expr:
 def stream(tensor: Expr) -> Expr:
     """Builds `stream(tensor)`: the environment's stream for the device of the tensor."""
     return Stream(tensor)
+
+
+def current_device() -> Expr:
+    """Builds `current_device()`: the index of the driver's current device."""
+    return CurrentDevice()
 
 
 def shape_of(*numbers: Operand) -> Expr:

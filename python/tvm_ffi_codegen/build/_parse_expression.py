@@ -18,7 +18,7 @@ from ._expression import (
     Neg,
     Precedence,
 )
-from ._operation import Builtin, Cast, Not, Null, ShapeExpr, Stream
+from ._operation import Builtin, Cast, CurrentDevice, Not, Null, ShapeExpr, Stream
 from ._text import SCALARS
 from ._token import Cursor
 
@@ -116,6 +116,9 @@ def _atom(at: Cursor) -> Expr:
     at.expect("(")
     if word == "Shape":
         return ShapeExpr(at.list(")", expr))
+    if word == "current_device":
+        at.expect(")")
+        return CurrentDevice()
     if word == "stream":
         return Stream(closed(at))
     if word in SCALARS:
@@ -126,7 +129,7 @@ def _atom(at: Cursor) -> Expr:
 
 
 _CONSTANTS = {"None": None, "True": True, "False": False}
-_CALLED = ("Shape", "stream", "min", "max", "ceildiv")
+_CALLED = ("Shape", "stream", "current_device", "min", "max", "ceildiv")
 
 
 def closed(at: Cursor) -> Expr:

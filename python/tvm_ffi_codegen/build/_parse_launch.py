@@ -10,6 +10,7 @@ from ._launch import (
     ATTRIBUTES,
     MAP_OPTIONS,
     Attribute,
+    BytesOf,
     Copy,
     Fill,
     Launch,
@@ -30,16 +31,16 @@ def _given(at: Cursor) -> LaunchArg:
     word = at.token.text if at.token.kind == "word" and at.opens() else ""
     if word == "tensormap":
         return tensor_map(at)
-    if word not in ("struct", "scratch"):
+    if word not in ("struct", "scratch", "bytes"):
         return expr(at)
     at.take(), at.take()
     if word == "struct":
         return Struct(at.list(")", _given))
-    size = expr(at)
+    first = expr(at)
     at.expect(",")
-    scratch = Scratch(size, at.natural("a number of bytes"))
+    number = at.natural("a number of bytes")
     at.expect(")")
-    return scratch
+    return Scratch(first, number) if word == "scratch" else BytesOf(first, number)
 
 
 def tensor_map(at: Cursor) -> TensorMap:

@@ -28,7 +28,7 @@ ANY_DTYPE = "any"
 """The word that stands for every element type."""
 
 _RESERVED = frozenset(
-    "min max ceildiv stream null None True False where try else _ and or not Shape Array List Map Dict Tuple Optional"
+    "min max ceildiv stream current_device null None True False where try else _ and or not Shape Array List Map Dict Tuple Optional"
     " Union Literal".split()
 ).union(SCALARS, LEAVES, CLASSES)
 

@@ -166,6 +166,7 @@ pub(super) fn evaluate(choices: &mut Choices<'_>, values: &mut Values, expr: &Ex
         | Expr::Field(..)
         | Expr::Stream(_)
         | Expr::DeviceAttribute(..)
+        | Expr::CurrentDevice
         | Expr::Cast(..)
         | Expr::Bool(_)
         | Expr::None

@@ -233,6 +233,7 @@ fn names(expr: &Expr) -> Vec<&str> {
         | Expr::Call(..)
         | Expr::Stream(_)
         | Expr::DeviceAttribute(..)
+        | Expr::CurrentDevice
         | Expr::Cast(..)
         | Expr::Bool(_)
         | Expr::None
@@ -272,6 +273,7 @@ fn is_linear(expr: &Expr, symbol: &str) -> bool {
         | Expr::Member(..)
         | Expr::Stream(_)
         | Expr::DeviceAttribute(..)
+        | Expr::CurrentDevice
         | Expr::Cast(..)
         | Expr::Bool(_)
         | Expr::None

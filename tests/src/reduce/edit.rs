@@ -194,6 +194,7 @@ fn launch_args(args: &mut Vec<LaunchArg>, edit: &mut impl Edit) {
             LaunchArg::Struct(fields) => launch_args(fields, edit),
             LaunchArg::Scratch { bytes, .. } => expr(bytes, edit),
             LaunchArg::TensorMap(map) => tensor_map(map, edit),
+            LaunchArg::Bytes { tensor, .. } => expr(tensor, edit),
         }
         edit.value(arg, LaunchArg::Value(Expr::Int(0)));
     }
@@ -304,7 +305,8 @@ fn expr(expr: &mut Expr, edit: &mut impl Edit) {
         | Expr::Null
         | Expr::Name(_)
         | Expr::Bool(_)
-        | Expr::None => {}
+        | Expr::None
+        | Expr::CurrentDevice => {}
         Expr::Text(text) => edit.text(text),
         Expr::Member(of, _)
         | Expr::Field(of, _)

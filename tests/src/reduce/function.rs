@@ -128,6 +128,7 @@ impl Edit for Literals {
             | Expr::Call(..)
             | Expr::Stream(_)
             | Expr::DeviceAttribute(..)
+            | Expr::CurrentDevice
             | Expr::Cast(..)
             | Expr::Bool(_)
             | Expr::None

@@ -1,6 +1,6 @@
 //! Arguments of kernels: every C type, structs, members of tensors, extents; and launches in every position of a body.
 
-use abi_spec::TypeIndex;
+use abi_spec::{Device, DeviceType, TypeIndex};
 use jit::abi::Any;
 
 use super::session::{Fake, cuda, float, int};
@@ -130,6 +130,44 @@ fn what_does_not_fit_is_refused() {
             "ValueError: Division by zero in n / (n - 3) …, n = 3",
         ),
     ]);
+}
+
+#[test]
+fn bytes_of_a_tensor_are_a_struct() {
+    const PARAMS: &str = "x: Tensor([n], float32, device=cuda), c: Tensor([m], int32), t: Tensor([24], uint8), \
+        s: Tensor([k], int32), w: Tensor([...], float32)";
+    let mut memory: [u8; 32] = std::array::from_fn(|index| index as u8);
+    let address = memory.as_mut_ptr().expose_provenance();
+    let cpu = Device { ty: DeviceType::CPU, id: 0 };
+    let x = Fake::new(0x1000, &[3]);
+    let tensors = [(&[6][..], 0, 32), (&[24], 1, 8), (&[3], 0, 32), (&[2, 3], 2, 32)]
+        .map(|(shape, code, bits)| Fake::new(address + 4, shape).of(code, bits).on(cpu));
+    let args: Vec<Any> = [&x].into_iter().chain(&tensors).map(Fake::arg).collect();
+    let launch = |structs: &str| {
+        format!(
+            "launch cubin.\"widths\"(uint8(n), uint16(m), int32(n), n, float32(0.5), 0.5, {structs}) grid(1) block(1);"
+        )
+    };
+    let [copied, start] =
+        ["0405060708090a0b0c0d0e0f101112131415161718191a1b", "0405060708090a0b0c0d0e0f"];
+    let launched = format!(
+        "\"widths\" grid=1,1,1 block=1,1,1) -> parameters=[03, 0600, 03000000, 0300000000000000, 0000003f, \
+         000000000000e03f, {start}, {copied}]"
+    );
+    let few = |least: u32, found: u32| {
+        format!("ValueError: Mismatched s.numel …, expected at least {least} but got {found}")
+    };
+    let short = launch("bytes(c, 12), bytes(s, 24)");
+    let rows = [
+        (launch("bytes(c, 12), bytes(c, 24)"), launched.clone()),
+        (launch("bytes(t, 12), bytes(w, 24)"), launched.clone()),
+        (launch("bytes(s, 12), bytes(t, 24)"), launched),
+        (short.clone(), few(6, 3)),
+        (short.replace("grid(1)", "grid(m - 6)"), String::new()),
+    ];
+    let rows: Vec<Row<'_>> =
+        rows.iter().map(|(body, expected)| (&body[..], &expected[..])).collect();
+    hold(PARAMS, &args, &rows);
 }
 
 #[test]

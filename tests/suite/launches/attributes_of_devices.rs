@@ -37,6 +37,28 @@ fn attributes_are_numbers() {
     );
 }
 
+/// The driver is asked in every call; a thread without a context is on device 0, as CUDA's runtime says.
+#[test]
+fn the_current_device_is_asked_for() {
+    let stand_in = fake_cuda::exclusive();
+    let library = library(
+        "f(x: Tensor([n], float32, device=any)) -> None where current_device() == x.device_id = {};",
+    );
+    let driver = Driver(&stand_in);
+    let [on0, on1] = [0, 1].map(|device| Fake::new(0x1000, &[3]).on(cuda(device)));
+    let on_1 = driver.primary(1);
+    for session in sessions(&library) {
+        session.call("f", &[on0.arg()]).unwrap();
+        driver.push(on_1);
+        session.call("f", &[on1.arg()]).unwrap();
+        let other = session.call("f", &[on0.arg()]).unwrap_err();
+        driver.pop();
+        let expected = "ValueError: Violated current_device() == x.device_id …, current_device() = 1, x.device_id = 0";
+        assert_same(&other, &error_of(&library, "f", expected), &session.name);
+    }
+    driver.release(1);
+}
+
 /// Each device is asked once; a module remembers the last one.
 #[test]
 fn a_device_is_asked_once() {

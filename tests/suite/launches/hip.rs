@@ -147,6 +147,7 @@ fn launches() {
             axpy("code", "grid(x.device.multiprocessors) block(4)"),
             passed("304,1,1", "4,1,1", "0"),
         ),
+        (axpy("code", "grid(current_device() + 2) block(4)"), passed("2,1,1", "4,1,1", "0")),
         (
             "let f = function () -> None { launch code.\"axpy_kernel\"(x.data, y.data, int32(n), a) grid(n) \
              block(4); }; @(f)();"

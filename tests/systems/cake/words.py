@@ -16,8 +16,8 @@ class Untranslatable(Exception):
 
 
 RESERVED = set(
-    "where try null stream min max ceildiv else and or not _ None True False Tensor Optional Array List Map Dict Tuple"
-    " Union Literal Any Stream Object Module Function Shape Device dtype str bytes ptr bool float16 bfloat16 float32"
+    "where try null stream current_device min max ceildiv else and or not _ None True False Tensor Optional Array List"
+    " Map Dict Tuple Union Literal Any Stream Object Module Function Shape Device dtype str bytes ptr bool float16 bfloat16 float32"
     " float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
 )
 
@@ -108,7 +108,7 @@ class Words:
             case Binary():
                 return self.infix(value)
             case facts.Current():
-                raise Untranslatable("a check of the current CUDA device")
+                return "current_device()", 7
         raise Untranslatable(f"{type(value).__name__} in an expression")
 
     def constant(self, value: Const) -> tuple[str, int]:
@@ -278,7 +278,7 @@ class Words:
         if isinstance(value, Struct):
             return f"struct({', '.join(self.argument(each, each.type) for each in flat(value))})"
         if isinstance(value, facts.Bytes):
-            raise Untranslatable("an argument of a kernel that is copied from a tensor on the cpu")
+            return f"bytes({self.forms[value.of.name].name}, {value.count})"
         if type_ in ("ptr", "i64", "u64"):
             return self.address(value)
         if type_ not in NARROW:

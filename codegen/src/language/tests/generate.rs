@@ -104,6 +104,7 @@ pub(super) fn expr() -> BoxedStrategy<Expr> {
             (boxed.clone(), element_name()).prop_map(|(of, name)| Expr::Field(of, name)),
             boxed.clone().prop_map(Expr::Neg),
             boxed.clone().prop_map(Expr::Stream),
+            Just(Expr::CurrentDevice),
             (boxed.clone(), device_attribute())
                 .prop_map(|(of, attribute)| Expr::DeviceAttribute(of, attribute)),
             (scalar(), boxed).prop_map(|(scalar, inner)| Expr::Cast(scalar, inner)),

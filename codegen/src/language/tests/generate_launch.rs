@@ -36,6 +36,7 @@ fn arg() -> BoxedStrategy<LaunchArg> {
         4 => expr().prop_map(LaunchArg::Value),
         1 => (expr(), any::<u64>()).prop_map(|(bytes, align)| LaunchArg::Scratch { bytes, align }),
         1 => tensor_map().prop_map(LaunchArg::TensorMap),
+        1 => (expr(), any::<u32>()).prop_map(|(tensor, size)| LaunchArg::bytes(tensor, size)),
     ];
     let structure = |inner| vec(inner, 0..3).prop_map(LaunchArg::Struct);
     leaf.prop_recursive(3, 8, 3, structure).boxed()

@@ -24,6 +24,10 @@ fn text_is_canonical() {
             "launch i.\"k\"(struct(m, struct(1.5, n)), scratch(n * 4, 16), x.data) grid(1) block(1);",
         ),
         (
+            "launch i.\"k\"(bytes(c,64), current_device( )) grid(1) block(1);",
+            "launch i.\"k\"(bytes(c, 64), current_device()) grid(1) block(1);",
+        ),
+        (
             "launch i.\"k\"(tensormap(x, swizzle=\"128b\", steps=[1, 1], box=[64, 4], l2=\"none\")) grid(1) block(1);",
             "launch i.\"k\"(tensormap(x, box=[64, 4], steps=[1, 1], swizzle=\"128b\")) grid(1) block(1);",
         ),
@@ -78,6 +82,11 @@ fn syntax() {
             "launch i.\"k\"(scratch(1)) grid(1);",
             "2:23: expected an operator, or `,` and an alignment, found `)`",
         ),
+        (
+            "launch i.\"k\"(bytes(x)) grid(1);",
+            "2:21: expected an operator, or `,` and a number of bytes, found `)`",
+        ),
+        ("launch i.\"k\"(bytes(x, n)) grid(1);", "2:23: expected a number of bytes, found `n`"),
         (
             "launch i.\"k\"(tensormap(x, boxes=[1]));",
             "2:27: expected `dims`, `strides`, `offset`, `box`, `steps`, `interleave`, `swizzle`, `l2`, `fill` or `dtype`, \
@@ -148,6 +157,23 @@ fn meaning() {
         (
             "launch i.\"k\"(struct(scratch(1, 1))) grid(1) block(1);",
             "2:1: `scratch(1, 1)` cannot be a field of a struct",
+        ),
+        (
+            "launch i.\"k\"(struct(bytes(x, 4))) grid(1) block(1);",
+            "2:1: `bytes(x, 4)` cannot be a field of a struct",
+        ),
+        (
+            "launch i.\"k\"(bytes(x, 4)) grid(1) block(1);",
+            "2:1: `x` is on cuda, and its bytes are read on the cpu",
+        ),
+        (
+            "launch i.\"k\"(bytes(a, 4)) grid(1) block(1);",
+            "2:1: `a` may be on any device: declare it with `device=cpu`",
+        ),
+        ("launch i.\"k\"(bytes(m, 4)) grid(1) block(1);", "2:1: `m` is no tensor"),
+        (
+            "launch i.\"k\"(bytes(x, 0)) grid(1) block(1);",
+            "2:1: a kernel has no parameter of 0 bytes: it has 1 to 32764",
         ),
         (
             "launch i.\"k\"(scratch(1, 3)) grid(1) block(1);",

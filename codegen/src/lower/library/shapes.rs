@@ -231,6 +231,7 @@ fn data(function: &Function<'_>, term: &Term) -> Value {
         | Node::SameText(..)
         | Node::Stream(_)
         | Node::OutputStream(_)
-        | Node::DeviceAttribute { .. } => unreachable!("{:?} is in no dim", term.node),
+        | Node::DeviceAttribute { .. }
+        | Node::CurrentDevice => unreachable!("{:?} is in no dim", term.node),
     }
 }

@@ -11,6 +11,7 @@ pub(crate) struct Commands {
     pub(crate) upload: Routine,
     pub(crate) prepare: Routine,
     pub(crate) attribute: Routine,
+    pub(crate) current: Routine,
 }
 
 impl Commands {
@@ -23,6 +24,7 @@ impl Commands {
                 upload: Routine::Upload,
                 prepare: Routine::PrepareCommands,
                 attribute: Routine::DeviceAttribute,
+                current: Routine::CurrentDevice,
             },
             Platform::Hip => Commands {
                 wait: Routine::HipWait,
@@ -31,6 +33,7 @@ impl Commands {
                 upload: Routine::HipUpload,
                 prepare: Routine::HipPrepareCommands,
                 attribute: Routine::HipDeviceAttribute,
+                current: Routine::HipCurrentDevice,
             },
         }
     }

@@ -87,6 +87,7 @@ complaints! {
     Index: "ValueError" "Out of range {subject}{calling}, expected an index below {int} but got {int}";
     NegativeSize: "ValueError" "Out of range {subject}{calling}, expected a non-negative size but got {int}";
     LargeSize: "ValueError" "Out of range {subject}{calling}, expected at most {int} but got {int}";
+    FewElements: "ValueError" "Mismatched {subject}{calling}, expected at least {int} but got {int}";
     ResultRange: "OverflowError" "Out of range result{calling}, expected int64 but got {unsigned}";
     Status: "RuntimeError" "{subject}{calling}, status = {int}";
     Failed: "RuntimeError" "Failed {plain}{calling}, status = {int}";

@@ -86,11 +86,14 @@ platforms! {
         WAIT: "wait", "hip_wait";
         RECORD: "record", "hip_record";
         DEVICE_ATTRIBUTE: "device_attribute", "hip_device_attribute";
+        CURRENT_DEVICE: "current_device", "hip_current_device";
     }
     constants {
         DEVICE_TYPE: i64 = DeviceType::CUDA.0 as i64, DeviceType::ROCM.0 as i64;
         /// Status for a device that there is not.
         INVALID_DEVICE: i32 = cuda::CUDA_ERROR_INVALID_DEVICE, hip::HIP_ERROR_INVALID_DEVICE;
+        /// Status of a thread that has no current device yet, which for a runtime is device 0.
+        NO_DEVICE_YET: i32 = cuda::CUDA_ERROR_INVALID_CONTEXT, hip::HIP_ERROR_INVALID_CONTEXT;
 
         // Names of the library's file, newest first, for each `Loader`. The last one of HIP is a link that development packages have.
         DL_FILES: &'static [&'static str] =
@@ -104,6 +107,7 @@ platforms! {
         IMAGE_NAME: Field<Ref<u8>> = cuda::Image::FIELDS.name, hip::Image::FIELDS.name;
         IMAGE_NAME_SIZE: Field<u64> = cuda::Image::FIELDS.name_size, hip::Image::FIELDS.name_size;
 
+        GET_DEVICE: Self::Entry = cuda::Entry::CtxGetDevice, hip::Entry::GetDevice;
         DEVICE_GET_ATTRIBUTE: Self::Entry = cuda::Entry::DeviceGetAttribute, hip::Entry::DeviceGetAttribute;
         MEMSET: Self::Entry = cuda::Entry::MemsetD8Async, hip::Entry::MemsetAsync;
         MEMSET_WORDS: Self::Entry = cuda::Entry::MemsetD32Async, hip::Entry::MemsetD32Async;

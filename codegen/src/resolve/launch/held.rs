@@ -28,7 +28,7 @@ impl<'a> Function<'a> {
                 let mut captured = self.captured.iter();
                 captured.any(|captured| matches!(captured, Captured::Map(one) if one == map))
             }
-            Param::Scratch(_) | Param::TensorMap(_) => false,
+            Param::Scratch(_) | Param::TensorMap(_) | Param::Bytes(_) => false,
         }
     }
 
@@ -60,6 +60,7 @@ impl<'a> Function<'a> {
                 !self.holds_output(*output)
             }
             Node::Property(_, Property::Length) | Node::Stream(_) | Node::OutputStream(_) => true,
+            Node::CurrentDevice => true,
             Node::DeviceAttribute { home, .. } => !self.holds_tensor(*home),
             Node::Value(value)
             | Node::Property(value, _)

@@ -11,7 +11,8 @@ fn may_use_driver(function: &Function) -> bool {
 }
 
 fn asks_driver(expr: &Expr) -> bool {
-    matches!(expr, Expr::DeviceAttribute(..)) || expr.children().any(asks_driver)
+    matches!(expr, Expr::DeviceAttribute(..) | Expr::CurrentDevice)
+        || expr.children().any(asks_driver)
 }
 
 /// Returns the platform of a function: that of the first tensor on a GPU of a known type, else of the first image whose

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
-use abi_spec::{DType, Scalar};
+use abi_spec::{DType, DeviceType, Scalar};
 
 use super::platform;
 use super::well_formed::ATTRIBUTE_SIZE;
-use super::{Allowed, Launch, PLAIN_CLUSTER, Packing, Param};
+use super::{Allowed, Bytes, Launch, PLAIN_CLUSTER, Packing, Param};
 use crate::declaration::{
-    self, AttributeKind, AttributeValue, Device, Expr, LaunchArg, LaunchAttribute, Platform, Tensor,
+    self, AttributeKind, AttributeValue, Device, Expr, LaunchArg, LaunchAttribute, Platform, Shape,
+    Strides, Tensor,
 };
 use crate::resolve::Explained;
 use crate::resolve::argument::Argument;
@@ -177,6 +178,7 @@ impl<'a> Block<'_, 'a> {
             LaunchArg::Value(_) | LaunchArg::Struct(_) => self.packing(arg).map(Param::Packed),
             LaunchArg::Scratch { bytes, align } => self.scratch(bytes, *align, device),
             LaunchArg::TensorMap(map) => self.tensor_map(map).map(Param::TensorMap),
+            LaunchArg::Bytes { tensor, size } => self.bytes(tensor, *size),
         }
     }
 
@@ -190,7 +192,7 @@ impl<'a> Block<'_, 'a> {
                 let fields = fields.iter().map(|field| self.packing(field));
                 Ok(Packing::of(fields.collect::<Explained<Vec<_>>>()?))
             }
-            LaunchArg::Scratch { .. } | LaunchArg::TensorMap(_) => {
+            LaunchArg::Scratch { .. } | LaunchArg::TensorMap(_) | LaunchArg::Bytes { .. } => {
                 Err(format!("`{arg}` cannot be a field of a struct"))
             }
         }
@@ -212,6 +214,47 @@ impl<'a> Block<'_, 'a> {
     }
 }
 
+/// Resolves bytes of tensors.
+impl<'a> Block<'_, 'a> {
+    fn bytes(&self, tensor: &Expr, size: u32) -> Explained<Param<'a>> {
+        let home = self.home(tensor)?;
+        let declared = self.names.tensor_of(home);
+        let declared = declared.ok_or_else(|| format!("`{tensor}` is no tensor"))?;
+        match self.names.device_of(home) {
+            (Device::Type(DeviceType::CPU), _) => {}
+            (Device::Type(ty), _) => {
+                return Err(format!("`{tensor}` is on {ty}, and its bytes are read on the cpu"));
+            }
+            (Device::Any, _) => {
+                return Err(format!(
+                    "`{tensor}` may be on any device: declare it with `device=cpu`"
+                ));
+            }
+        }
+        if declared.strides != Strides::Contiguous {
+            return Err(format!("`{tensor}` is not declared contiguous"));
+        }
+        let [dtype] = declared.dtypes[..] else {
+            return Err(format!("`{tensor}` may have elements of several types"));
+        };
+        let bits = u64::from(dtype.bits) * u64::from(dtype.lanes);
+        let least = (8 * u64::from(size)).div_ceil(bits) as i64;
+        let extents: Option<i64> = match declared.shape {
+            Shape::AnyRank | Shape::Trailing { .. } => None,
+            Shape::Dims(_) => declared.extents().try_fold(1_i64, |product, extent| match extent {
+                Expr::Int(extent) => product.checked_mul(*extent),
+                _ => None,
+            }),
+        };
+        if extents.is_some_and(|elements| elements < least) {
+            return Err(format!("`{tensor}` has fewer than {size} bytes"));
+        }
+        let (address, numel) = (self.term(&tensor.data())?, self.integer(&tensor.numel())?);
+        let name = tensor.numel().to_string();
+        Ok(Param::Bytes(Box::new(Bytes { address, size, numel, least, name })))
+    }
+}
+
 /// Finds the device of a launch.
 impl<'a> Block<'_, 'a> {
     /// Collects the tensors whose data an argument passes.
@@ -221,7 +264,7 @@ impl<'a> Block<'_, 'a> {
             LaunchArg::Struct(fields) => {
                 fields.iter().try_for_each(|field| self.collect(field, tensors))
             }
-            LaunchArg::Scratch { .. } => Ok(()),
+            LaunchArg::Scratch { .. } | LaunchArg::Bytes { .. } => Ok(()),
             LaunchArg::TensorMap(map) => self.collect_tensor(self.home(&map.tensor)?, tensors),
         }
     }

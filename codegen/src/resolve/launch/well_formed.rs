@@ -12,6 +12,9 @@ use crate::resolve::well_formed::Checker;
 /// Bytes of a `CUlaunchAttributeValue`.
 pub(super) const ATTRIBUTE_SIZE: u32 = 64;
 
+/// Most bytes of all parameters of a kernel, from CUDA 12.1 and compute capability 7.0 on.
+const PARAMETER_SIZE: u32 = 32_764;
+
 impl Checker<'_> {
     pub(in crate::resolve) fn launch(&self, part: Part, launch: &Launch) -> Result<(), Error> {
         self.identifier(part, &launch.image)?;
@@ -43,7 +46,7 @@ impl Checker<'_> {
             return Err(self.invalid(part, "an upload has a value"));
         }
         for value in &upload.values {
-            if let LaunchArg::Scratch { .. } = value {
+            if let LaunchArg::Scratch { .. } | LaunchArg::Bytes { .. } = value {
                 return Err(self.invalid(part, format!("`{value}` cannot be uploaded")));
             }
             self.given(part, value)?;
@@ -76,7 +79,9 @@ impl Checker<'_> {
                 }
                 fields.iter().try_for_each(|field| match field {
                     LaunchArg::Value(_) | LaunchArg::Struct(_) => self.given(part, field),
-                    LaunchArg::Scratch { .. } | LaunchArg::TensorMap(_) => {
+                    LaunchArg::Scratch { .. }
+                    | LaunchArg::TensorMap(_)
+                    | LaunchArg::Bytes { .. } => {
                         let reason = format!("`{field}` cannot be a field of a struct");
                         Err(self.invalid(part, reason))
                     }
@@ -90,6 +95,13 @@ impl Checker<'_> {
                 Err(self.invalid(part, reason))
             }
             LaunchArg::TensorMap(map) => self.map(part, map),
+            LaunchArg::Bytes { size, .. } if (1..=PARAMETER_SIZE).contains(size) => Ok(()),
+            LaunchArg::Bytes { size, .. } => {
+                let reason = format!(
+                    "a kernel has no parameter of {size} bytes: it has 1 to {PARAMETER_SIZE}"
+                );
+                Err(self.invalid(part, reason))
+            }
         }
     }
 

@@ -101,6 +101,12 @@ impl Printer<'_, '_> {
                 lines.line(format!("{role} scratch {}", self.output(*output)))
             }
             Param::Map(id) => lines.line(format!("{role} {}", map(*id))),
+            Param::Bytes(bytes) => {
+                let (address, numel) = (self.term(&bytes.address), self.term(&bytes.numel));
+                let (size, least) = (bytes.size, bytes.least);
+                lines
+                    .line(format!("{role} {size} bytes at {address}, {numel} is at least {least}"));
+            }
             Param::TensorMap(made) => {
                 lines.nested(format!("{role} {}", made.declared), |lines| {
                     self.tensor_map(lines, made);

@@ -52,6 +52,7 @@ impl Printer<'_, '_> {
             }
             Node::Stream(value) => format!("stream({})", self.value(*value)),
             Node::OutputStream(output) => format!("stream({})", self.output(*output)),
+            Node::CurrentDevice => "current_device()".to_owned(),
             Node::DeviceAttribute { home, id, .. } => {
                 format!("attribute({}, {id})", self.home(*home))
             }

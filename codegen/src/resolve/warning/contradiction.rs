@@ -64,7 +64,8 @@ impl Types<'_> {
             | Node::Output(_)
             | Node::OutputData(_)
             | Node::OutputObject(_) => None,
-            Node::Stream(_) | Node::OutputStream(_) | Node::DeviceAttribute { .. } => None,
+            Node::Stream(_) | Node::OutputStream(_) => None,
+            Node::DeviceAttribute { .. } | Node::CurrentDevice => None,
         }
     }
 
@@ -118,7 +119,8 @@ impl Types<'_> {
             Node::SameText(..) | Node::Output(_) | Node::OutputData(_) | Node::OutputObject(_) => {
                 return None;
             }
-            Node::Stream(_) | Node::OutputStream(_) | Node::DeviceAttribute { .. } => return None,
+            Node::Stream(_) | Node::OutputStream(_) => return None,
+            Node::DeviceAttribute { .. } | Node::CurrentDevice => return None,
         };
         Some(range)
     }

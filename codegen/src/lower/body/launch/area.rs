@@ -33,7 +33,7 @@ impl Layout {
                 Param::Packed(packing) => (packing.size, packing.align),
                 Param::Scratch(_) => (8, 8),
                 Param::TensorMap(_) => (map::AREA, map::AREA_ALIGN),
-                Param::Map(_) => (0, 1),
+                Param::Map(_) | Param::Bytes(_) => (0, 1),
             };
             let at = size.next_multiple_of(align);
             size = at + bytes;

@@ -1,7 +1,7 @@
 //! Parts of a launch: its config, attributes, arguments, scratch memory and kernel.
 
 use crate::declaration::Platform;
-use crate::ir::Value;
+use crate::ir::{Cond, Value};
 use crate::lower::body::allocate;
 use crate::lower::body::launch::area::{self, Field, Layout, Ready, Subject};
 use crate::lower::body::launch::cuda::{loaded_kernel, start_on_cuda};
@@ -10,8 +10,11 @@ use crate::lower::body::launch::map;
 use crate::lower::checks::{Checker, terms};
 use crate::lower::cuda::{attribute, config};
 use crate::lower::emitter::output;
+use crate::lower::failure::message::Message;
 use crate::lower::routines::Routine;
-use crate::resolve::launch::{Launch, Param};
+use crate::lower::routines::complaints::Complaint;
+use crate::resolve::launch::{Bytes, Launch, Param};
+
 /// Stores the given stream, or the current one of the device in the environment, in the config.
 pub(super) fn store_stream<'a>(
     c: &mut Checker<'a, '_>,
@@ -140,6 +143,18 @@ pub(super) fn store_argument<'a>(
             return map::tensor_map(c, map, to, site);
         }
         Param::Map(map) => return c.e.known.map(*map),
+        Param::Bytes(bytes) => return bytes_of(c, bytes),
     }
     c.e.b.ptr_offset(area, at.into())
+}
+
+/// Checks that a tensor has the bytes that the driver reads; returns their address.
+fn bytes_of(c: &mut Checker<'_, '_>, bytes: &Bytes) -> Value {
+    let numel = terms::eval(c, &bytes.numel);
+    let is_enough = c.e.b.compare_const(Cond::Sge, numel, bytes.least);
+    let least = c.e.b.i64(bytes.least);
+    let fail = c
+        .failing(|_| Message::of(Complaint::FewElements, &bytes.name).with_values(&[least, numel]));
+    c.e.b.guard(is_enough, fail);
+    terms::eval(c, &bytes.address)
 }

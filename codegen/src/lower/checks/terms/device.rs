@@ -97,6 +97,19 @@ pub(super) fn device_attribute(
     value
 }
 
+/// Returns the index of the driver's current device, an `I64`.
+pub(super) fn current_device(c: &mut Checker<'_, '_>) -> Value {
+    exact::settle_overflows(c);
+    let routine = Commands::of(c.e.function.platform).current;
+    let site = c.exits.here(&mut c.e);
+    let told = c.e.routine_value(routine, &[site]);
+    let failed = c.e.b.compare_const(Cond::Eq, told, NO_ATTRIBUTE);
+    let (raised, next) = (c.exits.raised(&mut c.e), c.e.b.block("next"));
+    c.e.b.branch(failed, raised, next);
+    c.e.b.switch_to(next);
+    told
+}
+
 /// Returns the address of the cell of an attribute, which all functions of the module share.
 pub(in crate::lower) fn attribute_cell(
     c: &mut Checker<'_, '_>,

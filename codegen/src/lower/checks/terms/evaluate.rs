@@ -115,6 +115,7 @@ fn computed(c: &mut Checker<'_, '_>, term: &Term) -> Value {
         }
         Node::Stream(value) => output::stream_of(&mut c.e, *value),
         Node::OutputStream(output) => output::stream(&mut c.e, *output),
+        Node::CurrentDevice => device::current_device(c),
         Node::DeviceAttribute { home, unsure, id } => {
             device::device_attribute(c, *home, *unsure, *id)
         }

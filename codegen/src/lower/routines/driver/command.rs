@@ -184,3 +184,23 @@ pub(crate) fn device_attribute<D: Driver>(caller: Caller, cell: &u64, device: u6
     cell.store_atomic((device ^ ATTRIBUTE_KNOWN) << ATTRIBUTE_DEVICE_SHIFT | *value as u32 as u64);
     *value as i64
 }
+
+/// Asks the library for the current device: 0 on a thread that has none yet. Returns its index, or [`NO_ATTRIBUTE`] once it
+/// has raised.
+#[routine(D::CURRENT_DEVICE)]
+pub(crate) fn current_device<D: Driver>(caller: Caller) -> i64 {
+    if open_driver::<D>(caller) != 0 {
+        return NO_ATTRIBUTE;
+    }
+    let device: i32;
+    *device = 0;
+    let status = call(D::GET_DEVICE, device);
+    if status == D::NO_DEVICE_YET {
+        return 0;
+    }
+    if status != 0 {
+        driver_failed::<D>(caller, name_of(D::GET_DEVICE), status);
+        return NO_ATTRIBUTE;
+    }
+    *device as i64
+}

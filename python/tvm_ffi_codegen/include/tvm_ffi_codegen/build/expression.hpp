@@ -254,6 +254,8 @@ inline Expr max_of(const Expr& a, const Expr& b) { return detail::applied("max",
 inline Expr ceildiv(const Expr& a, const Expr& b) { return detail::applied("ceildiv", {a, b}); }
 /// Builds `stream(x)`: the environment's stream for the device of a tensor.
 inline Expr stream(const Expr& tensor) { return detail::applied("stream", {tensor}); }
+/// Builds `current_device()`: the index of the driver's current device.
+inline Expr current_device() { return detail::applied("current_device", {}); }
 /// Builds `Shape(n, m)`, a shape object.
 inline Expr shape_of(const std::vector<Expr>& numbers) { return detail::applied("Shape", numbers); }
 /// Builds `[a, b]`, an array object.

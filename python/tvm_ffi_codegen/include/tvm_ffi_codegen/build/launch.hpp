@@ -89,7 +89,8 @@ class TensorMap {
 
 /// Makes a tensor map with the extents of its box, the innermost last.
 inline TensorMap tensormap(const Expr& tensor, const std::vector<Expr>& box) { return TensorMap(tensor, box); }
-/// An argument of a launch, or a value of an upload: an expression, a tensor map, a `structure` or `scratch` memory.
+/// An argument of a launch, or a value of an upload: an expression, a tensor map, a `structure`, `scratch` memory or
+/// `bytes_of` a tensor.
 class LaunchArg {
  public:
   template <typename T, std::enable_if_t<std::is_convertible_v<T, Expr>, int> = 0>
@@ -120,6 +121,11 @@ inline LaunchArg structure(const std::vector<LaunchArg>& fields) {
 /// Builds `scratch(bytes, align)`: the address of device memory that is released after the launch; both are in bytes.
 inline LaunchArg scratch(const Expr& bytes, uint64_t align) {
   return LaunchArg::printed("scratch(" + detail::inner(bytes) + ", " + std::to_string(align) + ")");
+}
+
+/// Builds `bytes(x, 64)`: a struct whose bytes are the first of a contiguous tensor on the cpu.
+inline LaunchArg bytes_of(const Expr& tensor, uint32_t size) {
+  return LaunchArg::printed("bytes(" + detail::inner(tensor) + ", " + std::to_string(size) + ")");
 }
 
 /// One to three extents.

@@ -32,8 +32,9 @@ inline constexpr std::string_view kLeaves[] = {"str", "bytes", "dtype", "Device"
 inline constexpr std::string_view kClasses[] = {"Function", "Module", "Tensor", "Object"};
 /// Other words that name nothing without backticks.
 inline constexpr std::string_view kKeywords[] = {
-    "min", "max", "ceildiv", "stream", "null",  "None",  "True", "False", "where", "try",   "else",     "_",
-    "and", "or",  "not",     "Shape",  "Array", "List",  "Map",  "Dict",  "Tuple", "Union", "Optional", "Literal"};
+    "min", "max", "ceildiv", "stream", "current_device", "null", "None", "True",  "False", "where",    "try",     "else",
+    "_",   "and", "or",      "not",    "Shape",          "Array", "List", "Map", "Dict",  "Tuple",    "Union",   "Optional",
+    "Literal"};
 /// Names of the types of devices, and `any`.
 inline constexpr std::string_view kDevices[] = {
     "any",     "cpu",          "cuda",   "cuda_host", "opencl",  "vulkan", "metal", "vpi", "rocm", "rocm_host",
