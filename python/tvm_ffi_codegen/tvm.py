@@ -321,7 +321,8 @@ def _build_llvm(module: Any, target: Any, generate: Any) -> Any:
     with _Memory() as memory:
         built.write_to_file(memory.path, "bc")
         kernels = memory.read()
-    code = _emit(module, "bitcode", backend="llvm", into=kernels, **_machine(target))
+    # Most of the code is that of errors, on which TVM's code generator would spend most of its time.
+    code = _emit(module, "bitcode", backend="llvm", into=kernels, optimization=1, **_machine(target))
     if code is None:
         return built
     with _Memory() as memory:

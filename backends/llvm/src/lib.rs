@@ -307,6 +307,10 @@ impl Backend for Llvm {
     ) -> Result<Vec<u8>, Error> {
         let context = Context::create();
         let module = self.extended(&context, into, source, kernels)?;
+        // Others may compile the module, without the passes of this library.
+        if self.optimize == Optimize::O1 {
+            object::spare_cold(&module);
+        }
         match form {
             Form::Text => Ok(text(&module).into_bytes()),
             Form::Bitcode => Ok(bitcode(&module)),

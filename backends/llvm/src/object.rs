@@ -105,7 +105,7 @@ fn call_site(instruction: InstructionValue<'_>) -> Option<CallSiteValue<'_>> {
 
 /// Exempts the cold functions of host IR from optimisation: they are most of a small module, and at `-O1` compile time
 /// matters more than size.
-fn spare_cold(module: &Module<'_>) {
+pub(crate) fn spare_cold(module: &Module<'_>) {
     let attributes = Attributes::new(module.get_context());
     let place = AttributeLoc::Function;
     for function in module.get_functions() {

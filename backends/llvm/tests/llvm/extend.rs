@@ -122,12 +122,12 @@ fn locations_of_declarations_join_those_of_the_module() {
     }
 }
 
-/// The level of optimisation is for code.
+/// The level of optimisation is for code; the first one is seen in attributes, too.
 #[test]
 fn text_and_bitcode_are_not_optimised() {
     let source = lowered(ADD_ONE);
     let text = extended(&linux(), MINE, &source).unwrap();
-    for level in Optimize::ALL {
+    for level in [Optimize::O0, Optimize::O2, Optimize::O3] {
         let llvm = Llvm { optimize: level, ..linux() };
         assert_eq!(extended(&llvm, MINE, &source).unwrap(), text);
         let from_text = llvm.extend(input(MINE.as_bytes()), &source, &[], Form::Bitcode).unwrap();
@@ -314,4 +314,19 @@ fn kernels_are_linked_into_the_module() {
     let expected =
         "llvm: kernel.ll: Linking globals named 'add_one_kernel': symbol multiply defined!";
     assert_eq!(clash.unwrap_err().to_string(), expected);
+}
+
+/// At `-O1` code generators spare cold functions, whoever runs them: `optnone` is an attribute of each.
+#[test]
+fn cold_functions_are_spared_at_the_first_level() {
+    let source = lowered(ADD_ONE);
+    let spared = |optimize| {
+        let text = extended(&Llvm { optimize, ..linux() }, "", &source).unwrap();
+        let spared =
+            text.lines().any(|line| line.starts_with("attributes #") && line.contains(" optnone "));
+        assert_eq!(text.contains("minsize"), !spared, "{text}");
+        printed(text.as_bytes());
+        spared
+    };
+    assert_eq!([Optimize::O0, Optimize::O1, Optimize::O2].map(spared), [false, true, false]);
 }
