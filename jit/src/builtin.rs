@@ -32,6 +32,7 @@ pub(crate) fn text(bytes: &[u8]) -> Any {
 /// Returns the address of a function of the built-in runtime.
 pub(crate) fn symbol(name: &str) -> Option<*const c_void> {
     Some(match name {
+        "TVMFFIGetVersion" => get_version as *const c_void,
         "TVMFFIObjectIncRef" => object::inc_ref as *const c_void,
         "TVMFFIObjectDecRef" => object::dec_ref as *const c_void,
         "TVMFFIErrorCreate" => error::create as *const c_void,
@@ -61,6 +62,18 @@ pub(crate) fn symbol(name: &str) -> Option<*const c_void> {
         "TVMFFIEnvCheckSignals" => check_signals as *const c_void,
         _ => return None,
     })
+}
+
+/// The release whose rules this runtime follows.
+const VERSION: [u32; 3] = [0, 1, 15];
+
+/// `TVMFFIGetVersion`
+///
+/// # Safety
+/// `out` is valid.
+unsafe extern "C" fn get_version(out: *mut [u32; 3]) {
+    // SAFETY: as required above.
+    unsafe { *out = VERSION };
 }
 
 /// `TVMFFIEnvCheckSignals`: always 0, since there is no environment with signals.

@@ -1,10 +1,13 @@
 //! Errors that kernels raise: their kinds, and the runtime that gets them.
 
+use std::ffi::c_void;
+use std::ptr;
 use std::sync::OnceLock;
 use std::thread;
 
 use tvm_ffi_codegen::Library;
-use tvm_ffi_codegen_jit::{HostFunction, Jit, Runtime, TypeIndex, raise};
+use tvm_ffi_codegen_jit::abi::{Any, Object, SafeCall};
+use tvm_ffi_codegen_jit::{FfiFunction, HostFunction, Jit, Runtime, TypeIndex, raise};
 
 use crate::ir::runtimes;
 
@@ -173,5 +176,38 @@ fn a_runtime_may_be_named() {
         let functions = compile(runtime);
         assert_eq!(runtime.raise("IndexError", "here"), -1);
         assert_eq!(functions("quiet").call((2,)).unwrap_err().to_string(), "IndexError: here");
+    }
+}
+
+/// Reports that the host itself holds an error, as functions did up to 0.1.8.
+unsafe extern "C" fn report_pending(_: *mut c_void, _: *const Any, _: i32, _: *mut Any) -> i32 {
+    -2
+}
+
+/// Returns a function object of [`report_pending`].
+fn pending(runtime: &'static Runtime) -> FfiFunction {
+    type Create =
+        unsafe extern "C" fn(*mut c_void, SafeCall, *const c_void, *mut *mut Object) -> i32;
+    let create = runtime.symbol("TVMFFIFunctionCreate").unwrap();
+    let mut object = ptr::null_mut();
+    // SAFETY: this is the type of the function; the callee needs no context.
+    unsafe {
+        let create = std::mem::transmute::<*const c_void, Create>(create);
+        assert_eq!(create(ptr::null_mut(), report_pending, ptr::null(), &mut object), 0);
+        FfiFunction::from_raw(object, runtime).unwrap()
+    }
+}
+
+/// Runtimes from 0.1.9 on read an error that the host itself holds from its kind.
+#[test]
+fn an_error_that_the_host_holds_has_a_kind() {
+    for runtime in runtimes() {
+        let library: Library =
+            "f(g: Function) -> int64 = { let r: int64 = @(g)(); return r; };".parse().unwrap();
+        // SAFETY: the function that the body calls is the one above.
+        let jit = unsafe { Jit::with_runtime(runtime).unwrap().calls() };
+        let function = jit.compile(&library).unwrap().function("f").unwrap();
+        let error = function.call((&pending(runtime),)).unwrap_err();
+        assert_eq!(error.to_string(), "EnvErrorAlreadySet: ");
     }
 }

@@ -128,6 +128,12 @@ structs! {
         tensor: Field<Ref<DlTensor>> = 0,
         place: Field<u64> = 8,
     }
+    /// A `TVMFFIVersion`.
+    Version VersionFields: 12, 4 => {
+        major: Field<u32> = 0,
+        minor: Field<u32> = 4,
+        patch: Field<u32> = 8,
+    }
     /// A message that is being composed.
     MessageBuffer MessageBufferFields: TEXT + MAX_TEXT, 8 => {
         // The record that the message is about, which leads to the host function.

@@ -7,7 +7,7 @@ use crate::lower::routines::big_int::{put_big, put_difference, put_product, put_
 use crate::lower::routines::complaints::{Complaint, TemplatePart};
 use crate::lower::routines::errors::{self, pass_on};
 use crate::lower::routines::float::put_float;
-use crate::lower::routines::memory::{Any, BigInt, Caller, MessageBuffer, slice};
+use crate::lower::routines::memory::{Any, BigInt, Caller, MessageBuffer, Version, slice};
 use crate::lower::routines::names::{
     put_device, put_device_type, put_dtype, put_type, put_written,
 };
@@ -15,6 +15,7 @@ use crate::lower::routines::records::{
     CallSite, CalleeKind, Case, Fault, Head, MessageRecord, Piece, PieceKind, Rest, Span, Start,
     Subject, Suffix, TextRef, base_of, host_of, place, text_in, text_of,
 };
+use crate::lower::routines::runtime::get_version;
 use crate::lower::routines::schema::FieldType;
 use crate::lower::routines::text::{put, put_int, put_quoted, put_unsigned};
 
@@ -102,8 +103,8 @@ fn template(complaint: Complaint) -> (Vec<u8>, bool) {
 /// Passes on the error that the callee of a call site has left. Raises the message of the call site if there is no
 /// error. Returns -1.
 ///
-/// Returns -2 if an FFI function has returned -2 and left no error. Runtimes up to 0.1.8 report in this way an error
-/// that the host itself holds.
+/// An FFI function that has returned -2 and left no error reports an error that the host itself holds: see
+/// [`pass_pending()`].
 #[routine]
 pub(crate) fn fail_at(caller: Caller, values: &i64) -> i32 {
     let callee = caller.site.callee;
@@ -112,11 +113,26 @@ pub(crate) fn fail_at(caller: Caller, values: &i64) -> i32 {
             return -1;
         }
         if callee == CalleeKind::Function && *values == -2 {
-            return -2;
+            return pass_pending(caller);
         }
     }
     let head = caller.site as &Head;
     say(head, base_of(head), meaning(caller.site, values), values, null);
+    -1
+}
+
+/// Passes on that the host itself holds an error, such as Python's `KeyboardInterrupt`, in the way of the runtime: from
+/// 0.1.9 on by an error of a kind of its own, after which -1 is returned; before by the status -2, which is returned.
+#[routine]
+pub(crate) fn pass_pending(caller: Caller) -> i32 {
+    let version: Version;
+    get_version(version);
+    if version.major == 0 && (version.minor == 0 || version.minor == 1 && version.patch < 9) {
+        return -2;
+    }
+    let s: MessageBuffer;
+    open(s, caller.site as &Head, null, null);
+    errors::raise(s, "EnvErrorAlreadySet");
     -1
 }
 

@@ -4,7 +4,9 @@ use abi_spec::runtime as functions;
 
 use crate::ir::typed::{Handle, Int, Make, Ref, Single, words};
 use crate::ir::{Builder, Linkage, Signature, Symbol, SymbolKind};
-use crate::lower::routines::memory::{Any, ByteArray, DlTensor, Managed, Object, TypeInfo};
+use crate::lower::routines::memory::{
+    Any, ByteArray, DlTensor, Managed, Object, TypeInfo, Version,
+};
 use crate::resolve::prototype;
 
 /// Defines a Rust function for each function of the runtime, which emits a call of it.
@@ -22,6 +24,8 @@ macro_rules! functions {
 }
 
 functions! {
+    /// Writes the version of the runtime.
+    fn get_version(version: Ref<Version>) -> () = GET_VERSION;
     /// Creates an error of a kind, a message and a backtrace.
     fn error_create(kind: Ref<ByteArray>, message: Ref<ByteArray>, backtrace: Ref<ByteArray>, out: Ref<Ref<Object>>) -> Int<i32> = ERROR_CREATE;
     /// Puts an error into the thread's slot, which retains it.
