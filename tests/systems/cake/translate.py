@@ -54,7 +54,7 @@ class Tensor:
     """What is checked of a tensor wherever the function goes."""
 
     ref: Ref
-    cuda: bool = False
+    device: str = "any"
     dtype: str | None = None
     storage: bool = False
     compact: bool = False
@@ -130,8 +130,8 @@ class Translator:
     def notice(self, condition: Expr) -> None:
         """Notes what a condition says of a tensor's type."""
         match condition:
-            case Binary("==", Number("device_type", of), Const(value=2)):
-                self.tensors[of.name].cuda = True
+            case Binary("==", Number("device_type", of), Const(value=(1 | 2) as device)):
+                self.tensors[of.name].device = "cpu" if device == 1 else "cuda"
             case Number("contiguous", of):
                 self.tensors[of.name].compact = True
             case Foldable(of, trailing):
@@ -206,7 +206,7 @@ class Translator:
         if tensor.dtype is None:
             raise Untranslatable("a tensor of any element type")
         options = [self.shape(form), tensor.dtype, *self.strides(tensor, form)]
-        options += ["device=cuda"] if tensor.cuda else ["device=any"]
+        options += [f"device={tensor.device}"]
         options += [f"align={tensor.align}"] if tensor.align != natural(tensor.dtype) else []
         options += ["dtypes=storage"] if tensor.storage else []
         return f"Tensor({', '.join(options)})"
