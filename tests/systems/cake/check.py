@@ -110,18 +110,20 @@ def build_stand_ins(files: wheels.Unpacked) -> compare.Files:
     return compare.Files(driver / "libcuda.so.1", cudart, runtime)
 
 
-def codes(libraries: Mapping[str, Path], files: compare.Files) -> dict[str, str]:
+def codes(hosts: Mapping[str, Host], libraries: Mapping[str, Path], files: compare.Files) -> dict[str, str]:
     """Returns the code of each host's kernels. Each library is loaded in a process of its own: hosts have structs of
     one name that differ, of which one process would have one size."""
     machine: Machine = files.open()
     return {
-        path: compare.apart(lambda: original.Original(library, machine).code) for path, library in libraries.items()
+        path: compare.apart(lambda: original.Original(library, machine, original.called(hosts[path])).code)
+        for path, library in libraries.items()
     }
 
 
 def emit(work: Work, files: compare.Files) -> tuple[dict[str, dict[str, Path]], dict[str, float]]:
     """Emits hosts with each backend; returns the libraries by backend and path, and the seconds by backend."""
-    kernels = compare.apart(lambda: codes({path: built.library for path, built in work.originals.items()}, files))
+    originals = {path: built.library for path, built in work.originals.items()}
+    kernels = compare.apart(lambda: codes(work.hosts, originals, files))
     made: dict[str, dict[str, Path]] = {}
     seconds: dict[str, float] = {}
     for backend in system.BACKENDS:

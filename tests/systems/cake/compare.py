@@ -19,7 +19,7 @@ from arguments import Case, Generator
 from calls import Machine, Outcome, Refusal
 from evaluation import Environment, TensorValue, Value
 from facts import Check, Function, Host, Ref
-from original import WHEEL, Original
+from original import WHEEL, Original, called
 from ours import Ours
 from solver import DEVICES, Values
 
@@ -388,7 +388,7 @@ def compare(host: Host, original: Path, ours: Mapping[str, Path], files: Files) 
     """Compares a host in this process."""
     verdict = Verdict(host.path)
     machine = files.open()
-    theirs = Original(original, machine)
+    theirs = Original(original, machine, called(host))
     mine = {backend: Ours(library) for backend, library in ours.items()}
     comparisons = [Comparison(verdict, function, machine, theirs, mine) for function in host.functions]
     for comparison in comparisons:

@@ -13,11 +13,13 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
+import facts
 from calls import Machine
 
 HERE = Path(__file__).resolve().parent
@@ -36,6 +38,8 @@ KERNEL = re.compile(
 INCLUDED = re.compile(r'#include\s+"([^"]+)"')
 NAMESPACE = re.compile(r"^namespace (\w+) \{", re.MULTILINE)
 INSTANCE = re.compile(r"\w+<(\d+)>")
+# Bytes of arguments by their types.
+SIZES = {"ptr": 8, "f32": 4, "f64": 8, **{name: bits // 8 for name, (bits, _) in facts.INTEGERS.items()}}
 # Instances of templates whose argument is deduced: the number of elements of an array.
 DEDUCED = range(1, 17)
 
@@ -204,17 +208,32 @@ def image(kernels: Iterable[Kernel]) -> str:
     return "".join(entries)
 
 
-class Original:
-    """A loaded original, whose kernels the stand-in knows."""
+def called(host: facts.Host) -> dict[str, tuple[Parameter, ...]]:
+    """Returns parameters of kernels as a host gives them arguments: some hosts declare a kernel without parameters."""
+    found = {}
+    for function in host.functions:
+        for launch in (step for step in function.steps if isinstance(step, facts.Launch)):
+            sizes = [SIZES.get(argument.ctype, 0) for argument in launch.arguments]
+            if all(sizes):
+                found[launch.kernel] = tuple(Parameter(size, size) for size in sizes)
+    return found
 
-    def __init__(self, library: Path, machine: Machine) -> None:
+
+class Original:
+    """A loaded original, whose kernels the stand-in knows, with the parameters that they are called with where they are
+    declared with none."""
+
+    def __init__(
+        self, library: Path, machine: Machine, given: Mapping[str, tuple[Parameter, ...]] = MappingProxyType({})
+    ) -> None:
         self.library = ctypes.CDLL(str(library))
         rows = ctypes.cast(self.library.cake_kernels, ctypes.POINTER(KernelRow))
         self.kernels: list[Kernel] = []
         while rows[len(self.kernels)].name:
             row = rows[len(self.kernels)]
             parameters = tuple(Parameter(row.parameters[i].size, row.parameters[i].align) for i in range(row.count))
-            self.kernels.append(Kernel(row.name.decode(), row.address, parameters))
+            name = row.name.decode()
+            self.kernels.append(Kernel(name, row.address, parameters or given.get(name, ())))
         self.code = image(self.kernels)
         for kernel in self.kernels:
             code = image([kernel]).encode()
