@@ -27,6 +27,12 @@ cached(n: int64) -> None
             cached_kernel(a, i);
         }
     };
+keyed(k: int64) -> None = { keyed_kernel(k, k % 5, k % 2 == 0); };
+picked(k: int64) -> None
+    = {
+        let f: Function = cached (k, k % 5, k % 2 == 0) @\"ffi.FunctionListGlobalNamesFunctor\"();
+        picked_kernel(f, k);
+    };
 chosen(n: int64) -> None
     = {
         for i in 0..n {
@@ -54,9 +60,10 @@ impl Call {
 }
 
 /// The names of all functions.
-pub(crate) const FUNCTIONS: [&str; 19] = [
+pub(crate) const FUNCTIONS: [&str; 21] = [
     "add_one", "matmul", "strided8", "symbols8", "ints16", "pair", "many32", "text", "list8",
     "union", "map8", "optional", "first", "second", "third", "chain3", "keys", "cached", "chosen",
+    "keyed", "picked",
 ];
 
 /// Returns entries separated by commas.
@@ -125,6 +132,8 @@ pub(crate) fn calls() -> Vec<Call> {
         ("keys 1", "1".to_owned()),
         ("cached 1", "1".to_owned()),
         ("chosen 1", "1".to_owned()),
+        ("keyed", "1".to_owned()),
+        ("picked", "1".to_owned()),
         ("keys 16", "16".to_owned()),
         ("cached 16", "16".to_owned()),
         ("chosen 16", "16".to_owned()),
