@@ -141,6 +141,11 @@ pub use wrapped::{ClosureParam, ClosureResult, IntoFunction};
 #[doc = include_str!("../../codegen/src/guide/comparison.md")]
 struct Comparison;
 
+/// Tests the examples in another one.
+#[cfg(doctest)]
+#[doc = include_str!("../../codegen/src/guide/launches.md")]
+struct Launches;
+
 /// Tests the blocks of Rust on the pages about the language.
 #[cfg(doctest)]
 #[doc = include_str!("../../codegen/src/guide/language/scalars.md")]

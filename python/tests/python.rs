@@ -108,6 +108,33 @@ True error: 22:17: other: call argument 1: nothing determines the symbol `m`
     assert_eq!(python(&["examples/elementwise.py"]), expected);
 }
 
+/// Each variant is compiled once, however often it is called; an error of the compiler is that of the call, each time.
+#[test]
+fn the_example_of_variants_prints_what_it_is_to_print() {
+    let expected = "\
+scaled(x: Tensor([n], T: float32|float64|int32), y: Tensor([n], T), out: Tensor([n], T), generation: int64) -> None
+    = {
+        let variant: Function = cached (T, n == 1, n % 16 == 0, generation) \
+@\"variants.compile\"(\"scaled\", T, n == 1, n % 16 == 0);
+        @(variant)(x, y, out);
+    };
+scaled of float32 of extent 1: 1
+scaled of float32: 1
+scaled of float32, a multiple of 16: 1
+scaled of int32 of extent 1: 1
+scaled of int32: 1
+scaled of int32, a multiple of 16: 1
+[0 0 0 0 0 0 0] 2
+[0 1 2 0 1 2 0] 1
+no code for rest of float32 1
+no code for rest of float32 2
+Mismatched y.shape[0] on argument #1 when calling: `scaled(x: Tensor([n], T: float32|float64|int32), \
+y: Tensor([n], T), out: Tensor([n], T), generation: int64)`, expected 7 (= x.shape[0]) but got 6
+10 compilations
+";
+    assert_eq!(python(&["examples/variants.py"]), expected);
+}
+
 /// Compiles the stand-in for the CUDA driver, under the driver's name.
 fn build_driver(folder: &Path) {
     let mut build = Command::new("sh");

@@ -63,6 +63,23 @@ fn a_million_functions_leave_nothing_behind() {
     backends().iter().for_each(|backend| outlives(backend, 1_000_000));
 }
 
+/// A site in a library releases nothing, and what it has kept goes on without the library.
+#[test]
+fn what_sites_keep_outlives_their_modules() {
+    const KEPT: &str = "kept(n: int64) -> Function = { let f: Function = cached (n) @\"kept.make\"(n); return f; };";
+    let library: Library = KEPT.parse().unwrap_or_else(|error| panic!("{error}"));
+    for backend in backends() {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let path = folder.path().join("library.so");
+        build(&library, backend, &path);
+        let output = Command::new("python3").arg(host("kept.py")).arg(&path).output();
+        let output = output.unwrap_or_else(|error| panic!("python3: {error}"));
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(printed, "3 3 4 [3, 4]\nFalse 3\n3 3 [3, 4, 3]\n", "{backend}: {output:?}");
+        assert!(output.status.success(), "{backend}: {output:?}");
+    }
+}
+
 /// Compiles the functions; the code keeps `witness` alive.
 fn compiled(runtime: &'static Runtime, witness: &Arc<()>) -> Compiled {
     let jit = Jit::with_runtime(runtime).expect("the machine has a backend").keep(witness.clone());

@@ -68,6 +68,8 @@ impl Body<'_> {
         self.ins().atomic_load(ty(of), memory(of, of.bytes()), at)
     }
 
+    /// Writes a store with release ordering. Cranelift's own atomic store is sequentially consistent, which takes a fence
+    /// of tens of cycles where any store releases; its passes keep the order of stores.
     pub(crate) fn atomic_store(
         &mut self,
         value: ir::Value,
@@ -75,6 +77,9 @@ impl Body<'_> {
         offset: i32,
     ) -> Option<Value> {
         let of = self.source.ty(value);
+        if self.machine().is_some_and(|machine| machine.facts().ordered) {
+            return self.store(value, base, offset, of.bytes());
+        }
         let (at, value) = (self.at(base, offset), self.value(value));
         self.ins().atomic_store(memory(of, of.bytes()), value, at);
         None
@@ -123,8 +128,7 @@ impl Body<'_> {
     /// Writes checked arithmetic; keeps its flag. Cranelift 0.135 has instructions for it where machines have a flag.
     pub(crate) fn checked(&mut self, op: Checked, lhs: ir::Value, rhs: ir::Value) -> Value {
         let (lhs, rhs) = (self.value(lhs), self.value(rhs));
-        let machine = Machine::of_architecture(self.module.isa().triple().architecture);
-        let has_flag = machine.is_none_or(|machine| machine.facts().overflow_flag);
+        let has_flag = self.machine().is_none_or(|machine| machine.facts().overflow_flag);
         let ins = self.ins();
         let (result, overflowed) = match op {
             Checked::CheckedAdd if !has_flag => {
@@ -147,6 +151,11 @@ impl Body<'_> {
         };
         self.overflowed = Some(overflowed);
         result
+    }
+
+    /// Returns the machine that the code is for.
+    fn machine(&self) -> Option<Machine> {
+        Machine::of_architecture(self.module.isa().triple().architecture)
     }
 
     /// Returns true if the numbers of both pairs differ in their signs.

@@ -145,7 +145,6 @@ routines! {
     MakeFunction outline, functions::make_function;
     KeepCode outline, functions::keep_code;
     MakeBytes outline, functions::make_bytes;
-    CachedFind outline, cached::cached_find;
     CachedKeep cold, cached::cached_keep;
     CachedInsert cold inner, cached::cached_insert;
     CachedAppend cold inner, cached::cached_append;

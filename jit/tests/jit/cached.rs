@@ -15,6 +15,7 @@ const PICK: &str = r#"
     pick(n: int64, k: int64) -> int64
         = { let f: Function = cached (k, k % 2 == 0) @"make"(n); let r: int64 = @(f)(); return r; };
     other(n: int64) -> int64 = { let f: Function = cached (n) @"make"(n); let r: int64 = @(f)(); return r; };
+    kept(n: int64) -> Function = { let f: Function = cached (n) @"make"(n); return f; };
     closure(n: int64) -> Function
         = {
             return function(k: int64) -> int64
@@ -114,6 +115,46 @@ fn a_callee_may_come_back() {
         assert_eq!((int(pick.call((4, 4))), counts.get()), (5, (3, 1)));
         assert_eq!(int(pick.call((9, 4))), 5);
     }
+}
+
+/// What a site keeps is released with the code; who else holds it can go on.
+#[test]
+fn what_is_kept_outlives_the_code_elsewhere() {
+    for runtime in runtimes() {
+        let counts = Arc::new(Counts::default());
+        let compiled = compile(runtime, &counts);
+        let get = |n: i64| compiled.function("kept").unwrap().call((n,)).unwrap();
+        let held = FfiFunction::try_from(get(3)).unwrap();
+        let again = FfiFunction::try_from(get(3)).unwrap();
+        drop(FfiFunction::try_from(get(4)).unwrap());
+        assert_eq!((held.as_raw(), counts.get()), (again.as_raw(), (2, 0)));
+        drop(compiled);
+        assert_eq!((int(held.call(())), counts.get()), (3, (2, 1)));
+        drop((held, again));
+        assert_eq!(counts.get(), (2, 2));
+    }
+}
+
+/// Sites note what they have found last, but only so often: threads that each use keys of their own find them all the same.
+#[test]
+fn threads_with_keys_of_their_own_find_them() {
+    let counts = Arc::new(Counts::default());
+    let compiled = compile(Runtime::builtin(), &counts);
+    for turn in 0..3 {
+        // A new key lets the note change again.
+        let fresh = 100 + turn;
+        assert_eq!(int(compiled.function("other").unwrap().call((fresh,))), fresh);
+        thread::scope(|scope| {
+            for key in 0..4 {
+                let other = compiled.function("other").unwrap();
+                scope.spawn(move || {
+                    (0..5000).for_each(|_| assert_eq!(int(other.call((key,))), key))
+                });
+            }
+        });
+    }
+    let (made, freed) = counts.get();
+    assert_eq!(made - freed, 7);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! others, in one run.
 //!
 //! `tests/bench [part …] [--short]` installs its needs and runs it; `target/bench/report.md` is for people,
-//! `target/bench/results.json` for programs. Parts: `calls time scale size stack python`.
+//! `target/bench/results.json` for programs. Parts: `calls time scale size stack python threads`.
 
 mod answers;
 mod calls;
@@ -23,6 +23,7 @@ mod scale;
 mod setup;
 mod size;
 mod stack;
+mod threads;
 mod time;
 
 use std::time::Instant;
@@ -92,6 +93,9 @@ fn measure(setup: &Setup, peers: &mut Peers, report: &mut Report) {
     }
     if setup.wants("size") {
         said("size", || size::run(peers, report));
+    }
+    if setup.wants("threads") {
+        said("threads", || threads::run(setup, peers, report));
     }
     if setup.wants("scale") {
         said("scale", || scale::run(setup, report));

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::children::CHILD;
 
 /// Names of the parts.
-const PARTS: [&str; 6] = ["calls", "time", "scale", "size", "stack", "python"];
+const PARTS: [&str; 7] = ["calls", "time", "scale", "size", "stack", "python", "threads"];
 
 /// Request and folders of a run.
 #[derive(Debug)]

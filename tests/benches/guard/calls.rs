@@ -27,6 +27,19 @@ cached(n: int64) -> None
             cached_kernel(a, i);
         }
     };
+keyed(k: int64) -> None = { keyed_kernel(k, k % 5, k % 2 == 0); };
+picked(k: int64) -> None
+    = {
+        let f: Function = cached (k, k % 5, k % 2 == 0) @\"ffi.FunctionListGlobalNamesFunctor\"();
+        picked_kernel(f, k);
+    };
+chosen(n: int64) -> None
+    = {
+        for i in 0..n {
+            let f: Function = cached (i, i % 5, i % 2 == 0) @\"ffi.FunctionListGlobalNamesFunctor\"();
+            chosen_kernel(f, i);
+        }
+    };
 ";
 
 /// A measured call.
@@ -47,9 +60,10 @@ impl Call {
 }
 
 /// The names of all functions.
-pub(crate) const FUNCTIONS: [&str; 18] = [
+pub(crate) const FUNCTIONS: [&str; 21] = [
     "add_one", "matmul", "strided8", "symbols8", "ints16", "pair", "many32", "text", "list8",
-    "union", "map8", "optional", "first", "second", "third", "chain3", "keys", "cached",
+    "union", "map8", "optional", "first", "second", "third", "chain3", "keys", "cached", "chosen",
+    "keyed", "picked",
 ];
 
 /// Returns entries separated by commas.
@@ -114,13 +128,18 @@ pub(crate) fn calls() -> Vec<Call> {
         ("optional with", format!("{vector}, 7")),
         ("optional without", "none, none".to_owned()),
         ("chain3", of(2, &matrix(2, 3))),
-        // One key is the last one at each call; others are found.
+        // The first number of keys is found as the last one at each call; of the others each is found by a search.
         ("keys 1", "1".to_owned()),
         ("cached 1", "1".to_owned()),
+        ("chosen 1", "1".to_owned()),
+        ("keyed", "1".to_owned()),
+        ("picked", "1".to_owned()),
         ("keys 16", "16".to_owned()),
         ("cached 16", "16".to_owned()),
+        ("chosen 16", "16".to_owned()),
         ("keys 1000", "1000".to_owned()),
         ("cached 1000", "1000".to_owned()),
+        ("chosen 1000", "1000".to_owned()),
     ];
     let fails = [
         ("add_one extents", "ValueError", format!("{vector}, {}", tensor("float32", &[3]))),

@@ -95,6 +95,53 @@ fn launches_of_what_is_prepared_are_captured() {
     driver.destroy_stream(0, stream);
 }
 
+/// Returns a library that chooses among functions that launch, each of which is made once for its key.
+fn choosing() -> Library {
+    let text = "
+        make(k: int64, x: Tensor([n], float32, device=cuda)) -> Function = {
+            launch cubin.\"cluster_kernel\"(x.data) grid(100 + k) block(1);
+            return function(y: Tensor([m], float32, device=cuda)) -> None {
+                launch cubin.\"cluster_kernel\"(y.data) grid(k) block(1);
+            };
+        };
+        f(x: Tensor([n], float32, device=cuda), k: int64) -> None
+            = { let chosen: Function = cached (k, n % 16 == 0) @make(k, x); @(chosen)(x); };
+    ";
+    library(text).with_prepare("ready")
+}
+
+/// A call for each key before the capture makes what the captured calls choose; they make nothing.
+#[test]
+fn functions_that_are_kept_are_captured() {
+    let stand_in = fake_cuda::exclusive();
+    let (library, driver) = (choosing(), Driver(&stand_in));
+    let stream = driver.create_stream(0);
+    for session in sessions(&library) {
+        session.set_stream(0, stream);
+        session.call("ready", &[int(0)]).unwrap();
+        let x = Fake::new(0x1000, &[16]);
+        let call = |k: i64| session.call("f", &[x.arg(), int(k)]).unwrap();
+        let launched = |k: i64, end: &str| {
+            format!(
+                "\"cluster_kernel\" grid={k},1,1 block=1,1,1) -> parameters=[0010000000000000]{end}\n"
+            )
+        };
+        stand_in.reset();
+        [1, 2].iter().for_each(|&k| call(k));
+        let made = [1, 2].map(|k| launched(100 + k, "") + &launched(k, "")).concat();
+        assert_same(&brief(&take_loading(&stand_in)), &made, &session.name);
+        let mut record = String::new();
+        let status = driver.capture(stream, || {
+            [2, 1, 2].iter().for_each(|&k| call(k));
+            record = brief(&take_loading(&stand_in));
+        });
+        let replayed = [2, 1, 2].map(|k| launched(k, " captured")).concat();
+        assert_same(&record, &replayed, &session.name);
+        assert_eq!((status, stand_in.live().pushed), (0, 0), "{}", session.name);
+    }
+    driver.destroy_stream(0, stream);
+}
+
 /// Another context of the same device, or another device, stays current.
 #[test]
 fn preparing_leaves_no_context_behind() {

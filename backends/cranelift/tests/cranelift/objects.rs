@@ -303,3 +303,24 @@ fn features_are_known_or_refused() {
         }
     }
 }
+
+/// A store with release ordering is any store on x86-64, and takes no fence.
+#[test]
+fn releases_take_no_fence() {
+    const MFENCE: [u8; 3] = [0x0f, 0xae, 0xf0];
+    let mut module = ir::Module::default();
+    let signature = ir::Signature::new(&[ir::Type::Ptr, ir::Type::I64], None);
+    let mut b = ir::Builder::function(&mut module, "entry", ir::Linkage::Export, signature);
+    let (at, value) = (b.param(0), b.param(1));
+    b.atomic_store(value, at, 0);
+    b.ret(None);
+    let function = b.finish();
+    module.functions.push(function);
+    for triple in TRIPLES.iter().filter(|triple| triple.starts_with("x86_64")) {
+        let bytes = compiled(triple, &module).remove(0);
+        let file = object::File::parse(&*bytes).unwrap();
+        let code = file.sections().find(|section| section.kind() == SectionKind::Text).unwrap();
+        let code = code.data().unwrap();
+        assert!(!code.windows(3).any(|bytes| bytes == MFENCE), "{triple}: {code:02x?}");
+    }
+}

@@ -52,6 +52,9 @@ pub struct MachineFacts {
     pub distance: u32,
     /// True if arithmetic sets a flag when it overflows.
     pub overflow_flag: bool,
+    /// True if all processors see the accesses of one in the order of its code, but for loads before stores: any store is
+    /// one with release ordering.
+    pub ordered: bool,
     /// The number of arguments in floating-point registers, if the next ones are in integer registers. `None` if they are
     /// on the stack.
     pub floats: Option<usize>,
@@ -122,6 +125,7 @@ machines! {
         elf: 62,
         distance: 2, // R_X86_64_PC32
         overflow_flag: true,
+        ordered: true,
         floats: None,
         windows: Integers::all(Narrow::Anything),
         apple: Integers { arguments: Narrow::Trusted, results: Narrow::Extended },
@@ -141,6 +145,7 @@ machines! {
         elf: 183,
         distance: 261, // R_AARCH64_PREL32
         overflow_flag: true,
+        ordered: false,
         floats: None,
         windows: Integers::all(Narrow::Anything),
         apple: Integers::all(Narrow::Trusted),
@@ -166,6 +171,7 @@ machines! {
         elf: 243,
         distance: 57, // R_RISCV_32_PCREL
         overflow_flag: false,
+        ordered: false,
         floats: Some(8),
         windows: Integers::all(Narrow::Trusted),
         apple: Integers::all(Narrow::Trusted),

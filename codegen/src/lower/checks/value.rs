@@ -120,8 +120,13 @@ fn usually(
 }
 
 /// Returns the object of a value. Inline code accepts the type index `usual`, or any object if that is `None`; a
-/// routine accepts rvalue references and other types.
+/// routine accepts rvalue references and other types. Of a result that has been checked before, which is no reference,
+/// the payload is the object.
 fn object(c: &mut Checker<'_, '_>, value: ValueId, usual: Option<TypeIndex>) -> Value {
+    let is_result = matches!(c.e.function.values[value].source, Source::Result);
+    if is_result && c.checks.passed && c.e.known.mask(value).is_none() {
+        return c.e.payload(value, Type::Ptr);
+    }
     let (index, payload) = c.e.words(value, Type::Ptr);
     let right = match usual {
         Some(usual) => c.e.b.compare_const(Cond::Eq, index, usual.0.into()),

@@ -33,19 +33,21 @@ pub(crate) enum Slot {
     Launch,
     /// Words that are passed to a routine by address.
     Scratch,
+    /// The keys of a cached call while it is made.
+    Keys,
     /// The indices of the enclosing loops.
     Indices,
 }
 
 impl Slot {
-    const COUNT: usize = 5;
+    const COUNT: usize = 6;
 
     /// Returns the alignment in bytes.
     fn align(self) -> u32 {
         match self {
             Slot::Launch => 16,
             Slot::Owned | Slot::Arguments => ANY.align,
-            Slot::Scratch | Slot::Indices => 8,
+            Slot::Scratch | Slot::Keys | Slot::Indices => 8,
         }
     }
 }
@@ -136,11 +138,16 @@ impl Emitter<'_, '_> {
 
     /// Stores words in the scratch slot for the next call and returns their address.
     pub(crate) fn scratch(&mut self, words: &[Value]) -> Value {
-        let scratch = self.slot(Slot::Scratch, 8 * words.len().max(1) as u32);
+        self.stored(Slot::Scratch, words)
+    }
+
+    /// Stores words in a slot and returns their address.
+    pub(crate) fn stored(&mut self, slot: Slot, words: &[Value]) -> Value {
+        let address = self.slot(slot, 8 * words.len().max(1) as u32);
         for (index, word) in words.iter().enumerate() {
-            self.b.store(*word, scratch, 8 * index as i32);
+            self.b.store(*word, address, 8 * index as i32);
         }
-        scratch
+        address
     }
 
     /// Emits code that releases all owned values but the first `count`. They stay owned.

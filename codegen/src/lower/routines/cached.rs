@@ -1,9 +1,12 @@
 //! Objects that call sites keep by keys, for the process.
 //!
-//! A site is a trie: 16 slots for the first four bits of a hash, each empty, an entry, or, marked by its lowest bit, a node
-//! of 16 slots for the next four bits. Entries of one hash are a chain. What is in a slot is only ever moved down, and an
+//! A site is a trie: 64 slots for the first six bits of a hash, each empty, an entry, or, marked by its lowest bit, a node
+//! of 64 slots for the next six bits. Entries of one hash are a chain. What is in a slot is only ever moved down, and an
 //! entry never changes, so that reading takes no lock and waits for nobody; a thread that adds an entry exchanges one slot
 //! or the end of one chain.
+//!
+//! The hash of keys `a, b, c` is `((a * BASE + b) * BASE + c) * BASE`. Its first bits are the highest ones, which depend on
+//! all bits of all keys.
 
 use abi_spec::TypeIndex;
 
@@ -18,16 +21,26 @@ use crate::lower::routines::runtime::{free, malloc, object_dec_ref};
 pub(crate) const HINT: i32 = 0;
 
 /// Byte offset of the slots of a site.
-const ROOT: i32 = 24;
+pub(crate) const ROOT: i32 = 32;
 
 /// Size of a site in bytes.
 pub(crate) const SITE_SIZE: u32 = ROOT as u32 + SLOTS;
 
+/// Number of changes of the hint after the last entry was added. Then it stays: threads that each want another entry would
+/// take the memory of the hint from each other at every call.
+const CHANGES: u64 = 1024;
+
 /// Byte offset of the keys of an entry.
 pub(crate) const KEYS: i32 = 40;
 
+/// Byte offset of the next entry of the same hash, in an entry.
+pub(crate) const NEXT: i32 = 24;
+
+/// Bits of a hash that choose a slot.
+const BITS: u64 = 6;
+
 /// Number of slots of a node.
-const WIDTH: u64 = 16;
+const WIDTH: u64 = 1 << BITS;
 
 /// Size of the slots of a node in bytes.
 const SLOTS: u32 = 8 * WIDTH as u32;
@@ -35,20 +48,23 @@ const SLOTS: u32 = 8 * WIDTH as u32;
 /// Mark of a slot that holds a node.
 const NODE: u64 = 1;
 
-/// Bits of a hash that choose a slot, and their mask.
-const BITS: u64 = 4;
-const MASK: u64 = WIDTH - 1;
+/// Distance of the bits of a hash that choose a slot from its end.
+const FIRST: u64 = 64 - BITS;
 
-/// An odd number with bits everywhere: the fraction of the golden ratio.
-const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+/// The number of which the factors of keys are powers: the fraction of the square root of 3. Multiples of such a fraction
+/// fall far from each other, whatever their step, so that the keys of a compiler spread at least as well as random ones
+/// would.
+const BASE: u64 = 0xbb67_ae85_84ca_a73b;
 
 structs! {
     /// A call site.
     Site SiteFields: SITE_SIZE, 8 => {
         hint: Field<Ref<Entry>> = HINT,
+        // The number of changes of the hint.
+        changes: Field<u64> = 8,
         // The entry and the node that were added last, from which all are linked.
-        entries: Field<Ref<Entry>> = 8,
-        nodes: Field<Ref<Node>> = 16,
+        entries: Field<Ref<Entry>> = 16,
+        nodes: Field<Ref<Node>> = 24,
         slots: Nested<u64> = ROOT,
     }
     /// A node below a site.
@@ -61,7 +77,7 @@ structs! {
         value: Nested<Any> = 0,
         hash: Field<u64> = 16,
         // The next entry of the same hash.
-        next: Field<Ref<Entry>> = 24,
+        next: Field<Ref<Entry>> = NEXT,
         older: Field<Ref<Entry>> = 32,
         keys: Nested<u64> = KEYS,
     }
@@ -75,25 +91,33 @@ pub(crate) fn cached_site(of: &str) -> String {
 /// Beginning of the symbols of sites.
 pub(crate) const SITES: &str = "tvm_ffi_codegen.site.";
 
-/// Finds the entry that has these keys; NULL if there is none.
-#[routine]
-pub(crate) fn cached_find(site: &Site, keys: &u64, count: u64) -> &Entry {
-    let hash = hash_of(keys, count);
+/// Returns the factor by which a key is multiplied in a hash, by the number of keys after it.
+pub(crate) fn factor(after: usize) -> u64 {
+    (0..after).fold(BASE, |power, _| power.wrapping_mul(BASE))
+}
+
+/// Finds the first entry of a hash; the keys of it and of those of its chain are compared by the caller. NULL, or an entry
+/// of another hash, if there is none.
+#[routine(inline)]
+pub(crate) fn cached_find(site: &Site, hash: u64) -> &Entry {
     let mut rest = hash;
-    let mut found = (&site.slots[hash & MASK]).load_atomic();
+    let mut found = (&site.slots[rest >> FIRST]).load_atomic();
     while found & NODE != 0 {
-        rest >>= BITS;
+        rest <<= BITS;
         let node = (found - NODE) as &Node;
-        found = (&node.slots[rest & MASK]).load_atomic();
+        found = (&node.slots[rest >> FIRST]).load_atomic();
     }
-    let mut entry = found as &Entry;
-    while entry != null && !has_keys(entry, hash, keys, count) {
-        entry = (&entry.next).load_atomic();
-    }
-    if entry != null {
+    found as &Entry
+}
+
+/// Makes an entry the hint, unless that has changed often.
+#[routine(inline)]
+pub(crate) fn cached_note(site: &Site, entry: &Entry) {
+    let changes = (&site.changes).load_atomic();
+    if changes < CHANGES {
+        (&site.changes).store_atomic(changes + 1);
         (&site.hint).store_atomic(entry);
     }
-    entry
 }
 
 /// Keeps an owned object under keys, unless another one is kept under them by now, and releases it then. Writes the address
@@ -113,12 +137,14 @@ pub(crate) fn cached_keep(
     let value = &entry.value;
     value.head = result.head;
     value.payload = result.payload;
-    entry.hash = hash_of(keys, count);
     entry.next = null;
     let to = entry.keys;
+    let mut hash: u64 = 0;
     for at in 0..count {
         to[at] = keys[at];
+        hash = (hash + keys[at]) * BASE;
     }
+    entry.hash = hash;
     let kept = cached_insert(site, entry, count);
     if kept == entry {
         write(result, TypeIndex::NONE, 0);
@@ -129,6 +155,7 @@ pub(crate) fn cached_keep(
         raise!(caller, Complaint::ResultMemory);
     }
     release(result, 1);
+    (&site.changes).store_atomic(0);
     (&site.hint).store_atomic(kept);
     *keys = kept as u64;
     0
@@ -139,7 +166,7 @@ pub(crate) fn cached_keep(
 pub(crate) fn cached_insert(site: &Site, entry: &Entry, count: u64) -> &Entry {
     let hash = entry.hash;
     let mut shift: u64 = 0;
-    let mut slot = &site.slots[hash & MASK];
+    let mut slot = &site.slots[hash >> FIRST];
     loop {
         let found = slot.load_atomic();
         if found == 0 {
@@ -152,7 +179,7 @@ pub(crate) fn cached_insert(site: &Site, entry: &Entry, count: u64) -> &Entry {
         if found & NODE != 0 {
             shift += BITS;
             let node = (found - NODE) as &Node;
-            slot = &node.slots[hash >> shift & MASK];
+            slot = &node.slots[hash << shift >> FIRST];
             continue;
         }
         let other = found as &Entry;
@@ -168,7 +195,7 @@ pub(crate) fn cached_insert(site: &Site, entry: &Entry, count: u64) -> &Entry {
         for at in 0..WIDTH {
             slots[at] = 0;
         }
-        slots[other.hash >> (shift + BITS) & MASK] = found;
+        slots[other.hash << (shift + BITS) >> FIRST] = found;
         if slot.compare_exchange(found, node as u64 | NODE) == found {
             list_node(site, node);
         } else {
@@ -214,6 +241,7 @@ pub(crate) fn cached_forget(site: &Site) {
         node = older;
     }
     (&site.hint).store_atomic(null);
+    (&site.changes).store_atomic(0);
     (&site.entries).store_atomic(null);
     (&site.nodes).store_atomic(null);
     let slots = site.slots;
@@ -265,12 +293,5 @@ fn has_keys(entry: &Entry, hash: u64, keys: &u64, count: u64) -> bool {
     true
 }
 
-#[routine(inline)]
-fn hash_of(keys: &u64, count: u64) -> u64 {
-    let mut hash: u64 = 0;
-    for at in 0..count {
-        hash = (hash ^ keys[at]) * MIX;
-        hash ^= hash >> 32;
-    }
-    hash
-}
+#[cfg(test)]
+mod tests;
