@@ -33,13 +33,13 @@ def test_kernels_for_amd_are_as_others() -> None:
     from_files = codegen.triton.declare(KERNELS / "add_gfx942.json", SIGNATURE, GRID)
     assert from_files == codegen.triton.declare(Compiled("add_gfx942", "hsaco"), SIGNATURE, GRID)
     assert from_files.text.startswith("image add;\n\nadd(x: Tensor([n], float32, device=rocm, align=16), ")
-    module = codegen.triton.export(Compiled("add_gfx942", "hsaco"), SIGNATURE, GRID)
+    module = codegen.triton.load(Compiled("add_gfx942", "hsaco"), SIGNATURE, GRID)
     x = np.zeros(16, "float32")
     raises(ValueError, "expected rocm but got cpu", lambda: module.add(x, x, x, 16, 1))
 
 
 def test_kernels_become_functions() -> None:
-    module = codegen.triton.export(Compiled(), SIGNATURE, GRID, prepare="load")
+    module = codegen.triton.load(Compiled(), SIGNATURE, GRID, prepare="load")
     x = np.zeros(16, "float32")
     raises(ValueError, "expected cuda but got cpu", lambda: module.add(x, x, x, 16, 1))
     declared = codegen.triton.declare(Compiled(), SIGNATURE, GRID)

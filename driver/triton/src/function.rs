@@ -2,13 +2,13 @@
 
 use abi_spec::Scalar;
 use codegen::{
-    AttributeKind, DType, Dim, Expr, Function as Declared, Launch, LaunchArg, MapType, Member,
-    Promotion, Shape, Signature, Statement, Strides, Tensor, TensorMap,
+    AttributeKind, DType, Dim, Expr, Function as Declared, Launch, LaunchArg, Leaf, MapType,
+    Member, Promotion, Shape, Signature, Statement, Strides, Tensor, TensorMap,
 };
 
 use crate::Error;
 use crate::metadata::{Descriptor, Metadata, Scratch};
-use crate::signature::{Hint, KernelSignature, Kind, Parameter};
+use crate::signature::{Grid, Hint, KernelSignature, Kind, Parameter};
 
 /// Declaration under construction.
 pub(crate) struct Function<'a> {
@@ -21,7 +21,14 @@ pub(crate) struct Function<'a> {
     args: Vec<LaunchArg>,
     /// Blocks in each direction.
     grid: Vec<Expr>,
+    /// True if a launcher calls the function, which has looked at the arguments: nothing is checked.
+    bare: bool,
 }
+
+/// Names of what a launcher passes behind the arguments of the kernel. No parameter of Python has such a name.
+const DEVICE: &str = "launch.device";
+const STREAM: &str = "launch.stream";
+const GRID: [&str; 3] = ["launch.x", "launch.y", "launch.z"];
 
 /// Bytes of a pointer.
 const POINTER: u32 = 8;
@@ -40,13 +47,17 @@ impl<'a> Function<'a> {
     pub(crate) fn new(
         metadata: &'a Metadata,
         kernel: &KernelSignature,
-        grid: &[Expr],
+        grid: Grid,
     ) -> Result<Function<'a>, Error> {
         let name = kernel.name.as_deref().unwrap_or(&metadata.name).to_owned();
         let signature = Signature::new(&name);
-        let grid = blocks(metadata.ctas, grid);
+        let (programs, bare) = match grid {
+            Grid::Programs(programs) => (programs, false),
+            Grid::Given => (GRID.map(Expr::name).to_vec(), true),
+        };
+        let grid = blocks(metadata.ctas, programs);
         let (params, args) = (Vec::new(), Vec::new());
-        let mut function = Function { name, params, metadata, signature, args, grid };
+        let mut function = Function { name, params, metadata, signature, args, grid, bare };
         let mut descriptors = metadata.descriptors.iter();
         for parameter in &kernel.parameters {
             let strided = kernel.parameters.iter().filter_map(|other| other.given.as_ref());
@@ -65,6 +76,9 @@ impl<'a> Function<'a> {
             let hidden = function.scratch(scratch);
             function.give(hidden, POINTER);
         }
+        if bare {
+            function.launcher_params();
+        }
         Ok(function)
     }
 
@@ -74,6 +88,9 @@ impl<'a> Function<'a> {
         let mut launch = Launch::new(&self.name, name, self.args).grid(self.grid).block([*threads]);
         if *shared > 0 {
             launch = launch.shared(*shared);
+        }
+        if self.bare {
+            launch = launch.on(Expr::name(DEVICE)).stream(Expr::name(STREAM));
         }
         let none: [Expr; 0] = [];
         if *pdl {
@@ -87,6 +104,15 @@ impl<'a> Function<'a> {
             launch = launch.attribute(SCHEDULING, [Expr::Int(SPREAD).cast(Scalar::Int32)]);
         }
         self.signature.body([Statement::from(launch)])
+    }
+
+    /// Adds the parameters that only a launcher passes.
+    fn launcher_params(&mut self) {
+        let device = self.on_device(Shape::AnyRank, DType::UINT8);
+        self.add(|signature| signature.param(DEVICE, device).param(STREAM, Leaf::Stream));
+        for name in GRID {
+            self.add(|signature| signature.param(name, Scalar::Int64));
+        }
     }
 
     /// Adds an argument of the kernel, of a size in bytes.
@@ -115,6 +141,11 @@ impl<'a> Function<'a> {
                 return Err("only a tensor has a shape and is checked for its alignment");
             }
             self.give(given.clone(), POINTER);
+            return Ok(());
+        }
+        if self.bare {
+            self.add(|signature| signature.param(name, Scalar::Ptr));
+            self.give(Expr::name(name), POINTER);
             return Ok(());
         }
         let shape = shape.clone().unwrap_or(Shape::AnyRank);
@@ -146,7 +177,7 @@ impl<'a> Function<'a> {
             self.add(|signature| signature.param(name, scalar));
         }
         let value = given.clone().unwrap_or_else(|| Expr::name(name));
-        match hint {
+        match hint.filter(|_| !self.bare) {
             Some(Hint::Divisible) => self.require((&value % 16).equal(0)),
             Some(Hint::One) => self.require(value.clone().equal(1)),
             None => {}
@@ -178,6 +209,9 @@ impl<'a> Function<'a> {
         let Parameter { name, shape, hint, small, given, .. } = parameter;
         if hint.is_some() || *small || given.is_some() {
             return Err("a descriptor is made of a tensor, and never specialised");
+        }
+        if self.bare {
+            return Err("a launcher has no tensor for a descriptor");
         }
         let shape = shape.clone().unwrap_or_else(|| Shape::Dims(vec![Dim::Any; rank]));
         if !matches!(&shape, Shape::Dims(dims) if dims.len() == rank) {
@@ -227,8 +261,8 @@ impl<'a> Function<'a> {
 }
 
 /// Returns the grid in blocks: each program has `ctas` of them, all in the first direction.
-fn blocks(ctas: i64, programs: &[Expr]) -> Vec<Expr> {
-    let mut grid = programs.to_vec();
+fn blocks(ctas: i64, programs: Vec<Expr>) -> Vec<Expr> {
+    let mut grid = programs;
     if ctas > 1 {
         grid[0] = ctas * grid[0].clone();
     }

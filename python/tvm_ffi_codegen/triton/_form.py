@@ -1,0 +1,151 @@
+"""The function of Python that runs at every launch.
+
+It is made for a kernel, as Triton makes its binder: its parameters are those of the kernel, so that Python itself sorts
+positional arguments, keywords and defaults. It makes a key of what Triton's own key has and our host function does not see:
+device, types, values of constants, options. Under the key it finds the host function, and calls it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ._host import KEYED, Left, Parameter
+
+# Names of kinds of parameters that Python's grammar separates by `*`.
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
+# Parts of Triton's key that do not depend on the arguments.
+_ALWAYS = ("_device", "_runtime.debug", "_kernel.debug", "_compilation.fpsan_homomorphic_casts")
+
+# The function has the name of Triton's binder, so that errors about arguments read as they do there.
+_SOURCE = """
+def dynamic_func(_grid, /, {declared}, **_options):
+    _active = _driver.active
+    _device = _active.get_current_device()
+    _key = ({key})
+    if _options:
+        _key += (*_options.items(), *_map(_type, _options.values()))
+    try:
+        _entry = _found.get(_key)
+    except TypeError:
+        return _leave_it("an argument without a hash", _grid, ({values}), _options)
+    if (
+        _entry is None
+        or _entry[1] is not _device_caches[_device]
+        or not _entry[1][0]
+        or _runtime.launch_enter_hook is not _enter
+        or _runtime.launch_exit_hook is not _exit
+        or _enter.calls
+        or _exit.calls
+        or _runtime.add_stages_inspection_hook is not None
+        or _compilation.instrumentation_mode
+        or _kernel.used_global_vals
+        and _is_changed()
+    ):
+        return _begin(_key, _grid, ({values}), _options)
+    if _grid.__class__ is not tuple and callable(_grid):
+        _grid = _grid({{{named}}})
+    _extents = len(_grid)
+    try:
+        return _kernels[
+            _entry[0](
+                {passed}
+                _entry[2],
+                _compile,
+                _entry[3],
+                _active.get_current_stream(_device),
+                _grid[0],
+                _grid[1] if _extents > 1 else 1,
+                _grid[2] if _extents > 2 else 1,
+            )
+        ]
+    except Exception as _error:
+        return _rescue(_error, _key, _grid, ({values}), _options)
+"""
+
+def function(kernel: Any, knobs: Any, ranged: bool, names: dict[str, Any]) -> Callable[..., Any]:
+    """Makes the function for a `JITFunction`. `ranged` is true where Triton specialises for the size of tensors, and `names`
+    are what the launcher gives the function. Raises `Left` if the kernel has parameters that no call can be sorted to."""
+    declared, defaults = _declared(kernel.signature)
+    params = kernel.params
+    runtime = [param.name for param in params if not param.is_constexpr]
+    source = _SOURCE.format(
+        declared=declared,
+        key="".join(f"{part}, " for part in [*_ALWAYS, *_key(params, ranged)]),
+        values="".join(f"{param.name}, " for param in params),
+        named=", ".join(f"{param.name!r}: {param.name}" for param in params),
+        passed="".join(f"{name}, " for name in runtime),
+    )
+    scope = {
+        "_runtime": knobs.runtime,
+        "_compilation": knobs.compilation,
+        "_amd": knobs.amd,
+        # Chains of hooks, which others replace or add to.
+        "_enter": type(knobs.runtime).launch_enter_hook,
+        "_exit": type(knobs.runtime).launch_exit_hook,
+        "_kernel": kernel,
+        "_device_caches": kernel.device_caches,
+        "_map": map,
+        "_type": type,
+        **defaults,
+        **names,
+    }
+    exec(source, scope)  # noqa: S102
+    made: Callable[..., Any] = scope["dynamic_func"]
+    return made
+
+
+def parameters(kernel: Any) -> list[Parameter]:
+    """Returns the parameters of a `JITFunction` that are no `tl.constexpr`."""
+    return [_parameter(param) for param in kernel.params if not param.is_constexpr]
+
+
+def keywords(signature: inspect.Signature) -> list[str]:
+    """Returns the names of the parameters that are given by keyword only, which stand last."""
+    return [name for name, param in signature.parameters.items() if param.kind is _KEYWORD]
+
+
+def _parameter(param: Any) -> Parameter:
+    typed = bool(param.annotation_type)
+    # Triton never specialises declared truths and floats.
+    fixed = typed and (param.annotation_type == "u1" or param.annotation_type[:2] in ("fp", "bf"))
+    specialized = not (param.do_not_specialize or fixed)
+    return Parameter(param.name, specialized, not param.do_not_specialize_on_alignment, typed)
+
+
+def _declared(signature: inspect.Signature) -> tuple[str, dict[str, Any]]:
+    """Returns the text of the parameters, and their defaults by the names that stand in it."""
+    text, defaults, starred = [], {}, False
+    for name, param in signature.parameters.items():
+        if param.kind is inspect.Parameter.VAR_POSITIONAL:
+            raise Left(f"*{name}")
+        if name.startswith("_"):
+            # The names of what the function uses begin so.
+            raise Left(f"a parameter named {name}")
+        if param.kind is _KEYWORD and not starred:
+            text.append("*")
+            starred = True
+        if param.default is inspect.Parameter.empty:
+            text.append(name)
+        else:
+            text.append(f"{name}=_default_{name}")
+            defaults[f"_default_{name}"] = param.default
+    return ", ".join(text), defaults
+
+
+def _key(params: Any, ranged: bool) -> list[str]:
+    """Returns the parts of the key that the arguments give."""
+    parts, index = (["_amd.use_buffer_ops"] if ranged else []), 0
+    for param in params:
+        parts.append(f"{param.name}.__class__")
+        if param.is_constexpr:
+            parts.append(param.name)
+            continue
+        if index >= KEYED:
+            parts.append(f"getattr({param.name}, 'dtype', None)")
+        if ranged:
+            parts.append(f"_is_small({param.name})")
+        index += 1
+    return parts
