@@ -17,7 +17,7 @@ from ._host import KEYED, Left, Parameter
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 # Parts of Triton's key that do not depend on the arguments.
-_ALWAYS = ("_device", "_runtime.debug", "_kernel.debug", "_compilation.fpsan_homomorphic_casts")
+_ALWAYS = ("_device", "_runtime.debug", "_kernel.debug")
 
 # The function has the name of Triton's binder, so that errors about arguments read as they do there.
 _SOURCE = """
@@ -26,7 +26,7 @@ def dynamic_func(_grid, /, {declared}, **_options):
     _device = _active.get_current_device()
     _key = ({key})
     if _options:
-        _key += (*_options.items(), *_map(_type, _options.values()))
+        _key += (*_options, *_options.values(), *_map(_type, _options.values()))
     try:
         _entry = _found.get(_key)
     except TypeError:

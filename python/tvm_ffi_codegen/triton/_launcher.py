@@ -5,9 +5,15 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from ._jit import Kernel
+
+
+class Layer(Protocol):
+    """Something that launches: a decorator, or the kernel itself."""
+
+    launch: Callable[..., Any]
 
 
 class Launcher:
@@ -20,7 +26,9 @@ class Launcher:
     def __init__(self, kernel: Any, *, host: bool = False) -> None:
         self.kernel = kernel
         self.reasons: Counter[str] = Counter()
-        self._jit, self._launch = _layers(kernel, self.reasons, host)
+        # The outermost layer is looked up anew at each launch, since a layer replaces its function at the first one.
+        self._jit, self._outer = _layers(kernel, self.reasons, host)
+        self._hooks = self._jit.kernel.pre_run_hooks
 
     @property
     def handed_over(self) -> int:
@@ -28,11 +36,11 @@ class Launcher:
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         """Returns the function that launches this grid: one to three extents, or a function of the parameters."""
-        if self._jit.kernel.pre_run_hooks:
+        if self._hooks:
             self.reasons["add_pre_run_hook"] += 1
             launch: Callable[..., Any] = self.kernel[grid]
             return launch
-        return functools.partial(self._launch or self._jit.launch, grid)
+        return functools.partial(self._outer.launch, grid)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.kernel, name)
@@ -50,54 +58,56 @@ def launcher(kernel: Any, *, host: bool = False) -> Launcher:
     return Launcher(kernel, host=host)
 
 
-def _layers(kernel: Any, reasons: Counter[str], host: bool) -> tuple[Kernel, Callable[..., Any] | None]:
-    """Returns the launcher of the `JITFunction`, and what a launch goes through before, if there is anything."""
-    from triton.runtime import Autotuner, Heuristics, JITFunction
+class _Heuristics:
+    """The launches of `@triton.heuristics`, which computes values of parameters."""
 
-    if isinstance(kernel, JITFunction):
-        return Kernel(kernel, reasons, host), None
-    if not isinstance(kernel, (Autotuner, Heuristics)):
-        raise TypeError(f"kernel is of type {type(kernel).__name__}, expected a JITFunction of Triton")
-    jit, below = _layers(kernel.fn, reasons, host)
-    # The launcher replaces its function at the first launch.
-    inner = below or (lambda grid, /, *arguments, **options: jit.launch(grid, *arguments, **options))
-    layer = _tuned if isinstance(kernel, Autotuner) else _computed
-    return jit, layer(kernel, inner, reasons)
+    def __init__(self, kernel: Any, inner: Layer) -> None:
+        self.kernel, self.inner = kernel, inner
 
-
-def _computed(kernel: Any, inner: Callable[..., Any], reasons: Counter[str]) -> Callable[..., Any]:
-    """Returns the launch of `@triton.heuristics`, which computes values of parameters."""
-
-    def launch(grid: Any, /, *arguments: Any, **options: Any) -> Any:
-        for name, compute in kernel.values.items():
-            known = dict(zip(kernel.arg_names, arguments, strict=False))
+    def launch(self, grid: Any, /, *arguments: Any, **options: Any) -> Any:
+        known = dict(zip(self.kernel.arg_names, arguments, strict=False))
+        for name, compute in self.kernel.values.items():
             options[name] = compute({**known, "grid": grid, "warmup": False, **options})
-        return inner(grid, *arguments, **options)
-
-    return launch
+        return self.inner.launch(grid, *arguments, **options)
 
 
-def _tuned(kernel: Any, inner: Callable[..., Any], reasons: Counter[str]) -> Callable[..., Any]:
-    """Returns the launch of `@triton.autotune`, with what it has found to be best. Triton finds it by itself."""
+class _Autotuner:
+    """The launches of `@triton.autotune`, with what it has found to be best. Triton finds it by itself."""
 
-    def launch(grid: Any, /, *arguments: Any, **options: Any) -> Any:
+    def __init__(self, kernel: Any, inner: Layer, reasons: Counter[str]) -> None:
+        self.kernel, self.inner, self.reasons = kernel, inner, reasons
+
+    def launch(self, grid: Any, /, *arguments: Any, **options: Any) -> Any:
+        kernel = self.kernel
         named = dict(zip(kernel.arg_names, arguments, strict=False))
-        config = kernel.configs[0] if len(kernel.configs) == 1 else kernel.cache.get(_key(kernel, named, options))
+        config = kernel.configs[0] if len(kernel.configs) == 1 else kernel.cache.get(self.key(named, options))
         if config is None:
-            reasons["tuning"] += 1
+            self.reasons["tuning"] += 1
             return kernel.run(*arguments, grid=grid, warmup=False, **options)
         kernel.best_config = config
         found = config.all_kwargs()
         if config.pre_hook is not None:
             config.pre_hook({**named, "grid": grid, "warmup": False, **options, **found})
-        kernel.nargs = None
-        return inner(grid, *arguments, **options, **found)
+        return self.inner.launch(grid, *arguments, **options, **found)
 
-    return launch
+    def key(self, named: dict[str, Any], options: dict[str, Any]) -> tuple[Any, ...]:
+        """Returns the key under which the autotuner keeps what it has found."""
+        known = {name: value for name, value in {**named, **options}.items() if name in self.kernel.arg_names}
+        key = [known[name] for name in self.kernel.keys if name in known]
+        return (*key, *[str(value.dtype) for value in known.values() if hasattr(value, "dtype")])
 
 
-def _key(kernel: Any, named: dict[str, Any], options: dict[str, Any]) -> tuple[Any, ...]:
-    """Returns the key under which an autotuner keeps what it has found."""
-    known = {name: value for name, value in {**named, **options}.items() if name in kernel.arg_names}
-    key = [known[name] for name in kernel.keys if name in known]
-    return (*key, *[str(value.dtype) for value in known.values() if hasattr(value, "dtype")])
+def _layers(kernel: Any, reasons: Counter[str], host: bool) -> tuple[Kernel, Layer]:
+    """Returns the launcher of the `JITFunction`, and the layer that a launch goes through first."""
+    from triton.runtime import Autotuner, Heuristics, JITFunction
+
+    if isinstance(kernel, JITFunction):
+        jit = Kernel(kernel, reasons, host)
+        return jit, jit
+    if isinstance(kernel, Heuristics):
+        jit, inner = _layers(kernel.fn, reasons, host)
+        return jit, _Heuristics(kernel, inner)
+    if isinstance(kernel, Autotuner):
+        jit, inner = _layers(kernel.fn, reasons, host)
+        return jit, _Autotuner(kernel, inner, reasons)
+    raise TypeError(f"kernel is of type {type(kernel).__name__}, expected a JITFunction of Triton")

@@ -1,0 +1,67 @@
+"""Compares what Triton's own launcher and ours launch: launcher.py cuda|hip. Each call is made by both, of a kernel that
+each has for itself; compared are the records of the stand-in, the images, errors, and what Triton keeps in its cache."""
+
+import sys
+
+import launcher_cases
+import memory
+import records
+import tvm_ffi_codegen
+from gpus import GPUS
+
+GPU = GPUS[sys.argv[1]]
+
+
+def jit_of(kernel):
+    """Returns the `JITFunction` under decorators."""
+    while hasattr(kernel, "values") or hasattr(kernel, "configs"):
+        kernel = kernel.fn
+    return kernel
+
+
+def outcome(recorder, kernel, jit, call):
+    """Makes a call; returns its record and the image, or its error."""
+    recorder.take()
+    call.before(jit)
+    try:
+        made = kernel[call.grid](*call.given, **call.options)
+    except Exception as error:
+        return recorder.take() + launcher_cases.taken(), f"{type(error).__name__}: {error}"
+    return recorder.take() + launcher_cases.taken(), getattr(made, "kernel", made)
+
+
+def classes(kernel):
+    """Returns the keys of Triton's caches."""
+    return [sorted(caches[0]) for caches in jit_of(kernel).device_caches.values() if caches[0]]
+
+
+def compare(recorder, case):
+    """Prints the row of a case; returns whether all is equal."""
+    stock, fast = case.make(), tvm_ffi_codegen.triton.launcher(case.make())
+    wrong = []
+    for index, call in enumerate(case.calls):
+        expected, found = outcome(recorder, stock, jit_of(stock), call), outcome(recorder, fast, jit_of(fast.kernel), call)
+        if expected != found or classes(stock) != classes(fast.kernel):
+            wrong.append((index, expected, found))
+    if fast.handed_over != case.handed:
+        wrong.append(("handed over", case.handed, dict(fast.reasons)))
+    variants = sum(map(len, classes(stock)))
+    said = "NO" if wrong else "yes"
+    print(f"| {case.name} | {len(case.calls)} | {variants} | {fast.handed_over} | {said} |", flush=True)
+    for index, expected, found in wrong:
+        print(f"  {index}:\n    Triton: {str(expected)[:1500]}\n    ours: {str(found)[:1500]}", file=sys.stderr)
+    return not wrong
+
+
+def main():
+    recorder = records.Recorder(GPU)
+    GPU.choose()
+    memory.Tensor.DEVICE = GPU.device
+    cases = [*launcher_cases.common(), *launcher_cases.states(), *getattr(launcher_cases, sys.argv[1])()]
+    wanted = sys.argv[2:]
+    same = [compare(recorder, case) for case in cases if not wanted or case.name in wanted]
+    sys.exit(not all(same))
+
+
+if __name__ == "__main__":
+    main()
