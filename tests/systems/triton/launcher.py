@@ -5,7 +5,9 @@ import sys
 
 import launcher_cases
 import memory
+import random_calls
 import records
+import triton
 import tvm_ffi_codegen
 from gpus import GPUS
 
@@ -56,10 +58,12 @@ def compare(recorder, case):
 def main():
     recorder = records.Recorder(GPU)
     GPU.choose()
+    triton.set_allocator(memory.allocate_for_triton)
     memory.Tensor.DEVICE = GPU.device
     cases = [*launcher_cases.common(), *launcher_cases.states(), *getattr(launcher_cases, sys.argv[1])()]
+    cases += random_calls.cases()
     wanted = sys.argv[2:]
-    same = [compare(recorder, case) for case in cases if not wanted or case.name in wanted]
+    same = [compare(recorder, case) for case in cases if not wanted or case.name.startswith(tuple(wanted))]
     sys.exit(not all(same))
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import triton
 import triton.language as tl
+from cases import tiles
 from memory import Tensor
 
 
@@ -205,6 +206,26 @@ def _reset(where, name):
     return reset
 
 
+def _on_device(index):
+    """Makes a device the current one, and that of all tensors."""
+
+    def choose(kernel):
+        triton.runtime.driver.active.set_current_device(index)
+        Tensor.INDEX = index
+
+    return choose
+
+
+def _on_stream(stream):
+    """Makes the number of a stream of the driver the current one; None for the default stream."""
+
+    def choose(kernel):
+        active = triton.runtime.driver.active
+        active.get_current_stream = active._get_current_stream if stream is None else lambda device: stream
+
+    return choose
+
+
 def _edit(kernel):
     kernel._unsafe_update_src(kernel.src.replace("+ tl.load", "- tl.load"))
 
@@ -238,8 +259,14 @@ def cuda():
     options = [{"launch_pdl": True}, {"num_ctas": 2}, {"launch_cooperative_grid": True}, {"maxnreg": 64}]
     options += [{"num_ctas": 2, "launch_pdl": True, "launch_cooperative_grid": True}]
     yield Case("options of launches", lambda: triton.jit(add), [Call((5, 2), three, one) for one in options])
-    tiles = (Tensor(0x1000, "fp16", 128, 128), Tensor(0x2000, "fp16", 128, 128), 128)
-    yield Case("shared memory", lambda: triton.jit(matrix), [Call((3,), tiles), Call((3,), tiles, {"num_warps": 8})])
+    square = (Tensor(0x1000, "fp16", 128, 128), Tensor(0x2000, "fp16", 128, 128), 128)
+    yield Case("shared memory", lambda: triton.jit(matrix), [Call((3,), square), Call((3,), square, {"num_warps": 8})])
+    yield Case("streams and devices", lambda: triton.jit(add), [
+        Call((5,), three), Call((5,), three, {}, _on_device(1)), Call((5,), three), Call((5,), three, {}, _on_stream(2)),
+        Call((5,), three, {}, _on_device(0)), Call((5,), three, {}, _on_stream(None)),
+    ])  # fmt: skip
+    scratch = (Tensor(0x1000, "fp16", 40, 96), Tensor(0x2000, "fp16", 40, 96), 40, 96)
+    yield Case("scratch memory", lambda: triton.jit(tiles.fn), [Call((2, 3), scratch, {"BLOCK": 32})] * 2, 2)
     c, d = [Tensor(at, "bf16", 40, 32).described(32, 32) for at in (0x1000, 0x2000)]
     yield Case("descriptors", lambda: triton.jit(described), _each((2,), (c, d, 32), (d, c, 32)), 2)
 

@@ -21,8 +21,8 @@ class Tensor:
         **{f"i{bits}": (f"int{bits}", 0, bits) for bits in (8, 16, 32, 64)},
         **{f"u{bits}": (f"uint{bits}", 1, bits) for bits in (8, 16, 32, 64)},
     }  # fmt: skip
-    # Type of the device in DLPack.
-    DEVICE = 2
+    # Type of the device in DLPack, and its index.
+    DEVICE, INDEX = 2, 0
 
     def __init__(self, address, kind, *shape):
         self.address, self.shape, self.kind = address, list(shape), kind
@@ -42,7 +42,7 @@ class Tensor:
         return getattr(tl, self.TYPES[self.kind][0])
 
     def __dlpack_device__(self):
-        return self.DEVICE, 0
+        return self.DEVICE, self.INDEX
 
     def __dlpack__(self, **_):
         """Returns the capsule of a tensor that nobody has to delete."""
@@ -77,10 +77,10 @@ class DLTensor(ctypes.Structure):
 
     @staticmethod
     def of(tensor, device):
-        """Returns a tensor's fields; its memory is of device 0 of this type."""
+        """Returns a tensor's fields; its memory is of a device of this type."""
         _, code, bits = Tensor.TYPES[tensor.kind]
         numbers = [(ctypes.c_int64 * len(list_))(*list_) for list_ in (tensor.shape, tensor.strides)]
-        return DLTensor(tensor.address, device, 0, len(tensor.shape), code, bits, 1, *numbers, 0)
+        return DLTensor(tensor.address, device, tensor.INDEX, len(tensor.shape), code, bits, 1, *numbers, 0)
 
 
 class Unversioned(ctypes.Structure):
