@@ -108,7 +108,8 @@ impl<'a> Function<'a> {
 
     /// Adds the parameters that only a launcher passes.
     fn launcher_params(&mut self) {
-        let device = self.on_device(Shape::AnyRank, DType::UINT8);
+        let device = Tensor::of_any(Shape::AnyRank).with_strides(Strides::Any);
+        let device = device.with_device(self.metadata.platform.device_type());
         self.add(|signature| signature.param(DEVICE, device).param(STREAM, Leaf::Stream));
         for name in GRID {
             self.add(|signature| signature.param(name, Scalar::Int64));

@@ -73,7 +73,7 @@
 //! image add;
 //!
 //! add(x: ptr, y: ptr, out: ptr, n: int32, stride: int32, \
-//! `launch.device`: Tensor([...], uint8, device=cuda), `launch.stream`: Stream, \
+//! `launch.device`: Tensor([...], any, strides=any, device=cuda), `launch.stream`: Stream, \
 //! `launch.x`: int64, `launch.y`: int64, `launch.z`: int64) -> None
 //!     = {
 //!         launch add.\"add\"(x, y, out, n, null, null) grid(`launch.x`, `launch.y`, `launch.z`) block(128) \

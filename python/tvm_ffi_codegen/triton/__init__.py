@@ -10,5 +10,6 @@ checks the specialisations that the kernel was compiled for. Triton itself is no
 
 from ._import import Import, declare, load
 from ._launcher import Launcher, launcher
+from ._library import export
 
-__all__ = ["Import", "Launcher", "declare", "launcher", "load"]
+__all__ = ["Import", "Launcher", "declare", "export", "launcher", "load"]

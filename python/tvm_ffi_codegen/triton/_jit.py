@@ -10,7 +10,8 @@ from typing import Any
 
 import tvm_ffi
 
-from . import _form, _host, _variant
+from .._functions import Functions
+from . import _form, _host, _library, _signature, _variant
 from ._device import DEVICES, tensor_on
 from ._host import Left
 
@@ -87,6 +88,11 @@ class Kernel:
             return self.kernel.run(*arguments, grid=grid, warmup=False, **options)
 
         return launch
+
+    def library(self) -> Functions:
+        """Returns the function that launches what is in `kernels`. Raises `ValueError` if they are of no one function."""
+        variants = [_library.Variant(made, _signature.of_kernel(made), {}) for made in self.kernels]
+        return _library.functions(self.kernel.__name__, variants)
 
     def _hand_over(self, reason: str, grid: Any, values: tuple[Any, ...], options: dict[str, Any]) -> Any:
         self.reasons[reason] += 1

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from .._functions import Functions
 from ._jit import Kernel
 
 
@@ -41,6 +42,11 @@ class Launcher:
             launch: Callable[..., Any] = self.kernel[grid]
             return launch
         return functools.partial(self._outer.launch, grid)
+
+    def library(self) -> Functions:
+        """Returns a function of the kernel's name for every host of TVM FFI, which launches what was launched so far: it
+        takes what the kernel takes, and behind it the extents of the grid. For others its error lists what it has."""
+        return self._jit.library()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.kernel, name)
