@@ -64,7 +64,10 @@ def is_passed(kind: type) -> bool:
 def declaration(name: str, parameters: Iterable[Parameter], kinds: Iterable[type], device: str, tensors: str) -> str:
     """Declares the host function of a kernel for types of arguments; `device` is that of the launch, `tensors` that of the
     tensors. Raises `Left` if there is none."""
-    declared, dtypes, bits, passed = [], [], [], []
+    declared: list[str] = []
+    dtypes: list[str] = []
+    bits: list[str] = []
+    passed: list[str] = []
     for index, (parameter, kind) in enumerate(zip(parameters, kinds, strict=True)):
         named = f"`{parameter.name}`"
         if is_tensor(kind):

@@ -14,7 +14,8 @@ from ._jit import Kernel
 class Layer(Protocol):
     """Something that launches: a decorator, or the kernel itself."""
 
-    launch: Callable[..., Any]
+    @property
+    def launch(self) -> Callable[..., Any]: ...
 
 
 class Launcher:

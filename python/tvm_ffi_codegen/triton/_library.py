@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from .. import _api
 from .._functions import Functions
 from .._kernels import Path_
-from ..build._text import quoted
 from . import _signature
 from ._device import DEVICES
 from ._import import declare
@@ -89,6 +88,8 @@ def compiled(kernel: Any, signatures: Iterable[Signature], target: Any) -> list[
 
 def text(name: str, variants: Sequence[Variant], grid: str | None) -> Text:
     """Declares a function for variants. Raises `ValueError` if they are of no one function."""
+    from ..build._text import quoted
+
     if not variants:
         raise ValueError("no variants: give a signature")
     platform = variants[0].compiled.metadata.target.backend
@@ -99,7 +100,9 @@ def text(name: str, variants: Sequence[Variant], grid: str | None) -> Text:
     params = [_declared(name, kind, DEVICES[platform][1]) for name, kind in kinds.items()]
     extents, given = _grid(grid, kinds)
     params += given
-    declarations, images, branches = [], {}, []
+    declarations: list[str] = []
+    branches: list[str] = []
+    images: dict[str, bytes] = {}
     for index, variant in sorted(enumerate(variants), key=lambda one: -one[1].hints()):
         image = f"{name}_{index}"
         imported = declare(variant.compiled, f"{image}({_signature.written(variant.arguments)})", "...")

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ..build._text import quoted
-
 _PARAMETER = re.compile(r"(\w+)\s*:\s*(.*)", re.DOTALL)
 _TYPE = re.compile(r"(\*?k?[a-z]\w*)((?:\s*:\s*(?:16|1|S))*)")
 
@@ -150,6 +148,8 @@ def _is_value(named: str, value: Any) -> str:
     if isinstance(value, bool):
         return named if value else f"not {named}"
     if isinstance(value, str):
+        from ..build._text import quoted
+
         return f"{named} == {quoted(value)}"
     return f"{named} == {value}"
 

@@ -1,8 +1,8 @@
 """Triton: what imported kernels launch is what Triton launches, and what our launcher launches, too. Triton itself
 compiles the kernels and launches them, with its own launcher, on the stand-ins for the CUDA driver and for HIP; then they
-are imported and launched again (launches.py), and called through `tvm_ffi_codegen.triton.launcher` (launcher.py). With
-`--times` both launchers are measured with tensors of PyTorch (times.py). No GPU is needed, but a C compiler and Python's
-headers."""
+are imported and launched again (launches.py), called through `tvm_ffi_codegen.triton.launcher` (launcher.py), and
+exported as shared libraries (exported.py). With `--times` both launchers are measured with tensors of PyTorch (times.py).
+No GPU is needed, but a C compiler and Python's headers."""
 
 import importlib.util
 import os
@@ -38,7 +38,9 @@ def compare(gpu, driver, **environment):
     package."""
     imported = run("launches.py", driver, gpu, libraries=[runtime], **environment)
     launched = run("launcher.py", driver, gpu, **environment)
-    print(f"On {gpu}:\n\n| case | calls | variants | handed over | the same |\n|---|---|---|---|---|\n{launched}")
+    exported = run("exported.py", driver, gpu, **environment)
+    print(f"On {gpu}:\n\n| library | calls | the same |\n|---|---|---|\n{exported}")
+    print(f"| case | calls | variants | handed over | the same |\n|---|---|---|---|---|\n{launched}")
     calls = sum(int(line.split("|")[2]) for line in launched.splitlines())
     return f"{len(imported.splitlines())} calls of imports and {calls} of the launcher on {gpu}"
 
