@@ -217,7 +217,7 @@ class Kernel:
     def _rescue(
         self, error: Exception, key: tuple[Any, ...], grid: Any, values: tuple[Any, ...], options: dict[str, Any]
     ) -> Any:
-        """Goes on after the host function has raised an error: nothing has been launched if it has refused an argument."""
+        """Goes on after the host function has raised an error."""
         asked = self.asked
         if asked.is_missing:
             asked.is_missing = False
@@ -225,9 +225,10 @@ class Kernel:
         if asked.left is not None:
             reason, asked.left = asked.left, None
             return self._hand_over(reason, grid, values, options)
-        if isinstance(error, (TypeError, ValueError, OverflowError)):
-            return self._hand_over("an argument that the host function refuses", grid, values, options)
-        raise error
+        # An error of the driver is that of the launch, which must not be made again. With all else nothing was launched.
+        if isinstance(error, RuntimeError) and "when calling" in str(error):
+            raise error
+        return self._hand_over("an argument that the host function refuses", grid, values, options)
 
 
 def _is_small(value: Any) -> bool:

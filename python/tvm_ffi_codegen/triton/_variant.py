@@ -28,10 +28,10 @@ def function(kernel: Any, parameters: Iterable[Parameter], kinds: Iterable[type]
             raise Left("scratch memory, which Triton's allocator gives")
     text = ", ".join(_written(kernel, parameters, kinds))
     try:
-        made = load(kernel, f"launch({text})", "...")
+        made = load(kernel, f"{metadata.name}({text})", "...")
     except ValueError as error:
         raise Left(str(error)) from error
-    return _calls.function_of(made["launch"])
+    return _calls.function_of(made[metadata.name])
 
 
 def check_device(kernel: Any, active: Any) -> None:

@@ -1,6 +1,7 @@
 """Compares what Triton's own launcher and ours launch: launcher.py cuda|hip. Each call is made by both, of a kernel that
 each has for itself; compared are the records of the stand-in, the images, errors, and what Triton keeps in its cache."""
 
+import ctypes
 import sys
 
 import launcher_cases
@@ -21,9 +22,10 @@ def jit_of(kernel):
     return kernel
 
 
-def outcome(recorder, kernel, jit, call):
+def outcome(recorder, kernel, jit, call, resets=True):
     """Makes a call; returns its record and the image, or its error."""
-    recorder.take()
+    if resets:
+        recorder.take()
     call.before(jit)
     try:
         made = kernel[call.grid](*call.given, **call.options)
@@ -55,6 +57,24 @@ def compare(recorder, case):
     return not wrong
 
 
+def fail(recorder):
+    """Has the driver refuse the call that launches: the error is passed on, and nothing is launched in another way."""
+    fast, call = tvm_ffi_codegen.triton.launcher(triton.jit(launcher_cases.add)), next(launcher_cases.common()).calls[0]
+    outcome(recorder, fast, fast.kernel, call)
+    calls = recorder.call("calls")
+    fast[call.grid](*call.given)
+    last = recorder.call("calls") - calls
+    recorder.call("reset")
+    # CUDA_ERROR_LAUNCH_FAILED, and that of HIP.
+    recorder.call("fail_at", ctypes.c_int64(last), 719)
+    lines, said = outcome(recorder, fast, fast.kernel, call, resets=False)
+    refused = len(lines) == 1 and said.startswith("RuntimeError: Failed add") and not fast.handed_over
+    print(f"| a launch that the driver refuses | 1 | 1 | {fast.handed_over} | {'yes' if refused else 'NO'} |")
+    if not refused:
+        print(lines, said, fast.reasons, file=sys.stderr)
+    return refused
+
+
 def main():
     recorder = records.Recorder(GPU)
     GPU.choose()
@@ -64,6 +84,7 @@ def main():
     cases += random_calls.cases()
     wanted = sys.argv[2:]
     same = [compare(recorder, case) for case in cases if not wanted or case.name.startswith(tuple(wanted))]
+    same.append(fail(recorder))
     sys.exit(not all(same))
 
 
