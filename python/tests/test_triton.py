@@ -73,7 +73,7 @@ class Array:
         return self.array.__dlpack_device__()
 
 
-PARAMETERS = [Parameter("x", True, True, False), Parameter("n", True, True, False), Parameter("f", True, True, False)]
+PARAMETERS = [Parameter(name, (place,), True, True, True, False) for place, name in enumerate("xnf")]
 
 
 def test_host_functions_ask_once_for_each_class_of_arguments() -> None:
@@ -102,9 +102,9 @@ def test_host_functions_ask_once_for_each_class_of_arguments() -> None:
 
 def test_what_is_not_specialised_is_no_key() -> None:
     cases = [
-        (Parameter("n", False, True, False), ["(`n` < -2147483648 or `n` > 2147483647) * 1"]),
-        (Parameter("n", True, False, True), ["(`n` == 1) * 1"]),
-        (Parameter("n", False, True, True), []),
+        (Parameter("n", (0,), True, False, True, False), ["(`n` < -2147483648 or `n` > 2147483647) * 1"]),
+        (Parameter("n", (0,), True, True, False, True), ["(`n` == 1) * 1"]),
+        (Parameter("n", (0,), True, False, True, True), []),
     ]
     for parameter, keys in cases:
         text = _host.declaration("f", [parameter], [int], "cuda", "cuda")

@@ -8,7 +8,7 @@ device, types, values of constants, options. Under the key it finds the host fun
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
 from ._host import KEYED, Left, Parameter
@@ -65,18 +65,19 @@ def dynamic_func(_grid, /, {declared}, **_options):
         return _rescue(_error, _key, _grid, ({values}), _options)
 """
 
-def function(kernel: Any, knobs: Any, ranged: bool, names: dict[str, Any]) -> Callable[..., Any]:
-    """Makes the function for a `JITFunction`. `ranged` is true where Triton specialises for the size of tensors, and `names`
-    are what the launcher gives the function. Raises `Left` if the kernel has parameters that no call can be sorted to."""
+def function(kernel: Any, knobs: Any, ranged: bool, tuples: Container[str], names: dict[str, Any]) -> Callable[..., Any]:
+    """Makes the function for a `JITFunction`. `ranged` is true where Triton specialises for the size of tensors, `tuples`
+    are the parameters that may be tuples, and `names` are what the launcher gives the function. Raises `Left` if the kernel
+    has parameters that no call can be sorted to."""
     declared, defaults = _declared(kernel.signature)
     params = kernel.params
-    runtime = [param.name for param in params if not param.is_constexpr]
+    passed = [param.name if param.name not in tuples else f"*_leaves({param.name})" for param in params if not param.is_constexpr]
     source = _SOURCE.format(
         declared=declared,
-        key="".join(f"{part}, " for part in [*_ALWAYS, *_key(params, ranged)]),
+        key="".join(f"{part}, " for part in [*_ALWAYS, *_key(params, ranged, tuples)]),
         values="".join(f"{param.name}, " for param in params),
         named=", ".join(f"{param.name!r}: {param.name}" for param in params),
-        passed="".join(f"{name}, " for name in runtime),
+        passed="".join(f"{one}, " for one in passed),
     )
     scope = {
         "_runtime": knobs.runtime,
@@ -87,6 +88,8 @@ def function(kernel: Any, knobs: Any, ranged: bool, names: dict[str, Any]) -> Ca
         "_exit": type(knobs.runtime).launch_exit_hook,
         "_kernel": kernel,
         "_device_caches": kernel.device_caches,
+        "_kinds": kinds,
+        "_leaves": leaves,
         "_map": map,
         "_type": type,
         **defaults,
@@ -97,9 +100,40 @@ def function(kernel: Any, knobs: Any, ranged: bool, names: dict[str, Any]) -> Ca
     return made
 
 
-def parameters(kernel: Any) -> list[Parameter]:
-    """Returns the parameters of a `JITFunction` that are no `tl.constexpr`."""
-    return [_parameter(param) for param in kernel.params if not param.is_constexpr]
+def expanded(kernel: Any, values: Iterable[Any]) -> Iterator[tuple[Parameter, Any]]:
+    """Yields the parameters of a `JITFunction` that are no `tl.constexpr` with their values, and the elements of tuples in
+    the place of these. `values` are those of all parameters."""
+    index = 0
+    for place, (param, value) in enumerate(zip(kernel.params, values, strict=True)):
+        if not param.is_constexpr:
+            parameter = _parameter(param, place, index < KEYED)
+            yield from _elements(parameter, value)
+            index += 1
+
+
+def _elements(parameter: Parameter, value: Any) -> Iterator[tuple[Parameter, Any]]:
+    if not isinstance(value, tuple):
+        yield parameter, value
+        return
+    if parameter.typed:
+        raise Left("a tuple for a parameter of another type")
+    for index, element in enumerate(value):
+        path = (*parameter.path, index)
+        yield from _elements(parameter._replace(name=f"{parameter.name}.{index}", path=path, is_keyed=False), element)
+
+
+def kinds(value: Any) -> Any:
+    """Returns the type of a value, for tuples those of the elements, too, and the element types of tensors in them."""
+    if not isinstance(value, tuple):
+        return value.__class__
+    return value.__class__, *[(kinds(element), getattr(element, "dtype", None)) for element in value]
+
+
+def leaves(value: Any) -> tuple[Any, ...]:
+    """Returns the elements of nested tuples; a value that is no tuple is the only one."""
+    if not isinstance(value, tuple):
+        return (value,)
+    return tuple(leaf for element in value for leaf in leaves(element))
 
 
 def keywords(signature: inspect.Signature) -> list[str]:
@@ -107,12 +141,12 @@ def keywords(signature: inspect.Signature) -> list[str]:
     return [name for name, param in signature.parameters.items() if param.kind is _KEYWORD]
 
 
-def _parameter(param: Any) -> Parameter:
+def _parameter(param: Any, place: int, is_keyed: bool) -> Parameter:
     typed = bool(param.annotation_type)
     # Triton never specialises declared truths and floats.
     fixed = typed and (param.annotation_type == "u1" or param.annotation_type[:2] in ("fp", "bf"))
     specialized = not (param.do_not_specialize or fixed)
-    return Parameter(param.name, specialized, not param.do_not_specialize_on_alignment, typed)
+    return Parameter(param.name, (place,), is_keyed, specialized, not param.do_not_specialize_on_alignment, typed)
 
 
 def _declared(signature: inspect.Signature) -> tuple[str, dict[str, Any]]:
@@ -135,11 +169,11 @@ def _declared(signature: inspect.Signature) -> tuple[str, dict[str, Any]]:
     return ", ".join(text), defaults
 
 
-def _key(params: Any, ranged: bool) -> list[str]:
+def _key(params: Any, ranged: bool, tuples: Container[str]) -> list[str]:
     """Returns the parts of the key that the arguments give."""
     parts, index = (["_amd.use_buffer_ops"] if ranged else []), 0
     for param in params:
-        parts.append(f"{param.name}.__class__")
+        parts.append(f"_kinds({param.name})" if param.name in tuples else f"{param.name}.__class__")
         if param.is_constexpr:
             parts.append(param.name)
             continue

@@ -20,9 +20,13 @@ class Left(Exception):
 
 
 class Parameter(NamedTuple):
-    """A parameter of the kernel that is no `tl.constexpr`."""
+    """A parameter of the kernel that is no `tl.constexpr`, or an element of a tuple that is given for one."""
 
     name: str
+    path: tuple[int, ...]
+    """The place among all parameters of the kernel, and those in the tuples."""
+    is_keyed: bool
+    """True if the element type of a tensor is a key of the host function; Python looks at it otherwise."""
     specialized: bool
     """False if `do_not_specialize` names it, or if its type is declared and never specialised."""
     aligned: bool
@@ -32,7 +36,7 @@ class Parameter(NamedTuple):
 
 
 KEYED = 5
-"""Tensors whose element types are keys of the host function; Python looks at those of the others."""
+"""Parameters that may be tensors whose element types are keys of the host function."""
 
 _BITS = 60
 """Bits of a key."""
@@ -71,10 +75,9 @@ def declaration(name: str, parameters: Iterable[Parameter], kinds: Iterable[type
     for index, (parameter, kind) in enumerate(zip(parameters, kinds, strict=True)):
         named = f"`{parameter.name}`"
         if is_tensor(kind):
-            keyed = len(dtypes) < KEYED and index < KEYED
-            dtype = f"`dtype.{index}`: any" if keyed else "any"
+            dtype = f"`dtype.{index}`: any" if parameter.is_keyed else "any"
             declared.append(f"{named}: Tensor([...], {dtype}, strides=any, device={tensors})")
-            dtypes += [f"`dtype.{index}`"] if keyed else []
+            dtypes += [f"`dtype.{index}`"] if parameter.is_keyed else []
             passed.append(f"{named}.data")
             bits += [f"{named}.data % 16 == 0"] if parameter.specialized and parameter.aligned else []
         elif kind in _TYPES:

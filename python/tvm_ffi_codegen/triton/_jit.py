@@ -13,10 +13,13 @@ import tvm_ffi
 from .._functions import Functions
 from . import _form, _host, _library, _signature, _variant
 from ._device import DEVICES, tensor_on
-from ._host import Left
+from ._host import Left, Parameter
 
 _MOST = 4096
 """Forms of calls that a launcher remembers: a constant such as NaN may make a new one in each call."""
+
+Kinds = tuple[tuple[str, type], ...]
+"""Names and types of arguments, with the elements of tuples in the place of these."""
 
 
 class _Asked(threading.local):
@@ -39,13 +42,14 @@ class Kernel:
     def __init__(self, kernel: Any, reasons: Counter[str], host: bool) -> None:
         self.kernel, self.reasons, self.host = kernel, reasons, host
         self.launch: Callable[..., Any] = self._first
-        self.parameters = _form.parameters(kernel)
+        # Parameters that a call has given a tuple for.
+        self.tuples: set[str] = set()
         # What Triton has compiled, by the number that host functions return.
         self.kernels: list[Any] = []
         self.places: dict[int, int] = {}
-        # Host functions by the types of the arguments; variants also by the place of what Triton has compiled.
-        self.hosts: dict[tuple[type, ...], Any] = {}
-        self.variants: dict[tuple[int, tuple[type, ...]], Any] = {}
+        # Host functions by the arguments' names and types; variants also by the place of what Triton has compiled.
+        self.hosts: dict[Kinds, Any] = {}
+        self.variants: dict[tuple[int, Kinds], Any] = {}
         # Forms of calls: host function, Triton's caches, number of the form, tensor on the device.
         self.found: dict[tuple[Any, ...], tuple[Any, Any, int, Any]] = {}
         self.numbers = itertools.count()
@@ -60,9 +64,13 @@ class Kernel:
 
         self.driver, self.knobs = driver, knobs
         self.platform = driver.active.get_current_target().backend
-        ranged = self.platform == "hip"
+        self._make()
+        return self.launch(grid, *arguments, **options)
+
+    def _make(self) -> None:
+        """Makes the function that runs at every launch."""
         names = {
-            "_driver": driver,
+            "_driver": self.driver,
             "_found": self.found,
             "_kernels": self.kernels,
             "_compile": self.compile,
@@ -75,10 +83,9 @@ class Kernel:
         try:
             if self.platform not in DEVICES:
                 raise Left(f"the platform {self.platform}")
-            self.launch = _form.function(self.kernel, knobs, ranged, names)
+            self.launch = _form.function(self.kernel, self.knobs, self.platform == "hip", self.tuples, names)
         except Left as left:
             self.launch = self.always(str(left))
-        return self.launch(grid, *arguments, **options)
 
     def always(self, reason: str) -> Callable[..., Any]:
         """Returns a function that lets Triton launch every call."""
@@ -100,13 +107,28 @@ class Kernel:
 
     def _run(self, grid: Any, values: tuple[Any, ...], options: dict[str, Any], warmup: bool) -> Any:
         """Runs Triton on the values of all parameters: it compiles, and launches unless it is to warm up only."""
+
+        def run(grid: Any, /, *arguments: Any, **given: Any) -> Any:
+            return self.kernel.run(*arguments, grid=grid, warmup=warmup, **given)
+
+        return self._split(run, grid, values, options)
+
+    def _split(
+        self, launch: Callable[..., Any], grid: Any, values: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        """Calls a function with the values of all parameters, some of which are given by keyword only."""
         named = _form.keywords(self.kernel.signature)
         split = len(values) - len(named)
-        given = dict(zip(named, values[split:], strict=True)) | options
-        return self.kernel.run(*values[:split], grid=grid, warmup=warmup, **given)
+        return launch(grid, *values[:split], **dict(zip(named, values[split:], strict=True)), **options)
 
     def _begin(self, key: tuple[Any, ...], grid: Any, values: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Launches a call of a form that is not known, or that may no longer be launched as it was."""
+        new = {param.name for param, value in zip(self.kernel.params, values, strict=True) if isinstance(value, tuple)}
+        new -= {param.name for param in self.kernel.params if param.is_constexpr} | self.tuples
+        if new:
+            self.tuples |= new
+            self._make()
+            return self._split(self.launch, grid, values, options)
         try:
             self._check_hooks()
             with self.lock:
@@ -149,50 +171,47 @@ class Kernel:
             self.found.pop(key)
 
     def _remember(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> None:
-        kinds = self._kinds(values)
+        given = tuple(_form.expanded(self.kernel, values))
+        kinds = _kinds(given)
         if kinds not in self.hosts:
             device = DEVICES[self.platform][1]
             tensors = "any" if self.host else device
             name = self.kernel.__name__
-            text = _host.declaration(name, self.parameters, kinds, device, tensors)
+            parameters = [parameter for parameter, _ in given]
+            text = _host.declaration(name, parameters, [kind for _, kind in kinds], device, tensors)
             self.hosts[kinds] = _host.compiled(name, text)
         here = tensor_on(self.platform, key[0])
         self.found[key] = self.hosts[kinds], self.kernel.device_caches[key[0]], next(self.numbers), here
-
-    def _runtime(self, values: tuple[Any, ...]) -> list[Any]:
-        """Returns the values of the parameters that are no `tl.constexpr`."""
-        return [value for value, param in zip(values, self.kernel.params, strict=True) if not param.is_constexpr]
-
-    def _kinds(self, values: tuple[Any, ...]) -> tuple[type, ...]:
-        return tuple(value.__class__ for value in self._runtime(values))
 
     def _compiled(self, key: tuple[Any, ...], grid: Any, values: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Lets Triton compile, and launches by the host function, which asks for what Triton has compiled."""
         compiled = self._run(grid, values, options, warmup=True)
         if callable(grid):
             grid = grid({param.name: value for param, value in zip(self.kernel.params, values, strict=True)})
+        given = tuple(_form.expanded(self.kernel, values))
         with self.lock:
-            self.asked.answer = self._variant(compiled, self._kinds(values))
+            self.asked.answer = self._variant(compiled, given)
         host, _, number, here = self.found[key]
         active, extents = self.driver.active, (*grid, 1, 1)[:3]
         try:
             stream = active.get_current_stream(key[0])
-            place = host(*self._runtime(values), number, self.compile, here, stream, *extents)
+            place = host(*[value for _, value in given], number, self.compile, here, stream, *extents)
             return self.kernels[place]
         except Exception as error:
             return self._rescue(error, key, grid, values, options)
         finally:
             self.asked.answer = None
 
-    def _variant(self, compiled: Any, kinds: tuple[type, ...]) -> Any:
+    def _variant(self, compiled: Any, given: tuple[tuple[Parameter, Any], ...]) -> Any:
         """Returns a variant as the host function keeps it: a function, and the place of what Triton has compiled."""
         place = self.places.setdefault(id(compiled), len(self.kernels))
         if place == len(self.kernels):
             self.kernels.append(compiled)
+        kinds = _kinds(given)
         if (place, kinds) not in self.variants:
             try:
                 _variant.check_device(compiled, self.driver.active)
-                made = _variant.function(compiled, self.parameters, kinds)
+                made = _variant.function(compiled, [parameter for parameter, _ in given], [kind for _, kind in kinds])
             except Left as left:
                 made = tvm_ffi.convert(self._refusing(str(left)))
             self.variants[place, kinds] = tvm_ffi.Array([made, place])
@@ -231,8 +250,14 @@ class Kernel:
         return self._hand_over("an argument that the host function refuses", grid, values, options)
 
 
-def _is_small(value: Any) -> bool:
-    """Returns true if AMD's compiler takes a tensor for one of less than 2 GiB."""
+def _kinds(given: tuple[tuple[Parameter, Any], ...]) -> Kinds:
+    return tuple((parameter.name, value.__class__) for parameter, value in given)
+
+
+def _is_small(value: Any) -> Any:
+    """Returns true if AMD's compiler takes a tensor for one of less than 2 GiB; for a tuple that of each element."""
     from triton.backends.amd.compiler import HIPBackend
 
+    if isinstance(value, tuple):
+        return tuple(map(_is_small, value))
     return hasattr(value, "data_ptr") and bool(HIPBackend.is_within_2gb(value))

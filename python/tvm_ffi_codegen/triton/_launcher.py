@@ -50,7 +50,8 @@ class Launcher:
         return self._jit.library()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.kernel, name)
+        # A copy under construction has no kernel yet.
+        return getattr(self.__dict__.get("kernel"), name)
 
     def __repr__(self) -> str:
         return f"<launcher of {self._jit.kernel.__name__}, {self.handed_over} launches handed over>"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -47,17 +49,16 @@ def check_device(kernel: Any, active: Any) -> None:
 def _written(kernel: Any, parameters: Iterable[Parameter], kinds: Iterable[type]) -> list[str]:
     """Writes the signature of a compiled kernel for the importer."""
     attributes = _attributes(kernel.src.attrs)
-    types: Mapping[str, Any] = kernel.src.signature
-    places = {name: index for index, name in enumerate(types)}
+    types = tuple(kernel.src.signature.values())
     written = []
     for parameter, kind in zip(parameters, kinds, strict=True):
-        type_ = types[parameter.name]
+        type_: Any = functools.reduce(operator.getitem, parameter.path, types)
         if type_ == "constexpr":
             # An integer that is 1 is passed, and not used; None is not passed.
             written += [f"{parameter.name}: i64:1"] if is_passed(kind) else []
             continue
         check(parameter.name, type_, kind)
-        written.append(f"{parameter.name}: {type_}{attributes.get(places[parameter.name], '')}")
+        written.append(f"{parameter.name}: {type_}{attributes.get(parameter.path, '')}")
     return written
 
 
@@ -72,12 +73,12 @@ def check(name: str, type_: Any, kind: type) -> None:
         raise Left(f"{name}: {type_} from {kind.__name__}")
 
 
-def _attributes(attrs: Mapping[tuple[int, ...], Iterable[Any]]) -> dict[int, str]:
-    """Returns the hints of the importer by the place of the parameter. Raises `Left` for attributes that it does not know."""
+def _attributes(attrs: Mapping[tuple[int, ...], Iterable[Any]]) -> dict[tuple[int, ...], str]:
+    """Returns the hints of the importer by the path of the parameter. Raises `Left` for attributes that it does not know."""
     hints = {}
     for path, found in attrs.items():
         unknown = [name for name, _ in found if name not in _HINTS]
         if unknown:
             raise Left(f"the attribute {unknown[0]}")
-        hints[path[0]] = "".join(_HINTS[name] for name, _ in found)
+        hints[path] = "".join(_HINTS[name] for name, _ in found)
     return hints

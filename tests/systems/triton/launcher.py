@@ -3,6 +3,7 @@ each has for itself; compared are the records of the stand-in, the images, error
 
 import ctypes
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import launcher_cases
 import memory
@@ -75,6 +76,23 @@ def fail(recorder):
     return refused
 
 
+def race(recorder):
+    """Has eight threads make calls of all classes at once, of which each compiles and looks up: the record has each call."""
+    case = next(case for case in launcher_cases.common() if case.name == "integers")
+    calls = case.calls * 8
+
+    def lines(kernel, threads):
+        recorder.take()
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(lambda call: kernel[call.grid](*call.given), calls))
+        return sorted(recorder.take())
+
+    fast = tvm_ffi_codegen.triton.launcher(case.make())
+    same = lines(case.make(), 1) == lines(fast, 8) and not fast.handed_over
+    print(f"| eight threads | {len(calls)} | {len(classes(fast.kernel)[0])} | {fast.handed_over} | {'yes' if same else 'NO'} |")
+    return same
+
+
 def main():
     recorder = records.Recorder(GPU)
     GPU.choose()
@@ -84,7 +102,7 @@ def main():
     cases += random_calls.cases()
     wanted = sys.argv[2:]
     same = [compare(recorder, case) for case in cases if not wanted or case.name.startswith(tuple(wanted))]
-    same.append(fail(recorder))
+    same += [fail(recorder), race(recorder)]
     sys.exit(not all(same))
 
 

@@ -64,6 +64,13 @@ def pair(out, values):
     tl.store(out, values[0] + values[1])
 
 
+def nested(out, values, n):
+    total = tl.load(values[0]) + values[1][1] + n
+    if values[1][0] is not None:
+        total += tl.load(values[1][0])
+    tl.store(out, total)
+
+
 def behind(out, *, a, BLOCK: tl.constexpr = 2):
     tl.store(out, a + BLOCK)
 
@@ -144,8 +151,10 @@ def common():
     unaligned = lambda: triton.jit(do_not_specialize_on_alignment=["out", "value"])(scalar)  # noqa: E731
     yield Case("do_not_specialize_on_alignment", unaligned, _each((1,), *[(t, n) for t in (OUT, ODD) for n in INTEGERS]))
     yield Case("by keyword only", lambda: triton.jit(behind), [Call((1,), (OUT,), {"a": a}) for a in (1, 2, 16, 2.5)])
-    tuples = [(OUT, (1, 2.5)), (OUT, Pair(3, 4)), (OUT, (True, 1))]
-    yield Case("tuples and named tuples", lambda: triton.jit(pair), _each((1,), *tuples), 3)
+    tuples = [(OUT, one) for one in ((1, 2.5), Pair(3, 4), (True, 1), (16, 2**40), (3.5, 2.5), Pair(5, 7), (1, 2.5), Pair(1, 1))]
+    yield Case("tuples and named tuples", lambda: triton.jit(pair), _each((1,), *tuples, (OUT, [1, 2])), 1)
+    nests = [((X, (None, 2)), 1), ((ODD, (None, 1)), 16), ((Tensor(0x1000, "fp16", 4), (Y, 2)), 1), ((X, (None, 2)), 1)]
+    yield Case("tuples in tuples, with tensors", lambda: triton.jit(nested), _each((1,), *[(OUT, *nest) for nest in nests]))
     several = (OUT, *range(8), *[Tensor(0x1000 * at, "fp32", 4) for at in range(1, 8)])
     mixed = (*several[:-1], Tensor(0x9000, "fp16", 4))
     yield Case("sixteen arguments", lambda: triton.jit(many), _each((1,), several, mixed, several, mixed))
