@@ -131,9 +131,11 @@ def test_variants_become_one_function() -> None:
     assert codegen.check(made.declarations, allow=["unused-parameter"]) == []
     shared = codegen.inspect(codegen.emit(made.declarations, "shared", images=made.images))
     assert [one["name"] for one in shared["functions"]] == ["add", "add_0"]
-    add = _library.functions("add", _variants()).add
+    add = codegen.jit(made.declarations, images=made.images).add
     x = np.zeros(16, "float32")
     raises(ValueError, "expected cuda but got cpu", lambda: add(x, x, x, 16, 1, 1024, 1))
+    assert _library.names(_variants()) == ["x", "y", "out", "n", "stride", "BLOCK"]
+    assert '@"other"(`x`, `y`, `out`, `n`, `stride`, `BLOCK`, `grid.x`' in _library.text("add", _variants(), None, "other").declarations
     given = _library.text("add", _variants(), "cdiv(n, BLOCK), n // 2")
     assert "ceildiv(`n`, `BLOCK`), `n` / 2, 1" in given.declarations
 

@@ -25,8 +25,8 @@ def dynamic_func(_grid, /, {declared}, **_options):
     _active = _driver.active
     _device = _active.get_current_device()
     _key = ({key})
-    if _options:
-        _key += (*_options, *_options.values(), *_map(_type, _options.values()))
+    for _name, _value in _options.items():
+        _key += (_name, _value, _value.__class__)
     try:
         _entry = _found.get(_key)
     except TypeError:
@@ -90,8 +90,6 @@ def function(kernel: Any, knobs: Any, ranged: bool, tuples: Container[str], name
         "_device_caches": kernel.device_caches,
         "_kinds": kinds,
         "_leaves": leaves,
-        "_map": map,
-        "_type": type,
         **defaults,
         **names,
     }

@@ -21,6 +21,9 @@ _MOST = 4096
 Kinds = tuple[tuple[str, type], ...]
 """Names and types of arguments, with the elements of tuples in the place of these."""
 
+# Numbers of the functions that libraries call where they have no variant.
+_libraries = itertools.count()
+
 
 class _Asked(threading.local):
     """What a thread knows of its call while the host function asks for a variant."""
@@ -97,9 +100,19 @@ class Kernel:
         return launch
 
     def library(self) -> Functions:
-        """Returns the function that launches what is in `kernels`. Raises `ValueError` if they are of no one function."""
+        """Returns a function that launches as this does: what was launched so far by itself, and what was not through here.
+        Raises `ValueError` if that is no one function."""
         variants = [_library.Variant(made, _signature.of_kernel(made), {}) for made in self.kernels]
-        return _library.functions(self.kernel.__name__, variants)
+        name = self.kernel.__name__
+        parameters = _library.names(variants)
+
+        def launch(*given: Any) -> None:
+            split = len(parameters)
+            self.launch(given[split:], **dict(zip(parameters, given[:split], strict=True)))
+
+        other = f"tvm_ffi_codegen.triton.{name}.{next(_libraries)}"
+        tvm_ffi.register_global_func(other, launch)
+        return _library.functions(name, variants, other)
 
     def _hand_over(self, reason: str, grid: Any, values: tuple[Any, ...], options: dict[str, Any]) -> Any:
         self.reasons[reason] += 1

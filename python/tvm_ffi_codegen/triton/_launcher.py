@@ -45,8 +45,10 @@ class Launcher:
         return functools.partial(self._outer.launch, grid)
 
     def library(self) -> Functions:
-        """Returns a function of the kernel's name for every host of TVM FFI, which launches what was launched so far: it
-        takes what the kernel takes, and behind it the extents of the grid. For others its error lists what it has."""
+        """Returns a function of the kernel's name for every host of TVM FFI: it takes what the kernel takes, and behind it the
+        extents of the grid. It launches by itself the variants that were launched so far; for others it calls this object,
+        by which Triton compiles them, with the options that are Triton's own. Raises `ValueError` before the first launch,
+        which says what types the parameters have, and if launches were of several types."""
         return self._jit.library()
 
     def __getattr__(self, name: str) -> Any:

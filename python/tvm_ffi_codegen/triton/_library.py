@@ -62,10 +62,15 @@ def export(
     Path(os.fspath(path)).write_bytes(_api.emit(made.declarations, "shared", images=made.images, **options))
 
 
-def functions(name: str, variants: Iterable[Variant]) -> Functions:
-    """Compiles the function for variants into this process."""
-    made = text(name, list(variants), None)
+def functions(name: str, variants: Sequence[Variant], other: str) -> Functions:
+    """Compiles the function for variants into this process. `other` is the global function that it calls where none fits."""
+    made = text(name, variants, None, other)
     return _api.jit(made.declarations, images=made.images)
+
+
+def names(variants: Sequence[Variant]) -> list[str]:
+    """Returns the names of the parameters, without those of the grid. Raises `ValueError` if they are of no one function."""
+    return list(_kinds(variants))
 
 
 def compiled(kernel: Any, signatures: Iterable[Signature], target: Any) -> list[Variant]:
@@ -86,8 +91,9 @@ def compiled(kernel: Any, signatures: Iterable[Signature], target: Any) -> list[
     return variants
 
 
-def text(name: str, variants: Sequence[Variant], grid: str | None) -> Text:
-    """Declares a function for variants. Raises `ValueError` if they are of no one function."""
+def text(name: str, variants: Sequence[Variant], grid: str | None, other: str | None = None) -> Text:
+    """Declares a function for variants. Where none fits, it raises an error that lists them, or calls the global function
+    `other` with all that it has got. Raises `ValueError` if they are of no one function."""
     from ..build._text import quoted
 
     if not variants:
@@ -114,7 +120,9 @@ def text(name: str, variants: Sequence[Variant], grid: str | None) -> Text:
         branches.append(f"if {test} {{ @{image}({', '.join(_passed(variant, tensor, extents))}); return; }}")
     listed = "; ".join(map(str, variants))
     message = quoted(f"no variant of {name} for these arguments; there are: {listed}")
-    body = " ".join([*branches, f"raise TypeError {message};"])
+    passed = [*[f"`{name}`" for name in kinds], *extents]
+    otherwise = f"raise TypeError {message};" if other is None else f"@{quoted(other)}({', '.join(passed)});"
+    body = " ".join([*branches, otherwise])
     declarations.append(f"`{name}`({', '.join(params)}) -> None = {{ {body} }};")
     return Text("\n".join(_images_first(declarations)), images)
 

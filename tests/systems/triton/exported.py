@@ -31,34 +31,44 @@ def main():
     stock = triton.jit(add)
     fast = tvm_ffi_codegen.triton.launcher(triton.jit(add))
     expected = []
-    for grid, given, block, options in CALLS:
+
+    def recorded(launch):
         recorder.take()
-        stock[grid](*given, BLOCK=block, **options)
-        expected.append(recorder.take())
+        launch()
+        return recorder.take()
+
+    for grid, given, block, options in CALLS:
+        expected.append(recorded(lambda: stock[grid](*given, BLOCK=block, **options)))
         fast[grid](*given, BLOCK=block, **options)
-    check(recorder, fast.library().add, expected, "library()")
+    made = fast.library().add
+    check(recorder, made, expected, "library()")
+    # What was not launched yet Triton compiles.
+    assert recorded(lambda: made(X, Y, OUT, 4112, 512, 5, 1, 1)) == recorded(lambda: stock[(5,)](X, Y, OUT, 4112, 512))
+    assert len(fast.device_caches[0][0]) == 4 and not fast.handed_over
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "add.so")
         tvm_ffi_codegen.triton.export(triton.jit(add), path, SIGNATURES)
-        check(recorder, tvm_ffi.load_module(path).add, expected, "export")
+        made = tvm_ffi.load_module(path).add
+        check(recorder, made, expected, "export")
+        try:
+            made(X, Y, OUT, 4112, 512, 5, 1, 1)
+        except TypeError as error:
+            said = str(error)
+            assert "there are: x: *fp32:16" in said and "n: i32:1" in said and "BLOCK: 1024" in said, said
+        else:
+            raise AssertionError("accepted a variant that there is not")
         alone = "import sys, tvm_ffi; print(tvm_ffi.load_module(sys.argv[1]).add, 'triton' in sys.modules)"
         said = subprocess.run([sys.executable, "-c", alone, path], check=True, capture_output=True, text=True).stdout
         assert said.strip().endswith("False"), said
 
 
 def check(recorder, function, expected, what):
+    """Compares the calls of a function with what is expected of them."""
     recorder.take()
     for (grid, given, block, _), wanted in zip(CALLS, expected):
         function(*given, block, *(*grid, 1, 1)[:3])
         found = recorder.take()
         assert found == wanted, (what, found, wanted)
-    try:
-        function(X, Y, OUT, 4112, 512, 5, 1, 1)
-    except TypeError as error:
-        said = str(error)
-        assert "there are: x: *fp32:16" in said and "n: i32:1" in said and "BLOCK: 1024" in said, said
-    else:
-        raise AssertionError("accepted a variant that there is not")
     print(f"| {what} | {len(expected)} | yes |")
 
 
