@@ -167,8 +167,14 @@ fn launchers_get_functions_that_check_nothing() {
             launch add."add"(x, y, out, n, null, null) grid(`launch.x`, `launch.y`, `launch.z`) block(256) on `launch.device` stream `launch.stream`;
         };
     "#);
-    let error = import("scale", SCALE, "...").expect_err("it has descriptors").to_string();
-    insta::assert_snapshot!(error, @"parameter `x: tensordesc<bf16[32, 32]>[m, k]`: a launcher has no tensor for a descriptor");
+    insta::assert_snapshot!(text("scale", SCALE, "..."), @r#"
+    image _scale;
+
+    _scale(x: Tensor([...], any, strides=any, device=cuda), `x.shape.0`: int64, `x.shape.1`: int64, `x.strides.0`: int64, `x.strides.1`: int64, out: Tensor([...], any, strides=any, device=cuda), `out.shape.0`: int64, `out.shape.1`: int64, `out.strides.0`: int64, `out.strides.1`: int64, factor: float32, `launch.device`: Tensor([...], any, strides=any, device=cuda), `launch.stream`: Stream, `launch.x`: int64, `launch.y`: int64, `launch.z`: int64) -> None
+        = {
+            launch _scale."_scale"(tensormap(x, dims=[`x.shape.0`, `x.shape.1`], strides=[`x.strides.0`, 1], box=[32, 32], swizzle="64b", l2="128b", dtype="bfloat16"), int32(`x.shape.0`), int32(`x.shape.1`), `x.strides.0`, `x.strides.1`, tensormap(out, dims=[`out.shape.0`, `out.shape.1`], strides=[`out.strides.0`, 1], box=[32, 32], swizzle="64b", l2="128b", dtype="bfloat16"), int32(`out.shape.0`), int32(`out.shape.1`), `out.strides.0`, `out.strides.1`, factor, null, null) grid(`launch.x`, `launch.y`, `launch.z`) block(256) smem(2056) pdl on `launch.device` stream `launch.stream`;
+        };
+    "#);
 }
 
 /// Returns the error of a wrong signature for the kernel `add`.

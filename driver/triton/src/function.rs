@@ -30,6 +30,8 @@ const DEVICE: &str = "launch.device";
 const STREAM: &str = "launch.stream";
 const GRID: [&str; 3] = ["launch.x", "launch.y", "launch.z"];
 
+const FEW_DESCRIPTORS: &str = "the metadata has fewer descriptors than the signature";
+
 /// Bytes of a pointer.
 const POINTER: u32 = 8;
 /// Bytes of a tensor map.
@@ -108,8 +110,7 @@ impl<'a> Function<'a> {
 
     /// Adds the parameters that only a launcher passes.
     fn launcher_params(&mut self) {
-        let device = Tensor::of_any(Shape::AnyRank).with_strides(Strides::Any);
-        let device = device.with_device(self.metadata.platform.device_type());
+        let device = self.of_any();
         self.add(|signature| signature.param(DEVICE, device).param(STREAM, Leaf::Stream));
         for name in GRID {
             self.add(|signature| signature.param(name, Scalar::Int64));
@@ -194,6 +195,12 @@ impl<'a> Function<'a> {
         Tensor::new(shape, dtype).with_device(self.metadata.platform.device_type())
     }
 
+    /// Returns any tensor on the device.
+    fn of_any(&self) -> Tensor {
+        let tensor = Tensor::of_any(Shape::AnyRank).with_strides(Strides::Any);
+        tensor.with_device(self.metadata.platform.device_type())
+    }
+
     fn require(&mut self, condition: Expr) {
         self.add(|signature| signature.require(condition));
     }
@@ -212,7 +219,7 @@ impl<'a> Function<'a> {
             return Err("a descriptor is made of a tensor, and never specialised");
         }
         if self.bare {
-            return Err("a launcher has no tensor for a descriptor");
+            return self.given_descriptor(name, rank, map);
         }
         let shape = shape.clone().unwrap_or_else(|| Shape::Dims(vec![Dim::Any; rank]));
         if !matches!(&shape, Shape::Dims(dims) if dims.len() == rank) {
@@ -228,16 +235,55 @@ impl<'a> Function<'a> {
         let value = Expr::name(name);
         let dims = 0..rank as i32;
         match map {
-            Some(map) => self.give(tensor_map(&value, dtype, map), MAP),
-            None if !self.metadata.descriptors.is_empty() => {
-                return Err("the metadata has fewer descriptors than the signature");
-            }
+            Some(map) => self.give(tensor_map(&value, Some(dtype), map), MAP),
+            None if !self.metadata.descriptors.is_empty() => return Err(FEW_DESCRIPTORS),
             None => self.decomposed(&value, dims.clone()),
         }
         for dim in dims.clone() {
             self.give(value.shape(dim).cast(Scalar::Int32), 4);
         }
         dims.for_each(|dim| self.give(value.strides(dim), 8));
+        Ok(())
+    }
+
+    /// Adds what a launcher has taken from a descriptor: a tensor at its address, its extents and its strides. Passes
+    /// them as [`descriptor`](Self::descriptor) does.
+    fn given_descriptor(
+        &mut self,
+        name: &str,
+        rank: usize,
+        map: Option<&Descriptor>,
+    ) -> Result<(), &'static str> {
+        let base = self.of_any();
+        self.add(|signature| signature.param(name, base));
+        let mut parts = |what: &str| -> Vec<Expr> {
+            let names = (0..rank).map(|dim| format!("{name}.{what}.{dim}"));
+            names
+                .map(|name| {
+                    self.add(|signature| signature.param(&name, Scalar::Int64));
+                    Expr::name(name)
+                })
+                .collect()
+        };
+        let (shape, strides) = (parts("shape"), parts("strides"));
+        let value = Expr::name(name);
+        match map {
+            Some(map) => {
+                // Triton refuses descriptors whose last stride is another.
+                let (_, outer) = strides.split_last().ok_or("a block has a dim")?;
+                let strides = outer.iter().cloned().chain([Expr::Int(1)]);
+                let made = tensor_map(&value, None, map).dims(shape.clone()).strides(strides);
+                self.give(made, MAP);
+            }
+            None if !self.metadata.descriptors.is_empty() => return Err(FEW_DESCRIPTORS),
+            None => {
+                self.give(value.data(), POINTER);
+                shape.iter().chain(&strides).for_each(|part| self.give(part.clone(), 8));
+                (0..2).for_each(|_| self.give(Expr::Int(0).cast(Scalar::Bool), 1));
+            }
+        }
+        shape.into_iter().for_each(|extent| self.give(extent.cast(Scalar::Int32), 4));
+        strides.into_iter().for_each(|stride| self.give(stride, 8));
         Ok(())
     }
 
@@ -290,11 +336,12 @@ fn within_2_gib(
     Ok(last.less(most))
 }
 
-fn tensor_map(tensor: &Expr, dtype: DType, map: &Descriptor) -> TensorMap {
+/// Builds the map of a tensor whose element type is declared, if it is.
+fn tensor_map(tensor: &Expr, dtype: Option<DType>, map: &Descriptor) -> TensorMap {
     // Triton promotes to 128 bytes in every map.
     let made = TensorMap::new(tensor.clone(), map.extents.clone()).promotion(Promotion::B128);
     let made = made.swizzle(map.swizzle);
-    if MapType::of(dtype) == Some(map.dtype) { made } else { made.dtype(map.dtype) }
+    if dtype.and_then(MapType::of) == Some(map.dtype) { made } else { made.dtype(map.dtype) }
 }
 
 /// Returns whether an expression contains `name.strides`.

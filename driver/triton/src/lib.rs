@@ -59,8 +59,8 @@
 //!
 //! # For launchers
 //! With the grid `...` the function is for a launcher that has looked at the arguments and chosen the kernel by them: it
-//! checks no assumption. Addresses come as `ptr`; an argument that is 1 is passed and not used; behind the arguments stand
-//! a tensor, on whose device the kernel runs, a stream, and the number of programs in three directions.
+//! checks no assumption. Addresses come as `ptr`; an argument that is 1 is passed and not used; a descriptor comes as a
+//! tensor at its address, its extents and its strides; behind the arguments stand a tensor, on whose device the kernel runs, a stream, and the number of programs in three directions.
 //!
 //! ```
 //! use tvm_ffi_codegen_triton::{Error, import};

@@ -65,16 +65,16 @@ def dynamic_func(_grid, /, {declared}, **_options):
         return _rescue(_error, _key, _grid, ({values}), _options)
 """
 
-def function(kernel: Any, knobs: Any, ranged: bool, tuples: Container[str], names: dict[str, Any]) -> Callable[..., Any]:
-    """Makes the function for a `JITFunction`. `ranged` is true where Triton specialises for the size of tensors, `tuples`
-    are the parameters that may be tuples, and `names` are what the launcher gives the function. Raises `Left` if the kernel
+def function(kernel: Any, knobs: Any, ranged: bool, parted: Container[str], names: dict[str, Any]) -> Callable[..., Any]:
+    """Makes the function for a `JITFunction`. `ranged` is true where Triton specialises for the size of tensors, `parted`
+    are the parameters that may come in parts, and `names` are what the launcher gives the function. Raises `Left` if the kernel
     has parameters that no call can be sorted to."""
     declared, defaults = _declared(kernel.signature)
     params = kernel.params
-    passed = [param.name if param.name not in tuples else f"*_leaves({param.name})" for param in params if not param.is_constexpr]
+    passed = [param.name if param.name not in parted else f"*_leaves({param.name})" for param in params if not param.is_constexpr]
     source = _SOURCE.format(
         declared=declared,
-        key="".join(f"{part}, " for part in [*_ALWAYS, *_key(params, ranged, tuples)]),
+        key="".join(f"{part}, " for part in [*_ALWAYS, *_key(params, ranged, parted)]),
         values="".join(f"{param.name}, " for param in params),
         named=", ".join(f"{param.name!r}: {param.name}" for param in params),
         passed="".join(f"{one}, " for one in passed),
@@ -99,8 +99,8 @@ def function(kernel: Any, knobs: Any, ranged: bool, tuples: Container[str], name
 
 
 def expanded(kernel: Any, values: Iterable[Any]) -> Iterator[tuple[Parameter, Any]]:
-    """Yields the parameters of a `JITFunction` that are no `tl.constexpr` with their values, and the elements of tuples in
-    the place of these. `values` are those of all parameters."""
+    """Yields the parameters of a `JITFunction` that are no `tl.constexpr` with their values. Elements of tuples stand in the
+    place of these, and parts of tensor descriptors. `values` are those of all parameters."""
     index = 0
     for place, (param, value) in enumerate(zip(kernel.params, values, strict=True)):
         if not param.is_constexpr:
@@ -109,29 +109,49 @@ def expanded(kernel: Any, values: Iterable[Any]) -> Iterator[tuple[Parameter, An
             index += 1
 
 
+def is_structured(value: Any) -> bool:
+    """Returns true if a value is passed in parts: a tuple or a tensor descriptor."""
+    return isinstance(value, tuple) or value.__class__.__name__ == "TensorDescriptor"
+
+
 def _elements(parameter: Parameter, value: Any) -> Iterator[tuple[Parameter, Any]]:
-    if not isinstance(value, tuple):
+    if not is_structured(value):
         yield parameter, value
         return
     if parameter.typed:
-        raise Left("a tuple for a parameter of another type")
-    for index, element in enumerate(value):
-        path = (*parameter.path, index)
-        yield from _elements(parameter._replace(name=f"{parameter.name}.{index}", path=path, is_keyed=False), element)
+        raise Left("a tuple or a descriptor for a parameter of another type")
+    if isinstance(value, tuple):
+        for index, element in enumerate(value):
+            path = (*parameter.path, index)
+            yield from _elements(parameter._replace(name=f"{parameter.name}.{index}", path=path, is_keyed=False), element)
+        return
+    if value.padding != "zero" or value.round_f32_to_tf32 or value.strides[-1] != 1:
+        raise Left("a descriptor that pads with NaN or rounds")
+    # Triton never specialises for them.
+    fixed = parameter._replace(is_keyed=False, specialized=False, typed=True)
+    yield fixed._replace(is_whole=True), value.base
+    for what in ("shape", "strides"):
+        for index, number in enumerate(getattr(value, what)):
+            yield fixed._replace(name=f"{parameter.name}.{what}.{index}"), number
 
 
 def kinds(value: Any) -> Any:
-    """Returns the type of a value, for tuples those of the elements, too, and the element types of tensors in them."""
-    if not isinstance(value, tuple):
+    """Returns the type of a value, for tuples those of the elements, too, and for descriptors what Triton compiles for."""
+    if not is_structured(value):
         return value.__class__
-    return value.__class__, *[(kinds(element), getattr(element, "dtype", None)) for element in value]
+    if isinstance(value, tuple):
+        return value.__class__, *[(kinds(element), getattr(element, "dtype", None)) for element in value]
+    described = len(value.shape), tuple(value.block_shape), value.padding, value.round_f32_to_tf32, value.strides[-1]
+    return value.__class__, value.base.__class__, str(value.base.dtype), *described
 
 
 def leaves(value: Any) -> tuple[Any, ...]:
-    """Returns the elements of nested tuples; a value that is no tuple is the only one."""
-    if not isinstance(value, tuple):
+    """Returns the parts of a structured value in order; a value that is passed as it is, is the only one."""
+    if not is_structured(value):
         return (value,)
-    return tuple(leaf for element in value for leaf in leaves(element))
+    if isinstance(value, tuple):
+        return tuple(leaf for element in value for leaf in leaves(element))
+    return value.base, *value.shape, *value.strides
 
 
 def keywords(signature: inspect.Signature) -> list[str]:
@@ -167,11 +187,11 @@ def _declared(signature: inspect.Signature) -> tuple[str, dict[str, Any]]:
     return ", ".join(text), defaults
 
 
-def _key(params: Any, ranged: bool, tuples: Container[str]) -> list[str]:
+def _key(params: Any, ranged: bool, parted: Container[str]) -> list[str]:
     """Returns the parts of the key that the arguments give."""
     parts, index = (["_amd.use_buffer_ops"] if ranged else []), 0
     for param in params:
-        parts.append(f"_kinds({param.name})" if param.name in tuples else f"{param.name}.__class__")
+        parts.append(f"_kinds({param.name})" if param.name in parted else f"{param.name}.__class__")
         if param.is_constexpr:
             parts.append(param.name)
             continue

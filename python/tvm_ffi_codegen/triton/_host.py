@@ -33,6 +33,8 @@ class Parameter(NamedTuple):
     """False if `do_not_specialize_on_alignment` names it."""
     typed: bool
     """True if its type is declared, so that no argument changes it."""
+    is_whole: bool = False
+    """True if variants get a tensor, not its address."""
 
 
 KEYED = 5
@@ -78,7 +80,7 @@ def declaration(name: str, parameters: Iterable[Parameter], kinds: Iterable[type
             dtype = f"`dtype.{index}`: any" if parameter.is_keyed else "any"
             declared.append(f"{named}: Tensor([...], {dtype}, strides=any, device={tensors})")
             dtypes += [f"`dtype.{index}`"] if parameter.is_keyed else []
-            passed.append(f"{named}.data")
+            passed.append(named if parameter.is_whole else f"{named}.data")
             bits += [f"{named}.data % 16 == 0"] if parameter.specialized and parameter.aligned else []
         elif kind in _TYPES:
             declared.append(f"{named}: {_TYPES[kind]}")

@@ -45,8 +45,8 @@ class Kernel:
     def __init__(self, kernel: Any, reasons: Counter[str], host: bool) -> None:
         self.kernel, self.reasons, self.host = kernel, reasons, host
         self.launch: Callable[..., Any] = self._first
-        # Parameters that a call has given a tuple for.
-        self.tuples: set[str] = set()
+        # Parameters that a call has given a tuple or a descriptor for.
+        self.parted: set[str] = set()
         # What Triton has compiled, by the number that host functions return.
         self.kernels: list[Any] = []
         self.places: dict[int, int] = {}
@@ -86,7 +86,7 @@ class Kernel:
         try:
             if self.platform not in DEVICES:
                 raise Left(f"the platform {self.platform}")
-            self.launch = _form.function(self.kernel, self.knobs, self.platform == "hip", self.tuples, names)
+            self.launch = _form.function(self.kernel, self.knobs, self.platform == "hip", self.parted, names)
         except Left as left:
             self.launch = self.always(str(left))
 
@@ -136,10 +136,10 @@ class Kernel:
 
     def _begin(self, key: tuple[Any, ...], grid: Any, values: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Launches a call of a form that is not known, or that may no longer be launched as it was."""
-        new = {param.name for param, value in zip(self.kernel.params, values, strict=True) if isinstance(value, tuple)}
-        new -= {param.name for param in self.kernel.params if param.is_constexpr} | self.tuples
+        new = {param.name for param, value in zip(self.kernel.params, values, strict=True) if _form.is_structured(value)}
+        new -= {param.name for param in self.kernel.params if param.is_constexpr} | self.parted
         if new:
-            self.tuples |= new
+            self.parted |= new
             self._make()
             return self._split(self.launch, grid, values, options)
         try:

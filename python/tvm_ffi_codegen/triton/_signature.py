@@ -74,14 +74,14 @@ def parse(text: str) -> list[Argument]:
 
 
 def of_kernel(kernel: Any) -> list[Argument]:
-    """Returns the signature of what Triton has compiled. Raises `ValueError` if it has tuples."""
+    """Returns the signature of what Triton has compiled. Raises `ValueError` if it has tuples or descriptors."""
     hints = {path[0]: tuple(_HINTS[name] for name, _ in found) for path, found in kernel.src.attrs.items()}
     constants = {path[0]: value for path, value in kernel.src.constants.items()}
     parameters = {param.name: param for param in kernel.src.fn.params}
     arguments = []
     for index, (name, type_) in enumerate(kernel.src.signature.items()):
-        if not isinstance(type_, str):
-            raise ValueError(f"parameter {name} is a tuple, which no function of a library takes")
+        if not isinstance(type_, str) or type_.startswith("tensordesc"):
+            raise ValueError(f"parameter {name} comes in parts, which no function of a library takes")
         if type_ == "constexpr" and not parameters[name].is_constexpr and constants[index] == 1:
             arguments.append(Argument(name, "i32", ("1",), None))
         else:

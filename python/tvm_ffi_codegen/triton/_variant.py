@@ -50,9 +50,13 @@ def _written(kernel: Any, parameters: Iterable[Parameter], kinds: Iterable[type]
     """Writes the signature of a compiled kernel for the importer."""
     attributes = _attributes(kernel.src.attrs)
     types = tuple(kernel.src.signature.values())
-    written = []
+    written: list[str] = []
     for parameter, kind in zip(parameters, kinds, strict=True):
         type_: Any = functools.reduce(operator.getitem, parameter.path, types)
+        if str(type_).startswith("tensordesc"):
+            # The importer names the parts that follow.
+            written += [f"{parameter.name}: {type_}"] if parameter.is_whole else []
+            continue
         if type_ == "constexpr":
             # An integer that is 1 is passed, and not used; None is not passed.
             written += [f"{parameter.name}: i64:1"] if is_passed(kind) else []

@@ -1,5 +1,6 @@
 """Calls of kernels for the comparison of launchers: each case is a kernel, and calls of it in order."""
 
+import dataclasses
 from collections import namedtuple
 from typing import NamedTuple
 
@@ -155,6 +156,12 @@ def common():
     yield Case("tuples and named tuples", lambda: triton.jit(pair), _each((1,), *tuples, (OUT, [1, 2])), 1)
     nests = [((X, (None, 2)), 1), ((ODD, (None, 1)), 16), ((Tensor(0x1000, "fp16", 4), (Y, 2)), 1), ((X, (None, 2)), 1)]
     yield Case("tuples in tuples, with tensors", lambda: triton.jit(nested), _each((1,), *[(OUT, *nest) for nest in nests]))
+    c, d = [Tensor(at, "bf16", 40, 32).described(32, 32) for at in (0x1000, 0x2000)]
+    e, f = [Tensor(at, "fp16", 64, 64).described(16, 64) for at in (0x1000, 0x4000)]
+    both = _each((2,), (c, d, 32), (d, c, 32), (e, f, 32), (c, d, 32))
+    yield Case("descriptors", lambda: triton.jit(described), both)
+    nan = dataclasses.replace(c, padding="nan")
+    yield Case("descriptors that pad with NaN", lambda: triton.jit(described), _each((2,), (nan, d, 32)), 1)
     several = (OUT, *range(8), *[Tensor(0x1000 * at, "fp32", 4) for at in range(1, 8)])
     mixed = (*several[:-1], Tensor(0x9000, "fp16", 4))
     yield Case("sixteen arguments", lambda: triton.jit(many), _each((1,), several, mixed, several, mixed))
@@ -276,8 +283,6 @@ def cuda():
     ])  # fmt: skip
     scratch = (Tensor(0x1000, "fp16", 40, 96), Tensor(0x2000, "fp16", 40, 96), 40, 96)
     yield Case("scratch memory", lambda: triton.jit(tiles.fn), [Call((2, 3), scratch, {"BLOCK": 32})] * 2, 2)
-    c, d = [Tensor(at, "bf16", 40, 32).described(32, 32) for at in (0x1000, 0x2000)]
-    yield Case("descriptors", lambda: triton.jit(described), _each((2,), (c, d, 32), (d, c, 32)), 2)
 
 
 def hip():

@@ -52,8 +52,8 @@ class Tensor:
         return new(ctypes.addressof(KEPT[-1]), b"dltensor", None)
 
     def described(self, *block):
-        base = type("Base", (), {"data_ptr": self.data_ptr, "dtype": DescribedType(self.dtype)})
-        return TensorDescriptor(base(), self.shape, self.strides, list(block))
+        base = Described(self.address, self.kind, *self.shape)
+        return TensorDescriptor(base, self.shape, self.strides, list(block))
 
 
 class DescribedType:
@@ -65,6 +65,14 @@ class DescribedType:
 
     def __str__(self):
         return self.name
+
+
+class Described(Tensor):
+    """A tensor for a descriptor."""
+
+    @property
+    def dtype(self):
+        return DescribedType(getattr(tl, self.TYPES[self.kind][0]))
 
 
 class DLTensor(ctypes.Structure):
