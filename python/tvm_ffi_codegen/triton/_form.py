@@ -8,6 +8,7 @@ device, types, values of constants, options. Under the key it finds the host fun
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
@@ -29,7 +30,7 @@ def dynamic_func(_grid, /, {declared}, **_options):
         _key += (_name, _value, _value.__class__)
     try:
         _entry = _found.get(_key)
-    except TypeError:
+    except _TypeError:
         return _leave_it("an argument without a hash", _grid, ({values}), _options)
     if (
         _entry is None
@@ -45,9 +46,9 @@ def dynamic_func(_grid, /, {declared}, **_options):
         and _is_changed()
     ):
         return _begin(_key, _grid, ({values}), _options)
-    if _grid.__class__ is not tuple and callable(_grid):
+    if _grid.__class__ is not _tuple and _callable(_grid):
         _grid = _grid({{{named}}})
-    _extents = len(_grid)
+    _extents = _len(_grid)
     try:
         return _kernels[
             _entry[0](
@@ -61,9 +62,16 @@ def dynamic_func(_grid, /, {declared}, **_options):
                 _grid[2] if _extents > 2 else 1,
             )
         ]
-    except Exception as _error:
+    except _Exception as _error:
         return _rescue(_error, _key, _grid, ({values}), _options)
 """
+
+# What the function uses of Python, under names that no parameter hides.
+_BUILTINS = {f"_{value.__name__}": value for value in (Exception, TypeError, callable, getattr, len, tuple)}
+
+# Names that the function uses itself.
+_TAKEN = {*re.findall(r"\b_[a-z_]+", _SOURCE), *_BUILTINS, "_amd", "_is_small", "_kinds", "_leaves"}
+
 
 def function(kernel: Any, knobs: Any, ranged: bool, parted: Container[str], names: dict[str, Any]) -> Callable[..., Any]:
     """Makes the function for a `JITFunction`. `ranged` is true where Triton specialises for the size of tensors, `parted`
@@ -90,6 +98,7 @@ def function(kernel: Any, knobs: Any, ranged: bool, parted: Container[str], name
         "_device_caches": kernel.device_caches,
         "_kinds": kinds,
         "_leaves": leaves,
+        **_BUILTINS,
         **defaults,
         **names,
     }
@@ -173,8 +182,7 @@ def _declared(signature: inspect.Signature) -> tuple[str, dict[str, Any]]:
     for name, param in signature.parameters.items():
         if param.kind is inspect.Parameter.VAR_POSITIONAL:
             raise Left(f"*{name}")
-        if name.startswith("_"):
-            # The names of what the function uses begin so.
+        if name in _TAKEN or name.startswith("_default_"):
             raise Left(f"a parameter named {name}")
         if param.kind is _KEYWORD and not starred:
             text.append("*")
@@ -196,7 +204,7 @@ def _key(params: Any, ranged: bool, parted: Container[str]) -> list[str]:
             parts.append(param.name)
             continue
         if index >= KEYED:
-            parts.append(f"getattr({param.name}, 'dtype', None)")
+            parts.append(f"_getattr({param.name}, 'dtype', None)")
         if ranged:
             parts.append(f"_is_small({param.name})")
         index += 1

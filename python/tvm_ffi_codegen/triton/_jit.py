@@ -20,6 +20,9 @@ _MOST = 4096
 
 Kinds = tuple[tuple[str, type], ...]
 """Names and types of arguments, with the elements of tuples in the place of these."""
+Entry = tuple[Any, Any, int, Any]
+"""What is known of a form of calls: host function, Triton's caches, number of the form, tensor on the device."""
+
 
 # Numbers of the functions that libraries call where they have no variant.
 _libraries = itertools.count()
@@ -53,8 +56,8 @@ class Kernel:
         # Host functions by the arguments' names and types; variants also by the place of what Triton has compiled.
         self.hosts: dict[Kinds, Any] = {}
         self.variants: dict[tuple[int, Kinds], Any] = {}
-        # Forms of calls: host function, Triton's caches, number of the form, tensor on the device.
-        self.found: dict[tuple[Any, ...], tuple[Any, Any, int, Any]] = {}
+        # Forms of calls, by keys of what the host function does not see.
+        self.found: dict[tuple[Any, ...], Entry] = {}
         self.numbers = itertools.count()
         self.asked = _Asked()
         self.lock = threading.RLock()
@@ -81,8 +84,9 @@ class Kernel:
             "_rescue": self._rescue,
             "_leave_it": self._hand_over,
             "_is_changed": self._is_changed,
-            "_is_small": _is_small,
         }
+        if self.platform == "hip":
+            names["_is_small"] = _smallness()
         try:
             if self.platform not in DEVICES:
                 raise Left(f"the platform {self.platform}")
@@ -148,7 +152,8 @@ class Kernel:
                 self._forget()
                 if key not in self.found:
                     self._remember(key, values)
-            return self._compiled(key, grid, values, options)
+                entry = self.found[key]
+            return self._compiled(key, entry, grid, values, options)
         except Left as left:
             return self._hand_over(str(left), grid, values, options)
 
@@ -179,8 +184,8 @@ class Kernel:
     def _forget(self) -> None:
         """Forgets forms whose variants Triton has forgotten, and all if they are too many."""
         caches = self.kernel.device_caches
-        stale = [key for key, entry in self.found.items() if entry[1] is not caches[key[0]] or not entry[1][0]]
-        for key in self.found if len(self.found) >= _MOST else stale:
+        stale = [key for key, entry in self.found.items() if entry[1] is not caches.get(key[0]) or not entry[1][0]]
+        for key in list(self.found) if len(self.found) >= _MOST else stale:
             self.found.pop(key)
 
     def _remember(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> None:
@@ -196,7 +201,9 @@ class Kernel:
         here = tensor_on(self.platform, key[0])
         self.found[key] = self.hosts[kinds], self.kernel.device_caches[key[0]], next(self.numbers), here
 
-    def _compiled(self, key: tuple[Any, ...], grid: Any, values: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def _compiled(
+        self, key: tuple[Any, ...], entry: Entry, grid: Any, values: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
         """Lets Triton compile, and launches by the host function, which asks for what Triton has compiled."""
         compiled = self._run(grid, values, options, warmup=True)
         if callable(grid):
@@ -204,7 +211,7 @@ class Kernel:
         given = tuple(_form.expanded(self.kernel, values))
         with self.lock:
             self.asked.answer = self._variant(compiled, given)
-        host, _, number, here = self.found[key]
+        host, _, number, here = entry
         active, extents = self.driver.active, (*grid, 1, 1)[:3]
         try:
             stream = active.get_current_stream(key[0])
@@ -267,10 +274,14 @@ def _kinds(given: tuple[tuple[Parameter, Any], ...]) -> Kinds:
     return tuple((parameter.name, value.__class__) for parameter, value in given)
 
 
-def _is_small(value: Any) -> Any:
-    """Returns true if AMD's compiler takes a tensor for one of less than 2 GiB; for a tuple that of each element."""
+def _smallness() -> Callable[[Any], Any]:
+    """Returns a function that tells whether AMD's compiler takes a tensor for one of less than 2 GiB; for a tuple it tells so
+    of each element."""
     from triton.backends.amd.compiler import HIPBackend
 
-    if isinstance(value, tuple):
-        return tuple(map(_is_small, value))
-    return hasattr(value, "data_ptr") and bool(HIPBackend.is_within_2gb(value))
+    def is_small(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(is_small, value))
+        return hasattr(value, "data_ptr") and bool(HIPBackend.is_within_2gb(value))
+
+    return is_small

@@ -76,6 +76,14 @@ def behind(out, *, a, BLOCK: tl.constexpr = 2):
     tl.store(out, a + BLOCK)
 
 
+def named_oddly(_out, len, stream, tuple, n, launch):
+    tl.store(_out, len + stream + tuple + n + launch)
+
+
+def named_worse(_grid, a):
+    tl.store(_grid, a)
+
+
 def described(x, out, BLOCK: tl.constexpr):
     out.store([0, 0], x.load([0, 0]))
 
@@ -162,6 +170,8 @@ def common():
     yield Case("descriptors", lambda: triton.jit(described), both)
     nan = dataclasses.replace(c, padding="nan")
     yield Case("descriptors that pad with NaN", lambda: triton.jit(described), _each((2,), (nan, d, 32)), 1)
+    yield Case("names of parameters", lambda: triton.jit(named_oddly), _each((1, 2), *[(OUT, 5, n, 7, 8, 9) for n in (1, 5)]))
+    yield Case("names that the launcher needs", lambda: triton.jit(named_worse), _each((1,), (OUT, 5)), 1)
     several = (OUT, *range(8), *[Tensor(0x1000 * at, "fp32", 4) for at in range(1, 8)])
     mixed = (*several[:-1], Tensor(0x9000, "fp16", 4))
     yield Case("sixteen arguments", lambda: triton.jit(many), _each((1,), several, mixed, several, mixed))
