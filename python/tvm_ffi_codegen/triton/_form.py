@@ -72,6 +72,9 @@ _BUILTINS = {f"_{value.__name__}": value for value in (Exception, TypeError, cal
 # Names that the function uses itself.
 _TAKEN = {*re.findall(r"\b_[a-z_]+", _SOURCE), *_BUILTINS, "_amd", "_is_small", "_kinds", "_leaves"}
 
+# Module and name of the class of tensor descriptors.
+_DESCRIPTOR = ("triton.tools.tensor_descriptor", "TensorDescriptor")
+
 
 def function(kernel: Any, knobs: Any, ranged: bool, parted: Container[str], names: dict[str, Any]) -> Callable[..., Any]:
     """Makes the function for a `JITFunction`. `ranged` is true where Triton specialises for the size of tensors, `parted`
@@ -120,7 +123,9 @@ def expanded(kernel: Any, values: Iterable[Any]) -> Iterator[tuple[Parameter, An
 
 def is_structured(value: Any) -> bool:
     """Returns true if a value is passed in parts: a tuple or a tensor descriptor."""
-    return isinstance(value, tuple) or value.__class__.__name__ == "TensorDescriptor"
+    kind = value.__class__
+    # Others of the name have layouts, by which Triton compiles too.
+    return isinstance(value, tuple) or (kind.__module__, kind.__name__) == _DESCRIPTOR
 
 
 def _elements(parameter: Parameter, value: Any) -> Iterator[tuple[Parameter, Any]]:
