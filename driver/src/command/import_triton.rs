@@ -22,7 +22,8 @@ pub(super) struct ImportTriton {
     /// shape and `= EXPR`, which replaces an argument, are optional; `name(…)` around them names the function.
     #[arg(long, value_name = "PARAMS")]
     signature: String,
-    /// Number of programs, in up to three directions: 'cdiv(n, BLOCK)'.
+    /// Number of programs, in up to three directions: 'cdiv(n, BLOCK)'. With '...' the function is for a launcher: it
+    /// checks nothing, and gets addresses, the device, the stream and the number of programs.
     #[arg(long, value_name = "EXPRS")]
     grid: String,
     /// Output; `-` for standard output.

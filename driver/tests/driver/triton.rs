@@ -139,6 +139,44 @@ fn parameters_are_given_what_an_expression_says() {
     "#);
 }
 
+#[test]
+fn launchers_get_functions_that_check_nothing() {
+    insta::assert_snapshot!(text("add", ADD, "..."), @r#"
+    image add;
+
+    add(x: ptr, y: ptr, out: ptr, n: int32, stride: int32, `launch.device`: Tensor([...], any, strides=any, device=cuda), `launch.stream`: Stream, `launch.x`: int64, `launch.y`: int64, `launch.z`: int64) -> None
+        = {
+            launch add."add"(x, y, out, n, null, null) grid(`launch.x`, `launch.y`, `launch.z`) block(128) on `launch.device` stream `launch.stream`;
+        };
+    "#);
+    let signature = "tiles(x: *fp16:16, out: *fp16:16, rows: i32, columns: i32:16, BLOCK: 32)";
+    insta::assert_snapshot!(text("tiles", signature, " ... "), @r#"
+    image tiles;
+
+    tiles(x: ptr, out: ptr, rows: int32, columns: int32, `launch.device`: Tensor([...], any, strides=any, device=cuda), `launch.stream`: Stream, `launch.x`: int64, `launch.y`: int64, `launch.z`: int64) -> None
+        = {
+            launch tiles."tiles"(x, out, rows, columns, scratch(2 * `launch.x` * `launch.y` * `launch.z` * 256, 128), null) grid(2 * `launch.x`, `launch.y`, `launch.z`) block(128) smem(1032) cluster(2) attribute(5, int32(1)) on `launch.device` stream `launch.stream`;
+        };
+    "#);
+    let signature = "x: *fp32:16:S, y: *fp32, out: *fp32, n: i32, stride: i32:1, BLOCK: 1024";
+    insta::assert_snapshot!(text("add_gfx942", signature, "..."), @r#"
+    image add;
+
+    add(x: ptr, y: ptr, out: ptr, n: int32, stride: int32, `launch.device`: Tensor([...], any, strides=any, device=rocm), `launch.stream`: Stream, `launch.x`: int64, `launch.y`: int64, `launch.z`: int64) -> None
+        = {
+            launch add."add"(x, y, out, n, null, null) grid(`launch.x`, `launch.y`, `launch.z`) block(256) on `launch.device` stream `launch.stream`;
+        };
+    "#);
+    insta::assert_snapshot!(text("scale", SCALE, "..."), @r#"
+    image _scale;
+
+    _scale(x: Tensor([...], any, strides=any, device=cuda), `x.shape.0`: int64, `x.shape.1`: int64, `x.strides.0`: int64, `x.strides.1`: int64, out: Tensor([...], any, strides=any, device=cuda), `out.shape.0`: int64, `out.shape.1`: int64, `out.strides.0`: int64, `out.strides.1`: int64, factor: float32, `launch.device`: Tensor([...], any, strides=any, device=cuda), `launch.stream`: Stream, `launch.x`: int64, `launch.y`: int64, `launch.z`: int64) -> None
+        = {
+            launch _scale."_scale"(tensormap(x, dims=[`x.shape.0`, `x.shape.1`], strides=[`x.strides.0`, 1], box=[32, 32], swizzle="64b", l2="128b", dtype="bfloat16"), int32(`x.shape.0`), int32(`x.shape.1`), `x.strides.0`, `x.strides.1`, tensormap(out, dims=[`out.shape.0`, `out.shape.1`], strides=[`out.strides.0`, 1], box=[32, 32], swizzle="64b", l2="128b", dtype="bfloat16"), int32(`out.shape.0`), int32(`out.shape.1`), `out.strides.0`, `out.strides.1`, factor, null, null) grid(`launch.x`, `launch.y`, `launch.z`) block(256) smem(2056) pdl on `launch.device` stream `launch.stream`;
+        };
+    "#);
+}
+
 /// Returns the error of a wrong signature for the kernel `add`.
 fn refused(signature: &str, grid: &str) -> String {
     import("add", signature, grid).expect_err("it is wrong").to_string()

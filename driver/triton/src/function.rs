@@ -2,13 +2,13 @@
 
 use abi_spec::Scalar;
 use codegen::{
-    AttributeKind, DType, Dim, Expr, Function as Declared, Launch, LaunchArg, MapType, Member,
-    Promotion, Shape, Signature, Statement, Strides, Tensor, TensorMap,
+    AttributeKind, DType, Dim, Expr, Function as Declared, Launch, LaunchArg, Leaf, MapType,
+    Member, Promotion, Shape, Signature, Statement, Strides, Tensor, TensorMap,
 };
 
 use crate::Error;
 use crate::metadata::{Descriptor, Metadata, Scratch};
-use crate::signature::{Hint, KernelSignature, Kind, Parameter};
+use crate::signature::{Grid, Hint, KernelSignature, Kind, Parameter};
 
 /// Declaration under construction.
 pub(crate) struct Function<'a> {
@@ -21,7 +21,16 @@ pub(crate) struct Function<'a> {
     args: Vec<LaunchArg>,
     /// Blocks in each direction.
     grid: Vec<Expr>,
+    /// True if a launcher calls the function, which has looked at the arguments: nothing is checked.
+    bare: bool,
 }
+
+/// Names of what a launcher passes behind the arguments of the kernel. No parameter of Python has such a name.
+const DEVICE: &str = "launch.device";
+const STREAM: &str = "launch.stream";
+const GRID: [&str; 3] = ["launch.x", "launch.y", "launch.z"];
+
+const FEW_DESCRIPTORS: &str = "the metadata has fewer descriptors than the signature";
 
 /// Bytes of a pointer.
 const POINTER: u32 = 8;
@@ -40,13 +49,17 @@ impl<'a> Function<'a> {
     pub(crate) fn new(
         metadata: &'a Metadata,
         kernel: &KernelSignature,
-        grid: &[Expr],
+        grid: Grid,
     ) -> Result<Function<'a>, Error> {
         let name = kernel.name.as_deref().unwrap_or(&metadata.name).to_owned();
         let signature = Signature::new(&name);
-        let grid = blocks(metadata.ctas, grid);
+        let (programs, bare) = match grid {
+            Grid::Programs(programs) => (programs, false),
+            Grid::Given => (GRID.map(Expr::name).to_vec(), true),
+        };
+        let grid = blocks(metadata.ctas, programs);
         let (params, args) = (Vec::new(), Vec::new());
-        let mut function = Function { name, params, metadata, signature, args, grid };
+        let mut function = Function { name, params, metadata, signature, args, grid, bare };
         let mut descriptors = metadata.descriptors.iter();
         for parameter in &kernel.parameters {
             let strided = kernel.parameters.iter().filter_map(|other| other.given.as_ref());
@@ -65,6 +78,9 @@ impl<'a> Function<'a> {
             let hidden = function.scratch(scratch);
             function.give(hidden, POINTER);
         }
+        if bare {
+            function.launcher_params();
+        }
         Ok(function)
     }
 
@@ -74,6 +90,9 @@ impl<'a> Function<'a> {
         let mut launch = Launch::new(&self.name, name, self.args).grid(self.grid).block([*threads]);
         if *shared > 0 {
             launch = launch.shared(*shared);
+        }
+        if self.bare {
+            launch = launch.on(Expr::name(DEVICE)).stream(Expr::name(STREAM));
         }
         let none: [Expr; 0] = [];
         if *pdl {
@@ -87,6 +106,15 @@ impl<'a> Function<'a> {
             launch = launch.attribute(SCHEDULING, [Expr::Int(SPREAD).cast(Scalar::Int32)]);
         }
         self.signature.body([Statement::from(launch)])
+    }
+
+    /// Adds the parameters that only a launcher passes.
+    fn launcher_params(&mut self) {
+        let device = self.of_any();
+        self.add(|signature| signature.param(DEVICE, device).param(STREAM, Leaf::Stream));
+        for name in GRID {
+            self.add(|signature| signature.param(name, Scalar::Int64));
+        }
     }
 
     /// Adds an argument of the kernel, of a size in bytes.
@@ -115,6 +143,11 @@ impl<'a> Function<'a> {
                 return Err("only a tensor has a shape and is checked for its alignment");
             }
             self.give(given.clone(), POINTER);
+            return Ok(());
+        }
+        if self.bare {
+            self.add(|signature| signature.param(name, Scalar::Ptr));
+            self.give(Expr::name(name), POINTER);
             return Ok(());
         }
         let shape = shape.clone().unwrap_or(Shape::AnyRank);
@@ -146,7 +179,7 @@ impl<'a> Function<'a> {
             self.add(|signature| signature.param(name, scalar));
         }
         let value = given.clone().unwrap_or_else(|| Expr::name(name));
-        match hint {
+        match hint.filter(|_| !self.bare) {
             Some(Hint::Divisible) => self.require((&value % 16).equal(0)),
             Some(Hint::One) => self.require(value.clone().equal(1)),
             None => {}
@@ -160,6 +193,12 @@ impl<'a> Function<'a> {
 
     fn on_device(&self, shape: Shape, dtype: DType) -> Tensor {
         Tensor::new(shape, dtype).with_device(self.metadata.platform.device_type())
+    }
+
+    /// Returns any tensor on the device.
+    fn of_any(&self) -> Tensor {
+        let tensor = Tensor::of_any(Shape::AnyRank).with_strides(Strides::Any);
+        tensor.with_device(self.metadata.platform.device_type())
     }
 
     fn require(&mut self, condition: Expr) {
@@ -179,6 +218,9 @@ impl<'a> Function<'a> {
         if hint.is_some() || *small || given.is_some() {
             return Err("a descriptor is made of a tensor, and never specialised");
         }
+        if self.bare {
+            return self.given_descriptor(name, rank, map);
+        }
         let shape = shape.clone().unwrap_or_else(|| Shape::Dims(vec![Dim::Any; rank]));
         if !matches!(&shape, Shape::Dims(dims) if dims.len() == rank) {
             return Err("the shape has another rank than the block");
@@ -193,16 +235,55 @@ impl<'a> Function<'a> {
         let value = Expr::name(name);
         let dims = 0..rank as i32;
         match map {
-            Some(map) => self.give(tensor_map(&value, dtype, map), MAP),
-            None if !self.metadata.descriptors.is_empty() => {
-                return Err("the metadata has fewer descriptors than the signature");
-            }
+            Some(map) => self.give(tensor_map(&value, Some(dtype), map), MAP),
+            None if !self.metadata.descriptors.is_empty() => return Err(FEW_DESCRIPTORS),
             None => self.decomposed(&value, dims.clone()),
         }
         for dim in dims.clone() {
             self.give(value.shape(dim).cast(Scalar::Int32), 4);
         }
         dims.for_each(|dim| self.give(value.strides(dim), 8));
+        Ok(())
+    }
+
+    /// Adds what a launcher has taken from a descriptor: a tensor at its address, its extents and its strides. Passes
+    /// them as [`descriptor`](Self::descriptor) does.
+    fn given_descriptor(
+        &mut self,
+        name: &str,
+        rank: usize,
+        map: Option<&Descriptor>,
+    ) -> Result<(), &'static str> {
+        let base = self.of_any();
+        self.add(|signature| signature.param(name, base));
+        let mut parts = |what: &str| -> Vec<Expr> {
+            let names = (0..rank).map(|dim| format!("{name}.{what}.{dim}"));
+            names
+                .map(|name| {
+                    self.add(|signature| signature.param(&name, Scalar::Int64));
+                    Expr::name(name)
+                })
+                .collect()
+        };
+        let (shape, strides) = (parts("shape"), parts("strides"));
+        let value = Expr::name(name);
+        match map {
+            Some(map) => {
+                // Triton refuses descriptors whose last stride is another.
+                let (_, outer) = strides.split_last().ok_or("a block has a dim")?;
+                let strides = outer.iter().cloned().chain([Expr::Int(1)]);
+                let made = tensor_map(&value, None, map).dims(shape.clone()).strides(strides);
+                self.give(made, MAP);
+            }
+            None if !self.metadata.descriptors.is_empty() => return Err(FEW_DESCRIPTORS),
+            None => {
+                self.give(value.data(), POINTER);
+                shape.iter().chain(&strides).for_each(|part| self.give(part.clone(), 8));
+                (0..2).for_each(|_| self.give(Expr::Int(0).cast(Scalar::Bool), 1));
+            }
+        }
+        shape.into_iter().for_each(|extent| self.give(extent.cast(Scalar::Int32), 4));
+        strides.into_iter().for_each(|stride| self.give(stride, 8));
         Ok(())
     }
 
@@ -227,8 +308,8 @@ impl<'a> Function<'a> {
 }
 
 /// Returns the grid in blocks: each program has `ctas` of them, all in the first direction.
-fn blocks(ctas: i64, programs: &[Expr]) -> Vec<Expr> {
-    let mut grid = programs.to_vec();
+fn blocks(ctas: i64, programs: Vec<Expr>) -> Vec<Expr> {
+    let mut grid = programs;
     if ctas > 1 {
         grid[0] = ctas * grid[0].clone();
     }
@@ -255,11 +336,12 @@ fn within_2_gib(
     Ok(last.less(most))
 }
 
-fn tensor_map(tensor: &Expr, dtype: DType, map: &Descriptor) -> TensorMap {
+/// Builds the map of a tensor whose element type is declared, if it is.
+fn tensor_map(tensor: &Expr, dtype: Option<DType>, map: &Descriptor) -> TensorMap {
     // Triton promotes to 128 bytes in every map.
     let made = TensorMap::new(tensor.clone(), map.extents.clone()).promotion(Promotion::B128);
     let made = made.swizzle(map.swizzle);
-    if MapType::of(dtype) == Some(map.dtype) { made } else { made.dtype(map.dtype) }
+    if dtype.and_then(MapType::of) == Some(map.dtype) { made } else { made.dtype(map.dtype) }
 }
 
 /// Returns whether an expression contains `name.strides`.

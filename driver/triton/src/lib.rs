@@ -57,6 +57,33 @@
 //! `NAME.ttir` beside the image; [`check_specialization`] compares them with the signature, and so does the command
 //! line. The grid is Python's, one to three expressions, and may use `cdiv` and `//`.
 //!
+//! # For launchers
+//! With the grid `...` the function is for a launcher that has looked at the arguments and chosen the kernel by them: it
+//! checks no assumption. Addresses come as `ptr`; an argument that is 1 is passed and not used; a descriptor comes as a
+//! tensor at its address, its extents and its strides; behind the arguments stand a tensor, on whose device the kernel runs, a stream, and the number of programs in three directions.
+//!
+//! ```
+//! use tvm_ffi_codegen_triton::{Error, import};
+//!
+//! # let metadata = include_str!("../../tests/triton/add.json");
+//! # let code = include_bytes!("../../tests/triton/add.cubin");
+//! let signature = "x: *fp32:16, y: *fp32:16, out: *fp32:16, n: i32:16, stride: i32:1, BLOCK: 1024";
+//! let library = import(metadata, code, signature, "...")?;
+//! let text = "\
+//! image add;
+//!
+//! add(x: ptr, y: ptr, out: ptr, n: int32, stride: int32, \
+//! `launch.device`: Tensor([...], any, strides=any, device=cuda), `launch.stream`: Stream, \
+//! `launch.x`: int64, `launch.y`: int64, `launch.z`: int64) -> None
+//!     = {
+//!         launch add.\"add\"(x, y, out, n, null, null) grid(`launch.x`, `launch.y`, `launch.z`) block(128) \
+//! on `launch.device` stream `launch.stream`;
+//!     };
+//! ";
+//! assert_eq!(library.to_string(), text);
+//! # Ok::<(), Error>(())
+//! ```
+//!
 //! # The launch
 //! The launch is that of Triton 3.9: `num_warps * warp_size` threads; clusters of `num_ctas` blocks, spread, and the
 //! grid times `num_ctas`; dynamic shared memory; `pdl` and `cooperative`. The last two parameters, which the kernel
@@ -88,7 +115,7 @@ pub fn import(metadata: &str, image: &[u8], signature: &str, grid: &str) -> Resu
     let metadata = Metadata::parse(metadata)?;
     let kernel = KernelSignature::parse(signature)?;
     let grid = kernel.grid(grid)?;
-    let function = Function::new(&metadata, &kernel, &grid)?;
+    let function = Function::new(&metadata, &kernel, grid)?;
     let image = Image::new(&function.name).with_bytes(image);
     check_sizes(&image, &metadata.name, &function.params)?;
     let library = Library::new([function.build()]).with_image(image);

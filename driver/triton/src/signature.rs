@@ -29,6 +29,17 @@ pub(crate) struct Parameter {
     pub(crate) given: Option<Expr>,
 }
 
+/// Number of programs in each direction.
+pub(crate) enum Grid {
+    /// Expressions of the arguments, one to three.
+    Programs(Vec<Expr>),
+    /// Three further arguments.
+    Given,
+}
+
+/// Text of the grid that a launcher passes.
+const GIVEN: &str = "...";
+
 /// Type of a parameter.
 pub(crate) enum Kind {
     /// `*fp32`
@@ -131,8 +142,11 @@ impl KernelSignature {
         split(text).into_iter().map(dim).collect::<Result<_, _>>().map(Shape::Dims)
     }
 
-    /// Parses one to three numbers of programs, with or without parentheses. Drops ones at the end.
-    pub(crate) fn grid(&self, text: &str) -> Result<Vec<Expr>, Error> {
+    /// Parses one to three numbers of programs, with or without parentheses, or `...`. Drops ones at the end.
+    pub(crate) fn grid(&self, text: &str) -> Result<Grid, Error> {
+        if text.trim() == GIVEN {
+            return Ok(Grid::Given);
+        }
         let refused = |reason: String| Error::Grid { reason };
         let extents = tuple(text).into_iter().map(|extent| self.expr(extent));
         let mut extents = extents.collect::<Result<Vec<_>, _>>().map_err(refused)?;
@@ -142,7 +156,7 @@ impl KernelSignature {
         while extents.len() > 1 && extents.last() == Some(&Expr::Int(1)) {
             extents.pop();
         }
-        Ok(extents)
+        Ok(Grid::Programs(extents))
     }
 
     /// Parses an expression of our language with Python's `cdiv` and `//`, and with constants replaced by their values.

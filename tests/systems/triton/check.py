@@ -1,6 +1,8 @@
-"""Triton: what imported kernels launch is what Triton launches. Triton itself compiles the kernels and launches them,
-with its own launcher, on the stand-ins for the CUDA driver and for HIP; then they are imported and launched again
-(launches.py). No GPU is needed, but a C compiler and Python's headers."""
+"""Triton: what imported kernels launch is what Triton launches, and what our launcher launches, too. Triton itself
+compiles the kernels and launches them, with its own launcher, on the stand-ins for the CUDA driver and for HIP; then they
+are imported and launched again (launches.py), called through `tvm_ffi_codegen.triton.launcher` (launcher.py), and
+exported as shared libraries (exported.py). With `--times` both launchers are measured with tensors of PyTorch (times.py).
+No GPU is needed, but a C compiler and Python's headers."""
 
 import importlib.util
 import os
@@ -18,22 +20,38 @@ if not (headers / "Python.h").exists():
 runtime = system.run("tvm-ffi-config", "--libdir").strip()
 
 
-def compare(gpu, driver, **environment):
-    """Compares the launches on one kind of GPU, whose stand-in lies in a folder, and says how many there were."""
-    libraries = [driver, runtime, os.environ.get("LD_LIBRARY_PATH", "")]
-    printed = system.run(
+def run(script, driver, *words, libraries=(), **environment):
+    """Runs a script on the stand-in in a folder, and returns what it prints."""
+    return system.run(
         sys.executable,
-        system.HERE / "launches.py",
-        gpu,
-        LD_LIBRARY_PATH=":".join(map(str, libraries)),
+        system.HERE / script,
+        *words,
+        LD_LIBRARY_PATH=":".join(map(str, [driver, *libraries, os.environ.get("LD_LIBRARY_PATH", "")])),
         TRITON_CACHE_DIR=str(driver / "cache"),
         TRITON_DEFAULT_FP_FUSION="1",
         **environment,
     )
-    return f"{len(printed.splitlines())} calls on {gpu}"
+
+
+def compare(gpu, driver, **environment):
+    """Compares the launches on one kind of GPU, and says how many there were. The launcher brings the runtime of its own
+    package."""
+    imported = run("launches.py", driver, gpu, libraries=[runtime], **environment)
+    launched = run("launcher.py", driver, gpu, **environment)
+    exported = run("exported.py", driver, gpu, **environment)
+    print(f"On {gpu}:\n\n| library | calls | the same |\n|---|---|---|\n{exported}")
+    print(f"| case | calls | variants | handed over | the same |\n|---|---|---|---|---|\n{launched}")
+    calls = sum(int(line.split("|")[2]) for line in launched.splitlines())
+    return f"{len(imported.splitlines())} calls of imports and {calls} of the launcher on {gpu}"
 
 
 cuda = system.build_stand_in(system.HERE / "cuda_modules.c")
+if "--times" in sys.argv:
+    if importlib.util.find_spec("torch") is None:
+        system.not_here("needs PyTorch: `tests/systems/run triton_times`")
+    print(run("times.py", cuda, TRITON_LIBCUDA_PATH=str(cuda)))
+    system.say("times of launches")
+    sys.exit()
 headers = Path(importlib.util.find_spec("triton").origin).parent / "backends" / "amd" / "include"
 hip = system.build_hip_stand_in(system.HERE / "hip_modules.c", headers=headers)
 done = [

@@ -2,17 +2,17 @@
 
 import ctypes
 import os
-import re
 import subprocess
 import sys
 import tempfile
 
 import memory
+import records
 import triton
 from gpus import GPUS
 
 GPU = GPUS[sys.argv[1]]
-DRIVER = ctypes.CDLL(GPU.library)
+RECORDER = records.Recorder(GPU)
 RUNTIME = ctypes.CDLL("libtvm_ffi.so", mode=ctypes.RTLD_GLOBAL)
 BACKENDS = os.environ["SYSTEMS_BACKENDS"].split()
 
@@ -35,33 +35,15 @@ class Any(ctypes.Structure):
         return Any(3, 0, Any.Value(number=value))
 
 
-def stand_in(name, *arguments):
-    """Calls the stand-in itself."""
-    return getattr(DRIVER, f"{GPU.prefix}_{name}")(*arguments)
-
-
-def record():
-    """Takes launches and tensor maps since the last call, without the number of the library and without telling a
-    kernel from its function in a context; and the requests for scratch memory."""
-    size = stand_in("log", None, ctypes.c_size_t(0))
-    text = ctypes.create_string_buffer(size + 1)
-    stand_in("log", text, ctypes.c_size_t(size + 1))
-    stand_in("reset")
-    kept = [line for line in text.value.decode().splitlines() if line.startswith(GPU.compared)]
-    scratch = [f"scratch of {size} bytes" for size in memory.ALLOCATED]
-    memory.ALLOCATED.clear()
-    return [re.sub(r'\(\S*?"(\w+)"\S*', r'("\1"', line) for line in kept] + scratch
-
-
 def by_triton(case):
     """Returns the record, and the files that Triton leaves in its cache."""
     if case.capability:
-        stand_in("set", b"capability:0", ctypes.c_int64(case.capability))
-    record()
+        RECORDER.call("set", b"capability:0", ctypes.c_int64(case.capability))
+    RECORDER.take()
     compiled = case.kernel[case.grid](*case.given, **case.options)
     files = compiled.metadata_group
     name = compiled.metadata.name
-    return record(), [files[name + end] for end in (".json", GPU.code)]
+    return RECORDER.take(), [files[name + end] for end in (".json", GPU.code)]
 
 
 def ours(case, files, folder, backend):
@@ -73,13 +55,13 @@ def ours(case, files, folder, backend):
     image = f"k={files[1]}"
     emitting = [command, "emit", declaration, "--emit", "shared", "--backend", backend, "--image", image, "-o", library]
     subprocess.run(emitting, check=True)
-    record()
+    RECORDER.take()
     kept = []
     values = (Any * len(case.our_given))(*[Any.of(argument, kept) for argument in case.our_given])
     function = ctypes.CDLL(library)["__tvm_ffi_k"]
     status = function(None, values, len(values), ctypes.byref(Any()))
     assert status == 0, f"the call has failed: {os.path.basename(files[0])}"
-    return record()
+    return RECORDER.take()
 
 
 def main():

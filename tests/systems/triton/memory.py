@@ -14,8 +14,15 @@ ALLOCATED, KEPT = [], []
 class Tensor:
     """Compact memory of a GPU, with the interface that Triton wants of a tensor."""
 
-    # For each type of Triton: name in DLPack, type code, bits.
-    TYPES = {"fp32": ("float32", 2, 32), "fp16": ("float16", 2, 16), "bf16": ("bfloat16", 4, 16)}
+    # For each type of Triton: name in `triton.language`, type code and bits in DLPack.
+    TYPES = {
+        "fp32": ("float32", 2, 32), "fp16": ("float16", 2, 16), "bf16": ("bfloat16", 4, 16), "fp64": ("float64", 2, 64),
+        "fp8e5": ("float8e5", 12, 8), "i1": ("int1", 6, 8),
+        **{f"i{bits}": (f"int{bits}", 0, bits) for bits in (8, 16, 32, 64)},
+        **{f"u{bits}": (f"uint{bits}", 1, bits) for bits in (8, 16, 32, 64)},
+    }  # fmt: skip
+    # Type of the device in DLPack, and its index.
+    DEVICE, INDEX = 2, 0
 
     def __init__(self, address, kind, *shape):
         self.address, self.shape, self.kind = address, list(shape), kind
@@ -34,9 +41,19 @@ class Tensor:
     def dtype(self):
         return getattr(tl, self.TYPES[self.kind][0])
 
+    def __dlpack_device__(self):
+        return self.DEVICE, self.INDEX
+
+    def __dlpack__(self, **_):
+        """Returns the capsule of a tensor that nobody has to delete."""
+        KEPT.append(Unversioned(DLTensor.of(self, self.DEVICE), None, None))
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(KEPT[-1]), b"dltensor", None)
+
     def described(self, *block):
-        base = type("Base", (), {"data_ptr": self.data_ptr, "dtype": DescribedType(self.dtype)})
-        return TensorDescriptor(base(), self.shape, self.strides, list(block))
+        base = Described(self.address, self.kind, *self.shape)
+        return TensorDescriptor(base, self.shape, self.strides, list(block))
 
 
 class DescribedType:
@@ -50,6 +67,14 @@ class DescribedType:
         return self.name
 
 
+class Described(Tensor):
+    """A tensor for a descriptor."""
+
+    @property
+    def dtype(self):
+        return DescribedType(getattr(tl, self.TYPES[self.kind][0]))
+
+
 class DLTensor(ctypes.Structure):
     _fields_ = [
         ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
@@ -60,10 +85,16 @@ class DLTensor(ctypes.Structure):
 
     @staticmethod
     def of(tensor, device):
-        """Returns a tensor's fields; its memory is of device 0 of this type."""
+        """Returns a tensor's fields; its memory is of a device of this type."""
         _, code, bits = Tensor.TYPES[tensor.kind]
         numbers = [(ctypes.c_int64 * len(list_))(*list_) for list_ in (tensor.shape, tensor.strides)]
-        return DLTensor(tensor.address, device, 0, len(tensor.shape), code, bits, 1, *numbers, 0)
+        return DLTensor(tensor.address, device, tensor.INDEX, len(tensor.shape), code, bits, 1, *numbers, 0)
+
+
+class Unversioned(ctypes.Structure):
+    """DLManagedTensor."""
+
+    _fields_ = [("tensor", DLTensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
 
 
 class Managed(ctypes.Structure):

@@ -1,12 +1,4 @@
-"""Kernels of Triton as functions of TVM FFI.
-
-    kernel = triton.compile(...)  # or the path of NAME.json in Triton's cache
-    m = tvm_ffi_codegen.triton.export(kernel, "x: *fp32[n]:16, y: *fp32[n]:16, n: i32:16, BLOCK: 1024", "cdiv(n, BLOCK)")
-    m.add(x, y, n)
-
-The signature is in Triton's syntax with names in front, as `tvm-ffi-codegen import-triton` takes it. The declaration
-checks the specialisations that the kernel was compiled for. Triton itself is not imported.
-"""
+"""Declarations of kernels that Triton has compiled, from their metadata and their code."""
 
 from __future__ import annotations
 
@@ -16,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _api
-from ._functions import Functions
-from ._kernels import Path_
-
+from .. import _api
+from .._functions import Functions
+from .._kernels import Path_
 
 # Kinds of code, of which Triton writes one; its file ends with it.
 _CODES = ("cubin", "hsaco")
@@ -43,7 +34,7 @@ def declare(kernel: Any, signature: str, grid: str) -> Import:
     return Import(text, {name: code})
 
 
-def export(kernel: Any, signature: str, grid: str, *, prepare: str | None = None) -> Functions:
+def load(kernel: Any, signature: str, grid: str, *, prepare: str | None = None) -> Functions:
     """Compiles one function that launches the kernel. For a shared library pass the result of `declare` to `emit`."""
     declared = declare(kernel, signature, grid)
     return _api.jit(declared.text, images=declared.images, prepare=prepare)
