@@ -9,8 +9,8 @@ use super::print_items::{enclosed, quote};
 use super::reserved::spelled;
 use super::suggest::names_dtype;
 use crate::declaration::{
-    Device, Dim, Element, Literal, Mapping, ObjectClass, Output, Param, ParamType, ResultType,
-    Sequence, Shape, Strides, Tensor,
+    Access, Device, Dim, Element, Literal, Mapping, ObjectClass, Output, Param, ParamType,
+    ResultType, Sequence, Shape, Strides, Tensor,
 };
 
 impl Display for Param {
@@ -103,6 +103,9 @@ impl Display for Tensor {
         }
         if self.storage {
             f.write_str(", dtypes=storage")?;
+        }
+        if self.access != Access::default() {
+            write!(f, ", access={}", self.access)?;
         }
         f.write_str(")")
     }

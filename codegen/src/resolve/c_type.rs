@@ -45,6 +45,10 @@ pub(crate) enum CType {
 /// Pointers of the FFI.
 impl CType {
     pub(crate) const TENSOR: CType = CType::Pointer("DLTensor*");
+    /// A tensor whose elements are only read.
+    pub(crate) const READ_TENSOR: CType = CType::Pointer("const DLTensor*");
+    /// An address of elements that are only read.
+    pub(crate) const READ_DATA: CType = CType::Pointer("const void*");
     pub(crate) const OBJECT: CType = CType::Pointer("TVMFFIObject*");
     pub(crate) const ANY: CType = CType::Pointer("const TVMFFIAny*");
     pub(crate) const OUT_ANY: CType = CType::Pointer("TVMFFIAny*");
@@ -61,6 +65,13 @@ impl CType {
         } else {
             CType::Scalar(scalar)
         }
+    }
+
+    /// Returns the type that takes this one and another one in which C passes a tensor or its elements: that of memory
+    /// that is only read if either is, since it takes other memory too.
+    fn merged(self, other: CType) -> CType {
+        let is_const = [CType::READ_TENSOR, CType::READ_DATA].contains(&other);
+        if is_const && self.abi() == other.abi() { other } else { self }
     }
 
     /// Returns the ABI type.
@@ -113,6 +124,14 @@ pub(crate) struct Prototype {
 }
 
 impl Prototype {
+    /// Makes the type that of all calls: takes over the `const` of another call of the same function. A function that
+    /// is given memory that is only read writes to none that it is given at this place.
+    pub(crate) fn merge(&mut self, other: &Prototype) {
+        for (param, other) in self.params.iter_mut().zip(&other.params) {
+            *param = param.merged(*other);
+        }
+    }
+
     /// Returns the type under the C calling convention.
     pub(crate) fn signature(&self) -> Signature {
         let params = self.params.iter().map(|ty| ty.abi()).collect();
