@@ -22,6 +22,20 @@ fn headers_say_const() {
     }
 }
 
+/// Shapes say the access, too, where it is not the default.
+#[test]
+fn shapes_say_the_access() {
+    let text = "f(x: Tensor([n], T: int8|int16, access=read), y: Optional[Tensor([n], T, access=write)], z: Tensor([n], T)) \
+                -> w: Tensor([n], T) = k(x.data, w.data);";
+    let library: Library = text.parse().unwrap();
+    let shapes = library.resolve().unwrap().shapes(0);
+    let shapes: serde_json::Value = serde_json::from_str(&shapes).unwrap();
+    let access = |name: &str| shapes["tensors"][name].get("access").cloned();
+    assert_eq!(access("x"), Some("read".into()));
+    assert_eq!(access("y"), Some("write".into()));
+    assert_eq!((access("z"), access("w")), (None, None));
+}
+
 /// What is only read goes to functions of the library that only read it, and to whoever is outside.
 #[test]
 fn what_is_only_read_is_handed_on() {

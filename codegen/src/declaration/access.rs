@@ -32,6 +32,11 @@ impl Access {
         }
     }
 
+    /// Returns the word if the access is not the default.
+    pub(crate) fn said(self) -> Option<&'static str> {
+        (self != Access::default()).then_some(self.name())
+    }
+
     /// Returns the access that a word of the language names.
     pub(crate) fn named(word: &str) -> Option<Access> {
         Access::ALL.into_iter().find(|access| access.name() == word)

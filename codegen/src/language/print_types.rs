@@ -9,8 +9,8 @@ use super::print_items::{enclosed, quote};
 use super::reserved::spelled;
 use super::suggest::names_dtype;
 use crate::declaration::{
-    Access, Device, Dim, Element, Literal, Mapping, ObjectClass, Output, Param, ParamType,
-    ResultType, Sequence, Shape, Strides, Tensor,
+    Device, Dim, Element, Literal, Mapping, ObjectClass, Output, Param, ParamType, ResultType,
+    Sequence, Shape, Strides, Tensor,
 };
 
 impl Display for Param {
@@ -104,8 +104,8 @@ impl Display for Tensor {
         if self.storage {
             f.write_str(", dtypes=storage")?;
         }
-        if self.access != Access::default() {
-            write!(f, ", access={}", self.access)?;
+        if let Some(access) = self.access.said() {
+            write!(f, ", access={access}")?;
         }
         f.write_str(")")
     }

@@ -67,11 +67,20 @@ impl CType {
         }
     }
 
-    /// Returns the type that takes this one and another one in which C passes a tensor or its elements: that of memory
-    /// that is only read if either is, since it takes other memory too.
+    /// Returns the type that takes what this one and another one take: a pointer to `const` if the other one is the same
+    /// but for that.
     fn merged(self, other: CType) -> CType {
-        let is_const = [CType::READ_TENSOR, CType::READ_DATA].contains(&other);
-        if is_const && self.abi() == other.abi() { other } else { self }
+        let is_same = match other {
+            CType::READ_TENSOR => self == CType::TENSOR,
+            CType::READ_DATA => self == CType::Scalar(Scalar::Ptr),
+            CType::Scalar(_)
+            | CType::Float16
+            | CType::BFloat16
+            | CType::In(_)
+            | CType::Out(_)
+            | CType::Pointer(_) => false,
+        };
+        if is_same { other } else { self }
     }
 
     /// Returns the ABI type.

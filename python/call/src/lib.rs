@@ -11,6 +11,7 @@ mod arguments;
 mod call;
 mod callable;
 mod exchange;
+mod extents;
 mod handle;
 mod keywords;
 mod object;

@@ -11,17 +11,15 @@ use abi_spec::{DType, DeviceType, TypeCode};
 use jit::abi::DLTensor;
 use pyo3_ffi::{
     Py_TYPE, Py_buffer, PyBUF_FORMAT, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyErr_Clear,
-    PyLong_AsSsize_t, PyLong_FromLong, PyObject, PyObject_CallFunctionObjArgs,
-    PyObject_GetAttrString, PyObject_GetBuffer, PyTuple_GetItem, PyTuple_Size,
+    PyLong_FromLong, PyObject, PyObject_CallFunctionObjArgs, PyObject_GetAttrString,
+    PyObject_GetBuffer,
 };
 
 use crate::exchange::{EMPTY, ExchangeApi};
+use crate::extents::{DIMS, compact, copy, in_elements, own_strides, rank};
 use crate::handle::Reader;
 use crate::object::Owned;
 use crate::state::State;
-
-/// Most dims of a view. `tvm_ffi` converts tensors with more.
-const DIMS: usize = 8;
 
 /// The head of an array: `PyArrayObject_fields` of NumPy's C API, the same in releases 1 and 2. `_calls.py` compares it
 /// with an array's attributes before it adds element types, without which no field of an array is used.
@@ -340,42 +338,6 @@ unsafe fn array(buffer: &Py_buffer) -> Option<(DLTensor, usize, i64)> {
     Some((DLTensor { data: buffer.buf, ndim: buffer.ndim, code, bits, lanes, ..EMPTY }, rank, size))
 }
 
-/// Writes the strides of an array in bytes as the array has them. A buffer has those of a compact array where they make no
-/// difference, that is for extents of 0 and 1. False if there are none.
-///
-/// # Safety
-/// The interpreter's lock is held, the object is alive, and there is room for as many strides.
-unsafe fn own_strides(object: NonNull<PyObject>, strides: *mut i64, count: usize) -> bool {
-    // SAFETY: as required above. No entry is NULL, since there are as many as dims.
-    unsafe {
-        let tuple = Owned::new(PyObject_GetAttrString(object.as_ptr(), c"strides".as_ptr()));
-        let found = tuple.is_some_and(|tuple| {
-            let has_all = PyTuple_Size(tuple.as_ptr()) == count as isize;
-            (0..count).take_while(|_| has_all).for_each(|dim| {
-                let stride = PyLong_AsSsize_t(PyTuple_GetItem(tuple.as_ptr(), dim as isize));
-                strides.add(dim).write(stride as i64);
-            });
-            has_all
-        });
-        PyErr_Clear();
-        found
-    }
-}
-
-/// Converts strides from bytes to elements of `size` bytes, a power of two. False if one is not whole elements.
-///
-/// # Safety
-/// There are as many strides.
-unsafe fn in_elements(strides: *mut i64, count: usize, size: i64) -> bool {
-    (0..count).all(|dim| {
-        // SAFETY: as required above.
-        let stride = unsafe { &mut *strides.add(dim) };
-        let is_whole = *stride & (size - 1) == 0;
-        *stride >>= size.trailing_zeros();
-        is_whole
-    })
-}
-
 /// Returns the addresses of extents and strides of a view.
 ///
 /// # Safety
@@ -384,11 +346,6 @@ unsafe fn numbers(view: *mut View) -> [*mut i64; 2] {
     // SAFETY: as required above.
     let extents = unsafe { &raw mut (*view).extents }.cast::<i64>();
     [extents, extents.wrapping_add(DIMS)]
-}
-
-/// Returns a rank that a view has room for.
-fn rank(ndim: c_int) -> Option<usize> {
-    usize::try_from(ndim).ok().filter(|&rank| rank <= DIMS)
 }
 
 /// Copies extents and strides to a view, in one loop, since there are few.
@@ -403,32 +360,6 @@ unsafe fn copy_both(view: *mut View, from: [*const i64; 2], count: usize) {
         for (from, to) in from.into_iter().zip(to) {
             // SAFETY: as required above.
             unsafe { to.add(index).write(*from.add(index)) };
-        }
-    }
-}
-
-/// Copies extents or strides.
-///
-/// # Safety
-/// There are as many numbers at `from`, and room for them at `to`.
-unsafe fn copy(from: *const i64, to: *mut i64, count: usize) {
-    for index in 0..count {
-        // SAFETY: as required above.
-        unsafe { to.add(index).write(*from.add(index)) };
-    }
-}
-
-/// Writes the strides of a compact row-major tensor.
-///
-/// # Safety
-/// There are as many extents, and room for the strides.
-unsafe fn compact(shape: *const i64, strides: *mut i64, count: usize) {
-    let mut stride = 1i64;
-    for dim in (0..count).rev() {
-        // SAFETY: as required above.
-        unsafe {
-            strides.add(dim).write(stride);
-            stride = stride.wrapping_mul(*shape.add(dim));
         }
     }
 }

@@ -48,8 +48,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::declaration::{
-    Access, Dim, Literal, Location, Mapping, ObjectClass, Output, Param, ParamType, ResultType,
-    Sequence, Shape, Signature, Strides, Tensor,
+    Dim, Literal, Location, Mapping, ObjectClass, Output, Param, ParamType, ResultType, Sequence,
+    Shape, Signature, Strides, Tensor,
 };
 use crate::resolve::Resolved;
 use abi_spec::Scalar;
@@ -253,7 +253,7 @@ impl TensorText {
             },
             device: tensor.device.to_string(),
             align: tensor.align.unwrap_or(align),
-            access: Some(tensor.access).filter(|said| *said != Access::default()).map(Access::name),
+            access: tensor.access.said(),
         }
     }
 }
