@@ -22,6 +22,15 @@ fn headers_say_const() {
     }
 }
 
+/// Addresses of numbers of addresses, as deep as a declaration may be.
+#[test]
+fn deep_addresses_are_resolved_at_once() {
+    let deep = (0..30).fold("x.data".to_owned(), |inner, _| format!("ptr(int64({inner}))"));
+    let text = format!("f(x: Tensor([n], int8, access=read)) -> None = k({deep});");
+    let library: Library = text.parse().unwrap();
+    assert_eq!(library.kernels().unwrap()[0].params, ["const void*"]);
+}
+
 /// Shapes say the access, too, where it is not the default.
 #[test]
 fn shapes_say_the_access() {

@@ -9,32 +9,33 @@ use super::Explained;
 use super::accepted::possible;
 use super::body::{Callee, Packed, PackedCall, Plain};
 use super::names::Names;
-use super::operator::{Division, Unary};
+use super::operator::Division;
 use super::statement::Block;
 use super::term::{Kind, Node, OfTensor, Property, Term};
 use crate::declaration::{Expr, ParamType, Tensor};
 
 impl Names<'_> {
-    /// Returns true for an address in a tensor whose elements are only read, or a number that tells one.
+    /// Returns true for an address in a tensor whose elements are only read, or a number that is computed from one.
     pub(super) fn is_read(&self, term: &Term) -> bool {
-        let tells = |node: &Node| {
-            matches!(node, Node::Unary(Unary::Number, address) if self.is_read(address))
-                || matches!(node, Node::Local(local) if self.locals[*local].is_read)
-        };
         match (term.kind, &term.node) {
-            (_, Node::Local(local)) => self.locals[*local].is_read,
-            (_, Node::Property(value, Property::Tensor(OfTensor::Data))) => {
-                self.values[*value].tensor().is_some_and(Tensor::is_read)
-            }
-            (_, Node::Offset(_, operands)) => {
+            (Kind::Ptr, Node::Offset(_, operands)) => {
                 let [base, bytes] = &**operands;
                 self.is_read(if base.node == Node::Null { bytes } else { base })
             }
+            (Kind::Ptr, node) => self.is_read_data(node),
             // The remainder of an address tells how it is aligned.
             (_, Node::Divide(Division::Rem, ..)) => false,
-            (Kind::Int | Kind::Unsigned, _) => term.any(&mut |node| tells(node)),
+            (Kind::Int | Kind::Unsigned, _) => term.any(&mut |node| self.is_read_data(node)),
             _ => false,
         }
+    }
+
+    /// Returns true for the address of elements that are only read, and for the name of one or of a number made of it.
+    fn is_read_data(&self, node: &Node) -> bool {
+        if let Node::Property(value, Property::Tensor(OfTensor::Data)) = node {
+            return self.values[*value].tensor().is_some_and(Tensor::is_read);
+        }
+        matches!(node, Node::Local(local) if self.locals[*local].is_read)
     }
 }
 
