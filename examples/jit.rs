@@ -10,7 +10,7 @@ use jit::{Context, Jit, JitOptions, OptLevel};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let library: Library = "
-        add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
+        add_one(x: Tensor([n], float32, access=read), y: Tensor([n], float32)) -> None
             = add_one_kernel(x.data, y.data, n);
     "
     .parse()?;
@@ -25,7 +25,6 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("kernel: {signature}");
             kernel::define(module, signature)
         })?
-        .reads("add_one", "x")
     };
     let add_one = jit.compile(&library)?.function("add_one").ok_or("not declared")?;
 

@@ -15,7 +15,7 @@ fn quickstart() {
     let expected = "\
 add_one([1.0, 2.0, 3.0]) = [2.0, 3.0, 4.0]
 TypeError: Mismatched y.dtype on argument #1 when calling: \
-`add_one(x: Tensor([n], float32), y: Tensor([n], float32))`, expected float32 but got float64
+`add_one(x: Tensor([n], float32, access=read), y: Tensor([n], float32))`, expected float32 but got float64
 ";
     let printed = output(&mut Command::new(env!("CARGO_BIN_EXE_quickstart")));
     let (runtime, rest) = printed.split_once('\n').expect("several lines");
@@ -134,7 +134,7 @@ add_one_kernel(ptr, ptr, i64)
 # scale_kernel(ptr, i64, i32, f32) -> i32
 add_one: [2.0, 3.0, 4.0, 5.0, 6.0]
 ValueError: no factor for 5
-ValueError: a factor without end when calling: `add_and_scale(x: Tensor([n], float32), \
+ValueError: a factor without end when calling: `add_and_scale(x: Tensor([n], float32, access=read), \
 y: Tensor([n], float32), factor: float32 = 2.0)`, status = 1
 add_and_scale: [4.0, 6.0, 8.0, 10.0, 12.0], 2 tiles
 ";

@@ -16,14 +16,14 @@ extern "C" fn add_one_kernel(x: *const f32, y: *mut f32, n: i64) {
 fn main() -> Result<(), Box<dyn Error>> {
     let library: Library = "
         /// Adds one to every element.
-        add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
+        add_one(x: Tensor([n], float32, access=read), y: Tensor([n], float32)) -> None
             = add_one_kernel(x.data, y.data, n);
     "
     .parse()?;
 
     let kernel: extern "C" fn(_, _, _) = add_one_kernel;
     // SAFETY: the kernel is sound for vectors of one length, and only reads `x`.
-    let jit = unsafe { Jit::new()?.kernel("add_one_kernel", kernel).reads("add_one", "x") };
+    let jit = unsafe { Jit::new()?.kernel("add_one_kernel", kernel) };
     let add_one = jit.compile(&library)?.function("add_one").ok_or("not declared")?;
     println!("runtime: {}", runtime().origin());
 

@@ -4,8 +4,8 @@
 use std::error::Error;
 
 use codegen::{
-    Call, Constraint, DType, Expr, Function, KernelCall, Library, Scalar, Signature, Statement,
-    Tensor, exprs,
+    Access, Call, Constraint, DType, Expr, Function, KernelCall, Library, Scalar, Signature,
+    Statement, Tensor, exprs,
 };
 use jit::Jit;
 
@@ -31,7 +31,7 @@ fn add_one() -> Function {
     let [x, y, n] = ["x", "y", "n"].map(Expr::name);
     let vector = Tensor::new([&n], DType::FLOAT32);
     Signature::new("add_one")
-        .param("x", vector.clone())
+        .param("x", vector.clone().with_access(Access::Read))
         .param("y", vector)
         .body(Call::kernel("add_one_kernel", exprs![x.data(), y.data(), n]))
         .with_docs("Adds one to every element.")
@@ -53,7 +53,7 @@ fn add_and_scale() -> Function {
     );
     let scale = scale.with_error(1, "ValueError", "a factor without end");
     Signature::new("add_and_scale")
-        .param("x", rows.clone())
+        .param("x", rows.clone().with_access(Access::Read))
         .param("y", rows)
         .param_or("factor", Scalar::Float32, 2.0)
         .returns(Scalar::Int64)
@@ -84,8 +84,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         Jit::new()?
             .kernel("add_one_kernel", add_one_kernel as extern "C" fn(_, _, _))
             .kernel("scale_kernel", scale_kernel as extern "C" fn(_, _, _, _) -> _)
-            .reads("add_one", "x")
-            .reads("add_and_scale", "x")
     };
     let compiled = jit.compile(&library)?;
     let add_one = compiled.typed::<(&[f32], &mut [f32]), ()>("add_one")?;

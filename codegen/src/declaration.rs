@@ -5,6 +5,7 @@
 //! names of images. Import trees, the entry, the prefix of a system library and the bytes of images exist as values
 //! only.
 
+mod access;
 mod body;
 mod call;
 mod command;
@@ -28,6 +29,7 @@ mod teardown;
 mod tensor;
 mod tensor_map;
 
+pub use access::Access;
 pub use body::Body;
 pub use call::{Call, FunctionRef, KernelCall, KernelRef, StatusError};
 pub use command::{MemoryCopy, MemoryFill, Target, Upload, Wait};

@@ -38,7 +38,8 @@
 //! option     = "strides" "=" ( "contiguous" | "any" | "[" [ "..." "," ] dims "]" )
 //!            | "device" "=" ( device | "any" )
 //!            | "align" "=" int
-//!            | "dtypes" "=" ( "exact" | "storage" )      (each option at most once, in any order)
+//!            | "dtypes" "=" ( "exact" | "storage" )
+//!            | "access" "=" ( "update" | "read" | "write" )      (each option at most once, in any order)
 //! shape      = "[" ( "..." | dims ) "]"
 //! trailing   = "[" "..." "," dim { "," dim } "]" | "[" name "..." { "," dim } "]"
 //! dims       = [ dim { "," dim } ]
@@ -229,6 +230,22 @@
 //! ";
 //! let function: tvm_ffi_codegen::Function = text.parse()?;
 //! assert_eq!(format!("{function}\n"), text);
+//! # Ok::<(), tvm_ffi_codegen::Error>(())
+//! ```
+//!
+//! `access` says what a function does with the elements of a tensor that it is given, as do its kernels and whatever it
+//! calls: `update`, the default, may read and write them; `read` only reads them, so that callers may give memory that is
+//! read-only; `write` reads nothing that was there before. C gets elements that are only read by pointers to `const`:
+//! `const void*` for `x.data` and addresses made of it, `const DLTensor*` for `x`. All calls of a C function have one
+//! type, which has the `const` of each. Objects, containers and unions have no `const` in C; who gets them keeps the
+//! promise as well. A command that writes to memory that is only read is an error of the declaration, and so is a call that
+//! gives it to a function of this library whose parameter is declared without `access=read`. A tensor that is allocated or
+//! returned has no access.
+//!
+//! ```
+//! let text = "scale(x: Tensor([n], float32, access=read), y: Tensor([n], float32, access=write)) -> None = k(x.data, y.data, n);";
+//! let library: tvm_ffi_codegen::Library = text.parse()?;
+//! assert_eq!(library.kernels()?[0].params, ["const void*", "void*", "int64_t"]);
 //! # Ok::<(), tvm_ffi_codegen::Error>(())
 //! ```
 //!

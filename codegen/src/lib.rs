@@ -76,9 +76,9 @@ pub use abi_spec::symbol::function_symbol;
 pub use abi_spec::{DType, DeviceType, ParseError, Scalar, TypeCode, library_bin};
 pub use backend::Backend;
 pub use declaration::{
-    Arm, AttributeKind, BinaryOp, Body, Branch, Builtin, Call, Comparison, Constraint, Device,
-    DeviceAttribute, Dim, Element, Expr, Fill, Function, FunctionRef, GpuKernelFacts, Image,
-    ImageKind, Interleave, KernelCall, KernelRef, Launch, LaunchArg, LaunchAttribute, Leaf,
+    Access, Arm, AttributeKind, BinaryOp, Body, Branch, Builtin, Call, Comparison, Constraint,
+    Device, DeviceAttribute, Dim, Element, Expr, Fill, Function, FunctionRef, GpuKernelFacts,
+    Image, ImageKind, Interleave, KernelCall, KernelRef, Launch, LaunchArg, LaunchAttribute, Leaf,
     Library, Literal, Local, Location, Logic, MapType, Mapping, Member, MemoryCopy, MemoryFill,
     ObjectClass, Output, Param, ParamType, Platform, Prepare, Promotion, ResultType, Sequence,
     Shape, Signature, Statement, StatementKind, StatusError, Strides, Swizzle, Target, Tensor,

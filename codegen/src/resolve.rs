@@ -2,6 +2,7 @@
 //! declaration is found here, so that [`lower`](crate::lower()) cannot fail.
 
 pub(crate) mod accepted;
+mod access;
 pub(crate) mod argument;
 pub(crate) mod body;
 pub(crate) mod c_type;
@@ -54,8 +55,8 @@ use crate::declaration::reserved::spelled_label;
 use crate::declaration::{self, Body, Image, ImageKind, Library, Platform, StatementKind};
 use crate::error::{Error, Errors, Part};
 use crate::ir::Signature;
-use body::{Entry, KernelCall};
-use c_type::CType;
+use body::Entry;
+use c_type::{CType, Prototype};
 use external::External;
 use function::Function;
 
@@ -179,21 +180,27 @@ impl<'a> Resolved<'a> {
     /// # Ok::<(), tvm_ffi_codegen::Error>(())
     /// ```
     pub fn kernels(&self) -> Vec<Kernel<'a>> {
-        let kernel = |(symbol, call): (&'a str, &KernelCall<'a>)| Kernel {
+        let kernel = |(symbol, prototype): (&'a str, Prototype)| Kernel {
             symbol,
-            signature: call.signature.clone(),
-            params: call.prototype.params.iter().map(|ty| ty.spelling()).collect(),
-            result: call.prototype.result.map(CType::spelling),
+            signature: prototype.signature(),
+            params: prototype.params.iter().map(|ty| ty.spelling()).collect(),
+            result: prototype.result.map(CType::spelling),
         };
         self.called().into_iter().map(kernel).collect()
     }
 
-    /// Returns the first call of each C function with its symbol, in order.
-    pub(crate) fn called(&self) -> Vec<(&'a str, &KernelCall<'a>)> {
-        let mut seen = FxHashSet::default();
-        let mut calls: Vec<_> = self.functions.iter().flat_map(Function::calls).collect();
-        calls.retain(|(symbol, _)| seen.insert(*symbol));
-        calls
+    /// Returns the symbol of each C function that bodies call with its type, in the order of their first calls.
+    pub(crate) fn called(&self) -> Vec<(&'a str, Prototype)> {
+        let mut places = FxHashMap::default();
+        let mut all: Vec<(&str, Prototype)> = Vec::new();
+        for (symbol, call) in self.functions.iter().flat_map(Function::calls) {
+            let place = *places.entry(symbol).or_insert(all.len());
+            match all.get_mut(place) {
+                Some((_, known)) => known.merge(&call.prototype),
+                None => all.push((symbol, call.prototype.clone())),
+            }
+        }
+        all
     }
 
     /// Returns, by its name, the code of each function that calls enter besides the exported one, in the order of the

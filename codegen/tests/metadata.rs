@@ -97,6 +97,13 @@ fn declarations_are_described_in_full() {
         "shape": ["_"], "dtype": "float16", "strides": "contiguous", "device": "cpu", "align": 2,
     });
     assert_eq!(*y, fixed);
+    let accesses = "f(x: Tensor([n], int8, access=read), y: Optional[Tensor([n], int8, access=write)], z: Tensor([n], int8)) \
+                    -> None = k(x);";
+    let params = &metadata(accesses)["declaration"]["params"];
+    assert_eq!(params[0]["type"], "Tensor([n], int8, access=read)");
+    assert_eq!(params[0]["tensor"]["access"], "read");
+    assert_eq!(params[1]["tensor"]["access"], "write");
+    assert_eq!(params[2]["tensor"].get("access"), None);
     let optional =
         "f(x: Optional[Tensor([n], int8)], n: int64, i: Optional[int8]) -> None = k(x, n);";
     let params = &metadata(optional)["declaration"]["params"];

@@ -23,7 +23,7 @@ extern "C" fn scale(x: f64, y: i64) -> f64 {
 }
 
 const TEXT: &str = "
-    add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = add_one(x.data, y.data, n);
+    add_one(x: Tensor([n], float32, access=read), y: Tensor([n], float32)) -> None = add_one(x.data, y.data, n);
     scale(x: float64, y: int64) -> float64 = scale(x, y);
 ";
 
@@ -51,10 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let library: Library = TEXT.parse()?;
     let (adding, scaling): (extern "C" fn(_, _, _), extern "C" fn(_, _) -> _) = (add_one, scale);
     // SAFETY: the kernels are sound for vectors of one length and for numbers, and `x` is only read.
-    let jit = unsafe {
-        let jit = Jit::new()?.kernel("add_one", adding).kernel("scale", scaling);
-        jit.reads("add_one", "x")
-    };
+    let jit = unsafe { Jit::new()?.kernel("add_one", adding).kernel("scale", scaling) };
     let compiled = jit.compile(&library)?;
     let [add_one, scale] = ["add_one", "scale"].map(|name| compiled.function(name));
     let (add_one, scale) = (add_one.ok_or("declared")?, scale.ok_or("declared")?);

@@ -211,8 +211,8 @@ pub struct HostFunction {
     index: usize,
 }
 
-// SAFETY: `Jit::kernel` demands that kernels are sound for arguments that pass the checks of wrappers, and `Jit::reads`
-// that they do not write to tensors it names. `HostFunction::call` does not call closures.
+// SAFETY: `Jit::kernel` demands that kernels are sound for arguments that pass the checks of wrappers, and do not write to
+// tensors that are declared as only read. `HostFunction::call` does not call closures.
 unsafe impl Callee for HostFunction {
     #[inline]
     fn runtime(&self) -> &'static Runtime {
@@ -246,12 +246,12 @@ impl HostFunction {
     /// }
     ///
     /// let library: Library = "
-    ///     axpy(x: Tensor([n], float64), y: Tensor([n], float64), a: float64) -> None
+    ///     axpy(x: Tensor([n], float64, access=read), y: Tensor([n], float64), a: float64) -> None
     ///         = axpy(a, x.data, y.data, n);
     /// ".parse()?;
     /// let kernel: extern "C" fn(_, _, _, _) = axpy;
     /// // SAFETY: the kernel is sound for vectors of one length, and only reads `x`.
-    /// let jit = unsafe { Jit::new()?.kernel("axpy", kernel).reads("axpy", "x") };
+    /// let jit = unsafe { Jit::new()?.kernel("axpy", kernel) };
     /// let axpy = jit.compile(&library)?.function("axpy").expect("it is declared");
     ///
     /// let (x, mut y) = (vec![1.0, 2.0], vec![10.0, 10.0]);

@@ -14,12 +14,6 @@ use crate::value::call::Reads;
 /// The name under which the entry function of a library is exported a second time.
 const MAIN: &str = "main";
 
-/// A tensor that a function only reads, by the names in the declaration.
-pub(crate) struct ReadTensor {
-    pub(crate) function: String,
-    pub(crate) param: String,
-}
-
 /// The functions of a library by their exported names.
 #[derive(Default)]
 pub(crate) struct Declared<'a> {
@@ -33,25 +27,18 @@ pub(crate) struct DeclaredFunction {
 }
 
 impl<'a> Declared<'a> {
-    pub(crate) fn new(library: &'a Library, reads: &[ReadTensor]) -> Result<Declared<'a>, Error> {
-        let unknown = |what, name: &str| Error::Unknown { what, name: name.to_owned() };
+    pub(crate) fn new(library: &'a Library) -> Declared<'a> {
         let declared = |function: &'a tvm_ffi_codegen::Function| {
             let signature = Arc::new(function.signature.clone());
-            let declared = DeclaredFunction { signature, reads: Reads::default() };
-            (&*function.signature.name, declared)
+            let params = signature.arguments().iter().enumerate();
+            let read = params.filter(|(_, param)| param.ty.only_reads());
+            let reads = read.fold(Reads::default(), |reads, (index, _)| reads.and(index));
+            (&*function.signature.name, DeclaredFunction { signature, reads })
         };
         let mut functions: HashMap<_, _> = library.functions.iter().map(declared).collect();
-        for ReadTensor { function, param } in reads {
-            let declared = functions.get_mut(&**function);
-            let declared = declared.ok_or_else(|| unknown("function", function))?;
-            let mut arguments = declared.signature.arguments().iter();
-            let index = arguments.position(|declared| declared.name == *param);
-            let index = index.ok_or_else(|| unknown("parameter", param))?;
-            declared.reads = std::mem::take(&mut declared.reads).and(index);
-        }
         let entry = library.entry.as_deref().and_then(|entry| functions.get(entry).cloned());
         functions.extend(entry.map(|entry| (MAIN, entry)));
-        Ok(Declared { functions })
+        Declared { functions }
     }
 }
 

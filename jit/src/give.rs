@@ -154,7 +154,8 @@ impl Jit {
     ///
     /// # Safety
     /// The kernels and C functions of the other code that this library calls keep the [contract of
-    /// kernels](Jit#contract-of-kernels) for its declarations too.
+    /// kernels](Jit#contract-of-kernels) for its declarations too. Its functions write to no tensor that a declaration which
+    /// passes it on says is only read.
     ///
     /// # Errors
     /// [`Error::Foreign`] for code of another runtime; [`Error::Backend`] if the native module has another symbol of the name.

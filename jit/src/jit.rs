@@ -14,7 +14,7 @@ use crate::code::assembly::{Assembly, Linked};
 use crate::code::callers;
 use crate::code::routines::routines;
 use crate::compiled::{Code, Compiled, Entry};
-use crate::declared::{Declared, ReadTensor, Vouched};
+use crate::declared::{Declared, Vouched};
 use crate::error::Error;
 use crate::given::Given;
 use crate::kernel::KernelFn;
@@ -39,7 +39,9 @@ use crate::value::call::Reads;
 ///   [`Context`](crate::Context) holds. Checks that [`JitOptions::lowering`] omits refuse nothing;
 /// * be sound for the addresses that the declarations make themselves, of a number (`ptr(n)`) or of a tensor (`x.data`
 ///   in a function made by a body, which may outlive the tensor);
-/// * write only 0 and 1 to tensors of `bool`, and to no tensor that [`Jit::reads`] names;
+/// * write only 0 and 1 to tensors of `bool`, and to no tensor whose elements the declaration says are only read
+///   ([`Access::Read`](tvm_ffi_codegen::Access::Read)): callers pass memory that others read too, or that is read-only. The
+///   type with which declarations call the kernel says `const` there;
 /// * not access the memory of a tensor after it has returned the tensor, nor write to that of a tensor that a function
 ///   made by a body holds, unless nobody reads it then;
 /// * not unwind;
@@ -48,7 +50,6 @@ pub struct Jit {
     pub(crate) options: JitOptions,
     pub(crate) assembly: Assembly,
     closures: Vec<String>,
-    reads: Vec<ReadTensor>,
     /// Functions that bodies may call, each name once.
     pub(crate) given: Vec<Given>,
     vouched: Vouched,
@@ -89,7 +90,6 @@ impl Jit {
             options,
             assembly,
             closures: Vec::new(),
-            reads: Vec::new(),
             given: Vec::new(),
             vouched: Vouched::default(),
             kept: Vec::new(),
@@ -185,22 +185,12 @@ impl Jit {
     ///
     /// # Safety
     /// These functions are sound for all arguments that the declarations call them with, and what they return is sound
-    /// for what the declarations do with it. That is more than the [contract of
+    /// for what the declarations do with it. They write to no tensor that a declaration which passes it on says is only
+    /// read. That is more than the [contract of
     /// functions](crate::FfiFunction#contract-of-functions) where a declaration passes on an address, such as `x.data`
     /// or the result of another call, for which no caller vouches.
     pub unsafe fn calls(mut self) -> Jit {
         self.vouched.calls = true;
-        self
-    }
-
-    /// Marks a parameter of a function as a tensor that the function only reads, so that callers may pass shared
-    /// memory: `&x`. For other tensors a call takes `&mut x` only, since a declaration does not say which tensors
-    /// kernels write to.
-    ///
-    /// # Safety
-    /// No kernel of the function writes to the memory of that tensor.
-    pub unsafe fn reads(mut self, function: &str, param: &str) -> Jit {
-        self.reads.push(ReadTensor { function: function.to_owned(), param: param.to_owned() });
         self
     }
 
@@ -223,13 +213,13 @@ impl Jit {
     /// # Errors
     /// [`Error::Declaration`] if they are not valid; [`Error::Undefined`] naming the kernels that are
     /// missing; [`Error::Kernel`] or, for one of the native module, [`Error::Backend`] if a kernel has another type;
-    /// [`Error::Unvouched`] without [`Jit::launches`] or [`Jit::calls`]; [`Error::Unknown`] if [`Jit::reads`] names what
-    /// is not declared; [`Error::Backend`] for a [system library](Library::system_lib); and those of [`Jit::finish`].
+    /// [`Error::Unvouched`] without [`Jit::launches`] or [`Jit::calls`]; [`Error::Backend`] for a [system
+    /// library](Library::system_lib); and those of [`Jit::finish`].
     pub fn compile(mut self, library: &Library) -> Result<Compiled, Error> {
         let source = tvm_ffi_codegen::lower(&library.resolve()?, &self.options.lowering);
         let given: HashSet<&str> = self.given.iter().map(|given| &*given.name).collect();
         self.vouched.check(library, &given)?;
-        let declared = Declared::new(library, &self.reads)?;
+        let declared = Declared::new(library);
         // Lowering has made the host IR, and whoever gave kernels promised that they keep their contract.
         self.add(&source)?;
         self.link(&declared)

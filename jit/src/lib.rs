@@ -15,12 +15,12 @@
 //! }
 //!
 //! let library: Library = "
-//!     add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
+//!     add_one(x: Tensor([n], float32, access=read), y: Tensor([n], float32)) -> None
 //!         = add_one_kernel(x.data, y.data, n);
 //! ".parse()?;
 //! let kernel: extern "C" fn(_, _, _) = add_one_kernel;
 //! // SAFETY: the kernel is sound for vectors of one length, and only reads `x`.
-//! let jit = unsafe { Jit::new()?.kernel("add_one_kernel", kernel).reads("add_one", "x") };
+//! let jit = unsafe { Jit::new()?.kernel("add_one_kernel", kernel) };
 //! let add_one = jit.compile(&library)?.function("add_one").expect("it is declared");
 //!
 //! let (x, mut y) = ([1.0_f32, 2.0, 3.0], [0.0_f32; 3]);
@@ -31,7 +31,7 @@
 //! assert_eq!(
 //!     add_one.call((&x, &mut short)).unwrap_err().to_string(),
 //!     "ValueError: Mismatched y.shape[0] on argument #1 when calling: \
-//!      `add_one(x: Tensor([n], float32), y: Tensor([n], float32))`, \
+//!      `add_one(x: Tensor([n], float32, access=read), y: Tensor([n], float32))`, \
 //!      expected 3 (= x.shape[0]) but got 2"
 //! );
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -40,8 +40,8 @@
 //! # Arguments and results
 //! A call takes a tuple of arguments, see [`IntoArg`]: numbers, text, objects, slices and other views of memory as
 //! tensors. Its result converts: `i64::try_from(returned)?`, `returned.text()?`,
-//! `returned.tensor()?.as_slice::<f32>()?`. Tensors are never copied; their memory is borrowed, as shared where a
-//! function only reads ([`Jit::reads`]).
+//! `returned.tensor()?.as_slice::<f32>()?`. Tensors are never copied; their memory is borrowed, as shared where the
+//! declaration says `access=read`.
 //!
 //! [`Compiled::typed`] checks the Rust types of arguments and result against the declaration once:
 //! `compiled.typed::<(&[f32], &mut [f32]), ()>("add_one")?.call((&x, &mut y))?`.
@@ -152,6 +152,7 @@ struct Launches;
 #[doc = include_str!("../../codegen/src/guide/language/names.md")]
 #[doc = include_str!("../../codegen/src/guide/language/tensors.md")]
 #[doc = include_str!("../../codegen/src/guide/language/layout.md")]
+#[doc = include_str!("../../codegen/src/guide/language/access.md")]
 #[doc = include_str!("../../codegen/src/guide/language/extents.md")]
 #[doc = include_str!("../../codegen/src/guide/language/dtypes.md")]
 #[doc = include_str!("../../codegen/src/guide/language/where.md")]

@@ -65,13 +65,13 @@ impl Compiled {
     /// }
     ///
     /// let library: Library = "
-    ///     add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
+    ///     add_one(x: Tensor([n], float32, access=read), y: Tensor([n], float32)) -> None
     ///         = add_one_kernel(x.data, y.data, n);
     ///     half(n: int64) -> float64 = { return n / 2.0; };
     /// ".parse()?;
     /// let kernel: extern "C" fn(_, _, _) = add_one_kernel;
     /// // SAFETY: the kernel is sound for vectors of one length, and only reads `x`.
-    /// let jit = unsafe { Jit::new()?.kernel("add_one_kernel", kernel).reads("add_one", "x") };
+    /// let jit = unsafe { Jit::new()?.kernel("add_one_kernel", kernel) };
     /// let compiled = jit.compile(&library)?;
     ///
     /// let add_one = compiled.typed::<(&[f32], &mut [f32]), ()>("add_one")?;
@@ -112,7 +112,7 @@ impl Compiled {
         for (index, (param, given)) in declared.zip(types).enumerate() {
             let may_write = given.shared && !function.reads.has(index);
             if may_write || !given.is_accepted(&param.ty) {
-                let reason = if may_write { ", which is only read: see `Jit::reads`" } else { "" };
+                let reason = if may_write { ", which is only read: `access=read`" } else { "" };
                 let given = format!("{}{reason}", given.name);
                 return error(format!("argument #{index}"), param.ty.to_string(), given);
             }

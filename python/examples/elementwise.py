@@ -70,14 +70,14 @@ def in_c(node: Node, numbers: dict[str, int]) -> str:
 
 
 def declared(name: str, node: Node, most: int) -> Function:
-    """Declares a function that writes an expression to its last parameter: vectors of equal extents, of up to `most`
-    elements. Multiples of `WIDTH` go to a kernel of their own."""
+    """Declares a function that writes an expression to its last parameter and only reads the others, which may be read-only:
+    vectors of equal extents, of up to `most` elements. Multiples of `WIDTH` go to a kernel of their own."""
     n, out = symbols("n out")
     vectors = [*symbols(" ".join(inputs(node))), out]
     addresses = [vector.data for vector in vectors]
     return function(
         name,
-        [Param(vector, Tensor([n], "float32"), docs="Written." if vector is out else "Read.") for vector in vectors],
+        [Param(vector, Tensor([n], "float32", access="write" if vector is out else "read")) for vector in vectors],
         [
             if_(n > most, [Raise("ValueError", [f"{name} takes {most} elements, not ", n])]),
             if_(all_of(n >= WIDTH, n % WIDTH == 0), [kernel("wide", *addresses, n // WIDTH)])
@@ -103,6 +103,7 @@ made = kernels(graph)
 functions = tvm_ffi_codegen.jit(with_lines(library), {"narrow": made, "wide": made})
 for size in (3, 16):
     x, y, out = np.arange(size, dtype="float32"), np.ones(size, "float32"), np.empty(size, "float32")
+    y.setflags(write=False)
     functions.scaled_sum(x, y, out)
     print(out)
 try:

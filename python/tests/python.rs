@@ -80,14 +80,8 @@ return 2 * x**2 - `x ** 2` has no translation
 fn the_example_of_values_prints_what_it_is_to_print() {
     let expected = "\
 /// Computes an expression of vectors.
-scaled_sum(
-    /// Read.
-    x: Tensor([n], float32),
-    /// Read.
-    `stream`: Tensor([n], float32),
-    /// Written.
-    out: Tensor([n], float32)
-) -> None
+scaled_sum(x: Tensor([n], float32, access=read), `stream`: Tensor([n], float32, access=read), \
+out: Tensor([n], float32, access=write)) -> None
     = {
         if n > 64 {
             raise ValueError \"scaled_sum takes 64 elements, not \", n;
@@ -103,7 +97,7 @@ scaled_sum(
 [ 2.  3.  4.  5.  6.  7.  8.  9. 10. 11. 12. 13. 14. 15. 16. 17.]
 scaled_sum takes 64 elements, not 65 in scaled_sum at \
 if_(n > most, [Raise(\"ValueError\", [f\"{name} takes {most} elements, not \", n])]),
-True error: 22:17: other: call argument 1: nothing determines the symbol `m`
+True error: 15:17: other: call argument 1: nothing determines the symbol `m`
 ";
     assert_eq!(python(&["examples/elementwise.py"]), expected);
 }

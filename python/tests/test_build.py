@@ -115,6 +115,8 @@ def test_parts_are_equal_by_their_contents() -> None:
         (Tensor([...], ["int8", "uint8"], storage=True), "Tensor([...], int8|uint8, dtypes=storage)"),
         (Tensor([any_dim, n], "float32", strides="any", align=4), "Tensor([_, n], float32, strides=any)"),
         (Tensor([n], "float32", device="any", align=64), "Tensor([n], float32, device=any, align=64)"),
+        (Tensor([n], "int8", storage=True, access="read"), "Tensor([n], int8, dtypes=storage, access=read)"),
+        (Tensor([n], "float32", access="update"), "Tensor([n], float32)"),
         (Tensor([folded("n")], symbols("int8")[0]), "Tensor([n...], `int8`)"),
         (Tensor([folded("n"), m], "int8", strides=[8, 1]), "Tensor([n..., m], int8, strides=[8, 1])"),
         (Tensor([..., m], "int8", strides=[..., 1]), "Tensor([..., m], int8, strides=[..., 1])"),
@@ -139,6 +141,7 @@ def test_what_is_no_type_is_refused() -> None:
     raises(ValueError, "'float33' is no element type", lambda: Tensor([n], "float33"))
     raises(ValueError, "a tensor has an element type", lambda: Tensor([n]))
     raises(ValueError, "'gpu' is no type of device", lambda: Tensor([n], "int8", device="gpu"))
+    raises(ValueError, "not 'const'", lambda: Tensor([n], "int8", access="const"))
     raises(ValueError, "strides are", lambda: Tensor([n], "int8", strides="compact"))
     raises(TypeError, "a dim is a number or an expression, not 'n': `symbols` makes names", lambda: Shape(["n"]))
     raises(TypeError, "the extents of a tensor are a sequence, not Name", lambda: Tensor(n, "int8"))

@@ -72,6 +72,37 @@ def test_tensors_are_borrowed_where_they_are_not_kept() -> None:
     assert before >= 4 and [np.from_dlpack(one).tolist() for one in held] == [[0, 1, 2]] * 2
 
 
+def test_read_only_arrays_are_taken_where_they_are_only_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the native caller, by `tvm_ffi` where another argument is its own, and without the native caller."""
+    read, update = "Tensor([...], float32, strides=any, access=read)", "Tensor([...], float32, strides=any)"
+    text = (
+        f"read(x: {read}) -> int64 = {{ return int64(x.data) + x.numel; }};"
+        f"beside(x: {read}, d: dtype, o: Optional[{read}] = None) -> int64 = {{ return int64(x.data) + x.numel; }};"
+        f"kept(x: {read}) -> Any = {{ return x; }};"
+        f"update(x: {update}) -> int64 = {{ return int64(x.data); }};"
+    )
+    array = np.arange(12, dtype="float32").reshape(3, 4)
+    rows = [array, array[1:, ::2], array[::-1], array[2, 1], array[:0], array.T, np.broadcast_to(array[0], (5, 4))]
+    rows = [np.asarray(row) for row in rows] + [np.frombuffer(bytes(8), "float32")]
+    refused = [np.zeros(3, ">f4"), np.zeros(3, "float64"), np.zeros(3, "S4")]
+    for one in rows + refused:
+        one.setflags(write=False)
+    for caller in (_calls._caller(), None):
+        monkeypatch.setattr(_calls, "_caller", lambda: caller)
+        made = codegen.jit(text)
+        for row in rows:
+            place = row.__array_interface__["data"][0] if row.size else 0
+            before = sys.getrefcount(row)
+            found = {made.read(row), made.beside(row, np.dtype("int8")), made.beside(row, "int8", o=row)}
+            assert len(found) == 1 and (not row.size or found == {place + row.size}), row
+            assert sys.getrefcount(row) == before and not row.flags.writeable
+            for function in (made.kept, made.update):
+                raises(BufferError, "readonly", lambda: function(row))
+        for row in refused:
+            with pytest.raises((BufferError, TypeError)):
+                made.read(row)
+
+
 def test_an_array_is_held_while_another_thread_resizes_it() -> None:
     """Without a reference of the call's own, nobody but the caller's frame has one, and NumPy resizes the array."""
     entered, resized = threading.Event(), threading.Event()

@@ -17,7 +17,7 @@ import os
 import sys
 import sysconfig
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import tvm_ffi
@@ -30,6 +30,9 @@ FILE = "libtvm_ffi_codegen_call.so"
 # Kinds of types, as `state.rs` reads them. Greater numbers are addresses of exchange APIs, and negative ones those of
 # tensors of PyTorch, which the caller reads itself.
 _OTHER, _OBJECT, _ARRAY = 0, 1, 2
+
+# The ways in which a function borrows a tensor, as `callable.rs` reads them.
+_NO, _MEMORY, _READ_ONLY = 0, 1, 2
 
 
 def native(function: tvm_ffi.Function, metadata: Mapping[str, Any] | None, docs: str | None) -> Callable[..., Any]:
@@ -45,7 +48,7 @@ def native(function: tvm_ffi.Function, metadata: Mapping[str, Any] | None, docs:
     variadic = any(param.variadic for param in params)
     name = declared["signature"].partition("(")[0].strip("`")
     if caller is None:
-        return _Written(_signature(name, params), _text(declared["signature"], docs), function)
+        return _Written(_signature(name, params), _text(declared["signature"], docs), function, _lending(function, params))
     made: Callable[..., Any] = caller.callable(
         name,
         _doc(name, params, declared["signature"], docs),
@@ -53,6 +56,7 @@ def native(function: tvm_ffi.Function, metadata: Mapping[str, Any] | None, docs:
         variadic,
         _signature(name, params),
         function,
+        _lending(function, params),
         function.release_gil,
     )
     return made
@@ -82,14 +86,47 @@ class _Param:
         self.name = sys.intern(declared["name"])
         self.variadic = bool(declared.get("variadic"))
         # A tensor that the function may keep is passed as an object that can be kept.
-        borrows = "tensor" in declared and not declared.get("kept")
+        if "tensor" not in declared or declared.get("kept"):
+            self.borrows = _NO
+        else:
+            self.borrows = _READ_ONLY if declared["tensor"].get("access") == "read" else _MEMORY
         default = declared.get("default")
         self.default = () if default is None else (ast.literal_eval(default),)
-        self.fact = (self.name, borrows, *self.default)
+        self.fact = (self.name, self.borrows, *self.default)
 
     def __str__(self) -> str:
         default = "".join(f"={value!a}" for value in self.default)
         return f"{'*' if self.variadic else ''}{self.name}{default}"
+
+
+def _lending(function: tvm_ffi.Function, params: Sequence[_Param]) -> Callable[..., Any]:
+    """Returns a callable that calls the function as `tvm_ffi` does, with read-only arrays where it only reads."""
+    reading = {index for index, param in enumerate(params) if param.borrows == _READ_ONLY}
+    if not reading:
+        return function
+
+    def call(*arguments: Any) -> Any:
+        return function(*(_lent(one) if index in reading else one for index, one in enumerate(arguments)))
+
+    return call
+
+
+class _Memory:
+    """The memory of a read-only array of NumPy, as an array that may be written to."""
+
+    def __init__(self, array: Any) -> None:
+        address, _ = array.__array_interface__["data"]
+        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
+        self._array = array
+
+
+def _lent(argument: Any) -> Any:
+    """Returns an array that may be written to over the memory of one that may not; anything else as it is. NumPy exports
+    no array that is read-only to a host that does not ask for it, as `tvm_ffi` does not."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or type(argument) is not numpy.ndarray or argument.flags.writeable:
+        return argument
+    return numpy.asarray(_Memory(argument)).view(argument.dtype)
 
 
 def _doc(name: str, params: Iterable[_Param], signature: str, docs: str | None) -> str:
@@ -121,13 +158,15 @@ def _signature(name: str, params: list[_Param]) -> types.FunctionType:
 class _Written:
     """A function of `tvm_ffi` with the parameters of its declaration, in the place of a builtin."""
 
-    def __init__(self, ordered: types.FunctionType, docs: str, function: tvm_ffi.Function) -> None:
+    def __init__(
+        self, ordered: types.FunctionType, docs: str, function: tvm_ffi.Function, convert: Callable[..., Any]
+    ) -> None:
         self.__name__ = self.__qualname__ = ordered.__name__
         self.__doc__ = docs
-        self._ordered, self.function = ordered, function
+        self._ordered, self.function, self._convert = ordered, function, convert
 
     def __call__(self, /, *arguments: Any, **named: Any) -> Any:
-        return self.function(*self._ordered(*arguments, **named))
+        return self._convert(*self._ordered(*arguments, **named))
 
     def __repr__(self) -> str:
         return f"<function {self.__name__} of tvm_ffi>"
@@ -237,6 +276,7 @@ _GETTERS = (
     "aoti_torch_get_dtype",
     "aoti_torch_get_device_type",
     "aoti_torch_get_device_index",
+    "torch_get_const_data_ptr",
 )
 
 

@@ -118,10 +118,16 @@ class Declaration:
         self.values[var] = name
 
     def add_tensor(
-        self, buffer: Any, data: Any, device: str, dtypes: Sequence[str] = (), is_result: bool = False
+        self,
+        buffer: Any,
+        data: Any,
+        device: str,
+        dtypes: Sequence[str] = (),
+        is_result: bool = False,
+        is_read: bool = False,
     ) -> Name:
         """Adds a tensor, whose address is the value of `data`; returns its name. Other element types than its own may be
-        accepted, and a result is allocated for the caller."""
+        accepted, and a result is allocated for the caller. `is_read` says that its elements are known to be only read."""
         name, dtype = self.new_name(buffer.name), str(buffer.dtype)
         shape: list[Any] = [self.expression(extent) for extent in buffer.shape]
         strides = [self.expression(stride) for stride in buffer.strides]
@@ -132,6 +138,8 @@ class Declaration:
             raise Left(f"no element type of the language is {dtype}, that of `{buffer.name}`")
         elif not _is_compact(shape, strides):
             options["strides"] = strides
+        if is_read:
+            options["access"] = "read"
         tensor = Tensor(shape, dtype if is_result else dtypes or dtype, **options)
         if is_result:
             self.results.append(Output(name, tensor))

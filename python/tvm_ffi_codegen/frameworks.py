@@ -1,10 +1,11 @@
 """Functions as operators of frameworks, made from their metadata.
 
     add = torch_op(module, "add")          # torch.compile(fullgraph=True) sees through it
-    add_one = jax_target(module, "add_one", results=["y"])  # under jax.jit
+    add_one = jax_target(module, "add_one")                 # under jax.jit
 
-The shapes of results come from the declaration: from `-> out: Tensor([n, 2 * m], float32)`, or from the named tensors
-that a function writes to. PyTorch and JAX are imported by the functions that use them.
+The shapes of results come from the declaration: from `-> out: Tensor([n, 2 * m], float32)`, or from the tensors that a
+function writes to. Which tensors these are the declaration says, too: all but those with `access=read`. PyTorch and JAX are
+imported by the functions that use them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import tvm_ffi
 
+from ._api import jit
 from ._calls import function_of
 from ._functions import Functions, metadata
 from ._shapes import Shapes
@@ -23,8 +25,9 @@ from ._shapes import Shapes
 _LIBRARIES: list[Any] = []
 
 # Targets of jax-tvm-ffi, which has a place for each of about a thousand functions per process and keeps names and functions:
-# a function by its object, and the platform. The function is kept so that no other gets its address.
-_TARGETS: dict[tuple[int, str], tuple[str, Any]] = {}
+# a function by its object, the platform, and the places of arguments that it updates. The function is kept so that no other
+# gets its address.
+_TARGETS: dict[tuple[int, str, tuple[int, ...]], tuple[str, Any]] = {}
 
 # Types of scalars in operators of PyTorch, by their names in type schemas.
 _SCALARS = {"bool": "bool", "ffi.String": "str", "float": "float", "int": "int"}
@@ -41,11 +44,10 @@ def described(module: Functions | tvm_ffi.Module, name: str) -> dict[str, Any]:
     return dict(json.loads(found) if isinstance(found, str) else found)
 
 
-def torch_op(
-    module: Functions | tvm_ffi.Module, name: str, *, mutates: Sequence[str] = (), namespace: str = "tvm_ffi_codegen"
-) -> Any:
-    """Makes an operator of PyTorch with a fake implementation. `mutates` names the tensors that the function writes. The
-    operator has no derivative: PyTorch warns where one is asked for."""
+def torch_op(module: Functions | tvm_ffi.Module, name: str, *, namespace: str = "tvm_ffi_codegen") -> Any:
+    """Makes an operator of PyTorch with a fake implementation. Its schema says that it writes to all tensors that it is
+    given, `Tensor(a!)`, but those that are declared with `access=read`. The operator has no derivative: PyTorch warns where
+    one is asked for."""
     import torch
 
     found = described(module, name)
@@ -88,7 +90,7 @@ def torch_op(
     shapes = Shapes(declared, {"min": torch.sym_min, "max": torch.sym_max}, dtype)
     shapes.check(outputs, len(params))
     listed = enumerate(zip(params, types, strict=True))
-    arguments = ", ".join(_argument(index, param, ty, param["name"] in mutates) for index, (param, ty) in listed)
+    arguments = ", ".join(_argument(index, param, ty) for index, (param, ty) in listed)
     result = "()" if not outputs else "Tensor" if len(outputs) == 1 else f"({', '.join(['Tensor'] * len(outputs))})"
     # An operator of `torch.library.custom_op` would do more in Python at each call.
     library = torch.library.Library(namespace, "FRAGMENT")
@@ -101,41 +103,92 @@ def torch_op(
 
 
 def jax_target(
-    module: Functions | tvm_ffi.Module, name: str, *, results: Sequence[str], platform: str = "cpu"
+    module: Functions | tvm_ffi.Module, name: str, *, results: Sequence[str] | None = None, platform: str = "cpu"
 ) -> Callable[..., Any]:
-    """Registers a function with jax-tvm-ffi, and returns a function of arrays that calls it. `results` names its last
-    parameters, the tensors that XLA allocates and the function fills."""
+    """Registers a function with jax-tvm-ffi, and returns a function of arrays that calls it.
+
+    Its results are the tensors that the function writes to, in the order of the parameters. Arrays of JAX do not change, so
+    a tensor that is declared with `access=update`, as all are without a word, is an argument whose memory XLA gives to a
+    result, a copy where the array is used elsewhere: `input_output_aliases`. The last parameters, those with
+    `access=write`, or those that `results` names, are no arguments: XLA allocates them. A tensor with `access=read` is an
+    argument only.
+    """
     import jax
     import jax.numpy as jnp
-    import jax_tvm_ffi
 
     declared = described(module, name)["declaration"]
-    names = [param["name"] for param in declared["params"]]
-    if not results or names[-len(results) :] != list(results):
+    params = declared["params"]
+    names = [param["name"] for param in params]
+    if results is None:
+        results = [param["name"] for param in params if _access(param) == "write"]
+    if names[len(names) - len(results) :] != list(results):
         raise ValueError(f"results are the last parameters of {name}, which are {', '.join(names)}")
+    given = params[: len(names) - len(results)]
+    updated = tuple(index for index, param in enumerate(given) if _access(param) != "read")
+    if not (updated or results):
+        raise ValueError(f"{name} writes to no tensor")
     shapes = Shapes(declared, {"min": jax.core.min_dim, "max": jax.core.max_dim}, jnp.dtype)
-    shapes.check(results, len(names) - len(results))
-    function = function_of(getattr(module, name))
-    key = (function.__chandle__(), platform)
-    if key not in _TARGETS:
-        target = f"tvm_ffi_codegen.{name}.{len(_TARGETS)}"
-        jax_tvm_ffi.register_ffi_target(target, function, ["args", "rets"], platform=platform)
-        _TARGETS[key] = (target, function)
-    target, _ = _TARGETS[key]
+    shapes.check(results, len(given))
+    target = _target(function_of(getattr(module, name)), name, platform, len(given), updated, len(results))
 
     def call(*args: Any) -> Any:
-        made = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in shapes.of(results, args)]
-        return jax.ffi.ffi_call(target, made[0] if len(made) == 1 else made)(*args)
+        same = [jax.ShapeDtypeStruct(args[index].shape, args[index].dtype) for index in updated]
+        made = same + [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in shapes.of(results, args)]
+        aliases = {index: place for place, index in enumerate(updated)}
+        return jax.ffi.ffi_call(target, made[0] if len(made) == 1 else made, input_output_aliases=aliases)(*args)
 
     return call
 
 
-def _argument(index: int, param: dict[str, Any], ty: dict[str, Any], mutated: bool) -> str:
+def _target(
+    function: tvm_ffi.Function, name: str, platform: str, arguments: int, updated: tuple[int, ...], results: int
+) -> str:
+    """Registers a function with jax-tvm-ffi, once; returns the name of the target. `updated` are the places of arguments
+    that are results, too."""
+    import jax_tvm_ffi
+
+    key = (function.__chandle__(), platform, updated)
+    if key not in _TARGETS:
+        target = f"tvm_ffi_codegen.{name}.{len(_TARGETS)}"
+        called = _without_aliases(function, arguments, updated, results) if updated else function
+        jax_tvm_ffi.register_ffi_target(target, called, ["args", "rets"], platform=platform)
+        _TARGETS[key] = (target, function)
+    return _TARGETS[key][0]
+
+
+def _without_aliases(
+    function: tvm_ffi.Function, arguments: int, updated: tuple[int, ...], results: int
+) -> tvm_ffi.Function:
+    """Returns a function of all arguments and all results of a target that calls this one with each tensor once: what is
+    updated comes as the result, whose memory is that of the argument or a copy of it."""
+    taken = [f"a{index}" for index in range(arguments)]
+    passed = list(taken)
+    yielded = [f"r{place}" for place in range(len(updated) + results)]
+    for place, index in enumerate(updated):
+        passed[index] = yielded[place]
+    passed += yielded[len(updated) :]
+    params = ", ".join(f"{param}: Any" for param in taken + yielded)
+    text = (
+        "of(f: Function) -> Function"
+        f" = {{ return function ({params}) -> None {{ @(f)({', '.join(passed)}); }}; }};"
+    )
+    made: tvm_ffi.Function = jit(text).of(function)
+    return made
+
+
+def _access(param: dict[str, Any]) -> str:
+    """Returns what a function does with the elements of a parameter; what is no tensor is only read."""
+    tensor = param.get("tensor")
+    access: str = "read" if tensor is None else tensor.get("access", "update")
+    return access
+
+
+def _argument(index: int, param: dict[str, Any], ty: dict[str, Any]) -> str:
     """Returns a parameter in a schema of PyTorch; `ty` is its type in the type schema of the function."""
     optional = ty["type"] == "Optional"
     inner = ty["args"][0]["type"] if optional else ty["type"]
     if "tensor" in param:
-        kind = f"Tensor(a{index}!)" if mutated else "Tensor"
+        kind = "Tensor" if _access(param) == "read" else f"Tensor(a{index}!)"
     elif inner in _SCALARS:
         kind = _SCALARS[inner]
     else:

@@ -141,6 +141,9 @@ class _Host:
         self._tensors: dict[Any, Name] = {}
         self._body: list[Any] = []
         buffers = func.buffer_map
+        (host,) = artifact.host_mod.functions.values()
+        body = _compute_scope(host.body)
+        written = self._written(body, [buffer.data for buffer in buffers.values()])
         scalars = [param for param in func.params if param not in buffers and dtype_of(param) != "handle"]
         for param in scalars:
             declaration.reserve_scalar(param)
@@ -148,7 +151,9 @@ class _Host:
             if param in buffers:
                 buffer = buffers[param]
                 dtypes = _ALIASES.get(str(buffer.dtype), ())
-                name = declaration.add_tensor(buffer, buffer.data, device, dtypes, index in results)
+                is_result = index in results
+                is_read = not is_result and buffer.data not in written
+                name = declaration.add_tensor(buffer, buffer.data, device, dtypes, is_result, is_read)
                 self._tensors[buffer.data] = name
             elif param in scalars:
                 declaration.add_scalar(param)
@@ -156,11 +161,31 @@ class _Host:
                 declaration.add_handle(param)
         if results and not any(index not in results for index, param in enumerate(func.params) if param in buffers):
             raise Left("no tensor among the arguments says who allocates the results")
-        (host,) = artifact.host_mod.functions.values()
-        self._add(_compute_scope(host.body))
+        self._add(body)
 
     def function(self) -> Function:
         return self._declaration.function(self._body)
+
+    def _written(self, body: Any, datas: list[Any]) -> list[Any]:
+        """Returns the addresses that a host's body gives to anything but parameters from which TileLang knows that kernels only
+        read. A host has no other statements that use them."""
+        written: list[Any] = []
+
+        def note(node: Any) -> None:
+            if type(node).__name__ != "Call":
+                return
+            arguments, name = list(node.args), str(getattr(node.op, "name_hint", ""))
+            if getattr(node.op, "name", "") == "tirx.tvm_call_packed":
+                name, arguments = str(getattr(arguments[0], "value", "")), arguments[1:]
+            device = self._device_functions.get(name)
+            read = [] if device is None else device.attrs.get("tl.readonly_param_indices", [])
+            read = [int(index) for index in read]
+            written.extend(
+                argument for index, argument in enumerate(arguments) if index not in read and argument in datas
+            )
+
+        tvm.tirx.stmt_functor.post_order_visit(body, note)
+        return written
 
     def _add(self, statement: Any) -> None:
         """Adds a statement of TileLang's; raises `Left` for one that has no counterpart."""

@@ -40,6 +40,9 @@ _DEVICES = {1: "cpu", 2: "cuda", 4: "opencl", 7: "vulkan", 8: "metal", 10: "rocm
 _SET_DEVICE = ("cuda", "rocm")
 """Devices of which TVM makes one current before the body."""
 
+_PURE = 1
+"""The greatest of TVM's kinds of effects, `CallEffectKind`, of operations that only compute."""
+
 _MACHINES = ("x86_64", "amd64", "aarch64", "arm64", "riscv64")
 
 
@@ -137,7 +140,8 @@ def _kernel(name: str, prefix: str, func: Any) -> tuple[Function, Any]:
     declaration = Declaration(name.removeprefix(prefix))
     tensors = [param for param in func.params if is_buffer_var(param)]
     datas = {param: tirx.Var(param.name, buffer_data_pointer_type(param)) for param in tensors}
-    names = _add_params(declaration, func.params, datas, _DEVICES[device_type])
+    read = _only_loaded(func.body, tensors)
+    names = _add_params(declaration, func.params, datas, _DEVICES[device_type], read)
     body, result = _with_status(func.body)
     index: Any = tirx.IntImm("int32", 0)
     if device_type != 1 and tensors:
@@ -197,15 +201,54 @@ def _check_host(host: Any) -> None:
         raise Left("a module that is loaded is compiled by LLVM's ORC only")
 
 
-def _add_params(declaration: Declaration, params: Any, datas: dict[Any, Any], device: str) -> list[Name]:
-    """Adds parameters; returns the names of tensors."""
+def _only_loaded(body: Any, buffers: list[Any]) -> set[Any]:
+    """Returns the buffers from which a body does nothing but load. Others are stored to, or something gets their address."""
+    # The buffer that each name of one stands for.
+    origins = {buffer: buffer for buffer in buffers}
+    # How often its names occur in other places than a load.
+    others = dict.fromkeys(buffers, 0)
+
+    def note(node: Any) -> None:
+        kind = type(node).__name__
+        if kind == "Var" and node in origins:
+            others[origins[node]] += 1
+        elif kind == "DeclBuffer" and _op(node.data) == "tirx.buffer_data" and node.data.args[0] in origins:
+            # Another name, whose definition has been passed already.
+            origin = origins[node.buffer] = origins[node.data.args[0]]
+            others[origin] -= 1
+        elif kind == "TensorLoad" and node.source in origins:
+            others[origins[node.source]] -= 1
+        elif kind == "Call" and not _is_pure(node):
+            for one in node.args:
+                if type(one).__name__ == "TensorLoad" and one.source in origins:
+                    others[origins[one.source]] += 1
+
+    tvm_ffi.structural_walk(body, note)
+    return {buffer for buffer, count in others.items() if count == 0}
+
+
+def _op(node: Any) -> str:
+    """Returns the name of the operation that a node calls; no text for another node."""
+    return str(getattr(getattr(node, "op", None), "name", ""))
+
+
+def _is_pure(call: Any) -> bool:
+    """Returns true for a call that takes the values of its arguments and has no effect."""
+    effect = call.op.get_attr("TCallEffectKind") if _op(call) else None
+    return _op(call) != "tirx.address_of" and effect is not None and int(effect) <= _PURE
+
+
+def _add_params(
+    declaration: Declaration, params: Any, datas: dict[Any, Any], device: str, read: set[Any]
+) -> list[Name]:
+    """Adds parameters, of which some are only read; returns the names of tensors."""
     scalars = [param for param in params if isinstance(param.ty, ir.PrimType)]
     for param in scalars:
         declaration.reserve_scalar(param)
     names = []
     for param in params:
         if param in datas:
-            names.append(declaration.add_tensor(param, datas[param], device))
+            names.append(declaration.add_tensor(param, datas[param], device, is_read=param in read))
         elif param in scalars:
             declaration.add_scalar(param)
         else:

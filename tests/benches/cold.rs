@@ -6,7 +6,7 @@ use std::time::Instant;
 use codegen::Library;
 use jit::Jit;
 
-const TEXT: &str = "add_one(x: Tensor([n], float32), y: Tensor([n], float32)) -> None
+const TEXT: &str = "add_one(x: Tensor([n], float32, access=read), y: Tensor([n], float32)) -> None
     = add_one_kernel(x.data, y.data, n);";
 
 extern "C" fn add_one_kernel(x: *const f32, y: *mut f32, n: i64) {
@@ -22,7 +22,7 @@ fn main() {
     let jit = Jit::new().expect("the host is supported");
     let kernel: extern "C" fn(_, _, _) = add_one_kernel;
     // SAFETY: the kernel is what the declaration calls, and only reads `x`.
-    let jit = unsafe { jit.kernel("add_one_kernel", kernel).reads("add_one", "x") };
+    let jit = unsafe { jit.kernel("add_one_kernel", kernel) };
     let compiled = jit.compile(&library).expect("the kernel is there");
     let add_one = compiled.function("add_one").expect("it is declared");
     let (x, mut y) = ([1.0_f32], [0.0_f32]);

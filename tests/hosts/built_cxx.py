@@ -110,7 +110,8 @@ def tensor(part: build.Tensor) -> str:
     result += f".device({text(part.device)})"
     if part.align is not None:
         result += f".align({part.align})"
-    return result + ".storage()" * part.storage
+    result += ".storage()" * part.storage
+    return result if part.access == "update" else f"{result}.access({text(part.access)})"
 
 
 def clauses(part: build.Launch | build.Upload | build.Fill | build.Copy) -> str:

@@ -6,6 +6,7 @@ mod notes;
 mod read;
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use abi_spec::TypeIndex;
@@ -33,6 +34,8 @@ pub enum Linked {
 #[derive(Debug)]
 pub struct InMachine {
     modules: Vec<Rc<ir::Module>>,
+    /// For each argument of the functions, by their names, true if it is a tensor that is only read.
+    reads: Rc<HashMap<String, Vec<bool>>>,
     /// The call of the runtime that fails.
     pub fault: Option<Fault>,
     /// True if the kernels' allocator allocates tensors; otherwise the C library's `malloc` does.
@@ -72,14 +75,19 @@ impl InMachine {
         if linked == Linked::Beside {
             modules.push(ROUTINES.with(Rc::clone));
         }
-        InMachine { modules, fault: None, allocator: true, driver: None }
+        let reads = library.functions.iter().map(|function| {
+            let params = function.signature.arguments().iter();
+            (function.signature.name.clone(), params.map(|param| param.ty.only_reads()).collect())
+        });
+        let reads = Rc::new(reads.collect());
+        InMachine { modules, reads, fault: None, allocator: true, driver: None }
     }
 
     /// Copies the modules, so that they can be changed.
     pub fn copied(&self) -> InMachine {
         let own = |module: &Rc<ir::Module>| Rc::new(ir::Module::clone(module));
-        let driver = self.driver.clone();
-        InMachine { modules: self.modules.iter().map(own).collect(), driver, ..*self }
+        let (modules, driver) = (self.modules.iter().map(own).collect(), self.driver.clone());
+        InMachine { modules, reads: Rc::clone(&self.reads), driver, ..*self }
     }
 
     /// Returns the modules for changes; only if the routines are inside, because those beside are shared.
@@ -100,7 +108,10 @@ impl InMachine {
         let kernels = Rc::new(Kernels::default());
         let machine = &mut self.machine(&kernels);
         machine.budget = BUDGET;
-        performed(machine, &kernels, call, |machine, frame| later(machine, call, frame, change))
+        let reads = self.reads(call);
+        performed(machine, &kernels, call, reads, |machine, frame| {
+            later(machine, call, frame, change)
+        })
     }
 
     /// Makes a call of a function that may give values to [`KEEP`], and looks at them when everything that was lent for
@@ -122,7 +133,7 @@ impl InMachine {
             }),
         );
         machine.register(KEEP, keep);
-        performed(machine, &kernels, call, |machine, frame| {
+        performed(machine, &kernels, call, self.reads(call), |machine, frame| {
             let before = machine.memory.count();
             let (status, result) = called(machine, call, frame)?;
             let end = end(machine, status, result)?;
@@ -145,9 +156,10 @@ impl InMachine {
         let mut each = |call: &Call<'_>| {
             (machine.fault, machine.fallible_calls, machine.failed) = (None, 0, None);
             machine.budget = BUDGET;
-            let outcome = performed(&mut machine, &kernels, call, |machine, frame| {
-                ended(machine, call, frame, fault)
-            });
+            let outcome =
+                performed(&mut machine, &kernels, call, self.reads(call), |machine, frame| {
+                    ended(machine, call, frame, fault)
+                });
             fallible.push(machine.fallible_calls);
             outcome
         };
@@ -155,6 +167,11 @@ impl InMachine {
     }
 
     /// Links the modules in a new machine.
+    /// Returns for each argument of a call true if it is a tensor that is only read.
+    fn reads(&self, call: &Call<'_>) -> &[bool] {
+        self.reads.get(call.function).map_or(&[], Vec::as_slice)
+    }
+
     fn machine(&self, kernels: &Rc<Kernels>) -> Machine<'_> {
         let modules: Vec<&ir::Module> = self.modules.iter().map(|module| &**module).collect();
         let mut machine = Machine::link(&modules, &|name| kernels::kernel(name, kernels));
@@ -194,15 +211,17 @@ impl Route for InMachine {
 const NOISE: Value =
     Value { index: -0x5a5a_5a5b, small: 0xa5a5_a5a5, payload: Word::bits(0xa5a5_a5a5_a5a5_a5a5) };
 
-/// Makes a call by `run`; a finding of the machine makes the outcome a broken one.
+/// Makes a call by `run`; a finding of the machine makes the outcome a broken one. The memory of tensors that are only read,
+/// as `reads` says for each argument, is read-only.
 fn performed(
     machine: &mut Machine<'_>,
     kernels: &Rc<Kernels>,
     call: &Call<'_>,
+    reads: &[bool],
     run: impl FnOnce(&mut Machine<'_>, &mut Frame) -> Result<End, Box<Finding>>,
 ) -> Result<Outcome, Reason> {
     let broken = |finding: Box<Finding>| End::Broken(finding.to_string());
-    let mut frame = match Frame::new(machine, kernels, call.arguments) {
+    let mut frame = match Frame::new(machine, kernels, call.arguments, reads) {
         Ok(frame) => frame?,
         Err(finding) => {
             return Ok(Outcome { recorded: String::new(), end: broken(finding) });

@@ -25,7 +25,8 @@ rare(
     /// Of two
     /// lines.
     x: Tensor([n], float32, device=cuda),
-    y: Tensor([n], T, device=cuda) = None
+    y: Tensor([n], T, device=cuda, access=write) = None,
+    z: Tensor([n], T, dtypes=storage, access=read) = None
 ) -> None
     = {
         @\"rare.mt\":7:3

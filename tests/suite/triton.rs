@@ -34,13 +34,9 @@ fn function((metadata, cubin): (&str, &[u8]), signature: &str, grid: &str) -> Ho
     let library = driver::triton::import(metadata, cubin, signature, grid)
         .unwrap_or_else(|error| panic!("{error}"));
     let signature = &library.functions[0].signature;
-    let mut jit = Jit::with_runtime(ffi::installed()).unwrap();
-    for param in &signature.params {
-        // SAFETY: the stand-in runs no kernel.
-        jit = unsafe { jit.reads(&signature.name, &param.name) };
-    }
     // SAFETY: the stand-in runs no kernel.
-    let compiled = unsafe { jit.launches() }.compile(&library).unwrap();
+    let jit = unsafe { Jit::with_runtime(ffi::installed()).unwrap().launches() };
+    let compiled = jit.compile(&library).unwrap();
     compiled.function(&signature.name).expect("it is there")
 }
 
@@ -71,7 +67,7 @@ fn a_vector_is_added_by_blocks_of_its_own_size() {
     let add = function(ADD, ADD_SIGNATURE, "cdiv(n, BLOCK)");
     let [x, y, out] =
         [0x1000, 0x2000, 0x3000].map(|address| tensor(address, DType::FLOAT32, &[4112]));
-    add.call((&x, &y, &out, 4112, 1)).expect("it launches");
+    add.call((x, y, out, 4112, 1)).expect("it launches");
     insta::assert_snapshot!(launches(&cuda), @r#"cuLaunchKernelEx("add" grid=5,1,1 block=128,1,1 shared=0 stream=null attributes=[]) -> device=0 context=primary0 parameters=[0010000000000000, 0020000000000000, 0030000000000000, 10100000, 0000000000000000, 0000000000000000]"#);
 }
 
@@ -102,7 +98,7 @@ fn hip_launches_what_triton_makes_for_amd() {
         }
     };
     let [x, y, out] = [0x1000, 0x2000, 0x3000].map(|address| vector(address, 4112));
-    add.call((&x, &y, &out, 4112, 1)).expect("it launches");
+    add.call((x, y, out, 4112, 1)).expect("it launches");
     let record = hip.record();
     let launched = record.lines().find(|line| line.starts_with("hipModuleLaunchKernel("));
     // Without the number of the module in this process.
@@ -110,9 +106,8 @@ fn hip_launches_what_triton_makes_for_amd() {
     insta::assert_snapshot!(launched, @r#""add" grid=5,1,1 block=256,1,1 shared=0 stream=null) -> device=0 parameters=[0010000000000000, 0020000000000000, 0030000000000000, 10100000, 0000000000000000, 0000000000000000]"#);
     let large = vector(0x1000, 1 << 29);
     let [y, out] = [0x2000, 0x3000].map(|address| vector(address, 1 << 29));
-    let error = add
-        .call((&large, &y, &out, 1 << 29, 1))
-        .expect_err("offsets of 32 bits do not reach its end");
+    let error =
+        add.call((large, y, out, 1 << 29, 1)).expect_err("offsets of 32 bits do not reach its end");
     assert!(error.to_string().contains("Violated x.numel < 536870912"), "{error}");
 }
 
@@ -124,7 +119,7 @@ fn what_the_kernel_was_not_compiled_for_is_refused() {
     let call = |address, n: i64, stride: i64| {
         let [x, y] = [0x1000, 0x2000].map(|address| tensor(address, DType::FLOAT32, &[n]));
         let out = tensor(address, DType::FLOAT32, &[n]);
-        add.call((&x, &y, &out, n, stride)).expect_err("it is refused").to_string()
+        add.call((x, y, out, n, stride)).expect_err("it is refused").to_string()
     };
     let lines = [call(0x3000, 20, 1), call(0x3000, 32, 2), call(0x3004, 32, 1)];
     insta::assert_snapshot!(lines.join("\n"), @r#"
@@ -132,8 +127,8 @@ fn what_the_kernel_was_not_compiled_for_is_refused() {
     ValueError: Violated stride == 1 when calling: `add(x: Tensor([n], float32, device=cuda, align=16), y: Tensor([n], float32, device=cuda, align=16), out: Tensor([n], float32, device=cuda, align=16), n: int32, stride: int32)`, stride = 2
     ValueError: Misaligned out.data on argument #2 when calling: `add(x: Tensor([n], float32, device=cuda, align=16), y: Tensor([n], float32, device=cuda, align=16), out: Tensor([n], float32, device=cuda, align=16), n: int32, stride: int32)`, expected a multiple of 16 bytes but got remainder 4
     "#);
-    let empty = tensor(0, DType::FLOAT32, &[0]);
-    add.call((&empty, &empty, &empty, 0, 1)).expect("there is nothing to do");
+    let [x, y, out] = [0; 3].map(|address| tensor(address, DType::FLOAT32, &[0]));
+    add.call((x, y, out, 0, 1)).expect("there is nothing to do");
     assert_eq!(launches(&cuda), "");
 }
 
@@ -145,7 +140,7 @@ fn clusters_have_twice_the_blocks_and_scratch_for_each() {
     // SAFETY: it is an allocator.
     unsafe { Ffi::new(ffi::installed()).set_allocator(allocate as *const c_void) };
     let [x, out] = [0x1000, 0x2000].map(|address| tensor(address, DType::FLOAT16, &[40, 96]));
-    let called = tiles.call((&x, &out, 40, 96));
+    let called = tiles.call((x, out, 40, 96));
     // SAFETY: NULL means no allocator.
     unsafe { Ffi::new(ffi::installed()).set_allocator(ptr::null()) };
     called.expect("it launches");
@@ -188,7 +183,7 @@ fn descriptors_are_made_of_tensors() {
     let cuda = fake_cuda::exclusive();
     let scale = function(SCALE, SCALE_SIGNATURE, "cdiv(m, BLOCK)");
     let [x, out] = [0x1000, 0x2000].map(|address| tensor(address, DType::BFLOAT16, &[40, 32]));
-    scale.call((&x, &out, 2.0)).expect("it launches");
+    scale.call((x, out, 2.0)).expect("it launches");
     insta::assert_snapshot!(launches(&cuda), @r#"
     cuTensorMapEncodeTiled(type=9 rank=2 dims=32,40 strides=64 box=32,32 steps=1,1 interleave=0 swizzle=2 promotion=2 fill=0)
     cuTensorMapEncodeTiled(type=9 rank=2 dims=32,40 strides=64 box=32,32 steps=1,1 interleave=0 swizzle=2 promotion=2 fill=0)

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use abi_spec::{DType, DeviceType, TypeCode};
 
-use super::Expr;
+use super::{Access, Expr};
 
 /// Type of a tensor.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +30,8 @@ pub struct Tensor {
     /// Alignment of the first element in bytes, a power of two; `None` for the alignment of one lane, or for 1 if every
     /// element type is accepted.
     pub align: Option<u64>,
+    /// Access to the elements of a tensor that a function is given.
+    pub access: Access,
 }
 
 /// Extents of a tensor, or numbers of a shape.
@@ -375,6 +377,7 @@ impl Tensor {
             strides: Strides::Contiguous,
             device: Device::Type(DeviceType::CPU),
             align: None,
+            access: Access::Update,
         }
     }
 

@@ -8,8 +8,8 @@ use super::suggest::names_dtype;
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    ANY_DTYPE, Device, Dim, Element, Expr, Leaf, Literal, Mapping, ObjectClass, Output, ParamType,
-    ResultType, Sequence, Shape, Strides, Tensor,
+    ANY_DTYPE, Access, Device, Dim, Element, Expr, Leaf, Literal, Mapping, ObjectClass, Output,
+    ParamType, ResultType, Sequence, Shape, Strides, Tensor,
 };
 use crate::error::Part;
 
@@ -288,13 +288,13 @@ impl Parser<'_> {
 
     /// Parses the options of a tensor, up to and including `)`.
     fn options(&mut self, value: usize, tensor: &mut Tensor) -> Parsed<()> {
-        const OPTIONS: [&str; 4] = ["strides", "device", "align", "dtypes"];
+        const OPTIONS: [&str; 5] = ["strides", "device", "align", "dtypes", "access"];
         let mut seen = [false; OPTIONS.len()];
         while self.accept(Token::Comma) {
             let option = self.slice();
             let index = OPTIONS.iter().position(|name| *name == option);
-            let index =
-                index.ok_or_else(|| self.unexpected("`strides`, `device`, `align` or `dtypes`"))?;
+            let expected = "`strides`, `device`, `align`, `dtypes` or `access`";
+            let index = index.ok_or_else(|| self.unexpected(expected))?;
             if std::mem::replace(&mut seen[index], true) {
                 return Err(self.syntax("every option once", format!("a second `{option}`")));
             }
@@ -310,7 +310,8 @@ impl Parser<'_> {
                     self.mark(Part::Align(value));
                     tensor.align = Some(self.int(u64::MAX, "a number of bytes")?);
                 }
-                _ => tensor.storage = self.lookup("`exact` or `storage`", storage)?,
+                3 => tensor.storage = self.lookup("`exact` or `storage`", storage)?,
+                _ => tensor.access = self.lookup("`update`, `read` or `write`", Access::named)?,
             }
         }
         self.expect(Token::CloseParen, "`,` or `)`")

@@ -104,6 +104,9 @@ impl Display for Tensor {
         if self.storage {
             f.write_str(", dtypes=storage")?;
         }
+        if let Some(access) = self.access.said() {
+            write!(f, ", access={access}")?;
+        }
         f.write_str(")")
     }
 }

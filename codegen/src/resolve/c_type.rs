@@ -45,6 +45,10 @@ pub(crate) enum CType {
 /// Pointers of the FFI.
 impl CType {
     pub(crate) const TENSOR: CType = CType::Pointer("DLTensor*");
+    /// A tensor whose elements are only read.
+    pub(crate) const READ_TENSOR: CType = CType::Pointer("const DLTensor*");
+    /// An address of elements that are only read.
+    pub(crate) const READ_DATA: CType = CType::Pointer("const void*");
     pub(crate) const OBJECT: CType = CType::Pointer("TVMFFIObject*");
     pub(crate) const ANY: CType = CType::Pointer("const TVMFFIAny*");
     pub(crate) const OUT_ANY: CType = CType::Pointer("TVMFFIAny*");
@@ -61,6 +65,22 @@ impl CType {
         } else {
             CType::Scalar(scalar)
         }
+    }
+
+    /// Returns the type that takes what this one and another one take: a pointer to `const` if the other one is the same
+    /// but for that.
+    fn merged(self, other: CType) -> CType {
+        let is_same = match other {
+            CType::READ_TENSOR => self == CType::TENSOR,
+            CType::READ_DATA => self == CType::Scalar(Scalar::Ptr),
+            CType::Scalar(_)
+            | CType::Float16
+            | CType::BFloat16
+            | CType::In(_)
+            | CType::Out(_)
+            | CType::Pointer(_) => false,
+        };
+        if is_same { other } else { self }
     }
 
     /// Returns the ABI type.
@@ -113,6 +133,14 @@ pub(crate) struct Prototype {
 }
 
 impl Prototype {
+    /// Makes the type that of all calls: takes over the `const` of another call of the same function. A function that
+    /// is given memory that is only read writes to none that it is given at this place.
+    pub(crate) fn merge(&mut self, other: &Prototype) {
+        for (param, other) in self.params.iter_mut().zip(&other.params) {
+            *param = param.merged(*other);
+        }
+    }
+
     /// Returns the type under the C calling convention.
     pub(crate) fn signature(&self) -> Signature {
         let params = self.params.iter().map(|ty| ty.abi()).collect();

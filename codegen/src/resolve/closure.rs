@@ -132,7 +132,9 @@ impl<'a> Block<'_, 'a> {
     fn capture(&self, name: &'a str, meaning: Meaning) -> Explained<Capture<'a>> {
         let number = |term: Term, scalar| {
             let is_stream = self.is_stream(&term);
-            let local = Local { name, kind: term.kind, is_stream, scalar, is_lent: false };
+            // An address that is only read is lent.
+            let (kind, is_lent, is_read) = (term.kind, false, false);
+            let local = Local { name, kind, is_stream, scalar, is_lent, is_read };
             // The bits of a `uint64` are those of an `int64`.
             let given = Given::Plain(Plain::Term(term.into_int()));
             Ok(Capture { name, of: Captive::Number(local), given })

@@ -8,7 +8,7 @@ use super::c_type::CType;
 use super::function::Function;
 use super::well_formed::RESERVED_PREFIXES;
 use crate::declaration::{
-    Leaf, Library, ParamType, ResultType, is_identifier, is_text, literal_scalar,
+    Leaf, Library, ParamType, ResultType, Tensor, is_identifier, is_text, literal_scalar,
 };
 use crate::error::{Error, Part};
 
@@ -32,6 +32,8 @@ pub(crate) struct Param<'a> {
     pub(crate) name: &'a str,
     /// True if NULL stands for None.
     pub(crate) optional: bool,
+    /// True for a tensor whose elements are only read.
+    pub(crate) is_read: bool,
     /// Form in which C passes the argument.
     pub(crate) given: Given,
 }
@@ -109,6 +111,7 @@ impl Param<'_> {
             Given::Device => ["_type", "_id"].map(|part| (part, one(Scalar::Int32))).to_vec(),
             Given::Str | Given::Bytes => vec![("", CType::TEXT), size],
             Given::Shape => vec![("", CType::In(Scalar::Int64)), size],
+            Given::Tensor if self.is_read => vec![("", CType::READ_TENSOR)],
             Given::Tensor => vec![("", CType::TENSOR)],
             Given::Object => vec![("", CType::OBJECT)],
             Given::Any => vec![("", CType::ANY)],
@@ -179,7 +182,8 @@ fn external<'a>(
     }
     let param = |param: &'a crate::Param| {
         let (ty, optional) = param.ty.required();
-        Param { name: &param.name, optional, given: Given::of(ty) }
+        let is_read = ty.tensor().is_some_and(Tensor::is_read);
+        Param { name: &param.name, optional, is_read, given: Given::of(ty) }
     };
     let params = signature.params.iter().map(param).collect();
     let result = Yielded::of(&signature.result);

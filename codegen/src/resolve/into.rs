@@ -56,6 +56,9 @@ impl<'a> Block<'_, 'a> {
             if !is_tensor {
                 return Err(format!("`{expr}` is no tensor to write into"));
             }
+            if self.is_read_value(&packed) {
+                return Err(format!("`{expr}` is only read, and `{path}` writes into it"));
+            }
             call.args.push(packed);
         }
         Ok(())

@@ -56,4 +56,6 @@ pub(crate) struct Local<'a> {
     pub(crate) scalar: Option<Scalar>,
     /// True for an address in a value, or a number made of one: it is good as long as the value is there.
     pub(crate) is_lent: bool,
+    /// True for an address in a tensor whose elements are only read, or a number made of one.
+    pub(crate) is_read: bool,
 }

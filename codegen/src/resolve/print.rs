@@ -265,7 +265,7 @@ impl<'a> Printer<'_, 'a> {
             text += &format!(" in {scalar}");
         }
         text += if local.is_stream { ", stream" } else { "" };
-        text + if local.is_lent { ", lent" } else { "" }
+        text + if local.is_lent { ", lent" } else { "" } + if local.is_read { ", read" } else { "" }
     }
 
     fn look_up_line(&self, look_up: &LookUp<'_>) -> String {

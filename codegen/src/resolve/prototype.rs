@@ -7,7 +7,7 @@ use super::argument::Argument;
 use super::c_type::{CType, Prototype, ResultConvention};
 use super::ids::ValueId;
 use super::names::Names;
-use super::term::Node;
+use super::term::{Kind, Node};
 use super::value::Source;
 use crate::declaration::{Expr, KernelCall, Leaf, ObjectClass, ParamType, is_text, literal_scalar};
 use crate::ir::{Signature, Type};
@@ -23,6 +23,9 @@ pub(super) fn of_call(
         Argument::Value(value) => of_value(names, *value),
         Argument::Term(term, _) if matches!(term.node, Node::Output(_)) => vec![CType::TENSOR],
         Argument::Term(term, _) if term.is_object() => vec![CType::OBJECT],
+        Argument::Term(term, _) if term.kind == Kind::Ptr && names.is_read(term) => {
+            vec![CType::READ_DATA]
+        }
         Argument::Term(_, scalar) if matches!(expr, Expr::Cast(..)) => {
             vec![CType::of_conversion(*scalar)]
         }
@@ -101,6 +104,7 @@ pub(super) fn of_value(names: &Names<'_>, value: ValueId) -> Vec<CType> {
         ParamType::Literal(literals) => {
             vec![literal_scalar(literals).map_or(CType::ANY, CType::Scalar)]
         }
+        ParamType::Tensor(tensor) if tensor.is_read() => vec![CType::READ_TENSOR],
         ParamType::Tensor(_) | ParamType::Object(ObjectClass::Tensor) => vec![CType::TENSOR],
         ParamType::Object(_) | ParamType::Sequence(..) | ParamType::Mapping(..) => {
             vec![CType::OBJECT]

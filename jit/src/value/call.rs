@@ -143,7 +143,7 @@ pub(crate) fn refused(
         Note::Shared => (
             "TypeError",
             "is a tensor that others may read, and the function may write to it: pass it by `&mut`, if \
-             nobody else holds it, or see `Jit::reads`",
+             nobody else holds it, or declare it with `access=read`",
         ),
         Note::Address => (
             "TypeError",

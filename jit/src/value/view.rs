@@ -13,7 +13,7 @@ use crate::error::Error;
 /// A `DLTensor` over borrowed memory, without a copy.
 ///
 /// A function writes to a view only if the view borrows its memory mutably and is passed by value or by `&mut`.
-/// [`Jit::reads`](crate::Jit::reads) names the tensors that a function only reads; for them shared memory and `&` do.
+/// For tensors that a function only reads ([`Access::Read`](tvm_ffi_codegen::Access::Read)) shared memory and `&` do.
 ///
 /// ```
 /// use tvm_ffi_codegen_jit::TensorView;

@@ -37,7 +37,7 @@ const TEXT: &str = "
     same(x: Any) -> Any = share(x);
     text(x: str) -> int64 = size(x.data, x.size);
     bytes(x: bytes) -> int64 = size(x.data, x.size);
-    add(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = add(x.data, y.data, n);
+    add(x: Tensor([n], float32, access=read), y: Tensor([n], float32)) -> None = add(x.data, y.data, n);
     flip(x: Tensor([n], bool)) -> None = flip(x.data, n);
     many(a: int8, b: uint16, c: float32, d: bool, e: Optional[int64]) -> int64 = many(a, b, c, d, e);
 ";
@@ -64,8 +64,6 @@ fn function(runtime: &'static Runtime, name: &str) -> HostFunction {
             .kernel("flip", flip as extern "C" fn(_, _))
             .kernel("many", many as extern "C" fn(_, _, _, _, _) -> _)
     };
-    // SAFETY: as above.
-    let jit = if name == "add" { unsafe { jit.reads("add", "x") } } else { jit };
     jit.compile(&Library::from(functions)).unwrap().function(name).unwrap()
 }
 
@@ -132,7 +130,7 @@ fn memory_is_borrowed_as_it_is_used() {
         object.call((&x, &mut y)).unwrap();
         assert_eq!(y, [14.0, 28.0]);
         let expected = "TypeError: argument #1 is a tensor that others may read, and the function may \
-                        write to it: pass it by `&mut`, if nobody else holds it, or see `Jit::reads`";
+                        write to it: pass it by `&mut`, if nobody else holds it, or declare it with `access=read`";
         assert_eq!(add.call((&x, &y)).unwrap_err().to_string(), expected);
         assert_eq!(object.call((&x, &y)).unwrap_err().to_string(), expected);
         let mut view = TensorView::new(&y);
@@ -151,18 +149,27 @@ fn memory_is_borrowed_as_it_is_used() {
     }
 }
 
+/// Types whose tensors are only read: those of one tensor, optional or in a union, and of no other that takes tensors.
 #[test]
-fn what_reads_names_must_be_declared() {
-    let library: Library = "f(x: Tensor([n], int8)) -> None = k(x.data);".parse().unwrap();
-    for (function, param, expected) in
-        [("g", "x", "no function `g` is declared"), ("f", "y", "no parameter `y` is declared")]
-    {
-        // SAFETY: nothing is called.
-        let jit = unsafe {
-            let jit = Jit::new().unwrap().kernel_at("k", add as *const u8);
-            jit.reads(function, param)
-        };
-        assert_eq!(jit.compile(&library).unwrap_err().to_string(), expected);
+fn types_say_what_is_only_read() {
+    const READ: &str = "Tensor([_], float32, access=read)";
+    let rows = [
+        (READ.to_owned(), true),
+        ("Tensor([_], float32)".to_owned(), false),
+        ("Tensor([_], float32, access=write)".to_owned(), false),
+        (format!("Optional[{READ}]"), true),
+        (format!("Union[float64, {READ}]"), true),
+        (format!("Union[{READ}, Tensor([_, _], float32)]"), false),
+        (format!("Union[{READ}, Object]"), false),
+        (format!("Union[{READ}, handle]"), false),
+        ("handle".to_owned(), false),
+        ("Any".to_owned(), false),
+    ];
+    for (ty, is_read) in rows {
+        let library: Library = format!("f(x: {ty}) -> None = {{ return; }};").parse().unwrap();
+        let f = Jit::new().unwrap().compile(&library).unwrap().function("f").unwrap();
+        assert_eq!(f.call((&[1.0_f32],)).is_ok(), is_read, "{ty}");
+        f.call((&mut [1.0_f32],)).unwrap();
     }
 }
 

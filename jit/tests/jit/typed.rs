@@ -15,8 +15,8 @@ extern "C" fn add(x: *const f32, y: *mut f32, n: i64) {
 }
 
 const TEXT: &str = "
-    add(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = add(x.data, y.data, n);
-    matrix(x: Tensor([n, 2], float32)) -> int64 = { return n; };
+    add(x: Tensor([n], float32, access=read), y: Tensor([n], float32)) -> None = add(x.data, y.data, n);
+    matrix(x: Tensor([n, 2], float32, access=read)) -> int64 = { return n; };
     remote(x: Tensor([...], int8, device=cuda)) -> None = { return; };
     numbers(a: int8, b: float64, c: bool = True) -> float64 = { return b; };
     size(s: str, b: bytes) -> int64 = { return s.size + b.size; };
@@ -32,7 +32,7 @@ fn compile(runtime: &'static Runtime) -> Compiled {
     // SAFETY: the kernel is sound for vectors of one length, and only reads `x`.
     let jit = unsafe {
         let jit = Jit::with_runtime(runtime).unwrap();
-        jit.kernel("add", add as extern "C" fn(_, _, _)).reads("add", "x").reads("matrix", "x")
+        jit.kernel("add", add as extern "C" fn(_, _, _))
     };
     jit.compile(&TEXT.parse::<Library>().unwrap()).unwrap()
 }
@@ -91,12 +91,12 @@ fn types_that_do_not_fit_are_named() {
     let rows = [
         (
             refused::<(&[f64], &mut [f32]), ()>(&compiled, "add"),
-            "argument #0 of `add` is declared as Tensor([n], float32) but typed as &[f64]",
+            "argument #0 of `add` is declared as Tensor([n], float32, access=read) but typed as &[f64]",
         ),
         (
             refused::<(&[f32], &[f32; 3]), ()>(&compiled, "add"),
             "argument #1 of `add` is declared as Tensor([n], float32) but typed as &[f32; 3], which is only read: \
-             see `Jit::reads`",
+             `access=read`",
         ),
         (
             refused::<(&[f32],), ()>(&compiled, "add"),
@@ -108,7 +108,7 @@ fn types_that_do_not_fit_are_named() {
         ),
         (
             refused::<(&[f32],), i64>(&compiled, "matrix"),
-            "argument #0 of `matrix` is declared as Tensor([n, 2], float32) but typed as &[f32]",
+            "argument #0 of `matrix` is declared as Tensor([n, 2], float32, access=read) but typed as &[f32]",
         ),
         (
             refused::<(&mut [i8],), ()>(&compiled, "remote"),

@@ -16,7 +16,7 @@ use pyo3_ffi::{
 };
 use smallvec::SmallVec;
 
-use crate::callable::Callable;
+use crate::callable::{Borrows, Callable};
 use crate::exchange::ExchangeApi;
 use crate::state::{Kind, State};
 use crate::tensor::View;
@@ -70,13 +70,13 @@ impl<'a> Frame<'a> {
         self.count
     }
 
-    /// Adds an argument. Tensors may be borrowed if `borrows`. False if `tvm_ffi` is to convert the arguments; then no
+    /// Adds an argument; `borrows` tells how a tensor may be borrowed. False if `tvm_ffi` is to convert the arguments; then no
     /// exception is set.
     ///
     /// # Safety
     /// The interpreter's lock is held, the object is alive, and there is room.
     #[inline]
-    pub(crate) unsafe fn add(&mut self, object: NonNull<PyObject>, borrows: bool) -> bool {
+    pub(crate) unsafe fn add(&mut self, object: NonNull<PyObject>, borrows: Borrows) -> bool {
         // SAFETY: as required above; a kind is that of the type.
         let value = unsafe {
             match self.state.last_kind(Py_TYPE(object.as_ptr())) {
@@ -95,7 +95,7 @@ impl<'a> Frame<'a> {
     /// # Safety
     /// The requirements of [`add`](Frame::add).
     #[inline(never)]
-    unsafe fn other(&mut self, object: NonNull<PyObject>, borrows: bool) -> Option<Any> {
+    unsafe fn other(&mut self, object: NonNull<PyObject>, borrows: Borrows) -> Option<Any> {
         let state = self.state;
         // SAFETY: as required above; types are compared before functions of a type are called.
         unsafe {
@@ -120,19 +120,22 @@ impl<'a> Frame<'a> {
         &mut self,
         object: NonNull<PyObject>,
         kind: Kind,
-        borrows: bool,
+        borrows: Borrows,
     ) -> Option<Any> {
         let (state, place) = (self.state, &mut self.views[self.viewed]);
+        let (is_borrowed, is_read) = (borrows != Borrows::No, borrows == Borrows::ReadOnly);
         // SAFETY: as required above.
         let (view, api) = unsafe {
             match kind {
                 Kind::Object => return state.object(object.as_ptr()),
-                Kind::Array if borrows => (View::of_array(place, state, object)?, None),
-                Kind::Exchange(api) if borrows => {
+                Kind::Array if is_borrowed => {
+                    (View::of_array(place, state, object, is_read)?, None)
+                }
+                Kind::Exchange(api) if is_borrowed => {
                     (View::of_framework(place, api, object)?, Some(api))
                 }
-                Kind::Handle(api) if borrows => {
-                    (View::of_handle(place, state.reader()?, api, object)?, Some(api))
+                Kind::Handle(api) if is_borrowed => {
+                    (View::of_handle(place, state.reader()?, api, object, is_read)?, Some(api))
                 }
                 Kind::Other | Kind::Array | Kind::Exchange(_) | Kind::Handle(_) => return None,
             }

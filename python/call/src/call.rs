@@ -12,7 +12,7 @@ use pyo3_ffi::{
 };
 
 use crate::arguments::{FEW, Frame, scalar};
-use crate::callable::{Callable, Made};
+use crate::callable::{Borrows, Callable, Made};
 use crate::keywords;
 use crate::object::Owned;
 use crate::outcome::{self, Framework};
@@ -107,7 +107,8 @@ impl Callable {
     unsafe fn invoke_in(&self, mut frame: Frame<'_>, args: &[NonNull<PyObject>]) -> *mut PyObject {
         let Made { description, .. } = &self.made;
         for (index, &arg) in args.iter().enumerate().skip(frame.count()) {
-            let borrows = description.params.get(index).is_some_and(|param| param.borrows);
+            let param = description.params.get(index);
+            let borrows = param.map_or(Borrows::No, |param| param.borrows);
             // SAFETY: as required above; there is room for all.
             if !unsafe { frame.add(arg, borrows) } {
                 drop(frame);
@@ -208,8 +209,8 @@ impl Callable {
             }) else {
                 return ptr::null_mut();
             };
-            let function = self.made.description.function.as_ptr();
-            PyObject_Call(function, tuple.as_ptr(), ptr::null_mut())
+            let convert = self.made.description.convert.as_ptr();
+            PyObject_Call(convert, tuple.as_ptr(), ptr::null_mut())
         }
     }
 

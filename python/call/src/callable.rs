@@ -25,8 +25,30 @@ pub(crate) struct Param {
     /// Name, an interned `str`.
     pub(crate) name: Owned,
     pub(crate) default: Option<Owned>,
-    /// True for a tensor that is not in use after the call.
-    pub(crate) borrows: bool,
+    pub(crate) borrows: Borrows,
+}
+
+/// The way in which a function uses the memory of a tensor that it is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Borrows {
+    /// As a tensor that may be in use after the call, or as no tensor.
+    No,
+    /// Until the call ends; it may write to it.
+    Memory,
+    /// Until the call ends, and only to read it.
+    ReadOnly,
+}
+
+impl Borrows {
+    /// Decodes the number that `_calls.py` gives; `None` for another one.
+    pub(crate) fn decode(number: isize) -> Option<Borrows> {
+        Some(match number {
+            0 => Borrows::No,
+            1 => Borrows::Memory,
+            2 => Borrows::ReadOnly,
+            _ => return None,
+        })
+    }
 }
 
 impl Param {
@@ -50,6 +72,8 @@ pub(crate) struct Description {
     pub(crate) signature: Owned,
     /// The function of `tvm_ffi`.
     pub(crate) function: Owned,
+    /// A callable that calls it with arguments as they are, which it converts.
+    pub(crate) convert: Owned,
     pub(crate) releases: bool,
 }
 

@@ -45,10 +45,12 @@ struct Getters {
     element: Getter<i32>,
     device_type: Getter<i32>,
     device_index: Getter<i32>,
+    /// The address of elements that are only read, of which PyTorch makes no copy that it has put off.
+    const_data: Getter<*mut c_void>,
 }
 
 /// Number of [`Getters`].
-pub(crate) const GETTERS: usize = 7;
+pub(crate) const GETTERS: usize = 8;
 
 /// Functions of PyTorch that read tensors, and codes that are known. Used while the interpreter's lock is held.
 #[derive(Debug)]
@@ -75,7 +77,8 @@ impl Reader {
         Reader { getters, elements, devices: RefCell::default(), last: Cell::new(None) }
     }
 
-    /// Reads a tensor into an empty one; its extents are the object's own. `None` if PyTorch's exchange API is to be asked.
+    /// Reads a tensor into an empty one; its extents are the object's own, and its elements are only read if `is_read`. `None`
+    /// if PyTorch's exchange API is to be asked.
     ///
     /// # Safety
     /// The interpreter's lock is held, and the object is alive, with a handle behind its head.
@@ -84,9 +87,10 @@ impl Reader {
         &self,
         object: NonNull<PyObject>,
         tensor: &mut DLTensor,
+        is_read: bool,
     ) -> Option<()> {
         // SAFETY: as required above.
-        let (element, device) = unsafe { self.codes(object, tensor) }?;
+        let (element, device) = unsafe { self.codes(object, tensor, is_read) }?;
         let DType { code, bits, lanes } = self.element(element)?.get()?;
         (tensor.code, tensor.bits, tensor.lanes) = (code, bits, lanes);
         (tensor.device_type, tensor.device_id) = self.device(device)?;
@@ -101,7 +105,8 @@ impl Reader {
     pub(crate) unsafe fn learn(&self, object: NonNull<PyObject>, tensor: &DLTensor) {
         let mut ours = EMPTY;
         // SAFETY: as required above.
-        let Some((element, device)) = (unsafe { self.codes(object, &mut ours) }) else { return };
+        let codes = unsafe { self.codes(object, &mut ours, false) };
+        let Some((element, device)) = codes else { return };
         let Some(element) = self.element(element) else { return };
         // SAFETY: as required above.
         if unsafe { is_same(&ours, tensor) } {
@@ -111,7 +116,8 @@ impl Reader {
         }
     }
 
-    /// True if both ways say the same of an object: the exchange API has filled in the tensor, if it did not refuse.
+    /// True if both ways say the same of an object, whether or not it is only read: the exchange API has filled in the
+    /// tensor, if it did not refuse.
     ///
     /// # Safety
     /// The requirements of [`learn`](Reader::learn).
@@ -120,13 +126,15 @@ impl Reader {
         object: NonNull<PyObject>,
         tensor: Option<&DLTensor>,
     ) -> bool {
-        let mut ours = EMPTY;
-        // SAFETY: as required above.
-        match (unsafe { self.codes(object, &mut ours) }, tensor) {
+        [false, true].into_iter().all(|is_read| {
+            let mut ours = EMPTY;
             // SAFETY: as required above.
-            (Some(_), Some(tensor)) => unsafe { is_same(&ours, tensor) },
-            (codes, tensor) => codes.is_none() && tensor.is_none(),
-        }
+            match (unsafe { self.codes(object, &mut ours, is_read) }, tensor) {
+                // SAFETY: as required above.
+                (Some(_), Some(tensor)) => unsafe { is_same(&ours, tensor) },
+                (codes, tensor) => codes.is_none() && tensor.is_none(),
+            }
+        })
     }
 
     /// Returns a device as DLPack says it, if it is known.
@@ -161,13 +169,15 @@ impl Reader {
         &self,
         object: NonNull<PyObject>,
         tensor: &mut DLTensor,
+        is_read: bool,
     ) -> Option<(i32, Device)> {
         let get = &self.getters;
+        let data = if is_read { get.const_data } else { get.data };
         let (mut ndim, mut element, mut ty, mut index) = (0, 0, 0, 0);
         // SAFETY: as required above; every function writes a value of its type, and catches what PyTorch throws.
         let is_read = unsafe {
             let handle = object.as_ptr().add(1).cast::<c_void>();
-            (get.data)(handle, &mut tensor.data) == 0
+            data(handle, &mut tensor.data) == 0
                 && (get.ndim)(handle, &mut ndim) == 0
                 && (get.sizes)(handle, &mut tensor.shape) == 0
                 && (get.strides)(handle, &mut tensor.strides) == 0

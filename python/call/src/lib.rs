@@ -11,6 +11,7 @@ mod arguments;
 mod call;
 mod callable;
 mod exchange;
+mod extents;
 mod handle;
 mod keywords;
 mod object;
@@ -32,7 +33,7 @@ use pyo3_ffi::{
 };
 
 use crate::call::call;
-use crate::callable::{Callable, Description, Param};
+use crate::callable::{Borrows, Callable, Description, Param};
 use crate::exchange::ExchangeApi;
 use crate::handle::{GETTERS, Reader};
 use crate::object::Owned;
@@ -75,7 +76,8 @@ unsafe extern "C" fn callable(
 ) -> *mut PyObject {
     // SAFETY: as required above.
     let made = || unsafe {
-        let [name, doc, listed, variadic, signature, function, releases] = given(args, count)?;
+        let [name, doc, listed, variadic, signature, function, convert, releases] =
+            given(args, count)?;
         let Some(state) = State::get() else {
             return Some(fault(PyExc_ValueError, c"setup comes first"));
         };
@@ -86,6 +88,7 @@ unsafe extern "C" fn callable(
             variadic: truth(variadic)?,
             signature: Owned::of(signature),
             function: Owned::of(function),
+            convert: Owned::of(convert),
             releases: truth(releases)?,
         };
         let builtin = Callable::make(state, description, call);
@@ -217,7 +220,7 @@ unsafe fn truth(object: NonNull<PyObject>) -> Option<bool> {
     (truth >= 0).then_some(truth > 0)
 }
 
-/// Reads a tuple of parameters: of a name, whether tensors are borrowed, and a default if there is one. `None` if an
+/// Reads a tuple of parameters: of a name, the number of a way to borrow tensors, and a default if there is one. `None` if an
 /// exception is set.
 ///
 /// # Safety
@@ -230,7 +233,12 @@ unsafe fn params(tuple: NonNull<PyObject>) -> Option<Box<[Param]>> {
         unsafe {
             let parts = entries(entry, 2)?;
             let default = parts.get(2).map(|&default| Owned::of(default));
-            Some(Param { name: Owned::of(parts[0]), default, borrows: truth(parts[1])? })
+            let borrows = Borrows::decode(PyLong_AsSsize_t(parts[1].as_ptr()));
+            let Some(borrows) = borrows else {
+                fault(PyExc_ValueError, c"no way to borrow a tensor has this number");
+                return None;
+            };
+            Some(Param { name: Owned::of(parts[0]), default, borrows })
         }
     };
     listed.into_iter().map(param).collect()
@@ -246,7 +254,7 @@ unsafe fn entries(tuple: NonNull<PyObject>, least: Py_ssize_t) -> Option<Vec<Non
         let count = PyTuple_Size(tuple.as_ptr());
         if count < least {
             if PyErr_Occurred().is_null() {
-                fault(PyExc_ValueError, c"a parameter is a name and a truth value");
+                fault(PyExc_ValueError, c"a parameter is a name and a number");
             }
             return None;
         }
@@ -296,8 +304,8 @@ static mut MODULE: PyModuleDef = PyModuleDef {
 };
 
 /// Makes the module: `setup(finish, kind, handle_offset)`, `element(dtype, code, bits)`, `reader(*addresses)`,
-/// `agrees(tensor, api)`, `callable(name, doc, params, variadic, signature, function, release_gil)`, and `HAND_OVER`, the
-/// address of the function that `finish` is to call.
+/// `agrees(tensor, api)`, `callable(name, doc, params, variadic, signature, function, convert, release_gil)`, and `HAND_OVER`,
+/// the address of the function that `finish` is to call.
 ///
 /// # Safety
 /// Python calls it, with the lock held.

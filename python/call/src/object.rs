@@ -32,6 +32,11 @@ impl Owned {
         self.0.as_ptr()
     }
 
+    /// The same object.
+    pub(crate) fn borrowed(&self) -> NonNull<PyObject> {
+        self.0
+    }
+
     /// Hands the reference over to the caller.
     pub(crate) fn into_ptr(self) -> *mut PyObject {
         std::mem::ManuallyDrop::new(self).as_ptr()

@@ -10,18 +10,16 @@ use std::ptr::{self, NonNull};
 use abi_spec::{DType, DeviceType, TypeCode};
 use jit::abi::DLTensor;
 use pyo3_ffi::{
-    Py_buffer, PyBUF_FORMAT, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyErr_Clear,
-    PyLong_AsSsize_t, PyObject, PyObject_GetAttrString, PyObject_GetBuffer, PyTuple_GetItem,
-    PyTuple_Size,
+    Py_TYPE, Py_buffer, PyBUF_FORMAT, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyErr_Clear,
+    PyLong_FromLong, PyObject, PyObject_CallFunctionObjArgs, PyObject_GetAttrString,
+    PyObject_GetBuffer,
 };
 
 use crate::exchange::{EMPTY, ExchangeApi};
+use crate::extents::{DIMS, compact, copy, in_elements, own_strides, rank};
 use crate::handle::Reader;
 use crate::object::Owned;
 use crate::state::State;
-
-/// Most dims of a view. `tvm_ffi` converts tensors with more.
-const DIMS: usize = 8;
 
 /// The head of an array: `PyArrayObject_fields` of NumPy's C API, the same in releases 1 and 2. `_calls.py` compares it
 /// with an array's attributes before it adds element types, without which no field of an array is used.
@@ -39,8 +37,11 @@ struct Array {
     flags: c_int,
 }
 
+/// Flag of an array that may be written to.
+const WRITEABLE: c_int = 0x400;
+
 /// Flags of an array that is aligned and may be written to.
-const PLAIN: c_int = 0x500;
+const PLAIN: c_int = 0x100 | WRITEABLE;
 
 /// [`PLAIN`], and flags of arrays that are copied back (`WRITEBACKIFCOPY`) or warn of writes (`WARN_ON_WRITE`).
 const FLAGS: c_int = PLAIN | 0x2000 | c_int::MIN;
@@ -109,6 +110,7 @@ impl View {
     }
 
     /// Views a tensor of PyTorch: by the reader if that knows its element type and device, else as another framework's.
+    /// If it is only read, copies that PyTorch has put off stay so.
     ///
     /// # Safety
     /// The requirements of [`of_framework`](View::of_framework), and the object's type is one of [`Kind::Handle`](crate::state::Kind).
@@ -118,13 +120,16 @@ impl View {
         reader: &Reader,
         api: NonNull<ExchangeApi>,
         object: NonNull<PyObject>,
+        is_read: bool,
     ) -> Option<&'a mut View> {
         let view = place.as_mut_ptr();
         // SAFETY: as required above; the place has room, and there are as many extents and strides as dims.
         unsafe {
             (&raw mut (*view).tensor).write(EMPTY);
             let tensor = &mut (*view).tensor;
-            let Some(rank) = reader.read(object, tensor).and_then(|()| rank(tensor.ndim)) else {
+            let is_known = reader.read(object, tensor, is_read).is_some()
+                || (is_read && View::is_learnt(reader, api, object, tensor));
+            let Some(rank) = rank(tensor.ndim).filter(|_| is_known) else {
                 return View::learn(place, reader, api, object);
             };
             let extents = [tensor.shape, tensor.strides].map(<*mut i64>::cast_const);
@@ -135,7 +140,7 @@ impl View {
     }
 
     /// Views an array of NumPy: by its fields if they say all, else by its buffer. `None`, with nothing made, if DLPack
-    /// has no such array, if NumPy refuses, or if there are too many dims.
+    /// has no such array, if NumPy refuses, or if there are too many dims. An array that is only read may be read-only.
     ///
     /// # Safety
     /// The interpreter's lock is held, the object is alive, and the view is dropped where it is.
@@ -143,10 +148,11 @@ impl View {
         place: &'a mut MaybeUninit<View>,
         state: &State,
         object: NonNull<PyObject>,
+        is_read: bool,
     ) -> Option<&'a mut View> {
         let view = place.as_mut_ptr();
         // SAFETY: as required above.
-        if unsafe { read(view, state, object.cast().as_ref()) }.is_some() {
+        if unsafe { read(view, state, object.cast().as_ref(), is_read) }.is_some() {
             // SAFETY: as above. All fields but the buffer are written, which is not held.
             return unsafe {
                 (&raw mut (*view).held).write(Held::Object { _object: Owned::of(object) });
@@ -159,7 +165,8 @@ impl View {
             let buffer = &raw mut (*view).buffer;
             buffer.write(MaybeUninit::zeroed());
             let buffer = buffer.cast::<Py_buffer>();
-            if PyObject_GetBuffer(object.as_ptr(), buffer, BUFFER) != 0 {
+            let writable = if is_read { 0 } else { PyBUF_WRITABLE };
+            if PyObject_GetBuffer(object.as_ptr(), buffer, BUFFER | writable) != 0 {
                 PyErr_Clear();
                 return None;
             }
@@ -198,6 +205,30 @@ impl View {
             let view = View::of_framework(place, api, object)?;
             reader.learn(object, &view.tensor);
             Some(view)
+        }
+    }
+
+    /// Reads a tensor that is only read, of which the reader has not known element type or device. It learns them from
+    /// another tensor, since the exchange API would have PyTorch make a copy that it has put off. False if it does not.
+    ///
+    /// # Safety
+    /// The requirements of [`of_handle`](View::of_handle).
+    #[cold]
+    unsafe fn is_learnt(
+        reader: &Reader,
+        api: NonNull<ExchangeApi>,
+        object: NonNull<PyObject>,
+        tensor: &mut DLTensor,
+    ) -> bool {
+        let mut place = MaybeUninit::uninit();
+        // SAFETY: as required above; tensors of one type all have a handle. A view that is made is dropped where it is.
+        unsafe {
+            let Some(sample) = sample(object) else { return false };
+            let Some(view) = View::learn(&mut place, reader, api, sample.borrowed()) else {
+                return false;
+            };
+            ptr::drop_in_place(view);
+            reader.read(object, tensor, true).is_some()
         }
     }
 
@@ -257,9 +288,10 @@ impl View {
 /// # Safety
 /// The interpreter's lock is held, and the view has room for both.
 #[inline]
-unsafe fn read(view: *mut View, state: &State, array: &Array) -> Option<()> {
+unsafe fn read(view: *mut View, state: &State, array: &Array, is_read: bool) -> Option<()> {
     let DType { code, bits, lanes } = state.element(array.element)?;
-    let rank = rank(array.ndim).filter(|_| array.flags & FLAGS == PLAIN)?;
+    let flags = if is_read { array.flags | WRITEABLE } else { array.flags };
+    let rank = rank(array.ndim).filter(|_| flags & FLAGS == PLAIN)?;
     let tensor = DLTensor { data: array.data, ndim: array.ndim, code, bits, lanes, ..EMPTY };
     // SAFETY: as required above; there are as many extents and strides as dims.
     unsafe {
@@ -270,8 +302,29 @@ unsafe fn read(view: *mut View, state: &State, array: &Array) -> Option<()> {
     }
 }
 
-/// What is asked of the buffer of an array: DLPack cannot say that an array is read-only.
-const BUFFER: c_int = PyBUF_FORMAT | PyBUF_STRIDES | PyBUF_WRITABLE;
+/// What is asked of the buffer of every array. One that may be written to is writable, too: a `DLTensor` cannot say that
+/// it is read-only, and neither can an object of TVM FFI, though DLPack's managed tensors can since 1.0.
+const BUFFER: c_int = PyBUF_FORMAT | PyBUF_STRIDES;
+
+/// Makes a tensor with the element type and the device of one of PyTorch, by `new_empty(1)`. `None`, with no exception set, if
+/// PyTorch makes none of the same type of objects.
+///
+/// # Safety
+/// The interpreter's lock is held, and the object is alive.
+#[cold]
+unsafe fn sample(object: NonNull<PyObject>) -> Option<Owned> {
+    let end = ptr::null_mut::<PyObject>();
+    // SAFETY: as required above. The list of arguments ends with NULL.
+    unsafe {
+        let make = Owned::new(PyObject_GetAttrString(object.as_ptr(), c"new_empty".as_ptr()));
+        let one = Owned::new(PyLong_FromLong(1));
+        let made = make.zip(one).and_then(|(make, one)| {
+            Owned::new(PyObject_CallFunctionObjArgs(make.as_ptr(), one.as_ptr(), end))
+        });
+        PyErr_Clear();
+        made.filter(|made| Py_TYPE(made.as_ptr()) == Py_TYPE(object.as_ptr()))
+    }
+}
 
 /// Returns the tensor of a buffer, without extents, its rank, and the size of an element in bytes. `None` if DLPack has no
 /// such tensor.
@@ -285,42 +338,6 @@ unsafe fn array(buffer: &Py_buffer) -> Option<(DLTensor, usize, i64)> {
     Some((DLTensor { data: buffer.buf, ndim: buffer.ndim, code, bits, lanes, ..EMPTY }, rank, size))
 }
 
-/// Writes the strides of an array in bytes as the array has them. A buffer has those of a compact array where they make no
-/// difference, that is for extents of 0 and 1. False if there are none.
-///
-/// # Safety
-/// The interpreter's lock is held, the object is alive, and there is room for as many strides.
-unsafe fn own_strides(object: NonNull<PyObject>, strides: *mut i64, count: usize) -> bool {
-    // SAFETY: as required above. No entry is NULL, since there are as many as dims.
-    unsafe {
-        let tuple = Owned::new(PyObject_GetAttrString(object.as_ptr(), c"strides".as_ptr()));
-        let found = tuple.is_some_and(|tuple| {
-            let has_all = PyTuple_Size(tuple.as_ptr()) == count as isize;
-            (0..count).take_while(|_| has_all).for_each(|dim| {
-                let stride = PyLong_AsSsize_t(PyTuple_GetItem(tuple.as_ptr(), dim as isize));
-                strides.add(dim).write(stride as i64);
-            });
-            has_all
-        });
-        PyErr_Clear();
-        found
-    }
-}
-
-/// Converts strides from bytes to elements of `size` bytes, a power of two. False if one is not whole elements.
-///
-/// # Safety
-/// There are as many strides.
-unsafe fn in_elements(strides: *mut i64, count: usize, size: i64) -> bool {
-    (0..count).all(|dim| {
-        // SAFETY: as required above.
-        let stride = unsafe { &mut *strides.add(dim) };
-        let is_whole = *stride & (size - 1) == 0;
-        *stride >>= size.trailing_zeros();
-        is_whole
-    })
-}
-
 /// Returns the addresses of extents and strides of a view.
 ///
 /// # Safety
@@ -329,11 +346,6 @@ unsafe fn numbers(view: *mut View) -> [*mut i64; 2] {
     // SAFETY: as required above.
     let extents = unsafe { &raw mut (*view).extents }.cast::<i64>();
     [extents, extents.wrapping_add(DIMS)]
-}
-
-/// Returns a rank that a view has room for.
-fn rank(ndim: c_int) -> Option<usize> {
-    usize::try_from(ndim).ok().filter(|&rank| rank <= DIMS)
 }
 
 /// Copies extents and strides to a view, in one loop, since there are few.
@@ -348,32 +360,6 @@ unsafe fn copy_both(view: *mut View, from: [*const i64; 2], count: usize) {
         for (from, to) in from.into_iter().zip(to) {
             // SAFETY: as required above.
             unsafe { to.add(index).write(*from.add(index)) };
-        }
-    }
-}
-
-/// Copies extents or strides.
-///
-/// # Safety
-/// There are as many numbers at `from`, and room for them at `to`.
-unsafe fn copy(from: *const i64, to: *mut i64, count: usize) {
-    for index in 0..count {
-        // SAFETY: as required above.
-        unsafe { to.add(index).write(*from.add(index)) };
-    }
-}
-
-/// Writes the strides of a compact row-major tensor.
-///
-/// # Safety
-/// There are as many extents, and room for the strides.
-unsafe fn compact(shape: *const i64, strides: *mut i64, count: usize) {
-    let mut stride = 1i64;
-    for dim in (0..count).rev() {
-        // SAFETY: as required above.
-        unsafe {
-            strides.add(dim).write(stride);
-            stride = stride.wrapping_mul(*shape.add(dim));
         }
     }
 }

@@ -125,7 +125,7 @@ def tensor(at: Cursor) -> Tensor:
         if option in options:
             at.wrong("every option once")
         if option not in _OPTIONS:
-            at.wrong("`strides`, `device`, `align` or `dtypes`")
+            at.wrong("`strides`, `device`, `align`, `dtypes` or `access`")
         at.take()
         at.expect("=")
         options[option] = _OPTIONS[option](at)
@@ -167,6 +167,7 @@ _OPTIONS: dict[str, Callable[[Cursor], Any]] = {
     "device": lambda at: _one_of(at, *_text.DEVICES),
     "align": lambda at: at.natural("a number of bytes"),
     "dtypes": lambda at: _one_of(at, "exact", "storage"),
+    "access": lambda at: _one_of(at, *_text.ACCESSES),
 }
 
 

@@ -24,6 +24,9 @@ DEVICES = (
 )
 """Names of the types of devices, and `any`."""
 
+ACCESSES = ("update", "read", "write")
+"""What a function does with the elements of a tensor."""
+
 ANY_DTYPE = "any"
 """The word that stands for every element type."""
 

@@ -185,7 +185,7 @@ class Tensor(Type):
 
     `dtype` is an element type, several of which a call passes any, "any" for every one, or the name that an earlier
     tensor has given to its element type by `symbol`. `strides` are "contiguous", "any", or one for each declared dim, in elements. `align` is
-    in bytes.
+    in bytes. `access` says what a function does with the elements that it is given.
 
     >>> from tvm_ffi_codegen.build import symbols
     >>> n, m, s, T = symbols("n m s T")
@@ -195,6 +195,8 @@ class Tensor(Type):
     Tensor([n], T: float16|bfloat16); Tensor([..., n], T, strides=[..., s])
     >>> print(Tensor([folded("rows"), 64], "float32", align=16))
     Tensor([rows..., 64], float32, align=16)
+    >>> print(Tensor([n], "float32", access="read"))
+    Tensor([n], float32, access=read)
     """
 
     shape: tuple[Dim, ...]
@@ -204,6 +206,7 @@ class Tensor(Type):
     device: str
     align: int | None
     storage: bool
+    access: Choice["update", "read", "write"]
 
     def __init__(
         self,
@@ -215,6 +218,7 @@ class Tensor(Type):
         device: str = "cpu",
         align: int | None = None,
         storage: bool = False,
+        access: Choice["update", "read", "write"] = "update",
     ) -> None:
         if isinstance(dtype, Name):
             symbol, dtype = dtype, ()
@@ -226,6 +230,8 @@ class Tensor(Type):
             raise ValueError("a tensor has an element type, or the name of one")
         if device not in _text.DEVICES:
             raise ValueError(f"{device!r} is no type of device")
+        if access not in _text.ACCESSES:
+            raise ValueError(f'access is "update", "read" or "write", not {access!r}')
         natural = min(map(lane_alignment, dtypes), default=None)
         self._set(
             shape=_dims(shape, "the extents of a tensor"),
@@ -235,6 +241,7 @@ class Tensor(Type):
             device=device,
             align=None if align == natural else align,
             storage=storage,
+            access=access,
         )
 
     def _print(self, out: Writer) -> None:
@@ -254,6 +261,8 @@ class Tensor(Type):
             out.put(f", align={self.align}")
         if self.storage:
             out.put(", dtypes=storage")
+        if self.access != "update":
+            out.put(f", access={self.access}")
         out.put(")")
 
 

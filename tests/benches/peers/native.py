@@ -42,7 +42,8 @@ def declarations():
 
     many = "".join(f"{word}({tensors(count)}) -> None = {{}};" for count, word in TENSORS.items())
     plain = "none() -> None = {}; numbers(a: int64, b: int64, f: float64) -> None = {};"
-    return f'{plain} {many} fails(a: int64) -> None = {{ raise ValueError "no"; }};'
+    reads = f"reads({tensors(3).replace('float32', 'float32, access=read')}) -> None = {{}};"
+    return f'{plain} {many} {reads} fails(a: int64) -> None = {{ raise ValueError "no"; }};'
 
 
 def of_c(folder):
@@ -117,6 +118,11 @@ def calls(folder):
             address = "x.ctypes.data" if kind == "NumPy arrays" else "x.data_ptr()"
             found += [(row, "ctypes", getattr(c, word), f"f({', '.join([address] * count)})", tensor)]
             found += [(row, "nanobind", getattr(bound, word), source, tensor)] if bound else []
+    fixed = np.zeros((4, 3), "float32")
+    fixed.setflags(write=False)
+    # What is only read, once writable and once not, which `tvm_ffi` does not take.
+    for row, array in (("three NumPy arrays that are read", np.zeros((4, 3), "float32")), ("three read-only NumPy arrays", fixed)):
+        found.append((row, "native", module.reads, "f(x, x, x)", array))
     caught = "\n   try: f(1)\n   except ValueError: pass"
     fails = module.fails
     found += [("a failing call", "native", fails, caught, None), ("a failing call", "tvm_ffi", function_of(fails), caught, None)]

@@ -196,7 +196,8 @@ pub(super) fn tensor(choices: &mut Choices<'_>, names: &mut Names) -> String {
     };
     let device = choices.pick(&names.words.devices);
     let align = choices.pick(&["", "", "", ", align=1", ", align=16", ", align=256"]);
-    format!("{name}: Tensor([{shape}], {dtype}{strides}{device}{align})")
+    let access = choices.pick(&["", "", "", ", access=read", ", access=write"]);
+    format!("{name}: Tensor([{shape}], {dtype}{strides}{device}{align}{access})")
 }
 
 /// Generates an element type: one of many, or a symbol for one.

@@ -57,11 +57,12 @@ macro_rules! known {
 }
 
 impl Frame {
-    /// Builds arguments.
+    /// Builds arguments. The elements of a tensor are in read-only memory if `reads` is true for its argument.
     pub(super) fn new(
         machine: &mut Machine<'_>,
         kernels: &Rc<Kernels>,
         arguments: &[Argument],
+        reads: &[bool],
     ) -> Built<Frame> {
         let frame = Frame {
             args: Word::NULL,
@@ -71,8 +72,9 @@ impl Frame {
             lent: Vec::new(),
             lists: Vec::new(),
         };
-        let mut builder = Builder { machine, kernels, frame, instances: Vec::new() };
-        let values = known!(builder.all(arguments));
+        let is_read = false;
+        let mut builder = Builder { machine, kernels, frame, instances: Vec::new(), is_read };
+        let values = known!(builder.all(arguments, reads));
         let Builder { machine, mut frame, instances, .. } = builder;
         if !values.is_empty() {
             frame.args = anys(machine, "arguments", &values)?;
@@ -172,12 +174,15 @@ struct Builder<'a, 'p> {
     frame: Frame,
     /// Objects of the frame's own making, which no callee may free.
     instances: Vec<Word>,
+    /// True while an argument is built whose elements are only read.
+    is_read: bool,
 }
 
 impl Builder<'_, '_> {
-    fn all(&mut self, arguments: &[Argument]) -> Built<Vec<Value>> {
+    fn all(&mut self, arguments: &[Argument], reads: &[bool]) -> Built<Vec<Value>> {
         let mut values = Vec::new();
-        for argument in arguments {
+        for (index, argument) in arguments.iter().enumerate() {
+            self.is_read = reads.get(index).is_some_and(|is_read| *is_read);
             values.push(known!(self.build(argument)));
         }
         Ok(Ok(values))
@@ -479,6 +484,9 @@ impl Builder<'_, '_> {
             bytes
         };
         let buffer = self.machine.memory.variable("data of a tensor", BYTES.as_flattened(), 256);
+        if self.is_read {
+            self.machine.memory.freeze(buffer);
+        }
         buffer.offset(4 * MIDDLE as i64 + at)
     }
 }

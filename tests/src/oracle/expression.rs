@@ -360,6 +360,12 @@ impl Call<'_> {
     /// Returns the index of the argument that an expression is, or of which it is a part.
     fn argument_of(&self, expr: &Expr) -> Option<usize> {
         let mut root = expr;
+        // The numbers that are members are `int64`s, but for an address.
+        if let Expr::Cast(Scalar::Int64, of) = root
+            && matches!(**of, Expr::Member(_, member) if member != Member::Data)
+        {
+            root = of;
+        }
         while let Expr::Member(of, _) | Expr::Element(of, _) | Expr::Field(of, _) = root {
             root = of;
         }

@@ -1,10 +1,10 @@
 //! The parts of declarations that a pass may change.
 
 use codegen::{
-    Arm, Body, Branch, Call, Constraint, DType, Device, DeviceType, Dim, Expr, Fill, Function,
-    FunctionRef, Interleave, KernelCall, KernelRef, Launch, LaunchArg, Library, Literal, ParamType,
-    Promotion, ResultType, Shape, Signature, Statement, StatementKind, Strides, Swizzle, Target,
-    Tensor, TensorMap,
+    Access, Arm, Body, Branch, Call, Constraint, DType, Device, DeviceType, Dim, Expr, Fill,
+    Function, FunctionRef, Interleave, KernelCall, KernelRef, Launch, LaunchArg, Library, Literal,
+    ParamType, Promotion, ResultType, Shape, Signature, Statement, StatementKind, Strides, Swizzle,
+    Target, Tensor, TensorMap,
 };
 
 /// Changes of declarations. A walk calls a method for each part of a kind, parts of a part first, so that a change does
@@ -265,6 +265,7 @@ fn tensor(tensor: &mut Tensor, edit: &mut impl Edit) {
     edit.value(&mut tensor.storage, false);
     edit.value(&mut tensor.device, Device::Type(DeviceType::CPU));
     edit.value(&mut tensor.align, None);
+    edit.value(&mut tensor.access, Access::Update);
 }
 
 fn shape(shape: &mut Shape, edit: &mut impl Edit) {

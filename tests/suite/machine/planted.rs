@@ -129,6 +129,20 @@ const MISTAKES: &[(&str, &str, Mistake)] = &[
             _ => false,
         })
     }),
+    ("a write to a tensor that is only read", "__tvm_ffi_access_told", |_, function| {
+        // The address of the elements is a sum, with the byte offset of the tensor.
+        for block in &mut function.blocks {
+            let is_offset = |placed: &Placed| matches!(placed.inst, Inst::Load { offset: 40, .. });
+            let Some(at) = block.insts.iter().position(is_offset) else { continue };
+            let Some(sum) = block.insts.get(at + 1) else { continue };
+            if let (Some(value), Some(base)) = (block.insts[at].result, sum.result) {
+                let store = Inst::Store { value, base, offset: 0, align: 1 };
+                block.insts.insert(at + 2, store.into());
+                return true;
+            }
+        }
+        false
+    }),
     ("a question about a class that may be unknown", "tvm_ffi_codegen.is_instance", |module, f| {
         let Some((block, at)) = position(module, f, "tvm_ffi_codegen.is_known") else {
             return false;

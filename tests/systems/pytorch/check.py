@@ -29,13 +29,15 @@ def check_operators():
         "void scale(const float* x, const float* b, _Bool has, float* y, long n)"
         "{ for (long i = 0; i < n; ++i) y[i] = 2 * x[i] + (has ? b[i] : 0); }"
     )
-    vector = "Tensor([n], float32)"
+    vector, read = "Tensor([n], float32)", "Tensor([n], float32, access=read)"
     m = codegen.jit(
-        f"scaled(x: {vector}, b: Optional[{vector}], y: {vector}) -> None = scale(x.data, b.data, b.is_some, y.data, n);"
-        f"fresh(x: {vector}, b: Optional[{vector}]) -> y: {vector} = scale(x.data, b.data, b.is_some, y.data, n);",
+        f"scaled(x: {read}, b: Optional[{read}], y: {vector}) -> None = scale(x.data, b.data, b.is_some, y.data, n);"
+        f"fresh(x: {read}, b: Optional[{read}]) -> y: {vector} = scale(x.data, b.data, b.is_some, y.data, n);",
         {"scale": scale},
     )
-    scaled, fresh = torch_op(m, "scaled", mutates=["y"]), torch_op(m, "fresh")
+    scaled, fresh = torch_op(m, "scaled"), torch_op(m, "fresh")
+    schemas = [str(operator._schema).partition("(")[2] for operator in (scaled, fresh)]
+    assert schemas == ["Tensor x, Tensor? b, Tensor(a2!) y) -> ()", "Tensor x, Tensor? b) -> Tensor"], schemas
     x, y = torch.arange(5, dtype=torch.float32), torch.zeros(5)
     for b in (None, x + 1):
         expected = 2 * x + (0 if b is None else b)
@@ -103,12 +105,38 @@ def check_reading():
     assert is_read()
 
 
+def check_copies():
+    """Copies that PyTorch has put off: they stay so where a function only reads, also in the first call with tensors of an
+    element type, and are made where it may write or may keep the tensor."""
+    m = codegen.jit(
+        "".join(
+            f"read_{name}(x: Tensor([n], {name}, access=read)) -> int64 = first(x.data);"
+            f"update_{name}(x: Tensor([n], {name})) -> int64 = first(x.data);"
+            f"keep_{name}(x: Tensor([n], {name}, access=read)) -> Any = {{ return x; }};"
+            for name in ("int64", "int32")
+        ),
+        {"first": codegen.C("int first(const void* x) { return *(const int*)x; }")},
+    )
+    for name in ("int64", "int32"):
+        x = torch.arange(3, 7, dtype=getattr(torch, name))
+        copy = torch._lazy_clone(x)
+        for call in (getattr(m, f"read_{name}"),) * 3:
+            before = torch._C._is_cow_tensor(copy)
+            assert before and call(copy) == 3 and torch._C._is_cow_tensor(copy) and torch._C._is_cow_tensor(x)
+        getattr(m, f"update_{name}")(copy)
+        assert not torch._C._is_cow_tensor(copy)
+        copy = torch._lazy_clone(x)
+        assert torch.from_dlpack(getattr(m, f"keep_{name}")(copy))[0] == 3 and not torch._C._is_cow_tensor(copy)
+
+
 def check_symbols():
     """Extents of any number of compilations are symbols: other extents compile nothing anew."""
     extents = "n + 2 * m - 1, n / 2, n % 3, ceildiv(n, 4), min(n, m), max(n, 7), k"
     m = codegen.jit(
-        f"f(x: Tensor([n, m], T: float32|int8), o: Optional[Tensor([..., m], int8)] = None, k: int64 = 3)"
-        f" -> (a: Tensor([{extents}], float64), b: Tensor([n], T)) = {{}};"
+        f"f(x: Tensor([n, m], T: float32|int8, access=read), o: Optional[Tensor([..., m], int8, access=read)] = None,"
+        f" k: int64 = 3)"
+        f" -> (a: Tensor([{extents}], float64), b: Tensor([n], T)) = fill(a.data, b.data);",
+        {"fill": codegen.C("void fill(void* a, void* b) {}")},
     )
     sized, compiled = torch_op(m, "f", namespace="sized"), []
 
@@ -135,5 +163,6 @@ def check_symbols():
 check_operators()
 check_filled()
 check_reading()
+check_copies()
 check_symbols()
 system.on_each(check, "add_one.ffi", system.compile_c("../shared/add_one.c"))

@@ -77,4 +77,6 @@ def compare():
             assert expected == got, (name, arguments, expected, got)
             calls += 1
     assert not plugin.left, plugin.left
+    access = [[getattr(one.type, "access", None) for one in function.signature.params] for function in plugin.declared]
+    assert access == [["read", "read", "update"], ["read", "read"], ["read"], ["read", "update", None]], access
     return f"{len(plugin.declared)} functions for the CPU, {calls} calls as by TileLang's own hosts"

@@ -47,6 +47,26 @@ class Program:
         n = T.int64()
         return R.call_tir(Program.add_one, (x,), out_ty=R.Tensor((n,), "float32"))
 
+@I.ir_module
+class Reading:
+    """Functions whose first buffer is only loaded, has its address taken, and is handed on, and whose second is stored to."""
+
+    @T.prim_func
+    def loaded(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")):
+        for i in range(4):
+            Y[i] = T.exp(X[i]) + X[3 - i]
+
+    @T.prim_func
+    def addressed(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")):
+        Y[0] = X[0]
+        T.evaluate(T.call_extern("int32", "puts", T.address_of(X[1])))
+
+    @T.prim_func
+    def handed_on(X: T.Buffer((4,), "float32"), Y: T.Buffer((4,), "float32")):
+        Y[0] = X[0]
+        T.evaluate(T.call_extern("int32", "puts", X.data))
+
+
 OURS_ONLY = {"vectors": {9: "an empty tensor is contiguous"}}
 """Calls, by function and number, in which we are to do otherwise than TVM, and why."""
 
@@ -135,6 +155,21 @@ def run_program():
     assert np.array_equal(machine["main"](tensor(x)).numpy(), x + 1)
 
 
+def say_what_is_read():
+    """Declares buffers as only read where the body does nothing else, and says nothing where it might."""
+    with Plugin() as plugin:
+        reads = tvm.compile(Reading, target="llvm").mod
+    access = {one.name: [param.type.access for param in one.signature.params] for one in plugin.declared}
+    assert access == {
+        "loaded": ["read", "update"],
+        "addressed": ["update", "update"],
+        "handed_on": ["update", "update"],
+    }, access
+    x, y = tensor(np.zeros(4, "float32")), tensor(np.zeros(4, "float32"))
+    reads["loaded"](x, y)
+    assert np.array_equal(y.numpy(), np.ones(4))
+
+
 def main():
     plugin = Plugin()
     calls = 0
@@ -148,6 +183,7 @@ def main():
             calls += compare(stock, ours, "llvm, in process")
             call_imported(ours)
     call_system_library()
+    say_what_is_read()
     run_program()
     system.say(f"{len(plugin.declared)} functions, {calls} calls as by TVM alone, LLVM and C")
 

@@ -178,11 +178,11 @@ fn syntax() {
         ("f(x: Tensor([n,], float32)) -> None = k();", "1:16: expected an expression, found `]`"),
         (
             "f(x: Tensor([n], float32, )) -> None = k();",
-            "1:27: expected `strides`, `device`, `align` or `dtypes`, found `)`",
+            "1:27: expected `strides`, `device`, `align`, `dtypes` or `access`, found `)`",
         ),
         (
             "f(x: Tensor([n], float32, stride=[1])) -> None = k();",
-            "1:27: expected `strides`, `device`, `align` or `dtypes`, found `stride`",
+            "1:27: expected `strides`, `device`, `align`, `dtypes` or `access`, found `stride`",
         ),
         ("f(x: Tensor([n], float32, strides)) -> None = k();", "1:34: expected `=`, found `)`"),
         (
@@ -216,6 +216,10 @@ fn syntax() {
         (
             "f(x: Tensor([n], float32, align=8, device=cpu, align=8)) -> None = k();",
             "1:48: expected every option once, found a second `align`",
+        ),
+        (
+            "f(x: Tensor([n], float32, access=const)) -> None = k();",
+            "1:34: expected `update`, `read` or `write`, found `const`",
         ),
         ("f() -> None where = k();", "1:19: expected an expression, found `=`"),
         (

@@ -68,6 +68,8 @@ const TOKENS: &[&str] = &[
     "strides",
     "device",
     "align",
+    "access",
+    "read",
     "any",
     "cuda",
     "0",

@@ -8,11 +8,11 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::generate_body::{body, location};
-use crate::declaration::{BinaryOp, Builtin, Comparison, Expr, Leaf, Logic, Member};
 use crate::declaration::{
-    Constraint, Device, DeviceAttribute, Dim, Element, Function, Library, Literal, Mapping,
+    Access, Constraint, Device, DeviceAttribute, Dim, Element, Function, Library, Literal, Mapping,
     ObjectClass, Output, Param, ParamType, ResultType, Sequence, Shape, Signature, Strides, Tensor,
 };
+use crate::declaration::{BinaryOp, Builtin, Comparison, Expr, Leaf, Logic, Member};
 
 const OPERATORS: &[BinaryOp] =
     &[BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div, BinaryOp::Rem];
@@ -136,8 +136,10 @@ pub(super) fn tensor() -> impl Strategy<Value = Tensor> {
         prop_oneof![Just(Strides::Contiguous), Just(Strides::Any), dims().prop_map(Strides::List)];
     let device = prop_oneof![Just(Device::Any), select(&DeviceType::ALL).prop_map(Device::Type)];
     let align = option::of(prop_oneof![any::<u64>(), (0..8).prop_map(|n| 1u64 << n)]);
-    (shape, element_types(), any::<bool>(), strides, device, align)
-        .prop_map(|(shape, (dtypes, any_dtype, dtype_symbol), storage, strides, device, align)| {
+    let access = select(&Access::ALL);
+    (shape, element_types(), any::<bool>(), strides, device, align, access)
+        .prop_map(|(shape, element_types, storage, strides, device, align, access)| {
+            let (dtypes, any_dtype, dtype_symbol) = element_types;
             let has_dots = shape.is_trailing() && !shape.folds();
             let is_empty = has_dots && strides == Strides::List(Vec::new());
             let strides = if is_empty { Strides::Any } else { strides };
@@ -150,6 +152,7 @@ pub(super) fn tensor() -> impl Strategy<Value = Tensor> {
                 strides,
                 device,
                 align: None,
+                access,
             };
             let align = align.filter(|align| Some(*align) != tensor.natural_alignment());
             Tensor { align, ..tensor }

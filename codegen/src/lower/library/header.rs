@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 
 use crate::declaration::is_identifier;
 use crate::resolve::Resolved;
-use crate::resolve::body::KernelCall;
-use crate::resolve::c_type::CType;
+use crate::resolve::c_type::{CType, Prototype};
 use crate::resolve::external::External;
 use crate::resolve::external::is_c_word;
 
@@ -66,7 +65,7 @@ impl Resolved<'_> {
         }
         if !kernels.is_empty() {
             text.push_str("\n#ifndef TVM_FFI_NO_KERNELS\n/* What the library calls. */\n");
-            kernels.iter().for_each(|(symbol, call)| put_kernel(&mut text, symbol, call));
+            kernels.iter().for_each(|(symbol, ty)| put_kernel(&mut text, symbol, ty));
             text.push_str("#endif\n");
         }
         text.push_str("\n#ifdef __cplusplus\n}\n#endif\n\n");
@@ -110,9 +109,9 @@ fn put_external(text: &mut String, external: &External<'_>) {
 }
 
 /// Appends the prototype of a C function that the library calls.
-fn put_kernel(text: &mut String, symbol: &str, call: &KernelCall<'_>) {
-    let params: Vec<String> = call.prototype.params.iter().map(|ty| ty.spelling()).collect();
-    let result = call.prototype.result.map_or("void".to_owned(), CType::spelling);
+fn put_kernel(text: &mut String, symbol: &str, prototype: &Prototype) {
+    let params: Vec<String> = prototype.params.iter().map(|ty| ty.spelling()).collect();
+    let result = prototype.result.map_or("void".to_owned(), CType::spelling);
     put_prototype(text, &result, symbol, &params);
 }
 

@@ -34,6 +34,7 @@
 //! | `….tensor.strides` | `contiguous`, `any`, or a list of texts, the first of which may be `...` |
 //! | `….tensor.device` | the device type, or `any` |
 //! | `….tensor.align` | the alignment of the first element in bytes |
+//! | `….tensor.access` | `read` for elements that are only read, `write` for elements that are not read before they are written; no key for others |
 //! | `result` | the type of the result, `None` for nothing |
 //! | `outputs` | the tensors that the function allocates, a list of objects of `name` and `tensor`; no key without any |
 //! | `constraints` | a list of texts |
@@ -213,6 +214,8 @@ struct TensorText {
     strides: StridesText,
     device: String,
     align: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    access: Option<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -250,6 +253,7 @@ impl TensorText {
             },
             device: tensor.device.to_string(),
             align: tensor.align.unwrap_or(align),
+            access: tensor.access.said(),
         }
     }
 }

@@ -13,6 +13,7 @@
 //! | `tensors.x.shape` | a list of terms, with null for an extent that may be any; null for any rank |
 //! | `tensors.x.dtype` | the element type; null if it may be one of several |
 //! | `tensors.x.dtype_of` | the argument whose element type it has; no key for a declared one |
+//! | `tensors.x.access` | `read` for an argument whose elements are only read, `write` for one whose elements are not read before they are written; no key for others |
 //!
 //! A term is an integer, the name of a symbol, or a list of an operator and its operands: `neg` with one operand, and
 //! with two `+`, `-`, `*`, `/` (floor division), `%` (the remainder of floor division), `ceildiv`, `min` and `max`.
@@ -84,6 +85,8 @@ struct Extents {
     dtype: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dtype_of: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    access: Option<&'static str>,
 }
 
 impl<'a> Occurrence<'a> {
@@ -122,7 +125,8 @@ impl Extents {
     ) -> Extents {
         let shape = tensor.rank().map(|_| terms);
         let dtype = if let [dtype] = &tensor.dtypes[..] { Some(dtype.to_string()) } else { None };
-        Extents { shape, dtype, dtype_of: dtype_of.and_then(|of| argument(function, of)) }
+        let dtype_of = dtype_of.and_then(|of| argument(function, of));
+        Extents { shape, dtype, dtype_of, access: tensor.access.said() }
     }
 }
 

@@ -19,7 +19,7 @@ const WORD: u32 = 4;
 
 impl<'a> Block<'_, 'a> {
     pub(in crate::resolve) fn upload(&mut self, upload: &'a Declared) -> Explained<Action<'a>> {
-        let to = self.device_address(&upload.to)?;
+        let to = self.written_address(&upload.to)?;
         let mut tensors = LaunchTensors::default();
         self.collect_data(&upload.to, &mut tensors)?;
         upload.values.iter().try_for_each(|value| self.collect(value, &mut tensors))?;
@@ -43,7 +43,7 @@ impl<'a> Block<'_, 'a> {
     }
 
     pub(in crate::resolve) fn fill(&mut self, fill: &'a MemoryFill) -> Explained<Action<'a>> {
-        let to = self.device_address(&fill.to)?;
+        let to = self.written_address(&fill.to)?;
         let bytes = self.size(&fill.bytes)?;
         let value = self.field(&fill.value, Scalar::Uint8, "value of fill".to_owned())?;
         let Some((_, Argument::Term(value, _))) = value.parts.into_iter().next() else {
@@ -56,7 +56,7 @@ impl<'a> Block<'_, 'a> {
     }
 
     pub(in crate::resolve) fn copy(&mut self, copy: &'a MemoryCopy) -> Explained<Action<'a>> {
-        let (to, from) = (self.device_address(&copy.to)?, self.device_address(&copy.from)?);
+        let (to, from) = (self.written_address(&copy.to)?, self.device_address(&copy.from)?);
         let bytes = self.size(&copy.bytes)?;
         let mut tensors = LaunchTensors::default();
         self.collect_data(&copy.to, &mut tensors)?;
@@ -108,6 +108,15 @@ impl<'a> Block<'_, 'a> {
             return Ok(term);
         }
         Err(format!("`{expr}` is no address on the device, as `x.data` is"))
+    }
+
+    /// Resolves an address to which a command writes.
+    fn written_address(&self, expr: &Expr) -> Explained<Term> {
+        let term = self.device_address(expr)?;
+        if self.names.is_read(&term) {
+            return Err(format!("`{expr}` is memory of a tensor that is only read"));
+        }
+        Ok(term)
     }
 
     /// Resolves a stream, which may be given as a number.

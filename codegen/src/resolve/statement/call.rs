@@ -33,6 +33,7 @@ impl<'a> Block<'_, 'a> {
                     args.iter().map(|arg| self.packed(arg)).collect::<Explained<Vec<_>>>()?;
                 let mut call = PackedCall { callee, args: packed, values: None };
                 self.check_call(&call, result.and_then(|result| result.ty.as_ref()))?;
+                self.check_access(&call, args)?;
                 if !into.is_empty() {
                     if let Some(Local { name, .. }) = result {
                         let reason = "a call that writes `into` tensors has no result";

@@ -63,3 +63,41 @@ fn arguments_and_results() {
         assert_eq!(signature.to_string(), expected, "{text}");
     }
 }
+
+/// Addresses in tensors that are only read are `const`, whatever way they go.
+#[test]
+fn memory_that_is_only_read_is_const() {
+    let read = "x: Tensor([n], float32, access=read)";
+    let rows = [
+        ("k(x.data, x, n)", "const void*, const DLTensor*, int64_t"),
+        ("k(y.data, y, w.data)", "void*, DLTensor*, void*"),
+        ("k(x.data + 4 * n, y.data + 4)", "const void*, void*"),
+        ("k(ptr(int64(x.data)), ptr(int64(y.data)))", "const void*, void*"),
+        ("k(x.data % 16, int64(x.data), x.shape[0])", "int64_t, int64_t, int64_t"),
+        ("k(ptr(x.data % 16))", "void*"),
+        ("k(o, t, xs)", "const DLTensor*, const DLTensor*, int64_t, TVMFFIObject*"),
+        ("let p = x.data; k(p, p + 4)", "const void*, const void*"),
+        ("let i = int64(x.data) + n; let p = ptr(i); k(p)", "const void*"),
+        ("let z = x; k(z.data, z)", "const void*, const DLTensor*"),
+        ("k(x.data); k(y.data)", "const void*"),
+        ("k(y.data, y.data); k(y.data, x.data)", "void*, const void*"),
+        ("k(xs[0].data, y)", "const void*, DLTensor*"),
+        ("if o.is_some { k(o.data); }", "const void*"),
+        (
+            "match o { v: Tensor([n], float32, access=read) => { k(v.data); } None => {} }",
+            "const void*",
+        ),
+        ("let f = function () -> None { k(x.data); }; @(f)()", "const void*"),
+    ];
+    for (body, params) in rows {
+        let text = format!(
+            "f({read}, y: Tensor([n], float32), w: Tensor([n], float32, access=write),
+              o: Optional[Tensor([n], float32, access=read)], t: Tuple[Tensor([n], int8, access=read), int64],
+              xs: Array[Tensor([n], int8, access=read)]) -> None = {{ {body}; }};"
+        );
+        let text = text.replace("}; };", "} };");
+        let library: Library = text.parse().unwrap_or_else(|e| panic!("{text}: {e}"));
+        let kernels = library.kernels().unwrap_or_else(|e| panic!("{text}: {e}"));
+        assert_eq!(kernels[0].params.join(", "), params, "{body}");
+    }
+}

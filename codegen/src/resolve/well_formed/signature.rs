@@ -6,8 +6,8 @@ use rustc_hash::FxHashSet;
 use super::Checker;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    ANY_DTYPE, Device, Dim, Element, Expr, Leaf, Literal, Member, ObjectClass, Output, Param,
-    ParamType, ResultType, Shape, Strides, Tensor,
+    ANY_DTYPE, Access, Device, Dim, Element, Expr, Leaf, Literal, Member, ObjectClass, Output,
+    Param, ParamType, ResultType, Shape, Strides, Tensor,
 };
 use crate::error::{Error, Part};
 use crate::resolve::ids::Table;
@@ -306,7 +306,8 @@ impl Checker<'_> {
                     let reason = format!("a result cannot determine `{symbol}`");
                     return Err(self.invalid(Part::Result, reason));
                 }
-                Ok(())
+                let mut tensors = ty.tensors().into_iter();
+                tensors.try_for_each(|tensor| self.no_access(Part::Result, tensor))
             }
             ResultType::Allocated(outputs) => self.outputs(outputs),
         }
@@ -330,6 +331,16 @@ impl Checker<'_> {
         Ok(())
     }
 
+    /// Checks that nothing is said about the access to a tensor that a function makes.
+    fn no_access(&self, part: Part, tensor: &Tensor) -> Result<(), Error> {
+        match tensor.access {
+            Access::Update => Ok(()),
+            Access::Read | Access::Write => {
+                Err(self.invalid(part, "`access` is of tensors that a function is given"))
+            }
+        }
+    }
+
     /// Checks that a tensor can be allocated.
     pub(super) fn allocated(&self, part: Part, tensor: &Tensor) -> Result<(), Error> {
         let Shape::Dims(dims) = &tensor.shape else {
@@ -343,6 +354,7 @@ impl Checker<'_> {
         if tensor.strides != Strides::Contiguous {
             return Err(self.invalid(part, "a tensor that is allocated is contiguous"));
         }
+        self.no_access(part, tensor)?;
         if tensor.storage {
             return Err(
                 self.invalid(part, "a tensor that is allocated has the type that is declared")

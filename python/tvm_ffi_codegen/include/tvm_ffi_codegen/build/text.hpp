@@ -39,6 +39,8 @@ inline constexpr std::string_view kKeywords[] = {
 inline constexpr std::string_view kDevices[] = {
     "any",     "cpu",          "cuda",   "cuda_host", "opencl",  "vulkan", "metal", "vpi", "rocm", "rocm_host",
     "ext_dev", "cuda_managed", "oneapi", "webgpu",    "hexagon", "maia",   "trn"};
+/// What a function does with the elements of a tensor.
+inline constexpr std::string_view kAccesses[] = {"update", "read", "write"};
 /// The element types other than integers.
 inline constexpr std::string_view kElements[] = {
     "bool",        "handle",          "float16",         "float32",        "float64",            "bfloat16",

@@ -165,6 +165,11 @@ class Tensor {
   Tensor storage() const {
     return with([](Tensor& one) { one.storage_ = ", dtypes=storage"; });
   }
+  /// Sets what a function does with the elements that it is given: "update" (the default), "read" or "write".
+  Tensor access(std::string_view access) const {
+    if (!detail::contains(detail::kAccesses, access)) throw Error("\"" + std::string(access) + "\" is no access");
+    return with([&](Tensor& one) { one.access_ = access == "update" ? "" : ", access=" + std::string(access); });
+  }
 
   operator Type() const { return Type::printed(kept()); }
   /// Returns the canonical text.
@@ -185,7 +190,7 @@ class Tensor {
     }
     text += detail::enclosed("", dtypes_.names_, "", "|") + strides_ + device_;
     if (align_.has_value() && align_ != natural_alignment()) text += ", align=" + std::to_string(*align_);
-    return text + storage_ + ")";
+    return text + storage_ + access_ + ")";
   }
   std::optional<uint64_t> natural_alignment() const {
     std::optional<uint64_t> least;
@@ -199,7 +204,7 @@ class Tensor {
   Dims shape_;
   Dtypes dtypes_;
   std::optional<uint64_t> align_;
-  std::string strides_, device_, storage_;
+  std::string strides_, device_, storage_, access_;
 };
 
 /// Makes a tensor of extents and element types.
