@@ -15,7 +15,7 @@ DEVICES = {"cuda": (2, "cuda"), "hip": (10, "rocm")}
 _UINT8 = (1, 8)
 
 
-class _Tensor(ctypes.Structure):
+class Tensor(ctypes.Structure):
     """`DLTensor`."""
 
     _fields_ = (
@@ -35,7 +35,7 @@ class _Tensor(ctypes.Structure):
 class _Managed(ctypes.Structure):
     """`DLManagedTensor`, which nobody has to delete."""
 
-    _fields_ = (("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
+    _fields_ = (("tensor", Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
 
 
 class _Empty:
@@ -44,7 +44,7 @@ class _Empty:
     def __init__(self, device: tuple[int, int]) -> None:
         self.device = device
         self.shape = (ctypes.c_int64 * 1)(0)
-        described = _Tensor(None, *device, 1, *_UINT8, 1, self.shape, None, 0)
+        described = Tensor(None, *device, 1, *_UINT8, 1, self.shape, None, 0)
         self.managed = _Managed(described, None, None)
 
     def __dlpack_device__(self) -> tuple[int, int]:

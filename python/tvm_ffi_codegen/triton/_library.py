@@ -115,9 +115,8 @@ def text(name: str, variants: Sequence[Variant], grid: str | None, other: str | 
         declarations.append(imported.text)
         images |= {image: code for code in imported.images.values()}
         conditions = [one for argument in variant.arguments for one in argument.conditions()]
-        # A condition that always holds keeps the form of a chain.
-        test = " and ".join(conditions) or "true"
-        branches.append(f"if {test} {{ @{image}({', '.join(_passed(variant, tensor, extents))}); return; }}")
+        # There is one at least, for the tensor.
+        branches.append(f"if {' and '.join(conditions)} {{ @{image}({', '.join(_passed(variant, tensor, extents))}); return; }}")
     listed = "; ".join(map(str, variants))
     message = quoted(f"no variant of {name} for these arguments; there are: {listed}")
     passed = [*[f"`{name}`" for name in kinds], *extents]

@@ -7,7 +7,10 @@ import operator
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import tvm_ffi
+
 from .. import _calls
+from . import _scratch
 from ._host import Left, Parameter, is_passed
 from ._import import load
 
@@ -25,15 +28,17 @@ def function(kernel: Any, parameters: Iterable[Parameter], kinds: Iterable[type]
     """Returns the function of `tvm_ffi` that launches a compiled kernel for arguments of these types: it gets them, a tensor
     on the device, a stream and three extents. Raises `Left` if the launch is none of ours."""
     metadata = kernel.metadata
-    for size in ("global_scratch_size", "profile_scratch_size"):
-        if getattr(metadata, size):
-            raise Left("scratch memory, which Triton's allocator gives")
+    if metadata.profile_scratch_size:
+        raise Left("scratch memory of a profiler")
     text = ", ".join(_written(kernel, parameters, kinds))
     try:
         made = load(kernel, f"{metadata.name}({text})", "...")
     except ValueError as error:
         raise Left(str(error)) from error
-    return _calls.function_of(made[metadata.name])
+    launch = _calls.function_of(made[metadata.name])
+    if not metadata.global_scratch_size:
+        return launch
+    return tvm_ffi.convert(_scratch.allocating(launch, metadata.global_scratch_align))
 
 
 def check_device(kernel: Any, active: Any) -> None:

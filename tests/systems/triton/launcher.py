@@ -54,7 +54,7 @@ def compare(recorder, case):
     said = "NO" if wrong else "yes"
     print(f"| {case.name} | {len(case.calls)} | {variants} | {fast.handed_over} | {said} |", flush=True)
     for index, expected, found in wrong:
-        print(f"  {index}:\n    Triton: {str(expected)[:1500]}\n    ours: {str(found)[:1500]}", file=sys.stderr)
+        print(f"  {index}:\n    Triton: {str(expected)[:400]}\n    ours: {str(found)[:400]}", file=sys.stderr)
     return not wrong
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import triton
 import triton.language as tl
 from cases import tiles
-from memory import Tensor
+from memory import Tensor, allocate_for_triton
 
 
 class Call(NamedTuple):
@@ -252,6 +252,10 @@ def _on_stream(stream):
     return choose
 
 
+def _refuse(size, align, stream):
+    raise MemoryError(f"{size} bytes are too many")
+
+
 def _edit(kernel):
     kernel._unsafe_update_src(kernel.src.replace("+ tl.load", "- tl.load"))
 
@@ -292,7 +296,12 @@ def cuda():
         Call((5,), three, {}, _on_device(0)), Call((5,), three, {}, _on_stream(None)),
     ])  # fmt: skip
     scratch = (Tensor(0x1000, "fp16", 40, 96), Tensor(0x2000, "fp16", 40, 96), 40, 96)
-    yield Case("scratch memory", lambda: triton.jit(tiles.fn), [Call((2, 3), scratch, {"BLOCK": 32})] * 2, 2)
+    calls = [Call((2, 3), scratch, {"BLOCK": 32}), Call((4,), scratch, {"BLOCK": 32, "num_ctas": 2}), Call((0,), scratch, {"BLOCK": 32})]
+    yield Case("scratch memory", lambda: triton.jit(tiles.fn), calls * 2)
+    yield Case("scratch memory without an allocator", lambda: triton.jit(tiles.fn), [
+        calls[0]._replace(before=lambda kernel: triton.set_allocator(_refuse)),
+        calls[0]._replace(before=lambda kernel: triton.set_allocator(allocate_for_triton)),
+    ], 1)  # fmt: skip
 
 
 def hip():
