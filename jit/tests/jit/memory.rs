@@ -142,8 +142,8 @@ fn twenty_thousand_libraries_live_at_once() {
     // libgcc before version 13 deregisters the newest frames quickly.
     while libraries.pop().is_some() {}
     let (size, freed) = (region::page::size(), all.saturating_sub(resident()));
-    // Other tests use memory meanwhile.
-    assert!(freed >= COUNT * size / 2, "{freed} bytes of {all} were given back");
+    // Other tests use memory meanwhile, those of cached calls some 40 MB.
+    assert!(freed >= COUNT * size / 4, "{freed} bytes of {all} were given back");
 }
 
 /// Pages, unwind tables and the debugger's list are global, and threads compile, call and drop at the same time.
