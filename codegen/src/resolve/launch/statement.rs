@@ -241,9 +241,8 @@ impl<'a> Block<'_, 'a> {
         let least = (8 * u64::from(size)).div_ceil(bits) as i64;
         let extents: Option<i64> = match declared.shape {
             Shape::AnyRank | Shape::Trailing { .. } => None,
-            Shape::Dims(_) => declared.extents().try_fold(1_i64, |product, extent| match extent {
-                Expr::Int(extent) => product.checked_mul(*extent),
-                _ => None,
+            Shape::Dims(_) => declared.extents().try_fold(1_i64, |product, extent| {
+                if let Expr::Int(extent) = extent { product.checked_mul(*extent) } else { None }
             }),
         };
         if extents.is_some_and(|elements| elements < least) {
