@@ -105,8 +105,8 @@
 //! ```
 //!
 //! Blanks, ends of lines and comments may stand between any two tokens; tokens are as long as possible. Letters are
-//! ASCII. The reserved words are `where try null stream min max ceildiv else and or not _ None True False` and the
-//! words that types start with. In backticks any text names a value or a function, a reserved word too:
+//! ASCII. The reserved words are `where try null stream current_device min max ceildiv else and or not _ None
+//! True False` and the words that types start with. In backticks any text names a value or a function, a reserved word too:
 //! `` `my.f`(`stream`: int64) ``. It has [`MAX_NAME`] bytes at most. The canonical text, and with it every message, has
 //! backticks only where they are needed; Rust values have none. No way is needed to write a backtick in a name, so
 //! there is none. A function whose symbol the runtime reads as something else is refused: `_library_ctx`,
@@ -479,6 +479,7 @@ mod parser;
 mod command;
 mod fingerprint;
 mod launch;
+mod parse;
 mod parse_body;
 mod parse_expression;
 mod parse_items;
@@ -492,8 +493,6 @@ mod suggest;
 #[cfg(test)]
 mod tests;
 
-use std::str::FromStr;
-
 pub use crate::declaration::limit::{
     Limit, MAX_ARGUMENTS, MAX_BRANCHES, MAX_CONSTRAINTS, MAX_DTYPES, MAX_ERRORS, MAX_FILE,
     MAX_FUNCTIONS, MAX_IMAGES, MAX_KEYS, MAX_LITERALS, MAX_MESSAGE, MAX_NAME, MAX_NESTING,
@@ -501,108 +500,9 @@ pub use crate::declaration::limit::{
 };
 pub use crate::declaration::reserved::{is_reserved, spelled, spelled_label};
 pub use fingerprint::Fingerprint;
+pub(crate) use parse::locate;
+#[cfg(test)]
+use parse::parse_library;
 pub(crate) use print_body::MARK;
 
-use crate::declaration::{Expr, Function, Library, Signature, reserved};
-use crate::error::{Error, Errors, Position};
-use parser::{Parser, Sought};
-
-/// Parses and validates a library. Its imports are no part of its text.
-impl FromStr for Library {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Library, Error> {
-        let library = parse_library(text)?;
-        match library.validate() {
-            Ok(()) => Ok(library),
-            Err(errors) => Err(locate(text, errors.into_first())),
-        }
-    }
-}
-
-impl Library {
-    /// Parses and validates a library, as `parse` of the text does.
-    ///
-    /// ```
-    /// use tvm_ffi_codegen::Library;
-    ///
-    /// let errors = Library::parse("f(n: int64) -> None = k(m);\ng() -> int64 = { };").unwrap_err();
-    /// let lines: Vec<usize> =
-    ///     errors.as_slice().iter().filter_map(|error| Some(error.position()?.line)).collect();
-    /// assert_eq!(lines, [1, 2]);
-    /// ```
-    ///
-    /// # Errors
-    /// The first fault of the grammar, or else those of [`validate`](Library::validate), with positions in the text.
-    pub fn parse(text: &str) -> Result<Library, Errors> {
-        let library = parse_library(text)?;
-        match library.validate() {
-            Ok(()) => Ok(library),
-            Err(errors) => Err(locate_all(text, errors)),
-        }
-    }
-}
-
-/// Parses one declaration, `;` included, and validates it as if the images that it launches existed. It knows no other
-/// function, so that a `let` says the type of what another one returns.
-impl FromStr for Function {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Function, Error> {
-        let function = Parser::whole(text, Parser::function)?;
-        let mut library = Library::from(vec![function]);
-        library.images = library.functions[0].images();
-        library.validate().map_err(|errors| locate(text, errors.into_first()))?;
-        Ok(library.functions.remove(0))
-    }
-}
-
-/// Parses a signature. It is not validated, since its names depend on the body.
-impl FromStr for Signature {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Signature, Error> {
-        Parser::whole(text, Parser::signature)
-    }
-}
-
-/// Parses an expression. It is not validated, since its names depend on the function.
-impl FromStr for Expr {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Expr, Error> {
-        Parser::whole(text, Parser::expr)
-    }
-}
-
-/// Parses a library without validation.
-fn parse_library(text: &str) -> Result<Library, Error> {
-    Parser::whole(text, Parser::library)
-}
-
-/// Adds the position in `text` to an error about its declaration.
-#[cold]
-pub(crate) fn locate(text: &str, error: Error) -> Error {
-    locate_all(text, error.into()).into_first()
-}
-
-/// Adds the positions in `text` to errors about its declarations. The parser stores no positions: it runs again, looking
-/// for the parts at fault.
-#[cold]
-fn locate_all(text: &str, errors: Errors) -> Errors {
-    let sought = |error: &Error| {
-        if let Error::Image { index, .. } = error {
-            return Some(Sought::Image(*index));
-        }
-        error.site().map(|site| Sought::Part(site.function, site.part))
-    };
-    let found = Parser::find(text, errors.as_slice().iter().filter_map(sought));
-    let located = |error: Error| {
-        let offset = sought(&error).and_then(|sought| found.get(&sought).copied().flatten());
-        match offset {
-            Some(offset) => error.at(Position::new(text, offset)),
-            None => error,
-        }
-    };
-    Errors::new(errors.into_iter().map(located).collect())
-}
+use crate::declaration::reserved;

@@ -45,7 +45,7 @@ fn shapes_say_the_access() {
     assert_eq!((access("z"), access("w")), (None, None));
 }
 
-/// What is only read goes to functions of the library that only read it, and to whoever is outside.
+/// Tensors that are only read are arguments of functions of the library that only read them, and of any outside it.
 #[test]
 fn what_is_only_read_is_handed_on() {
     const READ: &str = "Tensor([n], int8, access=read)";

@@ -5,7 +5,7 @@ use abi_spec::{DType, Scalar};
 use super::body::{Action, Body, Callee, Entry, KernelCall, Plain, Returned, Statement};
 use super::captured::{Captured, Given};
 use super::ids::{Home, LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
-use super::launch::Launch;
+use super::launch::{Launch, platform};
 use super::look_up::LookUp;
 use super::named::{Local, Output, Symbol};
 use super::step::Step;
@@ -140,26 +140,21 @@ impl<'a> Function<'a> {
     /// Returns the attributes of devices that the function asks for.
     pub(crate) fn device_attributes(&self) -> Vec<u32> {
         let mut all = Vec::new();
-        let constraints = self.declared.signature.constraints.iter();
-        let exprs = constraints.map(|constraint| &constraint.condition);
-        let exprs = exprs.chain(self.declared.body.exprs());
-        exprs.for_each(|expr| attributes(expr, self.platform, &mut all));
+        self.all_exprs().for_each(|expr| attributes(expr, self.platform, &mut all));
         all
     }
 
-    /// Returns true if the function asks for the current device.
-    fn asks_current_device(&self) -> bool {
+    /// Returns the conditions of the declaration and the expressions of its body.
+    fn all_exprs(&self) -> impl Iterator<Item = &Expr> {
         let constraints = self.declared.signature.constraints.iter();
-        let exprs = constraints.map(|constraint| &constraint.condition);
-        exprs.chain(self.declared.body.exprs()).any(asks_current_device)
+        constraints.map(|constraint| &constraint.condition).chain(self.declared.body.exprs())
     }
 
     /// Returns true if the function calls the driver.
     pub(crate) fn uses_driver(&self) -> bool {
         !self.launches().is_empty()
             || self.has_commands()
-            || !self.device_attributes().is_empty()
-            || self.asks_current_device()
+            || self.all_exprs().any(platform::asks_driver)
     }
 
     /// Returns the tensors that the function returns.
@@ -261,11 +256,6 @@ impl<'a> Function<'a> {
     pub(crate) fn any_rank(&self, value: ValueId) -> bool {
         self.tensor(value).is_some_and(|tensor| tensor.rank().is_none())
     }
-}
-
-/// Returns true if the current device is part of an expression.
-fn asks_current_device(expr: &Expr) -> bool {
-    matches!(expr, Expr::CurrentDevice) || expr.children().any(asks_current_device)
 }
 
 /// Appends the attributes of devices in an expression.

@@ -117,7 +117,7 @@ fn a_callee_may_come_back() {
     }
 }
 
-/// What a site keeps is released with the code; who else holds it can go on.
+/// Objects of a site lose the reference of the code with it; others that hold them can go on.
 #[test]
 fn what_is_kept_outlives_the_code_elsewhere() {
     for runtime in runtimes() {

@@ -31,7 +31,7 @@ pub(crate) struct Param {
 /// The way in which a function uses the memory of a tensor that it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Borrows {
-    /// As a tensor that may be in use after the call, or as no tensor.
+    /// Not by memory alone: a tensor that may be in use after the call, or no tensor.
     No,
     /// Until the call ends; it may write to it.
     Memory,

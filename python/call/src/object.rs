@@ -32,7 +32,7 @@ impl Owned {
         self.0.as_ptr()
     }
 
-    /// The same object.
+    /// Returns the address of the object without a reference of its own.
     pub(crate) fn borrowed(&self) -> NonNull<PyObject> {
         self.0
     }

@@ -302,7 +302,7 @@ unsafe fn read(view: *mut View, state: &State, array: &Array, is_read: bool) -> 
     }
 }
 
-/// What is asked of the buffer of every array. One that may be written to is writable, too: a `DLTensor` cannot say that
+/// Flags of the request for the buffer of any array. The request for one that may be written to says so, too: a `DLTensor` cannot say that
 /// it is read-only, and neither can an object of TVM FFI, though DLPack's managed tensors can since 1.0.
 const BUFFER: c_int = PyBUF_FORMAT | PyBUF_STRIDES;
 

@@ -10,7 +10,8 @@ fn may_use_driver(function: &Function) -> bool {
     constraints.map(|constraint| &constraint.condition).chain(call.exprs()).any(asks_driver)
 }
 
-fn asks_driver(expr: &Expr) -> bool {
+/// Returns true if a part of an expression is asked of a driver.
+pub(in crate::resolve) fn asks_driver(expr: &Expr) -> bool {
     matches!(expr, Expr::DeviceAttribute(..) | Expr::CurrentDevice)
         || expr.children().any(asks_driver)
 }
