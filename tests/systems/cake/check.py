@@ -7,8 +7,9 @@ refuse the same calls. A host is equal if nothing differs and every check of the
 cannot. Hosts that are stages of a route have a function of two phases too, which must do and refuse the same in each;
 several of them are also compared as a route. No GPU is needed and no kernel runs.
 
-Usage: check.py [--few | --families | WORD ...], with the environment of table.py: all hosts, one of some families, one
-of each family, or those whose path has all words. Prints families and reasons; the last line is `N equal of 808`.
+Usage: check.py [--few | --families | --emission | WORD ...], with the environment of table.py: all hosts, one of some
+families, one of each family, or those whose path has all words. Prints families and reasons; the last line is `N equal of
+808`. With --emission all hosts are emitted, each backend by one process, and nothing is compared.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def chosen(paths: Sequence[str], words: Sequence[str]) -> list[str]:
         return [next(path for path in paths if family in path) for family in FEW]
     if "--families" in words:
         return list({str(Path(path).parent): path for path in reversed(paths)}.values())
-    return [path for path in paths if all(word in path for word in words)]
+    return [path for path in paths if all(word in path for word in words if word != "--emission")]
 
 
 def tell(text: str) -> None:
@@ -137,6 +138,25 @@ def emit(work: Work, files: compare.Files) -> tuple[dict[str, dict[str, Path]], 
                 work.reasons[path] = f"{backend}: {emitted.failed[str(library)]}"
         made[backend], seconds[backend] = libraries, emitted.seconds
     return made, seconds
+
+
+def measure(work: Work) -> int:
+    """Emits hosts with each backend, with images that have no kernels; returns how many fail."""
+    failed = 0
+    for backend in system.BACKENDS:
+        folder = system.MADE / backend
+        folder.mkdir()
+        jobs = [
+            ours.Job(text, original.image(()), str(folder / f"{number}.so")) for number, text in enumerate(work.texts.values())
+        ]
+        emitted = ours.emit(jobs, backend, system.MADE)
+        failed += len(emitted.failed)
+        said = f"{backend}: {len(jobs) - len(emitted.failed)} hosts in {emitted.seconds:.2f} s"
+        print(said)
+        system.say(said)
+        for why in emitted.failed.values():
+            print(why)
+    return failed
 
 
 Answer = tuple[str, "compare.Verdict | str"]
@@ -245,6 +265,8 @@ def main() -> None:
     paths = chosen(everything, words)
     work = facts(files.hosts, paths)
     tell(f"read: {len(work.hosts)} of {len(paths)}, translated: {len(work.texts)}, {time.perf_counter() - start:.0f} s")
+    if "--emission" in words:
+        sys.exit(1 if measure(work) > 0 or len(work.texts) < len(paths) else 0)
     includes = Path(system.config("--includedir"))
     headers = original.Headers(files.hosts, (*files.includes, includes), files.versions + includes.parent.parent.name)
     compile_originals(work, files, headers)
