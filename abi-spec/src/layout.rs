@@ -117,10 +117,11 @@ macro_rules! structs {
             }
         )*
 
-        pub(super) const STRUCTS: &[Struct] = &[$($name),*];
+        /// Every struct of this module.
+        pub(crate) const STRUCTS: &[Struct] = &[$($name),*];
     };
 }
-use structs;
+pub(crate) use structs;
 
 #[cfg(test)]
 mod tests {

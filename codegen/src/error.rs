@@ -56,6 +56,11 @@ pub enum Error {
         /// Name of the entry.
         name: String,
     },
+    /// A function that is meant to have a handler of XLA is no function of the library.
+    Handler {
+        /// Name of the function.
+        name: String,
+    },
     /// The prefix of a system library cannot be used.
     Prefix {
         /// The prefix.
@@ -89,7 +94,10 @@ impl Error {
             Error::Limit { position, .. }
             | Error::Invalid { position, .. }
             | Error::Image { position, .. } => position.as_deref(),
-            Error::Imports { .. } | Error::Entry { .. } | Error::Prefix { .. } => None,
+            Error::Imports { .. }
+            | Error::Entry { .. }
+            | Error::Handler { .. }
+            | Error::Prefix { .. } => None,
         }
     }
 
@@ -99,7 +107,10 @@ impl Error {
             Error::Limit { site, .. } => site.as_ref(),
             Error::Invalid { site, .. } => Some(site),
             Error::Syntax { .. } | Error::Image { .. } => None,
-            Error::Imports { .. } | Error::Entry { .. } | Error::Prefix { .. } => None,
+            Error::Imports { .. }
+            | Error::Entry { .. }
+            | Error::Handler { .. }
+            | Error::Prefix { .. } => None,
         }
     }
 
@@ -118,7 +129,10 @@ impl Error {
             | Error::Image { position, .. } => {
                 *position = Some(Box::new(found));
             }
-            Error::Imports { .. } | Error::Entry { .. } | Error::Prefix { .. } => {}
+            Error::Imports { .. }
+            | Error::Entry { .. }
+            | Error::Handler { .. }
+            | Error::Prefix { .. } => {}
         }
         self
     }
@@ -153,6 +167,7 @@ impl fmt::Display for Error {
             Error::Invalid { reason, .. } => f.write_str(reason)?,
             Error::Imports { source } => write!(f, "imports: {source}")?,
             Error::Entry { name } => write!(f, "entry: there is no function {name:?}")?,
+            Error::Handler { name } => write!(f, "handlers: there is no function {name:?}")?,
             Error::Image { name, reason, .. } => write!(f, "image {name:?}: {reason}")?,
             Error::Prefix { prefix, reason } => {
                 write!(f, "system library prefix {prefix:?}: {reason}")?;

@@ -25,6 +25,9 @@ pub mod process {}
 #[doc = include_str!("guide/python.md")]
 pub mod python {}
 
+#[doc = include_str!("guide/frameworks.md")]
+pub mod frameworks {}
+
 #[doc = include_str!("guide/embedding.md")]
 pub mod embedding {}
 

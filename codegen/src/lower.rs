@@ -13,6 +13,7 @@ mod checks;
 mod cuda;
 mod driver;
 mod emitter;
+mod entries;
 mod failure;
 mod function;
 mod hip;
@@ -104,6 +105,7 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
     let (library, linkage) = (resolved.library, options.routines.linkage());
     let entered = resolved.entered();
     let mut externals = resolved.externals.iter().peekable();
+    let mut handlers = resolved.handlers.iter().peekable();
     for (index, function) in resolved.functions.iter().enumerate() {
         let wrapped = options.unchecked.apply(function);
         let exported = (&*wrapped, Entry::default());
@@ -113,7 +115,10 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
             function::wrapper(&mut module, (&wrapped, entry), linkage, &mut records);
         }
         if let Some(external) = externals.next_if(|external| external.function == index) {
-            library::stub::stub(&mut module, external, (host, &mut records), linkage);
+            entries::stub::stub(&mut module, external, (host, &mut records), linkage);
+        }
+        if let Some(handler) = handlers.next_if(|handler| handler.function == index) {
+            entries::handler::handler(&mut module, handler, (host, &mut records), linkage);
         }
     }
     records.define(&mut module);

@@ -13,6 +13,7 @@ mod definition;
 mod element;
 pub(crate) mod external;
 pub(crate) mod function;
+pub(crate) mod handler;
 pub(crate) mod ids;
 pub(crate) mod implied;
 mod inferred;
@@ -59,6 +60,7 @@ use body::Entry;
 use c_type::{CType, Prototype};
 use external::External;
 use function::Function;
+use handler::Handler;
 
 /// A result whose error is a reason.
 type Explained<T> = Result<T, String>;
@@ -80,6 +82,8 @@ pub struct Resolved<'a> {
     pub(crate) into: Vec<Function<'a>>,
     /// C functions of the functions that are `extern`.
     pub(crate) externals: Vec<External<'a>>,
+    /// Handlers of XLA.
+    pub(crate) handlers: Vec<Handler<'a>>,
 }
 
 impl Library {
@@ -144,12 +148,17 @@ impl Library {
         launch::images::check(self)?;
         let items = Items::of(self);
         let functions = functions(self, &items)?;
-        let into = into::functions(&functions, &items)?;
+        let externals = external::externals(self, &functions)?;
+        let symbols = functions.iter().flat_map(|function| function.calls());
+        let symbols = symbols.map(|(symbol, _)| symbol);
+        let symbols =
+            symbols.chain(externals.iter().map(|external| &external.symbol[..])).collect();
+        let handlers = handler::handlers(self, &symbols)?;
+        let into = into::functions(&functions, &handlers, &items)?;
         entry(self)?;
         self.imports.as_ref().map_or(Ok(()), |tree| tree.validate()).map_err(Error::from)?;
         self.system_lib.as_ref().map_or(Ok(()), |prefix| system_lib(self, prefix, &functions))?;
-        let externals = external::externals(self, &functions)?;
-        Ok(Resolved { library: self, functions, into, externals })
+        Ok(Resolved { library: self, functions, into, externals, handlers })
     }
 }
 
@@ -203,8 +212,8 @@ impl<'a> Resolved<'a> {
         all
     }
 
-    /// Returns, by its name, the code of each function that calls enter besides the exported one, in the order of the
-    /// first calls.
+    /// Returns, by its name, the code of each function that calls and handlers enter besides the exported one, in the
+    /// order of the first calls.
     pub(crate) fn entered(&self) -> FxHashMap<&'a str, Vec<(&Function<'a>, Entry)>> {
         let by_name = |all: &'_ [Function<'a>]| -> FxHashMap<&'a str, usize> {
             let names = all.iter().map(|function| &function.shown.name[..]);
@@ -212,7 +221,9 @@ impl<'a> Resolved<'a> {
         };
         let (own, into) = (by_name(&self.functions), by_name(&self.into));
         let mut all: FxHashMap<&str, Vec<(&Function<'a>, Entry)>> = FxHashMap::default();
-        for (name, entry) in self.functions.iter().chain(&self.into).flat_map(Function::entered) {
+        let called = self.functions.iter().chain(&self.into).flat_map(Function::entered);
+        let handled = self.handlers.iter().map(|handler| (handler.name, handler.entry));
+        for (name, entry) in called.chain(handled) {
             let known = all.entry(name).or_default();
             if entry != Entry::default() && known.iter().all(|(_, known)| *known != entry) {
                 let of =

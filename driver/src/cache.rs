@@ -117,6 +117,7 @@ impl Key {
             images: _,
             prepare: _,
             system_lib: _,
+            register: _,
             target,
             cpu,
             features,

@@ -28,5 +28,7 @@ pub use error::Error;
 pub use inspect::inspect;
 pub use link;
 pub use link::ObjectFault;
-pub use request::{CheckGroup, File, Form, Headers, Request, Source, parse_routines, parse_target};
+pub use request::{
+    CheckGroup, File, Form, Headers, Request, Source, parse_register, parse_routines, parse_target,
+};
 pub use triton;

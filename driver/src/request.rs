@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{ArgAction, Args, ValueEnum};
 use codegen::backend::{Feature, Optimize};
-use codegen::{Library, Loader, Prepare, Routines, Unchecked};
+use codegen::{Handlers, Library, Loader, Prepare, Routines, Unchecked};
 use link::{Input, Linker, Output};
 use target_lexicon::Triple;
 
@@ -18,7 +18,7 @@ use crate::imports::{read_modules, read_tree};
 use crate::{BackendName, Error};
 pub use file::{File, Source};
 pub(crate) use values::backends;
-pub use values::{parse_routines, parse_target};
+pub use values::{parse_register, parse_routines, parse_target};
 
 /// A request to make a file of a library. Options of Python are named like the fields.
 #[derive(Clone, Debug, Args)]
@@ -104,6 +104,10 @@ pub struct Request {
     /// functions are registered when the program starts.
     #[arg(long, value_name = "PREFIX")]
     pub system_lib: Option<String>,
+    /// Host besides TVM FFI that calls the functions: with `xla` each has a handler PREFIX_name by XLA's C API, too; only
+    /// those of the list, if there is one [default of PREFIX: xla].
+    #[arg(long, value_name = "HOST[=PREFIX][:NAME,...]", value_parser = values::parse_register)]
+    pub register: Option<Handlers>,
     /// True if the library has the metadata and documentation of its functions.
     #[arg(long = "no-metadata", action = ArgAction::SetFalse,
         help = "Leave out the metadata and documentation of the functions")]
@@ -155,6 +159,7 @@ impl Default for Request {
             images: Vec::new(),
             prepare: None,
             system_lib: None,
+            register: None,
             metadata: true,
             routines: None,
             unchecked: Vec::new(),
@@ -302,7 +307,7 @@ impl Request {
         self.link.is_empty() && self.libraries.is_empty() && is_read
     }
 
-    /// Adds `images`, `imports` or `import_tree`, `prepare`, `entry` and `system_lib` to a library. Reads their files.
+    /// Adds `images`, `imports` or `import_tree`, `prepare`, `entry`, `system_lib` and `register` to a library. Reads their files.
     ///
     /// # Errors
     /// [`link::Error::Read`], [`Error::Import`], and [`Error::Usage`] for an image that the library does not declare.
@@ -318,6 +323,9 @@ impl Request {
         }
         if let Some(prefix) = &self.system_lib {
             library.to_mut().system_lib = Some(prefix.clone());
+        }
+        if let Some(handlers) = &self.register {
+            library.to_mut().handlers = Some(handlers.clone());
         }
         if let Some(name) = &self.prepare {
             library.to_mut().prepare = Some(Prepare::new(name));

@@ -32,6 +32,7 @@ pub(crate) const EMIT: &[&str] = &[
     "prepare",
     "entry",
     "system_lib",
+    "register",
     "metadata",
     "routines",
     "unchecked",
@@ -117,6 +118,10 @@ impl Options {
             "prepare" => request.prepare = Some(value.text()?.to_owned()),
             "entry" => request.entry = Some(value.text()?.to_owned()),
             "system_lib" => request.system_lib = Some(value.text()?.to_owned()),
+            "register" => {
+                let handlers = driver::parse_register(value.text()?);
+                request.register = Some(handlers.map_err(|error| value.wrong(error))?);
+            }
             "metadata" => request.metadata = value.flag()?,
             "routines" => {
                 let routines = driver::parse_routines(value.text()?);

@@ -107,6 +107,8 @@ class TextOptions(TypedDict, total=False):
     """The function that is exported as `main` too."""
     system_lib: str | None
     """The prefix of a system library."""
+    register: str | None
+    """A host besides TVM FFI that calls the functions: "xla", "xla=PREFIX" or "xla=PREFIX:NAME,NAME"."""
     into: str | bytes | bytearray | memoryview | os.PathLike[str] | None
     """The module to add the functions to: LLVM IR or MLIR, as the backend, in text, as bitcode, or the path of its file. The
     forms `native`, `bitcode`, `object` and `shared` are then all of it."""

@@ -8,7 +8,7 @@ use crate::sources::{Module, Modules, Source, sources};
 ///
 /// A room is a folder with the file of its name. Files directly under `lower/` are `lower/floor`, which its rooms
 /// share.
-const ROOMS: [&str; 17] = [
+const ROOMS: [&str; 18] = [
     "trace",
     "ir",
     "backend",
@@ -23,6 +23,7 @@ const ROOMS: [&str; 17] = [
     "lower/checks",
     "lower/prologue",
     "lower/body",
+    "lower/entries",
     "lower/library",
     "lower",
     "explain",

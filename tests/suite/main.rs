@@ -20,6 +20,7 @@ mod fake_hip;
 mod filetests;
 mod gpu;
 mod guarded;
+mod handlers;
 mod headers;
 mod images;
 mod imports;

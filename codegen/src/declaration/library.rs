@@ -3,7 +3,7 @@
 use abi_spec::library_bin::ImportTree;
 
 use super::derived::Derived;
-use super::{Body, Image, Param, Signature};
+use super::{Body, Handlers, Image, Param, Signature};
 
 /// Contents of one shared object.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,6 +26,8 @@ pub struct Library {
     /// contain the prefix, so that libraries of different prefixes can be linked into one program. Loaders of imports
     /// run while the runtime holds the lock of its system libraries, so they must not ask for another system library.
     pub system_lib: Option<String>,
+    /// Handlers by which XLA calls the functions, too.
+    pub handlers: Option<Handlers>,
 }
 
 /// A declaration: a signature and a body.
@@ -148,6 +150,12 @@ impl Library {
     /// Sets the name of the function that [prepares](Library::prepare) launches.
     pub fn with_prepare(mut self, name: impl Into<String>) -> Library {
         self.prepare = Some(Prepare::new(name));
+        self
+    }
+
+    /// Adds [handlers](Library::handlers) by which XLA calls the functions.
+    pub fn with_handlers(mut self, handlers: Handlers) -> Library {
+        self.handlers = Some(handlers);
         self
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-use crate::declaration::{Image, Library, Prepare};
+use crate::declaration::{Handlers, Image, Library, Prepare};
 
 /// The digest of the sources that decide what is made of a library.
 const STAMP: &str = env!("ROUTINES_STAMP");
@@ -40,7 +40,7 @@ impl fmt::Display for Fingerprint {
 
 impl Library {
     /// Computes a digest of the library and of this crate: of the text with documentation and source locations, the bytes
-    /// of images, the import tree, `prepare`, `entry` and `system_lib`, and of the version and the sources of the crate.
+    /// of images, the import tree, `prepare`, `entry`, `system_lib` and `handlers`, and of the version and the sources of the crate.
     /// It is the same in every process and on every machine. What else decides about an output, such as options and the
     /// files to link, can be added by [`Fingerprint::with`].
     ///
@@ -54,7 +54,7 @@ impl Library {
     /// # Ok::<(), tvm_ffi_codegen::Error>(())
     /// ```
     pub fn fingerprint(&self) -> Fingerprint {
-        let Library { functions: _, images, prepare, imports, entry, system_lib } = self;
+        let Library { functions: _, images, prepare, imports, entry, system_lib, handlers } = self;
         let start = Fingerprint::of(STAMP.as_bytes());
         let start = start.with(env!("CARGO_PKG_VERSION").as_bytes());
         let text = start.with(self.to_string().as_bytes());
@@ -64,7 +64,12 @@ impl Library {
         let tree = imports.as_ref().map(|tree| tree.encode().unwrap_or_default());
         let imports = optional(images, tree.as_deref());
         let texts = [prepare.as_ref().map(Prepare::name), entry.as_deref(), system_lib.as_deref()];
-        texts.into_iter().fold(imports, |all, text| optional(all, text.map(str::as_bytes)))
+        let named =
+            texts.into_iter().fold(imports, |all, text| optional(all, text.map(str::as_bytes)));
+        handlers.iter().fold(named, |all, Handlers { prefix, functions }| {
+            let names = functions.iter().map(String::as_bytes);
+            names.fold(all.with(prefix.as_bytes()), Fingerprint::with)
+        })
     }
 }
 
@@ -108,6 +113,8 @@ mod tests {
             parse(TEXT).with_entry("f"),
             parse(TEXT).with_system_lib("f"),
             parse(TEXT).with_system_lib(""),
+            parse(TEXT).with_handlers(Handlers::new("f")),
+            parse(TEXT).with_handlers(Handlers::new("f").of(["f"])),
             parse(TEXT).with_prepare("f"),
             image(None),
             image(Some(b"")),

@@ -1,8 +1,7 @@
-//! Contents of a library besides wrappers: caller stubs, exported data and functions, metadata, shapes as data, the C header.
+//! Contents of a library besides wrappers and other entries: exported data and functions, metadata, shapes as data, the C header.
 
 pub(crate) mod exports;
 mod header;
 pub mod metadata;
 pub mod shapes;
-pub(crate) mod stub;
 pub(crate) mod system;

@@ -15,6 +15,7 @@ use crate::resolve::function::Function;
 use crate::resolve::ids::ValueId;
 use crate::resolve::step::Step;
 
+pub(super) use arguments::store_literal;
 pub(super) use held::{bytes_at, loading_anew};
 
 /// Emits the prologue of a function. Returns what the code after it knows. `host` is the offset of the record of the

@@ -33,6 +33,7 @@ pub(crate) mod schema;
 mod tests;
 mod text;
 mod view;
+pub(crate) mod xla;
 
 pub(crate) use classes::CACHE_SIZE as CLASS_CACHE;
 pub(crate) use driver::command::{NO_ATTRIBUTE, NO_DEVICE};
@@ -280,6 +281,13 @@ routines! {
     PutPath cold inner, message::put_path;
     PutDeviceType cold inner, names::put_device_type;
     PutBig cold inner, big_int::put_big;
+    XlaDescribe cold, xla::xla_describe;
+    XlaView outline, xla::xla_view;
+    XlaAttribute outline, xla::xla_attribute;
+    XlaNumber outline inner, xla::xla_number;
+    XlaEnter outline, xla::xla_enter;
+    XlaLeave outline, xla::xla_leave;
+    XlaError cold, xla::xla_error;
 }
 
 impl Routine {

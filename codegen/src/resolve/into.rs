@@ -9,6 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::body::{Action, Callee, Entry, Packed, PackedCall, Plain};
 use super::function::Function;
+use super::handler::Handler;
 use super::statement::Block;
 use super::term::{Kind, Node, Term};
 use super::{Explained, Items, definition, value};
@@ -82,28 +83,34 @@ fn literal(literal: &Literal) -> Packed<'_> {
     })
 }
 
-/// Derives and resolves the functions that calls give tensors to write.
+/// Derives and resolves the functions that calls and handlers give tensors to write.
 pub(super) fn functions<'a>(
     functions: &[Function<'a>],
+    handlers: &[Handler<'a>],
     items: &Items<'a>,
 ) -> Result<Vec<Function<'a>>, Error> {
+    let callers = functions.iter().enumerate().flat_map(|(caller, function)| {
+        given(function).into_iter().map(move |(part, name)| (caller, function.declared, part, name))
+    });
+    let handled = handlers.iter().filter(|handler| handler.entry.into).map(|handler| {
+        let declared = functions[handler.function].declared;
+        (handler.function, declared, Part::Result, handler.name)
+    });
     let (mut all, mut seen) = (Vec::new(), FxHashSet::default());
-    for (caller, function) in functions.iter().enumerate() {
-        for (part, name) in given(function) {
-            if !seen.insert(name) {
-                continue;
-            }
-            let fault = |reason: String| {
-                let reason = format!("`{name}` cannot write into tensors: {reason}");
-                Error::invalid(caller, function.declared, part, reason)
-            };
-            let of = items.functions[name];
-            let derived = declaration(of).map_err(fault)?;
-            let resolved = definition::resolve(derived, items).map_err(|faults| {
-                fault(faults.into_iter().next().map(|(_, reason)| reason).unwrap_or_default())
-            })?;
-            all.push(Function { shown: &of.signature, ..resolved });
+    for (caller, declared, part, name) in callers.chain(handled) {
+        if !seen.insert(name) {
+            continue;
         }
+        let fault = |reason: String| {
+            let reason = format!("`{name}` cannot write into tensors: {reason}");
+            Error::invalid(caller, declared, part, reason)
+        };
+        let of = items.functions[name];
+        let derived = declaration(of).map_err(fault)?;
+        let resolved = definition::resolve(derived, items).map_err(|faults| {
+            fault(faults.into_iter().next().map(|(_, reason)| reason).unwrap_or_default())
+        })?;
+        all.push(Function { shown: &of.signature, ..resolved });
     }
     Ok(all)
 }

@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use codegen::Routines;
 use codegen::backend::Optimize;
+use codegen::{Handlers, Routines};
 use link::Linker;
 use target_lexicon::Triple;
 
@@ -65,6 +65,22 @@ const ROUTINES: [(&str, Routines, &str); 3] = [
         "As embedded, but a linker keeps one copy of each, and so does a module that functions are added to",
     ),
 ];
+
+/// Parses [`Request::register`](super::Request::register): `xla`, `xla=PREFIX`, and after a colon names of functions with
+/// commas in between.
+///
+/// # Errors
+/// A text that says what is expected.
+pub fn parse_register(text: &str) -> Result<Handlers, String> {
+    let (host, names) =
+        text.split_once(':').map_or((text, None), |(host, names)| (host, Some(names)));
+    let (host, prefix) = host.split_once('=').unwrap_or((host, Handlers::PREFIX));
+    let names: Vec<&str> = names.map_or(Vec::new(), |names| names.split(',').collect());
+    if host != "xla" || prefix.is_empty() || names.contains(&"") {
+        return Err(format!("no host {text:?}, expected xla, xla=PREFIX or xla=PREFIX:NAME,NAME"));
+    }
+    Ok(Handlers::new(prefix).of(names))
+}
 
 /// Parses [`Request::routines`](super::Request::routines).
 ///

@@ -70,7 +70,7 @@ fn fill_in(
 }
 
 /// Writes a literal as a `TVMFFIAny`.
-fn store_literal(b: &mut Builder<'_>, literal: &Literal, to: Value, at: i32) {
+pub(crate) fn store_literal(b: &mut Builder<'_>, literal: &Literal, to: Value, at: i32) {
     let (index, payload) = match literal {
         Literal::None => (TypeIndex::NONE, b.i64(0)),
         Literal::Bool(value) => (TypeIndex::BOOL, b.i64(i64::from(*value))),

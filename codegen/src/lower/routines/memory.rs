@@ -58,6 +58,8 @@ structs! {
     }
     /// The cell of an error.
     ErrorCell ErrorCellFields: 8, 8 => {
+        kind: Nested<ByteArray> = error_cell::KIND.offset,
+        message: Nested<ByteArray> = error_cell::MESSAGE.offset,
         backtrace: Nested<ByteArray> = error_cell::BACKTRACE.offset,
         update_backtrace: Field<Ref<u8>> = error_cell::UPDATE_BACKTRACE.offset,
     }

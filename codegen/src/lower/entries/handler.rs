@@ -1,0 +1,342 @@
+//! Handlers of XLA: functions of the call frame of a custom call. A handler makes tensors of the buffers and values of the
+//! attributes, and calls the wrapper.
+
+use abi_spec::layout::{ANY, DL_TENSOR, Field};
+use abi_spec::symbol::function_symbol;
+use abi_spec::xla::{self, inner};
+use abi_spec::{DeviceType, TypeIndex};
+
+use crate::ir::{
+    Binary, Block, Builder, Cond, Linkage, Module, Pointee, Signature, Symbol, SymbolKind, Type,
+    Value,
+};
+use crate::language::spelled;
+use crate::lower::body::{entry_linkage, entry_symbol};
+use crate::lower::failure::records::{self, Records};
+use crate::lower::failure::site::Failed;
+use crate::lower::prologue::store_literal;
+use crate::lower::routines::Routine;
+use crate::lower::routines::complaints::Complaint;
+use crate::lower::routines::xla::{
+    ABSENT, FOUND, PLACE_DEVICE, PLACE_SIZE, PLACE_STREAM, RAISED, dtypes,
+};
+use crate::lower::value::{constant_bytes, ffi_function, safe_call, write_any};
+use crate::resolve::handler::{Argument, Attribute, GETTER, Handler};
+
+/// A handler under construction.
+struct Handling<'m, 'a> {
+    b: Builder<'m>,
+    handler: &'m Handler<'a>,
+    /// The offset of the record of the function.
+    host: u32,
+    records: &'m mut Records,
+    /// The linkage of routines.
+    linkage: Linkage,
+    /// The address of the call frame.
+    frame: Value,
+    /// The address of the arguments of the wrapper.
+    args: Value,
+    /// The address of the values of a message.
+    scratch: Value,
+    /// The address of the device and the stream of the call; none on the cpu.
+    place: Option<Value>,
+    /// The number of attributes that were found.
+    seen: Value,
+    /// The block that failures jump to once the call has begun.
+    leave: Block,
+    /// The block that makes an error of XLA of the one in the thread's slot.
+    refuse: Block,
+}
+
+/// Adds the handler of a function, and a function of the FFI that returns its address.
+pub(crate) fn handler(
+    module: &mut Module,
+    handler: &Handler<'_>,
+    (host, records): (u32, &mut Records),
+    linkage: Linkage,
+) {
+    let kind = SymbolKind::Function(safe_call());
+    let symbol = entry_symbol(handler.name, handler.entry);
+    let callee = module.declare(&symbol, entry_linkage(handler.entry), kind);
+    let mut h = start(module, handler, (host, records), linkage);
+    h.answer();
+    h.count();
+    h.enter();
+    for (index, argument) in handler.args.iter().enumerate() {
+        h.argument(index as i32 * ANY.size as i32, *argument);
+    }
+    h.count_attributes();
+    h.call(callee);
+    h.finish();
+    let function = h.b.finish();
+    let symbol = function.symbol;
+    module.functions.push(function);
+    getter(module, handler.name, symbol);
+}
+
+fn start<'m, 'a>(
+    module: &'m mut Module,
+    handler: &'m Handler<'a>,
+    (host, records): (u32, &'m mut Records),
+    linkage: Linkage,
+) -> Handling<'m, 'a> {
+    let signature = Signature::new(&[Type::Ptr], Some(Type::Ptr));
+    let mut b = Builder::function(module, &handler.symbol, Linkage::Export, signature);
+    let frame = b.param(0);
+    b.hint(frame, "frame");
+    b.points_to(frame, Pointee::Struct(&xla::CALL_FRAME));
+    let (leave, refuse) = (b.cold_block("leave"), b.cold_block("refuse"));
+    let args = b.stack_slot(ANY.size * handler.args.len().max(1) as u32, ANY.align);
+    let is_elsewhere = handler.device != DeviceType::CPU;
+    let place = is_elsewhere.then(|| b.stack_slot(PLACE_SIZE, 8));
+    let (scratch, seen) = (b.stack_slot(16, 8), b.i64(0));
+    Handling {
+        b,
+        handler,
+        host,
+        records,
+        linkage,
+        frame,
+        args,
+        scratch,
+        place,
+        seen,
+        leave,
+        refuse,
+    }
+}
+
+impl Handling<'_, '_> {
+    /// Answers a call that asks for metadata, and checks that the frame has what is read of it.
+    fn answer(&mut self) {
+        let (asked, told, run) =
+            (self.b.cold_block("asked"), self.b.cold_block("told"), self.b.block("run"));
+        let extensions =
+            self.b.load(Type::Ptr, self.frame, xla::call_frame::EXTENSION_START.offset);
+        let is_extended = self.b.compare_const(Cond::Ne, extensions, 0);
+        self.b.branch(is_extended, asked, run);
+        self.b.switch_to(asked);
+        let answered = self.routine_value(Routine::XlaDescribe, &[extensions]);
+        let answered = self.b.compare_const(Cond::Ne, answered, 0);
+        self.b.branch(answered, told, run);
+        self.b.switch_to(told);
+        let null = self.b.null();
+        self.b.ret(Some(null));
+        self.b.switch_to(run);
+        let size = self.b.load(Type::I64, self.frame, xla::call_frame::STRUCT_SIZE.offset);
+        self.at_least(Complaint::FrameSize, size, xla::size(xla::CALL_FRAME).into());
+    }
+
+    /// Checks the numbers of operands and results.
+    fn count(&mut self) {
+        let operands = self.frame_word(xla::call_frame::ARGS, xla::args::SIZE);
+        self.exactly(Complaint::Operands, operands, self.handler.operands.into());
+        let results = self.frame_word(xla::call_frame::RETS, xla::args::SIZE);
+        self.exactly(Complaint::Results, results, self.handler.results.into());
+    }
+
+    /// Finds the device and the stream of the call, and makes the stream the thread's.
+    fn enter(&mut self) {
+        if let Some(place) = self.place {
+            let ty = self.b.i32(self.handler.device.0);
+            let error = self.routine_value(Routine::XlaEnter, &[self.frame, ty, place]);
+            let (failed, next) = (self.b.cold_block("no_stream"), self.b.block("entered"));
+            let is_error = self.b.compare_const(Cond::Ne, error, 0);
+            self.b.branch(is_error, failed, next);
+            self.b.switch_to(failed);
+            self.b.ret(Some(error));
+            self.b.switch_to(next);
+        }
+        if self.handler.has_attributes() {
+            self.clear();
+        }
+    }
+
+    /// Writes None to every argument, so that they can be released.
+    fn clear(&mut self) {
+        let none = self.b.i64(0);
+        for index in 0..self.handler.args.len() {
+            let to = self.b.ptr_offset(self.args, index as i64 * i64::from(ANY.size));
+            write_any(&mut self.b, to, TypeIndex::NONE, none);
+        }
+    }
+
+    /// Writes an argument at an offset.
+    fn argument(&mut self, at: i32, argument: Argument<'_>) {
+        match argument {
+            Argument::Operand(number) => self.buffer(at, xla::call_frame::ARGS, number),
+            Argument::Result(number) => self.buffer(at, xla::call_frame::RETS, number),
+            Argument::Stream => {
+                let stream = match self.place {
+                    Some(place) => self.b.load(Type::I64, place, PLACE_STREAM),
+                    None => self.b.i64(0),
+                };
+                self.write(at, TypeIndex::OPAQUE_PTR, stream);
+            }
+            Argument::Attribute(attribute) => self.attribute(at, attribute),
+        }
+    }
+
+    /// Writes the tensor of a buffer, the operand or result of this number.
+    fn buffer(&mut self, at: i32, list: Field, number: u32) {
+        let list = self.b.load(Type::Ptr, self.frame, inner(list, xla::args::ARGS));
+        let buffer = self.b.load(Type::Ptr, list, 8 * number as i32);
+        let tensor = self.b.stack_slot(DL_TENSOR.size, DL_TENSOR.align);
+        let device = match self.place {
+            Some(place) => self.b.load(Type::I64, place, PLACE_DEVICE),
+            None => self.b.i64(self.handler.device.0.into()),
+        };
+        let dtypes = constant_bytes(&mut self.b, dtypes());
+        self.routine(Routine::XlaView, &[tensor, buffer, device, dtypes]);
+        let address = self.b.as_word(tensor);
+        self.write(at, TypeIndex::DL_TENSOR_PTR, address);
+    }
+
+    /// Writes the value of an attribute.
+    fn attribute(&mut self, at: i32, attribute: Attribute<'_>) {
+        let Attribute { name, as_bytes, default } = attribute;
+        let subject = format!("attribute {}", spelled(name));
+        let data = constant_bytes(&mut self.b, name.as_bytes().to_vec());
+        let (len, as_bytes) = (self.b.i64(name.len() as i64), self.b.i32(as_bytes.into()));
+        let to = self.b.ptr_offset(self.args, at.into());
+        let answer =
+            self.routine_value(Routine::XlaAttribute, &[self.frame, data, len, as_bytes, to]);
+        let (other, next) = (self.b.block("other"), self.b.block("attribute"));
+        let seen = self.b.block_param(next, Type::I64, "seen");
+        let more = self.b.binary_const(Binary::Add, self.seen, 1);
+        let found = self.b.compare_const(Cond::Eq, answer, FOUND.into());
+        self.b.branch(found, (next, [more]), other);
+        self.b.switch_to(other);
+        let (absent, refused) = (self.b.block("absent"), self.b.cold_block("refused"));
+        let is_absent = self.b.compare_const(Cond::Eq, answer, ABSENT.into());
+        self.b.branch(is_absent, absent, refused);
+        self.b.switch_to(absent);
+        match default {
+            Some(default) => {
+                store_literal(&mut self.b, default, self.args, at);
+                self.b.jump(next, &[self.seen]);
+            }
+            None => self.fail(&Failed::of(Complaint::NoAttribute, &subject), &[], self.leave),
+        }
+        self.b.switch_to(refused);
+        let foreign = self.b.cold_block("foreign");
+        let is_raised = self.b.compare_const(Cond::Eq, answer, RAISED.into());
+        self.b.branch(is_raised, self.leave, foreign);
+        self.b.switch_to(foreign);
+        self.fail(&Failed::of(Complaint::ForeignAttribute, &subject), &[], self.leave);
+        self.b.switch_to(next);
+        self.seen = seen;
+    }
+
+    /// Checks that the call has no attributes but those that were found: a name that is misspelled is not lost.
+    fn count_attributes(&mut self) {
+        let count = self.frame_word(xla::call_frame::ATTRS, xla::attrs::SIZE);
+        let same = self.b.compare(Cond::Eq, count, self.seen);
+        self.require(same, Complaint::Attributes, &[self.seen, count], self.leave);
+    }
+
+    /// Calls the wrapper.
+    fn call(&mut self, callee: Symbol) {
+        let result = self.b.stack_slot(ANY.size, ANY.align);
+        let none = self.b.i64(0);
+        write_any(&mut self.b, result, TypeIndex::NONE, none);
+        let (handle, count) = (self.b.null(), self.b.i32(self.handler.args.len() as i32));
+        let status = self.b.call_value(callee, &[handle, self.args, count, result]);
+        let done = self.b.block("done");
+        let failed = self.b.compare_const(Cond::Ne, status, 0);
+        self.b.branch(failed, self.leave, done);
+        self.b.switch_to(done);
+    }
+
+    /// Ends the handler: without an error, and the blocks that failures jump to.
+    fn finish(&mut self) {
+        self.end();
+        let null = self.b.null();
+        self.b.ret(Some(null));
+        self.b.switch_to(self.leave);
+        self.end();
+        self.b.jump(self.refuse, &[]);
+        self.b.switch_to(self.refuse);
+        let error = self.routine_value(Routine::XlaError, &[self.frame]);
+        self.b.ret(Some(error));
+    }
+
+    /// Releases the arguments, of which texts are owned, and gives the thread its stream back.
+    fn end(&mut self) {
+        if self.handler.has_attributes() {
+            let count = self.b.i64(self.handler.args.len() as i64);
+            self.routine(Routine::Release, &[self.args, count]);
+        }
+        if let Some(place) = self.place {
+            self.routine(Routine::XlaLeave, &[place]);
+        }
+    }
+
+    /// Loads a word of a struct in the call frame.
+    fn frame_word(&mut self, of: Field, field: Field) -> Value {
+        self.b.load(Type::I64, self.frame, inner(of, field))
+    }
+
+    /// Checks a number of the call before it begins.
+    fn exactly(&mut self, complaint: Complaint, found: Value, expected: i64) {
+        let (same, expected) =
+            (self.b.compare_const(Cond::Eq, found, expected), self.b.i64(expected));
+        self.require(same, complaint, &[expected, found], self.refuse);
+    }
+
+    /// Checks a size before the call begins.
+    fn at_least(&mut self, complaint: Complaint, found: Value, expected: i64) {
+        let (enough, expected) =
+            (self.b.compare_const(Cond::Uge, found, expected), self.b.i64(expected));
+        self.require(enough, complaint, &[expected, found], self.refuse);
+    }
+
+    /// Raises a complaint and jumps to `out` unless a condition holds.
+    fn require(&mut self, ok: Value, complaint: Complaint, values: &[Value], out: Block) {
+        let (fail, next) = (self.b.cold_block("refused"), self.b.block("next"));
+        self.b.branch(ok, next, fail);
+        self.b.switch_to(fail);
+        self.fail(&Failed::of(complaint, ""), values, out);
+        self.b.switch_to(next);
+    }
+
+    /// Raises a failure, with two values at most, and jumps to `out`.
+    fn fail(&mut self, failed: &Failed, values: &[Value], out: Block) {
+        let site = failed.add(self.records, self.host);
+        let site = records::address(&mut self.b, site);
+        for (at, &value) in values.iter().enumerate() {
+            self.b.store(value, self.scratch, 8 * at as i32);
+        }
+        self.routine(Routine::FailAt, &[site, self.scratch]);
+        self.b.jump(out, &[]);
+    }
+
+    /// Writes a value of the FFI as the argument at an offset.
+    fn write(&mut self, at: i32, index: TypeIndex, payload: Value) {
+        let to = self.b.ptr_offset(self.args, at.into());
+        write_any(&mut self.b, to, index, payload);
+    }
+
+    fn routine(&mut self, routine: Routine, args: &[Value]) {
+        routine.call(&mut self.b, self.linkage, args);
+    }
+
+    fn routine_value(&mut self, routine: Routine, args: &[Value]) -> Value {
+        let symbol = routine.declare(self.b.module, self.linkage);
+        self.b.call_value(symbol, args)
+    }
+}
+
+/// Adds the function of the FFI that returns the address of a handler. Its callers are programs that register handlers,
+/// so it does not check the number of arguments.
+fn getter(module: &mut Module, name: &str, handler: Symbol) {
+    let mut b = ffi_function(module, &function_symbol(&format!("{GETTER}{name}")), Linkage::Export);
+    b.set_cold();
+    let result = b.param(3);
+    let address = b.address(handler);
+    let address = b.as_word(address);
+    write_any(&mut b, result, TypeIndex::OPAQUE_PTR, address);
+    b.return_code(0);
+    let function = b.finish();
+    module.functions.push(function);
+}

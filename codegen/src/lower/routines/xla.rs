@@ -1,0 +1,318 @@
+//! What handlers of XLA read of a call, and what they tell XLA.
+
+use abi_spec::xla::{self, error_code, inner};
+use abi_spec::{DType, TypeIndex};
+
+use crate::ir::typed::{Int, Ref, Single, Text, call_indirect, routine, structs};
+use crate::ir::{Builder, Convert, Type};
+use crate::lower::routines::access::same_text;
+use crate::lower::routines::errors::take_error;
+use crate::lower::routines::memory::{Any, ByteArray, DlTensor, Managed, bytes, write};
+use crate::lower::routines::runtime::{
+    free, malloc, object_dec_ref, set_stream, string_from_byte_array,
+};
+
+/// Answers of [`xla_attribute()`]: the value is written.
+pub(crate) const FOUND: i32 = 1;
+
+/// There is no attribute of the name.
+pub(crate) const ABSENT: i32 = 0;
+
+/// The attribute is neither a number of a known type nor text.
+pub(crate) const FOREIGN: i32 = 2;
+
+/// An error is raised.
+pub(crate) const RAISED: i32 = -1;
+
+structs! {
+    /// A call of a handler.
+    Frame FrameFields: xla::CALL_FRAME.size, 8 => {
+        api: Field<Ref<Api>> = xla::call_frame::API.offset,
+        ctx: Field<Ref<u8>> = xla::call_frame::CTX.offset,
+        count: Field<u64> = inner(xla::call_frame::ATTRS, xla::attrs::SIZE),
+        kinds: Field<Ref<i32>> = inner(xla::call_frame::ATTRS, xla::attrs::TYPES),
+        names: Field<Ref<Ref<ByteArray>>> = inner(xla::call_frame::ATTRS, xla::attrs::NAMES),
+        values: Field<Ref<Ref<Scalar>>> = inner(xla::call_frame::ATTRS, xla::attrs::ATTRS),
+    }
+    /// An attribute that is a number.
+    Scalar ScalarFields: xla::SCALAR.size, 8 => {
+        dtype: Field<i32> = xla::scalar::DTYPE.offset,
+        value: Field<Ref<u8>> = xla::scalar::VALUE.offset,
+    }
+    /// The functions of XLA.
+    Api ApiFields: xla::API.size, 8 => {
+        error_create: Field<Ref<u8>> = xla::api::ERROR_CREATE.offset,
+        stream_get: Field<Ref<u8>> = xla::api::STREAM_GET.offset,
+        device_ordinal_get: Field<Ref<u8>> = xla::api::DEVICE_ORDINAL_GET.offset,
+    }
+    /// Arguments of these functions. Each has a size, extensions, and two more words.
+    Request RequestFields: xla::STREAM_GET_ARGS.size, 8 => {
+        size: Field<u64> = xla::stream_get_args::STRUCT_SIZE.offset,
+        extensions: Field<Ref<u8>> = xla::stream_get_args::EXTENSION_START.offset,
+        subject: Field<Ref<u8>> = xla::stream_get_args::CTX.offset,
+        stream: Field<Ref<u8>> = xla::stream_get_args::STREAM.offset,
+        number: Field<i32> = xla::error_create_args::ERRC.offset,
+    }
+    /// A link of a list of extensions, the one that asks for metadata.
+    Extension ExtensionFields: xla::METADATA_EXTENSION.size, 8 => {
+        kind: Field<i32> = xla::extension::TYPE.offset,
+        next: Field<Ref<Extension>> = xla::extension::NEXT.offset,
+        metadata: Field<Ref<Metadata>> = xla::metadata_extension::METADATA.offset,
+    }
+    /// Facts about a handler.
+    Metadata MetadataFields: xla::METADATA.size, 8 => {
+        version_size: Field<u64> = inner(xla::metadata::API_VERSION, xla::api_version::STRUCT_SIZE),
+        major: Field<i32> = inner(xla::metadata::API_VERSION, xla::api_version::MAJOR),
+        minor: Field<i32> = inner(xla::metadata::API_VERSION, xla::api_version::MINOR),
+        traits: Field<u32> = xla::metadata::TRAITS.offset,
+    }
+    /// A buffer.
+    Buffer BufferFields: xla::BUFFER.size, 8 => {
+        dtype: Field<u32> = xla::buffer::DTYPE.offset,
+        data: Field<Ref<u8>> = xla::buffer::DATA.offset,
+        rank: Field<i64> = xla::buffer::RANK.offset,
+        dims: Field<Ref<i64>> = xla::buffer::DIMS.offset,
+    }
+    /// The device of a call and its stream.
+    Place PlaceFields: PLACE_SIZE, 8 => {
+        device: Field<u64> = PLACE_DEVICE,
+        stream: Field<Ref<u8>> = PLACE_STREAM,
+        // The stream of the thread before the call.
+        previous: Field<Ref<u8>> = 16,
+    }
+}
+
+/// Size of the struct that holds the device and the stream of a call.
+pub(crate) const PLACE_SIZE: u32 = 24;
+
+/// Byte offset of the device, its type and its index in 32 bits each.
+pub(crate) const PLACE_DEVICE: i32 = 0;
+
+/// Byte offset of the stream.
+pub(crate) const PLACE_STREAM: i32 = 8;
+
+/// Sizes of structs as XLA counts them.
+const VERSION_SIZE: u64 = xla::size(xla::API_VERSION) as u64;
+const ERROR_SIZE: u64 = xla::size(xla::ERROR_CREATE_ARGS) as u64;
+const ORDINAL_SIZE: u64 = xla::size(xla::DEVICE_ORDINAL_GET_ARGS) as u64;
+const STREAM_SIZE: u64 = xla::size(xla::STREAM_GET_ARGS) as u64;
+
+/// Number of entries of the table of element types.
+const KNOWN: u64 = 64;
+
+/// Element type of a buffer whose type has no number in the table, which no tensor accepts.
+const NO_DTYPE: u64 = DType::VOID.to_word() as u64;
+
+/// Returns the table of element types for [`xla_view()`]: for each number of XLA the 32 bits of a `DLDataType`, those
+/// of `void` where there is none.
+pub(crate) fn dtypes() -> Vec<u8> {
+    let mut words = [DType::VOID.to_word(); KNOWN as usize];
+    for (number, dtype) in xla::DTYPES {
+        words[number as usize] = DType::to_word(dtype);
+    }
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// Fills in the facts that XLA asks for when it registers a handler. Returns 1 if an extension asks for them, else 0.
+#[routine]
+pub(crate) fn xla_describe(extensions: &Extension) -> i32 {
+    let mut at = extensions;
+    while at != null {
+        if at.kind == xla::METADATA_EXTENSION_TYPE {
+            let metadata = at.metadata;
+            metadata.version_size = VERSION_SIZE;
+            metadata.major = xla::MAJOR;
+            metadata.minor = xla::MINOR;
+            metadata.traits = 0;
+            return 1;
+        }
+        at = at.next;
+    }
+    0
+}
+
+/// Makes a tensor of a buffer, on a device. `dtypes` is the table of element types.
+#[routine]
+pub(crate) fn xla_view(to: &DlTensor, buffer: &Buffer, device: u64, dtypes: &u32) {
+    let number = buffer.dtype as u64;
+    let mut dtype = NO_DTYPE;
+    if number < KNOWN {
+        dtype = dtypes[number] as u64;
+    }
+    to.data = buffer.data;
+    to.device = device;
+    to.kind = buffer.rank as u32 as u64 | dtype << 32;
+    to.shape = buffer.dims;
+    to.strides = null;
+    to.byte_offset = 0;
+}
+
+/// Finds an attribute by its name and writes its value, text as an owned string or as bytes that are the call's. Returns
+/// [`FOUND`], [`ABSENT`], [`FOREIGN`], or [`RAISED`] if memory has run out.
+#[routine]
+pub(crate) fn xla_attribute(frame: &Frame, name: Text, as_bytes: i32, to: &Any) -> i32 {
+    let count = frame.count;
+    for at in 0..count {
+        let found = bytes(frame.names[at]);
+        if same_text(found, name) != 0 {
+            let value = frame.values[at];
+            let kind = frame.kinds[at];
+            if kind == xla::SCALAR_ATTRIBUTE {
+                return xla_number(value, to);
+            }
+            if kind != xla::STRING_ATTRIBUTE {
+                return FOREIGN;
+            }
+            if as_bytes != 0 {
+                write(to, TypeIndex::BYTE_ARRAY_PTR, value as u64);
+                return FOUND;
+            }
+            let made = string_from_byte_array(value as &ByteArray, to);
+            return if made == 0 { FOUND } else { RAISED };
+        }
+    }
+    ABSENT
+}
+
+/// Writes a number. Returns [`FOUND`], or [`FOREIGN`] if its type is none of a scalar of the FFI.
+#[routine]
+pub(crate) fn xla_number(scalar: &Scalar, to: &Any) -> i32 {
+    let value = scalar.value;
+    let mut index = TypeIndex::INT;
+    let mut word: u64 = 0;
+    match scalar.dtype {
+        1 => {
+            index = TypeIndex::BOOL;
+            word = (*value != 0) as u64;
+        }
+        2 => word = *(value as &i8) as i64 as u64,
+        3 => word = *(value as &i16) as i64 as u64,
+        4 => word = *(value as &i32) as i64 as u64,
+        5 => word = *(value as &u64),
+        6 => word = *value as u64,
+        7 => word = *(value as &u16) as u64,
+        8 => word = *(value as &u32) as u64,
+        9 => {
+            word = *(value as &u64);
+            if word >> 63 != 0 {
+                return FOREIGN;
+            }
+        }
+        11 => {
+            index = TypeIndex::FLOAT;
+            word = wide_float(value);
+        }
+        12 => {
+            index = TypeIndex::FLOAT;
+            word = *(value as &u64);
+        }
+        _ => return FOREIGN,
+    }
+    write(to, index, word);
+    FOUND
+}
+
+/// Returns the bits of a `float` as those of a `double`.
+fn wide_float(b: &mut Builder<'_>, value: Ref<u8>) -> Int<u64> {
+    let address = value.value(b);
+    let narrow = b.load(Type::F32, address, 0);
+    let wide = b.convert(Convert::Promote, narrow, Type::F64);
+    Int::new(b.as_word(wide))
+}
+
+/// Finds the device and the stream of a call, and makes the stream the thread's. Returns NULL, or an error of XLA.
+#[routine]
+pub(crate) fn xla_enter(frame: &Frame, device_type: i32, place: &Place) -> &u8 {
+    let api = frame.api;
+    let request: Request;
+    request.size = ORDINAL_SIZE;
+    request.extensions = null;
+    request.subject = frame.ctx;
+    let error = call_api(api.device_ordinal_get, request);
+    if error != null {
+        return error;
+    }
+    let index = request.number;
+    request.size = STREAM_SIZE;
+    request.stream = null;
+    let error = call_api(api.stream_get, request);
+    if error != null {
+        return error;
+    }
+    place.device = device_type as u32 as u64 | (index as u32 as u64) << 32;
+    place.stream = request.stream;
+    set_stream(device_type, index, request.stream, &place.previous);
+    null
+}
+
+/// Gives the thread back the stream that it had before [`xla_enter()`].
+#[routine]
+pub(crate) fn xla_leave(place: &Place) {
+    let device = place.device;
+    set_stream(device as i32, (device >> 32) as i32, place.previous, null);
+}
+
+/// Makes an error of XLA of the error in the thread's slot, with its kind and message.
+#[routine]
+pub(crate) fn xla_error(frame: &Frame) -> &u8 {
+    let error = take_error();
+    let api = frame.api;
+    if error == null {
+        return create(api, "a function failed without an error\0".data, error_code::INTERNAL);
+    }
+    let kind = bytes(error.error.kind);
+    let message = bytes(error.error.message);
+    let text = malloc(kind.len + message.len + 3) as &u8;
+    if text == null {
+        object_dec_ref(error);
+        return create(
+            api,
+            "out of memory for the text of an error\0".data,
+            error_code::RESOURCE_EXHAUSTED,
+        );
+    }
+    for at in 0..kind.len {
+        text[at] = kind.data[at];
+    }
+    text[kind.len] = b':';
+    text[kind.len + 1] = b' ';
+    let rest = &text[kind.len + 2];
+    for at in 0..message.len {
+        rest[at] = message.data[at];
+    }
+    rest[message.len] = 0;
+    let code = code_of(kind);
+    object_dec_ref(error);
+    let made = create(api, text, code);
+    free(text as &Managed);
+    made
+}
+
+/// Returns the code of an error of a kind.
+#[routine(inline)]
+fn code_of(kind: Text) -> i32 {
+    if same_text(kind, "ValueError") != 0 || same_text(kind, "TypeError") != 0 {
+        return error_code::INVALID_ARGUMENT;
+    }
+    if same_text(kind, "MemoryError") != 0 {
+        return error_code::RESOURCE_EXHAUSTED;
+    }
+    error_code::INTERNAL
+}
+
+/// Makes an error of XLA of a text that ends with a NUL.
+#[routine(inline)]
+fn create(api: &Api, message: &u8, code: i32) -> &u8 {
+    let request: Request;
+    request.size = ERROR_SIZE;
+    request.extensions = null;
+    request.subject = message;
+    request.number = code;
+    call_api(api.error_create, request)
+}
+
+/// Calls a function of XLA with the address of its arguments.
+fn call_api(b: &mut Builder<'_>, function: Ref<u8>, request: Ref<Request>) -> Ref<u8> {
+    let function = function.value(b);
+    call_indirect(b, function, request)
+}

@@ -1,0 +1,202 @@
+//! Handlers of XLA: what of a call becomes which argument of a function.
+
+use abi_spec::DeviceType;
+
+use rustc_hash::FxHashSet;
+
+use super::Located;
+use super::body::Entry;
+use super::well_formed::RESERVED_PREFIXES;
+use crate::declaration::{
+    Access, Device, Handlers, Leaf, Library, Literal, Param, ParamType, ResultType, Signature,
+    Tensor, is_identifier, is_text,
+};
+use crate::error::{Error, Part};
+
+/// The handler of a function.
+#[derive(Clone, Debug)]
+pub(crate) struct Handler<'a> {
+    /// Index of the function in the library.
+    pub(crate) function: usize,
+    /// Name of the function.
+    pub(crate) name: &'a str,
+    /// Name of the handler.
+    pub(crate) symbol: String,
+    /// Code of the function that it calls.
+    pub(crate) entry: Entry,
+    /// Type of the device of all buffers.
+    pub(crate) device: DeviceType,
+    /// Arguments of the call, results that the function allocates included.
+    pub(crate) args: Vec<Argument<'a>>,
+    /// Number of operands.
+    pub(crate) operands: u32,
+    /// Number of results.
+    pub(crate) results: u32,
+}
+
+/// Argument of a call that a handler makes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Argument<'a> {
+    /// The operand of this number.
+    Operand(u32),
+    /// The result of this number.
+    Result(u32),
+    /// The stream of the call.
+    Stream,
+    /// An attribute.
+    Attribute(Attribute<'a>),
+}
+
+/// An attribute of a call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attribute<'a> {
+    pub(crate) name: &'a str,
+    /// True if the function takes its text as bytes.
+    pub(crate) as_bytes: bool,
+    /// The value if there is none.
+    pub(crate) default: Option<&'a Literal>,
+}
+
+impl Handler<'_> {
+    /// Returns true if an argument is an attribute.
+    pub(crate) fn has_attributes(&self) -> bool {
+        self.args.iter().any(|arg| matches!(arg, Argument::Attribute(_)))
+    }
+}
+
+/// Beginning of the name of the function of the FFI that returns the address of a handler.
+pub(crate) const GETTER: &str = "_xla_";
+
+/// Returns the handlers of a library, in the order of its functions. `symbols` are the C functions that it calls or
+/// defines.
+pub(super) fn handlers<'a>(
+    library: &'a Library,
+    symbols: &FxHashSet<&str>,
+) -> Result<Vec<Handler<'a>>, Error> {
+    let Some(handlers) = &library.handlers else { return Ok(Vec::new()) };
+    let named = |name: &str| library.functions.iter().any(|f| f.signature.name == name);
+    if let Some(name) = handlers.functions.iter().find(|name| !named(name)) {
+        return Err(Error::Handler { name: name.clone() });
+    }
+    let is_meant =
+        |name: &String| handlers.functions.is_empty() || handlers.functions.contains(name);
+    let (mut all, declared) = (Vec::new(), library.functions.iter().enumerate());
+    for (function, declared) in declared.filter(|(_, f)| is_meant(&f.signature.name)) {
+        let invalid = |(part, reason)| Error::invalid(function, declared, part, reason);
+        let made = handler(function, &declared.signature, handlers).map_err(invalid)?;
+        let getter = format!("{GETTER}{}", made.name);
+        let is_taken = symbols.contains(&made.symbol[..]);
+        if let Some(taken) = is_taken.then_some(&made.symbol).or(named(&getter).then_some(&getter))
+        {
+            let reason =
+                format!("`{taken}` belongs to its handler of XLA, and another function has it");
+            return Err(invalid((Part::Name, reason)));
+        }
+        all.push(made);
+    }
+    Ok(all)
+}
+
+fn handler<'a>(
+    function: usize,
+    signature: &'a Signature,
+    handlers: &Handlers,
+) -> Located<Handler<'a>> {
+    let name = &signature.name;
+    let symbol = format!("{}_{name}", handlers.prefix);
+    let reserved = RESERVED_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix));
+    if reserved || !is_identifier(&symbol) || symbol.starts_with('_') {
+        return Err((Part::Name, format!("`{symbol}` cannot be the name of a handler of XLA")));
+    }
+    if signature.has_self() {
+        let reason = "a closure has no handler of XLA: `self` is known to the function object only";
+        return Err((Part::Param(0), reason.to_owned()));
+    }
+    let outputs = signature.outputs();
+    if let ResultType::Value(ty) = &signature.result {
+        let reason = format!("XLA's calls yield buffers only, not `{ty}`");
+        return Err((Part::Result, reason));
+    }
+    let entry = Entry { into: !outputs.is_empty(), checked: false };
+    let device = DeviceType::CPU;
+    let args = Vec::with_capacity(signature.params.len() + outputs.len());
+    let mut made = Handler { function, name, symbol, entry, device, args, operands: 0, results: 0 };
+    let mut known = None;
+    for (index, param) in signature.params.iter().enumerate() {
+        let at = |reason| (Part::Param(index), reason);
+        let arg = made.argument(param).map_err(at)?;
+        made.args.push(arg);
+        let tensor = param.ty.tensor();
+        tensor.map_or(Ok(()), |tensor| same_device(&mut known, tensor)).map_err(at)?;
+    }
+    for output in outputs {
+        let arg = made.result();
+        made.args.push(arg);
+        same_device(&mut known, &output.tensor).map_err(|reason| (Part::Result, reason))?;
+    }
+    made.device = known.unwrap_or(DeviceType::CPU);
+    Ok(made)
+}
+
+/// Checks that a tensor is on the device of those before it, and notes its device.
+fn same_device(known: &mut Option<DeviceType>, tensor: &Tensor) -> Result<(), String> {
+    let Device::Type(ty) = tensor.device else { return Ok(()) };
+    match *known.get_or_insert(ty) {
+        first if first == ty => Ok(()),
+        first => Err(format!("buffers of one call of XLA are on one device, not {first} and {ty}")),
+    }
+}
+
+impl<'a> Handler<'a> {
+    /// Returns the next result.
+    fn result(&mut self) -> Argument<'a> {
+        self.results += 1;
+        Argument::Result(self.results - 1)
+    }
+
+    /// Returns the next operand.
+    fn operand(&mut self) -> Argument<'a> {
+        self.operands += 1;
+        Argument::Operand(self.operands - 1)
+    }
+
+    /// Returns what of a call becomes a parameter, or why nothing can.
+    fn argument(&mut self, param: &'a Param) -> Result<Argument<'a>, String> {
+        let (ty, optional) = param.ty.required();
+        let default = param.default.as_ref().or(optional.then_some(&Literal::None));
+        let attribute =
+            |as_bytes| Ok(Argument::Attribute(Attribute { name: &param.name, as_bytes, default }));
+        let unknown = || Err(format!("no call of XLA has a value for `{}`", param.ty));
+        if param.variadic {
+            return Err("a call of XLA has a fixed number of operands".to_owned());
+        }
+        match ty {
+            ParamType::Tensor(_) if optional => {
+                Err("a call of XLA has all of its buffers, so that none is optional".to_owned())
+            }
+            ParamType::Tensor(tensor) => Ok(match tensor.access {
+                Access::Read => self.operand(),
+                Access::Write => self.result(),
+                Access::Update => {
+                    self.operand();
+                    self.result()
+                }
+            }),
+            ParamType::Scalar(scalar) if *scalar != abi_spec::Scalar::Ptr => attribute(false),
+            ParamType::Leaf(Leaf::Str) => attribute(false),
+            ParamType::Leaf(Leaf::Bytes) => attribute(true),
+            ParamType::Leaf(Leaf::Stream) => Ok(Argument::Stream),
+            ParamType::Literal(literals) if is_text(literals) => attribute(false),
+            ParamType::Literal(_) => attribute(false),
+            ParamType::Scalar(_)
+            | ParamType::Leaf(Leaf::DType | Leaf::Device | Leaf::Handle | Leaf::Any)
+            | ParamType::Shape(_)
+            | ParamType::Object(_)
+            | ParamType::Sequence(..)
+            | ParamType::Mapping(..)
+            | ParamType::Tuple(_)
+            | ParamType::Union(_)
+            | ParamType::Optional(_) => unknown(),
+        }
+    }
+}

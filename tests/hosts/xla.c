@@ -1,0 +1,229 @@
+/* Plays XLA: calls handlers with call frames of its own, and prints what they answer. The structs are those of XLA's
+   C API, xla/ffi/api/c_api.h; tests/systems/jax has the real one. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tvm/ffi/extra/c_env_api.h>
+
+typedef struct { size_t struct_size; int type; void* next; } Extension;
+typedef struct { size_t struct_size; void* extensions; int major, minor; } Version;
+typedef struct { size_t struct_size; Version version; uint32_t traits; int64_t state; } Metadata;
+typedef struct { Extension base; Metadata* metadata; } MetadataExtension;
+typedef struct { size_t struct_size; void* extensions; int dtype; void* data; int64_t rank; int64_t* dims; } Buffer;
+typedef struct { const char* ptr; size_t len; } Span;
+typedef struct { int dtype; void* value; } Scalar;
+typedef struct { size_t struct_size; void* extensions; int64_t size; int* types; void** items; } List;
+typedef struct { size_t struct_size; void* extensions; int64_t size; int* types; Span** names; void** items; } Attrs;
+typedef struct { size_t struct_size; void* extensions; const void* subject; union { int code; void* stream; int ordinal; }; } Request;
+typedef struct { int code; char* text; } Error;
+typedef struct { size_t struct_size; void* extensions; Version version; void* internal; Error* (*of[18])(Request*); } Api;
+typedef struct {
+  size_t struct_size; Extension* extensions; const Api* api; void* ctx; int stage; List args, rets; Attrs attrs; void* future;
+} Frame;
+typedef Error* Handler(Frame*);
+
+extern Handler xla_add_one, xla_scale, xla_bump, xla_on_device, xla_fill, xla_nothing;
+
+/* Kernels. */
+void add_one(const float* x, float* y, int64_t n) { while (n--) y[n] = x[n] + 1; }
+void scale_kernel(double a, const float* x, int64_t k, _Bool up, const char* mode, int64_t mode_size, _Bool tagged,
+                  const char* tag, int64_t tag_size, float* y, int64_t n) {
+  printf("  scale: a=%g k=%" PRId64 " up=%d mode=%.*s tag=%.*s", a, k, up, (int)mode_size, mode, (int)(tagged ? tag_size : 4),
+         tagged ? tag : "none");
+  while (n--) y[n] = (float)(a * x[n] + (double)k);
+}
+void bump(const float* x, float* w, float* z, int64_t n) { while (n--) { w[n] *= 2; z[n] = x[n] + w[n]; } }
+int on_device(const int* x, int* y, int64_t n, void* stream, int32_t type, int32_t id) {
+  printf("  on_device: stream=%p thread's=%p device=%d:%d", stream, TVMFFIEnvGetStream(type, id), type, id);
+  if (n == 0) return 7;
+  while (n--) y[n] = x[n] + id;
+  return 0;
+}
+void fill(double* y, double value) { *y = value; }
+void nothing(const char* flag, int64_t size) { printf("  nothing: %.*s", (int)size, flag); }
+
+/* What XLA does. */
+static int errors;
+static Error* create(Request* request) {
+  Error* error = malloc(sizeof *error);
+  error->code = *(int*)((char*)request + 24);
+  error->text = strdup(request->subject);
+  if (request->struct_size != 28) printf("  size of XLA_FFI_Error_Create_Args: %zu", request->struct_size);
+  ++errors;
+  return error;
+}
+static Error* refuse(Request* request) {
+  Request made = {28, NULL, "no stream here", {13}};
+  (void)request;
+  return create(&made);
+}
+static Error* stream(Request* request) {
+  if (request->struct_size != 32) printf("  size of XLA_FFI_Stream_Get_Args: %zu", request->struct_size);
+  request->stream = (void*)0x50;
+  return request->subject == (void*)0xc0 ? NULL : refuse(request);
+}
+static Error* ordinal(Request* request) {
+  if (request->struct_size != 28) printf("  size of XLA_FFI_DeviceOrdinal_Get_Args: %zu", request->struct_size);
+  request->ordinal = 3;
+  return NULL;
+}
+static const Api api = {192, NULL, {24, NULL, 0, 3}, NULL, {[0] = create, [4] = stream, [17] = ordinal}};
+static const Api deaf = {192, NULL, {24, NULL, 0, 3}, NULL, {[0] = create, [4] = refuse, [17] = ordinal}};
+
+static int buffer_types[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+static Scalar scalars[16];
+static Span names[16], texts[16];
+static Span* name_places[16];
+static void* values[16];
+static int kinds[16];
+static int64_t count;
+
+static Buffer of(int dtype, void* data, int64_t rank, int64_t* dims) { return (Buffer){48, NULL, dtype, data, rank, dims}; }
+static void attribute(const char* name, int kind, void* value) {
+  names[count] = (Span){name, strlen(name)};
+  name_places[count] = &names[count];
+  kinds[count] = kind;
+  values[count++] = value;
+}
+static void number(const char* name, int dtype, void* value) {
+  scalars[count] = (Scalar){dtype, value};
+  attribute(name, 3, &scalars[count]);
+}
+/* Only the bytes count: what follows is no NUL. */
+static void text(const char* name, const char* bytes, size_t len) {
+  texts[count] = (Span){bytes, len};
+  attribute(name, 4, &texts[count]);
+}
+static Frame frame(int64_t args, Buffer** arg, int64_t rets, Buffer** ret) {
+  Frame made = {176, NULL, &api, (void*)0xc0, 3, {40, NULL, args, buffer_types, (void**)arg},
+                {40, NULL, rets, buffer_types, (void**)ret}, {48, NULL, count, kinds, name_places, values}, NULL};
+  count = 0;
+  return made;
+}
+static int call(const char* title, Handler* handler, Frame frame) {
+  printf("%s:", title);
+  Error* error = handler(&frame);
+  if (error != NULL) {
+    char* signature = strstr(error->text, " when calling: `");
+    char* end = signature == NULL ? NULL : strrchr(signature, '`');
+    if (end == NULL) printf("  %d %s\n", error->code, error->text);
+    else printf("  %d %.*s%s\n", error->code, (int)(signature - error->text), error->text, end + 1);
+    free(error->text);
+    free(error);
+    --errors;
+    return 0;
+  }
+  return 1;
+}
+static void show(const float* values, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) printf(" %g", values[i]);
+  printf("\n");
+}
+
+static void scale(const char* title, Buffer** x, Buffer** y, float* out) {
+  if (call(title, xla_scale, frame(1, x, 1, y))) show(out, 2);
+}
+
+int main(void) {
+  Metadata metadata = {48, {0, NULL, -1, -1}, 9, 0};
+  MetadataExtension asked = {{32, 1, NULL}, &metadata};
+  Extension other = {24, 77, &asked};
+  Frame query = frame(0, NULL, 0, NULL);
+  query.extensions = &other;
+  if (call("metadata", xla_add_one, query))
+    printf("  %zu %d.%d traits=%u\n", metadata.version.struct_size, metadata.version.major, metadata.version.minor, metadata.traits);
+
+  float x[3] = {1, 2, 3}, w[3] = {10, 20, 30}, y[3], z[3];
+  int64_t three[1] = {3}, two[1] = {2}, pair[2] = {1, 2}, turned[2] = {2, 1}, none[1] = {0};
+  Buffer bx = of(11, x, 1, three), by = of(11, y, 1, three), bw = of(11, w, 1, three), bz = of(11, z, 1, three);
+  Buffer *px[2] = {&bx, &bw}, *py[2] = {&by, &bz}, *pwz[2] = {&bw, &bz};
+  if (call("add_one", xla_add_one, frame(1, px, 1, py))) show(y, 3);
+  Frame extended = frame(1, px, 1, py);
+  other.next = NULL;
+  extended.extensions = &other;
+  if (call("an extension that nobody knows", xla_add_one, extended)) show(y, 3);
+  if (call("bump", xla_bump, frame(2, px, 2, pwz))) show(w, 3), show(z, 3);
+
+  Buffer bm = of(11, x, 2, pair), bt = of(11, y, 2, turned);
+  Buffer *pm[1] = {&bm}, *pt[1] = {&bt};
+  double a = 2.5;
+  float half = 0.5f;
+  int8_t minus = -3;
+  uint8_t u8 = 200;
+  uint16_t u16 = 60000;
+  int16_t i16 = -300;
+  int32_t i32 = -70000;
+  uint32_t u32 = 4000000000u;
+  uint64_t large = UINT64_MAX, small = 5;
+  int64_t i64 = INT64_MIN;
+  _Bool yes = 1;
+  number("a", 12, &a);
+  scale("scale, defaults", pm, pt, y);
+  number("a", 11, &half), number("k", 2, &minus), text("mode", "slowly", 4), text("tag", "a\0b", 1), number("up", 1, &yes);
+  scale("scale, all attributes", pm, pt, y);
+  struct { const char* title; int dtype; void* value; } integers[] = {
+      {"int16", 3, &i16}, {"int32", 4, &i32}, {"int64", 5, &i64}, {"uint8", 6, &u8}, {"uint16", 7, &u16},
+      {"uint32", 8, &u32}, {"uint64", 9, &small}, {"uint64, too large", 9, &large}, {"bool", 1, &yes}, {"complex64", 15, &a}};
+  for (size_t i = 0; i < sizeof integers / sizeof *integers; ++i) {
+    number("a", 12, &a), number("k", integers[i].dtype, integers[i].value);
+    scale(integers[i].title, pm, pt, y);
+  }
+  number("a", 4, &i32);
+  scale("an integer for a float", pm, pt, y);
+  scale("no attribute", pm, pt, y);
+  text("a", "2.5", 3);
+  scale("text for a float", pm, pt, y);
+  number("a", 12, &a), text("mode", "a text of more than seven bytes", 31), attribute("k", 1, &a);
+  scale("an array", pm, pt, y);
+  number("a", 12, &a), number("mod", 12, &a);
+  scale("an unknown name", pm, pt, y);
+  number("a", 12, &a), text("tag", "", 0);
+  scale("no bytes", pm, pt, y);
+  number("a", 12, &a);
+  scale("a wrong result", pm, py, y);
+
+  if (call("too few operands", xla_bump, frame(1, px, 2, pwz))) return 1;
+  if (call("too many results", xla_add_one, frame(1, px, 2, py))) return 1;
+  Frame cut = frame(1, px, 1, py);
+  cut.struct_size = 120;
+  if (call("a short frame", xla_add_one, cut)) return 1;
+  by.dims = two;
+  if (call("another extent", xla_add_one, frame(1, px, 1, py))) return 1;
+  by.dims = three;
+  int numbers[] = {-1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 15, 16, 17, 18, 19, 20, 21, 23, 24, 25, 28, 29, 32, 33, 34, 63, 64, 1 << 30};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+    char title[32];
+    snprintf(title, sizeof title, "type %d", numbers[i]);
+    bx.dtype = numbers[i];
+    if (call(title, xla_add_one, frame(1, px, 1, py))) return 1;
+  }
+  bx.dtype = 11;
+
+  int ints[3] = {1, 2, 3}, out[3];
+  Buffer bi = of(4, ints, 1, three), bo = of(4, out, 1, three);
+  Buffer *pi[1] = {&bi}, *po[1] = {&bo};
+  void* before;
+  TVMFFIEnvSetStream(kDLCUDA, 3, (void*)0x77, &before);
+  if (call("on a device", xla_on_device, frame(1, pi, 1, po))) printf(" %d %d %d\n", out[0], out[1], out[2]);
+  bi.dims = bo.dims = none;
+  call("a kernel's status", xla_on_device, frame(1, pi, 1, po));
+  Frame silent = frame(1, pi, 1, po);
+  silent.api = &deaf;
+  call("no stream", xla_on_device, silent);
+  printf("stream after: %p\n", TVMFFIEnvGetStream(kDLCUDA, 3));
+
+  double value;
+  Buffer bv = of(12, &value, 0, NULL);
+  Buffer* pv[1] = {&bv};
+  if (call("fill", xla_fill, frame(0, NULL, 1, pv))) printf(" %g\n", value);
+  number("value", 12, &a);
+  if (call("fill with", xla_fill, frame(0, NULL, 1, pv))) printf(" %g\n", value);
+  text("flag", "on", 2);
+  if (call("nothing", xla_nothing, frame(0, NULL, 0, NULL))) printf("\n");
+  text("flag", "neither\t\"", 9);
+  call("another text", xla_nothing, frame(0, NULL, 0, NULL));
+  printf("errors that are left: %d\n", errors);
+  return 0;
+}
