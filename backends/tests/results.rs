@@ -9,7 +9,8 @@ use crate::{functions, jit};
 /// Returns a module with a function that widens the narrow result of `kernel(x)`.
 fn widened(result: AbiType) -> Module {
     let mut module = Module::default();
-    let signature = Signature { params: vec![Type::I64.into()], result: Some(result) };
+    let signature =
+        Signature { params: vec![Type::I64.into()], result: Some(result), reads: Vec::new() };
     let kernel = module.declare("kernel", Linkage::Import, SymbolKind::Function(signature));
     functions::define(&mut module, "widened", &[Type::I64], |b, v| {
         let value = b.call_value(kernel, &[v[0]]);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -123,10 +124,36 @@ def test_element_types() -> None:
     assert shapes(text, "f").of(["a", "b"], given) == [((3,), np.float16), ((2,), np.int8)]
     given = [tensor((3,)), tensor((3,), "int8")]
     written = shapes(text, "g")
-    written.check(["z", "w"], 2)
+    written.check(["z", "w"], range(2))
     assert written.of(["z", "w"], given) == [((4,), np.int8), ((3,), np.bool_)]
-    raises(TypeError, "the element type of z is not known: no argument determines it", lambda: written.check(["z"], 1))
-    raises(TypeError, "the element type of y is not known: it may be one of several", lambda: written.check(["y"], 1))
+    raises(TypeError, "the element type of z is not known: no argument determines it", lambda: written.check(["z"], [0]))
+    raises(TypeError, "the element type of y is not known: it may be one of several", lambda: written.check(["y"], [0]))
+
+
+# Parameters of which the first few are results: their shapes, and those of the others.
+WRITTEN: list[tuple[str, list[tuple[int, ...]], list[tuple[int, ...]]]] = [
+    ("z: Tensor([n], int8), x: Tensor([n], int8)", [(3,)], [(3,)]),
+    ("z: Tensor([2 * n], int8), x: Tensor([n], int8)", [(6,)], [(3,)]),
+    ("z: Tensor([n], int8), x: Tensor([2 * n + 1], int8)", [(3,)], [(7,)]),
+    ("z: Tensor([n, m], int8), x: Tensor([n * m], int8), y: Tensor([m], int8)", [(2, 3)], [(6,), (3,)]),
+    ("z: Tensor([n, h - k + 1], int8), x: Tensor([n, h], int8), w: Tensor([k], int8)", [(2, 5)], [(2, 7), (3,)]),
+    ("z: Tensor([n], T: int8|int16), u: Tensor([n], T), x: Tensor([n], T)", [(3,), (3,)], [(3,)]),
+]
+
+
+@pytest.mark.parametrize("params, expected, given", WRITTEN)
+def test_results_stand_before_arguments(
+    params: str, expected: list[tuple[int, ...]], given: list[tuple[int, ...]]
+) -> None:
+    names = [param.strip().split(":")[0] for param in re.split(r", (?=[a-z]: )", params)]
+    results, count = names[: len(names) - len(given)], len(names)
+    known = [None] * len(results) + [tensor(one, "int8") for one in given]
+    found = shapes(f"f({params}) -> None = {{}};", "f", {})
+    found.check(results, range(len(results), count))
+    assert found.of(results, known) == [(shape, np.int8) for shape in expected]
+    unknown = [one and tensor(tuple(map(Symbol, one.shape)), "int8") for one in known]
+    symbolic_shapes = shapes(f"f({params}) -> None = {{}};", "f").of(results, unknown)
+    assert [tuple(map(number, shape)) for shape, _ in symbolic_shapes] == expected
 
 
 def test_what_is_not_known_is_refused() -> None:
@@ -137,10 +164,13 @@ def test_what_is_not_known_is_refused() -> None:
     )
     found = shapes(text, "f")
     for name in "yzu":
-        raises(TypeError, f"the shape of {name} is not known: it may be any", lambda name=name: found.check([name], 5))
-    raises(TypeError, "the shape of v is not known: no extent of an argument determines m", lambda: found.check(["v"], 4))
-    raises(TypeError, "the shape of r is not known: no extent of an argument determines s", lambda: found.check(["r"], 5))
-    found.check(["v"], 5)
+        raises(TypeError, f"the shape of {name} is not known: it may be any", lambda name=name: found.check([name], range(5)))
+    raises(TypeError, "the shape of v is not known: no extent of an argument determines m", lambda: found.check(["v"], range(4)))
+    raises(TypeError, "the shape of r is not known: no extent of an argument determines s", lambda: found.check(["r"], range(5)))
+    found.check(["v"], range(5))
+    found = shapes("f(z: Tensor([n, m], int8), x: Tensor([n * m], int8)) -> None = {};", "f")
+    raises(TypeError, "no extent of an argument determines n", lambda: found.check(["z"], [1]))
+    found = shapes(text, "f")
     # Arguments that the function refuses.
     raises(TypeError, "no argument of this call determines m", lambda: found.of(["v"], [tensor((3,))] * 5))
     text = 'g(n: int64) -> r: Tensor([1 / n], int8) = { @"ffi.Array"(r); };'

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import functools
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from . import _api
@@ -38,55 +38,77 @@ class Shapes:
     ) -> None:
         described = _api.shapes(declared["signature"])
         self._symbols, self._tensors = described["symbols"], described["tensors"]
+        self._indices = {param["name"]: index for index, param in enumerate(declared["params"])}
         integers = {one["argument"] for one in self._symbols if "extents" not in one}
         defaults = {index: declared["params"][index].get("default") for index in integers}
         self._defaults = {index: ast.literal_eval(default) for index, default in defaults.items() if default}
         self._operators = {**_OPERATORS, **operators}
         self._dtype = dtype
 
-    def check(self, names: Sequence[str], arguments: int) -> None:
-        """Raises a `TypeError` if one of these tensors does not follow from so many arguments."""
-        known = {one["symbol"] for one in self._symbols if one["argument"] < arguments}
+    def check(self, names: Sequence[str], arguments: Collection[int]) -> None:
+        """Raises a `TypeError` if one of these tensors does not follow from the arguments with these indices."""
+        places = [one for one in self._symbols if one["argument"] in arguments]
+        known: set[str] = set()
+        while new := {one["symbol"] for one in places if known.issuperset(_terms(one))} - known:
+            known |= new
         for name in names:
             tensor = self._tensors[name]
-            shape, of = tensor["shape"], tensor.get("dtype_of")
+            shape, of = tensor["shape"], self._typed(name, arguments)
             if shape is None or None in shape:
                 raise TypeError(f"the shape of {name} is not known: it may be any")
             for symbol in (symbol for term in shape for symbol in _symbols(term)):
                 if symbol not in known:
                     raise TypeError(f"the shape of {name} is not known: no extent of an argument determines {symbol}")
-            if of is not None and of >= arguments:
+            if of is not None:
+                continue
+            if "dtype_of" in tensor:
                 raise TypeError(f"the element type of {name} is not known: no argument determines it")
-            if of is None and tensor["dtype"] is None:
+            if tensor["dtype"] is None:
                 raise TypeError(f"the element type of {name} is not known: it may be one of several")
-            if of is None:
-                self._dtype(tensor["dtype"])
+            self._dtype(tensor["dtype"])
 
     def of(self, names: Sequence[str], arguments: Sequence[Any]) -> list[tuple[tuple[Any, ...], Any]]:
-        """Returns shape and element type of tensors that have been checked."""
+        """Returns shape and element type of tensors that have been checked. `arguments` has `None` for what is not there."""
         sizes = self._sizes(arguments)
+        there = [index for index, argument in enumerate(arguments) if argument is not None]
         found = []
         for name in names:
             tensor = self._tensors[name]
-            of = tensor.get("dtype_of")
+            of = self._typed(name, there)
             dtype = self._dtype(tensor["dtype"]) if of is None else arguments[of].dtype
             found.append((tuple(self._value(term, sizes) for term in tensor["shape"]), dtype))
         return found
 
+    def _typed(self, name: str, arguments: Collection[int]) -> int | None:
+        """Returns one of the arguments that has the element type of a tensor by the declaration; `None` if there is none."""
+        first = self._tensors[name].get("dtype_of", self._indices.get(name))
+        if first is None:
+            return None
+        same = (self._indices.get(other) for other, one in self._tensors.items() if one.get("dtype_of") == first)
+        return next((index for index in (first, *same) if index is not None and index in arguments), None)
+
     def _sizes(self, arguments: Sequence[Any]) -> dict[str, Any]:
         """Returns the values of the symbols that the arguments determine."""
         sizes: dict[str, Any] = {}
-        for one in self._symbols:
-            size, symbol = self._size(one, arguments), one["symbol"]
-            terms = [one.get("coefficient", 1), one.get("constant", 0)]
-            is_known = size is not None and all(name in sizes for term in terms for name in _symbols(term))
-            if symbol in sizes or not is_known:
-                continue
-            if "coefficient" in one:
-                coefficient, constant = (self._value(term, sizes) for term in terms)
-                size = (size - constant) // coefficient
-            sizes[symbol] = size
+        places, left = self._symbols, -1
+        # A place may need a symbol that only a later one determines.
+        while places and len(places) != left:
+            left = len(places)
+            places = [one for one in places if not self._solve(one, arguments, sizes)]
         return sizes
+
+    def _solve(self, one: Mapping[str, Any], arguments: Sequence[Any], sizes: dict[str, Any]) -> bool:
+        """Adds the value of the symbol of a place; returns false if other symbols must be known before."""
+        size = None if one["symbol"] in sizes else self._size(one, arguments)
+        if size is None:
+            return True
+        if not all(symbol in sizes for symbol in _terms(one)):
+            return False
+        if "coefficient" in one:
+            coefficient, constant = (self._value(one[term], sizes) for term in ("coefficient", "constant"))
+            size = (size - constant) // coefficient
+        sizes[one["symbol"]] = size
+        return True
 
     def _size(self, one: Mapping[str, Any], arguments: Sequence[Any]) -> Any:
         """Returns the number at a place of a symbol; `None` if it is not there."""
@@ -108,6 +130,11 @@ class Shapes:
             return sizes[term]
         name, *operands = term
         return self._operators[name](*(self._value(operand, sizes) for operand in operands))
+
+
+def _terms(one: Mapping[str, Any]) -> list[str]:
+    """Returns the symbols in the terms of a place."""
+    return [symbol for term in ("coefficient", "constant") for symbol in _symbols(one.get(term, 0))]
 
 
 def _symbols(term: Any) -> Iterator[str]:

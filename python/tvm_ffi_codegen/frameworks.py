@@ -24,11 +24,6 @@ from ._shapes import Shapes
 # What PyTorch knows operators by.
 _LIBRARIES: list[Any] = []
 
-# Targets of jax-tvm-ffi, which has a place for each of about a thousand functions per process and keeps names and functions:
-# a function by its object, the platform, and the places of arguments that it updates. The function is kept so that no other
-# gets its address.
-_TARGETS: dict[tuple[int, str, tuple[int, ...]], tuple[str, Any]] = {}
-
 # Types of scalars in operators of PyTorch, by their names in type schemas.
 _SCALARS = {"bool": "bool", "ffi.String": "str", "float": "float", "int": "int"}
 
@@ -88,7 +83,7 @@ def torch_op(module: Functions | tvm_ffi.Module, name: str, *, namespace: str = 
         return found
 
     shapes = Shapes(declared, {"min": torch.sym_min, "max": torch.sym_max}, dtype)
-    shapes.check(outputs, len(params))
+    shapes.check(outputs, range(len(params)))
     listed = enumerate(zip(params, types, strict=True))
     arguments = ", ".join(_argument(index, param, ty) for index, (param, ty) in listed)
     result = "()" if not outputs else "Tensor" if len(outputs) == 1 else f"({', '.join(['Tensor'] * len(outputs))})"
@@ -105,75 +100,52 @@ def torch_op(module: Functions | tvm_ffi.Module, name: str, *, namespace: str = 
 def jax_target(
     module: Functions | tvm_ffi.Module, name: str, *, results: Sequence[str] | None = None, platform: str = "cpu"
 ) -> Callable[..., Any]:
-    """Registers a function with jax-tvm-ffi, and returns a function of arrays that calls it.
+    """Makes a function of arrays that calls a function in programs of XLA, by way of jax-tvm-ffi.
 
-    Its results are the tensors that the function writes to, in the order of the parameters. Arrays of JAX do not change, so
-    a tensor that is declared with `access=update`, as all are without a word, is an argument whose memory XLA gives to a
-    result, a copy where the array is used elsewhere: `input_output_aliases`. The last parameters, those with
-    `access=write`, or those that `results` names, are no arguments: XLA allocates them. A tensor with `access=read` is an
-    argument only.
+    Its results are the tensors that the function writes to, in the order of the parameters. Those with `access=write`, or
+    those that `results` names, are no arguments: XLA allocates them. Arrays of JAX do not change, so any other tensor that
+    is declared with `access=update`, as all are without a word, is an argument whose memory XLA gives to a result, a copy
+    where the array is used elsewhere: `input_output_aliases`. A tensor with `access=read` is an argument only.
     """
     import jax
     import jax.numpy as jnp
 
+    from . import _jax
+
     declared = described(module, name)["declaration"]
     params = declared["params"]
-    names = [param["name"] for param in params]
+    access = {param["name"]: _access(param) for param in params}
     if results is None:
-        results = [param["name"] for param in params if _access(param) == "write"]
-    if names[len(names) - len(results) :] != list(results):
-        raise ValueError(f"results are the last parameters of {name}, which are {', '.join(names)}")
-    given = params[: len(names) - len(results)]
-    updated = tuple(index for index, param in enumerate(given) if _access(param) != "read")
-    if not (updated or results):
+        results = [param for param, what in access.items() if what == "write"]
+    for result in results:
+        if access.get(result, "read") == "read":
+            raise ValueError(f"{name} writes to no tensor {result}")
+    form = "".join("w" if param in results else "r" if what == "read" else "u" for param, what in access.items())
+    given = [index for index, one in enumerate(form) if one != "w"]
+    written = [index for index, one in enumerate(form) if one != "r"]
+    made = [params[index]["name"] for index in written if form[index] == "w"]
+    if not written:
         raise ValueError(f"{name} writes to no tensor")
     shapes = Shapes(declared, {"min": jax.core.min_dim, "max": jax.core.max_dim}, jnp.dtype)
-    shapes.check(results, len(given))
-    target = _target(function_of(getattr(module, name)), name, platform, len(given), updated, len(results))
+    shapes.check(made, given)
+    aliases = {given.index(index): place for place, index in enumerate(written) if form[index] == "u"}
+    target, key = _jax.target(function_of(getattr(module, name)), declared["signature"], form, platform)
 
     def call(*args: Any) -> Any:
-        same = [jax.ShapeDtypeStruct(args[index].shape, args[index].dtype) for index in updated]
-        made = same + [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in shapes.of(results, args)]
-        aliases = {index: place for place, index in enumerate(updated)}
-        return jax.ffi.ffi_call(target, made[0] if len(made) == 1 else made, input_output_aliases=aliases)(*args)
+        if len(args) != len(given):
+            takes = ", ".join(params[index]["name"] for index in given)
+            raise TypeError(f"{name} takes {len(given)} arrays, {takes}, but {len(args)} were given")
+        all_args: list[Any] = [None] * len(params)
+        for index, arg in zip(given, args, strict=True):
+            all_args[index] = arg
+        allocated = iter(shapes.of(made, all_args))
+        updated = [(arg.shape, arg.dtype) if one == "u" else None for one, arg in zip(form, all_args, strict=True)]
+        types = [jax.ShapeDtypeStruct(*(updated[index] or next(allocated))) for index in written]
+        run = jax.ffi.ffi_call(target, types[0] if len(types) == 1 else types, input_output_aliases=aliases)
+        with jax.named_scope(name):
+            return run(*args, function=key)
 
     return call
-
-
-def _target(
-    function: tvm_ffi.Function, name: str, platform: str, arguments: int, updated: tuple[int, ...], results: int
-) -> str:
-    """Registers a function with jax-tvm-ffi, once; returns the name of the target. `updated` are the places of arguments
-    that are results, too."""
-    import jax_tvm_ffi
-
-    key = (function.__chandle__(), platform, updated)
-    if key not in _TARGETS:
-        target = f"tvm_ffi_codegen.{name}.{len(_TARGETS)}"
-        called = _without_aliases(function, arguments, updated, results) if updated else function
-        jax_tvm_ffi.register_ffi_target(target, called, ["args", "rets"], platform=platform)
-        _TARGETS[key] = (target, function)
-    return _TARGETS[key][0]
-
-
-def _without_aliases(
-    function: tvm_ffi.Function, arguments: int, updated: tuple[int, ...], results: int
-) -> tvm_ffi.Function:
-    """Returns a function of all arguments and all results of a target that calls this one with each tensor once: what is
-    updated comes as the result, whose memory is that of the argument or a copy of it."""
-    taken = [f"a{index}" for index in range(arguments)]
-    passed = list(taken)
-    yielded = [f"r{place}" for place in range(len(updated) + results)]
-    for place, index in enumerate(updated):
-        passed[index] = yielded[place]
-    passed += yielded[len(updated) :]
-    params = ", ".join(f"{param}: Any" for param in taken + yielded)
-    text = (
-        "of(f: Function) -> Function"
-        f" = {{ return function ({params}) -> None {{ @(f)({', '.join(passed)}); }}; }};"
-    )
-    made: tvm_ffi.Function = jit(text).of(function)
-    return made
 
 
 def _access(param: dict[str, Any]) -> str:

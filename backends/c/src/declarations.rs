@@ -70,8 +70,10 @@ impl Symbols {
         let head = match &source.symbols[symbol.index()].kind {
             SymbolKind::Function(signature) => {
                 let pointees = &self.pointees[symbol.index()];
-                let head = prototype(reference, signature, &[], pointees, prelude);
                 let function = source.functions.iter().find(|f| f.symbol == symbol);
+                // That of the definition: callers may say more.
+                let signature = function.map_or(signature, |function| &function.signature);
+                let head = prototype(reference, signature, &[], pointees, prelude);
                 let heat = function.and_then(heat).map(|heat| prelude.name(heat));
                 heat.map_or(head.clone(), |heat| format!("{heat} {head}"))
             }

@@ -19,7 +19,7 @@ fn abi(abi: AbiType, prelude: &mut Prelude) -> &'static str {
 }
 
 /// Returns a function declaration without its end. Parameters without names are declared by type alone; `pointees` says
-/// what addresses point to.
+/// what addresses of a function that the text defines point to, and the signature, what others only read.
 pub(crate) fn prototype(
     name: &str,
     signature: &Signature,
@@ -34,6 +34,7 @@ pub(crate) fn prototype(
                 format!("const {}", prelude.pointer(pointee))
             }
             Some(pointee) => prelude.pointer(pointee),
+            None if signature.reads.contains(&i) => format!("const {}", abi(param, prelude)),
             None => abi(param, prelude).to_owned(),
         };
         declarator(&ty, params.get(i).map_or("", String::as_str))

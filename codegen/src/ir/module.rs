@@ -78,6 +78,11 @@ impl Module {
             wanted: linkage,
         })?;
         known.linkage = merged;
+        if let (SymbolKind::Function(known), SymbolKind::Function(signature)) =
+            (&mut known.kind, &kind)
+        {
+            known.merge(signature);
+        }
         Ok(symbol)
     }
 

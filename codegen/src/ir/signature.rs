@@ -1,6 +1,7 @@
 //! The types of values and the signatures of functions.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// The type of a value. Integers have no sign; operations do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -132,12 +133,29 @@ impl fmt::Display for AbiType {
 }
 
 /// The signature of a function under the C calling convention of the target.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Signature {
     /// Parameters, in order.
     pub params: Vec<AbiType>,
     /// The result; `None` for C's `void`.
     pub result: Option<AbiType>,
+    /// The indices of parameters that are addresses of memory that the function only reads, in ascending order. They serve
+    /// readers of text: nothing else depends on them, and signatures that differ in nothing else are equal.
+    pub reads: Vec<usize>,
+}
+
+impl PartialEq for Signature {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.params, &self.result) == (&other.params, &other.result)
+    }
+}
+
+impl Eq for Signature {}
+
+impl Hash for Signature {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.params, &self.result).hash(state);
+    }
 }
 
 impl Signature {
@@ -146,7 +164,15 @@ impl Signature {
         Signature {
             params: params.iter().map(|&ty| ty.into()).collect(),
             result: result.map(AbiType::from),
+            reads: Vec::new(),
         }
+    }
+
+    /// Adds the memory that an equal signature says is only read.
+    pub(super) fn merge(&mut self, other: &Signature) {
+        self.reads.extend(&other.reads);
+        self.reads.sort_unstable();
+        self.reads.dedup();
     }
 }
 

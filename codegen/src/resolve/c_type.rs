@@ -83,6 +83,11 @@ impl CType {
         if is_same { other } else { self }
     }
 
+    /// Returns true for the address of a tensor, or in one, whose elements are only read.
+    fn is_read(self) -> bool {
+        self == CType::READ_TENSOR || self == CType::READ_DATA
+    }
+
     /// Returns the ABI type.
     pub(crate) fn abi(self) -> AbiType {
         match self {
@@ -144,7 +149,9 @@ impl Prototype {
     /// Returns the type under the C calling convention.
     pub(crate) fn signature(&self) -> Signature {
         let params = self.params.iter().map(|ty| ty.abi()).collect();
-        Signature { params, result: self.result.map(CType::abi) }
+        let reads = self.params.iter().enumerate().filter(|(_, ty)| ty.is_read());
+        let reads = reads.map(|(index, _)| index).collect();
+        Signature { params, result: self.result.map(CType::abi), reads }
     }
 }
 

@@ -6,7 +6,7 @@ use super::step::Linear;
 use super::term::{Kind, Node, Term};
 
 /// Writes a term as a linear function of `symbol`; returns `None` if it is not linear or does not depend on it.
-pub(super) fn linear(term: &Term, symbol: SymbolId) -> Option<Linear> {
+pub(crate) fn linear(term: &Term, symbol: SymbolId) -> Option<Linear> {
     let (coefficient, constant) = split(term, symbol)?;
     let coefficient = coefficient.filter(|c| c.constant() != Some(0))?;
     let text = if let Node::Exact(_, _, text) = &term.node { text.clone() } else { String::new() };

@@ -1,5 +1,9 @@
 """JAX: functions become targets of XLA's FFI by what their metadata says; XLA allocates the results."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import jax_tvm_ffi
@@ -17,10 +21,6 @@ def check(library):
     assert np.array_equal(add_one(x), [1, 2, 3, 4, 5])
     twice = jax.jit(lambda x: add_one(add_one(x * 2)))
     assert np.array_equal(twice(x), [2, 4, 6, 8, 10])
-    # A process has some thousand places for functions.
-    for _ in range(2000):
-        add_one = jax_target(module, "add_one")
-    assert np.array_equal(add_one(x), [1, 2, 3, 4, 5])
     jax_tvm_ffi.register_ffi_target(library.stem, module.add_one, ["args", "rets"], platform="cpu")
     shorter = jax.ffi.ffi_call(library.stem, jax.ShapeDtypeStruct((4,), jnp.float32))
     refusal = lambda: jax.block_until_ready(shorter(x))
@@ -68,9 +68,91 @@ def check_updates():
     # What a caller names is allocated, whatever its access.
     named = jax_target(m, "bump", results=["w", "z"])
     assert [one.shape for one in named(x, y)] == [(4,)] * 3
-    system.refused(ValueError, "same writes to no tensor", jax_target, m, "same")
+    rows = [
+        (ValueError, "same writes to no tensor", lambda: jax_target(m, "same")),
+        (ValueError, "bump writes to no tensor x", lambda: jax_target(m, "bump", results=["x"])),
+        (ValueError, "bump writes to no tensor v", lambda: jax_target(m, "bump", results=["v"])),
+        (TypeError, "bump takes 3 arrays, x, y, w, but 2 were given", lambda: bump(x, y)),
+    ]
+    for row in rows:
+        system.refused(*row)
+
+
+def check_places():
+    """Results stand before, between and behind arguments; results are those in the order of the parameters."""
+    n, m = "Tensor([n], float32", "Tensor([n + 1], float32"
+    k = codegen.jit(
+        f"first(z: {n}, access=write), x: {n}, access=read)) -> None = shift(z.data, x.data, n, 1.0);"
+        f"between(x: {m}, access=read), z: {n}, access=write), y: {n}, access=read)) -> None"
+        " = { shift(z.data, y.data, n, 2.0); };"
+        f"mixed(z: {n}, access=write), y: {n}), x: {n}, access=read), w: {n}, access=write), v: {n})) -> None"
+        " = { shift(z.data, y.data, n, 1.0); shift(w.data, x.data, n, 2.0); shift(y.data, y.data, n, 4.0);"
+        " shift(v.data, v.data, n, 8.0); };",
+        {
+            "shift": codegen.C(
+                "void shift(float* z, const float* x, long n, double k) { while (n--) z[n] = x[n] + (float)k; }"
+            )
+        },
+    )
+    x, longer = jnp.arange(3, dtype="float32"), jnp.zeros(4, "float32")
+    first, between, mixed = (jax_target(k, name) for name in ("first", "between", "mixed"))
+    for of in (lambda f: f, jax.jit):
+        assert np.array_equal(of(first)(x), [1, 2, 3])
+        assert np.array_equal(of(between)(longer, x), [2, 3, 4])
+        found = of(mixed)(x * 10, x, x * 100)
+        expected = [[1, 11, 21], [4, 14, 24], [2, 3, 4], [8, 108, 208]]
+        assert np.array_equal(np.array(found), expected), found
+    symbol = jax.export.symbolic_shape("n")[0]
+    [shape] = jax.eval_shape(first, jax.ShapeDtypeStruct((symbol,), jnp.float32)).shape
+    assert str(shape) == "n"
+    # What is given away is updated where it is.
+    given = [x * 10, x + 0, x * 100]
+    places = [given[0].unsafe_buffer_pointer(), given[2].unsafe_buffer_pointer()]
+    found = jax.jit(lambda *of: mixed(*of)[1::2], donate_argnums=(0, 2))(*given)
+    assert [one.unsafe_buffer_pointer() for one in found] == places
+    assert [one.is_deleted() for one in given] == [True, False, True]
+    assert np.array_equal(np.array(found), [[4, 14, 24], [8, 108, 208]])
+
+
+def check_many():
+    """Functions take no places of jax-tvm-ffi, of which there are 1,024 in a process: their forms do. Threads make targets
+    and call them."""
+    count = 1500
+    declared = "".join(
+        f"add_{k}(z: Tensor([n], float32, access=write), x: Tensor([n], float32, access=read)) -> None"
+        f" = add(z.data, x.data, n, {k});"
+        for k in range(count)
+    )
+    kernel = codegen.C("void add(float* z, const float* x, long n, long k) { while (n--) z[n] = x[n] + k; }")
+    m, before, x = codegen.jit(declared, {"add": kernel}), jax_tvm_ffi.registered_count(), jnp.arange(4, dtype="float32")
+
+    def made_and_called(k):
+        made = jax_target(m, f"add_{k}")
+        # A call by itself is a program by itself, which takes its time.
+        return made, np.asarray(made(x)) if k % 50 == 0 else np.arange(4) + k
+
+    with ThreadPoolExecutor(8) as threads:
+        made, found = zip(*threads.map(made_and_called, range(count)), strict=True)
+    assert all(np.array_equal(one, np.arange(4) + k) for k, one in enumerate(found))
+    assert jax_tvm_ffi.registered_count() <= before + 1
+    all_at_once = jax.jit(lambda x: [one(x) for one in made])
+    assert all(np.array_equal(one, np.arange(4) + k) for k, one in enumerate(all_at_once(x)))
+    # An error is that of the function that is called.
+    system.refused(Exception, "`add_7(z: Tensor([n], float32, access=write)", made[7], jnp.zeros(4, "int8"))
+    # A call keeps nothing: numbers as attributes would take 16 bytes of each.
+    loop = jax.jit(lambda x: jax.lax.fori_loop(0, 1_000_000, lambda _, x: made[1](x), x))
+    assert loop(x)[0] == 1_000_000
+    resident = lambda: int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+    start = resident()
+    loop(x).block_until_ready()
+    assert resident() - start < 4 << 20, resident() - start
+    # A program of another process finds its function, or none.
+    stale = jax.ffi.ffi_call("tvm_ffi_codegen.wr", jax.ShapeDtypeStruct((4,), jnp.float32))
+    system.refused(Exception, "no function of this process has the key 0000000", lambda: stale(x, function="0000000"))
 
 
 check_symbols()
 check_updates()
+check_places()
+check_many()
 system.on_each(check, "../shared/add_one.ffi", system.compile_c("../shared/add_one.c"))

@@ -44,6 +44,53 @@ fn compilers_are_silent() {
     ));
 }
 
+/// Kernels and C functions that are called by address take memory that is only read as `const`, and no cast of the text
+/// takes that away.
+#[test]
+fn memory_that_is_only_read_is_const() {
+    let rows = [
+        ("a(x.data, y.data, n)", "void a(const void *, void *, int64_t);"),
+        ("b(x, y, x.data + 4 * n)", "void b(const void *, void *, const void *);"),
+        ("c(y.data); c(x.data)", "void c(const void *);"),
+        ("let p = x.data; \"d.d\"(p)", "void d_d(const void *) FFI_SYMBOL(\"d.d\");"),
+        ("try e(x.data, o)", "int32_t e(const void *, const void *);"),
+        ("let q: ptr = q(n); (q)(x.data, y.data)", "((void (*)(const void *, void *))(uintptr_t)"),
+        ("g(y.data, w.data, y)", "void g(void *, void *, void *);"),
+    ];
+    let bodies = rows.map(|(body, _)| body).join("; ");
+    let module = lowered(&format!(
+        "f(x: Tensor([n], float32, access=read), y: Tensor([n], float32), w: Tensor([n], float32, access=write),
+           o: Optional[Tensor([n], int8, access=read)]) -> None = {{ {bodies}; }};"
+    ));
+    let text = C::default().text(&module, &[]).unwrap();
+    for (body, expected) in rows {
+        assert!(text.contains(expected), "{body}: {text}");
+    }
+    check(&module);
+    // The library's own constants, which its routines never write to, go as `void *`.
+    let is_own =
+        |line: &String| line.contains("(void *)(tvm_ffi_") || line.contains("(void *)tvm_ffi_");
+    let others: Vec<String> =
+        casts_of_const(&text).into_iter().filter(|line| !is_own(line)).collect();
+    assert_eq!(others, [""; 0]);
+}
+
+/// Returns the lines of a text in which a cast takes a `const` away: GCC's warnings, each with its line.
+fn casts_of_const(text: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("host.c"), text).unwrap();
+    let mut command = Command::new("cc");
+    command.args(["-std=c11", "-Wcast-qual", "-fsyntax-only", "host.c"]);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success());
+    let said = String::from_utf8(output.stderr).unwrap();
+    let lines = said.lines().filter_map(|line| line.strip_prefix("host.c:")?.split_once(':'));
+    let lines = lines.filter(|(_, what)| what.contains("[-Wcast-qual]"));
+    lines
+        .map(|(line, _)| text.lines().nth(line.parse::<usize>().unwrap() - 1).unwrap().into())
+        .collect()
+}
+
 /// Clang knows Microsoft's dialect, where it finds no headers but its own.
 #[test]
 fn microsofts_dialect_is_spoken() {

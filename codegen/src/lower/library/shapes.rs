@@ -4,7 +4,7 @@
 //!
 //! | key | holds |
 //! |---|---|
-//! | `symbols` | a list of objects: the extents and integer arguments that symbols stand for, in the order of the checks |
+//! | `symbols` | a list of objects: the extents and integer arguments from which symbols follow, in the order of the checks; several for a symbol, since some arguments may not be there |
 //! | `symbols[i].symbol` | the name of the symbol, never in backticks. Its value is that of its first object whose argument is there and whose terms are known |
 //! | `symbols[i].argument` | an argument: a tensor if there are `extents`, else an integer |
 //! | `symbols[i].extents` | first and end of a range of extents, whose product counts, 1 for none. Both are indices as those of a slice of Python: negative from the end, or null |
@@ -28,6 +28,7 @@ use crate::declaration::{OwnDim, Tensor};
 use crate::resolve::Resolved;
 use crate::resolve::function::Function;
 use crate::resolve::ids::{SymbolId, ValueId};
+use crate::resolve::linear::linear;
 use crate::resolve::operator::{Binary, Division, Exact};
 use crate::resolve::step::{Linear, Place, Rule, Step};
 use crate::resolve::term::{Node, Term};
@@ -53,7 +54,7 @@ impl Resolved<'_> {
     /// If the library declares no function of this number.
     pub fn shapes(&self, index: usize) -> String {
         let function = &self.functions[index];
-        let symbols = function.steps.iter().filter_map(|step| Occurrence::of(function, step));
+        let symbols = function.steps.iter().flat_map(|step| Occurrence::of(function, step));
         let shapes = Shapes { symbols: symbols.collect(), tensors: tensors(function) };
         serde_json::to_string(&shapes).expect("texts and numbers under texts are JSON")
     }
@@ -90,28 +91,46 @@ struct Extents {
 }
 
 impl<'a> Occurrence<'a> {
-    /// Describes the place of a symbol; `None` where no argument has its number. Steps for elements and for types of
-    /// unions bind nothing outside of them.
-    fn of(function: &Function<'a>, step: &Step<'a>) -> Option<Occurrence<'a>> {
-        let Step::Occurrence { place, rule } = step else { return None };
-        let (symbol, linear) = match rule {
-            Rule::Symbol(symbol) => (*symbol, None),
-            Rule::Solve { symbol, linear, .. } => (*symbol, Some(linear)),
-            Rule::Any | Rule::Equal { .. } => return None,
-        };
+    /// Describes the place of a step for each symbol that follows from it; none where no argument has its number. Steps for
+    /// elements and for types of unions bind nothing outside of them.
+    fn of(function: &Function<'a>, step: &Step<'a>) -> Vec<Occurrence<'a>> {
+        let Step::Occurrence { place, rule } = step else { return Vec::new() };
         let extents = match *place {
             Place::Value { .. } => None,
-            Place::Extent { value, dim } => Some(range(function.tensor(value)?.shape.own_dim(dim))),
+            Place::Extent { value, dim } => match function.tensor(value) {
+                Some(tensor) => Some(range(tensor.shape.own_dim(dim))),
+                None => return Vec::new(),
+            },
             // Strides of tensors that have no memory yet are unknown, and no framework passes shapes.
-            Place::Stride { .. } | Place::Number { .. } => return None,
+            Place::Stride { .. } | Place::Number { .. } => return Vec::new(),
         };
-        Some(Occurrence {
+        let Some(argument) = argument(function, place.value()) else { return Vec::new() };
+        let describe = |(symbol, linear): (SymbolId, Option<Linear>)| Occurrence {
             symbol: function.symbols[symbol].name,
-            argument: argument(function, place.value())?,
+            argument,
             extents,
-            coefficient: linear.map(|linear| data(function, &linear.coefficient)),
-            constant: linear.map(|linear| data(function, &linear.constant)),
-        })
+            coefficient: linear.as_ref().map(|linear| data(function, &linear.coefficient)),
+            constant: linear.as_ref().map(|linear| data(function, &linear.constant)),
+        };
+        solved(rule).into_iter().map(describe).collect()
+    }
+}
+
+/// Returns the symbols that follow from a number under this rule; `None` for the linear function of the symbol itself. An
+/// expression that a call compares, since all its symbols are known, determines each of them where the others are.
+fn solved(rule: &Rule) -> Vec<(SymbolId, Option<Linear>)> {
+    match rule {
+        Rule::Any => Vec::new(),
+        Rule::Symbol(symbol) => vec![(*symbol, None)],
+        Rule::Solve { symbol, linear, .. } => vec![(*symbol, Some(linear.clone()))],
+        Rule::Equal { term, .. } => {
+            let mut symbols = Vec::new();
+            term.visit_symbols(&mut |symbol| symbols.push(symbol));
+            symbols.sort_unstable();
+            symbols.dedup();
+            let of = |symbol| Some((symbol, Some(linear(term, symbol)?)));
+            symbols.into_iter().filter_map(of).collect()
+        }
     }
 }
 
