@@ -154,6 +154,8 @@ def test_options() -> None:
         one["name"] for one in codegen.inspect(codegen.emit(ADD_ONE, system_lib="my_"))["functions"]
     ]
     assert names == ["my_add_one"]
+    names = [one["name"] for one in codegen.inspect(codegen.emit(ADD_ONE, register="xla"))["functions"]]
+    assert names == ["_xla_add_one", "add_one"]
     without = codegen.emit(ADD_ONE, "ir", unchecked=["shape", "strides", "device", "alignment"])
     assert len(without) < len(codegen.emit(ADD_ONE, "ir"))
 

@@ -77,6 +77,7 @@ def test_types_of_options() -> None:
         "prepare",
         "entry",
         "system_lib",
+        "register",
     ]
     for name in texts:
         for value in [1.5, b"x", [], {}, True, object()]:
@@ -147,6 +148,8 @@ def test_values_of_options() -> None:
         (dict(imports={"_lib": b"x"}), "imports: "),
         (dict(entry="g"), 'entry: there is no function "g"'),
         (dict(prepare="add_one"), "add_one"),
+        (dict(register="xlb"), "option register: no host"),
+        (dict(register="xla:g"), 'handlers: there is no function "g"'),
         (dict(system_lib="a b"), "system library prefix"),
         (dict(system_lib="a\0b"), "system library prefix"),
         (dict(form="ir", link=[OBJECT]), "option link is for forms object and shared"),

@@ -268,7 +268,10 @@ def jit(
 
 def load(library: Path_) -> Functions:
     """Loads a shared library that `emit` has made. Its functions are called as those that `jit` makes."""
-    names = [one["name"] for one in inspect(library)["functions"]]
+    found = [one["name"] for one in inspect(library)["functions"]]
+    # Functions that return addresses of handlers are for `frameworks`.
+    getters = {f"_xla_{name}" for name in found}
+    names = [name for name in found if name not in getters]
     # The loader would look for a name without a folder where the system has its libraries.
     module = tvm_ffi.load_module(os.path.abspath(library))
     return _functions.of_module(_calls.attach(module), names)

@@ -100,52 +100,78 @@ def torch_op(module: Functions | tvm_ffi.Module, name: str, *, namespace: str = 
 def jax_target(
     module: Functions | tvm_ffi.Module, name: str, *, results: Sequence[str] | None = None, platform: str = "cpu"
 ) -> Callable[..., Any]:
-    """Makes a function of arrays that calls a function in programs of XLA, by way of jax-tvm-ffi.
+    """Makes a function of arrays that calls a function in programs of XLA: by its handler, if the library was made with the
+    option `register="xla"`, or else by way of jax-tvm-ffi.
 
     Its results are the tensors that the function writes to, in the order of the parameters. Those with `access=write`, or
     those that `results` names, are no arguments: XLA allocates them. Arrays of JAX do not change, so any other tensor that
     is declared with `access=update`, as all are without a word, is an argument whose memory XLA gives to a result, a copy
     where the array is used elsewhere: `input_output_aliases`. A tensor with `access=read` is an argument only.
+
+    By a handler, tensors that the function allocates are further results, and numbers and texts are keywords. `results` is
+    for functions without one.
     """
     import jax
     import jax.numpy as jnp
 
-    from . import _jax
+    from . import _xla
 
     declared = described(module, name)["declaration"]
-    params = declared["params"]
-    access = {param["name"]: _access(param) for param in params}
-    if results is None:
-        results = [param for param, what in access.items() if what == "write"]
-    for result in results:
-        if access.get(result, "read") == "read":
+    params, signature = declared["params"], declared["signature"]
+    address = _xla.handler(module, name) if results is None else None
+    form = "".join(_role(param, results, address is not None) for param in params)
+    for result in results or ():
+        if all(param["name"] != result or role != "w" for param, role in zip(params, form, strict=True)):
             raise ValueError(f"{name} writes to no tensor {result}")
-    form = "".join("w" if param in results else "r" if what == "read" else "u" for param, what in access.items())
-    given = [index for index, one in enumerate(form) if one != "w"]
-    written = [index for index, one in enumerate(form) if one != "r"]
+    given = [index for index, role in enumerate(form) if role in "ru"]
+    written = [index for index, role in enumerate(form) if role in "uw"]
+    keywords = {params[index]["name"]: index for index, role in enumerate(form) if role == "k"}
     made = [params[index]["name"] for index in written if form[index] == "w"]
-    if not written:
+    outputs = [output["name"] for output in declared.get("outputs", [])] if address is not None else []
+    if not (written or outputs):
         raise ValueError(f"{name} writes to no tensor")
     shapes = Shapes(declared, {"min": jax.core.min_dim, "max": jax.core.max_dim}, jnp.dtype)
-    shapes.check(made, given)
+    shapes.check(made + outputs, [*given, *keywords.values()])
     aliases = {given.index(index): place for place, index in enumerate(written) if form[index] == "u"}
-    target, key = _jax.target(function_of(getattr(module, name)), declared["signature"], form, platform)
+    fixed: dict[str, Any] = {}
+    if address is not None:
+        target = _xla.target(address, signature, platform)
+    else:
+        from . import _jax
 
-    def call(*args: Any) -> Any:
+        target, fixed["function"] = _jax.target(function_of(getattr(module, name)), signature, form, platform)
+
+    def call(*args: Any, **attributes: Any) -> Any:
         if len(args) != len(given):
             takes = ", ".join(params[index]["name"] for index in given)
             raise TypeError(f"{name} takes {len(given)} arrays, {takes}, but {len(args)} were given")
         all_args: list[Any] = [None] * len(params)
         for index, arg in zip(given, args, strict=True):
             all_args[index] = arg
-        allocated = iter(shapes.of(made, all_args))
-        updated = [(arg.shape, arg.dtype) if one == "u" else None for one, arg in zip(form, all_args, strict=True)]
+        for keyword, value in attributes.items():
+            if keyword not in keywords:
+                raise TypeError(f"{name} has no keyword {keyword}: there is {', '.join(keywords) or 'none'}")
+            all_args[keywords[keyword]] = value
+        allocated = iter(shapes.of(made + outputs, all_args))
+        updated = [(arg.shape, arg.dtype) if role == "u" else None for role, arg in zip(form, all_args, strict=True)]
         types = [jax.ShapeDtypeStruct(*(updated[index] or next(allocated))) for index in written]
+        types += [jax.ShapeDtypeStruct(*one) for one in allocated]
         run = jax.ffi.ffi_call(target, types[0] if len(types) == 1 else types, input_output_aliases=aliases)
         with jax.named_scope(name):
-            return run(*args, function=key)
+            return run(*args, **attributes, **fixed)
 
     return call
+
+
+def _role(param: dict[str, Any], results: Sequence[str] | None, has_handler: bool) -> str:
+    """Returns what a parameter is in a call of XLA: `r` an argument, `u` an argument whose memory a result gets, `w` a
+    result, `k` a keyword, `s` the stream of the call."""
+    access = _access(param)
+    if has_handler and "tensor" not in param:
+        return "s" if param["type"] == "Stream" else "k"
+    if access != "read" and (param["name"] in results if results is not None else access == "write"):
+        return "w"
+    return "r" if access == "read" else "u"
 
 
 def _access(param: dict[str, Any]) -> str:

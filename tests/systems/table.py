@@ -53,7 +53,7 @@ SYSTEMS = {
     "cxx": System("g++, object", "C++, `tvm::ffi`", light=True),
     "rust": System("rustc, object", "Rust, `tvm-ffi`", light=True),
     "numba": System("Numba, object and LLVM IR", "Python, NumPy", light=True),
-    "jax": System("gcc, object", "JAX, `jax-tvm-ffi`", light=True),
+    "jax": System("gcc, object", "JAX, `jax-tvm-ffi`; handlers of XLA", light=True),
     "cake_few": System("names only", f"FlashInfer's hosts, C++; {RECORD}", light=True, folder="cake", words=("--few",)),
     "custom_module": System("gcc, in a module that Python loads", "Python, NumPy"),
     "runtime_state": System("gcc, object", "a language's own runtime"),

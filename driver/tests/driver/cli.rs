@@ -148,6 +148,31 @@ fn entries_and_system_libraries_are_options() {
 }
 
 #[test]
+fn handlers_of_xla_are_an_option() {
+    let folder = add_one();
+    let of = |option: &str| {
+        let text = quiet(folder.path(), &format!("emit add_one.ffi --emit ir {option} -o -"));
+        let text = String::from_utf8(text).unwrap();
+        let exported = text.lines().filter_map(|line| line.strip_prefix("export func @"));
+        let ours = exported.filter(|line| line.contains("xla") || line.starts_with("my_"));
+        let names = ours.map(|line| line.split('(').next().unwrap_or_default().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(of(""), [""; 0]);
+    assert_eq!(of("--register xla"), ["xla_add_one", "__tvm_ffi__xla_add_one"]);
+    assert_eq!(of("--register xla=my:add_one"), ["my_add_one", "__tvm_ffi__xla_add_one"]);
+    let refused = |option: &str| fails(folder.path(), &format!("emit add_one.ffi {option} -o out"));
+    let missing = "error: add_one.ffi: handlers: there is no function \"subtract\"\n";
+    assert_eq!(refused("--register xla:subtract"), (1, missing.to_owned()));
+    for wrong in ["xlb", "xla=", "xla:", "xla:a,,b"] {
+        let (code, message) = refused(&format!("--register {wrong}"));
+        let expected =
+            format!("no host \"{wrong}\", expected xla, xla=PREFIX or xla=PREFIX:NAME,NAME");
+        assert!(code == 2 && message.contains(&expected), "{message}");
+    }
+}
+
+#[test]
 fn checks_can_be_left_out() {
     let folder = add_one();
     let emit = |option: &str| {

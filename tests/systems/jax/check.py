@@ -1,8 +1,15 @@
-"""JAX: functions become targets of XLA's FFI by what their metadata says; XLA allocates the results."""
+"""JAX: functions become targets of XLA's FFI by what their metadata says; XLA allocates the results.
+
+With --times a handler is called beside one in C++ by XLA's own headers, and nothing else is done.
+"""
 
 import os
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+# Two devices, for shards.
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 
 import jax
 import jax.numpy as jnp
@@ -151,8 +158,115 @@ def check_many():
     system.refused(Exception, "no function of this process has the key 0000000", lambda: stale(x, function="0000000"))
 
 
+def library(name, text, kernel, **options):
+    """Returns a loaded library with handlers."""
+    path = system.MADE / f"{name}.so"
+    path.write_bytes(codegen.emit(text, "shared", link=[codegen.C(kernel)], register="xla", **options))
+    return codegen.load(path)
+
+
+def check_handlers(backend):
+    """Functions are called by handlers of their own: no number and no text is lost, and errors have their text."""
+    vector = "Tensor([n], float32"
+    m = library(
+        f"handlers-{backend}",
+        f"scale(a: float64, x: {vector}, access=read), k: int64 = 3, mode: str = 'fast') -> y: {vector})"
+        " = scale_kernel(a, x.data, k, mode, y.data, n);"
+        f"bump(z: {vector}, access=write), x: {vector}, access=read), w: {vector})) -> None = bump(x.data, w.data, z.data, n);"
+        "grow(n: int64) -> (y: Tensor([2 * n], int32), z: Tensor([n], bool)) = grow(y.data, z.data, n);".replace("'", '"'),
+        "void scale_kernel(double a, const float* x, long k, const char* mode, long size, float* y, long n)"
+        " { while (n--) y[n] = a * x[n] + k + size; }"
+        "void bump(const float* x, float* w, float* z, long n) { while (n--) { w[n] *= 2; z[n] = x[n] + w[n]; } }"
+        "void grow(int* y, char* z, long n) { for (long i = 0; i < n; i++) y[i] = y[n + i] = i, z[i] = i % 2; }",
+        backend=backend,
+    )
+    assert list(m) == ["bump", "grow", "scale"], list(m)
+    scale, bump, grow = (jax_target(m, name) for name in ("scale", "bump", "grow"))
+    x = jnp.arange(4, dtype="float32")
+    assert np.array_equal(scale(x, a=2.0), [7, 9, 11, 13])
+    assert np.array_equal(jax.jit(lambda x: scale(scale(x, a=1), a=0.5, k=-10, mode="größer"))(x), [1.5, 2, 2.5, 3])
+    assert scale(x[:0], a=1.0).shape == (0,)
+    for call in (bump, jax.jit(bump), jax.jit(bump, donate_argnums=1)):
+        z, w = call(x, x + 0)
+        assert np.array_equal(z, [0, 3, 6, 9]) and np.array_equal(w, [0, 2, 4, 6])
+    assert np.array_equal(x, [0, 1, 2, 3])
+    y, z = jax.jit(lambda: grow(n=3))()
+    assert np.array_equal(y, [0, 1, 2, 0, 1, 2]) and np.array_equal(z, [False, True, False])
+    looped = jax.lax.map(lambda x: scale(x, a=1.0), jnp.stack([x, x + 1]))
+    assert np.array_equal(looped, [[7, 8, 9, 10], [8, 9, 10, 11]])
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda a: float(scale(x, a=float(a))[1]), range(200)))
+    assert found == [a + 7.0 for a in range(200)]
+    refused = [
+        (TypeError, "scale has no keyword b: there is a, k, mode", lambda: scale(x, a=1.0, b=2)),
+        (TypeError, "scale takes 1 arrays, x, but 2 were given", lambda: scale(x, x, a=1.0)),
+        (Exception, "INVALID_ARGUMENT: TypeError: Missing attribute a when calling: `scale(", lambda: scale(x)),
+        (Exception, "expected int64 but got float", lambda: scale(x, a=1.0, k=0.5)),
+        (Exception, "TypeError: Mismatched x.dtype on argument #1", lambda: scale(x.astype("int32"), a=1.0)),
+        (Exception, "ValueError: Mismatched w.shape[0] on argument #2", lambda: bump(x, x[:2])),
+    ]
+    for kind, text, call in refused:
+        system.refused(kind, text, lambda call=call: jax.block_until_ready(call()))
+
+
+def check_devices():
+    """Shards on several devices of the cpu are calls of one handler."""
+    m = library(
+        "shards",
+        "one(x: Tensor([n], float32, access=read)) -> y: Tensor([n], float32) = one_kernel(x.data, y.data, n);",
+        "void one_kernel(const float* x, float* y, long n) { while (n--) y[n] = x[n] + 1; }",
+    )
+    one = jax_target(m, "one")
+    mesh = jax.make_mesh((2,), ("i",))
+    spec = jax.sharding.PartitionSpec("i")
+    sharded = jax.jit(jax.shard_map(one, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False))
+    assert np.array_equal(sharded(jax.device_put(jnp.arange(8, dtype="float32"), jax.NamedSharding(mesh, spec))), np.arange(1, 9))
+
+
+def check_layouts():
+    """The facts about XLA are those of its header."""
+    source = system.MADE / "xla.c"
+    source.write_text(system.run(Path(os.environ["SYSTEMS_TARGET"]) / "debug" / "examples" / "xla"))
+    system.run("cc", "-std=c11", "-fsyntax-only", "-I", jax.ffi.include_dir(), source)
+
+
+def measure():
+    """Says what a call of a handler of three vectors takes beside that of one in C++."""
+    includes = ["-I", jax.ffi.include_dir()]
+    objects = {name: system.MADE / f"{name}.o" for name in ("times.c", "handler.cc")}
+    system.run("gcc", "-std=c11", "-O2", *includes, "-c", system.HERE / "times.c", "-o", objects["times.c"])
+    system.run("g++", "-std=c++17", "-O2", "-w", *includes, "-c", system.HERE / "handler.cc", "-o", objects["handler.cc"])
+    runtime = Path(system.config("--libdir"))
+    for backend in system.BACKENDS:
+        ours = system.MADE / f"{backend}.o"
+        text = ", ".join(f"{name}: Tensor([n], float32, access={access})" for name, access in [("x", "read"), ("y", "read"), ("z", "write")])
+        text = f"add({text}) -> None = add(x.data, y.data, z.data, n);"
+        ours.write_bytes(codegen.emit(text, "object", backend=backend, register="xla"))
+        program = system.MADE / backend
+        system.run("g++", *objects.values(), ours, runtime / "libtvm_ffi.so", f"-Wl,-rpath,{runtime}", "-o", program)
+        handler, other = map(float, system.run(program).split())
+        said = f"{backend}: {handler} ns, C++ {other} ns, {handler / other:.2f}"
+        print(said)
+        system.say(said)
+
+
+def check_guide():
+    """The chapter's example runs."""
+    chapter = Path(__file__).parents[3] / "codegen" / "src" / "guide" / "frameworks.md"
+    [block] = [part.split("```")[0] for part in chapter.read_text().split("```python\n")[1:]]
+    exec(compile(block, str(chapter), "exec"), {})
+
+
+if "--times" in sys.argv:
+    measure()
+    sys.exit()
 check_symbols()
 check_updates()
 check_places()
 check_many()
+for backend in system.BACKENDS:
+    check_handlers(backend)
+check_devices()
+check_layouts()
+check_guide()
 system.on_each(check, "../shared/add_one.ffi", system.compile_c("../shared/add_one.c"))
