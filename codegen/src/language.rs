@@ -16,7 +16,7 @@
 //! # Grammar
 //!
 //! ```text
-//! library    = { "image" name ";" | function }
+//! library    = { "image" word [ "on" "load" "@" quoted ] ";" | function }
 //! function   = { doc } [ location ] [ "extern" ] signature "=" body
 //! location   = "@" quoted ":" int [ ":" int ]             (file, line, column: for backtraces and debuggers)
 //! signature  = label "(" [ param { "," param } ] ")" "->" result
@@ -83,6 +83,7 @@
 //! member     = "data" | "size" | "ndim" | "dtype" | "numel" | "device_type" | "device_id" | "byte_offset"
 //!            | "is_contiguous" | "object" | "is_some" | ( "shape" | "strides" ) "[" [ "-" ] int "]" | label
 //!            | "device" "." ( "multiprocessors" | "attribute" "(" int ")" )
+//!            | "global" "(" quoted ")"                    (after the name of an image: a device variable)
 //! atom       = "null" | "None" | "True" | "False" | name | quoted | "(" expr ")" | "[" args "]"
 //!            | "Shape" "(" args ")" | scalar "(" expr ")" | "stream" "(" expr ")"
 //!            | "current_device" "(" ")"

@@ -17,6 +17,7 @@ mod entries;
 mod failure;
 mod function;
 mod hip;
+mod images;
 pub(crate) mod library;
 mod operators;
 mod prologue;
@@ -30,12 +31,12 @@ mod value;
 use crate::ir::{self, Linkage};
 use crate::resolve::body::Entry;
 use crate::resolve::{MAIN, Resolved};
-pub use body::callee_variable;
 pub use driver::Loader;
 pub(crate) use failure::messages;
 use failure::records::Records;
 pub(crate) use function::{Wrapper, wrappers};
 pub use library::exports::{FORGET, UNLOAD};
+pub use routines::callee::callee_variable;
 pub use routines::linked::{is_linked_routine, linked_routines};
 pub use routines::memory::KEEPER;
 pub(crate) use runtime::runtime;
@@ -122,7 +123,7 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
         }
     }
     records.define(&mut module);
-    body::launch::images::define(&mut module, &library.images);
+    images::define(&mut module, &library.images);
     if options.routines == Routines::Shared {
         library::exports::unload(&mut module, linkage);
     }

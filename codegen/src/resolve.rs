@@ -13,6 +13,7 @@ mod definition;
 mod element;
 pub(crate) mod external;
 pub(crate) mod function;
+pub(crate) mod global;
 pub(crate) mod handler;
 pub(crate) mod ids;
 pub(crate) mod implied;
@@ -53,13 +54,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::declaration::limit::Limit;
 use crate::declaration::reserved::spelled_label;
-use crate::declaration::{self, Body, Image, ImageKind, Library, Platform, StatementKind};
+use crate::declaration::{self, Body, Library, StatementKind};
 use crate::error::{Error, Errors, Part};
 use crate::ir::Signature;
 use body::Entry;
 use c_type::{CType, Prototype};
 use external::External;
 use function::Function;
+use global::UsedImage;
 use handler::Handler;
 
 /// A result whose error is a reason.
@@ -252,16 +254,25 @@ impl<'a> Resolved<'a> {
 struct Items<'a> {
     /// Functions by name.
     functions: FxHashMap<&'a str, &'a crate::Function>,
-    /// Images by name, with their platform where it is known.
-    images: FxHashMap<&'a str, Option<Platform>>,
+    /// Images by name.
+    images: FxHashMap<&'a str, UsedImage<'a>>,
 }
 
 impl<'a> Items<'a> {
     fn of(library: &'a Library) -> Self {
         let functions = library.functions.iter().map(|f| (&f.signature.name[..], f));
-        let platform = |image: &Image| Some(ImageKind::of(image.bytes.as_deref()?)?.platform());
-        let images = library.images.iter().map(|image| (&image.name[..], platform(image)));
+        let images = library.images.iter().map(|image| (&image.name[..], UsedImage::of(image)));
         Items { functions: functions.collect(), images: images.collect() }
+    }
+
+    /// Returns the images that a function uses, each once; those that the library lacks are left out.
+    fn used(&self, function: &crate::Function) -> Vec<UsedImage<'a>> {
+        if self.images.is_empty() {
+            return Vec::new();
+        }
+        let mut seen = FxHashSet::default();
+        let names = function.used_images().into_iter().filter(|name| seen.insert(*name));
+        names.filter_map(|name| self.images.get(name).copied()).collect()
     }
 }
 
@@ -301,6 +312,7 @@ fn functions<'a>(library: &'a Library, items: &Items<'a>) -> Result<Vec<Function
     }
     c_library(library, &all)?;
     let launches = launch::images::launches(library, &all)?;
+    launch::images::globals(library, &all)?;
     if library.prepare.is_some() {
         let platform = launch::images::platform(library, &all)?;
         launch::images::prepare(&mut all, platform, launches);

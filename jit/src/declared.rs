@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use tvm_ffi_codegen::{
-    Call, FunctionRef, KernelCall, KernelRef, Library, Signature, StatementKind,
+    Call, Expr, Function, FunctionRef, KernelCall, KernelRef, Library, Signature, StatementKind,
 };
 
 use crate::error::Error;
@@ -52,12 +52,41 @@ pub(crate) struct Vouched {
 }
 
 impl Vouched {
-    /// Checks that somebody vouches for every statement of a library. Functions of the names `given` are safe to call.
+    /// Checks that somebody vouches for every statement of a library, for its device variables and for what its images
+    /// call when they are loaded. Functions of the names `given` are safe to call.
     pub(crate) fn check(&self, library: &Library, given: &HashSet<&str>) -> Result<(), Error> {
+        library
+            .functions
+            .iter()
+            .try_for_each(|function| self.check_images(library, function, given))?;
         let mut statements = library.functions.iter().flat_map(|f| f.body.statements());
         statements.try_for_each(|statement| self.check_one(&statement.kind, given))?;
         let mut kernels = library.functions.iter().flat_map(|f| f.body.kernel_calls());
         kernels.try_for_each(|call| self.check_kernel(call))
+    }
+
+    /// Checks that somebody vouches for the device variables of a function, whose images it loads, and for the functions that
+    /// are called once its images are loaded.
+    fn check_images(
+        &self,
+        library: &Library,
+        function: &Function,
+        given: &HashSet<&str>,
+    ) -> Result<(), Error> {
+        if let Some(global) = function.globals().first().filter(|_| !self.launches) {
+            let what = Expr::Global(Box::new((*global).clone())).to_string();
+            return Err(Error::Unvouched { what, method: "launches" });
+        }
+        let used: HashSet<&str> = function.used_images().into_iter().collect();
+        let used = library.images.iter().filter(|image| used.contains(&*image.name));
+        let mut hooks = used.filter_map(|image| image.on_load.as_deref());
+        match hooks.find(|hook| !self.calls && !given.contains(hook)) {
+            Some(hook) => {
+                let what = FunctionRef::Name(hook.to_owned()).to_string();
+                Err(Error::Unvouched { what, method: "calls" })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Checks that somebody vouches for the function of a call, if it is called by its address.

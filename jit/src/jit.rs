@@ -135,7 +135,8 @@ impl Jit {
         self
     }
 
-    /// Lets libraries launch GPU kernels of the images that they bring along, and copy and fill memory of a GPU.
+    /// Lets libraries launch GPU kernels of the images that they bring along, find variables there, and copy and fill memory
+    /// of a GPU.
     ///
     /// # Safety
     /// GPU kernels keep the [contract of kernels](Jit#contract-of-kernels): they touch no memory but what the
@@ -147,7 +148,7 @@ impl Jit {
     }
 
     /// Lets libraries call FFI functions that they do not define: by a name of the registry or of their imports,
-    /// `@"name"(…)`, and by value, `@(f)(…)`; and C functions by their addresses, `(p)(…)`.
+    /// `@"name"(…)` and `image i on load @"name";`, and by value, `@(f)(…)`; and C functions by their addresses, `(p)(…)`.
     ///
     /// ```
     /// use tvm_ffi_codegen::Library;

@@ -166,6 +166,7 @@ struct Launches;
 #[doc = include_str!("../../codegen/src/guide/language/closures.md")]
 #[doc = include_str!("../../codegen/src/guide/language/programs.md")]
 #[doc = include_str!("../../codegen/src/guide/language/launches.md")]
+#[doc = include_str!("../../codegen/src/guide/language/variables.md")]
 struct Language;
 
 /// Checks which types are `Send` and `Sync`.

@@ -152,10 +152,12 @@ ROOT = Path(__file__).parents[2]
 
 STRUCTS = """\
 image code;
+image other on load @"init";
 
 f(x: Tensor([n], float32, device=cuda), c: Tensor([m], int32)) -> None
     = {
         launch code."k"(struct(n, struct(x.data)), scratch(n * 4, 16), bytes(c, 64)) grid(n, 1, 2) block(current_device()) smem(4);
+        launch other."k"(code.global("state"), code.global("state").size) grid(1) block(1);
         launch code."other"(n) grid(n) block(32) attribute(13, int32(1)) pdl;
         upload x.data (struct(n), n) on x stream stream(x);
     };

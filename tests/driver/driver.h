@@ -55,6 +55,7 @@ typedef struct context *CUcontext;
 typedef struct stream *CUstream;
 typedef struct library *CUlibrary;
 typedef struct kernel *CUkernel;
+typedef struct module *CUmodule;
 /* A `struct function` of one context, or a kernel in its place. */
 typedef void *CUfunction;
 typedef struct graph *CUgraph;
@@ -96,6 +97,12 @@ struct entry {
   int needs_cluster;
 };
 
+/* A variable of the device in an image. */
+struct variable {
+  char *name;
+  size_t size;
+};
+
 /* Code of an image for one architecture: machine code, or PTX. */
 struct image {
   int is_text;
@@ -103,6 +110,8 @@ struct image {
   int arch, only;
   struct entry *entries;
   size_t count;
+  struct variable *variables;
+  size_t variable_count;
   struct image *next;
 };
 
@@ -133,6 +142,9 @@ struct stream {
 struct library {
   struct image *images;
   struct kernel *kernels;
+  /* Its modules in contexts, and its variables there. */
+  struct module *modules;
+  struct placed *placed;
   int number;
   struct library *next;
 };
@@ -225,12 +237,14 @@ const char *error_name(CUresult status);
   CALL(name, parameters, arguments, __VA_ARGS__)
 #endif
 
-/* entry.c: images and their kernels. */
+/* entry.c: images, their kernels and variables. */
 struct image *image_new(struct image **out);
 struct entry *image_add(struct image *image, const char *name, size_t length);
 void entry_add(struct entry *entry, uint32_t ordinal, struct parameter parameter);
 void image_free(struct image *image);
 const struct entry *image_entry(const struct image *image, const char *name);
+void image_add_variable(struct image *image, const char *name, size_t size);
+const struct variable *image_variable(const struct image *image, const char *name);
 
 /* image.c, ptx.c: parsers of cubins, fatbins and PTX. */
 CUresult image_parse(const void *code, struct image **out);
@@ -286,14 +300,21 @@ void command_run(const struct command *command);
 struct command *command_copy(const struct command *command);
 void commands_free(struct command *commands);
 int64_t memory_live(void);
+/* Makes and releases memory of a variable, which is zero at first and counts as none that is live. */
+CUdeviceptr memory_of_variable(size_t size);
+void memory_release(CUdeviceptr address);
 /* Returns the name of an address in the record. */
 const char *memory_text(CUdeviceptr address);
 
 /* event.c */
 int64_t events_live(void);
 
+/* variable.c: forgets the modules and variables of a library. */
+void placed_free(struct library *library);
+
 /* library.c */
 int64_t libraries_live(void);
+int is_library(const struct library *handle);
 const char *kernel_text(CUfunction handle);
 /* Returns a kernel, or the kernel and context of a function; NULL for other handles. */
 struct kernel *kernel_of(CUfunction handle, struct context **context);

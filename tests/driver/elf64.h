@@ -26,6 +26,16 @@ typedef struct {
   uint64_t sh_addralign, sh_entsize;
 } Elf64_Shdr;
 
+/* A symbol. The low half of `st_info` is its kind. */
+typedef struct {
+  uint32_t st_name;
+  unsigned char st_info, st_other;
+  uint16_t st_shndx;
+  uint64_t st_value, st_size;
+} Elf64_Sym;
+
+enum { ELF_SYMBOLS = 2, ELF_DYNAMIC_SYMBOLS = 11, ELF_OBJECT = 1 };
+
 /* The header of a segment. */
 typedef struct {
   uint32_t p_type, p_flags;

@@ -1,4 +1,4 @@
-/* Part of both stand-ins: images and the kernels in them. */
+/* Part of both stand-ins: images, and the kernels and variables in them. */
 
 #include "driver.h"
 
@@ -37,7 +37,8 @@ void image_free(struct image *image) {
   while (image) {
     struct image *next = image->next;
     for (size_t i = 0; i < image->count; i++) free(image->entries[i].name), free(image->entries[i].parameters);
-    free(image->entries), free(image);
+    for (size_t i = 0; i < image->variable_count; i++) free(image->variables[i].name);
+    free(image->entries), free(image->variables), free(image);
     image = next;
   }
 }
@@ -45,6 +46,20 @@ void image_free(struct image *image) {
 const struct entry *image_entry(const struct image *image, const char *name) {
   for (size_t i = 0; image && i < image->count; i++) {
     if (!strcmp(image->entries[i].name, name)) return &image->entries[i];
+  }
+  return NULL;
+}
+
+void image_add_variable(struct image *image, const char *name, size_t size) {
+  image->variables = realloc(image->variables, (image->variable_count + 1) * sizeof *image->variables);
+  char *copy = strdup(name);
+  if (!image->variables || !copy) abort();
+  image->variables[image->variable_count++] = (struct variable){copy, size};
+}
+
+const struct variable *image_variable(const struct image *image, const char *name) {
+  for (size_t i = 0; image && i < image->variable_count; i++) {
+    if (!strcmp(image->variables[i].name, name)) return &image->variables[i];
   }
   return NULL;
 }

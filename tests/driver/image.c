@@ -122,12 +122,25 @@ static void read_tiles(const char *name, struct image *image) {
   for (size_t i = 0; i < image->count; i++) memcpy(image->entries[i].exact_block, (uint32_t[]){1, 1, 1}, 12);
 }
 
+/* Reads the symbols of a cubin: those that are objects and defined are variables of the device. */
+static void read_symbols(const unsigned char *code, const Elf64_Ehdr *header, Elf64_Shdr table, struct image *image) {
+  Elf64_Shdr names;
+  Elf64_Sym symbol;
+  memcpy(&names, code + header->e_shoff + table.sh_link * sizeof names, sizeof names);
+  for (uint64_t at = 0; at < table.sh_size; at += sizeof symbol) {
+    memcpy(&symbol, code + table.sh_offset + at, sizeof symbol);
+    if ((symbol.st_info & 0xf) != ELF_OBJECT || !symbol.st_shndx) continue;
+    image_add_variable(image, (const char *)code + names.sh_offset + symbol.st_name, symbol.st_size);
+  }
+}
+
 static void read_sections(const unsigned char *code, const Elf64_Ehdr *header, struct image *image) {
   Elf64_Shdr names, section;
   memcpy(&names, code + header->e_shoff + header->e_shstrndx * sizeof names, sizeof names);
   for (int i = 0; i < 2 * header->e_shnum; i++) {
     memcpy(&section, code + header->e_shoff + i % header->e_shnum * sizeof section, sizeof section);
     const char *name = (const char *)code + names.sh_offset + section.sh_name;
+    if (i < header->e_shnum && section.sh_type == ELF_SYMBOLS) read_symbols(code, header, section, image);
     if (i < header->e_shnum) read_section(name, code + section.sh_offset, section.sh_size, image);
     else read_shared(name, section.sh_size, image), read_tiles(name, image);
   }

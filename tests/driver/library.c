@@ -15,7 +15,7 @@
 static struct library *libraries;
 static int made;
 
-static int is_library(const struct library *handle) {
+int is_library(const struct library *handle) {
   const struct library *library = libraries;
   while (library && library != handle) library = library->next;
   return library != NULL;
@@ -132,7 +132,7 @@ CALL(cuLibraryLoadData,
   if (status) return image_free(images), status;
   struct library *library = calloc(1, sizeof *library);
   if (!library) return image_free(images), OUT_OF_MEMORY;
-  *library = (struct library){images, NULL, made++, libraries};
+  *library = (struct library){.images = images, .number = made++, .next = libraries};
   *out = libraries = library;
   yield(" lib%d", library->number);
   yield_images(images);
@@ -159,6 +159,7 @@ CALL(cuLibraryUnload, (CUlibrary library), (library), "lib%d", is_library(librar
   while (*place != library) place = &(*place)->next;
   *place = library->next;
   free_kernels(library->kernels);
+  placed_free(library);
   image_free(library->images);
   free(library);
   return SUCCESS;

@@ -62,6 +62,8 @@ enum { FOUND = 0, NO_SUCH_NAME = 1, OLDER_VERSION = 2 };
   ONE(cuLibraryLoadData, , 12000)                 \
   ONE(cuLibraryUnload, , 12000)                   \
   ONE(cuLibraryGetKernel, , 12000)                \
+  ONE(cuLibraryGetGlobal, , 12000)                \
+  ONE(cuLibraryGetModule, , 12000)                \
   ONE(cuKernelGetFunction, , 12000)               \
   ONE(cuKernelGetAttribute, , 12000)              \
   ONE(cuKernelSetAttribute, , 12000)              \

@@ -13,6 +13,8 @@ enum { WRITE_32 = 2, WRITE_64 = 5, MOST_OPERATIONS = 255 };
 struct piece {
   unsigned char *bytes;
   size_t size;
+  /* True for a variable of an image, which lives as long as that. */
+  int is_variable;
   struct piece *next;
 };
 
@@ -32,7 +34,7 @@ static struct piece *pieces;
 
 int64_t memory_live(void) {
   int64_t count = 0;
-  for (struct piece *piece = pieces; piece; piece = piece->next) count++;
+  for (struct piece *piece = pieces; piece; piece = piece->next) count += !piece->is_variable;
   return count;
 }
 
@@ -45,29 +47,47 @@ static struct piece *piece_at(CUdeviceptr address, size_t size) {
   return NULL;
 }
 
+static struct piece *piece_new(size_t size) {
+  struct piece *piece = malloc(sizeof *piece + 255 + size);
+  if (!piece) return NULL;
+  void *bytes = (void *)(((uintptr_t)(piece + 1) + 255) / 256 * 256);
+  *piece = (struct piece){bytes, size, 0, pieces};
+  return pieces = piece;
+}
+
 CALL(cuMemAlloc_v2, (CUdeviceptr * out, size_t size), (out, size), "%zu", size) {
   CUresult status = context_check(current());
   if (!status) status = capture_forbids("an allocation");
   if (status) return status;
   if (!out || !size) return refuse(INVALID_VALUE, "no bytes");
-  struct piece *piece = malloc(sizeof *piece + 255 + size);
+  const struct piece *piece = piece_new(size);
   if (!piece) return OUT_OF_MEMORY;
-  void *bytes = (void *)(((uintptr_t)(piece + 1) + 255) / 256 * 256);
-  *piece = (struct piece){bytes, size, pieces};
-  pieces = piece;
-  *out = (uintptr_t)bytes;
+  *out = (uintptr_t)piece->bytes;
   return SUCCESS;
+}
+
+CUdeviceptr memory_of_variable(size_t size) {
+  struct piece *piece = piece_new(size);
+  if (!piece) abort();
+  piece->is_variable = 1;
+  return (uintptr_t)memset(piece->bytes, 0, size);
+}
+
+void memory_release(CUdeviceptr address) {
+  struct piece **place = &pieces;
+  while (*place && (uintptr_t)(*place)->bytes != address) place = &(*place)->next;
+  struct piece *piece = *place;
+  if (piece) *place = piece->next;
+  free(piece);
 }
 
 CALL(cuMemFree_v2, (CUdeviceptr address), (address), NOTHING) {
   CUresult status = capture_forbids("a release of memory");
   if (status || !address) return status;
-  struct piece **place = &pieces;
-  while (*place && (uintptr_t)(*place)->bytes != address) place = &(*place)->next;
-  struct piece *piece = *place;
-  if (!piece) return refuse(INVALID_VALUE, "nothing is there");
-  *place = piece->next;
-  free(piece);
+  const struct piece *piece = piece_at(address, 0);
+  if (!piece || piece->is_variable || (uintptr_t)piece->bytes != address)
+    return refuse(INVALID_VALUE, "nothing is there");
+  memory_release(address);
   return SUCCESS;
 }
 

@@ -1,5 +1,5 @@
 /* Part of the stand-in for the CUDA driver: what PTX says of its kernels. It is not compiled: only the version,
- * the target, kernels, their parameters, limits on blocks and shared variables are read, after comments are taken
+ * the target, kernels, their parameters, limits on blocks, shared variables and those of the device are read, after comments are taken
  * out. Parameters lie as in a structure of C; the assembler differs where one is aligned to more than 16 bytes. */
 
 #include "driver.h"
@@ -48,8 +48,8 @@ static uint32_t type_size(const char *type) {
   return *end ? 0 : bits / 8;
 }
 
-/* Parses a variable after the name of its space: bytes and alignment. Stops after its name and count. */
-static uint32_t variable(char **at, uint32_t *align) {
+/* Parses a variable after the name of its space: bytes, alignment and name. Stops after its name and count. */
+static uint32_t variable(char **at, uint32_t *align, char **name) {
   uint32_t size = 0;
   for (*align = 0; !size;) {
     char *next = word(at);
@@ -58,8 +58,9 @@ static uint32_t variable(char **at, uint32_t *align) {
     else size = type_size(next);
   }
   if (!*align) *align = size;
-  char *name = word(at), *open = *at + strspn(*at, " ");
-  if (!name || *open != '[') return size;
+  *name = word(at);
+  const char *open = *at + strspn(*at, " ");
+  if (!*name || *open != '[') return size;
   word(at);
   char *count = word(at);
   return count && *count != ']' ? size * strtoul(count, NULL, 10) : size;
@@ -72,9 +73,10 @@ static uint32_t round_up(uint32_t size, uint32_t align) {
 /* Parses the parameters, up to the closing parenthesis; ignores `.ptr` and its kind of memory. */
 static void read_parameters(char **at, struct entry *entry) {
   uint32_t offset = 0, align;
+  char *name;
   for (char *next = word(at); next && !is(next, ")"); next = word(at)) {
     if (!is(next, ".param")) continue;
-    uint32_t size = variable(at, &align);
+    uint32_t size = variable(at, &align, &name);
     offset = round_up(offset, align);
     entry_add(entry, entry->count, (struct parameter){offset, size});
     offset += size;
@@ -106,12 +108,19 @@ static void read_entry(char **at, struct image *image) {
     if (is(next, ".explicitcluster")) entry->needs_cluster = 1;
     if (is(next, ".maxntid")) read_three(at, three), entry->max_threads = three[0] * three[1] * three[2];
     if (is(next, ".shared") && braces) {
-      uint32_t size = variable(at, &align);
+      uint32_t size = variable(at, &align, &name);
       entry->shared = round_up(entry->shared, align) + size;
     }
     braces += is(next, "{") - is(next, "}");
     if (is(next, "}") && !braces) return;
   }
+}
+
+static void read_variable(char **at, struct image *image) {
+  uint32_t align;
+  char *name = NULL;
+  uint32_t size = variable(at, &align, &name);
+  if (name) image_add_variable(image, name, size);
 }
 
 CUresult ptx_parse(const char *text, struct image *image) {
@@ -122,6 +131,7 @@ CUresult ptx_parse(const char *text, struct image *image) {
   char *copy = plain(text), *at = copy, *end = NULL;
   for (char *next = word(&at); next; next = word(&at)) {
     if (is(next, ".entry")) read_entry(&at, image);
+    if (is(next, ".global") || is(next, ".const")) read_variable(&at, image);
     if (!is(next, ".target")) continue;
     char *target = word(&at);
     if (!target || strncmp(target, "sm_", 3)) break;

@@ -219,6 +219,7 @@ WAYS = {
     ),
     _operation.Cast: lambda part: f"b::{part.scalar}{'_' * (part.scalar == 'bool')}({cxx(part.operand)})",
     _operation.CurrentDevice: lambda part: "b::current_device()",
+    _operation.Global: lambda part: f"b::global_of({text(part.image)}sv, {text(part.name)}sv)",
     _operation.Stream: lambda part: f"b::stream({cxx(part.tensor)})",
     _operation.ShapeExpr: lambda part: f"b::shape_of({several(part.numbers)})",
     _declaration.Closure: closure,
@@ -286,8 +287,12 @@ def cxx(part: build.Part) -> str:
     return f"b::Statement({made}){at(part)}"
 
 
+def on_load(part: build.Image) -> str:
+    return "" if part.on_load is None else f", {text(part.on_load)}sv"
+
+
 def library(part: build.Library) -> str:
-    images = "".join(f".image({name(image)})" for image in part.images)
+    images = "".join(f".image({name(image)}{on_load(image)})" for image in part.images)
     functions = "".join(f"\n.add({cxx(function)})" for function in part.functions)
     return f"b::Library(){images}{functions}"
 

@@ -186,9 +186,46 @@ impl InMachine {
             machine.cuda.is_installed = true;
             let names = images.iter().map(|(name, sizes)| ((*name).to_owned(), sizes.clone()));
             machine.cuda.kernels = names.collect();
+            machine.cuda.globals = GLOBALS.map(|(name, size)| (name.to_owned(), size)).into();
+            register_loaded(&mut machine);
         }
         machine
     }
+}
+
+/// Device variables of the images of a driver, and the bytes of each.
+const GLOBALS: [(&str, u64); 2] = [("state", 64), ("factors", 12)];
+
+/// Name of the function of the registry that images may call once they are loaded.
+pub const LOADED: &str = "tests.loaded";
+
+/// Registers the function [`LOADED`], which finds fault with handles that are not those of a loaded image on the device
+/// that is current, and with a second call for a device.
+fn register_loaded(machine: &mut Machine<'_>) {
+    let devices = RefCell::new(Vec::new());
+    let loaded = machine.closure(
+        LOADED,
+        Rc::new(move |machine, args| {
+            let value = |at: i64| args[1].offset(16 * at);
+            let [library, module, device] = [0, 1, 2].map(|at| machine.memory.load_any(value(at)));
+            let (library, module, device) = (library?, module?, device?);
+            let indices = [library.index, module.index, device.index];
+            let expected = [TypeIndex::OPAQUE_PTR, TypeIndex::OPAQUE_PTR, TypeIndex::INT];
+            let is_typed = indices == expected.map(|index| index.0) && args[2].as_int32() == 3;
+            let device = device.payload.bits as i32;
+            let is_loaded = machine.cuda.has_handles(library.payload, module.payload, device);
+            let is_first = !devices.borrow().contains(&device);
+            devices.borrow_mut().push(device);
+            if !(is_typed && is_loaded && is_first) {
+                let reason =
+                    format!("an image is loaded wrongly: {is_typed} {is_loaded} {is_first}");
+                return Err(Finding::new(reason));
+            }
+            machine.memory.store_any(args[3], Value::NONE)?;
+            Ok(Word::NULL)
+        }),
+    );
+    machine.register(LOADED, loaded);
 }
 
 /// Name of the function of the registry that keeps its first argument, an object.

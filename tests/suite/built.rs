@@ -16,7 +16,8 @@ const LAUNCHES: [&str; 2] =
 
 /// Declarations with parts that the others lack: canonical text, though nothing of the sort can be called.
 const RARE: &str = "\
-image code;
+image code on load @\"nvshmem.\\\"init\\\"\";
+image min;
 
 /// Has an empty line.
 ///
@@ -33,6 +34,7 @@ rare(
         wait stream(x), null on y;
         wait null, stream(x);
         launch code.\"k\"(scratch(n * 4, 16), bytes(x, 64)) grid(x.device.multiprocessors) block(current_device()) preferred_cluster(2, 1) mem_sync_domain(n);
+        launch code.\"k\"(`min`.global(\"a \\\"b\\\"\"), code.global(\"state\").size + 1) grid(1) block(1);
         fill x.data, n, x.device.attribute(75) on x stream null;
         let t = @other(x, Shape(n, 2)) into y, x;
         @\"other\"() into y;

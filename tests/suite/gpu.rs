@@ -15,7 +15,7 @@ fn make_libraries(folder: &Path, backend: &str) {
     let launches = host("launches");
     let kernels = ["cubin", "fatbin", "ptx"]
         .map(|form| fake_cuda::sources().join("kernels").with_extension(form));
-    let others = ["hopper.ptx", "together.ptx"].map(|name| launches.join(name));
+    let others = ["globals.ptx", "hopper.ptx", "together.ptx"].map(|name| launches.join(name));
     for image in kernels.iter().chain(&others) {
         let declarations = launches.join(image.with_extension("ffi").file_name().unwrap());
         let mut library = driver::parse_file(&declarations).unwrap_or_else(|e| panic!("{e}"));
@@ -50,6 +50,7 @@ a cooperative launch         works
 a tensor map                 works
 two streams                  works
 a thread without a context   works
+variables of the device      works
 another device               works
 graph capture after prepare  works
 PyTorch's stream             not here: the stand-in runs no kernels

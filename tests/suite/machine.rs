@@ -97,56 +97,77 @@ p(x: Tensor([n, 64], float32, device=cuda), y: Optional[Tensor([n], float32, dev
     for i in 0..4 { @(submit)(i); }
 };";
 
+/// Device variables, and an image that calls a function once it is loaded, in launches, closures and arguments.
+const GLOBALS: &str = "image code on load @\"tests.loaded\"; f(x: Tensor([n], float32, device=cuda)) -> ptr = {
+    copy code.global(\"factors\") + 4, x.data, code.global(\"factors\").size - 4;
+    for i in 0..2 { launch code.\"state_kernel\"(code.global(\"state\")) grid(n) block(1); }
+    let p = code.global(\"state\");
+    return p + code.global(\"factors\").size;
+};
+g(x: Tensor([n], float32, device=any)) -> None = {
+    let submit = function(i: int64) -> None { launch code.\"state_kernel\"(code.global(\"state\")) grid(n) block(i) on x; };
+    for i in 1..4 { @(submit)(i); }
+};
+h(x: Tensor([n], float32, device=cuda)) -> int64 = { return code.global(\"state\").size; };";
+
 /// Kernels and the bytes of their parameters.
 const KERNELS: &[(&str, &[u64])] = &[
     ("hidden", &[8, 4, 8, 8]),
     ("tma", &[128, 8]),
     ("axpy_kernel", &[8, 8, 4, 4]),
     ("widths", &[1, 2, 4, 8, 4, 8, 12, 24]),
+    ("state_kernel", &[8]),
 ];
 
-/// Launches on a device whose stream is the default one and on one with a stream, with every function of the runtime
-/// and of the driver failing in turn.
-#[test]
-fn launches_under_faults() {
-    let mut library: Library = LAUNCHES.parse().expect("it is a library");
+/// Calls on the default stream and on another one, of machines with a driver, with every function of the runtime and of the
+/// driver failing in turn.
+fn with_faults(text: &str, calls: &[(&str, &str)], least: u64) {
+    let mut library: Library = text.parse().expect("it is a library");
     library.images[0].bytes = Some(CUBIN.to_vec());
     for linked in [Linked::Inside, Linked::Beside] {
         let mut machine = InMachine::new(&library, linked);
         machine.driver =
             Some(KERNELS.iter().map(|(name, sizes)| (*name, sizes.to_vec())).collect());
         for device in [0, 2] {
-            let calls = [
-                ("f", format!("(float32[16, 64]{{device=cuda:{device}}})")),
-                ("f", format!("(float32[0, 64]{{device=cuda:{device}}})")),
-                ("g", format!("(float32[3]{{device=cuda:{device}}}, 2.5)")),
-                ("g", format!("(float32[40]{{device=cuda:{device}}}, 2.5)")),
-                ("h", format!("(float32[40]{{device=cuda:{device}}})")),
-                ("h", format!("(float32[4]{{device=cuda:{device}}})")),
-                ("h", format!("(float32[300]{{device=cuda:{device}}})")),
-                (
-                    "p",
-                    format!(
-                        "(float32[16, 64]{{device=cuda:{device}, object}}, none, \"a text of the heap\", 3)"
-                    ),
-                ),
-                (
-                    "p",
-                    format!(
-                        "(float32[16, 64]{{device=cuda:{device}, object}}, float32[16]{{device=cuda:{device}, object}}, \"\", 3)"
-                    ),
-                ),
-            ];
-            for (function, arguments) in &calls {
-                let (arguments, _) = parse_list(arguments).expect("they are arguments");
+            for (function, arguments) in calls {
+                let arguments = arguments.replace("DEVICE", &format!("device=cuda:{device}"));
+                let (arguments, _) = parse_list(&arguments).expect("they are arguments");
                 let call = Call { function, arguments: &arguments, count: None };
                 let mut wrong = Vec::new();
                 let faults = volume::faults(&machine, &call, &mut |report| wrong.push(report));
                 assert!(wrong.is_empty(), "{function} {device}:\n{}", wrong.join("\n"));
-                assert!(faults > 15, "only {faults} faults of {function} on {device}");
+                assert!(faults > least, "only {faults} faults of {function} on {device}");
             }
         }
     }
+}
+
+#[test]
+fn globals_under_faults() {
+    let calls = [
+        ("f", "(float32[16]{DEVICE})"),
+        ("g", "(float32[16]{DEVICE, object})"),
+        ("h", "(float32[16]{DEVICE})"),
+    ];
+    with_faults(GLOBALS, &calls, 15);
+}
+
+/// Launches on a device whose stream is the default one and on one with a stream, with every function of the runtime
+/// and of the driver failing in turn.
+#[test]
+fn launches_under_faults() {
+    let calls = [
+        ("f", "(float32[16, 64]{DEVICE})"),
+        ("f", "(float32[0, 64]{DEVICE})"),
+        ("g", "(float32[3]{DEVICE}, 2.5)"),
+        ("g", "(float32[40]{DEVICE}, 2.5)"),
+        ("h", "(float32[40]{DEVICE})"),
+        ("h", "(float32[4]{DEVICE})"),
+        ("h", "(float32[300]{DEVICE})"),
+        ("p", "(float32[16, 64]{DEVICE, object}, none, \"a text of the heap\", 3)"),
+        ("p", "(float32[16, 64]{DEVICE, object}, float32[16]{DEVICE, object}, \"\", 3)"),
+    ];
+    with_faults(LAUNCHES, &calls, 15);
 }
 
 /// Random declarations and arguments; `tests/volume` makes any number of them.

@@ -2,7 +2,7 @@
 
 use abi_spec::Scalar;
 
-use super::Function;
+use super::{Function, Global};
 
 /// An expression over symbols, parameters and names of the body. Integer arithmetic is exact, with floor division: the
 /// call fails if a result is no `int64`. An operation of an integer and a float is a `float64` operation.
@@ -39,6 +39,8 @@ pub enum Expr {
     Stream(Box<Expr>),
     /// `current_device()`: the index of the driver's current device.
     CurrentDevice,
+    /// `code.global("state")`: the address of a device variable of an image.
+    Global(Box<Global>),
     /// `x.device.multiprocessors`: an attribute of the device of tensor `x`, an `int64`.
     DeviceAttribute(Box<Expr>, DeviceAttribute),
     /// `int32(e)`: a checked narrowing to an integer type, or a rounding to a float type.
@@ -215,6 +217,7 @@ impl Expr {
             | Expr::Bool(_)
             | Expr::None
             | Expr::CurrentDevice
+            | Expr::Global(_)
             | Expr::Function(_) => (None, None, &[][..]),
             Expr::Member(e, _)
             | Expr::Field(e, _)

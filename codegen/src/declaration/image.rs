@@ -1,4 +1,4 @@
-//! Images: the GPU code of a library, and the parameters of its GPU kernels.
+//! Images: the GPU code of a library, the parameters of its GPU kernels, and its device variables.
 //!
 //! In a cubin a GPU kernel is a symbol. The section `.nv.info.<kernel>` holds records of a format byte, an attribute
 //! byte and two bytes that are the size of the value which follows, if the format says that one does. The value of a
@@ -9,6 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 mod amdgpu;
 mod message_pack;
+mod variables;
+
+pub use variables::GlobalFacts;
 
 /// GPU code of a library, in one of the formats of [`ImageKind`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +21,10 @@ pub struct Image {
     pub name: String,
     /// Bytes, which the text does not contain. [`Library::resolve`](crate::Library::resolve) requires them.
     pub bytes: Option<Vec<u8>>,
+    /// Name of a function of the FFI, `(library: ptr, module: ptr, device_id: int64)`, which is called once for each device
+    /// after the image is loaded on it and before the first launch there; `None` for no function. It is found as
+    /// [`FunctionRef::Name`](super::FunctionRef::Name) is.
+    pub on_load: Option<String>,
 }
 
 /// A driver that launches GPU kernels.
@@ -58,7 +65,20 @@ pub enum GpuKernelFacts {
 impl Image {
     /// Builds an image without bytes: `image name;`.
     pub fn new(name: impl Into<String>) -> Image {
-        Image { name: name.into(), bytes: None }
+        Image { name: name.into(), bytes: None, on_load: None }
+    }
+
+    /// Sets the function that is called [after the image is loaded](Image::on_load): `image name on load @"function";`.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Image;
+    ///
+    /// let image = Image::new("code").with_on_load("nvshmem.init");
+    /// assert_eq!(image.to_string(), r#"image code on load @"nvshmem.init";"#);
+    /// ```
+    pub fn with_on_load(mut self, function: impl Into<String>) -> Image {
+        self.on_load = Some(function.into());
+        self
     }
 
     /// Sets the bytes.

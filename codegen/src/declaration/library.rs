@@ -11,7 +11,8 @@ use super::{Body, Handlers, Image, Param, Signature};
 pub struct Library {
     /// Functions, in the order of emission; names are unique.
     pub functions: Vec<Function>,
-    /// Images that launches take GPU kernels from; names are unique. Images without a launch are not emitted.
+    /// Images that launches take GPU kernels from, and expressions device variables; names are unique. Images that nothing
+    /// uses are not emitted.
     pub images: Vec<Image>,
     /// A further exported function, `(device_id: int64) -> None`. It loads all GPU kernels on a device, so that
     /// launches are legal while a graph is captured, and looks up the functions that are called by name.
@@ -93,12 +94,12 @@ impl Function {
         text
     }
 
-    /// Returns the images that the body launches from, each once, without bytes.
+    /// Returns the images that the function needs, each once, without bytes.
     pub(crate) fn images(&self) -> Vec<Image> {
         let mut images: Vec<Image> = Vec::new();
-        for launch in self.body.launches() {
-            if images.iter().all(|image| image.name != launch.image) {
-                images.push(Image::new(&launch.image));
+        for name in self.used_images() {
+            if images.iter().all(|image| image.name != name) {
+                images.push(Image::new(name));
             }
         }
         images

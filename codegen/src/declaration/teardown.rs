@@ -72,7 +72,8 @@ impl Left {
             | Expr::Name(_)
             | Expr::Bool(_)
             | Expr::None
-            | Expr::CurrentDevice => {}
+            | Expr::CurrentDevice
+            | Expr::Global(_) => {}
             Expr::Member(e, _)
             | Expr::Field(e, _)
             | Expr::Neg(e)

@@ -15,13 +15,24 @@ use crate::declaration::{
 pub(super) const AFTER: &str = "an operator, `,` or `)`";
 
 impl Parser<'_> {
-    /// `"image" name ";"`
+    /// `"image" word [ "on" "load" "@" quoted ] ";"`
     pub(super) fn image(&mut self, index: usize) -> Parsed<Image> {
         self.mark_image(index);
         self.advance();
         let name = self.word("the name of an image")?.to_owned();
-        self.expect(Token::Semicolon, "`;`")?;
-        Ok(Image::new(name))
+        let mut image = Image::new(name);
+        if self.is_word("on") {
+            self.advance();
+            if !self.is_word("load") {
+                return Err(self.unexpected("`load`"));
+            }
+            self.advance();
+            self.expect(Token::At, "`@` and the name of a function in quotes")?;
+            image.on_load = Some(self.quoted("the name of a function in quotes")?);
+        }
+        let after = if image.on_load.is_some() { "`;`" } else { "`on load` or `;`" };
+        self.expect(Token::Semicolon, after)?;
+        Ok(image)
     }
 
     /// `"launch" name "." quoted "(" [ given { "," given } ] ")" { clause } ";"`
@@ -253,7 +264,12 @@ impl Parser<'_> {
 
 impl Display for Image {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "image {};", self.name)
+        write!(f, "image {}", self.name)?;
+        if let Some(function) = &self.on_load {
+            f.write_str(" on load @")?;
+            quote(f, function)?;
+        }
+        f.write_str(";")
     }
 }
 

@@ -235,6 +235,7 @@ impl Parser<'_> {
             (_, Some((_, member))) => *member,
             ("shape", None) => Member::Shape(self.dim_index()?),
             ("strides", None) => Member::Strides(self.dim_index()?),
+            ("global", None) if self.token == Token::OpenParen => return self.global(tree),
             ("device", None) if self.token == Token::Dot => {
                 let Some(attribute) = self.device_attribute()? else {
                     return self
@@ -248,6 +249,17 @@ impl Parser<'_> {
             }
         };
         self.above(tree.height, || tree.expr.member(member))
+    }
+
+    /// Parses the name of a device variable in parentheses, after an image and `.global`.
+    fn global(&mut self, tree: Tree) -> Parsed<Tree> {
+        let Expr::Name(image) = &tree.expr else {
+            return Err(self.unexpected("an operator: only an image has `global(…)`"));
+        };
+        self.advance();
+        let name = self.quoted("the name of a variable in quotes")?;
+        self.expect(Token::CloseParen, "`)`")?;
+        Ok(Tree::leaf(Expr::global(image.clone(), name)))
     }
 
     /// Parses an attribute of a device, after `device`; returns `None` before a member of an element of a tuple that is

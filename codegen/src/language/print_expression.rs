@@ -31,6 +31,11 @@ impl Display for Expr {
             Expr::Call(builtin, a, b) => write!(f, "{}({a}, {b})", builtin.text()),
             Expr::Stream(tensor) => write!(f, "stream({tensor})"),
             Expr::CurrentDevice => f.write_str("current_device()"),
+            Expr::Global(global) => {
+                write!(f, "{}.global(", spelled(&global.image))?;
+                quote(f, &global.name)?;
+                f.write_str(")")
+            }
             Expr::DeviceAttribute(base, attribute) => {
                 postfix(f, base, format_args!(".device.{attribute}"))
             }
@@ -87,7 +92,7 @@ fn precedence(expr: &Expr) -> Precedence {
         Expr::Int(_) | Expr::Unsigned(_) | Expr::Float(_) => Precedence::Postfix,
         Expr::Text(_) | Expr::Null | Expr::Name(_) => Precedence::Postfix,
         Expr::Member(..) | Expr::Element(..) | Expr::Field(..) => Precedence::Postfix,
-        Expr::DeviceAttribute(..) => Precedence::Postfix,
+        Expr::DeviceAttribute(..) | Expr::Global(_) => Precedence::Postfix,
         Expr::Call(..) | Expr::Stream(_) | Expr::CurrentDevice | Expr::Cast(..) => {
             Precedence::Postfix
         }

@@ -9,6 +9,7 @@ mod fuzz;
 mod generate;
 mod generate_body;
 mod generate_launch;
+mod globals;
 mod launches;
 mod limits;
 mod names;

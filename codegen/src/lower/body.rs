@@ -17,7 +17,6 @@ mod stored;
 use crate::ir;
 use crate::lower::checks::Checker;
 
-pub use callee::callee_variable;
 pub(super) use callee::{entry_linkage, entry_symbol};
 pub(super) use closure::symbol as closure_symbol;
 

@@ -24,6 +24,10 @@ entries! {
         library_options: Ref<i32>, library_values: Ref<Ref<u8>>, library_count: Int<i32>) true;
     LibraryUnload "cuLibraryUnload" library_unload(library: Ref<CuLibrary>) true;
     LibraryGetKernel "cuLibraryGetKernel" library_get_kernel(kernel: Ref<Ref<CuKernel>>, library: Ref<CuLibrary>, name: Ref<u8>) true;
+    /// Finds the variable of the current context.
+    LibraryGetGlobal "cuLibraryGetGlobal" library_get_global(address: Ref<Ref<u8>>, size: Ref<u64>, library: Ref<CuLibrary>, name: Ref<u8>) true;
+    /// Finds the module of the current context.
+    LibraryGetModule "cuLibraryGetModule" library_get_module(module: Ref<Ref<CuModule>>, library: Ref<CuLibrary>) true;
     /// Finds the function of a kernel in the current context.
     KernelGetFunction "cuKernelGetFunction" kernel_get_function(function: Ref<Ref<CuFunction>>, kernel: Ref<CuKernel>) true;
     KernelGetAttribute "cuKernelGetAttribute" kernel_get_attribute(value: Ref<i32>, attribute: Int<i32>, kernel: Ref<CuKernel>, device: Int<i32>) true;
@@ -57,6 +61,7 @@ entries! {
 /// Opaque types of the driver.
 pub(crate) enum CuContext {}
 pub(crate) enum CuLibrary {}
+pub(crate) enum CuModule {}
 pub(crate) enum CuKernel {}
 pub(crate) enum CuFunction {}
 

@@ -107,6 +107,14 @@ macro_rules! fields {
 
 pub(crate) use {entries, fields};
 
+/// Number of devices with a bit in masks and an entry in tables.
+pub(crate) const DEVICES: u64 = 64;
+
+/// Values of the word of a device in the table of an image with a function that is [called once it is
+/// loaded](crate::declaration::Image::on_load). Others are the number of the thread that calls the function.
+pub(crate) const HOOK_OPEN: u64 = 0;
+pub(crate) const HOOK_DONE: u64 = 1;
+
 /// Opaque types of all platforms.
 pub(crate) enum Stream {}
 pub(crate) enum Event {}

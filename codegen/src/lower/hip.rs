@@ -18,6 +18,7 @@ entries! {
     ModuleLoadData "hipModuleLoadData" module_load_data(module: Ref<Ref<HipModule>>, image: Ref<u8>) true;
     ModuleUnload "hipModuleUnload" module_unload(module: Ref<HipModule>) true;
     ModuleGetFunction "hipModuleGetFunction" module_get_function(function: Ref<Ref<HipFunction>>, module: Ref<HipModule>, name: Ref<u8>) true;
+    ModuleGetGlobal "hipModuleGetGlobal" module_get_global(address: Ref<Ref<u8>>, size: Ref<u64>, module: Ref<HipModule>, name: Ref<u8>) true;
     FuncGetAttribute "hipFuncGetAttribute" func_get_attribute(value: Ref<i32>, attribute: Int<i32>, function: Ref<HipFunction>) true;
     ModuleLaunchKernel "hipModuleLaunchKernel" module_launch_kernel(
         function: Ref<HipFunction>, grid_x: Int<u32>, grid_y: Int<u32>, grid_z: Int<u32>, block_x: Int<u32>, block_y: Int<u32>,
@@ -99,8 +100,7 @@ pub(crate) const SHARED_SIZE_BYTES: i32 = 1;
 /// `hipMemcpyDefault`: the addresses tell on which devices they are.
 pub(crate) const HIP_MEMCPY_DEFAULT: i32 = 4;
 
-/// Number of devices on which kernels can be loaded.
-pub(crate) const DEVICES: u64 = 64;
+pub(crate) use crate::lower::driver::DEVICES;
 
 fields! {
     /// The variable of an image in a module.

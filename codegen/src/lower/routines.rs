@@ -7,6 +7,7 @@ mod access;
 mod allocate;
 mod big_int;
 pub(crate) mod cached;
+pub(crate) mod callee;
 mod classes;
 pub(crate) mod commands;
 pub(crate) mod complaints;
@@ -219,6 +220,10 @@ routines! {
     EnterStream outline inner, cuda::command::enter_stream;
     DeviceAttribute cold, driver::command::device_attribute::<Cuda>;
     CurrentDevice outline, driver::command::current_device::<Cuda>;
+    FindGlobal cold, driver::global::find_global::<Cuda>;
+    RunHook cold, driver::global::run_hook::<Cuda>;
+    ThisThread cold inner, driver::thread::this_thread;
+    Pause cold inner, driver::thread::pause;
     PrepareCommands cold, cuda::command::prepare_commands;
     CheckLimits cold inner, cuda::limits::check_limits;
     CheckCluster cold inner, cuda::limits::check_cluster;
@@ -246,6 +251,8 @@ routines! {
     StreamDevice outline inner, hip::command::stream_device;
     HipDeviceAttribute cold, driver::command::device_attribute::<Hip>;
     HipCurrentDevice outline, driver::command::current_device::<Hip>;
+    HipFindGlobal cold, driver::global::find_global::<Hip>;
+    HipRunHook cold, driver::global::run_hook::<Hip>;
     HipPrepareCommands cold, hip::command::hip_prepare_commands;
     HipCheckLimits cold inner, hip::limits::hip_check_limits;
     HipUpTo cold inner, driver::limits::up_to::<Hip>;
@@ -362,6 +369,12 @@ fn define(module: &mut Module, routine: Routine, linkage: Linkage, loader: Loade
         }
         (Routine::OpenHip, Loader::Windows) => {
             <driver::open::open_driver_on_windows<Hip> as typed::Routine>::build(&mut builder)
+        }
+        (Routine::ThisThread, Loader::Windows) => {
+            <driver::thread::this_thread_on_windows as typed::Routine>::build(&mut builder)
+        }
+        (Routine::Pause, Loader::Windows) => {
+            <driver::thread::pause_on_windows as typed::Routine>::build(&mut builder)
         }
         (_, Loader::Dl | Loader::Windows) => routine.build()(&mut builder),
     }

@@ -6,11 +6,12 @@ use abi_spec::Scalar;
 
 use super::argument::Argument;
 use super::c_type::{Prototype, ResultConvention};
+use super::global::UsedImage;
 use super::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, ValueId};
 use super::launch::{Command, Launch, TensorMap};
 use super::step::{Step, Topic};
 use super::term::Term;
-use crate::declaration::{Location, Platform, StatusError};
+use crate::declaration::{Global, Location, Platform, StatusError};
 use crate::ir::Signature;
 
 /// Body of a function.
@@ -39,6 +40,8 @@ pub(crate) struct Prepare<'a> {
     pub(crate) device: ValueId,
     /// One launch of each GPU kernel.
     pub(crate) launches: Vec<Launch<'a>>,
+    /// Device variables that functions use, each once.
+    pub(crate) globals: Vec<(UsedImage<'a>, &'a Global)>,
     /// Attributes of the device that functions ask for, each once.
     pub(crate) attributes: Vec<u32>,
     /// True if functions work on streams without a launch.

@@ -35,6 +35,9 @@ impl<'a> Names<'a> {
         if matches!(expr, Expr::Stream(_)) {
             return Err("a stream is not known before the call".to_owned());
         }
+        if matches!(expr, Expr::Global(_)) {
+            return Err(format!("`{expr}` is known once the body has its image loaded"));
+        }
         if self.is_address(expr) {
             return Err(format!("`{expr}` is for the call only"));
         }

@@ -39,7 +39,9 @@ pub(super) fn resolve_in<'a>(
     mut count: usize,
 ) -> Result<(Function<'a>, usize), Faults> {
     let one = |fault| vec![fault];
-    let (mut names, mut captured) = Names::new(declared, platform, captures).map_err(one)?;
+    let images = items.used(declared);
+    let (mut names, mut captured) =
+        Names::new(declared, platform, images, captures).map_err(one)?;
     let order = Order::new(&names, &mut captured).map_err(one)?;
     let Order { mut steps, mut knowledge, .. } = order;
     let facts = constraints(&mut names, &knowledge, &mut steps)?;
@@ -60,11 +62,12 @@ pub(super) fn resolve_in<'a>(
             Body::Block(statements)
         }
     };
-    let Names { values, symbols, outputs, locals, maps, look_ups, .. } = names;
+    let Names { images, values, symbols, outputs, locals, maps, look_ups, .. } = names;
     let function = Function {
         declared,
         shown: &declared.signature,
         platform,
+        images,
         values,
         symbols,
         outputs,

@@ -4,13 +4,14 @@ use abi_spec::{DType, Scalar};
 
 use super::body::{Action, Body, Callee, Entry, KernelCall, Plain, Returned, Statement};
 use super::captured::{Captured, Given};
+use super::global::UsedImage;
 use super::ids::{Home, LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::launch::{Launch, platform};
 use super::look_up::LookUp;
 use super::named::{Local, Output, Symbol};
 use super::step::Step;
 use super::value::{Source, Value};
-use crate::declaration::{self, Expr, Platform, Tensor};
+use crate::declaration::{self, Expr, Global, Platform, Tensor};
 
 /// A resolved function.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct Function<'a> {
     pub(crate) shown: &'a declaration::Signature,
     /// Platform that launches its kernels.
     pub(crate) platform: Platform,
+    /// Images that it uses, each once.
+    pub(crate) images: Vec<UsedImage<'a>>,
     /// Parameters, results of calls in the body, and values nested in them.
     pub(crate) values: Table<ValueId, Value<'a>>,
     /// Symbols, in the order of their first mention.
@@ -102,7 +105,15 @@ impl<'a> Function<'a> {
         let name = |callee: &Callee<'a>| {
             if let Callee::Name(name) = callee { Some(*name) } else { None }
         };
-        self.statements().into_iter().filter_map(Statement::callee).filter_map(name).collect()
+        let called = self.statements().into_iter().filter_map(Statement::callee).filter_map(name);
+        called.chain(self.images.iter().filter_map(|image| image.on_load)).collect()
+    }
+
+    /// Returns the device variables that the function uses, each with its image.
+    pub(crate) fn globals(&self) -> Vec<(UsedImage<'a>, &'a Global)> {
+        let image = |name: &str| self.images.iter().find(|image| image.name == name).copied();
+        let all = self.declared.globals().into_iter();
+        all.filter_map(|global| Some((image(&global.image)?, global))).collect()
     }
 
     /// Returns the functions of the library that are called by symbol, each with the code that is entered.
@@ -140,21 +151,15 @@ impl<'a> Function<'a> {
     /// Returns the attributes of devices that the function asks for.
     pub(crate) fn device_attributes(&self) -> Vec<u32> {
         let mut all = Vec::new();
-        self.all_exprs().for_each(|expr| attributes(expr, self.platform, &mut all));
+        self.declared.exprs().for_each(|expr| attributes(expr, self.platform, &mut all));
         all
-    }
-
-    /// Returns the conditions of the declaration and the expressions of its body.
-    fn all_exprs(&self) -> impl Iterator<Item = &Expr> {
-        let constraints = self.declared.signature.constraints.iter();
-        constraints.map(|constraint| &constraint.condition).chain(self.declared.body.exprs())
     }
 
     /// Returns true if the function calls the driver.
     pub(crate) fn uses_driver(&self) -> bool {
         !self.launches().is_empty()
             || self.has_commands()
-            || self.all_exprs().any(platform::asks_driver)
+            || self.declared.exprs().any(platform::asks_driver)
     }
 
     /// Returns the tensors that the function returns.

@@ -19,6 +19,8 @@ use crate::declaration;
 pub(crate) struct Launch<'a> {
     /// Name of the image.
     pub(crate) image: &'a str,
+    /// Name of the function that is called after the image is loaded.
+    pub(crate) on_load: Option<&'a str>,
     /// Name of the GPU kernel.
     pub(crate) gpu_kernel: &'a str,
     /// Extents of grid and block, x first, then the bytes of dynamic shared memory: the first seven `uint32` of a

@@ -82,6 +82,7 @@ mod tests {
             &library.functions[0],
             crate::Platform::Cuda,
             Vec::new(),
+            Vec::new(),
         )
         .unwrap()
         .0;

@@ -6,7 +6,7 @@ use super::Explained;
 use super::ids::{OutputId, ValueId};
 use super::named::Output;
 use super::names::Names;
-use super::term::{Node, OfSeveral, OfTensor, Property, Term};
+use super::term::{Node, OfGlobal, OfSeveral, OfTensor, Property, Term};
 use super::value::Source;
 use crate::declaration::{
     BinaryOp, Element, Expr, Kind, Mapping, Member, ObjectClass, ParamType, Shape, Tensor, is_text,
@@ -136,6 +136,10 @@ impl Names<'_> {
 
     /// Finds a member. Returns `None` if the value has no such member, and an error if the member is not available.
     fn find(&self, of: &Expr, member: Member) -> Explained<Option<Term>> {
+        if let Expr::Global(global) = of {
+            let is_size = member == Member::Size;
+            return is_size.then(|| self.global(global, OfGlobal::Size)).transpose();
+        }
         if let Some(output) = self.output_of(of) {
             return self.output_member(output, member);
         }

@@ -5,6 +5,7 @@ mod collect;
 use abi_spec::DeviceType;
 use rustc_hash::FxHashMap;
 
+use super::global::UsedImage;
 use super::ids::Home;
 use super::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::look_up::LookUp;
@@ -39,6 +40,10 @@ pub(super) struct Names<'a> {
     pub(super) function: &'a Function,
     /// Platform that launches the kernels of the function.
     pub(super) platform: Platform,
+    /// Images that the function uses, as far as the library has them.
+    pub(super) images: Vec<UsedImage<'a>>,
+    /// Tensor that says the device of the statement that is being resolved.
+    pub(super) device: Option<Home>,
     /// True for a closure. What it holds has been checked when it was made, since when lists may have changed.
     pub(super) is_closure: bool,
     /// Values of the signature and, so far, of the body.
@@ -59,11 +64,11 @@ pub(super) struct Names<'a> {
     pub(super) elements: FxHashMap<String, LookUpId>,
     params: FxHashMap<&'a str, ValueId>,
     known: FxHashMap<&'a str, SymbolId>,
-    results: FxHashMap<&'a str, OutputId>,
+    pub(super) results: FxHashMap<&'a str, OutputId>,
     /// Element types, with the tensors that bind them.
     dtypes: FxHashMap<&'a str, ValueId>,
     /// Names of the body that are in scope.
-    defined: FxHashMap<&'a str, Meaning>,
+    pub(super) defined: FxHashMap<&'a str, Meaning>,
     /// Names in `defined`, and symbols that only the body mentions, in the order of their definition.
     scoped: Vec<&'a str>,
     /// Number of values of the body so far. Their [`Value::param`] counts on from the parameters.

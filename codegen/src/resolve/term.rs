@@ -73,6 +73,33 @@ pub(crate) enum Node {
     DeviceAttribute { home: Home, unsure: Option<ValueId>, id: u32 },
     /// The index of the driver's current device.
     CurrentDevice,
+    /// A device variable of an image.
+    Global(Box<Global>),
+}
+
+/// A device variable of an image.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Global {
+    /// Name of the image.
+    pub(crate) image: String,
+    /// Name of the variable.
+    pub(crate) name: String,
+    /// Name of the function that is called after the image is loaded.
+    pub(crate) on_load: Option<String>,
+    /// Tensor whose device has the variable.
+    pub(crate) home: Home,
+    /// Tensor whose type the call must find to be that of a GPU.
+    pub(crate) unsure: Option<ValueId>,
+    pub(crate) part: OfGlobal,
+}
+
+/// What is asked of a device variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OfGlobal {
+    /// The address.
+    Address,
+    /// The number of bytes.
+    Size,
 }
 
 /// A property of a value.
@@ -255,7 +282,8 @@ impl Term {
             | Node::Stream(_)
             | Node::OutputStream(_)
             | Node::DeviceAttribute { .. }
-            | Node::CurrentDevice => &[],
+            | Node::CurrentDevice
+            | Node::Global(_) => &[],
         }
     }
 
@@ -284,7 +312,10 @@ impl Term {
     /// Returns true if evaluation may fail for another reason than that an integer is no `int64`.
     pub(crate) fn can_fail(&self) -> bool {
         self.any(&mut |node| {
-            let asks = matches!(node, Node::DeviceAttribute { .. } | Node::CurrentDevice);
+            let asks = matches!(
+                node,
+                Node::DeviceAttribute { .. } | Node::CurrentDevice | Node::Global(_)
+            );
             asks || matches!(node, Node::Narrow(..) | Node::Number { .. })
                 || matches!(node, Node::Divide(_, operands, _) if operands[1].constant().is_none())
                 || matches!(node, Node::Property(_, property) if property.can_fail())

@@ -9,7 +9,7 @@ use super::ids::ValueId;
 use super::named::Symbol;
 use super::names::{Meaning, Names};
 use super::operator::{self, Arithmetic, Division, Exact, Unary};
-use super::term::{Node, OfSeveral, OfTensor, Property, Quote, ShownTerm, Term};
+use super::term::{Node, OfGlobal, OfSeveral, OfTensor, Property, Quote, ShownTerm, Term};
 use super::value::Source;
 use crate::declaration::{
     BinaryOp, Builtin, Device, Expr, Kind, ParamType, Platform, is_text, literal_scalar,
@@ -34,6 +34,7 @@ impl Names<'_> {
             Expr::Binary(op, lhs, rhs) => self.binary(expr, *op, lhs, rhs),
             Expr::Call(builtin, lhs, rhs) => self.call(expr, *builtin, lhs, rhs),
             Expr::Stream(of) => self.stream(of),
+            Expr::Global(global) => self.global(global, OfGlobal::Address),
             Expr::CurrentDevice => Ok(Term::new(Kind::Int, Node::CurrentDevice)),
             Expr::DeviceAttribute(of, attribute) => {
                 self.device_attribute(of, self.platform.attribute(*attribute))
@@ -263,7 +264,9 @@ impl Names<'_> {
         if let Node::Property(_, property) = term.node {
             return property == Property::Tensor(OfTensor::Data);
         }
-        matches!(term.node, Node::OutputData(_) | Node::Offset(..))
+        let is_global =
+            matches!(&term.node, Node::Global(global) if global.part == OfGlobal::Address);
+        is_global || matches!(term.node, Node::OutputData(_) | Node::Offset(..))
     }
 
     /// Builds the sum or the difference of an address and a number of bytes, one of each.
@@ -467,7 +470,8 @@ fn collect_shown<'e>(expr: &'e Expr, shown: &mut Vec<&'e Expr>) {
     | Expr::Element(..)
     | Expr::Field(..)
     | Expr::DeviceAttribute(..)
-    | Expr::CurrentDevice = expr
+    | Expr::CurrentDevice
+    | Expr::Global(_) = expr
     {
         if !shown.contains(&expr) {
             shown.push(expr);

@@ -145,18 +145,14 @@ impl fmt::Display for Warning {
 }
 
 impl Library {
-    /// Returns the warnings about images without a launch, unused parameters, names that are attributes of every
+    /// Returns the warnings about images that nothing uses, unused parameters, names that are attributes of every
     /// module in Python, conditions that no value of the types satisfies, other conditions that name nothing, and kinds
     /// of errors that Python does not know. Those about images come first, then those of each function in order. Who wants
     /// no warnings of a kind leaves them out by [`Warning::kind`].
     pub fn warnings(&self) -> Vec<Warning> {
         let images = unused::images(self).map(|(index, image)| {
             let subject = Subject::Image { index, name: image.name.clone() };
-            Warning::new(
-                Kind::UnusedImage,
-                subject,
-                "nothing is launched from it, and it is left out",
-            )
+            Warning::new(Kind::UnusedImage, subject, "nothing uses it, and it is left out")
         });
         let has_conditions = self.functions.iter().any(|f| !f.signature.constraints.is_empty());
         let resolved = if has_conditions { self.resolve_declarations().ok() } else { None };

@@ -175,6 +175,8 @@ impl Checker<'_> {
             if !(1..=i32::MAX as u32).contains(id) {
                 return Err(self.invalid(part, format!("{id} is no attribute of a device")));
             }
+        } else if let Expr::Global(global) = expr {
+            self.global(part, global)?;
         } else if let Expr::Function(function) = expr {
             self.closure(part, function)?;
         } else if let Expr::Array(entries) = expr {

@@ -29,6 +29,7 @@ pub(super) fn replaced(expr: &Expr, words: &FxHashMap<&str, Expr>) -> Option<Exp
         | Expr::Stream(_)
         | Expr::DeviceAttribute(..)
         | Expr::CurrentDevice
+        | Expr::Global(_)
         | Expr::Cast(..)
         | Expr::Array(_)
         | Expr::Shape(_)

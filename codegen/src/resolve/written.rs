@@ -97,6 +97,7 @@ fn handed<'a>(expr: &'a Expr, names: &mut FxHashSet<&'a str>) {
             | Expr::Stream(_)
             | Expr::DeviceAttribute(..)
             | Expr::CurrentDevice
+            | Expr::Global(_)
             | Expr::Bool(_)
             | Expr::None
             | Expr::Compare(..)

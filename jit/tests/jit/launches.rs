@@ -1,6 +1,8 @@
 //! Statements that somebody has to vouch for before they are compiled: launches, commands and calls. Tests with a driver
 //! are in the suite.
 
+use std::ffi::c_void;
+
 use tvm_ffi_codegen::{Image, Library};
 use tvm_ffi_codegen_jit::{Error, Jit, Runtime};
 
@@ -58,6 +60,42 @@ fn somebody_vouches_for_commands_and_for_functions_of_others() {
         vouched.compile(&library).unwrap_or_else(|error| panic!("{body}: {error}"));
     }
 }
+
+/// What an image calls is a call, and a device variable loads its image, as a launch does.
+#[test]
+fn somebody_vouches_for_what_images_call_and_for_their_variables() {
+    let launch = "launch code.\"k\"(x.data) grid(n) block(1);";
+    let rows = [
+        ("image code on load @\"init\";", launch, "@\"init\"", "calls"),
+        ("image code on load @\"given\";", launch, "", ""),
+        ("image code;", "k(code.global(\"v\"));", "code.global(\"v\")", "launches"),
+        ("image code;", "k(ptr(code.global(\"v\").size));", "code.global(\"v\")", "launches"),
+        // Nothing uses it.
+        ("image code; image other on load @\"init\";", launch, "", ""),
+    ];
+    for (images, body, what, method) in rows {
+        let text = format!("{images} f(x: Tensor([n], int8, device=cuda)) -> None = {{ {body} }};");
+        let mut library: Library = text.parse().unwrap();
+        library.images.iter_mut().for_each(|image| image.bytes = Some(b".version 8.0\n".to_vec()));
+        let jit = || {
+            let jit = Jit::with_runtime(Runtime::builtin()).unwrap();
+            let given = |_: *mut c_void, _: *mut c_void, _: i64| {};
+            let kernel: extern "C" fn(*mut c_void) = no_kernel;
+            // SAFETY: nothing is called.
+            unsafe { jit.function("given", given).unwrap().kernel("k", kernel) }
+        };
+        // SAFETY: nothing is called.
+        let some = unsafe { if method == "launches" { jit().calls() } else { jit().launches() } };
+        let refused = some.compile(&library).map(|_| ()).err();
+        let expected = Error::Unvouched { what: what.to_owned(), method };
+        assert_eq!(refused, (!what.is_empty()).then_some(expected), "{images} {body}");
+        // SAFETY: nothing is called.
+        let both = unsafe { jit().launches().calls() };
+        both.compile(&library).unwrap_or_else(|error| panic!("{images} {body}: {error}"));
+    }
+}
+
+extern "C" fn no_kernel(_: *mut c_void) {}
 
 #[test]
 fn images_need_their_bytes() {

@@ -272,12 +272,20 @@ def closure(params: Params, body: Body, result: Result = None, *, where: Iterabl
 
 @part
 class Image(Part):
-    """`image code;`: an image from which launches take GPU kernels."""
+    """`image code;`: an image from which launches take GPU kernels, and expressions device variables.
+
+    `on_load` is the name of a function that is called once for each device after the image is loaded there.
+
+    >>> print(Image("code", on_load="nvshmem.init"))
+    image code on load @"nvshmem.init";
+    """
 
     name: str
+    on_load: str | None = None
 
     def _print(self, out: Writer) -> None:
-        out.put(f"image {label(self.name)};")
+        on_load = "" if self.on_load is None else f" on load @{quoted(self.on_load)}"
+        out.put(f"image {label(self.name)}{on_load};")
 
 
 @part

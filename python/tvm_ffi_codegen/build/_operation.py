@@ -18,6 +18,7 @@ from ._expression import (
     put_operand,
 )
 from ._part import Writer, part
+from ._text import quoted, spelled
 
 
 @part
@@ -88,6 +89,17 @@ class CurrentDevice(Expr):
 
     def _print(self, out: Writer) -> None:
         out.put("current_device()")
+
+
+@part
+class Global(Expr):
+    """`code.global("state")`: the address of a device variable of an image. Its `size` is the number of its bytes."""
+
+    image: str
+    name: str
+
+    def _print(self, out: Writer) -> None:
+        out.put(f"{spelled(self.image)}.global({quoted(self.name)})")
 
 
 @part
@@ -170,6 +182,15 @@ def stream(tensor: Expr) -> Expr:
 def current_device() -> Expr:
     """Builds `current_device()`: the index of the driver's current device."""
     return CurrentDevice()
+
+
+def global_of(image: str, name: str) -> Expr:
+    """Builds `image.global("name")`: the address of a device variable of an image.
+
+    >>> print(global_of("code", "state") + 8, global_of("code", "state").size)
+    code.global("state") + 8 code.global("state").size
+    """
+    return Global(image, name)
 
 
 def shape_of(*numbers: Operand) -> Expr:

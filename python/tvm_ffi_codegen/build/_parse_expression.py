@@ -18,7 +18,7 @@ from ._expression import (
     Neg,
     Precedence,
 )
-from ._operation import Builtin, Cast, CurrentDevice, Not, Null, ShapeExpr, Stream
+from ._operation import Builtin, Cast, CurrentDevice, Global, Not, Null, ShapeExpr, Stream
 from ._text import SCALARS
 from ._token import Cursor
 
@@ -89,6 +89,10 @@ def _after_point(at: Cursor, base: Expr) -> Expr:
             number = at.natural("the number of an attribute")
             at.expect(")")
             return DeviceAttribute(base, number)
+    if name == "global" and isinstance(base, Name) and at.accept("("):
+        variable = at.quoted()
+        at.expect(")")
+        return Global(base.name, variable)
     return Field(base, name)
 
 

@@ -23,11 +23,24 @@ def library(at: Cursor) -> Library:
     while at.token.kind != "end":
         if at.is_word("image") and not at.opens():
             at.take()
-            images.append(Image(at.label("the name of an image")))
-            at.expect(";")
+            images.append(_image(at))
         else:
             functions.append(function(at))
     return Library(functions, images)
+
+
+def _image(at: Cursor) -> Image:
+    """Parses the name of an image, and the function that is called after it is loaded, up to and including `;`."""
+    name, on_load = at.label("the name of an image"), None
+    if at.is_word("on"):
+        at.take()
+        if not at.is_word("load"):
+            at.wrong("`load`")
+        at.take()
+        at.expect("@")
+        on_load = at.quoted()
+    at.expect(";")
+    return Image(name, on_load)
 
 
 def function(at: Cursor) -> Function:

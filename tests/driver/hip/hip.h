@@ -65,6 +65,13 @@ struct ihipModuleSymbol_t {
   struct ihipModuleSymbol_t *next;
 };
 
+/* A variable of a module that has been asked for. */
+struct placed {
+  const struct variable *variable;
+  CUdeviceptr address;
+  struct placed *next;
+};
+
 /* A module, which belongs to a device. */
 struct ihipModule_t {
   CUdevice device;
@@ -72,6 +79,7 @@ struct ihipModule_t {
   /* That of the device. */
   const struct image *image;
   hipFunction_t functions;
+  struct placed *placed;
   int number;
   struct ihipModule_t *next;
 };

@@ -124,6 +124,19 @@ static void read_notes(const unsigned char *at, const unsigned char *end, struct
   }
 }
 
+/* Reads a table of symbols: those that are objects, but no descriptors of kernels, are variables of the device. */
+static void read_symbols(const unsigned char *code, const Elf64_Ehdr *header, Elf64_Shdr table, struct image *image) {
+  Elf64_Shdr names;
+  Elf64_Sym symbol;
+  memcpy(&names, code + header->e_shoff + table.sh_link * sizeof names, sizeof names);
+  for (uint64_t at = 0; at < table.sh_size; at += sizeof symbol) {
+    memcpy(&symbol, code + table.sh_offset + at, sizeof symbol);
+    const char *name = (const char *)code + names.sh_offset + symbol.st_name, *end = strrchr(name, '.');
+    int is_variable = (symbol.st_info & 0xf) == ELF_OBJECT && symbol.st_shndx && !(end && !strcmp(end, ".kd"));
+    if (is_variable) image_add_variable(image, name, symbol.st_size);
+  }
+}
+
 static CUresult parse_elf(const unsigned char *code, struct image *image) {
   Elf64_Ehdr header;
   memcpy(&header, code, sizeof header);
@@ -137,6 +150,11 @@ static CUresult parse_elf(const unsigned char *code, struct image *image) {
     memcpy(&segment, code + header.e_phoff + i * sizeof segment, sizeof segment);
     const unsigned char *contents = code + segment.p_offset;
     if (segment.p_type == PT_NOTE) read_notes(contents, contents + segment.p_filesz, image);
+  }
+  for (int i = 0; i < header.e_shnum; i++) {
+    Elf64_Shdr section;
+    memcpy(&section, code + header.e_shoff + i * sizeof section, sizeof section);
+    if (section.sh_type == ELF_DYNAMIC_SYMBOLS) read_symbols(code, &header, section, image);
   }
   return SUCCESS;
 }

@@ -46,3 +46,11 @@ KERNEL hidden(float *x, int n, void *scratch, void *profile) {
 KERNEL __attribute__((amdgpu_flat_work_group_size(1, 64))) bounded(float *x) { x[index()] = 0; }
 
 KERNEL nothing() {}
+
+// Variables of the device: 64 bytes, and a constant of 12.
+extern "C" {
+__attribute__((device)) float state[16];
+__attribute__((constant)) float factors[3];
+}
+
+KERNEL state_kernel(float *x) { x[0] = state[0] + factors[0]; }

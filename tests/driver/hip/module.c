@@ -1,4 +1,4 @@
-/* Part of the stand-in for HIP: modules and their kernels. A module belongs to the device that is current when it is
+/* Part of the stand-in for HIP: modules, their kernels and variables. A module belongs to the device that is current when it is
  * loaded, and must fit it; nothing is loaded later. Captures of graphs do not forbid it. */
 
 #include "hip.h"
@@ -55,7 +55,7 @@ HIP_CALL(hipModuleLoadData, (hipModule_t * out, const void *code), (out, code), 
     status = refuse(NO_BINARY_FOR_GPU, "device %d is a %s", device, arch_text(knobs.capability[device]));
   hipModule_t module = status ? NULL : calloc(1, sizeof *module);
   if (!module) return image_free(images), status ? status : OUT_OF_MEMORY;
-  *module = (struct ihipModule_t){device, images, image, NULL, made++, modules};
+  *module = (struct ihipModule_t){device, images, image, NULL, NULL, made++, modules};
   *out = modules = module;
   yield(" mod%d device=%d", module->number, device);
   for (; images; images = images->next) yield(" %s", arch_text(images->arch));
@@ -71,6 +71,11 @@ HIP_CALL(hipModuleUnload, (hipModule_t module), (module), "mod%d", number_of(mod
   for (hipFunction_t function = module->functions, next; function; function = next) {
     next = function->next;
     free(function);
+  }
+  for (struct placed *placed = module->placed, *next; placed; placed = next) {
+    next = placed->next;
+    memory_release(placed->address);
+    free(placed);
   }
   image_free(module->images);
   free(module);
@@ -92,6 +97,24 @@ HIP_CALL(hipModuleGetFunction, (hipFunction_t * out, hipModule_t module, const c
   if (!(*out = calloc(1, sizeof **out))) return OUT_OF_MEMORY;
   **out = (struct ihipModuleSymbol_t){module, entry, module->functions};
   module->functions = *out;
+  return SUCCESS;
+}
+
+HIP_CALL(hipModuleGetGlobal, (hipDeviceptr_t * out, size_t *size, hipModule_t module, const char *name),
+         (out, size, module, name), "mod%d \"%s\"", number_of(module), name ? name : "NULL") {
+  if (!out || !size || !name) return refuse(INVALID_VALUE, "NULL, or no name");
+  if (!is_module(module)) return refuse(NOT_FOUND, "it is no module");
+  const struct variable *variable = image_variable(module->image, name);
+  if (!variable) return refuse(NOT_FOUND, "the module has no such variable");
+  struct placed *placed = module->placed;
+  while (placed && placed->variable != variable) placed = placed->next;
+  if (!placed) {
+    if (!(placed = malloc(sizeof *placed))) return OUT_OF_MEMORY;
+    *placed = (struct placed){variable, memory_of_variable(variable->size), module->placed};
+    module->placed = placed;
+  }
+  *out = (hipDeviceptr_t)(uintptr_t)placed->address, *size = variable->size;
+  yield(" size=%zu", variable->size);
   return SUCCESS;
 }
 

@@ -4,6 +4,7 @@ record of launches."""
 import threading
 
 import numpy as np
+import tvm_ffi
 
 from launches.place import NotHere, Wrong, launch, on, refused
 
@@ -194,6 +195,24 @@ def triton(place):
     place.holds(z, numbers() + numbers()[::-1], "z")
 
 
+def variables(place):
+    """The host sets variables of the device, a kernel reads and writes them; before that the image calls a function."""
+    calls = []
+    tvm_ffi.register_global_func("gpu.loaded", lambda *call: calls.append(call), override=True)
+    code = place.library("globals.ptx")
+    factors, x, y = (place.array(np.array(v, "float32")) for v in ([1, 2, 3, 4], [5, 6, 7, 8], [0, 0, 0, 0]))
+    code.set(factors.tensor)
+    for turn in (1, 2):
+        code.step(x.tensor, y.tensor)
+        place.launched(launch("step_kernel", 1, 4))
+        place.holds(y, turn * factors.like * x.like, "y")
+    if code.sizes(x.tensor) != 1616:
+        raise Wrong(f"the variables have other sizes: {code.sizes(x.tensor)}")
+    [(library, module, device)] = calls
+    if not library.value or not module.value or device != 0:
+        raise Wrong(f"the image is loaded with {calls}")
+
+
 CHECKS = {
     "vector add, cubin": add_cubin,
     "vector add, fatbin": add_fatbin,
@@ -207,6 +226,7 @@ CHECKS = {
     "a tensor map": tensor_map,
     "two streams": two_streams,
     "a thread without a context": no_context,
+    "variables of the device": variables,
     "another device": another_device,
     "graph capture after prepare": graph,
 }

@@ -25,6 +25,10 @@ pub(crate) fn function(name: &str) -> Option<Found> {
         loader::DLSYM => found(find, &[Ptr, Ptr], Some(Ptr), Failing::Null),
         loader::LOAD_LIBRARY => found(open, &[Ptr], Some(Ptr), Failing::Null),
         loader::GET_PROC_ADDRESS => found(find, &[Ptr, Ptr], Some(Ptr), Failing::Null),
+        "pthread_self" => found(this_thread, &[], Some(I64), Failing::Never),
+        "usleep" => found(pause, &[I32], Some(I32), Failing::Never),
+        "GetCurrentThreadId" => found(this_thread, &[], Some(I32), Failing::Never),
+        "Sleep" => found(pause, &[I32], None, Failing::Never),
         _ => None,
     }
 }
@@ -46,18 +50,44 @@ fn free(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     Ok(Word::NULL)
 }
 
-/// Handle of the only library that exists.
+/// Handles of the only library that exists, and of the process itself.
 const LIBRARY: Word = Word::bits(0x0011_b0a7);
+const PROCESS: Word = Word::bits(0x0011_b0a8);
+
+/// Functions of the process that are looked up.
+const OF_PROCESS: [&str; 4] = ["pthread_self", "usleep", "GetCurrentThreadId", "Sleep"];
+
+/// Number of the only thread.
+const THREAD: Word = Word::bits(0x7007);
+
+fn this_thread(_: &mut Machine<'_>, _: &[Word]) -> Outcome {
+    Ok(THREAD)
+}
+
+fn pause(_: &mut Machine<'_>, _: &[Word]) -> Outcome {
+    ensure(false, || "the only thread waits for another one".to_owned())?;
+    Ok(Word::NULL)
+}
 
 fn open(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    if args[0].is_null() {
+        return Ok(PROCESS);
+    }
     let name = machine.memory.c_string(args[0])?;
+    if name == b"kernel32.dll" {
+        return Ok(PROCESS);
+    }
     let is_driver = cuda::LIBRARIES.iter().any(|library| library.as_bytes() == name);
     Ok(if is_driver && machine.cuda.is_installed { LIBRARY } else { Word::NULL })
 }
 
 fn find(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
-    ensure(args[0] == LIBRARY, || "a symbol is looked up in no library".to_owned())?;
+    let is_library = [LIBRARY, PROCESS].contains(&args[0]);
+    ensure(is_library, || "a symbol is looked up in no library".to_owned())?;
     let name = String::from_utf8_lossy(&machine.memory.c_string(args[1])?).into_owned();
-    let is_driver = cuda::function(&name).is_some();
-    Ok(if is_driver { machine.model(&name).unwrap_or(Word::NULL) } else { Word::NULL })
+    let is_there = match args[0] == PROCESS {
+        true => OF_PROCESS.contains(&&*name),
+        false => cuda::function(&name).is_some(),
+    };
+    Ok(if is_there { machine.model(&name).unwrap_or(Word::NULL) } else { Word::NULL })
 }

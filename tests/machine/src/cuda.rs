@@ -24,6 +24,8 @@ pub struct Driver {
     pub devices: i32,
     /// Kernels of images and the bytes of each of their parameters.
     pub kernels: BTreeMap<String, Vec<u64>>,
+    /// Device variables of images and the bytes of each.
+    pub globals: BTreeMap<String, u64>,
     /// Launches so far.
     pub launches: Vec<Launch>,
     /// Devices whose primary contexts are current, the innermost last.
@@ -55,6 +57,7 @@ impl Default for Driver {
             is_installed: false,
             devices: 4,
             kernels: BTreeMap::new(),
+            globals: BTreeMap::new(),
             launches: Vec::new(),
             contexts: Vec::new(),
             handles: Vec::new(),
@@ -81,6 +84,8 @@ const CONTEXTS: u64 = 0xc0de_0000;
 const KERNELS: u64 = 0xcafe_0000;
 const LIBRARY: Word = Word::bits(0xbeef_0000);
 const EVENTS: u64 = 0xe7e7_0000;
+const MODULES: u64 = 0x40d0_0000;
+const GLOBALS: u64 = 0x610b_0000;
 
 /// Largest handle of a default stream.
 const LAST_DEFAULT: u64 = 2;
@@ -106,6 +111,8 @@ pub(crate) fn function(name: &str) -> Option<Found> {
         "cuLibraryLoadData" => found(load, &[Ptr, Ptr, Ptr, Ptr, I32, Ptr, Ptr, I32]),
         "cuLibraryUnload" => found(unload, &[Ptr]),
         "cuLibraryGetKernel" => found(kernel, &[Ptr, Ptr, Ptr]),
+        "cuLibraryGetGlobal" => found(global, &[Ptr, Ptr, Ptr, Ptr]),
+        "cuLibraryGetModule" => found(module, &[Ptr, Ptr]),
         "cuKernelGetFunction" => found(kernel_function, &[Ptr, Ptr]),
         "cuKernelGetAttribute" => found(kernel_attribute, &[Ptr, I32, Ptr, I32]),
         "cuKernelSetAttribute" => found(set_attribute, &[I32, I32, Ptr, I32]),
@@ -126,6 +133,15 @@ pub(crate) fn function(name: &str) -> Option<Found> {
         "cuEventDestroy_v2" => found(destroy_event, &[Ptr]),
         "cuOccupancyMaxPotentialClusterSize" => found(max_cluster, &[Ptr, Ptr, Ptr]),
         _ => None,
+    }
+}
+
+impl Driver {
+    /// Returns true for the handles of a loaded library and of its module on a device whose context is current.
+    pub fn has_handles(&self, library: Word, module: Word, device: i32) -> bool {
+        let is_current = self.contexts.last() == Some(&device);
+        let is_module = module == Word::bits(MODULES + device as u64);
+        self.loaded > 0 && library == LIBRARY && is_current && is_module
     }
 }
 
@@ -220,6 +236,29 @@ fn kernel(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     machine.cuda.handles.push(name);
     let handle = KERNELS + machine.cuda.handles.len() as u64 - 1;
     machine.yield_handle(args[0], Word::bits(handle))
+}
+
+/// `cuLibraryGetGlobal`: each device has addresses of its own.
+fn global(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    if args[2] != LIBRARY {
+        return Ok(INVALID_HANDLE);
+    }
+    let Some(device) = machine.cuda.contexts.last().copied() else { return Ok(INVALID_CONTEXT) };
+    let name = String::from_utf8_lossy(&machine.memory.c_string(args[3])?).into_owned();
+    let mut globals = machine.cuda.globals.iter();
+    let Some(at) = globals.position(|(known, _)| *known == name) else { return Ok(NOT_FOUND) };
+    let size = machine.cuda.globals[&name];
+    let address = GLOBALS + 0x1000 * device as u64 + 0x100 * at as u64;
+    machine.memory.store(args[1], Word::bits(size), 8, 8)?;
+    machine.yield_handle(args[0], Word::bits(address))
+}
+
+fn module(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    if args[1] != LIBRARY {
+        return Ok(INVALID_HANDLE);
+    }
+    let Some(device) = machine.cuda.contexts.last().copied() else { return Ok(INVALID_CONTEXT) };
+    machine.yield_handle(args[0], Word::bits(MODULES + device as u64))
 }
 
 fn kernel_function(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {

@@ -167,6 +167,7 @@ pub(super) fn evaluate(choices: &mut Choices<'_>, values: &mut Values, expr: &Ex
         | Expr::Stream(_)
         | Expr::DeviceAttribute(..)
         | Expr::CurrentDevice
+        | Expr::Global(_)
         | Expr::Cast(..)
         | Expr::Bool(_)
         | Expr::None

@@ -185,7 +185,7 @@ fn command(choices: &mut Choices<'_>, known: &Known) -> String {
 fn launch(choices: &mut Choices<'_>, known: &Known) -> String {
     let names = &known.names;
     let x = any_tensor(choices, names);
-    let (kernel, args) = match choices.below(5) {
+    let (kernel, args) = match choices.below(6) {
         0 => {
             let map = match &known.maps[..] {
                 maps if maps.is_empty() || choices.once_in(4) => map(choices, names),
@@ -198,6 +198,7 @@ fn launch(choices: &mut Choices<'_>, known: &Known) -> String {
             ("axpy_kernel", format!("{x}.data, {y}.data, {n}, {}", single(choices, names)))
         }
         2 => ("cluster_kernel", format!("{x}.data")),
+        3 => ("state_kernel", "cubin.global(\"state\")".to_owned()),
         _ => ("widths", widths(choices, known)),
     };
     let grid = extents(choices, names, ["1", "2", "max(e, 0) % 5", "max(e, 1)", "e"]);
@@ -257,6 +258,8 @@ fn word(choices: &mut Choices<'_>, known: &Known, bits: u32) -> String {
     match (bits, choices.below(8)) {
         (64, 0) => format!("{}.data", any_tensor(choices, names)),
         (64, 1) => "null".to_owned(),
+        (64, 2) => "cubin.global(\"factors\") + 4".to_owned(),
+        (64, 3) => "cubin.global(\"state\").size".to_owned(),
         (64, _) => format!("({e}) + 0"),
         (16, 0) => format!("float16({e})"),
         (_, 1) => format!("int{bits}({e})"),

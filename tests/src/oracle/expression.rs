@@ -83,7 +83,7 @@ impl Call<'_> {
             Expr::Unsigned(value) => Number::Unsigned(*value),
             Expr::Float(value) => Number::Float(*value),
             Expr::Null => Number::Address { null: true, offset: 0 },
-            Expr::Text(_) | Expr::DeviceAttribute(..) | Expr::CurrentDevice => {
+            Expr::Text(_) | Expr::DeviceAttribute(..) | Expr::CurrentDevice | Expr::Global(_) => {
                 unreachable!("no declaration has `{expr}`")
             }
             Expr::Element(of, index) => self.at(expr, of, index)?,
@@ -470,7 +470,8 @@ fn collect<'e>(expr: &'e Expr, leaves: &mut Vec<&'e Expr>) {
         | Expr::Element(..)
         | Expr::Field(..)
         | Expr::DeviceAttribute(..)
-        | Expr::CurrentDevice => {
+        | Expr::CurrentDevice
+        | Expr::Global(_) => {
             if !leaves.contains(&expr) {
                 leaves.push(expr);
             }

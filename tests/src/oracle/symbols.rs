@@ -234,6 +234,7 @@ fn names(expr: &Expr) -> Vec<&str> {
         | Expr::Stream(_)
         | Expr::DeviceAttribute(..)
         | Expr::CurrentDevice
+        | Expr::Global(_)
         | Expr::Cast(..)
         | Expr::Bool(_)
         | Expr::None
@@ -274,6 +275,7 @@ fn is_linear(expr: &Expr, symbol: &str) -> bool {
         | Expr::Stream(_)
         | Expr::DeviceAttribute(..)
         | Expr::CurrentDevice
+        | Expr::Global(_)
         | Expr::Cast(..)
         | Expr::Bool(_)
         | Expr::None

@@ -2,9 +2,9 @@
 
 use codegen::{
     Access, Arm, Body, Branch, Call, Constraint, DType, Device, DeviceType, Dim, Expr, Fill,
-    Function, FunctionRef, Interleave, KernelCall, KernelRef, Launch, LaunchArg, Library, Literal,
-    ParamType, Promotion, ResultType, Shape, Signature, Statement, StatementKind, Strides, Swizzle,
-    Target, Tensor, TensorMap,
+    Function, FunctionRef, Image, Interleave, KernelCall, KernelRef, Launch, LaunchArg, Library,
+    Literal, ParamType, Promotion, ResultType, Shape, Signature, Statement, StatementKind, Strides,
+    Swizzle, Target, Tensor, TensorMap,
 };
 
 /// Changes of declarations. A walk calls a method for each part of a kind, parts of a part first, so that a change does
@@ -30,6 +30,10 @@ pub(super) trait Edit {
 pub(super) fn library(library: &mut Library, edit: &mut impl Edit) {
     library.functions.iter_mut().for_each(|one| function(one, edit));
     edit.list(&mut library.functions);
+    for Image { on_load, .. } in &mut library.images {
+        on_load.iter_mut().for_each(|function| edit.text(function));
+        edit.value(on_load, None);
+    }
     edit.list(&mut library.images);
 }
 
@@ -309,6 +313,7 @@ fn expr(expr: &mut Expr, edit: &mut impl Edit) {
         | Expr::None
         | Expr::CurrentDevice => {}
         Expr::Text(text) => edit.text(text),
+        Expr::Global(global) => edit.text(&mut global.name),
         Expr::Member(of, _)
         | Expr::Field(of, _)
         | Expr::Neg(of)

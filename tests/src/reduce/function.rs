@@ -129,6 +129,7 @@ impl Edit for Literals {
             | Expr::Stream(_)
             | Expr::DeviceAttribute(..)
             | Expr::CurrentDevice
+            | Expr::Global(_)
             | Expr::Cast(..)
             | Expr::Bool(_)
             | Expr::None

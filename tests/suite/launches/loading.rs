@@ -215,8 +215,7 @@ const KNOWN_WRONG: [(&str, &str, &str); 6] = [
 
 #[test]
 fn images_that_can_be_read_are_asked_before() {
-    let all =
-        "`hidden`, `cluster_kernel`, `tma`, `widths`, `shared_kernel`, `add_kernel`, `axpy_kernel`";
+    let all = "`state_kernel`, `hidden`, `cluster_kernel`, `tma`, `widths`, `shared_kernel`, `add_kernel`, `axpy_kernel`";
     let few = "`shared_kernel`, `add_kernel`, `axpy_kernel`";
     for (image, kernels) in [("cubin", all), ("fatbin", few)] {
         let known = |kernel: &str| image == "cubin" || kernel.starts_with("axpy");

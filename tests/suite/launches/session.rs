@@ -17,6 +17,8 @@ use tvm_ffi_codegen_tests::ffi::{Ffi, installed};
 use tvm_ffi_codegen_tests::gate::backends;
 use tvm_ffi_codegen_tests::route::{lowering, request};
 
+use super::hooks;
+
 /// Images that every library declares.
 const IMAGES: [(&str, &[u8]); 3] = [("cubin", CUBIN), ("fatbin", FATBIN), ("ptx", PTX.as_bytes())];
 
@@ -25,7 +27,12 @@ const FILE: &str = "library.so";
 
 /// Parses declarations after those of the images.
 pub(super) fn library(text: &str) -> Library {
-    let images = IMAGES.map(|(name, _)| format!("image {name};\n")).concat();
+    library_on_load("", text)
+}
+
+/// Parses declarations after those of the images, which have this clause.
+pub(super) fn library_on_load(on_load: &str, text: &str) -> Library {
+    let images = IMAGES.map(|(name, _)| format!("image {name}{on_load};\n")).concat();
     let library: Result<Library, _> = format!("{images}{text}").parse();
     let mut library = library.unwrap_or_else(|error| panic!("{error}\n{text}"));
     for (image, (_, bytes)) in library.images.iter_mut().zip(IMAGES) {
@@ -83,6 +90,9 @@ pub(super) fn shared(library: &Library) -> Vec<Maker<'static>> {
 
 fn in_process(library: &Library, runtime: &'static Runtime) -> Session {
     let jit = Jit::with_runtime(runtime).unwrap_or_else(|error| panic!("{error}"));
+    let called: Vec<&str> =
+        library.images.iter().filter_map(|image| image.on_load.as_deref()).collect();
+    let jit = hooks::give(jit, &called, runtime);
     // SAFETY: the stand-in runs no kernel, and the functions that bodies call take any arguments.
     let compiled = unsafe { jit.launches().calls() }
         .compile(library)
@@ -125,6 +135,14 @@ impl Session {
                 let found = unsafe { loaded.get::<SafeCall>(format!("__tvm_ffi_{name}")) };
                 *found.unwrap_or_else(|error| panic!("{error}"))
             }
+        }
+    }
+
+    /// Returns the code of the JIT; `None` for a shared library.
+    pub(super) fn compiled(&self) -> Option<&Compiled> {
+        match &self.code {
+            Code::Jit(compiled) => Some(compiled),
+            Code::Shared(_) => None,
         }
     }
 
@@ -274,6 +292,22 @@ fn entry<F: Copy>(name: &str) -> F {
 
 fn succeed(name: &str, status: c_int) {
     assert_eq!(status, 0, "{name}");
+}
+
+/// Returns the current context of this thread as a number; 0 if there is none.
+pub(super) fn current_context() -> usize {
+    let (get, mut context): (extern "C" fn(*mut *mut c_void) -> c_int, _) =
+        (entry("cuCtxGetCurrent"), std::ptr::null_mut());
+    succeed("get", get(&mut context));
+    context.expose_provenance()
+}
+
+/// Returns the number of launches in the record, without taking it.
+pub(super) fn launched_so_far() -> usize {
+    let log: extern "C" fn(*mut c_char, usize) -> usize = entry("fake_cuda_log");
+    let mut bytes = vec![0_u8; log(std::ptr::null_mut(), 0) + 1];
+    log(bytes.as_mut_ptr().cast(), bytes.len());
+    String::from_utf8_lossy(&bytes).matches("cuLaunchKernelEx(").count()
 }
 
 /// The driver, as a host program around the library uses it. Its calls are removed from the record.

@@ -9,8 +9,9 @@ use proptest::sample::select;
 
 use super::generate_body::{body, location};
 use crate::declaration::{
-    Access, Constraint, Device, DeviceAttribute, Dim, Element, Function, Library, Literal, Mapping,
-    ObjectClass, Output, Param, ParamType, ResultType, Sequence, Shape, Signature, Strides, Tensor,
+    Access, Constraint, Device, DeviceAttribute, Dim, Element, Function, Image, Library, Literal,
+    Mapping, ObjectClass, Output, Param, ParamType, ResultType, Sequence, Shape, Signature,
+    Strides, Tensor,
 };
 use crate::declaration::{BinaryOp, Builtin, Comparison, Expr, Leaf, Logic, Member};
 
@@ -105,6 +106,7 @@ pub(super) fn expr() -> BoxedStrategy<Expr> {
             boxed.clone().prop_map(Expr::Neg),
             boxed.clone().prop_map(Expr::Stream),
             Just(Expr::CurrentDevice),
+            (identifier(), text()).prop_map(|(image, name)| Expr::global(image, name)),
             (boxed.clone(), device_attribute())
                 .prop_map(|(of, attribute)| Expr::DeviceAttribute(of, attribute)),
             (scalar(), boxed).prop_map(|(scalar, inner)| Expr::Cast(scalar, inner)),
@@ -280,5 +282,8 @@ pub(super) fn library() -> impl Strategy<Value = Library> {
             ..signature.body(body)
         },
     );
-    vec(function, 0..4).prop_map(Library::from)
+    let image = (identifier(), option::of(text()))
+        .prop_map(|(name, on_load)| Image { on_load, ..Image::new(name) });
+    (vec(image, 0..3), vec(function, 0..4))
+        .prop_map(|(images, functions)| Library { images, ..Library::from(functions) })
 }

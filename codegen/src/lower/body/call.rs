@@ -6,7 +6,7 @@ use abi_spec::{Scalar, runtime};
 use crate::declaration::StatusError;
 use crate::ir::{Cond, Convert, Linkage, Signature, SymbolKind, Type, Value};
 use crate::lower::body::callee::{
-    PackedArgs, call_fault, callee_variable, entry_linkage, entry_symbol, function_value,
+    PackedArgs, call_fault, entry_linkage, entry_symbol, function_value,
 };
 use crate::lower::body::{BodyEmitter, objects, outlined, pass, stored};
 use crate::lower::checks::{self, Checker, terms};
@@ -14,6 +14,7 @@ use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::lower::failure::message::Message;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
+use crate::lower::routines::callee::callee_variable;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::records::CalleeKind;
 use crate::lower::value::{cache, constant_bytes, safe_call};

@@ -1,11 +1,10 @@
-//! Launches of GPU kernels: the statement, kernel arguments, tensor maps and images. Facts of the driver are in
+//! Launches of GPU kernels: the statement, kernel arguments and tensor maps. Facts of the driver are in
 //! [`cuda`](crate::lower::cuda), the routines of launches in [`routines`](mod@crate::lower::routines).
 
 mod area;
 mod command;
 mod cuda;
 mod hip;
-pub(crate) mod images;
 pub(crate) mod kept;
 mod map;
 mod parts;

@@ -1,15 +1,11 @@
 //! Calls of FFI functions in bodies with many of them. A routine looks the function up, calls it and raises its errors;
 //! inline, each call would take nine blocks, and large functions are slow to compile.
 
-use abi_spec::symbol::LIBRARY_CTX;
-
-use crate::ir::{Data, Linkage, Relocation, SymbolKind, Value};
 use crate::lower::body::BodyEmitter;
-use crate::lower::body::callee::{self, PackedArgs, callee_variable};
+use crate::lower::body::callee::{self, PackedArgs};
 use crate::lower::checks::Checker;
 use crate::lower::routines::Routine;
-use crate::lower::routines::memory::named;
-use crate::lower::value::variable;
+use crate::lower::routines::callee::named_callee;
 use crate::resolve::body::{Action, Callee, PackedCall};
 use crate::resolve::function::Function;
 use crate::resolve::ids::ValueId;
@@ -62,7 +58,10 @@ pub(super) fn call_outlined<'a>(
     args: PackedArgs,
 ) {
     let (routine, function) = match callee {
-        Object::Named(name) => (Routine::CallNamed, named(c, name)),
+        Object::Named(name) => {
+            let callee = named_callee(c.e.b.module, name);
+            (Routine::CallNamed, c.e.b.address(callee))
+        }
         Object::Value(value) => (Routine::CallObject, callee::function_value(c, value)),
     };
     let fault = callee::call_fault(c, call);
@@ -70,21 +69,4 @@ pub(super) fn call_outlined<'a>(
     let args = [site, function, args.args, args.count, args.result];
     let status = c.e.routine_value(routine, &args);
     c.e.exit_unless_zero(status, "failed");
-}
-
-/// Returns the address of the constant from which the routine looks a name up.
-fn named(c: &mut Checker<'_, '_>, name: &str) -> Value {
-    let cache = variable(c.e.b.module, &callee_variable(name));
-    let module = &mut *c.e.b.module;
-    let symbol = format!("tvm_ffi_codegen.named.{name}");
-    let known = module.find(&symbol).is_some();
-    let symbol = module.declare(&symbol, Linkage::Local, SymbolKind::Data);
-    if !known {
-        let context = module.declare(LIBRARY_CTX, Linkage::Weak, SymbolKind::Data);
-        let address = |(offset, symbol)| Relocation { offset, symbol, addend: 0 };
-        let relocations = [(named::CACHE, cache), (named::CONTEXT, context)].map(address);
-        let data = Data::constant(symbol, named::encode(name), 8);
-        module.data.push(Data { relocations: relocations.into(), ..data });
-    }
-    c.e.b.address(symbol)
 }

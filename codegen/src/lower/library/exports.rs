@@ -5,8 +5,8 @@ use abi_spec::library_bin::{ImportTree, Module as Imported};
 use abi_spec::symbol::{self, LIBRARY_BIN, LIBRARY_CTX};
 
 use crate::ir::{Builder, Data, Linkage, Module, Signature, Symbol, SymbolKind};
-use crate::lower::body::launch::images::{HIP_IMAGES, HIP_KERNELS, IMAGES, KERNELS};
 use crate::lower::cuda::kernel;
+use crate::lower::images::{HIP_IMAGES, HIP_KERNELS, HOOKS, IMAGES, KERNELS, PLACES};
 use crate::lower::library::metadata::TextKind;
 use crate::lower::routines::Routine;
 use crate::lower::routines::cached::SITES;
@@ -164,6 +164,12 @@ pub(crate) fn unload(module: &mut Module, linkage: Linkage) {
     if images.is_empty() && hip_images.is_empty() {
         return;
     }
+    let tables = module.data.iter().filter_map(|data| {
+        let name = module.name(data.symbol);
+        let is_table = name.starts_with(PLACES) || name.starts_with(HOOKS);
+        is_table.then_some((data.symbol, data.bytes.len() as i64 / 8))
+    });
+    let tables: Vec<(Symbol, i64)> = tables.collect();
     let mut b = Builder::function(module, UNLOAD, Linkage::Export, Signature::new(&[], None));
     b.set_cold();
     let (null, zero) = (b.null(), b.i64(0));
@@ -171,6 +177,11 @@ pub(crate) fn unload(module: &mut Module, linkage: Linkage) {
         let address = b.address(symbol);
         b.atomic_store(null, address, kernel::KERNEL);
         b.atomic_store(zero, address, kernel::DEVICES);
+    }
+    for (symbol, words) in tables {
+        let (routine, address) = (Routine::Clear.declare(b.module, linkage), b.address(symbol));
+        let words = b.i64(words);
+        b.call(routine, &[address, words]);
     }
     let calls = [
         (Routine::ForgetFunction, hip_kernels),

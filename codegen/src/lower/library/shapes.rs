@@ -255,6 +255,7 @@ fn data(function: &Function<'_>, term: &Term) -> Value {
         | Node::Stream(_)
         | Node::OutputStream(_)
         | Node::DeviceAttribute { .. }
-        | Node::CurrentDevice => unreachable!("{:?} is in no dim", term.node),
+        | Node::CurrentDevice
+        | Node::Global(_) => unreachable!("{:?} is in no dim", term.node),
     }
 }

@@ -12,6 +12,8 @@ pub(crate) struct Commands {
     pub(crate) prepare: Routine,
     pub(crate) attribute: Routine,
     pub(crate) current: Routine,
+    pub(crate) global: Routine,
+    pub(crate) hook: Routine,
 }
 
 impl Commands {
@@ -25,6 +27,8 @@ impl Commands {
                 prepare: Routine::PrepareCommands,
                 attribute: Routine::DeviceAttribute,
                 current: Routine::CurrentDevice,
+                global: Routine::FindGlobal,
+                hook: Routine::RunHook,
             },
             Platform::Hip => Commands {
                 wait: Routine::HipWait,
@@ -34,6 +38,8 @@ impl Commands {
                 prepare: Routine::HipPrepareCommands,
                 attribute: Routine::HipDeviceAttribute,
                 current: Routine::HipCurrentDevice,
+                global: Routine::HipFindGlobal,
+                hook: Routine::HipRunHook,
             },
         }
     }

@@ -10,8 +10,7 @@ pub(super) mod limits;
 pub(super) mod load;
 pub(super) mod map;
 
-/// Number of devices with a bit in the masks of kernels and an entry in the table of contexts.
-const DEVICES: u64 = 64;
+use crate::lower::driver::DEVICES;
 
 /// Zeroes `count` words.
 #[routine]

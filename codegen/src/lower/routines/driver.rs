@@ -20,8 +20,10 @@ use crate::lower::routines::memory::Caller;
 
 pub(super) mod command;
 pub(super) mod failed;
+pub(super) mod global;
 pub(super) mod limits;
 pub(super) mod open;
+pub(super) mod thread;
 
 /// Declares [`Driver`]. A row is a type, the symbol of a routine, a constant or a function, and what it is
 /// for CUDA and for HIP.
@@ -87,6 +89,8 @@ platforms! {
         RECORD: "record", "hip_record";
         DEVICE_ATTRIBUTE: "device_attribute", "hip_device_attribute";
         CURRENT_DEVICE: "current_device", "hip_current_device";
+        FIND_GLOBAL: "find_global", "hip_find_global";
+        RUN_HOOK: "run_hook", "hip_run_hook";
     }
     constants {
         DEVICE_TYPE: i64 = DeviceType::CUDA.0 as i64, DeviceType::ROCM.0 as i64;
@@ -146,6 +150,13 @@ platforms! {
         copy_memory(to: Ref<u8>, from: Ref<u8>, bytes: Int<u64>, stream: Ref<Stream>) -> Int<i32> = cuda::memcpy_async, on_hip::command::copy_memory;
         /// Checks that the library has what waits need. Returns 0, or -1 once it has raised.
         can_wait(caller: Caller) -> Option<Int<i32>> = on_cuda::command::can_wait, |_, _| None::<Int<i32>>;
+
+        /// Loads the image of a kernel on the device, which is current, unless it is loaded. Returns 0, or -1 once it has raised.
+        load_image(attempt: Attempt<Self>) -> Int<i32> = on_cuda::load::load_image, on_hip::load::load_module;
+        /// Finds address and size of the device variable in the place of a kernel, whose image is loaded; yields the status.
+        get_global(attempt: Attempt<Self>, address: Ref<Ref<u8>>, size: Ref<u64>) -> Int<i32> = on_cuda::load::get_global, on_hip::load::get_global;
+        /// Returns the library and the module of an image that is loaded, NULL for what the platform has not, and a status.
+        handles(attempt: Attempt<Self>) -> (Ref<u8>, Ref<u8>, Int<i32>) = on_cuda::load::handles, on_hip::load::handles;
 
         /// Returns the extents of the clusters of a launch.
         cluster(config: Ref<Config>) -> Self::Cluster = on_cuda::limits::cluster, |_, _| ();

@@ -19,6 +19,18 @@ const WORD: u32 = 4;
 
 impl<'a> Block<'_, 'a> {
     pub(in crate::resolve) fn upload(&mut self, upload: &'a Declared) -> Explained<Action<'a>> {
+        self.on_the_device_of(upload.target.on.as_ref(), |block| block.upload_there(upload))
+    }
+
+    pub(in crate::resolve) fn fill(&mut self, fill: &'a MemoryFill) -> Explained<Action<'a>> {
+        self.on_the_device_of(fill.target.on.as_ref(), |block| block.fill_there(fill))
+    }
+
+    pub(in crate::resolve) fn copy(&mut self, copy: &'a MemoryCopy) -> Explained<Action<'a>> {
+        self.on_the_device_of(copy.target.on.as_ref(), |block| block.copy_there(copy))
+    }
+
+    fn upload_there(&mut self, upload: &'a Declared) -> Explained<Action<'a>> {
         let to = self.written_address(&upload.to)?;
         let mut tensors = LaunchTensors::default();
         self.collect_data(&upload.to, &mut tensors)?;
@@ -42,7 +54,7 @@ impl<'a> Block<'_, 'a> {
         self.on_device(work, device, &upload.target, tensors)
     }
 
-    pub(in crate::resolve) fn fill(&mut self, fill: &'a MemoryFill) -> Explained<Action<'a>> {
+    fn fill_there(&mut self, fill: &'a MemoryFill) -> Explained<Action<'a>> {
         let to = self.written_address(&fill.to)?;
         let bytes = self.size(&fill.bytes)?;
         let value = self.field(&fill.value, Scalar::Uint8, "value of fill".to_owned())?;
@@ -55,7 +67,7 @@ impl<'a> Block<'_, 'a> {
         self.on_device(Work::Fill { to, bytes, value }, device, &fill.target, tensors)
     }
 
-    pub(in crate::resolve) fn copy(&mut self, copy: &'a MemoryCopy) -> Explained<Action<'a>> {
+    fn copy_there(&mut self, copy: &'a MemoryCopy) -> Explained<Action<'a>> {
         let (to, from) = (self.written_address(&copy.to)?, self.device_address(&copy.from)?);
         let bytes = self.size(&copy.bytes)?;
         let mut tensors = LaunchTensors::default();

@@ -62,6 +62,7 @@ impl<'a> Function<'a> {
             Node::Property(_, Property::Length) | Node::Stream(_) | Node::OutputStream(_) => true,
             Node::CurrentDevice => true,
             Node::DeviceAttribute { home, .. } => !self.holds_tensor(*home),
+            Node::Global(global) => !self.holds_tensor(global.home),
             Node::Value(value)
             | Node::Property(value, _)
             | Node::SameText(value, _)

@@ -5,10 +5,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Launch;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    GpuKernelFacts, Image, ImageKind, Library, Platform, StatementKind, is_identifier, is_whole,
+    Body, Expr, Global, GlobalFacts, GpuKernelFacts, Image, ImageKind, Library, Platform,
+    Statement, StatementKind, is_identifier, is_whole,
 };
 use crate::error::{Error, Part};
-use crate::resolve::body::{Body, Prepare};
+use crate::resolve::body::{self, Prepare};
 use crate::resolve::function::Function;
 use crate::resolve::ids::Id;
 use crate::resolve::nth_statement;
@@ -19,12 +20,15 @@ pub(in crate::resolve) fn check(library: &Library) -> Result<(), Error> {
         return Err(Error::Limit { limit: Limit::Images, site: None, position: None });
     }
     let mut names = FxHashSet::default();
-    for (index, Image { name, bytes }) in library.images.iter().enumerate() {
+    for (index, Image { name, bytes, on_load }) in library.images.iter().enumerate() {
         if !is_identifier(name) || name.len() > Limit::Name.max() {
             return Err(invalid(library, index, "the name is not an identifier"));
         }
         if !names.insert(&name[..]) {
             return Err(invalid(library, index, "an earlier image has this name"));
+        }
+        if on_load.as_ref().is_some_and(|function| !is_callee(function)) {
+            return Err(invalid(library, index, "`on load` has the name of no function"));
         }
         let Some(bytes) = bytes else { continue };
         let Some(kind) = ImageKind::of(bytes) else {
@@ -44,6 +48,11 @@ pub(in crate::resolve) fn invalid(library: &Library, index: usize, reason: &str)
     Error::Image { index, name, reason: reason.to_owned(), position: None }
 }
 
+/// Returns true for text that a function can be looked up by.
+fn is_callee(name: &str) -> bool {
+    (1..=Limit::Name.max()).contains(&name.len()) && !name.contains(char::is_control)
+}
+
 /// Sets the body of the last function, which prepares launches.
 pub(in crate::resolve) fn prepare<'a>(
     functions: &mut [Function<'a>],
@@ -57,10 +66,20 @@ pub(in crate::resolve) fn prepare<'a>(
     let mut attributes: Vec<u32> = functions.iter().flat_map(Function::device_attributes).collect();
     attributes.sort_unstable();
     attributes.dedup();
+    let mut known = FxHashSet::default();
+    let mut globals: Vec<_> = functions.iter().flat_map(Function::globals).collect();
+    globals.retain(|(image, global)| known.insert((image.name, &global.name)));
     if let Some(function) = functions.last_mut() {
-        let prepare =
-            Prepare { platform, device: Id::new(0), launches, attributes, commands, callees };
-        function.body = Body::Prepare(Box::new(prepare));
+        let prepare = Prepare {
+            platform,
+            device: Id::new(0),
+            launches,
+            globals,
+            attributes,
+            commands,
+            callees,
+        };
+        function.body = body::Body::Prepare(Box::new(prepare));
     }
 }
 
@@ -115,6 +134,48 @@ pub(in crate::resolve) fn launches<'a>(
     Ok(first)
 }
 
+/// Checks that images that can be read have the device variables that functions use.
+pub(in crate::resolve) fn globals(
+    library: &Library,
+    functions: &[Function<'_>],
+) -> Result<(), Error> {
+    for (index, (function, declared)) in functions.iter().zip(&library.functions).enumerate() {
+        for (image, global) in function.globals() {
+            let mut images = library.images.iter();
+            let Some(image) = images.find(|known| known.name == image.name) else { continue };
+            let GlobalFacts::Missing(known) = image.global(&global.name) else { continue };
+            let known = listed(&known);
+            let (image, name) = (&image.name, &global.name);
+            let reason = format!("image `{image}` has no variable `{name}`: it has {known}");
+            let part = part_of(&declared.body, global);
+            return Err(Error::invalid(index, declared, part, reason));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the part of a body whose expressions have a device variable.
+fn part_of(body: &Body, global: &Global) -> Part {
+    let has = |expr: &Expr| {
+        let mut all = Vec::new();
+        expr.globals(&mut all);
+        all.contains(&global)
+    };
+    match body {
+        Body::Call(call) => call.args.iter().position(has).map_or(Part::Callee, Part::Argument),
+        Body::Block(_) => {
+            let has = |statement: &Statement| statement.kind.exprs().into_iter().any(has);
+            Part::Statement(body.statements().position(has).unwrap_or_default())
+        }
+    }
+}
+
+/// Spells names of an image in an error.
+fn listed(names: &[String]) -> String {
+    let names = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
 /// Compares a launch with its image, if the image can be read. Reports, in this order, a missing GPU kernel, a wrong
 /// number of parameters, and the first parameter of another size.
 fn against_image(library: &Library, launch: &Launch<'_>, given: &[u32]) -> Option<String> {
@@ -123,8 +184,7 @@ fn against_image(library: &Library, launch: &Launch<'_>, given: &[u32]) -> Optio
         match library.images.iter().find(|known| known.name == *image)?.gpu_kernel(gpu_kernel) {
             GpuKernelFacts::Unknown => return None,
             GpuKernelFacts::Missing(known) => {
-                let known = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                let known = listed(&known);
                 return Some(format!(
                     "image `{image}` has no kernel `{gpu_kernel}`: it has {known}"
                 ));

@@ -1,6 +1,7 @@
 //! Platforms of functions: the driver that launches their kernels.
 
 use crate::declaration::{AttributeKind, Body, Expr, Function, LaunchArg, Platform, Tensor};
+use crate::resolve::global::UsedImage;
 use crate::resolve::{Explained, Items};
 
 /// Returns true if a function may use a driver: it has statements, or asks for attributes of devices.
@@ -12,7 +13,7 @@ fn may_use_driver(function: &Function) -> bool {
 
 /// Returns true if a part of an expression is asked of a driver.
 pub(in crate::resolve) fn asks_driver(expr: &Expr) -> bool {
-    matches!(expr, Expr::DeviceAttribute(..) | Expr::CurrentDevice)
+    matches!(expr, Expr::DeviceAttribute(..) | Expr::CurrentDevice | Expr::Global(_))
         || expr.children().any(asks_driver)
 }
 
@@ -28,25 +29,17 @@ pub(in crate::resolve) fn of(function: &Function, items: &Items<'_>) -> Platform
     if let Some(platform) = tensors.find_map(|tensor: &Tensor| Platform::of_device(tensor.device)) {
         return platform;
     }
-    let mut launches = function.body.launches();
-    let of_image = |image: &str| items.images.get(image).copied().flatten();
-    launches.find_map(|launch| of_image(&launch.image)).unwrap_or(Platform::Cuda)
+    let images = items.used(function);
+    images.into_iter().find_map(|image| image.platform).unwrap_or(Platform::Cuda)
 }
 
 /// Checks that a platform has all that a launch asks for.
 pub(super) fn check(
     platform: Platform,
     launch: &crate::Launch,
-    image: Option<Platform>,
+    image: &UsedImage<'_>,
 ) -> Explained<()> {
-    if let Some(other) = image.filter(|image| *image != platform) {
-        return Err(format!(
-            "image `{}` is for {}, but the function launches on {}",
-            launch.image,
-            other.device_type(),
-            platform.device_type()
-        ));
-    }
+    check_image(platform, image)?;
     let mut attributes = launch.attributes.iter().map(|attribute| attribute.kind);
     let missing = attributes.find(|kind| !has_attribute(platform, *kind));
     if let Some(kind) = missing {
@@ -56,6 +49,19 @@ pub(super) fn check(
         return check_maps(platform);
     }
     Ok(())
+}
+
+/// Checks that a platform loads an image.
+pub(in crate::resolve) fn check_image(platform: Platform, image: &UsedImage<'_>) -> Explained<()> {
+    match image.platform.filter(|other| *other != platform) {
+        Some(other) => Err(format!(
+            "image `{}` is for {}, but the function launches on {}",
+            image.name,
+            other.device_type(),
+            platform.device_type()
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Checks that a platform has tensor maps.

@@ -37,11 +37,28 @@ impl<'a> Block<'_, 'a> {
         &mut self,
         launch: &'a declaration::Launch,
     ) -> Explained<Action<'a>> {
-        let Some(image) = self.items.images.get(&launch.image[..]) else {
+        self.on_the_device_of(launch.on.as_ref(), |block| block.launch_there(launch))
+    }
+
+    /// Resolves a statement whose device is that of a tensor, if one is given: device variables in it are those of the
+    /// device.
+    pub(super) fn on_the_device_of<T>(
+        &mut self,
+        on: Option<&Expr>,
+        statement: impl FnOnce(&mut Self) -> Explained<T>,
+    ) -> Explained<T> {
+        self.names.device = on.and_then(|on| self.home(on).ok());
+        let resolved = statement(self);
+        self.names.device = None;
+        resolved
+    }
+
+    fn launch_there(&mut self, launch: &'a declaration::Launch) -> Explained<Action<'a>> {
+        let Some(&used) = self.items.images.get(&launch.image[..]) else {
             return Err(format!("there is no image `{}`", launch.image));
         };
         let platform = self.names.platform;
-        platform::check(platform, launch, *image)?;
+        platform::check(platform, launch, &used)?;
         let extents = self.extents(launch)?;
         let (attributes, cooperative) = match platform {
             Platform::Cuda => (&launch.attributes[..], false),
@@ -50,8 +67,13 @@ impl<'a> Block<'_, 'a> {
         let attributes = attributes.iter().map(|attribute| self.attribute(attribute));
         let attributes = attributes.collect::<Explained<Vec<_>>>()?;
         let mut tensors = LaunchTensors::default();
-        launch.args.iter().try_for_each(|arg| self.collect(arg, &mut tensors))?;
+        let (without, with): (Vec<_>, Vec<_>) =
+            launch.args.iter().partition(|arg| arg.globals().is_empty());
+        without.into_iter().try_for_each(|arg| self.collect(arg, &mut tensors))?;
+        self.names.device = self.names.device.or(tensors.first);
+        with.into_iter().try_for_each(|arg| self.collect(arg, &mut tensors))?;
         let device = self.device(launch.on.as_ref(), &mut tensors)?;
+        self.names.device = Some(device);
         let stream = launch.stream.as_ref().map(|stream| self.stream(stream)).transpose()?;
         let params = launch.args.iter().map(|arg| self.param(arg, device));
         let params = params.collect::<Explained<Vec<_>>>()?;
@@ -59,10 +81,11 @@ impl<'a> Block<'_, 'a> {
             Platform::Cuda => allowed(&extents, &attributes),
             Platform::Hip => Allowed { shared: false, cluster: false },
         };
-        let (image, gpu_kernel) = (&*launch.image, &*launch.gpu_kernel);
+        let (image, gpu_kernel) = (used.name, &*launch.gpu_kernel);
         let unsure = tensors.unsure;
         let launch = Launch {
             image,
+            on_load: used.on_load,
             gpu_kernel,
             extents,
             attributes,
@@ -286,6 +309,9 @@ impl<'a> Block<'_, 'a> {
             if let Node::OutputData(output) = node {
                 homes.push(Home::Output(*output));
             }
+            if let Node::Global(global) = node {
+                homes.push(global.home);
+            }
             false
         });
         homes.into_iter().try_for_each(|home| self.collect_tensor(home, tensors))
@@ -354,16 +380,8 @@ impl<'a> Block<'_, 'a> {
                 None => Err(format!("`{on}` is on no device of its own")),
             };
         }
-        let on_gpu = |value: &ValueId| {
-            let tensor = self.names.values[*value].tensor();
-            let device = tensor.map(|tensor| tensor.device);
-            let gpu = device.is_some_and(|device| {
-                device == Device::Any || Platform::of_device(device) == Some(self.names.platform)
-            });
-            gpu && self.names.values[*value].is_param() && self.is_there(Home::Value(*value))
-        };
         if tensors.first.is_none()
-            && let Some(value) = self.names.values.keys().find(on_gpu)
+            && let Some(value) = self.names.gpu_value()
         {
             self.collect_tensor(Home::Value(value), tensors)?;
         }

@@ -4,7 +4,8 @@ use rustc_hash::FxHashSet;
 
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    AttributeKind, AttributeValue, Expr, Launch, LaunchArg, LaunchAttribute, TensorMap, Upload,
+    AttributeKind, AttributeValue, Expr, Global, Launch, LaunchArg, LaunchAttribute, TensorMap,
+    Upload,
 };
 use crate::error::{Error, Part};
 use crate::resolve::well_formed::Checker;
@@ -18,10 +19,7 @@ const PARAMETER_SIZE: u32 = 32_764;
 impl Checker<'_> {
     pub(in crate::resolve) fn launch(&self, part: Part, launch: &Launch) -> Result<(), Error> {
         self.identifier(part, &launch.image)?;
-        self.limit(part, launch.gpu_kernel.len(), Limit::Symbol)?;
-        if launch.gpu_kernel.is_empty() || launch.gpu_kernel.contains(char::is_control) {
-            return Err(self.invalid(part, format!("{:?} names no kernel", launch.gpu_kernel)));
-        }
+        self.in_image(part, &launch.gpu_kernel, "kernel")?;
         self.limit(part, launch.args.len(), Limit::Arguments)?;
         launch.args.iter().try_for_each(|arg| self.given(part, arg))?;
         for (word, extents) in [("grid", &launch.grid), ("block", &launch.block)] {
@@ -38,6 +36,20 @@ impl Checker<'_> {
             }
         }
         launch.exprs().try_for_each(|expr| self.expr(part, expr))
+    }
+
+    pub(in crate::resolve) fn global(&self, part: Part, global: &Global) -> Result<(), Error> {
+        self.identifier(part, &global.image)?;
+        self.in_image(part, &global.name, "variable")
+    }
+
+    /// Checks the name of a kernel or a variable of an image.
+    fn in_image(&self, part: Part, name: &str, what: &str) -> Result<(), Error> {
+        self.limit(part, name.len(), Limit::Symbol)?;
+        if name.is_empty() || name.contains(char::is_control) {
+            return Err(self.invalid(part, format!("{name:?} names no {what}")));
+        }
+        Ok(())
     }
 
     pub(in crate::resolve) fn upload(&self, part: Part, upload: &Upload) -> Result<(), Error> {

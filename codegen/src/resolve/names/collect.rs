@@ -7,6 +7,7 @@ use crate::declaration::reserved::spelled;
 use crate::declaration::{Dim, Expr, Function, ParamType, Platform, Tensor};
 use crate::error::Part;
 use crate::resolve::captured::{Captive, Capture, Captured};
+use crate::resolve::global::UsedImage;
 use crate::resolve::ids::{Home, Id, SymbolId, Table, ValueId};
 use crate::resolve::named::{Output, Symbol};
 use crate::resolve::step::Place;
@@ -19,6 +20,7 @@ impl<'a> Names<'a> {
     pub(in crate::resolve) fn new(
         function: &'a Function,
         platform: Platform,
+        images: Vec<UsedImage<'a>>,
         captures: Vec<Capture<'a>>,
     ) -> Located<(Self, Vec<Captured<'a>>)> {
         let values = values(&function.signature);
@@ -30,6 +32,8 @@ impl<'a> Names<'a> {
         let mut names = Names {
             function,
             platform,
+            images,
+            device: None,
             is_closure: !captures.is_empty(),
             values,
             symbols: Table::default(),

@@ -34,13 +34,17 @@ impl Printer<'_, '_> {
             lines.line(format!("device of {}", self.home(launch.device)));
             self.stream_line(lines, launch.stream.as_ref());
             self.unsure(lines, &launch.unsure);
+            on_load(lines, launch.on_load);
         });
     }
 
     /// Prints the kernel of a launch of another function, whose names this one has not.
     pub(super) fn loaded(&self, lines: &mut Lines, launch: &Launch<'_>) {
         let (image, kernel) = (spelled(launch.image), quoted(launch.gpu_kernel));
-        lines.nested(format!("load {image}.{kernel}"), |lines| allowed(lines, launch));
+        lines.nested(format!("load {image}.{kernel}"), |lines| {
+            allowed(lines, launch);
+            on_load(lines, launch.on_load);
+        });
     }
 
     pub(super) fn command(&self, lines: &mut Lines, command: &Command<'_>) {
@@ -132,5 +136,11 @@ fn allowed(lines: &mut Lines, launch: &Launch<'_>) {
     let allowed = [(launch.allowed.shared, "shared memory"), (launch.allowed.cluster, "clusters")];
     for (_, what) in allowed.iter().filter(|(is_allowed, _)| *is_allowed) {
         lines.line(format!("allow {what}"));
+    }
+}
+
+fn on_load(lines: &mut Lines, function: Option<&str>) {
+    if let Some(function) = function {
+        lines.line(format!("on load @{}", quoted(function)));
     }
 }

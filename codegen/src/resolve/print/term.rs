@@ -4,9 +4,10 @@ use std::fmt::Debug;
 
 use super::Printer;
 use crate::declaration::Literal;
+use crate::declaration::reserved::spelled;
 use crate::resolve::argument::Argument;
 use crate::resolve::ids::ValueId;
-use crate::resolve::term::{Kind, Node, OfSeveral, OfTensor, Property, Term};
+use crate::resolve::term::{Global, Kind, Node, OfGlobal, OfSeveral, OfTensor, Property, Term};
 
 /// Returns the name of an operator or a kind in lower case.
 pub(super) fn word(of: impl Debug) -> String {
@@ -53,10 +54,20 @@ impl Printer<'_, '_> {
             Node::Stream(value) => format!("stream({})", self.value(*value)),
             Node::OutputStream(output) => format!("stream({})", self.output(*output)),
             Node::CurrentDevice => "current_device()".to_owned(),
+            Node::Global(global) => self.global(global),
             Node::DeviceAttribute { home, id, .. } => {
                 format!("attribute({}, {id})", self.home(*home))
             }
         }
+    }
+
+    fn global(&self, global: &Global) -> String {
+        let word = match global.part {
+            OfGlobal::Address => "global",
+            OfGlobal::Size => "global_size",
+        };
+        let (image, name) = (spelled(&global.image), quoted(&global.name));
+        format!("{word}({image}, {name}, {})", self.home(global.home))
     }
 
     /// Returns terms with commas between them.

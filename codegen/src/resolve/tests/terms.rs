@@ -13,7 +13,7 @@ fn term(text: &str) -> Term {
                   ls: Literal[\"a\", \"b\"], lm: Literal[1, \"a\"], any: Any, q: Stream, *rest: Any";
     let function: Function = format!("f({params}) -> None = k();").parse().unwrap();
     let expr: Expr = text.parse().unwrap();
-    let names = Names::new(&function, crate::Platform::Cuda, Vec::new()).unwrap().0;
+    let names = Names::new(&function, crate::Platform::Cuda, Vec::new(), Vec::new()).unwrap().0;
     names.term(&expr).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 

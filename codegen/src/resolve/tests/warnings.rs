@@ -73,11 +73,13 @@ fn parameters_that_something_uses() {
 }
 
 #[test]
-fn images_that_nothing_is_launched_from() {
+fn images_that_nothing_uses() {
     let text = "image i;\nimage j;\nf(x: Tensor([n], int8, device=cuda)) -> None = { launch j.\"k\"(x.data) grid(n) block(1); };";
-    let expected =
-        "1:1: image \"i\": nothing is launched from it, and it is left out [unused-image]";
+    let expected = "1:1: image \"i\": nothing uses it, and it is left out [unused-image]";
     assert_eq!(warnings(text), [expected]);
+    let text =
+        "image i; f(x: Tensor([n], int8, device=cuda)) -> ptr = { return i.global(\"v\"); };";
+    assert_eq!(warnings(text), [""; 0]);
 }
 
 /// Parameters that the conditions mention.

@@ -65,7 +65,7 @@ impl Types<'_> {
             | Node::OutputData(_)
             | Node::OutputObject(_) => None,
             Node::Stream(_) | Node::OutputStream(_) => None,
-            Node::DeviceAttribute { .. } | Node::CurrentDevice => None,
+            Node::DeviceAttribute { .. } | Node::CurrentDevice | Node::Global(_) => None,
         }
     }
 
@@ -120,7 +120,7 @@ impl Types<'_> {
                 return None;
             }
             Node::Stream(_) | Node::OutputStream(_) => return None,
-            Node::DeviceAttribute { .. } | Node::CurrentDevice => return None,
+            Node::DeviceAttribute { .. } | Node::CurrentDevice | Node::Global(_) => return None,
         };
         Some(range)
     }

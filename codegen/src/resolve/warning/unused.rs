@@ -7,10 +7,9 @@ use crate::declaration::{
     Statement, StatementKind, Tensor,
 };
 
-/// Returns the images without a launch, with their indices.
+/// Returns the images that nothing uses, with their indices.
 pub(super) fn images(library: &Library) -> impl Iterator<Item = (usize, &Image)> {
-    let launches = library.functions.iter().flat_map(|function| function.body.launches());
-    let used: FxHashSet<&str> = launches.map(|launch| &*launch.image).collect();
+    let used: FxHashSet<&str> = library.functions.iter().flat_map(Function::used_images).collect();
     let images = library.images.iter().enumerate();
     images.filter(move |(_, image)| !used.contains(&*image.name))
 }
@@ -125,7 +124,7 @@ fn determined(param: &Param) -> Vec<&str> {
     names.chain(param.ty.tensor().and_then(Tensor::bound_symbol)).collect()
 }
 
-/// Returns the first tensor parameters whose device an allocation or a launch shares.
+/// Returns the first tensor parameters whose device an allocation, a launch or a device variable shares.
 fn neighbours(function: &Function) -> Vec<usize> {
     let params = &function.signature.params;
     let first = |fits: &dyn Fn(&Tensor) -> bool| {
@@ -147,7 +146,7 @@ fn neighbours(function: &Function) -> Vec<usize> {
                 | StatementKind::Copy(_)
         )
     };
-    let launches = function.body.statements().find(|statement| on_device(statement));
+    let uses_gpu = function.body.statements().any(on_device) || !function.used_images().is_empty();
     let outputs = function.signature.outputs().iter().filter_map(of_output);
-    outputs.chain(launches.and_then(|_| first(&on_gpu))).collect()
+    outputs.chain(uses_gpu.then(|| first(&on_gpu)).flatten()).collect()
 }

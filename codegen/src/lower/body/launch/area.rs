@@ -4,12 +4,13 @@ use abi_spec::runtime;
 
 use crate::declaration::Platform;
 use crate::ir::{Cond, Convert, Type, Value};
-use crate::lower::body::launch::{images, map};
+use crate::lower::body::launch::map;
 use crate::lower::body::pass;
 use crate::lower::checks::{Checker, terms};
 use crate::lower::cuda::{self, attribute, config};
 use crate::lower::driver::Entries;
 use crate::lower::hip;
+use crate::lower::images;
 use crate::lower::routines::Routine;
 use crate::resolve::argument::Argument;
 use crate::resolve::launch::{Launch, Packing, Param};

@@ -4,7 +4,7 @@
 use crate::ir::{Block, Cond, Type, Value};
 use crate::lower::body::launch::area::{self, Layout, Ready, Subject};
 use crate::lower::body::launch::parts;
-use crate::lower::checks::Checker;
+use crate::lower::checks::{Checker, terms};
 use crate::lower::cuda::{KEPT_FULL, config, kept};
 use crate::lower::emitter::frame::Slot;
 use crate::lower::prologue;
@@ -125,9 +125,25 @@ fn fill<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>) {
     let start = c.e.b.i64((layout.addresses / 8).into());
     let count = c.e.b.i64(launch.params.len() as i64);
     let args = [*kept, area, words, start, count, function, device];
-    c.e.routine(Routine::KeepLaunch, &args);
+    keep(c, launch, device, &args);
     let addresses = c.e.b.ptr_offset(area, layout.addresses.into());
     c.e.b.jump(*ready, &[function, stream, area, addresses, device]);
+}
+
+/// Emits the call that keeps the launch. One that the function of its image makes, before it returns, is not kept: others
+/// must find out that they have to wait.
+fn keep(c: &mut Checker<'_, '_>, launch: &Launch<'_>, device: Value, args: &[Value]) {
+    if launch.on_load.is_none() {
+        c.e.routine(Routine::KeepLaunch, args);
+        return;
+    }
+    let (keep, next) = (c.e.b.block("keep"), c.e.b.block("next"));
+    let is_done = terms::has_hook_run(c, launch.image, device);
+    c.e.b.branch(is_done, keep, next);
+    c.e.b.switch_to(keep);
+    c.e.routine(Routine::KeepLaunch, args);
+    c.e.b.jump(next, &[]);
+    c.e.b.switch_to(next);
 }
 
 /// Takes what is kept. The config is copied to the area if it has another stream than this call, the addresses of the

@@ -2,11 +2,11 @@
 //! otherwise the driver encodes it in the frame.
 
 use crate::ir::{Binary, Cond, Convert, Symbol, Type, Value};
-use crate::lower::body::launch::images;
 use crate::lower::checks::{Checker, terms};
 use crate::lower::cuda::{
     GIVEN_DIMS, GIVEN_OFFSET, GIVEN_PACKED, GIVEN_STRIDES, MAP_ALIGN, MAP_WORDS, cache, map,
 };
+use crate::lower::images;
 use crate::lower::quote::elide;
 use crate::lower::routines::Routine;
 use crate::resolve::ids::{MapId, ValueId};

@@ -7,7 +7,8 @@ use crate::lower::body::launch::area::{self, Field, Layout, Ready, Subject};
 use crate::lower::body::launch::cuda::{loaded_kernel, start_on_cuda};
 use crate::lower::body::launch::hip::{loaded_function, start_on_hip};
 use crate::lower::body::launch::map;
-use crate::lower::checks::{Checker, terms};
+use crate::lower::checks::Checker;
+use crate::lower::checks::terms::{self, Loaded};
 use crate::lower::cuda::{attribute, config};
 use crate::lower::emitter::output;
 use crate::lower::failure::message::Message;
@@ -79,6 +80,9 @@ pub(super) fn load<'a>(
         Platform::Cuda => loaded_kernel(c, subject),
         Platform::Hip => loaded_function(c, subject),
     };
+    if let Some(function) = launch.on_load {
+        terms::run_hook(c, Loaded { kernel, device }, launch.image, function);
+    }
     if launch.allowed.shared || launch.allowed.cluster {
         let status = c.e.routine_value(Routine::Allow, &subject.args_with([area]));
         c.e.exit_unless_zero(status, "not_launched");

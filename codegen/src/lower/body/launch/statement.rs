@@ -3,10 +3,12 @@
 
 use crate::declaration::Platform;
 use crate::lower::body::launch::area::{self, Field, Layout, Ready};
-use crate::lower::body::launch::{command, images, kept, parts};
+use crate::lower::body::launch::{command, kept, parts};
 use crate::lower::checks::Checker;
+use crate::lower::checks::terms::{self, Loaded};
 use crate::lower::cuda::config;
 use crate::lower::emitter::frame::Slot;
+use crate::lower::images;
 use crate::lower::routines::Routine;
 use crate::resolve::body::Prepare;
 use crate::resolve::launch::Launch;
@@ -71,6 +73,12 @@ pub(in crate::lower::body) fn load_kernels<'a>(c: &mut Checker<'a, '_>, prepare:
         let kernel = c.e.b.address(kernel);
         let status = c.e.routine_value(routine, &[site, kernel, device]);
         c.e.exit_unless_zero(status, "not_launched");
+        if let Some(function) = launch.on_load {
+            terms::run_hook(c, Loaded { kernel, device }, launch.image, function);
+        }
+    }
+    for (image, global) in &prepare.globals {
+        terms::prepare_global(c, (&global.image, &global.name), image.on_load, device);
     }
     command::prepare_commands(c, prepare, device, site);
 }

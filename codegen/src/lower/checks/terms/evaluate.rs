@@ -5,7 +5,7 @@ use abi_spec::Scalar;
 use crate::declaration::Logic;
 use crate::ir::{self, Cond, Convert, Type, Value};
 use crate::lower::checks::checker::Checker;
-use crate::lower::checks::terms::{device, element, exact, message, property, range, text};
+use crate::lower::checks::terms::{device, element, exact, global, message, property, range, text};
 use crate::lower::emitter::output;
 use crate::lower::emitter::state::ValueState;
 use crate::lower::failure::message::Message;
@@ -116,6 +116,7 @@ fn computed(c: &mut Checker<'_, '_>, term: &Term) -> Value {
         Node::Stream(value) => output::stream_of(&mut c.e, *value),
         Node::OutputStream(output) => output::stream(&mut c.e, *output),
         Node::CurrentDevice => device::current_device(c),
+        Node::Global(global) => global::global(c, global),
         Node::DeviceAttribute { home, unsure, id } => {
             device::device_attribute(c, *home, *unsure, *id)
         }

@@ -38,6 +38,7 @@ pub(in crate::lower) fn range(c: &Checker<'_, '_>, term: &Term) -> Range {
         Node::Binary(Binary::Max, operands) => of_two(&Range::max, operands),
         Node::Narrow(scalar, operand, _) => range(c, operand).and(Range::of(*scalar)),
         Node::DeviceAttribute { .. } | Node::CurrentDevice => Range::INT32,
+        Node::Global(_) => Range::NATURAL,
         Node::Unary(Unary::Number, _) => Range::UINT64,
         Node::Unary(..) | Node::Binary(..) | Node::Mixed(..) | Node::Logic(..) => {
             if term.is_float() { Range::INT64 } else { Range::TRUTH }

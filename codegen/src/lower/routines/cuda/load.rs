@@ -1,7 +1,7 @@
 //! Loading images and kernels at their first launch, and setting the attributes that kernels need.
 
 use crate::ir::typed::routine;
-use crate::lower::cuda::{self, Config, CuKernel, CuLibrary, Entry, Image};
+use crate::lower::cuda::{self, Config, CuKernel, CuLibrary, CuModule, Entry, Image};
 use crate::lower::driver::driver_address;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::cuda::DEVICES;
@@ -45,6 +45,23 @@ pub(crate) fn load_image(attempt: Attempt<Cuda>) -> i32 {
         cuda::library_unload(*library);
     }
     0
+}
+
+/// Finds address and size of the device variable in the place of a kernel, in the current context; yields the status.
+#[routine(inline)]
+pub(crate) fn get_global(attempt: Attempt<Cuda>, address: &&u8, size: &u64) -> i32 {
+    let library = (&attempt.kernel.image.library).load_atomic();
+    cuda::library_get_global(address, size, library, attempt.kernel.name)
+}
+
+/// Returns the `CUlibrary` of an image, its `CUmodule` in the current context, and a status.
+#[routine(inline)]
+pub(crate) fn handles(attempt: Attempt<Cuda>) -> (&u8, &u8, i32) {
+    let library = (&attempt.kernel.image.library).load_atomic();
+    let module: &CuModule;
+    *module = null;
+    let status = cuda::library_get_module(module, library);
+    (library as &u8, *module as &u8, status)
 }
 
 /// Unloads an image from the driver.

@@ -25,11 +25,11 @@ pub(crate) fn open_driver_on_windows<D: Driver>(caller: Caller) -> i32 {
     open::<D>(windows(), caller)
 }
 
-fn dl(_: &mut Builder<'_>) -> Loader {
+pub(super) fn dl(_: &mut Builder<'_>) -> Loader {
     Loader::Dl
 }
 
-fn windows(_: &mut Builder<'_>) -> Loader {
+pub(super) fn windows(_: &mut Builder<'_>) -> Loader {
     Loader::Windows
 }
 
@@ -108,7 +108,7 @@ fn cells(b: &mut Builder<'_>, names: &[&str]) -> Ref<u8> {
 }
 
 /// Calls `dlopen(file, RTLD_NOW)` or `LoadLibraryA(file)`.
-fn load(b: &mut Builder<'_>, loader: Loader, file: Ref<u8>) -> Ref<u8> {
+pub(super) fn load(b: &mut Builder<'_>, loader: Loader, file: Ref<u8>) -> Ref<u8> {
     if loader == Loader::Windows {
         return imported(b, loader::LOAD_LIBRARY, file);
     }
@@ -117,7 +117,12 @@ fn load(b: &mut Builder<'_>, loader: Loader, file: Ref<u8>) -> Ref<u8> {
 }
 
 /// Calls `dlsym` or `GetProcAddress`.
-fn function(b: &mut Builder<'_>, loader: Loader, library: Ref<u8>, name: Ref<u8>) -> Ref<u8> {
+pub(super) fn function(
+    b: &mut Builder<'_>,
+    loader: Loader,
+    library: Ref<u8>,
+    name: Ref<u8>,
+) -> Ref<u8> {
     let find = if loader == Loader::Windows { loader::GET_PROC_ADDRESS } else { loader::DLSYM };
     imported(b, find, (library, name))
 }

@@ -61,6 +61,24 @@ pub(crate) fn load_module(attempt: Attempt<Hip>) -> i32 {
     0
 }
 
+/// Finds address and size of the device variable in the place of a kernel, on the current device; yields the status.
+#[routine(inline)]
+pub(crate) fn get_global(attempt: Attempt<Hip>, address: &&u8, size: &u64) -> i32 {
+    let modules = attempt.kernel.image.modules;
+    let module = (&modules[attempt.device]).load_atomic();
+    hip::module_get_global(address, size, module, attempt.kernel.name)
+}
+
+/// Returns no library, the `hipModule_t` of an image on a device, and a status, which is 0.
+#[routine(inline)]
+pub(crate) fn handles(attempt: Attempt<Hip>) -> (&u8, &u8, i32) {
+    let modules = attempt.kernel.image.modules;
+    let module = (&modules[attempt.device]).load_atomic();
+    let library: &u8 = null;
+    let status: i32 = 0;
+    (library, module as &u8, status)
+}
+
 /// Unloads an image from all devices.
 #[routine]
 pub(crate) fn unload_modules(image: &Image) {

@@ -246,9 +246,14 @@ class Library {
     functions_.push_back(std::move(function));
     return *this;
   }
-  /// Adds an image, from which launches take GPU kernels.
+  /// Adds an image, from which launches take GPU kernels, and expressions device variables.
   Library& image(std::string_view name) {
     images_ += "image " + detail::label(name) + ";\n";
+    return *this;
+  }
+  /// Adds an image, after whose loading on a device the function `on_load` is called.
+  Library& image(std::string_view name, std::string_view on_load) {
+    images_ += "image " + detail::label(name) + " on load @" + detail::quoted(on_load) + ";\n";
     return *this;
   }
   /// Returns the canonical text, which `jit`, `emit` and `check` take.

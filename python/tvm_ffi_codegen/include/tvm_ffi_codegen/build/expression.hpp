@@ -256,6 +256,10 @@ inline Expr ceildiv(const Expr& a, const Expr& b) { return detail::applied("ceil
 inline Expr stream(const Expr& tensor) { return detail::applied("stream", {tensor}); }
 /// Builds `current_device()`: the index of the driver's current device.
 inline Expr current_device() { return detail::applied("current_device", {}); }
+/// Builds `image.global("name")`: the address of a device variable of an image. Its `size` is the number of its bytes.
+inline Expr global_of(std::string_view image, std::string_view name) {
+  return Expr::printed(detail::spelled(image) + ".global(" + detail::quoted(name) + ")");
+}
 /// Builds `Shape(n, m)`, a shape object.
 inline Expr shape_of(const std::vector<Expr>& numbers) { return detail::applied("Shape", numbers); }
 /// Builds `[a, b]`, an array object.

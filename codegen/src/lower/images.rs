@@ -1,8 +1,10 @@
-//! Images and GPU kernels in the module: constants with the bytes of images, and variables that the first launch fills.
+//! Images, GPU kernels and device variables in the module: constants with the bytes of images, and variables that the first
+//! use fills.
 
 use crate::declaration::{Image, ImageKind, Platform};
 use crate::ir::{Data, Linkage, Module, Relocation, Symbol, SymbolKind};
 use crate::lower::cuda::{ALLOW_CLUSTER, ALLOW_SHARED, cache, image, kernel, map};
+use crate::lower::driver::DEVICES;
 use crate::lower::hip;
 use crate::lower::quote::elide;
 use crate::lower::value::zeros;
@@ -13,6 +15,14 @@ pub(crate) const IMAGES: &str = "tvm_ffi_codegen.library.";
 pub(crate) const KERNELS: &str = "tvm_ffi_codegen.kernel.";
 pub(crate) const HIP_IMAGES: &str = "tvm_ffi_codegen.hip_image.";
 pub(crate) const HIP_KERNELS: &str = "tvm_ffi_codegen.hip_kernel.";
+
+/// Prefixes of the symbols of tables: of the places of a device variable, and of what is known of the function that is
+/// called after an image is loaded. A table has a word, or two, for each of [`DEVICES`].
+pub(crate) const PLACES: &str = "tvm_ffi_codegen.places.";
+pub(crate) const HOOKS: &str = "tvm_ffi_codegen.on_load.";
+
+/// Byte offset in the places of a device variable of the sizes, which follow the addresses.
+pub(crate) const SIZES: i32 = 8 * DEVICES as i32;
 
 /// Alignment of the bytes of an image.
 const ALIGN: u32 = 64;
@@ -28,20 +38,54 @@ pub(crate) fn kernel(module: &mut Module, platform: Platform, launch: &Launch<'_
     }
 }
 
+/// A device variable: the variables of a module that describe it.
+pub(crate) struct Global {
+    /// Variable of the form of that of a kernel, from which routines take image and name.
+    pub(crate) kernel: Symbol,
+    /// Addresses on each device, NULL until it is found there, then the sizes in bytes.
+    pub(crate) places: Symbol,
+}
+
+/// Returns the variables of a device variable; all uses share them.
+pub(crate) fn global(module: &mut Module, platform: Platform, image: &str, name: &str) -> Global {
+    let variable_name = format!("tvm_ffi_codegen.global.{image}.{name}");
+    let kernel = match (module.find(&variable_name), platform) {
+        (Some(symbol), _) => symbol,
+        (None, Platform::Cuda) => new_kernel(module, &variable_name, (image, name), &[]),
+        (None, Platform::Hip) => new_hip_kernel(module, &variable_name, (image, name)),
+    };
+    let places = zeros(module, &format!("{PLACES}{image}.{name}"), 2 * SIZES as usize);
+    Global { kernel, places }
+}
+
+/// Returns the table of what is known of the function that is called after an image is loaded.
+pub(crate) fn hooks(module: &mut Module, image: &str) -> Symbol {
+    zeros(module, &format!("{HOOKS}{image}"), 8 * DEVICES as usize)
+}
+
 fn hip_kernel(module: &mut Module, launch: &Launch<'_>) -> Symbol {
     let name = format!("{HIP_KERNELS}{}.{}", launch.image, launch.gpu_kernel);
-    if let Some(symbol) = module.find(&name) {
-        return symbol;
+    match module.find(&name) {
+        Some(symbol) => symbol,
+        None => new_hip_kernel(module, &name, (launch.image, launch.gpu_kernel)),
     }
-    let image = hip_image(module, launch.image);
-    let shown = elide(launch.gpu_kernel);
-    let text = constant(module, [launch.gpu_kernel.as_bytes(), &[0]].concat());
+}
+
+/// Adds the variable of the kernel of this name in an image.
+fn new_hip_kernel(
+    module: &mut Module,
+    variable_name: &str,
+    (image, kernel): (&str, &str),
+) -> Symbol {
+    let image = hip_image(module, image);
+    let shown = elide(kernel);
+    let text = constant(module, [kernel.as_bytes(), &[0]].concat());
     let shown_text = constant(module, shown.as_bytes().to_vec());
     let mut words = vec![0; hip::kernel::SIZE as usize / 8];
     words[hip::kernel::SHOWN_SIZE as usize / 8] = shown.len() as u64;
     let addresses =
         [(hip::kernel::IMAGE, image), (hip::kernel::NAME, text), (hip::kernel::SHOWN, shown_text)];
-    variable(module, &name, &words, &addresses)
+    variable(module, variable_name, &words, &addresses)
 }
 
 fn hip_image(module: &mut Module, name: &str) -> Symbol {
@@ -61,7 +105,10 @@ fn cuda_kernel(module: &mut Module, launch: &Launch<'_>) -> Symbol {
     let name = format!("{KERNELS}{}.{}", launch.image, launch.gpu_kernel);
     let symbol = match module.find(&name) {
         Some(symbol) => symbol,
-        None => new_kernel(module, &name, launch),
+        None => {
+            let sizes = launch.sizes();
+            new_kernel(module, &name, (launch.image, launch.gpu_kernel), &sizes)
+        }
     };
     let allowed = [(launch.allowed.shared, ALLOW_SHARED), (launch.allowed.cluster, ALLOW_CLUSTER)];
     let allowed = allowed.iter().filter(|(needed, _)| *needed).map(|(_, bit)| *bit as u8);
@@ -72,18 +119,23 @@ fn cuda_kernel(module: &mut Module, launch: &Launch<'_>) -> Symbol {
     symbol
 }
 
-fn new_kernel(module: &mut Module, name: &str, launch: &Launch<'_>) -> Symbol {
-    let image = image(module, launch.image);
+/// Adds the variable of the kernel of this name in an image, whose parameters have these sizes.
+fn new_kernel(
+    module: &mut Module,
+    variable_name: &str,
+    (image_name, kernel): (&str, &str),
+    sizes: &[u32],
+) -> Symbol {
+    let image = image(module, image_name);
     let text = |module: &mut Module, text: &str| constant(module, [text.as_bytes(), &[0]].concat());
-    let shown = elide(launch.gpu_kernel);
-    let (text, shown_text) = (text(module, launch.gpu_kernel), text(module, &shown));
-    let sizes = launch.sizes();
+    let shown = elide(kernel);
+    let (text, shown_text) = (text(module, kernel), text(module, &shown));
     let mut words = vec![0; kernel::SIZE as usize / 8];
     words[kernel::SHOWN_SIZE as usize / 8] = shown.len() as u64;
     words[kernel::COUNT as usize / 8] = sizes.len() as u64;
-    words.extend(sizes.into_iter().map(u64::from));
+    words.extend(sizes.iter().copied().map(u64::from));
     let addresses = [(kernel::IMAGE, image), (kernel::NAME, text), (kernel::SHOWN, shown_text)];
-    variable(module, name, &words, &addresses)
+    variable(module, variable_name, &words, &addresses)
 }
 
 /// Returns the variable of an image. [`define`] adds the bytes later.
@@ -137,9 +189,9 @@ pub(crate) fn map(
     (symbol, zeros(module, &format!("tvm_ffi_codegen.map_cache.{at}"), size))
 }
 
-/// Adds the bytes of the images whose kernels the module launches. A NUL follows PTX.
+/// Adds the bytes of the images that the module uses. A NUL follows PTX.
 pub(crate) fn define(module: &mut Module, images: &[Image]) {
-    for Image { name, bytes } in images {
+    for Image { name, bytes, on_load: _ } in images {
         let (Some(symbol), Some(bytes)) = (module.find(&bytes_name(name)), bytes) else { continue };
         let mut bytes = bytes.clone();
         if ImageKind::of(&bytes) == Some(ImageKind::Ptx) {
