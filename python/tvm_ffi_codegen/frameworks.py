@@ -108,6 +108,8 @@ def jax_target(
     is declared with `access=update`, as all are without a word, is an argument whose memory XLA gives to a result, a copy
     where the array is used elsewhere: `input_output_aliases`. A tensor with `access=read` is an argument only.
 
+    `jax.vmap` calls the function for one element of the batch after the other.
+
     By a handler, tensors that the function allocates are further results, and numbers and texts are keywords. `results` is
     for functions without one.
     """
@@ -156,7 +158,9 @@ def jax_target(
         updated = [(arg.shape, arg.dtype) if role == "u" else None for role, arg in zip(form, all_args, strict=True)]
         types = [jax.ShapeDtypeStruct(*(updated[index] or next(allocated))) for index in written]
         types += [jax.ShapeDtypeStruct(*one) for one in allocated]
-        run = jax.ffi.ffi_call(target, types[0] if len(types) == 1 else types, input_output_aliases=aliases)
+        run = jax.ffi.ffi_call(
+            target, types[0] if len(types) == 1 else types, input_output_aliases=aliases, vmap_method="sequential"
+        )
         with jax.named_scope(name):
             return run(*args, **attributes, **fixed)
 

@@ -192,6 +192,10 @@ def check_handlers(backend):
     assert np.array_equal(x, [0, 1, 2, 3])
     y, z = jax.jit(lambda: grow(n=3))()
     assert np.array_equal(y, [0, 1, 2, 0, 1, 2]) and np.array_equal(z, [False, True, False])
+    mapped = jax.vmap(lambda x: scale(x, a=1.0), in_axes=1)(jnp.stack([x, x + 1], axis=1))
+    assert np.array_equal(mapped, [[7, 8, 9, 10], [8, 9, 10, 11]])
+    mapped = jax.jit(jax.vmap(bump))(jnp.stack([x, x]), jnp.stack([x, x + 1]))
+    assert np.array_equal(mapped[1], [[0, 2, 4, 6], [2, 4, 6, 8]])
     looped = jax.lax.map(lambda x: scale(x, a=1.0), jnp.stack([x, x + 1]))
     assert np.array_equal(looped, [[7, 8, 9, 10], [8, 9, 10, 11]])
     with ThreadPoolExecutor(8) as threads:
