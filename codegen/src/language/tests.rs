@@ -11,6 +11,7 @@ mod generate_body;
 mod generate_launch;
 mod launches;
 mod limits;
+mod maps;
 mod names;
 mod positions;
 mod round_trip;
