@@ -131,7 +131,7 @@ fn parameters_are_given_what_an_expression_says() {
     insta::assert_snapshot!(text("add", signature, "n // -BLOCK * -1"), @r#"
     image add;
 
-    add(x: Tensor([n], float32, device=cuda), y: Tensor([n], float32, strides=any, device=cuda, align=16), out: Tensor([n], float32, device=cuda)) -> None
+    add(x: Tensor([n], float32, device=cuda), y: Tensor([n], float32, strides=any, device=cuda, align=16, access=read), out: Tensor([n], float32, device=cuda)) -> None
         where y.strides[0] == 1
         = {
             launch add."add"(x.data, y.data, out.data, int32(x.shape[0] + 0), null, null) grid(n / -1024 * -1) block(128);

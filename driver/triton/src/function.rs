@@ -2,8 +2,8 @@
 
 use abi_spec::Scalar;
 use codegen::{
-    AttributeKind, DType, Expr, Function as Declared, Launch, LaunchArg, Leaf, Member, Shape,
-    Signature, Statement, Strides, Tensor,
+    Access, AttributeKind, DType, Expr, Function as Declared, Launch, LaunchArg, Leaf, Member,
+    Shape, Signature, Statement, Strides, Tensor,
 };
 
 use crate::Error;
@@ -61,7 +61,9 @@ impl<'a> Function<'a> {
             let strided = kernel.parameters.iter().filter_map(|other| other.given.as_ref());
             let strided = strided.into_iter().any(|given| asks_strides(given, &parameter.name));
             let added = match &parameter.kind {
-                Kind::Pointer(dtype) => function.pointer(parameter, *dtype, strided),
+                Kind::Pointer { dtype, access } => {
+                    function.pointer(parameter, *dtype, *access, strided)
+                }
                 Kind::Scalar(scalar) => function.scalar(parameter, *scalar),
                 Kind::Descriptor(described) => {
                     function.descriptor(parameter, described, descriptors.next())
@@ -128,6 +130,7 @@ impl<'a> Function<'a> {
         &mut self,
         parameter: &Parameter,
         dtype: DType,
+        access: Access,
         strided: bool,
     ) -> Result<(), &'static str> {
         let Parameter { name, shape, hint, small, given, .. } = parameter;
@@ -148,7 +151,7 @@ impl<'a> Function<'a> {
         }
         let shape = shape.clone().unwrap_or(Shape::AnyRank);
         let small = small.then(|| within_2_gib(name, &shape, dtype, strided)).transpose()?;
-        let mut tensor = self.on_device(shape, dtype);
+        let mut tensor = self.on_device(shape, dtype).with_access(access);
         if strided {
             tensor = tensor.with_strides(Strides::Any);
         }

@@ -29,7 +29,7 @@
 //! signature = [ name "(" ] parameter { "," parameter } [ ")" ]
 //! parameter = name ":" type [ "[" shape "]" ] [ ":" hint ] [ "=" ( expr | corners ) ]
 //!           | name ":" constant | name ":" "constexpr" [ "=" constant ]
-//! type      = "*" element | element | "tensordesc<" element "[" block "]" [ "," layout ] ">"
+//! type      = "*" element | "*k" element | element | "tensordesc<" element "[" block "]" [ "," layout ] ">"
 //!           | "tensordesc_im2col<" element "[" block "]" "," "input_rank=" int [ "," layout ] ">"
 //! corners   = "im2col(lower=[" expr { "," expr } "], upper=[" … "]" [ ", steps=[" … "]" ] ")"
 //! hint      = "16" | "1" | "S"
@@ -43,6 +43,7 @@
 //! | Triton | declaration |
 //! |---|---|
 //! | `x: *fp32` | `x: Tensor([...], float32, device=cuda)`, passed as `x.data`; `strides=any` where an expression has `x.strides` |
+//! | `x: *kfp32` (`x: tl.const`) | `Tensor([...], float32, device=cuda, access=read)` |
 //! | `x: *fp32[n, 64]:16` | `Tensor([n, 64], float32, device=cuda, align=16)` |
 //! | `n: i32`, `a: fp32` | `n: int32`, `a: float32` |
 //! | `x: *fp32:S`, for AMD | `where x.numel < 536870912`: less than 2 GiB |
@@ -56,6 +57,11 @@
 //! the map, and `round_f32_to_tf32=True` becomes `dtype="tfloat32"`. `pixel_box_lower_corner`, `pixel_box_upper_corner` and
 //! `element_strides` of a `TensorDescriptorIm2Col` are `lower`, `upper` and `steps`; they are expressions, such as
 //! `-padding`, and of the metadata's `is_im2col`, `block_size` and `swizzle` the rest follows.
+//!
+//! What a kernel only reads stands nowhere in Triton's metadata, nor in what it leaves of a kernel for NVIDIA. It is known
+//! where the kernel declares a parameter as `tl.const`: Triton then refuses stores, and its signature has `*kfp32`, also in
+//! the IR (`!tt.ptr<f32, "constant">`). That becomes `access=read`. Where a kernel has no such declaration, its author may
+//! write the `k` all the same, and promises what it says; without it nothing is said.
 //!
 //! A specialisation is a promise: code that was compiled for multiples of 16 computes wrong results for other values.
 //! So the declaration checks every hint of the signature. Hints that Triton found by itself are only in its IR,

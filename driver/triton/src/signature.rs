@@ -1,7 +1,7 @@
 //! Parser of signatures in Triton's syntax.
 
 use abi_spec::{DType, Scalar};
-use codegen::{Dim, Expr, Shape};
+use codegen::{Access, Dim, Expr, Shape};
 
 use crate::Error;
 use crate::scan::{bracketed, called, is_word, outside, split, tuple};
@@ -43,8 +43,8 @@ const GIVEN: &str = "...";
 
 /// Type of a parameter.
 pub(crate) enum Kind {
-    /// `*fp32`
-    Pointer(DType),
+    /// `*fp32`, or `*kfp32` for memory that the kernel only reads.
+    Pointer { dtype: DType, access: Access },
     /// `i32`
     Scalar(Scalar),
     /// `tensordesc<fp16[32, 32]>`, `tensordesc_im2col<fp16[64, 64], input_rank=4>`
@@ -287,8 +287,12 @@ fn kind(text: &str) -> Result<(Kind, &str), String> {
     let (name, rest) = name.split_at(end);
     if pointer {
         // The prefix `k` marks memory that the kernel only reads.
-        let element = element(name).or_else(|_| element(name.strip_prefix('k').unwrap_or(name)));
-        return Ok((Kind::Pointer(element?.0), rest.trim()));
+        let (name, access) = match name.strip_prefix('k') {
+            Some(name) => (name, Access::Read),
+            None => (name, Access::Update),
+        };
+        let (dtype, _) = element(name)?;
+        return Ok((Kind::Pointer { dtype, access }, rest.trim()));
     }
     match element(name)? {
         (_, Some(scalar)) => Ok((Kind::Scalar(scalar), rest.trim())),
