@@ -53,4 +53,4 @@ pub use signature::{Constraint, Output, Param, ResultType, Signature};
 pub use statement::{Arm, Branch, Local, Statement, StatementKind};
 pub(crate) use tensor::{ANY_DTYPE, OwnDim};
 pub use tensor::{Device, Dim, Shape, Strides, Tensor};
-pub use tensor_map::{Fill, Interleave, MapType, Promotion, Swizzle, TensorMap};
+pub use tensor_map::{Fill, Im2col, Interleave, MapMode, MapType, Promotion, Swizzle, TensorMap};

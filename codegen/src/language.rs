@@ -65,7 +65,9 @@
 //! errors     = "errors" "{" [ status { "," status } ] "}"                    (only after "try")
 //! given      = expr | "struct" "(" [ given { "," given } ] ")" | ( "scratch" | "bytes" ) "(" expr "," int ")"
 //!            | map
-//! map        = "tensormap" "(" expr { "," word "=" ( "[" args "]" | expr | quoted ) } ")"
+//! map        = "tensormap" "(" expr { "," ( option | columns ) } ")"
+//! columns    = "im2col" "(" option { "," option } ")"                        (lower, upper, channels, pixels: each once)
+//! option     = word "=" ( "[" args "]" | expr | quoted )
 //! clause     = ( "grid" | "block" | "cluster" | "preferred_cluster" ) "(" expr [ "," expr [ "," expr ] ] ")"
 //!            | ( "smem" | "priority" | "mem_sync_domain" ) "(" expr ")" | "cooperative" | "pdl"
 //!            | "attribute" "(" int "," args ")" | target              (grid and block always, each once)
@@ -334,7 +336,7 @@
 //! | `@(f)(a)` | a call of a value of type `Function` |
 //! | `let t = alloc Tensor([n], float32) on x;` | workspace, allocated as outputs are, on the device of `x`; without `on` on the first device of its own type: the cpu, unless its `device` is another |
 //! | `launch i."k"(…) grid(…) block(…);` | a kernel of an image: see [launches](crate::guide::launches) |
-//! | `let m = tensormap(x, box=[…], …);` | a tensor map for launches |
+//! | `let m = tensormap(x, box=[…], …);`, `let m = tensormap(x, im2col(…), …);` | a tensor map for launches, of boxes or of columns of pixels |
 //! | `if c { … } else if d { … } else { … }` | the statements of the first condition, a truth, that holds; those after it are not evaluated. A chain of `else if` is no nesting |
 //! | `for i in a..b { … }` | a loop; `i` is an `int64`, both ends are evaluated once, and `b` is excluded |
 //! | `match v { x: T => { … } _: U => { … } None => { … } }` | the statements of the first type of a union that the value has: see below |
@@ -480,6 +482,7 @@ mod parser;
 mod command;
 mod fingerprint;
 mod launch;
+mod map;
 mod parse;
 mod parse_body;
 mod parse_expression;

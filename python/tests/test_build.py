@@ -154,8 +154,10 @@ STRUCTS = """\
 image code;
 image other on load @"init";
 
-f(x: Tensor([n], float32, device=cuda), c: Tensor([m], int32)) -> None
+f(x: Tensor([n], float32, device=cuda), c: Tensor([m], int32), i: Tensor([m, 4, 8], float16, device=cuda)) -> None
     = {
+        let columns = tensormap(i, im2col(lower=[-1], upper=[m - 1], channels=8, pixels=m), steps=[1, 2, 1], swizzle="128b");
+        launch code."columns"(columns) grid(1) block(1);
         launch code."k"(struct(n, struct(x.data)), scratch(n * 4, 16), bytes(c, 64)) grid(n, 1, 2) block(current_device()) smem(4);
         launch other."k"(code.global("state"), code.global("state").size) grid(1) block(1);
         launch code."other"(n) grid(n) block(32) attribute(13, int32(1)) pdl;
@@ -275,6 +277,12 @@ def test_what_is_no_launch_is_refused() -> None:
     raises(ValueError, "'pd' is no attribute, expected one of cluster, ", launch(1, pd=True))
     raises(ValueError, "the attribute pdl has not 1 fields", launch(1, pdl=1))
     raises(ValueError, "swizzle is one of none, 32b", lambda: TensorMap(x, [1], swizzle="16b"))
+    raises(TypeError, "the offsets of a corner are a sequence, not int", lambda: Im2col(1, [1], 1, 1))
+    each = "expected `lower`, `upper`, `channels` and `pixels`, each once"
+    for part in ("lower=[1]", "lower=[1], lower=[1]", "left=1"):
+        raises(ValueError, each, lambda: parse(f"f() -> None = {{ let m = tensormap(x, im2col({part})); }};"))
+    both = "f() -> None = { let m = tensormap(x, box=[1], im2col(lower=[1])); };"
+    raises(ValueError, "expected one of `box` and `im2col`", lambda: parse(both))
     raises(TypeError, "parameters are a sequence, not str", lambda: Signature("f", "n"))
 
 

@@ -28,7 +28,7 @@ from tilelang.jit.kernel import JITKernel
 from . import _api
 from ._tir import Declaration, Left, dtype_of
 from .build import Function, Launch, LetMap, Library, Name, Scalar, TensorMap, checked, try_kernel
-from .build._launch import MAP_OPTIONS
+from .build._map import MAP_OPTIONS
 
 _PLATFORMS = {
     "c": ("cpu", ""),

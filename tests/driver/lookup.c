@@ -76,6 +76,7 @@ enum { FOUND = 0, NO_SUCH_NAME = 1, OLDER_VERSION = 2 };
   STREAM(cuLaunchKernel, , 4000)                  \
   STREAM(cuLaunchKernelEx, , 11060)               \
   ONE(cuTensorMapEncodeTiled, , 12000)            \
+  ONE(cuTensorMapEncodeIm2col, , 12000)           \
   ONE(cuGetErrorName, , 6000)                     \
   ONE(cuGetErrorString, , 6000)
 

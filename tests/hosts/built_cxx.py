@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 
 from tvm_ffi_codegen import build
-from tvm_ffi_codegen.build import _declaration, _expression, _launch, _operation, _statement
+from tvm_ffi_codegen.build import _declaration, _expression, _map, _operation, _statement
 
 HEAD = """\
 #include <cstdio>
@@ -134,11 +134,12 @@ def launch(part: build.Launch) -> str:
 
 
 def tensor_map(part: build.TensorMap) -> str:
-    result = f"b::tensormap({cxx(part.tensor)}, {several(part.box)})"
+    mode = cxx(part.mode) if isinstance(part.mode, build.Im2col) else several(part.mode)
+    result = f"b::tensormap({cxx(part.tensor)}, {mode})"
     result += "" if part.offset is None else f".offset({cxx(part.offset)})"
     for option in ("dims", "strides", "steps"):
         result += f".{option}({several(getattr(part, option))})"
-    words = {option: getattr(part, option) for option in _launch.MAP_OPTIONS}
+    words = {option: getattr(part, option) for option in _map.MAP_OPTIONS}
     return result + "".join(f".{option}({text(word)})" for option, word in words.items() if word is not None)
 
 
@@ -260,6 +261,9 @@ WAYS = {
     build.BytesOf: lambda part: f"b::bytes_of({cxx(part.tensor)}, {part.size})",
     build.Scratch: lambda part: f"b::scratch({cxx(part.bytes)}, {part.align})",
     build.TensorMap: tensor_map,
+    build.Im2col: lambda part: (
+        f"b::im2col({several(part.lower)}, {several(part.upper)}, {cxx(part.channels)}, {cxx(part.pixels)})"
+    ),
     build.LetMap: lambda part: f"b::let({name(part)}, {cxx(part.map)})",
     build.Launch: launch,
     build.Upload: lambda part: f"b::upload({cxx(part.to)}, {several(part.values)}){clauses(part)}",

@@ -5,6 +5,7 @@ mod attributes;
 mod attributes_of_devices;
 mod cached;
 mod closures;
+mod columns;
 mod commands;
 mod corners;
 mod faults;

@@ -62,13 +62,15 @@ fn every_value_for_every_type() {
     assert!(faults > 2000, "only {faults} faults");
 }
 
-/// Launches with scratch memory, tensor maps with and without a name, an attribute, parameters of every width, and a launch in a loop.
+/// Launches with scratch memory, tensor maps of boxes and columns, with and without a name, an attribute, parameters of every width, and a launch in a loop.
 const LAUNCHES: &str = "image code; f(x: Tensor([n, 64], float32, device=cuda)) -> None = {
     launch code.\"hidden\"(x.data, int32(n), scratch(n, 16), scratch(64, 64)) grid(n) block(1) smem(n) cluster(n);
     let part = tensormap(x, dims=[n, 2, 32], strides=[64, 32, 1], offset=128, box=[1, 1, 32]);
     for i in 0..2 {
         launch code.\"tma\"(tensormap(x, dims=[n + i / 2, 64], strides=[64, 1], box=[1, 64]), x.data) grid(1) block(1);
         launch code.\"tma\"(part, x.data) grid(1) block(1);
+        launch code.\"tma\"(tensormap(x, dims=[n, 2, 32], strides=[64, 32, 1], im2col(lower=[-i], upper=[0], channels=16,
+            pixels=n)), x.data) grid(1) block(1);
     }
 };
 g(x: Tensor([n], float32, device=cuda), a: float32) -> None = {

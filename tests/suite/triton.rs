@@ -23,11 +23,14 @@ macro_rules! left {
 const ADD: (&str, &[u8]) = left!("add");
 const TILES: (&str, &[u8]) = left!("tiles");
 const SCALE: (&str, &[u8]) = left!("scale");
+const COLUMNS: (&str, &[u8]) = left!("columns");
 
 const ADD_SIGNATURE: &str =
     "x: *fp32[n]:16, y: *fp32[n]:16, out: *fp32[n]:16, n: i32:16, stride: i32:1, BLOCK: 1024";
 const TILES_SIGNATURE: &str = "x: *fp16[rows, columns]:16, out: *fp16[rows, columns]:16, rows: i32, columns: i32:16, BLOCK: 32";
 const SCALE_SIGNATURE: &str = "scale(x: tensordesc<bf16[32, 32]>[m, n], out: tensordesc<bf16[32, 32]>[m, n], factor: fp32, BLOCK: 32)";
+
+const COLUMNS_SIGNATURE: &str = "images: tensordesc_im2col<fp16[128, 64],input_rank=4>[n, h, w, c] = im2col(lower=[-1, -1], upper=[-1, -1], steps=[1, 2, 2, 1]), out: tensordesc<fp16[128, 64]>, BLOCK: 128";
 
 /// Returns the only function of an imported kernel.
 fn function((metadata, cubin): (&str, &[u8]), signature: &str, grid: &str) -> HostFunction {
@@ -52,7 +55,7 @@ fn tensor(address: usize, dtype: DType, shape: &[i64]) -> TensorView<'static> {
 /// Returns the recorded launches, without the number of the library in this process.
 fn launches(cuda: &FakeCuda) -> String {
     let record = cuda.record();
-    let starts = ["cuLaunchKernelEx(", "cuTensorMapEncodeTiled("];
+    let starts = ["cuLaunchKernelEx(", "cuTensorMapEncode"];
     let lines = record.lines().filter(|line| starts.iter().any(|start| line.starts_with(start)));
     let unnumbered = lines.map(|line| match line.split_once("(lib") {
         Some((call, rest)) => format!("{call}({}", rest.trim_start_matches(|c: char| c != '"')),
@@ -188,5 +191,19 @@ fn descriptors_are_made_of_tensors() {
     cuTensorMapEncodeTiled(type=9 rank=2 dims=32,40 strides=64 box=32,32 steps=1,1 interleave=0 swizzle=2 promotion=2 fill=0)
     cuTensorMapEncodeTiled(type=9 rank=2 dims=32,40 strides=64 box=32,32 steps=1,1 interleave=0 swizzle=2 promotion=2 fill=0)
     cuLaunchKernelEx("_scale" grid=2,1,1 block=256,1,1 shared=2056 stream=null attributes=[6:01]) -> device=0 context=primary0 parameters=[74696c656d617000001000000000000020000000000000002800000000000000000000000000000000000000000000000000000000000000400000000000000000000000000000000000000000000000000000000000000020002000000000000000010100000009020002020000000000000000000000000000000000000000, 28000000, 20000000, 2000000000000000, 0100000000000000, 74696c656d617000002000000000000020000000000000002800000000000000000000000000000000000000000000000000000000000000400000000000000000000000000000000000000000000000000000000000000020002000000000000000010100000009020002020000000000000000000000000000000000000000, 28000000, 20000000, 2000000000000000, 0100000000000000, 00000040, 0000000000000000, 0000000000000000]
+    "#);
+}
+
+#[test]
+fn columns_are_made_of_tensors_and_corners() {
+    let cuda = fake_cuda::exclusive();
+    let columns = function(COLUMNS, COLUMNS_SIGNATURE, "cdiv(n * h * w, 4 * BLOCK)");
+    let images = tensor(0x1000, DType::FLOAT16, &[8, 12, 14, 64]);
+    let out = tensor(0x2000, DType::FLOAT16, &[336, 64]);
+    columns.call((images, out)).expect("it launches");
+    insta::assert_snapshot!(launches(&cuda), @r#"
+    cuTensorMapEncodeIm2col(type=6 rank=4 dims=64,14,12,8 strides=128,1792,21504 lower=-1,-1 upper=-1,-1 channels=64 pixels=128 steps=1,2,2,1 interleave=0 swizzle=3 promotion=2 fill=0)
+    cuTensorMapEncodeTiled(type=6 rank=2 dims=64,336 strides=128 box=64,128 steps=1,1 interleave=0 swizzle=3 promotion=2 fill=0)
+    cuLaunchKernelEx("columns" grid=3,1,1 block=128,1,1 shared=16392 stream=null attributes=[]) -> device=0 context=primary0 parameters=[636f6c756d6e7300001000000000000040000000000000000e000000000000000c0000000000000008000000000000000000000000000000800000000000000000070000000000000054000000000000000000000000000000000000000000000000010202010006040003020000ffffffff0000ffffffff0000400080000000, 08000000, 0c000000, 0e000000, 40000000, 002a000000000000, 8003000000000000, 4000000000000000, 0100000000000000, 74696c656d617000002000000000000040000000000000005001000000000000000000000000000000000000000000000000000000000000800000000000000000000000000000000000000000000000000000000000000040008000000000000000010100000006020003020000000000000000000000000000000000000000, 50010000, 40000000, 4000000000000000, 0100000000000000, 0000000000000000, 0000000000000000]
     "#);
 }

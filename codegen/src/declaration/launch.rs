@@ -41,7 +41,7 @@ pub enum LaunchArg {
         /// Alignment of the address in bytes, a power of two.
         align: u64,
     },
-    /// `tensormap(x, box=[64, 64])`: a `CUtensorMap` of 128 bytes, made by `cuTensorMapEncodeTiled`.
+    /// `tensormap(x, box=[64, 64])`: a `CUtensorMap` of 128 bytes, which the driver makes.
     TensorMap(TensorMap),
     /// `bytes(x, 64)`: a struct whose bytes are the first of a contiguous tensor on the cpu.
     Bytes {

@@ -5,8 +5,8 @@
 //! hands them to a list instead, from which they are taken one by one.
 
 use super::{
-    Arm, Body, Branch, Call, Dim, Expr, Function, KernelRef, LaunchArg, ParamType, ResultType,
-    Shape, Statement, StatementKind, Strides, Target, Tensor, TensorMap,
+    Arm, Body, Branch, Call, Dim, Expr, Function, Im2col, KernelRef, LaunchArg, MapMode, ParamType,
+    ResultType, Shape, Statement, StatementKind, Strides, Target, Tensor, TensorMap,
 };
 
 /// A part that has been taken out of a declaration.
@@ -233,10 +233,16 @@ impl Left {
     }
 
     fn map(&mut self, map: &mut TensorMap) {
-        let TensorMap { tensor, dims, strides, offset, extents, steps, .. } = map;
+        let TensorMap { tensor, dims, strides, offset, mode, steps, .. } = map;
         self.expr(tensor);
         self.exprs(offset);
-        [dims, strides, extents, steps].into_iter().for_each(|list| self.exprs(list));
+        [dims, strides, steps].into_iter().for_each(|list| self.exprs(list));
+        match mode {
+            MapMode::Tiled(extents) => self.exprs(extents),
+            MapMode::Im2col(Im2col { lower, upper, channels, pixels }) => {
+                self.exprs(lower.iter_mut().chain(upper).chain([channels, pixels]));
+            }
+        }
     }
 }
 

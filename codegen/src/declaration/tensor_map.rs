@@ -1,11 +1,11 @@
-//! Tensor maps: how GPU kernels access memory in boxes.
+//! Tensor maps: how GPU kernels access memory in boxes, or in columns of pixels.
 
 use abi_spec::DType;
 
 use super::Expr;
 
-/// A tensor map: how a GPU kernel accesses memory in boxes. Dims are in the order of the tensor's dims, the outermost
-/// first.
+/// A tensor map: how a GPU kernel accesses memory in boxes, or in columns of pixels. Dims are in the order of the
+/// tensor's dims, the outermost first.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TensorMap {
@@ -18,9 +18,9 @@ pub struct TensorMap {
     pub strides: Vec<Expr>,
     /// Bytes from the first element of the tensor to that of the map; `None` for 0.
     pub offset: Option<Expr>,
-    /// Extents of a box, 1 to 256 each.
-    pub extents: Vec<Expr>,
-    /// Distances between the elements of a box, 1 to 8 each; an empty list for 1 in every dim.
+    /// Elements that one access brings.
+    pub mode: MapMode,
+    /// Distances between the elements of a box or between pixels, 1 to 8 each; an empty list for 1 in every dim.
     pub steps: Vec<Expr>,
     /// Interleaving of elements.
     pub interleave: Interleave,
@@ -35,7 +35,61 @@ pub struct TensorMap {
     pub dtype: Option<MapType>,
 }
 
-/// Declares enums of `cuTensorMapEncodeTiled`. A variant has the driver's name, without prefix and in lower case, and
+/// Mode of a tensor map: the elements that one access brings.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MapMode {
+    /// `box=[64, 64]`: a box. The driver makes the map by `cuTensorMapEncodeTiled`. The extents are 1 to 256 each.
+    Tiled(Vec<Expr>),
+    /// `im2col(…)`: a column of pixels. The driver makes the map by `cuTensorMapEncodeIm2col`.
+    Im2col(Im2col),
+}
+
+/// A column of pixels: the rows of the matrix that a convolution multiplies by its filters. A map of columns has 3 to 5
+/// dims: images, then one to three spatial dims (depth, height and width; or the last of them), then channels.
+///
+/// The pixels are those of a *bounding box* of each image, from one row to the next and from one image to the next. A kernel
+/// adds the position in the filter to each of them. So for a filter of extent `r` with padding `p` the lower corner is `-p`
+/// and the upper one `p - (r - 1)`; what lies outside the image is filled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Im2col {
+    /// Offsets from the first pixel of an image to the first one of the bounding box, for each spatial dim: -32768 to 32767
+    /// for one spatial dim, -128 to 127 for two, -16 to 15 for three.
+    pub lower: Vec<Expr>,
+    /// Offsets from the last pixel of an image to the last one of the bounding box, likewise. The bounding box must have
+    /// pixels.
+    pub upper: Vec<Expr>,
+    /// Channels of a pixel that an access brings, 1 to 256.
+    pub channels: Expr,
+    /// Pixels that an access brings, 1 to 1024.
+    pub pixels: Expr,
+}
+
+impl MapMode {
+    /// Returns the number of dims of a map.
+    pub(crate) fn rank(&self) -> usize {
+        match self {
+            MapMode::Tiled(extents) => extents.len(),
+            MapMode::Im2col(columns) => columns.lower.len() + Im2col::OTHER_DIMS,
+        }
+    }
+
+    fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let (lists, numbers) = match self {
+            MapMode::Tiled(extents) => ([&extents[..], &[]], None),
+            MapMode::Im2col(columns) => {
+                ([&columns.lower[..], &columns.upper], Some([&columns.channels, &columns.pixels]))
+            }
+        };
+        lists.into_iter().flatten().chain(numbers.into_iter().flatten())
+    }
+}
+
+impl Im2col {
+    /// Number of dims that are not spatial: images and channels.
+    pub(crate) const OTHER_DIMS: usize = 2;
+}
+
+/// Declares enums of the driver's calls that encode maps. A variant has the driver's name, without prefix and in lower case, and
 /// the driver's number.
 macro_rules! options {
     ($($(#[$doc:meta])* $name:ident $prefix:literal { $($(#[$variant_doc:meta])* $variant:ident $text:literal $number:literal;)* })*) => {
@@ -128,13 +182,55 @@ impl MapType {
     pub(crate) const fn is_packed(self) -> bool {
         self.bits() < 8
     }
+
+    /// Returns true if elements share bytes, and have gaps between them in shared memory.
+    pub(crate) const fn is_padded(self) -> bool {
+        matches!(self, MapType::U4x16Align16 | MapType::U6x16Align16)
+    }
+
+    /// Returns true for floating-point types of at least one byte.
+    pub(crate) const fn is_float(self) -> bool {
+        match self {
+            MapType::Float16
+            | MapType::Float32
+            | MapType::Float64
+            | MapType::BFloat16
+            | MapType::Float32Ftz
+            | MapType::TFloat32
+            | MapType::TFloat32Ftz => true,
+            MapType::Uint8
+            | MapType::Uint16
+            | MapType::Uint32
+            | MapType::Int32
+            | MapType::Uint64
+            | MapType::Int64
+            | MapType::U4x16Align8
+            | MapType::U4x16Align16
+            | MapType::U6x16Align16 => false,
+        }
+    }
+}
+
+impl Swizzle {
+    /// Returns the bytes within which elements are swizzled; 0 without swizzling.
+    pub(crate) const fn span(self) -> u32 {
+        match self {
+            Swizzle::None => 0,
+            Swizzle::B32 => 32,
+            Swizzle::B64 => 64,
+            Swizzle::B128
+            | Swizzle::B128Atom32
+            | Swizzle::B128Atom32Flip8
+            | Swizzle::B128Atom64 => 128,
+        }
+    }
 }
 
 impl TensorMap {
     /// Returns all expressions, the tensor first.
     pub(crate) fn exprs(&self) -> impl Iterator<Item = &Expr> {
         let numbers = self.dims.iter().chain(&self.strides).chain(&self.offset);
-        [&self.tensor].into_iter().chain(numbers).chain(&self.extents).chain(&self.steps)
+        [&self.tensor].into_iter().chain(numbers).chain(self.mode.exprs()).chain(&self.steps)
     }
 }
 
@@ -174,12 +270,34 @@ impl TensorMap {
 impl TensorMap {
     /// Builds a tensor map without options from a tensor and the extents of a box.
     pub fn new(tensor: impl Into<Expr>, extents: impl IntoIterator<Item: Into<Expr>>) -> TensorMap {
+        let extents = extents.into_iter().map(Into::into).collect();
+        TensorMap::with_mode(tensor, MapMode::Tiled(extents))
+    }
+
+    /// Builds a tensor map without options from a tensor and a column of pixels.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{Expr, Im2col, Swizzle, TensorMap, exprs};
+    ///
+    /// let [pad, last] = ["pad", "last"].map(Expr::name);
+    /// let upper = exprs![&pad - &last, &pad - &last];
+    /// let columns = Im2col { lower: exprs![-&pad, -&pad], upper, channels: 64.into(), pixels: 128.into() };
+    /// let map = TensorMap::im2col("x", columns).steps([1, 2, 2, 1]).swizzle(Swizzle::B128);
+    /// let text = "tensormap(x, im2col(lower=[-pad, -pad], upper=[pad - last, pad - last], channels=64, pixels=128), \
+    ///     steps=[1, 2, 2, 1], swizzle=\"128b\")";
+    /// assert_eq!(map.to_string(), text);
+    /// ```
+    pub fn im2col(tensor: impl Into<Expr>, columns: Im2col) -> TensorMap {
+        TensorMap::with_mode(tensor, MapMode::Im2col(columns))
+    }
+
+    fn with_mode(tensor: impl Into<Expr>, mode: MapMode) -> TensorMap {
         TensorMap {
             tensor: tensor.into(),
             dims: Vec::new(),
             strides: Vec::new(),
             offset: None,
-            extents: extents.into_iter().map(Into::into).collect(),
+            mode,
             steps: Vec::new(),
             interleave: Interleave::None,
             swizzle: Swizzle::None,
@@ -207,7 +325,7 @@ impl TensorMap {
         self
     }
 
-    /// Sets the distances between the elements of a box.
+    /// Sets the distances between the elements of a box, or between pixels.
     pub fn steps(mut self, steps: impl IntoIterator<Item: Into<Expr>>) -> TensorMap {
         self.steps = steps.into_iter().map(Into::into).collect();
         self

@@ -12,6 +12,7 @@ mod generate_launch;
 mod globals;
 mod launches;
 mod limits;
+mod maps;
 mod names;
 mod positions;
 mod round_trip;

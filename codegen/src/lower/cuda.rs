@@ -56,6 +56,10 @@ entries! {
     /// Accepts a `CUkernel` in place of a `CUfunction`, and ignores the clusters of the config.
     OccupancyMaxPotentialClusterSize "cuOccupancyMaxPotentialClusterSize" occupancy_max_potential_cluster_size(
         size: Ref<i32>, kernel: Ref<CuKernel>, config: Ref<Config>) false;
+    TensorMapEncodeIm2col "cuTensorMapEncodeIm2col" tensor_map_encode_im2col(
+        map: Ref<u64>, dtype: Int<i32>, rank: Int<i32>, address: Ref<u8>, extents: Ref<u64>, strides: Ref<u64>, lower: Ref<i32>,
+        upper: Ref<i32>, channels: Int<u32>, pixels: Int<u32>, steps: Ref<u32>, interleave: Int<i32>, swizzle: Int<i32>,
+        promotion: Int<i32>, fill: Int<i32>) false;
 }
 
 /// Opaque types of the driver.

@@ -198,6 +198,7 @@ routines! {
     BigShift cold inner, float::big_shift;
     Clear hot, cuda::clear;
     TensorMap outline, cuda::map::tensor_map;
+    Im2colMap outline, cuda::map::im2col_map;
     Prepare cold, cuda::context::prepare;
     PrepareHere cold inner, cuda::context::prepare_here;
     Unload cold, cuda::load::unload_image;

@@ -12,7 +12,7 @@ use super::argument::Argument;
 use super::ids::Home;
 use super::ids::{MapId, OutputId, ValueId};
 use super::term::Term;
-use crate::declaration;
+use crate::declaration::{self, MapType};
 
 /// A resolved launch of a GPU kernel.
 #[derive(Clone, Debug)]
@@ -201,8 +201,9 @@ pub(crate) struct TensorMap<'a> {
     pub(crate) address: Term,
     /// Bytes from there to the first element of the map.
     pub(crate) offset: Option<Term>,
-    /// Dims, strides, extents of a box and the distances between its elements, each with one number for each dim, in
-    /// the order of the tensor's dims.
+    /// Dims, strides, the numbers of the mode, and the distances between elements or pixels. All but the mode have one
+    /// number for each dim, in the order of the tensor's dims. The mode has the extents of a box, or the lower and upper
+    /// offsets for each spatial dim, channels and pixels.
     pub(crate) numbers: Vec<Term>,
     /// Terms without constants, which determine the address and all numbers.
     pub(crate) inputs: Vec<Term>,
@@ -247,8 +248,7 @@ impl Packing {
 /// Element type of a tensor map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MapElement {
-    /// `CUtensorMapDataType`.
-    pub(crate) number: u32,
+    pub(crate) ty: MapType,
     /// Size in bits.
     pub(crate) bits: u32,
 }

@@ -24,3 +24,4 @@ mod support;
 #[cfg(unix)]
 mod system;
 mod triton;
+mod triton_columns;

@@ -20,21 +20,21 @@ fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/triton").join(name)
 }
 
-fn metadata(kernel: &str) -> String {
+pub(super) fn metadata(kernel: &str) -> String {
     fs::read_to_string(path(&format!("{kernel}.json"))).expect("a fixture")
 }
 
-fn code(kernel: &str) -> Vec<u8> {
+pub(super) fn code(kernel: &str) -> Vec<u8> {
     let hsaco = path(&format!("{kernel}.hsaco"));
     fs::read(hsaco).or_else(|_| fs::read(path(&format!("{kernel}.cubin")))).expect("a fixture")
 }
 
-fn import(kernel: &str, signature: &str, grid: &str) -> Result<Library, triton::Error> {
+pub(super) fn import(kernel: &str, signature: &str, grid: &str) -> Result<Library, triton::Error> {
     triton::import(&metadata(kernel), &code(kernel), signature, grid)
 }
 
 /// Returns the text of a kernel's declaration. Checks that it parses to the same declaration, and compiles.
-fn text(kernel: &str, signature: &str, grid: &str) -> String {
+pub(super) fn text(kernel: &str, signature: &str, grid: &str) -> String {
     let library = import(kernel, signature, grid).unwrap_or_else(|error| panic!("{error}"));
     let text = library.to_string();
     let mut parsed: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
@@ -131,7 +131,7 @@ fn parameters_are_given_what_an_expression_says() {
     insta::assert_snapshot!(text("add", signature, "n // -BLOCK * -1"), @r#"
     image add;
 
-    add(x: Tensor([n], float32, device=cuda), y: Tensor([n], float32, strides=any, device=cuda, align=16), out: Tensor([n], float32, device=cuda)) -> None
+    add(x: Tensor([n], float32, device=cuda), y: Tensor([n], float32, strides=any, device=cuda, align=16, access=read), out: Tensor([n], float32, device=cuda)) -> None
         where y.strides[0] == 1
         = {
             launch add."add"(x.data, y.data, out.data, int32(x.shape[0] + 0), null, null) grid(n / -1024 * -1) block(128);
@@ -309,7 +309,7 @@ fn metadata_that_says_too_little_or_too_much_is_refused() {
         ("add", "\"instrumentation_mode\": \"\"", "\"instrumentation_mode\": \"gsan\""),
         ("add", "\"name\": \"add\"", "\"name\": \"sub\""),
         ("scale", "\"fp4_padded\": false", "\"fp4_padded\": true"),
-        ("scale", "\"is_im2col\": false", "\"is_im2col\": true"),
+        ("scale", "\"is_im2col\": false", "\"is_im2col\": 0"),
         ("scale", "\"elem_type\": 10", "\"elem_type\": 99"),
     ];
     let lines: Vec<String> =
@@ -329,7 +329,7 @@ fn metadata_that_says_too_little_or_too_much_is_refused() {
     `instrumentation_mode` in the metadata: a kernel with the instrumentation `gsan` cannot be declared
     kernel `sub`: the image has no such kernel
     `fp4_padded` in the metadata: a tensor map of padded 4-bit elements cannot be declared
-    `is_im2col` in the metadata: a tensor map by columns of an image cannot be declared
+    `is_im2col` in the metadata is 0, not true or false
     `elem_type` in the metadata is 99, not a type of elements
     "#);
     let none = triton::import("[]", &[], "", "1").expect_err("it is wrong").to_string();

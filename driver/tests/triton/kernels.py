@@ -13,6 +13,10 @@ import triton
 import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+from triton.experimental.gluon._runtime import GluonASTSource
+from triton.experimental.gluon.language.nvidia.hopper import mbarrier, tma
 
 
 @triton.jit
@@ -39,6 +43,20 @@ def _scale(x, out, factor, BLOCK: tl.constexpr):
     out.store(at, (x.load(at) * factor).to(tl.bfloat16))
 
 
+# Descriptors by columns of pixels, which only Gluon has.
+@gluon.jit
+def columns(images, out, BLOCK: gl.constexpr):
+    tile = gl.allocate_shared_memory(images.dtype, images.block_type.shape, images.layout)
+    barrier = gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout())
+    mbarrier.init(barrier, count=1)
+    mbarrier.expect(barrier, images.nbytes_per_cta)
+    tma.async_load_im2col(images, [gl.program_id(0), 0, 0, 0], [0, 0], barrier, tile)
+    mbarrier.wait(barrier, phase=0)
+    mbarrier.invalidate(barrier)
+    tma.async_store(out, [gl.program_id(0) * BLOCK, 0], tile)
+    tma.store_wait(0)
+
+
 DIVISIBLE = [["tt.divisibility", 16]]
 
 
@@ -52,6 +70,8 @@ def source(function, types, constants, divisible):
 ADD = {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}
 TILES = {"x": "*fp16", "out": "*fp16", "rows": "i32", "columns": "i32"}
 SCALE = {"x": "tensordesc<bf16[32, 32]>", "out": "tensordesc<bf16[32, 32]>", "factor": "fp32"}
+LAYOUT = "NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=16, rank=2)"
+COLUMNS = {"images": f"tensordesc_im2col<fp16[128, 64],input_rank=4,{LAYOUT}>", "out": f"tensordesc<fp16[128, 64],{LAYOUT}>", "BLOCK": "constexpr"}
 CUDA, HIP = GPUTarget("cuda", 90, 32), GPUTarget("hip", "gfx942", 64)
 # The code of an image, and what the names of its files end with.
 IMAGES = {"cuda": ("cubin", ""), "hip": ("hsaco", "_gfx942")}
@@ -59,6 +79,7 @@ KERNELS = [
     (CUDA, source(add, ADD, {"stride": 1, "BLOCK": 1024}, "x y out n"), {}),
     (CUDA, source(tiles, TILES, {"BLOCK": 32}, "x out columns"), {"num_ctas": 2}),
     (CUDA, source(_scale, SCALE, {"BLOCK": 32}, ""), {"num_warps": 8, "launch_pdl": True}),
+    (CUDA, GluonASTSource(columns, signature=COLUMNS, constexprs={"BLOCK": 128}), {}),
     (HIP, source(add, ADD, {"stride": 1, "BLOCK": 1024}, "x y out n"), {}),
 ]
 

@@ -2,12 +2,12 @@
 
 use abi_spec::Scalar;
 use codegen::{
-    AttributeKind, DType, Dim, Expr, Function as Declared, Launch, LaunchArg, Leaf, MapType,
-    Member, Promotion, Shape, Signature, Statement, Strides, Tensor, TensorMap,
+    Access, AttributeKind, DType, Expr, Function as Declared, Launch, LaunchArg, Leaf, Member,
+    Shape, Signature, Statement, Strides, Tensor,
 };
 
 use crate::Error;
-use crate::metadata::{Descriptor, Metadata, Scratch};
+use crate::metadata::{Metadata, Scratch};
 use crate::signature::{Grid, Hint, KernelSignature, Kind, Parameter};
 
 /// Declaration under construction.
@@ -16,13 +16,13 @@ pub(crate) struct Function<'a> {
     pub(crate) name: String,
     /// Sizes of the kernel's parameters in bytes.
     pub(crate) params: Vec<u32>,
-    metadata: &'a Metadata,
+    pub(crate) metadata: &'a Metadata,
     signature: Signature,
     args: Vec<LaunchArg>,
     /// Blocks in each direction.
     grid: Vec<Expr>,
     /// True if a launcher calls the function, which has looked at the arguments: nothing is checked.
-    bare: bool,
+    pub(crate) bare: bool,
 }
 
 /// Names of what a launcher passes behind the arguments of the kernel. No parameter of Python has such a name.
@@ -30,15 +30,11 @@ const DEVICE: &str = "launch.device";
 const STREAM: &str = "launch.stream";
 const GRID: [&str; 3] = ["launch.x", "launch.y", "launch.z"];
 
-const FEW_DESCRIPTORS: &str = "the metadata has fewer descriptors than the signature";
-
 /// Bytes of a pointer.
-const POINTER: u32 = 8;
-/// Bytes of a tensor map.
-const MAP: u32 = 128;
+pub(crate) const POINTER: u32 = 8;
 
 /// Alignment of addresses for specialised kernels and tensor maps, in bytes.
-const ALIGN: u64 = 16;
+pub(crate) const ALIGN: u64 = 16;
 
 /// `CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE`.
 const SCHEDULING: AttributeKind = AttributeKind::Other(5);
@@ -64,11 +60,13 @@ impl<'a> Function<'a> {
         for parameter in &kernel.parameters {
             let strided = kernel.parameters.iter().filter_map(|other| other.given.as_ref());
             let strided = strided.into_iter().any(|given| asks_strides(given, &parameter.name));
-            let added = match parameter.kind {
-                Kind::Pointer(dtype) => function.pointer(parameter, dtype, strided),
-                Kind::Scalar(scalar) => function.scalar(parameter, scalar),
-                Kind::Descriptor(dtype, rank) => {
-                    function.descriptor(parameter, dtype, rank, descriptors.next())
+            let added = match &parameter.kind {
+                Kind::Pointer { dtype, access } => {
+                    function.pointer(parameter, *dtype, *access, strided)
+                }
+                Kind::Scalar(scalar) => function.scalar(parameter, *scalar),
+                Kind::Descriptor(described) => {
+                    function.descriptor(parameter, described, descriptors.next())
                 }
             };
             let text = || parameter.text.clone();
@@ -118,12 +116,12 @@ impl<'a> Function<'a> {
     }
 
     /// Adds an argument of the kernel, of a size in bytes.
-    fn give(&mut self, arg: impl Into<LaunchArg>, bytes: u32) {
+    pub(crate) fn give(&mut self, arg: impl Into<LaunchArg>, bytes: u32) {
         self.args.push(arg.into());
         self.params.push(bytes);
     }
 
-    fn add(&mut self, change: impl FnOnce(Signature) -> Signature) {
+    pub(crate) fn add(&mut self, change: impl FnOnce(Signature) -> Signature) {
         let signature = std::mem::replace(&mut self.signature, Signature::new(""));
         self.signature = change(signature);
     }
@@ -132,6 +130,7 @@ impl<'a> Function<'a> {
         &mut self,
         parameter: &Parameter,
         dtype: DType,
+        access: Access,
         strided: bool,
     ) -> Result<(), &'static str> {
         let Parameter { name, shape, hint, small, given, .. } = parameter;
@@ -152,7 +151,7 @@ impl<'a> Function<'a> {
         }
         let shape = shape.clone().unwrap_or(Shape::AnyRank);
         let small = small.then(|| within_2_gib(name, &shape, dtype, strided)).transpose()?;
-        let mut tensor = self.on_device(shape, dtype);
+        let mut tensor = self.on_device(shape, dtype).with_access(access);
         if strided {
             tensor = tensor.with_strides(Strides::Any);
         }
@@ -191,109 +190,18 @@ impl<'a> Function<'a> {
         Ok(())
     }
 
-    fn on_device(&self, shape: Shape, dtype: DType) -> Tensor {
+    pub(crate) fn on_device(&self, shape: Shape, dtype: DType) -> Tensor {
         Tensor::new(shape, dtype).with_device(self.metadata.platform.device_type())
     }
 
     /// Returns any tensor on the device.
-    fn of_any(&self) -> Tensor {
+    pub(crate) fn of_any(&self) -> Tensor {
         let tensor = Tensor::of_any(Shape::AnyRank).with_strides(Strides::Any);
         tensor.with_device(self.metadata.platform.device_type())
     }
 
     fn require(&mut self, condition: Expr) {
         self.add(|signature| signature.require(condition));
-    }
-
-    /// Adds a tensor and passes its map, extents and strides; for devices without tensor maps passes the tensor's
-    /// parts instead of the map.
-    fn descriptor(
-        &mut self,
-        parameter: &Parameter,
-        dtype: DType,
-        rank: usize,
-        map: Option<&Descriptor>,
-    ) -> Result<(), &'static str> {
-        let Parameter { name, shape, hint, small, given, .. } = parameter;
-        if hint.is_some() || *small || given.is_some() {
-            return Err("a descriptor is made of a tensor, and never specialised");
-        }
-        if self.bare {
-            return self.given_descriptor(name, rank, map);
-        }
-        let shape = shape.clone().unwrap_or_else(|| Shape::Dims(vec![Dim::Any; rank]));
-        if !matches!(&shape, Shape::Dims(dims) if dims.len() == rank) {
-            return Err("the shape has another rank than the block");
-        }
-        let mut strides = vec![Dim::Any; rank];
-        if let Some(inner) = strides.last_mut() {
-            *inner = Dim::Expr(Expr::Int(1));
-        }
-        let tensor = self.on_device(shape, dtype).with_strides(Strides::List(strides));
-        let tensor = tensor.with_align(ALIGN);
-        self.add(|signature| signature.param(name, tensor));
-        let value = Expr::name(name);
-        let dims = 0..rank as i32;
-        match map {
-            Some(map) => self.give(tensor_map(&value, Some(dtype), map), MAP),
-            None if !self.metadata.descriptors.is_empty() => return Err(FEW_DESCRIPTORS),
-            None => self.decomposed(&value, dims.clone()),
-        }
-        for dim in dims.clone() {
-            self.give(value.shape(dim).cast(Scalar::Int32), 4);
-        }
-        dims.for_each(|dim| self.give(value.strides(dim), 8));
-        Ok(())
-    }
-
-    /// Adds what a launcher has taken from a descriptor: a tensor at its address, its extents and its strides. Passes
-    /// them as [`descriptor`](Self::descriptor) does.
-    fn given_descriptor(
-        &mut self,
-        name: &str,
-        rank: usize,
-        map: Option<&Descriptor>,
-    ) -> Result<(), &'static str> {
-        let base = self.of_any();
-        self.add(|signature| signature.param(name, base));
-        let mut parts = |what: &str| -> Vec<Expr> {
-            let names = (0..rank).map(|dim| format!("{name}.{what}.{dim}"));
-            names
-                .map(|name| {
-                    self.add(|signature| signature.param(&name, Scalar::Int64));
-                    Expr::name(name)
-                })
-                .collect()
-        };
-        let (shape, strides) = (parts("shape"), parts("strides"));
-        let value = Expr::name(name);
-        match map {
-            Some(map) => {
-                // Triton refuses descriptors whose last stride is another.
-                let (_, outer) = strides.split_last().ok_or("a block has a dim")?;
-                let strides = outer.iter().cloned().chain([Expr::Int(1)]);
-                let made = tensor_map(&value, None, map).dims(shape.clone()).strides(strides);
-                self.give(made, MAP);
-            }
-            None if !self.metadata.descriptors.is_empty() => return Err(FEW_DESCRIPTORS),
-            None => {
-                self.give(value.data(), POINTER);
-                shape.iter().chain(&strides).for_each(|part| self.give(part.clone(), 8));
-                (0..2).for_each(|_| self.give(Expr::Int(0).cast(Scalar::Bool), 1));
-            }
-        }
-        shape.into_iter().for_each(|extent| self.give(extent.cast(Scalar::Int32), 4));
-        strides.into_iter().for_each(|stride| self.give(stride, 8));
-        Ok(())
-    }
-
-    /// Passes the parts of a tensor: address, extents, strides, and two times false, for padding with NaN and rounding
-    /// to TF32.
-    fn decomposed(&mut self, value: &Expr, dims: std::ops::Range<i32>) {
-        self.give(value.data(), POINTER);
-        dims.clone().for_each(|dim| self.give(value.shape(dim), 8));
-        dims.for_each(|dim| self.give(value.strides(dim), 8));
-        (0..2).for_each(|_| self.give(Expr::Int(0).cast(Scalar::Bool), 1));
     }
 
     /// Returns the argument of a hidden parameter: scratch memory for all blocks.
@@ -334,14 +242,6 @@ fn within_2_gib(
     let dims = (0..dims.len() as i32).map(|dim| (tensor.shape(dim) - 1) * tensor.strides(dim));
     let last = dims.reduce(|sum, dim| sum + dim).unwrap_or(Expr::Int(0));
     Ok(last.less(most))
-}
-
-/// Builds the map of a tensor whose element type is declared, if it is.
-fn tensor_map(tensor: &Expr, dtype: Option<DType>, map: &Descriptor) -> TensorMap {
-    // Triton promotes to 128 bytes in every map.
-    let made = TensorMap::new(tensor.clone(), map.extents.clone()).promotion(Promotion::B128);
-    let made = made.swizzle(map.swizzle);
-    if dtype.and_then(MapType::of) == Some(map.dtype) { made } else { made.dtype(map.dtype) }
 }
 
 /// Returns whether an expression contains `name.strides`.

@@ -27,20 +27,23 @@
 //! # Signatures
 //! ```text
 //! signature = [ name "(" ] parameter { "," parameter } [ ")" ]
-//! parameter = name ":" type [ "[" shape "]" ] [ ":" hint ] [ "=" expr ]
+//! parameter = name ":" type [ "[" shape "]" ] [ ":" hint ] [ "=" ( expr | corners ) ]
 //!           | name ":" constant | name ":" "constexpr" [ "=" constant ]
-//! type      = "*" element | element | "tensordesc<" element "[" block "]" ">"
+//! type      = "*" element | "*k" element | element | "tensordesc<" element "[" block "]" [ "," layout ] ">"
+//!           | "tensordesc_im2col<" element "[" block "]" "," "input_rank=" int [ "," layout ] ">"
+//! corners   = "im2col(lower=[" expr { "," expr } "], upper=[" … "]" [ ", steps=[" … "]" ] ")"
 //! hint      = "16" | "1" | "S"
 //! ```
 //! The signature lists every parameter of the Python function, in order, as `triton.tools.compile` wants it; each has
 //! its name in front, because neither file has the names. Two additions save editing the result: the *shape* of a
-//! tensor, and an *expression* that the kernel gets instead of an argument, such as `stride: i32:16 = x.strides[0]`.
-//! Both are written in the [language](codegen::language) of declarations. The name in front of the parentheses names
+//! tensor, and an *expression* that the kernel gets instead of an argument, such as `stride: i32:16 = x.strides[0]`; for
+//! a descriptor of columns of pixels the *corners*, which Python gives to `TensorDescriptorIm2Col`. All are written in the [language](codegen::language) of declarations. The name in front of the parentheses names
 //! the declared function; without one the function has the name of the kernel.
 //!
 //! | Triton | declaration |
 //! |---|---|
 //! | `x: *fp32` | `x: Tensor([...], float32, device=cuda)`, passed as `x.data`; `strides=any` where an expression has `x.strides` |
+//! | `x: *kfp32` (`x: tl.const`) | `Tensor([...], float32, device=cuda, access=read)` |
 //! | `x: *fp32[n, 64]:16` | `Tensor([n, 64], float32, device=cuda, align=16)` |
 //! | `n: i32`, `a: fp32` | `n: int32`, `a: float32` |
 //! | `x: *fp32:S`, for AMD | `where x.numel < 536870912`: less than 2 GiB |
@@ -48,9 +51,17 @@
 //! | `s: i32:1` | `where s == 1`; the kernel has no such parameter |
 //! | `BLOCK: 1024` | nothing: the number replaces the name in expressions and in the grid |
 //! | `x: tensordesc<fp16[32, 32]>` | a tensor of that rank, passed as a tensor map, extents and strides |
+//! | `x: tensordesc_im2col<fp16[128, 64],input_rank=4> = im2col(lower=[-1, -1], upper=[-1, -1])` | likewise with a map of columns: 128 pixels of 64 channels |
 //!
 //! Tuples are written element by element. `TensorDescriptor(padding="nan")` becomes `fill="nan_request_zero_fma"` of
-//! the map, and `round_f32_to_tf32=True` becomes `dtype="tfloat32"`.
+//! the map, and `round_f32_to_tf32=True` becomes `dtype="tfloat32"`. `pixel_box_lower_corner`, `pixel_box_upper_corner` and
+//! `element_strides` of a `TensorDescriptorIm2Col` are `lower`, `upper` and `steps`; they are expressions, such as
+//! `-padding`, and of the metadata's `is_im2col`, `block_size` and `swizzle` the rest follows.
+//!
+//! What a kernel only reads stands nowhere in Triton's metadata, nor in what it leaves of a kernel for NVIDIA. It is known
+//! where the kernel declares a parameter as `tl.const`: Triton then refuses stores, and its signature has `*kfp32`, also in
+//! the IR (`!tt.ptr<f32, "constant">`). That becomes `access=read`. Where a kernel has no such declaration, its author may
+//! write the `k` all the same, and promises what it says; without it nothing is said.
 //!
 //! A specialisation is a promise: code that was compiled for multiples of 16 computes wrong results for other values.
 //! So the declaration checks every hint of the signature. Hints that Triton found by itself are only in its IR,
@@ -60,7 +71,8 @@
 //! # For launchers
 //! With the grid `...` the function is for a launcher that has looked at the arguments and chosen the kernel by them: it
 //! checks no assumption. Addresses come as `ptr`; an argument that is 1 is passed and not used; a descriptor comes as a
-//! tensor at its address, its extents and its strides; behind the arguments stand a tensor, on whose device the kernel runs, a stream, and the number of programs in three directions.
+//! tensor at its address, its extents and its strides, one of columns also with its lower and upper corners and its steps;
+//! behind the arguments stand a tensor, on whose device the kernel runs, a stream, and the number of programs in three directions.
 //!
 //! ```
 //! use tvm_ffi_codegen_triton::{Error, import};
@@ -92,9 +104,11 @@
 
 #![forbid(unsafe_code)]
 
+mod descriptor;
 mod error;
 mod function;
 mod metadata;
+mod scan;
 mod signature;
 mod ttir;
 

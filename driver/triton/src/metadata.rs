@@ -36,7 +36,10 @@ pub(crate) struct Scratch {
 pub(crate) struct Descriptor {
     pub(crate) swizzle: Swizzle,
     pub(crate) dtype: MapType,
+    /// Extents of a box; for columns pixels and channels.
     pub(crate) extents: Vec<i64>,
+    /// True for columns of pixels.
+    pub(crate) by_columns: bool,
 }
 
 /// Returns the most bytes of shared memory that a device has: with CUDA as much as the driver gives without a further
@@ -117,14 +120,11 @@ impl<'a> Keys<'a> {
     }
 
     fn descriptor(&self) -> Result<Descriptor, Error> {
-        for (key, reason) in [
-            ("fp4_padded", "a tensor map of padded 4-bit elements"),
-            ("is_im2col", "a tensor map by columns of an image"),
-        ] {
-            if self.flag(key)? {
-                return Err(unsupported(key, reason.to_owned()));
-            }
+        if self.flag("fp4_padded")? {
+            let reason = "a tensor map of padded 4-bit elements".to_owned();
+            return Err(unsupported("fp4_padded", reason));
         }
+        let by_columns = self.flag("is_im2col")?;
         let named = |numbers: &'static [MapType]| {
             move |value: &Value| {
                 let number = host_type(small(value)?);
@@ -135,11 +135,16 @@ impl<'a> Keys<'a> {
             let number = small(value)?;
             Swizzle::ALL.iter().copied().find(|swizzle| *swizzle as i64 == number)
         };
-        let extents = |value: &Value| value.as_array()?.iter().map(small).collect();
+        let extents = |value: &Value| {
+            let extents: Option<Vec<i64>> = value.as_array()?.iter().map(small).collect();
+            extents.filter(|extents| !by_columns || extents.len() == 2)
+        };
+        let expected = if by_columns { "two numbers" } else { "a list of numbers" };
         Ok(Descriptor {
             swizzle: self.find("swizzle", "a swizzle of the driver", swizzle)?,
             dtype: self.find("elem_type", "a type of elements", named(MapType::ALL))?,
-            extents: self.find("block_size", "a list of numbers", extents)?,
+            extents: self.find("block_size", expected, extents)?,
+            by_columns,
         })
     }
 

@@ -1,9 +1,10 @@
 //! Parser of signatures in Triton's syntax.
 
 use abi_spec::{DType, Scalar};
-use codegen::{Dim, Expr, Shape};
+use codegen::{Access, Dim, Expr, Shape};
 
 use crate::Error;
+use crate::scan::{bracketed, called, is_word, outside, split, tuple};
 
 /// Signature of a kernel.
 pub(crate) struct KernelSignature {
@@ -42,13 +43,39 @@ const GIVEN: &str = "...";
 
 /// Type of a parameter.
 pub(crate) enum Kind {
-    /// `*fp32`
-    Pointer(DType),
+    /// `*fp32`, or `*kfp32` for memory that the kernel only reads.
+    Pointer { dtype: DType, access: Access },
     /// `i32`
     Scalar(Scalar),
-    /// `tensordesc<fp16[32, 32]>`: element type and rank.
-    Descriptor(DType, usize),
+    /// `tensordesc<fp16[32, 32]>`, `tensordesc_im2col<fp16[64, 64], input_rank=4>`
+    Descriptor(Described),
 }
+
+/// What a signature says of a descriptor.
+pub(crate) struct Described {
+    pub(crate) dtype: DType,
+    /// Rank of the tensor; 3 to 5 for columns of pixels.
+    pub(crate) rank: usize,
+    /// True for columns of pixels.
+    pub(crate) by_columns: bool,
+    /// Corners of the columns, if they are given.
+    pub(crate) corners: Option<Corners>,
+}
+
+/// The bounding box of columns of pixels. Offsets are in the order of the dims, and so are the steps, of which there are
+/// none if all are 1.
+pub(crate) struct Corners {
+    pub(crate) lower: Vec<Expr>,
+    pub(crate) upper: Vec<Expr>,
+    pub(crate) steps: Vec<Expr>,
+}
+
+/// Type of a descriptor of columns of pixels.
+const IM2COL: &str = "tensordesc_im2col<";
+
+/// Form of the corners of columns.
+const CORNERS: &str =
+    "expected `im2col(lower=[…], upper=[…])`, with `steps=[…]` where they are not 1";
 
 /// Specialisation of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -110,7 +137,7 @@ impl KernelSignature {
     }
 
     fn parameter(&self, raw: &Raw<'_>) -> Result<Parameter, String> {
-        let (kind, mut rest) = kind(raw.ty)?;
+        let (mut kind, mut rest) = kind(raw.ty)?;
         let (mut shape, mut hint, mut small) = (None, None, false);
         while !rest.is_empty() {
             let (dims, after) =
@@ -126,9 +153,38 @@ impl KernelSignature {
                 return Err(format!("{expected}, found `{rest}`"));
             }
         }
-        let given = raw.given.map(|given| self.expr(given)).transpose()?;
+        let mut given = raw.given;
+        if let Kind::Descriptor(described) = &mut kind
+            && described.by_columns
+        {
+            described.corners = given.take().map(|given| self.corners(given)).transpose()?;
+        }
+        let given = given.map(|given| self.expr(given)).transpose()?;
         let (text, name) = (raw.text.to_owned(), raw.name.to_owned());
         Ok(Parameter { text, name, kind, shape, hint, small, given })
+    }
+
+    /// Parses `im2col(lower=[-1], upper=[-1], steps=[1, 2, 1])`.
+    fn corners(&self, text: &str) -> Result<Corners, String> {
+        let (Some("im2col"), parts) = called(text) else { return Err(CORNERS.to_owned()) };
+        let (mut lower, mut upper, mut steps) = (None, None, None);
+        for part in split(parts) {
+            let (name, list) = part.split_once('=').ok_or(CORNERS)?;
+            let (list, after) = bracketed(list.trim()).ok_or(CORNERS)?;
+            let numbers: Vec<Expr> =
+                split(list).into_iter().map(|one| self.expr(one)).collect::<Result<_, _>>()?;
+            let place = match name.trim() {
+                "lower" => &mut lower,
+                "upper" => &mut upper,
+                "steps" => &mut steps,
+                _ => return Err(CORNERS.to_owned()),
+            };
+            if place.replace(numbers).is_some() || !after.is_empty() {
+                return Err(CORNERS.to_owned());
+            }
+        }
+        let (lower, upper) = lower.zip(upper).ok_or(CORNERS)?;
+        Ok(Corners { lower, upper, steps: steps.unwrap_or_default() })
     }
 
     fn shape(&self, text: &str) -> Result<Shape, String> {
@@ -181,8 +237,8 @@ impl<'a> Raw<'a> {
             text: text.to_owned(),
             reason: "expected a name, `:` and a type, such as `n: i32`".to_owned(),
         })?;
-        let (ty, given) = match rest.split_once('=') {
-            Some((ty, given)) => (ty, Some(given.trim())),
+        let (ty, given) = match outside(rest, '=') {
+            Some(at) => (&rest[..at], Some(rest[at + 1..].trim())),
             None => (rest, None),
         };
         Ok(Raw { text, name: name.trim(), ty: ty.trim(), given })
@@ -208,67 +264,6 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Returns whether a character is part of a word. A dot is: in `x.BLOCK` no constant `BLOCK` is replaced.
-fn is_word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_' || c == '.'
-}
-
-/// Splits `name(list)`; a text without a name is all list.
-fn called(text: &str) -> (Option<&str>, &str) {
-    let inner = text.trim().strip_suffix(')').and_then(|text| text.split_once('('));
-    match inner {
-        Some((name, list)) if !name.contains(':') => (Some(name.trim()), list),
-        _ => (None, text),
-    }
-}
-
-/// Splits a text at commas outside brackets. A blank text has no parts, and a comma at the end adds none.
-pub(crate) fn split(text: &str) -> Vec<&str> {
-    let mut depth = 0_usize;
-    let parts = text.split(|c| {
-        depth = nested(depth, c).unwrap_or(0);
-        c == ',' && depth == 0
-    });
-    let mut parts: Vec<&str> = parts.map(str::trim).collect();
-    parts.pop_if(|last| last.is_empty());
-    parts
-}
-
-/// Finds the end of the bracket that encloses the beginning of a text.
-pub(crate) fn closing(text: &str) -> Option<usize> {
-    let mut depth = Some(0);
-    text.find(|c| {
-        depth = depth.and_then(|depth| nested(depth, c));
-        depth.is_none()
-    })
-}
-
-/// Returns the depth of brackets after a character; `None` if it closes one that is not open.
-fn nested(depth: usize, c: char) -> Option<usize> {
-    match c {
-        '(' | '[' | '<' | '{' => Some(depth + 1),
-        ')' | ']' | '>' | '}' => depth.checked_sub(1),
-        _ => Some(depth),
-    }
-}
-
-/// Splits a tuple, which may be in parentheses. `(a,)` is a tuple of one element, `(a)` an expression.
-fn tuple(text: &str) -> Vec<&str> {
-    let text = text.trim();
-    let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')'));
-    match inner.filter(|_| split(text).len() == 1) {
-        Some(inner) if inner.trim_end().ends_with(',') || split(inner).len() > 1 => split(inner),
-        _ => split(text),
-    }
-}
-
-/// Splits a text that starts with brackets into their contents and the rest.
-fn bracketed(text: &str) -> Option<(&str, &str)> {
-    let inner = text.strip_prefix('[')?;
-    let end = closing(inner)?;
-    Some((inner[..end].trim(), inner[end + 1..].trim()))
-}
-
 fn read_hint(text: &str) -> Result<(Hint, &str), String> {
     let end = text.find(['[', ':']).unwrap_or(text.len());
     let (hint, rest) = text.split_at(end);
@@ -282,15 +277,22 @@ fn read_hint(text: &str) -> Result<(Hint, &str), String> {
 /// Parses a type; returns the rest of the text, too.
 fn kind(text: &str) -> Result<(Kind, &str), String> {
     if let Some(inner) = text.strip_prefix("tensordesc<") {
-        return descriptor(inner);
+        return descriptor(inner, false);
+    }
+    if let Some(inner) = text.strip_prefix(IM2COL) {
+        return descriptor(inner, true);
     }
     let (pointer, name) = text.strip_prefix('*').map_or((false, text), |name| (true, name));
     let end = name.find(|c: char| !is_word(c)).unwrap_or(name.len());
     let (name, rest) = name.split_at(end);
     if pointer {
         // The prefix `k` marks memory that the kernel only reads.
-        let element = element(name).or_else(|_| element(name.strip_prefix('k').unwrap_or(name)));
-        return Ok((Kind::Pointer(element?.0), rest.trim()));
+        let (name, access) = match name.strip_prefix('k') {
+            Some(name) => (name, Access::Read),
+            None => (name, Access::Update),
+        };
+        let (dtype, _) = element(name)?;
+        return Ok((Kind::Pointer { dtype, access }, rest.trim()));
     }
     match element(name)? {
         (_, Some(scalar)) => Ok((Kind::Scalar(scalar), rest.trim())),
@@ -298,13 +300,28 @@ fn kind(text: &str) -> Result<(Kind, &str), String> {
     }
 }
 
-/// Parses the rest of a type after `tensordesc<`: the element type, the extents of a block, and anything up to `>`.
-fn descriptor(text: &str) -> Result<(Kind, &str), String> {
-    let expected = || "expected a type such as `tensordesc<fp16[32, 32]>`".to_owned();
+/// Parses the rest of a type after `tensordesc<`: the element type, the extents of a block, and anything up to `>`, of
+/// which the rank of the tensor matters for columns of pixels.
+fn descriptor(text: &str, by_columns: bool) -> Result<(Kind, &str), String> {
+    let expected = || {
+        let form = if by_columns {
+            "tensordesc_im2col<fp16[64, 64], input_rank=4>"
+        } else {
+            "tensordesc<fp16[32, 32]>"
+        };
+        format!("expected a type such as `{form}`")
+    };
     let (inner, rest) = text.rsplit_once('>').ok_or_else(expected)?;
     let (name, block) = inner.split_once('[').ok_or_else(expected)?;
-    let (block, _) = block.split_once(']').ok_or_else(expected)?;
-    Ok((Kind::Descriptor(element(name.trim())?.0, split(block).len()), rest.trim()))
+    let (block, more) = block.split_once(']').ok_or_else(expected)?;
+    let mut rank = split(block).len();
+    if by_columns {
+        let said = split(more).into_iter().find_map(|part| part.strip_prefix("input_rank="));
+        let said = said.and_then(|said| said.parse().ok());
+        rank = said.filter(|rank| (3..=5).contains(rank)).ok_or_else(expected)?;
+    }
+    let (dtype, _) = element(name.trim())?;
+    Ok((Kind::Descriptor(Described { dtype, rank, by_columns, corners: None }), rest.trim()))
 }
 
 fn element(name: &str) -> Result<(DType, Option<Scalar>), String> {

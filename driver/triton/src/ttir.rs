@@ -5,7 +5,8 @@
 //! ```
 
 use crate::Error;
-use crate::signature::{Hint, KernelSignature, closing, split};
+use crate::scan::{closing, split};
+use crate::signature::{Hint, KernelSignature, Kind};
 
 /// Attribute of a parameter that is a multiple of 16.
 const DIVISIBLE: &str = "tt.divisibility = 16";
@@ -17,8 +18,14 @@ const SMALL: &str = "tt.pointer_range = 32";
 /// pointer of 32-bit range. A text without a kernel passes.
 pub(crate) fn check(ttir: &str, kernel: &KernelSignature) -> Result<(), Error> {
     let Some(arguments) = arguments(ttir) else { return Ok(()) };
-    let given = kernel.parameters.iter().filter(|parameter| parameter.hint != Some(Hint::One));
-    for (parameter, argument) in given.zip(arguments) {
+    let mut arguments = arguments.into_iter();
+    for parameter in kernel.parameters.iter().filter(|one| one.hint != Some(Hint::One)) {
+        let Some(argument) = arguments.next() else { return Ok(()) };
+        if let Kind::Descriptor(described) = &parameter.kind {
+            // Its extents and strides.
+            arguments.by_ref().take(2 * described.rank).for_each(drop);
+            continue;
+        }
         let refused = |reason: &str| {
             Err(Error::Parameter { text: parameter.text.clone(), reason: reason.to_owned() })
         };

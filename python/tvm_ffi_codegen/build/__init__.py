@@ -74,10 +74,10 @@ from ._launch import (
     LetMap,
     Scratch,
     Struct,
-    TensorMap,
     Upload,
     Wait,
 )
+from ._map import Im2col, TensorMap
 from ._operation import (
     all_of,
     any_of,
@@ -165,6 +165,7 @@ __all__ = [
     "Function",
     "FunctionCall",
     "If",
+    "Im2col",
     "Image",
     "KernelCall",
     "Launch",

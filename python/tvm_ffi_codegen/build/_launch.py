@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias, Union
 
 from ._expression import Expr, Name, Operand, expression, expressions
+from ._map import TensorMap
 from ._part import Part, Writer, part, tuple_of
 from ._statement import Statement
 from ._text import label, quoted, spelled
@@ -22,19 +23,6 @@ ATTRIBUTES = {
     **{"priority": range(1, 2), "mem_sync_domain": range(1, 2)},
 }
 """The attributes that have a word, with the numbers of their fields."""
-
-MAP_OPTIONS = {
-    "interleave": ("none", "16b", "32b"),
-    "swizzle": ("none", "32b", "64b", "128b", "128b_atom_32b", "128b_atom_32b_flip_8b", "128b_atom_64b"),
-    "l2": ("none", "64b", "128b", "256b"),
-    "fill": ("none", "nan_request_zero_fma"),
-    "dtype": (
-        *("uint8", "uint16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64", "bfloat16"),
-        *("float32_ftz", "tfloat32", "tfloat32_ftz", "16u4_align8b", "16u4_align16b", "16u6_align16b"),
-    ),
-}
-"""The options of tensor maps that are words, with their words, the default first."""
-
 
 @part
 class Struct(Part):
@@ -75,75 +63,6 @@ class BytesOf(Part):
 
     def _print(self, out: Writer) -> None:
         out.put("bytes(", self.tensor, f", {self.size})")
-
-
-@part
-class TensorMap(Part):
-    """`tensormap(x, box=[64, 64])`: how a GPU kernel accesses the memory of a tensor in boxes. Options that are words
-    hold their defaults where they are left out.
-
-    >>> from tvm_ffi_codegen.build import symbols
-    >>> x, n, m = symbols("x n m")
-    >>> print(TensorMap(x, [1, 64], dims=[n, m // 128], offset=n * 16, swizzle="128b", dtype="uint16"))
-    tensormap(x, dims=[n, m / 128], offset=n * 16, box=[1, 64], swizzle="128b", dtype="uint16")
-    """
-
-    tensor: Expr
-    box: tuple[Expr, ...]
-    dims: tuple[Expr, ...]
-    strides: tuple[Expr, ...]
-    offset: Expr | None
-    steps: tuple[Expr, ...]
-    interleave: str
-    swizzle: str
-    l2: str
-    fill: str
-    dtype: str | None
-
-    def __init__(
-        self,
-        tensor: Expr,
-        box: Iterable[Operand],
-        *,
-        dims: Iterable[Operand] = (),
-        strides: Iterable[Operand] = (),
-        offset: Operand = None,
-        steps: Iterable[Operand] = (),
-        interleave: str = "none",
-        swizzle: str = "none",
-        l2: str = "none",
-        fill: str = "none",
-        dtype: str | None = None,
-    ) -> None:
-        words = {"interleave": interleave, "swizzle": swizzle, "l2": l2, "fill": fill, "dtype": dtype}
-        for option, word in words.items():
-            if word is not None and word not in MAP_OPTIONS[option]:
-                raise ValueError(f"{option} is one of {', '.join(MAP_OPTIONS[option])}, not {word!r}")
-        self._set(
-            tensor=expression(tensor),
-            box=expressions(box, "the extents of a box"),
-            dims=expressions(dims, "dims"),
-            strides=expressions(strides, "strides"),
-            offset=None if offset is None else expression(offset),
-            steps=expressions(steps, "steps"),
-            **words,
-        )
-
-    def _print(self, out: Writer) -> None:
-        out.put("tensormap(", self.tensor)
-        for before, numbers in ((", dims=[", self.dims), (", strides=[", self.strides)):
-            if numbers:
-                out.enclosed(before, numbers, "]")
-        if self.offset is not None:
-            out.put(", offset=", self.offset)
-        out.enclosed(", box=[", self.box, "]")
-        if self.steps:
-            out.enclosed(", steps=[", self.steps, "]")
-        for option in MAP_OPTIONS:
-            word = getattr(self, option)
-            if word is not None and (option == "dtype" or word != "none"):
-                out.put(f', {option}="{word}"')
-        out.put(")")
 
 
 LaunchArg: TypeAlias = Expr | Struct | Scratch | TensorMap | BytesOf

@@ -8,7 +8,6 @@ from typing import Any
 from ._expression import Expr
 from ._launch import (
     ATTRIBUTES,
-    MAP_OPTIONS,
     Attribute,
     BytesOf,
     Copy,
@@ -17,10 +16,10 @@ from ._launch import (
     LaunchArg,
     Scratch,
     Struct,
-    TensorMap,
     Upload,
     Wait,
 )
+from ._map import MAP_OPTIONS, Im2col, TensorMap
 from ._parse_expression import expr
 from ._statement import Statement
 from ._token import Cursor
@@ -52,17 +51,43 @@ def tensor_map(at: Cursor) -> TensorMap:
         option = at.token.text
         if option in options:
             at.wrong("every option once")
+        if {"box", "im2col"} <= {option, *options}:
+            at.wrong("one of `box` and `im2col`")
+        at.take()
+        options[option] = _im2col(at) if option == "im2col" else _map_option(at, option)
+    at.expect(")")
+    mode = options.pop("im2col", None) or options.pop("box", ())
+    return TensorMap(tensor, mode, **options)
+
+
+def _im2col(at: Cursor) -> Im2col:
+    """Parses a column of pixels, after its word."""
+    at.expect("(")
+    known = ("lower", "upper", "channels", "pixels")
+    parts: dict[str, Any] = {}
+    while not parts or at.accept(","):
+        name = at.token.text
+        if name not in known or name in parts:
+            at.wrong("`lower`, `upper`, `channels` and `pixels`, each once")
         at.take()
         at.expect("=")
-        options[option] = _map_option(at, option)
+        parts[name] = _dims(at) if name in ("lower", "upper") else expr(at)
+    if len(parts) < len(known):
+        at.wrong("`lower`, `upper`, `channels` and `pixels`, each once")
     at.expect(")")
-    return TensorMap(tensor, options.pop("box", ()), **options)
+    return Im2col(**parts)
+
+
+def _dims(at: Cursor) -> tuple[Expr, ...]:
+    at.expect("[")
+    return at.list("]", expr)
 
 
 def _map_option(at: Cursor, option: str) -> Any:
+    """Parses the value of an option, after its word."""
+    at.expect("=")
     if option in ("dims", "strides", "box", "steps"):
-        at.expect("[")
-        return at.list("]", expr)
+        return _dims(at)
     if option == "offset":
         return expr(at)
     words = MAP_OPTIONS.get(option)

@@ -210,6 +210,49 @@ static void maps(void) {
   IS(CALL(cuTensorMapEncodeTiled, out + 32, 7, 1, map->address, map->dims, NULL, map->box, map->steps, 0, 0, 0, 0), 1);
 }
 
+static const struct column {
+  int type, rank, interleave, swizzle, lower[3], upper[3], channels, pixels, status;
+} COLUMNS[] = {
+    {6, 3, 0, 0, {-32768}, {-32767}, 256, 1024, 0},
+    {6, 3, 0, 0, {-32769}, {0}, 64, 64, 1},
+    {6, 3, 0, 0, {0}, {32768}, 64, 64, 1},
+    {6, 4, 0, 0, {-128, 127}, {127, 127}, 64, 64, 0},
+    {6, 4, 0, 0, {-129, 0}, {0, 0}, 64, 64, 1},
+    {6, 4, 0, 0, {0, 0}, {0, 128}, 64, 64, 1},
+    {6, 5, 0, 0, {-16, 0, 0}, {15, 0, 0}, 64, 64, 0},
+    {6, 5, 0, 0, {0, -17, 0}, {0, 0, 0}, 64, 64, 1},
+    {6, 5, 0, 0, {0, 0, 0}, {0, 0, 16}, 64, 64, 1},
+    {6, 4, 0, 0, {0, 127}, {-127, -128}, 64, 64, 1},
+    {6, 4, 0, 0, {0, 0}, {0, 0}, 0, 64, 1},
+    {6, 4, 0, 0, {0, 0}, {0, 0}, 257, 64, 1},
+    {6, 4, 0, 0, {0, 0}, {0, 0}, 64, 0, 1},
+    {6, 4, 0, 0, {0, 0}, {0, 0}, 64, 1025, 1},
+    {6, 4, 0, 3, {0, 0}, {0, 0}, 64, 64, 0},
+    {6, 4, 0, 2, {0, 0}, {0, 0}, 64, 64, 1},
+    {6, 4, 2, 1, {0, 0}, {0, 0}, 64, 64, 0},
+    {6, 4, 2, 0, {0, 0}, {0, 0}, 64, 64, 1},
+    {14, 4, 0, 3, {0, 0}, {0, 0}, 128, 64, 0},
+    {14, 4, 0, 3, {0, 0}, {0, 0}, 64, 64, 1},
+    {14, 4, 0, 2, {0, 0}, {0, 0}, 128, 64, 1},
+    {15, 4, 1, 3, {0, 0}, {0, 0}, 128, 64, 1},
+    {6, 2, 0, 0, {0}, {0}, 64, 64, 1},
+    {6, 6, 0, 0, {0, 0, 0}, {0, 0, 0}, 64, 64, 1},
+};
+
+static void columns(void) {
+  static _Alignas(64) unsigned char out[128];
+  uint64_t dims[] = {256, 64, 64, 64, 8}, strides[] = {512, 1 << 15, 1 << 21, 1 << 27}, address = 0x1000;
+  unsigned steps[] = {1, 1, 1, 1, 1};
+  for (size_t i = 0; i < sizeof COLUMNS / sizeof *COLUMNS; i++) {
+    const struct column *map = &COLUMNS[i];
+    int status = CALL(cuTensorMapEncodeIm2col, out, map->type, map->rank, address, dims, strides, map->lower, map->upper,
+                      map->channels, map->pixels, steps, map->interleave, map->swizzle, 0, 0);
+    if (status != map->status) printf("%zu: ", i);
+    IS(status, map->status);
+  }
+  IS(CALL(cuTensorMapEncodeIm2col, out, 6, 3, address, dims, strides, NULL, NULL, 1, 1, steps, 0, 0, 0, 0), 1);
+}
+
 static void *allocate(void *context) {
   uint64_t memory = 0;
   IS(CALL(cuCtxPushCurrent_v2, context), 0);
@@ -306,6 +349,7 @@ void limits(const char *folder) {
   architectures(library, several, stream);
   handles(library, several, stream);
   maps();
+  columns();
   captures(library);
   forms(fatbin);
   IS(CALL(cuStreamDestroy_v2, stream), 0);

@@ -215,7 +215,7 @@ static void capture(const char *cubin) {
       "cuLibraryUnload(lib5)\n");
 }
 
-/* Contents of an encoded map: a mark, the address, then five extents. */
+/* Contents of an encoded map: a mark, the address, then five extents and four strides. */
 static void tensor_maps(void) {
   static _Alignas(64) uint64_t map[16];
   uint64_t dims[] = {64, 32}, strides[] = {128}, odd[] = {100}, address = 0x1000;
@@ -231,6 +231,24 @@ static void tensor_maps(void) {
       "promotion=2 fill=0) = 1 CUDA_ERROR_INVALID_VALUE (stride 0)\n"
       "cuTensorMapEncodeTiled(type=6 rank=2 dims=64,32 strides=128 box=64,8 steps=1,1 interleave=0 swizzle=2 "
       "promotion=2 fill=0) = 1 CUDA_ERROR_INVALID_VALUE (rows longer than the swizzle)\n");
+}
+
+static void columns(void) {
+  static _Alignas(64) uint64_t map[16];
+  uint64_t dims[] = {64, 14, 12, 8}, strides[] = {128, 1792, 21504}, address = 0x1000;
+  unsigned steps[] = {1, 2, 2, 1};
+  int lower[] = {-1, -2}, upper[] = {-1, 0};
+  const int16_t *mode = (const int16_t *)((const char *)map + 110);
+  IS(CALL(cuTensorMapEncodeIm2col, map, 6, 4, address, dims, strides, lower, upper, 64, 128, steps, 0, 3, 2, 0), 0);
+  IS(memcmp(map, "columns", 8), 0), IS(map[1], 0x1000), IS(map[5], 8), IS(map[10], 0);
+  IS(mode[0], -1), IS(mode[1], -2), IS(mode[3], -1), IS(mode[6], 64), IS(mode[7], 128);
+  IS(CALL(cuTensorMapEncodeIm2col, map, 6, 4, address, dims, strides, lower, upper, 64, 128, steps, 0, 2, 2, 0), 1);
+  RECORDED(
+      "cuTensorMapEncodeIm2col(type=6 rank=4 dims=64,14,12,8 strides=128,1792,21504 lower=-1,-2 upper=-1,0 channels=64 "
+      "pixels=128 steps=1,2,2,1 interleave=0 swizzle=3 promotion=2 fill=0)\n"
+      "cuTensorMapEncodeIm2col(type=6 rank=4 dims=64,14,12,8 strides=128,1792,21504 lower=-1,-2 upper=-1,0 channels=64 "
+      "pixels=128 steps=1,2,2,1 interleave=0 swizzle=2 promotion=2 fill=0) = 1 CUDA_ERROR_INVALID_VALUE (pixels wider "
+      "than the swizzle)\n");
 }
 
 /* Entry points by version; failure of the n-th call; quiet mode. */
@@ -300,6 +318,7 @@ int main(int argc, char **argv) {
   launches(cubin);
   capture(cubin);
   tensor_maps();
+  columns();
   faults_and_lookups();
   threads();
   limits(argv[1]);

@@ -120,6 +120,10 @@ pub(crate) fn function(name: &str) -> Option<Found> {
         "cuTensorMapEncodeTiled" => {
             found(encode_map, &[Ptr, I32, I32, Ptr, Ptr, Ptr, Ptr, Ptr, I32, I32, I32, I32])
         }
+        "cuTensorMapEncodeIm2col" => {
+            let numbers = [Ptr, Ptr, I32, I32, Ptr, I32, I32, I32, I32];
+            found(encode_columns, &[&[Ptr, I32, I32, Ptr, Ptr, Ptr][..], &numbers].concat())
+        }
         "cuKernelGetParamInfo" => found(param_info, &[Ptr, I64, Ptr, Ptr]),
         "cuFuncLoad" => found(load_function, &[Ptr]),
         "cuMemsetD8Async" => found(command, &[Ptr, I32, I64, Ptr]),
@@ -386,16 +390,34 @@ fn max_cluster(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     machine.yield_int32(args[0], 8)
 }
 
-/// `cuTensorMapEncodeTiled`: reads all arrays and writes the whole map.
-fn encode_map(machine: &mut Machine<'_>, args: &[Word]) -> Result<Word, Box<Finding>> {
+/// `cuTensorMapEncodeTiled`
+fn encode_map(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    encode(machine, args, 1, &[(6, 0), (7, 0)])
+}
+
+/// `cuTensorMapEncodeIm2col`
+fn encode_columns(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
+    encode(machine, args, 3, &[(6, 2), (7, 2), (10, 0)])
+}
+
+/// Reads all arrays of a call that encodes a map, and writes the whole map. `words` are the indices of arrays of 32-bit
+/// numbers, with how many fewer they have than the map has dims.
+fn encode(
+    machine: &mut Machine<'_>,
+    args: &[Word],
+    least: usize,
+    words: &[(usize, usize)],
+) -> Outcome {
     const MAP: usize = 128;
     let rank = args[2].as_int32();
-    ensure((1..=5).contains(&rank), || format!("a tensor map of rank {rank}"))?;
-    let rank = rank as usize;
-    for (array, size) in [(4, 8 * rank), (5, 8 * (rank - 1)), (6, 4 * rank), (7, 4 * rank)] {
-        if size > 0 {
-            machine.memory.read(args[array], size, if array < 6 { 8 } else { 4 })?;
-        }
+    let found = usize::try_from(rank).ok().filter(|rank| (least..=5).contains(rank));
+    let rank = found.ok_or_else(|| Finding::new(format!("a tensor map of rank {rank}")))?;
+    machine.memory.read(args[4], 8 * rank, 8)?;
+    if rank > 1 {
+        machine.memory.read(args[5], 8 * (rank - 1), 8)?;
+    }
+    for (array, fewer) in words {
+        machine.memory.read(args[*array], 4 * (rank - fewer), 4)?;
     }
     machine.memory.write(args[0], &[0x7a; MAP], 64)?;
     Ok(Word::NULL)

@@ -130,7 +130,8 @@ fn any_tensor<'n>(choices: &mut Choices<'_>, names: &'n Names) -> &'n str {
 fn map(choices: &mut Choices<'_>, names: &Names) -> String {
     let x = any_tensor(choices, names);
     let dtype = choices.pick(&["", "", "", ", dtype=\"uint8\"", ", swizzle=\"64b\""]);
-    match choices.below(6) {
+    match choices.below(7) {
+        6 => columns(choices, names, x),
         0 => format!("tensormap({x}, box=[{}])", choices.pick(&["4", "1, 4", "1, 1, 4"])),
         1 => {
             let offset = leaf(choices, names);
@@ -141,6 +142,36 @@ fn map(choices: &mut Choices<'_>, names: &Names) -> String {
             format!("tensormap({x}, dims=[{extent}, 16], strides=[16, 1], box=[1, 16]{dtype})")
         }
     }
+}
+
+/// Generates a map of columns, of one to three spatial dims, whose numbers mostly fit.
+fn columns(choices: &mut Choices<'_>, names: &Names, x: &str) -> String {
+    let spatial = choices.pick(&[1, 2, 3]);
+    let mut dims = vec![leaf(choices, names)];
+    dims.extend((0..spatial).map(|_| leaf(choices, names)));
+    let offsets = |choices: &mut Choices<'_>| {
+        let offset = |choices: &mut Choices<'_>| match choices.below(5) {
+            0 => format!("-({})", leaf(choices, names)),
+            1 => leaf(choices, names),
+            _ => choices.pick(&["0", "-1", "1"]).to_owned(),
+        };
+        (0..spatial).map(|_| offset(choices)).collect::<Vec<_>>().join(", ")
+    };
+    let (lower, upper) = (offsets(choices), offsets(choices));
+    let [channels, pixels] = [0; 2].map(|_| leaf(choices, names));
+    let outer = spatial + 1;
+    let (strides, steps) = ("16, ".repeat(outer), "2, ".repeat(outer));
+    let options = match choices.below(5) {
+        0 => ", swizzle=\"32b\"".to_owned(),
+        1 => ", l2=\"64b\", fill=\"nan_request_zero_fma\"".to_owned(),
+        2 => format!(", steps=[{steps}1]"),
+        _ => String::new(),
+    };
+    format!(
+        "tensormap({x}, dims=[{}, 16], strides=[{strides}1], im2col(lower=[{lower}], upper=[{upper}], \
+         channels={channels}, pixels={pixels}){options})",
+        dims.join(", ")
+    )
 }
 
 /// Generates an integer that is mostly small and positive.

@@ -3,8 +3,8 @@
 use codegen::{
     Access, Arm, Body, Branch, Call, Constraint, DType, Device, DeviceType, Dim, Expr, Fill,
     Function, FunctionRef, Image, Interleave, KernelCall, KernelRef, Launch, LaunchArg, Library,
-    Literal, ParamType, Promotion, ResultType, Shape, Signature, Statement, StatementKind, Strides,
-    Swizzle, Target, Tensor, TensorMap,
+    Literal, MapMode, ParamType, Promotion, ResultType, Shape, Signature, Statement, StatementKind,
+    Strides, Swizzle, Target, Tensor, TensorMap,
 };
 
 /// Changes of declarations. A walk calls a method for each part of a kind, parts of a part first, so that a change does
@@ -214,8 +214,17 @@ fn target(target: &mut Target, edit: &mut impl Edit) {
 fn tensor_map(map: &mut TensorMap, edit: &mut impl Edit) {
     expr(&mut map.tensor, edit);
     optional(&mut map.offset, edit);
-    for all in [&mut map.dims, &mut map.strides, &mut map.extents, &mut map.steps] {
+    for all in [&mut map.dims, &mut map.strides, &mut map.steps] {
         exprs(all, edit);
+    }
+    match &mut map.mode {
+        MapMode::Tiled(extents) => exprs(extents, edit),
+        MapMode::Im2col(columns) => {
+            [&mut columns.lower, &mut columns.upper].into_iter().for_each(|all| exprs(all, edit));
+            [&mut columns.channels, &mut columns.pixels]
+                .into_iter()
+                .for_each(|one| expr(one, edit));
+        }
     }
     edit.value(&mut map.interleave, Interleave::None);
     edit.value(&mut map.swizzle, Swizzle::None);

@@ -29,8 +29,10 @@ const DECLARATIONS: &str = r#"
         = {
             let m = tensormap(x, box=[1, 64]);
             let q = tensormap(x, dims=[n, 2, 32], strides=[64, 32, 1], offset=128, box=[1, 1, 32], swizzle="64b");
+            let c = tensormap(x, dims=[n, 4, 16], strides=[64, 16, 1], im2col(lower=[-1 - i % 2], upper=[n], channels=16, pixels=n + 1), steps=[1, 2, 1]);
             return function(k: int64, y: Tensor([n, 64], bfloat16, device=cuda)) -> Any where k > 0 {
                 launch ptx."tma"(m, y.data) grid(n) block(k);
+                launch ptx."tma"(c, x.data) grid(1) block(1);
                 launch ptx."tma"(q, x.data) grid(k, n) block(1) cluster(1) priority(int32(k)) pdl;
                 launch ptx."widths"(i, h, int32(n), u, f, d, struct(int32(b), int32(k), f), struct(d, u, p)) grid(1) block(1) on y;
                 record_text(s.data, s.size);

@@ -449,7 +449,7 @@ pub(super) fn take_record(cuda: &FakeCuda) -> String {
 
 /// Takes the lines of the record that launch or encode tensor maps.
 pub(super) fn take_launches(cuda: &FakeCuda) -> String {
-    only(&take_record(cuda), &["cuLaunchKernelEx", "cuTensorMapEncodeTiled"])
+    only(&take_record(cuda), &["cuLaunchKernelEx", "cuTensorMapEncode"])
 }
 
 /// Takes the calls of the record that work on memory or on events, in one line, each followed by a blank. Streams have the

@@ -34,7 +34,7 @@ def use_hip():
     triton.runtime.driver.set_active(Driver())
 
 
-CUDA, COMPARED = "libcuda.so.1", ("cuLaunchKernelEx(", "cuTensorMapEncodeTiled(")
+CUDA, COMPARED = "libcuda.so.1", ("cuLaunchKernelEx(", "cuTensorMapEncode")
 GPUS = {
     "cuda": Gpu(CUDA, "fake_cuda", COMPARED, 2, ".cubin", lambda: None, cases.cuda),
     "hip": Gpu("libamdhip64.so.6", "fake_hip", ("hipModuleLaunch",), 10, ".hsaco", use_hip, cases.hip),

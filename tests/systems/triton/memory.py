@@ -3,6 +3,8 @@
 import ctypes
 
 import triton.language as tl
+from triton.experimental.gluon.language import NVMMASharedLayout
+from triton.experimental.gluon.nvidia import hopper
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 # Address of all scratch memory.
@@ -73,6 +75,27 @@ class Described(Tensor):
     @property
     def dtype(self):
         return DescribedType(getattr(tl, self.TYPES[self.kind][0]))
+
+
+def _for_gluon(tensor):
+    """Returns a tensor of 16-bit elements for a descriptor of Gluon, and how shared memory holds its blocks."""
+    layout = NVMMASharedLayout(swizzle_byte_width=128, element_bitwidth=16, rank=2)
+    return Described(tensor.address, tensor.kind, *tensor.shape), layout
+
+
+def described_by_gluon(tensor, *block):
+    base, layout = _for_gluon(tensor)
+    return hopper.TensorDescriptor(base, tensor.shape, tensor.strides, list(block), layout)
+
+
+def columns_of(tensor, block, lower, upper, steps):
+    """Returns Gluon's descriptor of columns of pixels; a block is pixels and channels."""
+    base, layout = _for_gluon(tensor)
+    shape, strides = tensor.shape, tensor.strides
+    return hopper.TensorDescriptorIm2Col(
+        base, shape, strides, list(block), layout, element_strides=steps, pixel_box_lower_corner=lower,
+        pixel_box_upper_corner=upper,
+    )  # fmt: skip
 
 
 class DLTensor(ctypes.Structure):

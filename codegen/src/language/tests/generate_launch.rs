@@ -7,10 +7,19 @@ use proptest::sample::select;
 
 use super::generate::{expr, identifier, text};
 use crate::declaration::{
-    AttributeKind, AttributeValue, Expr, Fill, Interleave, Launch, LaunchArg, LaunchAttribute,
-    MapType, MemoryCopy, MemoryFill, Promotion, StatementKind, Swizzle, Target, TensorMap, Upload,
-    Wait,
+    AttributeKind, AttributeValue, Expr, Fill, Im2col, Interleave, Launch, LaunchArg,
+    LaunchAttribute, MapMode, MapType, MemoryCopy, MemoryFill, Promotion, StatementKind, Swizzle,
+    Target, TensorMap, Upload, Wait,
 };
+
+fn mode() -> impl Strategy<Value = MapMode> {
+    let offsets = || vec(expr(), 0..4);
+    let column = (offsets(), offsets(), expr(), expr());
+    let column = column.prop_map(|(lower, upper, channels, pixels)| {
+        MapMode::Im2col(Im2col { lower, upper, channels, pixels })
+    });
+    prop_oneof![2 => vec(expr(), 0..4).prop_map(MapMode::Tiled), 1 => column]
+}
 
 pub(super) fn tensor_map() -> impl Strategy<Value = TensorMap> {
     let memory = (vec(expr(), 0..4), vec(expr(), 0..4), option::of(expr()));
@@ -21,13 +30,13 @@ pub(super) fn tensor_map() -> impl Strategy<Value = TensorMap> {
         select(Fill::ALL),
         option::of(select(MapType::ALL)),
     );
-    let numbers = (vec(expr(), 0..4), vec(expr(), 0..4));
-    (expr(), memory, numbers, options).prop_map(|(tensor, memory, (extents, steps), options)| {
+    let numbers = (mode(), vec(expr(), 0..4));
+    (expr(), memory, numbers, options).prop_map(|(tensor, memory, (mode, steps), options)| {
         let (dims, strides, offset) = memory;
         let (interleave, swizzle, promotion, fill, dtype) = options;
-        let map = TensorMap::new(tensor, extents).steps(steps).interleave(interleave);
+        let map = TensorMap::new(tensor, [] as [Expr; 0]).steps(steps).interleave(interleave);
         let map = map.swizzle(swizzle).promotion(promotion).fill(fill);
-        TensorMap { dims, strides, offset, dtype, ..map }
+        TensorMap { dims, strides, offset, mode, dtype, ..map }
     })
 }
 

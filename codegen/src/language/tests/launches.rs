@@ -4,9 +4,11 @@ use super::errors::check_statements;
 use crate::declaration::Library;
 use crate::error::Error;
 
-const START: &str = "image i; f(x: Tensor([n, 4], float32, device=cuda), c: Tensor([n], float32), \
+/// Start of a function with the statements of tests.
+pub(super) const START: &str = "image i; f(x: Tensor([n, 4], float32, device=cuda), c: Tensor([n], float32), \
                      a: Tensor([...], float32, device=any), m: int8, t: str, \
-                     s: Tensor([n], float32, strides=any, device=cuda)) -> None = {";
+                     s: Tensor([n], float32, strides=any, device=cuda), p: Tensor([n, 6, 64], float16, device=cuda)) -> None \
+                     = {";
 
 #[test]
 fn text_is_canonical() {
@@ -34,6 +36,10 @@ fn text_is_canonical() {
         (
             "launch i.\"k\"(tensormap(x, box=[64], offset=n*16, strides=[1], dtype=\"uint8\", dims=[n*16])) grid(1) block(1);",
             "launch i.\"k\"(tensormap(x, dims=[n * 16], strides=[1], offset=n * 16, box=[64], dtype=\"uint8\")) grid(1) block(1);",
+        ),
+        (
+            "let m0=tensormap(p,steps=[1,2,1],im2col(pixels=n*2,channels=m,upper=[n-1],lower=[-1]),offset=0);",
+            "let m0 = tensormap(p, offset=0, im2col(lower=[-1], upper=[n - 1], channels=m, pixels=n * 2), steps=[1, 2, 1]);",
         ),
         (
             "let m0=tensormap( x,box=[1,4] ) ;launch i.\"k\"(m0, m0) grid(1) block(1);",
@@ -89,8 +95,8 @@ fn syntax() {
         ("launch i.\"k\"(bytes(x, n)) grid(1);", "2:23: expected a number of bytes, found `n`"),
         (
             "launch i.\"k\"(tensormap(x, boxes=[1]));",
-            "2:27: expected `dims`, `strides`, `offset`, `box`, `steps`, `interleave`, `swizzle`, `l2`, `fill` or `dtype`, \
-             found `boxes`",
+            "2:27: expected `dims`, `strides`, `offset`, `box`, `im2col`, `steps`, `interleave`, `swizzle`, `l2`, `fill` or \
+             `dtype`, found `boxes`",
         ),
         (
             "launch i.\"k\"(tensormap(x, fill=\"zero\"));",
@@ -101,6 +107,23 @@ fn syntax() {
             "2:37: expected every option once, found a second `l2`",
         ),
         ("let m0 = tensormap(x, dims=n);", "2:28: expected `[`, found `n`"),
+        ("let m0 = tensormap(p, im2col=1);", "2:29: expected `(`, found `=`"),
+        (
+            "let m0 = tensormap(p, im2col(lower=[0], left=1));",
+            "2:41: expected `lower`, `upper`, `channels` and `pixels`, each once, found `left`",
+        ),
+        (
+            "let m0 = tensormap(p, im2col(lower=[0], upper=[0], pixels=1));",
+            "2:60: expected `lower`, `upper`, `channels` and `pixels`, each once, found `)`",
+        ),
+        (
+            "let m0 = tensormap(p, im2col(pixels=1, pixels=1));",
+            "2:40: expected `lower`, `upper`, `channels` and `pixels`, each once, found `pixels`",
+        ),
+        (
+            "let m0 = tensormap(p, box=[1, 1, 8], im2col(lower=[0]));",
+            "2:38: expected one of `box` and `im2col`, found both",
+        ),
         (
             "let m0 = tensormap(x, strides=[1 1]);",
             "2:34: expected an operator, `,` or `]`, found `1`",

@@ -128,13 +128,19 @@ complaints! {
     MapStrides: "ValueError" "Mismatched strides of {plain}, dim {int}{calling}, expected a multiple of {int} bytes below {int} but got {int} elements of {int} bits";
     MapBox: "ValueError" "Out of range box of {plain}, dim {int}{calling}, expected 1 to {int} but got {int}";
     MapRow: "ValueError" "Mismatched box of {plain}{calling}, expected rows of a multiple of 16 bytes up to {int} but got {int}";
+    MapLower: "ValueError" "Out of range lower of {plain}, dim {int}{calling}, expected {int} to {int} but got {int}";
+    MapUpper: "ValueError" "Out of range upper of {plain}, dim {int}{calling}, expected {int} to {int} but got {int}";
+    MapBounds: "ValueError" "Mismatched lower and upper of {plain}, dim {int}{calling}, expected pixels between them but got {int}";
+    MapChannels: "ValueError" "Out of range channels of {plain}{calling}, expected 1 to {int} but got {int}";
+    MapPixels: "ValueError" "Out of range pixels of {plain}{calling}, expected 1 to {int} but got {int}";
+    MapPixel: "ValueError" "Mismatched channels of {plain}{calling}, expected up to {int} bytes for the swizzle but got {int}";
+    MapStep: "ValueError" "Out of range steps of {plain}, dim {int}{calling}, expected 1 to {int} but got {int}";
     FrameSize: "RuntimeError" "Mismatched size of XLA_FFI_CallFrame{calling}, expected at least {int} but got {int}";
     Operands: "TypeError" "Mismatched number of operands{calling}, expected {int} but got {int}";
     Results: "TypeError" "Mismatched number of results{calling}, expected {int} but got {int}";
     Attributes: "TypeError" "Mismatched number of attributes{calling}, expected {int} but got {int}";
     NoAttribute: "TypeError" "Missing {subject}{calling}";
     ForeignAttribute: "TypeError" "Mismatched type of {subject}{calling}, expected a number or text but got another attribute";
-    MapStep: "ValueError" "Out of range steps of {plain}, dim {int}{calling}, expected 1 to {int} but got {int}";
 }
 
 /// Part of a template.

@@ -1,12 +1,13 @@
 //! Resolves tensor maps: their numbers, their element type, and the inputs that determine them.
 
-use std::fmt::Display;
+use std::ops::RangeInclusive;
 
 use super::platform;
 use super::statement::LaunchTensors;
 use super::{MapElement, TensorMap};
 use crate::declaration::{
-    self, BinaryOp, Dim, Expr, Interleave, MapType, OwnDim, Shape, Strides, Tensor,
+    self, BinaryOp, Dim, Expr, Fill, Im2col, Interleave, MapMode, MapType, OwnDim, Shape, Strides,
+    Swizzle, Tensor,
 };
 use crate::resolve::Explained;
 use crate::resolve::body::Action;
@@ -14,12 +15,20 @@ use crate::resolve::names::Meaning;
 use crate::resolve::statement::Block;
 use crate::resolve::term::{Node, Term};
 
-/// Documented limits of `cuTensorMapEncodeTiled`: of extents, of strides in bytes (exclusive), of the extents of a box,
-/// and of the distances between its elements.
+/// Documented limits of the driver's calls that encode maps: of extents, of strides in bytes (exclusive), of the extents
+/// of a box, of the channels and pixels of a column, and of the distances between elements.
 pub(crate) const MOST_EXTENT: i64 = 1 << 32;
 pub(crate) const MOST_STRIDE: i64 = 1 << 40;
 pub(crate) const MOST_BOX: i64 = 256;
+pub(crate) const MOST_CHANNELS: i64 = 256;
+pub(crate) const MOST_PIXELS: i64 = 1024;
 pub(crate) const MOST_STEP: i64 = 8;
+
+/// Least offsets of a corner, by the number of spatial dims less one. The largest are as many below 0.
+pub(crate) const LEAST_CORNERS: [i64; 3] = [-32_768, -128, -16];
+
+/// Channels of a pixel whose elements have gaps in shared memory.
+const PADDED_CHANNELS: i64 = 128;
 
 /// Bytes of which addresses and strides are multiples, in general and for maps that interleave elements or pad them.
 const UNIT: u32 = 16;
@@ -53,17 +62,23 @@ impl<'a> Block<'_, 'a> {
         let element = element(declared, map)?;
         let unit = unit(map);
         let strides = strides(declared, map, &dims)?;
-        let steps =
-            if map.steps.is_empty() { vec![Expr::Int(1); dims.len()] } else { map.steps.clone() };
-        let mut numbers = Vec::with_capacity(4 * dims.len());
-        numbers.extend(self.up_to(map, "dims", &dims, MOST_EXTENT)?);
+        check_options(map, element.ty)?;
+        let mut numbers = Vec::with_capacity(5 * dims.len());
+        numbers.extend(self.within(map, "dims", 0, &dims, &(1..=MOST_EXTENT))?);
         for (dim, stride) in strides.iter().enumerate() {
             let term = self.integer(stride)?;
             check_stride(map, dim, &term, element, unit)?;
             numbers.push(term);
         }
-        numbers.extend(self.up_to(map, "box", &map.extents, MOST_BOX)?);
-        numbers.extend(self.up_to(map, "steps", &steps, MOST_STEP)?);
+        match &map.mode {
+            MapMode::Tiled(extents) => {
+                numbers.extend(self.within(map, "box", 0, extents, &(1..=MOST_BOX))?);
+            }
+            MapMode::Im2col(columns) => self.columns(map, columns, element, &mut numbers)?,
+        }
+        let steps =
+            if map.steps.is_empty() { vec![Expr::Int(1); dims.len()] } else { map.steps.clone() };
+        numbers.extend(self.within(map, "steps", 0, &steps, &(1..=MOST_STEP))?);
         let address = self.term(&map.tensor.data())?;
         let offset = map.offset.as_ref().map(|offset| self.integer(offset)).transpose()?;
         let mut inputs = Vec::new();
@@ -75,26 +90,120 @@ impl<'a> Block<'_, 'a> {
         Ok(Box::new(map))
     }
 
-    /// Resolves integers from 1 to `most`. Constants are checked here, other terms when the map is made.
-    fn up_to(
+    /// Resolves a column of pixels, and appends its numbers to those of the map, which begin with the dims.
+    fn columns(
         &self,
         map: &declaration::TensorMap,
-        what: impl Display,
+        columns: &Im2col,
+        element: MapElement,
+        numbers: &mut Vec<Term>,
+    ) -> Explained<()> {
+        let of = &map.tensor;
+        let Im2col { lower, upper, channels, pixels } = columns;
+        let least = LEAST_CORNERS[lower.len() - 1];
+        let [lower, upper] = [("lower", lower), ("upper", upper)]
+            .map(|(what, offsets)| self.within(map, what, 1, offsets, &(least..=-1 - least)));
+        let (lower, upper) = (lower?, upper?);
+        for (at, (first, last)) in lower.iter().zip(&upper).enumerate() {
+            let known = [&numbers[at + 1], first, last].map(Term::constant);
+            if let [Some(extent), Some(first), Some(last)] = known
+                && extent + last - first < 1
+            {
+                return Err(format!("the bounding box of `{of}` has no pixels in dim {}", at + 1));
+            }
+        }
+        numbers.extend(lower.into_iter().chain(upper));
+        let channels =
+            self.limited(channels, &(1..=MOST_CHANNELS), || format!("channels of `{of}`"))?;
+        if let Some(channels) = channels.constant() {
+            check_channels(map, channels, element)?;
+        }
+        numbers.push(channels);
+        numbers.push(self.limited(pixels, &(1..=MOST_PIXELS), || format!("pixels of `{of}`"))?);
+        Ok(())
+    }
+
+    /// Resolves integers of a range, one for each dim from `first` on.
+    fn within(
+        &self,
+        map: &declaration::TensorMap,
+        what: &str,
+        first: usize,
         list: &[Expr],
-        most: i64,
+        range: &RangeInclusive<i64>,
     ) -> Explained<Vec<Term>> {
         let resolve = |(dim, number): (usize, &Expr)| {
-            let term = self.integer(number)?;
-            match term.constant().filter(|value| !(1..=most).contains(value)) {
-                Some(value) => Err(format!(
-                    "{what} of `{}` in dim {dim} is {value}, which is not 1 to {most}",
-                    map.tensor
-                )),
-                None => Ok(term),
-            }
+            self.limited(number, range, || format!("{what} of `{}` in dim {dim}", map.tensor))
         };
-        list.iter().enumerate().map(resolve).collect()
+        (first..).zip(list).map(resolve).collect()
     }
+
+    /// Resolves an integer of a range. A constant is checked here, another term when the map is made.
+    fn limited(
+        &self,
+        number: &Expr,
+        range: &RangeInclusive<i64>,
+        what: impl FnOnce() -> String,
+    ) -> Explained<Term> {
+        let term = self.integer(number)?;
+        match term.constant().filter(|value| !range.contains(value)) {
+            Some(value) => {
+                let (what, least, most) = (what(), range.start(), range.end());
+                Err(format!("{what} is {value}, which is not {least} to {most}"))
+            }
+            None => Ok(term),
+        }
+    }
+}
+
+/// Checks what the driver demands of options together, whatever the numbers are.
+fn check_options(map: &declaration::TensorMap, ty: MapType) -> Explained<()> {
+    const PADDED_SWIZZLES: [Swizzle; 4] =
+        [Swizzle::None, Swizzle::B128, Swizzle::B128Atom32, Swizzle::B128Atom64];
+    let declaration::TensorMap { tensor: of, interleave, swizzle, fill, .. } = map;
+    let refused = |option: &str, value: &str, needs: &str| {
+        Err(format!("`{option}=\"{value}\"` of the map of `{of}` needs {needs}"))
+    };
+    if *interleave == Interleave::B32 && *swizzle != Swizzle::B32 {
+        return refused("interleave", interleave.name(), "`swizzle=\"32b\"`");
+    }
+    if *fill == Fill::Nan && !ty.is_float() {
+        return refused("fill", fill.name(), "elements of a floating-point type");
+    }
+    if ty == MapType::U6x16Align16 && *interleave != Interleave::None {
+        return refused("interleave", interleave.name(), "elements of another type");
+    }
+    // Maps of 4-bit elements with gaps only load, and the last swizzle is for stores.
+    let swizzles = match ty {
+        MapType::U4x16Align16 => &PADDED_SWIZZLES[..3],
+        _ => &PADDED_SWIZZLES[..],
+    };
+    if ty.is_padded() && !swizzles.contains(swizzle) {
+        return refused("swizzle", swizzle.name(), "elements of another type");
+    }
+    Ok(())
+}
+
+/// Checks the channels of a pixel: elements with gaps come by 128, and without interleaving no pixel is wider than the
+/// swizzle.
+fn check_channels(
+    map: &declaration::TensorMap,
+    channels: i64,
+    element: MapElement,
+) -> Explained<()> {
+    let of = &map.tensor;
+    if element.ty.is_padded() && channels != PADDED_CHANNELS {
+        let name = element.ty.name();
+        return Err(format!(
+            "channels of `{of}` is {channels}, and elements of `{name}` come by {PADDED_CHANNELS}"
+        ));
+    }
+    let (bytes, span) = (channels * i64::from(element.bits) / 8, map.swizzle.span().into());
+    let is_bound = map.interleave == Interleave::None && map.swizzle != Swizzle::None;
+    if is_bound && !element.ty.is_packed() && bytes > span {
+        return Err(format!("a pixel of `{of}` has {bytes} bytes, and its swizzle {span}"));
+    }
+    Ok(())
 }
 
 /// Returns the extents of a map, the tensor's if none are given.
@@ -106,9 +215,14 @@ fn dims(tensor: &Tensor, map: &declaration::TensorMap) -> Explained<Vec<Expr>> {
         return Err(format!("the rank of `{}` is not known: give `dims`", map.tensor));
     }
     let dims = tensor.shape.dims();
-    if dims.len() != map.extents.len() {
-        let (rank, given) = (dims.len(), map.extents.len());
-        return Err(format!("`{}` has {rank} dims and its box {given}", map.tensor));
+    let (of, rank, given) = (&map.tensor, dims.len(), map.mode.rank());
+    if rank != given {
+        return Err(match map.mode {
+            MapMode::Tiled(_) => format!("`{of}` has {rank} dims and its box {given}"),
+            MapMode::Im2col(_) => {
+                format!("`{of}` has {rank} dims, and its `im2col` is for {given}")
+            }
+        });
     }
     let extent = |(dim, declared): (usize, &Dim)| match (declared, tensor.shape.own_dim(dim)) {
         (Dim::Expr(Expr::Int(extent)), _) => Expr::Int(*extent),
@@ -174,14 +288,14 @@ fn check_stride(
 
 /// Returns the bytes of which the address and the strides of a map are multiples.
 fn unit(map: &declaration::TensorMap) -> u32 {
-    let padded = matches!(map.dtype, Some(MapType::U4x16Align16 | MapType::U6x16Align16));
+    let padded = map.dtype.is_some_and(MapType::is_padded);
     if padded || map.interleave == Interleave::B32 { WIDE_UNIT } else { UNIT }
 }
 
 /// Returns the element type of a map.
 fn element(tensor: &Tensor, map: &declaration::TensorMap) -> Explained<MapElement> {
     if let Some(ty) = map.dtype.filter(|_| !map.dims.is_empty()) {
-        return Ok(MapElement { number: ty as u32, bits: ty.bits() });
+        return Ok(MapElement { ty, bits: ty.bits() });
     }
     let [dtype] = tensor.dtypes[..] else {
         return Err(format!("`{}` may have elements of several types", map.tensor));
@@ -194,7 +308,7 @@ fn element(tensor: &Tensor, map: &declaration::TensorMap) -> Explained<MapElemen
         let (of, its) = (&map.tensor, ty.bits());
         return Err(format!("elements of `{of}` have {bits} bits, not {its}: give `dims`"));
     }
-    Ok(MapElement { number: ty as u32, bits: bits.next_multiple_of(8) })
+    Ok(MapElement { ty, bits: bits.next_multiple_of(8) })
 }
 
 /// Appends the operands that a term depends on, each once. An operand of `and` and `or` is evaluated under a condition:

@@ -84,7 +84,7 @@ impl Printer<'_, '_> {
     pub(super) fn tensor_map(&self, lines: &mut Lines, made: &TensorMap<'_>) {
         lines.line(format!(
             "element type {}, {} bits, unit {}",
-            made.element.number, made.element.bits, made.unit
+            made.element.ty as u32, made.element.bits, made.unit
         ));
         let offset = made.offset.as_ref().map(|offset| format!(" + {}", self.term(offset)));
         lines.line(format!("address {}{}", self.term(&made.address), offset.unwrap_or_default()));

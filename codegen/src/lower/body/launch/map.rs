@@ -1,6 +1,7 @@
 //! Tensor maps. A map whose inputs are those of the last map of its site is copied from the [cache] of the site;
 //! otherwise the driver encodes it in the frame.
 
+use crate::declaration::MapMode;
 use crate::ir::{Binary, Cond, Convert, Symbol, Type, Value};
 use crate::lower::checks::{Checker, terms};
 use crate::lower::cuda::{
@@ -123,7 +124,11 @@ fn encode_map<'a>(
     let words = c.e.scratch(&words);
     let how = c.e.b.address(how);
     let args = [made.site, how, address, words, made.to, made.cache];
-    let status = c.e.routine_value(Routine::TensorMap, &args);
+    let routine = match declared.declared.mode {
+        MapMode::Tiled(_) => Routine::TensorMap,
+        MapMode::Im2col(_) => Routine::Im2colMap,
+    };
+    let status = c.e.routine_value(routine, &args);
     c.e.exit_unless_zero(status, "not_launched");
 }
 
@@ -149,8 +154,8 @@ fn words(declared: &TensorMap<'_>, name: &str) -> [u64; map::SIZE as usize / 8] 
         given.into_iter().filter(|(is_given, _)| *is_given).fold(0, |all, (_, bit)| all | bit);
     let mut words = [0; map::SIZE as usize / 8];
     let fields = [
-        (map::RANK, options.extents.len() as u64),
-        (map::DTYPE, element.number.into()),
+        (map::RANK, options.mode.rank() as u64),
+        (map::DTYPE, element.ty as u64),
         (map::BITS, element.bits.into()),
         (map::INTERLEAVE, options.interleave as u64),
         (map::SWIZZLE, options.swizzle as u64),

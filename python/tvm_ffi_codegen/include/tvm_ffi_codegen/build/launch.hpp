@@ -15,11 +15,32 @@
 
 namespace tvm_ffi_codegen::build {
 
-/// How a GPU kernel accesses the memory of a tensor in boxes: `tensormap(x, box=[64, 64])`. Options hold their defaults
-/// until a method returns a map with another one.
+/// A column of pixels that a convolution takes from memory: `im2col` makes it.
+class Im2col {
+ private:
+  friend class TensorMap;
+  friend Im2col im2col(const std::vector<Expr>& lower, const std::vector<Expr>& upper, const Expr& channels,
+                       const Expr& pixels);
+  explicit Im2col(std::string text) : text_(std::move(text)) {}
+  std::string text_;
+};
+
+/// Makes a column of pixels. `lower` and `upper` are the offsets of the corners of the bounding box from those of an image,
+/// for each spatial dim; `channels` and `pixels` are what an access brings.
+inline Im2col im2col(const std::vector<Expr>& lower, const std::vector<Expr>& upper, const Expr& channels,
+                     const Expr& pixels) {
+  const std::string corners = detail::list("lower=[", lower, "]") + detail::list(", upper=[", upper, "]");
+  const std::string numbers = ", channels=" + detail::inner(channels) + ", pixels=" + detail::inner(pixels);
+  return Im2col("im2col(" + corners + numbers + ")");
+}
+
+/// How a GPU kernel accesses the memory of a tensor in boxes, `tensormap(x, box=[64, 64])`, or in columns of pixels,
+/// `tensormap(x, im2col(…))`. Options hold their defaults until a method returns a map with another one.
 class TensorMap {
  public:
-  TensorMap(const Expr& tensor, const std::vector<Expr>& box) : tensor_(detail::inner(tensor)), box_(list("box", box)) {}
+  TensorMap(const Expr& tensor, const std::vector<Expr>& box)
+      : tensor_(detail::inner(tensor)), mode_(detail::list(", box=[", box, "]")) {}
+  TensorMap(const Expr& tensor, const Im2col& columns) : tensor_(detail::inner(tensor)), mode_(", " + columns.text_) {}
 
   /// Sets the extents of the memory, the innermost last; those of the tensor by default.
   TensorMap dims(const std::vector<Expr>& dims) const { return with(&TensorMap::dims_, list("dims", dims)); }
@@ -29,7 +50,7 @@ class TensorMap {
   }
   /// Sets where the memory starts, in elements.
   TensorMap offset(const Expr& offset) const { return with(&TensorMap::offset_, ", offset=" + detail::inner(offset)); }
-  /// Sets the steps between the elements that a box takes.
+  /// Sets the steps between the elements that a box takes, or between pixels.
   TensorMap steps(const std::vector<Expr>& steps) const { return with(&TensorMap::steps_, list("steps", steps)); }
   /// Sets how elements are interleaved: "none", "16b" or "32b".
   TensorMap interleave(std::string_view word) const {
@@ -52,7 +73,7 @@ class TensorMap {
  private:
   friend class LaunchArg;
   std::string kept() const {
-    const std::string memory = dims_ + strides_ + offset_ + (box_.empty() ? ", box=[]" : box_) + steps_;
+    const std::string memory = dims_ + strides_ + offset_ + mode_ + steps_;
     return "tensormap(" + tensor_ + memory + interleave_ + swizzle_ + l2_ + fill_ + dtype_ + ")";
   }
 
@@ -84,11 +105,13 @@ class TensorMap {
     return copy;
   }
 
-  std::string tensor_, box_, dims_, strides_, offset_, steps_, interleave_, swizzle_, l2_, fill_, dtype_;
+  std::string tensor_, mode_, dims_, strides_, offset_, steps_, interleave_, swizzle_, l2_, fill_, dtype_;
 };
 
 /// Makes a tensor map with the extents of its box, the innermost last.
 inline TensorMap tensormap(const Expr& tensor, const std::vector<Expr>& box) { return TensorMap(tensor, box); }
+/// Makes a tensor map of columns of pixels.
+inline TensorMap tensormap(const Expr& tensor, const Im2col& columns) { return TensorMap(tensor, columns); }
 /// An argument of a launch, or a value of an upload: an expression, a tensor map, a `structure`, `scratch` memory or
 /// `bytes_of` a tensor.
 class LaunchArg {
