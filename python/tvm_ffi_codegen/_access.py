@@ -6,10 +6,11 @@ change, though what JAX exports does not say so.
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+from ._dlpack import READ_ONLY, Versioned, address_in
 
 
 def is_fixed(cls: type) -> bool:
@@ -76,7 +77,9 @@ def _is_read_only(argument: Any) -> bool:
         # Whoever exports by the exchange API is asked for nothing else.
         if hasattr(type(argument), "__dlpack_c_exchange_api__"):
             return False
-        return _flags(argument.__dlpack__(max_version=(1, 0))) & 1 != 0
+        exported = argument.__dlpack__(max_version=(1, 0))
+        tensor = Versioned.from_address(address_in(exported, b"dltensor_versioned"))
+        return bool(tensor.flags & READ_ONLY)
     except (AttributeError, BufferError, TypeError, ValueError):
         return False
 
@@ -91,14 +94,6 @@ def _fails(argument: Any) -> bool:
     except Exception:
         return False
     return False
-
-
-def _flags(capsule: Any) -> int:
-    """Returns the flags of a tensor that DLPack has exported; those before DLPack 1.0 have none."""
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    # Behind the version, the context and the deleter.
-    return ctypes.c_uint64.from_address(get(capsule, b"dltensor_versioned") + 24).value
 
 
 def _hint(param: Mapping[str, Any], argument: Any) -> str | None:

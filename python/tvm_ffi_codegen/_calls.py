@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 import tvm_ffi
 
 from ._access import is_fixed, lent, refusal
+from ._dlpack import address_in
 from ._library import library_path
 from ._words import is_word
 
@@ -329,6 +330,4 @@ def _address(exchange: Any) -> int:
     """Returns the address of an exchange API, which is a number or a capsule."""
     if exchange is None or isinstance(exchange, int):
         return exchange or _OTHER
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return get(exchange, b"dlpack_exchange_api") or _OTHER
+    return address_in(exchange, b"dlpack_exchange_api")
