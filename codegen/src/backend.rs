@@ -87,11 +87,11 @@ pub trait Backend {
 
     /// Adds the host IR to a module in a language of the backend, and returns all of it in a form.
     ///
-    /// Definitions of `into` keep their names, linkage, attributes, metadata and contents, also those that it does not export; text and
-    /// bitcode are not optimised. It takes on the target if it states none. Imports of the host IR may be declared or
-    /// defined there, and symbols of [`Linkage::Once`](crate::ir::Linkage::Once) and
-    /// [`Weak`](crate::ir::Linkage::Weak) that it defines are not defined again; locals are renamed where their
-    /// name is taken. `kernels` are linked in as elsewhere.
+    /// Definitions of `into` keep their names, linkage, attributes, metadata and contents, also those that it does not
+    /// export; text and bitcode are not optimised. It takes on the target if it states none. Imports of the host IR may
+    /// be declared or defined there, and symbols of [`Linkage::Once`](crate::ir::Linkage::Once) and
+    /// [`Weak`](crate::ir::Linkage::Weak) that it defines are not defined again; locals are renamed where their name is
+    /// taken. `kernels` are linked in as elsewhere.
     ///
     /// # Errors
     /// Those of [`text`](Backend::text) and [`bitcode`](Backend::bitcode); [`Error::Target`] if `into` is for another

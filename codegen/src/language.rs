@@ -146,11 +146,11 @@
 //! # Types
 //!
 //! A *value* is a parameter or a part of its type. As an argument of the body a value passes to the kernel: a scalar
-//! its own C type, a tensor the `DLTensor*` with or without constraints, `str` and `bytes` a `const char*` and the size as `int64_t`, `Shape` a
-//! `const int64_t*` and the rank, `dtype` its 32 bits, `Device` type and index as `int32_t`, a tuple each element in
-//! turn, other objects, sequences and mappings the `TVMFFIObject*`, `Any`, `Union` and literals of several types the
-//! `const TVMFFIAny*`, `*rest` the address of the further arguments and their number. A value that is None passes zeros
-//! and NULL; `x.is_some` is one byte.
+//! its own C type, a tensor the `DLTensor*` with or without constraints, `str` and `bytes` a `const char*` and the size
+//! as `int64_t`, `Shape` a `const int64_t*` and the rank, `dtype` its 32 bits, `Device` type and index as `int32_t`, a
+//! tuple each element in turn, other objects, sequences and mappings the `TVMFFIObject*`, `Any`, `Union` and literals
+//! of several types the `const TVMFFIAny*`, `*rest` the address of the further arguments and their number. A value that
+//! is None passes zeros and NULL; `x.is_some` is one byte.
 //!
 //! A `handle` passes a `void*` to what only the kernel knows: NULL for None, the address of an opaque pointer, the
 //! `DLTensor*` of a tensor, any other object itself. Numbers, texts, element types and devices are none.

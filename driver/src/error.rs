@@ -5,6 +5,7 @@ use std::fmt::{self, Write};
 use std::io;
 use std::path::PathBuf;
 
+use codegen::backend;
 use link::printable::Printable;
 
 use crate::BackendName;
@@ -135,7 +136,13 @@ impl fmt::Display for Error {
                 }
                 Ok(())
             }
-            Error::Backend { name, source } => write!(f, "backend {name}: {source}"),
+            Error::Backend { name, source } => match source.downcast_ref() {
+                // An error of a native compiler begins with the name of its backend.
+                Some(backend::Error::Native { backend, reason }) if backend == name => {
+                    write!(f, "backend {name}: {reason}")
+                }
+                Some(_) | None => write!(f, "backend {name}: {source}"),
+            },
             Error::MissingSymbols { names } => {
                 let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
                 let verb = if names.len() == 1 { "is" } else { "are" };

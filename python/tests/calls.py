@@ -309,7 +309,10 @@ def outcome(function: Callable[..., Any], args: list[Any], named: dict[str, Any]
         return described(function(*args, **(named or {})))
     except BaseException as error:
         # PyTorch appends the frames of its caller.
-        return type(error), str(error).partition("\nException raised from")[0]
+        text = str(error).partition("\nException raised from")[0]
+        # Our caller says which argument is read-only, `tvm_ffi` what NumPy says.
+        is_read_only = isinstance(error, BufferError) and ("read-only" in text or "readonly" in text)
+        return type(error), "read-only" if is_read_only else text
 
 
 def described(value: Any) -> Any:

@@ -7,6 +7,7 @@ import sysconfig
 import threading
 import weakref
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import calls
@@ -97,10 +98,95 @@ def test_read_only_arrays_are_taken_where_they_are_only_read(monkeypatch: pytest
             assert len(found) == 1 and (not row.size or found == {place + row.size}), row
             assert sys.getrefcount(row) == before and not row.flags.writeable
             for function in (made.kept, made.update):
-                raises(BufferError, "readonly", lambda: function(row))
+                raises(BufferError, "got a read-only numpy.ndarray", lambda: function(row))
         for row in refused:
             with pytest.raises((BufferError, TypeError)):
                 made.read(row)
+
+
+class Exported:
+    """An array by DLPack only."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __dlpack__(self, **words: Any) -> Any:
+        return self._array.__dlpack__(**words)
+
+    def __dlpack_device__(self) -> Any:
+        return self._array.__dlpack_device__()
+
+
+class Fixed(Exported):
+    """An array that never changes, as `jax.Array`, which does not say so."""
+
+    def __dlpack__(self, **words: Any) -> Any:
+        return np.array(self._array).__dlpack__()
+
+
+PASSES = "`access=read` of x in the declaration lets it pass"
+KEPT = "the function keeps x, and nobody could tell that it is only read"
+OTHER = "only a parameter that is a tensor with `access=read` takes it"
+OVER = "an array of NumPy over the same memory passes"
+
+# A parameter and the body of a function, and what its error says of a read-only array of NumPy, of one of another exporter,
+# and of one that never changes; an empty text if it is taken.
+REFUSED: list[tuple[str, str, str, str, str]] = [
+    ("x: Tensor([n], float32)", "", PASSES, f"with `access=read` of x in the declaration, {OVER}", PASSES),
+    ("x: Optional[Tensor([n], float32)]", "", PASSES, f"with `access=read` of x in the declaration, {OVER}", PASSES),
+    ("x: Tensor([n], float32, access=write)", "", PASSES, f"with `access=read` of x in the declaration, {OVER}", PASSES),
+    ("x: Tensor([n], float32, access=read)", "", "", OVER, ""),
+    ("x: Tensor([n], float32)", "return x;", KEPT, KEPT, PASSES),
+    ("x: Tensor([n], float32, access=read)", "return x;", KEPT, KEPT, ""),
+    ("x: Union[int64, Tensor([n], float32, access=read)]", "", OTHER, OTHER, ""),
+    ("*x: Any", "", OTHER, OTHER, ""),
+]
+
+
+@pytest.mark.parametrize("row", range(len(REFUSED)))
+def test_read_only_memory_is_refused_with_what_to_do(row: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    param, body, *said = REFUSED[row]
+    monkeypatch.setitem(sys.modules, "jax", SimpleNamespace(Array=Fixed))
+    array = np.arange(3, dtype="float32")
+    array.setflags(write=False)
+    arrays = [(array, "numpy.ndarray"), (Exported(array), "test_calls.Exported"), (Fixed(array), "jax.Array")]
+    text = f"f({param}) -> {'Any' if body else 'None'} = {{ {body} }};"
+    for caller in (_calls._caller(), None):
+        monkeypatch.setattr(_calls, "_caller", lambda: caller)
+        function = codegen.jit(text).f
+        for (argument, name), hint in zip(arrays, said, strict=True):
+            if not hint:
+                function(argument)
+                continue
+            message = (
+                f"Mismatched x.data on argument #0 when calling: `f({param})`, expected memory that may be written to "
+                f"but got a read-only {name}: {hint}"
+            )
+            with pytest.raises(BufferError) as error:
+                function(argument)
+            assert str(error.value) == message
+            # Again, now that the type is known, and beside a subclass of NumPy's.
+            raises(BufferError, message, lambda: function(argument))
+    nested = codegen.jit(f"g(m: int64, xs: Array[Any], {param}) -> None = {{}};").g
+    raises(BufferError, "Mismatched xs[1].data on argument #1", lambda: nested(1, [2, array], np.zeros(3, "float32")))
+
+
+def test_other_errors_of_buffers_stay_what_they_are() -> None:
+    calls: list[int] = []
+
+    def fail(n: int) -> None:
+        calls.append(n)
+        raise BufferError("of the function")
+
+    tvm_ffi.register_global_func("codegen_test.fail", fail, override=True)
+    read = "x: Tensor([n], float32, access=read)"
+    f = codegen.jit(f'f({read}, d: dtype) -> None = {{ @"codegen_test.fail"(n); }};').f
+    x = np.arange(3, dtype="float32")
+    x.setflags(write=False)
+    for argument in (x, Exported(np.zeros(3, "float32"))):
+        raises(RuntimeError, "of the function", lambda: f(argument, np.dtype("int8")))
+    assert calls == [3, 3]
+    raises(BufferError, "DLPack only supports", lambda: f(np.zeros(3, "S4"), "int8"))
 
 
 def test_an_array_is_held_while_another_thread_resizes_it() -> None:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import tvm_ffi
 import tvm_ffi_codegen as codegen
 from ctypes import CFUNCTYPE, POINTER, c_bool, c_char_p, c_double, c_float, c_int, c_int8, c_int64, c_size_t, c_uint8
 from ctypes import c_uint64, c_void_p
 from support import ADD_ONE, C_KERNEL, KernelType, raises
-from tvm_ffi_codegen import C, _kernels
+from tvm_ffi_codegen import C, _dlpack, _kernels
 
 HALF = "half(x: float64) -> float64 = k(x);"
 
@@ -164,3 +165,21 @@ def test_kernels_that_are_not_python_are_called_as_they_are() -> None:
     assert folder[:4] == b"\x7fELF"
     assert _kernels.address(KernelType(0), "") == 0
     raises(ValueError, "is NULL", lambda: codegen.jit(ADD_ONE, {"k": KernelType(0)}))
+
+
+def test_structs_of_dlpack_are_those_of_its_header() -> None:
+    managed = {"tensor": "dl_tensor", "context": "manager_ctx"}
+    tensor = {"device_type": "device.device_type", "device_id": "device.device_id"}
+    tensor |= {part: f"dtype.{part}" for part in ("code", "bits", "lanes")}
+    rows = [("DLTensor", _dlpack.Tensor, tensor), ("DLManagedTensor", _dlpack.Managed, managed)]
+    rows.append(("DLManagedTensorVersioned", _dlpack.Versioned, managed))
+    terms, expected = ["DLPACK_FLAG_BITMASK_READ_ONLY"], [_dlpack.READ_ONLY]
+    for name, struct, names in rows:
+        fields = [field for field, *_ in struct._fields_]
+        terms += [f"sizeof({name})", *(f"offsetof({name}, {names.get(field, field)})" for field in fields)]
+        expected += [ctypes.sizeof(struct), *(getattr(struct, field).offset for field in fields)]
+    table = ", ".join(terms)
+    source = f"#include <stddef.h>\n#include <dlpack/dlpack.h>\nlong at(long n) {{ long all[] = {{ {table} }}; return all[n]; }}"
+    includes = f"-I{tvm_ffi.libinfo.find_dlpack_include_path()}"
+    at = codegen.jit("at(n: int64) -> int64 = at(n);", {"at": C(source, flags=["-O2", includes])}).at
+    assert [at(index) for index in range(len(terms))] == expected

@@ -22,6 +22,8 @@ from typing import Any, NoReturn
 
 import tvm_ffi
 
+from ._access import is_fixed, lent, refusal
+from ._dlpack import address_in
 from ._library import library_path
 from ._words import is_word
 
@@ -29,7 +31,7 @@ FILE = "libtvm_ffi_codegen_call.so"
 
 # Kinds of types, as `state.rs` reads them. Greater numbers are addresses of exchange APIs, and negative ones those of
 # tensors of PyTorch, which the caller reads itself.
-_OTHER, _OBJECT, _ARRAY = 0, 1, 2
+_OTHER, _OBJECT, _ARRAY, _FIXED = 0, 1, 2, 3
 
 # The ways in which a function borrows a tensor, as `callable.rs` reads them.
 _NO, _MEMORY, _READ_ONLY = 0, 1, 2
@@ -47,8 +49,9 @@ def native(function: tvm_ffi.Function, metadata: Mapping[str, Any] | None, docs:
         return function
     variadic = any(param.variadic for param in params)
     name = declared["signature"].partition("(")[0].strip("`")
+    convert, refuse = _lending(function, params), refusal(declared)
     if caller is None:
-        return _Written(_signature(name, params), _text(declared["signature"], docs), function, _lending(function, params))
+        return _Written(_signature(name, params), _text(declared["signature"], docs), function, convert, refuse)
     made: Callable[..., Any] = caller.callable(
         name,
         _doc(name, params, declared["signature"], docs),
@@ -56,7 +59,8 @@ def native(function: tvm_ffi.Function, metadata: Mapping[str, Any] | None, docs:
         variadic,
         _signature(name, params),
         function,
-        _lending(function, params),
+        convert,
+        refuse,
         function.release_gil,
     )
     return made
@@ -106,27 +110,9 @@ def _lending(function: tvm_ffi.Function, params: Sequence[_Param]) -> Callable[.
         return function
 
     def call(*arguments: Any) -> Any:
-        return function(*(_lent(one) if index in reading else one for index, one in enumerate(arguments)))
+        return function(*(lent(one) if index in reading else one for index, one in enumerate(arguments)))
 
     return call
-
-
-class _Memory:
-    """The memory of a read-only array of NumPy, as an array that may be written to."""
-
-    def __init__(self, array: Any) -> None:
-        address, _ = array.__array_interface__["data"]
-        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
-        self._array = array
-
-
-def _lent(argument: Any) -> Any:
-    """Returns an array that may be written to over the memory of one that may not; anything else as it is. NumPy exports
-    no array that is read-only to a host that does not ask for it, as `tvm_ffi` does not."""
-    numpy = sys.modules.get("numpy")
-    if numpy is None or type(argument) is not numpy.ndarray or argument.flags.writeable:
-        return argument
-    return numpy.asarray(_Memory(argument)).view(argument.dtype)
 
 
 def _doc(name: str, params: Iterable[_Param], signature: str, docs: str | None) -> str:
@@ -159,14 +145,27 @@ class _Written:
     """A function of `tvm_ffi` with the parameters of its declaration, in the place of a builtin."""
 
     def __init__(
-        self, ordered: types.FunctionType, docs: str, function: tvm_ffi.Function, convert: Callable[..., Any]
+        self,
+        ordered: types.FunctionType,
+        docs: str,
+        function: tvm_ffi.Function,
+        convert: Callable[..., Any],
+        refuse: Callable[[Sequence[Any], bool], None],
     ) -> None:
         self.__name__ = self.__qualname__ = ordered.__name__
         self.__doc__ = docs
-        self._ordered, self.function, self._convert = ordered, function, convert
+        self._ordered, self.function, self._convert, self._refuse = ordered, function, convert, refuse
 
     def __call__(self, /, *arguments: Any, **named: Any) -> Any:
-        return self._convert(*self._ordered(*arguments, **named))
+        ordered = self._ordered(*arguments, **named)
+        if any(is_fixed(type(argument)) for argument in ordered):
+            self._refuse(ordered, False)
+        try:
+            return self._convert(*ordered)
+        except BufferError as error:
+            failed = error
+        self._refuse(ordered, True)
+        raise failed
 
     def __repr__(self) -> str:
         return f"<function {self.__name__} of tvm_ffi>"
@@ -230,6 +229,8 @@ def _kind(cls: type) -> int:
     if cls is getattr(sys.modules.get("numpy"), "ndarray", None):
         _add_elements(sys.modules["numpy"])
         return _ARRAY
+    if is_fixed(cls):
+        return _FIXED
     if issubclass(cls, core.ObjectRValueRef) or hasattr(cls, "__tvm_ffi_object__"):
         return _OTHER
     if os.environ.get("TVM_FFI_SKIP_DLPACK_C_EXCHANGE_API", "0") == "1":
@@ -329,6 +330,4 @@ def _address(exchange: Any) -> int:
     """Returns the address of an exchange API, which is a number or a capsule."""
     if exchange is None or isinstance(exchange, int):
         return exchange or _OTHER
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return get(exchange, b"dlpack_exchange_api") or _OTHER
+    return address_in(exchange, b"dlpack_exchange_api")

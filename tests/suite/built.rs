@@ -23,7 +23,7 @@ image min;
 ///
 /// And `\\`.
 rare(
-    /// Of two
+    /// A tensor, on two
     /// lines.
     x: Tensor([n], float32, device=cuda),
     y: Tensor([n], T, device=cuda, access=write) = None,

@@ -270,13 +270,13 @@ impl Backend for Llvm {
     fn text(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<String, Error> {
         let context = Context::create();
         let module = self.module(&context, source, kernels)?;
-        Ok(text(&module))
+        Ok(object::text(&module))
     }
 
     fn bitcode(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
         let context = Context::create();
         let module = self.module(&context, source, kernels)?;
-        Ok(bitcode(&module))
+        Ok(object::bitcode(&module))
     }
 
     fn object(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
@@ -312,20 +312,12 @@ impl Backend for Llvm {
             object::spare_cold(&module);
         }
         match form {
-            Form::Text => Ok(text(&module).into_bytes()),
-            Form::Bitcode => Ok(bitcode(&module)),
+            Form::Text => Ok(object::text(&module).into_bytes()),
+            Form::Bitcode => Ok(object::bitcode(&module)),
             Form::Object => {
                 object::keep_apart(&module, source, self.optimize);
                 compile(&module, self)
             }
         }
     }
-}
-
-fn text(module: &Module<'_>) -> String {
-    module.print_to_string().to_string_lossy().into_owned()
-}
-
-fn bitcode(module: &Module<'_>) -> Vec<u8> {
-    module.write_bitcode_to_memory().as_slice().to_vec()
 }

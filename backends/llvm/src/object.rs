@@ -59,6 +59,16 @@ pub fn compile(module: &Module<'_>, llvm: &Llvm) -> Result<Vec<u8>, Error> {
     })
 }
 
+/// Returns the text of a module.
+pub fn text(module: &Module<'_>) -> String {
+    module.print_to_string().to_string_lossy().into_owned()
+}
+
+/// Returns the bitcode of a module.
+pub fn bitcode(module: &Module<'_>) -> Vec<u8> {
+    module.write_bitcode_to_memory().as_slice().to_vec()
+}
+
 /// Optimises a module in place, as [`compile`] does before it generates code.
 pub fn optimize(module: &Module<'_>, llvm: &Llvm) -> Result<(), Error> {
     let machine = machine(llvm)?;

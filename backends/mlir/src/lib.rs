@@ -65,7 +65,6 @@ use std::collections::BTreeSet;
 use backend_llvm::object::Processor;
 use codegen::backend::{self, Feature, Form, Plan};
 use codegen::{Backend, ir};
-use inkwell::context::Context as LlvmContext;
 use melior::Context;
 use melior::dialect::DialectHandle;
 use melior::ir::operation::OperationRefMut;
@@ -277,7 +276,7 @@ impl Backend for Mlir {
 
     fn bitcode(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
         let context = Context::new_with_threading(false);
-        bitcode(&context, &self.module(&context, source, kernels)?)
+        object::bitcode(&context, &self.module(&context, source, kernels)?)
     }
 
     fn object(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<Vec<u8>, Error> {
@@ -305,15 +304,8 @@ impl Backend for Mlir {
         let (module, own) = self.extended(&context, into, (source, kernels, named))?;
         match form {
             Form::Text => Ok(print::extended_text(&module, source, &own, located).into_bytes()),
-            Form::Bitcode => bitcode(&context, &module),
+            Form::Bitcode => object::bitcode(&context, &module),
             Form::Object => self.compile_extended(&context, &module, source),
         }
     }
-}
-
-/// Returns the LLVM bitcode of a module.
-fn bitcode<'c>(context: &'c Context, module: &Module<'c>) -> Result<Vec<u8>, Error> {
-    let llvm = LlvmContext::create();
-    let module = object::translate(context, module, &llvm)?;
-    Ok(module.write_bitcode_to_memory().as_slice().to_vec())
 }

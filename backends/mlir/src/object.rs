@@ -45,6 +45,12 @@ pub(crate) fn compile_with<'c>(
     backend_llvm::object::compile(&translated, &mlir.llvm())
 }
 
+/// Verifies a module and returns the bitcode of its LLVM IR.
+pub fn bitcode<'c>(context: &'c Context, module: &Module<'c>) -> Result<Vec<u8>, Error> {
+    let llvm = LlvmContext::create();
+    Ok(backend_llvm::object::bitcode(&translate(context, module, &llvm)?))
+}
+
 /// Runs MLIR's verifier on a module.
 pub fn verify<'c>(context: &'c Context, module: &Module<'c>) -> Result<(), Error> {
     prepare(context, module)?;

@@ -36,11 +36,11 @@ use crate::trace::explain;
 /// }
 /// ";
 /// let module: Module = text.parse()?;
-/// let facts = Facts::of(&"x86_64-unknown-linux-gnu".parse()?);
+/// let facts = Facts::of(&"x86_64-unknown-linux-gnu".parse().unwrap());
 /// let with = with_preserving_thunks(&module, &facts).to_string();
 /// assert!(with.contains("local func @settle.preserving(%p0: ptr) -> ptr noinline {"), "{with}");
 /// assert!(with.contains("%settled: ptr = call @settle.preserving(%p)"), "{with}");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), tvm_ffi_codegen::ir::ReadError>(())
 /// ```
 pub fn with_preserving_thunks<'a>(source: &'a Module, facts: &Facts) -> Cow<'a, Module> {
     if !facts.preserve_most {

@@ -210,11 +210,8 @@ fn the_command_line_reads_a_file() {
     let mlir = "--backend mlir --emit native --into";
     assert_eq!(command(folder.path(), &format!("{mlir} mine.mlir -o out.mlir")), Ok(()));
     let rows = [
-        (
-            format!("{llvm} syntax.ll"),
-            "error: backend llvm: llvm: syntax.ll:3:1: error: expected type\n",
-        ),
-        (format!("{mlir} syntax.mlir"), "error: backend mlir: mlir: syntax.mlir: 2:3: "),
+        (format!("{llvm} syntax.ll"), "error: backend llvm: syntax.ll:3:1: error: expected type\n"),
+        (format!("{mlir} syntax.mlir"), "error: backend mlir: syntax.mlir: 2:3: "),
         (
             format!("{llvm} damaged.bc"),
             "error: backend llvm: damaged.bc: reading it ends the process with signal: ",

@@ -137,7 +137,9 @@ impl<'a> Frame<'a> {
                 Kind::Handle(api) if is_borrowed => {
                     (View::of_handle(place, state.reader()?, api, object, is_read)?, Some(api))
                 }
-                Kind::Other | Kind::Array | Kind::Exchange(_) | Kind::Handle(_) => return None,
+                Kind::Other | Kind::Array | Kind::Fixed | Kind::Exchange(_) | Kind::Handle(_) => {
+                    return None;
+                }
             }
         };
         let (tensor, device) = (view.tensor(), view.device());

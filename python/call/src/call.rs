@@ -6,9 +6,10 @@ use std::slice;
 
 use jit::abi::Any;
 use pyo3_ffi::{
-    Py_TYPE, Py_ssize_t, PyCFunction_Type, PyDict_New, PyDict_SetItem, PyEval_RestoreThread,
-    PyEval_SaveThread, PyObject, PyObject_Call, PyTuple_GetItem, PyTuple_New, PyTuple_SetItem,
-    PyTuple_Size,
+    Py_False, Py_TYPE, Py_True, Py_ssize_t, PyCFunction_Type, PyDict_New, PyDict_SetItem,
+    PyErr_ExceptionMatches, PyErr_Fetch, PyErr_Restore, PyEval_RestoreThread, PyEval_SaveThread,
+    PyExc_BufferError, PyObject, PyObject_Call, PyObject_CallFunctionObjArgs, PyTuple_GetItem,
+    PyTuple_New, PyTuple_SetItem, PyTuple_Size,
 };
 
 use crate::arguments::{FEW, Frame, scalar};
@@ -16,6 +17,7 @@ use crate::callable::{Borrows, Callable, Made};
 use crate::keywords;
 use crate::object::Owned;
 use crate::outcome::{self, Framework};
+use crate::state::Kind;
 
 impl Callable {
     /// True if the function takes so many positional arguments.
@@ -194,14 +196,18 @@ impl Callable {
         }
     }
 
-    /// Calls the function of `tvm_ffi`, which converts the arguments.
+    /// Calls the function of `tvm_ffi`, which converts the arguments. Memory that is read-only where it cannot be is refused
+    /// before if its type says that it is, otherwise where `tvm_ffi` finds it.
     ///
     /// # Safety
     /// The interpreter's lock is held, and the objects are alive.
     #[cold]
     unsafe fn convert(&self, args: &[NonNull<PyObject>]) -> *mut PyObject {
+        let Made { state, description, .. } = &self.made;
         // SAFETY: as required above.
         unsafe {
+            let is_fixed =
+                |arg: &NonNull<PyObject>| matches!(state.kind(Py_TYPE(arg.as_ptr())), Kind::Fixed);
             let Some(tuple) = tuple(args, |arg| {
                 let is_builtin = Py_TYPE(arg.as_ptr()) == &raw mut PyCFunction_Type;
                 let callable = if is_builtin { Callable::of(arg.as_ptr()) } else { None };
@@ -209,8 +215,37 @@ impl Callable {
             }) else {
                 return ptr::null_mut();
             };
-            let convert = self.made.description.convert.as_ptr();
-            PyObject_Call(convert, tuple.as_ptr(), ptr::null_mut())
+            if args.iter().any(is_fixed) && !self.allows(&tuple, false) {
+                return ptr::null_mut();
+            }
+            let convert = description.convert.as_ptr();
+            let result = PyObject_Call(convert, tuple.as_ptr(), ptr::null_mut());
+            if result.is_null() && PyErr_ExceptionMatches(PyExc_BufferError) != 0 {
+                let [mut ty, mut value, mut traceback] = [ptr::null_mut(); 3];
+                PyErr_Fetch(&mut ty, &mut value, &mut traceback);
+                if self.allows(&tuple, true) {
+                    PyErr_Restore(ty, value, traceback);
+                } else {
+                    drop([ty, value, traceback].map(|object| Owned::new(object)));
+                }
+            }
+            result
+        }
+    }
+
+    /// False, with an exception set, if the memory of an argument is read-only where it cannot be: see `_access.py`.
+    ///
+    /// # Safety
+    /// The interpreter's lock is held, and no exception is set.
+    #[cold]
+    unsafe fn allows(&self, arguments: &Owned, failed: bool) -> bool {
+        let refuse = self.made.description.refuse.as_ptr();
+        let end = ptr::null_mut::<PyObject>();
+        // SAFETY: as required above. The list of arguments ends with NULL.
+        unsafe {
+            let failed = if failed { Py_True() } else { Py_False() };
+            let said = PyObject_CallFunctionObjArgs(refuse, arguments.as_ptr(), failed, end);
+            Owned::new(said).is_some()
         }
     }
 

@@ -74,6 +74,8 @@ pub(crate) struct Description {
     pub(crate) function: Owned,
     /// A callable that calls it with arguments as they are, which it converts.
     pub(crate) convert: Owned,
+    /// A callable that raises the error of arguments whose memory is read-only where that cannot be; see `_access.py`.
+    pub(crate) refuse: Owned,
     pub(crate) releases: bool,
 }
 

@@ -76,7 +76,7 @@ unsafe extern "C" fn callable(
 ) -> *mut PyObject {
     // SAFETY: as required above.
     let made = || unsafe {
-        let [name, doc, listed, variadic, signature, function, convert, releases] =
+        let [name, doc, listed, variadic, signature, function, convert, refuse, releases] =
             given(args, count)?;
         let Some(state) = State::get() else {
             return Some(fault(PyExc_ValueError, c"setup comes first"));
@@ -89,6 +89,7 @@ unsafe extern "C" fn callable(
             signature: Owned::of(signature),
             function: Owned::of(function),
             convert: Owned::of(convert),
+            refuse: Owned::of(refuse),
             releases: truth(releases)?,
         };
         let builtin = Callable::make(state, description, call);
@@ -304,8 +305,8 @@ static mut MODULE: PyModuleDef = PyModuleDef {
 };
 
 /// Makes the module: `setup(finish, kind, handle_offset)`, `element(dtype, code, bits)`, `reader(*addresses)`,
-/// `agrees(tensor, api)`, `callable(name, doc, params, variadic, signature, function, convert, release_gil)`, and `HAND_OVER`,
-/// the address of the function that `finish` is to call.
+/// `agrees(tensor, api)`, `callable(name, doc, params, variadic, signature, function, convert, refuse, release_gil)`, and
+/// `HAND_OVER`, the address of the function that `finish` is to call.
 ///
 /// # Safety
 /// Python calls it, with the lock held.

@@ -27,6 +27,8 @@ pub(crate) enum Kind {
     Object,
     /// An array of NumPy.
     Array,
+    /// An array that never changes, which `tvm_ffi` converts where the function only reads it.
+    Fixed,
     /// A tensor of a framework that fills `DLTensor`s.
     Exchange(NonNull<ExchangeApi>),
     /// A tensor of PyTorch, which the reader reads.
@@ -41,7 +43,8 @@ impl Kind {
         match (answer, api) {
             (1, _) => Kind::Object,
             (2, _) => Kind::Array,
-            (3.., Some(api)) => Kind::Exchange(api),
+            (3, _) => Kind::Fixed,
+            (4.., Some(api)) => Kind::Exchange(api),
             (..=-1, Some(api)) => Kind::Handle(api),
             _ => Kind::Other,
         }
@@ -228,7 +231,7 @@ impl State {
         match unsafe { self.kind(Py_TYPE(object)) } {
             // SAFETY: the type is of this kind.
             Kind::Object => unsafe { self.object(object) },
-            Kind::Other | Kind::Array | Kind::Exchange(_) | Kind::Handle(_) => None,
+            Kind::Other | Kind::Array | Kind::Fixed | Kind::Exchange(_) | Kind::Handle(_) => None,
         }
     }
 }

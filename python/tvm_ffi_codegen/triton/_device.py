@@ -8,34 +8,13 @@ from typing import Any
 
 import tvm_ffi
 
+from .._dlpack import Managed, Tensor, capsule
+
 # Numbers of types of devices in DLPack, by Triton's names of platforms, and our names of the types.
 DEVICES = {"cuda": (2, "cuda"), "hip": (10, "rocm")}
 
 # `kDLUInt`, and the bits of an element.
 _UINT8 = (1, 8)
-
-
-class Tensor(ctypes.Structure):
-    """`DLTensor`."""
-
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    )
-
-
-class _Managed(ctypes.Structure):
-    """`DLManagedTensor`, which nobody has to delete."""
-
-    _fields_ = (("tensor", Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
 
 
 class _Empty:
@@ -45,15 +24,13 @@ class _Empty:
         self.device = device
         self.shape = (ctypes.c_int64 * 1)(0)
         described = Tensor(None, *device, 1, *_UINT8, 1, self.shape, None, 0)
-        self.managed = _Managed(described, None, None)
+        self.managed = Managed(described, None, None)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.device
 
     def __dlpack__(self, **_: Any) -> Any:
-        new = ctypes.pythonapi.PyCapsule_New
-        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-        return new(ctypes.addressof(self.managed), b"dltensor", None)
+        return capsule(ctypes.addressof(self.managed), b"dltensor")
 
 
 # Descriptions, which the runtime's tensors point at.

@@ -9,20 +9,7 @@ from typing import Any
 
 import tvm_ffi
 
-from ._device import Tensor
-
-
-class _Versioned(ctypes.Structure):
-    """`DLManagedTensorVersioned`."""
-
-    _fields_ = (
-        ("version", ctypes.c_uint32 * 2),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("tensor", Tensor),
-    )
-
+from .._dlpack import Tensor, Versioned
 
 _DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -67,7 +54,7 @@ def _allocate(prototype: Any, out: Any, _context: Any, _set_error: Any) -> int:
         return -1
     shape = (ctypes.c_int64 * 1)(wanted.shape[0])
     tensor = Tensor(address, wanted.device_type, wanted.device_id, 1, wanted.code, wanted.bits, wanted.lanes, shape, None, 0)
-    made = _Versioned((1, 1), None, ctypes.cast(_KEEP, ctypes.c_void_p), 0, tensor)
+    made = Versioned((1, 1), None, ctypes.cast(_KEEP, ctypes.c_void_p), 0, tensor)
     _launch.kept += [memory, shape, made]
     out[0] = ctypes.addressof(made)
     return 0

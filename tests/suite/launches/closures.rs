@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 
-use abi_spec::TypeIndex;
+use abi_spec::{Device, DeviceType, TypeIndex};
 use codegen::Library;
 use jit::abi::{Any, Object};
 use tvm_ffi_codegen_tests::fake_cuda::{self, FakeCuda};
@@ -106,6 +106,44 @@ fn a_submit_launches_what_one_call_launches() {
         assert_eq!(x.references(), 1, "{}", session.name);
     }
     Driver(&stand_in).destroy_stream(0, stream);
+}
+
+/// A function keeps the tensor whose bytes it launches with: its owner may be gone before the launch, and the bytes are those
+/// that the tensor has then.
+#[test]
+fn bytes_are_those_of_a_tensor_that_is_held() {
+    let stand_in = fake_cuda::exclusive();
+    let library = library(
+        "prepare(x: Tensor([n], float32, device=cuda), c: Tensor([6], int32)) -> Function = {
+            return function(k: uint8) -> None {
+                launch cubin.\"widths\"(k, uint16(6), int32(n), n, float32(0.5), 0.5, bytes(c, 12), bytes(c, 24)) grid(1) block(1) on x;
+            };
+        };",
+    );
+    let cpu = Device { ty: DeviceType::CPU, id: 0 };
+    for session in sessions(&library) {
+        let mut memory: [u8; 24] = std::array::from_fn(|index| index as u8);
+        let address = memory.as_mut_ptr();
+        let c = Fake::new(address.expose_provenance(), &[6]).of(0, 32).on(cpu);
+        let c = FakeObject::new(c).poisoned_at_last();
+        let x = FakeObject::new(Fake::new(0x1000, &[3]));
+        let submit = Held::new(&session, "prepare", &[x.arg(), c.arg()]).unwrap();
+        // SAFETY: this is the reference of the owner.
+        unsafe { session.ffi.release(c.arg().pointer().cast()) };
+        assert_eq!(c.references(), 1, "{}", session.name);
+        for first in ["00", "ff"] {
+            submit.call(&[int(3)]).unwrap();
+            let launched = take_launches(&stand_in);
+            let bytes: String = (1..24).map(|byte| format!("{byte:02x}")).collect();
+            let expected = format!("{first}{}, {first}{bytes}]", &bytes[..22]);
+            assert!(launched.trim_end().ends_with(&expected), "{}: {launched}", session.name);
+            // SAFETY: the memory is there.
+            unsafe { address.write(0xff) };
+        }
+        drop(submit);
+        assert_eq!((c.references(), x.references()), (0, 1), "{}", session.name);
+        assert_eq!(memory, [0xee; 24], "{}", session.name);
+    }
 }
 
 #[test]

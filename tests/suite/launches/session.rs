@@ -238,7 +238,7 @@ impl Fake {
 #[repr(C)]
 struct TensorObject {
     header: Object,
-    _tensor: DLTensor,
+    tensor: DLTensor,
 }
 
 /// A tensor object over a [`Fake`].
@@ -256,7 +256,13 @@ impl FakeObject {
             padding: 0,
             deleter: None,
         };
-        FakeObject { object: Box::new(TensorObject { header, _tensor: *fake.dl }), _fake: fake }
+        FakeObject { object: Box::new(TensorObject { header, tensor: *fake.dl }), _fake: fake }
+    }
+
+    /// Has the elements, which are those of a vector, overwritten when nobody holds the object any more.
+    pub(super) fn poisoned_at_last(mut self) -> FakeObject {
+        self.object.header.deleter = Some(poison);
+        self
     }
 
     pub(super) fn arg(&self) -> Any {
@@ -266,6 +272,16 @@ impl FakeObject {
     /// Returns the number of strong references.
     pub(super) fn references(&self) -> u64 {
         self.object.header.combined_ref_count.load(Ordering::Relaxed) & 0xffff_ffff
+    }
+}
+
+/// Overwrites the elements of a vector, as whoever gets its memory next.
+unsafe extern "C" fn poison(object: *mut c_void, _flags: i32) {
+    // SAFETY: the object is a tensor, whose elements are there.
+    unsafe {
+        let DLTensor { data, shape, bits, .. } = (*object.cast::<TensorObject>()).tensor;
+        let bytes = (*shape).unsigned_abs() as usize * usize::from(bits / 8);
+        std::ptr::write_bytes(data.cast::<u8>(), 0xee, bytes);
     }
 }
 

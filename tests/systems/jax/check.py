@@ -121,6 +121,24 @@ def check_places():
     assert np.array_equal(np.array(found), [[4, 14, 24], [8, 108, 208]])
 
 
+def check_direct():
+    """Arrays of JAX never change: by themselves they are arguments of what only reads them."""
+    kernel = codegen.C("void twice(float* x, long n) { while (n--) x[n] *= 2; }")
+    m = codegen.jit(
+        "twice(x: Tensor([n], float32)) -> None = twice(x.data, n);"
+        "total(x: Tensor([n], float32, access=read)) -> int64 = { return n; };"
+        "kept(x: Tensor([n], float32, access=read)) -> Any = { return x; };",
+        {"twice": kernel},
+    )
+    x = jnp.arange(4, dtype="float32")
+    assert m.total(x) == 4 and np.from_dlpack(m.kept(x)).tolist() == [0, 1, 2, 3]
+    said = "got a read-only jax.Array: `access=read` of x in the declaration lets it pass"
+    system.refused(BufferError, said, m.twice, x)
+    own = np.array(x)
+    m.twice(own)
+    assert own.tolist() == [0, 2, 4, 6] and np.array_equal(x, [0, 1, 2, 3])
+
+
 def check_many():
     """Functions take no places of jax-tvm-ffi, of which there are 1,024 in a process: their forms do. Threads make targets
     and call them."""
@@ -267,6 +285,7 @@ if "--times" in sys.argv:
 check_symbols()
 check_updates()
 check_places()
+check_direct()
 check_many()
 for backend in system.BACKENDS:
     check_handlers(backend)

@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::Command;
 
+use codegen::backend::{is_runtime_struct, is_system_function, runtime_function};
 use codegen::ir::Module;
 use codegen::{Backend, Library, Options, Routines, lower};
 use tvm_ffi_codegen_c::{C, Error, Headers, emit, emit_with};
@@ -112,12 +113,14 @@ fn nothing_is_declared_twice() {
         let text = text(&lowered(row, Routines::Embedded));
         for line in text.lines().filter(|line| !line.starts_with(' ')) {
             let is_known = |name: &str| line.contains(&format!(" {name}("));
-            let is_twice = ["k", "status", "choose", "twice", "dlopen", "malloc"]
-                .iter()
-                .any(|name| is_known(name))
-                || line.starts_with("} DLTensor;")
-                || line.starts_with("} TVMFFIAny;")
-                || (line.starts_with("FFI_C ") && line.contains(" TVMFFI") && line.ends_with(';'));
+            let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let is_theirs =
+                |name: &str| runtime_function(name).is_some() || is_system_function(name);
+            let is_twice = ["k", "status", "choose", "twice"].iter().any(|name| is_known(name))
+                || line
+                    .strip_prefix("} ")
+                    .is_some_and(|end| is_runtime_struct(end.trim_end_matches(';')))
+                || (line.starts_with("FFI_C ") && line.ends_with(';') && words.any(is_theirs));
             assert!(!is_twice, "{line}");
         }
     }
