@@ -27,6 +27,9 @@ _LIBRARIES: list[Any] = []
 # Types of scalars in operators of PyTorch, by their names in type schemas.
 _SCALARS = {"bool": "bool", "ffi.String": "str", "float": "float", "int": "int"}
 
+# Platforms of XLA by types of devices.
+_PLATFORMS = {"cuda": "CUDA", "rocm": "ROCM"}
+
 # Types of devices that PyTorch names otherwise; None is any type.
 _DEVICES = {"any": None, "rocm": "cuda"}
 
@@ -98,7 +101,7 @@ def torch_op(module: Functions | tvm_ffi.Module, name: str, *, namespace: str = 
 
 
 def jax_target(
-    module: Functions | tvm_ffi.Module, name: str, *, results: Sequence[str] | None = None, platform: str = "cpu"
+    module: Functions | tvm_ffi.Module, name: str, *, results: Sequence[str] | None = None, platform: str | None = None
 ) -> Callable[..., Any]:
     """Makes a function of arrays that calls a function in programs of XLA: by its handler, if the library was made with the
     option `register="xla"`, or else by way of jax-tvm-ffi.
@@ -111,7 +114,7 @@ def jax_target(
     `jax.vmap` calls the function for one element of the batch after the other.
 
     By a handler, tensors that the function allocates are further results, and numbers and texts are keywords. `results` is
-    for functions without one.
+    for functions without one. `platform` is one of XLA's; it is that of the tensors' device, or else `cpu`.
     """
     import jax
     import jax.numpy as jnp
@@ -136,6 +139,10 @@ def jax_target(
     shapes.check(made + outputs, [*given, *keywords.values()])
     aliases = {given.index(index): place for place, index in enumerate(written) if form[index] == "u"}
     fixed: dict[str, Any] = {}
+    own = _platform(params + declared.get("outputs", []))
+    if address is not None and platform not in (None, own):
+        raise ValueError(f"the handler of {name} is for the platform {own}, not for {platform}")
+    platform = platform or own
     if address is not None:
         target = _xla.target(address, signature, platform)
     else:
@@ -165,6 +172,12 @@ def jax_target(
             return run(*args, **attributes, **fixed)
 
     return call
+
+
+def _platform(declared: Sequence[dict[str, Any]]) -> str:
+    """Returns XLA's name of the platform that tensors are declared for; the cpu where none says so."""
+    devices = {one["tensor"]["device"] for one in declared if "tensor" in one} & _PLATFORMS.keys()
+    return _PLATFORMS[devices.pop()] if len(devices) == 1 else "cpu"
 
 
 def _role(param: dict[str, Any], results: Sequence[str] | None, has_handler: bool) -> str:

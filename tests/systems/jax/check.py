@@ -191,6 +191,7 @@ def check_handlers(backend):
         f"scale(a: float64, x: {vector}, access=read), k: int64 = 3, mode: str = 'fast') -> y: {vector})"
         " = scale_kernel(a, x.data, k, mode, y.data, n);"
         f"bump(z: {vector}, access=write), x: {vector}, access=read), w: {vector})) -> None = bump(x.data, w.data, z.data, n);"
+        f"on(x: {vector}, device=cuda, access=read), y: {vector}, device=cuda, access=write)) -> None = {{}};"
         "grow(n: int64) -> (y: Tensor([2 * n], int32), z: Tensor([n], bool)) = grow(y.data, z.data, n);".replace("'", '"'),
         "void scale_kernel(double a, const float* x, long k, const char* mode, long size, float* y, long n)"
         " { while (n--) y[n] = a * x[n] + k + size; }"
@@ -198,7 +199,7 @@ def check_handlers(backend):
         "void grow(int* y, char* z, long n) { for (long i = 0; i < n; i++) y[i] = y[n + i] = i, z[i] = i % 2; }",
         backend=backend,
     )
-    assert list(m) == ["bump", "grow", "scale"], list(m)
+    assert list(m) == ["bump", "grow", "on", "scale"], list(m)
     scale, bump, grow = (jax_target(m, name) for name in ("scale", "bump", "grow"))
     x = jnp.arange(4, dtype="float32")
     assert np.array_equal(scale(x, a=2.0), [7, 9, 11, 13])
@@ -227,6 +228,7 @@ def check_handlers(backend):
         (Exception, "TypeError: Mismatched x.dtype on argument #1", lambda: scale(x.astype("int32"), a=1.0)),
         (Exception, "ValueError: Mismatched w.shape[0] on argument #2", lambda: bump(x, x[:2])),
     ]
+    refused.append((ValueError, "the handler of on is for the platform CUDA, not for cpu", lambda: jax_target(m, "on", platform="cpu")))
     for kind, text, call in refused:
         system.refused(kind, text, lambda call=call: jax.block_until_ready(call()))
 

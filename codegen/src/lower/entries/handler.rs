@@ -1,7 +1,7 @@
 //! Handlers of XLA: functions of the call frame of a custom call. A handler makes tensors of the buffers and values of the
 //! attributes, and calls the wrapper.
 
-use abi_spec::layout::{ANY, DL_TENSOR, Field};
+use abi_spec::layout::{ANY, DL_TENSOR, Field, any};
 use abi_spec::symbol::function_symbol;
 use abi_spec::xla::{self, inner};
 use abi_spec::{DeviceType, TypeIndex};
@@ -18,7 +18,7 @@ use crate::lower::prologue::store_literal;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::xla::{
-    ABSENT, FOUND, PLACE_DEVICE, PLACE_SIZE, PLACE_STREAM, RAISED, dtypes,
+    ABSENT, FOUND, LARGE, PLACE_DEVICE, PLACE_SIZE, PLACE_STREAM, RAISED, dtypes,
 };
 use crate::lower::value::{constant_bytes, ffi_function, safe_call, write_any};
 use crate::resolve::handler::{Argument, Attribute, GETTER, Handler};
@@ -223,6 +223,13 @@ impl Handling<'_, '_> {
         let is_raised = self.b.compare_const(Cond::Eq, answer, RAISED.into());
         self.b.branch(is_raised, self.leave, foreign);
         self.b.switch_to(foreign);
+        let (large, other) = (self.b.cold_block("large"), self.b.cold_block("unknown"));
+        let is_large = self.b.compare_const(Cond::Eq, answer, LARGE.into());
+        self.b.branch(is_large, large, other);
+        self.b.switch_to(large);
+        let number = self.b.load(Type::I64, to, any::PAYLOAD.offset);
+        self.fail(&Failed::of(Complaint::WideArgument, &subject), &[number], self.leave);
+        self.b.switch_to(other);
         self.fail(&Failed::of(Complaint::ForeignAttribute, &subject), &[], self.leave);
         self.b.switch_to(next);
         self.seen = seen;

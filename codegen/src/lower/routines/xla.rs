@@ -21,6 +21,9 @@ pub(crate) const ABSENT: i32 = 0;
 /// The attribute is neither a number of a known type nor text.
 pub(crate) const FOREIGN: i32 = 2;
 
+/// The attribute is an integer above those of `int64`. Its bits are written.
+pub(crate) const LARGE: i32 = 3;
+
 /// An error is raised.
 pub(crate) const RAISED: i32 = -1;
 
@@ -148,7 +151,7 @@ pub(crate) fn xla_view(to: &DlTensor, buffer: &Buffer, device: u64, dtypes: &u32
 }
 
 /// Finds an attribute by its name and writes its value, text as an owned string or as bytes that are the call's. Returns
-/// [`FOUND`], [`ABSENT`], [`FOREIGN`], or [`RAISED`] if memory has run out.
+/// [`FOUND`], [`ABSENT`], [`FOREIGN`], [`LARGE`], or [`RAISED`] if memory has run out.
 #[routine]
 pub(crate) fn xla_attribute(frame: &Frame, name: Text, as_bytes: i32, to: &Any) -> i32 {
     let count = frame.count;
@@ -174,7 +177,7 @@ pub(crate) fn xla_attribute(frame: &Frame, name: Text, as_bytes: i32, to: &Any) 
     ABSENT
 }
 
-/// Writes a number. Returns [`FOUND`], or [`FOREIGN`] if its type is none of a scalar of the FFI.
+/// Writes a number. Returns [`FOUND`], [`LARGE`], or [`FOREIGN`] if its type is none of a scalar of the FFI.
 #[routine]
 pub(crate) fn xla_number(scalar: &Scalar, to: &Any) -> i32 {
     let value = scalar.value;
@@ -195,7 +198,8 @@ pub(crate) fn xla_number(scalar: &Scalar, to: &Any) -> i32 {
         9 => {
             word = *(value as &u64);
             if word >> 63 != 0 {
-                return FOREIGN;
+                write(to, index, word);
+                return LARGE;
             }
         }
         11 => {
