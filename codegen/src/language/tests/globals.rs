@@ -2,7 +2,6 @@
 
 use super::errors::{check_statements, error, first_line};
 use crate::declaration::{Function, Library};
-use crate::resolve::Resolved;
 
 const START: &str = "image i; image min on load @\"init\"; f(x: Tensor([n], float32, device=cuda), \
                      c: Tensor([n], float32), t: Tuple[global: int64]) -> None = {";
@@ -160,7 +159,7 @@ fn images_are_for_the_platform() {
         "image i; f(x: Tensor([n], int8, device=rocm)) -> ptr = { return i.global(\"v\"); };";
     let mut library: Library = text.parse().unwrap();
     library.images[0].bytes = Some(b".version 8.0\n".to_vec());
-    let found = library.resolve().map(|_: Resolved<'_>| ()).unwrap_err().to_string();
+    let found = library.resolve().map(drop).unwrap_err().to_string();
     let expected = "image `i` is for cuda, but the function launches on rocm";
     assert!(found.contains(expected), "{found}");
 }
