@@ -48,6 +48,7 @@ what errors say              works
 clusters                     works
 a cooperative launch         works
 a tensor map                 works
+a tensor map of columns      works
 two streams                  works
 a thread without a context   works
 variables of the device      works

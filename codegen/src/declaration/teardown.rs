@@ -239,7 +239,8 @@ impl Left {
         [dims, strides, steps].into_iter().for_each(|list| self.exprs(list));
         match mode {
             MapMode::Tiled(extents) => self.exprs(extents),
-            MapMode::Im2col(Im2col { lower, upper, channels, pixels }) => {
+            MapMode::Im2col(columns) => {
+                let Im2col { lower, upper, channels, pixels } = &mut **columns;
                 self.exprs(lower.iter_mut().chain(upper).chain([channels, pixels]));
             }
         }

@@ -41,7 +41,7 @@ pub enum MapMode {
     /// `box=[64, 64]`: a box. The driver makes the map by `cuTensorMapEncodeTiled`. The extents are 1 to 256 each.
     Tiled(Vec<Expr>),
     /// `im2col(…)`: a column of pixels. The driver makes the map by `cuTensorMapEncodeIm2col`.
-    Im2col(Im2col),
+    Im2col(Box<Im2col>),
 }
 
 /// A column of pixels: the rows of the matrix that a convolution multiplies by its filters. A map of columns has 3 to 5
@@ -288,7 +288,7 @@ impl TensorMap {
     /// assert_eq!(map.to_string(), text);
     /// ```
     pub fn im2col(tensor: impl Into<Expr>, columns: Im2col) -> TensorMap {
-        TensorMap::with_mode(tensor, MapMode::Im2col(columns))
+        TensorMap::with_mode(tensor, MapMode::Im2col(Box::new(columns)))
     }
 
     fn with_mode(tensor: impl Into<Expr>, mode: MapMode) -> TensorMap {

@@ -51,7 +51,7 @@ impl Parser<'_> {
             "strides" => map.strides = self.assigned(Self::map_dims)?,
             "offset" => map.offset = Some(self.assigned(Self::expr)?),
             "box" => map.mode = MapMode::Tiled(self.assigned(Self::map_dims)?),
-            "im2col" => map.mode = MapMode::Im2col(self.im2col()?),
+            "im2col" => map.mode = MapMode::Im2col(Box::new(self.im2col()?)),
             "steps" => map.steps = self.assigned(Self::map_dims)?,
             "interleave" => {
                 map.interleave = self.named_option(Interleave::ALL, |one| one.name())?

@@ -114,6 +114,22 @@ def tensor_map(place):
         place.holds(tile, padded[row : row + 8, column : column + 32], f"the tile at ({row}, {column})")
 
 
+def columns(place):
+    """Pixels under a filter of 3 by 3 with a padding of 1, as a convolution takes them."""
+    place.needs(9, 0)
+    hopper = place.library("hopper.ptx")
+    images = np.arange(2 * 6 * 5 * 8, dtype="float32").reshape(2, 6, 5, 8)
+    padded = np.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    x, column = place.array(images), place.array(np.full((16, 8), -1, "float32"))
+    # The second goes on in the next image.
+    for image, row, start, r, s in ((0, -1, -1, 0, 0), (0, 3, 2, 1, 2), (1, 1, 0, 2, 1)):
+        hopper.columns(x.tensor, column.tensor, image, row, start, r, s)
+        place.launched(launch("columns_kernel", 1, 128))
+        first = (image * 6 + row + 1) * 5 + start + 1
+        pixels = [(at // 30, at // 5 % 6 + r, at % 5 + s) for at in range(first, first + 16)]
+        place.holds(column, np.stack([padded[at] for at in pixels]), f"the pixels from ({image}, {row}, {start}) on")
+
+
 def two_streams(place):
     """Two blocks wait for each other, each on a stream of its own: on one stream they would deadlock."""
     together = place.library("together.ptx")
@@ -224,6 +240,7 @@ CHECKS = {
     "clusters": cluster,
     "a cooperative launch": cooperative,
     "a tensor map": tensor_map,
+    "a tensor map of columns": columns,
     "two streams": two_streams,
     "a thread without a context": no_context,
     "variables of the device": variables,

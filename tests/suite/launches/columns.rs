@@ -1,6 +1,8 @@
 //! Tensor maps of columns of pixels: requests to the driver, the encoded maps in kernels' arguments, the error of every
 //! rule, and where maps are kept.
 
+use std::fmt::Display;
+
 use tvm_ffi_codegen_tests::fake_cuda;
 
 use super::closures::Held;
@@ -105,93 +107,90 @@ fn columns_are_of_the_tensor_as_it_is() {
     ]);
 }
 
-#[test]
-fn what_no_columns_can_be_made_of_is_refused() {
-    const ZERO: &str = "lower=[0, 0], upper=[0, 0]";
-    let rows = [
-        (
-            "x, im2col(lower=[-128 * i, 0], upper=[0, 0], channels=64, pixels=1)".to_owned(),
-            "Out of range lower of x, dim 1 …, expected -128 to 127 but got -896",
-        ),
-        (
-            "x, im2col(lower=[0, 121 + i], upper=[0, 0], channels=64, pixels=1)".to_owned(),
-            "Out of range lower of x, dim 2 …, expected -128 to 127 but got 128",
-        ),
-        (
-            "x, im2col(lower=[0, 0], upper=[0, -122 - i], channels=64, pixels=1)".to_owned(),
-            "Out of range upper of x, dim 2 …, expected -128 to 127 but got -129",
-        ),
-        (
-            "l, im2col(lower=[32761 + i], upper=[0], channels=64, pixels=1)".to_owned(),
-            "Out of range lower of l, dim 1 …, expected -32768 to 32767 but got 32768",
-        ),
-        (
-            "v, im2col(lower=[0, 0, 0], upper=[9 + i, 0, 0], channels=64, pixels=1)".to_owned(),
-            "Out of range upper of v, dim 1 …, expected -16 to 15 but got 16",
-        ),
-        (
-            "v, im2col(lower=[0, 0, 4294967296 * i], upper=[0, 0, 0], channels=64, pixels=1)"
-                .to_owned(),
-            "Out of range lower of v, dim 3 …, expected -16 to 15 but got 30064771072",
-        ),
-        (
-            "x, im2col(lower=[5, 0], upper=[-i, 0], channels=64, pixels=1)".to_owned(),
-            "Mismatched lower and upper of x, dim 1 …, expected pixels between them but got 0",
-        ),
-        (
-            "x, im2col(lower=[0, 9], upper=[0, -i], channels=64, pixels=1)".to_owned(),
-            "Mismatched lower and upper of x, dim 2 …, expected pixels between them but got -2",
-        ),
-        (
-            format!("x, im2col({ZERO}, channels=i - 7, pixels=1)"),
-            "Out of range channels of x …, expected 1 to 256 but got 0",
-        ),
-        (
-            format!("x, im2col({ZERO}, channels=250 + i, pixels=1)"),
-            "Out of range channels of x …, expected 1 to 256 but got 257",
-        ),
-        (
-            format!("x, im2col({ZERO}, channels=64, pixels=-i)"),
-            "Out of range pixels of x …, expected 1 to 1024 but got -7",
-        ),
-        (
-            format!("x, im2col({ZERO}, channels=64, pixels=1018 + i)"),
-            "Out of range pixels of x …, expected 1 to 1024 but got 1025",
-        ),
-        (
-            format!("x, im2col({ZERO}, channels=10 + i, pixels=1), swizzle=\"32b\""),
-            "Mismatched channels of x …, expected up to 32 bytes for the swizzle but got 34",
-        ),
-        (
-            format!("x, im2col({ZERO}, channels=26 + i, pixels=1), swizzle=\"64b\""),
-            "Mismatched channels of x …, expected up to 64 bytes for the swizzle but got 66",
-        ),
-        (
-            format!("x, im2col({ZERO}, channels=58 + i, pixels=1), swizzle=\"128b_atom_32b\""),
-            "Mismatched channels of x …, expected up to 128 bytes for the swizzle but got 130",
-        ),
-        (
-            format!("x, im2col({ZERO}, channels=64, pixels=1), steps=[1, i + 2, 1, 1]"),
-            "Out of range steps of x, dim 1 …, expected 1 to 8 but got 9",
-        ),
-        (
-            format!(
-                "x, dims=[n, 2, i - 7, 64], {}",
-                "im2col(lower=[0, 0], upper=[0, 0], channels=64, pixels=1)"
-            ),
-            "Out of range dims of x, dim 2 …, expected 1 to 4294967296 but got 0",
-        ),
-        (
-            format!("x, offset=i, {}", "im2col(lower=[0, 0], upper=[0, 0], channels=64, pixels=1)"),
-            "Misaligned x.data and offset …, expected a multiple of 16 bytes for a tensor map but got remainder 7",
-        ),
-    ];
+/// Checks the ValueErrors of maps.
+fn refuse(rows: &[(String, impl Display)]) {
     let rows: Vec<_> = rows
         .iter()
         .map(|(map, error)| (format!("tensormap({map})"), format!("ValueError: {error}")))
         .collect();
     let rows: Vec<_> = rows.iter().map(|(map, error)| (&**map, &**error)).collect();
     hold(&rows);
+}
+
+#[test]
+fn corners_out_of_range_are_refused() {
+    const LOWER: &str = "Out of range lower of";
+    const UPPER: &str = "Out of range upper of";
+    const NONE: &str = "Mismatched lower and upper of x, dim";
+    let rows = [
+        ("x", "-128 * i, 0", "0, 0", LOWER, "x, dim 1 …, expected -128 to 127 but got -896"),
+        ("x", "0, 121 + i", "0, 0", LOWER, "x, dim 2 …, expected -128 to 127 but got 128"),
+        ("x", "0, 0", "0, -122 - i", UPPER, "x, dim 2 …, expected -128 to 127 but got -129"),
+        ("l", "32761 + i", "0", LOWER, "l, dim 1 …, expected -32768 to 32767 but got 32768"),
+        ("v", "0, 0, 0", "9 + i, 0, 0", UPPER, "v, dim 1 …, expected -16 to 15 but got 16"),
+        (
+            "v",
+            "0, 0, 4294967296 * i",
+            "0, 0, 0",
+            LOWER,
+            "v, dim 3 …, expected -16 to 15 but got 30064771072",
+        ),
+        ("x", "5, 0", "-i, 0", NONE, "1 …, expected pixels between them but got 0"),
+        ("x", "0, 9", "0, -i", NONE, "2 …, expected pixels between them but got -2"),
+    ];
+    refuse(&rows.map(|(tensor, lower, upper, start, rest)| {
+        let corners = format!("lower=[{lower}], upper=[{upper}]");
+        let map = format!("{tensor}, im2col({corners}, channels=64, pixels=1)");
+        (map, format!("{start} {rest}"))
+    }));
+}
+
+#[test]
+fn what_no_columns_can_be_made_of_is_refused() {
+    const ZERO: &str = "lower=[0, 0], upper=[0, 0]";
+    let columns = |numbers: &str| format!("x, im2col({ZERO}, {numbers}");
+    refuse(&[
+        (
+            columns("channels=i - 7, pixels=1)"),
+            "Out of range channels of x …, expected 1 to 256 but got 0",
+        ),
+        (
+            columns("channels=250 + i, pixels=1)"),
+            "Out of range channels of x …, expected 1 to 256 but got 257",
+        ),
+        (
+            columns("channels=64, pixels=-i)"),
+            "Out of range pixels of x …, expected 1 to 1024 but got -7",
+        ),
+        (
+            columns("channels=64, pixels=1018 + i)"),
+            "Out of range pixels of x …, expected 1 to 1024 but got 1025",
+        ),
+        (
+            columns("channels=10 + i, pixels=1), swizzle=\"32b\""),
+            "Mismatched channels of x …, expected up to 32 bytes for the swizzle but got 34",
+        ),
+        (
+            columns("channels=26 + i, pixels=1), swizzle=\"64b\""),
+            "Mismatched channels of x …, expected up to 64 bytes for the swizzle but got 66",
+        ),
+        (
+            columns("channels=58 + i, pixels=1), swizzle=\"128b_atom_32b\""),
+            "Mismatched channels of x …, expected up to 128 bytes for the swizzle but got 130",
+        ),
+        (
+            columns("channels=64, pixels=1), steps=[1, i + 2, 1, 1]"),
+            "Out of range steps of x, dim 1 …, expected 1 to 8 but got 9",
+        ),
+        (
+            columns("channels=64, pixels=1), dims=[n, 2, i - 7, 64]"),
+            "Out of range dims of x, dim 2 …, expected 1 to 4294967296 but got 0",
+        ),
+        (
+            columns("channels=64, pixels=1), offset=i"),
+            "Misaligned x.data and offset …, expected a multiple of 16 bytes for a tensor map but got remainder 7",
+        ),
+    ]);
 }
 
 /// Errors that only the driver can find.

@@ -16,7 +16,7 @@ fn mode() -> impl Strategy<Value = MapMode> {
     let offsets = || vec(expr(), 0..4);
     let column = (offsets(), offsets(), expr(), expr());
     let column = column.prop_map(|(lower, upper, channels, pixels)| {
-        MapMode::Im2col(Im2col { lower, upper, channels, pixels })
+        MapMode::Im2col(Box::new(Im2col { lower, upper, channels, pixels }))
     });
     prop_oneof![2 => vec(expr(), 0..4).prop_map(MapMode::Tiled), 1 => column]
 }

@@ -174,11 +174,8 @@ fn check_options(map: &declaration::TensorMap, ty: MapType) -> Explained<()> {
         return refused("interleave", interleave.name(), "elements of another type");
     }
     // Maps of 4-bit elements with gaps only load, and the last swizzle is for stores.
-    let swizzles = match ty {
-        MapType::U4x16Align16 => &PADDED_SWIZZLES[..3],
-        _ => &PADDED_SWIZZLES[..],
-    };
-    if ty.is_padded() && !swizzles.contains(swizzle) {
+    let count = if ty == MapType::U4x16Align16 { 3 } else { PADDED_SWIZZLES.len() };
+    if ty.is_padded() && !PADDED_SWIZZLES[..count].contains(swizzle) {
         return refused("swizzle", swizzle.name(), "elements of another type");
     }
     Ok(())

@@ -4,8 +4,8 @@ use rustc_hash::FxHashSet;
 
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    AttributeKind, AttributeValue, Expr, Global, Im2col, Launch, LaunchArg, LaunchAttribute,
-    MapMode, TensorMap, Upload,
+    AttributeKind, AttributeValue, Expr, Global, Launch, LaunchArg, LaunchAttribute, MapMode,
+    TensorMap, Upload,
 };
 use crate::error::{Error, Part};
 use crate::resolve::well_formed::Checker;
@@ -118,23 +118,20 @@ impl Checker<'_> {
     }
 
     pub(in crate::resolve) fn map(&self, part: Part, map: &TensorMap) -> Result<(), Error> {
-        let (rank, has_parts, needs) = match &map.mode {
+        let (has_mode, needs) = match &map.mode {
             MapMode::Tiled(extents) => (
-                extents.len(),
                 (1..=5).contains(&extents.len()),
                 "a box of one to five extents, and as many dims, strides and steps if any",
             ),
-            MapMode::Im2col(Im2col { lower, upper, .. }) => {
-                let has_corners = (1..=3).contains(&lower.len()) && upper.len() == lower.len();
-                (
-                    map.mode.rank(),
-                    has_corners,
-                    "one to three offsets in `lower`, as many in `upper`, and two more dims, strides and steps if any",
-                )
-            }
+            MapMode::Im2col(columns) => (
+                (1..=3).contains(&columns.lower.len())
+                    && columns.upper.len() == columns.lower.len(),
+                "one to three offsets in `lower`, as many in `upper`, and two more dims, strides and steps if any",
+            ),
         };
+        let rank = map.mode.rank();
         let fits = |list: &Vec<_>| [0, rank].contains(&list.len());
-        if !has_parts || ![&map.dims, &map.strides, &map.steps].into_iter().all(fits) {
+        if !has_mode || ![&map.dims, &map.strides, &map.steps].into_iter().all(fits) {
             return Err(self.invalid(part, format!("`{map}` needs {needs}")));
         }
         Ok(())
