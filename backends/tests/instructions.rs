@@ -230,13 +230,13 @@ fn narrow_arguments_and_results_follow_the_c_abi() {
         Type::I32.into(),
     ];
     let types: Vec<Type> = params.iter().map(|param| param.ty).collect();
-    let signature = Signature { params, result: Some(Type::I64.into()), reads: Vec::new() };
+    let signature = Signature { params, result: Some(Type::I64.into()), reads: Box::default() };
     let mut module = Module::default();
     let callee = module.declare("narrow", Linkage::Import, SymbolKind::Function(signature));
     let signature = Signature {
         params: vec![Type::I64.into()],
         result: Some(sign(Type::I8)),
-        reads: Vec::new(),
+        reads: Box::default(),
     };
     let result = module.declare("narrow_result", Linkage::Import, SymbolKind::Function(signature));
     functions::define(&mut module, "calls", &types, |b, v| b.call_value(callee, v));

@@ -10,7 +10,7 @@ use crate::{functions, jit};
 fn widened(result: AbiType) -> Module {
     let mut module = Module::default();
     let signature =
-        Signature { params: vec![Type::I64.into()], result: Some(result), reads: Vec::new() };
+        Signature { params: vec![Type::I64.into()], result: Some(result), reads: Box::default() };
     let kernel = module.declare("kernel", Linkage::Import, SymbolKind::Function(signature));
     functions::define(&mut module, "widened", &[Type::I64], |b, v| {
         let value = b.call_value(kernel, &[v[0]]);

@@ -29,9 +29,9 @@ pub enum Error {
         /// The symbol of the kernel.
         symbol: String,
         /// The type that it is called with.
-        called: Signature,
+        called: Box<Signature>,
         /// The type of the function that was given to [`Jit::kernel`](crate::Jit::kernel).
-        given: Signature,
+        given: Box<Signature>,
     },
     /// A [typed function](crate::Compiled::typed) has other types than its declaration.
     Typed {

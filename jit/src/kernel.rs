@@ -112,7 +112,7 @@ macro_rules! functions {
             }
 
             fn signature() -> Signature {
-                Signature { params: vec![$($param::ABI),*], result: R::ABI, reads: Vec::new() }
+                Signature { params: vec![$($param::ABI),*], result: R::ABI, reads: Box::default() }
             }
         }
     };

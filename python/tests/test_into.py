@@ -84,8 +84,8 @@ def test_a_module_may_be_text_bytes_or_a_file(tmp_path: Path) -> None:
 @llvm
 def test_errors_name_the_option_and_the_line() -> None:
     rows = [
-        ("define void @f( {", "backend llvm: llvm: option into:1:18: error: expected type"),
-        (MODULE.replace("i64 %n)", "i32 %n)", 1), "backend llvm: llvm: option into:"),
+        ("define void @f( {", "backend llvm: option into:1:18: error: expected type"),
+        (MODULE.replace("i64 %n)", "i32 %n)", 1), "backend llvm: option into:"),
         (
             "declare void @add_one_kernel(ptr, ptr, i32)",
             "backend llvm: `add_one_kernel`: argument 2 is i32 in the module, expected i64",

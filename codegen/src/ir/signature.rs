@@ -1,5 +1,6 @@
 //! The types of values and the signatures of functions.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -141,7 +142,7 @@ pub struct Signature {
     pub result: Option<AbiType>,
     /// The indices of parameters that are addresses of memory that the function only reads, in ascending order. They serve
     /// readers of text: nothing else depends on them, and signatures that differ in nothing else are equal.
-    pub reads: Vec<usize>,
+    pub reads: Box<[usize]>,
 }
 
 impl PartialEq for Signature {
@@ -164,15 +165,14 @@ impl Signature {
         Signature {
             params: params.iter().map(|&ty| ty.into()).collect(),
             result: result.map(AbiType::from),
-            reads: Vec::new(),
+            reads: Box::default(),
         }
     }
 
     /// Adds the memory that an equal signature says is only read.
     pub(super) fn merge(&mut self, other: &Signature) {
-        self.reads.extend(&other.reads);
-        self.reads.sort_unstable();
-        self.reads.dedup();
+        let both = self.reads.iter().chain(&other.reads).copied();
+        self.reads = both.collect::<BTreeSet<usize>>().into_iter().collect();
     }
 }
 

@@ -89,7 +89,7 @@ pub(crate) fn signature_of_values(function: &declaration::Function) -> Option<ir
     let params = function.signature.arguments().iter().map(of).collect::<Option<Vec<_>>>()?;
     let result = function.signature.result != ResultType::None;
     let params = params.into_iter().chain(result.then(|| AbiType::from(ir::Type::Ptr))).collect();
-    Some(ir::Signature { params, result: Some(ir::Type::I32.into()), reads: Vec::new() })
+    Some(ir::Signature { params, result: Some(ir::Type::I32.into()), reads: Box::default() })
 }
 
 /// The element type of a tensor of the caller.

@@ -117,8 +117,8 @@ impl Symbols {
         match given.filter(|given| *given != called && self.find_fixed(name).is_none()) {
             Some(given) => Err(Error::Kernel {
                 symbol: name.to_owned(),
-                called: called.clone(),
-                given: given.clone(),
+                called: Box::new(called.clone()),
+                given: Box::new(given.clone()),
             }),
             None => Ok(()),
         }

@@ -165,7 +165,7 @@ fn integers_are_extended_as_the_platform_says() {
     ] {
         let isa = isa(&triple.parse().unwrap(), Settings::OBJECT).unwrap();
         for (abi, expected) in [byte, ir::Type::I32.into()].into_iter().zip(expected) {
-            let source = ir::Signature { params: vec![abi], result: Some(abi), reads: Vec::new() };
+            let source = ir::Signature { params: vec![abi], result: Some(abi), reads: Box::default() };
             let native = signature(&*isa, &source);
             assert_eq!(native.params[0].to_string(), expected, "{triple}");
             assert_eq!(native.returns[0].to_string(), expected, "{triple}");
@@ -179,7 +179,7 @@ fn floats_beyond_their_registers_are_integers() {
     let mut params = vec![ir::Type::I64.into(); 2];
     params.extend([ir::Type::F64; 8].map(ir::AbiType::from));
     params.extend([ir::Type::F32, ir::Type::F64].map(ir::AbiType::from));
-    let source = ir::Signature { params, result: None, reads: Vec::new() };
+    let source = ir::Signature { params, result: None, reads: Box::default() };
     for (triple, expected) in [
         ("riscv64gc-unknown-linux-gnu", ["i32", "i64"]),
         ("aarch64-unknown-linux-gnu", ["f32", "f64"]),

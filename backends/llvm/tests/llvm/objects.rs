@@ -135,7 +135,7 @@ fn same_source_same_bytes() {
 fn integers_are_extended_as_the_platform_says() {
     let byte = ir::AbiType { ty: ir::Type::I8, extend: ir::Extend::Zero };
     let params = vec![byte, ir::Type::I32.into()];
-    let signature = ir::Signature { params, result: Some(byte), reads: Vec::new() };
+    let signature = ir::Signature { params, result: Some(byte), reads: Box::default() };
     let mut module = ir::Module::default();
     let kind = ir::SymbolKind::Function(signature.clone());
     let callee = module.declare("callee", ir::Linkage::Import, kind);

@@ -144,7 +144,7 @@ fn kernels_of_another_type_are_refused() {
 fn a_kernel_that_expects_another_extension_is_refused() {
     let sign = AbiType { ty: Type::I8, extend: Extend::Sign };
     let wanted =
-        Signature { params: vec![Type::I64.into(), sign], result: Some(sign), reads: Vec::new() };
+        Signature { params: vec![Type::I64.into(), sign], result: Some(sign), reads: Box::default() };
     let mut source = Module::default();
     source.declare("k", Linkage::Import, SymbolKind::Function(wanted.clone()));
     for (place, message) in [
@@ -231,7 +231,7 @@ fn a_kernel_in_the_module_is_called_as_it_was_declared() {
 #[test]
 fn a_result_is_extended_only_if_the_platform_promises_it() {
     let sign = AbiType { ty: Type::I8, extend: Extend::Sign };
-    let kernel = Signature { params: vec![sign], result: Some(sign), reads: Vec::new() };
+    let kernel = Signature { params: vec![sign], result: Some(sign), reads: Box::default() };
     let mut user = Module::default();
     let symbol = user.declare("kernel", Linkage::Import, SymbolKind::Function(kernel.clone()));
     functions::define(&mut user, "user", &[Type::I8], |b, v| b.call_value(symbol, v));

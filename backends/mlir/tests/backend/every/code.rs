@@ -19,7 +19,7 @@ pub(super) fn calls(module: &mut Module) {
         Type::Ptr.into(),
     ];
     let signature =
-        Signature { params, result: Some(narrow(Type::I16, Extend::Zero)), reads: Vec::new() };
+        Signature { params, result: Some(narrow(Type::I16, Extend::Zero)), reads: Box::default() };
     let kernel = module.declare("kernel", Linkage::Import, SymbolKind::Function(signature.clone()));
     let mut b = Builder::function(module, "forward", Linkage::Export, signature.clone());
     let args: Vec<Value> = (0..signature.params.len()).map(|i| b.param(i)).collect();
