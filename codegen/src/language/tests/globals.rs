@@ -120,7 +120,7 @@ fn a_tensor_says_the_device() {
         ),
         (
             "f(t: Tuple[Tensor([n], int8, device=cuda)]) -> None = { fill i.global(\"v\"), 1, 0; };",
-            "1:67: f: statement 0: no tensor says on which device `i.global(\"v\")` is",
+            "1:66: f: statement 0: no tensor says on which device `i.global(\"v\")` is",
         ),
         ("f(x: Tensor([n], int8, device=cuda)) -> int64 = k(i.global(\"v\").size);", ""),
         (
