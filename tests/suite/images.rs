@@ -1,6 +1,6 @@
 //! What is read from images for AMD's GPUs: those of the stand-in, and damaged ones.
 
-use codegen::{GpuKernelFacts, Image, ImageKind, Library, Platform};
+use codegen::{GlobalFacts, GpuKernelFacts, Image, ImageKind, Library, Platform};
 use tvm_ffi_codegen_tests::fake_cuda::{CUBIN, FATBIN};
 use tvm_ffi_codegen_tests::fake_hip::{BUNDLE, HSACO};
 use tvm_ffi_codegen_tests::gate::Part;
@@ -47,7 +47,7 @@ fn headers_tell_format_and_platform() {
 
 #[test]
 fn parameters_are_those_without_the_hidden_ones() {
-    let expected: [(&str, &[u32]); 8] = [
+    let expected: [(&str, &[u32]); 9] = [
         ("axpy_kernel", &[8, 8, 4, 4]),
         ("add_kernel", &[8, 8, 8, 8]),
         ("shared_kernel", &[8, 4]),
@@ -56,6 +56,7 @@ fn parameters_are_those_without_the_hidden_ones() {
         ("hidden", &[8, 4, 8, 8]),
         ("bounded", &[8]),
         ("nothing", &[]),
+        ("state_kernel", &[8]),
     ];
     for (kernel, parameters) in expected {
         assert_eq!(facts(HSACO, kernel), sizes(parameters), "{kernel}");
@@ -68,6 +69,28 @@ fn a_bundle_has_the_kernels_of_its_members_once() {
     assert_eq!(kernels(BUNDLE), ["axpy_kernel", "add_kernel", "shared_kernel"]);
     assert_eq!(facts(BUNDLE, "axpy_kernel"), sizes(&[8, 8, 4, 4]));
     assert_eq!(facts(b"CCOB\x02\0", "axpy_kernel"), GpuKernelFacts::Unknown);
+}
+
+/// Machine code says which variables it has; nothing is known of PTX, of compressed code and of bytes that are cut.
+#[test]
+fn variables_are_those_of_the_symbols() {
+    let global = |bytes: &[u8], name: &str| Image::new("code").with_bytes(bytes).global(name);
+    for bytes in [CUBIN, HSACO] {
+        assert_eq!(global(bytes, "state"), GlobalFacts::Size(64));
+        assert_eq!(global(bytes, "factors"), GlobalFacts::Size(12));
+        // Kernels and their descriptors are none.
+        for name in ["axpy_kernel", "axpy_kernel.kd", "", "stat"] {
+            let GlobalFacts::Missing(known) = global(bytes, name) else { panic!("{name}") };
+            assert!(["state", "factors"].iter().all(|name| known.iter().any(|one| one == name)));
+            assert!(!known.iter().any(|name| name.ends_with(".kd")), "{known:?}");
+        }
+    }
+    assert_eq!(global(FATBIN, "state"), GlobalFacts::Missing(Vec::new()));
+    assert!(matches!(global(BUNDLE, "state"), GlobalFacts::Missing(_)));
+    let cut = &CUBIN[..CUBIN.len() / 2];
+    for bytes in [&b".version 8.0"[..], b"CCOB\x02\0", cut, b"", b"\x7fELF"] {
+        assert_eq!(global(bytes, "state"), GlobalFacts::Unknown, "{} bytes", bytes.len());
+    }
 }
 
 /// A library takes an image if its bytes do not end before what its header says.
@@ -104,9 +127,11 @@ fn damaged_images_are_read_to_an_end() {
             for change in if Part::Images.runs() { &changes[..] } else { &changes[one..=one] } {
                 bytes[at] ^= change;
                 facts(&bytes, "shared_kernel");
+                Image::new("code").with_bytes(&bytes[..]).global("state");
                 bytes[at] ^= change;
             }
             facts(&bytes[..at], "shared_kernel");
+            Image::new("code").with_bytes(&bytes[..at]).global("state");
         }
     }
 }
