@@ -112,15 +112,13 @@ fn nothing_is_declared_twice() {
     for row in ROWS {
         let text = text(&lowered(row, Routines::Embedded));
         for line in text.lines().filter(|line| !line.starts_with(' ')) {
-            let is_known = |name: &str| line.contains(&format!(" {name}("));
-            let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
-            let is_theirs =
-                |name: &str| runtime_function(name).is_some() || is_system_function(name);
-            let is_twice = ["k", "status", "choose", "twice"].iter().any(|name| is_known(name))
-                || line
-                    .strip_prefix("} ")
-                    .is_some_and(|end| is_runtime_struct(end.trim_end_matches(';')))
-                || (line.starts_with("FFI_C ") && line.ends_with(';') && words.any(is_theirs));
+            let head = line.split('(').next().unwrap_or_default();
+            let name = head.rsplit([' ', '*']).next().unwrap_or_default();
+            let is_theirs = runtime_function(name).is_some() || is_system_function(name);
+            let end = line.strip_prefix("} ").and_then(|end| end.strip_suffix(';'));
+            let is_twice = ["k", "status", "choose", "twice"].contains(&name)
+                || end.is_some_and(is_runtime_struct)
+                || (line.starts_with("FFI_C ") && line.ends_with(';') && is_theirs);
             assert!(!is_twice, "{line}");
         }
     }
