@@ -165,7 +165,8 @@ fn integers_are_extended_as_the_platform_says() {
     ] {
         let isa = isa(&triple.parse().unwrap(), Settings::OBJECT).unwrap();
         for (abi, expected) in [byte, ir::Type::I32.into()].into_iter().zip(expected) {
-            let source = ir::Signature { params: vec![abi], result: Some(abi), reads: Box::default() };
+            let source =
+                ir::Signature { params: vec![abi], result: Some(abi), reads: Box::default() };
             let native = signature(&*isa, &source);
             assert_eq!(native.params[0].to_string(), expected, "{triple}");
             assert_eq!(native.returns[0].to_string(), expected, "{triple}");

@@ -143,8 +143,11 @@ fn kernels_of_another_type_are_refused() {
 #[test]
 fn a_kernel_that_expects_another_extension_is_refused() {
     let sign = AbiType { ty: Type::I8, extend: Extend::Sign };
-    let wanted =
-        Signature { params: vec![Type::I64.into(), sign], result: Some(sign), reads: Box::default() };
+    let wanted = Signature {
+        params: vec![Type::I64.into(), sign],
+        result: Some(sign),
+        reads: Box::default(),
+    };
     let mut source = Module::default();
     source.declare("k", Linkage::Import, SymbolKind::Function(wanted.clone()));
     for (place, message) in [
