@@ -10,6 +10,7 @@ mod corners;
 mod faults;
 mod globals;
 mod hip;
+mod hip_globals;
 mod hip_streams;
 mod hooks;
 mod limits;
