@@ -11,6 +11,7 @@ mod corners;
 mod faults;
 mod globals;
 mod hip;
+mod hip_globals;
 mod hip_streams;
 mod hooks;
 mod limits;

@@ -251,10 +251,9 @@ fn global(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {
     let name = String::from_utf8_lossy(&machine.memory.c_string(args[3])?).into_owned();
     let mut globals = machine.cuda.globals.iter();
     let Some(at) = globals.position(|(known, _)| *known == name) else { return Ok(NOT_FOUND) };
-    let size = machine.cuda.globals[&name];
-    let address = GLOBALS + 0x1000 * device as u64 + 0x100 * at as u64;
-    machine.memory.store(args[1], Word::bits(size), 8, 8)?;
-    machine.yield_handle(args[0], Word::bits(address))
+    machine.memory.store(args[1], Word::bits(machine.cuda.globals[&name]), 8, 8)?;
+    machine
+        .yield_handle(args[0], Word::bits(GLOBALS + ((device as u64) << 12) + ((at as u64) << 8)))
 }
 
 fn module(machine: &mut Machine<'_>, args: &[Word]) -> Outcome {

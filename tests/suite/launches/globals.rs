@@ -6,9 +6,7 @@ use std::thread;
 
 use jit::abi::Any;
 use tvm_ffi_codegen_tests::fake_cuda::{self, FakeCuda};
-use tvm_ffi_codegen_tests::fake_hip::{self, FakeHip};
 
-use super::hip;
 use super::session::{
     Driver, Fake, Session, assert_same, cuda, error_of, int, library, sessions, shared,
     take_loading,
@@ -18,7 +16,7 @@ use super::table::brief;
 const X: &str = "x: Tensor([n], float32, device=cuda)";
 
 /// Calls a function that returns a number; an address is one.
-fn number(session: &Session, function: &str, args: &[Any]) -> Result<u64, String> {
+pub(super) fn number(session: &Session, function: &str, args: &[Any]) -> Result<u64, String> {
     session.value(function, args).map(|value| value.bits().cast_unsigned())
 }
 
@@ -180,7 +178,7 @@ fn devices_have_places() {
     }
 }
 
-const WORK: &str = "f(x: Tensor([n], float32, device=DEVICE)) -> None = {
+pub(super) const WORK: &str = "f(x: Tensor([n], float32, device=DEVICE)) -> None = {
     copy code.global(\"factors\"), code.global(\"state\"), code.global(\"factors\").size;
     launch code.\"state_kernel\"(code.global(\"state\")) grid(1) block(1);
 };";
@@ -295,67 +293,6 @@ fn closures_keep_addresses() {
         let later = [launch(), launch()];
         assert!(first.ends_with(&later[0]) && later[0] == later[1], "{}: {later:?}", session.name);
     }
-}
-
-/// The record of HIP's first call: the module is loaded, and the variables are found on the device.
-#[test]
-fn hip_has_variables() {
-    let hip = fake_hip::exclusive();
-    hip.set("devices", 2);
-    let text = "
-        state(x: Tensor([n], float32, device=rocm)) -> ptr = { return code.global(\"state\"); };
-        size(x: Tensor([n], float32, device=rocm)) -> int64 = { return code.global(\"factors\").size; };
-    ";
-    let error = hip::library(
-        "f(x: Tensor([n], float32, device=rocm)) -> ptr = { return code.global(\"none\"); };",
-    );
-    let error = error.resolve().expect_err("no variable").to_string();
-    assert!(error.contains("image `code` has no variable `none`: it has "), "{error}");
-    for session in sessions(
-        &hip::library(&(text.to_owned() + &WORK.replace("DEVICE", "rocm"))).with_prepare("ready"),
-    ) {
-        let mut addresses = Vec::new();
-        for device in [1, 0] {
-            let x = hip::vector(0x1000, 3, device);
-            hip.reset();
-            addresses.push(number(&session, "state", &[x.arg()]).unwrap());
-            let loaded = format!(
-                "hipModuleLoadData() -> mod# device={device} gfx942\nhipModuleGetGlobal(mod# \"state\") -> size=64\n"
-            );
-            let loaded = match device {
-                0 => loaded,
-                _ => format!("hipSetDevice(1)\n{loaded}hipSetDevice(0)\n"),
-            };
-            assert_same(&loads(&hip), &loaded, &session.name);
-            assert_eq!(number(&session, "size", &[x.arg()]), Ok(12), "{}", session.name);
-            session.call("f", &[x.arg()]).unwrap();
-            hip.reset();
-            session.call("f", &[x.arg()]).unwrap();
-            let again = loads(&hip);
-            assert!(!again.contains("GetGlobal") && !again.contains("Load"), "{again}");
-            session.call("ready", &[int(device.into())]).unwrap();
-            assert_eq!(hip.live().pushed, 0, "{}", session.name);
-        }
-        assert!(addresses[0] != addresses[1], "{}: {addresses:x?}", session.name);
-        for device in [2, 64] {
-            let error = number(&session, "state", &[hip::vector(0x1000, 3, device).arg()]);
-            let expected = format!("device = rocm:{device}");
-            assert!(error.as_ref().is_err_and(|e| e.ends_with(&expected)), "{error:?}");
-        }
-    }
-}
-
-/// Takes the record with modules unnumbered.
-fn loads(hip: &FakeHip) -> String {
-    let record = hip::taken(hip);
-    let lines = record.lines().map(|line| match line.split_once("-> mod") {
-        Some((before, after)) => {
-            let after = after.trim_start_matches(|c: char| c.is_ascii_digit());
-            format!("{before}-> mod#{after}\n")
-        }
-        None => format!("{line}\n"),
-    });
-    lines.collect()
 }
 
 /// Unloading forgets the addresses.

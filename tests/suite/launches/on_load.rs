@@ -12,10 +12,8 @@ use codegen::Library;
 use jit::CallError;
 use jit::abi::{Any, SafeCall};
 use tvm_ffi_codegen_tests::fake_cuda::{self, FakeCuda};
-use tvm_ffi_codegen_tests::fake_hip;
 
 use super::closures::Held;
-use super::hip;
 use super::hooks::{self, Loaded};
 use super::session::{
     Driver, Fake, FakeObject, Session, cuda, current_context, error_of, int, launched_so_far,
@@ -379,40 +377,5 @@ fn images_are_initialised_again_after_unloading() {
             // SAFETY: no function and no kernel is running.
             unsafe { compiled.unload_images() };
         }
-    }
-}
-
-/// HIP has no library, and a module for each device.
-#[test]
-fn hip_gives_its_module() {
-    let stand_in = fake_hip::exclusive();
-    stand_in.set("devices", 2);
-    let name = "test.rocshmem.init";
-    let seen = Seen::default();
-    let noted = Arc::clone(&seen);
-    hooks::set(name, move |loaded| {
-        noted.lock().unwrap().push(loaded);
-        Ok(())
-    });
-    let text = "
-        f(x: Tensor([n], float32, device=rocm)) -> None = { launch code.\"pointers\"(x.data) grid(n) block(1); };
-        g(x: Tensor([n], float32, device=rocm)) -> None = { launch code.\"nothing\"() grid(n) block(1); };
-    ";
-    let mut library = hip::library(text).with_prepare("ready");
-    library.images[0].on_load = Some(name.to_owned());
-    for session in sessions(&library) {
-        let mut modules = Vec::new();
-        for device in [1, 0] {
-            let x = hip::vector(0x1000, 3, device);
-            session.call("f", &[x.arg()]).unwrap();
-            session.call("g", &[x.arg()]).unwrap();
-            session.call("ready", &[int(device.into())]).unwrap();
-            let calls = take(&seen);
-            assert_eq!(calls.len(), 1, "{}: {calls:x?}", session.name);
-            assert_eq!((calls[0].library, calls[0].device), (0, device.into()), "{}", session.name);
-            modules.push(calls[0].module);
-            assert_eq!(stand_in.live().pushed, 0, "{}", session.name);
-        }
-        assert!(modules[0] != modules[1] && !modules.contains(&0), "{modules:x?}");
     }
 }

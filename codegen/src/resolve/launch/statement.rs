@@ -40,19 +40,6 @@ impl<'a> Block<'_, 'a> {
         self.on_the_device_of(launch.on.as_ref(), |block| block.launch_there(launch))
     }
 
-    /// Resolves a statement whose device is that of a tensor, if one is given: device variables in it are those of the
-    /// device.
-    pub(super) fn on_the_device_of<T>(
-        &mut self,
-        on: Option<&Expr>,
-        statement: impl FnOnce(&mut Self) -> Explained<T>,
-    ) -> Explained<T> {
-        self.names.device = on.and_then(|on| self.home(on).ok());
-        let resolved = statement(self);
-        self.names.device = None;
-        resolved
-    }
-
     fn launch_there(&mut self, launch: &'a declaration::Launch) -> Explained<Action<'a>> {
         let Some(&used) = self.items.images.get(&launch.image[..]) else {
             return Err(format!("there is no image `{}`", launch.image));
