@@ -151,11 +151,7 @@ impl Library {
         let items = Items::of(self);
         let functions = functions(self, &items)?;
         let externals = external::externals(self, &functions)?;
-        let symbols = functions.iter().flat_map(|function| function.calls());
-        let symbols = symbols.map(|(symbol, _)| symbol);
-        let symbols =
-            symbols.chain(externals.iter().map(|external| &external.symbol[..])).collect();
-        let handlers = handler::handlers(self, &symbols)?;
+        let handlers = handler::handlers(self, &functions, &externals)?;
         let into = into::functions(&functions, &handlers, &items)?;
         entry(self)?;
         self.imports.as_ref().map_or(Ok(()), |tree| tree.validate()).map_err(Error::from)?;

@@ -43,6 +43,11 @@ pub(crate) use memory::NUMBERS_SIZE;
 /// Prefix of the symbols of routines.
 const PREFIX: &str = "tvm_ffi_codegen.";
 
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
 use crate::ir::{Builder, Linkage, Module, Signature, Symbol, SymbolKind, Value, typed};
 use crate::lower::driver::Loader;
 use driver::{Cuda, Hip};
@@ -346,16 +351,23 @@ pub(crate) fn define_used(
     loader: Loader,
     wanted: impl Fn(Routine) -> bool,
 ) {
-    let mut defined: Vec<bool> = Routine::ALL.iter().map(|&routine| !wanted(routine)).collect();
-    let next = |module: &Module, defined: &[bool]| {
-        let wanted = |&at: &usize| !defined[at] && module.find(Routine::ALL[at].name()).is_some();
-        (0..Routine::ALL.len()).find(wanted)
-    };
-    while let Some(at) = next(module, &defined) {
-        defined[at] = true;
+    let (mut left, mut seen) = (BTreeSet::new(), 0);
+    loop {
+        // A routine declares others while it is defined. The next one is the first of the table.
+        let declared = module.symbols[seen..].iter();
+        let places = declared.filter_map(|symbol| PLACES.get(&*symbol.name).copied());
+        left.extend(places.filter(|&at| wanted(Routine::ALL[at])));
+        seen = module.symbols.len();
+        let Some(at) = left.pop_first() else { return };
         define(module, Routine::ALL[at], linkage, loader);
     }
 }
+
+/// Indices of the routines in [`Routine::ALL`] by their names.
+static PLACES: LazyLock<FxHashMap<&str, usize>> = LazyLock::new(|| {
+    let names = Routine::ALL.iter().map(|routine| routine.name());
+    names.enumerate().map(|(at, name)| (name, at)).collect()
+});
 
 fn define(module: &mut Module, routine: Routine, linkage: Linkage, loader: Loader) {
     let mut builder = Builder::function(module, routine.name(), linkage, routine.signature());

@@ -6,6 +6,8 @@ use rustc_hash::FxHashSet;
 
 use super::Located;
 use super::body::Entry;
+use super::external::External;
+use super::function::Function;
 use super::well_formed::RESERVED_PREFIXES;
 use crate::declaration::{
     Access, Device, Handlers, Leaf, Library, Literal, Param, ParamType, ResultType, Signature,
@@ -67,13 +69,16 @@ impl Handler<'_> {
 /// Beginning of the name of the function of the FFI that returns the address of a handler.
 pub(crate) const GETTER: &str = "_xla_";
 
-/// Returns the handlers of a library, in the order of its functions. `symbols` are the C functions that it calls or
-/// defines.
+/// Returns the handlers of a library, in the order of its functions.
 pub(super) fn handlers<'a>(
     library: &'a Library,
-    symbols: &FxHashSet<&str>,
+    functions: &[Function<'_>],
+    externals: &[External<'_>],
 ) -> Result<Vec<Handler<'a>>, Error> {
     let Some(handlers) = &library.handlers else { return Ok(Vec::new()) };
+    let called = functions.iter().flat_map(Function::calls).map(|(symbol, _)| symbol);
+    let defined = externals.iter().map(|external| &external.symbol[..]);
+    let symbols: FxHashSet<&str> = called.chain(defined).collect();
     let named = |name: &str| library.functions.iter().any(|f| f.signature.name == name);
     if let Some(name) = handlers.functions.iter().find(|name| !named(name)) {
         return Err(Error::Handler { name: name.clone() });

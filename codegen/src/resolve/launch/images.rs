@@ -139,6 +139,9 @@ pub(in crate::resolve) fn globals(
     library: &Library,
     functions: &[Function<'_>],
 ) -> Result<(), Error> {
+    if library.images.is_empty() {
+        return Ok(());
+    }
     for (index, (function, declared)) in functions.iter().zip(&library.functions).enumerate() {
         for (image, global) in function.globals() {
             let mut images = library.images.iter();
