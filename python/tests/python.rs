@@ -222,7 +222,7 @@ error: 1:6: expected `Tensor` or another type such as `float32`, found `int65`
   |      ^
 ValueError: option form: no form \"elf\", expected one of resolved, ir, native, bitcode, object, shared, header, html
 ValueError: unknown option \"optimisation\", expected one of form, backend, target, cpu, features, optimization, \
-headers, link, into, linker, sysroot, exports, rpath, runtime_dependency, images, imports, prepare, entry, system_lib, metadata, routines, unchecked
+headers, link, into, linker, sysroot, exports, rpath, runtime_dependency, images, imports, prepare, entry, system_lib, register, metadata, routines, unchecked
 TypeError: Mismatched type of option cpu, expected str but got int
 RuntimeError: backend cranelift: only llvm and mlir add to a module
 ValueError: there are no objects to link
