@@ -206,16 +206,6 @@ structs! {
         ERRC = "errc" at 24: FieldType::I32;
     }
 
-    /// Arguments of `XLA_FFI_Error_Destroy`.
-    ERROR_DESTROY_ARGS = XLA_FFI_Error_Destroy_Args size 24 align 8, error_destroy_args {
-        /// The size.
-        STRUCT_SIZE = "struct_size" at 0: FieldType::U64;
-        /// The extensions.
-        EXTENSION_START = "extension_start" at 8: FieldType::Ptr;
-        /// The error, which is freed.
-        ERROR = "error" at 16: FieldType::Ptr;
-    }
-
     /// Arguments of `XLA_FFI_Stream_Get`.
     STREAM_GET_ARGS = XLA_FFI_Stream_Get_Args size 32 align 8, stream_get_args {
         /// The size.
@@ -250,8 +240,6 @@ structs! {
         API_VERSION = "api_version" at 16: FieldType::Struct(&crate::xla::API_VERSION);
         /// Makes an error.
         ERROR_CREATE = "XLA_FFI_Error_Create" at 48: FieldType::Ptr;
-        /// Frees an error.
-        ERROR_DESTROY = "XLA_FFI_Error_Destroy" at 64: FieldType::Ptr;
         /// Gets the stream of a call.
         STREAM_GET = "XLA_FFI_Stream_Get" at 80: FieldType::Ptr;
         /// Gets the index of the device of a call.

@@ -17,10 +17,10 @@ from ._functions import Functions
 _LOCK = threading.Lock()
 
 # Names of targets by the addresses of their handlers, and the platforms that they are registered for, for the rest of the
-# process, as programs of XLA may call them. The modules are kept, so that no handler is unloaded.
+# process, as programs of XLA may call them. Modules by these addresses are kept, so that no handler is unloaded.
 _NAMES: dict[int, str] = {}
 _TARGETS: set[tuple[int, str]] = set()
-_MODULES: list[tvm_ffi.Module] = []
+_MODULES: dict[int, tvm_ffi.Module] = {}
 
 # How many handlers there are for a signature.
 _COUNTS: collections.Counter[str] = collections.Counter()
@@ -32,8 +32,8 @@ def handler(module: Functions | tvm_ffi.Module, name: str) -> int | None:
     getter = of.get_function(f"_xla_{name}") if of.implements_function(f"_xla_{name}") else None
     if getter is None:
         return None
-    _MODULES.append(of)
     address: int = getter().value
+    _MODULES.setdefault(address, of)
     return address
 
 

@@ -51,7 +51,7 @@ fn xla_calls_handlers_with_its_frames() {
     }
 }
 
-/// What is no call of XLA is an error of the declaration that names the part.
+/// A parameter or result for which a call of XLA has no value is an error of the declaration that names it.
 #[test]
 fn errors_name_what_xla_has_no_value_for() {
     let rows = [

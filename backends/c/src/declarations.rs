@@ -71,7 +71,7 @@ impl Symbols {
             SymbolKind::Function(signature) => {
                 let pointees = &self.pointees[symbol.index()];
                 let function = source.functions.iter().find(|f| f.symbol == symbol);
-                // That of the definition: callers may say more.
+                // The signature of the definition counts: callers may say more.
                 let signature = function.map_or(signature, |function| &function.signature);
                 let head = prototype(reference, signature, &[], pointees, prelude);
                 let heat = function.and_then(heat).map(|heat| prelude.name(heat));

@@ -11,7 +11,7 @@ use super::function::Function;
 use super::well_formed::RESERVED_PREFIXES;
 use crate::declaration::{
     Access, Device, Handlers, Leaf, Library, Literal, Param, ParamType, ResultType, Signature,
-    Tensor, is_identifier, is_text,
+    Tensor, is_identifier,
 };
 use crate::error::{Error, Part};
 
@@ -188,11 +188,9 @@ impl<'a> Handler<'a> {
                 }
             }),
             ParamType::Scalar(scalar) if *scalar != abi_spec::Scalar::Ptr => attribute(false),
-            ParamType::Leaf(Leaf::Str) => attribute(false),
+            ParamType::Leaf(Leaf::Str) | ParamType::Literal(_) => attribute(false),
             ParamType::Leaf(Leaf::Bytes) => attribute(true),
             ParamType::Leaf(Leaf::Stream) => Ok(Argument::Stream),
-            ParamType::Literal(literals) if is_text(literals) => attribute(false),
-            ParamType::Literal(_) => attribute(false),
             ParamType::Scalar(_)
             | ParamType::Leaf(Leaf::DType | Leaf::Device | Leaf::Handle | Leaf::Any)
             | ParamType::Shape(_)

@@ -93,7 +93,7 @@ pub(crate) struct Global {
     pub(crate) part: OfGlobal,
 }
 
-/// What is asked of a device variable.
+/// A property of a device variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OfGlobal {
     /// The address.

@@ -58,10 +58,10 @@
 //! `element_strides` of a `TensorDescriptorIm2Col` are `lower`, `upper` and `steps`; they are expressions, such as
 //! `-padding`, and of the metadata's `is_im2col`, `block_size` and `swizzle` the rest follows.
 //!
-//! What a kernel only reads stands nowhere in Triton's metadata, nor in what it leaves of a kernel for NVIDIA. It is known
-//! where the kernel declares a parameter as `tl.const`: Triton then refuses stores, and its signature has `*kfp32`, also in
-//! the IR (`!tt.ptr<f32, "constant">`). That becomes `access=read`. Where a kernel has no such declaration, its author may
-//! write the `k` all the same, and promises what it says; without it nothing is said.
+//! Triton's metadata does not say which parameters a kernel only reads, nor does what it leaves of a kernel for NVIDIA. It
+//! is known where the kernel declares a parameter as `tl.const`: Triton then refuses stores, and its signature has
+//! `*kfp32`, also in the IR (`!tt.ptr<f32, "constant">`). That becomes `access=read`. Where a kernel has no such
+//! declaration, its author may write the `k` all the same, and promises what it says; without it nothing is said.
 //!
 //! A specialisation is a promise: code that was compiled for multiples of 16 computes wrong results for other values.
 //! So the declaration checks every hint of the signature. Hints that Triton found by itself are only in its IR,

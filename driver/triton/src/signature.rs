@@ -51,7 +51,7 @@ pub(crate) enum Kind {
     Descriptor(Described),
 }
 
-/// What a signature says of a descriptor.
+/// The type of a tensor descriptor in a signature.
 pub(crate) struct Described {
     pub(crate) dtype: DType,
     /// Rank of the tensor; 3 to 5 for columns of pixels.

@@ -61,7 +61,7 @@ fn somebody_vouches_for_commands_and_for_functions_of_others() {
     }
 }
 
-/// What an image calls is a call, and a device variable loads its image, as a launch does.
+/// A function that an image calls needs somebody's word as any callee does, and a device variable as a launch does.
 #[test]
 fn somebody_vouches_for_what_images_call_and_for_their_variables() {
     let launch = "launch code.\"k\"(x.data) grid(n) block(1);";
@@ -70,7 +70,7 @@ fn somebody_vouches_for_what_images_call_and_for_their_variables() {
         ("image code on load @\"given\";", launch, "", ""),
         ("image code;", "k(code.global(\"v\"));", "code.global(\"v\")", "launches"),
         ("image code;", "k(ptr(code.global(\"v\").size));", "code.global(\"v\")", "launches"),
-        // Nothing uses it.
+        // The image `other` is not used, so that its function is never called.
         ("image code; image other on load @\"init\";", launch, "", ""),
     ];
     for (images, body, what, method) in rows {

@@ -31,11 +31,11 @@ pub(crate) struct Param {
 /// The way in which a function uses the memory of a tensor that it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Borrows {
-    /// Not by memory alone: a tensor that may be in use after the call, or no tensor.
+    /// Takes a tensor object, which may be in use after the call, or no tensor.
     No,
-    /// Until the call ends; it may write to it.
+    /// Reads and writes the memory until the call ends.
     Memory,
-    /// Until the call ends, and only to read it.
+    /// Reads the memory until the call ends.
     ReadOnly,
 }
 

@@ -218,7 +218,7 @@ fn failures_leave_nothing_behind() {
     }
 }
 
-/// What is prepared is there while a graph is captured; what is not cannot be found then.
+/// A variable that was prepared can be used while a graph is captured; one that was not cannot be found then.
 #[test]
 fn variables_are_prepared() {
     let stand_in = fake_cuda::exclusive();

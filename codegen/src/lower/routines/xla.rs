@@ -1,4 +1,4 @@
-//! What handlers of XLA read of a call, and what they tell XLA.
+//! Routines of handlers of XLA: reading buffers and attributes of a call, its stream, and telling XLA of errors.
 
 use abi_spec::xla::{self, error_code, inner};
 use abi_spec::{DType, TypeIndex};
