@@ -22,6 +22,12 @@ pub mod loader {
     /// The mode that binds all symbols at once, for this caller only.
     pub const RTLD_NOW: i32 = 2;
 
+    /// The bit with which `dlopen` only finds a library that is loaded, on Linux.
+    pub const RTLD_NOLOAD: i32 = 4;
+
+    /// The bit with which `dlclose` never unloads the library, on Linux.
+    pub const RTLD_NODELETE: i32 = 0x1000;
+
     /// `HMODULE LoadLibraryA(LPCSTR file)`, on Windows.
     pub const LOAD_LIBRARY: &str = "LoadLibraryA";
 

@@ -87,6 +87,7 @@ pub mod library_bin;
 pub mod module_attribute;
 pub mod runtime;
 pub mod symbol;
+pub mod torch;
 pub mod xla;
 
 mod device;

@@ -37,7 +37,7 @@ pub use call::{Call, FunctionRef, KernelCall, KernelRef, StatusError};
 pub use command::{MemoryCopy, MemoryFill, Target, Upload, Wait};
 pub use expr::{BinaryOp, Builtin, Comparison, DeviceAttribute, Expr, Logic, Member};
 pub use global::Global;
-pub use handlers::Handlers;
+pub use handlers::{Handlers, TorchOperators};
 pub(crate) use image::is_whole;
 pub use image::{GlobalFacts, GpuKernelFacts, Image, ImageKind, Platform};
 pub(crate) use launch::AttributeValue;

@@ -56,8 +56,10 @@ pub enum Error {
         /// Name of the entry.
         name: String,
     },
-    /// A function that is meant to have a handler of XLA is no function of the library.
-    Handler {
+    /// A function that is meant for a host besides TVM FFI is no function of the library.
+    Registered {
+        /// The host: `handlers` or `torch`.
+        host: &'static str,
         /// Name of the function.
         name: String,
     },
@@ -96,7 +98,7 @@ impl Error {
             | Error::Image { position, .. } => position.as_deref(),
             Error::Imports { .. }
             | Error::Entry { .. }
-            | Error::Handler { .. }
+            | Error::Registered { .. }
             | Error::Prefix { .. } => None,
         }
     }
@@ -109,7 +111,7 @@ impl Error {
             Error::Syntax { .. } | Error::Image { .. } => None,
             Error::Imports { .. }
             | Error::Entry { .. }
-            | Error::Handler { .. }
+            | Error::Registered { .. }
             | Error::Prefix { .. } => None,
         }
     }
@@ -131,7 +133,7 @@ impl Error {
             }
             Error::Imports { .. }
             | Error::Entry { .. }
-            | Error::Handler { .. }
+            | Error::Registered { .. }
             | Error::Prefix { .. } => {}
         }
         self
@@ -167,7 +169,9 @@ impl fmt::Display for Error {
             Error::Invalid { reason, .. } => f.write_str(reason)?,
             Error::Imports { source } => write!(f, "imports: {source}")?,
             Error::Entry { name } => write!(f, "entry: there is no function {name:?}")?,
-            Error::Handler { name } => write!(f, "handlers: there is no function {name:?}")?,
+            Error::Registered { host, name } => {
+                write!(f, "{host}: there is no function {name:?}")?;
+            }
             Error::Image { name, reason, .. } => write!(f, "image {name:?}: {reason}")?,
             Error::Prefix { prefix, reason } => {
                 write!(f, "system library prefix {prefix:?}: {reason}")?;

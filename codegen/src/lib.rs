@@ -82,7 +82,7 @@ pub use declaration::{
     LaunchArg, LaunchAttribute, Leaf, Library, Literal, Local, Location, Logic, MapMode, MapType,
     Mapping, Member, MemoryCopy, MemoryFill, ObjectClass, Output, Param, ParamType, Platform,
     Prepare, Promotion, ResultType, Sequence, Shape, Signature, Statement, StatementKind,
-    StatusError, Strides, Swizzle, Target, Tensor, TensorMap, Upload, Wait,
+    StatusError, Strides, Swizzle, Target, Tensor, TensorMap, TorchOperators, Upload, Wait,
 };
 pub use error::{Error, Errors, Part, Position, Site};
 pub use explain::{AboutLine, Explanation};

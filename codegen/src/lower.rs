@@ -25,6 +25,7 @@ mod quote;
 mod routines;
 mod runtime;
 mod scoped;
+mod torch;
 mod unchecked;
 mod value;
 
@@ -107,6 +108,8 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
     let entered = resolved.entered();
     let mut externals = resolved.externals.iter().peekable();
     let mut handlers = resolved.handlers.iter().peekable();
+    let mut operators = resolved.operators.iter().peekable();
+    let mut kernels = Vec::new();
     for (index, function) in resolved.functions.iter().enumerate() {
         let wrapped = options.unchecked.apply(function);
         let exported = (&*wrapped, Entry::default());
@@ -121,6 +124,17 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
         if let Some(handler) = handlers.next_if(|handler| handler.function == index) {
             entries::handler::handler(&mut module, handler, (host, &mut records), linkage);
         }
+        if let Some(operator) = operators.next_if(|operator| operator.function == index) {
+            if operator.outputs > 0 {
+                function::allocator(&mut module, &wrapped, linkage, (host, &mut records));
+            }
+            let kernel =
+                entries::torch::kernel(&mut module, operator, (host, &mut records), linkage);
+            kernels.push((operator, kernel));
+        }
+    }
+    if let Some(torch) = &library.torch {
+        entries::torch::register(&mut module, &torch.namespace, &kernels, linkage);
     }
     records.define(&mut module);
     images::define(&mut module, &library.images);

@@ -39,6 +39,7 @@ mod site;
 mod statement;
 pub(crate) mod step;
 pub(crate) mod term;
+pub(crate) mod torch;
 pub(crate) mod typing;
 pub(crate) mod value;
 pub(crate) mod warning;
@@ -63,6 +64,7 @@ use external::External;
 use function::Function;
 use global::UsedImage;
 use handler::Handler;
+use torch::TorchOperator;
 
 /// A result whose error is a reason.
 type Explained<T> = Result<T, String>;
@@ -86,6 +88,8 @@ pub struct Resolved<'a> {
     pub(crate) externals: Vec<External<'a>>,
     /// Handlers of XLA.
     pub(crate) handlers: Vec<Handler<'a>>,
+    /// Operators of PyTorch.
+    pub(crate) operators: Vec<TorchOperator<'a>>,
 }
 
 impl Library {
@@ -152,11 +156,15 @@ impl Library {
         let functions = functions(self, &items)?;
         let externals = external::externals(self, &functions)?;
         let handlers = handler::handlers(self, &functions, &externals)?;
-        let into = into::functions(&functions, &handlers, &items)?;
+        let operators = torch::operators(self)?;
+        let handled = handlers.iter().map(|handler| (handler.function, handler.entry));
+        let operated = operators.iter().map(|operator| (operator.function, operator.entry()));
+        let entered: Vec<(usize, Entry)> = handled.chain(operated).collect();
+        let into = into::functions(&functions, &entered, &items)?;
         entry(self)?;
         self.imports.as_ref().map_or(Ok(()), |tree| tree.validate()).map_err(Error::from)?;
         self.system_lib.as_ref().map_or(Ok(()), |prefix| system_lib(self, prefix, &functions))?;
-        Ok(Resolved { library: self, functions, into, externals, handlers })
+        Ok(Resolved { library: self, functions, into, externals, handlers, operators })
     }
 }
 
@@ -196,6 +204,12 @@ impl<'a> Resolved<'a> {
         self.called().into_iter().map(kernel).collect()
     }
 
+    /// Returns the schema of each [operator of PyTorch](Library::torch) with the name of its function, in the order of
+    /// declaration.
+    pub fn torch_schemas(&self) -> Vec<(&'a str, &str)> {
+        self.operators.iter().map(|operator| (operator.name, &operator.schema[..])).collect()
+    }
+
     /// Returns the symbol of each C function that bodies call with its type, in the order of their first calls.
     pub(crate) fn called(&self) -> Vec<(&'a str, Prototype)> {
         let mut places = FxHashMap::default();
@@ -221,7 +235,8 @@ impl<'a> Resolved<'a> {
         let mut all: FxHashMap<&str, Vec<(&Function<'a>, Entry)>> = FxHashMap::default();
         let called = self.functions.iter().chain(&self.into).flat_map(Function::entered);
         let handled = self.handlers.iter().map(|handler| (handler.name, handler.entry));
-        for (name, entry) in called.chain(handled) {
+        let operated = self.operators.iter().map(|operator| (operator.name, operator.entry()));
+        for (name, entry) in called.chain(handled).chain(operated) {
             let known = all.entry(name).or_default();
             if entry != Entry::default() && known.iter().all(|(_, known)| *known != entry) {
                 let of =

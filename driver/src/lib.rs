@@ -29,6 +29,7 @@ pub use inspect::inspect;
 pub use link;
 pub use link::ObjectFault;
 pub use request::{
-    CheckGroup, File, Form, Headers, Request, Source, parse_register, parse_routines, parse_target,
+    CheckGroup, File, Form, Headers, Register, Request, Source, parse_register, parse_routines,
+    parse_target,
 };
 pub use triton;

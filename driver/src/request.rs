@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{ArgAction, Args, ValueEnum};
 use codegen::backend::{Feature, Optimize};
-use codegen::{Handlers, Library, Loader, Prepare, Routines, Unchecked};
+use codegen::{Library, Loader, Prepare, Routines, Unchecked};
 use link::{Input, Linker, Output};
 use target_lexicon::Triple;
 
@@ -18,7 +18,7 @@ use crate::imports::{read_modules, read_tree};
 use crate::{BackendName, Error};
 pub use file::{File, Source};
 pub(crate) use values::backends;
-pub use values::{parse_register, parse_routines, parse_target};
+pub use values::{Register, parse_register, parse_routines, parse_target};
 
 /// A request to make a file of a library. Options of Python are named like the fields.
 #[derive(Clone, Debug, Args)]
@@ -104,10 +104,11 @@ pub struct Request {
     /// functions are registered when the program starts.
     #[arg(long, value_name = "PREFIX")]
     pub system_lib: Option<String>,
-    /// Host besides TVM FFI that calls the functions: with `xla` each has a handler PREFIX_name by XLA's C API, too; only
-    /// those of the list, if there is one [default of PREFIX: xla].
-    #[arg(long, value_name = "HOST[=PREFIX][:NAME,...]", value_parser = values::parse_register)]
-    pub register: Option<Handlers>,
+    /// Host besides TVM FFI that calls the functions, or only those of the list: with xla[=PREFIX] each has a handler
+    /// PREFIX_name by XLA's C API, too [default of PREFIX: xla], with torch=NAMESPACE the library registers each as an
+    /// operator of PyTorch when it is loaded. May be given once for each host.
+    #[arg(long, value_name = "HOST[=NAME][:NAME,...]", value_parser = values::parse_register)]
+    pub register: Vec<Register>,
     /// True if the library has the metadata and documentation of its functions.
     #[arg(long = "no-metadata", action = ArgAction::SetFalse,
         help = "Leave out the metadata and documentation of the functions")]
@@ -159,7 +160,7 @@ impl Default for Request {
             images: Vec::new(),
             prepare: None,
             system_lib: None,
-            register: None,
+            register: Vec::new(),
             metadata: true,
             routines: None,
             unchecked: Vec::new(),
@@ -324,8 +325,11 @@ impl Request {
         if let Some(prefix) = &self.system_lib {
             library.to_mut().system_lib = Some(prefix.clone());
         }
-        if let Some(handlers) = &self.register {
-            library.to_mut().handlers = Some(handlers.clone());
+        for host in &self.register {
+            match host {
+                Register::Xla(handlers) => library.to_mut().handlers = Some(handlers.clone()),
+                Register::Torch(operators) => library.to_mut().torch = Some(operators.clone()),
+            }
         }
         if let Some(name) = &self.prepare {
             library.to_mut().prepare = Some(Prepare::new(name));

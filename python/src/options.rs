@@ -119,8 +119,11 @@ impl Options {
             "entry" => request.entry = Some(value.text()?.to_owned()),
             "system_lib" => request.system_lib = Some(value.text()?.to_owned()),
             "register" => {
-                let handlers = driver::parse_register(value.text()?);
-                request.register = Some(handlers.map_err(|error| value.wrong(error))?);
+                let hosts = value.value.text().map(|host| vec![host.to_owned()]);
+                let hosts = hosts.or_else(|_| value.texts())?.into_iter();
+                let host = |host: String| driver::parse_register(&host);
+                let parsed = hosts.map(host).collect::<Result<_, _>>();
+                request.register = parsed.map_err(|error| value.wrong(error))?;
             }
             "metadata" => request.metadata = value.flag()?,
             "routines" => {

@@ -109,7 +109,9 @@ impl<'ctx> Types<'ctx> {
     pub(crate) fn describe(&self, function: FunctionValue<'ctx>, source: &ir::Function) {
         let attributes = &self.attributes;
         let mut add = |attribute| function.add_attribute(AttributeLoc::Function, attribute);
-        add(attributes.nounwind);
+        if !source.unwinds {
+            add(attributes.nounwind);
+        }
         if self.facts.probes {
             add(attributes.probe);
         }

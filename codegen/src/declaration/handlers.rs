@@ -14,6 +14,43 @@ pub struct Handlers {
     pub functions: Vec<String>,
 }
 
+/// Operators of PyTorch: the library registers its functions with PyTorch as `NAMESPACE::name`, beside those of TVM FFI.
+///
+/// It does so when it is loaded into a process with PyTorch 2.10 or newer, whose stable C ABI it finds there; it loads
+/// without PyTorch, too. Tensors that a function writes to are `Tensor(a!)` in the schema, those that it allocates are
+/// results, which PyTorch allocates. A stream is no argument: it is PyTorch's current one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TorchOperators {
+    /// Namespace of the operators, a C identifier. Other libraries may have operators in it, too.
+    pub namespace: String,
+    /// Names of the functions; all of the library if there are none.
+    pub functions: Vec<String>,
+}
+
+impl TorchOperators {
+    /// Builds operators of all functions of a library.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{Library, TorchOperators};
+    ///
+    /// let text = "add_one(x: Tensor([n], float32, access=read), y: Tensor([n], float32)) -> None
+    ///     = add_one(x.data, y.data, n);";
+    /// let library = text.parse::<Library>()?.with_torch(TorchOperators::new("ours"));
+    /// let schemas = library.resolve()?.torch_schemas();
+    /// assert_eq!(schemas, [("add_one", "add_one(Tensor x, Tensor(a1!) y) -> ()")]);
+    /// # Ok::<(), tvm_ffi_codegen::Error>(())
+    /// ```
+    pub fn new(namespace: impl Into<String>) -> TorchOperators {
+        TorchOperators { namespace: namespace.into(), functions: Vec::new() }
+    }
+
+    /// Sets the names of the functions.
+    pub fn of(mut self, functions: impl IntoIterator<Item = impl Into<String>>) -> TorchOperators {
+        self.functions = functions.into_iter().map(Into::into).collect();
+        self
+    }
+}
+
 impl Handlers {
     /// The usual prefix.
     pub const PREFIX: &str = "xla";

@@ -3,7 +3,7 @@
 use abi_spec::library_bin::ImportTree;
 
 use super::derived::Derived;
-use super::{Body, Handlers, Image, Param, Signature};
+use super::{Body, Handlers, Image, Param, Signature, TorchOperators};
 
 /// Contents of one shared object.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,6 +29,8 @@ pub struct Library {
     pub system_lib: Option<String>,
     /// Handlers by which XLA calls the functions, too.
     pub handlers: Option<Handlers>,
+    /// Operators by which PyTorch calls the functions, too.
+    pub torch: Option<TorchOperators>,
 }
 
 /// A declaration: a signature and a body.
@@ -157,6 +159,12 @@ impl Library {
     /// Adds [handlers](Library::handlers) by which XLA calls the functions.
     pub fn with_handlers(mut self, handlers: Handlers) -> Library {
         self.handlers = Some(handlers);
+        self
+    }
+
+    /// Adds [operators](Library::torch) by which PyTorch calls the functions.
+    pub fn with_torch(mut self, operators: TorchOperators) -> Library {
+        self.torch = Some(operators);
         self
     }
 

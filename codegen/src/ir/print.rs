@@ -173,7 +173,8 @@ pub(super) fn print_function(
     }
     let cold = if function.cold { " cold" } else { "" };
     let no_inline = if function.no_inline { " noinline" } else { "" };
-    writeln!(f, "{cold}{no_inline} {{")?;
+    let unwinds = if function.unwinds { " unwinds" } else { "" };
+    writeln!(f, "{cold}{no_inline}{unwinds} {{")?;
     for (block, data) in function.blocks() {
         printer.block(f, block, data)?;
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-use crate::declaration::{Handlers, Image, Library, Prepare};
+use crate::declaration::{Handlers, Image, Library, Prepare, TorchOperators};
 
 /// The digest of the sources that decide what is made of a library.
 const STAMP: &str = env!("ROUTINES_STAMP");
@@ -40,7 +40,8 @@ impl fmt::Display for Fingerprint {
 
 impl Library {
     /// Computes a digest of the library and of this crate: of the text with documentation and source locations, the bytes
-    /// of images, the import tree, `prepare`, `entry`, `system_lib` and `handlers`, and of the version and the sources of the crate.
+    /// of images, the import tree, `prepare`, `entry`, `system_lib`, `handlers` and `torch`, and of the version and the
+    /// sources of the crate.
     /// It is the same in every process and on every machine. What else decides about an output, such as options and the
     /// files to link, can be added by [`Fingerprint::with`].
     ///
@@ -54,7 +55,8 @@ impl Library {
     /// # Ok::<(), tvm_ffi_codegen::Error>(())
     /// ```
     pub fn fingerprint(&self) -> Fingerprint {
-        let Library { functions: _, images, prepare, imports, entry, system_lib, handlers } = self;
+        let Library { functions: _, images, prepare, imports, entry, system_lib, handlers, torch } =
+            self;
         let start = Fingerprint::of(STAMP.as_bytes());
         let start = start.with(env!("CARGO_PKG_VERSION").as_bytes());
         let text = start.with(self.to_string().as_bytes());
@@ -66,9 +68,13 @@ impl Library {
         let texts = [prepare.as_ref().map(Prepare::name), entry.as_deref(), system_lib.as_deref()];
         let named =
             texts.into_iter().fold(imports, |all, text| optional(all, text.map(str::as_bytes)));
-        handlers.iter().fold(named, |all, Handlers { prefix, functions }| {
-            let names = functions.iter().map(String::as_bytes);
-            names.fold(all.with(prefix.as_bytes()), Fingerprint::with)
+        let handlers = handlers.as_ref().map(|Handlers { prefix, functions }| (prefix, functions));
+        let torch = torch.as_ref();
+        let torch = torch.map(|TorchOperators { namespace, functions }| (namespace, functions));
+        [handlers, torch].into_iter().fold(named, |all, host| {
+            let all = optional(all, host.map(|(name, _)| name.as_bytes()));
+            let names = host.into_iter().flat_map(|(_, names)| names).map(String::as_bytes);
+            names.fold(all, Fingerprint::with)
         })
     }
 }
@@ -115,6 +121,8 @@ mod tests {
             parse(TEXT).with_system_lib(""),
             parse(TEXT).with_handlers(Handlers::new("f")),
             parse(TEXT).with_handlers(Handlers::new("f").of(["f"])),
+            parse(TEXT).with_torch(TorchOperators::new("f")),
+            parse(TEXT).with_torch(TorchOperators::new("f").of(["f"])),
             parse(TEXT).with_prepare("f"),
             image(None),
             image(Some(b"")),

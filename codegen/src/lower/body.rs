@@ -39,3 +39,11 @@ pub(super) fn body<'a>(c: Checker<'a, '_>, closures: &'a str) -> ir::Function {
     e.write_leave();
     e.b.finish()
 }
+
+/// Emits the allocation of the results of a function by PyTorch, after its prologue.
+pub(super) fn allocation(mut c: Checker<'_, '_>) -> ir::Function {
+    allocate::lend(&mut c);
+    let Checker { mut e, .. } = c;
+    e.write_leave();
+    e.b.finish()
+}

@@ -71,6 +71,7 @@ macro_rules! entries {
             b: &mut $crate::ir::Builder<'_>,
             $($param: impl $crate::ir::typed::Make<$ty>),*
         ) -> Int<i32> {
+            #[allow(unused_mut, reason = "a function may have no parameters")]
             let mut args = Vec::new();
             $(let $param: $ty = $param.make(b);
             $param.push(b, &mut args);)*

@@ -3,6 +3,7 @@
 use super::body::{entry_linkage, entry_symbol};
 use super::emitter::source_location;
 use super::failure::records::Records;
+use super::torch::allocator_symbol;
 use super::value::ffi_function;
 use super::{body, library, prologue};
 use crate::declaration::reserved::spelled_label;
@@ -62,6 +63,21 @@ pub(crate) fn wrapper<'a>(
         defined.map(|(wrapper, own)| define(module, &wrapper, (own, linkage), records)).collect();
     // The first wrapper is that of the function itself.
     hosts[0]
+}
+
+/// Adds the function that [allocates the results](allocator_symbol) of a function to the module. `host` is the offset of the record of the function.
+pub(crate) fn allocator<'a>(
+    module: &mut Module,
+    function: &'a Function<'a>,
+    linkage: Linkage,
+    host: (u32, &mut Records),
+) {
+    let symbol = allocator_symbol(&function.shown.name);
+    let mut b = ffi_function(module, &symbol, Linkage::Local);
+    b.about(function.shown.header().to_string());
+    let c = prologue::prologue(b, function, linkage, host);
+    let function = body::allocation(c);
+    module.functions.push(function);
 }
 
 fn define<'a>(

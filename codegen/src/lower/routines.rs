@@ -21,6 +21,7 @@ mod float;
 mod functions;
 mod hip;
 pub(crate) mod linked;
+mod loading;
 pub(crate) mod memory;
 mod message;
 mod names;
@@ -33,6 +34,7 @@ pub(crate) mod schema;
 #[cfg(test)]
 mod tests;
 mod text;
+pub(crate) mod torch;
 mod view;
 pub(crate) mod xla;
 
@@ -99,10 +101,10 @@ macro_rules! routines {
                 }
             }
 
-            /// Returns true if the routine serves launches of GPU kernels.
-            fn is_of_launches(self) -> bool {
+            /// Returns the rooms whose routines share variables, if the routine is in one of them.
+            fn sharing(self) -> Option<Sharing> {
                 match self {
-                    $(Routine::$name => is_of_launches(stringify!($path)),)*
+                    $(Routine::$name => Sharing::of(stringify!($path)),)*
                 }
             }
         }
@@ -114,9 +116,27 @@ const fn is_inner(words: &[&str]) -> bool {
     !words.is_empty()
 }
 
-/// Returns true for the path of a routine of launches.
-fn is_of_launches(path: &str) -> bool {
-    ["cuda::", "driver::", "hip::"].iter().any(|room| path.starts_with(room))
+/// Rooms whose routines share variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sharing {
+    /// Launches of GPU kernels.
+    Launches,
+    /// Operators of PyTorch.
+    Torch,
+}
+
+impl Sharing {
+    const ALL: [Sharing; 2] = [Sharing::Launches, Sharing::Torch];
+
+    /// Returns the rooms of the path of a routine.
+    fn of(path: &str) -> Option<Sharing> {
+        if path.starts_with("torch::") {
+            return Some(Sharing::Torch);
+        }
+        let is_of_launches =
+            ["cuda::", "driver::", "hip::"].iter().any(|room| path.starts_with(room));
+        is_of_launches.then_some(Sharing::Launches)
+    }
 }
 
 /// Frequency of calls of a routine.
@@ -129,6 +149,8 @@ enum Heat {
     outline,
     /// Called only after a failure or in an unusual case.
     cold,
+    /// Called only after a failure; an exception leaves it.
+    throwing,
 }
 
 routines! {
@@ -301,6 +323,27 @@ routines! {
     XlaEnter outline, xla::xla_enter;
     XlaLeave outline, xla::xla_leave;
     XlaError cold, xla::xla_error;
+    TorchView outline, torch::torch_view;
+    TorchDevice outline, torch::torch_device;
+    TorchDtype outline, torch::torch_dtype;
+    TorchUnbox outline, torch::torch_unbox;
+    TorchDrop outline, torch::torch_drop;
+    TorchText outline, torch::torch_text;
+    TorchBytes outline, torch::torch_bytes;
+    TorchGiveText outline, torch::torch_give_text;
+    TorchList outline, torch::torch_list;
+    TorchItem outline inner, torch::torch_item;
+    TorchOwn outline inner, torch::torch_own;
+    TorchDelete outline inner, torch::torch_delete;
+    TorchAllocate outline, torch::torch_allocate;
+    TorchAllocateOne outline inner, torch::torch_allocate_one;
+    TorchEnter outline, torch::torch_enter;
+    TorchLeave outline, torch::torch_leave;
+    TorchThrow throwing, torch::torch_throw;
+    TorchBegin cold, torch::register::torch_begin;
+    TorchFind cold inner, torch::register::torch_find;
+    TorchDefine cold, torch::register::torch_define;
+    TorchEnd cold, torch::register::torch_end;
 }
 
 impl Routine {
@@ -375,6 +418,10 @@ fn define(module: &mut Module, routine: Routine, linkage: Linkage, loader: Loade
         Heat::hot => {}
         Heat::outline => builder.set_no_inline(),
         Heat::cold => builder.set_cold(),
+        Heat::throwing => {
+            builder.set_cold();
+            builder.set_unwinds();
+        }
     }
     match (routine, loader) {
         (Routine::OpenDriver, Loader::Windows) => {
@@ -385,6 +432,9 @@ fn define(module: &mut Module, routine: Routine, linkage: Linkage, loader: Loade
         }
         (Routine::ThisThread, Loader::Windows) => {
             <driver::thread::this_thread_on_windows as typed::Routine>::build(&mut builder)
+        }
+        (Routine::TorchFind, Loader::Windows) => {
+            <torch::register::torch_find_on_windows as typed::Routine>::build(&mut builder)
         }
         (Routine::Pause, Loader::Windows) => {
             <driver::thread::pause_on_windows as typed::Routine>::build(&mut builder)

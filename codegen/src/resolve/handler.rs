@@ -80,13 +80,8 @@ pub(super) fn handlers<'a>(
     let defined = externals.iter().map(|external| &external.symbol[..]);
     let symbols: FxHashSet<&str> = called.chain(defined).collect();
     let named = |name: &str| library.functions.iter().any(|f| f.signature.name == name);
-    if let Some(name) = handlers.functions.iter().find(|name| !named(name)) {
-        return Err(Error::Handler { name: name.clone() });
-    }
-    let is_meant =
-        |name: &String| handlers.functions.is_empty() || handlers.functions.contains(name);
-    let (mut all, declared) = (Vec::new(), library.functions.iter().enumerate());
-    for (function, declared) in declared.filter(|(_, f)| is_meant(&f.signature.name)) {
+    let mut all = Vec::new();
+    for (function, declared) in chosen(library, "handlers", &handlers.functions)? {
         let invalid = |(part, reason)| Error::invalid(function, declared, part, reason);
         let made = handler(function, &declared.signature, handlers).map_err(invalid)?;
         let getter = format!("{GETTER}{}", made.name);
@@ -100,6 +95,24 @@ pub(super) fn handlers<'a>(
         all.push(made);
     }
     Ok(all)
+}
+
+/// Returns the functions that are meant for a host besides TVM FFI, with their indices: those with these names, or all.
+///
+/// # Errors
+/// [`Error::Registered`] for a name that no function has.
+pub(super) fn chosen<'a>(
+    library: &'a Library,
+    host: &'static str,
+    names: &'a [String],
+) -> Result<impl Iterator<Item = (usize, &'a crate::Function)>, Error> {
+    let named = |name: &str| library.functions.iter().any(|f| f.signature.name == name);
+    if let Some(name) = names.iter().find(|name| !named(name)) {
+        return Err(Error::Registered { host, name: name.clone() });
+    }
+    let is_meant = |name: &String| names.is_empty() || names.contains(name);
+    let all = library.functions.iter().enumerate();
+    Ok(all.filter(move |(_, function)| is_meant(&function.signature.name)))
 }
 
 fn handler<'a>(

@@ -9,7 +9,6 @@ use rustc_hash::FxHashSet;
 
 use super::body::{Action, Callee, Entry, Packed, PackedCall, Plain};
 use super::function::Function;
-use super::handler::Handler;
 use super::statement::Block;
 use super::term::{Kind, Node, Term};
 use super::{Explained, Items, definition, value};
@@ -83,21 +82,21 @@ fn literal(literal: &Literal) -> Packed<'_> {
     })
 }
 
-/// Derives and resolves the functions that calls and handlers give tensors to write.
+/// Derives and resolves the functions that calls give tensors to write, and those that other hosts enter likewise.
 pub(super) fn functions<'a>(
     functions: &[Function<'a>],
-    handlers: &[Handler<'a>],
+    entered: &[(usize, Entry)],
     items: &Items<'a>,
 ) -> Result<Vec<Function<'a>>, Error> {
     let callers = functions.iter().enumerate().flat_map(|(caller, function)| {
         given(function).into_iter().map(move |(part, name)| (caller, function.declared, part, name))
     });
-    let handled = handlers.iter().filter(|handler| handler.entry.into).map(|handler| {
-        let declared = functions[handler.function].declared;
-        (handler.function, declared, Part::Result, handler.name)
+    let into = entered.iter().filter(|(_, entry)| entry.into).map(|&(function, _)| {
+        let declared = functions[function].declared;
+        (function, declared, Part::Result, &declared.signature.name[..])
     });
     let (mut all, mut seen) = (Vec::new(), FxHashSet::default());
-    for (caller, declared, part, name) in callers.chain(handled) {
+    for (caller, declared, part, name) in callers.chain(into) {
         if !seen.insert(name) {
             continue;
         }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use codegen::backend::Optimize;
-use codegen::{Handlers, Routines};
+use codegen::{Handlers, Routines, TorchOperators};
 use link::Linker;
 use target_lexicon::Triple;
 
@@ -66,20 +66,38 @@ const ROUTINES: [(&str, Routines, &str); 3] = [
     ),
 ];
 
-/// Parses [`Request::register`](super::Request::register): `xla`, `xla=PREFIX`, and after a colon names of functions with
-/// commas in between.
+/// A host besides TVM FFI that calls the functions of a library.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Register {
+    /// XLA, by handlers.
+    Xla(Handlers),
+    /// PyTorch, by operators.
+    Torch(TorchOperators),
+}
+
+/// Parses an element of [`Request::register`](super::Request::register): `xla`, `xla=PREFIX` or `torch=NAMESPACE`, and after
+/// a colon names of functions with commas in between.
 ///
 /// # Errors
 /// A text that says what is expected.
-pub fn parse_register(text: &str) -> Result<Handlers, String> {
+pub fn parse_register(text: &str) -> Result<Register, String> {
     let (host, names) =
         text.split_once(':').map_or((text, None), |(host, names)| (host, Some(names)));
-    let (host, prefix) = host.split_once('=').unwrap_or((host, Handlers::PREFIX));
+    let (host, name) = host.split_once('=').map_or((host, None), |(host, name)| (host, Some(name)));
     let names: Vec<&str> = names.map_or(Vec::new(), |names| names.split(',').collect());
-    if host != "xla" || prefix.is_empty() || names.contains(&"") {
-        return Err(format!("no host {text:?}, expected xla, xla=PREFIX or xla=PREFIX:NAME,NAME"));
+    let is_whole = name != Some("") && !names.contains(&"");
+    match (host, name) {
+        ("xla", prefix) if is_whole => {
+            let prefix = prefix.unwrap_or(Handlers::PREFIX);
+            Ok(Register::Xla(Handlers::new(prefix).of(names)))
+        }
+        ("torch", Some(namespace)) if is_whole => {
+            Ok(Register::Torch(TorchOperators::new(namespace).of(names)))
+        }
+        _ => Err(format!(
+            "no host {text:?}, expected xla, xla=PREFIX or torch=NAMESPACE, and perhaps :NAME,NAME"
+        )),
     }
-    Ok(Handlers::new(prefix).of(names))
 }
 
 /// Parses [`Request::routines`](super::Request::routines).

@@ -164,10 +164,11 @@ fn handlers_of_xla_are_an_option() {
     let refused = |option: &str| fails(folder.path(), &format!("emit add_one.ffi {option} -o out"));
     let missing = "error: add_one.ffi: handlers: there is no function \"subtract\"\n";
     assert_eq!(refused("--register xla:subtract"), (1, missing.to_owned()));
-    for wrong in ["xlb", "xla=", "xla:", "xla:a,,b"] {
+    for wrong in ["xlb", "xla=", "xla:", "xla:a,,b", "torch", "torch=", "torch=a:"] {
         let (code, message) = refused(&format!("--register {wrong}"));
-        let expected =
-            format!("no host \"{wrong}\", expected xla, xla=PREFIX or xla=PREFIX:NAME,NAME");
+        let expected = format!(
+            "no host \"{wrong}\", expected xla, xla=PREFIX or torch=NAMESPACE, and perhaps :NAME,NAME"
+        );
         assert!(code == 2 && message.contains(&expected), "{message}");
     }
 }

@@ -143,7 +143,10 @@ impl<'c> Ops<'c> {
         &self,
         function: &ir::Function,
     ) -> Vec<(&'static str, Attribute<'c>)> {
-        let mut attributes = vec![("no_unwind", self.unit)];
+        let mut attributes = Vec::new();
+        if !function.unwinds {
+            attributes.push(("no_unwind", self.unit));
+        }
         attributes.extend(self.processor.iter().flatten());
         let is_long = backend::is_long(function);
         if function.cold || function.no_inline || is_long {

@@ -27,6 +27,7 @@ pub(super) fn function(
         signature,
         cold: false,
         no_inline: false,
+        unwinds: false,
         blocks: Vec::new(),
         values: Vec::new(),
         names: Vec::new(),
@@ -83,6 +84,7 @@ impl Body<'_> {
         }
         self.function.cold = cursor.keyword("cold");
         self.function.no_inline = cursor.keyword("noinline");
+        self.function.unwinds = cursor.keyword("unwinds");
         cursor.expect("{")?;
         cursor.end()?;
         Ok(params)

@@ -9,6 +9,7 @@ use crate::ir::typed::Struct;
 use crate::ir::{Cond, Type, Value};
 use crate::language::spelled;
 use crate::lower::checks::{Checker, terms};
+use crate::lower::emitter::known::before_use;
 use crate::lower::emitter::output;
 use crate::lower::emitter::state::OutputState;
 use crate::lower::failure::records;
@@ -43,20 +44,11 @@ fn output_device(c: &mut Checker<'_, '_>, output: &Output<'_>) -> Value {
 
 /// Emits the allocation of tensors after [`plan`]. From then on the frame owns them.
 pub(super) fn allocate(c: &mut Checker<'_, '_>, outputs: &[OutputId]) {
-    let planned = outputs.iter().filter_map(|&output| c.e.known.locals().outputs[output].clone());
-    let planned: Vec<OutputState> = planned.collect();
-    let extents: Vec<Value> =
-        planned.iter().flat_map(|output| output.extents.iter().copied()).collect();
-    let devices: Vec<Value> = planned.iter().map(|output| output.device).collect();
-    let words: Vec<Value> = devices.iter().chain(&extents).copied().collect();
-    let devices_at = c.e.scratch(&words);
-    let extents_at = c.e.b.ptr_offset(devices_at, 8 * devices.len() as i64);
+    let Planned { record, extents, devices } = planned(c, outputs);
     let count = outputs.len() as u32;
     let tensors = c.e.own(count);
     let site = c.exits.here(&mut c.e);
-    let dtypes: Vec<Option<Value>> = planned.iter().map(|output| output.dtype).collect();
-    let record = outputs_record(c, outputs, &dtypes);
-    let args = [site, record, extents_at, devices_at, tensors];
+    let args = [site, record, extents, devices, tensors];
     let status = c.e.routine_value(Routine::Allocate, &args);
     let failed = c.e.b.compare_const(Cond::Ne, status, 0);
     let (fail, next) = (c.e.b.cold_block("not_allocated"), c.e.b.block("next"));
@@ -73,6 +65,41 @@ pub(super) fn allocate(c: &mut Checker<'_, '_>, outputs: &[OutputId]) {
             state.object = Some(object);
         }
     }
+}
+
+/// Emits the allocation of all results by PyTorch, in the array that the result of the function is, and the return.
+pub(super) fn lend(c: &mut Checker<'_, '_>) {
+    let outputs: Vec<OutputId> = c.e.function.results().map(|(output, _)| output).collect();
+    plan(c, &outputs);
+    let Planned { record, extents, devices } = planned(c, &outputs);
+    let (site, tensors) = (c.exits.here(&mut c.e), before_use(c.e.result));
+    let args = [site, record, extents, devices, tensors];
+    let status = c.e.routine_value(Routine::TorchAllocate, &args);
+    c.e.release_beyond(0);
+    c.e.b.ret(Some(status));
+}
+
+/// What the routines that allocate are told: addresses of the record of the tensors, of their extents in a row, and of their
+/// devices.
+struct Planned {
+    record: Value,
+    extents: Value,
+    devices: Value,
+}
+
+/// Stores what [`plan`] has computed.
+fn planned(c: &mut Checker<'_, '_>, outputs: &[OutputId]) -> Planned {
+    let planned = outputs.iter().filter_map(|&output| c.e.known.locals().outputs[output].clone());
+    let planned: Vec<OutputState> = planned.collect();
+    let extents: Vec<Value> =
+        planned.iter().flat_map(|output| output.extents.iter().copied()).collect();
+    let devices: Vec<Value> = planned.iter().map(|output| output.device).collect();
+    let words: Vec<Value> = devices.iter().chain(&extents).copied().collect();
+    let devices_at = c.e.scratch(&words);
+    let extents_at = c.e.b.ptr_offset(devices_at, 8 * devices.len() as i64);
+    let dtypes: Vec<Option<Value>> = planned.iter().map(|output| output.dtype).collect();
+    let record = outputs_record(c, outputs, &dtypes);
+    Planned { record, extents: extents_at, devices: devices_at }
 }
 
 /// Returns the address of the record of tensors that are allocated together. It is a constant unless an element

@@ -12,7 +12,8 @@ use crate::ir::{
 };
 use crate::language::spelled;
 use crate::lower::body::{entry_linkage, entry_symbol};
-use crate::lower::failure::records::{self, Records};
+use crate::lower::entries::raising::Raising;
+use crate::lower::failure::records::Records;
 use crate::lower::failure::site::Failed;
 use crate::lower::prologue::store_literal;
 use crate::lower::routines::Routine;
@@ -27,17 +28,11 @@ use crate::resolve::handler::{Argument, Attribute, GETTER, Handler};
 struct Handling<'m, 'a> {
     b: Builder<'m>,
     handler: &'m Handler<'a>,
-    /// The offset of the record of the function.
-    host: u32,
-    records: &'m mut Records,
-    /// The linkage of routines.
-    linkage: Linkage,
+    raising: Raising<'m>,
     /// The address of the call frame.
     frame: Value,
     /// The address of the arguments of the wrapper.
     args: Value,
-    /// The address of the values of a message.
-    scratch: Value,
     /// The address of the device and the stream of the call; none on the cpu.
     place: Option<Value>,
     /// The number of attributes that were found.
@@ -89,21 +84,8 @@ fn start<'m, 'a>(
     let args = b.stack_slot(ANY.size * handler.args.len().max(1) as u32, ANY.align);
     let is_elsewhere = handler.device != DeviceType::CPU;
     let place = is_elsewhere.then(|| b.stack_slot(PLACE_SIZE, 8));
-    let (scratch, seen) = (b.stack_slot(16, 8), b.i64(0));
-    Handling {
-        b,
-        handler,
-        host,
-        records,
-        linkage,
-        frame,
-        args,
-        scratch,
-        place,
-        seen,
-        leave,
-        refuse,
-    }
+    let (raising, seen) = (Raising::new((host, records), linkage), b.i64(0));
+    Handling { b, handler, raising, frame, args, place, seen, leave, refuse }
 }
 
 impl Handling<'_, '_> {
@@ -309,12 +291,7 @@ impl Handling<'_, '_> {
 
     /// Raises a failure, with two values at most, and jumps to `out`.
     fn fail(&mut self, failed: &Failed, values: &[Value], out: Block) {
-        let site = failed.add(self.records, self.host);
-        let site = records::address(&mut self.b, site);
-        for (at, &value) in values.iter().enumerate() {
-            self.b.store(value, self.scratch, 8 * at as i32);
-        }
-        self.routine(Routine::FailAt, &[site, self.scratch]);
+        self.raising.raise(&mut self.b, failed, values);
         self.b.jump(out, &[]);
     }
 
@@ -325,12 +302,11 @@ impl Handling<'_, '_> {
     }
 
     fn routine(&mut self, routine: Routine, args: &[Value]) {
-        routine.call(&mut self.b, self.linkage, args);
+        self.raising.call(&mut self.b, routine, args);
     }
 
     fn routine_value(&mut self, routine: Routine, args: &[Value]) -> Value {
-        let symbol = routine.declare(self.b.module, self.linkage);
-        self.b.call_value(symbol, args)
+        self.raising.call_value(&mut self.b, routine, args)
     }
 }
 

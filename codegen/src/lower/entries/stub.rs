@@ -10,7 +10,8 @@ use abi_spec::symbol::function_symbol;
 use crate::ir::{
     Block, Builder, Cond, Convert, Linkage, Module, Signature, Symbol, SymbolKind, Type, Value,
 };
-use crate::lower::failure::records::{self, Records};
+use crate::lower::entries::raising::Raising;
+use crate::lower::failure::records::Records;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
@@ -21,11 +22,7 @@ use crate::resolve::external::{External, Given, Param, Yielded};
 /// A stub under construction.
 struct Stub<'m> {
     b: Builder<'m>,
-    /// The offset of the record of the function.
-    host: u32,
-    records: &'m mut Records,
-    /// The linkage of routines.
-    linkage: Linkage,
+    raising: Raising<'m>,
     /// The address of the slots of the values that the stub owns. A slot is None until its value is made.
     made: Value,
     /// The number of slots that are used so far.
@@ -90,7 +87,8 @@ fn start<'m>(
         let at = b.ptr_offset(made, (index * ANY.size).into());
         write_any(&mut b, at, TypeIndex::NONE, none);
     }
-    Stub { b, host, records, linkage, made, used: 0, room, leave }
+    let raising = Raising::new((host, records), linkage);
+    Stub { b, raising, made, used: 0, room, leave }
 }
 
 impl Stub<'_> {
@@ -140,7 +138,7 @@ impl Stub<'_> {
                 let at = any::PAYLOAD.offset;
                 let native = if scalar.is_float() {
                     let wide = self.b.load(Type::F64, result, at);
-                    self.b.round(wide, scalar, self.linkage)
+                    self.b.round(wide, scalar, self.raising.linkage)
                 } else if matches!(ty, Type::I64 | Type::Ptr) {
                     self.b.load(ty, result, at)
                 } else {
@@ -179,9 +177,8 @@ impl Stub<'_> {
 
     /// Calls a routine that releases values.
     fn release(&mut self, routine: Routine, values: Value, count: u32) {
-        let routine = routine.declare(self.b.module, self.linkage);
         let count = self.b.i64(count.into());
-        self.b.call(routine, &[values, count]);
+        self.raising.call(&mut self.b, routine, &[values, count]);
     }
 
     /// Leaves the stub if a status is not 0.
@@ -203,14 +200,7 @@ impl Stub<'_> {
 
     /// Raises a failure and leaves the stub.
     fn fail(&mut self, failed: &Failed, values: &[Value]) {
-        let site = failed.add(self.records, self.host);
-        let site = records::address(&mut self.b, site);
-        let list = self.b.stack_slot(8 * values.len().max(1) as u32, 8);
-        for (at, &value) in values.iter().enumerate() {
-            self.b.store(value, list, 8 * at as i32);
-        }
-        let fail = Routine::FailAt.declare(self.b.module, self.linkage);
-        let status = self.b.call_value(fail, &[site, list]);
+        let status = self.raising.raise(&mut self.b, failed, values);
         self.b.jump(self.leave, &[status]);
     }
 }

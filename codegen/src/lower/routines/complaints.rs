@@ -141,6 +141,14 @@ complaints! {
     Attributes: "TypeError" "Mismatched number of attributes{calling}, expected {int} but got {int}";
     NoAttribute: "TypeError" "Missing {subject}{calling}";
     ForeignAttribute: "TypeError" "Mismatched type of {subject}{calling}, expected a number or text but got another attribute";
+    TorchInputs: "TypeError" "Mismatched number of arguments of the operator{calling}, expected {int} but got {int}";
+    TorchMemory: "TypeError" "Mismatched type of {subject}{calling}, expected a tensor with strides and memory but got one of PyTorch without";
+    TorchDevice: "ValueError" "Mismatched device of {subject}{calling}, expected one with memory but got another, as `meta`: compilers need `frameworks.register_fakes`";
+    TorchElement: "TypeError" "Mismatched type of an element of a list{calling}, expected a tensor with strides and memory but got one of PyTorch without";
+    TorchDtype: "TypeError" "Failed to allocate {plain}{calling}, PyTorch has no such element type";
+    TorchAllocate: "RuntimeError" "Failed to allocate {plain}{calling}, PyTorch has printed why";
+    TorchStream: "RuntimeError" "Failed to get the stream of {subject}{calling}, PyTorch has none";
+    TorchResult: "RuntimeError" "Failed to hand over the result{calling}, PyTorch has printed why";
 }
 
 /// Part of a template.

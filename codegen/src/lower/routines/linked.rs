@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Heat, Routine, define_used};
+use super::{Heat, Routine, Sharing, define_used};
 use crate::ir::{Linkage, Module, Symbol, SymbolData, SymbolKind};
 use crate::lower::driver::Loader;
 
@@ -44,7 +44,7 @@ pub(crate) fn define_once(module: &mut Module, loader: Loader) {
 ///
 /// A linker adds the modules that are called, and those that these call. There are as few modules as possible without
 /// a routine in a linked file that none of its functions may call. The routines of launches share variables and are
-/// therefore in one module. A linked file has one copy of each routine and exports none.
+/// therefore in one module, and so are those of PyTorch's operators. A linked file has one copy of each routine and exports none.
 ///
 /// ```
 /// use tvm_ffi_codegen::{Library, Loader, Options, Routines, ir};
@@ -92,12 +92,13 @@ fn groups(loader: Loader) -> Vec<Vec<Routine>> {
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// Returns the smallest parts that may be in modules of their own: each linked routine, and those of launches together.
+/// Returns the smallest parts that may be in modules of their own: each linked routine, and together those that share
+/// variables.
 fn parts(loader: Loader) -> Vec<Part> {
-    let (together, alone): (Vec<_>, Vec<_>) =
-        all_linked().partition(|routine| routine.is_of_launches());
-    let alone = alone.into_iter().map(|routine| vec![routine]);
-    alone.chain([together]).map(|routines| Part::new(routines, loader)).collect()
+    let of = |sharing| all_linked().filter(move |routine| routine.sharing() == sharing);
+    let alone = of(None).map(|routine| vec![routine]);
+    let together = Sharing::ALL.map(|sharing| of(Some(sharing)).collect());
+    alone.chain(together).map(|routines| Part::new(routines, loader)).collect()
 }
 
 /// Returns the linked routines that modules of declarations may call: they themselves, or the hot routines in them.
@@ -170,7 +171,7 @@ pub fn is_linked_routine(symbol: &str) -> bool {
 fn stays(routine: Routine) -> bool {
     match routine.heat() {
         Heat::hot => true,
-        Heat::outline | Heat::cold => false,
+        Heat::outline | Heat::cold | Heat::throwing => false,
     }
 }
 

@@ -84,7 +84,7 @@ impl Stub<'_> {
             let truth = self.b.compare_const(Cond::Ne, native, 0);
             native = self.b.widen_bool(truth, Type::I8);
         }
-        let wide = self.b.widen(native, scalar, self.linkage);
+        let wide = self.b.widen(native, scalar, self.raising.linkage);
         if scalar == Scalar::Uint64 {
             // An integer argument is passed as `int64`, so larger values are refused.
             let fits = self.b.compare_const(Cond::Sge, wide, 0);
@@ -179,9 +179,9 @@ impl Stub<'_> {
             let none = s.b.i64(0);
             write_any(&mut s.b, slot, TypeIndex::NONE, none);
             let count = s.b.convert(Convert::Trunc, size, Type::I32);
-            let site = records::address(&mut s.b, s.host);
-            let make = Routine::MakeShape.declare(s.b.module, s.linkage);
-            let status = s.b.call_value(make, &[site, area, count, slot]);
+            let site = records::address(&mut s.b, s.raising.host);
+            let args = [site, area, count, slot];
+            let status = s.raising.call_value(&mut s.b, Routine::MakeShape, &args);
             s.go_on(status);
             s.read(slot)
         })

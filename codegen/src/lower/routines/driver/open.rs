@@ -1,17 +1,13 @@
 //! Opening the library at the first launch. It is never linked.
 
-use abi_spec::c_library::loader;
-
-use crate::ir::typed::{Handle, Int, Ref, Single, Text, constant, routine, signature_of, words};
-use crate::ir::{Builder, Linkage, SymbolKind};
+use crate::ir::Builder;
+use crate::ir::typed::{Ref, Text, constant, routine};
 use crate::lower::driver::{Entries, Loader, table};
 use crate::lower::routines::driver::Driver;
 use crate::lower::routines::driver::failed::c_text;
+use crate::lower::routines::loading::{NAME_SIZE, cells, dl, function, load, names, windows};
 use crate::lower::routines::memory::Caller;
 use crate::lower::routines::message::raise;
-
-/// Size of a name in the tables of names, NUL and padding included.
-const NAME_SIZE: u64 = 40;
 
 /// Opens the library with `dlopen`. Returns 0, or -1 once it has raised.
 #[routine(D::OPEN_DRIVER)]
@@ -23,14 +19,6 @@ pub(crate) fn open_driver<D: Driver>(caller: Caller) -> i32 {
 #[routine(D::OPEN_DRIVER)]
 pub(crate) fn open_driver_on_windows<D: Driver>(caller: Caller) -> i32 {
     open::<D>(windows(), caller)
-}
-
-pub(super) fn dl(_: &mut Builder<'_>) -> Loader {
-    Loader::Dl
-}
-
-pub(super) fn windows(_: &mut Builder<'_>) -> Loader {
-    Loader::Windows
 }
 
 /// Opens the newest library that there is, finds the addresses of its functions and starts it. Returns 0, or -1 once it
@@ -88,49 +76,4 @@ fn newest_of(#[known] loader: Loader, files: &u8, count: u64) -> (&u8, Text) {
         library = load(loader, &files[at * NAME_SIZE]);
     }
     (library, c_text(&files[at * NAME_SIZE]))
-}
-
-/// Emits the address of a table of the names of all functions. Also returns the number of needed functions, which come
-/// first.
-fn names<E: Entries>(b: &mut Builder<'_>) -> (Ref<u8>, Int<u64>) {
-    let names: Vec<&str> = E::ALL.iter().map(|entry| entry.name()).collect();
-    let needed = E::ALL.iter().take_while(|entry| entry.is_needed()).count();
-    (cells(b, &names), constant(b, needed as u64))
-}
-
-/// Emits the address of names that end with a NUL, [`NAME_SIZE`] bytes each.
-fn cells(b: &mut Builder<'_>, names: &[&str]) -> Ref<u8> {
-    let mut cells = vec![0; NAME_SIZE as usize * names.len()];
-    for (cell, name) in cells.chunks_exact_mut(NAME_SIZE as usize).zip(names) {
-        cell[..name.len()].copy_from_slice(name.as_bytes());
-    }
-    Ref::new(b.constant_bytes(&cells, 8))
-}
-
-/// Calls `dlopen(file, RTLD_NOW)` or `LoadLibraryA(file)`.
-pub(super) fn load(b: &mut Builder<'_>, loader: Loader, file: Ref<u8>) -> Ref<u8> {
-    if loader == Loader::Windows {
-        return imported(b, loader::LOAD_LIBRARY, file);
-    }
-    let now = constant(b, loader::RTLD_NOW);
-    imported(b, loader::DLOPEN, (file, now))
-}
-
-/// Calls `dlsym` or `GetProcAddress`.
-pub(super) fn function(
-    b: &mut Builder<'_>,
-    loader: Loader,
-    library: Ref<u8>,
-    name: Ref<u8>,
-) -> Ref<u8> {
-    let find = if loader == Loader::Windows { loader::GET_PROC_ADDRESS } else { loader::DLSYM };
-    imported(b, find, (library, name))
-}
-
-/// Calls an imported function that returns an address.
-fn imported<Args: Handle>(b: &mut Builder<'_>, name: &str, args: Args) -> Ref<u8> {
-    let kind = SymbolKind::Function(signature_of::<Args, Ref<u8>>());
-    let symbol = b.module.declare(name, Linkage::Import, kind);
-    let args = words(b, args);
-    Ref::new(b.call_value(symbol, &args))
 }

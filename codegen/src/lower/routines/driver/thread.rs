@@ -5,7 +5,7 @@ use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, Single, Text, call_indirect, routine};
 use crate::lower::driver::Loader;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::driver::open::{self, dl, load, windows};
+use crate::lower::routines::loading::{self, dl, load, windows};
 use crate::lower::routines::memory::Caller;
 use crate::lower::routines::message::raise;
 
@@ -81,7 +81,7 @@ fn of_system(name: Text) -> &u8 {
 fn found(#[known] loader: Loader, library: &u8, name: &u8) -> &u8 {
     let mut function: &u8 = null;
     if library != null {
-        function = open::function(loader, library, name);
+        function = loading::function(loader, library, name);
     }
     function
 }

@@ -1,0 +1,432 @@
+//! Operators of PyTorch: kernels that PyTorch calls with a stack of words, and their registration. A kernel makes tensors
+//! and values of the words, calls the wrapper, and puts the results where the words were.
+
+mod argument;
+
+use abi_spec::layout::{ANY, any, dl_tensor};
+use abi_spec::symbol::function_symbol;
+use abi_spec::{DeviceType, TypeIndex};
+
+use crate::ir::{
+    Binary, Block, Builder, Cond, Linkage, Module, Pointee, Signature, Symbol, SymbolKind, Type,
+    Value,
+};
+use crate::language::spelled;
+use crate::lower::body::{entry_linkage, entry_symbol};
+use crate::lower::entries::raising::Raising;
+use crate::lower::failure::records::Records;
+use crate::lower::failure::site::Failed;
+use crate::lower::routines::Routine;
+use crate::lower::routines::complaints::Complaint;
+use crate::lower::routines::torch::register::{ABSENT, REFUSED, REGISTERED, REGISTRATION_SIZE};
+use crate::lower::routines::torch::{PLACE_SIZE, PLACE_STREAM, kind};
+use crate::lower::torch::{LENT_HANDLE, LENT_SIZE, allocator_symbol};
+use crate::lower::value::{cache, constant_bytes, ffi_function, safe_call, write_any};
+use crate::resolve::torch::{Argument, Element, GETTER, Given, TorchOperator, Yielded};
+
+/// A kernel under construction.
+struct Kernel<'m, 'a> {
+    b: Builder<'m>,
+    operator: &'m TorchOperator<'a>,
+    raising: Raising<'m>,
+    /// The address of the words of the call.
+    stack: Value,
+    /// The address of the arguments of the wrapper.
+    args: Value,
+    /// The address of the handles that the kernel owns: one word for each input, then one for each result.
+    owned: Value,
+    /// The address of the results that the function allocates.
+    lent: Value,
+    /// The address of the device and the stream of the call; none if all tensors are on the cpu.
+    place: Option<Value>,
+    /// Views of the tensors that may be elsewhere, each with a condition that it is there.
+    elsewhere: Vec<(Value, Option<Value>)>,
+    /// The block that failures jump to once the call has begun.
+    leave: Block,
+    /// The block that throws the error in the thread's slot.
+    throw: Block,
+}
+
+/// An input of a call.
+#[derive(Clone, Copy)]
+struct Input {
+    word: Value,
+    /// A condition that an optional input is there.
+    there: Option<Value>,
+}
+
+/// Adds the kernel of an operator; returns its symbol.
+pub(crate) fn kernel(
+    module: &mut Module,
+    operator: &TorchOperator<'_>,
+    host: (u32, &mut Records),
+    linkage: Linkage,
+) -> Symbol {
+    let kind = SymbolKind::Function(safe_call());
+    let entry = operator.entry();
+    let callee = entry_symbol(operator.name, entry);
+    let callee = module.declare(&callee, entry_linkage(entry), kind.clone());
+    let allocator = (operator.outputs > 0)
+        .then(|| module.declare(&allocator_symbol(operator.name), Linkage::Local, kind));
+    let mut k = start(module, operator, host, linkage);
+    k.count();
+    let inputs = k.take();
+    let mut next = inputs.into_iter();
+    for (index, argument) in operator.args.iter().enumerate() {
+        if argument.given != Given::Stream {
+            let input = next.next().expect("every argument but a stream is an input");
+            k.argument(index, argument, input);
+        }
+    }
+    k.enter();
+    k.streams();
+    allocator.into_iter().for_each(|allocator| k.allocate(allocator));
+    let result = k.call(callee);
+    k.finish(result);
+    let function = k.b.finish();
+    let symbol = function.symbol;
+    module.functions.push(function);
+    symbol
+}
+
+fn start<'m, 'a>(
+    module: &'m mut Module,
+    operator: &'m TorchOperator<'a>,
+    host: (u32, &'m mut Records),
+    linkage: Linkage,
+) -> Kernel<'m, 'a> {
+    let signature = Signature::new(&[Type::Ptr, Type::I64, Type::I64], None);
+    let name = format!("tvm_ffi_codegen.operator.{}", operator.name);
+    let mut b = Builder::function(module, &name, Linkage::Local, signature);
+    b.set_unwinds();
+    b.about(operator.schema.clone());
+    for (index, name) in ["stack", "inputs", "outputs"].into_iter().enumerate() {
+        let param = b.param(index);
+        b.hint(param, name);
+    }
+    let stack = b.param(0);
+    let (leave, throw) = (b.cold_block("leave"), b.cold_block("throw"));
+    let (count, outputs) = (operator.args.len() as u32, operator.outputs);
+    let args = b.stack_slot(ANY.size * (count + outputs).max(1), ANY.align);
+    b.points_to(args, Pointee::Struct(&ANY));
+    let owned = b.stack_slot(8 * (operator.inputs().count() as u32 + outputs).max(1), 8);
+    let lent = b.stack_slot(LENT_SIZE * outputs.max(1), 8);
+    let place = operator.devices.may_be_elsewhere.then(|| b.stack_slot(PLACE_SIZE, 8));
+    let raising = Raising::new(host, linkage);
+    let elsewhere = Vec::new();
+    Kernel { b, operator, raising, stack, args, owned, lent, place, elsewhere, leave, throw }
+}
+
+impl Kernel<'_, '_> {
+    /// Checks the numbers of inputs and outputs, which are those of the schema.
+    fn count(&mut self) {
+        let expected = [self.operator.inputs().count() as i64, i64::from(self.operator.results())];
+        for (index, expected) in expected.into_iter().enumerate() {
+            let found = self.b.param(index + 1);
+            let (same, expected) =
+                (self.b.compare_const(Cond::Eq, found, expected), self.b.i64(expected));
+            let values = [expected, found];
+            self.require(same, &Failed::of(Complaint::TorchInputs, ""), &values, self.throw);
+        }
+    }
+
+    /// Takes over the inputs, and prepares what failures release.
+    fn take(&mut self) -> Vec<Input> {
+        let operator = self.operator;
+        let mut all = Vec::new();
+        for (index, argument) in operator.inputs().enumerate() {
+            let at = 8 * index as i32;
+            let input = if argument.optional {
+                let boxed = self.b.load(Type::Ptr, self.stack, at);
+                let value = self.b.ptr_offset(self.owned, at.into());
+                let some = self.routine_value(Routine::TorchUnbox, &[boxed, value]);
+                let there = Some(self.b.compare_const(Cond::Ne, some, 0));
+                Input { word: self.b.load(Type::I64, value, 0), there }
+            } else {
+                let word = self.b.load(Type::I64, self.stack, at);
+                self.b.store(word, self.owned, at);
+                Input { word, there: None }
+            };
+            all.push(input);
+        }
+        let zero = self.b.i64(0);
+        for output in 0..operator.outputs {
+            self.b.store(zero, self.lent, (output * LENT_SIZE) as i32 + LENT_HANDLE);
+        }
+        if let Some(place) = self.place {
+            self.b.store(zero, place, 0);
+        }
+        if operator.makes_objects() {
+            for index in 0..operator.args.len() {
+                self.write(index, TypeIndex::NONE, zero);
+            }
+        }
+        all
+    }
+
+    /// Finds the device and the stream of the call, and makes the stream the thread's.
+    fn enter(&mut self) {
+        let Some(place) = self.place else { return };
+        // Without a tensor the device is the current one.
+        let ty = if self.operator.devices.is_accelerated {
+            self.operator.devices.accelerator
+        } else {
+            DeviceType::CPU
+        };
+        let mut device = self.b.i64(i64::from(ty.0) | -1 << 32);
+        for (view, there) in self.elsewhere.clone().into_iter().rev() {
+            let own = self.b.load(Type::I64, view, dl_tensor::DEVICE_TYPE.offset);
+            device = match there {
+                Some(there) => self.b.select(there, own, device),
+                None => own,
+            };
+        }
+        let status = self.routine_value(Routine::TorchEnter, &[place, device]);
+        let entered = self.b.compare_const(Cond::Eq, status, 0);
+        let name = spelled(self.operator.name).to_string();
+        self.require(entered, &Failed::of(Complaint::TorchStream, &name), &[], self.leave);
+    }
+
+    /// Writes the arguments that are streams.
+    fn streams(&mut self) {
+        let operator = self.operator;
+        for (index, argument) in operator.args.iter().enumerate() {
+            if argument.given == Given::Stream {
+                let stream = match self.place {
+                    Some(place) => self.b.load(Type::I64, place, PLACE_STREAM),
+                    None => self.b.i64(0),
+                };
+                self.write(index, TypeIndex::OPAQUE_PTR, stream);
+            }
+        }
+    }
+
+    /// Checks the arguments and allocates the results, which become further arguments.
+    fn allocate(&mut self, allocator: Symbol) {
+        let (handle, count) = (self.b.null(), self.b.i32(self.operator.args.len() as i32));
+        let status = self.b.call_value(allocator, &[handle, self.args, count, self.lent]);
+        self.go_on(status);
+        for output in 0..self.operator.outputs {
+            let tensor = self.b.ptr_offset(self.lent, (output * LENT_SIZE).into());
+            let tensor = self.b.as_word(tensor);
+            let index = self.operator.args.len() + output as usize;
+            self.write(index, TypeIndex::DL_TENSOR_PTR, tensor);
+        }
+    }
+
+    /// Calls the wrapper. Returns the address of its result.
+    fn call(&mut self, callee: Symbol) -> Value {
+        let result = self.b.stack_slot(ANY.size, ANY.align);
+        let none = self.b.i64(0);
+        write_any(&mut self.b, result, TypeIndex::NONE, none);
+        let count = self.operator.args.len() as i32 + self.operator.outputs as i32;
+        let (handle, count) = (self.b.null(), self.b.i32(count));
+        let status = self.b.call_value(callee, &[handle, self.args, count, result]);
+        self.go_on(status);
+        result
+    }
+
+    /// Ends the kernel: with its results, and the blocks that failures jump to.
+    fn finish(&mut self, result: Value) {
+        match self.operator.yielded {
+            Yielded::None => {}
+            Yielded::Plain(_) => {
+                let word = self.b.load(Type::I64, result, any::PAYLOAD.offset);
+                self.b.store(word, self.stack, 0);
+            }
+            Yielded::Str => self.give_text(result),
+        }
+        self.end(false);
+        for output in 0..self.operator.outputs {
+            let at = (output * LENT_SIZE) as i32 + LENT_HANDLE;
+            let handle = self.b.load(Type::I64, self.lent, at);
+            self.b.store(handle, self.stack, 8 * output as i32);
+        }
+        self.b.ret(None);
+        self.b.switch_to(self.leave);
+        self.end(true);
+        self.b.jump(self.throw, &[]);
+        self.b.switch_to(self.throw);
+        let name = constant_bytes(&mut self.b, terminated(self.operator.name));
+        self.routine(Routine::TorchThrow, &[name]);
+        self.b.ret(None);
+    }
+
+    /// Puts a text on the stack.
+    fn give_text(&mut self, result: Value) {
+        let status = self.routine_value(Routine::TorchGiveText, &[result, self.stack]);
+        let one = self.b.i64(1);
+        self.routine(Routine::Release, &[result, one]);
+        let given = self.b.compare_const(Cond::Eq, status, 0);
+        self.require(given, &Failed::of(Complaint::TorchResult, ""), &[], self.leave);
+    }
+
+    /// Releases the arguments and the inputs, and the results of a call that has `failed`, and gives the thread its stream
+    /// back.
+    fn end(&mut self, failed: bool) {
+        let operator = self.operator;
+        if operator.makes_objects() {
+            let count = self.b.i64(operator.args.len() as i64);
+            self.routine(Routine::Release, &[self.args, count]);
+        }
+        let mut kinds: Vec<u8> = operator.inputs().map(kind_of).collect();
+        if failed {
+            for output in 0..operator.outputs {
+                let at = (output * LENT_SIZE) as i32 + LENT_HANDLE;
+                let handle = self.b.load(Type::I64, self.lent, at);
+                self.b.store(handle, self.owned, 8 * kinds.len() as i32);
+                kinds.push(kind::TENSOR);
+            }
+        }
+        if kinds.iter().any(|&kind| kind != kind::PLAIN) {
+            let count = self.b.i64(kinds.len() as i64);
+            let kinds = constant_bytes(&mut self.b, kinds);
+            self.routine(Routine::TorchDrop, &[self.owned, kinds, count]);
+        }
+        if let Some(place) = self.place {
+            self.routine(Routine::TorchLeave, &[place]);
+        }
+    }
+
+    /// Jumps to where failures leave unless a status is 0.
+    fn go_on(&mut self, status: Value) {
+        let next = self.b.block("next");
+        let failed = self.b.compare_const(Cond::Ne, status, 0);
+        self.b.branch(failed, self.leave, next);
+        self.b.switch_to(next);
+    }
+
+    /// Raises a failure and jumps to `out` unless a condition holds.
+    fn require(&mut self, ok: Value, failed: &Failed, values: &[Value], out: Block) {
+        let (fail, next) = (self.b.cold_block("refused"), self.b.block("next"));
+        self.b.branch(ok, next, fail);
+        self.b.switch_to(fail);
+        self.raising.raise(&mut self.b, failed, values);
+        self.b.jump(out, &[]);
+        self.b.switch_to(next);
+    }
+
+    /// Writes a value of the FFI as an argument.
+    fn write(&mut self, index: usize, ty: TypeIndex, payload: Value) {
+        let to = self.slot(index);
+        write_any(&mut self.b, to, ty, payload);
+    }
+
+    /// Returns the address of an argument of the wrapper.
+    fn slot(&mut self, index: usize) -> Value {
+        self.b.ptr_offset(self.args, index as i64 * i64::from(ANY.size))
+    }
+
+    fn routine(&mut self, routine: Routine, args: &[Value]) {
+        self.raising.call(&mut self.b, routine, args);
+    }
+
+    fn routine_value(&mut self, routine: Routine, args: &[Value]) -> Value {
+        self.raising.call_value(&mut self.b, routine, args)
+    }
+}
+
+/// Returns the kind of the handle of an input.
+fn kind_of(argument: &Argument<'_>) -> u8 {
+    match argument.given {
+        Given::Plain(_) | Given::Stream => kind::PLAIN,
+        Given::Tensor { .. } => kind::TENSOR,
+        Given::Str | Given::Bytes => kind::TEXT,
+        Given::Shape | Given::Array(Element::Plain(_)) => kind::PLAIN_LIST,
+        Given::Array(Element::Str) => kind::TEXT_LIST,
+        Given::Array(Element::Tensor { .. }) => kind::TENSOR_LIST,
+    }
+}
+
+/// Returns the bytes of a text and a NUL.
+fn terminated(text: &str) -> Vec<u8> {
+    [text.as_bytes(), &[0]].concat()
+}
+
+/// Symbol of the function that registers the operators of a module, `int64_t function(void)`; it returns their state.
+const REGISTER: &str = "tvm_ffi_codegen.torch.register";
+
+/// Symbol of the constructor.
+const CONSTRUCTOR: &str = "tvm_ffi_codegen.torch.constructor";
+
+/// Symbol of the state of the operators.
+const STATE: &str = "tvm_ffi_codegen.torch.state";
+
+/// Adds the constructor that registers operators, given with their kernels, and the function of the FFI that does so later.
+pub(crate) fn register(
+    module: &mut Module,
+    namespace: &str,
+    operators: &[(&TorchOperator<'_>, Symbol)],
+    linkage: Linkage,
+) {
+    let signature = Signature::new(&[], Some(Type::I64));
+    let mut b = Builder::function(module, REGISTER, Linkage::Local, signature);
+    b.set_cold();
+    let (state, registration) = (cache(&mut b, STATE), b.stack_slot(REGISTRATION_SIZE, 8));
+    let name = constant_bytes(&mut b, terminated(namespace));
+    let begin = Routine::TorchBegin.declare(b.module, linkage);
+    let begun = b.call_value(begin, &[state, name, registration]);
+    let is_begun = b.compare_const(Cond::Ne, begun, 0);
+    b.if_then(is_begun, |b| {
+        for (number, (operator, kernel)) in operators.iter().enumerate() {
+            let name = constant_bytes(b, terminated(operator.name));
+            let schema = constant_bytes(b, terminated(&operator.schema));
+            let (number, kernel) = (b.i64(number as i64), b.address(*kernel));
+            let args = [registration, number, name, schema, kernel];
+            Routine::TorchDefine.call(b, linkage, &args);
+        }
+        Routine::TorchEnd.call(b, linkage, &[state, registration]);
+    });
+    let state = b.atomic_load(Type::I64, state, 0);
+    b.ret(Some(state));
+    let function = b.finish();
+    let register = function.symbol;
+    module.functions.push(function);
+    constructor(module, register);
+    getter(module, register, namespace, linkage);
+}
+
+/// Adds the constructor. What it cannot do, the getter says.
+fn constructor(module: &mut Module, register: Symbol) {
+    let signature = Signature::new(&[], None);
+    let mut b = Builder::function(module, CONSTRUCTOR, Linkage::Local, signature);
+    b.set_cold();
+    b.call_value(register, &[]);
+    b.ret(None);
+    let function = b.finish();
+    module.constructors.push(function.symbol);
+    module.functions.push(function);
+}
+
+/// Adds the function of the FFI that registers the operators unless they are. It returns the namespace; None if there is no
+/// PyTorch in the process; the number of the first operator that PyTorch has refused. Its callers know that it takes no
+/// arguments, so it does not check their number.
+fn getter(module: &mut Module, register: Symbol, namespace: &str, linkage: Linkage) {
+    let mut b = ffi_function(module, &function_symbol(GETTER), Linkage::Export);
+    b.set_cold();
+    let result = b.param(3);
+    let state = b.call_value(register, &[]);
+    let (registered, other) = (b.block("registered"), b.block("other"));
+    let (absent, refused) = (b.block("absent"), b.block("refused"));
+    let is_registered = b.compare_const(Cond::Eq, state, REGISTERED as i64);
+    b.branch(is_registered, registered, other);
+    b.switch_to(registered);
+    let text = constant_bytes(&mut b, terminated(namespace));
+    let length = b.i64(namespace.len() as i64);
+    let give = Routine::GiveText.declare(b.module, linkage);
+    let status = b.call(give, &[text, length, result]);
+    b.ret(status);
+    b.switch_to(other);
+    let is_absent = b.compare_const(Cond::Eq, state, ABSENT as i64);
+    b.branch(is_absent, absent, refused);
+    b.switch_to(absent);
+    let none = b.i64(0);
+    write_any(&mut b, result, TypeIndex::NONE, none);
+    b.return_code(0);
+    b.switch_to(refused);
+    let number = b.binary_const(Binary::Sub, state, REFUSED as i64);
+    write_any(&mut b, result, TypeIndex::INT, number);
+    b.return_code(0);
+    let function = b.finish();
+    module.functions.push(function);
+}

@@ -1,0 +1,144 @@
+//! Arguments of the wrapper, made of the inputs of a call.
+
+use abi_spec::layout::{BYTE_ARRAY, DL_TENSOR};
+use abi_spec::{DeviceType, TypeIndex};
+
+use super::{Input, Kernel};
+use crate::ir::{Cond, Convert, Type, Value};
+use crate::language::spelled;
+use crate::lower::failure::records;
+use crate::lower::failure::site::Failed;
+use crate::lower::routines::Routine;
+use crate::lower::routines::complaints::Complaint;
+use crate::lower::routines::torch::{NO_DEVICE, element};
+use crate::lower::value::write_any;
+use crate::resolve::torch::{Argument, Element, Given, Plain};
+
+impl Kernel<'_, '_> {
+    /// Writes an argument of the wrapper; None if its input is.
+    pub(super) fn argument(&mut self, index: usize, argument: &Argument<'_>, input: Input) {
+        let Some(there) = input.there else { return self.present(index, argument, input) };
+        let (some, none, next) = (self.b.block("some"), self.b.block("none"), self.b.block("next"));
+        self.b.branch(there, some, none);
+        self.b.switch_to(none);
+        let zero = self.b.i64(0);
+        self.write(index, TypeIndex::NONE, zero);
+        self.b.jump(next, &[]);
+        self.b.switch_to(some);
+        self.present(index, argument, input);
+        self.b.jump(next, &[]);
+        self.b.switch_to(next);
+    }
+
+    /// Writes an argument whose input is there.
+    fn present(&mut self, index: usize, argument: &Argument<'_>, input: Input) {
+        let Input { word, there } = input;
+        match argument.given {
+            Given::Plain(plain) => self.plain(index, plain, word),
+            Given::Tensor { writes } => {
+                let view = self.view(argument, writes, word);
+                if self.place.is_some() {
+                    self.elsewhere.push((view, there));
+                }
+                let view = self.b.as_word(view);
+                self.write(index, TypeIndex::DL_TENSOR_PTR, view);
+            }
+            Given::Str => {
+                let (handle, to) = (self.pointer(word), self.slot(index));
+                let status = self.routine_value(Routine::TorchText, &[handle, to]);
+                self.go_on(status);
+            }
+            Given::Bytes => {
+                let array = self.b.stack_slot(BYTE_ARRAY.size, BYTE_ARRAY.align);
+                let handle = self.pointer(word);
+                self.routine(Routine::TorchBytes, &[handle, array]);
+                let array = self.b.as_word(array);
+                self.write(index, TypeIndex::BYTE_ARRAY_PTR, array);
+            }
+            Given::Shape => self.list(index, element::INT + element::OF_SHAPE),
+            Given::Array(of) => self.list(index, form(of)),
+            Given::Stream => unreachable!("a stream is no input"),
+        }
+    }
+
+    /// Writes a value that is a word.
+    fn plain(&mut self, index: usize, plain: Plain, word: Value) {
+        let (ty, payload) = match plain {
+            Plain::Int => (TypeIndex::INT, word),
+            Plain::Bool => {
+                let byte = self.b.convert(Convert::Trunc, word, Type::I8);
+                let truth = self.b.compare_const(Cond::Ne, byte, 0);
+                (TypeIndex::BOOL, self.b.widen_bool(truth, Type::I64))
+            }
+            Plain::Float => (TypeIndex::FLOAT, word),
+            Plain::DType => {
+                let number = self.b.convert(Convert::Trunc, word, Type::I32);
+                let dtype = self.routine_value(Routine::TorchDtype, &[number]);
+                (TypeIndex::DATA_TYPE, self.b.convert(Convert::Zext, dtype, Type::I64))
+            }
+            Plain::Device => {
+                let accelerator = self.accelerator();
+                (TypeIndex::DEVICE, self.routine_value(Routine::TorchDevice, &[word, accelerator]))
+            }
+        };
+        self.write(index, ty, payload);
+    }
+
+    /// Returns the address of a view of a tensor.
+    fn view(&mut self, argument: &Argument<'_>, writes: bool, word: Value) -> Value {
+        let view = self.b.stack_slot(DL_TENSOR.size, DL_TENSOR.align);
+        let (handle, accelerator) = (self.pointer(word), self.accelerator());
+        let writes = self.b.i32(writes.into());
+        let answer = self.routine_value(Routine::TorchView, &[view, handle, writes, accelerator]);
+        let (refused, next) = (self.b.cold_block("refused"), self.b.block("view"));
+        let viewed = self.b.compare_const(Cond::Eq, answer, 0);
+        self.b.branch(viewed, next, refused);
+        self.b.switch_to(refused);
+        let name = spelled(argument.name).to_string();
+        let has_device = self.b.compare_const(Cond::Ne, answer, NO_DEVICE.into());
+        let failed = Failed::of(Complaint::TorchDevice, &name);
+        self.require(has_device, &failed, &[], self.leave);
+        self.raising.raise(&mut self.b, &Failed::of(Complaint::TorchMemory, &name), &[]);
+        self.b.jump(self.leave, &[]);
+        self.b.switch_to(next);
+        view
+    }
+
+    /// Writes an array or a shape, which is made of a list.
+    fn list(&mut self, index: usize, form: i32) {
+        // The routine takes the list over, so that its word becomes 0.
+        let streams = self.operator.args[..index].iter();
+        let before = streams.filter(|arg| arg.given == Given::Stream).count();
+        let list = self.b.ptr_offset(self.owned, 8 * (index - before) as i64);
+        let host = records::address(&mut self.b, self.raising.host);
+        let (form, accelerator, to) = (self.b.i32(form), self.accelerator(), self.slot(index));
+        let none = self.b.i64(0);
+        write_any(&mut self.b, to, TypeIndex::NONE, none);
+        let args = [host, list, form, accelerator, to];
+        let status = self.routine_value(Routine::TorchList, &args);
+        self.go_on(status);
+    }
+
+    /// Returns the type of the devices that PyTorch calls `cuda`.
+    fn accelerator(&mut self) -> Value {
+        let DeviceType(ty) = self.operator.devices.accelerator;
+        self.b.i32(ty)
+    }
+
+    /// Returns a word as an address.
+    fn pointer(&mut self, word: Value) -> Value {
+        self.b.convert(Convert::IntToPtr, word, Type::Ptr)
+    }
+}
+
+/// Returns the form of the elements of a list, as the routine gets it.
+fn form(of: Element) -> i32 {
+    match of {
+        Element::Plain(Plain::Bool) => element::BOOL,
+        Element::Plain(Plain::Float) => element::FLOAT,
+        Element::Plain(Plain::Int | Plain::DType | Plain::Device) => element::INT,
+        Element::Str => element::TEXT,
+        Element::Tensor { writes: false } => element::READ_TENSOR,
+        Element::Tensor { writes: true } => element::TENSOR,
+    }
+}

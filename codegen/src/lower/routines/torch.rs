@@ -1,0 +1,594 @@
+//! Routines of PyTorch's operators: reading tensors, texts and lists of a call, allocating its results, its stream, and
+//! throwing its errors. [`register`] has those that register operators.
+
+use abi_spec::layout::DL_MANAGED_TENSOR_VERSIONED as MANAGED;
+use abi_spec::torch::{MOST_DEVICES, MOST_DTYPES};
+use abi_spec::{DType, DeviceType, TypeIndex};
+
+use crate::ir::Builder;
+use crate::ir::typed::{Ref, Single, Text, call_indirect, routine, structs};
+use crate::language::MAX_RANK;
+use crate::lower::driver::driver_address;
+use crate::lower::routines::Routine;
+use crate::lower::routines::access::{ALL, text};
+use crate::lower::routines::allocate::check_size;
+use crate::lower::routines::complaints::Complaint;
+use crate::lower::routines::errors::take_error;
+use crate::lower::routines::functions::{make_array, make_shape};
+use crate::lower::routines::memory::{
+    Any, ByteArray, Caller, DlTensor, MAX_TEXT, Managed, Object, bytes, filled, write,
+};
+use crate::lower::routines::message::raise;
+use crate::lower::routines::records::{Head, OutputRecord, Outputs, text_of};
+use crate::lower::routines::release::release;
+use crate::lower::routines::runtime::{
+    free, malloc, object_dec_ref, set_stream, string_from_byte_array, tensor_from_dl_pack,
+};
+use crate::lower::torch::{
+    Entry, LENT_HANDLE, LENT_SIZE, List, Str, Tensor, check, cuda_stream, current_device,
+    delete_list, delete_string, delete_tensor, delete_word, empty_strided, facts, get_const_data,
+    get_device_index, get_device_type, get_dim, get_dtype, get_mutable_data, get_sizes,
+    get_strides, list_item, list_size, new_string, string_data, string_length,
+};
+
+pub(crate) mod register;
+
+/// Kinds of inputs that a kernel owns, as [`torch_drop()`] gets them.
+pub(crate) mod kind {
+    /// A word that is no handle.
+    pub(crate) const PLAIN: u8 = 0;
+    pub(crate) const TENSOR: u8 = 1;
+    pub(crate) const TEXT: u8 = 2;
+    /// A list of words that are no handles.
+    pub(crate) const PLAIN_LIST: u8 = 3;
+    pub(crate) const TENSOR_LIST: u8 = 4;
+    pub(crate) const TEXT_LIST: u8 = 5;
+}
+
+/// Forms of the elements of a list, as [`torch_list()`] gets them.
+pub(crate) mod element {
+    pub(crate) const INT: i32 = 0;
+    pub(crate) const BOOL: i32 = 1;
+    pub(crate) const FLOAT: i32 = 2;
+    pub(crate) const TEXT: i32 = 3;
+    pub(crate) const READ_TENSOR: i32 = 4;
+    pub(crate) const TENSOR: i32 = 5;
+    /// Added for a list that becomes a shape.
+    pub(crate) const OF_SHAPE: i32 = 8;
+}
+
+/// Answers of [`torch_view()`]: the tensor has no strides or no memory.
+pub(crate) const NO_MEMORY: i32 = 1;
+
+/// The tensor is on a device that the FFI has no number for, as tensors of `meta` are.
+pub(crate) const NO_DEVICE: i32 = 2;
+
+structs! {
+    /// The device of a call and its stream.
+    Place PlaceFields: PLACE_SIZE, 8 => {
+        // Type and index, 32 bits each; 0 on the cpu.
+        device: Field<u64> = 0,
+        stream: Field<Ref<u8>> = PLACE_STREAM,
+        // The stream of the thread before the call.
+        previous: Field<Ref<u8>> = 16,
+    }
+    /// A tensor that PyTorch has allocated for the caller, who then owns its handle.
+    Lent LentFields: LENT_SIZE, 8 => {
+        tensor: Nested<DlTensor> = 0,
+        handle: Field<Ref<Tensor>> = LENT_HANDLE,
+    }
+    /// A tensor object's memory: what DLPack says, then the handle.
+    Owned OwnedFields: MANAGED.size + 8, 8 => {
+        managed: Nested<Managed> = 0,
+        handle: Field<Ref<Tensor>> = MANAGED.size as i32,
+    }
+}
+
+/// Size of the struct that holds the device and the stream of a call.
+pub(crate) const PLACE_SIZE: u32 = 24;
+
+/// Byte offset of the stream.
+pub(crate) const PLACE_STREAM: i32 = 8;
+
+const CPU: u32 = DeviceType::CPU.0 as u32;
+const CUDA: u32 = DeviceType::CUDA.0 as u32;
+const ROCM: u32 = DeviceType::ROCM.0 as u32;
+const UNKNOWN: u32 = DType::VOID.to_word();
+const DTYPES: u64 = MOST_DTYPES as u64;
+const DEVICES: u64 = MOST_DEVICES as u64;
+const OWNED_SIZE: u64 = MANAGED.size as u64 + 8;
+
+/// Version of DLPack of tensor objects: 1.1, the first that has every element type of the ABI.
+const MAJOR: u32 = 1;
+const MINOR: u32 = 1;
+
+/// Makes a view of a tensor. `writes` is 0 if its elements are only read, `accelerator` the type of the devices that PyTorch
+/// calls `cuda`. Returns 0, [`NO_MEMORY`] or [`NO_DEVICE`].
+#[routine]
+pub(crate) fn torch_view(to: &DlTensor, tensor: &Tensor, writes: i32, accelerator: u32) -> i32 {
+    let data: &u8;
+    let rank: i64;
+    let extents: &i64;
+    let strides: &i64;
+    let dtype: i32;
+    *data = null;
+    let mut failed: i32 = 0;
+    if writes != 0 {
+        failed = get_mutable_data(tensor, data);
+    } else {
+        failed = get_const_data(tensor, data);
+    }
+    if failed | get_dim(tensor, rank) | get_sizes(tensor, extents) != 0 {
+        return NO_MEMORY;
+    }
+    if get_strides(tensor, strides) | get_dtype(tensor, dtype) != 0 {
+        return NO_MEMORY;
+    }
+    let device = torch_device_of(tensor, accelerator);
+    to.data = *data;
+    to.device = device;
+    to.kind = *rank as u32 as u64 | (torch_dtype(*dtype) as u64) << 32;
+    to.shape = *extents;
+    to.strides = *strides;
+    to.byte_offset = 0;
+    if device as u32 == 0 {
+        return NO_DEVICE;
+    }
+    0
+}
+
+/// Returns the device of a tensor, the type in the low 32 bits, which are 0 if the FFI has no number for it.
+#[routine(inline)]
+fn torch_device_of(tensor: &Tensor, accelerator: u32) -> u64 {
+    let ty: i32;
+    let index: i32;
+    *index = 0;
+    if get_device_type(tensor, ty) | get_device_index(tensor, index) != 0 {
+        return 0;
+    }
+    torch_device((*ty as u32 as u64) << 32 | *index as u32 as u64, accelerator)
+}
+
+/// Returns a device of the FFI for one of PyTorch, whose type is in the high 32 bits; its own type is in the low 32 bits,
+/// which are 0 if there is no number for it.
+#[routine]
+pub(crate) fn torch_device(device: u64, accelerator: u32) -> u64 {
+    let number = device >> 32;
+    let mut ty: u32 = 0;
+    if number < DEVICES {
+        ty = facts().devices[number];
+    }
+    if ty == CUDA {
+        ty = accelerator;
+    }
+    let mut index = device as u32 as u64;
+    if ty == CPU || (index as i32) < 0 {
+        index = 0;
+    }
+    index << 32 | ty as u64
+}
+
+/// Returns the 32 bits of an element type by its number in PyTorch; those of `void` if the FFI has none.
+#[routine]
+pub(crate) fn torch_dtype(number: i32) -> u32 {
+    let at = number as u32 as u64;
+    if at < DTYPES {
+        let found = facts().dtypes[at];
+        if found != 0 {
+            return found;
+        }
+    }
+    UNKNOWN
+}
+
+/// Reads the word of an optional value and deletes it. Returns 1, or 0 for None.
+#[routine]
+pub(crate) fn torch_unbox(boxed: &u64, value: &u64) -> i32 {
+    *value = 0;
+    if boxed == null {
+        return 0;
+    }
+    *value = *boxed;
+    if has_delete() != null {
+        delete_word(boxed);
+    } else {
+        operator_delete(facts().operator_delete, boxed);
+    }
+    1
+}
+
+/// Loads the address of the function that deletes words.
+fn has_delete(b: &mut Builder<'_>) -> Ref<u8> {
+    driver_address(b, Entry::DeleteWord)
+}
+
+/// Calls `operator delete`.
+fn operator_delete(b: &mut Builder<'_>, function: Ref<u8>, word: Ref<u64>) {
+    let function = function.value(b);
+    call_indirect::<_, ()>(b, function, word)
+}
+
+/// Deletes the inputs that the kernel still owns, each by its [`kind`]; 0 is none.
+#[routine]
+pub(crate) fn torch_drop(owned: &u64, kinds: &u8, count: u64) {
+    for at in 0..count {
+        let handle = owned[at];
+        let kind = kinds[at];
+        if handle != 0 && kind != kind::PLAIN {
+            if kind == kind::TENSOR {
+                delete_tensor(handle as &Tensor);
+            } else {
+                if kind == kind::TEXT {
+                    delete_string(handle as &Str);
+                } else {
+                    drop_list(handle as &List, kind);
+                }
+            }
+        }
+    }
+}
+
+/// Deletes a list with its elements.
+#[routine(inline)]
+fn drop_list(list: &List, kind: u8) {
+    let size: u64;
+    let item: u64;
+    *size = 0;
+    list_size(list, size);
+    if kind != kind::PLAIN_LIST {
+        for at in 0..*size {
+            list_item(list, at, item);
+            if kind == kind::TENSOR_LIST {
+                delete_tensor(*item as &Tensor);
+            } else {
+                delete_string(*item as &Str);
+            }
+        }
+    }
+    delete_list(list);
+}
+
+/// Writes a text as an owned string. Returns 0, or -1 once it has raised.
+#[routine]
+pub(crate) fn torch_text(handle: &Str, to: &Any) -> i32 {
+    let array: ByteArray;
+    torch_bytes(handle, array);
+    let status = string_from_byte_array(array, to);
+    if status != 0 {
+        write(to, TypeIndex::NONE, 0);
+    }
+    status
+}
+
+/// Writes address and length of a text, which are the handle's.
+#[routine]
+pub(crate) fn torch_bytes(handle: &Str, to: &ByteArray) {
+    let data: &u8;
+    let length: u64;
+    *data = null;
+    *length = 0;
+    string_data(handle, data);
+    string_length(handle, length);
+    filled(to, *data, *length);
+}
+
+/// Writes the text of a value as a new text of PyTorch. Returns 0, or another number if that cannot be.
+#[routine]
+pub(crate) fn torch_give_text(from: &Any, to: &u64) -> i32 {
+    let array: ByteArray;
+    let found = text(from, ALL, ALL, array);
+    if found == null {
+        return -1;
+    }
+    new_string(found.data, found.len, to)
+}
+
+/// Makes an array or a shape of a list, whose elements have the form `form`, a number of [`element`]. Takes over and clears
+/// the list, which is not 0. Returns 0, or -1 once it has raised.
+#[routine]
+pub(crate) fn torch_list(
+    caller: Caller,
+    list: &&List,
+    form: i32,
+    accelerator: u32,
+    to: &Any,
+) -> i32 {
+    let size: u64;
+    let item: u64;
+    *size = 0;
+    let handle = *list;
+    *list = null;
+    list_size(handle, size);
+    let count = *size;
+    let values = malloc(count * 16 + 16) as &Any;
+    let kind = form & 7;
+    let mut status: i32 = 0;
+    for at in 0..count {
+        *item = 0;
+        list_item(handle, at, item);
+        let word = *item;
+        if values != null {
+            let value = &values[at];
+            write(value, TypeIndex::NONE, 0);
+            status = status | torch_item(caller, word, kind, accelerator, value);
+        } else {
+            drop_item(word, kind);
+        }
+    }
+    delete_list(handle);
+    if values == null {
+        raise!(caller, Complaint::OutOfMemory, "a list", count * 16);
+    }
+    if status == 0 {
+        if form >= element::OF_SHAPE {
+            status = make_shape(caller, values, count as i32, to);
+        } else {
+            status = make_array(caller, values, count as i32, to);
+        }
+    }
+    release(values, count as i64);
+    free(values as &Managed);
+    status
+}
+
+/// Writes an element of a list, which it takes over. Returns 0, or -1 once it has raised.
+#[routine]
+pub(crate) fn torch_item(caller: Caller, word: u64, kind: i32, accelerator: u32, to: &Any) -> i32 {
+    match kind {
+        element::INT => write(to, TypeIndex::INT, word),
+        element::BOOL => write(to, TypeIndex::BOOL, word & 1),
+        element::FLOAT => write(to, TypeIndex::FLOAT, word),
+        element::TEXT => {
+            let status = torch_text(word as &Str, to);
+            delete_string(word as &Str);
+            return status;
+        }
+        _ => {
+            let writes = (kind == element::TENSOR) as i32;
+            return torch_own(caller, word as &Tensor, writes, accelerator, to);
+        }
+    }
+    0
+}
+
+/// Deletes an element of a list.
+#[routine(inline)]
+fn drop_item(word: u64, kind: i32) {
+    if kind == element::TEXT {
+        delete_string(word as &Str);
+    }
+    if kind >= element::READ_TENSOR {
+        delete_tensor(word as &Tensor);
+    }
+}
+
+/// Makes a tensor object of a tensor, which it takes over. Returns 0, or -1 once it has raised.
+#[routine]
+pub(crate) fn torch_own(
+    caller: Caller,
+    tensor: &Tensor,
+    writes: i32,
+    accelerator: u32,
+    to: &Any,
+) -> i32 {
+    let made: &Object;
+    let owned = malloc(OWNED_SIZE) as &Owned;
+    if owned == null {
+        delete_tensor(tensor);
+        raise!(caller, Complaint::OutOfMemory, "a tensor", OWNED_SIZE);
+    }
+    let managed = owned.managed;
+    owned.handle = tensor;
+    managed.major = MAJOR;
+    managed.minor = MINOR;
+    managed.manager_ctx = null;
+    managed.deleter = deleter();
+    managed.flags = 0;
+    let answer = torch_view(managed.tensor, tensor, writes, accelerator);
+    if answer != 0 {
+        torch_delete(managed);
+        raise!(caller, Complaint::TorchElement);
+    }
+    *made = null;
+    if tensor_from_dl_pack(managed, 0, 0, made) != 0 {
+        torch_delete(managed);
+        return -1;
+    }
+    write(to, TypeIndex::TENSOR, *made as u64);
+    0
+}
+
+/// Deletes the memory of a tensor object: the deleter of what [`torch_own()`] makes.
+#[routine]
+pub(crate) fn torch_delete(managed: &Managed) {
+    let owned = managed as &Owned;
+    delete_tensor(owned.handle);
+    free(managed);
+}
+
+/// Emits the address of [`torch_delete()`].
+fn deleter(b: &mut Builder<'_>) -> Ref<u8> {
+    let linkage = b.module.symbols[b.symbol().index()].linkage;
+    let symbol = Routine::TorchDelete.declare(b.module, linkage);
+    Ref::new(b.address(symbol))
+}
+
+/// Allocates results and writes them to `tensors`: views, and the handles, which are the caller's. `extents` holds the
+/// extents of all tensors in a row, `devices` one device for each. Returns 0, or -1 once it has raised.
+#[routine]
+pub(crate) fn torch_allocate(
+    caller: Caller,
+    outputs: &Outputs,
+    extents: &i64,
+    devices: &u64,
+    tensors: &Lent,
+) -> i32 {
+    let count = outputs.count;
+    let first = &outputs[1] as &OutputRecord;
+    let mut shape = extents;
+    for at in 0..count {
+        check_size(caller, &first[at], shape)?;
+        shape = &shape[first[at].rank];
+    }
+    shape = extents;
+    for at in 0..count {
+        torch_allocate_one(caller, &first[at], shape, devices[at], &tensors[at])?;
+        shape = &shape[first[at].rank];
+    }
+    0
+}
+
+/// Allocates one result. Returns as [`torch_allocate()`] does.
+#[routine]
+pub(crate) fn torch_allocate_one(
+    caller: Caller,
+    output: &OutputRecord,
+    extents: &i64,
+    device: u64,
+    to: &Lent,
+) -> i32 {
+    let strides: [i64; MAX_RANK as u32];
+    let made: &Tensor;
+    let rank = output.rank;
+    let mut stride: i64 = 1;
+    for back in 0..rank {
+        let dim = rank - 1 - back;
+        strides[dim] = stride;
+        let extent = extents[dim];
+        if extent > 1 {
+            stride = stride * extent;
+        }
+    }
+    let name = text_of(caller.site as &Head, output.name);
+    let dtype = number_of_dtype(output.dtype as u32);
+    if dtype < 0 {
+        raise!(caller, Complaint::TorchDtype, name);
+    }
+    let ty = device as u32;
+    let number = number_of_device(ty);
+    *made = null;
+    let index = (device >> 32) as i32;
+    let status = empty_strided(rank as i64, extents, strides, dtype, number, index, made);
+    if status != 0 {
+        raise!(caller, Complaint::TorchAllocate, name);
+    }
+    to.handle = *made;
+    if torch_view(to.tensor, *made, 1, ty) != 0 {
+        raise!(caller, Complaint::TorchAllocate, name);
+    }
+    let align = output.align;
+    if to.tensor.data as u64 & (align - 1) != 0 {
+        raise!(caller, Complaint::Allocator, name, output.align);
+    }
+    0
+}
+
+/// Returns the number of an element type in PyTorch; -1 if it has none.
+#[routine(inline)]
+fn number_of_dtype(word: u32) -> i32 {
+    let known = facts().dtypes;
+    for at in 0..DTYPES {
+        if known[at] == word {
+            return at as i32;
+        }
+    }
+    -1
+}
+
+/// Returns the number of a type of devices in PyTorch; that of tensors without memory if it has none.
+#[routine(inline)]
+fn number_of_device(ty: u32) -> i32 {
+    let known = facts().devices;
+    let mut wanted = ty;
+    if ty == ROCM {
+        wanted = CUDA;
+    }
+    for at in 0..DEVICES {
+        if known[at] == wanted {
+            return at as i32;
+        }
+    }
+    -1
+}
+
+/// Makes PyTorch's current stream on a device the thread's, unless the device is the cpu. A device without an index, of a call
+/// without tensors, is the current one. Returns 0, or another number if PyTorch has no stream.
+#[routine]
+pub(crate) fn torch_enter(place: &Place, device: u64) -> i32 {
+    let ty = device as u32;
+    let index: i32;
+    *index = (device >> 32) as i32;
+    place.device = 0;
+    place.stream = null;
+    if ty == CPU || ty == 0 {
+        return 0;
+    }
+    if *index < 0 {
+        let status = current_device(index);
+        if status != 0 {
+            return status;
+        }
+    }
+    if ty == CUDA || ty == ROCM {
+        if stream_function() == null {
+            return -1;
+        }
+        let status = cuda_stream(*index, &place.stream);
+        if status != 0 {
+            return status;
+        }
+    }
+    place.device = ty as u64 | (*index as u32 as u64) << 32;
+    set_stream(ty as i32, *index, place.stream, &place.previous);
+    0
+}
+
+/// Loads the address of the function that returns streams.
+fn stream_function(b: &mut Builder<'_>) -> Ref<u8> {
+    driver_address(b, Entry::CudaStream)
+}
+
+/// Gives the thread back the stream that it had before [`torch_enter()`].
+#[routine]
+pub(crate) fn torch_leave(place: &Place) {
+    let device = place.device;
+    if device != 0 {
+        set_stream(device as i32, (device >> 32) as i32, place.previous, null);
+    }
+}
+
+/// Throws the error in the thread's slot as an exception, whose text is the kind and the message, and does not return.
+#[routine]
+pub(crate) fn torch_throw(name: &u8) {
+    let message: [u8; TEXT_SIZE];
+    let error = take_error();
+    if error == null {
+        check(0, name, name, 0, "a function failed without an error\0".data);
+        return;
+    }
+    let kind = bytes(error.error.kind);
+    let length = put(message, 0, kind);
+    let length = put(message, length, ": ");
+    let length = put(message, length, bytes(error.error.message));
+    message[length] = 0;
+    object_dec_ref(error);
+    check(0, name, name, 0, message);
+}
+
+/// Room for the text of an exception, in bytes; the rest is cut off, as that of [longer messages](MAX_TEXT).
+const TEXT_SIZE: u32 = MAX_TEXT + 64;
+
+const MOST: u64 = TEXT_SIZE as u64 - 1;
+
+/// Copies text to a place; returns the place after it.
+#[routine(inline)]
+fn put(to: &u8, start: u64, text: Text) -> u64 {
+    let mut at = start;
+    for from in 0..text.len {
+        if at < MOST {
+            to[at] = text.data[from];
+            at += 1;
+        }
+    }
+    at
+}

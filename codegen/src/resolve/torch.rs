@@ -1,0 +1,360 @@
+//! Operators of PyTorch: their schemas, and what of a call becomes which argument of a function.
+
+use std::fmt::Write;
+
+use abi_spec::{DeviceType, Scalar, torch};
+
+use super::Located;
+use super::body::Entry;
+use super::handler::chosen;
+use super::well_formed::RESERVED_PREFIXES;
+use crate::declaration::{
+    Access, Device, Leaf, Library, Literal, Param, ParamType, ResultType, Signature, Tensor,
+    TorchOperators, is_identifier, is_text, literal_scalar,
+};
+use crate::error::{Error, Part};
+
+/// The operator of a function.
+#[derive(Clone, Debug)]
+pub(crate) struct TorchOperator<'a> {
+    /// Index of the function in the library.
+    pub(crate) function: usize,
+    /// Name of the function, and of the operator in its namespace.
+    pub(crate) name: &'a str,
+    /// Name, parameters and results as PyTorch writes them.
+    pub(crate) schema: String,
+    /// Arguments of the function.
+    pub(crate) args: Vec<Argument<'a>>,
+    /// Tensors that the function allocates.
+    pub(crate) outputs: u32,
+    /// The result if the function allocates none.
+    pub(crate) yielded: Yielded,
+    /// Where tensors of the call may be.
+    pub(crate) devices: Devices,
+}
+
+/// Devices of the tensors of an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Devices {
+    /// True if a tensor may be elsewhere than on the cpu.
+    pub(crate) may_be_elsewhere: bool,
+    /// True if a tensor is declared for the accelerator.
+    pub(crate) is_accelerated: bool,
+    /// Type of the devices that PyTorch calls `cuda`.
+    pub(crate) accelerator: DeviceType,
+}
+
+/// An argument of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Argument<'a> {
+    pub(crate) name: &'a str,
+    /// True if it may be None.
+    pub(crate) optional: bool,
+    pub(crate) given: Given,
+}
+
+/// Form in which PyTorch passes a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// An integer, a truth, a float, an element type or a device.
+    Plain(Plain),
+    Tensor {
+        writes: bool,
+    },
+    Str,
+    /// Text, whose bytes the function gets.
+    Bytes,
+    /// A list that becomes a shape.
+    Shape,
+    /// A list that becomes an array.
+    Array(Element),
+    /// The stream of the call, which is no argument of the operator.
+    Stream,
+}
+
+/// A value that is a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Plain {
+    Int,
+    Bool,
+    Float,
+    DType,
+    Device,
+}
+
+/// Elements of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Element {
+    Plain(Plain),
+    Str,
+    Tensor { writes: bool },
+}
+
+/// Result of a function that allocates none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Yielded {
+    None,
+    Plain(Plain),
+    Str,
+}
+
+impl TorchOperator<'_> {
+    /// Returns the entry that gets the tensors which the function otherwise allocates.
+    pub(crate) fn entry(&self) -> Entry {
+        Entry { into: self.outputs > 0, checked: false }
+    }
+
+    /// Returns the number of results.
+    pub(crate) fn results(&self) -> u32 {
+        if self.yielded == Yielded::None { self.outputs } else { 1 }
+    }
+
+    /// Returns true if a call makes objects of texts and lists.
+    pub(crate) fn makes_objects(&self) -> bool {
+        let is_made =
+            |arg: &Argument<'_>| matches!(arg.given, Given::Str | Given::Shape | Given::Array(_));
+        self.args.iter().any(is_made)
+    }
+
+    /// Returns the arguments that PyTorch passes.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &Argument<'_>> {
+        self.args.iter().filter(|arg| arg.given != Given::Stream)
+    }
+}
+
+/// Returns the operators of a library, in the order of its functions.
+pub(super) fn operators(library: &Library) -> Result<Vec<TorchOperator<'_>>, Error> {
+    let Some(TorchOperators { namespace, functions }) = &library.torch else {
+        return Ok(Vec::new());
+    };
+    let mut all = Vec::new();
+    for (index, declared) in chosen(library, "torch", functions)? {
+        let invalid = |(part, reason)| Error::invalid(index, declared, part, reason);
+        if !is_name(namespace) {
+            let reason = format!("`{namespace}` cannot be a namespace of PyTorch");
+            return Err(invalid((Part::Name, reason)));
+        }
+        all.push(operator(index, &declared.signature).map_err(invalid)?);
+    }
+    if let Some(index) = library.functions.iter().position(|f| f.signature.name == GETTER) {
+        let reason = "operators of PyTorch have a function of this name";
+        let declared = &library.functions[index];
+        return Err(Error::invalid(index, declared, Part::Name, reason));
+    }
+    Ok(all)
+}
+
+/// Name of the function of the FFI that registers the operators where that was not done.
+pub(crate) const GETTER: &str = "_torch";
+
+/// Returns true if schemas can have a name.
+fn is_name(name: &str) -> bool {
+    is_identifier(name) && !torch::KEYWORDS.contains(&name)
+}
+
+fn operator(function: usize, signature: &Signature) -> Located<TorchOperator<'_>> {
+    let name = &signature.name[..];
+    if !is_name(name) || RESERVED_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+        return Err((Part::Name, format!("no operator of PyTorch can be called `{name}`")));
+    }
+    if signature.has_self() {
+        let reason = "a closure is no operator of PyTorch: `self` is known to the function object";
+        return Err((Part::Param(0), reason.to_owned()));
+    }
+    let mut schema = format!("{name}(");
+    let mut args = Vec::with_capacity(signature.params.len());
+    for (index, param) in signature.params.iter().enumerate() {
+        let at = |reason| (Part::Param(index), reason);
+        let argument = argument(param).map_err(at)?;
+        if argument.given != Given::Stream {
+            if !schema.ends_with('(') {
+                schema.push_str(", ");
+            }
+            write_argument(&mut schema, index, param, argument).map_err(at)?;
+        }
+        args.push(argument);
+    }
+    let (outputs, yielded) = (signature.outputs(), result(&signature.result)?);
+    let results = match (yielded, outputs) {
+        (Yielded::None, []) => "()".to_owned(),
+        (Yielded::None, [_]) => "Tensor".to_owned(),
+        (Yielded::None, all) => format!("({})", vec!["Tensor"; all.len()].join(", ")),
+        (Yielded::Plain(plain), _) => plain.name(false).to_owned(),
+        (Yielded::Str, _) => "str".to_owned(),
+    };
+    let _ = write!(schema, ") -> {results}");
+    let given = signature.params.iter().flat_map(|param| param.ty.tensors());
+    let tensors = given.chain(outputs.iter().map(|output| &output.tensor));
+    let devices = devices(tensors).map_err(|reason| (Part::Name, reason))?;
+    let outputs = outputs.len() as u32;
+    Ok(TorchOperator { function, name, schema, args, outputs, yielded, devices })
+}
+
+/// Returns where the tensors of an operator may be.
+fn devices<'s>(tensors: impl Iterator<Item = &'s Tensor>) -> Result<Devices, String> {
+    let (may_be_elsewhere, is_accelerated) = (false, false);
+    let accelerator = DeviceType::CUDA;
+    let mut found = Devices { may_be_elsewhere, is_accelerated, accelerator };
+    let mut is_cuda = false;
+    for tensor in tensors {
+        found.may_be_elsewhere |= tensor.device != Device::Type(DeviceType::CPU);
+        match tensor.device {
+            Device::Type(DeviceType::ROCM) => found.accelerator = DeviceType::ROCM,
+            Device::Type(DeviceType::CUDA) => is_cuda = true,
+            Device::Type(_) | Device::Any => {}
+        }
+    }
+    found.is_accelerated = is_cuda || found.accelerator == DeviceType::ROCM;
+    if is_cuda && found.accelerator == DeviceType::ROCM {
+        return Err("tensors of one PyTorch are not on cuda and rocm".to_owned());
+    }
+    Ok(found)
+}
+
+/// Returns what of a call becomes a parameter, or why nothing can.
+fn argument(param: &Param) -> Result<Argument<'_>, String> {
+    let (ty, optional) = param.ty.required();
+    if param.variadic {
+        return Err("an operator of PyTorch has a fixed number of arguments".to_owned());
+    }
+    if !is_name(&param.name) {
+        return Err(format!("no argument of PyTorch can be called `{}`", param.name));
+    }
+    let unknown = || format!("no operator of PyTorch has a value for `{}`", param.ty);
+    let given = match ty {
+        ParamType::Leaf(Leaf::Stream) if optional => return Err(unknown()),
+        ParamType::Leaf(Leaf::Stream) => Given::Stream,
+        ParamType::Leaf(Leaf::Bytes) => Given::Bytes,
+        ParamType::Shape(_) => Given::Shape,
+        ParamType::Sequence(_, element) => match element_of(element).ok_or_else(unknown)? {
+            Element::Plain(Plain::DType | Plain::Device) => return Err(unknown()),
+            element @ (Element::Plain(_) | Element::Str | Element::Tensor { .. }) => {
+                Given::Array(element)
+            }
+        },
+        ty => match element_of(ty).ok_or_else(unknown)? {
+            Element::Plain(plain) => Given::Plain(plain),
+            Element::Str => Given::Str,
+            Element::Tensor { writes } => Given::Tensor { writes },
+        },
+    };
+    Ok(Argument { name: &param.name, optional, given })
+}
+
+/// Returns the form of a value that is no list; `None` if PyTorch has no such value.
+fn element_of(ty: &ParamType) -> Option<Element> {
+    match ty {
+        ParamType::Scalar(Scalar::Ptr) => None,
+        ParamType::Scalar(scalar) => Some(Element::Plain(Plain::of(*scalar))),
+        ParamType::Tensor(tensor) => {
+            Some(Element::Tensor { writes: tensor.access != Access::Read })
+        }
+        ParamType::Leaf(Leaf::Str) => Some(Element::Str),
+        ParamType::Leaf(Leaf::DType) => Some(Element::Plain(Plain::DType)),
+        ParamType::Leaf(Leaf::Device) => Some(Element::Plain(Plain::Device)),
+        ParamType::Literal(literals) if is_text(literals) => Some(Element::Str),
+        ParamType::Literal(literals) => {
+            let scalar = literal_scalar(literals)?;
+            Some(Element::Plain(Plain::of(scalar)))
+        }
+        ParamType::Leaf(Leaf::Bytes | Leaf::Stream | Leaf::Handle | Leaf::Any)
+        | ParamType::Shape(_)
+        | ParamType::Object(_)
+        | ParamType::Sequence(..)
+        | ParamType::Mapping(..)
+        | ParamType::Tuple(_)
+        | ParamType::Union(_)
+        | ParamType::Optional(_) => None,
+    }
+}
+
+impl Plain {
+    fn of(scalar: Scalar) -> Plain {
+        match scalar {
+            Scalar::Bool => Plain::Bool,
+            scalar if scalar.is_float() => Plain::Float,
+            _ => Plain::Int,
+        }
+    }
+
+    /// Returns the name of the type in schemas. Extents that a compiler knows as symbols may be arguments.
+    fn name(self, is_argument: bool) -> &'static str {
+        match self {
+            Plain::Int if is_argument => "SymInt",
+            Plain::Int => "int",
+            Plain::Bool => "bool",
+            Plain::Float => "float",
+            Plain::DType => "ScalarType",
+            Plain::Device => "Device",
+        }
+    }
+}
+
+impl Element {
+    /// Returns the name of the type in schemas. A tensor that is written has the number of its parameter.
+    fn name(self, number: usize) -> String {
+        match self {
+            Element::Plain(plain) => plain.name(true).to_owned(),
+            Element::Str => "str".to_owned(),
+            Element::Tensor { writes: true } => format!("Tensor(a{number}!)"),
+            Element::Tensor { writes: false } => "Tensor".to_owned(),
+        }
+    }
+}
+
+/// Appends a parameter to a schema.
+fn write_argument(
+    schema: &mut String,
+    number: usize,
+    param: &Param,
+    argument: Argument<'_>,
+) -> Result<(), String> {
+    let name = match argument.given {
+        Given::Plain(plain) => plain.name(true).to_owned(),
+        Given::Tensor { writes } => Element::Tensor { writes }.name(number),
+        Given::Str | Given::Bytes | Given::Stream => "str".to_owned(),
+        Given::Shape => "SymInt[]".to_owned(),
+        Given::Array(element) => format!("{}[]", element.name(number)),
+    };
+    let mark = if argument.optional { "?" } else { "" };
+    let _ = write!(schema, "{name}{mark} {}", param.name);
+    if let Some(default) = &param.default {
+        let is_number = matches!(argument.given, Given::Plain(Plain::DType | Plain::Device));
+        let text = spelled(default).filter(|_| !is_number || *default == Literal::None);
+        let text = text.ok_or_else(|| format!("no schema of PyTorch spells `{default}`"))?;
+        let _ = write!(schema, "={text}");
+    }
+    Ok(())
+}
+
+/// Returns a default as schemas spell it; `None` if they cannot.
+fn spelled(default: &Literal) -> Option<String> {
+    Some(match default {
+        Literal::None => "None".to_owned(),
+        Literal::Bool(value) => if *value { "True" } else { "False" }.to_owned(),
+        Literal::Int(value) => value.to_string(),
+        Literal::Float(value) => format!("{value:?}"),
+        Literal::Str(text) => {
+            let is_plain = |c: char| c == '\n' || c == '\t' || (' '..='~').contains(&c);
+            if !text.chars().all(is_plain) {
+                return None;
+            }
+            format!("{text:?}")
+        }
+    })
+}
+
+/// Returns the form of a result that is no allocated tensor.
+fn result(result: &ResultType) -> Located<Yielded> {
+    let ResultType::Value(ty) = result else { return Ok(Yielded::None) };
+    match element_of(ty) {
+        Some(Element::Plain(plain @ (Plain::Int | Plain::Bool | Plain::Float))) => {
+            Ok(Yielded::Plain(plain))
+        }
+        Some(Element::Str) => Ok(Yielded::Str),
+        Some(Element::Plain(Plain::DType | Plain::Device) | Element::Tensor { .. }) | None => {
+            let reason = format!("no operator of PyTorch yields `{ty}`");
+            Err((Part::Result, reason))
+        }
+    }
+}
