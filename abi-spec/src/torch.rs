@@ -72,7 +72,7 @@ pub const MOST_DEVICES: usize = 32;
 
 /// Functions with their types in C++. Those that return `AOTITorchError`, an `int32_t`, return 0, or another number once
 /// they have printed why.
-pub const FUNCTIONS: [(&str, &str); 28] = [
+pub const FUNCTIONS: [(&str, &str); 27] = [
     (
         "aoti_torch_library_init_fragment",
         "AOTITorchError(const char*, const char*, uint32_t, TorchLibraryHandle*)",
@@ -111,7 +111,6 @@ pub const FUNCTIONS: [(&str, &str); 28] = [
     ("torch_list_size", "AOTITorchError(StableListHandle, size_t*)"),
     ("torch_list_get_item", "AOTITorchError(StableListHandle, size_t, StableIValue*)"),
     ("torch_delete_list", "AOTITorchError(StableListHandle)"),
-    ("aoti_torch_get_current_device_index", "AOTITorchError(int32_t*)"),
     ("aoti_torch_check", "void(bool, const char*, const char*, uint32_t, const char*)"),
     ("torch_delete_stable_ivalue", "AOTITorchError(StableIValue*)"),
     ("aoti_torch_get_current_cuda_stream", "AOTITorchError(int32_t, void**)"),

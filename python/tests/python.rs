@@ -75,6 +75,14 @@ return 2 * x**2 - `x ** 2` has no translation
     assert_eq!(python(&["examples/expressions.py"]), expected);
 }
 
+/// Hosts that are not installed are left out.
+#[test]
+fn the_example_of_other_hosts_begins_with_numpy() {
+    let said = python(&["examples/doors.py"]);
+    assert!(said.starts_with("tvm_ffi: [1.0, 3.0, 5.0, 7.0]\ntorch: "), "{said}");
+    assert_eq!(said.lines().count(), 3, "{said}");
+}
+
 /// The declaration of the example is the canonical text, and its errors are at lines of the example.
 #[test]
 fn the_example_of_values_prints_what_it_is_to_print() {

@@ -107,8 +107,8 @@ class TextOptions(TypedDict, total=False):
     """The function that is exported as `main` too."""
     system_lib: str | None
     """The prefix of a system library."""
-    register: str | None
-    """A host besides TVM FFI that calls the functions: "xla", "xla=PREFIX" or "xla=PREFIX:NAME,NAME"."""
+    register: str | Sequence[str] | None
+    """Hosts besides TVM FFI that call the functions: "xla", "xla=PREFIX", "torch=NAMESPACE", and perhaps ":NAME,NAME"."""
     into: str | bytes | bytearray | memoryview | os.PathLike[str] | None
     """The module to add the functions to: LLVM IR or MLIR, as the backend, in text, as bitcode, or the path of its file. The
     forms `native`, `bitcode`, `object` and `shared` are then all of it."""
@@ -269,8 +269,8 @@ def jit(
 def load(library: Path_) -> Functions:
     """Loads a shared library that `emit` has made. Its functions are called as those that `jit` makes."""
     found = [one["name"] for one in inspect(library)["functions"]]
-    # Functions that return addresses of handlers are for `frameworks`.
-    getters = {f"_xla_{name}" for name in found}
+    # Functions that return addresses of handlers and that register operators are for `frameworks`.
+    getters = {f"_xla_{name}" for name in found} | {"_torch"}
     names = [name for name in found if name not in getters]
     # The loader would look for a name without a folder where the system has its libraries.
     module = tvm_ffi.load_module(os.path.abspath(library))

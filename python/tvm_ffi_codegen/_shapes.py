@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import ast
 import functools
+import json
 import operator
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+import tvm_ffi
+
 from . import _api
+from ._functions import Functions, metadata
 
 _OPERATORS: dict[str, Callable[..., Any]] = {
     "neg": operator.neg,
@@ -144,3 +148,18 @@ def _symbols(term: Any) -> Iterator[str]:
     elif isinstance(term, list):
         for operand in term[1:]:
             yield from _symbols(operand)
+
+
+def described(module: Functions | tvm_ffi.Module, name: str) -> dict[str, Any]:
+    """Returns the metadata of a function; `codegen::metadata` lists the keys."""
+    found = metadata(module, name)
+    if found is None:
+        raise ValueError(f"{name} has no metadata")
+    return dict(json.loads(found) if isinstance(found, str) else found)
+
+
+def access(param: dict[str, Any]) -> str:
+    """Returns what a function does with the elements of a parameter; what is no tensor is only read."""
+    tensor = param.get("tensor")
+    access: str = "read" if tensor is None else tensor.get("access", "update")
+    return access

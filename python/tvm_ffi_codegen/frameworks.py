@@ -1,6 +1,7 @@
 """Functions as operators of frameworks, made from their metadata.
 
     add = torch_op(module, "add")          # torch.compile(fullgraph=True) sees through it
+    operators = register_fakes(library)    # those that a library has registered itself
     add_one = jax_target(module, "add_one")                 # under jax.jit
 
 The shapes of results come from the declaration: from `-> out: Tensor([n, 2 * m], float32)`, or from the tensors that a
@@ -10,94 +11,43 @@ imported by the functions that use them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import tvm_ffi
 
-from ._api import jit
 from ._calls import function_of
-from ._functions import Functions, metadata
-from ._shapes import Shapes
-
-# What PyTorch knows operators by.
-_LIBRARIES: list[Any] = []
-
-# Types of scalars in operators of PyTorch, by their names in type schemas.
-_SCALARS = {"bool": "bool", "ffi.String": "str", "float": "float", "int": "int"}
+from ._functions import Functions
+from ._shapes import Shapes, access, described
 
 # Platforms of XLA by types of devices.
 _PLATFORMS = {"cuda": "CUDA", "rocm": "ROCM"}
 
-# Types of devices that PyTorch names otherwise; None is any type.
-_DEVICES = {"any": None, "rocm": "cuda"}
+
+def register_fakes(library: Functions | tvm_ffi.Module) -> dict[str, Any]:
+    """Gives PyTorch fake implementations of the operators of a library that was made with the option
+    `register="torch=NAMESPACE"`, for `torch.compile` and `torch.export`; returns the operators by the names of their
+    functions. A second call does nothing more.
+
+    Operators that yield a number or a text have none. The library registers its operators itself when it is loaded; where
+    PyTorch came later, this does so."""
+    from . import _torch
+
+    return {name: _torch.with_fake(library, f"{namespace}::{name}", name) for namespace, name in _torch.operators(library)}
 
 
-def described(module: Functions | tvm_ffi.Module, name: str) -> dict[str, Any]:
-    """Returns the metadata of a function; `codegen::metadata` lists the keys."""
-    found = metadata(module, name)
-    if found is None:
-        raise ValueError(f"{name} has no metadata")
-    return dict(json.loads(found) if isinstance(found, str) else found)
+def torch_op(module: Functions | tvm_ffi.Module, name: str, *, namespace: str | None = None) -> Any:
+    """Makes an operator of PyTorch with a fake implementation: in the namespace, or that of the library if it was made with
+    the option `register="torch=NAMESPACE"`, or else in `tvm_ffi_codegen`. The library's own operator calls no Python. Its
+    schema says that it writes to all tensors that it is given, `Tensor(a!)`, but those that are declared with `access=read`.
+    The operator has no derivative: PyTorch warns where one is asked for."""
+    from . import _torch
 
-
-def torch_op(module: Functions | tvm_ffi.Module, name: str, *, namespace: str = "tvm_ffi_codegen") -> Any:
-    """Makes an operator of PyTorch with a fake implementation. Its schema says that it writes to all tensors that it is
-    given, `Tensor(a!)`, but those that are declared with `access=read`. The operator has no derivative: PyTorch warns where
-    one is asked for."""
-    import torch
-
-    found = described(module, name)
-    declared, function = found["declaration"], getattr(module, name)
-    params, allocated = declared["params"], declared.get("outputs", [])
-    # Schemas have no other names.
-    for kind, named in [("operator", name), *(("argument", param["name"]) for param in params)]:
-        if not (named.isascii() and named.isidentifier()):
-            raise ValueError(f"no {kind} of PyTorch can be called `{named}`")
-    outputs = [output["name"] for output in allocated]
-    # What a function without parameters takes has another key.
-    types = json.loads(found["type_schema"]).get("args", [])[1:]
-    if not outputs and declared["result"] != "None":
-        raise TypeError(f"{name} yields {declared['result']}, which is no tensor that it allocates")
-
-    def run(*args: Any) -> Any:
-        result = function(*args)
-        if not outputs:
-            return None
-        found = [result] if len(outputs) == 1 else list(result)
-        tensors = [one if torch.is_tensor(one) else torch.from_dlpack(one) for one in found]
-        return tensors[0] if len(outputs) == 1 else tuple(tensors)
-
-    def fake(*args: Any) -> Any:
-        found = zip(allocated, shapes.of(outputs, args), strict=True)
-        made = [torch.empty(shape, dtype=dtype, device=device(one["tensor"], args)) for one, (shape, dtype) in found]
-        return None if not made else made[0] if len(made) == 1 else tuple(made)
-
-    def device(tensor: dict[str, Any], args: Sequence[Any]) -> Any:
-        """Returns the device of a result: that of the first tensor on a device of its type."""
-        ty = _DEVICES.get(tensor["device"], tensor["device"])
-        devices = (arg.device for arg in args if torch.is_tensor(arg))
-        return next((one for one in devices if ty in (None, one.type)), ty or "cpu")
-
-    def dtype(name: str) -> Any:
-        if not isinstance(found := getattr(torch, name, None), torch.dtype):
-            raise TypeError(f"PyTorch has no element type {name}")
-        return found
-
-    shapes = Shapes(declared, {"min": torch.sym_min, "max": torch.sym_max}, dtype)
-    shapes.check(outputs, range(len(params)))
-    listed = enumerate(zip(params, types, strict=True))
-    arguments = ", ".join(_argument(index, param, ty) for index, (param, ty) in listed)
-    result = "()" if not outputs else "Tensor" if len(outputs) == 1 else f"({', '.join(['Tensor'] * len(outputs))})"
-    # An operator of `torch.library.custom_op` would do more in Python at each call.
-    library = torch.library.Library(namespace, "FRAGMENT")
-    library.define(f"{name}({arguments}) -> {result}", tags=torch.Tag.pt2_compliant_tag)
-    library.impl(name, run, "CompositeExplicitAutograd")
-    torch.library.register_fake(f"{namespace}::{name}", fake, lib=library)
-    # The operator is gone with its library.
-    _LIBRARIES.append(library)
-    return getattr(getattr(torch.ops, namespace), name).default
+    if namespace is None:
+        own = [known for known, of in _torch.operators(module, missing=()) if of == name]
+        if own:
+            return _torch.with_fake(module, f"{own[0]}::{name}", name)
+    return _torch.define(module, name, namespace or "tvm_ffi_codegen")
 
 
 def jax_target(
@@ -183,30 +133,9 @@ def _platform(declared: Sequence[dict[str, Any]]) -> str:
 def _role(param: dict[str, Any], results: Sequence[str] | None, has_handler: bool) -> str:
     """Returns what a parameter is in a call of XLA: `r` an argument, `u` an argument whose memory a result gets, `w` a
     result, `k` a keyword, `s` the stream of the call."""
-    access = _access(param)
+    access = access(param)
     if has_handler and "tensor" not in param:
         return "s" if param["type"] == "Stream" else "k"
     if access != "read" and (param["name"] in results if results is not None else access == "write"):
         return "w"
     return "r" if access == "read" else "u"
-
-
-def _access(param: dict[str, Any]) -> str:
-    """Returns what a function does with the elements of a parameter; what is no tensor is only read."""
-    tensor = param.get("tensor")
-    access: str = "read" if tensor is None else tensor.get("access", "update")
-    return access
-
-
-def _argument(index: int, param: dict[str, Any], ty: dict[str, Any]) -> str:
-    """Returns a parameter in a schema of PyTorch; `ty` is its type in the type schema of the function."""
-    optional = ty["type"] == "Optional"
-    inner = ty["args"][0]["type"] if optional else ty["type"]
-    if "tensor" in param:
-        kind = "Tensor" if _access(param) == "read" else f"Tensor(a{index}!)"
-    elif inner in _SCALARS:
-        kind = _SCALARS[inner]
-    else:
-        raise TypeError(f"{param['name']} is of type {param['type']}, which no operator takes")
-    default = f"={param['default']}" if "default" in param else ""
-    return f"{kind}{'?' if optional else ''} {param['name']}{default}"

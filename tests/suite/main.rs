@@ -35,6 +35,7 @@ mod metadata;
 #[cfg(target_arch = "x86_64")]
 mod mutated;
 mod once;
+mod operators;
 mod outliving;
 mod programs;
 mod properties;

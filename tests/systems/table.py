@@ -68,7 +68,7 @@ SYSTEMS = {
     "cutedsl": System("CuTe DSL, object and cubin", f"Python, NumPy; {RECORD}"),
     "cutile": System("cuTile, cubin", RECORD),
     "cupy": System("CuPy's NVRTC, cubin", RECORD),
-    "pytorch": System("gcc, object", "PyTorch on the CPU, eager and compiled", "torch"),
+    "pytorch": System("gcc, object", "PyTorch on the CPU, eager and compiled; its operators, also without Python", "torch", seconds=1200),
     "tilelang": System("TileLang, C++", "PyTorch", "torch"),
     "helion": System("Helion by Triton, cubin", RECORD, "torch"),
     "hidet": System("Hidet, C++", "PyTorch", "torch"),

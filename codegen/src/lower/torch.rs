@@ -36,7 +36,6 @@ entries! {
     ListSize "torch_list_size" list_size(list: Ref<List>, size: Ref<u64>) true;
     ListItem "torch_list_get_item" list_item(list: Ref<List>, index: Int<u64>, item: Ref<u64>) true;
     DeleteList "torch_delete_list" delete_list(list: Ref<List>) true;
-    CurrentDevice "aoti_torch_get_current_device_index" current_device(index: Ref<i32>) true;
     /// Throws an exception of C++ with a message if the condition is false. Returns nothing.
     Check "aoti_torch_check" check(condition: Int<i32>, function: Ref<u8>, file: Ref<u8>, line: Int<u32>, message: Ref<u8>) true;
     /// Since 2.12.

@@ -222,7 +222,6 @@ fn argument(param: &Param) -> Result<Argument<'_>, String> {
     }
     let unknown = || format!("no operator of PyTorch has a value for `{}`", param.ty);
     let given = match ty {
-        ParamType::Leaf(Leaf::Stream) if optional => return Err(unknown()),
         ParamType::Leaf(Leaf::Stream) => Given::Stream,
         ParamType::Leaf(Leaf::Bytes) => Given::Bytes,
         ParamType::Shape(_) => Given::Shape,

@@ -148,22 +148,31 @@ fn entries_and_system_libraries_are_options() {
 }
 
 #[test]
-fn handlers_of_xla_are_an_option() {
+fn other_hosts_are_an_option() {
     let folder = add_one();
     let of = |option: &str| {
         let text = quiet(folder.path(), &format!("emit add_one.ffi --emit ir {option} -o -"));
         let text = String::from_utf8(text).unwrap();
         let exported = text.lines().filter_map(|line| line.strip_prefix("export func @"));
-        let ours = exported.filter(|line| line.contains("xla") || line.starts_with("my_"));
+        let ours =
+            exported.filter(|line| ["xla", "torch", "my_"].iter().any(|word| line.contains(word)));
         let names = ours.map(|line| line.split('(').next().unwrap_or_default().to_owned());
         names.collect::<Vec<_>>()
     };
     assert_eq!(of(""), [""; 0]);
     assert_eq!(of("--register xla"), ["xla_add_one", "__tvm_ffi__xla_add_one"]);
     assert_eq!(of("--register xla=my:add_one"), ["my_add_one", "__tvm_ffi__xla_add_one"]);
+    assert_eq!(of("--register torch=ours"), ["__tvm_ffi__torch"]);
+    let both = ["xla_add_one", "__tvm_ffi__xla_add_one", "__tvm_ffi__torch"];
+    assert_eq!(of("--register xla --register torch=ours:add_one"), both);
     let refused = |option: &str| fails(folder.path(), &format!("emit add_one.ffi {option} -o out"));
     let missing = "error: add_one.ffi: handlers: there is no function \"subtract\"\n";
     assert_eq!(refused("--register xla:subtract"), (1, missing.to_owned()));
+    let missing = "error: add_one.ffi: torch: there is no function \"subtract\"\n";
+    assert_eq!(refused("--register torch=a:subtract"), (1, missing.to_owned()));
+    let namespace = "error: add_one.ffi: add_one: `a.b` cannot be a namespace of PyTorch\n";
+    let (code, message) = refused("--register torch=a.b");
+    assert_eq!((code, message.lines().next().unwrap()), (1, namespace.trim_end()));
     for wrong in ["xlb", "xla=", "xla:", "xla:a,,b", "torch", "torch=", "torch=a:"] {
         let (code, message) = refused(&format!("--register {wrong}"));
         let expected = format!(

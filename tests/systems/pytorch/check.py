@@ -1,6 +1,14 @@
-"""PyTorch on the CPU: tensors as they are, results that PyTorch's allocator makes, an operator under torch.compile."""
+"""PyTorch on the CPU: tensors as they are, results that PyTorch's allocator makes, operators under torch.compile.
 
+With --times a call of an operator is measured beside one in C++ by PyTorch's stable ABI and one in Python, and nothing else
+is done.
+"""
+
+import os
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from unittest import mock
 
 import torch
@@ -8,7 +16,9 @@ import torch
 import system
 import tvm_ffi_codegen as codegen
 from tvm_ffi_codegen import _calls
-from tvm_ffi_codegen.frameworks import torch_op
+from tvm_ffi_codegen.frameworks import register_fakes, torch_op
+
+TORCH = Path(torch.__path__[0])
 
 
 def check(library):
@@ -160,6 +170,223 @@ def check_symbols():
         assert len(compiled) == 1, f"{len(compiled)} compilations"
 
 
+def emitted(name, text, kernel, **options):
+    """Returns the path of a library with operators in the namespace of its name."""
+    path = system.MADE / f"{name}.so"
+    options = {"link": [codegen.C(kernel)], "register": f"torch={name}", **options}
+    path.write_bytes(codegen.emit(text, "shared", rpath=[system.config("--libdir")], **options))
+    return path
+
+
+OWN = (
+    "add_one(x: Tensor([n], float32, access=read), y: Tensor([n], float32)) -> None = add_one(x.data, y.data, n);"
+    "scale(x: Tensor([n, m], float32, access=read), b: Optional[Tensor([m], float32, access=read)] = None, k: int64 = 3,"
+    ' a: float64 = 0.5, mode: str = "fast", up: bool = False) -> (y: Tensor([m, n], float32), z: Tensor([k], float32))'
+    " = { scale(x.data, b.data, a, y.data, n * m); fill(z.data, k); };"
+    "sums(s: Shape, a: Array[int64], f: Array[float64], t: Array[str], x: Array[Tensor([_], float32, access=read)]) -> int64"
+    " = { return s.size * 10000 + a.size * 1000 + f.size * 100 + t.size * 10 + x.size; };"
+    "echo(s: str) -> str = { return s; };"
+    "named(d: dtype, v: Device) -> int64 = named(d, v);"
+)
+KERNELS = (
+    "void add_one(const float* x, float* y, long n) { while (n--) y[n] = x[n] + 1; }"
+    "void scale(const float* x, const float* b, double a, float* y, long n) { while (n--) y[n] = a * x[n] + (b ? *b : 0); }"
+    "void fill(float* z, long k) { for (long i = 0; i < k; ++i) z[i] = k; }"
+    "long named(unsigned dtype, int type, int index) { return dtype * 1000l + type * 10 + index; }"
+)
+
+
+def check_library(backend):
+    """Operators that a library registers itself: PyTorch loads it, without the package."""
+    name = f"own_{backend}"
+    path = emitted(name, OWN, KERNELS, backend=backend)
+    torch.ops.load_library(path)
+    own = getattr(torch.ops, name)
+    schemas = [str(getattr(own, one).default._schema).partition("::")[2] for one in ("add_one", "scale", "sums", "echo", "named")]
+    assert schemas == [
+        "add_one(Tensor x, Tensor(a1!) y) -> ()",
+        'scale(Tensor x, Tensor? b=None, SymInt k=3, float a=0.5, str mode="fast", bool up=False) -> (Tensor, Tensor)',
+        "sums(SymInt[] s, SymInt[] a, float[] f, str[] t, Tensor[] x) -> int",
+        "echo(str s) -> str",
+        "named(ScalarType d, Device v) -> int",
+    ], schemas
+    x, y = torch.arange(5, dtype=torch.float32), torch.zeros(5)
+    own.add_one(x, y)
+    assert y.tolist() == [1, 2, 3, 4, 5]
+    matrix = torch.arange(6, dtype=torch.float32).reshape(2, 3)
+    one, other = own.scale(matrix)
+    assert one.shape == (3, 2) and one.flatten().tolist() == [0, 0.5, 1, 1.5, 2, 2.5] and other.tolist() == [3, 3, 3]
+    one, other = own.scale(matrix, torch.ones(3), k=0, a=2.0, mode="slow", up=True)
+    assert one.flatten().tolist() == [1, 3, 5, 7, 9, 11] and other.shape == (0,)
+    assert own.sums([1, 2], [3], [0.5, 1.5, 2.5], ["a", "b" * 40], [x, y, x[1:]]) == 21323
+    assert own.echo("größer" * 9) == "größer" * 9
+    assert own.named(torch.bfloat16, torch.device("cuda:3")) == 0x11004 * 1000 + 23
+    refused = [
+        (system.WRONG_SHAPE, lambda: own.add_one(x, y[:4])),
+        ("TypeError: Mismatched x.dtype on argument #0", lambda: own.add_one(x.double(), y)),
+        ("expected 1 (contiguous) but got 2", lambda: own.add_one(x[::2], x[:3].clone())),
+        ("compilers need `frameworks.register_fakes`", lambda: own.add_one(x.to("meta"), y)),
+        ("a tensor with strides and memory", lambda: own.add_one(x.to_sparse(), y)),
+        ("expected a non-negative extent but got -1", lambda: own.scale(matrix, k=-1)),
+        ("Mismatched x[1].dtype", lambda: own.sums([], [], [], ["kept"], [x, x.int()])),
+    ]
+    for text, call in refused:
+        system.refused(RuntimeError, text, call)
+    copy = torch._lazy_clone(x)
+    own.add_one(copy, y)
+    assert torch._C._is_cow_tensor(copy), "what is only read is not copied"
+    before = sys.getrefcount(x)
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(lambda a: float(own.scale(matrix, a=float(a))[0][0, 1]) == a, range(400)))
+    assert sys.getrefcount(x) == before
+    check_compiled(codegen.load(path), x, matrix)
+
+
+def check_compiled(module, x, matrix):
+    """Compilers see through operators of a library with the package's fake implementations."""
+    fakes = register_fakes(module)
+    assert list(fakes) == ["add_one", "scale", "sums", "echo", "named"] and fakes == register_fakes(module)
+    assert torch_op(module, "scale") is fakes["scale"]
+    torch.library.opcheck(fakes["add_one"], (x, torch.zeros(5)))
+    torch.library.opcheck(fakes["scale"], (matrix, torch.ones(3)), {"k": 4})
+    scale = fakes["scale"]
+    compiled = torch.compile(lambda x, k: scale(x * 2, k=k)[1] + 1, fullgraph=True, dynamic=True)
+    for k in (3, 5, 7):
+        assert compiled(matrix, k).tolist() == [k + 1.0] * k
+    made = torch_op(module, "scale", namespace=f"made_{id(module)}")
+    schemas = [str(one._schema).partition("::")[2] for one in (made, scale)]
+    assert schemas[0] == schemas[1], schemas
+    for one, other in zip(made(matrix, None, 2), scale(matrix, None, 2)):
+        assert torch.equal(one, other)
+
+
+def built(source, *options):
+    """Compiles a file of C++ with libtorch."""
+    program = system.MADE / source.partition(".")[0]
+    includes = [word for part in ("include", "include/torch/csrc/api/include") for word in ("-isystem", TORCH / part)]
+    # Packaged models ask for libtorch.so.
+    libraries = ["-L", TORCH / "lib", "-Wl,--no-as-needed", "-ltorch", "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{TORCH / 'lib'}"]
+    system.run("g++", "-std=c++20", "-O2", "-w", *includes, system.HERE / source, *options, *libraries, "-o", program)
+    return program
+
+
+def check_packaged():
+    """A model that AOTInductor has packaged calls an operator in a process with libtorch and without Python."""
+    path = emitted("packaged", OWN, KERNELS)
+    torch.ops.load_library(path)
+    scale = register_fakes(codegen.load(path))["scale"]
+
+    class Model(torch.nn.Module):
+        def forward(self, x):
+            return scale((x * 2).reshape(1, -1))[0] + 1
+
+    exported = torch.export.export(Model(), (torch.arange(5, dtype=torch.float32),))
+    package = torch._inductor.aoti_compile_and_package(exported, package_path=str(system.MADE / "model.pt2"))
+    run = torch._inductor.aoti_load_package(package)
+    assert run(torch.arange(5, dtype=torch.float32)).flatten().tolist() == [1, 2, 3, 4, 5]
+    assert float(system.run(built("runner.cc"), path, package)) == 15
+
+
+def check_without():
+    """The library is of use without PyTorch, registers its operators once PyTorch is there, and stays loaded."""
+    path = emitted("late", OWN, KERNELS)
+    system.run(
+        sys.executable,
+        "-c",
+        f"""
+import ctypes, gc, sys
+ctypes.CDLL({str(path)!r})
+assert "torch" not in sys.modules
+import tvm_ffi, torch
+assert not hasattr(torch.ops.late, "echo")
+module = tvm_ffi.load_module({str(path)!r})
+assert module["_torch"]() == "late:add_one,scale,sums,echo,named" == module["_torch"]()
+del module
+gc.collect()
+assert torch.ops.late.echo("a") == "a"
+again = tvm_ffi.load_module({str(emitted("late_again", OWN, KERNELS, register="torch=late:echo,scale"))!r})
+assert again["_torch"]() == 0, again["_torch"]()
+from tvm_ffi_codegen.frameworks import register_fakes
+try:
+    register_fakes(again)
+except RuntimeError as error:
+    assert "PyTorch has refused operator number 0" in str(error), error
+else:
+    raise AssertionError("an operator of a name that is taken")
+""",
+    )
+
+
+def check_prototypes():
+    """The facts about PyTorch are those of its headers."""
+    source = system.MADE / "torch.cc"
+    source.write_text(system.run(Path(os.environ["SYSTEMS_TARGET"]) / "debug" / "examples" / "torch"))
+    system.run("g++", "-std=c++17", "-fsyntax-only", "-DUSE_CUDA", "-isystem", TORCH / "include", source)
+
+
+def check_example():
+    """The example of three hosts prints the same numbers."""
+    said = system.run(sys.executable, Path(__file__).parents[3] / "python" / "examples" / "doors.py")
+    assert "torch: [1.0, 3.0, 5.0, 7.0]" in said, said
+
+
+def check_guide():
+    """The chapter's example runs."""
+    chapter = Path(__file__).parents[3] / "codegen" / "src" / "guide" / "frameworks.md"
+    blocks = [part.split("```")[0] for part in chapter.read_text().split("```python\n")[1:]]
+    [block] = [block for block in blocks if "import torch" in block]
+    exec(compile(block, str(chapter), "exec"), {})
+
+
+def measure():
+    """Says what calls of an operator of three vectors take: by a library, in C++ by hand, by `torch_op`."""
+    source = system.MADE / "add.c"
+    source.write_text("void add(const float* x, const float* y, float* z, long n) { while (n--) z[n] = x[n] + y[n]; }")
+    kernel = system.compile_c(source)
+    start = time.perf_counter()
+    hand = built("reference.cc", "-fPIC", "-shared", kernel)
+    seconds = time.perf_counter() - start
+    runner = built("runner.cc")
+    x, y, z = (torch.zeros(4) for _ in range(3))
+    text = ", ".join(f"{name}: Tensor([n], float32, access={access})" for name, access in [("x", "read"), ("y", "read"), ("z", "update")])
+    text = f"add({text}) -> None = add(x.data, y.data, z.data, n);"
+    for backend in system.BACKENDS:
+        start = time.perf_counter()
+        contents = codegen.emit(text, "shared", link=[kernel], backend=backend, register=f"torch=timed_{backend}",
+                                rpath=[system.config("--libdir")])
+        made = time.perf_counter() - start
+        path = system.MADE / f"timed_{backend}.so"
+        path.write_bytes(contents)
+        ours, other = map(float, system.run(runner, path, hand, f"timed_{backend}::add", "by_hand::add").split())
+        module = codegen.load(path)
+        operators = [torch_op(module, "add"), torch_op(module, "add", namespace=f"python_{backend}")]
+        best = [min(timed(one, x, y, z) for _ in range(5)) for one in operators]
+        said = (
+            f"{backend}: {ours} ns, C++ {other} ns, {ours / other:.2f}; from Python {best[0]:.0f} ns, torch_op {best[1]:.0f} ns,"
+            f" {best[0] / best[1]:.2f}; library made in {1000 * made:.1f} ms, by g++ in {1000 * seconds:.0f} ms, {made / seconds:.5f}"
+        )
+        print(said)
+        system.say(said)
+
+
+def timed(operator, *args, calls=20000):
+    """Returns the nanoseconds of a call."""
+    start = time.perf_counter()
+    for _ in range(calls):
+        operator(*args)
+    return (time.perf_counter() - start) / calls * 1e9
+
+
+if "--times" in sys.argv:
+    measure()
+    sys.exit()
+check_prototypes()
+for backend in system.BACKENDS:
+    check_library(backend)
+check_packaged()
+check_without()
+check_guide()
+check_example()
 check_operators()
 check_filled()
 check_reading()

@@ -44,10 +44,11 @@ fn output_device(c: &mut Checker<'_, '_>, output: &Output<'_>) -> Value {
 
 /// Emits the allocation of tensors after [`plan`]. From then on the frame owns them.
 pub(super) fn allocate(c: &mut Checker<'_, '_>, outputs: &[OutputId]) {
-    let Planned { record, extents, devices } = planned(c, outputs);
+    let Planned { dtypes, extents, devices } = planned(c, outputs);
     let count = outputs.len() as u32;
     let tensors = c.e.own(count);
     let site = c.exits.here(&mut c.e);
+    let record = outputs_record(c, outputs, &dtypes);
     let args = [site, record, extents, devices, tensors];
     let status = c.e.routine_value(Routine::Allocate, &args);
     let failed = c.e.b.compare_const(Cond::Ne, status, 0);
@@ -71,18 +72,19 @@ pub(super) fn allocate(c: &mut Checker<'_, '_>, outputs: &[OutputId]) {
 pub(super) fn lend(c: &mut Checker<'_, '_>) {
     let outputs: Vec<OutputId> = c.e.function.results().map(|(output, _)| output).collect();
     plan(c, &outputs);
-    let Planned { record, extents, devices } = planned(c, &outputs);
+    let Planned { dtypes, extents, devices } = planned(c, &outputs);
     let (site, tensors) = (c.exits.here(&mut c.e), before_use(c.e.result));
+    let record = outputs_record(c, &outputs, &dtypes);
     let args = [site, record, extents, devices, tensors];
     let status = c.e.routine_value(Routine::TorchAllocate, &args);
     c.e.release_beyond(0);
     c.e.b.ret(Some(status));
 }
 
-/// What the routines that allocate are told: addresses of the record of the tensors, of their extents in a row, and of their
-/// devices.
+/// What the routines that allocate are told: element types that are known at run time only, and addresses of the extents of
+/// all tensors in a row and of their devices.
 struct Planned {
-    record: Value,
+    dtypes: Vec<Option<Value>>,
     extents: Value,
     devices: Value,
 }
@@ -97,9 +99,8 @@ fn planned(c: &mut Checker<'_, '_>, outputs: &[OutputId]) -> Planned {
     let words: Vec<Value> = devices.iter().chain(&extents).copied().collect();
     let devices_at = c.e.scratch(&words);
     let extents_at = c.e.b.ptr_offset(devices_at, 8 * devices.len() as i64);
-    let dtypes: Vec<Option<Value>> = planned.iter().map(|output| output.dtype).collect();
-    let record = outputs_record(c, outputs, &dtypes);
-    Planned { record, extents: extents_at, devices: devices_at }
+    let dtypes = planned.iter().map(|output| output.dtype).collect();
+    Planned { dtypes, extents: extents_at, devices: devices_at }
 }
 
 /// Returns the address of the record of tensors that are allocated together. It is a constant unless an element

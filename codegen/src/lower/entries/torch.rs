@@ -120,13 +120,17 @@ fn start<'m, 'a>(
 impl Kernel<'_, '_> {
     /// Checks the numbers of inputs and outputs, which are those of the schema.
     fn count(&mut self) {
-        let expected = [self.operator.inputs().count() as i64, i64::from(self.operator.results())];
-        for (index, expected) in expected.into_iter().enumerate() {
+        let inputs = self.operator.inputs().count() as i64;
+        let expected = [
+            ("arguments of the operator", inputs),
+            ("results of the operator", i64::from(self.operator.results())),
+        ];
+        for (index, (subject, expected)) in expected.into_iter().enumerate() {
             let found = self.b.param(index + 1);
             let (same, expected) =
                 (self.b.compare_const(Cond::Eq, found, expected), self.b.i64(expected));
             let values = [expected, found];
-            self.require(same, &Failed::of(Complaint::TorchInputs, ""), &values, self.throw);
+            self.require(same, &Failed::of(Complaint::TorchCount, subject), &values, self.throw);
         }
     }
 
@@ -167,13 +171,13 @@ impl Kernel<'_, '_> {
     /// Finds the device and the stream of the call, and makes the stream the thread's.
     fn enter(&mut self) {
         let Some(place) = self.place else { return };
-        // Without a tensor the device is the current one.
+        // Without a tensor the device is the first one, as that of what a function allocates.
         let ty = if self.operator.devices.is_accelerated {
             self.operator.devices.accelerator
         } else {
             DeviceType::CPU
         };
-        let mut device = self.b.i64(i64::from(ty.0) | -1 << 32);
+        let mut device = self.b.i64(ty.0.into());
         for (view, there) in self.elsewhere.clone().into_iter().rev() {
             let own = self.b.load(Type::I64, view, dl_tensor::DEVICE_TYPE.offset);
             device = match there {
@@ -383,7 +387,8 @@ pub(crate) fn register(
     let register = function.symbol;
     module.functions.push(function);
     constructor(module, register);
-    getter(module, register, namespace, linkage);
+    let names: Vec<&str> = operators.iter().map(|(operator, _)| operator.name).collect();
+    getter(module, register, &format!("{namespace}:{}", names.join(",")), linkage);
 }
 
 /// Adds the constructor. What it cannot do, the getter says.
@@ -398,10 +403,11 @@ fn constructor(module: &mut Module, register: Symbol) {
     module.functions.push(function);
 }
 
-/// Adds the function of the FFI that registers the operators unless they are. It returns the namespace; None if there is no
-/// PyTorch in the process; the number of the first operator that PyTorch has refused. Its callers know that it takes no
+/// Adds the function of the FFI that registers the operators unless they are. It returns `told`, the namespace, a colon, and
+/// the names with commas in between; None if there is no PyTorch in the process; the number of the first operator that
+/// PyTorch has refused. Its callers know that it takes no
 /// arguments, so it does not check their number.
-fn getter(module: &mut Module, register: Symbol, namespace: &str, linkage: Linkage) {
+fn getter(module: &mut Module, register: Symbol, told: &str, linkage: Linkage) {
     let mut b = ffi_function(module, &function_symbol(GETTER), Linkage::Export);
     b.set_cold();
     let result = b.param(3);
@@ -411,8 +417,8 @@ fn getter(module: &mut Module, register: Symbol, namespace: &str, linkage: Linka
     let is_registered = b.compare_const(Cond::Eq, state, REGISTERED as i64);
     b.branch(is_registered, registered, other);
     b.switch_to(registered);
-    let text = constant_bytes(&mut b, terminated(namespace));
-    let length = b.i64(namespace.len() as i64);
+    let text = constant_bytes(&mut b, terminated(told));
+    let length = b.i64(told.len() as i64);
     let give = Routine::GiveText.declare(b.module, linkage);
     let status = b.call(give, &[text, length, result]);
     b.ret(status);

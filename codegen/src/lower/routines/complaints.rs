@@ -141,7 +141,8 @@ complaints! {
     Attributes: "TypeError" "Mismatched number of attributes{calling}, expected {int} but got {int}";
     NoAttribute: "TypeError" "Missing {subject}{calling}";
     ForeignAttribute: "TypeError" "Mismatched type of {subject}{calling}, expected a number or text but got another attribute";
-    TorchInputs: "TypeError" "Mismatched number of arguments of the operator{calling}, expected {int} but got {int}";
+    TorchCount: "TypeError" "Mismatched number of {subject}{calling}, expected {int} but got {int}";
+    TorchUnknown: "ValueError" "Mismatched {subject}{calling}, expected a value that TVM FFI has, too, but got one that only PyTorch has";
     TorchMemory: "TypeError" "Mismatched type of {subject}{calling}, expected a tensor with strides and memory but got one of PyTorch without";
     TorchDevice: "ValueError" "Mismatched device of {subject}{calling}, expected one with memory but got another, as `meta`: compilers need `frameworks.register_fakes`";
     TorchElement: "TypeError" "Mismatched type of an element of a list{calling}, expected a tensor with strides and memory but got one of PyTorch without";

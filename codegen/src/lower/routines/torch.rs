@@ -25,8 +25,8 @@ use crate::lower::routines::runtime::{
     free, malloc, object_dec_ref, set_stream, string_from_byte_array, tensor_from_dl_pack,
 };
 use crate::lower::torch::{
-    Entry, LENT_HANDLE, LENT_SIZE, List, Str, Tensor, check, cuda_stream, current_device,
-    delete_list, delete_string, delete_tensor, delete_word, empty_strided, facts, get_const_data,
+    Entry, LENT_HANDLE, LENT_SIZE, List, Str, Tensor, check, cuda_stream, delete_list,
+    delete_string, delete_tensor, delete_word, empty_strided, facts, get_const_data,
     get_device_index, get_device_type, get_dim, get_dtype, get_mutable_data, get_sizes,
     get_strides, list_item, list_size, new_string, string_data, string_length,
 };
@@ -511,35 +511,27 @@ fn number_of_device(ty: u32) -> i32 {
     -1
 }
 
-/// Makes PyTorch's current stream on a device the thread's, unless the device is the cpu. A device without an index, of a call
-/// without tensors, is the current one. Returns 0, or another number if PyTorch has no stream.
+/// Makes PyTorch's current stream on a device the thread's, unless the device is the cpu. Returns 0, or another number if PyTorch has no stream.
 #[routine]
 pub(crate) fn torch_enter(place: &Place, device: u64) -> i32 {
     let ty = device as u32;
-    let index: i32;
-    *index = (device >> 32) as i32;
+    let index = (device >> 32) as i32;
     place.device = 0;
     place.stream = null;
     if ty == CPU || ty == 0 {
         return 0;
     }
-    if *index < 0 {
-        let status = current_device(index);
-        if status != 0 {
-            return status;
-        }
-    }
     if ty == CUDA || ty == ROCM {
         if stream_function() == null {
             return -1;
         }
-        let status = cuda_stream(*index, &place.stream);
+        let status = cuda_stream(index, &place.stream);
         if status != 0 {
             return status;
         }
     }
-    place.device = ty as u64 | (*index as u32 as u64) << 32;
-    set_stream(ty as i32, *index, place.stream, &place.previous);
+    place.device = device;
+    set_stream(ty as i32, index, place.stream, &place.previous);
     0
 }
 

@@ -1,7 +1,7 @@
 //! Arguments of the wrapper, made of the inputs of a call.
 
 use abi_spec::layout::{BYTE_ARRAY, DL_TENSOR};
-use abi_spec::{DeviceType, TypeIndex};
+use abi_spec::{DType, DeviceType, TypeIndex};
 
 use super::{Input, Kernel};
 use crate::ir::{Cond, Convert, Type, Value};
@@ -34,7 +34,7 @@ impl Kernel<'_, '_> {
     fn present(&mut self, index: usize, argument: &Argument<'_>, input: Input) {
         let Input { word, there } = input;
         match argument.given {
-            Given::Plain(plain) => self.plain(index, plain, word),
+            Given::Plain(plain) => self.plain(index, argument.name, plain, word),
             Given::Tensor { writes } => {
                 let view = self.view(argument, writes, word);
                 if self.place.is_some() {
@@ -62,7 +62,7 @@ impl Kernel<'_, '_> {
     }
 
     /// Writes a value that is a word.
-    fn plain(&mut self, index: usize, plain: Plain, word: Value) {
+    fn plain(&mut self, index: usize, name: &str, plain: Plain, word: Value) {
         let (ty, payload) = match plain {
             Plain::Int => (TypeIndex::INT, word),
             Plain::Bool => {
@@ -74,14 +74,27 @@ impl Kernel<'_, '_> {
             Plain::DType => {
                 let number = self.b.convert(Convert::Trunc, word, Type::I32);
                 let dtype = self.routine_value(Routine::TorchDtype, &[number]);
+                let void = i64::from(DType::VOID.to_word());
+                let known = self.b.compare_const(Cond::Ne, dtype, void);
+                self.require_known(known, name);
                 (TypeIndex::DATA_TYPE, self.b.convert(Convert::Zext, dtype, Type::I64))
             }
             Plain::Device => {
                 let accelerator = self.accelerator();
-                (TypeIndex::DEVICE, self.routine_value(Routine::TorchDevice, &[word, accelerator]))
+                let device = self.routine_value(Routine::TorchDevice, &[word, accelerator]);
+                let ty = self.b.convert(Convert::Trunc, device, Type::I32);
+                let known = self.b.compare_const(Cond::Ne, ty, 0);
+                self.require_known(known, name);
+                (TypeIndex::DEVICE, device)
             }
         };
         self.write(index, ty, payload);
+    }
+
+    /// Leaves with an error unless the FFI has the value of an argument, too.
+    fn require_known(&mut self, known: Value, name: &str) {
+        let failed = Failed::of(Complaint::TorchUnknown, &spelled(name).to_string());
+        self.require(known, &failed, &[], self.leave);
     }
 
     /// Returns the address of a view of a tensor.

@@ -1,0 +1,167 @@
+// Plays PyTorch: loads a library with operators, calls them with stacks of words, and prints what they answer and what is
+// left alive. Kernels are in C.
+#include "torch_shim.h"
+
+#include <dlfcn.h>
+#include <tvm/ffi/extra/c_env_api.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+
+extern "C" {
+void add_one(const float* x, float* y, int64_t n) {
+  while (n--) y[n] = x[n] + 1;
+}
+void scale(const float* x, const float* b, bool has, int64_t k, double a, const char* mode, int64_t size, bool up, float* y,
+           int* z, int64_t n) {
+  std::printf("  b=%d k=%" PRId64 " a=%g mode=%.*s up=%d", has ? (int)b[0] : -1, k, a, (int)size, mode, up);
+  while (n--) y[n] = 2 * x[n];
+  *z = 42;
+}
+void words(bool d, uint32_t dtype, bool v, int type, int id, bool t, const char* data, int64_t size, bool i, int8_t number,
+           bool f, float fraction, bool b, bool truth) {
+  if (d) std::printf("  dtype=%" PRIx32, dtype);
+  if (v) std::printf("  device=%d:%d", type, id);
+  if (t) std::printf("  bytes=%.*s", (int)size, data);
+  if (i) std::printf("  int=%d", number);
+  if (f) std::printf("  float=%g", fraction);
+  if (b) std::printf("  bool=%d", truth);
+}
+int on_device(const int* x, int* y, int64_t n, void* stream, int type, int id) {
+  std::printf("  stream=%p thread's=%p device=%d:%d", stream, TVMFFIEnvGetStream(type, id), type, id);
+  if (n == 0) return 7;
+  while (n--) y[n] = x[n] + id;
+  return 0;
+}
+void fill(const DLTensor* y, double value) {
+  std::printf("  device %d", y->device.device_id);
+  *(float*)y->data = (float)value;
+}
+void odd(void*) {}
+int fails(float*, int64_t) { return 3; }
+}
+
+namespace {
+const int kFloat = 21, kInt = 22, kCpu = 7, kCuda = 8;
+float floats[6] = {1, 2, 3, 4, 5, 6};
+int ints[4] = {1, 2, 3, 4};
+
+uint64_t word(const void* pointer) { return (uint64_t)(uintptr_t)pointer; }
+uint64_t real(double value) {
+  uint64_t bits;
+  std::memcpy(&bits, &value, 8);
+  return bits;
+}
+uint64_t vec(int64_t n, int dtype = kFloat, int device = kCpu, int index = -1) {
+  return word(make({n}, {1}, dtype, device, index, dtype == kInt ? (void*)ints : (void*)floats));
+}
+uint64_t text(const char* data) {
+  ++alive();
+  return word(new std::string(data));
+}
+uint64_t list(List items) {
+  ++alive();
+  return word(new List(items));
+}
+uint64_t some(uint64_t value) { return word(new uint64_t(value)); }
+
+// Calls an operator; prints its results as `form` says: t a tensor, i an integer, s a text.
+void call(const char* what, const char* name, List inputs, const char* form) {
+  size_t outputs = std::strlen(form);
+  List stack = inputs;
+  stack.resize(inputs.size() > outputs ? inputs.size() : outputs + 1);
+  std::printf("%s: %s", what, name);
+  try {
+    registered()[name](stack.data(), inputs.size(), outputs);
+  } catch (const Thrown& thrown) {
+    std::printf("\n  %s throws %s\n", thrown.function.c_str(), thrown.message.c_str());
+    outputs = 0;
+    form = "-";
+  }
+  for (size_t at = 0; at < outputs; ++at) {
+    if (form[at] == 'i') std::printf("  %" PRId64, (int64_t)stack[at]);
+    if (form[at] == 's') {
+      auto* found = (std::string*)stack[at];
+      std::printf("  %s", found->c_str());
+      --alive();
+      delete found;
+    }
+    if (form[at] == 't') {
+      auto* tensor = (Tensor*)stack[at];
+      std::printf("  [");
+      for (int64_t extent : tensor->extents) std::printf(" %" PRId64, extent);
+      std::printf(" ] device %d:%d", tensor->device, tensor->index);
+      if (tensor->dtype == kInt) std::printf(" = %d", *(int*)tensor->data);
+      if (tensor->dtype == kFloat) std::printf(" = %g", *(float*)tensor->data);
+      --alive();
+      std::free(tensor->data);
+      delete tensor;
+    }
+  }
+  if (outputs > 0 || form[0] == 0) std::printf("\n");
+  if (alive() != 0) std::printf("  %d still alive\n", alive());
+  alive() = 0;
+}
+}  // namespace
+
+int main(int, char** argv) {
+  if (argv[2] == nullptr && dlopen(argv[1], RTLD_NOW) == nullptr) {
+    std::printf("%s\n", dlerror());
+    return 1;
+  }
+  call("vectors", "add_one", {vec(4), vec(4)}, "");
+  std::printf("  y[3] = %g\n", floats[3]);
+  call("extents differ", "add_one", {vec(4), vec(3)}, "");
+  call("element type", "add_one", {vec(4), vec(4, kInt)}, "");
+  call("unknown element type", "add_one", {vec(4), vec(4, 63)}, "");
+  call("element type out of range", "add_one", {vec(4), vec(4, -1)}, "");
+  call("elsewhere", "add_one", {vec(4), vec(4, kFloat, kCuda, 1)}, "");
+  call("meta", "add_one", {vec(4, kFloat, 9), vec(4)}, "");
+  auto* sparse = make({4}, {1}, kFloat, kCpu, -1, floats);
+  sparse->strided = false;
+  call("sparse", "add_one", {vec(4), word(sparse)}, "");
+  call("too many outputs", "add_one", {0, 0}, "i");
+  auto matrix = [] { return word(make({2, 3}, {3, 1}, kFloat, kCpu, -1, floats)); };
+  call("defaults", "scale", {matrix(), 0, 3, real(0.5), text("fast"), 0}, "tt");
+  call("all", "scale", {matrix(), some(vec(3)), (uint64_t)-7, real(2), text("a longer text than fits"), 1}, "tt");
+  call("optional differs", "scale", {matrix(), some(vec(2)), 3, real(1), text("t"), 1}, "tt");
+  call("strides", "scale", {word(make({2, 3}, {1, 2}, kFloat, kCpu, -1, floats)), 0, 3, real(1), text("t"), 1}, "tt");
+  call("lists", "lists",
+       {list({1, 2, 3}), list({4, 5}), list({real(1)}), list({1, 0}), list({text("a"), text("no small text")}),
+        list({vec(2), vec(3), vec(1)})},
+       "i");
+  call("empty lists", "lists", {list({}), list({}), list({}), list({}), list({}), list({})}, "i");
+  call("element of a list", "lists",
+       {list({1}), list({}), list({}), list({}), list({text("dropped")}), list({vec(2), vec(3, kInt)})}, "i");
+  call("meta in a list", "lists",
+       {list({1}), list({}), list({}), list({}), list({text("a")}), list({vec(2, kFloat, 9), vec(3)})}, "i");
+  call("early", "lists",
+       {list({(uint64_t)-1}), list({}), list({}), list({}), list({text("kept until then")}), list({vec(2)})}, "i");
+  call("words", "words",
+       {some(kFloat), some((uint64_t)kCuda << 32 | 3), some(text("by\0tes")), some((uint64_t)-5), some(real(0.25)), some(1)}, "");
+  call("no words", "words", {0, 0, 0, 0, 0, 0}, "");
+  call("cpu", "words", {0, some((uint64_t)kCpu << 32 | 0xffffffff), 0, 0, 0, some(0)}, "");
+  call("unknown", "words", {some(99), some((uint64_t)31 << 32), 0, 0, 0, 0}, "");
+  call("number too large", "words", {0, 0, some(text("t")), some(500), 0, 0}, "");
+  call("small", "echo", {text("small")}, "s");
+  call("large", "echo", {text("a text that is an object of its own")}, "s");
+  TVMFFIEnvSetStream(2, 1, (void*)0x77, nullptr);
+  call("stream", "on_device", {vec(4, kInt, kCuda, 1), vec(4, kInt, kCuda, 1)}, "");
+  call("kernel fails", "on_device", {vec(0, kInt, kCuda, 1), vec(0, kInt, kCuda, 1)}, "");
+  call("two devices", "on_device", {vec(4, kInt, kCuda, 1), vec(4, kInt, kCuda, 2)}, "");
+  call("on the cpu", "on_device", {vec(4, kInt), vec(4, kInt)}, "");
+  std::printf("  afterwards %p\n", TVMFFIEnvGetStream(2, 1));
+  call("first device", "fill", {real(1.5)}, "t");
+  call("element type of a result", "odd", {3}, "t");
+  call("negative extent", "fails", {(uint64_t)-3}, "t");
+  call("large extent", "fails", {(uint64_t)1 << 62}, "t");
+  call("status", "fails", {3}, "t");
+  setenv("SHIM_FAILS", "aoti_torch_empty_strided", 1);
+  call("no memory", "scale", {matrix(), 0, 3, real(1), text("t"), 1}, "tt");
+  setenv("SHIM_FAILS", "torch_new_string_handle", 1);
+  call("no text", "echo", {text("t")}, "s");
+  setenv("SHIM_FAILS", "aoti_torch_get_current_cuda_stream", 1);
+  call("no stream", "on_device", {vec(4, kInt, kCuda, 1), vec(4, kInt, kCuda, 1)}, "");
+  return 0;
+}
