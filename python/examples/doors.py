@@ -7,6 +7,7 @@
 import importlib.util
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tvm_ffi_codegen as codegen
@@ -21,17 +22,17 @@ KERNEL = codegen.C(
 )
 
 
-def by_tvm_ffi(library, x):
+def by_tvm_ffi(library: Any, x: Any) -> Any:
     return np.from_dlpack(library.scale(x, 2.0, b=1.0))
 
 
-def by_torch(library, x):
+def by_torch(library: Any, x: Any) -> Any:
     import torch
 
     return torch.ops.doors.scale(torch.from_numpy(x), 2.0, b=1.0).numpy()
 
 
-def by_jax(library, x):
+def by_jax(library: Any, x: Any) -> Any:
     import jax
     import jax.numpy as jnp
     from tvm_ffi_codegen.frameworks import jax_target
@@ -40,7 +41,7 @@ def by_jax(library, x):
     return np.asarray(jax.jit(lambda x: scale(x, a=2.0, b=1.0))(jnp.asarray(x)))
 
 
-def main():
+def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "doors.so"
         path.write_bytes(codegen.emit(DECLARED, "shared", link=[KERNEL], register=["xla", "torch=doors"]))

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 import tvm_ffi_codegen as codegen
 from support import raises
-from tvm_ffi_codegen._shapes import Shapes
-from tvm_ffi_codegen.frameworks import described
+from tvm_ffi_codegen._shapes import Shapes, described
 
 
 class Symbol:
