@@ -33,20 +33,46 @@ pub mod error_code {
     pub const INTERNAL: i32 = 13;
 }
 
+/// Numbers of the element types that attributes have, of those in [`DTYPES`].
+pub mod dtype {
+    /// A truth.
+    pub const PRED: i32 = 1;
+    /// A signed integer of 8 bits.
+    pub const S8: i32 = 2;
+    /// Of 16 bits.
+    pub const S16: i32 = 3;
+    /// Of 32 bits.
+    pub const S32: i32 = 4;
+    /// Of 64 bits.
+    pub const S64: i32 = 5;
+    /// An unsigned integer of 8 bits.
+    pub const U8: i32 = 6;
+    /// Of 16 bits.
+    pub const U16: i32 = 7;
+    /// Of 32 bits.
+    pub const U32: i32 = 8;
+    /// Of 64 bits.
+    pub const U64: i32 = 9;
+    /// A float of 32 bits.
+    pub const F32: i32 = 11;
+    /// Of 64 bits.
+    pub const F64: i32 = 12;
+}
+
 /// Element types by their number, `XLA_FFI_DataType`; those of less than a byte, and of no known format, are left out.
 pub const DTYPES: [(i32, DType); 23] = [
-    (1, DType::BOOL),
-    (2, DType::INT8),
-    (3, DType::INT16),
-    (4, DType::INT32),
-    (5, DType::INT64),
-    (6, DType::UINT8),
-    (7, DType::UINT16),
-    (8, DType::UINT32),
-    (9, DType::UINT64),
+    (dtype::PRED, DType::BOOL),
+    (dtype::S8, DType::INT8),
+    (dtype::S16, DType::INT16),
+    (dtype::S32, DType::INT32),
+    (dtype::S64, DType::INT64),
+    (dtype::U8, DType::UINT8),
+    (dtype::U16, DType::UINT16),
+    (dtype::U32, DType::UINT32),
+    (dtype::U64, DType::UINT64),
     (10, DType::FLOAT16),
-    (11, DType::FLOAT32),
-    (12, DType::FLOAT64),
+    (dtype::F32, DType::FLOAT32),
+    (dtype::F64, DType::FLOAT64),
     (15, DType::new(TypeCode::Complex, 64, 1)),
     (16, DType::BFLOAT16),
     (18, DType::new(TypeCode::Complex, 128, 1)),

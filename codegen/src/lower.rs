@@ -122,7 +122,7 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
             entries::stub::stub(&mut module, external, (host, &mut records), linkage);
         }
         if let Some(handler) = handlers.next_if(|handler| handler.function == index) {
-            entries::handler::handler(&mut module, handler, (host, &mut records), linkage);
+            entries::xla::handler(&mut module, handler, (host, &mut records), linkage);
         }
         if let Some(operator) = operators.next_if(|operator| operator.function == index) {
             if operator.outputs > 0 {
@@ -134,7 +134,8 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
         }
     }
     if let Some(torch) = &library.torch {
-        entries::torch::register(&mut module, &torch.namespace, &kernels, linkage);
+        let how = (linkage, options.loader);
+        entries::torch::register(&mut module, &torch.namespace, &kernels, how);
     }
     records.define(&mut module);
     images::define(&mut module, &library.images);

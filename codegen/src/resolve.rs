@@ -14,7 +14,6 @@ mod element;
 pub(crate) mod external;
 pub(crate) mod function;
 pub(crate) mod global;
-pub(crate) mod handler;
 pub(crate) mod ids;
 pub(crate) mod implied;
 mod inferred;
@@ -46,6 +45,7 @@ pub(crate) mod warning;
 mod well_formed;
 mod words;
 mod written;
+pub(crate) mod xla;
 
 #[cfg(test)]
 mod tests;
@@ -63,8 +63,8 @@ use c_type::{CType, Prototype};
 use external::External;
 use function::Function;
 use global::UsedImage;
-use handler::Handler;
 use torch::TorchOperator;
+use xla::Handler;
 
 /// A result whose error is a reason.
 type Explained<T> = Result<T, String>;
@@ -155,7 +155,7 @@ impl Library {
         let items = Items::of(self);
         let functions = functions(self, &items)?;
         let externals = external::externals(self, &functions)?;
-        let handlers = handler::handlers(self, &functions, &externals)?;
+        let handlers = xla::handlers(self, &functions, &externals)?;
         let operators = torch::operators(self)?;
         let handled = handlers.iter().map(|handler| (handler.function, handler.entry));
         let operated = operators.iter().map(|operator| (operator.function, operator.entry()));

@@ -6,8 +6,8 @@ use abi_spec::{DeviceType, Scalar, torch};
 
 use super::Located;
 use super::body::Entry;
-use super::handler::chosen;
 use super::well_formed::RESERVED_PREFIXES;
+use super::xla::chosen;
 use crate::declaration::{
     Access, Device, Leaf, Library, Literal, Param, ParamType, ResultType, Signature, Tensor,
     TorchOperators, is_identifier, is_text, literal_scalar,

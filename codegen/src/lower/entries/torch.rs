@@ -13,6 +13,7 @@ use crate::ir::{
 };
 use crate::language::spelled;
 use crate::lower::body::{entry_linkage, entry_symbol};
+use crate::lower::driver::Loader;
 use crate::lower::entries::raising::Raising;
 use crate::lower::failure::records::Records;
 use crate::lower::failure::site::Failed;
@@ -361,7 +362,7 @@ pub(crate) fn register(
     module: &mut Module,
     namespace: &str,
     operators: &[(&TorchOperator<'_>, Symbol)],
-    linkage: Linkage,
+    (linkage, loader): (Linkage, Loader),
 ) {
     let signature = Signature::new(&[], Some(Type::I64));
     let mut b = Builder::function(module, REGISTER, Linkage::Local, signature);
@@ -386,7 +387,10 @@ pub(crate) fn register(
     let function = b.finish();
     let register = function.symbol;
     module.functions.push(function);
-    constructor(module, register);
+    // On Windows there is no PyTorch to find, and no need for a linker that knows constructors.
+    if loader != Loader::Windows {
+        constructor(module, register);
+    }
     let names: Vec<&str> = operators.iter().map(|(operator, _)| operator.name).collect();
     getter(module, register, &format!("{namespace}:{}", names.join(",")), linkage);
 }

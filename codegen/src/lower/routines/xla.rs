@@ -184,29 +184,29 @@ pub(crate) fn xla_number(scalar: &Scalar, to: &Any) -> i32 {
     let mut index = TypeIndex::INT;
     let mut word: u64 = 0;
     match scalar.dtype {
-        1 => {
+        xla::dtype::PRED => {
             index = TypeIndex::BOOL;
             word = (*value != 0) as u64;
         }
-        2 => word = *(value as &i8) as i64 as u64,
-        3 => word = *(value as &i16) as i64 as u64,
-        4 => word = *(value as &i32) as i64 as u64,
-        5 => word = *(value as &u64),
-        6 => word = *value as u64,
-        7 => word = *(value as &u16) as u64,
-        8 => word = *(value as &u32) as u64,
-        9 => {
+        xla::dtype::S8 => word = *(value as &i8) as i64 as u64,
+        xla::dtype::S16 => word = *(value as &i16) as i64 as u64,
+        xla::dtype::S32 => word = *(value as &i32) as i64 as u64,
+        xla::dtype::S64 => word = *(value as &u64),
+        xla::dtype::U8 => word = *value as u64,
+        xla::dtype::U16 => word = *(value as &u16) as u64,
+        xla::dtype::U32 => word = *(value as &u32) as u64,
+        xla::dtype::U64 => {
             word = *(value as &u64);
             if word >> 63 != 0 {
                 write(to, index, word);
                 return LARGE;
             }
         }
-        11 => {
+        xla::dtype::F32 => {
             index = TypeIndex::FLOAT;
             word = wide_float(value);
         }
-        12 => {
+        xla::dtype::F64 => {
             index = TypeIndex::FLOAT;
             word = *(value as &u64);
         }

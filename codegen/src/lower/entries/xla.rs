@@ -22,7 +22,7 @@ use crate::lower::routines::xla::{
     ABSENT, FOUND, LARGE, PLACE_DEVICE, PLACE_SIZE, PLACE_STREAM, RAISED, dtypes,
 };
 use crate::lower::value::{constant_bytes, ffi_function, safe_call, write_any};
-use crate::resolve::handler::{Argument, Attribute, GETTER, Handler};
+use crate::resolve::xla::{Argument, Attribute, GETTER, Handler};
 
 /// A handler under construction.
 struct Handling<'m, 'a> {
