@@ -156,7 +156,7 @@ impl Library {
         let functions = functions(self, &items)?;
         let externals = external::externals(self, &functions)?;
         let handlers = xla::handlers(self, &functions, &externals)?;
-        let operators = torch::operators(self)?;
+        let operators = torch::operators(self, &functions)?;
         let handled = handlers.iter().map(|handler| (handler.function, handler.entry));
         let operated = operators.iter().map(|operator| (operator.function, operator.entry()));
         let entered: Vec<(usize, Entry)> = handled.chain(operated).collect();

@@ -38,6 +38,10 @@ void fill(const DLTensor* y, double value) {
   std::printf("  device %d", y->device.device_id);
   *(float*)y->data = (float)value;
 }
+void twice(const int* x, int* t, int* y, int64_t n) {
+  std::printf("  allocator %d, %d alive", TVMFFIEnvGetDLPackManagedTensorAllocator() != nullptr, alive());
+  while (n--) y[n] = t[2 * n] = 2 * x[n];
+}
 void odd(void*) {}
 int fails(float*, int64_t) { return 3; }
 }
@@ -153,6 +157,11 @@ int main(int, char** argv) {
   call("on the cpu", "on_device", {vec(4, kInt), vec(4, kInt)}, "");
   std::printf("  afterwards %p\n", TVMFFIEnvGetStream(2, 1));
   call("first device", "fill", {real(1.5)}, "t");
+  call("workspace", "nested", {vec(3, kInt, kCuda, 1)}, "t");
+  setenv("SHIM_LEFT", "1", 1);
+  call("no workspace", "nested", {vec(3, kInt, kCuda, 1)}, "t");
+  unsetenv("SHIM_LEFT");
+  std::printf("  afterwards allocator %d\n", TVMFFIEnvGetDLPackManagedTensorAllocator() != nullptr);
   call("element type of a result", "odd", {3}, "t");
   call("negative extent", "fails", {(uint64_t)-3}, "t");
   call("large extent", "fails", {(uint64_t)1 << 62}, "t");

@@ -94,7 +94,10 @@ int32_t aoti_torch_delete_tensor_object(Tensor* tensor) {
 }
 int32_t aoti_torch_empty_strided(int64_t rank, const int64_t* extents, const int64_t* strides, int32_t dtype, int32_t device,
                                  int32_t index, Tensor** tensor) {
-  if (fails("aoti_torch_empty_strided")) return 1;
+  // SHIM_LEFT is how often it still works.
+  static int calls = 0;
+  const char* left = std::getenv("SHIM_LEFT");
+  if (fails("aoti_torch_empty_strided") || (left != nullptr && ++calls > std::atoi(left))) return 1;
   size_t bytes = 8;
   for (int64_t dim = 0; dim < rank; ++dim) bytes *= (size_t)extents[dim];
   *tensor = make({extents, extents + rank}, {strides, strides + rank}, dtype, device, index, nullptr);

@@ -6,11 +6,13 @@ mod express;
 mod launches;
 pub(crate) mod machine;
 pub(crate) mod system;
+pub(crate) mod tools;
 
 use codegen::Routines;
 use driver::Optimize;
 use machine::{How, Machine, native, runtime};
 use system::{MINGW, System, WINE};
+use tools::Tools;
 use tvm_ffi_codegen_tests::cases::{self, Case, Row};
 use tvm_ffi_codegen_tests::gate::Part;
 use tvm_ffi_codegen_tests::route::BACKENDS;
@@ -108,6 +110,18 @@ fn aarch64_does_what_this_machine_does() {
         extends: false,
     };
     compare(&machine, &[embedded(), linked(), vec![How::Several]].concat());
+}
+
+#[test]
+#[ignore = "tests/setup installs what it needs"]
+fn aarch64_has_the_other_hosts() {
+    let aarch64 = Tools::aarch64();
+    for said in [crate::handlers::outcomes, crate::operators::outcomes] {
+        let here = said(&Tools::here());
+        for (backend, there) in said(&aarch64) {
+            assert_eq!(there, here[0].1, "{backend}");
+        }
+    }
 }
 
 /// Wine starts slowly, so that each of the two kinds of objects for Windows goes some of the ways: LLVM's linker with a

@@ -1,15 +1,10 @@
 //! Handlers of XLA, called by a program in C that plays XLA.
 
-use std::path::Path;
-use std::process::Command;
-
 use codegen::{Handlers, Library};
 use driver::Form;
-use tvm_ffi_codegen_tests::ffi::config;
-use tvm_ffi_codegen_tests::gate::backends;
-use tvm_ffi_codegen_tests::hosts::host;
-use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::request;
+
+use crate::cross::tools::Tools;
 
 fn library() -> Library {
     let text = include_str!("../hosts/xla.ffi");
@@ -17,37 +12,27 @@ fn library() -> Library {
     library.with_handlers(Handlers::new(Handlers::PREFIX))
 }
 
-/// Links the program with an object of the backend, and runs it.
-fn run(folder: &Path, backend: &str) -> String {
-    let path = |name: &str| folder.join(name);
-    std::fs::write(path("host.o"), request(backend, Form::Object).emit(&library()).unwrap())
-        .unwrap();
-    let libraries = config("--libdir");
-    let mut link = Command::new("cc");
-    link.arg(path("program.o"))
-        .arg(path("host.o"))
-        .arg(Path::new(&libraries).join("libtvm_ffi.so"));
-    link.arg(format!("-Wl,-rpath,{libraries}"));
-    cc(link.arg("-o").arg(path("program")));
-    let output = Command::new(path("program")).output().unwrap();
-    assert!(output.status.success() && output.stderr.is_empty(), "{backend}: {output:?}");
-    String::from_utf8(output.stdout).unwrap()
+/// Returns what the program prints with the object of each backend.
+pub(crate) fn outcomes(tools: &Tools) -> Vec<(&'static str, String)> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let options = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-c"];
+    tools.compile(Some("xla.c"), &options, &path("program.o"), &[]);
+    let outcome = |backend| {
+        tools.emit(backend, &library(), &path("host.o"));
+        let parts = [path("program.o"), path("host.o"), tools.library()];
+        tools.compile(None, &[], &path("program"), &parts.each_ref().map(|part| &**part));
+        (backend, tools.run(&path("program"), &[]))
+    };
+    tools.backends().into_iter().map(outcome).collect()
 }
 
 #[test]
 fn xla_calls_handlers_with_its_frames() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut program = Command::new("cc");
-    program.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-c"]).arg(host("xla.c"));
-    for include in ["--includedir", "--dlpack-includedir"] {
-        program.arg("-isystem").arg(config(include));
-    }
-    cc(program.arg("-o").arg(folder.path().join("program.o")));
-    let [first, others @ ..] = backends() else { unreachable!("there is a backend") };
-    let expected = run(folder.path(), first);
-    insta::assert_snapshot!(expected);
-    for backend in others {
-        assert_eq!(run(folder.path(), backend), expected, "{backend}");
+    let all = outcomes(&Tools::here());
+    insta::assert_snapshot!(all[0].1);
+    for (backend, said) in &all {
+        assert_eq!(*said, all[0].1, "{backend}");
     }
 }
 

@@ -1,15 +1,10 @@
 //! Operators of PyTorch, called by a program in C++ that plays PyTorch.
 
-use std::path::Path;
-use std::process::Command;
-
 use codegen::{Library, TorchOperators};
 use driver::Form;
-use tvm_ffi_codegen_tests::ffi::config;
-use tvm_ffi_codegen_tests::gate::backends;
-use tvm_ffi_codegen_tests::hosts::host;
-use tvm_ffi_codegen_tests::kernels::cc;
 use tvm_ffi_codegen_tests::route::request;
+
+use crate::cross::tools::Tools;
 
 fn library() -> Library {
     let text = include_str!("../hosts/torch.ffi");
@@ -17,59 +12,44 @@ fn library() -> Library {
     library.with_torch(TorchOperators::new("ours"))
 }
 
-/// Returns the command that compiles files of C++ of the folder of hosts.
-fn compiler(out: &Path) -> Command {
-    let mut command = Command::new("g++");
-    command.args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-fPIC", "-o"]).arg(out);
-    for include in ["--includedir", "--dlpack-includedir"] {
-        command.arg("-isystem").arg(config(include));
-    }
-    command
+/// Builds the program, with a stand-in for PyTorch as of 2.10 or with `newer` for a later one, and a library with the object
+/// of each backend; returns what the program prints.
+fn outcomes_with(tools: &Tools, newer: bool) -> Vec<(&'static str, String)> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let options = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-fPIC"];
+    let shared = ["-shared", "-Wl,-soname,libtorch_cpu.so"];
+    let shim = [&options[..], &shared, if newer { &["-DNEWER"] } else { &[] }].concat();
+    tools.compile(Some("torch_shim.cc"), &shim, &path("libtorch_cpu.so"), &[]);
+    let program = [&options[..], &["-rdynamic"]].concat();
+    let parts = [path("libtorch_cpu.so"), tools.library()];
+    let parts = parts.each_ref().map(|part| &**part);
+    tools.compile(Some("torch.cc"), &program, &path("program"), &parts);
+    let outcome = |backend| {
+        tools.emit(backend, &library(), &path("host.o"));
+        let parts = [path("host.o"), tools.library()];
+        let parts = parts.each_ref().map(|part| &**part);
+        tools.compile(None, &["-shared"], &path("host.so"), &parts);
+        (backend, tools.run(&path("program"), &[&path("host.so")]))
+    };
+    tools.backends().into_iter().map(outcome).collect()
 }
 
-/// Links an object of the backend into a library, and runs the program with it.
-fn run(folder: &Path, backend: &str, program: &str) -> String {
-    let path = |name: &str| folder.join(name);
-    let object = request(backend, Form::Object).emit(&library()).unwrap();
-    std::fs::write(path("host.o"), object).unwrap();
-    let mut link = Command::new("cc");
-    link.arg("-shared").arg(path("host.o")).arg("-o").arg(path("host.so"));
-    link.arg(Path::new(&config("--libdir")).join("libtvm_ffi.so"));
-    cc(&mut link);
-    let output = Command::new(path(program)).arg(path("host.so")).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && output.stderr.is_empty(), "{backend}: {said}\n{output:?}");
-    said.into_owned()
-}
-
-/// Builds the program with a stand-in for PyTorch: as of 2.10, or a newer one.
-fn build(folder: &Path, name: &str, newer: bool) {
-    let place = folder.join(name);
-    std::fs::create_dir(&place).unwrap();
-    let shim = place.join("libtorch_cpu.so");
-    let mut made = compiler(&shim);
-    made.args(newer.then_some("-DNEWER"));
-    cc(made.args(["-shared", "-Wl,-soname,libtorch_cpu.so"]).arg(host("torch_shim.cc")));
-    let libraries = config("--libdir");
-    let mut program = compiler(&place.join("program"));
-    program.arg(host("torch.cc")).arg(&shim).arg(Path::new(&libraries).join("libtvm_ffi.so"));
-    program.arg("-rdynamic").arg(format!("-Wl,-rpath,{libraries}"));
-    cc(program.arg(format!("-Wl,-rpath,{}", place.display())));
+/// Returns what the program prints with the object of each backend.
+pub(crate) fn outcomes(tools: &Tools) -> Vec<(&'static str, String)> {
+    outcomes_with(tools, false)
 }
 
 #[test]
 fn pytorch_calls_operators_with_its_stacks() {
-    let folder = tempfile::tempdir().unwrap();
-    build(folder.path(), "oldest", false);
-    build(folder.path(), "newer", true);
-    let [first, others @ ..] = backends() else { unreachable!("there is a backend") };
-    let expected = run(folder.path(), first, "oldest/program");
-    insta::assert_snapshot!(expected);
-    let newer = run(folder.path(), first, "newer/program");
-    assert_eq!(newer.replace("tags 1: 77, ", ""), expected);
-    assert!(newer.contains("tags 1: 77, def add_one("), "{newer}");
-    for backend in others {
-        assert_eq!(run(folder.path(), backend, "oldest/program"), expected, "{backend}");
+    let all = outcomes(&Tools::here());
+    insta::assert_snapshot!(all[0].1);
+    for (backend, said) in &all {
+        assert_eq!(*said, all[0].1, "{backend}");
+    }
+    for (backend, said) in outcomes_with(&Tools::here(), true) {
+        assert_eq!(said.replace("tags 1: 77, ", ""), all[0].1, "{backend}");
+        assert!(said.contains("tags 1: 77, def add_one("), "{backend}: {said}");
     }
 }
 

@@ -6,6 +6,7 @@ use abi_spec::{DeviceType, Scalar, torch};
 
 use super::Located;
 use super::body::Entry;
+use super::function::Function;
 use super::well_formed::RESERVED_PREFIXES;
 use super::xla::chosen;
 use crate::declaration::{
@@ -29,6 +30,8 @@ pub(crate) struct TorchOperator<'a> {
     pub(crate) outputs: u32,
     /// The result if the function allocates none.
     pub(crate) yielded: Yielded,
+    /// True if the function may allocate more than its results, itself or by functions that it calls.
+    pub(crate) allocates: bool,
     /// Where tensors of the call may be.
     pub(crate) devices: Devices,
 }
@@ -123,18 +126,25 @@ impl TorchOperator<'_> {
 }
 
 /// Returns the operators of a library, in the order of its functions.
-pub(super) fn operators(library: &Library) -> Result<Vec<TorchOperator<'_>>, Error> {
-    let Some(TorchOperators { namespace, functions }) = &library.torch else {
+pub(super) fn operators<'a>(
+    library: &'a Library,
+    functions: &[Function<'_>],
+) -> Result<Vec<TorchOperator<'a>>, Error> {
+    let Some(TorchOperators { namespace, functions: names }) = &library.torch else {
         return Ok(Vec::new());
     };
     let mut all = Vec::new();
-    for (index, declared) in chosen(library, "torch", functions)? {
+    for (index, declared) in chosen(library, "torch", names)? {
         let invalid = |(part, reason)| Error::invalid(index, declared, part, reason);
         if !is_name(namespace) {
             let reason = format!("`{namespace}` cannot be a namespace of PyTorch");
             return Err(invalid((Part::Name, reason)));
         }
-        all.push(operator(index, &declared.signature).map_err(invalid)?);
+        let mut made = operator(index, &declared.signature).map_err(invalid)?;
+        let function = &functions[index];
+        let calls = !function.callees().is_empty() || !function.entered().is_empty();
+        made.allocates = calls || function.outputs.len() > made.outputs as usize;
+        all.push(made);
     }
     if let Some(index) = library.functions.iter().position(|f| f.signature.name == GETTER) {
         let reason = "operators of PyTorch have a function of this name";
@@ -187,7 +197,8 @@ fn operator(function: usize, signature: &Signature) -> Located<TorchOperator<'_>
     let tensors = given.chain(outputs.iter().map(|output| &output.tensor));
     let devices = devices(tensors).map_err(|reason| (Part::Name, reason))?;
     let outputs = outputs.len() as u32;
-    Ok(TorchOperator { function, name, schema, args, outputs, yielded, devices })
+    let allocates = false;
+    Ok(TorchOperator { function, name, schema, args, outputs, yielded, allocates, devices })
 }
 
 /// Returns where the tensors of an operator may be.

@@ -2,28 +2,27 @@
 //! and values of the words, calls the wrapper, and puts the results where the words were.
 
 mod argument;
+mod register;
+
+pub(crate) use register::register;
 
 use abi_spec::layout::{ANY, any, dl_tensor};
-use abi_spec::symbol::function_symbol;
 use abi_spec::{DeviceType, TypeIndex};
 
 use crate::ir::{
-    Binary, Block, Builder, Cond, Linkage, Module, Pointee, Signature, Symbol, SymbolKind, Type,
-    Value,
+    Block, Builder, Cond, Linkage, Module, Pointee, Signature, Symbol, SymbolKind, Type, Value,
 };
 use crate::language::spelled;
 use crate::lower::body::{entry_linkage, entry_symbol};
-use crate::lower::driver::Loader;
 use crate::lower::entries::raising::Raising;
 use crate::lower::failure::records::Records;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::torch::register::{ABSENT, REFUSED, REGISTERED, REGISTRATION_SIZE};
 use crate::lower::routines::torch::{PLACE_SIZE, PLACE_STREAM, kind};
 use crate::lower::torch::{LENT_HANDLE, LENT_SIZE, allocator_symbol};
-use crate::lower::value::{cache, constant_bytes, ffi_function, safe_call, write_any};
-use crate::resolve::torch::{Argument, Element, GETTER, Given, TorchOperator, Yielded};
+use crate::lower::value::{constant_bytes, safe_call, write_any};
+use crate::resolve::torch::{Argument, Element, Given, TorchOperator, Yielded};
 
 /// A kernel under construction.
 struct Kernel<'m, 'a> {
@@ -40,6 +39,9 @@ struct Kernel<'m, 'a> {
     lent: Value,
     /// The address of the device and the stream of the call; none if all tensors are on the cpu.
     place: Option<Value>,
+    /// The address of a word that is not 0 once the thread has PyTorch's allocator; none if the function allocates nothing but
+    /// results.
+    lent_allocator: Option<Value>,
     /// Views of the tensors that may be elsewhere, each with a condition that it is there.
     elsewhere: Vec<(Value, Option<Value>)>,
     /// The block that failures jump to once the call has begun.
@@ -81,6 +83,7 @@ pub(crate) fn kernel(
     }
     k.enter();
     k.streams();
+    k.lend_allocator();
     allocator.into_iter().for_each(|allocator| k.allocate(allocator));
     let result = k.call(callee);
     k.finish(result);
@@ -113,9 +116,23 @@ fn start<'m, 'a>(
     let owned = b.stack_slot(8 * (operator.inputs().count() as u32 + outputs).max(1), 8);
     let lent = b.stack_slot(LENT_SIZE * outputs.max(1), 8);
     let place = operator.devices.may_be_elsewhere.then(|| b.stack_slot(PLACE_SIZE, 8));
+    let lent_allocator = operator.allocates.then(|| b.stack_slot(8, 8));
     let raising = Raising::new(host, linkage);
     let elsewhere = Vec::new();
-    Kernel { b, operator, raising, stack, args, owned, lent, place, elsewhere, leave, throw }
+    Kernel {
+        b,
+        operator,
+        raising,
+        stack,
+        args,
+        owned,
+        lent,
+        place,
+        lent_allocator,
+        elsewhere,
+        leave,
+        throw,
+    }
 }
 
 impl Kernel<'_, '_> {
@@ -161,6 +178,9 @@ impl Kernel<'_, '_> {
         if let Some(place) = self.place {
             self.b.store(zero, place, 0);
         }
+        if let Some(word) = self.lent_allocator {
+            self.b.store(zero, word, 0);
+        }
         if operator.makes_objects() {
             for index in 0..operator.args.len() {
                 self.write(index, TypeIndex::NONE, zero);
@@ -190,6 +210,14 @@ impl Kernel<'_, '_> {
         let entered = self.b.compare_const(Cond::Eq, status, 0);
         let name = spelled(self.operator.name).to_string();
         self.require(entered, &Failed::of(Complaint::TorchStream, &name), &[], self.leave);
+    }
+
+    /// Gives the thread PyTorch's allocator if it has none.
+    fn lend_allocator(&mut self) {
+        if let Some(word) = self.lent_allocator {
+            let lent = self.routine_value(Routine::TorchLendAllocator, &[]);
+            self.b.store(lent, word, 0);
+        }
     }
 
     /// Writes the arguments that are streams.
@@ -288,6 +316,10 @@ impl Kernel<'_, '_> {
             let kinds = constant_bytes(&mut self.b, kinds);
             self.routine(Routine::TorchDrop, &[self.owned, kinds, count]);
         }
+        if let Some(word) = self.lent_allocator {
+            let lent = self.b.load(Type::I32, word, 0);
+            self.routine(Routine::TorchTakeAllocator, &[lent]);
+        }
         if let Some(place) = self.place {
             self.routine(Routine::TorchLeave, &[place]);
         }
@@ -346,97 +378,4 @@ fn kind_of(argument: &Argument<'_>) -> u8 {
 /// Returns the bytes of a text and a NUL.
 fn terminated(text: &str) -> Vec<u8> {
     [text.as_bytes(), &[0]].concat()
-}
-
-/// Symbol of the function that registers the operators of a module, `int64_t function(void)`; it returns their state.
-const REGISTER: &str = "tvm_ffi_codegen.torch.register";
-
-/// Symbol of the constructor.
-const CONSTRUCTOR: &str = "tvm_ffi_codegen.torch.constructor";
-
-/// Symbol of the state of the operators.
-const STATE: &str = "tvm_ffi_codegen.torch.state";
-
-/// Adds the constructor that registers operators, given with their kernels, and the function of the FFI that does so later.
-pub(crate) fn register(
-    module: &mut Module,
-    namespace: &str,
-    operators: &[(&TorchOperator<'_>, Symbol)],
-    (linkage, loader): (Linkage, Loader),
-) {
-    let signature = Signature::new(&[], Some(Type::I64));
-    let mut b = Builder::function(module, REGISTER, Linkage::Local, signature);
-    b.set_cold();
-    let (state, registration) = (cache(&mut b, STATE), b.stack_slot(REGISTRATION_SIZE, 8));
-    let name = constant_bytes(&mut b, terminated(namespace));
-    let begin = Routine::TorchBegin.declare(b.module, linkage);
-    let begun = b.call_value(begin, &[state, name, registration]);
-    let is_begun = b.compare_const(Cond::Ne, begun, 0);
-    b.if_then(is_begun, |b| {
-        for (number, (operator, kernel)) in operators.iter().enumerate() {
-            let name = constant_bytes(b, terminated(operator.name));
-            let schema = constant_bytes(b, terminated(&operator.schema));
-            let (number, kernel) = (b.i64(number as i64), b.address(*kernel));
-            let args = [registration, number, name, schema, kernel];
-            Routine::TorchDefine.call(b, linkage, &args);
-        }
-        Routine::TorchEnd.call(b, linkage, &[state, registration]);
-    });
-    let state = b.atomic_load(Type::I64, state, 0);
-    b.ret(Some(state));
-    let function = b.finish();
-    let register = function.symbol;
-    module.functions.push(function);
-    // On Windows there is no PyTorch to find, and no need for a linker that knows constructors.
-    if loader != Loader::Windows {
-        constructor(module, register);
-    }
-    let names: Vec<&str> = operators.iter().map(|(operator, _)| operator.name).collect();
-    getter(module, register, &format!("{namespace}:{}", names.join(",")), linkage);
-}
-
-/// Adds the constructor. What it cannot do, the getter says.
-fn constructor(module: &mut Module, register: Symbol) {
-    let signature = Signature::new(&[], None);
-    let mut b = Builder::function(module, CONSTRUCTOR, Linkage::Local, signature);
-    b.set_cold();
-    b.call_value(register, &[]);
-    b.ret(None);
-    let function = b.finish();
-    module.constructors.push(function.symbol);
-    module.functions.push(function);
-}
-
-/// Adds the function of the FFI that registers the operators unless they are. It returns `told`, the namespace, a colon, and
-/// the names with commas in between; None if there is no PyTorch in the process; the number of the first operator that
-/// PyTorch has refused. Its callers know that it takes no
-/// arguments, so it does not check their number.
-fn getter(module: &mut Module, register: Symbol, told: &str, linkage: Linkage) {
-    let mut b = ffi_function(module, &function_symbol(GETTER), Linkage::Export);
-    b.set_cold();
-    let result = b.param(3);
-    let state = b.call_value(register, &[]);
-    let (registered, other) = (b.block("registered"), b.block("other"));
-    let (absent, refused) = (b.block("absent"), b.block("refused"));
-    let is_registered = b.compare_const(Cond::Eq, state, REGISTERED as i64);
-    b.branch(is_registered, registered, other);
-    b.switch_to(registered);
-    let text = constant_bytes(&mut b, terminated(told));
-    let length = b.i64(told.len() as i64);
-    let give = Routine::GiveText.declare(b.module, linkage);
-    let status = b.call(give, &[text, length, result]);
-    b.ret(status);
-    b.switch_to(other);
-    let is_absent = b.compare_const(Cond::Eq, state, ABSENT as i64);
-    b.branch(is_absent, absent, refused);
-    b.switch_to(absent);
-    let none = b.i64(0);
-    write_any(&mut b, result, TypeIndex::NONE, none);
-    b.return_code(0);
-    b.switch_to(refused);
-    let number = b.binary_const(Binary::Sub, state, REFUSED as i64);
-    write_any(&mut b, result, TypeIndex::INT, number);
-    b.return_code(0);
-    let function = b.finish();
-    module.functions.push(function);
 }

@@ -1,36 +1,25 @@
 //! Routines of PyTorch's operators: reading tensors, texts and lists of a call, allocating its results, its stream, and
 //! throwing its errors. [`register`] has those that register operators.
 
-use abi_spec::layout::DL_MANAGED_TENSOR_VERSIONED as MANAGED;
 use abi_spec::torch::{MOST_DEVICES, MOST_DTYPES};
 use abi_spec::{DType, DeviceType, TypeIndex};
 
 use crate::ir::Builder;
 use crate::ir::typed::{Ref, Single, Text, call_indirect, routine, structs};
-use crate::language::MAX_RANK;
 use crate::lower::driver::driver_address;
-use crate::lower::routines::Routine;
 use crate::lower::routines::access::{ALL, text};
-use crate::lower::routines::allocate::check_size;
-use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::errors::take_error;
-use crate::lower::routines::functions::{make_array, make_shape};
-use crate::lower::routines::memory::{
-    Any, ByteArray, Caller, DlTensor, MAX_TEXT, Managed, Object, bytes, filled, write,
-};
-use crate::lower::routines::message::raise;
-use crate::lower::routines::records::{Head, OutputRecord, Outputs, text_of};
-use crate::lower::routines::release::release;
-use crate::lower::routines::runtime::{
-    free, malloc, object_dec_ref, set_stream, string_from_byte_array, tensor_from_dl_pack,
-};
+use crate::lower::routines::memory::{Any, ByteArray, DlTensor, MAX_TEXT, bytes, filled, write};
+use crate::lower::routines::runtime::{object_dec_ref, set_stream, string_from_byte_array};
 use crate::lower::torch::{
-    Entry, LENT_HANDLE, LENT_SIZE, List, Str, Tensor, check, cuda_stream, delete_list,
-    delete_string, delete_tensor, delete_word, empty_strided, facts, get_const_data,
-    get_device_index, get_device_type, get_dim, get_dtype, get_mutable_data, get_sizes,
-    get_strides, list_item, list_size, new_string, string_data, string_length,
+    Entry, List, Str, Tensor, check, cuda_stream, delete_list, delete_string, delete_tensor,
+    delete_word, facts, get_const_data, get_device_index, get_device_type, get_dim, get_dtype,
+    get_mutable_data, get_sizes, get_strides, list_item, list_size, new_string, string_data,
+    string_length,
 };
 
+pub(crate) mod allocate;
+pub(crate) mod list;
 pub(crate) mod register;
 
 /// Kinds of inputs that a kernel owns, as [`torch_drop()`] gets them.
@@ -43,18 +32,6 @@ pub(crate) mod kind {
     pub(crate) const PLAIN_LIST: u8 = 3;
     pub(crate) const TENSOR_LIST: u8 = 4;
     pub(crate) const TEXT_LIST: u8 = 5;
-}
-
-/// Forms of the elements of a list, as [`torch_list()`] gets them.
-pub(crate) mod element {
-    pub(crate) const INT: i32 = 0;
-    pub(crate) const BOOL: i32 = 1;
-    pub(crate) const FLOAT: i32 = 2;
-    pub(crate) const TEXT: i32 = 3;
-    pub(crate) const READ_TENSOR: i32 = 4;
-    pub(crate) const TENSOR: i32 = 5;
-    /// Added for a list that becomes a shape.
-    pub(crate) const OF_SHAPE: i32 = 8;
 }
 
 /// Answers of [`torch_view()`]: the tensor has no strides or no memory.
@@ -72,16 +49,6 @@ structs! {
         // The stream of the thread before the call.
         previous: Field<Ref<u8>> = 16,
     }
-    /// A tensor that PyTorch has allocated for the caller, who then owns its handle.
-    Lent LentFields: LENT_SIZE, 8 => {
-        tensor: Nested<DlTensor> = 0,
-        handle: Field<Ref<Tensor>> = LENT_HANDLE,
-    }
-    /// A tensor object's memory: what DLPack says, then the handle.
-    Owned OwnedFields: MANAGED.size + 8, 8 => {
-        managed: Nested<Managed> = 0,
-        handle: Field<Ref<Tensor>> = MANAGED.size as i32,
-    }
 }
 
 /// Size of the struct that holds the device and the stream of a call.
@@ -91,16 +58,11 @@ pub(crate) const PLACE_SIZE: u32 = 24;
 pub(crate) const PLACE_STREAM: i32 = 8;
 
 const CPU: u32 = DeviceType::CPU.0 as u32;
-const CUDA: u32 = DeviceType::CUDA.0 as u32;
-const ROCM: u32 = DeviceType::ROCM.0 as u32;
+pub(super) const CUDA: u32 = DeviceType::CUDA.0 as u32;
+pub(super) const ROCM: u32 = DeviceType::ROCM.0 as u32;
 const UNKNOWN: u32 = DType::VOID.to_word();
 const DTYPES: u64 = MOST_DTYPES as u64;
 const DEVICES: u64 = MOST_DEVICES as u64;
-const OWNED_SIZE: u64 = MANAGED.size as u64 + 8;
-
-/// Version of DLPack of tensor objects: 1.1, the first that has every element type of the ABI.
-const MAJOR: u32 = 1;
-const MINOR: u32 = 1;
 
 /// Makes a view of a tensor. `writes` is 0 if its elements are only read, `accelerator` the type of the devices that PyTorch
 /// calls `cuda`. Returns 0, [`NO_MEMORY`] or [`NO_DEVICE`].
@@ -281,234 +243,6 @@ pub(crate) fn torch_give_text(from: &Any, to: &u64) -> i32 {
         return -1;
     }
     new_string(found.data, found.len, to)
-}
-
-/// Makes an array or a shape of a list, whose elements have the form `form`, a number of [`element`]. Takes over and clears
-/// the list, which is not 0. Returns 0, or -1 once it has raised.
-#[routine]
-pub(crate) fn torch_list(
-    caller: Caller,
-    list: &&List,
-    form: i32,
-    accelerator: u32,
-    to: &Any,
-) -> i32 {
-    let size: u64;
-    let item: u64;
-    *size = 0;
-    let handle = *list;
-    *list = null;
-    list_size(handle, size);
-    let count = *size;
-    let values = malloc(count * 16 + 16) as &Any;
-    let kind = form & 7;
-    let mut status: i32 = 0;
-    for at in 0..count {
-        *item = 0;
-        list_item(handle, at, item);
-        let word = *item;
-        if values != null {
-            let value = &values[at];
-            write(value, TypeIndex::NONE, 0);
-            status = status | torch_item(caller, word, kind, accelerator, value);
-        } else {
-            drop_item(word, kind);
-        }
-    }
-    delete_list(handle);
-    if values == null {
-        raise!(caller, Complaint::OutOfMemory, "a list", count * 16);
-    }
-    if status == 0 {
-        if form >= element::OF_SHAPE {
-            status = make_shape(caller, values, count as i32, to);
-        } else {
-            status = make_array(caller, values, count as i32, to);
-        }
-    }
-    release(values, count as i64);
-    free(values as &Managed);
-    status
-}
-
-/// Writes an element of a list, which it takes over. Returns 0, or -1 once it has raised.
-#[routine]
-pub(crate) fn torch_item(caller: Caller, word: u64, kind: i32, accelerator: u32, to: &Any) -> i32 {
-    match kind {
-        element::INT => write(to, TypeIndex::INT, word),
-        element::BOOL => write(to, TypeIndex::BOOL, word & 1),
-        element::FLOAT => write(to, TypeIndex::FLOAT, word),
-        element::TEXT => {
-            let status = torch_text(word as &Str, to);
-            delete_string(word as &Str);
-            return status;
-        }
-        _ => {
-            let writes = (kind == element::TENSOR) as i32;
-            return torch_own(caller, word as &Tensor, writes, accelerator, to);
-        }
-    }
-    0
-}
-
-/// Deletes an element of a list.
-#[routine(inline)]
-fn drop_item(word: u64, kind: i32) {
-    if kind == element::TEXT {
-        delete_string(word as &Str);
-    }
-    if kind >= element::READ_TENSOR {
-        delete_tensor(word as &Tensor);
-    }
-}
-
-/// Makes a tensor object of a tensor, which it takes over. Returns 0, or -1 once it has raised.
-#[routine]
-pub(crate) fn torch_own(
-    caller: Caller,
-    tensor: &Tensor,
-    writes: i32,
-    accelerator: u32,
-    to: &Any,
-) -> i32 {
-    let made: &Object;
-    let owned = malloc(OWNED_SIZE) as &Owned;
-    if owned == null {
-        delete_tensor(tensor);
-        raise!(caller, Complaint::OutOfMemory, "a tensor", OWNED_SIZE);
-    }
-    let managed = owned.managed;
-    owned.handle = tensor;
-    managed.major = MAJOR;
-    managed.minor = MINOR;
-    managed.manager_ctx = null;
-    managed.deleter = deleter();
-    managed.flags = 0;
-    let answer = torch_view(managed.tensor, tensor, writes, accelerator);
-    if answer != 0 {
-        torch_delete(managed);
-        raise!(caller, Complaint::TorchElement);
-    }
-    *made = null;
-    if tensor_from_dl_pack(managed, 0, 0, made) != 0 {
-        torch_delete(managed);
-        return -1;
-    }
-    write(to, TypeIndex::TENSOR, *made as u64);
-    0
-}
-
-/// Deletes the memory of a tensor object: the deleter of what [`torch_own()`] makes.
-#[routine]
-pub(crate) fn torch_delete(managed: &Managed) {
-    let owned = managed as &Owned;
-    delete_tensor(owned.handle);
-    free(managed);
-}
-
-/// Emits the address of [`torch_delete()`].
-fn deleter(b: &mut Builder<'_>) -> Ref<u8> {
-    let linkage = b.module.symbols[b.symbol().index()].linkage;
-    let symbol = Routine::TorchDelete.declare(b.module, linkage);
-    Ref::new(b.address(symbol))
-}
-
-/// Allocates results and writes them to `tensors`: views, and the handles, which are the caller's. `extents` holds the
-/// extents of all tensors in a row, `devices` one device for each. Returns 0, or -1 once it has raised.
-#[routine]
-pub(crate) fn torch_allocate(
-    caller: Caller,
-    outputs: &Outputs,
-    extents: &i64,
-    devices: &u64,
-    tensors: &Lent,
-) -> i32 {
-    let count = outputs.count;
-    let first = &outputs[1] as &OutputRecord;
-    let mut shape = extents;
-    for at in 0..count {
-        check_size(caller, &first[at], shape)?;
-        shape = &shape[first[at].rank];
-    }
-    shape = extents;
-    for at in 0..count {
-        torch_allocate_one(caller, &first[at], shape, devices[at], &tensors[at])?;
-        shape = &shape[first[at].rank];
-    }
-    0
-}
-
-/// Allocates one result. Returns as [`torch_allocate()`] does.
-#[routine]
-pub(crate) fn torch_allocate_one(
-    caller: Caller,
-    output: &OutputRecord,
-    extents: &i64,
-    device: u64,
-    to: &Lent,
-) -> i32 {
-    let strides: [i64; MAX_RANK as u32];
-    let made: &Tensor;
-    let rank = output.rank;
-    let mut stride: i64 = 1;
-    for back in 0..rank {
-        let dim = rank - 1 - back;
-        strides[dim] = stride;
-        let extent = extents[dim];
-        if extent > 1 {
-            stride = stride * extent;
-        }
-    }
-    let name = text_of(caller.site as &Head, output.name);
-    let dtype = number_of_dtype(output.dtype as u32);
-    if dtype < 0 {
-        raise!(caller, Complaint::TorchDtype, name);
-    }
-    let ty = device as u32;
-    let number = number_of_device(ty);
-    *made = null;
-    let index = (device >> 32) as i32;
-    let status = empty_strided(rank as i64, extents, strides, dtype, number, index, made);
-    if status != 0 {
-        raise!(caller, Complaint::TorchAllocate, name);
-    }
-    to.handle = *made;
-    if torch_view(to.tensor, *made, 1, ty) != 0 {
-        raise!(caller, Complaint::TorchAllocate, name);
-    }
-    let align = output.align;
-    if to.tensor.data as u64 & (align - 1) != 0 {
-        raise!(caller, Complaint::Allocator, name, output.align);
-    }
-    0
-}
-
-/// Returns the number of an element type in PyTorch; -1 if it has none.
-#[routine(inline)]
-fn number_of_dtype(word: u32) -> i32 {
-    let known = facts().dtypes;
-    for at in 0..DTYPES {
-        if known[at] == word {
-            return at as i32;
-        }
-    }
-    -1
-}
-
-/// Returns the number of a type of devices in PyTorch; that of tensors without memory if it has none.
-#[routine(inline)]
-fn number_of_device(ty: u32) -> i32 {
-    let known = facts().devices;
-    let mut wanted = ty;
-    if ty == ROCM {
-        wanted = CUDA;
-    }
-    for at in 0..DEVICES {
-        if known[at] == wanted {
-            return at as i32;
-        }
-    }
-    -1
 }
 
 /// Makes PyTorch's current stream on a device the thread's, unless the device is the cpu. Returns 0, or another number if PyTorch has no stream.

@@ -10,7 +10,8 @@ use crate::lower::failure::records;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::torch::{NO_DEVICE, element};
+use crate::lower::routines::torch::NO_DEVICE;
+use crate::lower::routines::torch::list::element;
 use crate::lower::value::write_any;
 use crate::resolve::torch::{Argument, Element, Given, Plain};
 
