@@ -118,7 +118,8 @@ fn first_line(program: &str, arguments: &[&str]) -> String {
 
 const HEAD: &str = "# Instructions and conditional branches, counted by valgrind. `tests/guard` compares, `tests/guard --renew` writes
 # this file.
-# `call`: a call of a wrapper, by backend. `emit`: cranelift to an object, llvm to bitcode, mlir to text.
+# `call`: a call of a wrapper, by backend. `emit`: cranelift to an object, llvm to bitcode, mlir to text. `object`: an
+# object that is optimised.
 ";
 
 impl fmt::Display for Baseline {
