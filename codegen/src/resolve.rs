@@ -307,13 +307,14 @@ fn functions<'a>(library: &'a Library, items: &Items<'a>) -> Result<Vec<Function
             errors.push(invalid((Part::Name, "an earlier function has this name".to_owned())));
             continue;
         }
-        let function = definition::resolve(declared, items).and_then(|function| {
-            written::check(declared).map_err(|fault| vec![fault])?;
-            agrees(declared, &function, &mut prototypes).map_err(|fault| vec![fault])?;
-            Ok(function)
-        });
-        match function {
-            Ok(function) => all.push(function),
+        match definition::resolve(declared, items) {
+            Ok(function) => {
+                all.push(function);
+                let function = &all[all.len() - 1];
+                let checked = written::check(declared)
+                    .and_then(|()| agrees(declared, function, &mut prototypes));
+                errors.extend(checked.err().map(invalid));
+            }
             Err(faults) => errors.extend(faults.into_iter().map(invalid)),
         }
     }

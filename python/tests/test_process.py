@@ -5,6 +5,7 @@ import gc
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -215,3 +216,19 @@ def adder(n: int) -> int:
 
 
 OBJECT = _kernels.compile_c(C(C_KERNEL))
+
+
+def test_importing_brings_what_is_used_later_when_it_is_used() -> None:
+    code = """
+import sys, tvm_ffi_codegen as codegen
+late = lambda: {name for name in sys.modules if name.startswith("tvm_ffi_codegen.triton")}
+assert not late(), late()
+assert "triton" in dir(codegen) and "launcher" in dir(codegen.triton) and late()
+try:
+    codegen.trito
+except AttributeError as error:
+    assert str(error) == "module 'tvm_ffi_codegen' has no attribute 'trito'", error
+else:
+    raise AssertionError("there is no trito")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

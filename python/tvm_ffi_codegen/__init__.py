@@ -19,13 +19,18 @@ Wrong input raises a `ValueError` or a `TypeError`, an unreadable file an `OSErr
 `RuntimeError`. An `InternalError`, which is a `RuntimeError` too, is a bug of the package.
 """
 
-from . import triton
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from ._api import Diagnostic, check, describe, emit, inspect, jit, link, load
 from ._function import function
 from ._functions import Functions
 from ._kernels import C
 from ._library import InternalError, include_dir, library_path
 from ._stub import stub
+
+if TYPE_CHECKING:
+    from . import triton
 
 __all__ = [
     "C",
@@ -45,3 +50,14 @@ __all__ = [
     "stub",
     "triton",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports `triton`, a third of the package, where it is used first."""
+    if name == "triton":
+        return importlib.import_module(".triton", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -15,7 +15,6 @@ import importlib.util
 import inspect
 import os
 import sys
-import sysconfig
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
@@ -193,6 +192,9 @@ class _Written:
 @functools.cache
 def _caller() -> Any:
     """Loads the native caller and prepares it; `None` if it is not there or does not fit this process."""
+    # It takes a millisecond to import, which not every process needs.
+    import sysconfig
+
     path = library_path().with_name(FILE)
     if not path.is_file() or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None

@@ -3,6 +3,7 @@
 //!
 //! A table stands between `<!-- figures: NAME -->` and `<!-- end -->`; `runs` is the list of runs, `newest run` a line.
 
+mod history;
 mod tables;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,8 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use tables::{At, Shown, TABLES};
+
+pub use history::history;
 
 /// Documents with tables, from the root of the repository.
 const DOCUMENTS: [&str; 3] =

@@ -88,7 +88,7 @@ use inkwell::types::FunctionType;
 use inkwell::values::FunctionValue;
 use target_lexicon::Triple;
 
-use object::Processor;
+use object::{Contents, Processor};
 
 pub use codegen::backend::{Error, Input, Optimize};
 pub use inkwell;
@@ -214,9 +214,8 @@ impl Llvm {
         source: &ir::Module,
         kernels: &[Input<'_>],
     ) -> Result<Module<'ctx>, Error> {
-        let machine = object::machine(self)?;
         let module = context.create_module("");
-        object::adopt(&module, self, &machine)?;
+        object::with_machine(self, |machine| object::adopt(&module, self, machine))?;
         link(&module, kernels)?;
         self.emit(&module, source)?;
         Ok(module)
@@ -250,9 +249,8 @@ impl Llvm {
         source: &ir::Module,
         kernels: &[Input<'_>],
     ) -> Result<Module<'ctx>, Error> {
-        let machine = object::machine(self)?;
         let module = link::parse(context, &into)?;
-        object::adopt(&module, self, &machine)?;
+        object::with_machine(self, |machine| object::adopt(&module, self, machine))?;
         link(&module, kernels)?;
         self.emit(&module, source)?;
         Ok(module)
@@ -288,10 +286,10 @@ impl Backend for Llvm {
         }
         let module = self.module(&context, source, kernels)?;
         match kernels {
-            [] => compile(
-                &module,
-                &Llvm { optimize: self.optimize.for_module(source), ..self.clone() },
-            ),
+            [] => {
+                let llvm = Llvm { optimize: self.optimize.for_module(source), ..self.clone() };
+                object::compile_of(&module, &llvm, Contents::Hosts)
+            }
             _ => {
                 object::keep_apart(&module, source, self.optimize);
                 compile(&module, self)

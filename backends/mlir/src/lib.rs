@@ -62,7 +62,7 @@ mod types;
 
 use std::collections::BTreeSet;
 
-use backend_llvm::object::Processor;
+use backend_llvm::object::{Contents, Processor};
 use codegen::backend::{self, Feature, Form, Plan};
 use codegen::{Backend, ir};
 use melior::Context;
@@ -254,7 +254,7 @@ impl Mlir {
         module: &Module<'c>,
         source: &ir::Module,
     ) -> Result<Vec<u8>, Error> {
-        object::compile_with(context, module, self, |llvm| {
+        object::compile_with(context, module, (self, Contents::Any), |llvm| {
             backend_llvm::object::keep_apart(llvm, source, self.optimize);
         })
     }
@@ -285,7 +285,8 @@ impl Backend for Mlir {
         match kernels {
             [] => {
                 let optimize = self.optimize.for_module(source);
-                compile(&context, &module, &Mlir { optimize, ..self.clone() })
+                let mlir = Mlir { optimize, ..self.clone() };
+                object::compile_with(&context, &module, (&mlir, Contents::Hosts), |_| ())
             }
             _ => self.compile_extended(&context, &module, source),
         }

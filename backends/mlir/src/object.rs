@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use backend_llvm::Llvm;
-use backend_llvm::object::{Processor, fits};
+use backend_llvm::object::{Contents, Processor, compile_of, fits};
 use codegen::backend::Error;
 use codegen::ir;
 use inkwell::DLLStorageClass;
@@ -26,14 +26,14 @@ pub fn compile<'c>(
     module: &Module<'c>,
     mlir: &Mlir,
 ) -> Result<Vec<u8>, Error> {
-    compile_with(context, module, mlir, |_| ())
+    compile_with(context, module, (mlir, Contents::Any), |_| ())
 }
 
-/// Compiles a module as [`compile`] does, after a change of its LLVM IR.
+/// Compiles a module as [`compile`] does, with the passes for its contents, after a change of its LLVM IR.
 pub(crate) fn compile_with<'c>(
     context: &'c Context,
     module: &Module<'c>,
-    mlir: &Mlir,
+    (mlir, contents): (&Mlir, Contents),
     change: impl FnOnce(&LlvmModule<'_>),
 ) -> Result<Vec<u8>, Error> {
     let llvm_context = LlvmContext::create();
@@ -42,7 +42,7 @@ pub(crate) fn compile_with<'c>(
         export(&translated);
     }
     change(&translated);
-    backend_llvm::object::compile(&translated, &mlir.llvm())
+    compile_of(&translated, &mlir.llvm(), contents)
 }
 
 /// Verifies a module and returns the bitcode of its LLVM IR.

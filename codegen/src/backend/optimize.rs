@@ -11,9 +11,9 @@ use crate::trace::explain;
 pub enum Optimize {
     /// No optimisation.
     O0,
-    /// Cheap optimisations, and none of cold functions.
+    /// Optimisations from which host functions gain, and none of cold functions; cheap ones of what else is in a module.
     O1,
-    /// Inlining and vectorisation.
+    /// The same also of cold functions; inlining and vectorisation of what else is in a module.
     #[default]
     O2,
     /// More inlining and vectorisation.

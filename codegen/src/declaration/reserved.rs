@@ -1,5 +1,6 @@
 //! Identifiers and reserved words, and how texts spell names.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 
 use abi_spec::Scalar;
@@ -144,7 +145,12 @@ pub(crate) fn is_symbol(word: &str) -> bool {
 /// assert_eq!(value.to_string(), text("min"));
 /// ```
 pub fn spelled(name: &str) -> impl Display {
-    Spelled { name, quoted: is_reserved(name) || !is_identifier(name) }
+    Spelled::value(name)
+}
+
+/// Returns the text that [`spelled`] prints.
+pub(crate) fn spelling(name: &str) -> String {
+    Spelled::value(name).text().into_owned()
 }
 
 /// Prints the name of a function, or of an element behind `.`, as texts spell it: in backticks if it is no identifier.
@@ -166,9 +172,20 @@ struct Spelled<'a> {
     quoted: bool,
 }
 
+impl<'a> Spelled<'a> {
+    /// Makes that of the name of a value.
+    fn value(name: &'a str) -> Self {
+        Spelled { name, quoted: is_reserved(name) || !is_identifier(name) }
+    }
+
+    fn text(&self) -> Cow<'a, str> {
+        if self.quoted { format!("`{}`", self.name).into() } else { self.name.into() }
+    }
+}
+
 impl Display for Spelled<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        if self.quoted { write!(f, "`{}`", self.name) } else { f.write_str(self.name) }
+        f.write_str(&self.text())
     }
 }
 

@@ -139,6 +139,9 @@ impl Tensor {
         if self.any_dtype {
             return ANY_DTYPE.to_owned();
         }
+        if let [dtype] = self.dtypes[..] {
+            return dtype.to_string();
+        }
         let names: Vec<String> = self.dtypes.iter().map(DType::to_string).collect();
         names.join("|")
     }

@@ -2,6 +2,8 @@
 
 mod ended;
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::entity::{Block, Symbol, TopicId, Value};
@@ -10,7 +12,7 @@ use super::module::{
     BlockData, Function, Hint, Module, Placed, Pointee, SourceLocation, Topic, ValueData,
 };
 use super::operator::{Binary, Checked, Cond, Convert};
-use super::order::{drop_unused, reverse_postorder};
+use super::order::{drop_unused, order_blocks};
 use super::signature::{AbiType, Signature, Type};
 use super::symbols::{Linkage, SymbolKind};
 
@@ -28,6 +30,10 @@ pub struct Builder<'m> {
     /// The constants and addresses of each block; each is made once per block.
     made: FxHashMap<(Block, Made), Value>,
 }
+
+/// The number of instructions for which a block has room at first: most blocks of a wrapper load a field, compare it with
+/// a constant, and compute one address.
+const INSTS: usize = 8;
 
 /// A constant or an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,8 +69,8 @@ impl<'m> Builder<'m> {
             cold: false,
             no_inline: false,
             unwinds: false,
-            blocks: Vec::with_capacity(32),
-            values: Vec::with_capacity(64),
+            blocks: Vec::with_capacity(64),
+            values: Vec::with_capacity(128),
             names: Vec::new(),
             about: String::new(),
             topics: vec![Topic::default()],
@@ -83,20 +89,7 @@ impl<'m> Builder<'m> {
     /// Returns the function: its reachable blocks in reverse postorder, without pure instructions whose result is not
     /// read.
     pub fn finish(mut self) -> Function {
-        let mut old = std::mem::take(&mut self.function.blocks);
-        let order = reverse_postorder(&old);
-        let mut number = vec![Block(0); old.len()];
-        for (new, &old) in order.iter().enumerate() {
-            number[old] = Block(new as u32);
-        }
-        let moved = |block: usize| {
-            let mut block = std::mem::take(&mut old[block]);
-            if let Some(end) = &mut block.end {
-                end.each_target_mut(|target| *target = number[target.index()]);
-            }
-            block
-        };
-        self.function.blocks = order.into_iter().map(moved).collect();
+        order_blocks(&mut self.function.blocks);
         drop_unused(&mut self.function);
         self.function
     }
@@ -243,7 +236,11 @@ impl<'m> Builder<'m> {
     /// Appends an instruction to the current block.
     fn place(&mut self, result: Option<Value>, inst: Inst) {
         let placed = Placed { result, inst, topic: self.topic };
-        self.function.blocks[self.current.index()].insts.push(placed);
+        let insts = &mut self.function.blocks[self.current.index()].insts;
+        if insts.capacity() == 0 {
+            insts.reserve_exact(INSTS);
+        }
+        insts.push(placed);
     }
 
     fn push(&mut self, ty: Type, inst: Inst) -> Value {
@@ -254,12 +251,12 @@ impl<'m> Builder<'m> {
 
     /// Returns the value that the block has already, or appends the instruction.
     fn once(&mut self, made: Made, ty: Type, inst: Inst) -> Value {
-        if let Some(&value) = self.made.get(&(self.current, made)) {
-            return value;
-        }
-        let value = self.push(ty, inst);
-        self.made.insert((self.current, made), value);
-        value
+        let next = Value(self.function.values.len() as u32);
+        match self.made.entry((self.current, made)) {
+            Entry::Occupied(known) => return *known.get(),
+            Entry::Vacant(place) => place.insert(next),
+        };
+        self.push(ty, inst)
     }
 
     /// Emits a constant of any type.

@@ -1,8 +1,29 @@
 //! Block order, dominance, and unused instructions.
 
-use super::entity::Value;
+use super::entity::{Block, Value};
 use super::inst::{Inst, Terminator};
 use super::module::{BlockData, Function, Placed};
+
+/// Brings the reachable blocks of a function into reverse postorder, and drops the others.
+pub(super) fn order_blocks(blocks: &mut Vec<BlockData>) {
+    let order = reverse_postorder(blocks);
+    // Blocks that are not reached come last.
+    let mut places = vec![usize::MAX; blocks.len()];
+    order.iter().enumerate().for_each(|(new, &old)| places[old] = new);
+    let others = places.iter_mut().filter(|place| **place == usize::MAX);
+    others.enumerate().for_each(|(index, place)| *place = order.len() + index);
+    for end in blocks.iter_mut().filter_map(|block| block.end.as_mut()) {
+        end.each_target_mut(|target| *target = Block(places[target.index()] as u32));
+    }
+    for at in 0..blocks.len() {
+        while places[at] != at {
+            let place = places[at];
+            blocks.swap(at, place);
+            places.swap(at, place);
+        }
+    }
+    blocks.truncate(order.len());
+}
 
 /// Returns the reachable blocks in reverse postorder; the first target of a branch precedes the second.
 pub(super) fn reverse_postorder(blocks: &[BlockData]) -> Vec<usize> {
@@ -188,6 +209,15 @@ mod tests {
             }
         }
         reached
+    }
+
+    #[test]
+    fn finished_blocks_are_those_that_are_reached_in_reverse_postorder() {
+        for seed in 0..2000 {
+            let function = tangled(seed);
+            let order = reverse_postorder(&function.blocks);
+            assert_eq!(order, Vec::from_iter(0..function.blocks.len()), "{seed}");
+        }
     }
 
     #[test]

@@ -171,6 +171,9 @@ impl Signature {
 
     /// Adds the memory that an equal signature says is only read.
     pub(super) fn merge(&mut self, other: &Signature) {
+        if other.reads.iter().all(|index| self.reads.contains(index)) {
+            return;
+        }
         let both = self.reads.iter().chain(&other.reads).copied();
         self.reads = both.collect::<BTreeSet<usize>>().into_iter().collect();
     }

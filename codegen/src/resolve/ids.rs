@@ -64,6 +64,11 @@ impl<K: Id, T> Table<K, T> {
         Table { entries: vec![entry; other.len()], key: PhantomData }
     }
 
+    /// Builds an empty table with room for so many entries.
+    pub(crate) fn with_capacity(entries: usize) -> Self {
+        Table { entries: Vec::with_capacity(entries), key: PhantomData }
+    }
+
     /// Returns the index of the next entry.
     pub(crate) fn next(&self) -> K {
         K::new(self.entries.len())

@@ -54,12 +54,16 @@ struct Alternative {
     waiting: usize,
 }
 
+/// The number of steps for which there is room for each value at first: those of a compact tensor of two dims, or of a
+/// vector with its stride.
+const STEPS: usize = 5;
+
 impl<'n, 'a> Order<'n, 'a> {
     /// Orders the checks of the parameters, and before them the steps that unpack what a closure holds.
     pub(super) fn new(names: &'n Names<'a>, captured: &mut [Captured<'a>]) -> Located<Self> {
         let mut order = Order {
             names,
-            steps: Vec::with_capacity(4 * names.values.len() + 4),
+            steps: Vec::with_capacity(STEPS * names.values.len()),
             knowledge: names.symbols.values().map(initially).collect(),
             waiting: Vec::new(),
             waits: Table::like(&names.symbols, Vec::new()),

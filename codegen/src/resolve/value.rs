@@ -4,7 +4,7 @@
 //! values nested in it. `Optional` is no value of its own but a property of the value that it wraps.
 
 use super::ids::{Id, LookUpId, Table, ValueId};
-use crate::declaration::reserved::{spelled, spelled_label};
+use crate::declaration::reserved::{spelled_label, spelling};
 use crate::declaration::{Device, ParamType, Signature, Tensor};
 
 /// A value.
@@ -103,7 +103,7 @@ impl<'a> Value<'a> {
 
 /// Returns the values of a signature, in source order.
 pub(crate) fn values(signature: &Signature) -> Table<ValueId, Value<'_>> {
-    let mut all = Table::default();
+    let mut all = Table::with_capacity(signature.params.len());
     let has_self = signature.has_self();
     for (param, declared) in signature.params.iter().enumerate() {
         let source = match param.checked_sub(usize::from(has_self)) {
@@ -111,7 +111,7 @@ pub(crate) fn values(signature: &Signature) -> Table<ValueId, Value<'_>> {
             Some(argument) if declared.variadic => Source::Rest(argument),
             Some(argument) => Source::Argument(argument),
         };
-        add(&mut all, spelled(&declared.name).to_string(), &declared.ty, param, source);
+        add(&mut all, spelling(&declared.name), &declared.ty, param, source);
     }
     all
 }

@@ -169,7 +169,8 @@ impl Table {
 }
 
 impl Report {
-    /// Writes `report.md`, `results.json` and the plots into a folder.
+    /// Writes `report.md`, `results.json` and the plots into a folder. Results of a full run are also kept in `history`, by
+    /// their date.
     pub(crate) fn write(&self, folder: &Path) {
         let mut text = String::from("# Benchmark\n\n");
         self.head(&mut text);
@@ -185,7 +186,18 @@ impl Report {
         }
         fs::write(folder.join("report.md"), text).expect("the folder is writable");
         let results = serde_json::to_string_pretty(&self.json()).expect("plain values");
-        fs::write(folder.join("results.json"), results).expect("the folder is writable");
+        fs::write(folder.join("results.json"), &results).expect("the folder is writable");
+        if self.said("mode") == "full" {
+            let history = folder.join("history");
+            fs::create_dir_all(&history).expect("the folder is writable");
+            let name = self.said("date").replace([' ', ':'], "-");
+            fs::write(history.join(name + ".json"), &results).expect("the folder is writable");
+        }
+    }
+
+    /// Returns a line about the machine or the run.
+    fn said(&self, name: &str) -> &str {
+        self.machine.iter().find(|[key, _]| key == name).map_or("", |[_, value]| value)
     }
 
     fn head(&self, out: &mut String) {

@@ -118,7 +118,8 @@ fn first_line(program: &str, arguments: &[&str]) -> String {
 
 const HEAD: &str = "# Instructions and conditional branches, counted by valgrind. `tests/guard` compares, `tests/guard --renew` writes
 # this file.
-# `call`: a call of a wrapper, by backend. `emit`: cranelift to an object, llvm to bitcode, mlir to text.
+# `call`: a call of a wrapper, by backend. `emit`: cranelift to an object, llvm to bitcode, mlir to text. `object`: an
+# object that is optimised.
 ";
 
 impl fmt::Display for Baseline {
@@ -138,15 +139,10 @@ impl FromStr for Baseline {
         let mut lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
         let first = lines.next().and_then(|line| line.strip_prefix("made with "));
         let made_with = first.ok_or(format!("no baseline: make one by {RENEW}"))?.to_owned();
-        let counts = lines.map(|line| row(line).ok_or(format!("no measure: {line}")));
-        Ok(Baseline { made_with, counts: counts.collect::<Result<_, _>>()? })
+        let row = |line| {
+            let (name, counts) = Counts::measure(line).ok_or(format!("no measure: {line}"))?;
+            Ok::<_, String>((name.to_owned(), counts))
+        };
+        Ok(Baseline { made_with, counts: lines.map(row).collect::<Result<_, _>>()? })
     }
-}
-
-fn row(line: &str) -> Option<(String, Counts)> {
-    let (line, branches) = line.rsplit_once(' ')?;
-    let (name, instructions) = line.trim_end().rsplit_once(' ')?;
-    let [instructions, branches] = [instructions, branches].map(|count| count.parse().ok());
-    let counts = Counts { instructions: instructions?, branches: branches?, taken: None };
-    Some((name.trim().to_owned(), counts))
 }

@@ -49,7 +49,9 @@ fn groups() -> Vec<String> {
     let emit = BACKENDS.iter().rev().map(|backend| format!("emit {backend}"));
     let wrappers = WITH_WRAPPERS.iter().filter(|backend| BACKENDS.contains(backend));
     let wrappers = wrappers.map(|backend| format!("call {backend}"));
-    emit.chain(wrappers).chain(["front".to_owned(), "codec".to_owned()]).collect()
+    let objects = ["objects"].into_iter().filter(|_| BACKENDS.contains(&"llvm"));
+    let others = objects.chain(["front", "codec"]).map(str::to_owned);
+    emit.chain(wrappers).chain(others).collect()
 }
 
 fn measure(group: &str, folder: &Path) {
@@ -57,6 +59,7 @@ fn measure(group: &str, folder: &Path) {
     match group.split_once(' ') {
         Some(("call", backend)) => wrappers::measure(folder, backend),
         Some(("emit", backend)) => stages::back(backend),
+        _ if group == "objects" => stages::objects(),
         _ if group == "front" => stages::front(),
         _ if group == "codec" => stages::codec(),
         _ => panic!("no group {group}"),

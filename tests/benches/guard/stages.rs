@@ -13,6 +13,9 @@ use crate::calls::{declarations, list};
 /// Declarations that are measured one by one.
 const NAMES: [&str; 5] = ["add_one", "strided8", "many32", "union", "wide"];
 
+/// Declarations whose objects are measured: passes of LLVM take long under valgrind.
+const OBJECTS: [&str; 2] = ["add_one", "strided8"];
+
 /// Returns the declaration of a function of so many words that a stage whose time grows with their square shows.
 fn wide() -> String {
     let params = list(400, |i| format!("s{i}: str"));
@@ -61,6 +64,16 @@ pub(crate) fn back(backend: &str) {
         let module = lowered(&parse(&text(name)), Routines::Shared);
         let emit = || request.emit_module(&module).expect("emits");
         count(&format!("emit {backend} {name}"), || collect(emit));
+    }
+}
+
+/// Measures all of the way from host IR to an object through LLVM, at the level of the driver.
+pub(crate) fn objects() {
+    let request = request("llvm", Form::Object);
+    for name in OBJECTS {
+        let module = lowered(&parse(&text(name)), Routines::Linked);
+        let compile = || request.emit_module(&module).expect("compiles");
+        count(&format!("object llvm {name}"), || collect(compile));
     }
 }
 

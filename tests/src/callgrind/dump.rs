@@ -24,6 +24,15 @@ impl Counts {
         }
     }
 
+    /// Reads a line of the baseline of `tests/guard`: the name of a measure, instructions and branches.
+    pub fn measure(line: &str) -> Option<(&str, Counts)> {
+        let (line, branches) = line.rsplit_once(' ')?;
+        let (name, instructions) = line.trim_end().rsplit_once(' ')?;
+        let [instructions, branches] = [instructions, branches].map(|count| count.parse().ok());
+        let counts = Counts { instructions: instructions?, branches: branches?, taken: None };
+        Some((name.trim(), counts))
+    }
+
     /// Reads the totals of a dump, without the own costs of the function named `caller`.
     pub(super) fn read(dump: &str, caller: Option<&str>, taken: bool) -> Result<Counts, String> {
         let mut reader = Reader::default();

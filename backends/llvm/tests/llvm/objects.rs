@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use codegen::{Backend, ir};
 use inkwell::context::Context;
 use object::{BinaryFormat, Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionKind};
+use tvm_ffi_codegen_llvm::object::{Contents, compile_of};
 use tvm_ffi_codegen_llvm::{Error, Llvm, Optimize, optimize};
 
 use crate::operators;
@@ -284,5 +285,62 @@ fn cold_functions_are_optimized_by_level() {
         for other in ["optnone", "minsize"] {
             assert_eq!(text.contains(other), other == word, "{level:?}\n{text}");
         }
+    }
+}
+
+/// A thread keeps its code generator. What it compiles is what another thread compiles first.
+#[test]
+fn a_kept_code_generator_is_as_a_new_one() {
+    let targets = || {
+        let levels = |triple| LEVELS.map(|level| target(triple, level));
+        let mut all: Vec<Llvm> = TRIPLES.into_iter().flat_map(levels).collect();
+        let first = all[0].clone();
+        all.push(Llvm { features: vec!["+avx512f".parse().unwrap()], ..first.clone() });
+        all.push(Llvm { cpu: "x86-64-v4".into(), ..first.clone() });
+        all.push(first);
+        all
+    };
+    for llvm in targets() {
+        let compile = |llvm: &Llvm| llvm.object(&sample::module(), &[]).unwrap();
+        let fresh = std::thread::scope(|scope| scope.spawn(|| compile(&llvm)).join().unwrap());
+        assert!(compile(&llvm) == fresh && compile(&llvm) == fresh, "{llvm:?}");
+    }
+}
+
+/// Host functions alone are optimised by passes of their own, which inline, and move what a loop does not change out of it.
+#[test]
+fn host_functions_alone_are_optimized() {
+    let mut source = ir::Module::default();
+    let unary = ir::Signature::new(&[ir::Type::I64], Some(ir::Type::I64));
+    let mut b = ir::Builder::function(&mut source, "helper", ir::Linkage::Local, unary.clone());
+    let product = b.binary_const(ir::Binary::Mul, b.param(0), 3);
+    b.ret(Some(product));
+    let (helper, function) = (b.symbol(), b.finish());
+    source.functions.push(function);
+    let step = source.declare("step", ir::Linkage::Import, ir::SymbolKind::Function(unary.clone()));
+    let mut b = ir::Builder::function(&mut source, "host", ir::Linkage::Export, unary);
+    let (body, done) = (b.block("body"), b.block("done"));
+    let zero = b.i64(0);
+    b.jump(body, &[zero]);
+    let at = b.block_param(body, ir::Type::I64, "at");
+    b.switch_to(body);
+    let product = b.call_value(helper, &[b.param(0)]);
+    b.call_value(step, &[product]);
+    let next = b.binary_const(ir::Binary::Add, at, 1);
+    let more = b.compare(ir::Cond::Slt, next, b.param(0));
+    b.branch(more, (body, [next]), done);
+    b.switch_to(done);
+    b.ret(Some(next));
+    let function = b.finish();
+    source.functions.push(function);
+    ir::verify(&source).unwrap();
+    for level in [Optimize::O1, Optimize::O2] {
+        let (context, llvm) = (Context::create(), target("x86_64-unknown-linux-gnu", level));
+        let module = llvm.module(&context, &source, &[]).unwrap();
+        compile_of(&module, &llvm, Contents::Hosts).unwrap();
+        let text = module.print_to_string().to_string();
+        assert!(!text.contains("@helper"), "{level:?}\n{text}");
+        let (before, looped) = text.split_once(" = phi ").unwrap_or_else(|| panic!("{text}"));
+        assert!(before.contains("mul i64") && !looped.contains("mul i64"), "{level:?}\n{text}");
     }
 }

@@ -1,7 +1,7 @@
 //! Symbols. The first occurrence of a symbol binds it; at each later occurrence, the number is compared with it.
 
+use crate::declaration::reserved::spelling;
 use crate::ir::{Cond, Value};
-use crate::language::spelled;
 use crate::lower::checks::checker::Checker;
 use crate::lower::checks::inverse::{self, Inverse};
 use crate::lower::checks::{scope, terms};
@@ -61,7 +61,7 @@ pub(super) fn check_number(c: &mut Checker<'_, '_>, found: &Found, rule: &Rule) 
 
 /// Handles a number whose rule is a symbol alone.
 fn check_symbol(c: &mut Checker<'_, '_>, symbol: SymbolId, found: &Found) {
-    let name = spelled(c.e.function.symbols[symbol].name).to_string();
+    let name = spelling(c.e.function.symbols[symbol].name);
     let state = c.e.known.symbol(symbol);
     let (expected, origin) = match state {
         SymbolState::Unbound => (None, Origin::NONE),

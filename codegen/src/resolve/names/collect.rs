@@ -1,6 +1,6 @@
 //! Collection of the names of a signature, and of those that a function captures.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::{MAX_SYMBOLS, Meaning, Names};
 use crate::declaration::reserved::spelled;
@@ -28,7 +28,9 @@ impl<'a> Names<'a> {
         let named = |(id, value): (ValueId, &Value<'a>)| {
             (function.signature.params[value.param].name.as_str(), id)
         };
-        let params = values.iter().filter(is_param).map(named).collect();
+        let count = function.signature.params.len();
+        let mut params = FxHashMap::with_capacity_and_hasher(count, FxBuildHasher);
+        params.extend(values.iter().filter(is_param).map(named));
         let mut names = Names {
             function,
             platform,

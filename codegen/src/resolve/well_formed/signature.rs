@@ -1,7 +1,7 @@
 //! Checks that signatures are well formed: parameters, types, defaults and results.
 
 use abi_spec::{DType, Scalar, TypeIndex};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use super::Checker;
 use crate::declaration::limit::Limit;
@@ -34,7 +34,7 @@ impl Spot {
 impl Checker<'_> {
     pub(super) fn params(&self, params: &[Param]) -> Result<(), Error> {
         self.limit(Part::Name, params.len(), Limit::Params)?;
-        let mut names = FxHashSet::default();
+        let mut names = FxHashSet::with_capacity_and_hasher(params.len(), FxBuildHasher);
         for (index, Param { docs, name, ty, .. }) in params.iter().enumerate() {
             let part = Part::Param(index);
             self.docs(part, docs)?;
