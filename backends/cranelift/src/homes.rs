@@ -20,9 +20,6 @@ use crate::types::{self, ty};
 const BLOCKS: usize = 256;
 const CALLS: usize = 64;
 
-/// Registers are not scarce in a function with fewer calls than this.
-const FEW_CALLS: usize = 16;
-
 /// The distance in blocks from a definition beyond which a use loads the value from the frame. A block whose only
 /// predecessor is the defining block counts as near.
 const FAR: usize = 32;
@@ -37,8 +34,8 @@ pub(crate) struct Homes {
     homes: Vec<Home>,
     /// The block in which each value is in a register.
     block: Vec<usize>,
-    /// True if registers are scarce, but no value lives in the frame.
-    scarce: bool,
+    /// True if values that are used far from their definition live in the frame.
+    spills: bool,
 }
 
 /// The home of a value.
@@ -57,9 +54,8 @@ enum Home {
 impl Homes {
     /// Finds the values whose home is no register. Stack slots are in the first block, as the verifier demands.
     pub(crate) fn new(source: &ir::Function) -> Homes {
-        let calls = calls(source);
-        let spills = source.blocks.len() >= BLOCKS || calls >= CALLS;
-        let mut homes = Homes { scarce: !spills && calls >= FEW_CALLS, ..Homes::default() };
+        let spills = source.blocks.len() >= BLOCKS || calls(source) >= CALLS;
+        let mut homes = Homes { spills, ..Homes::default() };
         let mut entry = source.blocks.iter().take(1).flat_map(|block| &block.insts);
         if spills || entry.any(|placed| matches!(placed.inst, Inst::StackSlot { .. })) {
             homes.homes = vec![Home::Register; source.values.len()];
@@ -97,9 +93,14 @@ impl Homes {
         !self.homes.is_empty()
     }
 
-    /// Returns true if registers are scarce, but no value lives in the frame.
-    pub(crate) fn are_scarce(&self) -> bool {
-        self.scarce
+    /// Returns true if values that are used far from their definition live in the frame.
+    pub(crate) fn spills(&self) -> bool {
+        self.spills
+    }
+
+    /// Returns true if a value is an address that each block computes that uses it.
+    pub(crate) fn is_address(&self, value: ir::Value) -> bool {
+        matches!(self.get(value), Home::Address(_))
     }
 
     fn get(&self, value: ir::Value) -> Home {
