@@ -20,7 +20,7 @@ use cranelift_module::{FuncId, FuncOrDataId, Module};
 
 use crate::area;
 use crate::generators::Generators;
-use crate::homes::{Homes, Translation};
+use crate::homes::{self, Homes, Translation};
 use crate::native;
 use crate::symbols::Reference;
 use crate::types::{self, ty};
@@ -117,6 +117,7 @@ pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::
         located: functions.listed || source.location().is_some(),
         overflowed: None,
         copying: None,
+        carried: Vec::new(),
         area: None,
         given: None,
     };
@@ -184,6 +185,8 @@ pub(crate) struct Body<'a> {
     pub(crate) overflowed: Option<Value>,
     /// The current block, if its calls receive [copies](Body::passed).
     copying: Option<&'a ir::BlockData>,
+    /// Copies of words that [loops](homes::carried) before the current block use, for its crowded calls.
+    carried: Vec<(ir::Value, Value)>,
     /// The area of the calls of functions that preserve registers.
     pub(crate) area: Option<StackSlot>,
     /// The address of the area in which the function gets its own parameters, if it preserves registers.
@@ -196,6 +199,16 @@ impl<'a> Body<'a> {
         let some_away = self.homes.are_some();
         self.copying = (data.cold && !self.homes.spills()).then_some(data);
         data.params.iter().for_each(|&param| self.spill(param));
+        self.carried.clear();
+        if !data.cold && !self.homes.spills() {
+            let mut carried = homes::carried(self.source, block);
+            carried.retain(|&value| !self.homes.is_address(value));
+            for value in carried {
+                let native = self.value(value);
+                let copy = self.ins().iadd_imm_s(native, 0);
+                self.carried.push((value, copy));
+            }
+        }
         for Placed { result, inst, topic } in &data.insts {
             self.locate(*topic);
             if some_away {
@@ -313,6 +326,10 @@ impl<'a> Body<'a> {
     /// values about for the sake of calls that seldom happen.
     pub(crate) fn passed(&mut self, values: &[ir::Value]) -> Vec<Value> {
         let mut passed = self.list(values);
+        for (value, copy) in &self.carried {
+            let of_it = values.iter().zip(&mut passed).filter(|(passed, _)| *passed == value);
+            of_it.for_each(|(_, native)| *native = *copy);
+        }
         let Some(block) = self.copying else { return passed };
         for (&value, native) in values.iter().zip(&mut passed) {
             let is_word = matches!(self.source.ty(value), Type::I64 | Type::Ptr);

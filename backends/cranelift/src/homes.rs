@@ -184,6 +184,43 @@ fn is_crowded(inst: &Inst) -> bool {
     args.len() > REGISTERS && args.len() <= WIDE
 }
 
+/// Returns the words that a block passes to a crowded call and that a loop before the block uses too. Between a loop and such
+/// a call many values are live, so that some of the words get a place in the frame: the register allocator would store
+/// and load them in each turn of the loop, unless a copy lives from the end of the loop on.
+pub(crate) fn carried(source: &ir::Function, block: ir::Block) -> Vec<ir::Value> {
+    let data = &source.blocks[block.index()];
+    let insts = data.insts.iter().map(|placed| &placed.inst);
+    let mut passed = Vec::new();
+    insts
+        .filter(|inst| is_crowded(inst))
+        .for_each(|inst| inst.operands(|value| passed.push(value)));
+    if passed.is_empty() {
+        return passed;
+    }
+    let mut used = vec![false; source.values.len()];
+    for turn in loops_before(source, block) {
+        let mut use_one = |value: ir::Value| used[value.index()] = true;
+        for data in &source.blocks[turn] {
+            data.insts.iter().for_each(|placed| placed.inst.operands(&mut use_one));
+            data.end.iter().for_each(|end| end.operands(&mut use_one));
+        }
+    }
+    let is_word = |value: ir::Value| matches!(source.ty(value), ir::Type::I64 | ir::Type::Ptr);
+    passed.retain(|&value| used[value.index()] && is_word(value) && !data.defines(value));
+    passed
+}
+
+/// Returns the blocks of each loop that ends before a block.
+fn loops_before(source: &ir::Function, before: ir::Block) -> Vec<std::ops::RangeInclusive<usize>> {
+    let mut loops = Vec::new();
+    for (at, data) in source.blocks().take_while(|(at, _)| at.index() < before.index()) {
+        let targets = data.end.iter().flat_map(ir::Terminator::targets);
+        let heads = targets.map(|target| target.block.index()).filter(|&head| head <= at.index());
+        loops.extend(heads.map(|head| head..=at.index()));
+    }
+    loops
+}
+
 /// Returns the number of calls in a function.
 fn calls(source: &ir::Function) -> usize {
     let insts = source.blocks.iter().flat_map(|block| &block.insts);
