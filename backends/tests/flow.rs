@@ -192,3 +192,96 @@ fn functions_may_be_declared_first() {
     functions::define(&mut module, "is_even", &[Type::I64], |b, v| b.call_value(even, &[v[0]]));
     check(&module, "is_even", &[(&[0], 1), (&[7], 0), (&[8], 1)]);
 }
+
+/// A function with a parameter of every type that only cold blocks call, two of them, which return to hot blocks. A backend
+/// may call it so that it keeps the registers of its callers.
+const ASIDE: &str = "\
+local func @mixed(%a: i8, %b: i8, %c: i16, %d: i32, %e: i64, %f: f32, %g: f64, %h: ptr) -> i64 noinline {
+entry:
+    %a64: i64 = zext %a
+    %b64: i64 = zext %b
+    %c64: i64 = zext %c
+    %d64: i64 = zext %d
+    %f64: f64 = promote %f
+    %sum: f64 = fadd %f64, %g
+    %bits: i64 = bitcast %sum
+    %word: i64 = load %h+0 align 8
+    %1: i64 = xor %a64, %b64
+    %2: i64 = xor %1, %c64
+    %3: i64 = xor %2, %d64
+    %4: i64 = xor %3, %e
+    %5: i64 = xor %4, %bits
+    %6: i64 = xor %5, %word
+    return %6
+}
+
+local func @small(%a: i8) -> i8 noinline {
+entry:
+    %one: i8 = const 1
+    %next: i8 = add %a, %one
+    return %next
+}
+
+local func @count(%at: ptr) noinline {
+entry:
+    %before: i64 = load %at+0 align 8
+    %one: i64 = const 1
+    %after: i64 = add %before, %one
+    store %after, %at+0 align 8
+    return
+}
+
+export func @aside(%in: ptr, %out: ptr) {
+entry:
+    %x: i64 = load %in+0 align 8
+    %y: i64 = load %in+8 align 8
+    %zero: i64 = const 0
+    %usual: bool = compare eq %x, %zero
+    branch %usual, next2(%x), first1
+first1 cold:
+    %less: bool = compare slt %x, %y
+    %a: i8 = zext %less
+    %b: i8 = trunc %x
+    %c: i16 = trunc %x
+    %d: i32 = trunc %x
+    %f: f32 = sint_to_float %d
+    %g: f64 = sint_to_float %x
+    call @count(%out)
+    %mixed: i64 = call @mixed(%a, %b, %c, %d, %x, %f, %g, %in)
+    jump next2(%mixed)
+next2(%m: i64):
+    %odd: bool = compare eq %y, %zero
+    branch %odd, next4(%y), second3
+second3 cold:
+    %byte: i8 = trunc %y
+    %small: i8 = call @small(%byte)
+    %wide: i64 = zext %small
+    jump next4(%wide)
+next4(%n: i64):
+    %1: i64 = add %m, %n
+    %2: i64 = add %1, %x
+    %3: i64 = add %2, %y
+    %counted: i64 = load %out+0 align 8
+    %4: i64 = add %3, %counted
+    store %4, %out+0 align 8
+    return
+}
+";
+
+#[test]
+fn values_outlive_calls_in_cold_blocks() {
+    let module: Module = ASIDE.parse().expect("it is host IR");
+    let bits = |value: f64| value.to_bits();
+    let mixed = |x: u64| x ^ x ^ x ^ x ^ bits(2.0 * x as f64) ^ x;
+    check(
+        &module,
+        "aside",
+        &[
+            (&[0, 0], 0),
+            (&[0, 255], 255),
+            (&[5, 0], mixed(5) + 5 + 1),
+            (&[5, 3], mixed(5) + 4 + 5 + 3 + 1),
+            (&[5, 7], (mixed(5) ^ 1) + 8 + 5 + 7 + 1),
+        ],
+    );
+}

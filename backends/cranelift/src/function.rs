@@ -13,13 +13,14 @@ use cranelift_codegen::Context;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::entity::packed_option::ReservedValue;
 use cranelift_codegen::ir::{
-    Block, BlockArg, Function, InsertBuilder, InstBuilder, MemFlagsData, SourceLoc, UserFuncName,
-    Value,
+    Block, BlockArg, Function, InsertBuilder, InstBuilder, MemFlagsData, SourceLoc, StackSlot,
+    UserFuncName, Value,
 };
 use cranelift_module::{FuncId, FuncOrDataId, Module};
 
+use crate::area;
 use crate::generators::Generators;
-use crate::homes::{Homes, Translation};
+use crate::homes::{self, Homes, Translation};
 use crate::native;
 use crate::symbols::Reference;
 use crate::types::{self, ty};
@@ -36,6 +37,8 @@ pub(crate) struct Functions<'a> {
     pub(crate) values: Vec<Value>,
     /// The references of that function to symbols; each is declared once.
     pub(crate) references: BTreeMap<ir::Symbol, Reference>,
+    /// True if calls of imports are [left to a linker](crate::symbols::calls_by_linker).
+    pub(crate) linked: bool,
     /// True if the instructions of every function are noted with their topics, also of functions without a place in a
     /// source.
     pub(crate) listed: bool,
@@ -56,7 +59,16 @@ impl<'a> Functions<'a> {
     pub(crate) fn new(module: &'a mut dyn Module, symbols: &'a [FuncOrDataId]) -> Self {
         let context = CONTEXT.take().unwrap_or_else(|| Box::new(Context::new()));
         let (values, references) = (Vec::new(), BTreeMap::new());
-        Functions { module, symbols, context, values, references, listed: false, largest: 0 }
+        Functions {
+            module,
+            symbols,
+            context,
+            values,
+            references,
+            linked: false,
+            listed: false,
+            largest: 0,
+        }
     }
 
     /// Keeps the context for the next emission.
@@ -91,8 +103,8 @@ pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::
     functions.references.clear();
     let func = &mut functions.context.func;
     func.name = UserFuncName::user(0, id.as_u32());
-    func.signature = types::signature(functions.module.isa(), &source.signature);
-    blocks(func, source, &mut functions.values);
+    func.signature = functions.module.declarations().get_function_decl(id).signature.clone();
+    let given = blocks(func, source, &mut functions.values);
     let mut body = Body {
         module: &*functions.module,
         symbols: functions.symbols,
@@ -100,30 +112,44 @@ pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::
         cursor: FuncCursor::new(func),
         values: &mut functions.values,
         references: &mut functions.references,
+        linked: functions.linked,
         homes: Homes::new(source),
         located: functions.listed || source.location().is_some(),
         overflowed: None,
         copying: None,
+        carried: Vec::new(),
+        area: None,
+        given: None,
     };
     for (block, data) in source.blocks() {
         body.cursor.goto_bottom(Block::from_u32(block.index() as u32));
+        if let (0, Some(given)) = (block.index(), given) {
+            body.given = Some(area::read(&mut body, given, &data.params));
+        }
         body.block(block, data);
     }
 }
 
-/// Creates every block with its parameters, before branches refer to them.
-fn blocks(func: &mut Function, source: &ir::Function, values: &mut [Value]) {
+/// Creates every block with its parameters, before branches refer to them. Returns the address of the area if the function
+/// gets its parameters in one.
+fn blocks(func: &mut Function, source: &ir::Function, values: &mut [Value]) -> Option<Value> {
+    let mut given = None;
     for data in &source.blocks {
         let block = func.dfg.make_block();
         func.layout.append_block(block);
         if data.cold {
             func.layout.set_cold(block);
         }
+        if types::is_preserving(&func.signature) && given.is_none() {
+            given = Some(func.dfg.append_block_param(block, types::AREA));
+            continue;
+        }
         for &param in &data.params {
             values[param.index()] = func.dfg.append_block_param(block, ty(source.ty(param)));
         }
     }
     parameters(func, values);
+    given
 }
 
 /// Converts parameters whose native type differs from their type in the host IR: some floats arrive as integers.
@@ -151,6 +177,7 @@ pub(crate) struct Body<'a> {
     pub(crate) cursor: FuncCursor<'a>,
     pub(crate) values: &'a mut [Value],
     pub(crate) references: &'a mut BTreeMap<ir::Symbol, Reference>,
+    pub(crate) linked: bool,
     pub(crate) homes: Homes,
     /// True if instructions are noted with their topics.
     located: bool,
@@ -158,20 +185,36 @@ pub(crate) struct Body<'a> {
     pub(crate) overflowed: Option<Value>,
     /// The current block, if its calls receive [copies](Body::passed).
     copying: Option<&'a ir::BlockData>,
+    /// Copies of words that [loops](homes::carried) before the current block use, for its crowded calls.
+    carried: Vec<(ir::Value, Value)>,
+    /// The area of the calls of functions that preserve registers.
+    pub(crate) area: Option<StackSlot>,
+    /// The address of the area in which the function gets its own parameters, if it preserves registers.
+    given: Option<Value>,
 }
 
 impl<'a> Body<'a> {
     /// Writes the instructions of a block, at the end of which the cursor is.
     fn block(&mut self, block: ir::Block, data: &'a ir::BlockData) {
         let some_away = self.homes.are_some();
-        self.copying = (data.cold && self.homes.are_scarce()).then_some(data);
+        self.copying = (data.cold && !self.homes.spills()).then_some(data);
         data.params.iter().for_each(|&param| self.spill(param));
+        self.carried.clear();
+        if !data.cold && !self.homes.spills() {
+            let mut carried = homes::carried(self.source, block);
+            carried.retain(|&value| !self.homes.is_address(value));
+            for value in carried {
+                let native = self.value(value);
+                let copy = self.ins().iadd_imm_s(native, 0);
+                self.carried.push((value, copy));
+            }
+        }
         for Placed { result, inst, topic } in &data.insts {
             self.locate(*topic);
             if some_away {
                 inst.operands(|value| self.fetch(value, block));
             }
-            let value = self.inst(inst);
+            let value = self.inst(inst, *result);
             if let (&Some(result), Some(value)) = (result, value) {
                 self.values[result.index()] = value;
                 let is_address = matches!(inst, Inst::StackSlot { .. } | Inst::Address { .. });
@@ -209,8 +252,8 @@ impl<'a> Body<'a> {
         self.at_home(|homes, at| homes.fetch(at, value, block));
     }
 
-    /// Writes an instruction; returns its result.
-    fn inst(&mut self, inst: &Inst) -> Option<Value> {
+    /// Writes an instruction, whose result in the host IR is `result`; returns its result.
+    fn inst(&mut self, inst: &Inst, result: Option<ir::Value>) -> Option<Value> {
         match inst {
             Inst::Const { ty, bits } => Some(self.constant(*ty, *bits)),
             Inst::Address { symbol, offset } => Some(self.address(*symbol, *offset)),
@@ -231,7 +274,9 @@ impl<'a> Body<'a> {
             Inst::Compare { cond, lhs, rhs } => Some(self.compare(*cond, *lhs, *rhs)),
             Inst::Select { cond, then, otherwise } => Some(self.select(*cond, *then, *otherwise)),
             Inst::Convert { op, value, to } => Some(self.convert(*op, *value, *to)),
-            Inst::Call { callee, args } => self.call(*callee, args),
+            Inst::Call { callee, args } => {
+                self.call(*callee, args, result.map(|result| self.source.ty(result)))
+            }
             Inst::CallIndirect { signature, callee, args } => {
                 self.call_indirect(signature, *callee, args)
             }
@@ -253,7 +298,12 @@ impl<'a> Body<'a> {
             }
             Terminator::Return(value) => {
                 let value = value.map(|value| self.value(value));
-                self.ins().return_(value.as_slice());
+                match self.given {
+                    Some(given) => area::leave(self, given, value),
+                    None => {
+                        self.ins().return_(value.as_slice());
+                    }
+                }
             }
         }
     }
@@ -270,15 +320,20 @@ impl<'a> Body<'a> {
         values.iter().map(|&value| self.value(value)).collect()
     }
 
-    /// Returns the values that a call passes. A cold call receives copies of the words of other blocks where registers
-    /// are [scarce](Homes::are_scarce): a call fixes each argument to a register, and where the uses of a value want
+    /// Returns the values that a call passes. A cold call receives copies of the words of other blocks unless many values
+    /// [live in the frame](Homes::spills): a call fixes each argument to a register, and where the uses of a value want
     /// different registers, the register allocator splits its live range at every use, so that hot code would move
     /// values about for the sake of calls that seldom happen.
     pub(crate) fn passed(&mut self, values: &[ir::Value]) -> Vec<Value> {
         let mut passed = self.list(values);
+        for (value, copy) in &self.carried {
+            let of_it = values.iter().zip(&mut passed).filter(|(passed, _)| *passed == value);
+            of_it.for_each(|(_, native)| *native = *copy);
+        }
         let Some(block) = self.copying else { return passed };
         for (&value, native) in values.iter().zip(&mut passed) {
-            if matches!(self.source.ty(value), Type::I64 | Type::Ptr) && !block.defines(value) {
+            let is_word = matches!(self.source.ty(value), Type::I64 | Type::Ptr);
+            if is_word && !block.defines(value) && !self.homes.is_address(value) {
                 *native = self.ins().iadd_imm_s(*native, 0);
             }
         }

@@ -20,9 +20,6 @@ use crate::types::{self, ty};
 const BLOCKS: usize = 256;
 const CALLS: usize = 64;
 
-/// Registers are not scarce in a function with fewer calls than this.
-const FEW_CALLS: usize = 16;
-
 /// The distance in blocks from a definition beyond which a use loads the value from the frame. A block whose only
 /// predecessor is the defining block counts as near.
 const FAR: usize = 32;
@@ -37,8 +34,8 @@ pub(crate) struct Homes {
     homes: Vec<Home>,
     /// The block in which each value is in a register.
     block: Vec<usize>,
-    /// True if registers are scarce, but no value lives in the frame.
-    scarce: bool,
+    /// True if values that are used far from their definition live in the frame.
+    spills: bool,
 }
 
 /// The home of a value.
@@ -57,9 +54,8 @@ enum Home {
 impl Homes {
     /// Finds the values whose home is no register. Stack slots are in the first block, as the verifier demands.
     pub(crate) fn new(source: &ir::Function) -> Homes {
-        let calls = calls(source);
-        let spills = source.blocks.len() >= BLOCKS || calls >= CALLS;
-        let mut homes = Homes { scarce: !spills && calls >= FEW_CALLS, ..Homes::default() };
+        let spills = source.blocks.len() >= BLOCKS || calls(source) >= CALLS;
+        let mut homes = Homes { spills, ..Homes::default() };
         let mut entry = source.blocks.iter().take(1).flat_map(|block| &block.insts);
         if spills || entry.any(|placed| matches!(placed.inst, Inst::StackSlot { .. })) {
             homes.homes = vec![Home::Register; source.values.len()];
@@ -97,9 +93,14 @@ impl Homes {
         !self.homes.is_empty()
     }
 
-    /// Returns true if registers are scarce, but no value lives in the frame.
-    pub(crate) fn are_scarce(&self) -> bool {
-        self.scarce
+    /// Returns true if values that are used far from their definition live in the frame.
+    pub(crate) fn spills(&self) -> bool {
+        self.spills
+    }
+
+    /// Returns true if a value is an address that each block computes that uses it.
+    pub(crate) fn is_address(&self, value: ir::Value) -> bool {
+        matches!(self.get(value), Home::Address(_))
     }
 
     fn get(&self, value: ir::Value) -> Home {
@@ -181,6 +182,43 @@ fn only_predecessors(source: &ir::Function) -> Vec<Option<usize>> {
 fn is_crowded(inst: &Inst) -> bool {
     let (Inst::Call { args, .. } | Inst::CallIndirect { args, .. }) = inst else { return false };
     args.len() > REGISTERS && args.len() <= WIDE
+}
+
+/// Returns the words that a block passes to a crowded call and that a loop before the block uses too. Between a loop and such
+/// a call many values are live, so that some of the words get a place in the frame: the register allocator would store
+/// and load them in each turn of the loop, unless a copy lives from the end of the loop on.
+pub(crate) fn carried(source: &ir::Function, block: ir::Block) -> Vec<ir::Value> {
+    let data = &source.blocks[block.index()];
+    let insts = data.insts.iter().map(|placed| &placed.inst);
+    let mut passed = Vec::new();
+    insts
+        .filter(|inst| is_crowded(inst))
+        .for_each(|inst| inst.operands(|value| passed.push(value)));
+    if passed.is_empty() {
+        return passed;
+    }
+    let mut used = vec![false; source.values.len()];
+    for turn in loops_before(source, block) {
+        let mut use_one = |value: ir::Value| used[value.index()] = true;
+        for data in &source.blocks[turn] {
+            data.insts.iter().for_each(|placed| placed.inst.operands(&mut use_one));
+            data.end.iter().for_each(|end| end.operands(&mut use_one));
+        }
+    }
+    let is_word = |value: ir::Value| matches!(source.ty(value), ir::Type::I64 | ir::Type::Ptr);
+    passed.retain(|&value| used[value.index()] && is_word(value) && !data.defines(value));
+    passed
+}
+
+/// Returns the blocks of each loop that ends before a block.
+fn loops_before(source: &ir::Function, before: ir::Block) -> Vec<std::ops::RangeInclusive<usize>> {
+    let mut loops = Vec::new();
+    for (at, data) in source.blocks().take_while(|(at, _)| at.index() < before.index()) {
+        let targets = data.end.iter().flat_map(ir::Terminator::targets);
+        let heads = targets.map(|target| target.block.index()).filter(|&head| head <= at.index());
+        loops.extend(heads.map(|head| head..=at.index()));
+    }
+    loops
 }
 
 /// Returns the number of calls in a function.

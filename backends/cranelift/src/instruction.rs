@@ -8,6 +8,7 @@ use cranelift_codegen::ir::{
     FuncRef, Inst, InstBuilder, MemFlagsData, SigRef, StackSlotData, StackSlotKind, Value,
 };
 
+use crate::area;
 use crate::function::Body;
 use crate::symbols::{self, Reference};
 use crate::types::{self, ty};
@@ -30,7 +31,11 @@ impl Body<'_> {
 
     pub(crate) fn address(&mut self, symbol: ir::Symbol, offset: i32) -> Value {
         match self.reference(symbol) {
-            Reference::Function(function) => self.ins().func_addr(types::POINTER, function),
+            Reference::Function(called) => {
+                let id = self.symbols[symbol.index()];
+                let function = symbols::addressed(self.module, id, self.cursor.func, called);
+                self.ins().func_addr(types::POINTER, function)
+            }
             Reference::Data(data) => {
                 let data = symbols::within(self.cursor.func, data, offset);
                 self.ins().symbol_value(types::POINTER, data)
@@ -218,9 +223,18 @@ impl Body<'_> {
         }
     }
 
-    pub(crate) fn call(&mut self, callee: ir::Symbol, args: &[ir::Value]) -> Option<Value> {
+    /// Writes a call of a function; `result` is the type of its result in the host IR, if it has one.
+    pub(crate) fn call(
+        &mut self,
+        callee: ir::Symbol,
+        args: &[ir::Value],
+        result: Option<Type>,
+    ) -> Option<Value> {
         let callee = self.callee(callee);
         let signature = self.cursor.func.dfg.ext_funcs[callee].signature;
+        if types::is_preserving(&self.cursor.func.dfg.signatures[signature]) {
+            return area::call(self, callee, args, result);
+        }
         let args = self.arguments(signature, args);
         let call = self.ins().call(callee, &args);
         self.result(call)
@@ -282,9 +296,10 @@ impl Body<'_> {
     }
 
     fn reference(&mut self, symbol: ir::Symbol) -> Reference {
-        let (module, func) = (self.module, &mut *self.cursor.func);
+        let (module, func, linked) = (self.module, &mut *self.cursor.func, self.linked);
         let id = self.symbols[symbol.index()];
-        *self.references.entry(symbol).or_insert_with(|| symbols::refer(module, id, func))
+        let refer = || symbols::refer(module, id, func, linked);
+        *self.references.entry(symbol).or_insert_with(refer)
     }
 }
 

@@ -54,6 +54,7 @@
 
 #![forbid(unsafe_code)]
 
+mod area;
 mod constructors;
 mod data;
 mod debug;
@@ -71,7 +72,7 @@ mod symbols;
 mod types;
 mod unwind;
 
-use codegen::backend::{self, Feature, Plan};
+use codegen::backend::{self, Facts, Feature, Plan};
 use codegen::{Backend, ir};
 use cranelift_codegen::ir::Signature;
 use cranelift_codegen::isa::TargetIsa;
@@ -118,8 +119,9 @@ pub fn emit_with_lines(
     if !source.constructors.is_empty() {
         return Err(Error::Constructors);
     }
-    let plan =
-        codegen::backend::plan(source, &symbols::ExistingSymbols(module), symbols::CAPABILITIES)?;
+    let facts = Facts::of(module.isa().triple());
+    let source = &*backend::with_preserving_thunks(source, &facts);
+    let plan = backend::plan(source, &symbols::ExistingSymbols(module), symbols::CAPABILITIES)?;
     let mut found = Found { tables: None, lines };
     let symbols = define(module, source, &plan, None, &mut found)?;
     let exported =
@@ -152,7 +154,9 @@ fn define(
         let symbol = &source.symbols[data.symbol.index()];
         data::define(module, &symbols, data, symbol, &mut description)?;
     }
+    let linked = others.is_some() && symbols::calls_by_linker(module.isa().triple());
     let mut functions = function::Functions::new(module, &symbols);
+    functions.linked = linked;
     for function in source.functions.iter().filter(|function| defined(function.symbol)) {
         if let Some(id) = function_id(symbols[function.symbol.index()]) {
             function::define(&mut functions, id, function, others.as_deref_mut())?;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use codegen::backend::{self, Error};
+use codegen::backend::{self, Error, Facts};
 use codegen::ir;
 use cranelift_codegen::FinalizedRelocTarget;
 use cranelift_codegen::ir::ExternalName;
@@ -37,10 +37,12 @@ pub fn listings(
     ir::verify(source)?;
     let target = Cranelift::new(triple.clone());
     let mut module = object::module(&target, false)?;
+    let source = &*backend::with_preserving_thunks(source, &Facts::of(triple));
     let plan = backend::plan(source, &ExistingSymbols(&module), CAPABILITIES)?;
     let symbols = symbols::declare(&mut module, source, &plan)?;
     let mut functions = Functions::new(&mut module, &symbols);
     functions.listed = true;
+    functions.linked = symbols::calls_by_linker(triple);
     let mut generators = Generators::new(&target);
     let mut all = Vec::with_capacity(wanted.len());
     for &symbol in wanted {

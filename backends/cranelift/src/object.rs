@@ -32,6 +32,7 @@ pub(crate) fn object(target: &Cranelift, source: &ir::Module) -> Result<Vec<u8>,
     let mut module = module(target, merged)?;
     let elf = triple.binary_format == BinaryFormat::Elf;
     let place = Capabilities { once: true, aliases: elf };
+    let source = &*backend::with_preserving_thunks(source, &Facts::of(triple));
     let plan = backend::plan(source, &ExistingSymbols(&module), place)?;
     let has_tables = elf || triple.binary_format == BinaryFormat::Coff;
     let mut lines = Lines::default();

@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Write};
 
-use codegen::backend::{self, Error};
+use codegen::backend::{self, Error, Facts};
 use codegen::ir;
 use cranelift_codegen::entity::SecondaryMap;
 use cranelift_codegen::entity::packed_option::ReservedValue;
@@ -22,6 +22,7 @@ const SHOWN: usize = 48;
 pub(crate) fn text(target: &Cranelift, source: &ir::Module) -> Result<String, Error> {
     ir::verify(source)?;
     let mut module = object::module(target, false)?;
+    let source = &*backend::with_preserving_thunks(source, &Facts::of(&target.triple));
     let plan = backend::plan(source, &ExistingSymbols(&module), CAPABILITIES)?;
     let symbols = symbols::declare(&mut module, source, &plan)?;
     let mut functions = Functions::new(&mut module, &symbols);

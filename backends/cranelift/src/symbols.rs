@@ -1,6 +1,6 @@
 //! The symbols of the caller's module by name, and the native id of each symbol of the host IR.
 
-use codegen::backend::{Capabilities, Error, Existing, Mismatch, Plan, State, SymbolSource};
+use codegen::backend::{Capabilities, Error, Existing, Facts, Mismatch, Plan, State, SymbolSource};
 use codegen::ir;
 use cranelift_codegen::ir::{
     AbiParam, ExtFuncData, ExternalName, FuncRef, Function, GlobalValue, GlobalValueData,
@@ -8,10 +8,10 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_module::{FuncOrDataId, Linkage, Module};
-use target_lexicon::{Architecture, BinaryFormat};
+use target_lexicon::{Architecture, BinaryFormat, Triple};
 
-use crate::native;
 use crate::types;
+use crate::{function_id, native};
 
 /// The capabilities of any module, as far as its interface tells.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities { once: false, aliases: false };
@@ -99,7 +99,14 @@ pub(crate) fn declare(
         };
         match &symbol.kind {
             ir::SymbolKind::Function(signature) => {
-                let signature = types::signature(module.isa(), signature);
+                let preserves = plan.preserves_registers
+                    && plan.defined().is_some()
+                    && Facts::of(module.isa().triple()).preserve_most;
+                let signature = if preserves {
+                    types::preserving()
+                } else {
+                    types::signature(module.isa(), signature)
+                };
                 let id = module.declare_function(name, linkage, &signature);
                 Ok(FuncOrDataId::Func(id.map_err(native)?))
             }
@@ -131,8 +138,13 @@ pub(crate) enum Reference {
     Data(GlobalValue),
 }
 
-/// Declares a symbol in a function.
-pub(crate) fn refer(module: &dyn Module, id: FuncOrDataId, func: &mut Function) -> Reference {
+/// Declares a symbol in a function. With `linked`, calls of imports are [left to a linker](calls_by_linker).
+pub(crate) fn refer(
+    module: &dyn Module,
+    id: FuncOrDataId,
+    func: &mut Function,
+    linked: bool,
+) -> Reference {
     match id {
         FuncOrDataId::Func(id) => {
             let declaration = module.declarations().get_function_decl(id);
@@ -140,7 +152,8 @@ pub(crate) fn refer(module: &dyn Module, id: FuncOrDataId, func: &mut Function) 
             let name = UserExternalName::new(0, id.as_u32());
             let name = ExternalName::user(func.declare_imported_user_function(name));
             let signature = types::import(func, &declaration.signature);
-            let colocated = near(module.isa(), declaration.linkage);
+            let is_import = declaration.linkage == Linkage::Import;
+            let colocated = near(module.isa(), declaration.linkage) || linked && is_import;
             let data = ExtFuncData { name, signature, colocated, patchable: false };
             Reference::Function(func.import_function(data))
         }
@@ -153,6 +166,31 @@ pub(crate) fn refer(module: &dyn Module, id: FuncOrDataId, func: &mut Function) 
             Reference::Data(reference)
         }
     }
+}
+
+/// Returns the reference by which code takes the address of a function that it calls by `called`: that of an import is not
+/// known by its distance.
+pub(crate) fn addressed(
+    module: &dyn Module,
+    id: FuncOrDataId,
+    func: &mut Function,
+    called: FuncRef,
+) -> FuncRef {
+    let linkage = |id| module.declarations().get_function_decl(id).linkage;
+    let colocated = function_id(id).is_some_and(|id| near(module.isa(), linkage(id)));
+    let known = &func.dfg.ext_funcs[called];
+    if known.colocated == colocated {
+        return called;
+    }
+    let data = ExtFuncData { colocated, ..known.clone() };
+    func.import_function(data)
+}
+
+/// Returns true if the calls of imports in objects for a target can be left to the linker, as those of compilers of C are:
+/// it calls a function of the same library directly, and another one through a table. Otherwise code loads the address
+/// from a table and calls that, also where the kernel is in the same library.
+pub(crate) fn calls_by_linker(triple: &Triple) -> bool {
+    triple.binary_format == BinaryFormat::Elf
 }
 
 /// Returns a byte of a data object that a function refers to.

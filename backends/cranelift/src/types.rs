@@ -3,13 +3,16 @@
 use codegen::backend::{Facts, Machine, Side};
 use codegen::ir;
 use cranelift_codegen::ir::{AbiParam, Function, SigRef, Signature, Type, types};
-use cranelift_codegen::isa::TargetIsa;
+use cranelift_codegen::isa::{CallConv, TargetIsa};
 
 /// The type of truth values, the result of `icmp`.
 pub(crate) const BOOL: Type = types::I8;
 
 /// The type of an address; targets are 64-bit.
 pub(crate) const POINTER: Type = types::I64;
+
+/// The type in which the address of an area is passed.
+pub(crate) const AREA: Type = types::F64;
 
 /// The type that is passed where C has a 16-bit float, whose bits are the low ones: both are in the same register.
 pub(crate) const HALF: Type = types::F32;
@@ -42,6 +45,19 @@ pub(crate) fn signature(isa: &dyn TargetIsa, source: &ir::Signature) -> Signatur
         floats_as_integers(&mut signature.params, registers);
     }
     signature
+}
+
+/// Returns the signature of functions that [preserve](codegen::backend::Plan::preserves_registers) all registers of their
+/// callers. Its parameter is the address of an area, see `area`; it travels in a floating-point register.
+pub(crate) fn preserving() -> Signature {
+    let mut signature = Signature::new(CallConv::PreserveAll);
+    signature.params.push(AbiParam::new(AREA));
+    signature
+}
+
+/// Returns true if callees with a signature preserve all registers of their callers.
+pub(crate) fn is_preserving(signature: &Signature) -> bool {
+    signature.call_conv == CallConv::PreserveAll
 }
 
 /// Turns the floats after those in floating-point registers into integers: they use the integer registers before the

@@ -47,7 +47,8 @@ pub struct Facts {
     /// True if a caller is found by the unwind table of a function alone, and by no exception handler without it.
     /// Elsewhere such tables are for debuggers.
     pub tables: bool,
-    /// True if a calling convention exists by which the callee preserves most registers: LLVM's `preserve_mostcc`.
+    /// True if a calling convention exists by which the callee preserves most registers: LLVM's `preserve_mostcc`, Cranelift's
+    /// `preserve_all`.
     pub preserve_most: bool,
 }
 

@@ -27,13 +27,15 @@ struct BodyEmitter<'a, 'm> {
     closures: &'a str,
     /// True if a routine calls function objects.
     outlines_calls: bool,
+    /// True if the result has been written that the next statement returns.
+    none_written: bool,
 }
 
 /// Emits the body of a function after its prologue. `closures` is the beginning of the symbols of the closures that the
 /// body makes.
 pub(super) fn body<'a>(c: Checker<'a, '_>, closures: &'a str) -> ir::Function {
     let outlines_calls = outlined::outlines_calls(c.e.function);
-    let mut w = BodyEmitter { c, closures, outlines_calls };
+    let mut w = BodyEmitter { c, closures, outlines_calls, none_written: false };
     statement::body(&mut w);
     let BodyEmitter { c: Checker { mut e, .. }, .. } = w;
     e.write_leave();

@@ -1,6 +1,6 @@
 //! The committed baseline: a table of measures with their instructions and branches, and the versions of tools.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::process::Command;
 use std::str::FromStr;
@@ -26,6 +26,13 @@ impl Baseline {
     /// Creates a baseline from counts and the versions here.
     pub(crate) fn new(counts: BTreeMap<String, Counts>) -> Baseline {
         Baseline { made_with: versions(), counts }
+    }
+
+    /// Returns what a baseline says of measures that these judge: those that begin with the same word as one of them.
+    pub(crate) fn judged(&self, mut before: Baseline) -> Baseline {
+        let measured: BTreeSet<&str> = self.counts.keys().map(|name| first_word(name)).collect();
+        before.counts.retain(|name, _| measured.contains(first_word(name)));
+        before
     }
 
     /// Prints the differences from a baseline. Returns false if a count has grown too much, if a measure is new or
@@ -57,6 +64,11 @@ impl Baseline {
         }
         bad == 0 && same_tools
     }
+}
+
+/// Returns the first word of a measure or of a group.
+pub(crate) fn first_word(name: &str) -> &str {
+    name.split(' ').next().unwrap_or_default()
 }
 
 /// A printed difference.

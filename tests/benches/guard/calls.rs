@@ -1,4 +1,6 @@
-//! Measured functions: one for each kind of parameter, with accepted arguments and some refused ones.
+//! Measured functions: one for each kind of parameter and of body, with accepted arguments and some refused ones.
+
+use tvm_ffi_codegen_tests::fake_cuda;
 
 /// Functions whose kernels, named after them, do nothing.
 const DECLARATIONS: &str = "
@@ -40,7 +42,39 @@ chosen(n: int64) -> None
             chosen_kernel(f, i);
         }
     };
+over(x: Tensor([n], float32)) -> Function
+    = { return function (k: int64) -> None { over_kernel(x.data, n, k); }; };
 ";
+
+/// Images and functions that launch from them; the driver does nothing.
+const LAUNCHES: &str = "
+image axpy;
+image maps;
+launch(x: Tensor([n], float32, device=cuda), y: Tensor([n], float32, device=cuda), a: float32) -> None
+    = { launch axpy.\"axpy_kernel\"(x.data, y.data, int32(n), a) grid(ceildiv(n, 1024)) block(128); };
+mapped(a: Tensor([m, k], float32, device=cuda), b: Tensor([k, n], float32, device=cuda)) -> None
+    = {
+        launch maps.\"maps_kernel\"(tensormap(a, box=[64, 32]), tensormap(b, box=[64, 32]), int32(k))
+            grid(ceildiv(m, 64), ceildiv(n, 32)) block(128);
+    };
+submit(a: Tensor([m, k], float32, device=cuda), b: Tensor([k, n], float32, device=cuda)) -> Function
+    = {
+        let of_a = tensormap(a, box=[64, 32]);
+        let of_b = tensormap(b, box=[64, 32]);
+        return function() -> None {
+            launch maps.\"maps_kernel\"(of_a, of_b, int32(k)) grid(ceildiv(m, 64), ceildiv(n, 32)) block(128);
+        };
+    };
+";
+
+/// An image with the kernel that takes tensor maps.
+const MAPS: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry maps_kernel(\
+    .param .align 128 .b8 a[128], .param .align 128 .b8 b[128], .param .u32 k) { ret; }\n";
+
+/// Returns the bytes of an image.
+pub(crate) fn image(name: &str) -> Vec<u8> {
+    if name == "maps" { MAPS.into() } else { fake_cuda::CUBIN.to_vec() }
+}
 
 /// A measured call.
 pub(crate) struct Call {
@@ -48,6 +82,8 @@ pub(crate) struct Call {
     pub(crate) name: String,
     /// Arguments in the form of the test table.
     pub(crate) arguments: String,
+    /// Arguments for which the function returns the one that is measured, if it is not measured itself.
+    pub(crate) made_with: Option<String>,
     /// Kind of the expected error.
     pub(crate) error: Option<&'static str>,
 }
@@ -59,11 +95,11 @@ impl Call {
     }
 }
 
-/// The names of all functions.
-pub(crate) const FUNCTIONS: [&str; 21] = [
+/// The names of all functions that call a kernel.
+pub(crate) const FUNCTIONS: [&str; 22] = [
     "add_one", "matmul", "strided8", "symbols8", "ints16", "pair", "many32", "text", "list8",
     "union", "map8", "optional", "first", "second", "third", "chain3", "keys", "cached", "chosen",
-    "keyed", "picked",
+    "keyed", "picked", "over",
 ];
 
 /// Returns entries separated by commas.
@@ -83,6 +119,7 @@ pub(crate) fn declarations() -> String {
     let many = |i| format!("x{i}: Tensor([n, m], float32)");
     [
         DECLARATIONS.to_owned(),
+        LAUNCHES.to_owned(),
         function("strided8", list(8, strided), list(8, data) + ", a, b, c, d"),
         function(
             "symbols8",
@@ -110,6 +147,9 @@ pub(crate) fn calls() -> Vec<Call> {
     let vector = &tensor("float32", &[4]);
     let of = |count, entry: &str| list(count, |_| entry.to_owned());
     let entries = list(8, |i| format!("\"key {i}\": {i}"));
+    let on_gpu = |tensor: String| tensor.replace(", object", ", device=cuda:0, object");
+    let gpu = on_gpu(tensor("float32", &[3000]));
+    let tiled = on_gpu([matrix(128, 64), matrix(64, 256)].join(", "));
     let fine = [
         ("add_one", of(2, vector)),
         ("matmul", [matrix(2, 3), matrix(3, 4), matrix(2, 4)].join(", ")),
@@ -128,6 +168,8 @@ pub(crate) fn calls() -> Vec<Call> {
         ("optional with", format!("{vector}, 7")),
         ("optional without", "none, none".to_owned()),
         ("chain3", of(2, &matrix(2, 3))),
+        ("launch", format!("{gpu}, {gpu}, 2.5")),
+        ("mapped", tiled.clone()),
         // The first number of keys is found as the last one at each call; of the others each is found by a search.
         ("keys 1", "1".to_owned()),
         ("cached 1", "1".to_owned()),
@@ -150,9 +192,15 @@ pub(crate) fn calls() -> Vec<Call> {
     let call = |name: &str, error, arguments| Call {
         name: name.to_owned(),
         arguments: format!("({arguments})"),
+        made_with: None,
         error,
     };
+    let returned = [("submit returned", tiled, ""), ("over returned", vector.clone(), "3")];
     let fine = fine.into_iter().map(|(name, arguments)| call(name, None, arguments));
+    let returned = returned.into_iter().map(|(name, given, arguments)| {
+        let made_with = Some(format!("({given})"));
+        Call { made_with, ..call(name, None, arguments.to_owned()) }
+    });
     let fails = fails.into_iter().map(|(name, error, text)| call(name, Some(error), text));
-    fine.chain(fails).collect()
+    fine.chain(returned).chain(fails).collect()
 }

@@ -11,7 +11,7 @@ use super::{OTHERS, every_language, folder, host_ir};
 const MAX_CASES: usize = 2;
 
 /// Maximal number of lines of all snapshots.
-const MAX_LINES: usize = 6_600;
+const MAX_LINES: usize = 6_700;
 
 /// Returns the names of the languages: resolved declarations, host IR, and those of all backends.
 fn languages() -> impl Iterator<Item = &'static str> {

@@ -98,6 +98,43 @@ fn elf_code_never_refers_to_its_own_exports() {
     });
 }
 
+/// A linker calls a kernel of the same library directly; an address comes from the global offset table.
+#[test]
+fn elf_code_leaves_calls_of_imports_to_the_linker() {
+    let source: ir::Module = "\
+import func @kernel(ptr)
+
+export func @f(%p: ptr) {
+entry:
+    call @kernel(%p)
+    %address: ptr = address @kernel
+    store %address, %p+0 align 8
+    return
+}
+"
+    .parse()
+    .unwrap();
+    for (triple, kinds) in [
+        ("x86_64-unknown-linux-gnu", &[elf::R_X86_64_PLT32, elf::R_X86_64_GOTPCREL][..]),
+        (
+            "aarch64-unknown-linux-gnu",
+            &[elf::R_AARCH64_CALL26, elf::R_AARCH64_ADR_GOT_PAGE, elf::R_AARCH64_LD64_GOT_LO12_NC],
+        ),
+    ] {
+        let bytes = compiled(triple, &source).remove(0);
+        let file = object::File::parse(&*bytes).unwrap();
+        let text = file.section_by_name(".text").unwrap();
+        let found: Vec<elf::RelocationType> = text
+            .relocations()
+            .map(|(_, relocation)| match relocation.flags() {
+                RelocationFlags::Elf { r_type } => r_type,
+                other => panic!("{triple}: {other:?}"),
+            })
+            .collect();
+        assert_eq!(found, kinds, "{triple}");
+    }
+}
+
 #[test]
 fn an_alias_stands_where_the_export_does() {
     let bytes = bytes("x86_64-unknown-linux-gnu");

@@ -70,7 +70,7 @@ pub struct MachineFacts {
     pub(super) large: bool,
     /// True if C's `__bf16` is passed as its `_Float16` is.
     pub(super) halves_alike: bool,
-    /// True if LLVM's `preserve_mostcc` exists, except on Windows.
+    /// True if LLVM's `preserve_mostcc` and Cranelift's `preserve_all` exist, except on Windows.
     pub(super) preserve_most: bool,
 }
 

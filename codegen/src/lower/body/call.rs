@@ -8,7 +8,7 @@ use crate::ir::{Cond, Convert, Linkage, Signature, SymbolKind, Type, Value};
 use crate::lower::body::callee::{
     PackedArgs, call_fault, entry_linkage, entry_symbol, function_value,
 };
-use crate::lower::body::{BodyEmitter, objects, outlined, pass, stored};
+use crate::lower::body::{BodyEmitter, objects, outlined, pass, results, stored};
 use crate::lower::checks::{self, Checker, terms};
 use crate::lower::emitter::state::{ScalarState, ValueState};
 use crate::lower::failure::message::Message;
@@ -76,13 +76,17 @@ fn kernel_address(c: &mut Checker<'_, '_>, Address { term, text }: &Address) -> 
     address
 }
 
-/// Emits a statement that calls a C function.
+/// Emits a statement that calls a C function. If it `ends` the function, None is written as the result before the call.
 pub(super) fn kernel<'a>(
     c: &mut Checker<'a, '_>,
     call: &KernelCall<'_>,
     result: &'a KernelResult<'a>,
+    ends: bool,
 ) {
     let args: Vec<Value> = call.args.iter().flat_map(|arg| pass::pass(c, arg)).collect();
+    if ends {
+        results::write_none(c);
+    }
     match result {
         KernelResult::None => {
             call_kernel(c, call, args, None);

@@ -1,4 +1,5 @@
-//! Results. The result is written last: a call that fails leaves it untouched.
+//! Results. The result is written when nothing can fail any more: a call that fails leaves it untouched. That is at the end,
+//! but [None](write_none) is written before a last call that cannot fail, so that its address is not kept across the call.
 
 use abi_spec::layout::any;
 use abi_spec::{Scalar, TypeIndex};
@@ -12,13 +13,17 @@ use crate::lower::emitter::output;
 use crate::lower::routines::Routine;
 use crate::lower::value::write_any;
 use crate::resolve::accepted::{may_be_object, result_index};
-use crate::resolve::body::{Packed, Received, Returned};
+use crate::resolve::body::{Kernel, KernelCall, Packed, Received, Returned};
+use crate::resolve::c_type::ResultConvention;
 use crate::resolve::ids::{OutputId, ValueId};
 
 /// Emits a return statement.
 pub(super) fn return_of<'a>(w: &mut BodyEmitter<'a, '_>, returned: &'a Returned<'a>) {
     match returned {
-        Returned::None => return_none(&mut w.c),
+        Returned::None => {
+            let written = std::mem::take(&mut w.none_written);
+            return_none(&mut w.c, written);
+        }
         Returned::Outputs => return_outputs(&mut w.c),
         Returned::Scalar(term, scalar) => {
             let value = terms::eval(&mut w.c, term);
@@ -28,14 +33,38 @@ pub(super) fn return_of<'a>(w: &mut BodyEmitter<'a, '_>, returned: &'a Returned<
     }
 }
 
-/// Emits the return of None.
-fn return_none(c: &mut Checker<'_, '_>) {
+/// Emits the return of None, which has been [written](write_none) already if `written`.
+fn return_none(c: &mut Checker<'_, '_>, written: bool) {
     c.e.release_beyond(0);
+    if !written {
+        write_none(c);
+    }
+    succeed(c);
+}
+
+/// Returns true if nothing fails from the call of a C function on, once its arguments are there, if None is returned after
+/// it.
+pub(super) fn cannot_fail(call: &KernelCall<'_>) -> bool {
+    let is_symbol = match call.callee {
+        Kernel::Symbol(_) => true,
+        Kernel::Address(_) => false,
+    };
+    let yields_none = match call.yields {
+        ResultConvention::None => true,
+        ResultConvention::Returned(_)
+        | ResultConvention::Stored(_)
+        | ResultConvention::StoredAll(_)
+        | ResultConvention::Written => false,
+    };
+    is_symbol && yields_none && call.status.is_none()
+}
+
+/// Writes None as the result, if the function has a place for it.
+pub(super) fn write_none(c: &mut Checker<'_, '_>) {
     if let Some(result) = c.e.result {
         let zero = c.e.b.i64(0);
         write_any(&mut c.e.b, result, TypeIndex::NONE, zero);
     }
-    succeed(c);
 }
 
 /// Emits the return of status 0.
@@ -143,15 +172,15 @@ fn hand_over(c: &mut Checker<'_, '_>, at: Value) {
     succeed(c);
 }
 
-/// Emits the return of a body that is one call.
-pub(super) fn return_call(c: &mut Checker<'_, '_>, yielded: Option<Value>) {
+/// Emits the return of a body that is one call. `written` is true if None has been [written](write_none) before the call.
+pub(super) fn return_call(c: &mut Checker<'_, '_>, yielded: Option<Value>, written: bool) {
     match (&c.e.function.declared.signature.result, yielded) {
         (ResultType::Value(ty), Some(yielded)) => {
             let scalar = ty.scalar().unwrap_or(Scalar::Int64);
             return_native(c, scalar, yielded);
         }
         (ResultType::Allocated(_), _) => return_outputs(c),
-        (ResultType::None | ResultType::Value(_), _) => return_none(c),
+        (ResultType::None | ResultType::Value(_), _) => return_none(c, written),
     }
 }
 

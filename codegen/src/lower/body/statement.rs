@@ -1,11 +1,14 @@
 //! Statements and control flow.
 
+use crate::declaration::ResultType;
 use crate::ir::{Binary, Block, Cond, Type, Value};
 use crate::lower::body::{BodyEmitter, allocate, cached, call, closure, launch, pass, results};
 use crate::lower::checks::{self, Checker, terms};
 use crate::lower::failure::message::Message;
 use crate::resolve::argument::Argument;
-use crate::resolve::body::{self, Action, Arm, Branch, KernelCall, Match, Received, Statement};
+use crate::resolve::body::{
+    self, Action, Arm, Branch, KernelCall, Match, Received, Returned, Statement,
+};
 use crate::resolve::ids::{LocalId, OutputId};
 use crate::resolve::step::Topic;
 use crate::resolve::term::Term;
@@ -26,7 +29,7 @@ pub(super) fn body<'a>(w: &mut BodyEmitter<'a, '_>) {
             for name in &prepare.callees {
                 call::function_named(&mut w.c, name);
             }
-            results::return_call(&mut w.c, None);
+            results::return_call(&mut w.c, None, false);
         }
         body::Body::Block(statements) => {
             if !results.is_empty() {
@@ -53,25 +56,30 @@ fn one_call<'a>(
     let slot = result.map(|_| c.e.own_none());
     let late = |(early, arg): (Option<Vec<Value>>, _)| early.unwrap_or_else(|| pass::pass(c, arg));
     let args: Vec<Value> = args.into_iter().zip(&call.args).flat_map(late).collect();
+    let is_none = matches!(c.e.function.declared.signature.result, ResultType::None);
+    let written = is_none && results::cannot_fail(call);
+    if written {
+        results::write_none(c);
+    }
     let yielded = call::call_kernel(c, call, args, slot);
     match result.zip(slot) {
         Some((received, slot)) => {
             checks::receive(c, received, slot);
             results::return_received(c, received.value, slot);
         }
-        None => results::return_call(c, yielded),
+        None => results::return_call(c, yielded, written),
     }
 }
 
 /// Emits statements in order.
 fn block<'a>(w: &mut BodyEmitter<'a, '_>, statements: &'a [Statement<'a>]) {
-    for statement in statements {
+    for (at, statement) in statements.iter().enumerate() {
         let place = w.c.exits.subjects.enter_location(statement.location);
         let outside = w.c.e.begin_located(statement.topic(), statement.location);
         let outer = w.c.e.frame.owned();
         checks::look_up_all(&mut w.c, &statement.look_ups);
         let own = w.c.e.frame.owned();
-        action(w, statement);
+        action(w, statement, statements.get(at + 1));
         let names = matches!(statement.action, Action::Name | Action::Let { .. });
         if own > outer && w.c.e.frame.owned() == own && !names {
             if !w.c.e.b.ended() {
@@ -84,8 +92,12 @@ fn block<'a>(w: &mut BodyEmitter<'a, '_>, statements: &'a [Statement<'a>]) {
     }
 }
 
-/// Emits one statement.
-fn action<'a>(w: &mut BodyEmitter<'a, '_>, statement: &'a Statement<'a>) {
+/// Emits one statement. `next` is the one after it in its block.
+fn action<'a>(
+    w: &mut BodyEmitter<'a, '_>,
+    statement: &'a Statement<'a>,
+    next: Option<&Statement<'_>>,
+) {
     match &statement.action {
         Action::Name => {}
         Action::Let { local, term } => {
@@ -96,7 +108,12 @@ fn action<'a>(w: &mut BodyEmitter<'a, '_>, statement: &'a Statement<'a>) {
             w.c.e.known.locals_mut().values[*local] = Some(value);
         }
         Action::Make { closure, value } => closure::name_closure(w, *closure, *value),
-        Action::Kernel { call, result } => call::kernel(&mut w.c, call, result),
+        Action::Kernel { call, result } => {
+            let is_last =
+                next.is_some_and(|next| matches!(next.action, Action::Return(Returned::None)));
+            w.none_written = is_last && results::cannot_fail(call);
+            call::kernel(&mut w.c, call, result, w.none_written);
+        }
         Action::Call { call, keys, result: Some(received) } if !keys.is_empty() => {
             cached::cached(w, statement.number.unwrap_or_default(), keys, call, received);
         }

@@ -72,17 +72,39 @@ pub(super) struct Subject {
     pub(super) site: Value,
     /// Address of the variable of the GPU kernel.
     pub(super) kernel: Value,
-    /// Device index, `I64`.
-    pub(super) device: Value,
+    pub(super) device: DeviceIndex,
+}
+
+/// The index of the device of a launch, `I64`.
+#[derive(Clone, Copy)]
+pub(super) enum DeviceIndex {
+    /// A value.
+    Known(Value),
+    /// A word at this byte offset from an address: a value that only a failed launch needs would stay in a register across
+    /// the launch.
+    At(Value, i32),
+}
+
+impl DeviceIndex {
+    pub(super) fn value(self, c: &mut Checker<'_, '_>) -> Value {
+        match self {
+            DeviceIndex::Known(device) => device,
+            DeviceIndex::At(address, offset) => c.e.b.load(Type::I64, address, offset),
+        }
+    }
 }
 
 impl Subject {
-    pub(super) fn args(self) -> [Value; 3] {
-        [self.site, self.kernel, self.device]
+    pub(super) fn args(self, c: &mut Checker<'_, '_>) -> [Value; 3] {
+        [self.site, self.kernel, self.device.value(c)]
     }
 
-    pub(super) fn args_with<const N: usize>(self, more: [Value; N]) -> Vec<Value> {
-        self.args().into_iter().chain(more).collect()
+    pub(super) fn args_with<const N: usize>(
+        self,
+        c: &mut Checker<'_, '_>,
+        more: [Value; N],
+    ) -> Vec<Value> {
+        self.args(c).into_iter().chain(more).collect()
     }
 }
 
@@ -120,7 +142,8 @@ pub(super) fn is_current(c: &mut Checker<'_, '_>, subject: Subject) -> (Value, V
     let status = c.e.b.call_indirect_value(signature, entry, &[current]);
     let found = c.e.b.load(Type::I32, current, 0);
     let found = c.e.b.convert(Convert::Sext, found, Type::I64);
-    let is_current = c.e.b.compare(Cond::Eq, found, subject.device);
+    let device = subject.device.value(c);
+    let is_current = c.e.b.compare(Cond::Eq, found, device);
     let is_fine = c.e.b.compare_const(Cond::Eq, status, 0);
     (c.e.b.and(is_fine, is_current), status)
 }
@@ -137,7 +160,8 @@ pub(super) fn check_launch(
     c.e.b.branch(is_failed, fail, next);
     c.e.b.switch_to(fail);
     store_fields(c, ready.config, 0, ready.extents.unwrap_or_default());
-    c.e.routine(failed, &ready.subject.args_with([ready.config, status]));
+    let args = ready.subject.args_with(c, [ready.config, status]);
+    c.e.routine(failed, &args);
     let raised = c.e.b.i32(-1);
     c.e.exit(Some(raised));
     c.e.b.switch_to(next);

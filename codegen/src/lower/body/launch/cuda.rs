@@ -50,7 +50,8 @@ pub(super) fn loaded_kernel(c: &mut Checker<'_, '_>, subject: Subject) -> Value 
     let function = c.e.b.block_param(known, Type::Ptr, "kernel");
     c.e.b.branch(is_known, (known, [found]), first);
     c.e.b.switch_to(first);
-    let status = c.e.routine_value(Routine::LoadKernel, &subject.args());
+    let args = subject.args(c);
+    let status = c.e.routine_value(Routine::LoadKernel, &args);
     c.e.exit_unless_zero(status, "not_launched");
     let found = c.e.b.atomic_load(Type::Ptr, subject.kernel, kernel::KERNEL);
     c.e.b.jump(known, &[found]);
@@ -61,7 +62,7 @@ pub(super) fn loaded_kernel(c: &mut Checker<'_, '_>, subject: Subject) -> Value 
 /// Emits a launch in the primary context of the device, which is pushed and popped; returns the status of the launch.
 /// `asked` is the status of the call that found another device, or none.
 fn launch_there(c: &mut Checker<'_, '_>, ready: Ready<'_>, asked: Value) -> Value {
-    let args = ready.subject.args_with([asked]);
+    let args = ready.subject.args_with(c, [asked]);
     let entered = c.e.routine_value(Routine::EnterPrimary, &args);
     c.e.exit_unless_zero(entered, "no_context");
     let status = call_driver(c, ready);

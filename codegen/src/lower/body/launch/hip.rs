@@ -14,7 +14,8 @@ const EXTENTS: i32 = 7;
 
 /// Returns the `hipFunction_t` of the device. The first launch on a device loads the kernel there.
 pub(super) fn loaded_function(c: &mut Checker<'_, '_>, subject: Subject) -> Value {
-    let Subject { kernel, device, .. } = subject;
+    let Subject { kernel, .. } = subject;
+    let device = subject.device.value(c);
     let (first, known) = (c.e.b.cold_block("first"), c.e.b.block("known"));
     let function = c.e.b.block_param(known, Type::Ptr, "kernel");
     let has_place = c.e.b.compare_const(Cond::Ult, device, DEVICES as i64);
@@ -28,7 +29,8 @@ pub(super) fn loaded_function(c: &mut Checker<'_, '_>, subject: Subject) -> Valu
     let is_found = c.e.b.compare_const(Cond::Ne, found, 0);
     c.e.b.branch(is_found, (known, [found]), first);
     c.e.b.switch_to(first);
-    let status = c.e.routine_value(Routine::LoadFunction, &subject.args());
+    let args = subject.args(c);
+    let status = c.e.routine_value(Routine::LoadFunction, &args);
     c.e.exit_unless_zero(status, "not_launched");
     let found = c.e.b.atomic_load(Type::Ptr, cell, 0);
     c.e.b.jump(known, &[found]);
@@ -47,7 +49,7 @@ pub(super) fn start_on_hip<'a>(c: &mut Checker<'a, '_>, launch: &Launch<'a>, rea
     c.e.b.switch_to(there);
     area::store_fields(c, config, 0, extents.unwrap_or_default());
     let is_cooperative = c.e.b.i32(launch.cooperative.into());
-    let args = subject.args_with([config, stream, addresses, is_cooperative]);
+    let args = subject.args_with(c, [config, stream, addresses, is_cooperative]);
     let status = c.e.routine_value(Routine::LaunchThere, &args);
     c.e.exit_unless_zero(status, "not_launched");
     c.e.b.jump(next, &[]);

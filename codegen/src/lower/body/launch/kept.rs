@@ -2,7 +2,7 @@
 //! attributes and arguments are those of every later call; these store only what they compute themselves.
 
 use crate::ir::{Block, Cond, Type, Value};
-use crate::lower::body::launch::area::{self, Layout, Ready, Subject};
+use crate::lower::body::launch::area::{self, DeviceIndex, Layout, Ready, Subject};
 use crate::lower::body::launch::parts;
 use crate::lower::checks::{Checker, terms};
 use crate::lower::cuda::{KEPT_FULL, config, kept};
@@ -41,8 +41,8 @@ struct Keeping<'a> {
     /// Address at which the launch is kept.
     kept: Value,
     area: Value,
-    /// Block in which all but the arguments of this call is ready. Its parameters are the `CUkernel`, the index of the
-    /// device, the stream, and the addresses of the config and of the addresses of the arguments.
+    /// Block in which all but the arguments of this call is ready. Its parameters are the `CUkernel`, the stream, and the
+    /// addresses of the config and of the addresses of the arguments. The index of the device is in the area.
     ready: Block,
     /// Block after the launch.
     next: Block,
@@ -52,6 +52,16 @@ impl Keeping<'_> {
     /// Returns the indices of the arguments that are kept, or of the others.
     fn params(&self, held: bool) -> Vec<usize> {
         (0..self.held.len()).filter(|&index| self.held[index] == held).collect()
+    }
+
+    /// Returns the index of the device, which is behind what the area keeps.
+    fn device(&self) -> DeviceIndex {
+        DeviceIndex::At(self.area, 8 * self.layout.words() as i32)
+    }
+
+    /// Stores the index of the device.
+    fn store_device(&self, c: &mut Checker<'_, '_>, device: Value) {
+        c.e.b.store(device, self.area, 8 * self.layout.words() as i32);
     }
 
     /// Returns the byte offset in the area of the address of an argument.
@@ -71,7 +81,7 @@ pub(super) fn launch_kept<'a>(c: &mut Checker<'a, '_>, launch: &'a Launch<'a>) -
         let kept = c.e.b.ptr_offset(bytes, place.into());
         let (layout, site, ready) =
             (Layout::of(launch), c.exits.here(&mut c.e), c.e.b.block("ready"));
-        let area = c.e.slot(Slot::Launch, 8 * layout.words());
+        let area = c.e.slot(Slot::Launch, 8 * layout.words() + 8);
         let held = launch.params.iter().map(|param| c.e.function.holds_param(param)).collect();
         launch_by(c, &Keeping { launch, layout, held, site, elements, kept, area, ready, next });
     });
@@ -85,7 +95,6 @@ fn launch_by<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>) {
     let &Keeping { launch, kept, area, ready, site, .. } = keeping;
     let [function, stream, config, addresses] = ["kernel", "stream", "config", "arguments"]
         .map(|name| c.e.b.block_param(ready, Type::Ptr, name));
-    let device = c.e.b.block_param(ready, Type::I64, "device");
     let state = c.e.b.atomic_load(Type::I64, kept, kept::STATE);
     let is_kept = c.e.b.compare_const(Cond::Eq, state, KEPT_FULL as i64);
     let (copy, first) = (c.e.b.block("kept"), c.e.b.cold_block("first"));
@@ -99,7 +108,8 @@ fn launch_by<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>) {
     for index in keeping.params(false) {
         parts::store_param(c, area, &keeping.layout, launch, index, site);
     }
-    let subject = Subject { site, kernel: area::kernel_of(c, launch), device };
+    let kernel = area::kernel_of(c, launch);
+    let subject = Subject { site, kernel, device: keeping.device() };
     let ready = Ready { subject, function, config, extents: None, stream, addresses };
     parts::start(c, launch, ready);
 }
@@ -120,14 +130,16 @@ fn fill<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>) {
     for index in keeping.params(true) {
         parts::store_param(c, area, layout, launch, index, *site);
     }
-    let (Subject { device, .. }, function) = parts::load(c, launch, *site, area);
+    let (subject, function) = parts::load(c, launch, *site, area);
+    let device = subject.device.value(c);
+    keeping.store_device(c, device);
     let stream = parts::store_stream(c, launch, device, area);
     let start = c.e.b.i64((layout.addresses / 8).into());
     let count = c.e.b.i64(launch.params.len() as i64);
     let args = [*kept, area, words, start, count, function, device];
     keep(c, launch, device, &args);
     let addresses = c.e.b.ptr_offset(area, layout.addresses.into());
-    c.e.b.jump(*ready, &[function, stream, area, addresses, device]);
+    c.e.b.jump(*ready, &[function, stream, area, addresses]);
 }
 
 /// Emits the call that keeps the launch. One that the function of its image makes, before it returns, is not kept: others
@@ -150,26 +162,28 @@ fn keep(c: &mut Checker<'_, '_>, launch: &Launch<'_>, device: Value, args: &[Val
 /// arguments if not all of them are kept.
 fn take<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>) {
     let &Keeping { launch, kept, area, ready, .. } = keeping;
-    let function = c.e.b.load(Type::Ptr, kept, kept::KERNEL);
     let device = c.e.b.load(Type::I64, kept, kept::DEVICE);
+    keeping.store_device(c, device);
     let is_whole = keeping.params(false).is_empty();
     for index in keeping.params(true).into_iter().filter(|_| !is_whole) {
         copy_word(c, kept, area, keeping.address(index));
     }
+    let stream = area::stream_or(c, launch.stream.as_ref(), device);
+    // What is loaded behind the call that finds the stream need not be kept across it.
+    let function = c.e.b.load(Type::Ptr, kept, kept::KERNEL);
     let (table, at) = if is_whole { (kept, kept::SIZE) } else { (area, 0) };
     let addresses = c.e.b.ptr_offset(table, (at + keeping.layout.addresses).into());
-    let stream = area::stream_or(c, launch.stream.as_ref(), device);
     let config = c.e.b.ptr_offset(kept, kept::SIZE.into());
     let known = c.e.b.load(Type::Ptr, kept, kept::SIZE as i32 + config::STREAM);
     let is_same = c.e.b.compare(Cond::Eq, stream, known);
     let other = c.e.b.block("other_stream");
-    c.e.b.branch(is_same, (ready, [function, stream, config, addresses, device]), other);
+    c.e.b.branch(is_same, (ready, [function, stream, config, addresses]), other);
     c.e.b.switch_to(other);
     for at in config::WORDS_BUT_STREAM {
         copy_word(c, kept, area, at);
     }
     c.e.b.store(stream, area, config::STREAM);
-    c.e.b.jump(ready, &[function, stream, area, addresses, device]);
+    c.e.b.jump(ready, &[function, stream, area, addresses]);
 }
 
 /// Copies a word of what is kept to byte `at` of the area.

@@ -3,7 +3,7 @@
 use crate::declaration::Platform;
 use crate::ir::{Cond, Value};
 use crate::lower::body::allocate;
-use crate::lower::body::launch::area::{self, Field, Layout, Ready, Subject};
+use crate::lower::body::launch::area::{self, DeviceIndex, Field, Layout, Ready, Subject};
 use crate::lower::body::launch::cuda::{loaded_kernel, start_on_cuda};
 use crate::lower::body::launch::hip::{loaded_function, start_on_hip};
 use crate::lower::body::launch::map;
@@ -75,7 +75,7 @@ pub(super) fn load<'a>(
     area: Value,
 ) -> (Subject, Value) {
     let (kernel, device) = (area::kernel_of(c, launch), terms::device_of(c, launch.device));
-    let subject = Subject { site, kernel, device };
+    let subject = Subject { site, kernel, device: DeviceIndex::Known(device) };
     let function = match c.e.function.platform {
         Platform::Cuda => loaded_kernel(c, subject),
         Platform::Hip => loaded_function(c, subject),
@@ -84,7 +84,8 @@ pub(super) fn load<'a>(
         terms::run_hook(c, Loaded { kernel, device }, launch.image, function);
     }
     if launch.allowed.shared || launch.allowed.cluster {
-        let status = c.e.routine_value(Routine::Allow, &subject.args_with([area]));
+        let args = subject.args_with(c, [area]);
+        let status = c.e.routine_value(Routine::Allow, &args);
         c.e.exit_unless_zero(status, "not_launched");
     }
     (subject, function)

@@ -53,7 +53,8 @@ fn launch_grid<'a>(c: &mut Checker<'a, '_>, launch: &'a Launch<'a>, extents: &[F
     }
     let addresses = c.e.b.ptr_offset(area, layout.addresses.into());
     let (subject, function) = parts::load(c, launch, site, area);
-    let stream = area::stream_or(c, launch.stream.as_ref(), subject.device);
+    let device = subject.device.value(c);
+    let stream = area::stream_or(c, launch.stream.as_ref(), device);
     if extents.is_none() {
         c.e.b.store(stream, area, config::STREAM);
     }
