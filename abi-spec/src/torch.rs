@@ -22,9 +22,6 @@ pub const ACCELERATOR_FILES: [&str; 2] = ["libtorch_cuda.so", "libtorch_hip.so"]
 /// Key of the dispatcher for kernels that serve every device.
 pub const DISPATCH_KEY: &str = "CompositeExplicitAutograd";
 
-/// Type of a kernel.
-pub const KERNEL: &str = "void(StableIValue*, uint64_t, uint64_t)";
-
 /// `operator delete(void*)`, as the C++ ABI of Itanium spells it. Before `torch_delete_stable_ivalue`, which 2.13 has, it
 /// frees the words of optional values.
 pub const OPERATOR_DELETE: &str = "_ZdlPv";
