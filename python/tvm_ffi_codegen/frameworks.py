@@ -133,9 +133,9 @@ def _platform(declared: Sequence[dict[str, Any]]) -> str:
 def _role(param: dict[str, Any], results: Sequence[str] | None, has_handler: bool) -> str:
     """Returns what a parameter is in a call of XLA: `r` an argument, `u` an argument whose memory a result gets, `w` a
     result, `k` a keyword, `s` the stream of the call."""
-    access = access(param)
+    how = access(param)
     if has_handler and "tensor" not in param:
         return "s" if param["type"] == "Stream" else "k"
-    if access != "read" and (param["name"] in results if results is not None else access == "write"):
+    if how != "read" and (param["name"] in results if results is not None else how == "write"):
         return "w"
-    return "r" if access == "read" else "u"
+    return "r" if how == "read" else "u"
