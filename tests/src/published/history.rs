@@ -37,8 +37,8 @@ struct Revision {
     text: String,
 }
 
-/// Prints the history of the figures whose names have all `words`, or without a word of those whose newest value is
-/// over 3 % above the one before. `runs` is the folder in which the benchmark keeps its results; there may be none.
+/// Prints the history of the figures whose names have all `words`, or without a word of those whose last change is a
+/// growth of over 3 %. `runs` is the folder in which the benchmark keeps its results; there may be none.
 ///
 /// # Errors
 /// If there is no history of git, or a file cannot be read.
@@ -73,7 +73,7 @@ fn revisions(root: &Path, path: &str) -> Result<Vec<Revision>, String> {
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     };
-    let log = git(&["log", "--reverse", "--diff-filter=d", "--format=%h %cs", "--", path])?;
+    let log = git(&["log", "--reverse", "--diff-filter=AM", "--format=%h %cs", "--", path])?;
     let commits = log.lines().filter_map(|line| line.split_once(' '));
     let revision = |(commit, date): (&str, &str)| {
         let text = git(&["show", &format!("{commit}:{path}")])?;
