@@ -11,11 +11,11 @@ use crate::answers::Answers;
 use crate::cases::{Call, timed};
 use crate::counts;
 use crate::functions::{Arguments, Calls, Function, Functions};
-use crate::peers::Peers;
+use crate::peers::{Peer, Peers};
 use crate::report::{Plot, Report, Section, Table};
 use crate::rust;
 use crate::said;
-use crate::samples::{Item, Series, interleave};
+use crate::samples::{Item, Samples, Series, interleave};
 use crate::setup::Setup;
 
 /// Peer that others are compared with.
@@ -127,6 +127,9 @@ pub(crate) fn run(
 ) {
     let (ffi, calls) = (Ffi::new(ffi::installed()), timed());
     let arguments = Arguments::new(&calls, &ffi);
+    let moved = peers.all.iter().filter_map(Peer::moved);
+    let moved: Vec<Functions> =
+        moved.filter_map(|peer| Functions::load(&peer, &ffi).ok()).collect();
     let table = |&(title, fails, way): &(&str, bool, Way)| {
         let mut table = Table { title: title.to_owned(), unit: "ns per call", ..Table::default() };
         table.base = Some(BASE.to_owned());
@@ -143,16 +146,24 @@ pub(crate) fn run(
                     Err(why) => table.absent.push([call.name(), functions.peer.clone(), why]),
                 }
             }
+            for functions in moved.iter().filter(|_| (way, fails) == (Way::Symbol, false)) {
+                if let Ok(function) = function_of(functions, call, answers) {
+                    let job = Job { function, args, way, fails, calls };
+                    items.push(item(job, &at_other_addresses(&functions.peer), call));
+                }
+            }
         }
         table.series = interleave(items, setup.pick(201, 3));
         table
     };
     let mut tables: Vec<Table> = TABLES.iter().map(table).collect();
+    let layouts = layouts(&mut tables[0], &moved);
     let counted = said("counts", || counts::run(setup, peers, all, answers, &mut report.left_out));
     for (table, _) in tables.iter_mut().zip(TABLES).filter(|(_, (.., way))| *way == Way::Symbol) {
         table.counts = counted.clone();
     }
     tables.push(in_short(&tables[0]));
+    tables.push(layouts);
     tables.push(rust::handles(setup, &peers.kernels));
     let note = "All functions of a table are called in batches in turn, in one process that pins nothing; \
                 each figure is of one round of batches. Everybody calls the same kernels, which are linked \
@@ -164,6 +175,35 @@ pub(crate) fn run(
                   and returns are neither.";
     let (title, notes) = ("Calls".to_owned(), vec![note.to_owned(), counts.to_owned()]);
     report.sections.push(Section { title, notes, tables });
+}
+
+/// Returns the column of a peer whose code is at other addresses.
+fn at_other_addresses(peer: &str) -> String {
+    format!("{peer}, moved")
+}
+
+/// Takes the times of code at other addresses out of a table; returns the table of what they are to the times at the first
+/// ones, round by round. A difference between functions that is smaller than this tells nothing of the functions.
+fn layouts(table: &mut Table, moved: &[Functions]) -> Table {
+    let mut layouts = Table {
+        title: "The same functions at other addresses".to_owned(),
+        unit: "times the time of the first table",
+        ..Table::default()
+    };
+    for Functions { peer, .. } in moved {
+        let column = at_other_addresses(peer);
+        let (elsewhere, here) = std::mem::take(&mut table.series)
+            .into_iter()
+            .partition::<Vec<Series>, _>(|series| series.column == column);
+        table.series = here;
+        for Series { row, samples, .. } in elsewhere {
+            let Some(first) = table.cell(&row, peer) else { continue };
+            let ratios = samples.0.iter().zip(&first.0).map(|(moved, first)| moved / first);
+            let samples = Samples(ratios.collect());
+            layouts.series.push(Series { row, column: peer.clone(), samples });
+        }
+    }
+    layouts
 }
 
 /// Rows of functions that all systems can make.

@@ -34,6 +34,16 @@ impl Case {
     }
 }
 
+/// A function before the measured one, whose code moves the code of that.
+const BEFORE: &str = "before(k: int64, s: str) -> int64 = { return k * 3 + s.size; };\n";
+
+impl Case {
+    /// Returns the declaration in a library whose code is at other addresses.
+    pub(crate) fn moved(&self) -> String {
+        BEFORE.to_owned() + &self.declaration
+    }
+}
+
 impl Call {
     pub(crate) fn name(&self) -> String {
         let Call { case, what, .. } = self;

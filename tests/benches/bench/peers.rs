@@ -50,6 +50,9 @@ pub(crate) enum Kind {
     System,
 }
 
+/// The folder in the folder of our peers with the same libraries, whose code is at other addresses.
+pub(crate) const MOVED: &str = "moved";
+
 /// A folder with a shared library per case.
 #[derive(Debug)]
 pub(crate) struct Peer {
@@ -66,6 +69,12 @@ impl Peer {
     fn new(name: &str, kind: Kind, folder: PathBuf) -> Peer {
         let (times, unchecked) = (Value::Null, Value::Null);
         Peer { name: name.to_owned(), kind, folder, times, unchecked }
+    }
+
+    /// Returns the peer whose code is at other addresses, if there is one.
+    pub(crate) fn moved(&self) -> Option<Peer> {
+        let folder = Some(self.folder.join(MOVED)).filter(|folder| folder.exists())?;
+        Some(Peer::new(&self.name, self.kind, folder))
     }
 
     /// Reads the peer of a folder.

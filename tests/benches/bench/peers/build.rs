@@ -9,7 +9,7 @@ use tvm_ffi_codegen_tests::fake_hip;
 use tvm_ffi_codegen_tests::ffi::config;
 use tvm_ffi_codegen_tests::route::BACKENDS;
 
-use super::{Kernels, Kind, Peer, Peers};
+use super::{Kernels, Kind, MOVED, Peer, Peers};
 use crate::cases::cases;
 use crate::ours;
 use crate::setup::{Setup, exists, must};
@@ -153,13 +153,17 @@ pub(super) fn compiled(setup: &Setup, peers: &mut Peers) {
     std::thread::scope(|scope| (0..2).for_each(|_| drop(scope.spawn(run))));
 }
 
-/// Builds our own libraries, every time.
+/// Builds our own libraries, every time, and each once more with its code at other addresses.
 pub(super) fn ours(setup: &Setup, peers: &mut Peers) {
     for backend in BACKENDS {
         let folder = setup.subfolder(&format!("peers/ours-{backend}"));
         for case in cases() {
             let output = folder.join(format!("{}.so", case.name));
             ours::write_shared(&case.declaration, backend, &peers.kernels, &output);
+            let output = setup
+                .subfolder(&format!("peers/ours-{backend}/{MOVED}"))
+                .join(format!("{}.so", case.name));
+            ours::write_shared(&case.moved(), backend, &peers.kernels, &output);
         }
         let name = match *backend {
             "cranelift" => "Cranelift .so",
