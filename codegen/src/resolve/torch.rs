@@ -242,7 +242,15 @@ fn argument(param: &Param) -> Result<Argument<'_>, String> {
                 Given::Array(element)
             }
         },
-        ty => match element_of(ty).ok_or_else(unknown)? {
+        ParamType::Scalar(_)
+        | ParamType::Tensor(_)
+        | ParamType::Leaf(_)
+        | ParamType::Object(_)
+        | ParamType::Mapping(..)
+        | ParamType::Tuple(_)
+        | ParamType::Optional(_)
+        | ParamType::Union(_)
+        | ParamType::Literal(_) => match element_of(ty).ok_or_else(unknown)? {
             Element::Plain(plain) => Given::Plain(plain),
             Element::Str => Given::Str,
             Element::Tensor { writes } => Given::Tensor { writes },
@@ -280,10 +288,12 @@ fn element_of(ty: &ParamType) -> Option<Element> {
 
 impl Plain {
     fn of(scalar: Scalar) -> Plain {
-        match scalar {
-            Scalar::Bool => Plain::Bool,
-            scalar if scalar.is_float() => Plain::Float,
-            _ => Plain::Int,
+        if scalar == Scalar::Bool {
+            Plain::Bool
+        } else if scalar.is_float() {
+            Plain::Float
+        } else {
+            Plain::Int
         }
     }
 
