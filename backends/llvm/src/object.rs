@@ -45,8 +45,8 @@ const fn passes(level: Optimize, contents: Contents) -> &'static str {
     }
 }
 
-/// The passes from which functions of host IR gain. Calls take as many instructions as after the whole line of `-O2`, or
-/// fewer, and the passes a third of its instructions.
+/// The passes from which functions of host IR gain. Calls take as many instructions as after the whole line of `-O2`, to
+/// within 1.5 %, or fewer, and the passes a third of its instructions.
 ///
 /// Host IR has no variables in memory, nothing to vectorise and no library calls. What is left: functions of the library
 /// that others call are inlined, and internal ones lose arguments that they do not use; checks that hold already and
