@@ -126,9 +126,11 @@ entry:
         let text = file.section_by_name(".text").unwrap();
         let found: Vec<elf::RelocationType> = text
             .relocations()
-            .map(|(_, relocation)| match relocation.flags() {
-                RelocationFlags::Elf { r_type } => r_type,
-                other => panic!("{triple}: {other:?}"),
+            .map(|(_, relocation)| {
+                let RelocationFlags::Elf { r_type } = relocation.flags() else {
+                    panic!("{triple}: {relocation:?}")
+                };
+                r_type
             })
             .collect();
         assert_eq!(found, kinds, "{triple}");
