@@ -119,10 +119,13 @@ impl Options {
             "entry" => request.entry = Some(value.text()?.to_owned()),
             "system_lib" => request.system_lib = Some(value.text()?.to_owned()),
             "register" => {
-                let hosts = value.value.text().map(|host| vec![host.to_owned()]);
-                let hosts = hosts.or_else(|_| value.texts())?.into_iter();
-                let host = |host: String| driver::parse_register(&host);
-                let parsed = hosts.map(host).collect::<Result<_, _>>();
+                let hosts = match value.value.text() {
+                    Ok(host) => vec![host.to_owned()],
+                    Err(_) if value.value.ty() == TypeIndex::ARRAY => value.texts()?,
+                    Err(_) => return Err(value.mismatched("str or Array")),
+                };
+                let parsed = hosts.iter().map(|host| driver::parse_register(host));
+                let parsed = parsed.collect::<Result<_, _>>();
                 request.register = parsed.map_err(|error| value.wrong(error))?;
             }
             "metadata" => request.metadata = value.flag()?,

@@ -77,7 +77,6 @@ def test_types_of_options() -> None:
         "prepare",
         "entry",
         "system_lib",
-        "register",
     ]
     for name in texts:
         for value in [1.5, b"x", [], {}, True, object()]:
@@ -86,6 +85,11 @@ def test_types_of_options() -> None:
                 f"Mismatched type of option {name}, expected str but got",
                 lambda: emit(**{name: value}),
             )
+    for value in [1.5, b"x", {}, True, object()]:
+        text = "Mismatched type of option register, expected str or Array but got"
+        raises(TypeError, text, lambda: emit(register=value))
+    text = "Mismatched type of option register[1], expected str but got int"
+    raises(TypeError, text, lambda: emit(register=["xla", 1]))
     for name in ["metadata", "runtime_dependency"]:
         for value in [1, "x", 1.5, []]:
             options = {name: value, "form": "shared"}
@@ -152,7 +156,6 @@ def test_values_of_options() -> None:
         (dict(register="xla:g"), 'handlers: there is no function "g"'),
         (dict(register=["xla", "torch"]), 'option register: no host "torch", expected xla'),
         (dict(register=["xla", "torch=a:g"]), 'torch: there is no function "g"'),
-        (dict(register=["xla", 1]), "option register[1]"),
         (dict(system_lib="a b"), "system library prefix"),
         (dict(system_lib="a\0b"), "system library prefix"),
         (dict(form="ir", link=[OBJECT]), "option link is for forms object and shared"),
