@@ -37,25 +37,25 @@ pub mod error_code {
 pub mod dtype {
     /// A truth.
     pub const PRED: i32 = 1;
-    /// A signed integer of 8 bits.
+    /// Signed integers of 8 bits.
     pub const S8: i32 = 2;
-    /// Of 16 bits.
+    /// Signed integers of 16 bits.
     pub const S16: i32 = 3;
-    /// Of 32 bits.
+    /// Signed integers of 32 bits.
     pub const S32: i32 = 4;
-    /// Of 64 bits.
+    /// Signed integers of 64 bits.
     pub const S64: i32 = 5;
-    /// An unsigned integer of 8 bits.
+    /// Unsigned integers of 8 bits.
     pub const U8: i32 = 6;
-    /// Of 16 bits.
+    /// Unsigned integers of 16 bits.
     pub const U16: i32 = 7;
-    /// Of 32 bits.
+    /// Unsigned integers of 32 bits.
     pub const U32: i32 = 8;
-    /// Of 64 bits.
+    /// Unsigned integers of 64 bits.
     pub const U64: i32 = 9;
     /// A float of 32 bits.
     pub const F32: i32 = 11;
-    /// Of 64 bits.
+    /// Floats of 64 bits.
     pub const F64: i32 = 12;
 }
 

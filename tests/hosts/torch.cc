@@ -34,6 +34,7 @@ int on_device(const int* x, int* y, int64_t n, void* stream, int type, int id) {
   while (n--) y[n] = x[n] + id;
   return 0;
 }
+void mixed(const float*, bool there, void* stream) { std::printf("  %d stream=%p", there, stream); }
 void fill(const DLTensor* y, double value) {
   std::printf("  device %d", y->device.device_id);
   *(float*)y->data = (float)value;
@@ -156,6 +157,9 @@ int main(int, char** argv) {
   call("two devices", "on_device", {vec(4, kInt, kCuda, 1), vec(4, kInt, kCuda, 2)}, "");
   call("on the cpu", "on_device", {vec(4, kInt), vec(4, kInt)}, "");
   std::printf("  afterwards %p\n", TVMFFIEnvGetStream(2, 1));
+  auto number = [] { return word(make({}, {}, kFloat, kCpu, -1, floats)); };
+  call("a number and a device", "mixed", {number(), some(vec(4, kInt, kCuda, 3))}, "");
+  call("a number alone", "mixed", {number(), 0}, "");
   call("first device", "fill", {real(1.5)}, "t");
   call("workspace", "nested", {vec(3, kInt, kCuda, 1)}, "t");
   setenv("SHIM_LEFT", "1", 1);

@@ -67,12 +67,14 @@ fn errors_name_what_xla_has_no_value_for() {
 fn functions_of_the_ffi_stay_as_they_are() {
     let (mut without, with) = (library(), library());
     without.handlers = None;
-    let text = |library: &Library| {
-        let bytes = request("cranelift", Form::Ir).emit(library).unwrap();
-        let text = String::from_utf8(bytes).unwrap();
-        let start = text.find("export func @__tvm_ffi_add_one").unwrap();
-        let end = text[start..].find("\n}\n").unwrap();
-        text[start..start + end].to_owned()
-    };
-    assert_eq!(text(&without), text(&with));
+    assert_eq!(add_one(&without), add_one(&with));
+}
+
+/// Returns the host IR of the wrapper of `add_one`, the first function of a library.
+pub(crate) fn add_one(library: &Library) -> String {
+    let bytes = request("cranelift", Form::Ir).emit(library).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let start = text.find("export func @__tvm_ffi_add_one").unwrap();
+    let end = text[start..].find("\n}\n").unwrap();
+    text[start..start + end].to_owned()
 }

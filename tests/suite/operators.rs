@@ -1,10 +1,9 @@
 //! Operators of PyTorch, called by a program in C++ that plays PyTorch.
 
 use codegen::{Library, TorchOperators};
-use driver::Form;
-use tvm_ffi_codegen_tests::route::request;
 
 use crate::cross::tools::Tools;
+use crate::handlers::add_one;
 
 fn library() -> Library {
     let text = include_str!("../hosts/torch.ffi");
@@ -92,12 +91,5 @@ fn errors_name_what_pytorch_has_no_value_for() {
 fn functions_of_the_ffi_stay_as_they_are() {
     let (mut without, with) = (library(), library());
     without.torch = None;
-    let text = |library: &Library| {
-        let bytes = request("cranelift", Form::Ir).emit(library).unwrap();
-        let text = String::from_utf8(bytes).unwrap();
-        let start = text.find("export func @__tvm_ffi_add_one").unwrap();
-        let end = text[start..].find("\n}\n").unwrap();
-        text[start..start + end].to_owned()
-    };
-    assert_eq!(text(&without), text(&with));
+    assert_eq!(add_one(&without), add_one(&with));
 }

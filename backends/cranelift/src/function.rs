@@ -18,7 +18,6 @@ use cranelift_codegen::ir::{
 };
 use cranelift_module::{FuncId, FuncOrDataId, Module};
 
-use crate::area;
 use crate::generators::Generators;
 use crate::homes::{self, Homes, Translation};
 use crate::native;
@@ -124,7 +123,7 @@ pub(crate) fn translate(functions: &mut Functions<'_>, id: FuncId, source: &ir::
     for (block, data) in source.blocks() {
         body.cursor.goto_bottom(Block::from_u32(block.index() as u32));
         if let (0, Some(given)) = (block.index(), given) {
-            body.given = Some(area::read(&mut body, given, &data.params));
+            body.given = Some(body.read_area(given, &data.params));
         }
         body.block(block, data);
     }
@@ -299,7 +298,7 @@ impl<'a> Body<'a> {
             Terminator::Return(value) => {
                 let value = value.map(|value| self.value(value));
                 match self.given {
-                    Some(given) => area::leave(self, given, value),
+                    Some(given) => self.leave_area(given, value),
                     None => {
                         self.ins().return_(value.as_slice());
                     }

@@ -8,7 +8,6 @@ use cranelift_codegen::ir::{
     FuncRef, Inst, InstBuilder, MemFlagsData, SigRef, StackSlotData, StackSlotKind, Value,
 };
 
-use crate::area;
 use crate::function::Body;
 use crate::symbols::{self, Reference};
 use crate::types::{self, ty};
@@ -233,7 +232,7 @@ impl Body<'_> {
         let callee = self.callee(callee);
         let signature = self.cursor.func.dfg.ext_funcs[callee].signature;
         if types::is_preserving(&self.cursor.func.dfg.signatures[signature]) {
-            return area::call(self, callee, args, result);
+            return self.call_by_area(callee, args, result);
         }
         let args = self.arguments(signature, args);
         let call = self.ins().call(callee, &args);

@@ -13,7 +13,7 @@ pub enum Optimize {
     O0,
     /// Optimisations from which host functions gain, and none of cold functions; cheap ones of what else is in a module.
     O1,
-    /// The same also of cold functions; inlining and vectorisation of what else is in a module.
+    /// Optimisations of cold functions, too; inlining and vectorisation of what else is in a module.
     #[default]
     O2,
     /// More inlining and vectorisation.

@@ -25,6 +25,7 @@ mod loading;
 pub(crate) mod memory;
 mod message;
 mod names;
+pub(crate) mod place;
 pub(crate) mod records;
 mod release;
 mod result;
@@ -102,9 +103,9 @@ macro_rules! routines {
             }
 
             /// Returns the rooms whose routines share variables, if the routine is in one of them.
-            fn sharing(self) -> Option<Sharing> {
+            fn sharing(self) -> Option<linked::Sharing> {
                 match self {
-                    $(Routine::$name => Sharing::of(stringify!($path)),)*
+                    $(Routine::$name => linked::Sharing::of(stringify!($path)),)*
                 }
             }
         }
@@ -114,29 +115,6 @@ macro_rules! routines {
 /// Returns true for the words that follow the heat of an inner routine.
 const fn is_inner(words: &[&str]) -> bool {
     !words.is_empty()
-}
-
-/// Rooms whose routines share variables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sharing {
-    /// Launches of GPU kernels.
-    Launches,
-    /// Operators of PyTorch.
-    Torch,
-}
-
-impl Sharing {
-    const ALL: [Sharing; 2] = [Sharing::Launches, Sharing::Torch];
-
-    /// Returns the rooms of the path of a routine.
-    fn of(path: &str) -> Option<Sharing> {
-        if path.starts_with("torch::") {
-            return Some(Sharing::Torch);
-        }
-        let is_of_launches =
-            ["cuda::", "driver::", "hip::"].iter().any(|room| path.starts_with(room));
-        is_of_launches.then_some(Sharing::Launches)
-    }
 }
 
 /// Frequency of calls of a routine.
@@ -321,7 +299,6 @@ routines! {
     XlaAttribute outline, xla::xla_attribute;
     XlaNumber outline inner, xla::xla_number;
     XlaEnter outline, xla::xla_enter;
-    XlaLeave outline, xla::xla_leave;
     XlaError cold, xla::xla_error;
     TorchView outline, torch::torch_view;
     TorchDevice outline, torch::torch_device;
@@ -342,7 +319,7 @@ routines! {
     TorchTakeAllocator outline, torch::allocate::torch_take_allocator;
     TorchAllocator outline inner, torch::allocate::torch_allocator;
     TorchEnter outline, torch::torch_enter;
-    TorchLeave outline, torch::torch_leave;
+    LeaveStream outline, place::leave_stream;
     TorchThrow throwing, torch::torch_throw;
     TorchBegin cold, torch::register::torch_begin;
     TorchFind cold inner, torch::register::torch_find;

@@ -61,7 +61,7 @@ pub(crate) const LENT_SIZE: u32 = DL_TENSOR.size + 8;
 pub(crate) const LENT_HANDLE: i32 = DL_TENSOR.size as i32;
 
 structs! {
-    /// What the numbers of PyTorch mean.
+    /// Meanings of PyTorch's numbers.
     Facts FactsFields: FACTS_SIZE, 8 => {
         // The 32 bits of a `DLDataType` for each number of an element type; 0 for those that are not known.
         dtypes: Nested<u32> = 0,

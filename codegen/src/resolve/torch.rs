@@ -32,7 +32,7 @@ pub(crate) struct TorchOperator<'a> {
     pub(crate) yielded: Yielded,
     /// True if the function may allocate more than its results, itself or by functions that it calls.
     pub(crate) allocates: bool,
-    /// Where tensors of the call may be.
+    /// Devices of the tensors of a call.
     pub(crate) devices: Devices,
 }
 

@@ -13,7 +13,7 @@ use tvm_ffi_codegen_tests::route::{has_target, request};
 
 use super::machine::runtime;
 
-/// What makes and runs programs of a machine.
+/// Compilers, runtime and emulator of a machine.
 pub(crate) struct Tools {
     /// Compilers for C and C++.
     compilers: [&'static str; 2],

@@ -274,20 +274,6 @@ def measure():
         system.say(said)
 
 
-def check_example():
-    """The example of three hosts prints the same numbers."""
-    said = system.run(sys.executable, Path(__file__).parents[3] / "python" / "examples" / "doors.py")
-    assert "jax: [1.0, 3.0, 5.0, 7.0]" in said, said
-
-
-def check_guide():
-    """The chapter's example runs."""
-    chapter = Path(__file__).parents[3] / "codegen" / "src" / "guide" / "frameworks.md"
-    blocks = [part.split("```")[0] for part in chapter.read_text().split("```python\n")[1:]]
-    [block] = [block for block in blocks if "import jax" in block]
-    exec(compile(block, str(chapter), "exec"), {})
-
-
 if "--times" in sys.argv:
     measure()
     sys.exit()
@@ -300,6 +286,5 @@ for backend in system.BACKENDS:
     check_handlers(backend)
 check_devices()
 check_layouts()
-check_guide()
-check_example()
+system.check_guide_and_example("jax")
 system.on_each(check, "../shared/add_one.ffi", system.compile_c("../shared/add_one.c"))

@@ -324,20 +324,6 @@ def check_prototypes():
     system.run("g++", "-std=c++17", "-fsyntax-only", "-DUSE_CUDA", "-isystem", TORCH / "include", source)
 
 
-def check_example():
-    """The example of three hosts prints the same numbers."""
-    said = system.run(sys.executable, Path(__file__).parents[3] / "python" / "examples" / "doors.py")
-    assert "torch: [1.0, 3.0, 5.0, 7.0]" in said, said
-
-
-def check_guide():
-    """The chapter's example runs."""
-    chapter = Path(__file__).parents[3] / "codegen" / "src" / "guide" / "frameworks.md"
-    blocks = [part.split("```")[0] for part in chapter.read_text().split("```python\n")[1:]]
-    [block] = [block for block in blocks if "import torch" in block]
-    exec(compile(block, str(chapter), "exec"), {})
-
-
 def measure():
     """Says what calls of an operator of three vectors take: by a library, in C++ by hand, by `torch_op`."""
     source = system.MADE / "add.c"
@@ -385,8 +371,7 @@ for backend in system.BACKENDS:
     check_library(backend)
 check_packaged()
 check_without()
-check_guide()
-check_example()
+system.check_guide_and_example("torch")
 check_operators()
 check_filled()
 check_reading()

@@ -115,6 +115,16 @@ def refused(kind, said, function, *arguments):
         raise AssertionError(f"accepted what is to be refused: {said}")
 
 
+def check_guide_and_example(host):
+    """Runs the example of the guide's chapter on frameworks that imports a host, and the one of all hosts."""
+    chapter = ROOT / "codegen" / "src" / "guide" / "frameworks.md"
+    blocks = [part.split("```")[0] for part in chapter.read_text().split("```python\n")[1:]]
+    [block] = [block for block in blocks if f"import {host}\n" in block]
+    exec(compile(block, str(chapter), "exec"), {})
+    said = run(sys.executable, ROOT / "python" / "examples" / "doors.py")
+    assert f"{host}: [1.0, 3.0, 5.0, 7.0]" in said, said
+
+
 def check_add_one(function, array, numbers=list):
     """Checks `add_one` on arrays of a host; `array` makes them of lists and `numbers` makes them iterable."""
     x, y = array([0.0, 1.0, 2.0, 3.0, 4.0]), array([0.0] * 5)

@@ -10,7 +10,8 @@ use abi_spec::layout::{ANY, any, dl_tensor};
 use abi_spec::{DeviceType, TypeIndex};
 
 use crate::ir::{
-    Block, Builder, Cond, Linkage, Module, Pointee, Signature, Symbol, SymbolKind, Type, Value,
+    Block, Builder, Cond, Convert, Linkage, Module, Pointee, Signature, Symbol, SymbolKind, Type,
+    Value,
 };
 use crate::language::spelled;
 use crate::lower::body::{entry_linkage, entry_symbol};
@@ -19,7 +20,8 @@ use crate::lower::failure::records::Records;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::torch::{PLACE_SIZE, PLACE_STREAM, kind};
+use crate::lower::routines::place::{PLACE_SIZE, PLACE_STREAM};
+use crate::lower::routines::torch::kind;
 use crate::lower::torch::{LENT_HANDLE, LENT_SIZE, allocator_symbol};
 use crate::lower::value::{constant_bytes, safe_call, write_any};
 use crate::resolve::torch::{Argument, Element, Given, TorchOperator, Yielded};
@@ -53,6 +55,8 @@ struct Kernel<'m, 'a> {
 /// An input of a call.
 #[derive(Clone, Copy)]
 struct Input {
+    /// The byte offset of its word among those that the kernel owns.
+    at: i32,
     word: Value,
     /// A condition that an optional input is there.
     there: Option<Value>,
@@ -74,12 +78,10 @@ pub(crate) fn kernel(
     let mut k = start(module, operator, host, linkage);
     k.count();
     let inputs = k.take();
-    let mut next = inputs.into_iter();
-    for (index, argument) in operator.args.iter().enumerate() {
-        if argument.given != Given::Stream {
-            let input = next.next().expect("every argument but a stream is an input");
-            k.argument(index, argument, input);
-        }
+    let arguments = operator.args.iter().enumerate();
+    let with_inputs = arguments.filter(|(_, argument)| argument.given != Given::Stream);
+    for ((index, argument), input) in with_inputs.zip(inputs) {
+        k.argument(index, argument, input);
     }
     k.enter();
     k.streams();
@@ -163,11 +165,11 @@ impl Kernel<'_, '_> {
                 let value = self.b.ptr_offset(self.owned, at.into());
                 let some = self.routine_value(Routine::TorchUnbox, &[boxed, value]);
                 let there = Some(self.b.compare_const(Cond::Ne, some, 0));
-                Input { word: self.b.load(Type::I64, value, 0), there }
+                Input { at, word: self.b.load(Type::I64, value, 0), there }
             } else {
                 let word = self.b.load(Type::I64, self.stack, at);
                 self.b.store(word, self.owned, at);
-                Input { word, there: None }
+                Input { at, word, there: None }
             };
             all.push(input);
         }
@@ -192,19 +194,23 @@ impl Kernel<'_, '_> {
     /// Finds the device and the stream of the call, and makes the stream the thread's.
     fn enter(&mut self) {
         let Some(place) = self.place else { return };
-        // Without a tensor the device is the first one, as that of what a function allocates.
-        let ty = if self.operator.devices.is_accelerated {
+        // Without a tensor the device is the first accelerator, as that of what a function allocates.
+        let has_tensor = self.elsewhere.iter().any(|(_, there)| there.is_none());
+        let ty = if self.operator.devices.is_accelerated && !has_tensor {
             self.operator.devices.accelerator
         } else {
             DeviceType::CPU
         };
         let mut device = self.b.i64(ty.0.into());
+        // A tensor on the cpu, such as a number in one, does not say where the others are.
         for (view, there) in self.elsewhere.clone().into_iter().rev() {
             let own = self.b.load(Type::I64, view, dl_tensor::DEVICE_TYPE.offset);
-            device = match there {
-                Some(there) => self.b.select(there, own, device),
-                None => own,
-            };
+            let ty = self.b.convert(Convert::Trunc, own, Type::I32);
+            let mut is_it = self.b.compare_const(Cond::Ne, ty, DeviceType::CPU.0.into());
+            if let Some(there) = there {
+                is_it = self.b.and(there, is_it);
+            }
+            device = self.b.select(is_it, own, device);
         }
         let status = self.routine_value(Routine::TorchEnter, &[place, device]);
         let entered = self.b.compare_const(Cond::Eq, status, 0);
@@ -321,7 +327,7 @@ impl Kernel<'_, '_> {
             self.routine(Routine::TorchTakeAllocator, &[lent]);
         }
         if let Some(place) = self.place {
-            self.routine(Routine::TorchLeave, &[place]);
+            self.routine(Routine::LeaveStream, &[place]);
         }
     }
 

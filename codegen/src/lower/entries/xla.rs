@@ -18,9 +18,8 @@ use crate::lower::failure::site::Failed;
 use crate::lower::prologue::store_literal;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::xla::{
-    ABSENT, FOUND, LARGE, PLACE_DEVICE, PLACE_SIZE, PLACE_STREAM, RAISED, dtypes,
-};
+use crate::lower::routines::place::{PLACE_DEVICE, PLACE_SIZE, PLACE_STREAM};
+use crate::lower::routines::xla::{ABSENT, FOUND, LARGE, RAISED, dtypes};
 use crate::lower::value::{constant_bytes, ffi_function, safe_call, write_any};
 use crate::resolve::xla::{Argument, Attribute, GETTER, Handler};
 
@@ -257,7 +256,7 @@ impl Handling<'_, '_> {
             self.routine(Routine::Release, &[self.args, count]);
         }
         if let Some(place) = self.place {
-            self.routine(Routine::XlaLeave, &[place]);
+            self.routine(Routine::LeaveStream, &[place]);
         }
     }
 

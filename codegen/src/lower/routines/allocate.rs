@@ -26,8 +26,8 @@ const ALLOCATOR: &str = runtime::ENV_TENSOR_ALLOC.name;
 const ALIGN: u64 = 64;
 
 /// Version of DLPack: 1.1, the first that has every element type of the ABI.
-const MAJOR: u32 = 1;
-const MINOR: u32 = 1;
+pub(super) const MAJOR: u32 = 1;
+pub(super) const MINOR: u32 = 1;
 
 /// Largest size of a tensor in bytes.
 const MAX_SIZE: i64 = 1 << 62;
@@ -55,13 +55,9 @@ pub(crate) fn allocate(
 ) -> i32 {
     let count = outputs.count;
     let first = &outputs[1] as &OutputRecord;
+    check_sizes(caller, outputs, extents)?;
     let mut shape = extents;
-    for at in 0..count {
-        check_size(caller, &first[at], shape)?;
-        shape = &shape[first[at].rank];
-    }
     let prototype: DlTensor;
-    shape = extents;
     for at in 0..count {
         let output = &first[at];
         describe(prototype, output, shape, devices[at]);
@@ -71,6 +67,18 @@ pub(crate) fn allocate(
             return code;
         }
         shape = &shape[output.rank];
+    }
+    0
+}
+
+/// Checks the extents and the sizes of tensors. Returns 0, or -1 once it has raised.
+#[routine(inline)]
+pub(super) fn check_sizes(caller: Caller, outputs: &Outputs, extents: &i64) -> i32 {
+    let first = &outputs[1] as &OutputRecord;
+    let mut shape = extents;
+    for at in 0..outputs.count {
+        check_size(caller, &first[at], shape)?;
+        shape = &shape[first[at].rank];
     }
     0
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Heat, Routine, Sharing, define_used};
+use super::{Heat, Routine, define_used};
 use crate::ir::{Linkage, Module, Symbol, SymbolData, SymbolKind};
 use crate::lower::driver::Loader;
 
@@ -61,6 +61,29 @@ pub(crate) fn define_once(module: &mut Module, loader: Loader) {
 /// ```
 pub fn linked_routines(loader: Loader) -> Vec<(String, Module)> {
     groups(loader).iter().map(|group| linked(group, loader)).collect()
+}
+
+/// Rooms whose routines share variables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sharing {
+    /// Launches of GPU kernels.
+    Launches,
+    /// Operators of PyTorch.
+    Torch,
+}
+
+impl Sharing {
+    const ALL: [Sharing; 2] = [Sharing::Launches, Sharing::Torch];
+
+    /// Returns the rooms of the path of a routine.
+    pub(super) fn of(path: &str) -> Option<Sharing> {
+        if path.starts_with("torch::") {
+            return Some(Sharing::Torch);
+        }
+        let is_of_launches =
+            ["cuda::", "driver::", "hip::"].iter().any(|room| path.starts_with(room));
+        is_of_launches.then_some(Sharing::Launches)
+    }
 }
 
 /// Routines that are linked together.

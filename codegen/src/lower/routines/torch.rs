@@ -5,12 +5,13 @@ use abi_spec::torch::{MOST_DEVICES, MOST_DTYPES};
 use abi_spec::{DType, DeviceType, TypeIndex};
 
 use crate::ir::Builder;
-use crate::ir::typed::{Ref, Single, Text, call_indirect, routine, structs};
+use crate::ir::typed::{Ref, Single, Text, call_indirect, routine};
 use crate::lower::driver::driver_address;
 use crate::lower::routines::access::{ALL, text};
 use crate::lower::routines::errors::take_error;
 use crate::lower::routines::memory::{Any, ByteArray, DlTensor, MAX_TEXT, bytes, filled, write};
-use crate::lower::routines::runtime::{object_dec_ref, set_stream, string_from_byte_array};
+use crate::lower::routines::place::{Place, enter_stream};
+use crate::lower::routines::runtime::{object_dec_ref, string_from_byte_array};
 use crate::lower::torch::{
     Entry, List, Str, Tensor, check, cuda_stream, delete_list, delete_string, delete_tensor,
     delete_word, facts, get_const_data, get_device_index, get_device_type, get_dim, get_dtype,
@@ -39,23 +40,6 @@ pub(crate) const NO_MEMORY: i32 = 1;
 
 /// The tensor is on a device that the FFI has no number for, as tensors of `meta` are.
 pub(crate) const NO_DEVICE: i32 = 2;
-
-structs! {
-    /// The device of a call and its stream.
-    Place PlaceFields: PLACE_SIZE, 8 => {
-        // Type and index, 32 bits each; 0 on the cpu.
-        device: Field<u64> = 0,
-        stream: Field<Ref<u8>> = PLACE_STREAM,
-        // The stream of the thread before the call.
-        previous: Field<Ref<u8>> = 16,
-    }
-}
-
-/// Size of the struct that holds the device and the stream of a call.
-pub(crate) const PLACE_SIZE: u32 = 24;
-
-/// Byte offset of the stream.
-pub(crate) const PLACE_STREAM: i32 = 8;
 
 const CPU: u32 = DeviceType::CPU.0 as u32;
 pub(super) const CUDA: u32 = DeviceType::CUDA.0 as u32;
@@ -264,23 +248,13 @@ pub(crate) fn torch_enter(place: &Place, device: u64) -> i32 {
             return status;
         }
     }
-    place.device = device;
-    set_stream(ty as i32, index, place.stream, &place.previous);
+    enter_stream(place, device, place.stream);
     0
 }
 
 /// Loads the address of the function that returns streams.
 fn stream_function(b: &mut Builder<'_>) -> Ref<u8> {
     driver_address(b, Entry::CudaStream)
-}
-
-/// Gives the thread back the stream that it had before [`torch_enter()`].
-#[routine]
-pub(crate) fn torch_leave(place: &Place) {
-    let device = place.device;
-    if device != 0 {
-        set_stream(device as i32, (device >> 32) as i32, place.previous, null);
-    }
 }
 
 /// Throws the error in the thread's slot as an exception, whose text is the kind and the message, and does not return.

@@ -8,9 +8,8 @@ use crate::ir::{Builder, Convert, Type};
 use crate::lower::routines::access::same_text;
 use crate::lower::routines::errors::take_error;
 use crate::lower::routines::memory::{Any, ByteArray, DlTensor, Managed, bytes, write};
-use crate::lower::routines::runtime::{
-    free, malloc, object_dec_ref, set_stream, string_from_byte_array,
-};
+use crate::lower::routines::place::{Place, enter_stream};
+use crate::lower::routines::runtime::{free, malloc, object_dec_ref, string_from_byte_array};
 
 /// Answers of [`xla_attribute()`]: the value is written.
 pub(crate) const FOUND: i32 = 1;
@@ -76,23 +75,7 @@ structs! {
         rank: Field<i64> = xla::buffer::RANK.offset,
         dims: Field<Ref<i64>> = xla::buffer::DIMS.offset,
     }
-    /// The device of a call and its stream.
-    Place PlaceFields: PLACE_SIZE, 8 => {
-        device: Field<u64> = PLACE_DEVICE,
-        stream: Field<Ref<u8>> = PLACE_STREAM,
-        // The stream of the thread before the call.
-        previous: Field<Ref<u8>> = 16,
-    }
 }
-
-/// Size of the struct that holds the device and the stream of a call.
-pub(crate) const PLACE_SIZE: u32 = 24;
-
-/// Byte offset of the device, its type and its index in 32 bits each.
-pub(crate) const PLACE_DEVICE: i32 = 0;
-
-/// Byte offset of the stream.
-pub(crate) const PLACE_STREAM: i32 = 8;
 
 /// Sizes of structs as XLA counts them.
 const VERSION_SIZE: u64 = xla::size(xla::API_VERSION) as u64;
@@ -243,17 +226,9 @@ pub(crate) fn xla_enter(frame: &Frame, device_type: i32, place: &Place) -> &u8 {
     if error != null {
         return error;
     }
-    place.device = device_type as u32 as u64 | (index as u32 as u64) << 32;
-    place.stream = request.stream;
-    set_stream(device_type, index, request.stream, &place.previous);
+    let device = device_type as u32 as u64 | (index as u32 as u64) << 32;
+    enter_stream(place, device, request.stream);
     null
-}
-
-/// Gives the thread back the stream that it had before [`xla_enter()`].
-#[routine]
-pub(crate) fn xla_leave(place: &Place) {
-    let device = place.device;
-    set_stream(device as i32, (device >> 32) as i32, place.previous, null);
 }
 
 /// Makes an error of XLA of the error in the thread's slot, with its kind and message.

@@ -169,7 +169,7 @@ fn take<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>) {
         copy_word(c, kept, area, keeping.address(index));
     }
     let stream = area::stream_or(c, launch.stream.as_ref(), device);
-    // What is loaded behind the call that finds the stream need not be kept across it.
+    // Loads behind the call that finds the stream: their values need not be kept across it.
     let function = c.e.b.load(Type::Ptr, kept, kept::KERNEL);
     let (table, at) = if is_whole { (kept, kept::SIZE) } else { (area, 0) };
     let addresses = c.e.b.ptr_offset(table, (at + keeping.layout.addresses).into());

@@ -33,7 +33,7 @@ impl Kernel<'_, '_> {
 
     /// Writes an argument whose input is there.
     fn present(&mut self, index: usize, argument: &Argument<'_>, input: Input) {
-        let Input { word, there } = input;
+        let Input { word, there, .. } = input;
         match argument.given {
             Given::Plain(plain) => self.plain(index, argument.name, plain, word),
             Given::Tensor { writes } => {
@@ -56,9 +56,10 @@ impl Kernel<'_, '_> {
                 let array = self.b.as_word(array);
                 self.write(index, TypeIndex::BYTE_ARRAY_PTR, array);
             }
-            Given::Shape => self.list(index, element::INT + element::OF_SHAPE),
-            Given::Array(of) => self.list(index, form(of)),
-            Given::Stream => unreachable!("a stream is no input"),
+            Given::Shape => self.list(index, input, element::INT + element::OF_SHAPE),
+            Given::Array(of) => self.list(index, input, form(of)),
+            // It is written once the device is known.
+            Given::Stream => {}
         }
     }
 
@@ -119,11 +120,9 @@ impl Kernel<'_, '_> {
     }
 
     /// Writes an array or a shape, which is made of a list.
-    fn list(&mut self, index: usize, form: i32) {
+    fn list(&mut self, index: usize, input: Input, form: i32) {
         // The routine takes the list over, so that its word becomes 0.
-        let streams = self.operator.args[..index].iter();
-        let before = streams.filter(|arg| arg.given == Given::Stream).count();
-        let list = self.b.ptr_offset(self.owned, 8 * (index - before) as i64);
+        let list = self.b.ptr_offset(self.owned, input.at.into());
         let host = records::address(&mut self.b, self.raising.host);
         let (form, accelerator, to) = (self.b.i32(form), self.accelerator(), self.slot(index));
         let none = self.b.i64(0);

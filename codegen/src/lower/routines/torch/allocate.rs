@@ -6,7 +6,7 @@ use crate::ir::Builder;
 use crate::ir::typed::{Ref, Single, call_indirect, routine, structs};
 use crate::language::MAX_RANK;
 use crate::lower::routines::Routine;
-use crate::lower::routines::allocate::check_size;
+use crate::lower::routines::allocate::{MAJOR, MINOR, check_sizes};
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::memory::{Caller, DlTensor, Managed};
 use crate::lower::routines::message::raise;
@@ -31,10 +31,6 @@ structs! {
 /// Size of the memory of a tensor object.
 pub(super) const OWNED_SIZE: u64 = MANAGED.size as u64 + 8;
 
-/// Version of DLPack of tensor objects: 1.1, the first that has every element type of the ABI.
-const MAJOR: u32 = 1;
-const MINOR: u32 = 1;
-
 /// Answers of [`torch_empty()`]: PyTorch has no such element type.
 const NO_DTYPE: i32 = 1;
 
@@ -53,12 +49,8 @@ pub(crate) fn torch_allocate(
 ) -> i32 {
     let count = outputs.count;
     let first = &outputs[1] as &OutputRecord;
+    check_sizes(caller, outputs, extents)?;
     let mut shape = extents;
-    for at in 0..count {
-        check_size(caller, &first[at], shape)?;
-        shape = &shape[first[at].rank];
-    }
-    shape = extents;
     for at in 0..count {
         torch_allocate_one(caller, &first[at], shape, devices[at], &tensors[at])?;
         shape = &shape[first[at].rank];

@@ -27,7 +27,7 @@ pub(crate) const REFUSED: u64 = 3;
 structs! {
     /// Operators while they are registered.
     Registration RegistrationFields: REGISTRATION_SIZE, 8 => {
-        // What defines schemas, and what defines kernels.
+        // The library object for schemas, and the one for kernels.
         schemas: Field<Ref<Library>> = 0,
         kernels: Field<Ref<Library>> = 8,
         // The state to end with.
