@@ -36,8 +36,8 @@ impl TorchOperators {
     /// let text = "add_one(x: Tensor([n], float32, access=read), y: Tensor([n], float32)) -> None
     ///     = add_one(x.data, y.data, n);";
     /// let library = text.parse::<Library>()?.with_torch(TorchOperators::new("ours"));
-    /// let schemas = library.resolve()?.torch_schemas();
-    /// assert_eq!(schemas, [("add_one", "add_one(Tensor x, Tensor(a1!) y) -> ()")]);
+    /// let library = library.resolve()?;
+    /// assert_eq!(library.torch_schemas(), [("add_one", "add_one(Tensor x, Tensor(a1!) y) -> ()")]);
     /// # Ok::<(), tvm_ffi_codegen::Error>(())
     /// ```
     pub fn new(namespace: impl Into<String>) -> TorchOperators {
