@@ -19,6 +19,7 @@ use crate::lower::checks::Checker;
 
 pub(super) use callee::{entry_linkage, entry_symbol};
 pub(super) use closure::symbol as closure_symbol;
+pub(super) use launch::kept::{first_signature, first_symbol};
 
 /// The body of a function under construction.
 struct BodyEmitter<'a, 'm> {
@@ -38,6 +39,14 @@ pub(super) fn body<'a>(c: Checker<'a, '_>, closures: &'a str) -> ir::Function {
     let mut w = BodyEmitter { c, closures, outlines_calls, none_written: false };
     statement::body(&mut w);
     let BodyEmitter { c: Checker { mut e, .. }, .. } = w;
+    e.write_leave();
+    e.b.finish()
+}
+
+/// Emits the first call of launch number `index` of those that a closure keeps, after its prologue.
+pub(super) fn first_launch(mut c: Checker<'_, '_>, index: usize) -> ir::Function {
+    launch::kept::first(&mut c, index);
+    let Checker { mut e, .. } = c;
     e.write_leave();
     e.b.finish()
 }

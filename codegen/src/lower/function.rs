@@ -116,5 +116,24 @@ fn define<'a>(
         host_function.remove_unused_loads();
     }
     module.functions.push(host_function);
+    for index in 0..function.held_launches().len() {
+        first_launch(module, (wrapper, index), linkage, (host, records));
+    }
     host
+}
+
+/// Adds the function of the first call of launch number `index` of those that a closure keeps to the module.
+fn first_launch<'a>(
+    module: &mut Module,
+    (wrapper, index): (&Wrapper<'a, 'a>, usize),
+    linkage: Linkage,
+    host: (u32, &mut Records),
+) {
+    let symbol = body::first_symbol(&wrapper.symbol, index);
+    let mut b = Builder::function(module, &symbol, Linkage::Local, body::first_signature());
+    b.about(wrapper.function.shown.header().to_string());
+    let c = prologue::of_held(b, wrapper.function, linkage, host);
+    let mut function = body::first_launch(c, index);
+    function.remove_unused_loads();
+    module.functions.push(function);
 }

@@ -16,7 +16,7 @@ use crate::resolve::ids::ValueId;
 use crate::resolve::step::Step;
 
 pub(super) use arguments::store_literal;
-pub(super) use held::{bytes_at, loading_anew};
+pub(super) use held::bytes_at;
 
 /// Emits the prologue of a function. Returns what the code after it knows. `host` is the offset of the record of the
 /// function.
@@ -61,6 +61,23 @@ pub(super) fn behind_checks<'a, 'm>(
     for step in function.steps.iter().filter(|step| !(values && is_taken(step))) {
         checks::unpack_steps(&mut c, std::slice::from_ref(step), false);
     }
+    c
+}
+
+/// Emits the prologue of code of a closure that takes the address of what that holds, and no arguments. Returns what the
+/// code after it knows, as [`prologue`] does.
+pub(super) fn of_held<'a, 'm>(
+    b: Builder<'m>,
+    function: &'a Function<'a>,
+    linkage: Linkage,
+    (host, records): (u32, &'m mut Records),
+) -> Checker<'a, 'm> {
+    let interface = Interface { args: None, num_args: None, result: None };
+    let emitter = Emitter::new(b, function, interface, linkage);
+    let exits = Exits::new(Subjects::new(function, host, records));
+    let mut c = Checker::new(emitter, exits, checks::forms(function));
+    let elements = c.e.b.param(0);
+    held::unpack_elements(&mut c, elements);
     c
 }
 

@@ -269,6 +269,58 @@ fn streams_are_those_at_the_time_of_the_call() {
     }
 }
 
+/// Grids that a function computes from what it holds, empty ones too, in a branch, on a stream that each call is given.
+#[test]
+fn numbers_of_a_launch_are_computed_once_or_in_every_call() {
+    let stand_in = fake_cuda::exclusive();
+    let body = "
+        let half = n / 2;
+        if k > 0 {
+            let blocks = 3 * half;
+            let unused = 12 / (n - 5);
+            launch cubin.\"axpy_kernel\"(x.data, x.data, int32(blocks - 4), a) grid(blocks) block(k) stream s;
+            launch cubin.\"axpy_kernel\"(x.data, x.data, int32(blocks - 4), float32(1.0)) grid(blocks) block(4) stream s;
+            launch cubin.\"cluster_kernel\"(x.data) grid(uint32(half - 1)) block(unused) stream s;
+        }
+    ";
+    let (tensor, params) =
+        ("x: Tensor([n], float32, device=cuda)", "k: int64, a: float32, s: Stream");
+    let library = library(&format!(
+        "prepare({tensor}) -> Function = {{ return function({params}) -> None {{ {body} }}; }};
+        at_once({tensor}, {params}) -> None = {{ {body} }};"
+    ));
+    let driver = Driver(&stand_in);
+    let streams = [driver.create_stream(0), driver.create_stream(0), ptr::null_mut()];
+    for session in sessions(&library) {
+        for n in [0, 1, 2, 3, 5, 8, 9, 17] {
+            let x = FakeObject::new(Fake::new(0x1000, &[n]));
+            let submit = Held::new(&session, "prepare", &[x.arg()]).unwrap();
+            for (turn, k) in [0, 2, 2, 0, 3, 2].into_iter().enumerate() {
+                let stream = Any::ptr(TypeIndex::OPAQUE_PTR, streams[turn / 2].cast());
+                let args = [int(k), int(turn as i64), stream];
+                let submitted = submit.call(&args);
+                let launched = take_launches(&stand_in);
+                let all: Vec<Any> = [x.arg()].into_iter().chain(args).collect();
+                let at_once = session.call("at_once", &all);
+                let about = format!("{}: n = {n}, call {turn}", session.name);
+                assert_same(&launched, &take_launches(&stand_in), &about);
+                assert_eq!(reason(submitted), reason(at_once), "{about}");
+            }
+            drop(submit);
+            assert_eq!(x.references(), 1, "{}", session.name);
+        }
+    }
+    streams[..2].iter().for_each(|&stream| driver.destroy_stream(0, stream));
+}
+
+/// Returns an error without the name of the function.
+fn reason(ended: Result<(), String>) -> Option<(String, String)> {
+    let error = ended.err()?;
+    let (wrong, call) = error.split_once(" when calling: ").expect("errors name the call");
+    let (_, values) = call.rsplit_once("`,").expect("errors have values");
+    Some((wrong.to_owned(), values.to_owned()))
+}
+
 /// Tensors that a function is given are on the device of what it holds, whatever the declaration allows.
 #[test]
 fn tensors_are_on_the_device_of_what_is_held() {

@@ -6,7 +6,7 @@ use abi_spec::layout::{OBJECT, any, byte_array, dl_tensor, seq_cell};
 use crate::declaration::Device;
 use crate::ir::{Hint, Type, Value};
 use crate::lower::checks::{self, Checker};
-use crate::lower::emitter::state::{OutputState, SymbolState};
+use crate::lower::emitter::state::OutputState;
 use crate::lower::emitter::value::element;
 use crate::resolve::captured::Captured;
 use crate::resolve::ids::{LocalId, OutputId};
@@ -15,23 +15,27 @@ use crate::resolve::term::Kind;
 
 /// Loads what a closure holds.
 pub(super) fn unpack_held(c: &mut Checker<'_, '_>) {
-    let captured = &c.e.function.captured;
-    if captured.is_empty() {
+    if c.e.function.captured.is_empty() {
         return;
     }
     let array = c.e.b.param(0);
     let elements = c.e.b.load(Type::Ptr, array, seq_cell::DATA.in_object());
+    unpack_elements(c, elements);
+    note_held_device(c);
+}
+
+/// Loads what a closure holds at an address.
+pub(super) fn unpack_elements(c: &mut Checker<'_, '_>, elements: Value) {
     c.e.b.hint(elements, "held");
     c.e.hold(elements);
     unpack_numbers(c, elements);
-    for (index, captured) in captured.iter().enumerate() {
+    for (index, captured) in c.e.function.captured.iter().enumerate() {
         match captured {
             Captured::Local(_) | Captured::Map(_) => {}
             Captured::Value(_, steps) => checks::unpack_steps(c, steps, true),
             Captured::Output(output) => unpack_output(c, *output, elements, index),
         }
     }
-    note_held_device(c);
 }
 
 /// Notes the device of the first captured tensor, with which those of the parameters are compared.
@@ -70,27 +74,6 @@ fn unpack_numbers(c: &mut Checker<'_, '_>, elements: Value) {
     for (symbol, declared) in c.e.function.symbols.iter() {
         checks::know_symbol(c, symbol, declared.local);
     }
-}
-
-/// Emits code in a block that other code does not dominate: it loads the numbers and maps that it uses, and what it
-/// has loaded is forgotten at its end.
-pub(in crate::lower) fn loading_anew<'a>(
-    c: &mut Checker<'a, '_>,
-    elements: Value,
-    body: impl FnOnce(&mut Checker<'a, '_>),
-) {
-    let (known, values, maps) =
-        (c.e.known.mark(), c.e.known.locals().values.clone(), c.e.known.locals().maps.clone());
-    for (symbol, declared) in c.e.function.symbols.iter() {
-        if declared.local.is_some() {
-            c.e.known.set_symbol(symbol, SymbolState::Unbound);
-        }
-    }
-    unpack_numbers(c, elements);
-    c.without_dominating(body);
-    let locals = c.e.known.locals_mut();
-    (locals.values, locals.maps) = (values, maps);
-    c.e.known.go_back(known);
 }
 
 fn unpack_local(c: &mut Checker<'_, '_>, local: LocalId, elements: Value, index: usize) {

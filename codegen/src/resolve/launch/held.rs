@@ -11,13 +11,54 @@ use crate::resolve::value::Source;
 
 impl<'a> Function<'a> {
     /// Returns the launches of the body, without those of the functions that it makes, whose extents, attributes and
-    /// device depend only on what the function holds. Launches that are always empty are left out.
-    pub(crate) fn held_launches(&self) -> Vec<&Launch<'a>> {
+    /// device depend only on what the function holds, with their statements. Launches that are always empty are left out.
+    pub(crate) fn held_launches(&self) -> Vec<(&Statement<'a>, &Launch<'a>)> {
         if self.captured.is_empty() {
             return Vec::new();
         }
-        let launches = self.own_statements().into_iter().filter_map(Statement::launch);
-        launches.filter(|launch| self.holds_launch(launch)).collect()
+        let launches = self.own_statements().into_iter();
+        let launches = launches.filter_map(|statement| Some((statement, statement.launch()?)));
+        launches.filter(|(_, launch)| self.holds_launch(launch)).collect()
+    }
+
+    /// Returns the numbers that statements compute for what is the same in every call of a launch, in order.
+    pub(crate) fn numbers_of(&self, launch: &Launch<'a>) -> Vec<(LocalId, &Term)> {
+        let mut wanted = Vec::new();
+        let params = launch.params.iter().filter(|param| self.holds_param(param));
+        let packings = params.filter_map(|param| match param {
+            Param::Packed(packing) => Some(packing),
+            Param::Scratch(_) | Param::TensorMap(_) | Param::Map(_) | Param::Bytes(_) => None,
+        });
+        let attributes = launch.attributes.iter().map(|(_, value)| value);
+        let packings = packings.chain(attributes).chain([&launch.extents]);
+        for (_, argument) in packings.flat_map(|packing| &packing.parts) {
+            if let Argument::Term(term, _) = argument {
+                self.add_locals(term, &mut wanted);
+            }
+        }
+        let mut numbers = Vec::new();
+        for statement in self.own_statements().into_iter().rev() {
+            if let Action::Let { local, term } = &statement.action
+                && wanted.contains(local)
+            {
+                self.add_locals(term, &mut wanted);
+                numbers.push((*local, term));
+            }
+        }
+        numbers.reverse();
+        numbers
+    }
+
+    /// Adds the numbers that a term names.
+    fn add_locals(&self, term: &Term, to: &mut Vec<LocalId>) {
+        term.any(&mut |node| {
+            match node {
+                Node::Local(local) => to.push(*local),
+                Node::Symbol(symbol) => to.extend(self.symbols[*symbol].local),
+                _ => {}
+            }
+            false
+        });
     }
 
     /// Returns true if an argument of a kernel depends only on what the function holds.

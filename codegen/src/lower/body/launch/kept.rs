@@ -1,9 +1,10 @@
-//! Launches that a closure [keeps](kept). The first call emits all of a launch and keeps its area, whose config,
-//! attributes and arguments are those of every later call; these store only what they compute themselves.
+//! Launches that a closure [keeps](kept). The first call computes all of a launch and keeps its area, whose config,
+//! attributes and arguments are those of every later call; these store only what they compute themselves. The code of the
+//! first call is a function of its own: in the closure's it would take registers from every later call.
 
-use crate::ir::{Block, Cond, Type, Value};
+use crate::ir::{Block, Cond, Linkage, Signature, SymbolKind, Type, Value};
 use crate::lower::body::launch::area::{self, DeviceIndex, Layout, Ready, Subject};
-use crate::lower::body::launch::parts;
+use crate::lower::body::launch::{map, parts};
 use crate::lower::checks::{Checker, terms};
 use crate::lower::cuda::{KEPT_FULL, config, kept};
 use crate::lower::emitter::frame::Slot;
@@ -11,10 +12,11 @@ use crate::lower::prologue;
 use crate::lower::routines::Routine;
 use crate::resolve::function::Function;
 use crate::resolve::launch::Launch;
+use crate::resolve::step::Topic;
 
 /// Returns the bytes in which a closure keeps launches; 0 if it has none to keep.
 pub(in crate::lower::body) fn size(function: &Function<'_>) -> u32 {
-    function.held_launches().into_iter().map(bytes_of).sum()
+    function.held_launches().into_iter().map(|(_, launch)| bytes_of(launch)).sum()
 }
 
 /// Returns the bytes in which a launch is kept.
@@ -22,46 +24,49 @@ fn bytes_of(launch: &Launch<'_>) -> u32 {
     kept::SIZE + 8 * Layout::of(launch).words()
 }
 
-/// Returns the byte offset at which a closure keeps a launch; `None` for a launch that it does not keep.
-fn place(function: &Function<'_>, launch: &Launch<'_>) -> Option<u32> {
-    let all = function.held_launches();
-    let index = all.iter().position(|one| std::ptr::eq(*one, launch))?;
-    Some(all[..index].iter().map(|earlier| bytes_of(earlier)).sum())
+/// Returns the number of a launch among those that a closure keeps; `None` for a launch that it does not keep.
+fn index(function: &Function<'_>, launch: &Launch<'_>) -> Option<usize> {
+    function.held_launches().iter().position(|(_, one)| std::ptr::eq(*one, launch))
 }
 
-/// A launch that a closure keeps, while its code is emitted.
+/// Returns the byte offset at which a closure keeps launch number `index`.
+fn place(function: &Function<'_>, index: usize) -> u32 {
+    function.held_launches()[..index].iter().map(|(_, earlier)| bytes_of(earlier)).sum()
+}
+
+/// Room before the area of the frame for what precedes the area of a kept launch. The area is as aligned as the frame.
+const ROOM: u32 = map::AREA_ALIGN;
+
+/// Statuses of a [first launch](first) that is no error.
+const READY: i32 = 0;
+const EMPTY: i32 = 1;
+
+/// A launch that a closure keeps, while code is emitted.
 struct Keeping<'a> {
     launch: &'a Launch<'a>,
     layout: Layout,
     /// True for each argument of the kernel that is kept.
     held: Vec<bool>,
     site: Value,
-    /// Address of the elements that the closure holds.
-    elements: Value,
-    /// Address at which the launch is kept.
+    /// Address at which the closure keeps the launch.
     kept: Value,
     area: Value,
-    /// Block in which all but the arguments of this call is ready. Its parameters are the `CUkernel`, the stream, and the
-    /// addresses of the config and of the addresses of the arguments. The index of the device is in the area.
-    ready: Block,
-    /// Block after the launch.
-    next: Block,
 }
 
-impl Keeping<'_> {
+impl<'a> Keeping<'a> {
+    /// Begins the code of launch number `index` of a closure that holds these elements.
+    fn new(c: &mut Checker<'a, '_>, index: usize, elements: Value, area: Value) -> Self {
+        let (_, launch) = c.e.function.held_launches()[index];
+        let bytes = prologue::bytes_at(c, elements, c.e.function.captured.len());
+        let kept = c.e.b.ptr_offset(bytes, place(c.e.function, index).into());
+        let site = c.exits.here(&mut c.e);
+        let held = launch.params.iter().map(|param| c.e.function.holds_param(param)).collect();
+        Keeping { launch, layout: Layout::of(launch), held, site, kept, area }
+    }
+
     /// Returns the indices of the arguments that are kept, or of the others.
     fn params(&self, held: bool) -> Vec<usize> {
         (0..self.held.len()).filter(|&index| self.held[index] == held).collect()
-    }
-
-    /// Returns the index of the device, which is behind what the area keeps.
-    fn device(&self) -> DeviceIndex {
-        DeviceIndex::At(self.area, 8 * self.layout.words() as i32)
-    }
-
-    /// Stores the index of the device.
-    fn store_device(&self, c: &mut Checker<'_, '_>, device: Value) {
-        c.e.b.store(device, self.area, 8 * self.layout.words() as i32);
     }
 
     /// Returns the byte offset in the area of the address of an argument.
@@ -70,76 +75,132 @@ impl Keeping<'_> {
     }
 }
 
-/// Emits a launch that the closure keeps. Returns false, and emits nothing, for other launches.
-pub(super) fn launch_kept<'a>(c: &mut Checker<'a, '_>, launch: &'a Launch<'a>) -> bool {
-    let (Some(elements), Some(place)) = (c.e.held(), place(c.e.function, launch)) else {
+/// Returns the symbol of the function that makes the first call of launch number `index` of a closure.
+pub(in crate::lower) fn first_symbol(closure: &str, index: usize) -> String {
+    format!("{closure}.launch.{index}")
+}
+
+/// Returns the signature of the function that makes the first call of a launch: it takes the address of what the closure
+/// holds, that of the area, and the stream if the launch is given one; it returns [`READY`], [`EMPTY`] or the status of
+/// an error.
+pub(in crate::lower) fn first_signature() -> Signature {
+    Signature::new(&[Type::Ptr; 3], Some(Type::I32))
+}
+
+/// Emits the code of the function that makes the first call of a launch, up to the arguments that differ between calls: it
+/// fills the area, what precedes that, and what the closure keeps.
+pub(in crate::lower) fn first(c: &mut Checker<'_, '_>, index: usize) {
+    let (statement, launch) = c.e.function.held_launches()[index];
+    c.exits.subjects.enter_location(statement.location);
+    c.e.begin_topic(Topic::BODY);
+    c.e.begin_located(statement.topic(), statement.location);
+    let [elements, area, stream] = [0, 1, 2].map(|index| c.e.b.param(index));
+    for (value, name) in [(area, "area"), (stream, "stream")] {
+        c.e.b.hint(value, name);
+    }
+    for (local, term) in c.e.function.numbers_of(launch) {
+        let value = terms::eval(c, term);
+        c.e.known.locals_mut().values[local] = Some(value);
+    }
+    let keeping = Keeping::new(c, index, elements, area);
+    fill(c, &keeping, stream);
+}
+
+/// Emits a launch that the closure with this symbol keeps. Returns false, and emits nothing, for other launches.
+pub(super) fn launch_kept<'a>(
+    c: &mut Checker<'a, '_>,
+    launch: &'a Launch<'a>,
+    closure: &str,
+) -> bool {
+    let (Some(elements), Some(index)) = (c.e.held(), index(c.e.function, launch)) else {
         return false;
     };
     let next = c.e.b.block("next");
     c.in_scope(|c| {
-        let bytes = prologue::bytes_at(c, elements, c.e.function.captured.len());
-        let kept = c.e.b.ptr_offset(bytes, place.into());
-        let (layout, site, ready) =
-            (Layout::of(launch), c.exits.here(&mut c.e), c.e.b.block("ready"));
-        let area = c.e.slot(Slot::Launch, 8 * layout.words() + 8);
-        let held = launch.params.iter().map(|param| c.e.function.holds_param(param)).collect();
-        launch_by(c, &Keeping { launch, layout, held, site, elements, kept, area, ready, next });
+        let frame = c.e.slot(Slot::Launch, ROOM + 8 * Layout::of(launch).words());
+        let area = c.e.b.ptr_offset(frame, ROOM.into());
+        let keeping = Keeping::new(c, index, elements, area);
+        let symbol = first_symbol(closure, index);
+        let kept = take_or_fill(c, &keeping, elements, (&symbol, next));
+        take(c, &keeping, kept);
     });
     c.e.b.jump(next, &[]);
     c.e.b.switch_to(next);
     true
 }
 
-/// Emits the first and all later launches, which meet where the kernel is called.
-fn launch_by<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>) {
-    let &Keeping { launch, kept, area, ready, site, .. } = keeping;
-    let [function, stream, config, addresses] = ["kernel", "stream", "config", "arguments"]
-        .map(|name| c.e.b.block_param(ready, Type::Ptr, name));
+/// Emits the call of the function of the first launch unless the closure keeps the launch. Goes on to `next` if there is
+/// nothing to launch; returns the address of what is kept, in the closure or before the area.
+fn take_or_fill<'a>(
+    c: &mut Checker<'a, '_>,
+    keeping: &Keeping<'a>,
+    elements: Value,
+    (symbol, next): (&str, Block),
+) -> Value {
+    let &Keeping { launch, kept, area, .. } = keeping;
     let state = c.e.b.atomic_load(Type::I64, kept, kept::STATE);
     let is_kept = c.e.b.compare_const(Cond::Eq, state, KEPT_FULL as i64);
-    let (copy, first) = (c.e.b.block("kept"), c.e.b.cold_block("first"));
-    c.e.b.branch(is_kept, copy, first);
+    let (take, first) = (c.e.b.block("kept"), c.e.b.cold_block("first"));
+    let from = c.e.b.block_param(take, Type::Ptr, "kept");
+    c.e.b.branch(is_kept, (take, [kept]), first);
     c.e.b.switch_to(first);
-    prologue::loading_anew(c, keeping.elements, |c| fill(c, keeping));
-    c.e.b.switch_to(copy);
-    take(c, keeping);
-    c.e.b.switch_to(ready);
-    parts::allocate_scratches(c, launch);
-    for index in keeping.params(false) {
-        parts::store_param(c, area, &keeping.layout, launch, index, site);
-    }
-    let kernel = area::kernel_of(c, launch);
-    let subject = Subject { site, kernel, device: keeping.device() };
-    let ready = Ready { subject, function, config, extents: None, stream, addresses };
-    parts::start(c, launch, ready);
+    c.without_dominating(|c| {
+        let stream = match &launch.stream {
+            Some(stream) => terms::eval(c, stream),
+            None => c.e.b.null(),
+        };
+        let kind = SymbolKind::Function(first_signature());
+        let function = c.e.b.module.declare(symbol, Linkage::Local, kind);
+        let status = c.e.b.call_value(function, &[elements, area, stream]);
+        let is_ready = c.e.b.compare_const(Cond::Eq, status, READY.into());
+        let (other, fail) = (c.e.b.cold_block("other"), c.e.b.cold_block("not_launched"));
+        let filled = c.e.b.ptr_offset(area, -i64::from(kept::SIZE));
+        c.e.b.branch(is_ready, (take, [filled]), other);
+        c.e.b.switch_to(other);
+        let is_empty = c.e.b.compare_const(Cond::Eq, status, EMPTY.into());
+        c.e.b.branch(is_empty, next, fail);
+        c.e.b.switch_to(fail);
+        c.e.exit(Some(status));
+    });
+    c.e.b.switch_to(take);
+    from
 }
 
 /// Fills the area, and keeps it unless the grid is empty.
-fn fill<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>) {
-    let Keeping { launch, layout, site, kept, area, ready, next, .. } = keeping;
-    let (area, words) = (*area, c.e.b.i64(layout.words().into()));
+fn fill<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>, stream: Value) {
+    let &Keeping { launch, ref layout, site, kept, area, .. } = keeping;
+    let words = c.e.b.i64(layout.words().into());
     c.e.routine(Routine::Clear, &[area, words]);
     let extents = area::fields(c, &launch.extents);
-    if let Some(empty) = area::is_empty(c, launch, &extents) {
-        let go = c.e.b.cold_block("launch");
-        c.e.b.branch(empty, *next, go);
+    if let Some(is_empty) = area::is_empty(c, launch, &extents) {
+        let (empty, go) = (c.e.b.cold_block("empty"), c.e.b.block("launch"));
+        c.e.b.branch(is_empty, empty, go);
+        c.e.b.switch_to(empty);
+        let status = c.e.b.i32(EMPTY);
+        c.e.b.ret(Some(status));
         c.e.b.switch_to(go);
     }
     parts::require_all_gpu(c, launch);
     parts::store_config(c, area, layout, launch, &extents);
     for index in keeping.params(true) {
-        parts::store_param(c, area, layout, launch, index, *site);
+        parts::store_param(c, area, layout, launch, index, site);
     }
-    let (subject, function) = parts::load(c, launch, *site, area);
+    let (subject, function) = parts::load(c, launch, site, area);
     let device = subject.device.value(c);
-    keeping.store_device(c, device);
-    let stream = parts::store_stream(c, launch, device, area);
+    let stream = match launch.stream {
+        Some(_) => stream,
+        None => area::stream_or(c, None, device),
+    };
+    c.e.b.store(stream, area, config::STREAM);
+    let before = c.e.b.ptr_offset(area, -i64::from(kept::SIZE));
+    c.e.b.store(device, before, kept::DEVICE);
+    c.e.b.store(function, before, kept::KERNEL);
     let start = c.e.b.i64((layout.addresses / 8).into());
     let count = c.e.b.i64(launch.params.len() as i64);
-    let args = [*kept, area, words, start, count, function, device];
-    keep(c, launch, device, &args);
-    let addresses = c.e.b.ptr_offset(area, layout.addresses.into());
-    c.e.b.jump(*ready, &[function, stream, area, addresses]);
+    keep(c, launch, device, &[kept, area, words, start, count, function, device]);
+    c.e.release_beyond(0);
+    let status = c.e.b.i32(READY);
+    c.e.b.ret(Some(status));
 }
 
 /// Emits the call that keeps the launch. One that the function of its image makes, before it returns, is not kept: others
@@ -158,12 +219,15 @@ fn keep(c: &mut Checker<'_, '_>, launch: &Launch<'_>, device: Value, args: &[Val
     c.e.b.switch_to(next);
 }
 
-/// Takes what is kept. The config is copied to the area if it has another stream than this call, the addresses of the
-/// arguments if not all of them are kept.
-fn take<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>) {
-    let &Keeping { launch, kept, area, ready, .. } = keeping;
+/// Launches what is kept at an address. The config is copied to the area if it has another stream than this call, the
+/// addresses of the arguments if not all of them are kept.
+fn take<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>, kept: Value) {
+    let &Keeping { launch, ref layout, area, site, .. } = keeping;
     let device = c.e.b.load(Type::I64, kept, kept::DEVICE);
-    keeping.store_device(c, device);
+    // The value would stay in a register across the launch, and only a failed one needs it.
+    let at = kept::DEVICE - kept::SIZE as i32;
+    c.e.b.store(device, area, at);
+    let device_at = DeviceIndex::At(area, at);
     let is_whole = keeping.params(false).is_empty();
     for index in keeping.params(true).into_iter().filter(|_| !is_whole) {
         copy_word(c, kept, area, keeping.address(index));
@@ -172,18 +236,27 @@ fn take<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>) {
     // Loads behind the call that finds the stream: their values need not be kept across it.
     let function = c.e.b.load(Type::Ptr, kept, kept::KERNEL);
     let (table, at) = if is_whole { (kept, kept::SIZE) } else { (area, 0) };
-    let addresses = c.e.b.ptr_offset(table, (at + keeping.layout.addresses).into());
+    let addresses = c.e.b.ptr_offset(table, (at + layout.addresses).into());
     let config = c.e.b.ptr_offset(kept, kept::SIZE.into());
     let known = c.e.b.load(Type::Ptr, kept, kept::SIZE as i32 + config::STREAM);
     let is_same = c.e.b.compare(Cond::Eq, stream, known);
-    let other = c.e.b.block("other_stream");
-    c.e.b.branch(is_same, (ready, [function, stream, config, addresses]), other);
+    let (ready, other) = (c.e.b.block("ready"), c.e.b.block("other_stream"));
+    let chosen = c.e.b.block_param(ready, Type::Ptr, "config");
+    c.e.b.branch(is_same, (ready, [config]), other);
     c.e.b.switch_to(other);
     for at in config::WORDS_BUT_STREAM {
         copy_word(c, kept, area, at);
     }
     c.e.b.store(stream, area, config::STREAM);
-    c.e.b.jump(ready, &[function, stream, area, addresses]);
+    c.e.b.jump(ready, &[area]);
+    c.e.b.switch_to(ready);
+    parts::allocate_scratches(c, launch);
+    for index in keeping.params(false) {
+        parts::store_param(c, area, layout, launch, index, site);
+    }
+    let subject = Subject { site, kernel: area::kernel_of(c, launch), device: device_at };
+    let ready = Ready { subject, function, config: chosen, extents: None, stream, addresses };
+    parts::start(c, launch, ready);
 }
 
 /// Copies a word of what is kept to byte `at` of the area.

@@ -16,18 +16,6 @@ use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::resolve::launch::{Bytes, Launch, Param};
 
-/// Stores the given stream, or the current one of the device in the environment, in the config.
-pub(super) fn store_stream<'a>(
-    c: &mut Checker<'a, '_>,
-    launch: &'a Launch<'a>,
-    device: Value,
-    area: Value,
-) -> Value {
-    let stream = area::stream_or(c, launch.stream.as_ref(), device);
-    c.e.b.store(stream, area, config::STREAM);
-    stream
-}
-
 /// Emits the checks that tensors declared for any device are on a GPU.
 pub(super) fn require_all_gpu(c: &mut Checker<'_, '_>, launch: &Launch<'_>) {
     launch.unsure.iter().for_each(|&value| terms::require_gpu(c, value));

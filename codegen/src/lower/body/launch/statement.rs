@@ -13,9 +13,13 @@ use crate::lower::routines::Routine;
 use crate::resolve::body::Prepare;
 use crate::resolve::launch::Launch;
 
-/// Emits a launch statement; an empty grid launches nothing.
-pub(in crate::lower::body) fn launch<'a>(c: &mut Checker<'a, '_>, launch: &'a Launch<'a>) {
-    if kept::launch_kept(c, launch) {
+/// Emits a launch statement; an empty grid launches nothing. `closure` is the symbol of the function if that is a closure.
+pub(in crate::lower::body) fn launch<'a>(
+    c: &mut Checker<'a, '_>,
+    launch: &'a Launch<'a>,
+    closure: &str,
+) {
+    if kept::launch_kept(c, launch, closure) {
         return;
     }
     let extents = area::fields(c, &launch.extents);
