@@ -8,7 +8,7 @@ use tvm_ffi_codegen_tests::fake_hip::{self, FakeHip};
 
 use super::closures::Held;
 use super::hip::{library, rocm, taken, vector};
-use super::session::{FakeObject, Session, int, sessions};
+use super::session::{FakeObject, Session, assert_same, int, sessions};
 
 /// A function of two launches, one that returns a function with a launch, and one that prepares.
 fn program() -> Library {
@@ -65,6 +65,40 @@ fn the_environment_has_a_stream_for_each_device() {
             session.set_stream_of(rocm(1), ptr::without_provenance_mut(number));
             assert_eq!(streams_of_launches(&session, &hip, 1), [name; 2], "{}", session.name);
             assert_eq!(streams_of_launches(&session, &hip, 0), [&*names[0]; 2]);
+        }
+    }
+}
+
+/// A launch that a function keeps is that of one call, on the current device and on another one; so is an empty one.
+#[test]
+fn kept_launches_are_those_of_one_call() {
+    let hip = fake_hip::exclusive();
+    let own = streams(&hip);
+    let (tensor, body) = (
+        "x: Tensor([n], float32, device=rocm)",
+        "launch bundle.\"axpy_kernel\"(x.data, x.data, int32(n), a) grid(n / 4, 2) block(n, 3) smem(8 * n);",
+    );
+    let library = library(&format!(
+        "prepare({tensor}) -> Function = {{ return function(a: float32) -> None {{ {body} }}; }};
+        at_once({tensor}, a: float32) -> None = {{ {body} }};"
+    ))
+    .with_prepare("ready");
+    for session in sessions(&library) {
+        (0..).zip(own).for_each(|(device, stream)| session.set_stream_of(rocm(device), stream));
+        [0, 1].into_iter().for_each(|device| session.call("ready", &[int(device)]).unwrap());
+        for (device, n) in [(0, 16), (1, 16), (1, 3), (0, 3), (1, 8)] {
+            let x = FakeObject::new(vector(0x1000, n, device));
+            let submit = Held::new(&session, "prepare", &[x.arg()]).unwrap();
+            for a in [1, 2, 2] {
+                hip.reset();
+                submit.call(&[int(a)]).unwrap();
+                let submitted = taken(&hip);
+                hip.reset();
+                session.call("at_once", &[x.arg(), int(a)]).unwrap();
+                let about = format!("{}: {n} elements on {device}", session.name);
+                assert_same(&submitted, &taken(&hip), &about);
+                assert_eq!(submitted.contains("hipModuleLaunchKernel("), n > 3, "{about}");
+            }
         }
     }
 }
