@@ -9,6 +9,7 @@ mod image;
 pub(crate) mod machine;
 mod memory;
 mod native;
+pub(crate) mod observers;
 mod perf;
 mod pool;
 pub(crate) mod routines;

@@ -85,7 +85,7 @@ impl Jit {
         options.runtime.rejected().map_or(Ok(()), |error| Err(error.clone()))?;
         callers::note(options.runtime);
         let routines = routines(options.runtime, options.observers)?;
-        let assembly = Assembly::new(options.runtime, options.opt_level, Some(routines))?;
+        let assembly = Assembly::new(options.runtime, options.opt_level, routines)?;
         Ok(Jit {
             options,
             assembly,

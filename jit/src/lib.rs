@@ -112,8 +112,8 @@ mod wrapped;
 
 pub use abi_spec::{DType, Device, DeviceType, TypeIndex};
 pub use closure::Context;
-pub use code::assembly::Observers;
 pub use code::machine::OptLevel;
+pub use code::observers::Observers;
 pub use compiled::{Compiled, HostFunction};
 pub use error::{CallError, Error};
 pub use jit::Jit;

@@ -2,8 +2,8 @@
 
 use tvm_ffi_codegen::{Loader, Options, Routines, Unchecked};
 
-use crate::code::assembly::Observers;
 use crate::code::machine::OptLevel;
+use crate::code::observers::Observers;
 use crate::runtime::{Runtime, runtime};
 
 /// The options of lowering for code in process: shared routines, no metadata, all checks.

@@ -38,5 +38,5 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn in_process(triple: &Triple) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut recorder = Recorder::new(isa(triple, Settings::JIT)?);
     emit(&mut recorder, &routines(Loader::of(triple)))?;
-    Ok(recorder.finish()?.to_bytes()?)
+    Ok(recorder.finish()?)
 }

@@ -1,4 +1,8 @@
-//! Compiled code as bytes: recorded once, and replayed into a module of each process that needs it.
+//! Compiled code as bytes: recorded once, and replayed into a module of each process, which takes the functions that it
+//! needs.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 use cranelift_codegen::binemit::{Addend, CodeOffset, Reloc};
 use cranelift_codegen::control::ControlPlane;
@@ -33,22 +37,34 @@ pub struct Recorder {
     /// False to drop definitions, so that only emission takes time.
     pub is_recording: bool,
     /// The functions that were defined as machine code.
-    code: Vec<Code>,
+    code: Vec<(FuncId, Code)>,
 }
 
-/// A recorded module.
+/// A recorded module. What it says of a symbol stays bytes until the symbol is replayed.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Recorded {
-    declared_functions: Vec<(String, Linkage, ir::Signature)>,
-    declared_data: Vec<(String, Linkage, bool)>,
-    functions: Vec<Code>,
-    data: Vec<(DataId, DataDescription)>,
+pub struct Recorded<'a> {
+    #[serde(borrow)]
+    functions: Vec<Symbol<'a>>,
+    #[serde(borrow)]
+    data: Vec<Symbol<'a>>,
+}
+
+/// A recorded symbol.
+#[derive(Debug, Serialize, Deserialize)]
+struct Symbol<'a> {
+    name: &'a str,
+    linkage: Linkage,
+    /// The [`Signature`](ir::Signature) of a function; true for data that code writes to.
+    #[serde(borrow, with = "serde_bytes")]
+    kind: &'a [u8],
+    /// The [`Code`] of a function, the [`DataDescription`] of data; `None` for an import.
+    #[serde(borrow)]
+    definition: Option<&'a serde_bytes::Bytes>,
 }
 
 /// A compiled function.
 #[derive(Debug, Serialize, Deserialize)]
 struct Code {
-    id: FuncId,
     align: u64,
     #[serde(with = "serde_bytes")]
     bytes: Vec<u8>,
@@ -73,9 +89,9 @@ impl From<ModuleReloc> for Relocation {
 
 /// A function that has been replayed into a module.
 #[derive(Debug)]
-pub struct Replayed {
+pub struct Replayed<'a> {
     /// The name.
-    pub name: String,
+    pub name: &'a str,
     /// The id in the module.
     pub id: FuncId,
     /// True if the function is exported.
@@ -91,78 +107,217 @@ impl Recorder {
         Recorder { isa, declarations, functions, data, is_recording: true, code }
     }
 
-    /// Compiles the definitions.
+    /// Compiles the definitions; returns the bytes of a [`Recorded`], for the same version of this crate.
     ///
     /// # Errors
     /// [`Error::Native`] if Cranelift cannot compile a function.
-    pub fn finish(self) -> Result<Recorded, Error> {
-        let declared = |(id, one): (FuncId, &cranelift_module::FunctionDeclaration)| {
-            (one.linkage_name(id).into_owned(), one.linkage, one.signature.clone())
-        };
-        let object = |(id, one): (DataId, &cranelift_module::DataDeclaration)| {
-            (one.linkage_name(id).into_owned(), one.linkage, one.writable)
-        };
-        let mut functions = self.code;
-        for (id, function) in self.functions {
-            functions.push(Code::compile(&*self.isa, id, function)?);
+    pub fn finish(self) -> Result<Vec<u8>, Error> {
+        let mut code: HashMap<FuncId, Vec<u8>> = HashMap::new();
+        for (id, compiled) in &self.code {
+            code.insert(*id, bytes(compiled)?);
         }
-        Ok(Recorded {
-            declared_functions: self.declarations.get_functions().map(declared).collect(),
-            declared_data: self.declarations.get_data_objects().map(object).collect(),
-            functions,
-            data: self.data,
-        })
+        for (id, function) in self.functions {
+            code.insert(id, bytes(&Code::compile(&*self.isa, id, function)?)?);
+        }
+        let mut data: HashMap<DataId, Vec<u8>> = HashMap::new();
+        for (id, description) in &self.data {
+            data.insert(*id, bytes(description)?);
+        }
+        let mut functions = Vec::new();
+        for (id, one) in self.declarations.get_functions() {
+            functions.push((
+                one.linkage_name(id),
+                one.linkage,
+                bytes(&one.signature)?,
+                code.get(&id),
+            ));
+        }
+        let mut objects = Vec::new();
+        for (id, one) in self.declarations.get_data_objects() {
+            objects.push((one.linkage_name(id), one.linkage, bytes(&one.writable)?, data.get(&id)));
+        }
+        bytes(&Recorded { functions: symbols(&functions), data: symbols(&objects) })
     }
 }
 
-impl Recorded {
-    /// Returns the bytes of the record, for the same version of this crate.
-    ///
-    /// # Errors
-    /// [`Error::Native`] if serialization fails.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
-        postcard::to_allocvec(self).map_err(refused)
-    }
+/// The name, linkage, kind and definition of a symbol.
+type Parts<'d> = (Cow<'d, str>, Linkage, Vec<u8>, Option<&'d Vec<u8>>);
 
-    /// Reads the output of [`Recorded::to_bytes`].
+fn symbols<'p>(all: &'p [Parts<'_>]) -> Vec<Symbol<'p>> {
+    let symbol = |(name, linkage, kind, definition): &'p Parts<'_>| Symbol {
+        name,
+        linkage: *linkage,
+        kind,
+        definition: definition.map(|bytes| serde_bytes::Bytes::new(bytes)),
+    };
+    all.iter().map(symbol).collect()
+}
+
+fn bytes(value: &impl Serialize) -> Result<Vec<u8>, Error> {
+    postcard::to_allocvec(value).map_err(refused)
+}
+
+fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Error> {
+    postcard::from_bytes(bytes).map_err(refused)
+}
+
+impl<'a> Recorded<'a> {
+    /// Reads the output of [`Recorder::finish`].
     ///
     /// # Errors
     /// [`Error::Native`] for other bytes.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Recorded, Error> {
-        postcard::from_bytes(bytes).map_err(refused)
+    pub fn from_bytes(bytes: &'a [u8]) -> Result<Recorded<'a>, Error> {
+        read(bytes)
+    }
+}
+
+/// A recorded module that is being replayed into another one, for the same machine, in which none of its names is taken.
+#[derive(Debug)]
+pub struct Replay<'a> {
+    recorded: Recorded<'a>,
+    /// The exported functions, by name.
+    exports: HashMap<&'a str, usize>,
+    ids: Ids,
+}
+
+/// The ids of recorded symbols in a module; `None` for symbols that it does not have yet.
+#[derive(Debug)]
+struct Ids {
+    functions: Vec<Option<FuncId>>,
+    data: Vec<Option<DataId>>,
+}
+
+/// The number of a recorded symbol.
+#[derive(Clone, Copy)]
+enum Number {
+    Function(usize),
+    Data(usize),
+}
+
+impl<'a> Replay<'a> {
+    /// Begins with nothing.
+    pub fn new(recorded: Recorded<'a>) -> Replay<'a> {
+        let functions = recorded.functions.iter().enumerate();
+        let exports = functions.filter(|(_, symbol)| symbol.linkage == Linkage::Export);
+        let exports = exports.map(|(index, symbol)| (symbol.name, index)).collect();
+        let (functions, data) =
+            (vec![None; recorded.functions.len()], vec![None; recorded.data.len()]);
+        Replay { recorded, exports, ids: Ids { functions, data } }
     }
 
-    /// Defines the recorded symbols in a module for the same machine, in which none of their names is taken.
+    /// Returns true for the name of an exported function.
+    pub fn has(&self, name: &str) -> bool {
+        self.exports.contains_key(name)
+    }
+
+    /// Defines exported functions in the module, with all that they refer to and that it does not have. Returns the
+    /// functions that are new.
     ///
     /// # Errors
-    /// [`Error::Native`] if the module returns an error.
-    pub fn replay(self, module: &mut dyn Module) -> Result<Vec<Replayed>, Error> {
-        let declared = self.declared_functions.iter();
-        let functions = declared.map(|(name, linkage, signature)| {
-            module.declare_function(name, *linkage, signature).map_err(native)
-        });
-        let functions: Vec<FuncId> = functions.collect::<Result<_, _>>()?;
-        let declared = self.declared_data.iter();
-        let data = declared.map(|(name, linkage, writable)| {
-            module.declare_data(name, *linkage, *writable, false).map_err(native)
-        });
-        let ids = Ids { functions, data: data.collect::<Result<_, _>>()? };
-        for (id, mut description) in self.data {
-            description.function_decls.values_mut().for_each(|target| ids.place(target));
-            description.data_decls.values_mut().for_each(|target| ids.place(target));
-            module.define_data(ids.data[id.as_u32() as usize], &description).map_err(native)?;
+    /// [`Error::Native`] if the module returns an error, and for bytes that no [`Recorder`] has made.
+    pub fn define<'n>(
+        &mut self,
+        names: impl IntoIterator<Item = &'n str>,
+        module: &mut dyn Module,
+    ) -> Result<Vec<Replayed<'a>>, Error> {
+        let (mut replayed, mut left) = (Vec::new(), Vec::new());
+        for name in names {
+            if let Some(&index) = self.exports.get(name) {
+                self.declare(Number::Function(index), module, &mut left)?;
+            }
         }
-        let mut replayed = Vec::with_capacity(self.functions.len());
-        for code in self.functions {
-            let (name, linkage, _) = &self.declared_functions[code.id.as_u32() as usize];
-            let id = ids.functions[code.id.as_u32() as usize];
-            let relocations: Vec<ModuleReloc> = code.relocations(&ids).collect();
-            let defined = module.define_function_bytes(id, code.align, &code.bytes, &relocations);
-            defined.map_err(native)?;
-            let (name, exported) = (name.clone(), *linkage == Linkage::Export);
-            replayed.push(Replayed { name, id, exported, unwind: code.unwind });
+        while let Some((number, definition)) = left.pop() {
+            match number {
+                Number::Data(index) => {
+                    let mut description: DataDescription = read(definition)?;
+                    for target in description.function_decls.values_mut() {
+                        self.place(target, module, &mut left)?;
+                    }
+                    for target in description.data_decls.values_mut() {
+                        self.place(target, module, &mut left)?;
+                    }
+                    let id = self.ids.data[index].expect("it has been declared");
+                    module.define_data(id, &description).map_err(native)?;
+                }
+                Number::Function(index) => {
+                    let code: Code = read(definition)?;
+                    let mut relocations = Vec::with_capacity(code.relocations.len());
+                    for Relocation { offset, kind, target, addend } in code.relocations {
+                        let mut name = target;
+                        self.place(&mut name, module, &mut left)?;
+                        relocations.push(ModuleReloc { offset, kind, name, addend });
+                    }
+                    let id = self.ids.functions[index].expect("it has been declared");
+                    let defined =
+                        module.define_function_bytes(id, code.align, &code.bytes, &relocations);
+                    defined.map_err(native)?;
+                    let Symbol { name, linkage, .. } = self.recorded.functions[index];
+                    let exported = linkage == Linkage::Export;
+                    replayed.push(Replayed { name, id, exported, unwind: code.unwind });
+                }
+            }
         }
         Ok(replayed)
+    }
+
+    /// Declares a symbol in the module, which does not have it. Adds its definition, if there is one, to what is left.
+    fn declare(
+        &mut self,
+        number: Number,
+        module: &mut dyn Module,
+        left: &mut Vec<(Number, &'a [u8])>,
+    ) -> Result<u32, Error> {
+        let (symbol, known) = match number {
+            Number::Function(index) => {
+                (&self.recorded.functions[index], self.ids.functions[index].map(|id| id.as_u32()))
+            }
+            Number::Data(index) => {
+                (&self.recorded.data[index], self.ids.data[index].map(|id| id.as_u32()))
+            }
+        };
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        left.extend(symbol.definition.map(|definition| (number, &**definition)));
+        Ok(match number {
+            Number::Function(index) => {
+                let signature: ir::Signature = read(symbol.kind)?;
+                let declared = module.declare_function(symbol.name, symbol.linkage, &signature);
+                let id = declared.map_err(native)?;
+                self.ids.functions[index] = Some(id);
+                id.as_u32()
+            }
+            Number::Data(index) => {
+                let declared =
+                    module.declare_data(symbol.name, symbol.linkage, read(symbol.kind)?, false);
+                let id = declared.map_err(native)?;
+                self.ids.data[index] = Some(id);
+                id.as_u32()
+            }
+        })
+    }
+
+    /// Puts the symbol of the module in the place of a recorded one, which it declares if it has to.
+    fn place(
+        &mut self,
+        target: &mut ModuleRelocTarget,
+        module: &mut dyn Module,
+        left: &mut Vec<(Number, &'a [u8])>,
+    ) -> Result<(), Error> {
+        match target {
+            ModuleRelocTarget::User { namespace: FUNCTIONS, index } => {
+                *index = self.declare(Number::Function(*index as usize), module, left)?;
+            }
+            ModuleRelocTarget::User { index, .. } => {
+                *index = self.declare(Number::Data(*index as usize), module, left)?;
+            }
+            ModuleRelocTarget::FunctionOffset(id, _) => {
+                let number = Number::Function(id.as_u32() as usize);
+                *id = FuncId::from_u32(self.declare(number, module, left)?);
+            }
+            ModuleRelocTarget::LibCall(_) | ModuleRelocTarget::KnownSymbol(_) => {}
+        }
+        Ok(())
     }
 }
 
@@ -176,38 +331,7 @@ impl Code {
         let relocations = code.buffer.relocs().to_vec();
         let relocation = |reloc| ModuleReloc::from_mach_reloc(reloc, &context.func, id).into();
         let relocations = relocations.iter().map(relocation).collect();
-        Ok(Code { id, align, bytes, relocations, unwind })
-    }
-
-    fn relocations(&self, ids: &Ids) -> impl Iterator<Item = ModuleReloc> {
-        self.relocations.iter().map(|&Relocation { offset, kind, ref target, addend }| {
-            let mut name = target.clone();
-            ids.place(&mut name);
-            ModuleReloc { offset, kind, name, addend }
-        })
-    }
-}
-
-/// The ids of the recorded symbols in a module.
-struct Ids {
-    functions: Vec<FuncId>,
-    data: Vec<DataId>,
-}
-
-impl Ids {
-    fn place(&self, target: &mut ModuleRelocTarget) {
-        match target {
-            ModuleRelocTarget::User { namespace: FUNCTIONS, index } => {
-                *index = self.functions[*index as usize].as_u32();
-            }
-            ModuleRelocTarget::User { index, .. } => {
-                *index = self.data[*index as usize].as_u32();
-            }
-            ModuleRelocTarget::FunctionOffset(id, _) => {
-                *id = self.functions[id.as_u32() as usize];
-            }
-            ModuleRelocTarget::LibCall(_) | ModuleRelocTarget::KnownSymbol(_) => {}
-        }
+        Ok(Code { align, bytes, relocations, unwind })
     }
 }
 
@@ -265,7 +389,8 @@ impl Module for Recorder {
         relocs: &[ModuleReloc],
     ) -> ModuleResult<()> {
         let relocations = relocs.iter().cloned().map(Relocation::from).collect();
-        self.code.push(Code { id, align, bytes: bytes.to_vec(), relocations, unwind: None });
+        let code = Code { align, bytes: bytes.to_vec(), relocations, unwind: None };
+        self.code.push((id, code));
         Ok(())
     }
 

@@ -1,49 +1,24 @@
 //! The way from host IR to machine code in memory.
 
-use std::collections::HashMap;
-use std::ops::BitOr;
-
 use abi_spec::symbol;
 use backend_cranelift::Lines;
-use backend_cranelift::recorded::Recorded;
 use cranelift_codegen::ir::Signature;
-use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{DataId, FuncId, FuncOrDataId, Linkage, Module, default_libcall_names};
+use cranelift_module::{DataId, FuncId, FuncOrDataId, Linkage, Module};
 use tvm_ffi_codegen::{KEEPER, ir};
 
-use super::address::{Address, DataRange, FunctionRange};
+use super::address::{Address, DataRange};
 use super::callers::Known;
 use super::debugger::Announced;
-use super::frames::{self, Frame, Registered};
-use super::machine::{Allocator, OptLevel, isa};
+use super::frames::{self, Registered};
+use super::machine::OptLevel;
 use super::memory::Memory;
 use super::native::{Defined, Native};
-use super::perf;
+use super::observers::{Observers, announce};
+use super::routines::SharedRoutines;
 use super::symbols::Symbols;
 use crate::builtin::c_function;
 use crate::error::Error;
 use crate::runtime::Runtime;
-
-/// The tools that learn of functions, besides the unwinder of the process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Observers {
-    /// Debuggers that are attached, now or later: GDB and LLDB, by GDB's JIT interface. Linux.
-    pub debugger: bool,
-    /// `perf` and other profilers that read `/tmp/perf-<process>.map`. If that exists and is no file of this user alone,
-    /// nothing is written, and compiling is an [`Error::Profile`].
-    pub profiler: bool,
-}
-
-impl BitOr for Observers {
-    type Output = Observers;
-
-    fn bitor(self, other: Observers) -> Observers {
-        Observers {
-            debugger: self.debugger || other.debugger,
-            profiler: self.profiler || other.profiler,
-        }
-    }
-}
 
 /// A native module that is being filled with functions.
 pub(crate) struct Assembly {
@@ -58,8 +33,6 @@ pub(crate) struct Assembly {
     lines: Lines,
     /// Symbols of variables to fill in, where the module has them.
     pub(crate) variables: Vec<String>,
-    /// True for the routines, which observers may learn of after linking.
-    named: bool,
 }
 
 /// A function that the user has defined in the native module.
@@ -79,8 +52,6 @@ pub(crate) struct Linked {
     /// The places of [`Assembly::variables`], in their order.
     pub(crate) variables: Vec<Option<DataRange>>,
     pub(crate) uncalled: Vec<String>,
-    pub(crate) ranges: Vec<FunctionRange>,
-    pub(crate) frames: Vec<u8>,
     pub(crate) text: Text,
 }
 
@@ -94,23 +65,18 @@ pub(crate) struct Text {
 }
 
 impl Assembly {
-    /// Makes an empty module for code that calls these routines; `None` is for the module of the routines themselves.
+    /// Makes an empty module for code that calls these routines.
     pub(crate) fn new(
         runtime: &'static Runtime,
         level: OptLevel,
-        routines: Option<&'static HashMap<String, Address>>,
+        routines: &'static SharedRoutines,
     ) -> Result<Assembly, Error> {
-        let named = routines.is_none();
         let (memory, symbols) = (Memory::new(), Symbols::new(runtime, routines));
-        let mut builder =
-            JITBuilder::with_isa(isa(level, Allocator::Backtracking)?, default_libcall_names());
-        builder.memory_provider(Box::new(memory.clone()));
         let answering = symbols.clone();
-        builder.symbol_lookup_fn(Box::new(move |name| Some(answering.answer(name))));
-        let native = Native { module: JITModule::new(builder), level, defined: Vec::new() };
+        let native = Native::new(level, &memory, move |name| answering.answer(name))?;
         let (exports, own, data) = (Vec::new(), Vec::new(), Vec::new());
         let (lines, variables) = (Lines::default(), Vec::new());
-        Ok(Assembly { native, symbols, memory, exports, own, data, lines, variables, named })
+        Ok(Assembly { native, symbols, memory, exports, own, data, lines, variables })
     }
 
     /// The symbols of the exports so far.
@@ -155,6 +121,8 @@ impl Assembly {
 
     /// Emits host IR and compiles it.
     pub(crate) fn emit(&mut self, source: &ir::Module) -> Result<(), Error> {
+        let imports = source.symbols.iter().filter(|symbol| symbol.linkage == ir::Linkage::Import);
+        self.symbols.load_routines(imports.map(|symbol| &*symbol.name))?;
         let missing = source.symbols.iter().filter(|symbol| self.is_missing(symbol));
         let (own, missing): (Vec<_>, Vec<_>) =
             missing.partition(|symbol| self.is_for_routines(source, symbol));
@@ -178,17 +146,6 @@ impl Assembly {
                 && let Some(FuncOrDataId::Data(id)) = self.native.get_name(name)
             {
                 self.data.push((name.to_owned(), id));
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds functions that were compiled before.
-    pub(crate) fn replay(&mut self, code: Recorded) -> Result<(), Error> {
-        for replayed in code.replay(&mut self.native).map_err(Error::Backend)? {
-            self.native.set_unwind(replayed.id, replayed.unwind);
-            if replayed.exported {
-                self.exports.push((replayed.name, replayed.id));
             }
         }
         Ok(())
@@ -232,21 +189,15 @@ impl Assembly {
     /// Links all functions, makes them executable, and announces them to unwinder and observers.
     pub(crate) fn link(mut self, observers: Observers) -> Result<Linked, Error> {
         self.symbols.check(&self.native.module)?;
-        let refused =
-            |error: cranelift_module::ModuleError| Error::Memory { reason: error.to_string() };
-        self.native.module.finalize_definitions().map_err(refused)?;
+        self.native.finalize()?;
         self.symbols.finish()?;
-        let known = self.unwindable();
+        let all = 0..self.native.defined.len();
+        let known = self.native.frames(all.clone());
         let isa = self.native.module.isa();
-        let named = self.named || observers != Observers::default();
-        let ranges = if named { self.ranges() } else { Vec::new() };
-        let frames = if named { frames::section(isa, &known)? } else { Vec::new() };
-        let mut registered = Vec::new();
-        for neighbours in frames::neighbours(known) {
-            let section = frames::section(isa, &neighbours)?;
-            // SAFETY: the section was just made, and its functions stay as long as the memory.
-            registered.push(unsafe { Registered::new(&section) });
-        }
+        let is_observed = observers != Observers::default();
+        let ranges = if is_observed { self.native.ranges(all) } else { Vec::new() };
+        let frames = if is_observed { frames::section(isa, &known)? } else { Vec::new() };
+        let registered = frames::register(isa, known)?;
         let module = &self.native.module;
         let start = |id| module.get_finalized_function(id).expose_provenance() as u64;
         let lines = if observers.debugger { self.lines.sections(start) } else { Ok(Vec::new()) };
@@ -278,41 +229,6 @@ impl Assembly {
             memory: self.memory,
         };
         let uncalled = self.symbols.uncalled();
-        Ok(Linked { functions, own, data, keeper, variables, uncalled, ranges, frames, text })
+        Ok(Linked { functions, own, data, keeper, variables, uncalled, text })
     }
-
-    /// Returns the functions that have unwind information.
-    fn unwindable(&self) -> Vec<Frame<'_>> {
-        let module = &self.native.module;
-        let frames = self.native.defined.iter().filter_map(|defined| {
-            let start = module.get_finalized_function(defined.id).expose_provenance();
-            Some(Frame { start, size: defined.size, unwind: defined.unwind.as_ref()? })
-        });
-        frames.collect()
-    }
-
-    /// Returns the address ranges of all functions.
-    fn ranges(&self) -> Vec<FunctionRange> {
-        let module = &self.native.module;
-        let declarations = module.declarations();
-        let range = |defined: &Defined| FunctionRange {
-            name: declarations.get_function_decl(defined.id).linkage_name(defined.id).into_owned(),
-            start: module.get_finalized_function(defined.id).expose_provenance(),
-            size: defined.size,
-        };
-        self.native.defined.iter().map(range).collect()
-    }
-}
-
-/// Announces functions to observers. `lines` are sections of debug information.
-pub(super) fn announce(
-    ranges: &[FunctionRange],
-    frames: &[u8],
-    lines: &[(&str, Vec<u8>)],
-    observers: Observers,
-) -> Result<Option<Announced>, Error> {
-    if observers.profiler {
-        perf::append(ranges)?;
-    }
-    Ok(observers.debugger.then(|| Announced::new(ranges, frames, lines)))
 }

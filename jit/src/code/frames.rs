@@ -22,9 +22,23 @@ pub(super) struct Frame<'a> {
     pub(super) unwind: &'a UnwindInfo,
 }
 
+/// Registers functions with the unwinder; they stay as long as what is returned.
+pub(super) fn register(
+    isa: &dyn TargetIsa,
+    frames: Vec<Frame<'_>>,
+) -> Result<Vec<Registered>, Error> {
+    let mut registered = Vec::new();
+    for neighbours in neighbours(frames) {
+        let section = section(isa, &neighbours)?;
+        // SAFETY: the section was just made, and its functions stay as long as the memory.
+        registered.push(unsafe { Registered::new(&section) });
+    }
+    Ok(registered)
+}
+
 /// Groups functions by neighbourhood, one section for each group. Sections must not overlap: libgcc takes all addresses
 /// between the first and the last function of a section for that section's.
-pub(super) fn neighbours<'a>(mut frames: Vec<Frame<'a>>) -> Vec<Vec<Frame<'a>>> {
+fn neighbours<'a>(mut frames: Vec<Frame<'a>>) -> Vec<Vec<Frame<'a>>> {
     frames.sort_by_key(|frame| frame.start);
     let mut groups: Vec<Vec<Frame<'a>>> = Vec::new();
     for frame in frames {

@@ -1,17 +1,24 @@
 //! The native module: Cranelift's module for code in memory, and a record of the functions defined in it. Functions with
 //! many parameters are compiled with another register allocator than all others.
 
+use std::ops::Range;
+
 use backend_cranelift::{define_with, is_wide};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_codegen::isa::unwind::UnwindInfo;
 use cranelift_codegen::{CodegenError, Context, ir};
-use cranelift_jit::JITModule;
+use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{
-    DataDescription, DataId, FuncId, Linkage, Module, ModuleDeclarations, ModuleReloc, ModuleResult,
+    DataDescription, DataId, FuncId, Linkage, Module, ModuleDeclarations, ModuleError, ModuleReloc,
+    ModuleResult, default_libcall_names,
 };
 
+use super::address::FunctionRange;
+use super::frames::Frame;
 use super::machine::{Allocator, OptLevel, isa};
+use super::memory::Memory;
+use crate::error::Error;
 
 /// A function that has been defined.
 pub(crate) struct Defined {
@@ -30,11 +37,50 @@ pub(crate) struct Native {
 }
 
 impl Native {
-    /// Sets the unwind information of a function that was defined as bytes.
+    /// Makes an empty module for code in this memory. `address` returns the addresses of symbols that it does not define.
+    pub(super) fn new(
+        level: OptLevel,
+        memory: &Memory,
+        address: impl Fn(&str) -> *const u8 + Send + 'static,
+    ) -> Result<Native, Error> {
+        let mut builder =
+            JITBuilder::with_isa(isa(level, Allocator::Backtracking)?, default_libcall_names());
+        builder.memory_provider(Box::new(memory.clone()));
+        builder.symbol_lookup_fn(Box::new(move |name| Some(address(name))));
+        Ok(Native { module: JITModule::new(builder), level, defined: Vec::new() })
+    }
+
+    /// Sets the unwind information of a function that was defined as bytes, one of the last.
     pub(crate) fn set_unwind(&mut self, id: FuncId, unwind: Option<UnwindInfo>) {
-        if let Some(defined) = self.defined.iter_mut().find(|defined| defined.id == id) {
+        if let Some(defined) = self.defined.iter_mut().rev().find(|defined| defined.id == id) {
             defined.unwind = unwind;
         }
+    }
+
+    /// Links what has been defined, and makes it executable.
+    pub(super) fn finalize(&mut self) -> Result<(), Error> {
+        let refused = |error: ModuleError| Error::Memory { reason: error.to_string() };
+        self.module.finalize_definitions().map_err(refused)
+    }
+
+    /// Returns those functions of these numbers that have unwind information.
+    pub(super) fn frames(&self, functions: Range<usize>) -> Vec<Frame<'_>> {
+        let frames = self.defined[functions].iter().filter_map(|defined| {
+            let start = self.module.get_finalized_function(defined.id).expose_provenance();
+            Some(Frame { start, size: defined.size, unwind: defined.unwind.as_ref()? })
+        });
+        frames.collect()
+    }
+
+    /// Returns the address ranges of the functions of these numbers.
+    pub(super) fn ranges(&self, functions: Range<usize>) -> Vec<FunctionRange> {
+        let declarations = self.module.declarations();
+        let range = |defined: &Defined| FunctionRange {
+            name: declarations.get_function_decl(defined.id).linkage_name(defined.id).into_owned(),
+            start: self.module.get_finalized_function(defined.id).expose_provenance(),
+            size: defined.size,
+        };
+        self.defined[functions].iter().map(range).collect()
     }
 }
 

@@ -1,78 +1,200 @@
 //! The cold routines that explain failed checks. All code of one runtime shares them. They are compiled when this crate
-//! is built, or else once in each process.
+//! is built, or else once in each process, and each is loaded when code first refers to it.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use backend_cranelift::recorded::Recorded;
+use backend_cranelift::recorded::{Recorded, Recorder, Replay};
+use cranelift_module::Module;
 use tvm_ffi_codegen::Loader;
 
-use super::address::{Address, FunctionRange};
-use super::assembly::{Assembly, Linked, Observers, Text, announce};
+use super::address::Address;
+use super::callers::Known;
 use super::debugger::Announced;
-use super::machine::OptLevel;
+use super::frames::{self, Registered};
+use super::machine::{Allocator, OptLevel, isa};
+use super::memory::Memory;
+use super::native::Native;
+use super::observers::{Observers, announce};
 use crate::error::Error;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, process_symbol};
 
 /// The routines of each runtime, by its identity. They are never freed, as runtimes never are.
-static ROUTINES: Mutex<Vec<(usize, &'static LoadedRoutines)>> = Mutex::new(Vec::new());
+static ROUTINES: Mutex<Vec<(usize, &'static SharedRoutines)>> = Mutex::new(Vec::new());
 
-/// Routines in memory.
-struct LoadedRoutines {
-    addresses: HashMap<String, Address>,
-    ranges: Vec<FunctionRange>,
-    frames: Vec<u8>,
-    /// The observers that know the routines, and the debugger's handles.
-    told: Mutex<(Observers, Vec<Announced>)>,
-    _text: Text,
+/// The routines of a runtime.
+pub(crate) struct SharedRoutines(Mutex<State>);
+
+/// The module of the routines, to which loading adds functions.
+struct State {
+    replay: Replay<'static>,
+    native: Native,
+    runtime: &'static Runtime,
+    /// Symbols of the C library and of the runtime that were not found.
+    missing: Arc<Mutex<Vec<String>>>,
+    memory: Memory,
+    /// The addresses of the exported functions that are loaded.
+    addresses: HashMap<&'static str, Address>,
+    parts: Vec<Part>,
+    /// The observers that know all parts.
+    observers: Observers,
+    /// Why loading has failed once, after which the module is not used any more.
+    failed: Option<Error>,
 }
 
-/// Returns the addresses of a runtime's routines by name. The first call loads them. Each observer learns of them
-/// once.
+/// Functions that were loaded together.
+struct Part {
+    /// The numbers of the functions in the module.
+    functions: Range<usize>,
+    announced: Vec<Announced>,
+    _registered: Vec<Registered>,
+    _known: Known,
+}
+
+/// Returns the routines of a runtime. Each observer learns once of those that are loaded, now or later.
 pub(crate) fn routines(
     runtime: &'static Runtime,
     observers: Observers,
-) -> Result<&'static HashMap<String, Address>, Error> {
-    let mut known = ROUTINES.lock().unwrap_or_else(PoisonError::into_inner);
+) -> Result<&'static SharedRoutines, Error> {
+    let mut known = lock(&ROUTINES);
     let found = known.iter().find(|(id, _)| *id == runtime.id());
     let routines = match found {
         Some((_, routines)) => *routines,
         None => {
-            let routines: &'static LoadedRoutines = Box::leak(Box::new(compile(runtime)?));
+            let state = Mutex::new(State::new(runtime)?);
+            let routines: &'static SharedRoutines = Box::leak(Box::new(SharedRoutines(state)));
             known.push((runtime.id(), routines));
             routines
         }
     };
     drop(known);
     if observers != Observers::default() {
-        routines.tell(observers)?;
+        lock(&routines.0).tell(observers)?;
     }
-    Ok(&routines.addresses)
+    Ok(routines)
 }
 
-fn compile(runtime: &'static Runtime) -> Result<LoadedRoutines, Error> {
-    let mut assembly = Assembly::new(runtime, OptLevel::None, None)?;
-    match prebuilt::in_process() {
-        Some(bytes) => assembly.replay(Recorded::from_bytes(bytes).map_err(Error::Backend)?)?,
-        None => assembly.emit(&tvm_ffi_codegen::routines(Loader::HOST))?,
+impl SharedRoutines {
+    /// Returns true for the name of a routine.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        lock(&self.0).replay.has(name)
     }
-    // `tell` announces them later.
-    let linked = assembly.link(Observers::default())?;
-    let Linked { functions, ranges, frames, text, .. } = linked;
-    let (addresses, told) = (functions.into_iter().collect(), Mutex::default());
-    Ok(LoadedRoutines { addresses, ranges, frames, told, _text: text })
+
+    /// Returns the address of a routine, which is loaded if it has to be; `None` for other names, and if that fails.
+    pub(crate) fn find(&self, name: &str) -> Option<Address> {
+        let mut state = lock(&self.0);
+        if state.replay.has(name) {
+            state.load([name]).ok()?;
+        }
+        state.addresses.get(name).copied()
+    }
+
+    /// Loads the routines among these names together.
+    pub(crate) fn load<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Result<(), Error> {
+        lock(&self.0).load(names)
+    }
 }
 
-impl LoadedRoutines {
-    /// Announces the routines to observers that do not know them.
-    fn tell(&self, observers: Observers) -> Result<(), Error> {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let news = Observers {
-            debugger: observers.debugger && !told.0.debugger,
-            profiler: observers.profiler && !told.0.profiler,
+impl State {
+    fn new(runtime: &'static Runtime) -> Result<State, Error> {
+        let bytes = match prebuilt::in_process() {
+            Some(bytes) => bytes,
+            None => Box::leak(compile()?.into_boxed_slice()),
         };
-        told.1.extend(announce(&self.ranges, &self.frames, &[], news)?);
-        told.0 = told.0 | news;
+        let replay = Replay::new(Recorded::from_bytes(bytes).map_err(Error::Backend)?);
+        let (memory, missing) = (Memory::new(), Arc::<Mutex<Vec<String>>>::default());
+        let asked = Arc::clone(&missing);
+        let address = move |name: &str| {
+            let found =
+                runtime.symbol(name).map(|symbol| symbol.cast()).or_else(|| process_symbol(name));
+            // Without an address the module would panic.
+            found.unwrap_or_else(|| {
+                lock(&asked).push(name.to_owned());
+                std::ptr::dangling()
+            })
+        };
+        let native = Native::new(OptLevel::None, &memory, address)?;
+        let (addresses, parts) = (HashMap::new(), Vec::new());
+        let (observers, failed) = (Observers::default(), None);
+        Ok(State { replay, native, runtime, missing, memory, addresses, parts, observers, failed })
+    }
+
+    fn load<'n>(&mut self, names: impl IntoIterator<Item = &'n str>) -> Result<(), Error> {
+        let is_new = |name: &&str| !self.addresses.contains_key(name) && self.replay.has(name);
+        let names: Vec<&str> = names.into_iter().filter(is_new).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        if let Some(failed) = &self.failed {
+            return Err(failed.clone());
+        }
+        let mut part = self.add(&names).inspect_err(|error| self.failed = Some(error.clone()))?;
+        let announced = part.announce(&self.native, self.observers);
+        self.parts.push(part);
+        announced
+    }
+
+    /// Adds routines, with all that they need, to what is loaded.
+    fn add(&mut self, names: &[&str]) -> Result<Part, Error> {
+        let (defined, areas) = (self.native.defined.len(), self.memory.code().len());
+        let replayed = self.replay.define(names.iter().copied(), &mut self.native);
+        let replayed = replayed.map_err(Error::Backend)?;
+        let mut exported = Vec::new();
+        for one in replayed {
+            self.native.set_unwind(one.id, one.unwind);
+            exported.extend(one.exported.then_some((one.name, one.id)));
+        }
+        self.native.finalize()?;
+        let symbols = std::mem::take(&mut *lock(&self.missing));
+        if !symbols.is_empty() {
+            return Err(Error::Undefined { symbols });
+        }
+        let functions = defined..self.native.defined.len();
+        let known = self.native.frames(functions.clone());
+        let registered = frames::register(self.native.module.isa(), known)?;
+        let code = self.memory.code().into_iter().skip(areas);
+        let known = Known::new(code, self.runtime);
+        let address = |id| Address(self.native.module.get_finalized_function(id));
+        self.addresses.extend(exported.into_iter().map(|(name, id)| (name, address(id))));
+        Ok(Part { functions, announced: Vec::new(), _registered: registered, _known: known })
+    }
+
+    /// Announces what is loaded to observers that do not know it.
+    fn tell(&mut self, observers: Observers) -> Result<(), Error> {
+        let news = Observers {
+            debugger: observers.debugger && !self.observers.debugger,
+            profiler: observers.profiler && !self.observers.profiler,
+        };
+        for part in &mut self.parts {
+            part.announce(&self.native, news)?;
+        }
+        self.observers = self.observers | news;
         Ok(())
     }
+}
+
+impl Part {
+    /// Announces the functions to observers.
+    fn announce(&mut self, native: &Native, observers: Observers) -> Result<(), Error> {
+        if observers != Observers::default() {
+            let frames = native.frames(self.functions.clone());
+            let frames = frames::section(native.module.isa(), &frames)?;
+            let ranges = native.ranges(self.functions.clone());
+            self.announced.extend(announce(&ranges, &frames, &[], observers)?);
+        }
+        Ok(())
+    }
+}
+
+/// Compiles the routines for this machine.
+fn compile() -> Result<Vec<u8>, Error> {
+    let mut recorder = Recorder::new(isa(OptLevel::None, Allocator::Backtracking)?);
+    let emitted = backend_cranelift::emit(&mut recorder, &tvm_ffi_codegen::routines(Loader::HOST));
+    emitted.and_then(|_| recorder.finish()).map_err(Error::Backend)
+}
+
+/// Locks a mutex. A thread that panicked has left the value consistent.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

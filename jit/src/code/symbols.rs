@@ -9,6 +9,7 @@ use cranelift_module::{Linkage, Module, ModuleRelocTarget};
 use tvm_ffi_codegen::ir::Signature;
 
 use super::address::Address;
+use super::routines::SharedRoutines;
 use crate::error::Error;
 use crate::runtime::{self, Runtime};
 
@@ -18,8 +19,7 @@ pub(crate) struct Symbols(Arc<Shared>);
 
 struct Shared {
     runtime: &'static Runtime,
-    /// Routines of the runtime; `None` while they are being compiled themselves.
-    routines: Option<&'static HashMap<String, Address>>,
+    routines: &'static SharedRoutines,
     kernels: Mutex<HashMap<String, Kernel>>,
     /// Symbols that were looked up and not found.
     missing: Mutex<Vec<String>>,
@@ -37,10 +37,7 @@ struct Kernel {
 }
 
 impl Symbols {
-    pub(crate) fn new(
-        runtime: &'static Runtime,
-        routines: Option<&'static HashMap<String, Address>>,
-    ) -> Symbols {
+    pub(crate) fn new(runtime: &'static Runtime, routines: &'static SharedRoutines) -> Symbols {
         Symbols(Arc::new(Shared {
             runtime,
             routines,
@@ -89,9 +86,17 @@ impl Symbols {
         lock(&self.0.kernels).get(name).map(|kernel| kernel.address)
     }
 
-    /// True for the name of a routine, and for any name while the routines themselves are compiled.
+    /// True for the name of a routine.
     pub(crate) fn is_routine(&self, name: &str) -> bool {
-        self.0.routines.is_none_or(|routines| routines.contains_key(name))
+        self.0.routines.has(name)
+    }
+
+    /// Loads the routines among these names together.
+    pub(crate) fn load_routines<'n>(
+        &self,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Result<(), Error> {
+        self.0.routines.load(names)
     }
 
     /// Finds a routine, a function of the runtime, or a kernel: the symbols that declarations may refer to.
@@ -106,7 +111,7 @@ impl Symbols {
 
     /// Finds a routine or a function of the runtime. Both precede kernels of the same name.
     fn find_fixed(&self, name: &str) -> Option<Address> {
-        let routine = self.0.routines.and_then(|routines| routines.get(name).copied());
+        let routine = self.0.routines.find(name);
         routine.or_else(|| self.0.runtime.symbol(name).map(|symbol| Address(symbol.cast())))
     }
 

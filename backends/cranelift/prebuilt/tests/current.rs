@@ -35,7 +35,7 @@ fn objects_define_what_they_are_listed_with() {
 fn code_for_the_process_is_current() {
     let mut recorder = Recorder::new(isa(&Triple::host(), Settings::JIT).unwrap());
     emit(&mut recorder, &routines(Loader::HOST)).unwrap();
-    let now = recorder.finish().unwrap().to_bytes().unwrap();
+    let now = recorder.finish().unwrap();
     let known = in_process().expect("there is a code generator for the host");
     assert!(known == now);
     assert!(Recorded::from_bytes(known).is_ok());

@@ -52,10 +52,10 @@ impl<'a> Function<'a> {
     /// Adds the numbers that a term names.
     fn add_locals(&self, term: &Term, to: &mut Vec<LocalId>) {
         term.any(&mut |node| {
-            match node {
-                Node::Local(local) => to.push(*local),
-                Node::Symbol(symbol) => to.extend(self.symbols[*symbol].local),
-                _ => {}
+            if let Node::Local(local) = node {
+                to.push(*local);
+            } else if let Node::Symbol(symbol) = node {
+                to.extend(self.symbols[*symbol].local);
             }
             false
         });
