@@ -198,3 +198,28 @@ fn compile() -> Result<Vec<u8>, Error> {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::runtime;
+
+    #[test]
+    fn a_routine_is_loaded_once_with_what_it_needs() {
+        let [first, other, unused] = ["fail_count", "fail_number", "launch_failed"]
+            .map(|name| format!("tvm_ffi_codegen.{name}"));
+        let mut state = State::new(runtime()).unwrap();
+        assert!(state.native.defined.is_empty());
+        let mut load = |names: &[&str]| {
+            state.load(names.iter().copied()).unwrap();
+            let known = [&first, &other, &unused].map(|name| state.addresses.contains_key(&**name));
+            (state.native.defined.len(), known)
+        };
+        let (alone, known) = load(&[&first, "malloc", "tvm_ffi_codegen.none"]);
+        assert!(alone > 1 && known == [true, false, false], "{alone} {known:?}");
+        assert_eq!(load(&[&first]).0, alone);
+        let (both, known) = load(&[&first, &other]);
+        assert!(both > alone && known == [true, true, false], "{both} {known:?}");
+        assert_eq!(state.parts.len(), 2);
+    }
+}

