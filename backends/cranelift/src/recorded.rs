@@ -50,7 +50,7 @@ pub struct Recorded<'a> {
 }
 
 /// A recorded symbol.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Symbol<'a> {
     name: &'a str,
     linkage: Linkage,
@@ -177,21 +177,20 @@ pub struct Replay<'a> {
     recorded: Recorded<'a>,
     /// The exported functions, by name.
     exports: HashMap<&'a str, usize>,
-    ids: Ids,
-}
-
-/// The ids of recorded symbols in a module; `None` for symbols that it does not have yet.
-#[derive(Debug)]
-struct Ids {
+    /// The ids of recorded functions in the module; `None` for those that it does not have yet.
     functions: Vec<Option<FuncId>>,
+    /// The ids of recorded data, likewise.
     data: Vec<Option<DataId>>,
+    /// What the module has declared and is going to define.
+    left: Vec<Left<'a>>,
 }
 
-/// The number of a recorded symbol.
-#[derive(Clone, Copy)]
-enum Number {
-    Function(usize),
-    Data(usize),
+/// A symbol that is declared and not defined yet, with its definition.
+#[derive(Debug)]
+enum Left<'a> {
+    /// A function, with its number in the record.
+    Function(usize, FuncId, &'a [u8]),
+    Data(DataId, &'a [u8]),
 }
 
 impl<'a> Replay<'a> {
@@ -200,9 +199,9 @@ impl<'a> Replay<'a> {
         let functions = recorded.functions.iter().enumerate();
         let exports = functions.filter(|(_, symbol)| symbol.linkage == Linkage::Export);
         let exports = exports.map(|(index, symbol)| (symbol.name, index)).collect();
-        let (functions, data) =
-            (vec![None; recorded.functions.len()], vec![None; recorded.data.len()]);
-        Replay { recorded, exports, ids: Ids { functions, data } }
+        let functions = vec![None; recorded.functions.len()];
+        let data = vec![None; recorded.data.len()];
+        Replay { recorded, exports, functions, data, left: Vec::new() }
     }
 
     /// Returns true for the name of an exported function.
@@ -220,34 +219,21 @@ impl<'a> Replay<'a> {
         names: impl IntoIterator<Item = &'n str>,
         module: &mut dyn Module,
     ) -> Result<Vec<Replayed<'a>>, Error> {
-        let (mut replayed, mut left) = (Vec::new(), Vec::new());
+        let mut replayed = Vec::new();
         for name in names {
             if let Some(&index) = self.exports.get(name) {
-                self.declare(Number::Function(index), module, &mut left)?;
+                self.function(index, module)?;
             }
         }
-        while let Some((number, definition)) = left.pop() {
-            match number {
-                Number::Data(index) => {
-                    let mut description: DataDescription = read(definition)?;
-                    for target in description.function_decls.values_mut() {
-                        self.place(target, module, &mut left)?;
-                    }
-                    for target in description.data_decls.values_mut() {
-                        self.place(target, module, &mut left)?;
-                    }
-                    let id = self.ids.data[index].expect("it has been declared");
-                    module.define_data(id, &description).map_err(native)?;
-                }
-                Number::Function(index) => {
+        while let Some(left) = self.left.pop() {
+            match left {
+                Left::Function(index, id, definition) => {
                     let code: Code = read(definition)?;
                     let mut relocations = Vec::with_capacity(code.relocations.len());
                     for Relocation { offset, kind, target, addend } in code.relocations {
-                        let mut name = target;
-                        self.place(&mut name, module, &mut left)?;
+                        let name = self.place(target, module)?;
                         relocations.push(ModuleReloc { offset, kind, name, addend });
                     }
-                    let id = self.ids.functions[index].expect("it has been declared");
                     let defined =
                         module.define_function_bytes(id, code.align, &code.bytes, &relocations);
                     defined.map_err(native)?;
@@ -255,69 +241,61 @@ impl<'a> Replay<'a> {
                     let exported = linkage == Linkage::Export;
                     replayed.push(Replayed { name, id, exported, unwind: code.unwind });
                 }
+                Left::Data(id, definition) => {
+                    let mut data: DataDescription = read(definition)?;
+                    let functions = data.function_decls.values_mut();
+                    for target in functions.chain(data.data_decls.values_mut()) {
+                        *target = self.place(target.clone(), module)?;
+                    }
+                    module.define_data(id, &data).map_err(native)?;
+                }
             }
         }
         Ok(replayed)
     }
 
-    /// Declares a symbol in the module, which does not have it. Adds its definition, if there is one, to what is left.
-    fn declare(
-        &mut self,
-        number: Number,
-        module: &mut dyn Module,
-        left: &mut Vec<(Number, &'a [u8])>,
-    ) -> Result<u32, Error> {
-        let (symbol, known) = match number {
-            Number::Function(index) => {
-                (&self.recorded.functions[index], self.ids.functions[index].map(|id| id.as_u32()))
-            }
-            Number::Data(index) => {
-                (&self.recorded.data[index], self.ids.data[index].map(|id| id.as_u32()))
-            }
-        };
-        if let Some(known) = known {
-            return Ok(known);
+    /// Returns the id of a function in the module, which declares it if it has to.
+    fn function(&mut self, index: usize, module: &mut dyn Module) -> Result<FuncId, Error> {
+        if let Some(id) = self.functions[index] {
+            return Ok(id);
         }
-        left.extend(symbol.definition.map(|definition| (number, &**definition)));
-        Ok(match number {
-            Number::Function(index) => {
-                let signature: ir::Signature = read(symbol.kind)?;
-                let declared = module.declare_function(symbol.name, symbol.linkage, &signature);
-                let id = declared.map_err(native)?;
-                self.ids.functions[index] = Some(id);
-                id.as_u32()
-            }
-            Number::Data(index) => {
-                let declared =
-                    module.declare_data(symbol.name, symbol.linkage, read(symbol.kind)?, false);
-                let id = declared.map_err(native)?;
-                self.ids.data[index] = Some(id);
-                id.as_u32()
-            }
-        })
+        let Symbol { name, linkage, kind, definition } = self.recorded.functions[index];
+        let signature: ir::Signature = read(kind)?;
+        let id = module.declare_function(name, linkage, &signature).map_err(native)?;
+        self.functions[index] = Some(id);
+        self.left.extend(definition.map(|bytes| Left::Function(index, id, bytes)));
+        Ok(id)
     }
 
-    /// Puts the symbol of the module in the place of a recorded one, which it declares if it has to.
+    /// Returns the id of data in the module, which declares it if it has to.
+    fn datum(&mut self, index: usize, module: &mut dyn Module) -> Result<DataId, Error> {
+        if let Some(id) = self.data[index] {
+            return Ok(id);
+        }
+        let Symbol { name, linkage, kind, definition } = self.recorded.data[index];
+        let id = module.declare_data(name, linkage, read(kind)?, false).map_err(native)?;
+        self.data[index] = Some(id);
+        self.left.extend(definition.map(|bytes| Left::Data(id, bytes)));
+        Ok(id)
+    }
+
+    /// Returns the target of a relocation in the module for a recorded one.
     fn place(
         &mut self,
-        target: &mut ModuleRelocTarget,
+        target: ModuleRelocTarget,
         module: &mut dyn Module,
-        left: &mut Vec<(Number, &'a [u8])>,
-    ) -> Result<(), Error> {
-        match target {
+    ) -> Result<ModuleRelocTarget, Error> {
+        Ok(match target {
             ModuleRelocTarget::User { namespace: FUNCTIONS, index } => {
-                *index = self.declare(Number::Function(*index as usize), module, left)?;
+                self.function(index as usize, module)?.into()
             }
-            ModuleRelocTarget::User { index, .. } => {
-                *index = self.declare(Number::Data(*index as usize), module, left)?;
+            ModuleRelocTarget::User { index, .. } => self.datum(index as usize, module)?.into(),
+            ModuleRelocTarget::FunctionOffset(id, offset) => {
+                let id = self.function(id.as_u32() as usize, module)?;
+                ModuleRelocTarget::FunctionOffset(id, offset)
             }
-            ModuleRelocTarget::FunctionOffset(id, _) => {
-                let number = Number::Function(id.as_u32() as usize);
-                *id = FuncId::from_u32(self.declare(number, module, left)?);
-            }
-            ModuleRelocTarget::LibCall(_) | ModuleRelocTarget::KnownSymbol(_) => {}
-        }
-        Ok(())
+            ModuleRelocTarget::LibCall(_) | ModuleRelocTarget::KnownSymbol(_) => target,
+        })
     }
 }
 
