@@ -8,6 +8,7 @@ mod frames;
 mod image;
 pub(crate) mod machine;
 mod memory;
+mod missing;
 mod native;
 pub(crate) mod observers;
 mod perf;

@@ -4,8 +4,8 @@ use std::error::Error;
 use std::path::Path;
 use std::{env, fs};
 
-use backend_cranelift::recorded::Recorder;
-use backend_cranelift::{Cranelift, Settings, emit, isa};
+use backend_cranelift::recorded::record;
+use backend_cranelift::{Cranelift, Settings, isa};
 use codegen::ir::Linkage;
 use codegen::{Backend, Loader, linked_routines, routines};
 use target_lexicon::Triple;
@@ -36,7 +36,5 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn in_process(triple: &Triple) -> Result<Vec<u8>, Box<dyn Error>> {
-    let mut recorder = Recorder::new(isa(triple, Settings::JIT)?);
-    emit(&mut recorder, &routines(Loader::of(triple)))?;
-    Ok(recorder.finish()?)
+    Ok(record(isa(triple, Settings::JIT)?, &routines(Loader::of(triple)))?)
 }

@@ -140,6 +140,16 @@ impl Recorder {
     }
 }
 
+/// Records a module of host IR.
+///
+/// # Errors
+/// [`Error::Native`] if Cranelift cannot compile a function, and those of [`emit`](crate::emit).
+pub fn record(isa: OwnedTargetIsa, source: &codegen::ir::Module) -> Result<Vec<u8>, Error> {
+    let mut recorder = Recorder::new(isa);
+    crate::emit(&mut recorder, source)?;
+    recorder.finish()
+}
+
 /// The name, linkage, kind and definition of a symbol.
 type Parts<'d> = (Cow<'d, str>, Linkage, Vec<u8>, Option<&'d Vec<u8>>);
 
@@ -181,7 +191,7 @@ pub struct Replay<'a> {
     functions: Vec<Option<FuncId>>,
     /// The ids of recorded data, likewise.
     data: Vec<Option<DataId>>,
-    /// What the module has declared and is going to define.
+    /// Symbols that the module has declared and does not define yet.
     left: Vec<Left<'a>>,
 }
 

@@ -28,6 +28,8 @@ struct Areas {
     full: Vec<Area>,
     /// The chunk of the pool that the first run came from.
     home: Option<usize>,
+    /// True for memory that keeps the free pages of its areas when it is sealed, and allocates from them later.
+    is_lasting: bool,
 }
 
 /// Pages of one kind.
@@ -55,15 +57,25 @@ impl Memory {
         Memory(Arc::new(Mutex::new(Areas::default())))
     }
 
+    /// Makes memory for a module that is finalized many times. It takes the largest runs of the pool at once, in one place:
+    /// what is allocated later would be wherever there is room then, maybe out of [`REACH`].
+    pub(crate) fn lasting() -> io::Result<Memory> {
+        let mut areas = Areas { is_lasting: true, ..Areas::default() };
+        for kind in PageKind::ALL {
+            areas.grow(LARGEST, kind)?;
+        }
+        Ok(Memory(Arc::new(Mutex::new(areas))))
+    }
+
     /// Size of all areas in bytes.
     pub(crate) fn size(&self) -> usize {
         self.with(|areas| areas.all().map(|area| area.range().len()).sum())
     }
 
-    /// The address ranges of code.
+    /// The address ranges of code that has been sealed, in the order of sealing.
     pub(crate) fn code(&self) -> Vec<Range<usize>> {
         self.with(|areas| {
-            let code = areas.all().filter(|area| matches!(area.kind, PageKind::Code));
+            let code = areas.full.iter().filter(|area| matches!(area.kind, PageKind::Code));
             code.map(Area::range).collect()
         })
     }
@@ -118,9 +130,14 @@ impl Areas {
         Ok(())
     }
 
-    /// Closes all areas and gives them their final protection.
+    /// Closes all areas and gives them their final protection. Free pages of lasting memory stay open.
     fn seal(&mut self) -> io::Result<()> {
-        self.full.extend(self.open.iter_mut().filter_map(Option::take));
+        for open in &mut self.open {
+            let is_closed = |area: &mut Area| !self.is_lasting || area.free != area.range();
+            let Some(mut area) = open.take_if(is_closed) else { continue };
+            *open = if self.is_lasting { area.split_off() } else { None };
+            self.full.push(area);
+        }
         for area in self.full.iter_mut().filter(|area| !area.sealed) {
             area.seal()?;
         }
@@ -141,6 +158,16 @@ impl Area {
         let end = start.checked_add(size).filter(|end| *end <= self.free.end)?;
         self.free.start = end;
         Some(start)
+    }
+
+    /// Takes the free pages away from the area; `None` if there are none.
+    fn split_off(&mut self) -> Option<Area> {
+        let used = self.free.start - self.range().start;
+        let Store::Pages(pages) = &mut self.store else { return None };
+        let rest = pages.split_off(used)?;
+        self.free.end = self.range().end;
+        let (kind, free) = (self.kind, rest.range());
+        Some(Area { kind, store: Store::Pages(rest), free, sealed: false })
     }
 
     fn seal(&mut self) -> io::Result<()> {

@@ -117,6 +117,15 @@ impl Pages {
         self.range.clone()
     }
 
+    /// Takes the pages behind the first `used` bytes away from the run; `None` if there are none.
+    pub(super) fn split_off(&mut self, used: usize) -> Option<Pages> {
+        let at = self.range.start + whole_pages(used)?;
+        let rest = at..self.range.end;
+        self.range.end = self.range.end.min(at);
+        let Pages { kind, chunk, .. } = *self;
+        (!rest.is_empty()).then_some(Pages { kind, chunk, range: rest, sealed: false })
+    }
+
     /// Gives the pages their protection. Those behind the first `used` bytes go back to the pool.
     pub(super) fn seal(&mut self, used: usize) -> io::Result<()> {
         protect(&self.range, self.kind.protection())?;

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
-use backend_cranelift::recorded::{Recorded, Recorder, Replay};
+use backend_cranelift::recorded::{Recorded, Replay, record};
 use cranelift_module::Module;
 use tvm_ffi_codegen::Loader;
 
@@ -15,6 +15,7 @@ use super::debugger::Announced;
 use super::frames::{self, Registered};
 use super::machine::{Allocator, OptLevel, isa};
 use super::memory::Memory;
+use super::missing::{Missing, lock};
 use super::native::Native;
 use super::observers::{Observers, announce};
 use crate::error::Error;
@@ -31,8 +32,7 @@ struct State {
     replay: Replay<'static>,
     native: Native,
     runtime: &'static Runtime,
-    /// Symbols of the C library and of the runtime that were not found.
-    missing: Arc<Mutex<Vec<String>>>,
+    missing: Missing,
     memory: Memory,
     /// The addresses of the exported functions that are loaded.
     addresses: HashMap<&'static str, Address>,
@@ -103,16 +103,13 @@ impl State {
             None => Box::leak(compile()?.into_boxed_slice()),
         };
         let replay = Replay::new(Recorded::from_bytes(bytes).map_err(Error::Backend)?);
-        let (memory, missing) = (Memory::new(), Arc::<Mutex<Vec<String>>>::default());
-        let asked = Arc::clone(&missing);
+        let memory =
+            Memory::lasting().map_err(|error| Error::Memory { reason: error.to_string() })?;
+        let missing = Missing::default();
+        let asked = missing.clone();
         let address = move |name: &str| {
-            let found =
-                runtime.symbol(name).map(|symbol| symbol.cast()).or_else(|| process_symbol(name));
-            // Without an address the module would panic.
-            found.unwrap_or_else(|| {
-                lock(&asked).push(name.to_owned());
-                std::ptr::dangling()
-            })
+            let found = runtime.symbol(name).map(|symbol| symbol.cast());
+            asked.or_note(name, found.or_else(|| process_symbol(name)))
         };
         let native = Native::new(OptLevel::None, &memory, address)?;
         let (addresses, parts) = (HashMap::new(), Vec::new());
@@ -129,7 +126,16 @@ impl State {
         if let Some(failed) = &self.failed {
             return Err(failed.clone());
         }
-        let mut part = self.add(&names).inspect_err(|error| self.failed = Some(error.clone()))?;
+        // What a thread leaves that panics here.
+        self.failed = Some(Error::Memory { reason: "routines were loaded in part".to_owned() });
+        let added = self.add(&names);
+        if added.is_err() && self.parts.is_empty() {
+            // Nothing runs yet that has variables of the routines: the next library tries again.
+            *self = State { observers: self.observers, ..State::new(self.runtime)? };
+        } else {
+            self.failed = added.as_ref().err().cloned();
+        }
+        let mut part = added?;
         let announced = part.announce(&self.native, self.observers);
         self.parts.push(part);
         announced
@@ -146,10 +152,7 @@ impl State {
             exported.extend(one.exported.then_some((one.name, one.id)));
         }
         self.native.finalize()?;
-        let symbols = std::mem::take(&mut *lock(&self.missing));
-        if !symbols.is_empty() {
-            return Err(Error::Undefined { symbols });
-        }
+        self.missing.check()?;
         let functions = defined..self.native.defined.len();
         let known = self.native.frames(functions.clone());
         let registered = frames::register(self.native.module.isa(), known)?;
@@ -189,19 +192,14 @@ impl Part {
 
 /// Compiles the routines for this machine.
 fn compile() -> Result<Vec<u8>, Error> {
-    let mut recorder = Recorder::new(isa(OptLevel::None, Allocator::Backtracking)?);
-    let emitted = backend_cranelift::emit(&mut recorder, &tvm_ffi_codegen::routines(Loader::HOST));
-    emitted.and_then(|_| recorder.finish()).map_err(Error::Backend)
-}
-
-/// Locks a mutex. A thread that panicked has left the value consistent.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    let isa = isa(OptLevel::None, Allocator::Backtracking)?;
+    record(isa, &tvm_ffi_codegen::routines(Loader::HOST)).map_err(Error::Backend)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::code::pool::LARGEST;
     use crate::runtime::runtime;
 
     #[test]
@@ -221,5 +219,37 @@ mod tests {
         let (both, known) = load(&[&first, &other]);
         assert!(both > alone && known == [true, true, false], "{both} {known:?}");
         assert_eq!(state.parts.len(), 2);
+    }
+
+    /// Routines call each other by offsets, whenever they are loaded.
+    #[test]
+    fn all_routines_are_in_one_place() {
+        let module = tvm_ffi_codegen::routines(Loader::HOST);
+        let mut state = State::new(runtime()).unwrap();
+        let names = module.functions.iter().map(|function| module.name(function.symbol));
+        let names: Vec<&str> = names.collect();
+        // More loads than a program makes, which needs few pieces.
+        names[..names.len() / 4].iter().for_each(|&name| state.load([name]).unwrap());
+        state.load(names).unwrap();
+        let code = state.memory.code();
+        let (first, last) = (code.first().unwrap(), code.last().unwrap());
+        assert!(last.end - first.start <= LARGEST && code.len() > 8, "{code:x?}");
+    }
+
+    /// A load that fails before any other has succeeded leaves nothing behind.
+    #[test]
+    fn a_first_load_that_fails_is_tried_again() {
+        let name = "tvm_ffi_codegen.fail_count";
+        let mut state = State::new(runtime()).unwrap();
+        let missing = state.missing.clone();
+        missing.or_note("nowhere", None);
+        let failed = state.load([name]).unwrap_err();
+        assert!(matches!(&failed, Error::Undefined { symbols } if symbols == &["nowhere"]));
+        state.load([name]).unwrap();
+        let missing = state.missing.clone();
+        missing.or_note("nowhere", None);
+        let failed = state.load(["tvm_ffi_codegen.fail_number"]).unwrap_err();
+        assert_eq!(state.load(["tvm_ffi_codegen.fail_number"]).unwrap_err(), failed);
+        state.load([name]).unwrap();
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use cranelift_jit::JITModule;
 use cranelift_module::{Linkage, Module, ModuleRelocTarget};
 use tvm_ffi_codegen::ir::Signature;
 
 use super::address::Address;
+use super::missing::{Missing, lock};
 use super::routines::SharedRoutines;
 use crate::error::Error;
 use crate::runtime::{self, Runtime};
@@ -21,8 +22,7 @@ struct Shared {
     runtime: &'static Runtime,
     routines: &'static SharedRoutines,
     kernels: Mutex<HashMap<String, Kernel>>,
-    /// Symbols that were looked up and not found.
-    missing: Mutex<Vec<String>>,
+    missing: Missing,
     /// True while [`Symbols::check`] looks for symbols that the module promised to define: every lookup is a failure.
     checking: AtomicBool,
 }
@@ -42,7 +42,7 @@ impl Symbols {
             runtime,
             routines,
             kernels: Mutex::default(),
-            missing: Mutex::default(),
+            missing: Missing::default(),
             checking: AtomicBool::new(false),
         }))
     }
@@ -138,20 +138,13 @@ impl Symbols {
         names
     }
 
-    /// Looks a symbol up for the JIT module, also in the process. The JIT module panics without an address, so a symbol
-    /// that is not found gets an invalid one; [`Symbols::finish`] then fails, and the code is never used.
+    /// Looks a symbol up for the JIT module, also in the process. [`Symbols::finish`] fails if it is not found.
     pub(crate) fn answer(&self, name: &str) -> *const u8 {
         let found = match self.0.checking.load(Ordering::Relaxed) {
             true => None,
             false => self.find(name).or_else(|| runtime::process_symbol(name).map(Address)),
         };
-        found.map_or_else(
-            || {
-                lock(&self.0.missing).push(name.to_owned());
-                std::ptr::dangling()
-            },
-            |address| address.0,
-        )
+        self.0.missing.or_note(name, found.map(|address| address.0))
     }
 
     /// Checks that all functions and data that the module declares exist. Imports of the user's own code may also come
@@ -180,12 +173,6 @@ impl Symbols {
 
     /// Returns an error that names the symbols that were not found.
     pub(crate) fn finish(&self) -> Result<(), Error> {
-        let symbols = std::mem::take(&mut *lock(&self.0.missing));
-        if symbols.is_empty() { Ok(()) } else { Err(Error::Undefined { symbols }) }
+        self.0.missing.check()
     }
-}
-
-/// Locks a mutex. A thread that panicked has left the value consistent.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
 //! The build script and this process, which were compiled with other settings, compile the routines to the same bytes.
 
-use backend_cranelift::recorded::{Recorded, Recorder};
-use backend_cranelift::{Cranelift, Settings, emit, isa};
+use backend_cranelift::recorded::{Recorded, record};
+use backend_cranelift::{Cranelift, Settings, isa};
 use codegen::{Backend, Loader, linked_routines, routines};
 use target_lexicon::Triple;
 use tvm_ffi_codegen_prebuilt::{TARGET, in_process, objects};
@@ -33,9 +33,8 @@ fn objects_define_what_they_are_listed_with() {
 
 #[test]
 fn code_for_the_process_is_current() {
-    let mut recorder = Recorder::new(isa(&Triple::host(), Settings::JIT).unwrap());
-    emit(&mut recorder, &routines(Loader::HOST)).unwrap();
-    let now = recorder.finish().unwrap();
+    let isa = isa(&Triple::host(), Settings::JIT).unwrap();
+    let now = record(isa, &routines(Loader::HOST)).unwrap();
     let known = in_process().expect("there is a code generator for the host");
     assert!(known == now);
     assert!(Recorded::from_bytes(known).is_ok());

@@ -1,6 +1,6 @@
 //! Launches that a closure [keeps](kept). The first call computes all of a launch and keeps its area, whose config,
 //! attributes and arguments are those of every later call; these store only what they compute themselves. The code of the
-//! first call is a function of its own: in the closure's it would take registers from every later call.
+//! first call is a function of its own, so that what it computes takes no registers from later calls.
 
 use crate::ir::{Block, Cond, Linkage, Signature, SymbolKind, Type, Value};
 use crate::lower::body::launch::area::{self, DeviceIndex, Layout, Ready, Subject};
