@@ -5,7 +5,7 @@ use std::process::Command;
 
 use codegen::Library;
 use driver::link::{Input, Linker};
-use driver::{Form, Request, Source};
+use driver::{Form, Request};
 use tvm_ffi_codegen_tests::route::{BACKENDS, request};
 
 use super::{ImportTree, Node, Workshop, backends, cc, custom, library};
@@ -129,7 +129,7 @@ const REGISTERED: [(&str, &str); 3] = [
 fn a_loader_fills_what_kernels_in_ir_define() {
     let workshop = Workshop::new();
     let library: Library = "filled() -> int64 = filled_kernel();".parse().expect("it is valid");
-    let kernel = Source { name: "k.ll".to_owned(), bytes: FILLED_IR.into() };
+    let kernel = driver::Source { name: "k.ll".to_owned(), bytes: FILLED_IR.into() };
     let request = Request { sources: vec![kernel], ..request("llvm", Form::Shared) };
     request.write(&library, &workshop.path("lib.so")).unwrap_or_else(|error| panic!("{error}"));
     workshop

@@ -3,7 +3,7 @@
 use abi_spec::runtime;
 
 use crate::declaration::Platform;
-use crate::ir::{Cond, Convert, Type, Value};
+use crate::ir::{Block, Cond, Convert, Type, Value};
 use crate::lower::body::launch::map;
 use crate::lower::body::pass;
 use crate::lower::checks::{Checker, terms};
@@ -55,14 +55,14 @@ impl Layout {
 pub(super) struct Ready<'e> {
     pub(super) subject: Subject,
     /// The `CUkernel`.
-    pub(super) function: Value,
+    pub(super) function: Word,
     /// Address of the config.
     pub(super) config: Value,
     /// Extents and the size of shared memory, if the config gets them only for an error.
     pub(super) extents: Option<&'e [Field]>,
-    pub(super) stream: Value,
-    /// Address of the addresses of the kernel's arguments.
-    pub(super) addresses: Value,
+    pub(super) stream: Word,
+    /// Address from which the table of the addresses of the kernel's arguments is so many bytes away.
+    pub(super) addresses: (Value, i64),
 }
 
 /// The first arguments of all routines of launches.
@@ -72,25 +72,35 @@ pub(super) struct Subject {
     pub(super) site: Value,
     /// Address of the variable of the GPU kernel.
     pub(super) kernel: Value,
-    pub(super) device: DeviceIndex,
+    /// The index of the device, `I64`.
+    pub(super) device: Word,
 }
 
-/// The index of the device of a launch, `I64`.
+/// A word that a launch needs.
 #[derive(Clone, Copy)]
-pub(super) enum DeviceIndex {
+pub(super) enum Word {
     /// A value.
     Known(Value),
-    /// A word at this byte offset from an address: a value that only a failed launch needs would stay in a register across
-    /// the launch.
-    At(Value, i32),
+    /// A word of this type at this byte offset from an address, which each use loads: a value would stay in a register
+    /// across calls of the driver.
+    At(Type, Value, i32),
 }
 
-impl DeviceIndex {
+impl Word {
+    /// Returns the value, which is loaded here if it is not known.
     pub(super) fn value(self, c: &mut Checker<'_, '_>) -> Value {
         match self {
-            DeviceIndex::Known(device) => device,
-            DeviceIndex::At(address, offset) => c.e.b.load(Type::I64, address, offset),
+            Word::Known(value) => value,
+            Word::At(ty, address, offset) => c.e.b.load(ty, address, offset),
         }
+    }
+}
+
+impl Ready<'_> {
+    /// Returns the address of the addresses of the kernel's arguments.
+    pub(super) fn addresses(&self, c: &mut Checker<'_, '_>) -> Value {
+        let (base, offset) = self.addresses;
+        c.e.b.ptr_offset(base, offset)
     }
 }
 
@@ -129,23 +139,28 @@ pub(super) fn is_empty(
     })
 }
 
-/// Emits the call that finds the current device. Returns a `Bool` that is true if it is the device of the launch, and
-/// the status of the call.
-pub(super) fn is_current(c: &mut Checker<'_, '_>, subject: Subject) -> (Value, Value) {
+/// Emits the call that finds the current device, and a branch to `here` if it is the device of the launch. Goes on where it
+/// is not, or the call has failed; returns the status of the call.
+pub(super) fn branch_if_current(c: &mut Checker<'_, '_>, subject: Subject, here: Block) -> Value {
     let (signature, at) = match c.e.function.platform {
         Platform::Cuda => (cuda::Entry::CtxGetDevice.signature(), cuda::kernel::GET_DEVICE),
         Platform::Hip => (hip::Entry::GetDevice.signature(), hip::kernel::GET_DEVICE),
     };
+    let (known, there) = (c.e.b.block("current_device"), c.e.b.cold_block("other_device"));
     let none = c.e.b.i64(-1);
     let current = c.e.scratch(&[none]);
     let entry = c.e.b.atomic_load(Type::Ptr, subject.kernel, at);
     let status = c.e.b.call_indirect_value(signature, entry, &[current]);
+    let is_fine = c.e.b.compare_const(Cond::Eq, status, 0);
+    c.e.b.branch(is_fine, known, there);
+    c.e.b.switch_to(known);
     let found = c.e.b.load(Type::I32, current, 0);
     let found = c.e.b.convert(Convert::Sext, found, Type::I64);
     let device = subject.device.value(c);
     let is_current = c.e.b.compare(Cond::Eq, found, device);
-    let is_fine = c.e.b.compare_const(Cond::Eq, status, 0);
-    (c.e.b.and(is_fine, is_current), status)
+    c.e.b.branch(is_current, here, there);
+    c.e.b.switch_to(there);
+    status
 }
 
 /// Emits the check of the status of a launch, and the call of the routine that raises its error.

@@ -12,16 +12,13 @@ use crate::lower::routines::Routine;
 pub(super) fn start_on_cuda(c: &mut Checker<'_, '_>, ready: Ready<'_>) {
     let [default, here, launched] =
         ["default_stream", "this_context", "launched"].map(|label| c.e.b.block(label));
-    let there = c.e.b.cold_block("other_context");
     let status = c.e.b.block_param(launched, Type::I32, "status");
-    let created = c.e.b.compare_const(Cond::Ugt, ready.stream, CU_STREAM_PER_THREAD);
+    let stream = ready.stream.value(c);
+    let created = c.e.b.compare_const(Cond::Ugt, stream, CU_STREAM_PER_THREAD);
     c.e.b.branch(created, here, default);
 
     c.e.b.switch_to(default);
-    let (is_current, asked) = area::is_current(c, ready.subject);
-    c.e.b.branch(is_current, here, there);
-
-    c.e.b.switch_to(there);
+    let asked = area::branch_if_current(c, ready.subject, here);
     let found = launch_there(c, ready, asked);
     c.e.b.jump(launched, &[found]);
 
@@ -35,11 +32,11 @@ pub(super) fn start_on_cuda(c: &mut Checker<'_, '_>, ready: Ready<'_>) {
 
 /// Emits the call of the driver that launches the kernel; returns its status.
 fn call_driver(c: &mut Checker<'_, '_>, ready: Ready<'_>) -> Value {
-    let Ready { subject, function, config, addresses, .. } = ready;
-    let entry = c.e.b.atomic_load(Type::Ptr, subject.kernel, kernel::LAUNCH);
+    let entry = c.e.b.atomic_load(Type::Ptr, ready.subject.kernel, kernel::LAUNCH);
+    let (function, addresses) = (ready.function.value(c), ready.addresses(c));
     let null = c.e.b.null();
     let signature = Entry::LaunchKernelEx.signature();
-    c.e.b.call_indirect_value(signature, entry, &[config, function, addresses, null])
+    c.e.b.call_indirect_value(signature, entry, &[ready.config, function, addresses, null])
 }
 
 /// Returns the `CUkernel`. The first launch loads the kernel.

@@ -40,22 +40,19 @@ pub(super) fn loaded_function(c: &mut Checker<'_, '_>, subject: Subject) -> Valu
 
 /// Emits the call of the runtime that launches the kernel. If another device is current, a routine calls it.
 pub(super) fn start_on_hip<'a>(c: &mut Checker<'a, '_>, launch: &Launch<'a>, ready: Ready<'_>) {
-    let Ready { subject, function, config, extents, stream, addresses } = ready;
+    let Ready { subject, config, extents, .. } = ready;
     let [here, next] = ["this_device", "launched"].map(|label| c.e.b.block(label));
-    let there = c.e.b.cold_block("other_device");
-    let (is_current, _) = area::is_current(c, subject);
-    c.e.b.branch(is_current, here, there);
-
-    c.e.b.switch_to(there);
+    area::branch_if_current(c, subject, here);
     area::store_fields(c, config, 0, extents.unwrap_or_default());
     let is_cooperative = c.e.b.i32(launch.cooperative.into());
+    let (stream, addresses) = (ready.stream.value(c), ready.addresses(c));
     let args = subject.args_with(c, [config, stream, addresses, is_cooperative]);
     let status = c.e.routine_value(Routine::LaunchThere, &args);
     c.e.exit_unless_zero(status, "not_launched");
     c.e.b.jump(next, &[]);
 
     c.e.b.switch_to(here);
-    let mut args = vec![function];
+    let mut args = vec![ready.function.value(c)];
     match extents {
         Some(extents) => args.extend(extents.iter().map(|extent| extent.value)),
         None => {
@@ -63,7 +60,7 @@ pub(super) fn start_on_hip<'a>(c: &mut Checker<'a, '_>, launch: &Launch<'a>, rea
             args.extend((0..EXTENTS).map(extent));
         }
     }
-    args.extend([stream, addresses]);
+    args.extend([ready.stream.value(c), ready.addresses(c)]);
     let (entry, at) = if launch.cooperative {
         (Entry::ModuleLaunchCooperativeKernel, kernel::LAUNCH_COOPERATIVE)
     } else {

@@ -3,7 +3,7 @@
 //! first call is a function of its own, so that what it computes takes no registers from later calls.
 
 use crate::ir::{Block, Cond, Linkage, Signature, SymbolKind, Type, Value};
-use crate::lower::body::launch::area::{self, DeviceIndex, Layout, Ready, Subject};
+use crate::lower::body::launch::area::{self, Layout, Ready, Subject, Word};
 use crate::lower::body::launch::{map, parts};
 use crate::lower::checks::{Checker, terms};
 use crate::lower::cuda::{KEPT_FULL, config, kept};
@@ -50,18 +50,17 @@ struct Keeping<'a> {
     site: Value,
     /// Address at which the closure keeps the launch.
     kept: Value,
-    area: Value,
 }
 
 impl<'a> Keeping<'a> {
     /// Begins the code of launch number `index` of a closure that holds these elements.
-    fn new(c: &mut Checker<'a, '_>, index: usize, elements: Value, area: Value) -> Self {
+    fn new(c: &mut Checker<'a, '_>, index: usize, elements: Value) -> Self {
         let (_, launch) = c.e.function.held_launches()[index];
         let bytes = prologue::bytes_at(c, elements, c.e.function.captured.len());
         let kept = c.e.b.ptr_offset(bytes, place(c.e.function, index).into());
         let site = c.exits.here(&mut c.e);
         let held = launch.params.iter().map(|param| c.e.function.holds_param(param)).collect();
-        Keeping { launch, layout: Layout::of(launch), held, site, kept, area }
+        Keeping { launch, layout: Layout::of(launch), held, site, kept }
     }
 
     /// Returns the indices of the arguments that are kept, or of the others.
@@ -102,8 +101,8 @@ pub(in crate::lower) fn first(c: &mut Checker<'_, '_>, index: usize) {
         let value = terms::eval(c, term);
         c.e.known.locals_mut().values[local] = Some(value);
     }
-    let keeping = Keeping::new(c, index, elements, area);
-    fill(c, &keeping, stream);
+    let keeping = Keeping::new(c, index, elements);
+    fill(c, &keeping, area, stream);
 }
 
 /// Emits a launch that the closure with this symbol keeps. Returns false, and emits nothing, for other launches.
@@ -118,11 +117,10 @@ pub(super) fn launch_kept<'a>(
     let next = c.e.b.block("next");
     c.in_scope(|c| {
         let frame = c.e.slot(Slot::Launch, ROOM + 8 * Layout::of(launch).words());
-        let area = c.e.b.ptr_offset(frame, ROOM.into());
-        let keeping = Keeping::new(c, index, elements, area);
+        let keeping = Keeping::new(c, index, elements);
         let symbol = first_symbol(closure, index);
-        let kept = take_or_fill(c, &keeping, elements, (&symbol, next));
-        take(c, &keeping, kept);
+        let kept = take_or_fill(c, &keeping, (elements, frame), (&symbol, next));
+        take(c, &keeping, frame, kept);
     });
     c.e.b.jump(next, &[]);
     c.e.b.switch_to(next);
@@ -134,10 +132,10 @@ pub(super) fn launch_kept<'a>(
 fn take_or_fill<'a>(
     c: &mut Checker<'a, '_>,
     keeping: &Keeping<'a>,
-    elements: Value,
+    (elements, frame): (Value, Value),
     (symbol, next): (&str, Block),
 ) -> Value {
-    let &Keeping { launch, kept, area, .. } = keeping;
+    let &Keeping { launch, kept, .. } = keeping;
     let state = c.e.b.atomic_load(Type::I64, kept, kept::STATE);
     let is_kept = c.e.b.compare_const(Cond::Eq, state, KEPT_FULL as i64);
     let (take, first) = (c.e.b.block("kept"), c.e.b.cold_block("first"));
@@ -151,14 +149,19 @@ fn take_or_fill<'a>(
         };
         let kind = SymbolKind::Function(first_signature());
         let function = c.e.b.module.declare(symbol, Linkage::Local, kind);
+        let area = area_in(c, frame);
         let status = c.e.b.call_value(function, &[elements, area, stream]);
         let is_ready = c.e.b.compare_const(Cond::Eq, status, READY.into());
-        let (other, fail) = (c.e.b.cold_block("other"), c.e.b.cold_block("not_launched"));
+        let [other, empty, fail] =
+            ["other", "empty", "not_launched"].map(|label| c.e.b.cold_block(label));
         let filled = c.e.b.ptr_offset(area, -i64::from(kept::SIZE));
         c.e.b.branch(is_ready, (take, [filled]), other);
         c.e.b.switch_to(other);
         let is_empty = c.e.b.compare_const(Cond::Eq, status, EMPTY.into());
-        c.e.b.branch(is_empty, next, fail);
+        c.e.b.branch(is_empty, empty, fail);
+        // A block of its own: what registers need on the way to `next` is moved here, not between warm blocks.
+        c.e.b.switch_to(empty);
+        c.e.b.jump(next, &[]);
         c.e.b.switch_to(fail);
         c.e.exit(Some(status));
     });
@@ -167,8 +170,8 @@ fn take_or_fill<'a>(
 }
 
 /// Fills the area, and keeps it unless the grid is empty.
-fn fill<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>, stream: Value) {
-    let &Keeping { launch, ref layout, site, kept, area, .. } = keeping;
+fn fill<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>, area: Value, stream: Value) {
+    let &Keeping { launch, ref layout, site, kept, .. } = keeping;
     let words = c.e.b.i64(layout.words().into());
     c.e.routine(Routine::Clear, &[area, words]);
     let extents = area::fields(c, &launch.extents);
@@ -219,48 +222,69 @@ fn keep(c: &mut Checker<'_, '_>, launch: &Launch<'_>, device: Value, args: &[Val
     c.e.b.switch_to(next);
 }
 
-/// Launches what is kept at an address. The config is copied to the area if it has another stream than this call, the
-/// addresses of the arguments if not all of them are kept.
-fn take<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>, kept: Value) {
-    let &Keeping { launch, ref layout, area, site, .. } = keeping;
-    let device = c.e.b.load(Type::I64, kept, kept::DEVICE);
-    // The value would stay in a register across the launch, and only a failed one needs it.
-    let at = kept::DEVICE - kept::SIZE as i32;
-    c.e.b.store(device, area, at);
-    let device_at = DeviceIndex::At(area, at);
-    let is_whole = keeping.params(false).is_empty();
-    for index in keeping.params(true).into_iter().filter(|_| !is_whole) {
-        copy_word(c, kept, area, keeping.address(index));
+/// Launches what is kept at an address, or a copy of it with the stream of this call, in the area and before that. Calls
+/// find the stream and the current device; what the driver gets is loaded behind them, so that only its address lives
+/// across them.
+fn take<'a>(c: &mut Checker<'a, '_>, keeping: &Keeping<'a>, frame: Value, kept: Value) {
+    let &Keeping { launch, ref layout, site, .. } = keeping;
+    let own = keeping.params(false);
+    let addresses = |params: Vec<usize>| params.into_iter().map(|param| keeping.address(param));
+    if !own.is_empty() {
+        let area = area_in(c, frame);
+        copy_words(c, kept, area, addresses(keeping.params(true)));
     }
+    let device = c.e.b.load(Type::I64, kept, kept::DEVICE);
     let stream = area::stream_or(c, launch.stream.as_ref(), device);
-    // Loads behind the call that finds the stream: their values need not be kept across it.
-    let function = c.e.b.load(Type::Ptr, kept, kept::KERNEL);
-    let (table, at) = if is_whole { (kept, kept::SIZE) } else { (area, 0) };
-    let addresses = c.e.b.ptr_offset(table, (at + layout.addresses).into());
-    let config = c.e.b.ptr_offset(kept, kept::SIZE.into());
+    let whole = c.e.b.ptr_offset(kept, kept::SIZE.into());
     let known = c.e.b.load(Type::Ptr, kept, kept::SIZE as i32 + config::STREAM);
     let is_same = c.e.b.compare(Cond::Eq, stream, known);
     let (ready, other) = (c.e.b.block("ready"), c.e.b.block("other_stream"));
-    let chosen = c.e.b.block_param(ready, Type::Ptr, "config");
-    c.e.b.branch(is_same, (ready, [config]), other);
+    let chosen = c.e.b.block_param(ready, Type::Ptr, "chosen");
+    c.e.b.branch(is_same, (ready, [whole]), other);
     c.e.b.switch_to(other);
-    for at in config::WORDS_BUT_STREAM {
-        copy_word(c, kept, area, at);
+    let area = area_in(c, frame);
+    let at = |offset: i32| offset - kept::SIZE as i32;
+    copy_words(c, kept, area, [at(kept::DEVICE), at(kept::KERNEL)]);
+    copy_words(c, kept, area, config::WORDS_BUT_STREAM);
+    if own.is_empty() {
+        copy_words(c, kept, area, addresses(keeping.params(true)));
     }
     c.e.b.store(stream, area, config::STREAM);
     c.e.b.jump(ready, &[area]);
     c.e.b.switch_to(ready);
     parts::allocate_scratches(c, launch);
-    for index in keeping.params(false) {
-        parts::store_param(c, area, layout, launch, index, site);
+    let mut table = chosen;
+    for &index in &own {
+        table = area_in(c, frame);
+        parts::store_param(c, table, layout, launch, index, site);
     }
-    let subject = Subject { site, kernel: area::kernel_of(c, launch), device: device_at };
-    let ready = Ready { subject, function, config: chosen, extents: None, stream, addresses };
+    let device = Word::At(Type::I64, chosen, at(kept::DEVICE));
+    let subject = Subject { site, kernel: area::kernel_of(c, launch), device };
+    let ready = Ready {
+        subject,
+        function: Word::At(Type::Ptr, chosen, at(kept::KERNEL)),
+        config: chosen,
+        extents: None,
+        stream: Word::At(Type::Ptr, chosen, config::STREAM),
+        addresses: (table, layout.addresses.into()),
+    };
     parts::start(c, launch, ready);
 }
 
-/// Copies a word of what is kept to byte `at` of the area.
-fn copy_word(c: &mut Checker<'_, '_>, kept: Value, area: Value, at: i32) {
-    let word = c.e.b.load(Type::I64, kept, kept::SIZE as i32 + at);
-    c.e.b.store(word, area, at);
+/// Returns the address of the area in the frame. Each block that needs it computes it: calls would keep it in a register.
+fn area_in(c: &mut Checker<'_, '_>, frame: Value) -> Value {
+    c.e.b.ptr_offset(frame, ROOM.into())
+}
+
+/// Copies words of what is kept to these bytes of the area.
+fn copy_words(
+    c: &mut Checker<'_, '_>,
+    kept: Value,
+    area: Value,
+    bytes: impl IntoIterator<Item = i32>,
+) {
+    for at in bytes {
+        let word = c.e.b.load(Type::I64, kept, kept::SIZE as i32 + at);
+        c.e.b.store(word, area, at);
+    }
 }

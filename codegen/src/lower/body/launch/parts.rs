@@ -3,7 +3,7 @@
 use crate::declaration::Platform;
 use crate::ir::{Cond, Value};
 use crate::lower::body::allocate;
-use crate::lower::body::launch::area::{self, DeviceIndex, Field, Layout, Ready, Subject};
+use crate::lower::body::launch::area::{self, Field, Layout, Ready, Subject, Word};
 use crate::lower::body::launch::cuda::{loaded_kernel, start_on_cuda};
 use crate::lower::body::launch::hip::{loaded_function, start_on_hip};
 use crate::lower::body::launch::map;
@@ -63,7 +63,7 @@ pub(super) fn load<'a>(
     area: Value,
 ) -> (Subject, Value) {
     let (kernel, device) = (area::kernel_of(c, launch), terms::device_of(c, launch.device));
-    let subject = Subject { site, kernel, device: DeviceIndex::Known(device) };
+    let subject = Subject { site, kernel, device: Word::Known(device) };
     let function = match c.e.function.platform {
         Platform::Cuda => loaded_kernel(c, subject),
         Platform::Hip => loaded_function(c, subject),

@@ -2,7 +2,7 @@
 //! area of the frame, which all launches of a function share.
 
 use crate::declaration::Platform;
-use crate::lower::body::launch::area::{self, Field, Layout, Ready};
+use crate::lower::body::launch::area::{self, Field, Layout, Ready, Word};
 use crate::lower::body::launch::{command, kept, parts};
 use crate::lower::checks::Checker;
 use crate::lower::checks::terms::{self, Loaded};
@@ -55,13 +55,14 @@ fn launch_grid<'a>(c: &mut Checker<'a, '_>, launch: &'a Launch<'a>, extents: &[F
     for index in 0..launch.params.len() {
         parts::store_param(c, area, &layout, launch, index, site);
     }
-    let addresses = c.e.b.ptr_offset(area, layout.addresses.into());
+    let addresses = (area, layout.addresses.into());
     let (subject, function) = parts::load(c, launch, site, area);
     let device = subject.device.value(c);
     let stream = area::stream_or(c, launch.stream.as_ref(), device);
     if extents.is_none() {
         c.e.b.store(stream, area, config::STREAM);
     }
+    let (function, stream) = (Word::Known(function), Word::Known(stream));
     parts::start(c, launch, Ready { subject, function, config: area, extents, stream, addresses });
 }
 
