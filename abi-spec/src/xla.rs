@@ -23,6 +23,9 @@ pub const SCALAR_ATTRIBUTE: i32 = 3;
 /// Kind of an attribute that is text, `XLA_FFI_AttrType_STRING`.
 pub const STRING_ATTRIBUTE: i32 = 4;
 
+/// Largest alignment that `XLA_FFI_DeviceMemory_Allocate` accepts. What it allocates is more aligned.
+pub const MAX_ALIGNMENT: u64 = 16;
+
 /// Codes of errors, `XLA_FFI_Error_Code`.
 pub mod error_code {
     /// An argument is not valid.
@@ -256,6 +259,58 @@ structs! {
         DEVICE_ORDINAL = "device_ordinal" at 24: FieldType::I32;
     }
 
+    /// Arguments of `XLA_FFI_Error_GetMessage`.
+    ERROR_GET_MESSAGE_ARGS = XLA_FFI_Error_GetMessage_Args size 32 align 8, error_get_message_args {
+        /// The size.
+        STRUCT_SIZE = "struct_size" at 0: FieldType::U64;
+        /// The extensions.
+        EXTENSION_START = "extension_start" at 8: FieldType::Ptr;
+        /// The error.
+        ERROR = "error" at 16: FieldType::Ptr;
+        /// Its message, which the function sets; the error's.
+        MESSAGE = "message" at 24: FieldType::Ptr;
+    }
+
+    /// Arguments of `XLA_FFI_Error_Destroy`.
+    ERROR_DESTROY_ARGS = XLA_FFI_Error_Destroy_Args size 24 align 8, error_destroy_args {
+        /// The size.
+        STRUCT_SIZE = "struct_size" at 0: FieldType::U64;
+        /// The extensions.
+        EXTENSION_START = "extension_start" at 8: FieldType::Ptr;
+        /// The error.
+        ERROR = "error" at 16: FieldType::Ptr;
+    }
+
+    /// Arguments of `XLA_FFI_DeviceMemory_Allocate`, for the device of the call.
+    DEVICE_MEMORY_ALLOCATE_ARGS = XLA_FFI_DeviceMemory_Allocate_Args size 48 align 8, device_memory_allocate_args {
+        /// The size.
+        STRUCT_SIZE = "struct_size" at 0: FieldType::U64;
+        /// The extensions.
+        EXTENSION_START = "extension_start" at 8: FieldType::Ptr;
+        /// The context of the call.
+        CTX = "ctx" at 16: FieldType::Ptr;
+        /// The number of bytes.
+        SIZE = "size" at 24: FieldType::U64;
+        /// The alignment, at most [`MAX_ALIGNMENT`](crate::xla::MAX_ALIGNMENT).
+        ALIGNMENT = "alignment" at 32: FieldType::U64;
+        /// The memory, which the function sets.
+        DATA = "data" at 40: FieldType::Ptr;
+    }
+
+    /// Arguments of `XLA_FFI_DeviceMemory_Free`.
+    DEVICE_MEMORY_FREE_ARGS = XLA_FFI_DeviceMemory_Free_Args size 40 align 8, device_memory_free_args {
+        /// The size.
+        STRUCT_SIZE = "struct_size" at 0: FieldType::U64;
+        /// The extensions.
+        EXTENSION_START = "extension_start" at 8: FieldType::Ptr;
+        /// The context of the call.
+        CTX = "ctx" at 16: FieldType::Ptr;
+        /// The number of bytes.
+        SIZE = "size" at 24: FieldType::U64;
+        /// The memory.
+        DATA = "data" at 32: FieldType::Ptr;
+    }
+
     /// The functions of XLA. Each takes the address of its arguments, and returns an error or NULL.
     API = XLA_FFI_Api size 192 align 8, api {
         /// The size.
@@ -266,8 +321,16 @@ structs! {
         API_VERSION = "api_version" at 16: FieldType::Struct(&crate::xla::API_VERSION);
         /// Makes an error.
         ERROR_CREATE = "XLA_FFI_Error_Create" at 48: FieldType::Ptr;
+        /// Gets the message of an error.
+        ERROR_GET_MESSAGE = "XLA_FFI_Error_GetMessage" at 56: FieldType::Ptr;
+        /// Destroys an error.
+        ERROR_DESTROY = "XLA_FFI_Error_Destroy" at 64: FieldType::Ptr;
         /// Gets the stream of a call.
         STREAM_GET = "XLA_FFI_Stream_Get" at 80: FieldType::Ptr;
+        /// Allocates memory of the device of a call.
+        DEVICE_MEMORY_ALLOCATE = "XLA_FFI_DeviceMemory_Allocate" at 120: FieldType::Ptr;
+        /// Frees such memory.
+        DEVICE_MEMORY_FREE = "XLA_FFI_DeviceMemory_Free" at 128: FieldType::Ptr;
         /// Gets the index of the device of a call.
         DEVICE_ORDINAL_GET = "XLA_FFI_DeviceOrdinal_Get" at 184: FieldType::Ptr;
     }

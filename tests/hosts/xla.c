@@ -24,7 +24,7 @@ typedef struct {
 } Frame;
 typedef Error* Handler(Frame*);
 
-extern Handler xla_add_one, xla_scale, xla_bump, xla_on_device, xla_fill, xla_nothing;
+extern Handler xla_add_one, xla_scale, xla_bump, xla_on_device, xla_work, xla_fill, xla_nothing;
 
 /* Kernels. */
 void add_one(const float* x, float* y, int64_t n) { while (n--) y[n] = x[n] + 1; }
@@ -43,6 +43,50 @@ int on_device(const int* x, int* y, int64_t n, void* stream, int32_t type, int32
 }
 void fill(double* y, double value) { *y = value; }
 void nothing(const char* flag, int64_t size) { printf("  nothing: %.*s", (int)size, flag); }
+
+/* Memory of the device, of which XLA has some. */
+typedef struct { size_t struct_size; void* extensions; const void* ctx; size_t size, alignment; void* data; } Allocation;
+typedef struct { size_t struct_size; void* extensions; const void* ctx; size_t size; void* data; } Release;
+static int blocks, exhausted;
+static _Alignas(64) char memory[1024];
+static size_t taken;
+
+/* A tensor that a kernel has kept. */
+static TVMFFIObjectHandle kept;
+static int inner(void);
+
+/* Allocates a tensor as a kernel does, and releases it. */
+static void more(DLDevice device, int64_t extent) {
+  int64_t dims[1] = {extent};
+  DLTensor like = {NULL, device, 1, {kDLInt, 32, 1}, dims, NULL, 0};
+  TVMFFIObjectHandle tensor = NULL, error = NULL;
+  if (TVMFFIEnvTensorAlloc(&like, &tensor) == 0) {
+    DLTensor* made = (DLTensor*)((char*)tensor + sizeof(TVMFFIObject));
+    int is_lent = (char*)made->data >= memory && (char*)made->data < memory + sizeof memory;
+    printf(" %s", is_lent ? "lent" : made->data == NULL ? "nothing" : "the host's");
+    TVMFFIObjectDecRef(tensor);
+    return;
+  }
+  TVMFFIErrorMoveFromRaised(&error);
+  TVMFFIErrorCell* cell = (TVMFFIErrorCell*)((char*)error + sizeof(TVMFFIObject));
+  printf(" (%.*s: %.*s)", (int)cell->kind.size, cell->kind.data, (int)cell->message.size, cell->message.data);
+  TVMFFIObjectDecRef(error);
+}
+
+int work(int* y, int64_t n, int64_t how, DLTensor* t, TVMFFIObjectHandle object, DLTensor* u) {
+  printf("  work: %d:%d rank=%d %" PRId64 " blocks=%d cpu=%d", t->device.device_type, t->device.device_id, t->ndim,
+         t->shape[1], blocks, u->device.device_type);
+  memset(t->data, 1, (size_t)(4 * n));
+  memset(u->data, 2, (size_t)n);
+  for (int64_t i = 0; i < n; ++i) y[i] = ((int16_t*)t->data)[n + i] + ((char*)u->data)[i];
+  if (how == 1) {
+    more(t->device, 5), more(t->device, 0), more((DLDevice){kDLCPU, 0}, 3), more((DLDevice){kDLCUDA, 4}, 3);
+    more(t->device, INT64_MAX), more((DLDevice){kDLCPU, 0}, INT64_MAX);
+  }
+  if (how == 2) TVMFFIObjectIncRef(kept = object);
+  if (how == 3) return inner();
+  return how == 4 ? 9 : 0;
+}
 
 /* What XLA does. */
 static int errors;
@@ -69,7 +113,38 @@ static Error* ordinal(Request* request) {
   request->ordinal = 3;
   return NULL;
 }
-static const Api api = {192, NULL, {24, NULL, 0, 3}, NULL, {[0] = create, [4] = stream, [17] = ordinal}};
+static Error* message(Request* request) {
+  if (request->struct_size != 32) printf("  size of XLA_FFI_Error_GetMessage_Args: %zu", request->struct_size);
+  request->stream = ((Error*)request->subject)->text;
+  return NULL;
+}
+static Error* destroy(Request* request) {
+  if (request->struct_size != 24) printf("  size of XLA_FFI_Error_Destroy_Args: %zu", request->struct_size);
+  Error* error = (Error*)request->subject;
+  free(error->text);
+  free(error);
+  --errors;
+  return NULL;
+}
+static Error* allocate(Request* request) {
+  Allocation* asked = (Allocation*)request;
+  if (asked->struct_size != 48) printf("  size of XLA_FFI_DeviceMemory_Allocate_Args: %zu", asked->struct_size);
+  Request made = {28, NULL, "the device is full", {8}};
+  if (exhausted || asked->ctx != (void*)0xc0 || asked->alignment > 16) return create(&made);
+  asked->data = memory + taken;
+  taken += (asked->size + 63) / 64 * 64;
+  ++blocks;
+  return NULL;
+}
+static Error* release(Request* request) {
+  Release* given = (Release*)request;
+  if (given->struct_size != 40) printf("  size of XLA_FFI_DeviceMemory_Free_Args: %zu", given->struct_size);
+  if (given->ctx != (void*)0xc0 || given->size == 0) printf("  freed otherwise than allocated");
+  --blocks;
+  return NULL;
+}
+static const Api api = {192, NULL, {24, NULL, 0, 3}, NULL, {[0] = create, message, destroy, [4] = stream, [9] = allocate, release,
+                        [17] = ordinal}};
 static const Api deaf = {192, NULL, {24, NULL, 0, 3}, NULL, {[0] = create, [4] = refuse, [17] = ordinal}};
 
 static int buffer_types[8] = {1, 1, 1, 1, 1, 1, 1, 1};
@@ -120,6 +195,27 @@ static int call(const char* title, Handler* handler, Frame frame) {
 static void show(const float* values, int64_t n) {
   for (int64_t i = 0; i < n; ++i) printf(" %g", values[i]);
   printf("\n");
+}
+
+/* A call within a call, which has memory of its own. */
+static int inner(void) {
+  int in[1] = {7}, out[1] = {0};
+  int64_t one[1] = {1}, how = 0;
+  Buffer bi = of(4, in, 1, one), bo = of(4, out, 1, one);
+  Buffer *pi[1] = {&bi}, *po[1] = {&bo};
+  number("how", 5, &how);
+  int done = call(" within", xla_work, frame(1, pi, 1, po));
+  printf(" %d", out[0]);
+  more((DLDevice){kDLCUDA, 3}, 2);
+  return !done;
+}
+
+/* The allocator of a host, which has nothing. */
+static int refuse_all(DLTensor* like, DLManagedTensorVersioned** out, void* context,
+                      void (*tell)(void* context, const char* kind, const char* message)) {
+  (void)out;
+  tell(context, "MemoryError", like->device.device_type == kDLCPU ? "the host is full" : "asked for a device");
+  return -1;
 }
 
 static void scale(const char* title, Buffer** x, Buffer** y, float* out) {
@@ -213,6 +309,26 @@ int main(void) {
   silent.api = &deaf;
   call("no stream", xla_on_device, silent);
   printf("stream after: %p\n", TVMFFIEnvGetStream(kDLCUDA, 3));
+
+  bi.dims = bo.dims = three;
+  const char* titles[] = {"workspace", "more of it", "a tensor that is kept", "a call within", "a status"};
+  for (int64_t how = 0; how < 5; ++how) {
+    number("how", 5, &how);
+    taken = 0;
+    if (call(titles[how], xla_work, frame(1, pi, 1, po))) printf(" %d %d %d\n", out[0], out[1], out[2]);
+    printf("  blocks that are left: %d\n", blocks);
+    if (how == 2) TVMFFIObjectDecRef(kept), --blocks;
+  }
+  exhausted = 1;
+  number("how", 5, &small);
+  if (call("no memory", xla_work, frame(1, pi, 1, po))) return 1;
+  exhausted = 0;
+  TVMFFIEnvSetDLPackManagedTensorAllocator(refuse_all, 0, NULL);
+  number("how", 5, &small);
+  if (call("a host with an allocator", xla_work, frame(1, pi, 1, po))) return 1;
+  printf("allocator after: %s, slot %p, blocks %d\n", TVMFFIEnvGetDLPackManagedTensorAllocator() == refuse_all ? "the host's" : "another",
+         TVMFFIEnvGetStream(kDLExtDev, 0), blocks);
+  TVMFFIEnvSetDLPackManagedTensorAllocator(NULL, 0, NULL);
 
   double value;
   Buffer bv = of(12, &value, 0, NULL);

@@ -300,6 +300,11 @@ routines! {
     XlaNumber outline inner, xla::xla_number;
     XlaEnter outline, xla::xla_enter;
     XlaError cold, xla::xla_error;
+    XlaLend outline, xla::scratch::xla_lend;
+    XlaTakeBack outline, xla::scratch::xla_take_back;
+    XlaAllocator outline inner, xla::scratch::xla_allocator;
+    XlaAllocate outline inner, xla::scratch::xla_allocate;
+    XlaDelete outline inner, xla::scratch::xla_delete;
     TorchView outline, torch::torch_view;
     TorchDevice outline, torch::torch_device;
     TorchDtype outline, torch::torch_dtype;
@@ -347,6 +352,13 @@ impl Routine {
     /// Returns the symbol of the routine and declares it in a module that lacks it.
     pub(crate) fn declare(self, module: &mut Module, linkage: Linkage) -> Symbol {
         module.declare(self.name(), linkage, SymbolKind::Function(self.signature()))
+    }
+
+    /// Emits the address of the routine, within another one.
+    pub(crate) fn address(self, b: &mut Builder<'_>) -> Value {
+        let linkage = b.module.symbols[b.symbol().index()].linkage;
+        let symbol = self.declare(b.module, linkage);
+        b.address(symbol)
     }
 
     /// Emits a call of the routine. Returns its result, if it has one.

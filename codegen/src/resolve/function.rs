@@ -116,6 +116,11 @@ impl<'a> Function<'a> {
         all.filter_map(|global| Some((image(&global.image)?, global))).collect()
     }
 
+    /// Returns true if a call may allocate more tensors than so many results, itself or by functions of the FFI that it calls.
+    pub(crate) fn allocates_more_than(&self, results: usize) -> bool {
+        self.outputs.len() > results || !self.callees().is_empty() || !self.entered().is_empty()
+    }
+
     /// Returns the functions of the library that are called by symbol, each with the code that is entered.
     pub(crate) fn entered(&self) -> Vec<(&'a str, Entry)> {
         let own = |callee: &Callee<'a>| {

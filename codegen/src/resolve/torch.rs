@@ -141,9 +141,7 @@ pub(super) fn operators<'a>(
             return Err(invalid((Part::Name, reason)));
         }
         let mut made = operator(index, &declared.signature).map_err(invalid)?;
-        let function = &functions[index];
-        let calls = !function.callees().is_empty() || !function.entered().is_empty();
-        made.allocates = calls || function.outputs.len() > made.outputs as usize;
+        made.allocates = functions[index].allocates_more_than(made.outputs as usize);
         all.push(made);
     }
     if let Some(index) = library.functions.iter().position(|f| f.signature.name == GETTER) {

@@ -34,6 +34,8 @@ pub(crate) struct Handler<'a> {
     pub(crate) operands: u32,
     /// Number of results.
     pub(crate) results: u32,
+    /// True if the function allocates more than its results, or calls one that may.
+    pub(crate) allocates: bool,
 }
 
 /// Argument of a call that a handler makes.
@@ -83,7 +85,9 @@ pub(super) fn handlers<'a>(
     let mut all = Vec::new();
     for (function, declared) in chosen(library, "handlers", &handlers.functions)? {
         let invalid = |(part, reason)| Error::invalid(function, declared, part, reason);
-        let made = handler(function, &declared.signature, handlers).map_err(invalid)?;
+        let mut made = handler(function, &declared.signature, handlers).map_err(invalid)?;
+        made.allocates =
+            functions[function].allocates_more_than(declared.signature.outputs().len());
         let getter = format!("{GETTER}{}", made.name);
         let is_taken = symbols.contains(&made.symbol[..]);
         if let Some(taken) = is_taken.then_some(&made.symbol).or(named(&getter).then_some(&getter))
@@ -138,7 +142,17 @@ fn handler<'a>(
     let entry = Entry { into: !outputs.is_empty(), checked: false };
     let device = DeviceType::CPU;
     let args = Vec::with_capacity(signature.params.len() + outputs.len());
-    let mut made = Handler { function, name, symbol, entry, device, args, operands: 0, results: 0 };
+    let mut made = Handler {
+        function,
+        name,
+        symbol,
+        entry,
+        device,
+        args,
+        operands: 0,
+        results: 0,
+        allocates: false,
+    };
     let mut known = None;
     for (index, param) in signature.params.iter().enumerate() {
         let at = |reason| (Part::Param(index), reason);

@@ -192,14 +192,18 @@ def check_handlers(backend):
         " = scale_kernel(a, x.data, k, mode, y.data, n);"
         f"bump(z: {vector}, access=write), x: {vector}, access=read), w: {vector})) -> None = bump(x.data, w.data, z.data, n);"
         f"on(x: {vector}, device=cuda, access=read), y: {vector}, device=cuda, access=write)) -> None = {{}};"
+        f"staged(x: {vector}, access=read)) -> y: {vector})"
+        " = { let t = alloc Tensor([2, n], float32) on x; staged_kernel(x.data, t.data, y.data, n); };"
         "grow(n: int64) -> (y: Tensor([2 * n], int32), z: Tensor([n], bool)) = grow(y.data, z.data, n);".replace("'", '"'),
         "void scale_kernel(double a, const float* x, long k, const char* mode, long size, float* y, long n)"
         " { while (n--) y[n] = a * x[n] + k + size; }"
         "void bump(const float* x, float* w, float* z, long n) { while (n--) { w[n] *= 2; z[n] = x[n] + w[n]; } }"
+        "void staged_kernel(const float* x, float* t, float* y, long n)"
+        " { for (long i = 0; i < n; i++) t[n + i] = x[i] + 1; for (long i = 0; i < n; i++) y[i] = 2 * t[n + i]; }"
         "void grow(int* y, char* z, long n) { for (long i = 0; i < n; i++) y[i] = y[n + i] = i, z[i] = i % 2; }",
         backend=backend,
     )
-    assert list(m) == ["bump", "grow", "on", "scale"], list(m)
+    assert list(m) == ["bump", "grow", "on", "scale", "staged"], list(m)
     scale, bump, grow = (jax_target(m, name) for name in ("scale", "bump", "grow"))
     x = jnp.arange(4, dtype="float32")
     assert np.array_equal(scale(x, a=2.0), [7, 9, 11, 13])
@@ -209,6 +213,7 @@ def check_handlers(backend):
         z, w = call(x, x + 0)
         assert np.array_equal(z, [0, 3, 6, 9]) and np.array_equal(w, [0, 2, 4, 6])
     assert np.array_equal(x, [0, 1, 2, 3])
+    assert np.array_equal(jax.jit(jax_target(m, "staged"))(x), [2, 4, 6, 8])
     y, z = jax.jit(lambda: grow(n=3))()
     assert np.array_equal(y, [0, 1, 2, 0, 1, 2]) and np.array_equal(z, [False, True, False])
     mapped = jax.vmap(lambda x: scale(x, a=1.0), in_axes=1)(jnp.stack([x, x + 1], axis=1))

@@ -34,6 +34,8 @@ struct Handling<'m, 'a> {
     args: Value,
     /// The address of the device and the stream of the call; none on the cpu.
     place: Option<Value>,
+    /// The record of the memory that XLA has lent; none if the function allocates nothing but results, or on the cpu.
+    lending: Option<Value>,
     /// The number of attributes that were found.
     seen: Value,
     /// The block that failures jump to once the call has begun.
@@ -84,7 +86,8 @@ fn start<'m, 'a>(
     let is_elsewhere = handler.device != DeviceType::CPU;
     let place = is_elsewhere.then(|| b.stack_slot(PLACE_SIZE, 8));
     let (raising, seen) = (Raising::new((host, records), linkage), b.i64(0));
-    Handling { b, handler, raising, frame, args, place, seen, leave, refuse }
+    let lending = None;
+    Handling { b, handler, raising, frame, args, place, lending, seen, leave, refuse }
 }
 
 impl Handling<'_, '_> {
@@ -116,7 +119,7 @@ impl Handling<'_, '_> {
         self.exactly(Complaint::Results, results, self.handler.results.into());
     }
 
-    /// Finds the device and the stream of the call, and makes the stream the thread's.
+    /// Finds the device and the stream of the call, and makes the stream the thread's, and XLA's memory of that device.
     fn enter(&mut self) {
         if let Some(place) = self.place {
             let ty = self.b.i32(self.handler.device.0);
@@ -127,6 +130,9 @@ impl Handling<'_, '_> {
             self.b.switch_to(failed);
             self.b.ret(Some(error));
             self.b.switch_to(next);
+            let allocates = self.handler.allocates;
+            self.lending =
+                allocates.then(|| self.routine_value(Routine::XlaLend, &[self.frame, place]));
         }
         if self.handler.has_attributes() {
             self.clear();
@@ -249,11 +255,14 @@ impl Handling<'_, '_> {
         self.b.ret(Some(error));
     }
 
-    /// Releases the arguments, of which texts are owned, and gives the thread its stream back.
+    /// Releases the arguments, of which texts are owned, and gives the thread its stream and its allocator back.
     fn end(&mut self) {
         if self.handler.has_attributes() {
             let count = self.b.i64(self.handler.args.len() as i64);
             self.routine(Routine::Release, &[self.args, count]);
+        }
+        if let Some(lending) = self.lending {
+            self.routine(Routine::XlaTakeBack, &[lending]);
         }
         if let Some(place) = self.place {
             self.routine(Routine::LeaveStream, &[place]);

@@ -23,7 +23,7 @@ use crate::lower::routines::view::settle;
 const ALLOCATOR: &str = runtime::ENV_TENSOR_ALLOC.name;
 
 /// Smallest alignment of elements from `malloc`, in bytes: a cache line.
-const ALIGN: u64 = 64;
+pub(super) const ALIGN: u64 = 64;
 
 /// Version of DLPack: 1.1, the first that has every element type of the ABI.
 pub(super) const MAJOR: u32 = 1;
@@ -131,7 +131,7 @@ pub(crate) fn check_size(caller: Caller, output: &OutputRecord, extents: &i64) -
             raise!(caller, Complaint::OutputExtent, name_of(caller, output), dim, extents[dim]);
         }
     }
-    if data_size(output, extents) < 0 {
+    if data_size(output.rank, output.dtype, extents) < 0 {
         raise!(caller, Complaint::OutputSize, name_of(caller, output), MAX_SIZE);
     }
     0
@@ -148,19 +148,28 @@ pub(crate) fn allocate_plain(
     if prototype.device_type != CPU {
         raise!(caller, Complaint::NoAllocator, prototype.device, name_of(caller, output));
     }
-    let size = data_size(output, prototype.shape);
+    let size = data_size(output.rank, output.dtype, prototype.shape);
     let wanted = output.align;
     let align = if wanted > ALIGN { wanted } else { ALIGN };
-    let rank = output.rank;
+    let block = plain_block(output.rank, prototype, size, align);
+    if block == null {
+        raise!(caller, Complaint::OutOfMemory, name_of(caller, output), size);
+    }
+    hand_over(caller, block, tensor)
+}
+
+/// Makes the block of a tensor like a prototype, with so many bytes behind the strides for its elements, aligned. Returns NULL
+/// if there is no memory or the size is negative.
+#[routine(inline)]
+pub(super) fn plain_block(rank: u64, prototype: &DlTensor, size: i64, align: u64) -> &Managed {
     let mut block: &Managed = null;
     if size >= 0 {
         block = malloc((rank << 4) + HEAD + align + size as u64);
     }
-    if block == null {
-        raise!(caller, Complaint::OutOfMemory, name_of(caller, output), size);
+    if block != null {
+        fill(block, rank, prototype, align);
     }
-    fill(block, rank, prototype, align);
-    hand_over(caller, block, tensor)
+    block
 }
 
 /// Returns the name of a tensor, for messages.
@@ -214,15 +223,14 @@ fn hand_over(caller: Caller, block: &Managed, tensor: &Any) -> i32 {
 /// Returns the size of all elements in bytes, rounded up; -1 if it exceeds [`MAX_SIZE`] or if there are more than
 /// [`MAX_ELEMENTS`] elements. No extent may be negative.
 #[routine]
-pub(crate) fn data_size(output: &OutputRecord, extents: &i64) -> i64 {
+pub(crate) fn data_size(rank: u64, dtype: u64, extents: &i64) -> i64 {
     let mut count: u64 = 1;
-    for dim in 0..output.rank {
+    for dim in 0..rank {
         count = elements(count, extents[dim] as u64);
     }
     if count > MAX_ELEMENTS {
         return -1;
     }
-    let dtype = output.dtype;
     let bits = (dtype >> 8 & 0xff) * (dtype >> 16);
     // Eight elements are a whole number of bytes, whatever their width in bits.
     let eights = count >> 3;

@@ -58,6 +58,8 @@ functions! {
     fn lookup_from_imports(context: Ref<u8>, name: Ref<u8>, out: Ref<Ref<Object>>) -> Int<i32> = ENV_MOD_LOOKUP_FROM_IMPORTS;
     /// Sets the stream of a device for the thread, and writes the one before unless `previous` is NULL.
     fn set_stream(device_type: Int<i32>, device: Int<i32>, stream: Ref<u8>, previous: Ref<Ref<u8>>) -> Int<i32> = ENV_SET_STREAM;
+    /// Returns the stream of a device for the thread; NULL if it has none.
+    fn get_stream(device_type: Int<i32>, device: Int<i32>) -> Ref<u8> = ENV_GET_STREAM;
     /// Returns the thread's allocator of tensors; NULL if the host has set none.
     fn get_tensor_allocator() -> Ref<u8> = ENV_GET_TENSOR_ALLOCATOR;
     /// Sets the thread's allocator of tensors, also that of the process if `global` is not 0, and writes the one of the thread

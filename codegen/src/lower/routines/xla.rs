@@ -11,6 +11,8 @@ use crate::lower::routines::memory::{Any, ByteArray, DlTensor, Managed, bytes, w
 use crate::lower::routines::place::{Place, enter_stream};
 use crate::lower::routines::runtime::{free, malloc, object_dec_ref, string_from_byte_array};
 
+pub(crate) mod scratch;
+
 /// Answers of [`xla_attribute()`]: the value is written.
 pub(crate) const FOUND: i32 = 1;
 
@@ -44,7 +46,11 @@ structs! {
     /// The functions of XLA.
     Api ApiFields: xla::API.size, 8 => {
         error_create: Field<Ref<u8>> = xla::api::ERROR_CREATE.offset,
+        error_get_message: Field<Ref<u8>> = xla::api::ERROR_GET_MESSAGE.offset,
+        error_destroy: Field<Ref<u8>> = xla::api::ERROR_DESTROY.offset,
         stream_get: Field<Ref<u8>> = xla::api::STREAM_GET.offset,
+        device_memory_allocate: Field<Ref<u8>> = xla::api::DEVICE_MEMORY_ALLOCATE.offset,
+        device_memory_free: Field<Ref<u8>> = xla::api::DEVICE_MEMORY_FREE.offset,
         device_ordinal_get: Field<Ref<u8>> = xla::api::DEVICE_ORDINAL_GET.offset,
     }
     /// Arguments of these functions. Each has a size, extensions, and two more words.

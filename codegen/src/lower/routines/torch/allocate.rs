@@ -238,16 +238,10 @@ fn tell(b: &mut Builder<'_>, function: Ref<u8>, context: Ref<u8>, kind: Ref<u8>,
 
 /// Emits the address of [`torch_delete()`].
 fn deleter(b: &mut Builder<'_>) -> Ref<u8> {
-    address_of(b, Routine::TorchDelete)
+    Ref::new(Routine::TorchDelete.address(b))
 }
 
 /// Emits the address of [`torch_allocator()`].
 fn allocator(b: &mut Builder<'_>) -> Ref<u8> {
-    address_of(b, Routine::TorchAllocator)
-}
-
-fn address_of(b: &mut Builder<'_>, routine: Routine) -> Ref<u8> {
-    let linkage = b.module.symbols[b.symbol().index()].linkage;
-    let symbol = routine.declare(b.module, linkage);
-    Ref::new(b.address(symbol))
+    Ref::new(Routine::TorchAllocator.address(b))
 }
