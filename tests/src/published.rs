@@ -77,7 +77,8 @@ impl Run {
 
     /// Prints the processor, the date and the tools.
     fn line(&self) -> String {
-        let said: Vec<&str> = self.machine.iter().map(|[_, value]| value.as_str()).collect();
+        let said: Vec<String> =
+            self.machine.iter().map(|[name, value]| brief(name, value)).collect();
         said.join(", ")
     }
 
@@ -88,6 +89,18 @@ impl Run {
         let cells: Vec<String> = self.cells.iter().map(|cell| json!(cell).to_string()).collect();
         let [machine, cells] = [machine, cells].map(|lines| lines.join(",\n"));
         format!("{{\"machine\": [\n{machine}\n], \"cells\": [\n{cells}\n]}}")
+    }
+}
+
+/// Returns what is said about the machine or a tool without what readers do not need: the time of the day, and how vendors
+/// and distributions call it.
+fn brief(name: &str, value: &str) -> String {
+    match (name, value.split_once(" ("), value.split_once(") ")) {
+        ("date", ..) => value.split(' ').next().unwrap_or_default().to_owned(),
+        ("processor", ..) => value.replace("(R)", "").replace(" Processor", ""),
+        ("gcc", Some((tool, _)), Some((_, version))) => format!("{tool} {version}"),
+        ("rustc", Some((tool, _)), _) => tool.to_owned(),
+        _ => value.to_owned(),
     }
 }
 
@@ -320,6 +333,25 @@ mod tests {
         let cells = "[\"T\",\"r\",\"a\",{\"median\":6.0}],\n[\"T\",\"r\",\"b\",\"crashes\"]";
         assert!(kept[0].json().contains(cells), "{}", kept[0].json());
         assert_eq!(rewritten(TEXT, &kept, &[ONE]).unwrap(), once);
+    }
+
+    #[test]
+    fn machines_are_named_briefly() {
+        let rows = [
+            (
+                "processor",
+                "Intel(R) Xeon(R) Processor (family 6), 2 cores",
+                "Intel Xeon (family 6), 2 cores",
+            ),
+            ("date", "2026-11-29 13:41 UTC", "2026-11-29"),
+            ("gcc", "gcc (Debian 12.2.0-14+deb12u1) 12.2.0", "gcc 12.2.0"),
+            ("rustc", "rustc 1.95.0 (59807616e 2026-04-14)", "rustc 1.95.0"),
+            ("LLVM", "LLVM 22.1.8", "LLVM 22.1.8"),
+        ];
+        for (name, value, wanted) in rows {
+            assert_eq!(brief(name, value), wanted);
+            assert_eq!(brief(name, wanted), wanted, "what is brief stays");
+        }
     }
 
     #[test]

@@ -175,9 +175,9 @@ const STRIDES_VIEW: Line =
 const MATRICES: Line = call("32 matrices", "many32");
 const INTS: Line = call("sixteen `int32`", "ints16");
 const LAUNCH: Line = call("launch, on a driver that does nothing", "axpy");
-const PREPARED: Line = call("the same launch, prepared once", "submit");
+const PREPARED: Line = call("launch with three tensor maps, prepared once", "submit");
 const NAME: Line = call("call by name, two matrices", "by_name");
-const SYMBOL: Line = call("call by symbol, checked there again", "by_symbol");
+const SYMBOL: Line = call("call by symbol", "by_symbol");
 const MAP: Line = value("`Map` of 8", "map8");
 const UNEQUAL: At = At { row: "add_one: unequal extents", base: C, ..ANY };
 const FAILING: Line = ("failing call", At { table: "Failing calls by symbol", ..UNEQUAL });
@@ -213,9 +213,9 @@ const CALLS: &[Line] = &[
     MATRICES,
     INTS,
     LAUNCH,
-    PREPARED,
     call("launch through HIP, likewise", "axpy_hip"),
     call("launch with three tensor maps, likewise", "tensor_maps"),
+    PREPARED,
     NAME,
     SYMBOL,
     value("`Tuple` of two tensors", "pair"),

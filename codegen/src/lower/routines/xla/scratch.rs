@@ -2,7 +2,8 @@
 //! the thread's allocator is one that asks XLA for memory in the name of the call.
 //!
 //! An allocator gets nothing but a prototype. The thread's call is found by a stream: the runtime keeps one for each thread and
-//! device, and no host has streams of [`SLOT_TYPE`], so that this one holds the address of the call's record.
+//! device, and no host has streams of [`SLOT_TYPE`], so that this one holds the address of the call's record. Records
+//! of other libraries may stand there, too, of calls within calls, and so their fields keep their places in every version.
 //!
 //! A tensor that goes before the call ends gives its memory back. XLA takes none later, so that a tensor that somebody keeps
 //! keeps its memory, too, until the process ends.
