@@ -31,20 +31,23 @@ impl Accepted {
     /// Every index that the runtime assigns.
     pub(crate) const GIVEN_OUT: Accepted = Accepted { low: 0, high: 1 << DYNAMIC };
 
+    /// Returns these indices, which are static.
     pub(crate) fn of(indices: &[TypeIndex]) -> Accepted {
-        Accepted::of_those(|index| indices.contains(&index))
+        indices.iter().fold(Accepted::default(), |all, index| all.with(*index))
     }
 
     /// Returns the static indices for which a predicate holds.
     pub(crate) fn of_those(holds: impl Fn(TypeIndex) -> bool) -> Accepted {
-        let mut accepted = Accepted::default();
-        for &TypeIndex(index) in TypeIndex::ALL.iter().filter(|index| holds(**index)) {
-            match index {
-                0..64 => accepted.low |= 1 << index,
-                _ => accepted.high |= 1 << (index - 64),
-            }
+        let all = TypeIndex::ALL.iter().filter(|index| holds(**index));
+        all.fold(Accepted::default(), |all, index| all.with(*index))
+    }
+
+    /// Adds a static index.
+    fn with(self, TypeIndex(index): TypeIndex) -> Accepted {
+        match index {
+            0..64 => Accepted { low: self.low | 1 << index, ..self },
+            _ => Accepted { high: self.high | 1 << (index - 64), ..self },
         }
-        accepted
     }
 
     /// Returns the static indices in descending order: objects come before other forms of the same value.
@@ -125,11 +128,11 @@ pub(crate) const fn may_be_object(scalar: Scalar) -> bool {
 }
 
 fn leaf_accepted(leaf: Leaf) -> Accepted {
-    if leaf.accepts_all() {
-        return Accepted::ALL;
-    }
-    let mut accepted = Accepted::of_those(|index| leaf.accepts(index));
-    if leaf.facts().objects {
+    let facts = leaf.facts();
+    let Some(indices) = facts.accepted else { return Accepted::ALL };
+    let mut accepted = Accepted::of(indices);
+    if facts.objects {
+        accepted.low |= Accepted::of_those(|index| leaf.accepts(index)).low;
         accepted.high |= !Accepted::of_those(|index| !leaf.accepts(index)).high;
     }
     accepted
