@@ -73,6 +73,18 @@ static void more(DLDevice device, int64_t extent) {
   TVMFFIObjectDecRef(error);
 }
 
+/* Allocates three tensors and releases them in another order than the last first. */
+static void crossed(DLDevice device) {
+  int64_t dims[1] = {4};
+  DLTensor like = {NULL, device, 1, {kDLInt, 32, 1}, dims, NULL, 0};
+  TVMFFIObjectHandle made[3] = {NULL, NULL, NULL};
+  for (int i = 0; i < 3; ++i) if (TVMFFIEnvTensorAlloc(&like, &made[i]) != 0) printf(" refused");
+  for (int i = 0; i < 3; ++i) {
+    TVMFFIObjectDecRef(made[(i + 1) % 3]);
+    printf(" %d", blocks);
+  }
+}
+
 int work(int* y, int64_t n, int64_t how, DLTensor* t, TVMFFIObjectHandle object, DLTensor* u) {
   printf("  work: %d:%d rank=%d %" PRId64 " blocks=%d cpu=%d", t->device.device_type, t->device.device_id, t->ndim,
          t->shape[1], blocks, u->device.device_type);
@@ -82,6 +94,7 @@ int work(int* y, int64_t n, int64_t how, DLTensor* t, TVMFFIObjectHandle object,
   if (how == 1) {
     more(t->device, 5), more(t->device, 0), more((DLDevice){kDLCPU, 0}, 3), more((DLDevice){kDLCUDA, 4}, 3);
     more(t->device, INT64_MAX), more((DLDevice){kDLCPU, 0}, INT64_MAX);
+    crossed(t->device);
   }
   if (how == 2) TVMFFIObjectIncRef(kept = object);
   if (how == 3) return inner();

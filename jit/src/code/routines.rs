@@ -126,11 +126,11 @@ impl State {
         if let Some(failed) = &self.failed {
             return Err(failed.clone());
         }
-        // What a thread leaves that panics here.
+        // Stays if this thread panics.
         self.failed = Some(Error::Memory { reason: "routines were loaded in part".to_owned() });
         let added = self.add(&names);
         if added.is_err() && self.parts.is_empty() {
-            // Nothing runs yet that has variables of the routines: the next library tries again.
+            // Lets the next library try again: no code runs yet that has variables of the routines.
             *self = State { observers: self.observers, ..State::new(self.runtime)? };
         } else {
             self.failed = added.as_ref().err().cloned();

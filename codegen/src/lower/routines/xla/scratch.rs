@@ -6,7 +6,8 @@
 //! of other libraries may stand there, too, of calls within calls, and so their fields keep their places in every version.
 //!
 //! A tensor that goes before the call ends gives its memory back. XLA takes none later, so that a tensor that somebody keeps
-//! keeps its memory, too, until the process ends.
+//! keeps its memory, too, until the process ends; its deleter becomes `free` with the end of the call, so that it may outlive
+//! this library.
 
 use abi_spec::DeviceType;
 use abi_spec::xla;
@@ -18,7 +19,8 @@ use crate::lower::routines::allocate::{ALIGN, data_size, plain_block};
 use crate::lower::routines::memory::{DlTensor, Managed};
 use crate::lower::routines::place::Place;
 use crate::lower::routines::runtime::{
-    free, get_stream, get_tensor_allocator, malloc, set_stream, set_tensor_allocator,
+    address_of_free, free, get_stream, get_tensor_allocator, malloc, set_stream,
+    set_tensor_allocator,
 };
 use crate::lower::routines::xla::{Frame, Request, call_api};
 
@@ -31,12 +33,12 @@ const SLOT_INDEX: i32 = 0;
 const CPU: u32 = DeviceType::CPU.0 as u32;
 
 structs! {
-    /// A call whose memory is lent. It is freed with the call unless tensors of it are left: then nothing else gets its address.
+    /// A call whose memory is lent.
     Lending LendingFields: LENDING_SIZE, 8 => {
         frame: Field<Ref<Frame>> = 0,
         device: Field<u64> = 8,
-        // The number of tensors that are left.
-        tensors: Field<u64> = 16,
+        // The newest tensor that is left; NULL if none is.
+        newest: Field<Ref<Managed>> = 16,
         // The allocator for other devices, the host's; NULL if that has set none.
         host: Field<Ref<u8>> = 24,
         // The allocator of the thread before the call.
@@ -46,10 +48,12 @@ structs! {
         // The allocator of this call, of whatever library it is.
         own: Field<Ref<u8>> = 48,
     }
-    /// What a tensor's memory belongs to, behind the strides of its block.
+    /// The owner of a tensor's memory, behind the strides of its block.
     Lent LentFields: LENT_SIZE as u32, 8 => {
         lending: Field<Ref<Lending>> = 0,
         size: Field<u64> = 8,
+        // The tensor of the call that is older by one; NULL for the oldest.
+        older: Field<Ref<Managed>> = 16,
     }
     /// Arguments of the functions that allocate and free.
     Memory MemoryFields: xla::DEVICE_MEMORY_ALLOCATE_ARGS.size, 8 => {
@@ -64,7 +68,7 @@ structs! {
 }
 
 const LENDING_SIZE: u32 = 56;
-const LENT_SIZE: u64 = 16;
+const LENT_SIZE: u64 = 24;
 
 /// Sizes of structs as XLA counts them.
 const ALLOCATE_SIZE: u64 = xla::size(xla::DEVICE_MEMORY_ALLOCATE_ARGS) as u64;
@@ -83,7 +87,7 @@ pub(crate) fn xla_lend(frame: &Frame, place: &Place) -> &Lending {
     let previous: &u8;
     lending.frame = frame;
     lending.device = place.device;
-    lending.tensors = 0;
+    lending.newest = null;
     lending.own = allocator();
     let mut host = get_tensor_allocator();
     set_stream(SLOT_TYPE, SLOT_INDEX, lending as &u8, slot);
@@ -101,7 +105,7 @@ pub(crate) fn xla_lend(frame: &Frame, place: &Place) -> &Lending {
     lending
 }
 
-/// Gives the thread its allocator back, if one was lent.
+/// Gives the thread its allocator back, if one was lent. Tensors that are left keep their memory.
 #[routine]
 pub(crate) fn xla_take_back(lending: &Lending) {
     if lending == null {
@@ -109,9 +113,12 @@ pub(crate) fn xla_take_back(lending: &Lending) {
     }
     set_tensor_allocator(lending.previous, 0, null);
     set_stream(SLOT_TYPE, SLOT_INDEX, lending.outer as &u8, null);
-    if lending.tensors == 0 {
-        free(lending as &Managed);
+    let mut block = lending.newest;
+    while block != null {
+        block.deleter = address_of_free();
+        block = (block.manager_ctx as &Lent).older;
     }
+    free(lending as &Managed);
 }
 
 /// Allocates a tensor like a prototype, for the runtime: a `DLPackManagedTensorAllocator`. `refuse` is told of a failure, with
@@ -196,26 +203,44 @@ pub(crate) fn xla_allocate(
     tensor.data = memory.allocated;
     block.manager_ctx = lent as &u8;
     block.deleter = deleter();
-    lending.tensors = lending.tensors + 1;
+    lent.older = lending.newest;
+    lending.newest = block;
     0
 }
 
-/// Deletes the memory of a tensor, the elements if the call that they belong to is one of the thread's: the deleter of what
-/// [`xla_allocate()`] makes.
+/// Deletes the memory of a tensor whose call has not ended: the deleter of what [`xla_allocate()`] makes. On another thread
+/// than that of the call it does nothing, since that may be using the list of tensors.
 #[routine]
 pub(crate) fn xla_delete(block: &Managed) {
     let lent = block.manager_ctx as &Lent;
     let mut at = get_stream(SLOT_TYPE, SLOT_INDEX) as &Lending;
     while at != null {
         if at == lent.lending {
-            at.tensors = at.tensors - 1;
+            unlink(at, block, lent.older);
             give_back(at.frame, block.tensor.data, lent.size);
-            at = null;
-        } else {
-            at = at.outer;
+            free(block);
+            return;
+        }
+        at = at.outer;
+    }
+}
+
+/// Takes a tensor from the list of its call.
+#[routine(inline)]
+fn unlink(lending: &Lending, block: &Managed, older: &Managed) {
+    if lending.newest == block {
+        lending.newest = older;
+    } else {
+        let mut at = lending.newest;
+        while at != null {
+            let lent = at.manager_ctx as &Lent;
+            at = lent.older;
+            if at == block {
+                lent.older = older;
+                at = null;
+            }
         }
     }
-    free(block);
 }
 
 /// Frees memory of XLA.
