@@ -26,6 +26,9 @@ pub const STRING_ATTRIBUTE: i32 = 4;
 /// Largest alignment that `XLA_FFI_DeviceMemory_Allocate` accepts. What it allocates is more aligned.
 pub const MAX_ALIGNMENT: u64 = 16;
 
+/// Stage of a program that makes its state, `XLA_FFI_ExecutionStage_INSTANTIATE`: calls have attributes, and no buffers.
+pub const INSTANTIATE_STAGE: i32 = 0;
+
 /// Codes of errors, `XLA_FFI_Error_Code`.
 pub mod error_code {
     /// An argument is not valid.
@@ -311,6 +314,47 @@ structs! {
         DATA = "data" at 32: FieldType::Ptr;
     }
 
+    /// Facts about a type of states.
+    TYPE_INFO = XLA_FFI_TypeInfo size 24 align 8, type_info {
+        /// The size.
+        STRUCT_SIZE = "struct_size" at 0: FieldType::U64;
+        /// The extensions.
+        EXTENSION_START = "extension_start" at 8: FieldType::Ptr;
+        /// The address of `void deleter(void* state)`.
+        DELETER = "deleter" at 16: FieldType::Ptr;
+    }
+
+    /// Arguments of `XLA_FFI_Type_Register`. A name that is registered with the same id is no error.
+    TYPE_REGISTER_ARGS = XLA_FFI_Type_Register_Args size 48 align 8, type_register_args {
+        /// The size.
+        STRUCT_SIZE = "struct_size" at 0: FieldType::U64;
+        /// The extensions.
+        EXTENSION_START = "extension_start" at 8: FieldType::Ptr;
+        /// The name of the type, a [`BYTE_SPAN`](crate::xla::BYTE_SPAN).
+        NAME = "name" at 16: FieldType::Struct(&crate::xla::BYTE_SPAN);
+        /// The address of its id, an `int64_t`; XLA chooses one in place of 0.
+        TYPE_ID = "type_id" at 32: FieldType::Ptr;
+        /// The address of its [`TYPE_INFO`](crate::xla::TYPE_INFO).
+        TYPE_INFO = "type_info" at 40: FieldType::Ptr;
+    }
+
+    /// Arguments of `XLA_FFI_State_Set`, after which the state is XLA's. Those of `XLA_FFI_State_Get` have the same layout;
+    /// that sets the state.
+    STATE_SET_ARGS = XLA_FFI_State_Set_Args size 48 align 8, state_set_args {
+        /// The size.
+        STRUCT_SIZE = "struct_size" at 0: FieldType::U64;
+        /// The extensions.
+        EXTENSION_START = "extension_start" at 8: FieldType::Ptr;
+        /// The context of the call.
+        CTX = "ctx" at 16: FieldType::Ptr;
+        /// The stage that makes the state.
+        STAGE = "stage" at 24: FieldType::I32;
+        /// The address of the id of its type.
+        TYPE_ID = "type_id" at 32: FieldType::Ptr;
+        /// The state.
+        STATE = "state" at 40: FieldType::Ptr;
+    }
+
     /// The functions of XLA. Each takes the address of its arguments, and returns an error or NULL.
     API = XLA_FFI_Api size 192 align 8, api {
         /// The size.
@@ -327,6 +371,12 @@ structs! {
         ERROR_DESTROY = "XLA_FFI_Error_Destroy" at 64: FieldType::Ptr;
         /// Gets the stream of a call.
         STREAM_GET = "XLA_FFI_Stream_Get" at 80: FieldType::Ptr;
+        /// Registers a type of states.
+        TYPE_REGISTER = "XLA_FFI_Type_Register" at 88: FieldType::Ptr;
+        /// Sets the state of a program.
+        STATE_SET = "XLA_FFI_State_Set" at 104: FieldType::Ptr;
+        /// Gets the state of a program.
+        STATE_GET = "XLA_FFI_State_Get" at 112: FieldType::Ptr;
         /// Allocates memory of the device of a call.
         DEVICE_MEMORY_ALLOCATE = "XLA_FFI_DeviceMemory_Allocate" at 120: FieldType::Ptr;
         /// Frees such memory.

@@ -121,7 +121,7 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
         if let Some(external) = externals.next_if(|external| external.function == index) {
             entries::stub::stub(&mut module, external, (host, &mut records), linkage);
         }
-        if let Some(handler) = handlers.next_if(|handler| handler.function == index) {
+        while let Some(handler) = handlers.next_if(|handler| handler.function == index) {
             entries::xla::handler(&mut module, handler, (host, &mut records), linkage);
         }
         if let Some(operator) = operators.next_if(|operator| operator.function == index) {

@@ -270,7 +270,7 @@ def load(library: Path_) -> Functions:
     """Loads a shared library that `emit` has made. Its functions are called as those that `jit` makes."""
     found = [one["name"] for one in inspect(library)["functions"]]
     # Functions that return addresses of handlers and that register operators are for `frameworks`.
-    getters = {f"_xla_{name}" for name in found} | {"_torch"}
+    getters = {f"_xla_{name}{stage}" for name in found for stage in ("", "_instantiate")} | {"_torch"}
     names = [name for name in found if name not in getters]
     # The loader would look for a name without a folder where the system has its libraries.
     module = tvm_ffi.load_module(os.path.abspath(library))

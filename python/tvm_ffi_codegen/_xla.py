@@ -6,12 +6,14 @@ import collections
 import ctypes
 import hashlib
 import threading
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import tvm_ffi
 
+from ._calls import function_of
 from ._functions import Functions
+from ._shapes import described
 
 # Guards the tables below.
 _LOCK = threading.Lock()
@@ -26,20 +28,39 @@ _MODULES: dict[int, tvm_ffi.Module] = {}
 _COUNTS: collections.Counter[str] = collections.Counter()
 
 
-def handler(module: Functions | tvm_ffi.Module, name: str) -> int | None:
-    """Returns the address of the handler of a function, which is kept from then on; None if there is none."""
+class Handler(NamedTuple):
+    """The handlers of a function, by their addresses, and the declaration of the call of XLA."""
+
+    execute: int
+    # Makes the closure that the call is one of; None for functions without one.
+    instantiate: int | None
+    declaration: dict[str, Any]
+
+
+def handler(module: Functions | tvm_ffi.Module, name: str) -> Handler | None:
+    """Returns the handler of a function, which is kept from then on; None if there is none."""
     of = module.__tvm_ffi_make__() if isinstance(module, Functions) else module
-    getter = of.get_function(f"_xla_{name}") if of.implements_function(f"_xla_{name}") else None
-    if getter is None:
+    execute = _address(of, f"_xla_{name}")
+    if execute is None:
         return None
-    address: int = getter().value
-    _MODULES.setdefault(address, of)
+    _MODULES.setdefault(execute, of)
+    instantiate = _address(of, f"_xla_{name}_instantiate")
+    declared = described(module, name) if instantiate is None else described(of, f"_xla_{name}")
+    return Handler(execute, instantiate, declared["declaration"])
+
+
+def _address(module: tvm_ffi.Module, name: str) -> int | None:
+    """Returns the address that a function returns; None if there is no such function."""
+    if not module.implements_function(name):
+        return None
+    address: int = function_of(module.get_function(name))().value
     return address
 
 
-def target(address: int, signature: str, platform: str) -> str:
+def target(handler: Handler, platform: str) -> str:
     """Registers a handler, once; returns the name of its target: the same in every process in which as many handlers of its
     signature were registered before, so that programs that JAX keeps on disk find it."""
+    address, signature = handler.execute, handler.declaration["signature"]
     with _LOCK:
         if address not in _NAMES:
             digest = hashlib.sha256(f"{signature}\n{_COUNTS[signature]}".encode()).hexdigest()
@@ -47,7 +68,10 @@ def target(address: int, signature: str, platform: str) -> str:
             _NAMES[address] = f"tvm_ffi_codegen.xla.{digest[:16]}"
         name = _NAMES[address]
         if (address, platform) not in _TARGETS:
-            jax.ffi.register_ffi_target(name, _capsule(address), platform=platform)
+            stages = {"execute": _capsule(address)}
+            if handler.instantiate is not None:
+                stages["instantiate"] = _capsule(handler.instantiate)
+            jax.ffi.register_ffi_target(name, stages, platform=platform)
             _TARGETS.add((address, platform))
         return name
 

@@ -63,18 +63,20 @@ def jax_target(
 
     `jax.vmap` calls the function for one element of the batch after the other.
 
-    By a handler, tensors that the function allocates are further results, and numbers and texts are keywords. `results` is
-    for functions without one. `platform` is one of XLA's; it is that of the tensors' device, or else `cpu`.
+    By a handler, tensors that the function allocates are further results, and numbers and texts are keywords. A function
+    that returns a closure is called with these when XLA makes a program; the program's calls are those of the closure, whose
+    numbers and texts are keywords, too. `results` is for functions without a handler. `platform` is one of XLA's; it is that
+    of the tensors' device, or else `cpu`.
     """
     import jax
     import jax.numpy as jnp
 
     from . import _xla
 
-    declared = described(module, name)["declaration"]
+    handler = _xla.handler(module, name) if results is None else None
+    declared = described(module, name)["declaration"] if handler is None else handler.declaration
     params, signature = declared["params"], declared["signature"]
-    address = _xla.handler(module, name) if results is None else None
-    form = "".join(_role(param, results, address is not None) for param in params)
+    form = "".join(_role(param, results, handler is not None) for param in params)
     for result in results or ():
         if all(param["name"] != result or role != "w" for param, role in zip(params, form, strict=True)):
             raise ValueError(f"{name} writes to no tensor {result}")
@@ -82,7 +84,7 @@ def jax_target(
     written = [index for index, role in enumerate(form) if role in "uw"]
     keywords = {params[index]["name"]: index for index, role in enumerate(form) if role == "k"}
     made = [params[index]["name"] for index in written if form[index] == "w"]
-    outputs = [output["name"] for output in declared.get("outputs", [])] if address is not None else []
+    outputs = [output["name"] for output in declared.get("outputs", [])] if handler is not None else []
     if not (written or outputs):
         raise ValueError(f"{name} writes to no tensor")
     shapes = Shapes(declared, {"min": jax.core.min_dim, "max": jax.core.max_dim}, jnp.dtype)
@@ -90,11 +92,11 @@ def jax_target(
     aliases = {given.index(index): place for place, index in enumerate(written) if form[index] == "u"}
     fixed: dict[str, Any] = {}
     own = _platform(params + declared.get("outputs", []))
-    if address is not None and platform not in (None, own):
+    if handler is not None and platform not in (None, own):
         raise ValueError(f"the handler of {name} is for the platform {own}, not for {platform}")
     platform = platform or own
-    if address is not None:
-        target = _xla.target(address, signature, platform)
+    if handler is not None:
+        target = _xla.target(handler, platform)
     else:
         from . import _jax
 

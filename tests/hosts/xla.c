@@ -25,6 +25,7 @@ typedef struct {
 typedef Error* Handler(Frame*);
 
 extern Handler xla_add_one, xla_scale, xla_bump, xla_on_device, xla_work, xla_fill, xla_nothing;
+extern Handler xla_plan, xla_plan_instantiate, xla_held, xla_held_instantiate;
 
 /* Kernels. */
 void add_one(const float* x, float* y, int64_t n) { while (n--) y[n] = x[n] + 1; }
@@ -43,6 +44,14 @@ int on_device(const int* x, int* y, int64_t n, void* stream, int32_t type, int32
 }
 void fill(double* y, double value) { *y = value; }
 void nothing(const char* flag, int64_t size) { printf("  nothing: %.*s", (int)size, flag); }
+
+void plan_kernel(int64_t k, const char* tag, int64_t size) { printf("  plan: k=%" PRId64 " tag=%.*s", k, (int)size, tag); }
+void planned(const float* x, float* y, int64_t n, int64_t m, double b, const char* mode, int64_t mode_size, const char* tag,
+             int64_t tag_size) {
+  printf("  planned: m=%" PRId64 " b=%g mode=%.*s tag=%.*s", m, b, (int)mode_size, mode, (int)tag_size, tag);
+  for (int64_t i = 0; i < n * (m / 2); ++i) y[i] = x[i / (m / 2)] + (float)b;
+}
+void held_kernel(int32_t* t, int64_t size) { memset(t, 0, (size_t)(4 * size)); }
 
 /* Memory of the device, of which XLA has some. */
 typedef struct { size_t struct_size; void* extensions; const void* ctx; size_t size, alignment; void* data; } Allocation;
@@ -156,7 +165,49 @@ static Error* release(Request* request) {
   --blocks;
   return NULL;
 }
-static const Api api = {192, NULL, {24, NULL, 0, 3}, NULL, {[0] = create, message, destroy, [4] = stream, [9] = allocate, release,
+
+/* The types of states that are registered, and the state of the program, which XLA owns. */
+typedef struct { size_t struct_size; void* extensions; void (*deleter)(void*); } Info;
+typedef struct { size_t struct_size; void* extensions; Span name; int64_t* number; Info* info; } Type;
+typedef struct { size_t struct_size; void* extensions; const void* ctx; int stage; int64_t* number; void* state; } State;
+static Info of_states;
+static int64_t number_of_states;
+static void* state;
+static Error* refuse_state(const char* text) {
+  Request made = {28, NULL, text, {13}};
+  return create(&made);
+}
+static Error* register_type(Request* request) {
+  Type* type = (Type*)request;
+  if (type->struct_size != 48 || type->info->struct_size != 24) printf("  sizes of a type: %zu %zu", type->struct_size, type->info->struct_size);
+  if (number_of_states == 0) printf("  type %.*s", (int)type->name.len, type->name.ptr);
+  if (number_of_states != 0 && number_of_states != *type->number) return refuse_state("another type has this name");
+  if (*type->number < 1 << 20) return refuse_state("another type may have this number");
+  number_of_states = *type->number;
+  of_states = *type->info;
+  return NULL;
+}
+static Error* set_state(Request* request) {
+  State* asked = (State*)request;
+  if (asked->struct_size != 48 || asked->stage != 0) printf("  size and stage of a state: %zu %d", asked->struct_size, asked->stage);
+  if (asked->ctx != (void*)0xc0 || *asked->number != number_of_states) return refuse_state("no such type");
+  if (state != NULL) return refuse_state("the state is already set");
+  state = asked->state;
+  return NULL;
+}
+static Error* get_state(Request* request) {
+  State* asked = (State*)request;
+  if (asked->struct_size != 48 || asked->stage != 0) printf("  size and stage of a state: %zu %d", asked->struct_size, asked->stage);
+  if (state == NULL || *asked->number != number_of_states) return refuse_state("the state is not set");
+  asked->state = state;
+  return NULL;
+}
+static void end_program(void) {
+  of_states.deleter(state);
+  state = NULL;
+}
+
+static const Api api = {192, NULL, {24, NULL, 0, 3}, NULL, {[0] = create, message, destroy, [4] = stream, register_type, [7] = set_state, get_state, allocate, release,
                         [17] = ordinal}};
 static const Api deaf = {192, NULL, {24, NULL, 0, 3}, NULL, {[0] = create, [4] = refuse, [17] = ordinal}};
 
@@ -342,6 +393,55 @@ int main(void) {
   printf("allocator after: %s, slot %p, blocks %d\n", TVMFFIEnvGetDLPackManagedTensorAllocator() == refuse_all ? "the host's" : "another",
          TVMFFIEnvGetStream(kDLExtDev, 0), blocks);
   TVMFFIEnvSetDLPackManagedTensorAllocator(NULL, 0, NULL);
+
+  /* Programs with closures. */
+  float wide[6];
+  int64_t k = 2, over = -1, none_of[2] = {0, 2};
+  int64_t by_two[2] = {3, 2};
+  Buffer bwide = of(11, wide, 2, by_two);
+  Buffer* pwide[1] = {&bwide};
+  metadata.version.minor = -1;
+  query.extensions = &asked.base;
+  if (call("metadata of a stage", xla_plan_instantiate, query)) printf("  %d.%d\n", metadata.version.major, metadata.version.minor);
+  if (call("no program", xla_plan, frame(1, px, 1, pwide))) return 1;
+  number("k", 5, &k), number("b", 12, &a), text("tag", "a text of more than seven bytes", 31);
+  Frame made = frame(0, NULL, 0, NULL);
+  made.stage = 0;
+  if (call("a program", xla_plan_instantiate, made)) printf("\n");
+  for (int times = 0; times < 2; ++times) {
+    number("k", 5, &k), number("b", 12, &a), text("tag", "a text of more than seven bytes", 31);
+    if (call("its call", xla_plan, frame(1, px, 1, pwide))) show(wide, 6);
+  }
+  number("k", 5, &k), text("mode", "neither", 7);
+  if (call("a wrong text for the closure", xla_plan, frame(1, px, 1, pwide))) return 1;
+  bwide.dims = none_of;
+  number("k", 5, &k), text("mode", "down", 4);
+  if (call("a wrong result of the closure", xla_plan, frame(1, px, 1, pwide))) return 1;
+  number("k", 5, &k);
+  if (call("too many operands of the closure", xla_plan, frame(2, px, 1, pwide))) return 1;
+  number("k", 5, &k);
+  if (call("a second state", xla_plan_instantiate, frame(0, NULL, 0, NULL))) return 1;
+  end_program();
+  number("b", 12, &a);
+  if (call("no number for the program", xla_plan_instantiate, frame(0, NULL, 0, NULL))) return 1;
+  number("k", 5, &k), attribute("b", 1, &a);
+  if (call("an array for the closure", xla_plan_instantiate, frame(0, NULL, 0, NULL))) return 1;
+  number("k", 5, &k), number("c", 12, &a);
+  if (call("an unknown name for the program", xla_plan_instantiate, frame(0, NULL, 0, NULL))) return 1;
+  number("k", 5, &over);
+  if (call("an error of the program", xla_held_instantiate, frame(0, NULL, 0, NULL))) return 1;
+  number("k", 5, &k);
+  if (call("a program on a device", xla_held_instantiate, frame(0, NULL, 0, NULL))) printf("\n");
+  number("k", 5, &k);
+  if (call("its call", xla_held, frame(1, pi, 1, po))) printf(" %d %d %d\n", out[0], out[1], out[2]);
+  number("k", 5, &k);
+  silent = frame(1, pi, 1, po);
+  Api mute = api;
+  mute.of[4] = refuse;
+  silent.api = &mute;
+  call("no stream", xla_held, silent);
+  end_program();
+  printf("blocks %d\n", blocks);
 
   double value;
   Buffer bv = of(12, &value, 0, NULL);

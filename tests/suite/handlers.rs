@@ -52,6 +52,13 @@ fn errors_name_what_xla_has_no_value_for() {
         "f() -> None = {}; _xla_f() -> None = {};",
         "`a.b`() -> None = {};",
         "g() -> None = {};",
+        "f(k: int64) -> Function = { if k == 1 { return function () -> None {}; } return function () -> None {}; };",
+        "f(k: int64) -> Any = { for i in 0..k { return i; } return function () -> None {}; };",
+        "f(x: Tensor([n], float32)) -> Function = { return function () -> None {}; };",
+        "f(s: Stream) -> Function = { return function () -> None {}; };",
+        "f(k: int64) -> Function = { return function (x: Array[int64]) -> None {}; };",
+        "f(k: int64) -> Function = { return function () -> int64 { return k; }; };",
+        "f() -> Function = { return function () -> None {}; }; g() -> None = xla_f_instantiate();",
     ];
     let said = rows.map(|text| {
         let handlers = Handlers::new("xla").of([if text.starts_with('`') { "a.b" } else { "f" }]);

@@ -6,6 +6,9 @@
 /// a function writes to and those that it allocates are results; one with [`Access::Update`](super::Access::Update) is
 /// an operand, too, whose contents XLA puts into the result. Numbers, truths and texts are attributes by their names, a
 /// stream is that of the call.
+///
+/// A function whose last statement returns a function that it makes has two handlers: XLA calls `PREFIX_name_instantiate` when
+/// it makes a program ready, and keeps the closure; `PREFIX_name` calls the closure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Handlers {
     /// Beginning of the symbols, a C identifier; an underscore follows.

@@ -158,11 +158,16 @@ impl StatementKind {
     pub(crate) fn blocks(&self) -> Vec<&[Statement]> {
         let mut all: Vec<_> =
             self.functions().into_iter().map(|function| function.body.block()).collect();
-        all.extend(self.collect(|operand| match operand {
+        all.extend(self.own_blocks());
+        all
+    }
+
+    /// Returns the nested blocks without the bodies of functions that this statement makes.
+    pub(crate) fn own_blocks(&self) -> Vec<&[Statement]> {
+        self.collect(|operand| match operand {
             Operand::Block(block) => Some(block),
             Operand::Type(_) | Operand::Tensor(_) | Operand::Read(_) | Operand::Written(_) => None,
-        }));
-        all
+        })
     }
 }
 

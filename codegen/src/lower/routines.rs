@@ -305,6 +305,8 @@ routines! {
     XlaAllocator outline inner, xla::scratch::xla_allocator;
     XlaAllocate outline inner, xla::scratch::xla_allocate;
     XlaDelete outline inner, xla::scratch::xla_delete;
+    XlaSetState cold, xla::state::xla_set_state;
+    XlaGetState outline, xla::state::xla_get_state;
     TorchView outline, torch::torch_view;
     TorchDevice outline, torch::torch_device;
     TorchDtype outline, torch::torch_dtype;

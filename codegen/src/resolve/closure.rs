@@ -223,7 +223,7 @@ impl<'a> Captive<'a> {
 }
 
 /// Puts the spelling of a part of a closure in front of a reason.
-fn located(function: &declaration::Function, part: Part, reason: String) -> String {
+pub(super) fn located(function: &declaration::Function, part: Part, reason: String) -> String {
     let path = part.path(function);
     if path.is_empty() { reason } else { format!("{path}: {reason}") }
 }

@@ -97,6 +97,12 @@ impl<'a> Function<'a> {
         std::iter::once(self).chain(closures).collect()
     }
 
+    /// Returns the place of a function among those that the body makes, by its declaration.
+    pub(crate) fn place_of(&self, made: &declaration::Function) -> usize {
+        let place = self.closures.iter().position(|one| std::ptr::eq(one.function.declared, made));
+        place.unwrap_or_else(|| unreachable!("a body makes the functions that it declares"))
+    }
+
     /// Returns the names of the functions that are called by name.
     pub(crate) fn callees(&self) -> Vec<&'a str> {
         if let Body::Prepare(prepare) = &self.body {

@@ -11,10 +11,12 @@ use super::body::{Action, Callee, Entry, Packed, PackedCall, Plain};
 use super::function::Function;
 use super::statement::Block;
 use super::term::{Kind, Node, Term};
+use super::xla::returned;
 use super::{Explained, Items, definition, value};
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    self, Constraint, Device, Expr, Literal, Member, Output, Param, ResultType, Signature,
+    self, Body, Constraint, Device, Expr, Literal, Member, Output, Param, ResultType, Signature,
+    StatementKind,
 };
 use crate::error::{Error, Part};
 
@@ -109,7 +111,12 @@ pub(super) fn functions<'a>(
         let resolved = definition::resolve(derived, items).map_err(|faults| {
             fault(faults.into_iter().next().map(|(_, reason)| reason).unwrap_or_default())
         })?;
-        all.push(Function { shown: &of.signature, ..resolved });
+        let mut resolved = Function { shown: &of.signature, ..resolved };
+        if let (Some((_, writes)), Some((_, closure))) = (returned(derived), returned(of)) {
+            let place = resolved.place_of(writes);
+            resolved.closures[place].function.shown = &closure.signature;
+        }
+        all.push(resolved);
     }
     Ok(all)
 }
@@ -127,8 +134,22 @@ fn given<'a>(function: &Function<'a>) -> Vec<(Part, &'a str)> {
     function.statements().iter().filter_map(callee).collect()
 }
 
-/// Returns the declaration of the function that gets the tensors to write.
+/// Returns the declaration of the function that gets the tensors to write; for one that returns a closure, of the function
+/// whose closure gets them.
 pub(super) fn declaration(of: &declaration::Function) -> Explained<&declaration::Function> {
+    let Some((_, closure)) = returned(of) else { return Ok(of.into.keep(writing(of)?)) };
+    let writes = writing(closure)?;
+    let mut derived = of.clone();
+    if let Body::Block(statements) = &mut derived.body
+        && let Some(last) = statements.last_mut()
+    {
+        last.kind = StatementKind::Return(Some(Expr::function(writes)));
+    }
+    Ok(of.into.keep(derived))
+}
+
+/// Returns the declaration of a function that gets the tensors that another one allocates and returns.
+fn writing(of: &declaration::Function) -> Explained<declaration::Function> {
     let mut derived = of.clone();
     let Signature { params, result, constraints, .. } = &mut derived.signature;
     let outputs = std::mem::replace(result, ResultType::None);
@@ -155,5 +176,5 @@ pub(super) fn declaration(of: &declaration::Function) -> Explained<&declaration:
         }
         params.push(Param::new(name, tensor));
     }
-    Ok(of.into.keep(derived))
+    Ok(derived)
 }

@@ -6,16 +6,17 @@ use rustc_hash::FxHashSet;
 
 use super::Located;
 use super::body::Entry;
+use super::closure::located;
 use super::external::External;
 use super::function::Function;
 use super::well_formed::RESERVED_PREFIXES;
 use crate::declaration::{
-    Access, Device, Handlers, Leaf, Library, Literal, Param, ParamType, ResultType, Signature,
-    Tensor, is_identifier,
+    self, Access, Device, Expr, Handlers, Leaf, Library, Literal, ObjectClass, Param, ParamType,
+    ResultType, Signature, StatementKind, Tensor, is_identifier,
 };
 use crate::error::{Error, Part};
 
-/// The handler of a function.
+/// A handler of a function. One that returns a closure has two: see [`Stage`].
 #[derive(Clone, Debug)]
 pub(crate) struct Handler<'a> {
     /// Index of the function in the library.
@@ -24,6 +25,8 @@ pub(crate) struct Handler<'a> {
     pub(crate) name: &'a str,
     /// Name of the handler.
     pub(crate) symbol: String,
+    /// What it does.
+    pub(crate) stage: Stage,
     /// Code of the function that it calls.
     pub(crate) entry: Entry,
     /// Type of the device of all buffers.
@@ -36,6 +39,19 @@ pub(crate) struct Handler<'a> {
     pub(crate) results: u32,
     /// True if the function allocates more than its results, or calls one that may.
     pub(crate) allocates: bool,
+}
+
+/// What a handler does in the life of a program of XLA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// It calls the function.
+    Call,
+    /// It calls the function when XLA makes the program ready, with so many arguments. The closure that this returns becomes
+    /// the state of the program. The arguments after them are those attributes that the closure gets: they are read once
+    /// before, so that what is wrong with one is known when the program is made.
+    Instantiate(usize),
+    /// It calls the closure, which is the state of the program.
+    Execute,
 }
 
 /// Argument of a call that a handler makes.
@@ -66,10 +82,19 @@ impl Handler<'_> {
     pub(crate) fn has_attributes(&self) -> bool {
         self.args.iter().any(|arg| matches!(arg, Argument::Attribute(_)))
     }
+
+    /// Returns the name of the function of the FFI that returns the address of the handler.
+    pub(crate) fn getter(&self) -> String {
+        let stage = if let Stage::Instantiate(_) = self.stage { INSTANTIATE } else { "" };
+        format!("{GETTER}{}{stage}", self.name)
+    }
 }
 
 /// Beginning of the name of the function of the FFI that returns the address of a handler.
-pub(crate) const GETTER: &str = "_xla_";
+const GETTER: &str = "_xla_";
+
+/// End of the name of a handler that makes the state of a program.
+const INSTANTIATE: &str = "_instantiate";
 
 /// Returns the handlers of a library, in the order of its functions.
 pub(super) fn handlers<'a>(
@@ -78,25 +103,25 @@ pub(super) fn handlers<'a>(
     externals: &[External<'_>],
 ) -> Result<Vec<Handler<'a>>, Error> {
     let Some(handlers) = &library.handlers else { return Ok(Vec::new()) };
-    let called = functions.iter().flat_map(Function::calls).map(|(symbol, _)| symbol);
-    let defined = externals.iter().map(|external| &external.symbol[..]);
-    let symbols: FxHashSet<&str> = called.chain(defined).collect();
+    let called = functions.iter().flat_map(Function::calls).map(|(symbol, _)| symbol.to_owned());
+    let defined = externals.iter().map(|external| external.symbol.clone());
+    let mut symbols: FxHashSet<String> = called.chain(defined).collect();
     let named = |name: &str| library.functions.iter().any(|f| f.signature.name == name);
     let mut all = Vec::new();
     for (function, declared) in chosen(library, "handlers", &handlers.functions)? {
         let invalid = |(part, reason)| Error::invalid(function, declared, part, reason);
-        let mut made = handler(function, &declared.signature, handlers).map_err(invalid)?;
-        made.allocates =
-            functions[function].allocates_more_than(declared.signature.outputs().len());
-        let getter = format!("{GETTER}{}", made.name);
-        let is_taken = symbols.contains(&made.symbol[..]);
-        if let Some(taken) = is_taken.then_some(&made.symbol).or(named(&getter).then_some(&getter))
-        {
-            let reason =
-                format!("`{taken}` belongs to its handler of XLA, and another function has it");
-            return Err(invalid((Part::Name, reason)));
+        let made = stages(function, declared, handlers, &functions[function]).map_err(invalid)?;
+        for handler in made {
+            let getter = handler.getter();
+            let is_taken = !symbols.insert(handler.symbol.clone());
+            let taken = is_taken.then_some(&handler.symbol).or(named(&getter).then_some(&getter));
+            if let Some(taken) = taken {
+                let reason =
+                    format!("`{taken}` belongs to its handler of XLA, and another function has it");
+                return Err(invalid((Part::Name, reason)));
+            }
+            all.push(handler);
         }
-        all.push(made);
     }
     Ok(all)
 }
@@ -119,55 +144,82 @@ pub(super) fn chosen<'a>(
     Ok(all.filter(move |(_, function)| is_meant(&function.signature.name)))
 }
 
-fn handler<'a>(
+/// Returns the handler of a function, or the two of one that returns a closure.
+fn stages<'a>(
     function: usize,
-    signature: &'a Signature,
+    declared: &'a declaration::Function,
     handlers: &Handlers,
-) -> Located<Handler<'a>> {
-    let name = &signature.name;
-    let symbol = format!("{}_{name}", handlers.prefix);
-    let reserved = RESERVED_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix));
-    if reserved || !is_identifier(&symbol) || symbol.starts_with('_') {
-        return Err((Part::Name, format!("`{symbol}` cannot be the name of a handler of XLA")));
-    }
+    resolved: &Function<'_>,
+) -> Located<Vec<Handler<'a>>> {
+    let signature = &declared.signature;
     if signature.has_self() {
         let reason = "a closure has no handler of XLA: `self` is known to the function object only";
         return Err((Part::Param(0), reason.to_owned()));
     }
-    let outputs = signature.outputs();
-    if let ResultType::Value(ty) = &signature.result {
-        let reason = format!("XLA's calls yield buffers only, not `{ty}`");
-        return Err((Part::Result, reason));
+    let mut call = Handler::new((function, &signature.name), handlers, Stage::Call)?;
+    if let Some((statement, closure)) = returned(declared) {
+        let mut made = Handler::new((function, &signature.name), handlers, Stage::Instantiate(0))?;
+        for (index, param) in signature.params.iter().enumerate() {
+            let arg = made.argument(param).and_then(|arg| match arg {
+                Argument::Attribute(_) => Ok(arg),
+                Argument::Operand(_) | Argument::Result(_) | Argument::Stream => {
+                    Err("a program of XLA has attributes only when it makes a closure".to_owned())
+                }
+            });
+            made.args.push(arg.map_err(|reason| (Part::Param(index), reason))?);
+        }
+        made.stage = Stage::Instantiate(made.args.len());
+        made.entry.into = !closure.signature.outputs().is_empty();
+        let within = |(part, reason)| (Part::Statement(statement), located(closure, part, reason));
+        call.stage = Stage::Execute;
+        call.sign(&closure.signature, &resolved.closures[resolved.place_of(closure)].function)
+            .map_err(within)?;
+        let attributes = call.args.iter().filter(|arg| matches!(arg, Argument::Attribute(_)));
+        made.args.extend(attributes);
+        return Ok(vec![made, call]);
     }
-    let entry = Entry { into: !outputs.is_empty(), checked: false };
-    let device = DeviceType::CPU;
-    let args = Vec::with_capacity(signature.params.len() + outputs.len());
-    let mut made = Handler {
-        function,
-        name,
-        symbol,
-        entry,
-        device,
-        args,
-        operands: 0,
-        results: 0,
-        allocates: false,
-    };
-    let mut known = None;
-    for (index, param) in signature.params.iter().enumerate() {
-        let at = |reason| (Part::Param(index), reason);
-        let arg = made.argument(param).map_err(at)?;
-        made.args.push(arg);
-        let tensor = param.ty.tensor();
-        tensor.map_or(Ok(()), |tensor| same_device(&mut known, tensor)).map_err(at)?;
+    call.sign(signature, resolved)?;
+    call.entry.into = !signature.outputs().is_empty();
+    Ok(vec![call])
+}
+
+/// Returns the closure that a function returns, with the index of the statement, if that is the last one and no other one of
+/// the function returns anything.
+pub(super) fn returned(of: &declaration::Function) -> Option<(usize, &declaration::Function)> {
+    let (last, others) = of.body.block().split_last()?;
+    let StatementKind::Return(Some(Expr::Function(closure))) = &last.kind else { return None };
+    let mut left = vec![others];
+    while let Some(block) = left.pop() {
+        if block.iter().any(|statement| matches!(statement.kind, StatementKind::Return(_))) {
+            return None;
+        }
+        left.extend(block.iter().flat_map(|statement| statement.kind.own_blocks()));
     }
-    for output in outputs {
-        let arg = made.result();
-        made.args.push(arg);
-        same_device(&mut known, &output.tensor).map_err(|reason| (Part::Result, reason))?;
+    let index = of.body.statements().position(|statement| std::ptr::eq(statement, last))?;
+    Some((index, closure))
+}
+
+impl Signature {
+    /// Returns the signature of a call of XLA that makes a closure and calls it: the parameters of both, those with a default
+    /// last, and the results of the closure.
+    fn followed_by(&self, closure: &Signature) -> Signature {
+        let mut both = closure.clone();
+        both.name.clone_from(&self.name);
+        both.params.splice(0..0, self.params.iter().cloned());
+        both.params.sort_by_key(|param| param.default.is_some());
+        both.constraints.splice(0..0, self.constraints.iter().cloned());
+        both
     }
-    made.device = known.unwrap_or(DeviceType::CPU);
-    Ok(made)
+}
+
+impl Handler<'_> {
+    /// Returns the signature of a call of XLA if it is not that of the function: the function returns a closure, which this
+    /// handler calls.
+    pub(crate) fn signature_of_call(&self, functions: &[Function<'_>]) -> Option<Signature> {
+        let declared = functions[self.function].declared;
+        let (_, closure) = returned(declared).filter(|_| self.stage == Stage::Execute)?;
+        Some(declared.signature.followed_by(&closure.signature))
+    }
 }
 
 /// Checks that a tensor is on the device of those before it, and notes its device.
@@ -180,6 +232,57 @@ fn same_device(known: &mut Option<DeviceType>, tensor: &Tensor) -> Result<(), St
 }
 
 impl<'a> Handler<'a> {
+    /// Builds the handler of a function without arguments.
+    fn new((function, name): (usize, &'a str), of: &Handlers, stage: Stage) -> Located<Self> {
+        let end = if let Stage::Instantiate(_) = stage { INSTANTIATE } else { "" };
+        let symbol = format!("{}_{name}{end}", of.prefix);
+        let reserved = RESERVED_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix));
+        if reserved || !is_identifier(&symbol) || symbol.starts_with('_') {
+            return Err((Part::Name, format!("`{symbol}` cannot be the name of a handler of XLA")));
+        }
+        Ok(Handler {
+            function,
+            name,
+            symbol,
+            stage,
+            entry: Entry::default(),
+            device: DeviceType::CPU,
+            args: Vec::new(),
+            operands: 0,
+            results: 0,
+            allocates: false,
+        })
+    }
+
+    /// Adds the arguments of a function that takes buffers.
+    fn sign(&mut self, signature: &'a Signature, resolved: &Function<'_>) -> Located<()> {
+        let outputs = signature.outputs();
+        if let ResultType::Value(ty) = &signature.result {
+            let mut reason = format!("XLA's calls yield buffers only, not `{ty}`");
+            if *ty == ParamType::Object(ObjectClass::Function) {
+                reason
+                    .push_str(", unless the last statement alone returns a function that it makes");
+            }
+            return Err((Part::Result, reason));
+        }
+        let mut known = None;
+        for (index, param) in signature.params.iter().enumerate() {
+            let at = |reason| (Part::Param(index), reason);
+            let arg = self.argument(param).map_err(at)?;
+            self.args.push(arg);
+            let tensor = param.ty.tensor();
+            tensor.map_or(Ok(()), |tensor| same_device(&mut known, tensor)).map_err(at)?;
+        }
+        for output in outputs {
+            let arg = self.result();
+            self.args.push(arg);
+            same_device(&mut known, &output.tensor).map_err(|reason| (Part::Result, reason))?;
+        }
+        self.device = known.unwrap_or(DeviceType::CPU);
+        self.allocates = resolved.allocates_more_than(outputs.len());
+        Ok(())
+    }
+
     /// Returns the next result.
     fn result(&mut self) -> Argument<'a> {
         self.results += 1;

@@ -176,10 +176,10 @@ def check_many():
     system.refused(Exception, "no function of this process has the key 0000000", lambda: stale(x, function="0000000"))
 
 
-def library(name, text, kernel, **options):
+def library(name, text, kernel, register="xla", **options):
     """Returns a loaded library with handlers."""
     path = system.MADE / f"{name}.so"
-    path.write_bytes(codegen.emit(text, "shared", link=[codegen.C(kernel)], register="xla", **options))
+    path.write_bytes(codegen.emit(text, "shared", link=[codegen.C(kernel)], register=register, **options))
     return codegen.load(path)
 
 
@@ -238,6 +238,58 @@ def check_handlers(backend):
         system.refused(kind, text, lambda call=call: jax.block_until_ready(call()))
 
 
+def check_closures(backend):
+    """A function that returns a closure is called once for a program, and the closure by each of its calls."""
+    m = library(
+        f"closures-{backend}",
+        "count() -> int64 = made();"
+        "weights(k: int64, scale: float64 = 1.0) -> Function = {"
+        " if k > 9 { raise ValueError 'k is ', k; }"
+        " let w = alloc Tensor([k], float32); fill(w.data, k, scale);"
+        " return function (x: Tensor([n], float32, access=read), bias: float64 = 0.0) -> y: Tensor([n, k], float32)"
+        " { outer(x.data, w.data, y.data, n, k, bias); }; };"
+        "into(k: int64) -> Function = { return function (x: Tensor([n], float32)) -> None { shift(x.data, n, k); }; };".replace("'", '"'),
+        "static long calls; long made(void) { return calls; }"
+        "void fill(float* w, long k, double scale) { __atomic_add_fetch(&calls, 1, 5); while (k--) w[k] = scale * k; }"
+        "void outer(const float* x, const float* w, float* y, long n, long k, double bias)"
+        " { for (long i = 0; i < n * k; i++) y[i] = x[i / k] * w[i % k] + bias; }"
+        "void shift(float* x, long n, long k) { while (n--) x[n] += k; }",
+        "xla:weights,into",
+        backend=backend,
+    )
+    assert list(m) == ["count", "into", "weights"], list(m)
+    weights, into = jax_target(m, "weights"), jax_target(m, "into")
+    x = jnp.arange(4, dtype="float32")
+    outer = lambda k, scale, bias: np.outer(np.arange(4), scale * np.arange(k)) + bias
+    run = jax.jit(lambda x: weights(x, k=3, scale=2.0, bias=1.0))
+    before = m.count()
+    for _ in range(5):
+        assert np.array_equal(run(x), outer(3, 2.0, 1.0))
+    assert m.count() == before + 1
+    # Two closures in one program, and one for each program of another shape.
+    both = jax.jit(lambda x: weights(weights(x, k=1)[:, 0], k=2, bias=0.5))
+    assert np.array_equal(both(x), np.outer(np.zeros(4), np.arange(2)) + 0.5)
+    assert m.count() == before + 3
+    assert run(x[:2]).shape == (2, 3) and m.count() == before + 4
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda k: weights(x, k=1 + k % 5), range(100)))
+    assert all(np.array_equal(one, outer(1 + k % 5, 1.0, 0.0)) for k, one in enumerate(found))
+    mapped = jax.jit(jax.vmap(lambda x: weights(x, k=2)))(jnp.stack([x, x + 1]))
+    assert mapped.shape == (2, 4, 2) and mapped[1][3][1] == 4
+    for call in (into, jax.jit(into, donate_argnums=0, static_argnames="k")):
+        assert np.array_equal(call(x + 0, k=7), [7, 8, 9, 10])
+    shape = jax.eval_shape(lambda x: weights(x, k=6), jax.ShapeDtypeStruct((9,), jnp.float32)).shape
+    assert shape == (9, 6), shape
+    refused = [
+        (TypeError, "weights has no keyword n: there is k, scale, bias", lambda: weights(x, k=1, n=2)),
+        (Exception, "INVALID_ARGUMENT: ValueError: k is 10", lambda: weights(x, k=10)),
+        (Exception, "INVALID_ARGUMENT: TypeError: Missing attribute k when calling: `into(", lambda: into(x)),
+        (Exception, "TypeError: Mismatched x.dtype on argument #0", lambda: weights(x.astype("int32"), k=1)),
+    ]
+    for kind, text, call in refused:
+        system.refused(kind, text, lambda call=call: jax.block_until_ready(call()))
+
+
 def check_devices():
     """Shards on several devices of the cpu are calls of one handler."""
     m = library(
@@ -289,6 +341,7 @@ check_direct()
 check_many()
 for backend in system.BACKENDS:
     check_handlers(backend)
+    check_closures(backend)
 check_devices()
 check_layouts()
 system.check_guide_and_example("jax")

@@ -1,7 +1,9 @@
 //! Handlers of XLA: functions of the call frame of a custom call. A handler makes tensors of the buffers and values of the
-//! attributes, and calls the wrapper.
+//! attributes, and calls the wrapper. For a function that returns a closure one handler calls the wrapper, when XLA makes a
+//! program ready, and another the closure, which is the state of that program.
 
 use abi_spec::layout::{ANY, DL_TENSOR, Field, any};
+use abi_spec::runtime::FUNCTION_CALL;
 use abi_spec::symbol::function_symbol;
 use abi_spec::xla::{self, inner};
 use abi_spec::{DeviceType, TypeIndex};
@@ -21,7 +23,7 @@ use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::place::{PLACE_DEVICE, PLACE_SIZE, PLACE_STREAM};
 use crate::lower::routines::xla::{ABSENT, FOUND, LARGE, RAISED, dtypes};
 use crate::lower::value::{constant_bytes, ffi_function, safe_call, write_any};
-use crate::resolve::xla::{Argument, Attribute, GETTER, Handler};
+use crate::resolve::xla::{Argument, Attribute, Handler, Stage};
 
 /// A handler under construction.
 struct Handling<'m, 'a> {
@@ -56,18 +58,35 @@ pub(crate) fn handler(
     let callee = module.declare(&symbol, entry_linkage(handler.entry), kind);
     let mut h = start(module, handler, (host, records), linkage);
     h.answer();
-    h.count();
+    if let Stage::Call | Stage::Execute = handler.stage {
+        h.count();
+    }
+    let closure = (handler.stage == Stage::Execute).then(|| h.state());
     h.enter();
     for (index, argument) in handler.args.iter().enumerate() {
         h.argument(index as i32 * ANY.size as i32, *argument);
     }
-    h.count_attributes();
-    h.call(callee);
-    h.finish();
+    let answer = match (handler.stage, closure) {
+        (Stage::Execute, Some(closure)) => {
+            h.call_closure(closure);
+            None
+        }
+        (Stage::Instantiate(given), _) => {
+            h.count_attributes();
+            let made = h.call(callee, given);
+            Some(h.keep(made))
+        }
+        (Stage::Call | Stage::Execute, _) => {
+            h.count_attributes();
+            h.call(callee, handler.args.len());
+            None
+        }
+    };
+    h.finish(answer);
     let function = h.b.finish();
     let symbol = function.symbol;
     module.functions.push(function);
-    getter(module, handler.name, symbol);
+    getter(module, &handler.getter(), symbol);
 }
 
 fn start<'m, 'a>(
@@ -124,12 +143,7 @@ impl Handling<'_, '_> {
         if let Some(place) = self.place {
             let ty = self.b.i32(self.handler.device.0);
             let error = self.routine_value(Routine::XlaEnter, &[self.frame, ty, place]);
-            let (failed, next) = (self.b.cold_block("no_stream"), self.b.block("entered"));
-            let is_error = self.b.compare_const(Cond::Ne, error, 0);
-            self.b.branch(is_error, failed, next);
-            self.b.switch_to(failed);
-            self.b.ret(Some(error));
-            self.b.switch_to(next);
+            self.return_if_error(error);
             let allocates = self.handler.allocates;
             self.lending =
                 allocates.then(|| self.routine_value(Routine::XlaLend, &[self.frame, place]));
@@ -229,24 +243,68 @@ impl Handling<'_, '_> {
         self.require(same, Complaint::Attributes, &[self.seen, count], self.leave);
     }
 
-    /// Calls the wrapper.
-    fn call(&mut self, callee: Symbol) {
+    /// Calls the wrapper with the first arguments. Returns the address of its result.
+    fn call(&mut self, callee: Symbol, given: usize) -> Value {
+        let result = self.result();
+        let (handle, count) = (self.b.null(), self.b.i32(given as i32));
+        let status = self.b.call_value(callee, &[handle, self.args, count, result]);
+        self.leave_if_failed(status);
+        result
+    }
+
+    /// Calls the closure that is the state of the program.
+    fn call_closure(&mut self, closure: Value) {
+        let result = self.result();
+        let count = self.b.i32(self.handler.args.len() as i32);
+        let callee = crate::lower::runtime(self.b.module, &FUNCTION_CALL);
+        let status = self.b.call_value(callee, &[closure, self.args, count, result]);
+        self.leave_if_failed(status);
+    }
+
+    /// Returns the address of a result that is None.
+    fn result(&mut self) -> Value {
         let result = self.b.stack_slot(ANY.size, ANY.align);
         let none = self.b.i64(0);
         write_any(&mut self.b, result, TypeIndex::NONE, none);
-        let (handle, count) = (self.b.null(), self.b.i32(self.handler.args.len() as i32));
-        let status = self.b.call_value(callee, &[handle, self.args, count, result]);
+        result
+    }
+
+    fn leave_if_failed(&mut self, status: Value) {
         let done = self.b.block("done");
         let failed = self.b.compare_const(Cond::Ne, status, 0);
         self.b.branch(failed, self.leave, done);
         self.b.switch_to(done);
     }
 
-    /// Ends the handler: without an error, and the blocks that failures jump to.
-    fn finish(&mut self) {
+    /// Returns the closure that is the state of the program; ends the handler with XLA's error if there is none.
+    fn state(&mut self) -> Value {
+        let state = self.b.stack_slot(8, 8);
+        let error = self.routine_value(Routine::XlaGetState, &[self.frame, state]);
+        self.return_if_error(error);
+        self.b.load(Type::Ptr, state, 0)
+    }
+
+    /// Makes a closure the state of the program. Returns NULL, or an error of XLA.
+    fn keep(&mut self, made: Value) -> Value {
+        let closure = self.b.load(Type::Ptr, made, any::PAYLOAD.offset);
+        self.routine_value(Routine::XlaSetState, &[self.frame, closure])
+    }
+
+    /// Ends the handler unless an error of XLA is NULL.
+    fn return_if_error(&mut self, error: Value) {
+        let (failed, next) = (self.b.cold_block("failed"), self.b.block("next"));
+        let is_error = self.b.compare_const(Cond::Ne, error, 0);
+        self.b.branch(is_error, failed, next);
+        self.b.switch_to(failed);
+        self.b.ret(Some(error));
+        self.b.switch_to(next);
+    }
+
+    /// Ends the handler: with an answer, else without an error, and the blocks that failures jump to.
+    fn finish(&mut self, answer: Option<Value>) {
         self.end();
-        let null = self.b.null();
-        self.b.ret(Some(null));
+        let answer = answer.unwrap_or_else(|| self.b.null());
+        self.b.ret(Some(answer));
         self.b.switch_to(self.leave);
         self.end();
         self.b.jump(self.refuse, &[]);
@@ -321,7 +379,7 @@ impl Handling<'_, '_> {
 /// Adds the function of the FFI that returns the address of a handler. Its callers are programs that register handlers,
 /// so it does not check the number of arguments.
 fn getter(module: &mut Module, name: &str, handler: Symbol) {
-    let mut b = ffi_function(module, &function_symbol(&format!("{GETTER}{name}")), Linkage::Export);
+    let mut b = ffi_function(module, &function_symbol(name), Linkage::Export);
     b.set_cold();
     let result = b.param(3);
     let address = b.address(handler);

@@ -14,7 +14,8 @@ use crate::lower::routines::memory::KEEPER;
 use crate::lower::value::{ffi_function, safe_call};
 use crate::resolve::Resolved;
 
-/// Adds a getter of the metadata of each function, and of its documentation if it has some.
+/// Adds a getter of the metadata of each function, and of its documentation if it has some. Those of handlers of XLA are not
+/// listed: no caller of the FFI looks for them.
 pub(crate) fn getters(module: &mut Module, resolved: &Resolved<'_>, linkage: Linkage) {
     let library = resolved.library;
     if library.functions.is_empty() {
@@ -37,6 +38,23 @@ pub(crate) fn getters(module: &mut Module, resolved: &Resolved<'_>, linkage: Lin
     }
     let TextTable { symbol, bytes } = texts;
     module.data.push(Data { listed: true, ..Data::constant(symbol, bytes, 1) });
+    for handler in &resolved.handlers {
+        if let Some(text) = resolved.metadata_of_handler(handler) {
+            let name = format!("{}{}", symbol::METADATA_PREFIX, handler.getter());
+            let bytes = module.declare(
+                &format!("{TEXTS}.{}", handler.symbol),
+                Linkage::Local,
+                SymbolKind::Data,
+            );
+            getter(
+                module,
+                &name,
+                TextRange { symbol: bytes, offset: 0, length: text.len() },
+                linkage,
+            );
+            module.data.push(Data::constant(bytes, (text + "\0").into_bytes(), 1));
+        }
+    }
 }
 
 /// Adds the function `main`, which passes its arguments to the entry.

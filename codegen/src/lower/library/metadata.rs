@@ -52,6 +52,7 @@ use crate::declaration::{
     Shape, Signature, Strides, Tensor,
 };
 use crate::resolve::Resolved;
+use crate::resolve::xla::Handler;
 use abi_spec::Scalar;
 
 /// Kind of text about a function.
@@ -120,27 +121,45 @@ impl Resolved<'_> {
     /// If the library declares no function of this number.
     pub fn metadata(&self, index: usize) -> String {
         let function = &self.functions[index];
-        let (declared, signature) = (function.declared, &function.declared.signature);
-        let declaration = Declaration {
-            signature: signature.to_string(),
-            params: (signature.params.len() - signature.arguments().len()..)
-                .zip(signature.arguments())
-                .map(|(index, param)| ParamText::new(signature, param, function.is_kept(index)))
-                .collect(),
-            result: signature.result.to_string(),
-            outputs: signature
-                .outputs()
-                .iter()
-                .map(|output| OutputText::new(signature, output))
-                .collect(),
-            constraints: list(&signature.constraints),
-            location: declared
-                .location
-                .as_ref()
-                .map(|&Location { ref file, line, column }| LocationText { file, line, column }),
-        };
-        json(&Metadata { type_schema: json(&function_schema(signature)), declaration })
+        let declared = function.declared;
+        metadata(&declared.signature, |param| function.is_kept(param), declared.location.as_ref())
     }
+
+    /// Returns the metadata of the function of the FFI that returns the address of a handler, if the call of XLA is another than
+    /// that of the function: its declaration is that of the call.
+    pub(crate) fn metadata_of_handler(&self, handler: &Handler<'_>) -> Option<String> {
+        let signature = handler.signature_of_call(&self.functions)?;
+        let location = self.functions[handler.function].declared.location.as_ref();
+        Some(metadata(&signature, |_| false, location))
+    }
+}
+
+/// Returns the metadata of a function. `is_kept` says which parameters may be in use after a call.
+fn metadata(
+    signature: &Signature,
+    is_kept: impl Fn(usize) -> bool,
+    location: Option<&Location>,
+) -> String {
+    let declaration = Declaration {
+        signature: signature.to_string(),
+        params: (signature.params.len() - signature.arguments().len()..)
+            .zip(signature.arguments())
+            .map(|(index, param)| ParamText::new(signature, param, is_kept(index)))
+            .collect(),
+        result: signature.result.to_string(),
+        outputs: signature
+            .outputs()
+            .iter()
+            .map(|output| OutputText::new(signature, output))
+            .collect(),
+        constraints: list(&signature.constraints),
+        location: location.map(|&Location { ref file, line, column }| LocationText {
+            file,
+            line,
+            column,
+        }),
+    };
+    json(&Metadata { type_schema: json(&function_schema(signature)), declaration })
 }
 
 /// Formats a value as JSON without blanks, with keys in the order of the fields.

@@ -7,7 +7,8 @@
 use abi_spec::layout::DL_MANAGED_TENSOR_VERSIONED as MANAGED;
 use abi_spec::{DeviceType, TypeIndex, runtime};
 
-use crate::ir::typed::{Text, routine};
+use crate::ir::Builder;
+use crate::ir::typed::{Ref, Single, Text, call_indirect, routine};
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::functions::fail_call;
 use crate::lower::routines::memory::{Any, Caller, DlTensor, Managed, Object, write};
@@ -251,4 +252,17 @@ fn elements(count: u64, extent: u64) -> u64 {
     let divisor = if extent == 0 { 1 } else { extent };
     let is_many = count > MAX_ELEMENTS / divisor && extent != 0;
     if is_many { MAX_ELEMENTS + 1 } else { count * extent }
+}
+
+/// Tells the caller of an allocator of a failure: calls
+/// `void function(void* context, const char* kind, const char* message)`.
+pub(crate) fn tell(
+    b: &mut Builder<'_>,
+    function: Ref<u8>,
+    context: Ref<u8>,
+    kind: Ref<u8>,
+    message: Ref<u8>,
+) {
+    let function = function.value(b);
+    call_indirect::<_, ()>(b, function, (context, kind, message))
 }

@@ -12,6 +12,7 @@ use crate::lower::routines::place::{Place, enter_stream};
 use crate::lower::routines::runtime::{free, malloc, object_dec_ref, string_from_byte_array};
 
 pub(crate) mod scratch;
+pub(crate) mod state;
 
 /// Answers of [`xla_attribute()`]: the value is written.
 pub(crate) const FOUND: i32 = 1;
@@ -49,6 +50,9 @@ structs! {
         error_get_message: Field<Ref<u8>> = xla::api::ERROR_GET_MESSAGE.offset,
         error_destroy: Field<Ref<u8>> = xla::api::ERROR_DESTROY.offset,
         stream_get: Field<Ref<u8>> = xla::api::STREAM_GET.offset,
+        type_register: Field<Ref<u8>> = xla::api::TYPE_REGISTER.offset,
+        state_set: Field<Ref<u8>> = xla::api::STATE_SET.offset,
+        state_get: Field<Ref<u8>> = xla::api::STATE_GET.offset,
         device_memory_allocate: Field<Ref<u8>> = xla::api::DEVICE_MEMORY_ALLOCATE.offset,
         device_memory_free: Field<Ref<u8>> = xla::api::DEVICE_MEMORY_FREE.offset,
         device_ordinal_get: Field<Ref<u8>> = xla::api::DEVICE_ORDINAL_GET.offset,

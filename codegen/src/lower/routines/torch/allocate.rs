@@ -3,10 +3,10 @@
 use abi_spec::layout::DL_MANAGED_TENSOR_VERSIONED as MANAGED;
 
 use crate::ir::Builder;
-use crate::ir::typed::{Ref, Single, call_indirect, routine, structs};
+use crate::ir::typed::{Ref, Single, routine, structs};
 use crate::language::MAX_RANK;
 use crate::lower::routines::Routine;
-use crate::lower::routines::allocate::{MAJOR, MINOR, check_sizes};
+use crate::lower::routines::allocate::{MAJOR, MINOR, check_sizes, tell};
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::memory::{Caller, DlTensor, Managed};
 use crate::lower::routines::message::raise;
@@ -228,12 +228,6 @@ fn told(context: &u8, refuse: &u8) -> i32 {
     let message = "PyTorch has not allocated a tensor, and has printed why\0";
     tell(refuse, context, "RuntimeError\0".data, message.data);
     -1
-}
-
-/// Calls `void function(void* context, const char* kind, const char* message)`.
-fn tell(b: &mut Builder<'_>, function: Ref<u8>, context: Ref<u8>, kind: Ref<u8>, message: Ref<u8>) {
-    let function = function.value(b);
-    call_indirect::<_, ()>(b, function, (context, kind, message))
 }
 
 /// Emits the address of [`torch_delete()`].

@@ -15,7 +15,7 @@ use abi_spec::xla;
 use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, Single, call_indirect, routine, structs};
 use crate::lower::routines::Routine;
-use crate::lower::routines::allocate::{ALIGN, data_size, plain_block};
+use crate::lower::routines::allocate::{ALIGN, data_size, plain_block, tell};
 use crate::lower::routines::memory::{DlTensor, Managed};
 use crate::lower::routines::place::Place;
 use crate::lower::routines::runtime::{
@@ -275,12 +275,6 @@ fn destroy(frame: &Frame, error: &u8) {
 fn without_memory(context: &u8, refuse: &u8, message: &u8) -> i32 {
     tell(refuse, context, "MemoryError\0".data, message);
     -1
-}
-
-/// Calls `void function(void* context, const char* kind, const char* message)`.
-fn tell(b: &mut Builder<'_>, function: Ref<u8>, context: Ref<u8>, kind: Ref<u8>, message: Ref<u8>) {
-    let function = function.value(b);
-    call_indirect::<_, ()>(b, function, (context, kind, message))
 }
 
 /// Calls another allocator.
