@@ -1,6 +1,8 @@
 /* Plays XLA: calls handlers with call frames of its own, and prints what they answer. The structs are those of XLA's
-   C API, xla/ffi/api/c_api.h; tests/systems/jax has the real one. */
+   C API, xla/ffi/api/c_api.h; tests/systems/jax has the real one. With UNLOADED the handlers are in a library that the
+   program loads and unloads while tensors and states of theirs live. */
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +26,13 @@ typedef struct {
 } Frame;
 typedef Error* Handler(Frame*);
 
+#ifdef UNLOADED
+#include <dlfcn.h>
+static Handler *xla_work, *xla_held, *xla_held_instantiate;
+#else
 extern Handler xla_add_one, xla_scale, xla_bump, xla_on_device, xla_work, xla_fill, xla_nothing;
 extern Handler xla_plan, xla_plan_instantiate, xla_held, xla_held_instantiate;
+#endif
 
 /* Kernels. */
 void add_one(const float* x, float* y, int64_t n) { while (n--) y[n] = x[n] + 1; }
@@ -94,6 +101,21 @@ static void crossed(DLDevice device) {
   }
 }
 
+/* Releases a tensor on another thread than that of the call. */
+static void* released(void* tensor) {
+  TVMFFIObjectDecRef(tensor);
+  return NULL;
+}
+static int elsewhere(DLDevice device) {
+  int64_t dims[1] = {4};
+  DLTensor like = {NULL, device, 1, {kDLInt, 32, 1}, dims, NULL, 0};
+  TVMFFIObjectHandle tensor = NULL;
+  pthread_t thread;
+  if (TVMFFIEnvTensorAlloc(&like, &tensor) != 0) return 1;
+  if (pthread_create(&thread, NULL, released, tensor) != 0) return 1;
+  return pthread_join(thread, NULL);
+}
+
 int work(int* y, int64_t n, int64_t how, DLTensor* t, TVMFFIObjectHandle object, DLTensor* u) {
   printf("  work: %d:%d rank=%d %" PRId64 " blocks=%d cpu=%d", t->device.device_type, t->device.device_id, t->ndim,
          t->shape[1], blocks, u->device.device_type);
@@ -107,6 +129,7 @@ int work(int* y, int64_t n, int64_t how, DLTensor* t, TVMFFIObjectHandle object,
   }
   if (how == 2) TVMFFIObjectIncRef(kept = object);
   if (how == 3) return inner();
+  if (how == 6) return elsewhere(t->device);
   return how == 4 ? 9 : 0;
 }
 
@@ -282,6 +305,30 @@ static int refuse_all(DLTensor* like, DLManagedTensorVersioned** out, void* cont
   return -1;
 }
 
+#ifdef UNLOADED
+int main(int count, char** words) {
+  if (count != 2) return 2;
+  void* library = dlopen(words[1], RTLD_NOW);
+  if (library == NULL) return 3;
+  xla_work = (Handler*)dlsym(library, "xla_work");
+  xla_held = (Handler*)dlsym(library, "xla_held"), xla_held_instantiate = (Handler*)dlsym(library, "xla_held_instantiate");
+  int ints[2] = {1, 2}, out[2] = {0};
+  int64_t two[1] = {2}, k = 2, how = 2;
+  Buffer bi = of(4, ints, 1, two), bo = of(4, out, 1, two);
+  Buffer *pi[1] = {&bi}, *po[1] = {&bo};
+  number("how", 5, &how);
+  if (!call("a tensor that is kept", xla_work, frame(1, pi, 1, po))) return 4;
+  number("k", 5, &k);
+  if (!call("\na program", xla_held_instantiate, frame(0, NULL, 0, NULL))) return 5;
+  number("k", 5, &k);
+  if (!call("\nits call", xla_held, frame(1, pi, 1, po))) return 6;
+  if (dlclose(library) != 0 || dlopen(words[1], RTLD_NOW | RTLD_NOLOAD) != NULL) return 7;
+  TVMFFIObjectDecRef(kept);
+  end_program();
+  printf("\nboth are released after the library: blocks %d, errors %d\n", blocks, errors);
+  return 0;
+}
+#else
 static void scale(const char* title, Buffer** x, Buffer** y, float* out) {
   if (call(title, xla_scale, frame(1, x, 1, y))) show(out, 2);
 }
@@ -375,13 +422,15 @@ int main(void) {
   printf("stream after: %p\n", TVMFFIEnvGetStream(kDLCUDA, 3));
 
   bi.dims = bo.dims = three;
-  const char* titles[] = {"workspace", "more of it", "a tensor that is kept", "a call within", "a status"};
-  for (int64_t how = 0; how < 5; ++how) {
+  const char* titles[] = {"workspace", "more of it", "a tensor that is kept", "a call within", "a status", "nothing more",
+                          "one that another thread releases"};
+  for (int64_t how = 0; how < 7; ++how) {
     number("how", 5, &how);
     taken = 0;
     if (call(titles[how], xla_work, frame(1, pi, 1, po))) printf(" %d %d %d\n", out[0], out[1], out[2]);
     printf("  blocks that are left: %d\n", blocks);
-    if (how == 2) TVMFFIObjectDecRef(kept), --blocks;
+    if (how == 2) TVMFFIObjectDecRef(kept);
+    if (how == 2 || how == 6) --blocks;
   }
   exhausted = 1;
   number("how", 5, &small);
@@ -456,3 +505,4 @@ int main(void) {
   printf("errors that are left: %d\n", errors);
   return 0;
 }
+#endif

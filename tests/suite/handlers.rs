@@ -36,6 +36,25 @@ fn xla_calls_handlers_with_its_frames() {
     }
 }
 
+/// What handlers have made may outlive the library: a tensor of XLA's memory that a kernel keeps, and the closure of a
+/// program, are released when no code of theirs is loaded.
+#[test]
+fn a_library_may_go_before_what_its_handlers_have_made() {
+    let tools = Tools::here();
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let options = ["-std=gnu11", "-DUNLOADED", "-rdynamic"];
+    tools.compile(Some("xla.c"), &options, &path("program"), &[&tools.library()]);
+    let outcome = |backend| {
+        tools.emit(backend, &library(), &path("host.o"));
+        tools.compile(None, &["-shared"], &path("host.so"), &[&path("host.o")]);
+        tools.run(&path("program"), &[&path("host.so")])
+    };
+    let all: Vec<String> = tools.backends().into_iter().map(outcome).collect();
+    insta::assert_snapshot!(all[0]);
+    assert!(all.iter().all(|said| *said == all[0]), "{all:?}");
+}
+
 /// A parameter or result for which a call of XLA has no value is an error of the declaration that names it.
 #[test]
 fn errors_name_what_xla_has_no_value_for() {

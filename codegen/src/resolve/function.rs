@@ -97,10 +97,9 @@ impl<'a> Function<'a> {
         std::iter::once(self).chain(closures).collect()
     }
 
-    /// Returns the place of a function among those that the body makes, by its declaration.
-    pub(crate) fn place_of(&self, made: &declaration::Function) -> usize {
-        let place = self.closures.iter().position(|one| std::ptr::eq(one.function.declared, made));
-        place.unwrap_or_else(|| unreachable!("a body makes the functions that it declares"))
+    /// Returns the place of a function among those that the body makes, by its declaration; `None` for other functions.
+    pub(crate) fn place_of(&self, made: &declaration::Function) -> Option<usize> {
+        self.closures.iter().position(|one| std::ptr::eq(one.function.declared, made))
     }
 
     /// Returns the names of the functions that are called by name.

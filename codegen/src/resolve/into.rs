@@ -112,8 +112,8 @@ pub(super) fn functions<'a>(
             fault(faults.into_iter().next().map(|(_, reason)| reason).unwrap_or_default())
         })?;
         let mut resolved = Function { shown: &of.signature, ..resolved };
-        if let (Some((_, writes)), Some((_, closure))) = (returned(derived), returned(of)) {
-            let place = resolved.place_of(writes);
+        let place = returned(derived).and_then(|(_, writes)| resolved.place_of(writes));
+        if let (Some(place), Some((_, closure))) = (place, returned(of)) {
             resolved.closures[place].function.shown = &closure.signature;
         }
         all.push(resolved);

@@ -157,7 +157,9 @@ fn stages<'a>(
         return Err((Part::Param(0), reason.to_owned()));
     }
     let mut call = Handler::new((function, &signature.name), handlers, Stage::Call)?;
-    if let Some((statement, closure)) = returned(declared) {
+    let made = returned(declared)
+        .and_then(|(statement, closure)| Some((statement, closure, resolved.place_of(closure)?)));
+    if let Some((statement, closure, place)) = made {
         let mut made = Handler::new((function, &signature.name), handlers, Stage::Instantiate(0))?;
         for (index, param) in signature.params.iter().enumerate() {
             let arg = made.argument(param).and_then(|arg| match arg {
@@ -172,8 +174,7 @@ fn stages<'a>(
         made.entry.into = !closure.signature.outputs().is_empty();
         let within = |(part, reason)| (Part::Statement(statement), located(closure, part, reason));
         call.stage = Stage::Execute;
-        call.sign(&closure.signature, &resolved.closures[resolved.place_of(closure)].function)
-            .map_err(within)?;
+        call.sign(&closure.signature, &resolved.closures[place].function).map_err(within)?;
         let attributes = call.args.iter().filter(|arg| matches!(arg, Argument::Attribute(_)));
         made.args.extend(attributes);
         return Ok(vec![made, call]);
