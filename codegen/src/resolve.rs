@@ -15,6 +15,7 @@ pub(crate) mod external;
 pub(crate) mod function;
 pub(crate) mod global;
 pub(crate) mod ids;
+pub(crate) mod image;
 pub(crate) mod implied;
 mod inferred;
 mod into;
@@ -62,7 +63,7 @@ use body::Entry;
 use c_type::{CType, Prototype};
 use external::External;
 use function::Function;
-use global::UsedImage;
+use image::UsedImage;
 use torch::TorchOperator;
 use xla::Handler;
 

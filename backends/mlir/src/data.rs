@@ -6,8 +6,7 @@ use melior::dialect::llvm::r#type::{array, r#struct};
 use melior::ir::operation::{OperationLike, OperationMutLike, OperationRefMut};
 use melior::ir::{Attribute, BlockLike, BlockRef, Operation, RegionLike, Type, Value};
 
-use crate::op::{Ops, Reference, parse};
-use crate::symbols::name;
+use crate::op::{Ops, Reference, name, parse};
 use crate::{raw, refused};
 
 /// Defines a declared data object.

@@ -9,8 +9,8 @@ use melior::ir::operation::{OperationMutLike, OperationRefMut};
 use melior::ir::{BlockLike, Location, Module, Operation};
 
 use crate::diagnostic::diagnosed;
-use crate::op::{Ops, is_defined, is_variable};
-use crate::symbols::{Declared, check_same, existing, name, operations};
+use crate::op::{Ops, is_defined, is_variable, name};
+use crate::symbols::{Declared, check_same, existing, operations};
 use crate::{load_dialect, prepare, raw, refused};
 
 /// Returns true for bytes that may be MLIR's text.

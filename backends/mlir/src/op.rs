@@ -19,7 +19,7 @@ use crate::types::Types;
 
 pub(crate) use inst::{FCMP, ICMP, Reference};
 pub(crate) use symbol::{
-    ARG_ATTRS, CONVENTION, FUNC, GLOBAL, RES_ATTRS, SIGNEXT, ZEROEXT, is_defined, is_variable,
+    ARG_ATTRS, CONVENTION, FUNC, GLOBAL, RES_ATTRS, SIGNEXT, ZEROEXT, is_defined, is_variable, name,
 };
 
 /// A named attribute.

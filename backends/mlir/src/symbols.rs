@@ -6,12 +6,13 @@ use codegen::backend::{
     Capabilities, Error, Existing, Mismatch, Plan, Side, State, SymbolSource, unused_name,
 };
 use codegen::ir;
-use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute, TypeAttribute};
+use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, TypeAttribute};
 use melior::ir::operation::{OperationLike, OperationMutLike, OperationRefMut};
 use melior::ir::{BlockLike, Module, Type};
 
 use crate::op::{
     ARG_ATTRS, CONVENTION, FUNC, GLOBAL, Ops, RES_ATTRS, Reference, SIGNEXT, ZEROEXT, is_defined,
+    name,
 };
 use crate::{data, raw};
 
@@ -160,12 +161,6 @@ pub(crate) fn operations<'c, 'a>(
 ) -> impl Iterator<Item = OperationRefMut<'c, 'a>> {
     let first = module.body().first_operation_mut();
     std::iter::successors(first, OperationLike::next_in_block_mut)
-}
-
-/// Returns the name of a symbol operation.
-pub(crate) fn name<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> Option<&'c str> {
-    let name = operation.attribute("sym_name").ok()?;
-    StringAttribute::try_from(name).ok().map(|name| name.value())
 }
 
 /// The native symbols of the host IR.

@@ -6,8 +6,8 @@ use abi_spec::Scalar;
 
 use super::argument::Argument;
 use super::c_type::{Prototype, ResultConvention};
-use super::global::UsedImage;
 use super::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, ValueId};
+use super::image::UsedImage;
 use super::launch::{Command, Launch, TensorMap};
 use super::step::{Step, Topic};
 use super::term::Term;

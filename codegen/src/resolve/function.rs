@@ -4,8 +4,8 @@ use abi_spec::{DType, Scalar};
 
 use super::body::{Action, Body, Callee, Entry, KernelCall, Plain, Returned, Statement};
 use super::captured::{Captured, Given};
-use super::global::UsedImage;
 use super::ids::{Home, LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
+use super::image::UsedImage;
 use super::launch::{Launch, platform};
 use super::look_up::LookUp;
 use super::named::{Local, Output, Symbol};

@@ -5,9 +5,9 @@ mod collect;
 use abi_spec::DeviceType;
 use rustc_hash::FxHashMap;
 
-use super::global::UsedImage;
 use super::ids::Home;
 use super::ids::{LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
+use super::image::UsedImage;
 use super::look_up::LookUp;
 use super::named::{Local, Output, Symbol};
 use super::value::{self, Source, Value};

@@ -306,6 +306,19 @@ impl<'n, 'a> Block<'n, 'a> {
         Ok(Action::Make { closure: self.made(function), value })
     }
 
+    /// Resolves a statement whose device is that of a tensor, if one is given: device variables in it are those of the
+    /// device.
+    pub(super) fn on_the_device_of<T>(
+        &mut self,
+        on: Option<&Expr>,
+        statement: impl FnOnce(&mut Self) -> Explained<T>,
+    ) -> Explained<T> {
+        self.names.device = on.and_then(|on| self.home(on).ok());
+        let resolved = statement(self);
+        self.names.device = None;
+        resolved
+    }
+
     /// Resolves the tensor whose device an allocation or a launch shares.
     pub(super) fn home(&self, on: &Expr) -> Explained<Home> {
         let is_tensor = |value: &ValueId| self.names.values[*value].tensor().is_some();

@@ -2,7 +2,7 @@
 
 use codegen::backend::{self, Side, Weak};
 use codegen::ir;
-use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, TypeAttribute};
+use melior::ir::attribute::{ArrayAttribute, DictionaryAttribute, StringAttribute, TypeAttribute};
 use melior::ir::operation::{OperationLike, OperationMutLike};
 use melior::ir::{Attribute, BlockLike, Identifier, Operation, Region, RegionLike, Type, Value};
 
@@ -32,6 +32,12 @@ const PROTECTED: i64 = 2;
 pub(crate) const SIGNEXT: &str = "llvm.signext";
 /// The attribute of zero extension.
 pub(crate) const ZEROEXT: &str = "llvm.zeroext";
+
+/// Returns the name of a symbol operation.
+pub(crate) fn name<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> Option<&'c str> {
+    let name = operation.attribute("sym_name").ok()?;
+    StringAttribute::try_from(name).ok().map(|name| name.value())
+}
 
 /// Returns true if a function has a body, or a data object contents.
 pub(crate) fn is_defined<'c: 'a, 'a>(operation: &impl OperationLike<'c, 'a>) -> bool {

@@ -1,8 +1,7 @@
-//! Platforms of functions, the driver that launches their kernels, and the devices of statements.
+//! Platforms of functions, and the driver that launches their kernels.
 
 use crate::declaration::{AttributeKind, Body, Expr, Function, LaunchArg, Platform, Tensor};
-use crate::resolve::global::UsedImage;
-use crate::resolve::statement::Block;
+use crate::resolve::image::UsedImage;
 use crate::resolve::{Explained, Items};
 
 /// Returns true if a function may use a driver: it has statements, or asks for attributes of devices.
@@ -77,20 +76,5 @@ fn has_attribute(platform: Platform, kind: AttributeKind) -> bool {
     match platform {
         Platform::Cuda => true,
         Platform::Hip => kind == AttributeKind::Cooperative,
-    }
-}
-
-impl Block<'_, '_> {
-    /// Resolves a statement whose device is that of a tensor, if one is given: device variables in it are those of the
-    /// device.
-    pub(super) fn on_the_device_of<T>(
-        &mut self,
-        on: Option<&Expr>,
-        statement: impl FnOnce(&mut Self) -> Explained<T>,
-    ) -> Explained<T> {
-        self.names.device = on.and_then(|on| self.home(on).ok());
-        let resolved = statement(self);
-        self.names.device = None;
-        resolved
     }
 }
