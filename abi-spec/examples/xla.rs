@@ -27,8 +27,10 @@ fn main() {
     is("XLA_FFI_API_MAJOR", xla::MAJOR);
     is("XLA_FFI_API_MINOR", xla::MINOR);
     is("XLA_FFI_Extension_Metadata", xla::METADATA_EXTENSION_TYPE);
+    is("XLA_FFI_AttrType_ARRAY", xla::ARRAY_ATTRIBUTE);
     is("XLA_FFI_AttrType_SCALAR", xla::SCALAR_ATTRIBUTE);
     is("XLA_FFI_AttrType_STRING", xla::STRING_ATTRIBUTE);
+    is("XLA_FFI_ExecutionStage_INSTANTIATE", xla::INSTANTIATE_STAGE);
     is("XLA_FFI_Error_Code_INVALID_ARGUMENT", xla::error_code::INVALID_ARGUMENT);
     is("XLA_FFI_Error_Code_RESOURCE_EXHAUSTED", xla::error_code::RESOURCE_EXHAUSTED);
     is("XLA_FFI_Error_Code_INTERNAL", xla::error_code::INTERNAL);

@@ -17,6 +17,9 @@ pub const MINOR: i32 = 3;
 /// Type of the extension of a call frame by which XLA asks a handler for its [`METADATA`], `XLA_FFI_Extension_Metadata`.
 pub const METADATA_EXTENSION_TYPE: i32 = 1;
 
+/// Kind of an attribute that is an array of numbers or truths, `XLA_FFI_AttrType_ARRAY`.
+pub const ARRAY_ATTRIBUTE: i32 = 1;
+
 /// Kind of an attribute that is a number or a truth, `XLA_FFI_AttrType_SCALAR`.
 pub const SCALAR_ATTRIBUTE: i32 = 3;
 
@@ -204,6 +207,16 @@ structs! {
         DTYPE = "dtype" at 0: FieldType::I32;
         /// The address of the value.
         VALUE = "value" at 8: FieldType::Ptr;
+    }
+
+    /// An array of numbers or truths.
+    ARRAY = XLA_FFI_Array size 24 align 8, array {
+        /// The number of the type of its elements in [`DTYPES`](crate::xla::DTYPES).
+        DTYPE = "dtype" at 0: FieldType::I32;
+        /// The number of elements.
+        SIZE = "size" at 8: FieldType::U64;
+        /// The address of the first element.
+        DATA = "data" at 16: FieldType::Ptr;
     }
 
     /// A call of a handler.

@@ -64,6 +64,9 @@ ROWS: list[tuple[str, str, list[Any]]] = [
     (X, "(m - n) / 2 + 9, (m - n) % 4, ceildiv(m - n, 3) + 9", [(8, 3)]),
     (X, "-n + 20, -(n - m) * -2, n - (m - 1) - 1, n / (m / 2) * 2", [(8, 5)]),
     ("x: Tensor([], float32), k: int64", "k, k + 1", [(), 3]),
+    ("x: Tensor([n], float32), s: Shape([m, 2 * k])", "n + m, k", [(3,), [4, 10]]),
+    ("x: Tensor([n], float32), s: Shape([n, m - 1, _])", "m", [(3,), [3, 4, 9]]),
+    ("x: Optional[Tensor([n], float32)], s: Optional[Shape([n + 1])]", "n", [None, [4]]),
     ("x: Tensor([n], float32), k: int32 = 4", "n * k", [(3,)]),
     ("x: Tensor([n], float32), k: int32 = 4", "n * k", [(3,), 2]),
     ("x: Tensor([n], float32), `where`: uint64", "n + `where`", [(3,), 2]),
@@ -86,7 +89,8 @@ ROWS: list[tuple[str, str, list[Any]]] = [
 @pytest.mark.parametrize("row", range(len(ROWS)))
 def test_shapes_are_those_of_results(row: int) -> None:
     params, extents, given = ROWS[row]
-    where = " where x.is_some or y.is_some" if params.count("Optional") == 2 else ""
+    other = "s" if "s: Optional" in params else "y"
+    where = f" where x.is_some or {other}.is_some" if params.count("Optional") == 2 else ""
     text = f"f({params}) -> r: Tensor([{extents}], float32){where} = {{ @\"ffi.Array\"(r); }};"
     arrays = [np.zeros(one, "float32") if isinstance(one, tuple) else one for one in given]
     expected = codegen.jit(text).f(*arrays).shape
@@ -95,7 +99,14 @@ def test_shapes_are_those_of_results(row: int) -> None:
     assert shapes(text, "f", {}).of(["r"], known) == [(tuple(expected), np.float32)]
 
     unknown = [
-        tensor(tuple(map(Symbol, one))) if isinstance(one, tuple) else one if one is None else Symbol(one) for one in given
+        tensor(tuple(map(Symbol, one)))
+        if isinstance(one, tuple)
+        else list(map(Symbol, one))
+        if isinstance(one, list)
+        else one
+        if one is None
+        else Symbol(one)
+        for one in given
     ]
     [(found, _)] = shapes(text, "f").of(["r"], unknown)
     assert [number(one) for one in found] == list(expected)

@@ -43,6 +43,7 @@ class Shapes:
         described = _api.shapes(declared["signature"])
         self._symbols, self._tensors = described["symbols"], described["tensors"]
         self._indices = {param["name"]: index for index, param in enumerate(declared["params"])}
+        self._lists = {index for index, param in enumerate(declared["params"]) if "tensor" not in param}
         integers = {one["argument"] for one in self._symbols if "extents" not in one}
         defaults = {index: declared["params"][index].get("default") for index in integers}
         self._defaults = {index: ast.literal_eval(default) for index, default in defaults.items() if default}
@@ -121,7 +122,10 @@ class Shapes:
         if argument is None or "extents" not in one:
             return argument
         first, end = one["extents"]
-        extents = argument.shape[first:end]
+        if index in self._lists and not isinstance(argument, Sequence):
+            name = next(name for name, place in self._indices.items() if place == index)
+            raise TypeError(f"{name} is a list of integers, not {argument!r}")
+        extents = (argument if index in self._lists else argument.shape)[first:end]
         # Only a range of leading extents may be empty.
         return functools.reduce(operator.mul, extents) if extents else 1 if first is None else None
 

@@ -63,13 +63,14 @@ def jax_target(
 
     `jax.vmap` calls the function for one element of the batch after the other.
 
-    By a handler, tensors that the function allocates are further results, and numbers and texts are keywords. A function
-    that returns a closure is called with these when XLA makes a program; the program's calls are those of the closure, whose
+    By a handler, tensors that the function allocates are further results, and numbers, texts, and lists of numbers are
+    keywords. A function that returns a closure is called with these when XLA makes a program; the program's calls are those of the closure, whose
     numbers and texts are keywords, too. `results` is for functions without a handler. `platform` is one of XLA's; it is that
     of the tensors' device, or else `cpu`.
     """
     import jax
     import jax.numpy as jnp
+    import numpy as np
 
     from . import _xla
 
@@ -112,7 +113,7 @@ def jax_target(
         for keyword, value in attributes.items():
             if keyword not in keywords:
                 raise TypeError(f"{name} has no keyword {keyword}: there is {', '.join(keywords) or 'none'}")
-            all_args[keywords[keyword]] = value
+            all_args[keywords[keyword]] = value.tolist() if isinstance(value, np.ndarray) else value
         allocated = iter(shapes.of(made + outputs, all_args))
         updated = [(arg.shape, arg.dtype) if role == "u" else None for role, arg in zip(form, all_args, strict=True)]
         types = [jax.ShapeDtypeStruct(*(updated[index] or next(allocated))) for index in written]
@@ -120,8 +121,10 @@ def jax_target(
         run = jax.ffi.ffi_call(
             target, types[0] if len(types) == 1 else types, input_output_aliases=aliases, vmap_method="sequential"
         )
+        # XLA has arrays where Python has lists.
+        given_as = {key: np.asarray(one) if isinstance(one, (list, tuple)) else one for key, one in attributes.items()}
         with jax.named_scope(name):
-            return run(*args, **attributes, **fixed)
+            return run(*args, **given_as, **fixed)
 
     return call
 

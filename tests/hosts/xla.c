@@ -16,6 +16,7 @@ typedef struct { Extension base; Metadata* metadata; } MetadataExtension;
 typedef struct { size_t struct_size; void* extensions; int dtype; void* data; int64_t rank; int64_t* dims; } Buffer;
 typedef struct { const char* ptr; size_t len; } Span;
 typedef struct { int dtype; void* value; } Scalar;
+typedef struct { int dtype; size_t size; const void* data; } Array;
 typedef struct { size_t struct_size; void* extensions; int64_t size; int* types; void** items; } List;
 typedef struct { size_t struct_size; void* extensions; int64_t size; int* types; Span** names; void** items; } Attrs;
 typedef struct { size_t struct_size; void* extensions; const void* subject; union { int code; void* stream; int ordinal; }; } Request;
@@ -31,7 +32,7 @@ typedef Error* Handler(Frame*);
 static Handler *xla_work, *xla_held, *xla_held_instantiate;
 #else
 extern Handler xla_add_one, xla_scale, xla_bump, xla_on_device, xla_work, xla_fill, xla_nothing;
-extern Handler xla_plan, xla_plan_instantiate, xla_held, xla_held_instantiate;
+extern Handler xla_lists, xla_plan, xla_plan_instantiate, xla_held, xla_held_instantiate;
 #endif
 
 /* Kernels. */
@@ -59,6 +60,10 @@ void planned(const float* x, float* y, int64_t n, int64_t m, double b, const cha
   for (int64_t i = 0; i < n * (m / 2); ++i) y[i] = x[i / (m / 2)] + (float)b;
 }
 void held_kernel(int32_t* t, int64_t size) { memset(t, 0, (size_t)(4 * size)); }
+
+void lists_number(int64_t number, int64_t m) { printf("  %" PRId64 " of %" PRId64, number, m); }
+void lists_float(double number) { printf("  %g", number); }
+void lists_truth(_Bool truth, int64_t size) { printf("  %d of %" PRId64, truth, size); }
 
 /* Memory of the device, of which XLA has some. */
 typedef struct { size_t struct_size; void* extensions; const void* ctx; size_t size, alignment; void* data; } Allocation;
@@ -258,6 +263,11 @@ static void text(const char* name, const char* bytes, size_t len) {
   texts[count] = (Span){bytes, len};
   attribute(name, 4, &texts[count]);
 }
+static void array(const char* name, int dtype, size_t size, const void* data) {
+  static Array arrays[16];
+  arrays[count] = (Array){dtype, size, data};
+  attribute(name, 1, &arrays[count]);
+}
 static Frame frame(int64_t args, Buffer** arg, int64_t rets, Buffer** ret) {
   Frame made = {176, NULL, &api, (void*)0xc0, 3, {40, NULL, args, buffer_types, (void**)arg},
                 {40, NULL, rets, buffer_types, (void**)ret}, {48, NULL, count, kinds, name_places, values}, NULL};
@@ -429,8 +439,7 @@ int main(void) {
     taken = 0;
     if (call(titles[how], xla_work, frame(1, pi, 1, po))) printf(" %d %d %d\n", out[0], out[1], out[2]);
     printf("  blocks that are left: %d\n", blocks);
-    if (how == 2) TVMFFIObjectDecRef(kept);
-    if (how == 2 || how == 6) --blocks;
+    if (how == 2) TVMFFIObjectDecRef(kept), --blocks;
   }
   exhausted = 1;
   number("how", 5, &small);
@@ -442,6 +451,34 @@ int main(void) {
   printf("allocator after: %s, slot %p, blocks %d\n", TVMFFIEnvGetDLPackManagedTensorAllocator() == refuse_all ? "the host's" : "another",
          TVMFFIEnvGetStream(kDLExtDev, 0), blocks);
   TVMFFIEnvSetDLPackManagedTensorAllocator(NULL, 0, NULL);
+
+  /* Arrays. */
+  static const int64_t extents[] = {2, 3};
+  static const int8_t bytes[] = {-1, 2, 3};
+  static const uint64_t huge[] = {1, UINT64_MAX};
+  static const float floats[] = {0.5f, -2};
+  static const _Bool truths[] = {1, 0};
+  int64_t longs[3];
+  Buffer bl = of(5, longs, 1, three);
+  Buffer* pl[1] = {&bl};
+  array("s", 5, 2, extents), array("a", 2, 3, bytes);
+  if (call("arrays", xla_lists, frame(0, NULL, 1, pl))) printf("\n");
+  array("b", 1, 2, truths), array("f", 11, 2, floats), array("a", 5, 0, NULL), array("s", 5, 2, extents);
+  if (call("an empty one", xla_lists, frame(0, NULL, 1, pl))) printf("\n");
+  array("s", 5, 2, extents), array("a", 9, 2, huge);
+  if (call("a number that is too large", xla_lists, frame(0, NULL, 1, pl))) return 1;
+  array("s", 5, 2, extents), array("a", 11, 2, floats);
+  if (call("floats for integers", xla_lists, frame(0, NULL, 1, pl))) return 1;
+  array("s", 11, 2, floats), array("a", 2, 3, bytes);
+  if (call("floats for a shape", xla_lists, frame(0, NULL, 1, pl))) return 1;
+  array("s", 5, 1, extents), array("a", 2, 3, bytes);
+  if (call("a short shape", xla_lists, frame(0, NULL, 1, pl))) return 1;
+  array("s", 5, 2, extents), array("a", 10, 2, extents);
+  if (call("half floats", xla_lists, frame(0, NULL, 1, pl))) return 1;
+  array("s", 5, 2, extents), number("a", 12, &a);
+  if (call("a number for an array", xla_lists, frame(0, NULL, 1, pl))) return 1;
+  array("s", 5, 2, extents);
+  if (call("no array", xla_lists, frame(0, NULL, 1, pl))) return 1;
 
   /* Programs with closures. */
   float wide[6];

@@ -59,13 +59,13 @@ fn a_library_may_go_before_what_its_handlers_have_made() {
 #[test]
 fn errors_name_what_xla_has_no_value_for() {
     let rows = [
-        "f(x: Array[int64]) -> None = {};",
+        "f(x: Array[str]) -> None = {};",
         "f(x: Optional[Tensor([n], float32)]) -> None = {};",
         "f(x: Tensor([n], float32), y: Tensor([n], float32, device=cuda)) -> None = {};",
         "f(x: Tensor([n], float32)) -> y: Tensor([n], float32, device=cuda) = k(x.data, y.data);",
         "f(x: Tensor([n], float32)) -> int64 = { return n; };",
         "f(x: Tensor([n], float32), *rest: Any) -> None = {};",
-        "f(s: Shape([n])) -> None = {};",
+        "f(m: Map[str, int64]) -> None = {};",
         "f(d: Device) -> None = {};",
         "f() -> None = xla_f();",
         "f() -> None = {}; _xla_f() -> None = {};",
@@ -75,7 +75,7 @@ fn errors_name_what_xla_has_no_value_for() {
         "f(k: int64) -> Any = { for i in 0..k { return i; } return function () -> None {}; };",
         "f(x: Tensor([n], float32)) -> Function = { return function () -> None {}; };",
         "f(s: Stream) -> Function = { return function () -> None {}; };",
-        "f(k: int64) -> Function = { return function (x: Array[int64]) -> None {}; };",
+        "f(k: int64) -> Function = { return function (x: Array[str]) -> None {}; };",
         "f(k: int64) -> Function = { return function () -> int64 { return k; }; };",
         "f() -> Function = { return function () -> None {}; }; g() -> None = xla_f_instantiate();",
     ];

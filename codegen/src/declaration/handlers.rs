@@ -4,8 +4,8 @@
 ///
 /// A handler `PREFIX_name` packs the operands, results and attributes of a call and calls the function. The tensors that
 /// a function writes to and those that it allocates are results; one with [`Access::Update`](super::Access::Update) is
-/// an operand, too, whose contents XLA puts into the result. Numbers, truths and texts are attributes by their names, a
-/// stream is that of the call.
+/// an operand, too, whose contents XLA puts into the result. Numbers, truths, texts and arrays of numbers are attributes by
+/// their names, a stream is that of the call.
 ///
 /// A function whose last statement returns a function that it makes has two handlers: XLA calls `PREFIX_name_instantiate` when
 /// it makes a program ready, and keeps the closure; `PREFIX_name` calls the closure.

@@ -298,6 +298,7 @@ routines! {
     XlaView outline, xla::xla_view;
     XlaAttribute outline, xla::xla_attribute;
     XlaNumber outline inner, xla::xla_number;
+    XlaArray outline inner, xla::xla_array;
     XlaEnter outline, xla::xla_enter;
     XlaError cold, xla::xla_error;
     XlaLend outline, xla::scratch::xla_lend;

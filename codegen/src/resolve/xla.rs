@@ -1,6 +1,6 @@
 //! Handlers of XLA: what of a call becomes which argument of a function.
 
-use abi_spec::DeviceType;
+use abi_spec::{DeviceType, Scalar};
 
 use rustc_hash::FxHashSet;
 
@@ -12,7 +12,7 @@ use super::function::Function;
 use super::well_formed::RESERVED_PREFIXES;
 use crate::declaration::{
     self, Access, Device, Expr, Handlers, Leaf, Library, Literal, ObjectClass, Param, ParamType,
-    ResultType, Signature, StatementKind, Tensor, is_identifier,
+    ResultType, Sequence, Signature, StatementKind, Tensor, is_identifier,
 };
 use crate::error::{Error, Part};
 
@@ -71,10 +71,22 @@ pub(crate) enum Argument<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attribute<'a> {
     pub(crate) name: &'a str,
-    /// True if the function takes its text as bytes.
-    pub(crate) as_bytes: bool,
+    pub(crate) form: Form,
     /// The value if there is none.
     pub(crate) default: Option<&'a Literal>,
+}
+
+/// What an attribute is to the function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A number, a truth or a text.
+    Plain,
+    /// A text as bytes.
+    Bytes,
+    /// An array of numbers or truths.
+    Array,
+    /// An array of integers as a shape.
+    Shape,
 }
 
 impl Handler<'_> {
@@ -301,7 +313,7 @@ impl<'a> Handler<'a> {
         let (ty, optional) = param.ty.required();
         let default = param.default.as_ref().or(optional.then_some(&Literal::None));
         let attribute =
-            |as_bytes| Ok(Argument::Attribute(Attribute { name: &param.name, as_bytes, default }));
+            |form| Ok(Argument::Attribute(Attribute { name: &param.name, form, default }));
         let unknown = || Err(format!("no call of XLA has a value for `{}`", param.ty));
         if param.variadic {
             return Err("a call of XLA has a fixed number of operands".to_owned());
@@ -318,13 +330,18 @@ impl<'a> Handler<'a> {
                     self.result()
                 }
             }),
-            ParamType::Scalar(scalar) if *scalar != abi_spec::Scalar::Ptr => attribute(false),
-            ParamType::Leaf(Leaf::Str) | ParamType::Literal(_) => attribute(false),
-            ParamType::Leaf(Leaf::Bytes) => attribute(true),
+            ParamType::Scalar(scalar) if *scalar != Scalar::Ptr => attribute(Form::Plain),
+            ParamType::Leaf(Leaf::Str) | ParamType::Literal(_) => attribute(Form::Plain),
+            ParamType::Leaf(Leaf::Bytes) => attribute(Form::Bytes),
+            ParamType::Shape(_) => attribute(Form::Shape),
+            ParamType::Sequence(Sequence::Array, element)
+                if element.scalar().is_some_and(|scalar| scalar != Scalar::Ptr) =>
+            {
+                attribute(Form::Array)
+            }
             ParamType::Leaf(Leaf::Stream) => Ok(Argument::Stream),
             ParamType::Scalar(_)
             | ParamType::Leaf(Leaf::DType | Leaf::Device | Leaf::Handle | Leaf::Any)
-            | ParamType::Shape(_)
             | ParamType::Object(_)
             | ParamType::Sequence(..)
             | ParamType::Mapping(..)

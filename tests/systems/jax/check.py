@@ -194,16 +194,21 @@ def check_handlers(backend):
         f"on(x: {vector}, device=cuda, access=read), y: {vector}, device=cuda, access=write)) -> None = {{}};"
         f"staged(x: {vector}, access=read)) -> y: {vector})"
         " = { let t = alloc Tensor([2, n], float32) on x; staged_kernel(x.data, t.data, y.data, n); };"
+        "padded(x: Tensor([n, m], float32, access=read), by: Shape([a, b]), scale: Optional[Array[float64]] = None)"
+        " -> y: Tensor([n + a, m + b], float32) = { for i in 0..n + a { for j in 0..m + b {"
+        " let inside = i < n and j < m; put(x.data, y.data, i * m + j, i * (m + b) + j, inside, scale.is_some, scale.size); } } };"
         "grow(n: int64) -> (y: Tensor([2 * n], int32), z: Tensor([n], bool)) = grow(y.data, z.data, n);".replace("'", '"'),
         "void scale_kernel(double a, const float* x, long k, const char* mode, long size, float* y, long n)"
         " { while (n--) y[n] = a * x[n] + k + size; }"
         "void bump(const float* x, float* w, float* z, long n) { while (n--) { w[n] *= 2; z[n] = x[n] + w[n]; } }"
         "void staged_kernel(const float* x, float* t, float* y, long n)"
         " { for (long i = 0; i < n; i++) t[n + i] = x[i] + 1; for (long i = 0; i < n; i++) y[i] = 2 * t[n + i]; }"
+        "void put(const float* x, float* y, long from, long to, _Bool inside, _Bool scaled, long size)"
+        " { y[to] = inside ? x[from] * (scaled ? size : 1) : -1; }"
         "void grow(int* y, char* z, long n) { for (long i = 0; i < n; i++) y[i] = y[n + i] = i, z[i] = i % 2; }",
         backend=backend,
     )
-    assert list(m) == ["bump", "grow", "on", "scale", "staged"], list(m)
+    assert list(m) == ["bump", "grow", "on", "padded", "scale", "staged"], list(m)
     scale, bump, grow = (jax_target(m, name) for name in ("scale", "bump", "grow"))
     x = jnp.arange(4, dtype="float32")
     assert np.array_equal(scale(x, a=2.0), [7, 9, 11, 13])
@@ -216,6 +221,12 @@ def check_handlers(backend):
     assert np.array_equal(jax.jit(jax_target(m, "staged"))(x), [2, 4, 6, 8])
     y, z = jax.jit(lambda: grow(n=3))()
     assert np.array_equal(y, [0, 1, 2, 0, 1, 2]) and np.array_equal(z, [False, True, False])
+    padded, square = jax_target(m, "padded"), jnp.arange(4, dtype="float32").reshape(2, 2)
+    for by in ([1, 2], (1, 2), np.array([1, 2], "int8")):
+        expected = np.pad(np.arange(4).reshape(2, 2), ((0, 1), (0, 2)), constant_values=-1)
+        assert np.array_equal(padded(square, by=by), expected)
+    assert jax.jit(lambda x: padded(x, by=[0, 0], scale=[0.5, 1.5]))(square)[1, 1] == 6
+    assert jax.eval_shape(lambda x: padded(x, by=[3, 0]), jax.ShapeDtypeStruct((2, 2), jnp.float32)).shape == (5, 2)
     mapped = jax.vmap(lambda x: scale(x, a=1.0), in_axes=1)(jnp.stack([x, x + 1], axis=1))
     assert np.array_equal(mapped, [[7, 8, 9, 10], [8, 9, 10, 11]])
     mapped = jax.jit(jax.vmap(bump))(jnp.stack([x, x]), jnp.stack([x, x + 1]))
@@ -229,6 +240,10 @@ def check_handlers(backend):
         (TypeError, "scale has no keyword b: there is a, k, mode", lambda: scale(x, a=1.0, b=2)),
         (TypeError, "scale takes 1 arrays, x, but 2 were given", lambda: scale(x, x, a=1.0)),
         (Exception, "INVALID_ARGUMENT: TypeError: Missing attribute a when calling: `scale(", lambda: scale(x)),
+        (Exception, "ValueError: Mismatched by.size on argument #1 when calling: `padded(", lambda: padded(square, by=[0, 0, 0])),
+        (TypeError, "no argument of this call determines b", lambda: padded(square, by=[1])),
+        (TypeError, "by is a list of integers, not 1", lambda: padded(square, by=1)),
+        (Exception, "Mismatched type of attribute scale when calling: `padded(", lambda: padded(square, by=[0, 0], scale=1.0)),
         (Exception, "expected int64 but got float", lambda: scale(x, a=1.0, k=0.5)),
         (Exception, "TypeError: Mismatched x.dtype on argument #1", lambda: scale(x.astype("int32"), a=1.0)),
         (Exception, "ValueError: Mismatched w.shape[0] on argument #2", lambda: bump(x, x[:2])),

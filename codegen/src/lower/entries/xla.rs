@@ -15,15 +15,15 @@ use crate::ir::{
 use crate::language::spelled;
 use crate::lower::body::{entry_linkage, entry_symbol};
 use crate::lower::entries::raising::Raising;
-use crate::lower::failure::records::Records;
+use crate::lower::failure::records::{self, Records};
 use crate::lower::failure::site::Failed;
 use crate::lower::prologue::store_literal;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::place::{PLACE_DEVICE, PLACE_SIZE, PLACE_STREAM};
-use crate::lower::routines::xla::{ABSENT, FOUND, LARGE, RAISED, dtypes};
+use crate::lower::routines::xla::{ABSENT, FOUND, LARGE, RAISED, dtypes, form};
 use crate::lower::value::{constant_bytes, ffi_function, safe_call, write_any};
-use crate::resolve::xla::{Argument, Attribute, Handler, Stage};
+use crate::resolve::xla::{Argument, Attribute, Form, Handler, Stage};
 
 /// A handler under construction.
 struct Handling<'m, 'a> {
@@ -195,13 +195,14 @@ impl Handling<'_, '_> {
 
     /// Writes the value of an attribute.
     fn attribute(&mut self, at: i32, attribute: Attribute<'_>) {
-        let Attribute { name, as_bytes, default } = attribute;
+        let Attribute { name, form, default } = attribute;
         let subject = format!("attribute {}", spelled(name));
         let data = constant_bytes(&mut self.b, name.as_bytes().to_vec());
-        let (len, as_bytes) = (self.b.i64(name.len() as i64), self.b.i32(as_bytes.into()));
+        let (len, number) = (self.b.i64(name.len() as i64), self.b.i32(number_of(form)));
         let to = self.b.ptr_offset(self.args, at.into());
-        let answer =
-            self.routine_value(Routine::XlaAttribute, &[self.frame, data, len, as_bytes, to]);
+        let host = records::address(&mut self.b, self.raising.host);
+        let args = [host, self.frame, data, len, number, to];
+        let answer = self.routine_value(Routine::XlaAttribute, &args);
         let (other, next) = (self.b.block("other"), self.b.block("attribute"));
         let seen = self.b.block_param(next, Type::I64, "seen");
         let more = self.b.binary_const(Binary::Add, self.seen, 1);
@@ -231,7 +232,11 @@ impl Handling<'_, '_> {
         let number = self.b.load(Type::I64, to, any::PAYLOAD.offset);
         self.fail(&Failed::of(Complaint::WideArgument, &subject), &[number], self.leave);
         self.b.switch_to(other);
-        self.fail(&Failed::of(Complaint::ForeignAttribute, &subject), &[], self.leave);
+        let complaint = match form {
+            Form::Plain | Form::Bytes => Complaint::ForeignAttribute,
+            Form::Array | Form::Shape => Complaint::NoArray,
+        };
+        self.fail(&Failed::of(complaint, &subject), &[], self.leave);
         self.b.switch_to(next);
         self.seen = seen;
     }
@@ -373,6 +378,16 @@ impl Handling<'_, '_> {
 
     fn routine_value(&mut self, routine: Routine, args: &[Value]) -> Value {
         self.raising.call_value(&mut self.b, routine, args)
+    }
+}
+
+/// Returns the form of an attribute as the routine gets it.
+fn number_of(form: Form) -> i32 {
+    match form {
+        Form::Plain => form::PLAIN,
+        Form::Bytes => form::BYTES,
+        Form::Array => form::ARRAY,
+        Form::Shape => form::SHAPE,
     }
 }
 

@@ -6,8 +6,8 @@
 //! |---|---|
 //! | `symbols` | a list of objects: the extents and integer arguments from which symbols follow, in the order of the checks; several for a symbol, since some arguments may not be there |
 //! | `symbols[i].symbol` | the name of the symbol, never in backticks. Its value is that of its first object whose argument is there and whose terms are known |
-//! | `symbols[i].argument` | an argument: a tensor if there are `extents`, else an integer |
-//! | `symbols[i].extents` | first and end of a range of extents, whose product counts, 1 for none. Both are indices as those of a slice of Python: negative from the end, or null |
+//! | `symbols[i].argument` | an argument: a tensor or a shape if there are `extents`, else an integer |
+//! | `symbols[i].extents` | first and end of a range of extents, or of the numbers of a shape, whose product counts, 1 for none. Both are indices as those of a slice of Python: negative from the end, or null |
 //! | `symbols[i].coefficient`, `symbols[i].constant` | terms: extents and arguments are this multiple of the symbol, and this more; no keys for 1 and 0 |
 //! | `tensors` | an object with the tensors among parameters and results by their names |
 //! | `tensors.x.shape` | a list of terms, with null for an extent that may be any; null for any rank |
@@ -97,12 +97,14 @@ impl<'a> Occurrence<'a> {
         let Step::Occurrence { place, rule } = step else { return Vec::new() };
         let extents = match *place {
             Place::Value { .. } => None,
-            Place::Extent { value, dim } => match function.tensor(value) {
-                Some(tensor) => Some(range(tensor.shape.own_dim(dim))),
-                None => return Vec::new(),
-            },
-            // Strides of tensors that have no memory yet are unknown, and no framework passes shapes.
-            Place::Stride { .. } | Place::Number { .. } => return Vec::new(),
+            Place::Extent { value, dim } | Place::Number { value, dim } => {
+                match function.values[value].ty.required().0.shape() {
+                    Some(shape) => Some(range(shape.own_dim(dim))),
+                    None => return Vec::new(),
+                }
+            }
+            // Strides of tensors that have no memory yet are unknown.
+            Place::Stride { .. } => return Vec::new(),
         };
         let Some(argument) = argument(function, place.value()) else { return Vec::new() };
         let describe = |(symbol, linear): (SymbolId, Option<Linear>)| Occurrence {

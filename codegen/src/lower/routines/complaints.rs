@@ -141,6 +141,7 @@ complaints! {
     Attributes: "TypeError" "Mismatched number of attributes{calling}, expected {int} but got {int}";
     NoAttribute: "TypeError" "Missing {subject}{calling}";
     ForeignAttribute: "TypeError" "Mismatched type of {subject}{calling}, expected a number or text but got another attribute";
+    NoArray: "TypeError" "Mismatched type of {subject}{calling}, expected an array of numbers but got another attribute";
     TorchCount: "TypeError" "Mismatched number of {subject}{calling}, expected {int} but got {int}";
     TorchUnknown: "ValueError" "Mismatched {subject}{calling}, expected a value that TVM FFI has, too, but got one that only PyTorch has";
     TorchMemory: "TypeError" "Mismatched type of {subject}{calling}, expected a tensor with strides and memory but got one of PyTorch without";

@@ -6,8 +6,11 @@ use abi_spec::{DType, TypeIndex};
 use crate::ir::typed::{Int, Ref, Single, Text, call_indirect, routine, structs};
 use crate::ir::{Builder, Convert, Type};
 use crate::lower::routines::access::same_text;
+use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::errors::take_error;
-use crate::lower::routines::memory::{Any, ByteArray, DlTensor, Managed, bytes, write};
+use crate::lower::routines::functions::{make_array, make_shape};
+use crate::lower::routines::memory::{Any, ByteArray, Caller, DlTensor, Managed, bytes, write};
+use crate::lower::routines::message::raise;
 use crate::lower::routines::place::{Place, enter_stream};
 use crate::lower::routines::runtime::{free, malloc, object_dec_ref, string_from_byte_array};
 
@@ -29,6 +32,18 @@ pub(crate) const LARGE: i32 = 3;
 /// An error is raised.
 pub(crate) const RAISED: i32 = -1;
 
+/// Forms of an attribute, as [`xla_attribute()`] gets them.
+pub(crate) mod form {
+    /// A number, a truth, or text as an owned string.
+    pub(crate) const PLAIN: i32 = 0;
+    /// Text as bytes that are the call's.
+    pub(crate) const BYTES: i32 = 1;
+    /// An array of numbers or truths.
+    pub(crate) const ARRAY: i32 = 2;
+    /// A shape.
+    pub(crate) const SHAPE: i32 = 3;
+}
+
 structs! {
     /// A call of a handler.
     Frame FrameFields: xla::CALL_FRAME.size, 8 => {
@@ -43,6 +58,12 @@ structs! {
     Scalar ScalarFields: xla::SCALAR.size, 8 => {
         dtype: Field<i32> = xla::scalar::DTYPE.offset,
         value: Field<Ref<u8>> = xla::scalar::VALUE.offset,
+    }
+    /// An attribute that is an array.
+    Elements ElementsFields: xla::ARRAY.size, 8 => {
+        dtype: Field<i32> = xla::array::DTYPE.offset,
+        count: Field<u64> = xla::array::SIZE.offset,
+        data: Field<Ref<u8>> = xla::array::DATA.offset,
     }
     /// The functions of XLA.
     Api ApiFields: xla::API.size, 8 => {
@@ -143,23 +164,29 @@ pub(crate) fn xla_view(to: &DlTensor, buffer: &Buffer, device: u64, dtypes: &u32
     to.byte_offset = 0;
 }
 
-/// Finds an attribute by its name and writes its value, text as an owned string or as bytes that are the call's. Returns
-/// [`FOUND`], [`ABSENT`], [`FOREIGN`], [`LARGE`], or [`RAISED`] if memory has run out.
+/// Finds an attribute by its name and writes its value in a [`form`]. Returns [`FOUND`], [`ABSENT`], [`FOREIGN`], [`LARGE`], or
+/// [`RAISED`] if memory has run out.
 #[routine]
-pub(crate) fn xla_attribute(frame: &Frame, name: Text, as_bytes: i32, to: &Any) -> i32 {
+pub(crate) fn xla_attribute(caller: Caller, frame: &Frame, name: Text, form: i32, to: &Any) -> i32 {
     let count = frame.count;
     for at in 0..count {
         let found = bytes(frame.names[at]);
         if same_text(found, name) != 0 {
             let value = frame.values[at];
             let kind = frame.kinds[at];
+            if form >= form::ARRAY {
+                if kind != xla::ARRAY_ATTRIBUTE {
+                    return FOREIGN;
+                }
+                return xla_array(caller, value as &Elements, form, to);
+            }
             if kind == xla::SCALAR_ATTRIBUTE {
                 return xla_number(value, to);
             }
             if kind != xla::STRING_ATTRIBUTE {
                 return FOREIGN;
             }
-            if as_bytes != 0 {
+            if form == form::BYTES {
                 write(to, TypeIndex::BYTE_ARRAY_PTR, value as u64);
                 return FOUND;
             }
@@ -168,6 +195,56 @@ pub(crate) fn xla_attribute(frame: &Frame, name: Text, as_bytes: i32, to: &Any) 
         }
     }
     ABSENT
+}
+
+/// Writes an array or a shape of an array of numbers. Returns what [`xla_attribute()`] does.
+#[routine]
+pub(crate) fn xla_array(caller: Caller, elements: &Elements, form: i32, to: &Any) -> i32 {
+    let dtype = elements.dtype;
+    let width = width_of(dtype);
+    let count = elements.count;
+    let values = malloc(count * 16 + 16) as &Any;
+    if values == null {
+        raise!(caller, Complaint::OutOfMemory, "an array", count * 16);
+    }
+    let scalar: Scalar;
+    scalar.dtype = dtype;
+    let mut answer = FOUND;
+    for at in 0..count {
+        if answer == FOUND {
+            let value = &values[at];
+            scalar.value = &elements.data[at * width];
+            answer = xla_number(scalar, value);
+            if answer == LARGE {
+                to.payload = value.payload;
+            }
+        }
+    }
+    if answer == FOUND {
+        let mut status: i32 = 0;
+        if form == form::SHAPE {
+            status = make_shape(caller, values, count as i32, to);
+        } else {
+            status = make_array(caller, values, count as i32, to);
+        }
+        if status != 0 {
+            answer = RAISED;
+        }
+    }
+    free(values as &Managed);
+    answer
+}
+
+/// Returns the size of an element of a type in bytes; 0 for those that no attribute has.
+#[routine(inline)]
+fn width_of(dtype: i32) -> u64 {
+    match dtype {
+        xla::dtype::PRED | xla::dtype::S8 | xla::dtype::U8 => 1,
+        xla::dtype::S16 | xla::dtype::U16 => 2,
+        xla::dtype::S32 | xla::dtype::U32 | xla::dtype::F32 => 4,
+        xla::dtype::S64 | xla::dtype::U64 | xla::dtype::F64 => 8,
+        _ => 0,
+    }
 }
 
 /// Writes a number. Returns [`FOUND`], [`LARGE`], or [`FOREIGN`] if its type is none of a scalar of the FFI.

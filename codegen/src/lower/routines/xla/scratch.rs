@@ -5,7 +5,8 @@
 //! device, and no host has streams of [`SLOT_TYPE`], so that this one holds the address of the call's record. Records
 //! of other libraries may stand there, too, of calls within calls, and so their fields keep their places in every version.
 //!
-//! A tensor that goes before the call ends gives its memory back. XLA takes none later, so that a tensor that somebody keeps
+//! A tensor that goes before the call ends gives its memory back: at once on the thread of the call, with the end of the call
+//! on another, since the thread may be using the list of tensors. XLA takes none later, so that a tensor that somebody keeps
 //! keeps its memory, too, until the process ends; its deleter becomes `free` with the end of the call, so that it may outlive
 //! this library.
 
@@ -54,6 +55,8 @@ structs! {
         size: Field<u64> = 8,
         // The tensor of the call that is older by one; NULL for the oldest.
         older: Field<Ref<Managed>> = 16,
+        // 1 once another thread has released the tensor.
+        gone: Field<u64> = 24,
     }
     /// Arguments of the functions that allocate and free.
     Memory MemoryFields: xla::DEVICE_MEMORY_ALLOCATE_ARGS.size, 8 => {
@@ -68,7 +71,7 @@ structs! {
 }
 
 const LENDING_SIZE: u32 = 56;
-const LENT_SIZE: u64 = 24;
+const LENT_SIZE: u64 = 32;
 
 /// Sizes of structs as XLA counts them.
 const ALLOCATE_SIZE: u64 = xla::size(xla::DEVICE_MEMORY_ALLOCATE_ARGS) as u64;
@@ -105,7 +108,8 @@ pub(crate) fn xla_lend(frame: &Frame, place: &Place) -> &Lending {
     lending
 }
 
-/// Gives the thread its allocator back, if one was lent. Tensors that are left keep their memory.
+/// Gives the thread its allocator back, if one was lent, and XLA what other threads have released. Tensors that are left keep
+/// their memory.
 #[routine]
 pub(crate) fn xla_take_back(lending: &Lending) {
     if lending == null {
@@ -115,8 +119,14 @@ pub(crate) fn xla_take_back(lending: &Lending) {
     set_stream(SLOT_TYPE, SLOT_INDEX, lending.outer as &u8, null);
     let mut block = lending.newest;
     while block != null {
+        let lent = block.manager_ctx as &Lent;
+        let older = lent.older;
         block.deleter = address_of_free();
-        block = (block.manager_ctx as &Lent).older;
+        if (&lent.gone).load_atomic() != 0 {
+            give_back(lending.frame, block.tensor.data, lent.size);
+            free(block);
+        }
+        block = older;
     }
     free(lending as &Managed);
 }
@@ -200,6 +210,7 @@ pub(crate) fn xla_allocate(
     let lent = tensor.data as &Lent;
     lent.lending = lending;
     lent.size = size;
+    lent.gone = 0;
     tensor.data = memory.allocated;
     block.manager_ctx = lent as &u8;
     block.deleter = deleter();
@@ -209,7 +220,7 @@ pub(crate) fn xla_allocate(
 }
 
 /// Deletes the memory of a tensor whose call has not ended: the deleter of what [`xla_allocate()`] makes. On another thread
-/// than that of the call it does nothing, since that may be using the list of tensors.
+/// than that of the call it leaves it to [`xla_take_back()`].
 #[routine]
 pub(crate) fn xla_delete(block: &Managed) {
     let lent = block.manager_ctx as &Lent;
@@ -223,6 +234,7 @@ pub(crate) fn xla_delete(block: &Managed) {
         }
         at = at.outer;
     }
+    (&lent.gone).store_atomic(1);
 }
 
 /// Takes a tensor from the list of its call.
