@@ -11,7 +11,7 @@ use super::body::{Action, Callee, Entry, Packed, PackedCall, Plain};
 use super::function::Function;
 use super::statement::Block;
 use super::term::{Kind, Node, Term};
-use super::xla::returned;
+use super::xla::made::returned;
 use super::{Explained, Items, definition, value};
 use crate::declaration::limit::Limit;
 use crate::declaration::{

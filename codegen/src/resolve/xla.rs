@@ -1,8 +1,11 @@
 //! Handlers of XLA: what of a call becomes which argument of a function.
 
-use abi_spec::{DeviceType, Scalar};
+pub(super) mod made;
 
+use abi_spec::{DeviceType, Scalar};
 use rustc_hash::FxHashSet;
+
+use made::returned;
 
 use super::Located;
 use super::body::Entry;
@@ -11,8 +14,8 @@ use super::external::External;
 use super::function::Function;
 use super::well_formed::RESERVED_PREFIXES;
 use crate::declaration::{
-    self, Access, Device, Expr, Handlers, Leaf, Library, Literal, ObjectClass, Param, ParamType,
-    ResultType, Sequence, Signature, StatementKind, Tensor, is_identifier,
+    self, Access, Device, Handlers, Leaf, Library, Literal, ObjectClass, Param, ParamType,
+    ResultType, Sequence, Signature, Tensor, is_identifier,
 };
 use crate::error::{Error, Part};
 
@@ -194,45 +197,6 @@ fn stages<'a>(
     call.sign(signature, resolved)?;
     call.entry.into = !signature.outputs().is_empty();
     Ok(vec![call])
-}
-
-/// Returns the closure that a function returns, with the index of the statement, if that is the last one and no other one of
-/// the function returns anything.
-pub(super) fn returned(of: &declaration::Function) -> Option<(usize, &declaration::Function)> {
-    let (last, others) = of.body.block().split_last()?;
-    let StatementKind::Return(Some(Expr::Function(closure))) = &last.kind else { return None };
-    let mut left = vec![others];
-    while let Some(block) = left.pop() {
-        if block.iter().any(|statement| matches!(statement.kind, StatementKind::Return(_))) {
-            return None;
-        }
-        left.extend(block.iter().flat_map(|statement| statement.kind.own_blocks()));
-    }
-    let index = of.body.statements().position(|statement| std::ptr::eq(statement, last))?;
-    Some((index, closure))
-}
-
-impl Signature {
-    /// Returns the signature of a call of XLA that makes a closure and calls it: the parameters of both, those with a default
-    /// last, and the results of the closure.
-    fn followed_by(&self, closure: &Signature) -> Signature {
-        let mut both = closure.clone();
-        both.name.clone_from(&self.name);
-        both.params.splice(0..0, self.params.iter().cloned());
-        both.params.sort_by_key(|param| param.default.is_some());
-        both.constraints.splice(0..0, self.constraints.iter().cloned());
-        both
-    }
-}
-
-impl Handler<'_> {
-    /// Returns the signature of a call of XLA if it is not that of the function: the function returns a closure, which this
-    /// handler calls.
-    pub(crate) fn signature_of_call(&self, functions: &[Function<'_>]) -> Option<Signature> {
-        let declared = functions[self.function].declared;
-        let (_, closure) = returned(declared).filter(|_| self.stage == Stage::Execute)?;
-        Some(declared.signature.followed_by(&closure.signature))
-    }
 }
 
 /// Checks that a tensor is on the device of those before it, and notes its device.

@@ -260,8 +260,8 @@ def check_closures(backend):
         "count() -> int64 = made();"
         "weights(k: int64, scale: float64 = 1.0) -> Function = {"
         " if k > 9 { raise ValueError 'k is ', k; }"
-        " let w = alloc Tensor([k], float32); fill(w.data, k, scale);"
-        " return function (x: Tensor([n], float32, access=read), bias: float64 = 0.0) -> y: Tensor([n, k], float32)"
+        " let w = alloc Tensor([k], float32); fill(w.data, k, scale); let columns = 1 * k;"
+        " return function (x: Tensor([n], float32, access=read), bias: float64 = 0.0) -> y: Tensor([n, columns], float32)"
         " { outer(x.data, w.data, y.data, n, k, bias); }; };"
         "into(k: int64) -> Function = { return function (x: Tensor([n], float32)) -> None { shift(x.data, n, k); }; };".replace("'", '"'),
         "static long calls; long made(void) { return calls; }"
