@@ -116,11 +116,13 @@ def refused(kind, said, function, *arguments):
 
 
 def check_guide_and_example(host):
-    """Runs the example of the guide's chapter on frameworks that imports a host, and the one of all hosts."""
+    """Runs the examples of the guide's chapter on frameworks that import a host, and the one of all hosts."""
     chapter = ROOT / "codegen" / "src" / "guide" / "frameworks.md"
     blocks = [part.split("```")[0] for part in chapter.read_text().split("```python\n")[1:]]
-    [block] = [block for block in blocks if f"import {host}\n" in block]
-    exec(compile(block, str(chapter), "exec"), {})
+    blocks = [block for block in blocks if f"import {host}\n" in block]
+    assert blocks, host
+    for block in blocks:
+        exec(compile(block, str(chapter), "exec"), {})
     said = run(sys.executable, ROOT / "python" / "examples" / "doors.py")
     assert f"{host}: [1.0, 3.0, 5.0, 7.0]" in said, said
 
