@@ -73,6 +73,7 @@ fn errors_name_what_xla_has_no_value_for() {
         "g() -> None = {};",
         "f(k: int64) -> Function = { if k == 1 { return function () -> None {}; } return function () -> None {}; };",
         "f(k: int64) -> Any = { for i in 0..k { return i; } return function () -> None {}; };",
+        "f() -> Function = { let g = function () -> None {}; return g; };",
         "f(x: Tensor([n], float32)) -> Function = { return function () -> None {}; };",
         "f(s: Stream) -> Function = { return function () -> None {}; };",
         "f(k: int64) -> Function = { return function (x: Array[str]) -> None {}; };",

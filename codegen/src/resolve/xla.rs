@@ -237,8 +237,8 @@ impl<'a> Handler<'a> {
         if let ResultType::Value(ty) = &signature.result {
             let mut reason = format!("XLA's calls yield buffers only, not `{ty}`");
             if *ty == ParamType::Object(ObjectClass::Function) {
-                reason
-                    .push_str(", unless the last statement alone returns a function that it makes");
+                let form = "is the last statement and writes a function: `return function …;`";
+                reason = format!("{reason}, unless the only `return` {form}");
             }
             return Err((Part::Result, reason));
         }
