@@ -54,6 +54,15 @@ def tensor(shape: tuple[Any, ...], dtype: str = "float32") -> Any:
     return SimpleNamespace(shape=shape, dtype=np.dtype(dtype))
 
 
+def unknown(one: Any) -> Any:
+    """Returns an argument whose extents or numbers are symbols."""
+    if isinstance(one, tuple):
+        return tensor(tuple(map(Symbol, one)))
+    if isinstance(one, list):
+        return list(map(Symbol, one))
+    return None if one is None else Symbol(one)
+
+
 X = "x: Tensor([n, m], float32)"
 
 # Parameters, extents of the result, and the shapes of arguments; numbers stand for themselves.
@@ -98,17 +107,7 @@ def test_shapes_are_those_of_results(row: int) -> None:
     known = [tensor(one) if isinstance(one, tuple) else one for one in given]
     assert shapes(text, "f", {}).of(["r"], known) == [(tuple(expected), np.float32)]
 
-    unknown = [
-        tensor(tuple(map(Symbol, one)))
-        if isinstance(one, tuple)
-        else list(map(Symbol, one))
-        if isinstance(one, list)
-        else one
-        if one is None
-        else Symbol(one)
-        for one in given
-    ]
-    [(found, _)] = shapes(text, "f").of(["r"], unknown)
+    [(found, _)] = shapes(text, "f").of(["r"], list(map(unknown, given)))
     assert [number(one) for one in found] == list(expected)
 
 

@@ -28,7 +28,7 @@ pub(crate) struct Handler<'a> {
     pub(crate) name: &'a str,
     /// Name of the handler.
     pub(crate) symbol: String,
-    /// What it does.
+    /// Time at which XLA calls it.
     pub(crate) stage: Stage,
     /// Code of the function that it calls.
     pub(crate) entry: Entry,
@@ -44,17 +44,27 @@ pub(crate) struct Handler<'a> {
     pub(crate) allocates: bool,
 }
 
-/// What a handler does in the life of a program of XLA.
+/// Stage of a program of XLA: when a handler is called, and what it calls then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// It calls the function.
+    /// Each call of the program calls the function.
     Call,
-    /// It calls the function when XLA makes the program ready, with so many arguments. The closure that this returns becomes
-    /// the state of the program. The arguments after them are those attributes that the closure gets: they are read once
-    /// before, so that what is wrong with one is known when the program is made.
+    /// Making the program ready calls the function, with so many arguments. The closure that it returns becomes the state of the
+    /// program. The arguments after them are those attributes that the closure gets: they are read, so that what is wrong
+    /// with one is known by then.
     Instantiate(usize),
-    /// It calls the closure, which is the state of the program.
+    /// Each call of the program calls the closure, which is the state of the program.
     Execute,
+}
+
+impl Stage {
+    /// Returns the end of the names that belong to the stage.
+    fn suffix(self) -> &'static str {
+        match self {
+            Stage::Instantiate(_) => "_instantiate",
+            Stage::Call | Stage::Execute => "",
+        }
+    }
 }
 
 /// Argument of a call that a handler makes.
@@ -79,7 +89,7 @@ pub(crate) struct Attribute<'a> {
     pub(crate) default: Option<&'a Literal>,
 }
 
-/// What an attribute is to the function.
+/// Form in which a function takes an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// A number, a truth or a text.
@@ -100,16 +110,12 @@ impl Handler<'_> {
 
     /// Returns the name of the function of the FFI that returns the address of the handler.
     pub(crate) fn getter(&self) -> String {
-        let stage = if let Stage::Instantiate(_) = self.stage { INSTANTIATE } else { "" };
-        format!("{GETTER}{}{stage}", self.name)
+        format!("{GETTER}{}{}", self.name, self.stage.suffix())
     }
 }
 
 /// Beginning of the name of the function of the FFI that returns the address of a handler.
 const GETTER: &str = "_xla_";
-
-/// End of the name of a handler that makes the state of a program.
-const INSTANTIATE: &str = "_instantiate";
 
 /// Returns the handlers of a library, in the order of its functions.
 pub(super) fn handlers<'a>(
@@ -175,7 +181,8 @@ fn stages<'a>(
     let made = returned(declared)
         .and_then(|(statement, closure)| Some((statement, closure, resolved.place_of(closure)?)));
     if let Some((statement, closure, place)) = made {
-        let mut made = Handler::new((function, &signature.name), handlers, Stage::Instantiate(0))?;
+        let stage = Stage::Instantiate(signature.params.len());
+        let mut made = Handler::new((function, &signature.name), handlers, stage)?;
         for (index, param) in signature.params.iter().enumerate() {
             let arg = made.argument(param).and_then(|arg| match arg {
                 Argument::Attribute(_) => Ok(arg),
@@ -185,7 +192,6 @@ fn stages<'a>(
             });
             made.args.push(arg.map_err(|reason| (Part::Param(index), reason))?);
         }
-        made.stage = Stage::Instantiate(made.args.len());
         made.entry.into = !closure.signature.outputs().is_empty();
         let within = |(part, reason)| (Part::Statement(statement), located(closure, part, reason));
         call.stage = Stage::Execute;
@@ -211,8 +217,7 @@ fn same_device(known: &mut Option<DeviceType>, tensor: &Tensor) -> Result<(), St
 impl<'a> Handler<'a> {
     /// Builds the handler of a function without arguments.
     fn new((function, name): (usize, &'a str), of: &Handlers, stage: Stage) -> Located<Self> {
-        let end = if let Stage::Instantiate(_) = stage { INSTANTIATE } else { "" };
-        let symbol = format!("{}_{name}{end}", of.prefix);
+        let symbol = format!("{}_{name}{}", of.prefix, stage.suffix());
         let reserved = RESERVED_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix));
         if reserved || !is_identifier(&symbol) || symbol.starts_with('_') {
             return Err((Part::Name, format!("`{symbol}` cannot be the name of a handler of XLA")));

@@ -55,32 +55,32 @@ pub(crate) fn handler(
 ) {
     let kind = SymbolKind::Function(safe_call());
     let symbol = entry_symbol(handler.name, handler.entry);
-    let callee = module.declare(&symbol, entry_linkage(handler.entry), kind);
+    let wrapper = module.declare(&symbol, entry_linkage(handler.entry), kind);
     let mut h = start(module, handler, (host, records), linkage);
     h.answer();
-    if let Stage::Call | Stage::Execute = handler.stage {
-        h.count();
-    }
-    let closure = (handler.stage == Stage::Execute).then(|| h.state());
+    let (callee, closure, given) = match handler.stage {
+        Stage::Instantiate(given) => (wrapper, None, given),
+        Stage::Call => {
+            h.count();
+            (wrapper, None, handler.args.len())
+        }
+        Stage::Execute => {
+            h.count();
+            let closure = h.state();
+            (crate::lower::runtime(h.b.module, &FUNCTION_CALL), Some(closure), handler.args.len())
+        }
+    };
     h.enter();
     for (index, argument) in handler.args.iter().enumerate() {
         h.argument(index as i32 * ANY.size as i32, *argument);
     }
-    let answer = match (handler.stage, closure) {
-        (Stage::Execute, Some(closure)) => {
-            h.call_closure(closure);
-            None
-        }
-        (Stage::Instantiate(given), _) => {
-            h.count_attributes();
-            let made = h.call(callee, given);
-            Some(h.keep(made))
-        }
-        (Stage::Call | Stage::Execute, _) => {
-            h.count_attributes();
-            h.call(callee, handler.args.len());
-            None
-        }
+    if closure.is_none() {
+        h.count_attributes();
+    }
+    let result = h.call(callee, closure, given);
+    let answer = match handler.stage {
+        Stage::Instantiate(_) => Some(h.keep(result)),
+        Stage::Call | Stage::Execute => None,
     };
     h.finish(answer);
     let function = h.b.finish();
@@ -248,37 +248,20 @@ impl Handling<'_, '_> {
         self.require(same, Complaint::Attributes, &[self.seen, count], self.leave);
     }
 
-    /// Calls the wrapper with the first arguments. Returns the address of its result.
-    fn call(&mut self, callee: Symbol, given: usize) -> Value {
-        let result = self.result();
-        let (handle, count) = (self.b.null(), self.b.i32(given as i32));
-        let status = self.b.call_value(callee, &[handle, self.args, count, result]);
-        self.leave_if_failed(status);
-        result
-    }
-
-    /// Calls the closure that is the state of the program.
-    fn call_closure(&mut self, closure: Value) {
-        let result = self.result();
-        let count = self.b.i32(self.handler.args.len() as i32);
-        let callee = crate::lower::runtime(self.b.module, &FUNCTION_CALL);
-        let status = self.b.call_value(callee, &[closure, self.args, count, result]);
-        self.leave_if_failed(status);
-    }
-
-    /// Returns the address of a result that is None.
-    fn result(&mut self) -> Value {
+    /// Calls the wrapper, or the runtime's function that calls a closure, with the first arguments. Returns the address of the
+    /// result.
+    fn call(&mut self, callee: Symbol, closure: Option<Value>, given: usize) -> Value {
         let result = self.b.stack_slot(ANY.size, ANY.align);
         let none = self.b.i64(0);
         write_any(&mut self.b, result, TypeIndex::NONE, none);
-        result
-    }
-
-    fn leave_if_failed(&mut self, status: Value) {
+        let handle = closure.unwrap_or_else(|| self.b.null());
+        let count = self.b.i32(given as i32);
+        let status = self.b.call_value(callee, &[handle, self.args, count, result]);
         let done = self.b.block("done");
         let failed = self.b.compare_const(Cond::Ne, status, 0);
         self.b.branch(failed, self.leave, done);
         self.b.switch_to(done);
+        result
     }
 
     /// Returns the closure that is the state of the program; ends the handler with XLA's error if there is none.

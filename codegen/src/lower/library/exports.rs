@@ -41,18 +41,10 @@ pub(crate) fn getters(module: &mut Module, resolved: &Resolved<'_>, linkage: Lin
     for handler in &resolved.handlers {
         if let Some(text) = resolved.metadata_of_handler(handler) {
             let name = format!("{}{}", symbol::METADATA_PREFIX, handler.getter());
-            let bytes = module.declare(
-                &format!("{TEXTS}.{}", handler.symbol),
-                Linkage::Local,
-                SymbolKind::Data,
-            );
-            getter(
-                module,
-                &name,
-                TextRange { symbol: bytes, offset: 0, length: text.len() },
-                linkage,
-            );
-            module.data.push(Data::constant(bytes, (text + "\0").into_bytes(), 1));
+            let data = format!("{TEXTS}.{}", handler.symbol);
+            let symbol = module.declare(&data, Linkage::Local, SymbolKind::Data);
+            getter(module, &name, TextRange { symbol, offset: 0, length: text.len() }, linkage);
+            module.data.push(Data::constant(symbol, (text + "\0").into_bytes(), 1));
         }
     }
 }

@@ -72,12 +72,7 @@ pub(crate) fn xla_set_state(frame: &Frame, function: &Object) -> &u8 {
     let mut error = call_api(frame.api.type_register, register as &Request);
     if error == null {
         let state: State;
-        state.struct_size = STATE_SIZE;
-        state.extensions = null;
-        state.ctx = frame.ctx;
-        state.stage = xla::INSTANTIATE_STAGE;
-        state.number = number;
-        state.state = function;
+        fill(state, frame, number, function);
         error = call_api(frame.api.state_set, state as &Request);
     }
     if error != null {
@@ -92,13 +87,19 @@ pub(crate) fn xla_get_state(frame: &Frame, to: &&Object) -> &u8 {
     let number: u64;
     *number = NUMBER;
     let state: State;
+    fill(state, frame, number, null);
+    let error = call_api(frame.api.state_get, state as &Request);
+    *to = state.state;
+    error
+}
+
+/// Fills in the arguments of the functions that set and get a state.
+#[routine(inline)]
+fn fill(state: &State, frame: &Frame, number: &u64, function: &Object) {
     state.struct_size = STATE_SIZE;
     state.extensions = null;
     state.ctx = frame.ctx;
     state.stage = xla::INSTANTIATE_STAGE;
     state.number = number;
-    state.state = null;
-    let error = call_api(frame.api.state_get, state as &Request);
-    *to = state.state;
-    error
+    state.state = function;
 }
