@@ -54,15 +54,16 @@ pub struct Options {
     pub unchecked: Unchecked,
     /// Functions with which launches open the library of the GPU driver.
     pub loader: Loader,
-    /// True if a module with cached calls exports [`FORGET`].
-    pub forget: bool,
+    /// True for code in process, which its owner frees and in which no constructor runs: a module with cached calls exports
+    /// [`FORGET`], and operators of PyTorch are registered by the function `_torch` alone.
+    pub in_process: bool,
 }
 
 /// The default options are those for libraries that are compiled ahead of time.
 impl Default for Options {
     fn default() -> Self {
         let (routines, unchecked, loader) = (Routines::Embedded, Unchecked::NONE, Loader::Dl);
-        Options { routines, metadata: true, unchecked, loader, forget: false }
+        Options { routines, metadata: true, unchecked, loader, in_process: false }
     }
 }
 
@@ -134,15 +135,14 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
         }
     }
     if let Some(torch) = &library.torch {
-        let how = (linkage, options.loader);
-        entries::torch::register(&mut module, &torch.namespace, &kernels, how);
+        entries::torch::register(&mut module, &torch.namespace, &kernels, options);
     }
     records.define(&mut module);
     images::define(&mut module, &library.images);
     if options.routines == Routines::Shared {
         library::exports::unload(&mut module, linkage);
     }
-    if options.forget {
+    if options.in_process {
         library::exports::forget(&mut module, linkage);
     }
     if let Some(entry) = library.entry.as_deref().filter(|&entry| entry != MAIN) {

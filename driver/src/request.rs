@@ -358,7 +358,7 @@ impl Request {
                 alignment: left_out(CheckGroup::Alignment),
             },
             loader: Loader::of(&self.target),
-            forget: false,
+            in_process: false,
         }
     }
 

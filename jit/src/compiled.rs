@@ -88,7 +88,8 @@ impl Compiled {
         Some(HostFunction { address, runtime, reads, closure, code, index })
     }
 
-    /// Returns the address of the C function of a declaration that is `extern`.
+    /// Returns the address of the C function of a declaration that is `extern`, or of a handler of XLA by its symbol:
+    /// `xla_f` for `f` with [`Handlers::new("xla")`](tvm_ffi_codegen::Handlers::new).
     ///
     /// Its type is the prototype in [`Resolved::header`](tvm_ffi_codegen::Resolved::header): the parameters of the
     /// declaration as C types, then a pointer for the result unless that is `None`. It returns 0, or -1 with the error

@@ -211,6 +211,9 @@ impl Jit {
     /// Compiles declarations: lowers them, emits the host IR, and links it with everything that was emitted and defined
     /// before.
     ///
+    /// Operators of [`Library::torch`] are registered by a call of the function `_torch`, which returns what that of a
+    /// library does. Their code is kept for the rest of the process, since PyTorch forgets none.
+    ///
     /// # Errors
     /// [`Error::Declaration`] if they are not valid; [`Error::Undefined`] naming the kernels that are
     /// missing; [`Error::Kernel`] or, for one of the native module, [`Error::Backend`] if a kernel has another type;
@@ -223,14 +226,19 @@ impl Jit {
         let declared = Declared::new(library);
         // Lowering has made the host IR, and whoever gave kernels promised that they keep their contract.
         self.add(&source)?;
-        self.link(&declared)
+        let compiled = self.link(&declared)?;
+        if library.torch.is_some() {
+            std::mem::forget(compiled.clone());
+        }
+        Ok(compiled)
     }
 
     /// Emits host IR and compiles it to machine code. May be called several times, before [`Jit::finish`].
     ///
     /// # Safety
     /// Lowering made the host IR, from declarations whose kernels keep their contract; or else its exports named
-    /// `__tvm_ffi_…` are FFI functions that are as sound. [`Jit::closure`] names those that read their handle.
+    /// `__tvm_ffi_…` are FFI functions that are as sound. [`Jit::closure`] names those that read their handle. Code with
+    /// operators of PyTorch is kept from the call of `_torch` on.
     ///
     /// # Errors
     /// [`Error::Undefined`] if a symbol is not defined; [`Error::Kernel`] if a kernel has another type;

@@ -12,7 +12,7 @@ pub(crate) const LOWERING: Options = Options {
     metadata: false,
     unchecked: Unchecked::NONE,
     loader: Loader::HOST,
-    forget: true,
+    in_process: true,
 };
 
 /// Options of a [`Jit`](crate::Jit).

@@ -51,6 +51,7 @@ pub(crate) const JIT: &[&str] = &[
     "imports",
     "prepare",
     "entry",
+    "register",
     "metadata",
     "unchecked",
     CACHE,

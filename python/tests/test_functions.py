@@ -187,3 +187,17 @@ def test_threads_make_and_drop() -> None:
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_functions_of_this_process_have_handlers() -> None:
+    text = "f(x: Tensor([n], int8)) -> None = {}; g() -> int64 = { return 1; };"
+    m = codegen.jit(text, register=["xla:f", "torch=here"])
+    assert list(m) == ["f", "g"] and m.g() == 1
+    module = m.module()
+    assert module["_xla_f"]().value and not module.implements_function("_xla_g")
+    assert module["_torch"]() is None
+    text, kernel = "f(x: Tensor([n], int8)) -> None = k(n);", codegen.C("void k(long n) {}")
+    linked = codegen.jit(text, {"k": kernel}, register="xla=own")
+    assert list(linked) == ["f"] and linked.module()["_xla_f"]().value
+    raises(ValueError, "option register: no host", lambda: codegen.jit(text, register="xlb"))
+    raises(ValueError, "f: result: XLA's calls yield", lambda: codegen.jit("f() -> int64 = { return 1; };", register="xla"))

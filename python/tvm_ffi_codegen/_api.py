@@ -201,6 +201,7 @@ def jit(
     imports: Mapping[str, Path_ | bytes] | None = None,
     prepare: str | None = None,
     entry: str | None = None,
+    register: str | Sequence[str] | None = None,
     metadata: bool = True,
     unchecked: Iterable[Group] = (),
 ) -> Functions:
@@ -213,7 +214,7 @@ def jit(
     crashes. An exception in a function of `ctypes` that is written in Python is raised by the call.
 
     The code, and with it the references to the kernels, is freed with the last of the functions and of those that they
-    return; where files are linked or `imports` are given, it is kept for the rest of the process. Equal code that is linked
+    return; where files are linked, or `imports` or `register` are given, it is kept for the rest of the process. Equal code that is linked
     and has no variables is kept once. `cache` is a folder that keeps linked libraries for later processes, found by their
     contents; it may hold other files, and any of its files may be removed at any time.
     """
@@ -244,6 +245,7 @@ def jit(
             "imports": imports,
             "prepare": prepare,
             "entry": entry,
+            "register": register,
             "metadata": metadata,
             "unchecked": unchecked,
         }
@@ -258,7 +260,8 @@ def jit(
             return _calls.attach(made)
         return _calls.attach(_process.module(lambda: _call("jit", text, places, options), kept))
 
-    if not linked and not imports:
+    # Neither XLA nor PyTorch forgets a function.
+    if not linked and not imports and register is None:
         # The code keeps the kernels as a function that holds them.
         return _functions.owning(_call("functions", text, places, options, lambda: kept), module)
     names = [one["name"] for one in describe(text)["functions"]]

@@ -67,7 +67,7 @@ impl InMachine {
             Linked::Inside => Routines::Embedded,
             Linked::Beside => Routines::Shared,
         };
-        let options = Options { routines, metadata: false, forget: true, ..Options::default() };
+        let options = Options { routines, metadata: false, in_process: true, ..Options::default() };
         let resolved = library.resolve().unwrap_or_else(|error| panic!("{error}"));
         let module = codegen::lower(&resolved, &options);
         ir::verify(&module).unwrap_or_else(|error| panic!("{error}"));

@@ -1,6 +1,11 @@
 //! Operators of PyTorch, called by a program in C++ that plays PyTorch.
 
-use codegen::{Library, TorchOperators};
+use std::ffi::c_void;
+use std::path::Path;
+
+use codegen::{Handlers, Library, TorchOperators};
+use jit::Jit;
+use libloading::os::unix::{Library as Loaded, RTLD_GLOBAL, RTLD_NOW};
 
 use crate::cross::tools::Tools;
 use crate::handlers::add_one;
@@ -11,16 +16,22 @@ fn library() -> Library {
     library.with_torch(TorchOperators::new("ours"))
 }
 
-/// Builds the program, with a stand-in for PyTorch as of 2.10 or with `newer` for a later one, and a library with the object
-/// of each backend; returns what the program prints.
+const OPTIONS: [&str; 5] = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-fPIC"];
+
+/// Builds the stand-in for PyTorch as of 2.10, or with `newer` for a later one.
+fn build_shim(tools: &Tools, newer: bool, shim: &Path) {
+    let shared = ["-shared", "-Wl,-soname,libtorch_cpu.so"];
+    let options = [&OPTIONS[..], &shared, if newer { &["-DNEWER"] } else { &[] }].concat();
+    tools.compile(Some("torch_shim.cc"), &options, shim, &[]);
+}
+
+/// Builds the program, with a stand-in for PyTorch, and a library with the object of each backend; returns what the program
+/// prints.
 fn outcomes_with(tools: &Tools, newer: bool) -> Vec<(&'static str, String)> {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    let options = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-fPIC"];
-    let shared = ["-shared", "-Wl,-soname,libtorch_cpu.so"];
-    let shim = [&options[..], &shared, if newer { &["-DNEWER"] } else { &[] }].concat();
-    tools.compile(Some("torch_shim.cc"), &shim, &path("libtorch_cpu.so"), &[]);
-    let program = [&options[..], &["-rdynamic"]].concat();
+    build_shim(tools, newer, &path("libtorch_cpu.so"));
+    let program = [&OPTIONS[..], &["-rdynamic"]].concat();
     let parts = [path("libtorch_cpu.so"), tools.library()];
     let parts = parts.each_ref().map(|part| &**part);
     tools.compile(Some("torch.cc"), &program, &path("program"), &parts);
@@ -92,4 +103,31 @@ fn functions_of_the_ffi_stay_as_they_are() {
     let (mut without, with) = (library(), library());
     without.torch = None;
     assert_eq!(add_one(&without), add_one(&with));
+}
+
+/// Code of this process has handlers and operators, too: the former by their symbols, the latter once they are asked for.
+#[test]
+fn code_of_this_process_has_handlers_and_operators() {
+    let library: Library = "f(n: int64) -> int64 = { return n; };".parse().unwrap();
+    let library = library.with_torch(TorchOperators::new("here"));
+    let compiled = Jit::new().unwrap().compile(&library).unwrap();
+    let register = compiled.function("_torch").unwrap();
+    let registered = || register.call(()).unwrap().text().ok().map(str::to_owned);
+    assert!(register.call(()).unwrap().is_none());
+    let folder = tempfile::tempdir().unwrap();
+    let shim = folder.path().join("libtorch_cpu.so");
+    build_shim(&Tools::here(), false, &shim);
+    // SAFETY: the stand-in runs nothing when it is loaded, and stays loaded.
+    let shim = unsafe { Loaded::open(Some(shim), RTLD_NOW | RTLD_GLOBAL) };
+    std::mem::forget(shim.unwrap());
+    for _ in 0..2 {
+        assert_eq!(registered().as_deref(), Some("here:f"));
+    }
+
+    let library: Library = "f(n: int64, x: Tensor([n], int8)) -> None = {};".parse().unwrap();
+    let library = library.with_handlers(Handlers::new("xla"));
+    let compiled = Jit::new().unwrap().compile(&library).unwrap();
+    let handler = compiled.external("xla_f").expect("it is the handler of f");
+    let told = compiled.function("_xla_f").unwrap().call(()).unwrap();
+    assert_eq!(<*mut c_void>::try_from(told).unwrap().cast_const(), handler);
 }

@@ -4,6 +4,7 @@ With --times a call of an operator is measured beside one in C++ by PyTorch's st
 is done.
 """
 
+import gc
 import os
 import sys
 import time
@@ -197,10 +198,17 @@ KERNELS = (
 
 
 def check_library(backend):
-    """Operators that a library registers itself: PyTorch loads it, without the package."""
+    """Operators that a library registers itself: PyTorch loads it, without the package. Those of functions that were
+    compiled into this process, for the backend `jit`, are registered by a call."""
     name = f"own_{backend}"
-    path = emitted(name, OWN, KERNELS, backend=backend)
-    torch.ops.load_library(path)
+    if backend == "jit":
+        module = system.in_process(name, OWN, KERNELS, f"torch={name}")
+        assert not hasattr(getattr(torch.ops, name), "echo")
+        assert module.module()["_torch"]() == f"{name}:add_one,scale,sums,echo,named"
+    else:
+        path = emitted(name, OWN, KERNELS, backend=backend)
+        torch.ops.load_library(path)
+        module = codegen.load(path)
     own = getattr(torch.ops, name)
     schemas = [str(getattr(own, one).default._schema).partition("::")[2] for one in ("add_one", "scale", "sums", "echo", "named")]
     assert schemas == [
@@ -239,7 +247,11 @@ def check_library(backend):
     with ThreadPoolExecutor(8) as threads:
         assert all(threads.map(lambda a: float(own.scale(matrix, a=float(a))[0][0, 1]) == a, range(400)))
     assert sys.getrefcount(x) == before
-    check_compiled(codegen.load(path), x, matrix)
+    check_compiled(module, x, matrix)
+    if backend == "jit":
+        del module
+        gc.collect()
+        assert own.echo("a") == "a"
 
 
 def check_compiled(module, x, matrix):
@@ -367,7 +379,7 @@ if "--times" in sys.argv:
     measure()
     sys.exit()
 check_prototypes()
-for backend in system.BACKENDS:
+for backend in (*system.BACKENDS, "jit"):
     check_library(backend)
 check_packaged()
 check_without()

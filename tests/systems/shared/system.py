@@ -5,6 +5,7 @@ it has compared with `say`, exits with 0 if all was as expected, and through `no
 What it prints, and what its system prints, is shown only where it fails.
 """
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -103,6 +104,20 @@ def load(library):
     import tvm_ffi
 
     return tvm_ffi.load_module(str(library))
+
+
+def in_process(name, text, kernels, register):
+    """Compiles declarations into this process, for the hosts that `register` names. The kernels, in C, are in a shared
+    library and given by their addresses, so that nothing is linked."""
+    import tvm_ffi_codegen as codegen
+
+    source, library = MADE / f"{name}.c", MADE / f"{name}_kernels.so"
+    source.write_text(kernels)
+    run("gcc", "-shared", "-fPIC", "-O2", source, "-o", library)
+    loaded = ctypes.CDLL(str(library))
+    called = [one["name"] for one in codegen.describe(text)["kernels"]]
+    addresses = {name: ctypes.cast(loaded[name], ctypes.c_void_p).value for name in called}
+    return codegen.jit(text, addresses, register=register)
 
 
 def refused(kind, said, function, *arguments):

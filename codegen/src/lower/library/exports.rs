@@ -142,8 +142,8 @@ pub const UNLOAD: &str = "tvm_ffi_codegen.unload";
 
 /// Symbol of `void tvm_ffi_codegen.forget(void)`, which releases what cached calls of a module keep.
 ///
-/// A module with such calls exports it if [asked to](crate::Options::forget), as for code in process. While it runs, no
-/// function of the module may run.
+/// A module with such calls exports it [in process](crate::Options::in_process). While it runs, no function of the module
+/// may run.
 pub const FORGET: &str = "tvm_ffi_codegen.forget";
 
 /// Adds the function [`FORGET`] if the module has cached calls.

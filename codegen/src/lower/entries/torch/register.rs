@@ -5,6 +5,7 @@ use abi_spec::symbol::function_symbol;
 
 use super::terminated;
 use crate::ir::{Binary, Builder, Cond, Linkage, Module, Signature, Symbol, Type};
+use crate::lower::Options;
 use crate::lower::driver::Loader;
 use crate::lower::routines::Routine;
 use crate::lower::routines::torch::register::{ABSENT, REFUSED, REGISTERED, REGISTRATION_SIZE};
@@ -21,12 +22,14 @@ const CONSTRUCTOR: &str = "tvm_ffi_codegen.torch.constructor";
 const STATE: &str = "tvm_ffi_codegen.torch.state";
 
 /// Adds the constructor that registers operators, given with their kernels, and the function of the FFI that does so later.
+/// In process there is no constructor.
 pub(crate) fn register(
     module: &mut Module,
     namespace: &str,
     operators: &[(&TorchOperator<'_>, Symbol)],
-    (linkage, loader): (Linkage, Loader),
+    options: &Options,
 ) {
+    let linkage = options.routines.linkage();
     let signature = Signature::new(&[], Some(Type::I64));
     let mut b = Builder::function(module, REGISTER, Linkage::Local, signature);
     b.set_cold();
@@ -51,7 +54,7 @@ pub(crate) fn register(
     let register = function.symbol;
     module.functions.push(function);
     // On Windows there is no PyTorch to find, and no need for a linker that knows constructors.
-    if loader != Loader::Windows {
+    if options.loader != Loader::Windows && !options.in_process {
         constructor(module, register);
     }
     let names: Vec<&str> = operators.iter().map(|(operator, _)| operator.name).collect();
