@@ -135,7 +135,10 @@ pub fn lower(resolved: &Resolved<'_>, options: &Options) -> ir::Module {
         }
     }
     if let Some(torch) = &library.torch {
-        entries::torch::register(&mut module, &torch.namespace, &kernels, options);
+        // On Windows there is no PyTorch to find, and no need for a linker that knows constructors.
+        let constructs = options.loader != Loader::Windows && !options.in_process;
+        let how = (linkage, constructs);
+        entries::torch::register(&mut module, &torch.namespace, &kernels, how);
     }
     records.define(&mut module);
     images::define(&mut module, &library.images);

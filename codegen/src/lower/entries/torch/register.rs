@@ -5,8 +5,6 @@ use abi_spec::symbol::function_symbol;
 
 use super::terminated;
 use crate::ir::{Binary, Builder, Cond, Linkage, Module, Signature, Symbol, Type};
-use crate::lower::Options;
-use crate::lower::driver::Loader;
 use crate::lower::routines::Routine;
 use crate::lower::routines::torch::register::{ABSENT, REFUSED, REGISTERED, REGISTRATION_SIZE};
 use crate::lower::value::{cache, constant_bytes, ffi_function, write_any};
@@ -21,15 +19,14 @@ const CONSTRUCTOR: &str = "tvm_ffi_codegen.torch.constructor";
 /// Symbol of the state of the operators.
 const STATE: &str = "tvm_ffi_codegen.torch.state";
 
-/// Adds the constructor that registers operators, given with their kernels, and the function of the FFI that does so later.
-/// In process there is no constructor.
+/// Adds the function of the FFI that registers operators, given with their kernels, and with `constructs` the constructor
+/// that does so when the library is loaded.
 pub(crate) fn register(
     module: &mut Module,
     namespace: &str,
     operators: &[(&TorchOperator<'_>, Symbol)],
-    options: &Options,
+    (linkage, constructs): (Linkage, bool),
 ) {
-    let linkage = options.routines.linkage();
     let signature = Signature::new(&[], Some(Type::I64));
     let mut b = Builder::function(module, REGISTER, Linkage::Local, signature);
     b.set_cold();
@@ -53,8 +50,7 @@ pub(crate) fn register(
     let function = b.finish();
     let register = function.symbol;
     module.functions.push(function);
-    // On Windows there is no PyTorch to find, and no need for a linker that knows constructors.
-    if options.loader != Loader::Windows && !options.in_process {
+    if constructs {
         constructor(module, register);
     }
     let names: Vec<&str> = operators.iter().map(|(operator, _)| operator.name).collect();
