@@ -131,13 +131,20 @@ def _text(signature: str, docs: str | None) -> str:
 def _signature(name: str, params: list[_Param]) -> types.FunctionType:
     """Makes a Python function of the same signature: calling it with arguments that do not fit raises the error of a `def`,
     and with others returns them in order."""
-    listed = "".join(f"{'*' if param.variadic else ''}p{index}, " for index, param in enumerate(params))
     # Names of parameters may be words of Python, so they take the place of others in the code.
-    code = eval(f"lambda {listed}: ({listed})").__code__  # noqa: S307
     names = tuple(param.name for param in params)
-    code = code.replace(co_varnames=names, co_name=name, co_qualname=name)
+    code = _code(tuple(param.variadic for param in params)).replace(co_varnames=names, co_name=name, co_qualname=name)
     defaults = tuple(value for param in params for value in param.default)
     return types.FunctionType(code, {}, name, defaults)
+
+
+@functools.lru_cache(maxsize=64)
+def _code(variadic: tuple[bool, ...]) -> types.CodeType:
+    """Returns the code of a function that returns its arguments in order. Compiling it takes a tenth of compiling a small
+    declaration, whose functions have the same code as others with as many parameters."""
+    listed = "".join(f"{'*' if one else ''}p{index}, " for index, one in enumerate(variadic))
+    code: types.CodeType = eval(f"lambda {listed}: ({listed})").__code__  # noqa: S307
+    return code
 
 
 class _Written:
