@@ -23,6 +23,7 @@
 //! ```
 
 mod build;
+mod calls;
 mod entity;
 mod flow;
 mod inst;

@@ -85,6 +85,7 @@ pub(crate) fn define(
     source: &ir::Function,
     others: Option<&mut Generators<'_>>,
 ) -> Result<(), Error> {
+    let source = &*source.with_shared_calls();
     translate(functions, id, source);
     let Functions { module, context, .. } = functions;
     match others {
@@ -286,8 +287,13 @@ impl<'a> Body<'a> {
     fn terminator(&mut self, end: &Terminator) {
         match end {
             Terminator::Jump(target) => {
-                let (block, args) = self.target(target);
-                self.ins().jump(block, &args);
+                let is_cold = |block: ir::Block| self.source.blocks[block.index()].cold;
+                let is_aside = self.copying.is_some() && is_cold(target.block);
+                // The block that follows may make a call for several.
+                let args =
+                    if is_aside { self.passed(&target.args) } else { self.list(&target.args) };
+                let args: Vec<BlockArg> = args.into_iter().map(BlockArg::from).collect();
+                self.ins().jump(Block::from_u32(target.block.index() as u32), &args);
             }
             Terminator::Branch { cond, then, otherwise } => {
                 let cond = self.value(*cond);
@@ -319,10 +325,10 @@ impl<'a> Body<'a> {
         values.iter().map(|&value| self.value(value)).collect()
     }
 
-    /// Returns the values that a call passes. A cold call receives copies of the words of other blocks unless many values
-    /// [live in the frame](Homes::spills): a call fixes each argument to a register, and where the uses of a value want
-    /// different registers, the register allocator splits its live range at every use, so that hot code would move
-    /// values about for the sake of calls that seldom happen.
+    /// Returns the values that a call passes, or a cold block to the one that makes its call. A cold call receives copies
+    /// of the words of other blocks unless many values [live in the frame](Homes::spills): a call fixes each argument to a
+    /// register, and where the uses of a value want different registers, the register allocator splits its live range at
+    /// every use, so that hot code would move values about for the sake of calls that seldom happen.
     pub(crate) fn passed(&mut self, values: &[ir::Value]) -> Vec<Value> {
         let mut passed = self.list(values);
         for (value, copy) in &self.carried {

@@ -34,6 +34,7 @@ pub(crate) fn text(target: &Cranelift, source: &ir::Module) -> Result<String, Er
         source.data.iter().try_for_each(|data| print_data(&mut text, source, data))?;
         for function in &source.functions {
             if let FuncOrDataId::Func(id) = symbols[function.symbol.index()] {
+                let function = &*function.with_shared_calls();
                 translate(&mut functions, id, function);
                 print_function(&mut text, source, function, &functions)?;
             }
