@@ -132,7 +132,7 @@ def emit(work: Work, files: compare.Files) -> tuple[dict[str, dict[str, Path]], 
         folder.mkdir()
         libraries = {path: folder / f"{number}.so" for number, path in enumerate(work.originals)}
         jobs = [ours.Job(work.texts[path], kernels[path], str(library)) for path, library in libraries.items()]
-        emitted = ours.emit(jobs, backend, system.MADE)
+        emitted = ours.emit(jobs, backend, system.MADE, len(os.sched_getaffinity(0)))
         for path, library in libraries.items():
             if str(library) in emitted.failed:
                 work.reasons[path] = f"{backend}: {emitted.failed[str(library)]}"
@@ -149,9 +149,10 @@ def measure(work: Work) -> int:
         jobs = [
             ours.Job(text, original.image(()), str(folder / f"{number}.so")) for number, text in enumerate(work.texts.values())
         ]
-        emitted = ours.emit(jobs, backend, system.MADE)
+        emitted, *others = (ours.emit(jobs, backend, system.MADE, threads) for threads in (1, len(os.sched_getaffinity(0))))
         failed += len(emitted.failed)
         said = f"{backend}: {len(jobs) - len(emitted.failed)} hosts in {emitted.seconds:.2f} s"
+        said += "".join(f", with a thread for each processor in {other.seconds:.2f} s" for other in others)
         print(said)
         system.say(said)
         for why in emitted.failed.values():

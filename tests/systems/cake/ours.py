@@ -1,8 +1,8 @@
 """Ours: declarations emitted as shared libraries, all of them by one process.
 
-As a program it reads a list of `Job` from a file in JSON and emits each with one backend; it prints the seconds that
-compiling took, without those of the start, of finding the names of images and of writing files, and the reasons of what
-failed, as JSON.
+As a program it reads a list of `Job` from a file in JSON and emits each with one backend, by a number of threads; it prints
+the seconds that compiling took, without those of the start, of finding the names of images and of writing files, and the
+reasons of what failed, as JSON.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -35,23 +36,36 @@ class Emitted:
     failed: dict[str, str]
 
 
-def emit_here(jobs: Sequence[Job], backend: str) -> Emitted:
+def emit_here(jobs: Sequence[Job], backend: str, threads: int) -> Emitted:
     import tvm_ffi_codegen
 
-    seconds, failed = 0.0, {}
-    # What is done once for all, such as loading the library, belongs to the start.
-    tvm_ffi_codegen.emit("start() -> None = start();", backend=backend)
-    for job in jobs:
+    def images(job: Job) -> dict[str, bytes] | str:
         try:
-            # A compiler knows its images.
-            images = {name: job.code.encode() for name in tvm_ffi_codegen.describe(job.text)["images"]}
-            start = time.perf_counter()
-            made = tvm_ffi_codegen.emit(job.text, "shared", backend=backend, images=images, routines="linked")
+            return {name: job.code.encode() for name in tvm_ffi_codegen.describe(job.text)["images"]}
+        except (ValueError, TypeError) as why:
+            return str(why)
+
+    def made(job: Job, images: dict[str, bytes] | str) -> bytes | str:
+        if isinstance(images, str):
+            return images
+        try:
+            return tvm_ffi_codegen.emit(job.text, "shared", backend=backend, images=images, routines="linked")
         except (ValueError, TypeError, RuntimeError) as why:
-            failed[job.library] = str(why)
-            continue
-        seconds += time.perf_counter() - start
-        Path(job.library).write_bytes(made)
+            return str(why)
+
+    # What is done once for all, such as loading the library, belongs to the start, and a compiler knows its images.
+    tvm_ffi_codegen.emit("start() -> None = start();", backend=backend)
+    known = [images(job) for job in jobs]
+    with ThreadPoolExecutor(threads) as pool:
+        start = time.perf_counter()
+        libraries = list(pool.map(made, jobs, known))
+        seconds = time.perf_counter() - start
+    failed = {}
+    for job, library in zip(jobs, libraries, strict=True):
+        if isinstance(library, str):
+            failed[job.library] = library
+        else:
+            Path(job.library).write_bytes(library)
     return Emitted(seconds, failed)
 
 
@@ -62,12 +76,12 @@ def library(target: Path) -> dict[str, str]:
     return {variable: os.environ.get(variable) or str(next(filter(Path.exists, built), built[0]))}
 
 
-def emit(jobs: Sequence[Job], backend: str, folder: Path) -> Emitted:
+def emit(jobs: Sequence[Job], backend: str, folder: Path, threads: int) -> Emitted:
     """Emits in a process of its own."""
     environment = os.environ | library(Path(os.environ["SYSTEMS_TARGET"]))
     given = folder / f"{backend}.json"
     given.write_text(json.dumps([asdict(job) for job in jobs]))
-    command = [sys.executable, __file__, str(given), backend]
+    command = [sys.executable, __file__, str(given), backend, str(threads)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{backend}: {done.stderr.strip()}")
@@ -85,9 +99,9 @@ class Ours:
 
 
 def main() -> None:
-    given, backend = sys.argv[1:]
+    given, backend, threads = sys.argv[1:]
     jobs = [Job(**job) for job in json.loads(Path(given).read_text())]
-    print(json.dumps(asdict(emit_here(jobs, backend))))
+    print(json.dumps(asdict(emit_here(jobs, backend, int(threads)))))
 
 
 if __name__ == "__main__":
