@@ -221,12 +221,17 @@ fn loops_before(source: &ir::Function, before: ir::Block) -> Vec<std::ops::Range
     loops
 }
 
-/// Returns the number of calls in a function.
+/// Returns the number of calls in a function; those that cold blocks [share](ir::Function::with_shared_calls) count for each
+/// block.
 fn calls(source: &ir::Function) -> usize {
     let insts = source.blocks.iter().flat_map(|block| &block.insts);
-    insts
-        .filter(|placed| matches!(placed.inst, Inst::Call { .. } | Inst::CallIndirect { .. }))
-        .count()
+    let calls =
+        insts.filter(|placed| matches!(placed.inst, Inst::Call { .. } | Inst::CallIndirect { .. }));
+    let ends =
+        source.blocks.iter().filter(|block| block.cold).filter_map(|block| block.end.as_ref());
+    let passing = ends.flat_map(ir::Terminator::targets).filter(|target| !target.args.is_empty());
+    let sharing = passing.filter(|target| source.blocks[target.block.index()].cold);
+    calls.count() + sharing.count()
 }
 
 /// A function that is being translated: its source, and its native code so far.

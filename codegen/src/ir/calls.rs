@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::entity::{Block, Symbol, TopicId, Value};
 use super::inst::{Inst, Target, Terminator};
 use super::module::{BlockData, Function, Hint, Placed, SourceLocation, ValueData};
-use super::order::drop_unused;
+use super::order::{drop_unused, order_blocks};
 use super::signature::Type;
 
 /// What calls have in common that become one: the callee, the block that follows, and the line of the user's source.
@@ -36,27 +36,27 @@ impl Function {
     ///     %one: i64 = const 1
     ///     %kind1: i64 = const 7
     ///     call @fail(%one, %kind1)
-    ///     jump out5
+    ///     jump out4
     /// next2:
     ///     %second: bool = compare ne %b, %n
-    ///     branch %second, fail3, next4
+    ///     branch %second, fail3, next5
     /// fail3 cold:
     ///     %two: i64 = const 2
     ///     %kind2: i64 = const 7
     ///     call @fail(%two, %kind2)
-    ///     jump out5
-    /// next4:
+    ///     jump out4
+    /// out4 cold:
     ///     return
-    /// out5 cold:
+    /// next5:
     ///     return
     /// }
     /// ";
     /// let mut module: Module = text.parse()?;
     /// module.functions = vec![module.functions[0].with_shared_calls().into_owned()];
     /// let shared = module.to_string();
-    /// assert!(shared.contains("fail3 cold:\n    %two: i64 = const 2\n    jump fail6(%two)\n"), "{shared}");
+    /// assert!(shared.contains("fail3 cold:\n    %two: i64 = const 2\n    jump fail4(%two)\n"), "{shared}");
     /// let call = "\
-    /// fail6(%one.2: i64) cold:
+    /// fail4(%one.2: i64) cold:
     ///     %kind1.2: i64 = const 7
     ///     call @fail(%one.2, %kind1.2)
     ///     jump out5
@@ -71,6 +71,7 @@ impl Function {
         }
         let mut function = self.clone();
         kinds.into_iter().for_each(|(kind, sites)| function.share(kind, &sites));
+        order_blocks(&mut function.blocks);
         drop_unused(&mut function);
         Cow::Owned(function)
     }
@@ -209,4 +210,90 @@ fn offsets(literals: &[Inst]) -> Option<(Symbol, Vec<u64>)> {
         (*symbol == first).then_some(i64::from(*offset) as u64)
     };
     Some((first, literals.iter().map(offset).collect::<Option<_>>()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ir::Module;
+
+    /// `f` fails in two places. The first argument of the calls is an address in one object.
+    const MODULE: &str = r#"
+import func @fail(ptr, i64) -> i32
+
+local data @records size 8 align 1 {
+    "\00\00\00\00\00\00\00\00"
+}
+
+export func @f(%a: i64, %b: i64, %n: i64) -> i32 {
+entry:
+    %v3: bool = compare eq %a, %n
+    branch %v3, fail1, next2
+fail1 cold:
+    %first: ptr = address @records+2
+    %v5: i32 = call @fail(%first, %n)
+    jump out4
+next2:
+    %v6: bool = compare eq %b, %n
+    branch %v6, fail3, out5
+fail3 cold:
+    %second: ptr = address @records+6
+    %v8: i32 = call @fail(%second, %n)
+    jump out4
+out4 cold:
+    %minus: i32 = const -1
+    return %minus
+out5:
+    %zero: i32 = const 0
+    return %zero
+}
+"#;
+
+    /// Returns the text of `f` with shared calls, and whether it has any.
+    fn shared(text: &str) -> (String, bool) {
+        let mut module: Module = text.parse().expect("it is host IR");
+        let before = module.to_string();
+        module.functions = vec![module.functions[0].with_shared_calls().into_owned()];
+        crate::ir::verify(&module).expect("it is valid");
+        let after = module.to_string();
+        let differs = before != after;
+        (after, differs)
+    }
+
+    #[test]
+    fn addresses_in_one_object_are_passed_as_offsets() {
+        let (text, _) = shared(MODULE);
+        let block = "\
+fail4(%v14: i64) cold:
+    %first.3: ptr = address @records
+    %first.2: ptr = ptr_add %first.3, %v14
+    %v8.2: i32 = call @fail(%first.2, %n)
+    jump out5
+";
+        assert!(text.contains(block), "{text}");
+        assert!(
+            text.contains("fail3 cold:\n    %v13: i64 = const 6\n    jump fail4(%v13)\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn only_what_nothing_else_depends_on_is_shared() {
+        assert!(shared(MODULE).1);
+        let changes = [
+            // The function or a block is not cold or hot as it was.
+            ("-> i32 {\nentry", "-> i32 cold {\nentry"),
+            ("fail3 cold:", "fail3:"),
+            // A block goes elsewhere, does something after the call, or passes on what it returns.
+            ("%n)\n    jump out4\nnext2", "%n)\n    return %v5\nnext2"),
+            (
+                "%n)\n    jump out4\nnext2",
+                "%n)\n    store %n, %first+0 align 1\n    jump out4\nnext2",
+            ),
+        ];
+        for (from, to) in changes {
+            let changed = MODULE.replacen(from, to, 1);
+            assert_ne!(changed, MODULE);
+            assert!(!shared(&changed).1, "{to}");
+        }
+    }
 }
