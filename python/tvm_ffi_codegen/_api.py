@@ -213,10 +213,12 @@ def jit(
     calls it with (`describe` returns it). Functions of `ctypes` are checked for that; any other kernel of another type
     crashes. An exception in a function of `ctypes` that is written in Python is raised by the call.
 
+    `register` names hosts besides TVM FFI that call the functions, as for `emit`; `frameworks` hands the functions to them.
+
     The code, and with it the references to the kernels, is freed with the last of the functions and of those that they
-    return; where files are linked, or `imports` or `register` are given, it is kept for the rest of the process. Equal code that is linked
-    and has no variables is kept once. `cache` is a folder that keeps linked libraries for later processes, found by their
-    contents; it may hold other files, and any of its files may be removed at any time.
+    return; where files are linked, or `imports` or `register` are given, it is kept for the rest of the process. Equal code
+    that is linked and has no variables is kept once. `cache` is a folder that keeps linked libraries for later processes,
+    found by their contents; it may hold other files, and any of its files may be removed at any time.
     """
     text = _text(text)
     kernels = {} if kernels is None else kernels
