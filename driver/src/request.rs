@@ -358,6 +358,7 @@ impl Request {
                 alignment: left_out(CheckGroup::Alignment),
             },
             loader: Loader::of(&self.target),
+            // A loader runs the constructors of what is linked here, and nothing frees its cached calls, in this process too.
             in_process: false,
         }
     }

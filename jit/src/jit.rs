@@ -211,8 +211,9 @@ impl Jit {
     /// Compiles declarations: lowers them, emits the host IR, and links it with everything that was emitted and defined
     /// before.
     ///
-    /// Operators of [`Library::torch`] are registered by a call of the function `_torch`, which returns what that of a
-    /// library does. Their code is kept for the rest of the process, since PyTorch forgets none.
+    /// Operators of [`Library::torch`] are registered by a call of the function `_torch` ([the chapter on
+    /// frameworks](tvm_ffi_codegen::guide::frameworks) says what it returns). Code with operators is kept for the rest of the
+    /// process, since PyTorch forgets none.
     ///
     /// # Errors
     /// [`Error::Declaration`] if they are not valid; [`Error::Undefined`] naming the kernels that are
@@ -237,8 +238,8 @@ impl Jit {
     ///
     /// # Safety
     /// Lowering made the host IR, from declarations whose kernels keep their contract; or else its exports named
-    /// `__tvm_ffi_…` are FFI functions that are as sound. [`Jit::closure`] names those that read their handle. Code with
-    /// operators of PyTorch is kept from the call of `_torch` on.
+    /// `__tvm_ffi_…` are FFI functions that are as sound. [`Jit::closure`] names those that read their handle. Whoever
+    /// calls `_torch` of code with operators of PyTorch never frees the code.
     ///
     /// # Errors
     /// [`Error::Undefined`] if a symbol is not defined; [`Error::Kernel`] if a kernel has another type;

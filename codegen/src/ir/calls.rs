@@ -10,7 +10,7 @@ use super::module::{BlockData, Function, Hint, Placed, SourceLocation, ValueData
 use super::order::{drop_unused, order_blocks};
 use super::signature::Type;
 
-/// What calls have in common that become one: the callee, the block that follows, and the line of the user's source.
+/// Kind of calls that become one: the callee, the block that follows, and the place in the user's source.
 type Kind = (Symbol, Block, Option<SourceLocation>);
 
 impl Function {

@@ -116,7 +116,7 @@ def in_process(name, text, kernels, register):
     run("gcc", "-shared", "-fPIC", "-O2", source, "-o", library)
     loaded = ctypes.CDLL(str(library))
     called = [one["name"] for one in codegen.describe(text)["kernels"]]
-    addresses = {name: ctypes.cast(loaded[name], ctypes.c_void_p).value for name in called}
+    addresses = {kernel: ctypes.cast(loaded[kernel], ctypes.c_void_p).value for kernel in called}
     return codegen.jit(text, addresses, register=register)
 
 
