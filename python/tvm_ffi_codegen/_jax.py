@@ -44,6 +44,8 @@ _TARGETS: set[tuple[str, str]] = set()
 
 def target(function: tvm_ffi.Function, signature: str, form: str, platform: str) -> tuple[str, str]:
     """Returns the name of a form's target, and the attribute `function` with which it calls this function."""
+    # jax-tvm-ffi knows no other name of GPUs.
+    platform = platform if platform == "cpu" else "gpu"
     with _LOCK:
         key = _key(function, signature)
         name = f"tvm_ffi_codegen.{form}"

@@ -65,8 +65,8 @@ def jax_target(
 
     By a handler, tensors that the function allocates are further results, and numbers, texts, and lists of numbers are
     keywords. A function that returns a closure is called with these when XLA makes a program; the program's calls are those of the closure, whose
-    numbers and texts are keywords, too. `results` is for functions without a handler. `platform` is one of XLA's; it is that
-    of the tensors' device, or else `cpu`.
+    numbers and texts are keywords, too. `results` is for functions without a handler. `platform` is `cpu`, `gpu` or XLA's
+    name of one; it is that of the tensors' device, or else `cpu`.
     """
     import jax
     import jax.numpy as jnp
@@ -93,15 +93,14 @@ def jax_target(
     aliases = {given.index(index): place for place, index in enumerate(written) if form[index] == "u"}
     fixed: dict[str, Any] = {}
     own = _platform(params + declared.get("outputs", []))
-    if handler is not None and platform not in (None, own):
+    if handler is not None and platform not in (None, own, "cpu" if own == "cpu" else "gpu"):
         raise ValueError(f"the handler of {name} is for the platform {own}, not for {platform}")
-    platform = platform or own
     if handler is not None:
-        target = _xla.target(handler, platform)
+        target = _xla.target(handler, own)
     else:
         from . import _jax
 
-        target, fixed["function"] = _jax.target(function_of(getattr(module, name)), signature, form, platform)
+        target, fixed["function"] = _jax.target(function_of(getattr(module, name)), signature, form, platform or own)
 
     def call(*args: Any, **attributes: Any) -> Any:
         if len(args) != len(given):

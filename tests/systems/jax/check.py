@@ -121,6 +121,14 @@ def check_places():
     assert np.array_equal(np.array(found), [[4, 14, 24], [8, 108, 208]])
 
 
+def check_platforms():
+    """Functions for GPUs have targets on every machine, by all names of the platform."""
+    m = codegen.jit("on(x: Tensor([n], float32, device=cuda, access=read), y: Tensor([n], float32, device=cuda)) -> None = {};")
+    for platform in (None, "gpu", "CUDA"):
+        call = jax.jit(jax_target(m, "on", platform=platform)).trace(*[jax.ShapeDtypeStruct((4,), jnp.float32)] * 2)
+        assert "tvm_ffi_codegen." in call.lower(lowering_platforms=("cuda",)).as_text(), platform
+
+
 def check_direct():
     """Arrays of JAX never change: by themselves they are arguments of what only reads them."""
     kernel = codegen.C("void twice(float* x, long n) { while (n--) x[n] *= 2; }")
@@ -251,6 +259,7 @@ def check_handlers(backend):
         (Exception, "ValueError: Mismatched w.shape[0] on argument #2", lambda: bump(x, x[:2])),
     ]
     refused.append((ValueError, "the handler of on is for the platform CUDA, not for cpu", lambda: jax_target(m, "on", platform="cpu")))
+    assert jax_target(m, "on", platform="gpu") and jax_target(m, "on", platform="CUDA")
     for kind, text, call in refused:
         system.refused(kind, text, lambda call=call: jax.block_until_ready(call()))
 
@@ -354,6 +363,7 @@ if "--times" in sys.argv:
 check_symbols()
 check_updates()
 check_places()
+check_platforms()
 check_direct()
 check_many()
 for backend in (*system.BACKENDS, "jit"):
