@@ -139,7 +139,7 @@ def _elements(parameter: Parameter, value: Any) -> Iterator[tuple[Parameter, Any
             path = (*parameter.path, index)
             yield from _elements(parameter._replace(name=f"{parameter.name}.{index}", path=path, is_keyed=False), element)
         return
-    if value.padding != "zero" or value.round_f32_to_tf32 or value.strides[-1] != 1:
+    if value.padding != "zero" or _is_rounded(value) or value.strides[-1] != 1:
         raise Left("a descriptor that pads with NaN or rounds")
     # Triton never specialises for them.
     fixed = parameter._replace(is_keyed=False, specialized=False, typed=True)
@@ -149,13 +149,18 @@ def _elements(parameter: Parameter, value: Any) -> Iterator[tuple[Parameter, Any
             yield fixed._replace(name=f"{parameter.name}.{what}.{index}"), number
 
 
+def _is_rounded(descriptor: Any) -> bool:
+    """Returns true if the loads of a descriptor round, which Triton 3.6 does not know."""
+    return bool(getattr(descriptor, "round_f32_to_tf32", False))
+
+
 def kinds(value: Any) -> Any:
     """Returns the type of a value, for tuples those of the elements, too, and for descriptors what Triton compiles for."""
     if not is_structured(value):
         return value.__class__
     if isinstance(value, tuple):
         return value.__class__, *[(kinds(element), getattr(element, "dtype", None)) for element in value]
-    described = len(value.shape), tuple(value.block_shape), value.padding, value.round_f32_to_tf32, value.strides[-1]
+    described = len(value.shape), tuple(value.block_shape), value.padding, _is_rounded(value), value.strides[-1]
     return value.__class__, value.base.__class__, str(value.base.dtype), *described
 
 
