@@ -123,6 +123,31 @@ fn drivers_are_new_enough_and_work() {
     }
 }
 
+/// Under compute-sanitizer the driver tells parameters only to a thread with a context: what it does not tell is not
+/// compared.
+#[test]
+fn a_thread_without_a_context_may_not_learn_parameters() {
+    let stand_in = fake_cuda::exclusive();
+    let x = Fake::new(0x1000, &[3]);
+    let library = axpy("cubin");
+    let asks = |line: &&str| line.starts_with("cuKernelGetParamInfo");
+    // Returns what a first call has asked the driver for, if the driver fails this one of its calls.
+    let record = |session: &Session, failing: i64| {
+        stand_in.reset();
+        stand_in.fail_at(failing, 201);
+        assert_eq!(session.call("f", &[x.arg()]), Ok(()), "{}", session.name);
+        stand_in.record()
+    };
+    for make in shared(&library) {
+        let before = record(&make(), 0);
+        let place = before.lines().position(|line| asks(&line)).expect("parameters are compared");
+        let found = record(&make(), place as i64 + 1);
+        let told: Vec<&str> = found.lines().filter(asks).collect();
+        assert!(matches!(told[..], [one] if one.ends_with("(as told)")), "{found}");
+        assert!(found.contains("cuLaunchKernelEx"), "{found}");
+    }
+}
+
 /// Kernels, their arguments, and errors about these. Only the driver reads PTX.
 const WRONG: [(&str, &str, &str); 10] = [
     (
