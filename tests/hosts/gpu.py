@@ -7,7 +7,7 @@ With --stand-in the driver is that of tests/driver, which runs no kernels: what 
 import argparse
 import sys
 
-from launches import checks, cost, frameworks
+from launches import checks, cost, doors, frameworks, variants
 from launches.cuda import Driver, Failed
 from launches.place import NotHere, Place
 
@@ -38,7 +38,8 @@ def main():
         sys.exit("with --stand-in the driver is to be the stand-in, without it another")
     place = Place(driver, arguments.folder, arguments.stand_in)
     print(f"{driver.name(0)}, compute capability {place.capability[0]}.{place.capability[1]}")
-    rows = checks.CHECKS | frameworks.CHECKS | cost.COSTS | frameworks.COSTS
+    rows = checks.CHECKS | frameworks.CHECKS | doors.CHECKS | variants.CHECKS
+    rows |= cost.COSTS | frameworks.COSTS | doors.COSTS | variants.COSTS
     width = max(map(len, rows))
     has_failed = False
     for name, check in rows.items():

@@ -38,35 +38,46 @@ fn run(folder: &Path, devices: &str) -> Output {
 
 const EXPECTED: &str = "\
 Recording Device 0, compute capability 9.0
-vector add, cubin            works
-vector add, fatbin           works
-vector add, PTX              works
-a kernel by Triton           not here: Triton has made none
-no elements, no launch       works
-shared memory                works
-what errors say              works
-clusters                     works
-a cooperative launch         works
-a tensor map                 works
-a tensor map of columns      works
-two streams                  works
-a thread without a context   works
-variables of the device      works
-another device               works
-graph capture after prepare  works
-PyTorch's stream             not here: the stand-in runs no kernels
-a graph of PyTorch           not here: the stand-in runs no kernels
-a prepared launch            not here: the stand-in runs no kernels
-memory and streams           not here: the stand-in runs no kernels
-results by PyTorch           not here: the stand-in runs no kernels
-torch.compile                not here: the stand-in runs no kernels
-eight threads of PyTorch     not here: the stand-in runs no kernels
-jax.jit                      not here: the stand-in runs no kernels
-CuPy's arrays                not here: the stand-in runs no kernels
-Triton's kernel, imported    not here: the stand-in runs no kernels
-cost on a stream             works: figures of the stand-in mean nothing
-cost on the default stream   works: figures of the stand-in mean nothing
-cost from Python, ns         not here: the stand-in runs no kernels
+vector add, cubin              works
+vector add, fatbin             works
+vector add, PTX                works
+a kernel by Triton             not here: Triton has made none
+no elements, no launch         works
+shared memory                  works
+what errors say                works
+clusters                       works
+a cooperative launch           works
+a tensor map                   works
+a tensor map of columns        works
+launches that overlap          works
+two streams                    works
+a thread without a context     works
+variables of the device        works
+another device                 works
+graph capture after prepare    works
+PyTorch's stream               not here: the stand-in runs no kernels
+a graph of PyTorch             not here: the stand-in runs no kernels
+a prepared launch              not here: the stand-in runs no kernels
+memory and streams             not here: the stand-in runs no kernels
+results by PyTorch             not here: the stand-in runs no kernels
+torch.compile                  not here: the stand-in runs no kernels
+eight threads of PyTorch       not here: the stand-in runs no kernels
+jax.jit                        not here: the stand-in runs no kernels
+CuPy's arrays                  not here: the stand-in runs no kernels
+Triton's kernel, imported      not here: the stand-in runs no kernels
+operators of PyTorch, library  not here: the stand-in runs no kernels
+operators of PyTorch, process  not here: the stand-in runs no kernels
+handlers of XLA, library       not here: the stand-in runs no kernels
+handlers of XLA, process       not here: the stand-in runs no kernels
+Triton's kernels, launched     not here: the stand-in runs no kernels
+decorated kernels              not here: the stand-in runs no kernels
+a library of variants          not here: the stand-in runs no kernels
+cost on a stream               works: figures of the stand-in mean nothing
+cost on the default stream     works: figures of the stand-in mean nothing
+cost from Python, ns           not here: the stand-in runs no kernels
+cost of an operator, ns        not here: the stand-in runs no kernels
+cost of Triton's kernels, ns   not here: the stand-in runs no kernels
+cost beside Inductor, ns       not here: the stand-in runs no kernels
 ";
 
 #[test]

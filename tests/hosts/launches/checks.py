@@ -130,6 +130,17 @@ def columns(place):
         place.holds(column, np.stack([padded[at] for at in pixels]), f"the pixels from ({image}, {row}, {start}) on")
 
 
+def chain(place):
+    """Launches that may overlap, of kernels that wait for each other."""
+    place.needs(9, 0)
+    hopper = place.library("hopper.ptx")
+    for overlap in (False, True):
+        x = place.array(np.zeros(1280, "float32"))
+        hopper.chain(x.tensor, 20, overlap)
+        place.launched(*[launch("then_kernel", 10, 128, attributes=f"6:{'01' if overlap else ''}")] * 20)
+        place.holds(x, np.full(1280, 2**20 - 1), "x")
+
+
 def two_streams(place):
     """Two blocks wait for each other, each on a stream of its own: on one stream they would deadlock."""
     together = place.library("together.ptx")
@@ -241,6 +252,7 @@ CHECKS = {
     "a cooperative launch": cooperative,
     "a tensor map": tensor_map,
     "a tensor map of columns": columns,
+    "launches that overlap": chain,
     "two streams": two_streams,
     "a thread without a context": no_context,
     "variables of the device": variables,

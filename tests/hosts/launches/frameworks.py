@@ -195,7 +195,7 @@ def torch_threads(place):
 
 def jax_jit(place):
     m, jax, _ = functions(place, "jax", "jax_tvm_ffi")
-    add = imported("tvm_ffi_codegen.frameworks").jax_target(m, "add", results=["z"], platform="gpu")
+    add = imported("tvm_ffi_codegen.frameworks").jax_target(m, "add")
     x = jax.numpy.arange(N, dtype="float32")
     equal(jax.jit(lambda x: add(x * 2, x) + 1)(x), 3 * np.arange(N) + 1, "the result")
 
@@ -214,7 +214,7 @@ def imported_add(torch):
     x, y, z = (torch.ones(N, device="cuda") for _ in range(3))
     launch = lambda: kernel[(N // block,)](x, y, z, N, BLOCK=block)
     signature = f"x: *fp32[n]:16, y: *fp32[n]:16, z: *fp32[n]:16, n: i32:16, BLOCK: {block}"
-    made = imported("tvm_ffi_codegen.triton").export(launch(), signature, "cdiv(n, BLOCK)")
+    made = imported("tvm_ffi_codegen.triton").load(launch(), signature, "cdiv(n, BLOCK)")
     return launch, made["add_kernel"], (x, y, z)
 
 
@@ -226,6 +226,19 @@ def triton_import(place):
     add(x, y, z, N)
     equal(z.cpu(), np.full(N, 3), "z")
 
+
+def median_costs(torch, ways):
+    """Returns the median of what each launch takes, in ns, measured in turn."""
+    times = {name: [] for name in ways}
+    for _ in range(ROUNDS):
+        for name, way in ways.items():
+            torch.cuda.synchronize()
+            start = time.perf_counter_ns()
+            for _ in range(LAUNCHES):
+                way()
+            times[name].append((time.perf_counter_ns() - start) / LAUNCHES)
+    torch.cuda.synchronize()
+    return ", ".join(f"{statistics.median(found):.0f} {name}" for name, found in times.items())
 
 
 def cost_from_python(place):
@@ -240,16 +253,7 @@ def cost_from_python(place):
         "Triton": by_triton,
         "torch.add": lambda: torch.add(x, y, out=z),
     }
-    times = {name: [] for name in ways}
-    for _ in range(ROUNDS):
-        for name, way in ways.items():
-            torch.cuda.synchronize()
-            start = time.perf_counter_ns()
-            for _ in range(LAUNCHES):
-                way()
-            times[name].append((time.perf_counter_ns() - start) / LAUNCHES)
-    torch.cuda.synchronize()
-    return ", ".join(f"{statistics.median(found):.0f} {name}" for name, found in times.items())
+    return median_costs(torch, ways)
 
 
 CHECKS = {
