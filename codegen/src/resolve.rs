@@ -19,6 +19,7 @@ pub(crate) mod image;
 pub(crate) mod implied;
 mod inferred;
 mod into;
+mod kept;
 mod kernel;
 mod knowledge;
 pub(crate) mod launch;
@@ -330,6 +331,7 @@ fn functions<'a>(library: &'a Library, items: &Items<'a>) -> Result<Vec<Function
         let platform = launch::images::platform(library, &all)?;
         launch::images::prepare(&mut all, platform, launches);
     }
+    kept::find(&mut all);
     Ok(all)
 }
 

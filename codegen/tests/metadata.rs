@@ -152,6 +152,13 @@ fn getters_are_made_where_there_is_something_to_get() {
     assert_eq!(exports(text, &without, ""), ["__tvm_ffi_f", "__tvm_ffi_g"]);
 }
 
+/// Returns the names of the parameters that are kept.
+fn kept_of(metadata: &serde_json::Value) -> String {
+    let params = metadata["declaration"]["params"].as_array().unwrap();
+    let kept = params.iter().filter(|param| param["kept"] == true);
+    kept.map(|param| param["name"].as_str().unwrap()).collect()
+}
+
 /// Tensors that a body may leave references to are marked, and no others.
 #[test]
 fn kept_tensors_are_marked() {
@@ -187,10 +194,38 @@ fn kept_tensors_are_marked() {
     ];
     for (params, rest, expected) in rows {
         let found = metadata(&format!("f({params}) -> {rest}"));
-        let params = found["declaration"]["params"].as_array().unwrap();
-        let kept = params.iter().filter(|param| param["kept"] == true);
-        let names: String = kept.map(|param| param["name"].as_str().unwrap()).collect();
-        assert_eq!(names, expected, "{rest}");
+        assert_eq!(kept_of(&found), expected, "{rest}");
+    }
+}
+
+/// A function of the library that takes a tensor as one and does not keep it only borrows it, however many are between.
+#[test]
+fn functions_of_the_library_keep_what_their_bodies_keep() {
+    let tensors = "a: Tensor([n], int8), b: Tensor([n], int8)";
+    let rows = [
+        ("@g(x, y);", "None = k(a.data, b.data);", ""),
+        ("@g(x, y);", "Any = { return b; };", "y"),
+        ("@g(x, y);", "None = { @\"hold\"(a); };", "x"),
+        ("@g(x, y);", "None = { k(a.object, n); };", "xy"),
+        ("@g(x, y);", "None = { @f(b, a); };", ""),
+        ("@g(x, y);", "None = { @f(b, a); @h(b); };", "xy"),
+        ("@h(x); @h(y);", "None = {};", "xy"),
+        ("@any(x); @one([y]);", "None = {};", "xy"),
+        ("@maybe(x); @maybe(None);", "None = {};", ""),
+        ("@twice(x) into y;", "None = {};", "y"),
+        ("@other(x, y);", "None = {};", "xy"),
+    ];
+    for (body, callee, expected) in rows {
+        let found = metadata(&format!(
+            "f(x: Tensor([n], int8), y: Tensor([n], int8)) -> None = {{ {body} }};
+             g({tensors}) -> {callee}
+             h(x: Tensor([n], int8)) -> None = {{ @\"hold\"(x); }};
+             any(x: Any) -> None = {{}};
+             one(x: Array[Tensor([n], int8)]) -> None = {{}};
+             maybe(x: Optional[Tensor([n], int8)]) -> None = {{}};
+             twice(x: Tensor([n], int8)) -> y: Tensor([n], int8) = twice(x.data, y.data);"
+        ));
+        assert_eq!(kept_of(&found), expected, "{body} {callee}");
     }
 }
 

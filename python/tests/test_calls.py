@@ -73,6 +73,30 @@ def test_tensors_are_borrowed_where_they_are_not_kept() -> None:
     assert before >= 4 and [np.from_dlpack(one).tolist() for one in held] == [[0, 1, 2]] * 2
 
 
+def test_functions_of_the_library_borrow_what_they_do_not_keep() -> None:
+    """A tensor that passes through functions of the library is as it came: nothing is made of it, and it may be read-only."""
+    vector = "Tensor([n], float32, access=read)"
+    first = codegen.C("float first(const float* x) { return x[0]; }")
+    m = codegen.jit(
+        f"outer(x: {vector}) -> float32 = {{ let r: float32 = @inner(x); return r; }};"
+        f"inner(x: {vector}) -> float32 = first(x.data);"
+        f'held(x: {vector}) -> Any = {{ let r: Any = @handed(x); return r; }};'
+        f"handed(x: {vector}) -> Any = {{ return x; }};",
+        {"first": first},
+    )
+    x = np.arange(3, 6, dtype="float32")
+    x.flags.writeable = False
+    assert m.outer(x) == 3
+    with pytest.raises(BufferError, match="the function keeps x"):
+        m.held(x)
+    x = x.copy()
+    before = sys.getrefcount(x)
+    assert m.outer(x) == 3 and sys.getrefcount(x) == before
+    held = m.held(x)
+    del x
+    assert np.from_dlpack(held).tolist() == [3, 4, 5]
+
+
 def test_read_only_arrays_are_taken_where_they_are_only_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the native caller, by `tvm_ffi` where another argument is its own, and without the native caller."""
     read, update = "Tensor([...], float32, strides=any, access=read)", "Tensor([...], float32, strides=any)"

@@ -267,14 +267,14 @@ pub(crate) enum Piece<'a> {
 }
 
 impl Packed<'_> {
-    /// Returns true if this is, or contains, a value of the function that satisfies a predicate.
-    pub(super) fn any_value(&self, wanted: &impl Fn(ValueId) -> bool) -> bool {
+    /// Calls a function with the value of the function that this is, or with each that it contains.
+    pub(super) fn for_each_value(&self, found: &mut impl FnMut(ValueId)) {
         match self {
-            Packed::Plain(Plain::Value(value)) => wanted(*value),
+            Packed::Plain(Plain::Value(value)) => found(*value),
             Packed::Plain(Plain::None | Plain::Term(_) | Plain::Text(_) | Plain::Output(_))
             | Packed::Function(_)
-            | Packed::Shape(_) => false,
-            Packed::Array(entries) => entries.iter().any(|entry| entry.any_value(wanted)),
+            | Packed::Shape(_) => {}
+            Packed::Array(entries) => entries.iter().for_each(|entry| entry.for_each_value(found)),
         }
     }
 }

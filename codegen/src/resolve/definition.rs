@@ -78,6 +78,7 @@ pub(super) fn resolve_in<'a>(
         steps,
         body,
         closures,
+        kept: Vec::new(),
     };
     Ok((function, count))
 }

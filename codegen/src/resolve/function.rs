@@ -2,7 +2,7 @@
 
 use abi_spec::{DType, Scalar};
 
-use super::body::{Action, Body, Callee, Entry, KernelCall, Plain, Returned, Statement};
+use super::body::{Action, Body, Callee, Entry, KernelCall, Statement};
 use super::captured::{Captured, Given};
 use super::ids::{Home, LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::image::UsedImage;
@@ -43,6 +43,8 @@ pub(crate) struct Function<'a> {
     pub(crate) body: Body<'a>,
     /// Functions that the body makes.
     pub(crate) closures: Vec<Closure<'a>>,
+    /// Which parameters callers should pass as objects; empty for functions that no caller sees.
+    pub(crate) kept: Vec<bool>,
 }
 
 /// A function that a body makes.
@@ -195,41 +197,9 @@ impl<'a> Function<'a> {
         matches!(self.values[root].source, Source::Argument(_))
     }
 
-    /// Returns true if callers should pass a parameter as an object. It may be in use after the call: the body returns it,
-    /// puts it into an array, gives it to a function that it makes, or hands it to a function of the FFI, which may keep
-    /// it. Or it has tensors, and the body asks for the object of one, of whichever parameter.
+    /// Returns true if callers should pass a parameter as an object, since it may be in use after the call.
     pub(crate) fn is_kept(&self, param: usize) -> bool {
-        let has_tensors = || !self.declared.signature.params[param].ty.tensors().is_empty();
-        if has_tensors() && self.declared.body.asks_object() {
-            return true;
-        }
-        let is_of_param = |value: ValueId| self.values[value].param == param;
-        let is_held = |given: &Given<'a>| match given {
-            Given::Plain(Plain::Value(value)) => is_of_param(*value),
-            Given::Plain(Plain::None | Plain::Term(_) | Plain::Text(_) | Plain::Output(_))
-            | Given::Map(_) => false,
-        };
-        if self.closures.iter().any(|closure| closure.given.iter().any(is_held)) {
-            return true;
-        }
-        // What the functions that it makes do is theirs: they hold what they are given.
-        self.own_statements().into_iter().any(|statement| match &statement.action {
-            Action::Call { call, .. } => call.args.iter().any(|arg| arg.any_value(&is_of_param)),
-            Action::Return(Returned::Packed(packed, _)) => packed.any_value(&is_of_param),
-            Action::Return(Returned::None | Returned::Outputs | Returned::Scalar(..))
-            | Action::Name
-            | Action::Let { .. }
-            | Action::Make { .. }
-            | Action::Kernel { .. }
-            | Action::Allocate(_)
-            | Action::TensorMap { .. }
-            | Action::Launch(_)
-            | Action::Command(_)
-            | Action::If { .. }
-            | Action::For { .. }
-            | Action::Match(_)
-            | Action::Raise { .. } => false,
-        })
+        self.kept.get(param).is_some_and(|kept| *kept)
     }
 
     /// Returns true for a `uint64` that may exceed `int64`: no extent, stride or number of a shape depends on it.

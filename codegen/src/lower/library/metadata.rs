@@ -26,7 +26,7 @@
 //! | `params[i].docs` | its documentation; no key without any |
 //! | `params[i].default` | the value for an argument that is left out; no key without one |
 //! | `params[i].variadic` | true for the parameter that takes all further arguments; else no key |
-//! | `params[i].kept` | true for a tensor that may be in use after the call, since the body returns it, puts it into an array or hands it to a function of the FFI; else no key |
+//! | `params[i].kept` | true for a tensor that may be in use after the call, since the body returns it, puts it into an array or hands it to a function of the FFI that may keep it; else no key |
 //! | `params[i].tensor` | the parts of the type of a tensor, which may be optional; no key for other types |
 //! | `….tensor.shape` | a list of texts, such as `n`, `64`, `_`; null for any rank; `...` or `outer...` as the first for leading dims |
 //! | `….tensor.dtype` | the accepted element types, `|` between them; of a symbol those that it may stand for |

@@ -1,0 +1,94 @@
+//! Parameters that may be in use after a call, which callers should pass as objects.
+
+use rustc_hash::FxHashMap;
+
+use super::body::{Action, Callee, Packed, PackedCall, Plain, Returned};
+use super::captured::Given;
+use super::function::Function;
+use super::ids::ValueId;
+use crate::declaration::Signature;
+
+/// Each function by its name, and which of its parameters are kept.
+type Known<'a> = FxHashMap<&'a str, (&'a Signature, Vec<bool>)>;
+
+/// Finds the parameters that functions keep. A parameter is kept if the body returns it, puts it into an array, gives it to
+/// a function that it makes, or hands it to a function of the FFI, unless that is one of the library, which takes it as a
+/// tensor and does not keep it. It is kept, too, if it has tensors, and the body asks for the object of one, of whichever
+/// parameter.
+pub(super) fn find<'a>(functions: &mut [Function<'a>]) {
+    let name = |function: &Function<'a>| -> &'a str { &function.shown.name };
+    // Functions that call each other keep nothing for that alone.
+    let mut known: Known<'a> = functions
+        .iter()
+        .map(|function| {
+            (name(function), (function.shown, vec![false; function.shown.params.len()]))
+        })
+        .collect();
+    let mut pending: Vec<&Function<'a>> = functions.iter().collect();
+    while !pending.is_empty() {
+        let mut has_changed = false;
+        for function in &pending {
+            let found = (function.shown, kept(function, &known));
+            has_changed |= known.insert(name(function), found.clone()) != Some(found);
+        }
+        pending.retain(|function| has_changed && !function.entered().is_empty());
+    }
+    for function in functions {
+        function.kept = known.remove(name(function)).map(|(_, kept)| kept).unwrap_or_default();
+    }
+}
+
+/// Returns which parameters a function keeps, as far as that is known of those that it calls.
+fn kept<'a>(function: &Function<'a>, known: &Known<'a>) -> Vec<bool> {
+    let params = &function.shown.params;
+    let asks = function.declared.body.asks_object();
+    let mut all: Vec<bool> =
+        params.iter().map(|param| asks && !param.ty.tensors().is_empty()).collect();
+    let mut keep = |value: ValueId| {
+        if let Some(kept) = all.get_mut(function.values[value].param) {
+            *kept = true;
+        }
+    };
+    for given in function.closures.iter().flat_map(|closure| &closure.given) {
+        if let Given::Plain(Plain::Value(value)) = given {
+            keep(*value);
+        }
+    }
+    // What the functions that it makes do is theirs: they hold what they are given.
+    for statement in function.own_statements() {
+        match &statement.action {
+            Action::Call { call, .. } => {
+                let args = call.args.iter().enumerate();
+                args.filter(|(place, _)| !is_lent(call, *place, known))
+                    .for_each(|(_, arg)| arg.for_each_value(&mut keep));
+            }
+            Action::Return(Returned::Packed(packed, _)) => packed.for_each_value(&mut keep),
+            Action::Return(Returned::None | Returned::Outputs | Returned::Scalar(..))
+            | Action::Name
+            | Action::Let { .. }
+            | Action::Make { .. }
+            | Action::Kernel { .. }
+            | Action::Allocate(_)
+            | Action::TensorMap { .. }
+            | Action::Launch(_)
+            | Action::Command(_)
+            | Action::If { .. }
+            | Action::For { .. }
+            | Action::Match(_)
+            | Action::Raise { .. } => {}
+        }
+    }
+    all
+}
+
+/// Returns true if a call only lends its argument number `place`: the function is one of the library, takes it as a tensor
+/// and does not keep it.
+fn is_lent(call: &PackedCall<'_>, place: usize, known: &Known<'_>) -> bool {
+    let Callee::Symbol { name, entry: Some(_) } = call.callee else { return false };
+    let is_plain = matches!(call.args[place], Packed::Plain(_));
+    is_plain
+        && known.get(name).is_some_and(|(signature, kept)| {
+            let param = signature.params.get(place);
+            param.is_some_and(|param| param.ty.required().0.tensor().is_some()) && !kept[place]
+        })
+}
