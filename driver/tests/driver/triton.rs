@@ -346,6 +346,16 @@ fn what_launches_do_not_need_is_not_read() {
     assert!(library.to_string().contains("launch add.\"add\"(x.data, null, null)"));
 }
 
+/// Triton 3.6 knows no columns of pixels, and says nothing of them.
+#[test]
+fn metadata_of_triton_3_6_is_enough() {
+    let text = metadata("scale");
+    let older = text.replace("\"is_im2col\": false", "\"new\": 1");
+    assert_ne!(older, text);
+    let import = |text: &str| triton::import(text, &code("scale"), SCALE, "1");
+    assert_eq!(import(&older).expect("it is enough"), import(&text).expect("it is enough"));
+}
+
 fn run(arguments: &[&str], output: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tvm-ffi-codegen"));
     command.args(arguments).arg("-o").arg(output).output().expect("the program runs")

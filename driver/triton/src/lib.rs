@@ -100,7 +100,8 @@
 //! The launch is that of Triton 3.9: `num_warps * warp_size` threads; clusters of `num_ctas` blocks, spread, and the
 //! grid times `num_ctas`; dynamic shared memory; `pdl` and `cooperative`. The last two parameters, which the kernel
 //! hides, are pointers to scratch memory for all its blocks, `null` where it uses none. The sizes of the parameters in
-//! the image must agree with the signature.
+//! the image must agree with the signature. What Triton 3.6 compiles is launched likewise, except descriptors for devices
+//! without tensor maps, whose kernels have a parameter less: they are refused.
 
 #![forbid(unsafe_code)]
 

@@ -124,7 +124,8 @@ impl<'a> Keys<'a> {
             let reason = "a tensor map of padded 4-bit elements".to_owned();
             return Err(unsupported("fp4_padded", reason));
         }
-        let by_columns = self.flag("is_im2col")?;
+        // Triton 3.6 has no maps of columns.
+        let by_columns = self.0.contains_key("is_im2col") && self.flag("is_im2col")?;
         let named = |numbers: &'static [MapType]| {
             move |value: &Value| {
                 let number = host_type(small(value)?);
