@@ -1,9 +1,11 @@
-"""Tensors without elements, which tell a launch its device."""
+"""The device of a launch."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import tvm_ffi
@@ -43,3 +45,13 @@ def tensor_on(platform: str, index: int) -> tvm_ffi.Tensor:
     empty = _Empty((DEVICES[platform][0], index))
     _kept.append(empty)
     return tvm_ffi.from_dlpack(empty)
+
+
+def device_getter(active: Any) -> Callable[[], int]:
+    """Returns the function that tells the number of the current device for a driver of Triton: PyTorch's own, if the driver
+    asks PyTorch, without the code in Python around it, which initialises CUDA."""
+    get: Callable[[], int] = active.get_current_device
+    torch = sys.modules.get("torch")
+    if torch is not None and get is torch.cuda.current_device and torch.cuda.is_initialized():
+        get = getattr(torch._C, "_cuda_getDevice", get)
+    return get

@@ -23,8 +23,8 @@ _ALWAYS = ("_device", "_runtime.debug", "_kernel.debug")
 # The function has the name of Triton's binder, so that errors about arguments read as they do there.
 _SOURCE = """
 def dynamic_func(_grid, /, {declared}, **_options):
-    _active = _driver.active
-    _device = _active.get_current_device()
+    _active = {active}
+    _device = _get_device() if _active is _usual else _active.get_current_device()
     _key = ({key})
     for _name, _value in _options.items():
         _key += (_name, _value, _value.__class__)
@@ -66,11 +66,14 @@ def dynamic_func(_grid, /, {declared}, **_options):
         return _rescue(_error, _key, _grid, ({values}), _options)
 """
 
+# Triton's driver in use. `active` is a property in Python, which makes the driver if there is none yet.
+_ACTIVE = "_driver._active or _driver.active"
+
 # What the function uses of Python, under names that no parameter hides.
 _BUILTINS = {f"_{value.__name__}": value for value in (Exception, TypeError, callable, getattr, len, tuple)}
 
 # Names that the function uses itself.
-_TAKEN = {*re.findall(r"\b_[a-z_]+", _SOURCE), *_BUILTINS, "_amd", "_is_small", "_kinds", "_leaves"}
+_TAKEN = {*re.findall(r"\b_[a-z_]+", _SOURCE + _ACTIVE), *_BUILTINS, "_amd", "_is_small", "_kinds", "_leaves"}
 
 # Module and name of the class of tensor descriptors.
 _DESCRIPTOR = ("triton.tools.tensor_descriptor", "TensorDescriptor")
@@ -84,6 +87,7 @@ def function(kernel: Any, knobs: Any, ranged: bool, parted: Container[str], name
     params = kernel.params
     passed = [param.name if param.name not in parted else f"*_leaves({param.name})" for param in params if not param.is_constexpr]
     source = _SOURCE.format(
+        active=_ACTIVE if "_active" in vars(names["_driver"]) else "_driver.active",
         declared=declared,
         key="".join(f"{part}, " for part in [*_ALWAYS, *_key(params, ranged, parted)]),
         values="".join(f"{param.name}, " for param in params),

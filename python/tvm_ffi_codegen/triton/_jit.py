@@ -12,7 +12,7 @@ import tvm_ffi
 
 from .._functions import Functions
 from . import _form, _host, _library, _signature, _variant
-from ._device import DEVICES, tensor_on
+from ._device import DEVICES, device_getter, tensor_on
 from ._host import Left, Parameter
 
 _MOST = 4096
@@ -77,6 +77,8 @@ class Kernel:
         """Makes the function that runs at every launch."""
         names = {
             "_driver": self.driver,
+            "_usual": self.driver.active,
+            "_get_device": device_getter(self.driver.active),
             "_found": self.found,
             "_kernels": self.kernels,
             "_compile": self.compile,

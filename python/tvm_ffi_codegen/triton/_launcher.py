@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Callable
+from types import MethodType
 from typing import Any, Protocol
 
 from .._functions import Functions
@@ -42,7 +42,8 @@ class Launcher:
             self.reasons["add_pre_run_hook"] += 1
             launch: Callable[..., Any] = self.kernel[grid]
             return launch
-        return functools.partial(self._outer.launch, grid)
+        # Calling a method takes half the time of calling a `functools.partial` with keywords.
+        return MethodType(self._outer.launch, grid)
 
     def library(self) -> Functions:
         """Returns a function of the kernel's name for every host of TVM FFI: it takes what the kernel takes, and behind it the
