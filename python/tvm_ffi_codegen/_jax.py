@@ -37,24 +37,25 @@ _KEYS: dict[int, str] = {}
 # How many keys there are for a signature.
 _COUNTS: collections.Counter[str] = collections.Counter()
 
-# The functions of targets by their forms, and the platforms for which targets are registered.
+# The functions of targets by their forms, and the targets and platforms that are registered.
 _FORMS: dict[str, Functions] = {}
 _TARGETS: set[tuple[str, str]] = set()
 
 
-def target(function: tvm_ffi.Function, signature: str, form: str, platform: str) -> tuple[str, str]:
-    """Returns the name of a form's target, and the attribute `function` with which it calls this function."""
+def target(function: tvm_ffi.Function, signature: str, form: str, platform: str, graph: bool) -> tuple[str, str]:
+    """Returns the name of a form's target, whose calls XLA may capture in graphs or not, and the attribute `function` with
+    which it calls this function."""
     # jax-tvm-ffi knows no other name of GPUs.
     platform = platform if platform == "cpu" else "gpu"
     with _LOCK:
         key = _key(function, signature)
-        name = f"tvm_ffi_codegen.{form}"
+        name = f"tvm_ffi_codegen.{form}{'.graph' if graph else ''}"
         if form not in _FORMS:
             _FORMS[form] = jit(_declarations(form), {"strtoll": ctypes.CDLL(None).strtoll}, metadata=False)
-        if (form, platform) not in _TARGETS:
-            call = _FORMS[form]["call"]
-            jax_tvm_ffi.register_ffi_target(name, call, ["attrs.function", "args", "rets"], platform=platform)
-            _TARGETS.add((form, platform))
+        if (name, platform) not in _TARGETS:
+            call, spec = _FORMS[form]["call"], ["attrs.function", "args", "rets"]
+            jax_tvm_ffi.register_ffi_target(name, call, spec, platform=platform, allow_cuda_graph=graph)
+            _TARGETS.add((name, platform))
         # From here on the target knows the function. XLA's threads would have to wait for the interpreter.
         _FORMS[form]["find"](key)
         return name, key

@@ -18,11 +18,14 @@ from ._shapes import described
 # Guards the tables below.
 _LOCK = threading.Lock()
 
-# Names of targets by the addresses of their handlers, and the platforms that they are registered for, for the rest of the
+# Names of targets by the addresses of their handlers, and the targets and platforms that are registered, for the rest of the
 # process, as programs of XLA may call them. Modules by these addresses are kept, so that no handler is unloaded.
 _NAMES: dict[int, str] = {}
-_TARGETS: set[tuple[int, str]] = set()
+_TARGETS: set[tuple[str, str]] = set()
 _MODULES: dict[int, tvm_ffi.Module] = {}
+
+# `XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE`.
+_IN_GRAPHS = 1
 
 # How many handlers there are for a signature.
 _COUNTS: collections.Counter[str] = collections.Counter()
@@ -57,22 +60,25 @@ def _address(module: tvm_ffi.Module, name: str) -> int | None:
     return address
 
 
-def target(handler: Handler, platform: str) -> str:
-    """Registers a handler, once; returns the name of its target: the same in every process in which as many handlers of its
-    signature were registered before, so that programs that JAX keeps on disk find it."""
+def target(handler: Handler, platform: str, graph: bool) -> str:
+    """Registers a handler, once, and once more if XLA may capture its calls in graphs; returns the name of its target: the
+    same in every process in which as many handlers of its signature were registered before, so that programs that JAX keeps
+    on disk find it."""
     address, signature = handler.execute, handler.declaration["signature"]
     with _LOCK:
         if address not in _NAMES:
             digest = hashlib.sha256(f"{signature}\n{_COUNTS[signature]}".encode()).hexdigest()
             _COUNTS[signature] += 1
             _NAMES[address] = f"tvm_ffi_codegen.xla.{digest[:16]}"
-        name = _NAMES[address]
-        if (address, platform) not in _TARGETS:
+        name = _NAMES[address] + (".graph" if graph else "")
+        if (name, platform) not in _TARGETS:
             stages = {"execute": _capsule(address)}
             if handler.instantiate is not None:
                 stages["instantiate"] = _capsule(handler.instantiate)
-            jax.ffi.register_ffi_target(name, stages, platform=platform)
-            _TARGETS.add((address, platform))
+            # Older releases of JAX know no traits.
+            traits = {"traits": _IN_GRAPHS} if graph else {}
+            jax.ffi.register_ffi_target(name, stages, platform=platform, **traits)
+            _TARGETS.add((name, platform))
         return name
 
 

@@ -51,7 +51,12 @@ def torch_op(module: Functions | tvm_ffi.Module, name: str, *, namespace: str | 
 
 
 def jax_target(
-    module: Functions | tvm_ffi.Module, name: str, *, results: Sequence[str] | None = None, platform: str | None = None
+    module: Functions | tvm_ffi.Module,
+    name: str,
+    *,
+    results: Sequence[str] | None = None,
+    platform: str | None = None,
+    graph: bool = False,
 ) -> Callable[..., Any]:
     """Makes a function of arrays that calls a function in programs of XLA: by its handler, if the library was made with the
     option `register="xla"`, or else by way of jax-tvm-ffi.
@@ -67,6 +72,10 @@ def jax_target(
     keywords. A function that returns a closure is called with these when XLA makes a program; the program's calls are those of the closure, whose
     numbers and texts are keywords, too. `results` is for functions without a handler. `platform` is `cpu`, `gpu` or XLA's
     name of one; it is that of the tensors' device, or else `cpu`.
+
+    With `graph` XLA may capture calls in its command buffers, which are graphs of CUDA, and run those instead of calling
+    again. That is right for a function whose calls with the same extents and keywords launch the same, and which allocates
+    nothing but its results; its images are best loaded before, by the function that the option `prepare` names.
     """
     import jax
     import jax.numpy as jnp
@@ -96,11 +105,12 @@ def jax_target(
     if handler is not None and platform not in (None, own, "cpu" if own == "cpu" else "gpu"):
         raise ValueError(f"the handler of {name} is for the platform {own}, not for {platform}")
     if handler is not None:
-        target = _xla.target(handler, own)
+        target = _xla.target(handler, own, graph)
     else:
         from . import _jax
 
-        target, fixed["function"] = _jax.target(function_of(getattr(module, name)), signature, form, platform or own)
+        function = function_of(getattr(module, name))
+        target, fixed["function"] = _jax.target(function, signature, form, platform or own, graph)
 
     def call(*args: Any, **attributes: Any) -> Any:
         if len(args) != len(given):

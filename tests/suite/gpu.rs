@@ -69,6 +69,7 @@ operators of PyTorch, library  not here: the stand-in runs no kernels
 operators of PyTorch, process  not here: the stand-in runs no kernels
 handlers of XLA, library       not here: the stand-in runs no kernels
 handlers of XLA, process       not here: the stand-in runs no kernels
+graphs of XLA                  not here: the stand-in runs no kernels
 Triton's kernels, launched     not here: the stand-in runs no kernels
 decorated kernels              not here: the stand-in runs no kernels
 a library of variants          not here: the stand-in runs no kernels

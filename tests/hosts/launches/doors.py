@@ -142,10 +142,48 @@ def cost(place):
     })  # fmt: skip
 
 
+def graphs(place):
+    """What XLA captures in a graph launches again without our function, on the memory of then."""
+    text = f"""
+image code;
+count(by: int64) -> int64 = tick(by);
+twice(x: {READ}) -> y: {VECTOR} = {{
+    let calls: int64 = tick(1);
+    launch code."add_kernel"(x.data, x.data, y.data, n) {GRID};
+}};
+"""
+    if place.is_stand_in:
+        raise NotHere("the stand-in runs no kernels")
+    codegen, jax = imported("tvm_ffi_codegen"), imported("jax")
+    if jax.default_backend() not in ("gpu", "cuda"):
+        raise NotHere(f"JAX has {jax.default_backend()} only")
+    kernels = {"tick": codegen.C("long tick(long by) { static long calls; return calls += by; }")}
+    options = {"images": {"code": place.kernels().read_bytes()}, "prepare": "prepare", "register": "xla:twice"}
+    m = codegen.jit(text, kernels, **options)
+    m.prepare(0)
+    runs, depth, calls = 20, 10, {}
+    for graph in (False, True):
+        twice, before = imported("tvm_ffi_codegen.frameworks").jax_target(m, "twice", graph=graph), m.count(0)
+
+        def chain(x, twice=twice):
+            for _ in range(depth):
+                x = twice(x)
+            return x
+
+        run = jax.jit(chain)
+        for factor in range(runs):
+            x = factor * jax.numpy.arange(N, dtype="float32")
+            equal(run(x), 2**depth * factor * np.arange(N), f"the result of run {factor}")
+        calls[graph] = m.count(0) - before
+    if calls[False] != runs * depth or calls[True] >= runs * depth // 2:
+        raise Wrong(f"{calls[False]} calls without graphs and {calls[True]} with them, of {runs * depth}")
+    return f"{calls[True]} calls in the place of {calls[False]}"
+
+
 CHECKS = {
     f"{what}, {where}": lambda place, check=check, in_process=where == "process": check(place, in_process)
     for what, check in {"operators of PyTorch": operators, "handlers of XLA": handlers}.items()
     for where in ("library", "process")
-}
+} | {"graphs of XLA": graphs}
 
 COSTS = {"cost of an operator, ns": cost}

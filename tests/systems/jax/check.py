@@ -124,9 +124,15 @@ def check_places():
 def check_platforms():
     """Functions for GPUs have targets on every machine, by all names of the platform."""
     m = codegen.jit("on(x: Tensor([n], float32, device=cuda, access=read), y: Tensor([n], float32, device=cuda)) -> None = {};")
-    for platform in (None, "gpu", "CUDA"):
-        call = jax.jit(jax_target(m, "on", platform=platform)).trace(*[jax.ShapeDtypeStruct((4,), jnp.float32)] * 2)
+    for platform, graph in ((None, False), ("gpu", False), ("CUDA", True)):
+        call = jax.jit(jax_target(m, "on", platform=platform, graph=graph)).trace(*[jax.ShapeDtypeStruct((4,), jnp.float32)] * 2)
         assert "tvm_ffi_codegen." in call.lower(lowering_platforms=("cuda",)).as_text(), platform
+    add_one = "add_one(x: Tensor([n], float32, access=read), y: Tensor([n], float32, access=write)) -> None = add_one(x.data, y.data, n);"
+    kernel = "void add_one(const float* x, float* y, long n) { while (n--) y[n] = x[n] + 1; }"
+    # The cpu has no graphs, and calls.
+    for m in (codegen.jit(add_one, {"add_one": codegen.C(kernel)}), library("graphs", add_one, kernel)):
+        for graph in (True, False, True):
+            assert np.array_equal(jax.jit(jax_target(m, "add_one", graph=graph))(jnp.zeros(3)), [1, 1, 1])
 
 
 def check_direct():
