@@ -214,7 +214,10 @@ fn offsets(literals: &[Inst]) -> Option<(Symbol, Vec<u64>)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::ir::Module;
+    use std::borrow::Cow;
+
+    use crate::ir::entity::TopicId;
+    use crate::ir::{Inst, Module, SourceLocation, Topic};
 
     /// `f` fails in two places. The first argument of the calls is an address in one object.
     const MODULE: &str = r#"
@@ -294,6 +297,23 @@ fail4(%v14: i64) cold:
             let changed = MODULE.replacen(from, to, 1);
             assert_ne!(changed, MODULE);
             assert!(!shared(&changed).1, "{to}");
+        }
+    }
+
+    /// A debugger shows the line of a check that failed, so calls of two lines stay two.
+    #[test]
+    fn calls_of_one_place_in_the_source_are_shared() {
+        let module: Module = MODULE.parse().expect("it is host IR");
+        for lines in [[1, 2], [1, 1]] {
+            let mut function = module.functions[0].clone();
+            let at = |line| Some(SourceLocation { file: 0, line, column: 0 });
+            function.topics =
+                lines.map(|line| Topic { location: at(line), ..Topic::default() }).into();
+            let calls = function.blocks.iter_mut().filter_map(|block| block.insts.last_mut());
+            let calls = calls.filter(|placed| matches!(placed.inst, Inst::Call { .. }));
+            calls.enumerate().for_each(|(index, placed)| placed.topic = TopicId(index as u32));
+            let is_shared = matches!(function.with_shared_calls(), Cow::Owned(_));
+            assert_eq!(is_shared, lines[0] == lines[1], "{lines:?}");
         }
     }
 }
