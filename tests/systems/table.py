@@ -64,6 +64,7 @@ SYSTEMS = {
     "tvm": System("Apache TVM, LLVM and C", "its modules, with our hosts", "tvm", seconds=3 * 3600),
     "mojo": System("Mojo, object", "Python, NumPy"),
     "triton": System("Triton, cubin and hsaco", RECORDS, seconds=3600, shown=True),
+    "triton_older": System("Triton 3.6, cubin", RECORD, "triton-3.6", seconds=3600, folder="triton", words=("--older",), shown=True),
     "triton_times": System("Triton, cubin", "PyTorch on the CPU", "torch", folder="triton", words=("--times",), shown=True),
     "cutedsl": System("CuTe DSL, object and cubin", f"Python, NumPy; {RECORD}"),
     "cutile": System("cuTile, cubin", RECORD),

@@ -1,8 +1,8 @@
 """Triton: what imported kernels launch is what Triton launches, and what our launcher launches, too. Triton itself
 compiles the kernels and launches them, with its own launcher, on the stand-ins for the CUDA driver and for HIP; then they
 are imported and launched again (launches.py), called through `tvm_ffi_codegen.triton.launcher` (launcher.py), and
-exported as shared libraries (exported.py). With `--times` both launchers are measured with tensors of PyTorch (times.py).
-No GPU is needed, but a C compiler and Python's headers."""
+exported as shared libraries (exported.py). With `--times` both launchers are measured with tensors of PyTorch (times.py);
+with `--older` Triton is the release that stands in shared/triton-3.6.txt, which runs without PyTorch for CUDA only. No GPU is needed, but a C compiler and Python's headers."""
 
 import importlib.util
 import os
@@ -52,10 +52,11 @@ if "--times" in sys.argv:
     print(run("times.py", cuda, TRITON_LIBCUDA_PATH=str(cuda)))
     system.say("times of launches")
     sys.exit()
+done = [compare("cuda", cuda, TRITON_LIBCUDA_PATH=str(cuda))]
+if "--older" in sys.argv:
+    system.say(f"{done[0]}, as Triton launches them: {', '.join(system.BACKENDS)}")
+    sys.exit()
 headers = Path(importlib.util.find_spec("triton").origin).parent / "backends" / "amd" / "include"
 hip = system.build_hip_stand_in(system.HERE / "hip_modules.c", headers=headers)
-done = [
-    compare("cuda", cuda, TRITON_LIBCUDA_PATH=str(cuda)),
-    compare("hip", hip, TRITON_LIBHIP_PATH=str(hip / "libamdhip64.so.6")),
-]
+done.append(compare("hip", hip, TRITON_LIBHIP_PATH=str(hip / "libamdhip64.so.6")))
 system.say(f"{', '.join(done)}, as Triton launches them: {', '.join(system.BACKENDS)}")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import triton
 import triton.language as tl
 from cases import columns, tiles
-from memory import Tensor, allocate_for_triton, columns_of, described_by_gluon
+from memory import Tensor, allocate_for_triton, columns_of, described_by_gluon, has_columns
 from triton.experimental import gluon
 
 
@@ -296,9 +296,10 @@ def cuda():
         Call((5,), three), Call((5,), three, {}, _on_device(1)), Call((5,), three), Call((5,), three, {}, _on_stream(2)),
         Call((5,), three, {}, _on_device(0)), Call((5,), three, {}, _on_stream(None)),
     ])  # fmt: skip
-    images, rows = Tensor(0x1000, "fp16", 8, 12, 14, 64), Tensor(0x2000, "fp16", 336, 64)
-    both = (columns_of(images, (128, 64), [-1, -1], [-1, -1], None), described_by_gluon(rows, 128, 64), 128)
-    yield Case("descriptors of Gluon, by columns and by boxes", lambda: gluon.jit(columns.fn), _each((3,), both, both), 2)
+    if has_columns():
+        images, rows = Tensor(0x1000, "fp16", 8, 12, 14, 64), Tensor(0x2000, "fp16", 336, 64)
+        both = (columns_of(images, (128, 64), [-1, -1], [-1, -1], None), described_by_gluon(rows, 128, 64), 128)
+        yield Case("descriptors of Gluon, by columns and by boxes", lambda: gluon.jit(columns.fn), _each((3,), both, both), 2)
     scratch = (Tensor(0x1000, "fp16", 40, 96), Tensor(0x2000, "fp16", 40, 96), 40, 96)
     calls = [Call((2, 3), scratch, {"BLOCK": 32}), Call((4,), scratch, {"BLOCK": 32, "num_ctas": 2}), Call((0,), scratch, {"BLOCK": 32})]
     yield Case("scratch memory", lambda: triton.jit(tiles.fn), calls * 2)

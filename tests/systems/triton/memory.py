@@ -88,6 +88,11 @@ def described_by_gluon(tensor, *block):
     return hopper.TensorDescriptor(base, tensor.shape, tensor.strides, list(block), layout)
 
 
+def has_columns():
+    """Returns true if Gluon has descriptors of columns, which Triton 3.6 has not."""
+    return hasattr(hopper, "TensorDescriptorIm2Col")
+
+
 def columns_of(tensor, block, lower, upper, steps):
     """Returns Gluon's descriptor of columns of pixels; a block is pixels and channels."""
     base, layout = _for_gluon(tensor)
