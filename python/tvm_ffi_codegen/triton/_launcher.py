@@ -38,8 +38,8 @@ class Launcher:
 
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         """Returns the function that launches this grid: one to three extents, or a function of the parameters."""
-        if self._hooks:
-            self.reasons["add_pre_run_hook"] += 1
+        if self._hooks or grid is None:
+            self.reasons["add_pre_run_hook" if self._hooks else "no grid"] += 1
             launch: Callable[..., Any] = self.kernel[grid]
             return launch
         # Calling a method takes half the time of calling a `functools.partial` with keywords.

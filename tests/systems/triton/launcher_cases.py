@@ -183,7 +183,8 @@ def common():
     yield Case("errors", lambda: triton.jit(add), [
         Call((5,), (X, Y)), Call((5,), three, {"unknown": 1}), Call((5,), (*three, 100)), Call((5,), (X, Y, OUT, "text")),
         Call((5,), (X, Y, OUT, [1])), Call((), three), Call((5,), three, {"extern_libs": {}}), Call((5,), (*three, [1])),
-    ], 5)  # fmt: skip
+        Call(None, three),
+    ], 6)  # fmt: skip
     yield Case("a constant of the module", lambda: triton.jit(uses_global), _each((1,), (OUT,), (OUT,)))
     yield Case("heuristics", _with_heuristics, [Call((5,), (X, Y, OUT, n)) for n in (16, 4112, 5)])
     yield Case("autotune, with one configuration", _with_one_config, [Call((5,), (X, Y, OUT, n)) for n in (16, 4112, 5)])
