@@ -131,11 +131,12 @@ impl Library {
     /// # Errors
     /// The first fault of the library, see [`Error`].
     pub fn resolve(&self) -> Result<Resolved<'_>, Error> {
-        let resolved = self.resolve_declarations().map_err(Errors::into_first)?;
-        match self.images.iter().position(|image| image.bytes.is_none()) {
-            Some(index) => Err(launch::images::invalid(self, index, "its bytes are not given")),
-            None => Ok(resolved),
+        let mut resolved = self.resolve_declarations().map_err(Errors::into_first)?;
+        if let Some(index) = self.images.iter().position(|image| image.bytes.is_none()) {
+            return Err(launch::images::invalid(self, index, "its bytes are not given"));
         }
+        kept::find(&mut resolved.functions);
+        Ok(resolved)
     }
 
     /// Returns [`Resolved::kernels`] of a library whose images need no bytes yet.
@@ -331,7 +332,6 @@ fn functions<'a>(library: &'a Library, items: &Items<'a>) -> Result<Vec<Function
         let platform = launch::images::platform(library, &all)?;
         launch::images::prepare(&mut all, platform, launches);
     }
-    kept::find(&mut all);
     Ok(all)
 }
 
