@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import tvm_ffi
@@ -47,11 +46,10 @@ def tensor_on(platform: str, index: int) -> tvm_ffi.Tensor:
     return tvm_ffi.from_dlpack(empty)
 
 
-def device_getter(active: Any) -> Callable[[], int]:
-    """Returns the function that tells the number of the current device for a driver of Triton: PyTorch's own, if the driver
-    asks PyTorch, without the code in Python around it, which initialises CUDA."""
-    get: Callable[[], int] = active.get_current_device
+def device_getters() -> tuple[Any, Any]:
+    """Returns PyTorch's function that tells the current device, which Triton's driver calls, and what that one calls once
+    CUDA is initialised, in C; None and None if it is not, or if PyTorch is not here."""
     torch = sys.modules.get("torch")
-    if torch is not None and get is torch.cuda.current_device and torch.cuda.is_initialized():
-        get = getattr(torch._C, "_cuda_getDevice", get)
-    return get
+    if torch is None or not torch.cuda.is_initialized() or not hasattr(torch._C, "_cuda_getDevice"):
+        return None, None
+    return torch.cuda.current_device, torch._C._cuda_getDevice

@@ -24,7 +24,8 @@ _ALWAYS = ("_device", "_runtime.debug", "_kernel.debug")
 _SOURCE = """
 def dynamic_func(_grid, /, {declared}, **_options):
     _active = {active}
-    _device = _get_device() if _active is _usual else _active.get_current_device()
+    _get_device = _active.get_current_device
+    _device = _by_c() if _get_device is _by_torch else _get_device()
     _key = ({key})
     for _name, _value in _options.items():
         _key += (_name, _value, _value.__class__)

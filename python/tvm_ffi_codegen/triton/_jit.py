@@ -12,7 +12,7 @@ import tvm_ffi
 
 from .._functions import Functions
 from . import _form, _host, _library, _signature, _variant
-from ._device import DEVICES, device_getter, tensor_on
+from ._device import DEVICES, device_getters, tensor_on
 from ._host import Left, Parameter
 
 _MOST = 4096
@@ -75,10 +75,11 @@ class Kernel:
 
     def _make(self) -> None:
         """Makes the function that runs at every launch."""
+        by_torch, by_c = device_getters()
         names = {
             "_driver": self.driver,
-            "_usual": self.driver.active,
-            "_get_device": device_getter(self.driver.active),
+            "_by_torch": by_torch,
+            "_by_c": by_c,
             "_found": self.found,
             "_kernels": self.kernels,
             "_compile": self.compile,
