@@ -50,11 +50,13 @@ fn kept<'a>(function: &Function<'a>, known: &Known<'a>) -> Vec<bool> {
         }
     };
     for given in function.closures.iter().flat_map(|closure| &closure.given) {
-        if let Given::Plain(Plain::Value(value)) = given {
-            keep(*value);
+        match given {
+            Given::Plain(Plain::Value(value)) => keep(*value),
+            Given::Plain(Plain::None | Plain::Term(_) | Plain::Text(_) | Plain::Output(_))
+            | Given::Map(_) => {}
         }
     }
-    // What the functions that it makes do is theirs: they hold what they are given.
+    // Statements of the body itself: what functions that it makes do with a value is theirs, since they hold it.
     for statement in function.own_statements() {
         match &statement.action {
             Action::Call { call, .. } => {

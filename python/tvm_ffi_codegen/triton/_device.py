@@ -47,8 +47,9 @@ def tensor_on(platform: str, index: int) -> tvm_ffi.Tensor:
 
 
 def device_getters() -> tuple[Any, Any]:
-    """Returns PyTorch's function that tells the current device, which Triton's driver calls, and what that one calls once
-    CUDA is initialised, in C; None and None if it is not, or if PyTorch is not here."""
+    """Returns PyTorch's function that tells the current device, by which Triton's driver asks for it, and the function in C
+    that gives the same answer as long as CUDA is initialised. Returns None twice if PyTorch is not here, or CUDA not
+    initialised."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized() or not hasattr(torch._C, "_cuda_getDevice"):
         return None, None

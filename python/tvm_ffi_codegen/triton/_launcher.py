@@ -42,7 +42,7 @@ class Launcher:
             self.reasons["add_pre_run_hook" if self._hooks else "no grid"] += 1
             launch: Callable[..., Any] = self.kernel[grid]
             return launch
-        # Calling a method takes half the time of calling a `functools.partial` with keywords.
+        # A method passes keywords on as they come, where `functools.partial` makes a dictionary of them at each call.
         return MethodType(self._outer.launch, grid)
 
     def library(self) -> Functions:

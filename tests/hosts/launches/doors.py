@@ -43,14 +43,16 @@ scaled(a: float32) -> Function = {{
 """
 
 
-def compiled(place, text, register, framework, in_process):
-    """Returns functions with operators or handlers, of this process or of a library, and the framework."""
+def compiled(place, text, register, framework, in_process, kernels=None):
+    """Returns functions with operators or handlers, of this process or of a library, and the framework. `kernels` are
+    functions in C by their names, for functions of this process."""
     if place.is_stand_in:
         raise NotHere("the stand-in runs no kernels")
     codegen, module = imported("tvm_ffi_codegen"), imported(framework)
     options = {"images": {"code": place.kernels().read_bytes()}, "prepare": "prepare", "register": register}
     if in_process:
-        return codegen.jit(text, **options), module
+        sources = {name: codegen.C(source) for name, source in (kernels or {}).items()}
+        return codegen.jit(text, sources, **options), module
     path = Path(tempfile.mkdtemp()) / "doors.so"
     # The library of an operator stays loaded, and its file may go.
     try:
@@ -59,6 +61,14 @@ def compiled(place, text, register, framework, in_process):
     finally:
         path.unlink(missing_ok=True)
         path.parent.rmdir()
+
+
+def with_handlers(place, text, in_process, register="xla", kernels=None):
+    """Returns functions with handlers and JAX, if JAX has a GPU."""
+    m, jax = compiled(place, text, register, "jax", in_process, kernels)
+    if jax.default_backend() not in ("gpu", "cuda"):
+        raise NotHere(f"JAX has {jax.default_backend()} only")
+    return m, jax
 
 
 def operators(place, in_process):
@@ -101,10 +111,8 @@ def operators(place, in_process):
 
 
 def handlers(place, in_process):
-    m, jax = compiled(place, DECLARATIONS + CLOSURE, "xla", "jax", in_process)
+    m, jax = with_handlers(place, DECLARATIONS + CLOSURE, in_process)
     jnp, jax_target = jax.numpy, imported("tvm_ffi_codegen.frameworks").jax_target
-    if jax.default_backend() not in ("gpu", "cuda"):
-        raise NotHere(f"JAX has {jax.default_backend()} only")
     axpy, added, thrice, scaled = (jax_target(m, name) for name in ("axpy", "added", "thrice", "scaled"))
     x = jnp.arange(N, dtype="float32")
     equal(added(x, x), 2 * np.arange(N), "the sum")
@@ -152,14 +160,8 @@ twice(x: {READ}) -> y: {VECTOR} = {{
     launch code."add_kernel"(x.data, x.data, y.data, n) {GRID};
 }};
 """
-    if place.is_stand_in:
-        raise NotHere("the stand-in runs no kernels")
-    codegen, jax = imported("tvm_ffi_codegen"), imported("jax")
-    if jax.default_backend() not in ("gpu", "cuda"):
-        raise NotHere(f"JAX has {jax.default_backend()} only")
-    kernels = {"tick": codegen.C("long tick(long by) { static long calls; return calls += by; }")}
-    options = {"images": {"code": place.kernels().read_bytes()}, "prepare": "prepare", "register": "xla:twice"}
-    m = codegen.jit(text, kernels, **options)
+    kernels = {"tick": "long tick(long by) { static long calls; return calls += by; }"}
+    m, jax = with_handlers(place, text, True, "xla:twice", kernels)
     m.prepare(0)
     runs, depth, calls = 20, 10, {}
     for graph in (False, True):

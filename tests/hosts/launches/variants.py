@@ -100,7 +100,7 @@ def by_the_compiler(torch):
         for name, value in vars(module).items():
             if name.startswith("triton_") and hasattr(value, "run"):
                 return value, module
-    raise NotHere("PyTorch's compiler has made no kernel")
+    raise Wrong("PyTorch's compiler has made no kernel that is found")
 
 
 def cost(place):

@@ -2,7 +2,8 @@
 compiles the kernels and launches them, with its own launcher, on the stand-ins for the CUDA driver and for HIP; then they
 are imported and launched again (launches.py), called through `tvm_ffi_codegen.triton.launcher` (launcher.py), and
 exported as shared libraries (exported.py). With `--times` both launchers are measured with tensors of PyTorch (times.py);
-with `--older` Triton is the release that stands in shared/triton-3.6.txt, which runs without PyTorch for CUDA only. No GPU is needed, but a C compiler and Python's headers."""
+with `--older` Triton is that of shared/triton-3.6.txt, and only the launches for CUDA are compared. No GPU is needed, but a
+C compiler and Python's headers."""
 
 import importlib.util
 import os
