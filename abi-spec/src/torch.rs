@@ -26,6 +26,9 @@ pub const DISPATCH_KEY: &str = "CompositeExplicitAutograd";
 /// frees the words of optional values.
 pub const OPERATOR_DELETE: &str = "_ZdlPv";
 
+/// `operator new(size_t)`. Before `torch_new_stable_ivalue`, which 2.13 has, it makes the words of optional results.
+pub const OPERATOR_NEW: &str = "_Znwm";
+
 /// Functions that return the number of an element type, `int32_t getter(void)`, with the type. Only their numbers are not
 /// part of the ABI.
 pub const DTYPES: [(&str, DType); 20] = [
@@ -67,9 +70,12 @@ pub const MOST_DTYPES: usize = 64;
 /// See [`MOST_DTYPES`].
 pub const MOST_DEVICES: usize = 32;
 
+/// Returns what the last exception of the thread says, since 2.13.
+pub const EXCEPTION: &str = "torch_exception_get_what_without_backtrace";
+
 /// Functions with their types in C++. Those that return `AOTITorchError`, an `int32_t`, return 0, or another number once
-/// they have printed why.
-pub const FUNCTIONS: [(&str, &str); 27] = [
+/// they have printed why, or keep it for [`EXCEPTION`].
+pub const FUNCTIONS: [(&str, &str); 33] = [
     (
         "aoti_torch_library_init_fragment",
         "AOTITorchError(const char*, const char*, uint32_t, TorchLibraryHandle*)",
@@ -108,8 +114,17 @@ pub const FUNCTIONS: [(&str, &str); 27] = [
     ("torch_list_size", "AOTITorchError(StableListHandle, size_t*)"),
     ("torch_list_get_item", "AOTITorchError(StableListHandle, size_t, StableIValue*)"),
     ("torch_delete_list", "AOTITorchError(StableListHandle)"),
+    ("torch_new_list_reserve_size", "AOTITorchError(size_t, StableListHandle*)"),
+    ("torch_list_push_back", "AOTITorchError(StableListHandle, StableIValue)"),
+    (
+        "torch_from_blob",
+        "AOTITorchError(void*, int64_t, const int64_t*, const int64_t*, int64_t, int32_t, int32_t, int32_t, AtenTensorHandle*, int32_t, const uint8_t*, int64_t, void (*)(void*, void*), void*)",
+    ),
+    ("aoti_torch_layout_strided", "int32_t()"),
     ("aoti_torch_check", "void(bool, const char*, const char*, uint32_t, const char*)"),
+    ("torch_new_stable_ivalue", "AOTITorchError(StableIValue**)"),
     ("torch_delete_stable_ivalue", "AOTITorchError(StableIValue*)"),
+    (EXCEPTION, "const char*()"),
     ("aoti_torch_get_current_cuda_stream", "AOTITorchError(int32_t, void**)"),
     ("aoti_torch_abi_version", "uint64_t()"),
 ];

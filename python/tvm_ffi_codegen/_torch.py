@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,6 +22,9 @@ _FAKED: set[str] = set()
 
 # The function of a library that registers its operators.
 _REGISTER = "_torch"
+
+# The function of PyTorch's stable C ABI, since 2.13, that returns what an exception says.
+_EXCEPTION = "torch_exception_get_what_without_backtrace"
 
 # Types of scalars in operators of PyTorch, by their names in type schemas. Compilers may know an integer as a symbol.
 _SCALARS = {"bool": "bool", "ffi.String": "str", "float": "float", "int": "SymInt"}
@@ -42,9 +47,19 @@ def operators(library: Functions | tvm_ffi.Module, missing: Sequence[tuple[str, 
     if answer is None:
         raise RuntimeError(f"the stable ABI of PyTorch 2.10 or newer is not in this process, which has {torch.__version__}")
     if not isinstance(answer, str):
-        raise RuntimeError(f"PyTorch has refused operator number {answer} of the library, and has printed why")
+        raise RuntimeError(f"PyTorch has refused operator number {answer} of the library: {_reason()}")
     namespace, _, names = answer.partition(":")
     return [(namespace, name) for name in names.split(",")]
+
+
+def _reason() -> str:
+    """Returns what the last exception says that PyTorch has kept for a caller in C."""
+    # The process has the file.
+    torch_cpu = ctypes.CDLL("libtorch_cpu.so", mode=os.RTLD_NOLOAD)
+    if (said := getattr(torch_cpu, _EXCEPTION, None)) is None:
+        return "it has printed why"
+    said.restype = ctypes.c_char_p
+    return str(said().decode(errors="replace"))
 
 
 def with_fake(library: Functions | tvm_ffi.Module, operator: str, name: str) -> Any:

@@ -3,7 +3,11 @@
 #include "torch_shim.h"
 
 #include <dlfcn.h>
+#include <tvm/ffi/big_int.h>
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/extra/c_env_api.h>
+#include <tvm/ffi/function.h>
 
 #include <cinttypes>
 #include <cstdio>
@@ -44,8 +48,13 @@ void twice(const int* x, int* t, int* y, int64_t n) {
   while (n--) y[n] = t[2 * n] = 2 * x[n];
 }
 void odd(void*) {}
+void doubled(const float* x, float* t, int64_t n) {
+  while (n--) t[n] = 2 * x[n];
+}
 int fails(float*, int64_t) { return 3; }
 }
+
+namespace ffi = tvm::ffi;
 
 namespace {
 const int kFloat = 21, kInt = 22, kCpu = 7, kCuda = 8;
@@ -71,46 +80,116 @@ uint64_t list(List items) {
 }
 uint64_t some(uint64_t value) { return word(new uint64_t(value)); }
 
-// Calls an operator; prints its results as `form` says: t a tensor, i an integer, s a text.
+// Prints a result as `form` says and deletes it: i an integer, b a truth, f a float, s a text, t a tensor; after l a list of
+// them, after ? one that may be None.
+void print(uint64_t value, const char* form) {
+  if (*form == '?') {
+    auto* boxed = (uint64_t*)value;
+    if (boxed == nullptr) {
+      std::printf("  None");
+      return;
+    }
+    print(*boxed, form + 1);
+    delete boxed;
+  }
+  if (*form == 'l') {
+    auto* found = (List*)value;
+    std::printf("  (");
+    for (uint64_t item : *found) print(item, form + 1);
+    std::printf(" )");
+    --alive();
+    delete found;
+  }
+  if (*form == 'i') std::printf("  %" PRId64, (int64_t)value);
+  if (*form == 'b') std::printf("  %s", value == 0 ? "False" : value == 1 ? "True" : "no truth");
+  if (*form == 'f') {
+    double number;
+    std::memcpy(&number, &value, 8);
+    std::printf("  %g", number);
+  }
+  if (*form == 's') {
+    auto* found = (std::string*)value;
+    std::printf("  %s", found->c_str());
+    --alive();
+    delete found;
+  }
+  if (*form == 't') {
+    auto* tensor = (Tensor*)value;
+    std::printf("  [");
+    bool filled = true;
+    for (int64_t extent : tensor->extents) {
+      std::printf(" %" PRId64, extent);
+      filled &= extent != 0;
+    }
+    if (tensor->deleter != nullptr) {
+      std::printf(" ] strides [");
+      for (int64_t stride : tensor->strides) std::printf(" %" PRId64, stride);
+    }
+    std::printf(" ] device %d:%d", tensor->device, tensor->index);
+    if (filled && tensor->dtype == kInt) std::printf(" = %d", *(int*)tensor->data);
+    if (filled && tensor->dtype == kFloat) std::printf(" = %g", *(float*)tensor->data);
+    aoti_torch_delete_tensor_object(tensor);
+  }
+}
+
+// Returns the number of results of a form.
+size_t results(const char* form) {
+  size_t count = 0;
+  for (; *form != 0; ++form) count += *form != 'l' && *form != '?';
+  return count;
+}
+
+// Calls an operator; prints its results as `form` says.
 void call(const char* what, const char* name, List inputs, const char* form) {
-  size_t outputs = std::strlen(form);
+  size_t outputs = results(form);
   List stack = inputs;
   stack.resize(inputs.size() > outputs ? inputs.size() : outputs + 1);
   std::printf("%s: %s", what, name);
   try {
     registered()[name](stack.data(), inputs.size(), outputs);
+    for (size_t at = 0; at < outputs; ++at) {
+      print(stack[at], form);
+      while (results(form) == outputs - at) ++form;
+    }
+    std::printf("\n");
   } catch (const Thrown& thrown) {
     std::printf("\n  %s throws %s\n", thrown.function.c_str(), thrown.message.c_str());
-    outputs = 0;
-    form = "-";
   }
-  for (size_t at = 0; at < outputs; ++at) {
-    if (form[at] == 'i') std::printf("  %" PRId64, (int64_t)stack[at]);
-    if (form[at] == 's') {
-      auto* found = (std::string*)stack[at];
-      std::printf("  %s", found->c_str());
-      --alive();
-      delete found;
-    }
-    if (form[at] == 't') {
-      auto* tensor = (Tensor*)stack[at];
-      std::printf("  [");
-      for (int64_t extent : tensor->extents) std::printf(" %" PRId64, extent);
-      std::printf(" ] device %d:%d", tensor->device, tensor->index);
-      if (tensor->dtype == kInt) std::printf(" = %d", *(int*)tensor->data);
-      if (tensor->dtype == kFloat) std::printf(" = %g", *(float*)tensor->data);
-      --alive();
-      std::free(tensor->data);
-      delete tensor;
-    }
-  }
-  if (outputs > 0 || form[0] == 0) std::printf("\n");
   if (alive() != 0) std::printf("  %d still alive\n", alive());
   alive() = 0;
+}
+
+// Elements of a host's array: integers, the last of which is one that PyTorch lacks.
+ffi::Array<ffi::Any> numbers(int64_t n) {
+  ffi::Array<ffi::Any> made;
+  for (int64_t at = 0; at < n; ++at) made.push_back(at);
+  const uint64_t words[] = {uint64_t{1} << 63, 0};
+  TVMFFIByteArray bytes{(const char*)words, sizeof words};
+  ffi::Any large;
+  if (n == 3 && TVMFFIBigIntFromByteArray(&bytes, (TVMFFIAny*)&large) == 0) made.push_back(large);
+  return made;
+}
+
+// A tensor of a host, on its device 2, without strides if it may be. 1 is an unknown element type, 2 no memory, 3 neither
+// elements nor memory.
+ffi::Array<ffi::Tensor> foreign(int64_t n) {
+  static int64_t extents[] = {2, 3};
+  extents[0] = n == 3 ? 0 : 2;
+  auto* managed = new DLManagedTensorVersioned{};
+  managed->version = {1, 1};
+  managed->deleter = [](DLManagedTensorVersioned* self) {
+    std::printf("  given back");
+    delete self;
+  };
+  managed->dl_tensor = {n < 2 ? floats : nullptr, {kDLCUDA, 2}, 2, {kDLFloat, (uint8_t)(n == 1 ? 16 : 32), 1}, extents,
+                        nullptr, 4};
+  return {ffi::Tensor::FromDLPackVersioned(managed)};
 }
 }  // namespace
 
 int main(int, char** argv) {
+  ffi::Function::SetGlobal("test.numbers", ffi::Function::FromTyped(numbers), true);
+  ffi::Function::SetGlobal("test.foreign", ffi::Function::FromTyped(foreign), true);
   if (argv[2] == nullptr && dlopen(argv[1], RTLD_NOW) == nullptr) {
     std::printf("%s\n", dlerror());
     return 1;
@@ -170,6 +249,33 @@ int main(int, char** argv) {
   call("negative extent", "fails", {(uint64_t)-3}, "t");
   call("large extent", "fails", {(uint64_t)1 << 62}, "t");
   call("status", "fails", {3}, "t");
+  call("each", "each", {2, text("t")}, "ibfs");
+  auto some_lists = [](const char* t, List tensors) {
+    return List{3, text(t), list({7, 8}), list(tensors)};
+  };
+  call("lists of everything", "several", some_lists("a text that is an object", {vec(2), vec(3)}), "lilflblsltli");
+  call("empty lists of them", "several", {1, text(""), list({}), list({})}, "lilflblsltli");
+  call("some", "perhaps", {some(4), some(text("t")), some(list({text("a"), text("b")})), list({vec(2)})}, "?i?s?ls?t");
+  call("none", "perhaps", {0, 0, 0, list({})}, "?i?s?ls?t");
+  call("a float", "maybe", {some(real(0.5))}, "?f");
+  call("no float", "maybe", {0}, "?f");
+  call("allocated by the body", "grown", {vec(3), 2}, "ti");
+  call("too much in the body", "grown", {vec(3), 1ll << 60}, "ti");
+  call("borrowed", "same", {vec(3)}, "t");
+  call("numbers", "numbers", {2}, "li");
+  call("large numbers", "numbers", {3}, "li");
+  call("foreign", "foreign", {0}, "lt");
+  call("foreign element type", "foreign", {1}, "lt");
+  call("foreign without memory", "foreign", {2}, "lt");
+  call("foreign without elements", "foreign", {3}, "lt");
+  setenv("SHIM_FAILS", "torch_from_blob", 1);
+  call("the second is refused", "perhaps", {some(4), some(text("t")), some(list({text("a")})), list({vec(2)})}, "?i?s?ls?t");
+  call("foreign, refused", "foreign", {0}, "lt");
+  setenv("SHIM_FAILS", "torch_new_list_reserve_size", 1);
+  call("no list", "several", some_lists("t", {vec(2)}), "lilflblsltli");
+  call("no list to retain", "perhaps", {some(4), some(text("t")), some(list({})), list({vec(2)})}, "?i?s?ls?t");
+  setenv("SHIM_FAILS", "torch_new_string_handle", 1);
+  call("no text in a list", "several", some_lists("t", {vec(2)}), "lilflblsltli");
   setenv("SHIM_FAILS", "aoti_torch_empty_strided", 1);
   call("no memory", "scale", {matrix(), 0, 3, real(1), text("t"), 1}, "tt");
   setenv("SHIM_FAILS", "torch_new_string_handle", 1);

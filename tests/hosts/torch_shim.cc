@@ -89,6 +89,7 @@ int32_t aoti_torch_get_device_index(Tensor* tensor, int32_t* index) {
 int32_t aoti_torch_delete_tensor_object(Tensor* tensor) {
   --live;
   if (tensor->owned) std::free(tensor->data);
+  if (tensor->deleter != nullptr) tensor->deleter(tensor->data, tensor->context);
   delete tensor;
   return 0;
 }
@@ -138,6 +139,31 @@ int32_t torch_delete_list(List* list) {
   delete list;
   return 0;
 }
+int32_t torch_new_list_reserve_size(size_t size, List** list) {
+  if (fails("torch_new_list_reserve_size")) return 1;
+  ++live;
+  *list = new List;
+  (*list)->reserve(size);
+  return 0;
+}
+int32_t torch_list_push_back(List* list, uint64_t item) {
+  list->push_back(item);
+  return 0;
+}
+int32_t aoti_torch_layout_strided() { return 31; }
+#ifndef OLDER
+// What PyTorch has since 2.11.
+int32_t torch_from_blob(void* data, int64_t rank, const int64_t* extents, const int64_t* strides, int64_t offset, int32_t dtype,
+                        int32_t device, int32_t index, Tensor** tensor, int32_t layout, const uint8_t*, int64_t metadata,
+                        void (*deleter)(void*, void*), void* context) {
+  if (fails("torch_from_blob")) return 1;
+  if (offset != 0 || layout != 31 || metadata != 0 || (device == 7) != (index == -1)) std::printf("  an odd tensor");
+  *tensor = make({extents, extents + rank}, {strides, strides + rank}, dtype, device, index, data);
+  (*tensor)->deleter = deleter;
+  (*tensor)->context = context;
+  return 0;
+}
+#endif
 int32_t aoti_torch_get_current_cuda_stream(int32_t index, void** stream) {
   *stream = (void*)(uintptr_t)(0x100 + index);
   return status("aoti_torch_get_current_cuda_stream");
@@ -153,9 +179,15 @@ int32_t torch_library_def_with_tags(void* library, const char* schema, const int
   std::printf("tags %d: %d, ", count, *tags);
   return aoti_torch_library_def(library, schema);
 }
+int32_t torch_new_stable_ivalue(uint64_t** word) {
+  if (fails("torch_new_stable_ivalue")) return 1;
+  *word = new uint64_t;
+  return 0;
+}
 int32_t torch_delete_stable_ivalue(uint64_t* word) {
   delete word;
   return 0;
 }
+const char* torch_exception_get_what_without_backtrace() { return "a reason of PyTorch"; }
 #endif
 }

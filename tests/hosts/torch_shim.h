@@ -16,6 +16,9 @@ struct Tensor {
   void* data;
   bool owned;
   bool strided = true, read = false, written = false;
+  // What gives back memory that is not the tensor's.
+  void (*deleter)(void*, void*) = nullptr;
+  void* context = nullptr;
 };
 
 // The exception of an operator.
@@ -25,7 +28,8 @@ struct Thrown {
 
 // The kernels by the names of their operators.
 Registry& registered();
-// The number of tensors, texts, lists and words of optional values that are not deleted.
+// The number of tensors, texts and lists that are not deleted.
 int& alive();
 // Makes a tensor, which owns its memory if that is none yet.
 Tensor* make(std::vector<int64_t> extents, std::vector<int64_t> strides, int dtype, int device, int index, void* data);
+extern "C" int32_t aoti_torch_delete_tensor_object(Tensor* tensor);

@@ -18,19 +18,22 @@ fn library() -> Library {
 
 const OPTIONS: [&str; 5] = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-fPIC"];
 
-/// Builds the stand-in for PyTorch as of 2.10, or with `newer` for a later one.
-fn build_shim(tools: &Tools, newer: bool, shim: &Path) {
-    let shared = ["-shared", "-Wl,-soname,libtorch_cpu.so"];
-    let options = [&OPTIONS[..], &shared, if newer { &["-DNEWER"] } else { &[] }].concat();
+/// Releases of PyTorch that the stand-in plays, as macros of its source: 2.10, 2.11, a later one.
+const RELEASES: [&str; 3] = ["-DOLDER", "-UOLDER", "-DNEWER"];
+
+/// Builds the stand-in for a release of PyTorch.
+fn build_shim(tools: &Tools, release: &str, shim: &Path) {
+    let shared = ["-shared", "-Wl,-soname,libtorch_cpu.so", release];
+    let options = [&OPTIONS[..], &shared].concat();
     tools.compile(Some("torch_shim.cc"), &options, shim, &[]);
 }
 
-/// Builds the program, with a stand-in for PyTorch, and a library with the object of each backend; returns what the program
+/// Builds the program, with a stand-in for a release of PyTorch, and a library with the object of each backend; returns what the program
 /// prints.
-fn outcomes_with(tools: &Tools, newer: bool) -> Vec<(&'static str, String)> {
+fn outcomes_with(tools: &Tools, release: &str) -> Vec<(&'static str, String)> {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    build_shim(tools, newer, &path("libtorch_cpu.so"));
+    build_shim(tools, release, &path("libtorch_cpu.so"));
     let program = [&OPTIONS[..], &["-rdynamic"]].concat();
     let parts = [path("libtorch_cpu.so"), tools.library()];
     let parts = parts.each_ref().map(|part| &**part);
@@ -47,7 +50,7 @@ fn outcomes_with(tools: &Tools, newer: bool) -> Vec<(&'static str, String)> {
 
 /// Returns what the program prints with the object of each backend.
 pub(crate) fn outcomes(tools: &Tools) -> Vec<(&'static str, String)> {
-    outcomes_with(tools, false)
+    outcomes_with(tools, RELEASES[1])
 }
 
 #[test]
@@ -57,9 +60,24 @@ fn pytorch_calls_operators_with_its_stacks() {
     for (backend, said) in &all {
         assert_eq!(*said, all[0].1, "{backend}");
     }
-    for (backend, said) in outcomes_with(&Tools::here(), true) {
-        assert_eq!(said.replace("tags 1: 77, ", ""), all[0].1, "{backend}");
+    // A later one has tags, and tells why it has refused something.
+    let printed =
+        ["PyTorch has not allocated a tensor, and has printed why", "PyTorch has printed why"];
+    let told = |said: &str, text: &str| said.replace(text, "a reason of PyTorch");
+    let expected = printed.into_iter().fold(all[0].1.clone(), |said, text| told(&said, text));
+    for (backend, said) in outcomes_with(&Tools::here(), RELEASES[2]) {
+        assert_eq!(said.replace("tags 1: 77, ", ""), expected, "{backend}");
         assert!(said.contains("tags 1: 77, def add_one("), "{backend}: {said}");
+    }
+}
+
+/// PyTorch 2.10 takes no tensor that a host has made, which is an error.
+#[test]
+fn older_pytorch_takes_no_tensor_of_others() {
+    for (backend, said) in outcomes_with(&Tools::here(), RELEASES[0]) {
+        let refused = "PyTorch before 2.11 takes no tensor of others";
+        assert_eq!(said.matches(refused).count(), 6, "{backend}: {said}");
+        assert!(!said.contains("still alive"), "{backend}: {said}");
     }
 }
 
@@ -78,6 +96,10 @@ fn errors_name_what_pytorch_has_no_value_for() {
         "f(x: Tensor([n], float32), y: Tensor([n], float32, device=cuda), z: Tensor([n], float32, device=rocm)) -> None = {};",
         "f(x: Array[int64]) -> Any = { return x; };",
         "f(x: dtype) -> dtype = { return x; };",
+        "f(x: dtype) -> Tuple[int64, dtype] = { return [1, x]; };",
+        "f(x: Array[int64]) -> Array[Array[int64]] = { return [x]; };",
+        "f(x: int64) -> Tuple[int64, Tuple[int64]] = { return [x, [x]]; };",
+        "f(x: bytes) -> bytes = { return x; };",
         "f(x: Tensor([n], float32), *rest: Any) -> None = {};",
         "f(`in`: int64) -> None = {};",
         "f(t: str = \"größer\") -> None = {};",
@@ -116,7 +138,7 @@ fn code_of_this_process_has_handlers_and_operators() {
     assert!(register.call(()).unwrap().is_none());
     let folder = tempfile::tempdir().unwrap();
     let shim = folder.path().join("libtorch_cpu.so");
-    build_shim(&Tools::here(), false, &shim);
+    build_shim(&Tools::here(), RELEASES[0], &shim);
     // SAFETY: the stand-in runs nothing when it is loaded, and stays loaded.
     let shim = unsafe { Loaded::open(Some(shim), RTLD_NOW | RTLD_GLOBAL) };
     std::mem::forget(shim.unwrap());

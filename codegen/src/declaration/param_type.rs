@@ -101,7 +101,7 @@ impl ParamType {
 
 impl ParamType {
     /// Returns the directly nested types.
-    fn nested(&self) -> Vec<&ParamType> {
+    pub(crate) fn nested(&self) -> Vec<&ParamType> {
         match self {
             ParamType::Sequence(_, inner) | ParamType::Optional(inner) => vec![inner],
             ParamType::Mapping(_, types) => types.iter().collect(),

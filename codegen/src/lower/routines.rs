@@ -315,7 +315,12 @@ routines! {
     TorchDrop outline, torch::torch_drop;
     TorchText outline, torch::torch_text;
     TorchBytes outline, torch::torch_bytes;
-    TorchGiveText outline, torch::torch_give_text;
+    TorchGive outline, torch::give::torch_give;
+    TorchWord outline inner, torch::give::torch_word;
+    TorchGiveList outline inner, torch::give::torch_give_list;
+    TorchGiveElement outline inner, torch::give::torch_give_element;
+    TorchLend outline inner, torch::give::torch_lend;
+    TorchGiveBack outline inner, torch::give::torch_give_back;
     TorchList outline, torch::list::torch_list;
     TorchItem outline inner, torch::list::torch_item;
     TorchOwn outline inner, torch::list::torch_own;

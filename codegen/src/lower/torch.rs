@@ -36,14 +36,25 @@ entries! {
     ListSize "torch_list_size" list_size(list: Ref<List>, size: Ref<u64>) true;
     ListItem "torch_list_get_item" list_item(list: Ref<List>, index: Int<u64>, item: Ref<u64>) true;
     DeleteList "torch_delete_list" delete_list(list: Ref<List>) true;
+    NewList "torch_new_list_reserve_size" new_list(size: Int<u64>, list: Ref<Ref<List>>) true;
+    /// The list takes the word over.
+    PushBack "torch_list_push_back" push_back(list: Ref<List>, word: Int<u64>) true;
+    /// Returns the number of the layout of tensors with strides.
+    LayoutStrided "aoti_torch_layout_strided" layout_strided() true;
     /// Throws an exception of C++ with a message if the condition is false. Returns nothing.
     Check "aoti_torch_check" check(condition: Int<i32>, function: Ref<u8>, file: Ref<u8>, line: Int<u32>, message: Ref<u8>) true;
+    /// Since 2.11. Makes a tensor of memory that `delete` gives back, a function of the data and of `context`.
+    FromBlob "torch_from_blob" from_blob(
+        data: Ref<u8>, rank: Int<i64>, extents: Ref<i64>, strides: Ref<i64>, offset: Int<i64>, dtype: Int<i32>,
+        device_type: Int<i32>, device: Int<i32>, tensor: Ref<Ref<Tensor>>, layout: Int<i32>, metadata: Ref<u8>,
+        metadata_size: Int<i64>, delete: Ref<u8>, context: Ref<u8>) false;
     /// Since 2.12.
     DefineTagged "torch_library_def_with_tags" define_tagged(
         library: Ref<Library>, schema: Ref<u8>, tags: Ref<i32>, count: Int<i32>) false;
     /// Returns the tag of operators that compilers may trust.
     CompliantTag "torch_tag_pt2_compliant_tag" compliant_tag() false;
     /// Since 2.13.
+    NewWord "torch_new_stable_ivalue" new_word(word: Ref<Ref<u64>>) false;
     DeleteWord "torch_delete_stable_ivalue" delete_word(word: Ref<u64>) false;
     CudaStream "aoti_torch_get_current_cuda_stream" cuda_stream(device: Int<i32>, stream: Ref<Ref<u8>>) false;
 }
@@ -68,13 +79,19 @@ structs! {
         // The `DLDeviceType` for each number of a type of devices, likewise.
         devices: Nested<u32> = DEVICES,
         // `operator delete`, where `DeleteWord` is missing.
-        operator_delete: Field<Ref<u8>> = DEVICES + 4 * MOST_DEVICES as i32,
+        operator_delete: Field<Ref<u8>> = OPERATORS,
+        // `operator new`, where `NewWord` is missing.
+        operator_new: Field<Ref<u8>> = OPERATORS + 8,
+        // The function that returns what the last exception of the thread says; NULL before 2.13.
+        exception: Field<Ref<u8>> = OPERATORS + 16,
     }
 }
 
 const DEVICES: i32 = 4 * MOST_DTYPES as i32;
 
-const FACTS_SIZE: u32 = DEVICES as u32 + 4 * MOST_DEVICES as u32 + 8;
+const OPERATORS: i32 = DEVICES + 4 * MOST_DEVICES as i32;
+
+const FACTS_SIZE: u32 = OPERATORS as u32 + 24;
 
 /// Emits the address of the facts, which are written before the first operator is registered.
 pub(crate) fn facts(b: &mut Builder<'_>) -> Ref<Facts> {
@@ -104,11 +121,12 @@ mod tests {
                 .find(|(name, _)| *name == entry.name())
                 .unwrap_or_else(|| panic!("{}", entry.name()));
             let params = text.replace("void (*)(StableIValue*, uint64_t, uint64_t)", "code*");
+            let params = params.replace("void (*)(void*, void*)", "code*");
             let params = params.split_once('(').unwrap().1.strip_suffix(')').unwrap();
             let expected =
                 params.split(", ").filter(|param| !param.is_empty()).map(|param| match param {
                     "bool" | "int32_t" | "uint32_t" => Type::I32,
-                    "int64_t" | "uint64_t" | "size_t" => Type::I64,
+                    "int64_t" | "uint64_t" | "size_t" | "StableIValue" => Type::I64,
                     _ => Type::Ptr,
                 });
             let signature = entry.signature();

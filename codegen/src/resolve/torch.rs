@@ -10,7 +10,7 @@ use super::function::Function;
 use super::well_formed::RESERVED_PREFIXES;
 use super::xla::chosen;
 use crate::declaration::{
-    Access, Device, Leaf, Library, Literal, Param, ParamType, ResultType, Signature, Tensor,
+    Access, Device, Leaf, Library, Literal, ObjectClass, Param, ParamType, ResultType, Signature,
     TorchOperators, is_identifier, is_text, literal_scalar,
 };
 use crate::error::{Error, Part};
@@ -28,7 +28,7 @@ pub(crate) struct TorchOperator<'a> {
     pub(crate) args: Vec<Argument<'a>>,
     /// Tensors that the function allocates.
     pub(crate) outputs: u32,
-    /// The result if the function allocates none.
+    /// What the function yields if it allocates no result.
     pub(crate) yielded: Yielded,
     /// True if the function may allocate more than its results, itself or by functions that it calls.
     pub(crate) allocates: bool,
@@ -93,12 +93,24 @@ pub(crate) enum Element {
     Tensor { writes: bool },
 }
 
-/// Result of a function that allocates none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a function yields that allocates no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Yielded {
     None,
+    /// A result that is its word.
     Plain(Plain),
-    Str,
+    /// A result of another form.
+    One(Answer),
+    /// A tuple of results.
+    Tuple(Vec<Answer>),
+}
+
+/// A result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// True if it may be None.
+    pub(crate) optional: bool,
+    pub(crate) given: Given,
 }
 
 impl TorchOperator<'_> {
@@ -109,7 +121,11 @@ impl TorchOperator<'_> {
 
     /// Returns the number of results.
     pub(crate) fn results(&self) -> u32 {
-        if self.yielded == Yielded::None { self.outputs } else { 1 }
+        match &self.yielded {
+            Yielded::None => self.outputs,
+            Yielded::Plain(_) | Yielded::One(_) => 1,
+            Yielded::Tuple(answers) => answers.len() as u32,
+        }
     }
 
     /// Returns true if a call makes objects of texts and lists.
@@ -183,29 +199,29 @@ fn operator(function: usize, signature: &Signature) -> Located<TorchOperator<'_>
         args.push(argument);
     }
     let (outputs, yielded) = (signature.outputs(), result(&signature.result)?);
-    let results = match (yielded, outputs) {
-        (Yielded::None, []) => "()".to_owned(),
-        (Yielded::None, [_]) => "Tensor".to_owned(),
-        (Yielded::None, all) => format!("({})", vec!["Tensor"; all.len()].join(", ")),
-        (Yielded::Plain(plain), _) => plain.name(false).to_owned(),
-        (Yielded::Str, _) => "str".to_owned(),
+    let results = match &yielded {
+        Yielded::None => vec!["Tensor".to_owned(); outputs.len()],
+        Yielded::Plain(plain) => vec![plain.name().to_owned()],
+        Yielded::One(answer) => vec![answer.name()],
+        Yielded::Tuple(answers) => answers.iter().map(Answer::name).collect(),
     };
+    let results = if let [one] = &results[..] { one } else { &format!("({})", results.join(", ")) };
     let _ = write!(schema, ") -> {results}");
-    let given = signature.params.iter().flat_map(|param| param.ty.tensors());
-    let tensors = given.chain(outputs.iter().map(|output| &output.tensor));
-    let devices = devices(tensors).map_err(|reason| (Part::Name, reason))?;
+    let devices = devices(signature).map_err(|reason| (Part::Name, reason))?;
     let outputs = outputs.len() as u32;
     let allocates = false;
     Ok(TorchOperator { function, name, schema, args, outputs, yielded, allocates, devices })
 }
 
 /// Returns where the tensors of an operator may be.
-fn devices<'s>(tensors: impl Iterator<Item = &'s Tensor>) -> Result<Devices, String> {
-    let (may_be_elsewhere, is_accelerated) = (false, false);
-    let accelerator = DeviceType::CUDA;
-    let mut found = Devices { may_be_elsewhere, is_accelerated, accelerator };
+fn devices(signature: &Signature) -> Result<Devices, String> {
+    let result = if let ResultType::Value(ty) = &signature.result { Some(ty) } else { None };
+    let mut types = signature.params.iter().map(|param| &param.ty).chain(result);
+    let may_be_elsewhere = types.any(has_bare_tensor);
+    let mut found =
+        Devices { may_be_elsewhere, is_accelerated: false, accelerator: DeviceType::CUDA };
     let mut is_cuda = false;
-    for tensor in tensors {
+    for tensor in signature.tensors() {
         found.may_be_elsewhere |= tensor.device != Device::Type(DeviceType::CPU);
         match tensor.device {
             Device::Type(DeviceType::ROCM) => found.accelerator = DeviceType::ROCM,
@@ -218,6 +234,11 @@ fn devices<'s>(tensors: impl Iterator<Item = &'s Tensor>) -> Result<Devices, Str
         return Err("tensors of one PyTorch are not on cuda and rocm".to_owned());
     }
     Ok(found)
+}
+
+/// Returns true if a tensor of a type may be any, on any device.
+fn has_bare_tensor(ty: &ParamType) -> bool {
+    *ty == ParamType::Object(ObjectClass::Tensor) || ty.nested().into_iter().any(has_bare_tensor)
 }
 
 /// Returns what of a call becomes a parameter, or why nothing can.
@@ -265,6 +286,7 @@ fn element_of(ty: &ParamType) -> Option<Element> {
         ParamType::Tensor(tensor) => {
             Some(Element::Tensor { writes: tensor.access != Access::Read })
         }
+        ParamType::Object(ObjectClass::Tensor) => Some(Element::Tensor { writes: true }),
         ParamType::Leaf(Leaf::Str) => Some(Element::Str),
         ParamType::Leaf(Leaf::DType) => Some(Element::Plain(Plain::DType)),
         ParamType::Leaf(Leaf::Device) => Some(Element::Plain(Plain::Device)),
@@ -295,11 +317,10 @@ impl Plain {
         }
     }
 
-    /// Returns the name of the type in schemas. Extents that a compiler knows as symbols may be arguments.
-    fn name(self, is_argument: bool) -> &'static str {
+    /// Returns the name of the type in schemas. A compiler may know an integer as a symbol.
+    fn name(self) -> &'static str {
         match self {
-            Plain::Int if is_argument => "SymInt",
-            Plain::Int => "int",
+            Plain::Int => "SymInt",
             Plain::Bool => "bool",
             Plain::Float => "float",
             Plain::DType => "ScalarType",
@@ -312,7 +333,7 @@ impl Element {
     /// Returns the name of the type in schemas. A tensor that is written has the number of its parameter.
     fn name(self, number: usize) -> String {
         match self {
-            Element::Plain(plain) => plain.name(true).to_owned(),
+            Element::Plain(plain) => plain.name().to_owned(),
             Element::Str => "str".to_owned(),
             Element::Tensor { writes: true } => format!("Tensor(a{number}!)"),
             Element::Tensor { writes: false } => "Tensor".to_owned(),
@@ -328,7 +349,7 @@ fn write_argument(
     argument: Argument<'_>,
 ) -> Result<(), String> {
     let name = match argument.given {
-        Given::Plain(plain) => plain.name(true).to_owned(),
+        Given::Plain(plain) => plain.name().to_owned(),
         Given::Tensor { writes } => Element::Tensor { writes }.name(number),
         Given::Str | Given::Bytes | Given::Stream => "str".to_owned(),
         Given::Shape => "SymInt[]".to_owned(),
@@ -362,17 +383,59 @@ fn spelled(default: &Literal) -> Option<String> {
     })
 }
 
-/// Returns the form of a result that is no allocated tensor.
+/// Returns what a function yields that allocates no result.
 fn result(result: &ResultType) -> Located<Yielded> {
     let ResultType::Value(ty) = result else { return Ok(Yielded::None) };
-    match element_of(ty) {
-        Some(Element::Plain(plain @ (Plain::Int | Plain::Bool | Plain::Float))) => {
-            Ok(Yielded::Plain(plain))
-        }
-        Some(Element::Str) => Ok(Yielded::Str),
-        Some(Element::Plain(Plain::DType | Plain::Device) | Element::Tensor { .. }) | None => {
-            let reason = format!("no operator of PyTorch yields `{ty}`");
-            Err((Part::Result, reason))
-        }
+    let unknown = || (Part::Result, format!("no operator of PyTorch yields `{ty}`"));
+    if let ParamType::Tuple(members) = ty {
+        let answers = members.iter().map(|member| answer(&member.ty));
+        return Ok(Yielded::Tuple(answers.collect::<Option<_>>().ok_or_else(unknown)?));
+    }
+    Ok(match answer(ty).ok_or_else(unknown)? {
+        Answer { optional: false, given: Given::Plain(plain) } => Yielded::Plain(plain),
+        other => Yielded::One(other),
+    })
+}
+
+/// Returns the form of a result; `None` if PyTorch has no such value.
+fn answer(ty: &ParamType) -> Option<Answer> {
+    let (ty, optional) = ty.required();
+    let given = match ty {
+        ParamType::Shape(_) => Given::Shape,
+        ParamType::Sequence(_, element) => Given::Array(yielded_element(element)?),
+        ParamType::Scalar(_)
+        | ParamType::Tensor(_)
+        | ParamType::Leaf(_)
+        | ParamType::Object(_)
+        | ParamType::Mapping(..)
+        | ParamType::Tuple(_)
+        | ParamType::Optional(_)
+        | ParamType::Union(_)
+        | ParamType::Literal(_) => match yielded_element(ty)? {
+            Element::Plain(plain) => Given::Plain(plain),
+            Element::Str => Given::Str,
+            Element::Tensor { .. } => Given::Tensor { writes: false },
+        },
+    };
+    Some(Answer { optional, given })
+}
+
+/// Returns the form of a result that is no list; `None` if PyTorch has no such value.
+fn yielded_element(ty: &ParamType) -> Option<Element> {
+    element_of(ty)
+        .filter(|element| !matches!(element, Element::Plain(Plain::DType | Plain::Device)))
+}
+
+impl Answer {
+    /// Returns the name of the type in schemas.
+    fn name(&self) -> String {
+        let name = match self.given {
+            Given::Plain(plain) | Given::Array(Element::Plain(plain)) => plain.name(),
+            Given::Shape => Plain::Int.name(),
+            Given::Tensor { .. } | Given::Array(Element::Tensor { .. }) => "Tensor",
+            Given::Str | Given::Bytes | Given::Stream | Given::Array(Element::Str) => "str",
+        };
+        let list = if matches!(self.given, Given::Array(_) | Given::Shape) { "[]" } else { "" };
+        format!("{name}{list}{}", if self.optional { "?" } else { "" })
     }
 }

@@ -188,7 +188,13 @@ OWN = (
     " = { return s.size * 10000 + a.size * 1000 + f.size * 100 + t.size * 10 + x.size; };"
     "echo(s: str) -> str = { return s; };"
     "named(d: dtype, v: Device) -> int64 = named(d, v);"
+    "several(n: Optional[int64], t: str, s: Shape, x: Array[Tensor([_], float32, access=read)])"
+    " -> Tuple[Optional[int64], Array[float64], Array[bool], Array[str], Array[Tensor([_], float32)], Shape, Optional[str]]"
+    " = { return [n, [0.5, s.size], [s.size > 1, n.is_some], [t, t], x, s, None]; };"
+    "grown(x: Tensor([n], float32, access=read), k: int64) -> Tuple[Tensor([_], float32), int64]"
+    " = { let y = alloc Tensor([n * k], float32) on x; fill(y.data, n * k); return [y, n * k]; };"
 )
+NAMES = ["add_one", "scale", "sums", "echo", "named", "several", "grown"]
 KERNELS = (
     "void add_one(const float* x, float* y, long n) { while (n--) y[n] = x[n] + 1; }"
     "void scale(const float* x, const float* b, double a, float* y, long n) { while (n--) y[n] = a * x[n] + (b ? *b : 0); }"
@@ -204,19 +210,21 @@ def check_library(backend):
     if backend == "jit":
         module = system.in_process(name, OWN, KERNELS, f"torch={name}")
         assert not hasattr(getattr(torch.ops, name), "echo")
-        assert module.module()["_torch"]() == f"{name}:add_one,scale,sums,echo,named"
+        assert module.module()["_torch"]() == f"{name}:{','.join(NAMES)}"
     else:
         path = emitted(name, OWN, KERNELS, backend=backend)
         torch.ops.load_library(path)
         module = codegen.load(path)
     own = getattr(torch.ops, name)
-    schemas = [str(getattr(own, one).default._schema).partition("::")[2] for one in ("add_one", "scale", "sums", "echo", "named")]
+    schemas = [str(getattr(own, one).default._schema).partition("::")[2] for one in NAMES]
     assert schemas == [
         "add_one(Tensor x, Tensor(a1!) y) -> ()",
         'scale(Tensor x, Tensor? b=None, SymInt k=3, float a=0.5, str mode="fast", bool up=False) -> (Tensor, Tensor)',
-        "sums(SymInt[] s, SymInt[] a, float[] f, str[] t, Tensor[] x) -> int",
+        "sums(SymInt[] s, SymInt[] a, float[] f, str[] t, Tensor[] x) -> SymInt",
         "echo(str s) -> str",
-        "named(ScalarType d, Device v) -> int",
+        "named(ScalarType d, Device v) -> SymInt",
+        "several(SymInt? n, str t, SymInt[] s, Tensor[] x) -> (SymInt?, float[], bool[], str[], Tensor[], SymInt[], str?)",
+        "grown(Tensor x, SymInt k) -> (Tensor, SymInt)",
     ], schemas
     x, y = torch.arange(5, dtype=torch.float32), torch.zeros(5)
     own.add_one(x, y)
@@ -229,6 +237,7 @@ def check_library(backend):
     assert own.sums([1, 2], [3], [0.5, 1.5, 2.5], ["a", "b" * 40], [x, y, x[1:]]) == 21323
     assert own.echo("größer" * 9) == "größer" * 9
     assert own.named(torch.bfloat16, torch.device("cuda:3")) == 0x11004 * 1000 + 23
+    check_results(own, x)
     refused = [
         (system.WRONG_SHAPE, lambda: own.add_one(x, y[:4])),
         ("TypeError: Mismatched x.dtype on argument #0", lambda: own.add_one(x.double(), y)),
@@ -254,10 +263,26 @@ def check_library(backend):
         assert own.echo("a") == "a"
 
 
+def check_results(own, x):
+    """Results that the function does not allocate by its signature."""
+    before = sys.getrefcount(x)
+    for _ in range(3):
+        *others, tensors, shape, none = own.several(None, "größer" * 9, [7, 8, 9], [x, x[1:], x[:0]])
+        assert others == [None, [0.5, 3.0], [True, False], ["größer" * 9] * 2] and shape == [7, 8, 9] and none is None
+        assert [one.tolist() for one in tensors] == [x.tolist(), x[1:].tolist(), []] and tensors[0].data_ptr() == x.data_ptr()
+    assert own.several(-5, "", [], []) == (-5, [0.5, 0.0], [False, True], ["", ""], [], [], None)
+    del tensors
+    assert sys.getrefcount(x) == before
+    grown, size = own.grown(x, 3)
+    assert size == 15 and grown.add_(1).tolist() == [16] * 15
+    assert own.grown(x[:0], 3)[0].shape == (0,)
+    system.refused(RuntimeError, "can't allocate memory", own.grown, x, 1 << 50)
+
+
 def check_compiled(module, x, matrix):
     """Compilers see through operators of a library with the package's fake implementations."""
     fakes = register_fakes(module)
-    assert list(fakes) == ["add_one", "scale", "sums", "echo", "named"] and fakes == register_fakes(module)
+    assert list(fakes) == NAMES and fakes == register_fakes(module)
     assert torch_op(module, "scale") is fakes["scale"]
     torch.library.opcheck(fakes["add_one"], (x, torch.zeros(5)))
     torch.library.opcheck(fakes["scale"], (matrix, torch.ones(3)), {"k": 4})
@@ -265,6 +290,16 @@ def check_compiled(module, x, matrix):
     compiled = torch.compile(lambda x, k: scale(x * 2, k=k)[1] + 1, fullgraph=True, dynamic=True)
     for k in (3, 5, 7):
         assert compiled(matrix, k).tolist() == [k + 1.0] * k
+    grown = fakes["grown"]
+
+    def grown_without(x, k):
+        size = torch.library.get_ctx().new_dynamic_size()
+        return x.new_empty(size), size
+
+    torch.library.register_fake(grown.name(), grown_without)
+    torch._dynamo.config.capture_dynamic_output_shape_ops = True
+    compiled = torch.compile(lambda x, k: grown(x * 2, k)[0] + 1, fullgraph=True, dynamic=True)
+    assert compiled(x, 2).tolist() == [11.0] * 10
     made = torch_op(module, "scale", namespace=f"made_{id(module)}")
     schemas = [str(one._schema).partition("::")[2] for one in (made, scale)]
     assert schemas[0] == schemas[1], schemas
@@ -312,7 +347,7 @@ assert "torch" not in sys.modules
 import tvm_ffi, torch
 assert not hasattr(torch.ops.late, "echo")
 module = tvm_ffi.load_module({str(path)!r})
-assert module["_torch"]() == "late:add_one,scale,sums,echo,named" == module["_torch"]()
+assert module["_torch"]() == "late:{','.join(NAMES)}" == module["_torch"]()
 del module
 gc.collect()
 assert torch.ops.late.echo("a") == "a"
@@ -322,7 +357,7 @@ from tvm_ffi_codegen.frameworks import register_fakes
 try:
     register_fakes(again)
 except RuntimeError as error:
-    assert "PyTorch has refused operator number 0" in str(error), error
+    assert "PyTorch has refused operator number 0" in str(error) and "Tried to register" in str(error), error
 else:
     raise AssertionError("an operator of a name that is taken")
 """,

@@ -6,6 +6,8 @@ mod register;
 
 pub(crate) use register::register;
 
+use argument::form_of;
+
 use abi_spec::layout::{ANY, any, dl_tensor};
 use abi_spec::{DeviceType, TypeIndex};
 
@@ -16,15 +18,15 @@ use crate::ir::{
 use crate::language::spelled;
 use crate::lower::body::{entry_linkage, entry_symbol};
 use crate::lower::entries::raising::Raising;
-use crate::lower::failure::records::Records;
+use crate::lower::failure::records::{self, Records};
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::place::{PLACE_SIZE, PLACE_STREAM};
-use crate::lower::routines::torch::kind;
+use crate::lower::routines::torch::form;
 use crate::lower::torch::{LENT_HANDLE, LENT_SIZE, allocator_symbol};
 use crate::lower::value::{constant_bytes, safe_call, write_any};
-use crate::resolve::torch::{Argument, Element, Given, TorchOperator, Yielded};
+use crate::resolve::torch::{Answer, Given, TorchOperator, Yielded};
 
 /// A kernel under construction.
 struct Kernel<'m, 'a> {
@@ -267,13 +269,14 @@ impl Kernel<'_, '_> {
 
     /// Ends the kernel: with its results, and the blocks that failures jump to.
     fn finish(&mut self, result: Value) {
-        match self.operator.yielded {
+        match &self.operator.yielded {
             Yielded::None => {}
             Yielded::Plain(_) => {
                 let word = self.b.load(Type::I64, result, any::PAYLOAD.offset);
                 self.b.store(word, self.stack, 0);
             }
-            Yielded::Str => self.give_text(result),
+            Yielded::One(answer) => self.give(result, false, std::slice::from_ref(answer)),
+            Yielded::Tuple(answers) => self.give(result, true, answers),
         }
         self.end(false);
         for output in 0..self.operator.outputs {
@@ -291,13 +294,16 @@ impl Kernel<'_, '_> {
         self.b.ret(None);
     }
 
-    /// Puts a text on the stack.
-    fn give_text(&mut self, result: Value) {
-        let status = self.routine_value(Routine::TorchGiveText, &[result, self.stack]);
-        let one = self.b.i64(1);
-        self.routine(Routine::Release, &[result, one]);
-        let given = self.b.compare_const(Cond::Eq, status, 0);
-        self.require(given, &Failed::of(Complaint::TorchResult, ""), &[], self.leave);
+    /// Puts results that are no words, or several, on the stack.
+    fn give(&mut self, result: Value, is_tuple: bool, answers: &[Answer]) {
+        let optional = |answer: &Answer| if answer.optional { form::OPTIONAL } else { 0 };
+        let forms = answers.iter().map(|answer| form_of(answer.given) | optional(answer));
+        let forms = constant_bytes(&mut self.b, forms.collect());
+        let host = records::address(&mut self.b, self.raising.host);
+        let (is_tuple, count) = (self.b.i32(is_tuple.into()), self.b.i64(answers.len() as i64));
+        let args = [host, result, is_tuple, forms, count, self.stack];
+        let status = self.routine_value(Routine::TorchGive, &args);
+        self.go_on(status);
     }
 
     /// Releases the arguments and the inputs, and the results of a call that has `failed`, and gives the thread its stream
@@ -308,19 +314,19 @@ impl Kernel<'_, '_> {
             let count = self.b.i64(operator.args.len() as i64);
             self.routine(Routine::Release, &[self.args, count]);
         }
-        let mut kinds: Vec<u8> = operator.inputs().map(kind_of).collect();
+        let mut forms: Vec<u8> = operator.inputs().map(|input| form_of(input.given)).collect();
         if failed {
             for output in 0..operator.outputs {
                 let at = (output * LENT_SIZE) as i32 + LENT_HANDLE;
                 let handle = self.b.load(Type::I64, self.lent, at);
-                self.b.store(handle, self.owned, 8 * kinds.len() as i32);
-                kinds.push(kind::TENSOR);
+                self.b.store(handle, self.owned, 8 * forms.len() as i32);
+                forms.push(form::TENSOR);
             }
         }
-        if kinds.iter().any(|&kind| kind != kind::PLAIN) {
-            let count = self.b.i64(kinds.len() as i64);
-            let kinds = constant_bytes(&mut self.b, kinds);
-            self.routine(Routine::TorchDrop, &[self.owned, kinds, count]);
+        if forms.iter().any(|&form| form >= form::TEXT) {
+            let count = self.b.i64(forms.len() as i64);
+            let forms = constant_bytes(&mut self.b, forms);
+            self.routine(Routine::TorchDrop, &[self.owned, forms, count]);
         }
         if let Some(word) = self.lent_allocator {
             let lent = self.b.load(Type::I32, word, 0);
@@ -366,18 +372,6 @@ impl Kernel<'_, '_> {
 
     fn routine_value(&mut self, routine: Routine, args: &[Value]) -> Value {
         self.raising.call_value(&mut self.b, routine, args)
-    }
-}
-
-/// Returns the kind of the handle of an input.
-fn kind_of(argument: &Argument<'_>) -> u8 {
-    match argument.given {
-        Given::Plain(_) | Given::Stream => kind::PLAIN,
-        Given::Tensor { .. } => kind::TENSOR,
-        Given::Str | Given::Bytes => kind::TEXT,
-        Given::Shape | Given::Array(Element::Plain(_)) => kind::PLAIN_LIST,
-        Given::Array(Element::Str) => kind::TEXT_LIST,
-        Given::Array(Element::Tensor { .. }) => kind::TENSOR_LIST,
     }
 }
 

@@ -148,9 +148,11 @@ complaints! {
     TorchDevice: "ValueError" "Mismatched device of {subject}{calling}, expected one with memory but got another, as `meta`: compilers need `frameworks.register_fakes`";
     TorchElement: "TypeError" "Mismatched type of an element of a list{calling}, expected a tensor with strides and memory but got one of PyTorch without";
     TorchDtype: "TypeError" "Failed to allocate {plain}{calling}, PyTorch has no such element type";
-    TorchAllocate: "RuntimeError" "Failed to allocate {plain}{calling}, PyTorch has printed why";
+    TorchAllocate: "RuntimeError" "Failed to allocate {plain}{calling}, {plain}";
     TorchStream: "RuntimeError" "Failed to get the stream of {subject}{calling}, PyTorch has none";
-    TorchResult: "RuntimeError" "Failed to hand over the result{calling}, PyTorch has printed why";
+    TorchResult: "RuntimeError" "Failed to hand over the result{calling}, {plain}";
+    TorchLarge: "ValueError" "Out of range result{calling}, expected int64 but got more";
+    TorchResultDtype: "TypeError" "Mismatched dtype of result{calling}, expected an element type of PyTorch but got {dtype}";
 }
 
 /// Part of a template.

@@ -7,32 +7,43 @@ use abi_spec::{DType, DeviceType, TypeIndex};
 use crate::ir::Builder;
 use crate::ir::typed::{Ref, Single, Text, call_indirect, routine};
 use crate::lower::driver::driver_address;
-use crate::lower::routines::access::{ALL, text};
+use crate::lower::routines::access::c_length;
 use crate::lower::routines::errors::take_error;
-use crate::lower::routines::memory::{Any, ByteArray, DlTensor, MAX_TEXT, bytes, filled, write};
+use crate::lower::routines::memory::{
+    Any, ByteArray, DlTensor, MAX_TEXT, bytes, filled, slice, write,
+};
 use crate::lower::routines::place::{Place, enter_stream};
 use crate::lower::routines::runtime::{object_dec_ref, string_from_byte_array};
 use crate::lower::torch::{
     Entry, List, Str, Tensor, check, cuda_stream, delete_list, delete_string, delete_tensor,
     delete_word, facts, get_const_data, get_device_index, get_device_type, get_dim, get_dtype,
-    get_mutable_data, get_sizes, get_strides, list_item, list_size, new_string, string_data,
-    string_length,
+    get_mutable_data, get_sizes, get_strides, list_item, list_size, string_data, string_length,
 };
 
 pub(crate) mod allocate;
+pub(crate) mod give;
 pub(crate) mod list;
 pub(crate) mod register;
 
-/// Kinds of inputs that a kernel owns, as [`torch_drop()`] gets them.
-pub(crate) mod kind {
-    /// A word that is no handle.
-    pub(crate) const PLAIN: u8 = 0;
-    pub(crate) const TENSOR: u8 = 1;
-    pub(crate) const TEXT: u8 = 2;
-    /// A list of words that are no handles.
-    pub(crate) const PLAIN_LIST: u8 = 3;
-    pub(crate) const TENSOR_LIST: u8 = 4;
-    pub(crate) const TEXT_LIST: u8 = 5;
+/// Forms of values in the words of a call: a number of what the value is, or the elements of a list, and bits.
+pub(crate) mod form {
+    pub(crate) const INT: u8 = 0;
+    pub(crate) const BOOL: u8 = 1;
+    pub(crate) const FLOAT: u8 = 2;
+    /// Forms from here on are handles.
+    pub(crate) const TEXT: u8 = 3;
+    pub(crate) const READ_TENSOR: u8 = 4;
+    pub(crate) const TENSOR: u8 = 5;
+    /// The bits of the numbers above.
+    pub(crate) const ELEMENT: u8 = 7;
+    /// A list.
+    pub(crate) const LIST: u8 = 8;
+    /// The bits of a value that is there.
+    pub(crate) const BARE: u8 = ELEMENT | LIST;
+    /// NULL, or the address of the word.
+    pub(crate) const OPTIONAL: u8 = 16;
+    /// A list that becomes a shape.
+    pub(crate) const SHAPE: u8 = 32 | LIST;
 }
 
 /// Answers of [`torch_view()`]: the tensor has no strides or no memory.
@@ -41,7 +52,10 @@ pub(crate) const NO_MEMORY: i32 = 1;
 /// The tensor is on a device that the FFI has no number for, as tensors of `meta` are.
 pub(crate) const NO_DEVICE: i32 = 2;
 
-const CPU: u32 = DeviceType::CPU.0 as u32;
+/// What is told of a refusal whose reason is not known.
+pub(super) const PRINTED: &str = "PyTorch has printed why\0";
+
+pub(super) const CPU: u32 = DeviceType::CPU.0 as u32;
 pub(super) const CUDA: u32 = DeviceType::CUDA.0 as u32;
 pub(super) const ROCM: u32 = DeviceType::ROCM.0 as u32;
 const UNKNOWN: u32 = DType::VOID.to_word();
@@ -143,6 +157,28 @@ pub(crate) fn torch_unbox(boxed: &u64, value: &u64) -> i32 {
     1
 }
 
+/// Returns why PyTorch has refused what it was last asked for, as text that a NUL follows, or `otherwise` before 2.13.
+#[routine(inline)]
+pub(super) fn reason(otherwise: &u8) -> Text {
+    let function = facts().exception;
+    let mut said = otherwise;
+    if function != null {
+        said = exception(function);
+    }
+    slice(said, c_length(said))
+}
+
+/// Calls `const char* function(void)`.
+fn exception(b: &mut Builder<'_>, function: Ref<u8>) -> Ref<u8> {
+    let function = function.value(b);
+    call_indirect(b, function, ())
+}
+
+/// Loads the address of the function that makes words.
+fn has_new(b: &mut Builder<'_>) -> Ref<u8> {
+    driver_address(b, Entry::NewWord)
+}
+
 /// Loads the address of the function that deletes words.
 fn has_delete(b: &mut Builder<'_>) -> Ref<u8> {
     driver_address(b, Entry::DeleteWord)
@@ -154,21 +190,21 @@ fn operator_delete(b: &mut Builder<'_>, function: Ref<u8>, word: Ref<u64>) {
     call_indirect::<_, ()>(b, function, word)
 }
 
-/// Deletes the inputs that the kernel still owns, each by its [`kind`]; 0 is none.
+/// Deletes words by their forms, bytes of [`form`]; 0 is none.
 #[routine]
-pub(crate) fn torch_drop(owned: &u64, kinds: &u8, count: u64) {
+pub(crate) fn torch_drop(words: &u64, forms: &u8, count: u64) {
+    let word: u64;
     for at in 0..count {
-        let handle = owned[at];
-        let kind = kinds[at];
-        if handle != 0 && kind != kind::PLAIN {
-            if kind == kind::TENSOR {
-                delete_tensor(handle as &Tensor);
+        let form = forms[at];
+        *word = words[at];
+        if form & form::OPTIONAL != 0 {
+            torch_unbox(*word as &u64, word);
+        }
+        if *word != 0 {
+            if form & form::LIST != 0 {
+                drop_list(*word as &List, form);
             } else {
-                if kind == kind::TEXT {
-                    delete_string(handle as &Str);
-                } else {
-                    drop_list(handle as &List, kind);
-                }
+                drop_element(*word, form & form::ELEMENT);
             }
         }
     }
@@ -176,22 +212,29 @@ pub(crate) fn torch_drop(owned: &u64, kinds: &u8, count: u64) {
 
 /// Deletes a list with its elements.
 #[routine(inline)]
-fn drop_list(list: &List, kind: u8) {
+pub(super) fn drop_list(list: &List, form: u8) {
     let size: u64;
     let item: u64;
     *size = 0;
     list_size(list, size);
-    if kind != kind::PLAIN_LIST {
+    if form & form::ELEMENT >= form::TEXT {
         for at in 0..*size {
             list_item(list, at, item);
-            if kind == kind::TENSOR_LIST {
-                delete_tensor(*item as &Tensor);
-            } else {
-                delete_string(*item as &Str);
-            }
+            drop_element(*item, form & form::ELEMENT);
         }
     }
     delete_list(list);
+}
+
+/// Deletes a word that is no list, unless it is no handle.
+#[routine(inline)]
+pub(super) fn drop_element(word: u64, element: u8) {
+    if element == form::TEXT {
+        delete_string(word as &Str);
+    }
+    if element > form::TEXT {
+        delete_tensor(word as &Tensor);
+    }
 }
 
 /// Writes a text as an owned string. Returns 0, or -1 once it has raised.
@@ -216,17 +259,6 @@ pub(crate) fn torch_bytes(handle: &Str, to: &ByteArray) {
     string_data(handle, data);
     string_length(handle, length);
     filled(to, *data, *length);
-}
-
-/// Writes the text of a value as a new text of PyTorch. Returns 0, or another number if that cannot be.
-#[routine]
-pub(crate) fn torch_give_text(from: &Any, to: &u64) -> i32 {
-    let array: ByteArray;
-    let found = text(from, ALL, ALL, array);
-    if found == null {
-        return -1;
-    }
-    new_string(found.data, found.len, to)
 }
 
 /// Makes PyTorch's current stream on a device the thread's, unless the device is the cpu. Returns 0, or another number if PyTorch has no stream.

@@ -10,8 +10,7 @@ use crate::lower::failure::records;
 use crate::lower::failure::site::Failed;
 use crate::lower::routines::Routine;
 use crate::lower::routines::complaints::Complaint;
-use crate::lower::routines::torch::NO_DEVICE;
-use crate::lower::routines::torch::list::element;
+use crate::lower::routines::torch::{NO_DEVICE, form};
 use crate::lower::value::write_any;
 use crate::resolve::torch::{Argument, Element, Given, Plain};
 
@@ -56,8 +55,7 @@ impl Kernel<'_, '_> {
                 let array = self.b.as_word(array);
                 self.write(index, TypeIndex::BYTE_ARRAY_PTR, array);
             }
-            Given::Shape => self.list(index, input, element::INT + element::OF_SHAPE),
-            Given::Array(of) => self.list(index, input, form(of)),
+            Given::Shape | Given::Array(_) => self.list(index, input, form_of(argument.given)),
             // It is written once the device is known.
             Given::Stream => {}
         }
@@ -120,11 +118,12 @@ impl Kernel<'_, '_> {
     }
 
     /// Writes an array or a shape, which is made of a list.
-    fn list(&mut self, index: usize, input: Input, form: i32) {
+    fn list(&mut self, index: usize, input: Input, form: u8) {
         // The routine takes the list over, so that its word becomes 0.
         let list = self.b.ptr_offset(self.owned, input.at.into());
         let host = records::address(&mut self.b, self.raising.host);
-        let (form, accelerator, to) = (self.b.i32(form), self.accelerator(), self.slot(index));
+        let (accelerator, to) = (self.accelerator(), self.slot(index));
+        let form = self.b.constant(Type::I8, form.into());
         let none = self.b.i64(0);
         write_any(&mut self.b, to, TypeIndex::NONE, none);
         let args = [host, list, form, accelerator, to];
@@ -144,14 +143,29 @@ impl Kernel<'_, '_> {
     }
 }
 
-/// Returns the form of the elements of a list, as the routine gets it.
-fn form(of: Element) -> i32 {
-    match of {
-        Element::Plain(Plain::Bool) => element::BOOL,
-        Element::Plain(Plain::Float) => element::FLOAT,
-        Element::Plain(Plain::Int | Plain::DType | Plain::Device) => element::INT,
-        Element::Str => element::TEXT,
-        Element::Tensor { writes: false } => element::READ_TENSOR,
-        Element::Tensor { writes: true } => element::TENSOR,
+/// Returns the form of a value that is there.
+pub(super) fn form_of(given: Given) -> u8 {
+    match given {
+        Given::Plain(plain) => form_of_plain(plain),
+        Given::Tensor { writes } => form_of_tensor(writes),
+        Given::Str | Given::Bytes => form::TEXT,
+        Given::Shape => form::SHAPE,
+        Given::Array(Element::Plain(plain)) => form::LIST | form_of_plain(plain),
+        Given::Array(Element::Str) => form::LIST | form::TEXT,
+        Given::Array(Element::Tensor { writes }) => form::LIST | form_of_tensor(writes),
+        // It has no word.
+        Given::Stream => form::INT,
     }
+}
+
+fn form_of_plain(plain: Plain) -> u8 {
+    match plain {
+        Plain::Bool => form::BOOL,
+        Plain::Float => form::FLOAT,
+        Plain::Int | Plain::DType | Plain::Device => form::INT,
+    }
+}
+
+fn form_of_tensor(writes: bool) -> u8 {
+    if writes { form::TENSOR } else { form::READ_TENSOR }
 }

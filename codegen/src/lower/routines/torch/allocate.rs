@@ -12,7 +12,7 @@ use crate::lower::routines::memory::{Caller, DlTensor, Managed};
 use crate::lower::routines::message::raise;
 use crate::lower::routines::records::{Head, OutputRecord, Outputs, text_of};
 use crate::lower::routines::runtime::{free, get_tensor_allocator, malloc, set_tensor_allocator};
-use crate::lower::routines::torch::{CUDA, DEVICES, DTYPES, ROCM, torch_view};
+use crate::lower::routines::torch::{CUDA, DEVICES, DTYPES, PRINTED, ROCM, reason, torch_view};
 use crate::lower::torch::{LENT_HANDLE, LENT_SIZE, Tensor, delete_tensor, empty_strided, facts};
 
 structs! {
@@ -34,7 +34,7 @@ pub(super) const OWNED_SIZE: u64 = MANAGED.size as u64 + 8;
 /// Answers of [`torch_empty()`]: PyTorch has no such element type.
 const NO_DTYPE: i32 = 1;
 
-/// PyTorch has printed why there is no tensor.
+/// PyTorch has a [`reason()`].
 const REFUSED: i32 = 2;
 
 /// Allocates results and writes them to `tensors`: views, and the handles, which are the caller's. `extents` holds the
@@ -73,10 +73,10 @@ pub(crate) fn torch_allocate_one(
         raise!(caller, Complaint::TorchDtype, name);
     }
     if answer != 0 {
-        raise!(caller, Complaint::TorchAllocate, name);
+        raise!(caller, Complaint::TorchAllocate, name, reason(PRINTED.data));
     }
     if torch_view(to.tensor, to.handle, 1, device as u32) != 0 {
-        raise!(caller, Complaint::TorchAllocate, name);
+        raise!(caller, Complaint::TorchAllocate, name, "PyTorch has lent no memory");
     }
     let align = output.align;
     if to.tensor.data as u64 & (align - 1) != 0 {
@@ -95,15 +95,7 @@ pub(crate) fn torch_empty(
     made: &&Tensor,
 ) -> i32 {
     let strides: [i64; MAX_RANK as u32];
-    let mut stride: i64 = 1;
-    for back in 0..rank {
-        let dim = rank - 1 - back;
-        strides[dim] = stride;
-        let extent = extents[dim];
-        if extent > 1 {
-            stride = stride * extent;
-        }
-    }
+    compact(rank, extents, strides);
     let number = number_of_dtype(dtype);
     if number < 0 {
         return NO_DTYPE;
@@ -117,9 +109,23 @@ pub(crate) fn torch_empty(
     0
 }
 
+/// Writes the strides of a compact tensor.
+#[routine(inline)]
+pub(super) fn compact(rank: u64, extents: &i64, strides: &i64) {
+    let mut stride: i64 = 1;
+    for back in 0..rank {
+        let dim = rank - 1 - back;
+        strides[dim] = stride;
+        let extent = extents[dim];
+        if extent > 1 {
+            stride = stride * extent;
+        }
+    }
+}
+
 /// Returns the number of an element type in PyTorch; -1 if it has none.
 #[routine(inline)]
-fn number_of_dtype(word: u32) -> i32 {
+pub(super) fn number_of_dtype(word: u32) -> i32 {
     let known = facts().dtypes;
     for at in 0..DTYPES {
         if known[at] == word {
@@ -131,7 +137,7 @@ fn number_of_dtype(word: u32) -> i32 {
 
 /// Returns the number of a type of devices in PyTorch; -1, which it refuses, if it has none.
 #[routine(inline)]
-fn number_of_device(ty: u32) -> i32 {
+pub(super) fn number_of_device(ty: u32) -> i32 {
     let known = facts().devices;
     let mut wanted = ty;
     if ty == ROCM {
@@ -202,31 +208,35 @@ pub(crate) fn torch_allocator(
     let made: &Tensor;
     let rank = prototype.ndim;
     if rank < 0 || rank > MAX_RANK as i32 {
-        return told(context, refuse);
+        return told(context, refuse, "PyTorch makes no tensor of this rank\0".data);
     }
     let dtype = (prototype.kind >> 32) as u32;
     let device = prototype.device;
     *made = null;
-    if torch_empty(rank as u32 as u64, prototype.shape, dtype, device, made) != 0 {
-        return told(context, refuse);
+    let answer = torch_empty(rank as u32 as u64, prototype.shape, dtype, device, made);
+    if answer == NO_DTYPE {
+        return told(context, refuse, "PyTorch has no such element type\0".data);
+    }
+    if answer != 0 {
+        let printed = "PyTorch has not allocated a tensor, and has printed why\0";
+        return told(context, refuse, reason(printed.data).data);
     }
     let managed = owned_by(*made);
     if managed == null {
-        return told(context, refuse);
+        return told(context, refuse, "out of memory\0".data);
     }
     if torch_view(managed.tensor, *made, 1, device as u32) != 0 {
         torch_delete(managed);
-        return told(context, refuse);
+        return told(context, refuse, "PyTorch has lent no memory\0".data);
     }
     *out = managed;
     0
 }
 
-/// Tells of a failure. Returns -1.
+/// Tells of a failure, by a text that ends with a NUL. Returns -1.
 #[routine(inline)]
-fn told(context: &u8, refuse: &u8) -> i32 {
-    let message = "PyTorch has not allocated a tensor, and has printed why\0";
-    tell(refuse, context, "RuntimeError\0".data, message.data);
+fn told(context: &u8, refuse: &u8, message: &u8) -> i32 {
+    tell(refuse, context, "RuntimeError\0".data, message);
     -1
 }
 

@@ -10,30 +10,16 @@ use crate::lower::routines::message::raise;
 use crate::lower::routines::release::release;
 use crate::lower::routines::runtime::{free, malloc, tensor_from_dl_pack};
 use crate::lower::routines::torch::allocate::{OWNED_SIZE, owned_by, torch_delete};
-use crate::lower::routines::torch::{torch_text, torch_view};
-use crate::lower::torch::{
-    List, Str, Tensor, delete_list, delete_string, delete_tensor, list_item, list_size,
-};
+use crate::lower::routines::torch::{drop_element, form, torch_text, torch_view};
+use crate::lower::torch::{List, Str, Tensor, delete_list, delete_string, list_item, list_size};
 
-/// Forms of the elements of a list, as [`torch_list()`] gets them.
-pub(crate) mod element {
-    pub(crate) const INT: i32 = 0;
-    pub(crate) const BOOL: i32 = 1;
-    pub(crate) const FLOAT: i32 = 2;
-    pub(crate) const TEXT: i32 = 3;
-    pub(crate) const READ_TENSOR: i32 = 4;
-    pub(crate) const TENSOR: i32 = 5;
-    /// Added for a list that becomes a shape.
-    pub(crate) const OF_SHAPE: i32 = 8;
-}
-
-/// Makes an array or a shape of a list, whose elements have the form `form`, a number of [`element`]. Takes over and clears
+/// Makes an array or a shape of a list, whose form is `form`. Takes over and clears
 /// the list, which is not 0. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn torch_list(
     caller: Caller,
     list: &&List,
-    form: i32,
+    form: u8,
     accelerator: u32,
     to: &Any,
 ) -> i32 {
@@ -45,7 +31,7 @@ pub(crate) fn torch_list(
     list_size(handle, size);
     let count = *size;
     let values = malloc(count * 16 + 16) as &Any;
-    let kind = form & 7;
+    let element = form & form::ELEMENT;
     let mut status: i32 = 0;
     for at in 0..count {
         *item = 0;
@@ -54,9 +40,9 @@ pub(crate) fn torch_list(
         if values != null {
             let value = &values[at];
             write(value, TypeIndex::NONE, 0);
-            status = status | torch_item(caller, word, kind, accelerator, value);
+            status = status | torch_item(caller, word, element, accelerator, value);
         } else {
-            drop_item(word, kind);
+            drop_element(word, element);
         }
     }
     delete_list(handle);
@@ -64,7 +50,7 @@ pub(crate) fn torch_list(
         raise!(caller, Complaint::OutOfMemory, "a list", count * 16);
     }
     if status == 0 {
-        if form >= element::OF_SHAPE {
+        if form == form::SHAPE {
             status = make_shape(caller, values, count as i32, to);
         } else {
             status = make_array(caller, values, count as i32, to);
@@ -77,33 +63,28 @@ pub(crate) fn torch_list(
 
 /// Writes an element of a list, which it takes over. Returns 0, or -1 once it has raised.
 #[routine]
-pub(crate) fn torch_item(caller: Caller, word: u64, kind: i32, accelerator: u32, to: &Any) -> i32 {
-    match kind {
-        element::INT => write(to, TypeIndex::INT, word),
-        element::BOOL => write(to, TypeIndex::BOOL, word & 1),
-        element::FLOAT => write(to, TypeIndex::FLOAT, word),
-        element::TEXT => {
+pub(crate) fn torch_item(
+    caller: Caller,
+    word: u64,
+    element: u8,
+    accelerator: u32,
+    to: &Any,
+) -> i32 {
+    match element {
+        form::INT => write(to, TypeIndex::INT, word),
+        form::BOOL => write(to, TypeIndex::BOOL, word & 1),
+        form::FLOAT => write(to, TypeIndex::FLOAT, word),
+        form::TEXT => {
             let status = torch_text(word as &Str, to);
             delete_string(word as &Str);
             return status;
         }
         _ => {
-            let writes = (kind == element::TENSOR) as i32;
+            let writes = (element == form::TENSOR) as i32;
             return torch_own(caller, word as &Tensor, writes, accelerator, to);
         }
     }
     0
-}
-
-/// Deletes an element of a list.
-#[routine(inline)]
-fn drop_item(word: u64, kind: i32) {
-    if kind == element::TEXT {
-        delete_string(word as &Str);
-    }
-    if kind >= element::READ_TENSOR {
-        delete_tensor(word as &Tensor);
-    }
 }
 
 /// Makes a tensor object of a tensor, which it takes over. Returns 0, or -1 once it has raised.

@@ -7,6 +7,7 @@ use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, Single, Text, call_indirect, constant, routine, structs};
 use crate::lower::driver::{Entries, driver_address, table};
 use crate::lower::routines::loading::{NAME_SIZE, cells, dl, function, load, names, opened};
+use crate::lower::routines::torch::{has_delete, has_new};
 use crate::lower::torch::{
     Entry, Library, compliant_tag, define, define_tagged, facts, implement, init_fragment,
     init_impl,
@@ -123,7 +124,10 @@ pub(crate) fn torch_find(within: &u64) -> i32 {
     }
     let delete = function(dl(), library, operator_delete().data);
     facts().operator_delete = delete;
-    if delete == null && has_delete() == null {
+    facts().exception = function(dl(), library, exception_name().data);
+    let new = function(dl(), library, operator_new().data);
+    facts().operator_new = new;
+    if delete == null && has_delete() == null || new == null && has_new() == null {
         return 0;
     }
     keep(within);
@@ -160,9 +164,14 @@ fn operator_delete(b: &mut Builder<'_>) -> Text {
     constant(b, format!("{}\0", torch::OPERATOR_DELETE).as_str())
 }
 
-/// Loads the address of the function that deletes words.
-fn has_delete(b: &mut Builder<'_>) -> Ref<u8> {
-    driver_address(b, Entry::DeleteWord)
+/// Emits the name of the function that returns what an exception says.
+fn exception_name(b: &mut Builder<'_>) -> Text {
+    constant(b, format!("{}\0", torch::EXCEPTION).as_str())
+}
+
+/// Emits the name of `operator new`.
+fn operator_new(b: &mut Builder<'_>) -> Text {
+    constant(b, format!("{}\0", torch::OPERATOR_NEW).as_str())
 }
 
 /// Emits the names of the functions that return numbers of element types, and the 32 bits of each type.
