@@ -88,6 +88,7 @@ fn errors_name_what_pytorch_has_no_value_for() {
         "f(x: Map[str, int64]) -> None = {};",
         "f(x: Any) -> None = {};",
         "f(x: Function) -> None = {};",
+        "f(x: Tensor) -> None = {};",
         "f(x: handle) -> None = {};",
         "f(x: Union[int64, float64]) -> None = {};",
         "f(x: Tuple[int64, str]) -> None = {};",

@@ -261,10 +261,11 @@ fn argument(param: &Param) -> Result<Argument<'_>, String> {
                 Given::Array(element)
             }
         },
+        // A `Tensor` alone is an object, of which a list has some and a kernel none.
+        ParamType::Object(_) => return Err(unknown()),
         ParamType::Scalar(_)
         | ParamType::Tensor(_)
         | ParamType::Leaf(_)
-        | ParamType::Object(_)
         | ParamType::Mapping(..)
         | ParamType::Tuple(_)
         | ParamType::Optional(_)
