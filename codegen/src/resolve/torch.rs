@@ -28,7 +28,7 @@ pub(crate) struct TorchOperator<'a> {
     pub(crate) args: Vec<Argument<'a>>,
     /// Tensors that the function allocates.
     pub(crate) outputs: u32,
-    /// What the function yields if it allocates no result.
+    /// Results, unless the function allocates them.
     pub(crate) yielded: Yielded,
     /// True if the function may allocate more than its results, itself or by functions that it calls.
     pub(crate) allocates: bool,
@@ -93,7 +93,7 @@ pub(crate) enum Element {
     Tensor { writes: bool },
 }
 
-/// What a function yields that allocates no result.
+/// Results of a function that allocates none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Yielded {
     None,
@@ -250,33 +250,41 @@ fn argument(param: &Param) -> Result<Argument<'_>, String> {
     if !is_name(&param.name) {
         return Err(format!("no argument of PyTorch can be called `{}`", param.name));
     }
-    let unknown = || format!("no operator of PyTorch has a value for `{}`", param.ty);
     let given = match ty {
-        ParamType::Leaf(Leaf::Stream) => Given::Stream,
-        ParamType::Leaf(Leaf::Bytes) => Given::Bytes,
-        ParamType::Shape(_) => Given::Shape,
-        ParamType::Sequence(_, element) => match element_of(element).ok_or_else(unknown)? {
-            Element::Plain(Plain::DType | Plain::Device) => return Err(unknown()),
-            element @ (Element::Plain(_) | Element::Str | Element::Tensor { .. }) => {
-                Given::Array(element)
-            }
-        },
+        ParamType::Leaf(Leaf::Stream) => Some(Given::Stream),
+        ParamType::Leaf(Leaf::Bytes) => Some(Given::Bytes),
         // A `Tensor` alone is an object, of which a list has some and a kernel none.
-        ParamType::Object(_) => return Err(unknown()),
+        ParamType::Object(_) => None,
         ParamType::Scalar(_)
         | ParamType::Tensor(_)
         | ParamType::Leaf(_)
+        | ParamType::Shape(_)
+        | ParamType::Sequence(..)
         | ParamType::Mapping(..)
         | ParamType::Tuple(_)
         | ParamType::Optional(_)
         | ParamType::Union(_)
-        | ParamType::Literal(_) => match element_of(ty).ok_or_else(unknown)? {
-            Element::Plain(plain) => Given::Plain(plain),
-            Element::Str => Given::Str,
-            Element::Tensor { writes } => Given::Tensor { writes },
-        },
+        | ParamType::Literal(_) => given_of(ty),
     };
+    let given =
+        given.ok_or_else(|| format!("no operator of PyTorch has a value for `{}`", param.ty))?;
     Ok(Argument { name: &param.name, optional, given })
+}
+
+/// Returns the form of a value; `None` if PyTorch has no such value.
+fn given_of(ty: &ParamType) -> Option<Given> {
+    if let ParamType::Shape(_) = ty {
+        return Some(Given::Shape);
+    }
+    if let ParamType::Sequence(_, element) = ty {
+        let is_named = |of: &Element| matches!(of, Element::Plain(plain) if plain.is_named());
+        return element_of(element).filter(|of| !is_named(of)).map(Given::Array);
+    }
+    Some(match element_of(ty)? {
+        Element::Plain(plain) => Given::Plain(plain),
+        Element::Str => Given::Str,
+        Element::Tensor { writes } => Given::Tensor { writes },
+    })
 }
 
 /// Returns the form of a value that is no list; `None` if PyTorch has no such value.
@@ -316,6 +324,11 @@ impl Plain {
         } else {
             Plain::Int
         }
+    }
+
+    /// Returns true for an element type or a device, for which PyTorch passes numbers of its own.
+    fn is_named(self) -> bool {
+        matches!(self, Plain::DType | Plain::Device)
     }
 
     /// Returns the name of the type in schemas. A compiler may know an integer as a symbol.
@@ -384,7 +397,7 @@ fn spelled(default: &Literal) -> Option<String> {
     })
 }
 
-/// Returns what a function yields that allocates no result.
+/// Returns the results of a function, unless it allocates them.
 fn result(result: &ResultType) -> Located<Yielded> {
     let ResultType::Value(ty) = result else { return Ok(Yielded::None) };
     let unknown = || (Part::Result, format!("no operator of PyTorch yields `{ty}`"));
@@ -398,33 +411,12 @@ fn result(result: &ResultType) -> Located<Yielded> {
     })
 }
 
-/// Returns the form of a result; `None` if PyTorch has no such value.
+/// Returns the form of a result; `None` if no operator yields such a value.
 fn answer(ty: &ParamType) -> Option<Answer> {
     let (ty, optional) = ty.required();
-    let given = match ty {
-        ParamType::Shape(_) => Given::Shape,
-        ParamType::Sequence(_, element) => Given::Array(yielded_element(element)?),
-        ParamType::Scalar(_)
-        | ParamType::Tensor(_)
-        | ParamType::Leaf(_)
-        | ParamType::Object(_)
-        | ParamType::Mapping(..)
-        | ParamType::Tuple(_)
-        | ParamType::Optional(_)
-        | ParamType::Union(_)
-        | ParamType::Literal(_) => match yielded_element(ty)? {
-            Element::Plain(plain) => Given::Plain(plain),
-            Element::Str => Given::Str,
-            Element::Tensor { .. } => Given::Tensor { writes: false },
-        },
-    };
+    let is_named = |given: &Given| matches!(given, Given::Plain(plain) if plain.is_named());
+    let given = given_of(ty).filter(|given| !is_named(given))?;
     Some(Answer { optional, given })
-}
-
-/// Returns the form of a result that is no list; `None` if PyTorch has no such value.
-fn yielded_element(ty: &ParamType) -> Option<Element> {
-    element_of(ty)
-        .filter(|element| !matches!(element, Element::Plain(Plain::DType | Plain::Device)))
 }
 
 impl Answer {

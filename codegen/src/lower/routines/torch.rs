@@ -52,7 +52,7 @@ pub(crate) const NO_MEMORY: i32 = 1;
 /// The tensor is on a device that the FFI has no number for, as tensors of `meta` are.
 pub(crate) const NO_DEVICE: i32 = 2;
 
-/// What is told of a refusal whose reason is not known.
+/// Text of an error in the place of a reason that is not known, with a NUL.
 pub(super) const PRINTED: &str = "PyTorch has printed why\0";
 
 pub(super) const CPU: u32 = DeviceType::CPU.0 as u32;

@@ -43,7 +43,7 @@ pub(crate) fn torch_give(
         status = torch_word(caller, &values[at], forms[at], &to[at]);
         at += 1;
     }
-    // What releases values may raise, too.
+    // Keeps the error: releasing values may raise another.
     let error = take_error();
     if status != 0 {
         torch_drop(to, forms, at);
