@@ -46,6 +46,32 @@ fn lowered_declarations_verify() {
     }
 }
 
+/// A property whose computation branches or calls is computed once for the code that follows, and again in code that does
+/// not dominate what follows.
+#[test]
+fn properties_of_tensors_are_computed_once() {
+    let rows = [
+        ("x.is_contiguous, x.is_contiguous or n > 0", "k(x)", "is_compact", 1),
+        // In the operand that may not be evaluated, in the message of its condition, and after it.
+        ("n > 0 or x.numel > 4, x.numel < 9", "k(x, x.numel)", "extents_from", 3),
+        ("x.numel > 4, x.numel < 9", "k(x.numel, x.numel + n)", "extents_from", 1),
+        // Of NULL strides, and each message reads what the check has read.
+        ("x.strides[-2] > 4, x.strides[-2] < n", "k(x, x.strides[-2])", "extents_from", 1),
+        ("x.strides[-2] > 4, x.strides[-1] < n", "k(x, x.strides[-2])", "extents_from", 2),
+    ];
+    for (conditions, call, routine, expected) in rows {
+        let text = format!(
+            "f(x: Tensor([...], int8, strides=any), n: int64) -> None where {conditions} = {call};"
+        );
+        let library: Library = text.parse().unwrap_or_else(|e| panic!("{text}: {e}"));
+        let module = lower(&library.resolve().unwrap(), &Options::default()).to_string();
+        let start = module.find("func @__tvm_ffi_f(").expect("it has the function");
+        let end = module[start..].find("\n}").expect("the function ends");
+        let call = format!("call @tvm_ffi_codegen.{routine}(");
+        assert_eq!(module[start..][..end].matches(&call).count(), expected, "{text}");
+    }
+}
+
 #[test]
 fn routines_verify() {
     ir::verify(&routines(Loader::HOST)).unwrap();

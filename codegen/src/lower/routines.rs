@@ -160,7 +160,8 @@ routines! {
     Settle outline, view::settle;
     Leading outline, view::leading;
     Fold outline, view::fold;
-    FoldedExtent outline, view::folded_extent;
+    FoldedExtent outline inner, view::folded_extent;
+    ExtentsFrom outline, view::extents_from;
     CheckHeader outline, fail_tensor::check_header;
     CheckDevice cold, fail_tensor::check_device;
     StrideAt cold inner, view::stride_at;

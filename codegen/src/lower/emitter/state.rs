@@ -6,6 +6,7 @@ use crate::ir::{Builder, Value};
 use crate::lower::routines::records::place;
 use crate::lower::value::Span;
 use crate::resolve::ids::SymbolId;
+use crate::resolve::term::OfTensor;
 
 /// The loaded parts of a tensor; each is loaded on first use.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub(crate) struct TensorState {
     pub(crate) address: Option<Value>,
     /// A `Bool`: no extent is 0.
     pub(crate) not_empty: Option<Value>,
+    /// Properties that took branches or a call to compute. That of a stride says `shown: 0`.
+    pub(crate) computed: Vec<(OfTensor, Value)>,
     /// Dims whose extent is a symbol, one for each symbol.
     pub(crate) symbols: Vec<(usize, SymbolId)>,
     /// True if the strides must be compact, which is checked together with the data.
@@ -56,6 +59,7 @@ impl TensorState {
             data: None,
             address: None,
             not_empty: None,
+            computed: Vec::new(),
             symbols: Vec::new(),
             compact: false,
         }

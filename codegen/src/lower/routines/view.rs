@@ -90,6 +90,13 @@ pub(crate) fn folded_extent(shape: &i64, count: i64) -> i64 {
     if is_large { -1 } else { product as i64 }
 }
 
+/// Returns the product of the extents of a tensor from a dim on, as [`folded_extent()`] does.
+#[routine]
+pub(crate) fn extents_from(dl: &DlTensor, first: i64) -> i64 {
+    let shape = dl.shape;
+    folded_extent(&shape[first], dl.ndim as i64 - first)
+}
+
 /// Folds the leading dims of a tensor, those before the last `after` ones, into one. Writes the extents of the folded
 /// tensor to `view`, and after them its strides unless those of the tensor are NULL.
 ///

@@ -4,7 +4,7 @@
 use abi_spec::layout::dl_tensor;
 
 use crate::declaration::Comparison;
-use crate::ir::{self, Cond, Convert, Type, Value};
+use crate::ir::{self, Cond, Type, Value};
 use crate::lower::checks::checker::Checker;
 use crate::lower::checks::terms::{evaluate, range};
 use crate::lower::failure::message::Message;
@@ -231,13 +231,7 @@ pub(super) fn exact_numel(c: &mut Checker<'_, '_>, value: ValueId) -> Value {
 /// Calls the routine that multiplies the extents of a tensor from a dim on. The product is negative if it is no
 /// `int64`.
 fn product_after(c: &mut Checker<'_, '_>, dl: Value, first: Value) -> Value {
-    let shape = c.e.b.load(Type::Ptr, dl, dl_tensor::SHAPE.offset);
-    let bytes = c.e.b.binary_const(ir::Binary::Shl, first, 3);
-    let shape = c.e.b.ptr_add(shape, bytes);
-    let ndim = c.e.b.load(Type::I32, dl, dl_tensor::NDIM.offset);
-    let ndim = c.e.b.convert(Convert::Sext, ndim, Type::I64);
-    let count = c.e.b.binary(ir::Binary::Sub, ndim, first);
-    c.e.routine_value(Routine::FoldedExtent, &[shape, count])
+    c.e.routine_value(Routine::ExtentsFrom, &[dl, first])
 }
 
 /// Returns the message for a property of a tensor that is no `int64`. The product that it would be may have more

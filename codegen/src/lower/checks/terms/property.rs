@@ -98,26 +98,30 @@ fn tensor_property(c: &mut Checker<'_, '_>, value: ValueId, property: OfTensor) 
     match property {
         OfTensor::Data => c.e.tensor(value).address(),
         OfTensor::Extent { dim, checked: false } => c.e.tensor(value).extent(dim as usize),
-        OfTensor::Stride { dim, checked: false, shown } => {
-            exact::settle_overflows(c);
-            exact::exact_stride(c, value, dim as usize, shown)
+        OfTensor::Stride { dim, checked, shown } => {
+            let stride = OfTensor::Stride { dim, checked, shown: 0 };
+            once(c, value, stride, |c| match checked {
+                true => stride_at(c, value, dim),
+                false => exact::exact_stride(c, value, dim as usize, shown),
+            })
         }
-        OfTensor::Extent { dim, checked: true } => extent_at(c, value, dim),
-        OfTensor::Stride { dim, checked: true, .. } => stride_at(c, value, dim),
+        OfTensor::Extent { dim, checked: true } => {
+            once(c, value, property, |c| extent_at(c, value, dim))
+        }
         OfTensor::Ndim => match rank {
             Some(rank) => c.e.b.i64(rank as i64),
             None => c.e.tensor(value).ndim32(),
         },
-        OfTensor::Numel => {
-            exact::settle_overflows(c);
-            match rank {
-                Some(_) => {
-                    exact::exact_product(c, value, 0, |c| exact::large_property(c, value, ".numel"))
-                }
-                None => exact::exact_numel(c, value),
+        OfTensor::Numel => once(c, value, property, |c| match rank {
+            Some(_) => {
+                exact::exact_product(c, value, 0, |c| exact::large_property(c, value, ".numel"))
             }
-        }
-        OfTensor::IsContiguous => of_tensor(c, Routine::IsCompact, value),
+            None => exact::exact_numel(c, value),
+        }),
+        OfTensor::IsContiguous => once(c, value, property, |c| {
+            let dl = c.e.tensor(value).dl();
+            c.e.routine_value(Routine::IsCompact, &[dl])
+        }),
         OfTensor::DType => {
             let dtype = c.e.tensor(value).dtype32();
             c.e.b.convert(Convert::Zext, dtype, Type::I64)
@@ -128,10 +132,22 @@ fn tensor_property(c: &mut Checker<'_, '_>, value: ValueId, property: OfTensor) 
     }
 }
 
-/// Emits the call of a routine that computes a property of a tensor.
-fn of_tensor(c: &mut Checker<'_, '_>, routine: Routine, value: ValueId) -> Value {
-    let dl = c.e.tensor(value).dl();
-    c.e.routine_value(routine, &[dl])
+/// Returns a property of a tensor that is computed with branches or a call, or its value where code that dominates has
+/// computed it.
+fn once<'a, 'm>(
+    c: &mut Checker<'a, 'm>,
+    value: ValueId,
+    property: OfTensor,
+    compute: impl FnOnce(&mut Checker<'a, 'm>) -> Value,
+) -> Value {
+    let computed = &c.e.known.tensor(value).computed;
+    if let Some((_, known)) = computed.iter().find(|(known, _)| *known == property) {
+        return *known;
+    }
+    exact::settle_overflows(c);
+    let result = compute(c);
+    c.e.known.remember(value, |tensor| tensor.computed.push((property, result)));
+    result
 }
 
 /// Returns an extent of a tensor of any rank.
