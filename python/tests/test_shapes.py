@@ -186,3 +186,31 @@ def test_what_is_not_known_is_refused() -> None:
     raises(ZeroDivisionError, "", lambda: shapes(text, "g").of(["r"], [0]))
     raises(ValueError, "expected", lambda: codegen._api.shapes("f(n: int64) ->"))
     raises(ValueError, "nothing determines the symbol `m`", lambda: codegen._api.shapes("f() -> r: Tensor([m], int8)"))
+
+
+def test_extents_of_returned_tensors_may_be_new() -> None:
+    sizes = map(Symbol, itertools.count(100))
+    given = [tensor((3, 4), "int8"), 5]
+    params = "x: Tensor([n, h], T: int8|int16), k: int64"
+    for result, expected in [
+        ("Tensor([_, n * k], T)", [((100, 15), np.int8)]),
+        ("Tensor([m, 2 * m, m - n], float32)", [((101, 202, 98), np.float32)]),
+        ("Tuple[a: Tensor([m], T), b: Tensor([_, m, h], int64), c: Tensor([], T)]", None),
+        ("Tuple[Tensor([min(n, h), max(k, 1)], int8)]", [((3, 5), np.int8)]),
+    ]:
+        found = shapes(f"f({params}) -> {result} = {{ raise RuntimeError(\"no\"); }};", "f", {"min": min, "max": max})
+        known = [(tuple(map(number, shape)), of) for shape, of in found.of(found.returned([0, 1]), given, lambda: next(sizes))]
+        assert known == (expected or [((102,), np.int8), ((103, 102, 4), np.int64), ((), np.int8)])
+        assert {found.device(one) for one in found.returned([0, 1])} == {"cpu"}
+    for result in [
+        "Tensor([...], int8)",
+        "Tensor([..., n], int8)",
+        "Tensor([n], int8|int16)",
+        "Tensor([n], int8, strides=any)",
+        "Tuple[Tensor([n], int8), int64]",
+        "Optional[Tensor([n], int8)]",
+        "Array[Tensor([n], int8)]",
+        "int64",
+        "None",
+    ]:
+        assert not shapes(f"f({params}) -> {result} = {{ raise RuntimeError(\"no\"); }};", "f").returned([0, 1])

@@ -41,7 +41,9 @@ class Shapes:
         self, declared: Mapping[str, Any], operators: Mapping[str, Callable[..., Any]], dtype: Callable[[str], Any]
     ) -> None:
         described = _api.shapes(declared["signature"])
-        self._symbols, self._tensors = described["symbols"], described["tensors"]
+        self._symbols, self._returned = described["symbols"], described["returned"]
+        # Those that are returned have no names but their numbers.
+        self._tensors: dict[str | int, Any] = {**described["tensors"], **dict(enumerate(self._returned))}
         self._indices = {param["name"]: index for index, param in enumerate(declared["params"])}
         self._lists = {index for index, param in enumerate(declared["params"]) if "tensor" not in param}
         integers = {one["argument"] for one in self._symbols if "extents" not in one}
@@ -49,6 +51,19 @@ class Shapes:
         self._defaults = {index: ast.literal_eval(default) for index, default in defaults.items() if default}
         self._operators = {**_OPERATORS, **operators}
         self._dtype = dtype
+
+    def returned(self, arguments: Collection[int]) -> list[int]:
+        """Returns the numbers of the tensors that the function returns without allocating them by its signature. They may
+        have extents that no argument determines. There are none if it returns other values too, or tensors of any rank or
+        element type."""
+
+        def is_known(number: int, tensor: Mapping[str, Any] | None) -> bool:
+            if tensor is None or tensor["shape"] is None:
+                return False
+            return tensor["dtype"] is not None or self._typed(number, arguments) is not None
+
+        known = all(is_known(number, tensor) for number, tensor in enumerate(self._returned))
+        return list(range(len(self._returned))) if known else []
 
     def check(self, names: Sequence[str], arguments: Collection[int]) -> None:
         """Raises a `TypeError` if one of these tensors does not follow from the arguments with these indices."""
@@ -72,8 +87,15 @@ class Shapes:
                 raise TypeError(f"the element type of {name} is not known: it may be one of several")
             self._dtype(tensor["dtype"])
 
-    def of(self, names: Sequence[str], arguments: Sequence[Any]) -> list[tuple[tuple[Any, ...], Any]]:
-        """Returns shape and element type of tensors that have been checked. `arguments` has `None` for what is not there."""
+    def device(self, name: str | int) -> str:
+        """Returns the device type that a tensor is declared for, or `any`."""
+        return str(self._tensors[name]["device"])
+
+    def of(
+        self, names: Sequence[str | int], arguments: Sequence[Any], new: Callable[[], Any] | None = None
+    ) -> list[tuple[tuple[Any, ...], Any]]:
+        """Returns shape and element type of tensors that have been checked or are [`returned`]. `arguments` has `None` for
+        what is not there. `new` makes the extents that no argument determines."""
         sizes = self._sizes(arguments)
         there = [index for index, argument in enumerate(arguments) if argument is not None]
         found = []
@@ -81,10 +103,14 @@ class Shapes:
             tensor = self._tensors[name]
             of = self._typed(name, there)
             dtype = self._dtype(tensor["dtype"]) if of is None else arguments[of].dtype
-            found.append((tuple(self._value(term, sizes) for term in tensor["shape"]), dtype))
+            for symbol in (symbol for term in tensor["shape"] for symbol in _symbols(term)):
+                if new is not None and symbol not in sizes:
+                    sizes[symbol] = new()
+            shape = (new() if term is None and new else self._value(term, sizes) for term in tensor["shape"])
+            found.append((tuple(shape), dtype))
         return found
 
-    def _typed(self, name: str, arguments: Collection[int]) -> int | None:
+    def _typed(self, name: str | int, arguments: Collection[int]) -> int | None:
         """Returns one of the arguments that has the element type of a tensor by the declaration; `None` if there is none."""
         first = self._tensors[name].get("dtype_of", self._indices.get(name))
         if first is None:

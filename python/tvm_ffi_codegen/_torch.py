@@ -63,12 +63,11 @@ def _reason() -> str:
 
 
 def with_fake(library: Functions | tvm_ffi.Module, operator: str, name: str) -> Any:
-    """Returns an operator that a library has registered, with a fake implementation unless it yields no tensors."""
+    """Returns an operator that a library has registered, with a fake implementation unless it yields what none can make."""
     namespace = operator.partition("::")[0]
     if operator not in _FAKED:
-        declared = described(library, name)["declaration"]
-        if declared.get("outputs") or declared["result"] == "None":
-            torch.library.register_fake(operator, _fake(declared))
+        if (fake := _fake(described(library, name)["declaration"])) is not None:
+            torch.library.register_fake(operator, fake)
         _FAKED.add(operator)
     return getattr(getattr(torch.ops, namespace), name).default
 
@@ -96,6 +95,7 @@ def define(module: Functions | tvm_ffi.Module, name: str, namespace: str) -> Any
         return tensors[0] if len(allocated) == 1 else tuple(tensors)
 
     fake = _fake(declared)
+    assert fake is not None
     listed = enumerate(zip(params, types, strict=True))
     arguments = ", ".join(_argument(index, param, ty) for index, (param, ty) in listed)
     result = "()" if not allocated else "Tensor" if len(allocated) == 1 else f"({', '.join(['Tensor'] * len(allocated))})"
@@ -109,30 +109,40 @@ def define(module: Functions | tvm_ffi.Module, name: str, namespace: str) -> Any
     return getattr(getattr(torch.ops, namespace), name).default
 
 
-def _fake(declared: dict[str, Any]) -> Callable[..., Any]:
-    """Returns the fake implementation of the operator of a function: it makes results without contents."""
-    params, allocated = declared["params"], declared.get("outputs", [])
-    outputs = [output["name"] for output in allocated]
+def _fake(declared: dict[str, Any]) -> Callable[..., Any] | None:
+    """Returns the fake implementation of the operator of a function: it makes results without contents. Returns `None` for
+    one that yields other values than tensors, or tensors of any rank or element type."""
+    params = declared["params"]
     # A stream is no argument of an operator.
     places = [index for index, param in enumerate(params) if param["type"] != "Stream"]
     shapes = Shapes(declared, {"min": torch.sym_min, "max": torch.sym_max}, _dtype)
-    shapes.check(outputs, places)
+    allocated = [output["name"] for output in declared.get("outputs", [])]
+    shapes.check(allocated, places)
+    yielded = allocated or shapes.returned(places)
+    if not yielded and declared["result"] != "None":
+        return None
 
     def fake(*given: Any) -> Any:
         # Those that are left out have their defaults.
         args: list[Any] = [None] * (places[len(given) - 1] + 1 if given else 0)
         for place, arg in zip(places, given):
             args[place] = arg
-        found = zip(allocated, shapes.of(outputs, args), strict=True)
-        made = [torch.empty(shape, dtype=dtype, device=_device(one["tensor"], args)) for one, (shape, dtype) in found]
+        found = shapes.of(yielded, args, None if allocated else _new_size)
+        devices = (_device(shapes.device(one), args) for one in yielded)
+        made = [torch.empty(shape, dtype=dtype, device=device) for (shape, dtype), device in zip(found, devices, strict=True)]
         return None if not made else made[0] if len(made) == 1 else tuple(made)
 
     return fake
 
 
-def _device(tensor: dict[str, Any], args: Sequence[Any]) -> Any:
-    """Returns the device of a result: that of the first tensor on a device of its type."""
-    ty = _DEVICES.get(tensor["device"], tensor["device"])
+def _new_size() -> Any:
+    """Returns an extent that is known after the call only."""
+    return torch.library.get_ctx().new_dynamic_size()
+
+
+def _device(declared: str, args: Sequence[Any]) -> Any:
+    """Returns the device of a result that is declared for one: that of the first tensor on a device of its type."""
+    ty = _DEVICES.get(declared, declared)
     devices = (arg.device for arg in args if torch.is_tensor(arg))
     return next((one for one in devices if ty in (None, one.type)), ty or "cpu")
 

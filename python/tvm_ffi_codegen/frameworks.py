@@ -29,7 +29,8 @@ def register_fakes(library: Functions | tvm_ffi.Module) -> dict[str, Any]:
     `register="torch=NAMESPACE"`, for `torch.compile` and `torch.export`; returns the operators by the names of their
     functions. A second call does nothing more.
 
-    Operators that yield a number or a text have none. The library registers its operators itself when it is loaded; where
+    Extents of results that are known after a call only, as in `-> Tensor([_, 2 * n], float32)`, are new dynamic sizes.
+    Operators that yield a number, a text or a list have no fake implementation. The library registers its operators itself when it is loaded; where
     PyTorch came later, this does so."""
     from . import _torch
 

@@ -193,13 +193,18 @@ OWN = (
     " = { return [n, [0.5, s.size], [s.size > 1, n.is_some], [t, t], x, s, None]; };"
     "grown(x: Tensor([n], float32, access=read), k: int64) -> Tuple[Tensor([_], float32), int64]"
     " = { let y = alloc Tensor([n * k], float32) on x; fill(y.data, n * k); return [y, n * k]; };"
+    "positive(x: Tensor([n], float32, access=read)) -> Tuple[Tensor([m], float32), Tensor([m, n], int32)]"
+    " = { let k: int64 = positive(x.data, n); let y = alloc Tensor([k], float32) on x; fill(y.data, k);"
+    " let z = alloc Tensor([k, n], int32) on x; count(z.data, k * n); return [y, z]; };"
 )
-NAMES = ["add_one", "scale", "sums", "echo", "named", "several", "grown"]
+NAMES = ["add_one", "scale", "sums", "echo", "named", "several", "grown", "positive"]
 KERNELS = (
     "void add_one(const float* x, float* y, long n) { while (n--) y[n] = x[n] + 1; }"
     "void scale(const float* x, const float* b, double a, float* y, long n) { while (n--) y[n] = a * x[n] + (b ? *b : 0); }"
     "void fill(float* z, long k) { for (long i = 0; i < k; ++i) z[i] = k; }"
     "long named(unsigned dtype, int type, int index) { return dtype * 1000l + type * 10 + index; }"
+    "void count(int* z, long n) { while (n--) z[n] = n; }"
+    "long positive(const float* x, long n) { long m = 0; while (n--) m += x[n] > 0; return m; }"
 )
 
 
@@ -225,6 +230,7 @@ def check_library(backend):
         "named(ScalarType d, Device v) -> SymInt",
         "several(SymInt? n, str t, SymInt[] s, Tensor[] x) -> (SymInt?, float[], bool[], str[], Tensor[], SymInt[], str?)",
         "grown(Tensor x, SymInt k) -> (Tensor, SymInt)",
+        "positive(Tensor x) -> (Tensor, Tensor)",
     ], schemas
     x, y = torch.arange(5, dtype=torch.float32), torch.zeros(5)
     own.add_one(x, y)
@@ -300,6 +306,12 @@ def check_compiled(module, x, matrix):
     torch._dynamo.config.capture_dynamic_output_shape_ops = True
     compiled = torch.compile(lambda x, k: grown(x * 2, k)[0] + 1, fullgraph=True, dynamic=True)
     assert compiled(x, 2).tolist() == [11.0] * 10
+    # The fake implementation of this one is the package's: the extent is a new size.
+    positive = fakes["positive"]
+    torch.library.opcheck(positive, (x,), test_utils=("test_schema", "test_faketensor"))
+    compiled = torch.compile(lambda x: [one + 1 for one in positive(x * 2)], fullgraph=True, dynamic=True)
+    one, other = compiled(x)
+    assert one.tolist() == [5.0] * 4 and torch.equal(other, torch.arange(1, 21).reshape(4, 5)), (one, other)
     made = torch_op(module, "scale", namespace=f"made_{id(module)}")
     schemas = [str(one._schema).partition("::")[2] for one in (made, scale)]
     assert schemas[0] == schemas[1], schemas

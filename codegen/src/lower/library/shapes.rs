@@ -1,6 +1,6 @@
 //! Shapes of tensors as data: how they follow from the arguments of a call, for hosts that know extents as symbols.
 //!
-//! The shapes of a function are a JSON object with two keys. An argument is its index in a call.
+//! The shapes of a function are a JSON object with three keys. An argument is its index in a call.
 //!
 //! | key | holds |
 //! |---|---|
@@ -13,7 +13,9 @@
 //! | `tensors.x.shape` | a list of terms, with null for an extent that may be any; null for any rank |
 //! | `tensors.x.dtype` | the element type; null if it may be one of several |
 //! | `tensors.x.dtype_of` | the argument whose element type it has; no key for a declared one |
+//! | `tensors.x.device` | the device type, or `any` |
 //! | `tensors.x.access` | `read` for an argument whose elements are only read, `write` for one whose elements are not read before they are written; no key for others |
+//! | `returned` | a list of the values that the function returns by no names, those of a `Tuple` each: an object as those of `tensors`, whose extents may be symbols that no argument determines, or null for a value that is no contiguous tensor |
 //!
 //! A term is an integer, the name of a symbol, or a list of an operator and its operands: `neg` with one operand, and
 //! with two `+`, `-`, `*`, `/` (floor division), `%` (the remainder of floor division), `ceildiv`, `min` and `max`.
@@ -24,7 +26,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::declaration::{OwnDim, Tensor};
+use crate::declaration::{Dim, Expr, OwnDim, ParamType, ResultType, Strides, Tensor};
 use crate::resolve::Resolved;
 use crate::resolve::function::Function;
 use crate::resolve::ids::{SymbolId, ValueId};
@@ -55,7 +57,11 @@ impl Resolved<'_> {
     pub fn shapes(&self, index: usize) -> String {
         let function = &self.functions[index];
         let symbols = function.steps.iter().flat_map(|step| Occurrence::of(function, step));
-        let shapes = Shapes { symbols: symbols.collect(), tensors: tensors(function) };
+        let shapes = Shapes {
+            symbols: symbols.collect(),
+            tensors: tensors(function),
+            returned: returned(function),
+        };
         serde_json::to_string(&shapes).expect("texts and numbers under texts are JSON")
     }
 }
@@ -64,6 +70,7 @@ impl Resolved<'_> {
 struct Shapes<'a> {
     symbols: Vec<Occurrence<'a>>,
     tensors: BTreeMap<&'a str, Extents>,
+    returned: Vec<Option<Extents>>,
 }
 
 /// A place that binds a symbol, or may.
@@ -86,6 +93,7 @@ struct Extents {
     dtype: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dtype_of: Option<usize>,
+    device: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     access: Option<&'static str>,
 }
@@ -147,7 +155,8 @@ impl Extents {
         let shape = tensor.rank().map(|_| terms);
         let dtype = if let [dtype] = &tensor.dtypes[..] { Some(dtype.to_string()) } else { None };
         let dtype_of = dtype_of.and_then(|of| argument(function, of));
-        Extents { shape, dtype, dtype_of, access: tensor.access.said() }
+        let device = tensor.device.to_string();
+        Extents { shape, dtype, dtype_of, device, access: tensor.access.said() }
     }
 }
 
@@ -171,6 +180,51 @@ fn tensors<'a>(function: &Function<'a>) -> BTreeMap<&'a str, Extents> {
         (output.name, Extents::new(function, &output.tensor, terms, output.dtype_of))
     });
     params.chain(results).collect()
+}
+
+/// Describes each value that a function returns and does not allocate by its signature.
+fn returned(function: &Function<'_>) -> Vec<Option<Extents>> {
+    let tensor = |ty: &ParamType| {
+        let tensor = ty.tensor().filter(|tensor| tensor.strides == Strides::Contiguous)?;
+        let terms = tensor.shape.dims().iter().map(written).collect();
+        let binds =
+            |of: &Tensor| of.bound_symbol().is_some_and(|of| tensor.used_symbol() == Some(of));
+        let mut values = function.values.iter();
+        let dtype_of = values.find(|(_, value)| value.tensor().is_some_and(binds));
+        Some(Extents::new(function, tensor, terms, dtype_of.map(|(id, _)| id)))
+    };
+    match &function.declared.signature.result {
+        ResultType::Value(ParamType::Tuple(elements)) => {
+            elements.iter().map(|element| tensor(&element.ty)).collect()
+        }
+        ResultType::Value(ty) => vec![tensor(ty)],
+        ResultType::None | ResultType::Allocated(_) => Vec::new(),
+    }
+}
+
+/// Writes a dim as the declaration has it; `None` for any number.
+fn written(dim: &Dim) -> Option<Value> {
+    fn term(expr: &Expr) -> Option<Value> {
+        let of_two = |name: &str, [a, b]: [&Expr; 2]| Some(json!([name, term(a)?, term(b)?]));
+        if let Expr::Int(number) = expr {
+            return Some(Value::from(*number));
+        }
+        if let Expr::Name(symbol) = expr {
+            return Some(Value::from(symbol.as_str()));
+        }
+        if let Expr::Neg(operand) = expr {
+            return Some(json!(["neg", term(operand)?]));
+        }
+        if let Expr::Binary(op, a, b) = expr {
+            return of_two(op.text(), [a, b]);
+        }
+        let Expr::Call(builtin, a, b) = expr else { return None };
+        of_two(builtin.text(), [a, b])
+    }
+    match dim {
+        Dim::Any => None,
+        Dim::Expr(expr) => term(expr),
+    }
 }
 
 /// Returns the index of the argument that a value is; `None` for values of the body and for parts of others.
