@@ -325,7 +325,7 @@
 //! | statement | meaning |
 //! |---|---|
 //! | `let v = e;` | a number, a truth value or an address, or another name for a value in scope |
-//! | `let v: T = call;`, `call;` | the result of a call, checked against `T` as an argument is; without a name it is dropped |
+//! | `let v: T = call;`, `call;` | the result of a call, checked against `T` as an argument is; without a name it is dropped. A symbol in `T`, as in the type of the result of the function, is the integer of that name in scope, if there is one |
 //! | `let v = @name(a);` | the result of a function of this library, of the type that it declares. A symbol in this type is what the arguments say of it: the extent that the caller declares of the tensor that it passes, or the number; any, where they say nothing |
 //! | `k(a)`, `try k(a) errors { … }` | a call of a C function, as in a body of one call |
 //! | `(p)(a)`, `try (p)(a) errors { … }` | a call of the C function at an address, in every way in which a C function is called by its symbol; its type is that which the call implies, and NULL is a ValueError |

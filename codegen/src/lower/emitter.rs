@@ -14,7 +14,7 @@ use crate::declaration::Location;
 use crate::ir::{Builder, Hint, Linkage, Module, SourceLocation, TopicId, Value};
 use crate::lower::routines::Routine;
 use crate::resolve::function::Function;
-use crate::resolve::ids::{SymbolId, Table, ValueId};
+use crate::resolve::ids::{LocalId, SymbolId, Table, ValueId};
 use crate::resolve::step::Topic;
 use crate::resolve::value::printable;
 
@@ -123,9 +123,18 @@ impl Emitter<'_, '_> {
     }
 
     /// Returns the value of a symbol, bound by an occurrence or by the body.
-    pub(crate) fn symbol(&self, symbol: SymbolId) -> Value {
-        let named = || self.function.symbols[symbol].local.map(|local| self.known.local(local));
-        before_use(self.known.symbol(symbol).value().or_else(named))
+    pub(crate) fn symbol(&mut self, symbol: SymbolId) -> Value {
+        let named = self.function.symbols[symbol].local;
+        let known = self.known.symbol(symbol).value();
+        before_use(known.or_else(|| named.map(|local| self.local(local))))
+    }
+
+    /// Returns a number of the body.
+    pub(crate) fn local(&mut self, local: LocalId) -> Value {
+        match self.function.locals[local].of {
+            Some(value) => self.wide(value),
+            None => self.known.local(local),
+        }
     }
 
     /// Returns the address of the elements of what a closure holds; `None` before it is loaded, and in functions of a

@@ -134,7 +134,7 @@ impl<'a> Block<'_, 'a> {
             let is_stream = self.is_stream(&term);
             // An address that is only read is lent.
             let (kind, is_lent, is_read) = (term.kind, false, false);
-            let local = Local { name, kind, is_stream, scalar, is_lent, is_read };
+            let local = Local { name, kind, is_stream, scalar, is_lent, is_read, of: None };
             // The bits of a `uint64` are those of an `int64`.
             let given = Given::Plain(Plain::Term(term.into_int()));
             Ok(Capture { name, of: Captive::Number(local), given })

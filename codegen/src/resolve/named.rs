@@ -58,4 +58,6 @@ pub(crate) struct Local<'a> {
     pub(crate) is_lent: bool,
     /// True for an address in a tensor whose elements are only read, or a number made of one.
     pub(crate) is_read: bool,
+    /// The value of the body whose number it is, if it stands for the symbol of that name in a type.
+    pub(crate) of: Option<ValueId>,
 }

@@ -34,6 +34,17 @@ pub(super) enum Meaning {
     Dtype(ValueId),
 }
 
+/// What the end of a scope makes unknown. A symbol may have the name of a number outside of the scope, which stays.
+#[derive(Clone, Copy, Debug)]
+enum Scoped<'a> {
+    /// A name of the body.
+    Name(&'a str),
+    /// A symbol that a type mentions.
+    Symbol(&'a str),
+    /// The element type of a tensor.
+    Dtype(&'a str),
+}
+
 /// The names of a function while it is resolved.
 #[derive(Debug)]
 pub(super) struct Names<'a> {
@@ -69,8 +80,8 @@ pub(super) struct Names<'a> {
     dtypes: FxHashMap<&'a str, ValueId>,
     /// Names of the body that are in scope.
     pub(super) defined: FxHashMap<&'a str, Meaning>,
-    /// Names in `defined`, and symbols that only the body mentions, in the order of their definition.
-    scoped: Vec<&'a str>,
+    /// What the body has named so far, in order.
+    scoped: Vec<Scoped<'a>>,
     /// Number of values of the body so far. Their [`Value::param`] counts on from the parameters.
     others: usize,
 }
@@ -131,10 +142,12 @@ impl<'a> Names<'a> {
 
     /// Closes a scope: forgets the names since its mark.
     pub(super) fn close_scope(&mut self, begin: usize) {
-        for name in self.scoped.drain(begin..) {
-            self.defined.remove(name);
-            self.known.remove(name);
-            self.dtypes.remove(name);
+        for scoped in self.scoped.drain(begin..) {
+            match scoped {
+                Scoped::Name(name) => drop(self.defined.remove(name)),
+                Scoped::Symbol(name) => drop(self.known.remove(name)),
+                Scoped::Dtype(name) => drop(self.dtypes.remove(name)),
+            }
         }
     }
 
@@ -144,7 +157,7 @@ impl<'a> Names<'a> {
             return Err(format!("`{name}` is the name of something else here"));
         }
         self.defined.insert(name, meaning);
-        self.scoped.push(name);
+        self.scoped.push(Scoped::Name(name));
         Ok(())
     }
 

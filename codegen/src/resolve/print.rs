@@ -264,6 +264,9 @@ impl<'a> Printer<'_, 'a> {
         if let Some(scalar) = local.scalar {
             text += &format!(" in {scalar}");
         }
+        if let Some(value) = local.of {
+            text += &format!(", {}", self.value(value));
+        }
         text += if local.is_stream { ", stream" } else { "" };
         text + if local.is_lent { ", lent" } else { "" } + if local.is_read { ", read" } else { "" }
     }

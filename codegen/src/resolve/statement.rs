@@ -260,7 +260,7 @@ impl<'n, 'a> Block<'n, 'a> {
     fn local(&mut self, name: &'a str, term: &Term) -> Explained<LocalId> {
         let (kind, is_stream) = (term.kind, self.is_stream(term));
         let (is_lent, is_read) = (self.names.is_lent(term), self.names.is_read(term));
-        let local = Local { name, kind, is_stream, scalar: None, is_lent, is_read };
+        let local = Local { name, kind, is_stream, scalar: None, is_lent, is_read, of: None };
         let local = self.names.locals.push(local);
         self.names.define(name, Meaning::Local(local))?;
         Ok(local)

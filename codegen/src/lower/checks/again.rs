@@ -104,7 +104,7 @@ pub(in crate::lower) fn know_symbol(
     if let SymbolState::Unbound = c.e.known.symbol(symbol)
         && let Some(local) = local
     {
-        let known = c.e.known.local(local);
+        let known = c.e.local(local);
         c.e.known.set_symbol(symbol, SymbolState::Bound(known, Origin::UNNAMED));
     }
 }

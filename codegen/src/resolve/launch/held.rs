@@ -148,6 +148,9 @@ impl<'a> Function<'a> {
         if captured.any(|captured| matches!(captured, Captured::Local(one) if *one == local)) {
             return true;
         }
+        if let Some(value) = self.locals[local].of {
+            return self.holds_value(value);
+        }
         let computes = |statement: &Statement<'_>| {
             let Action::Let { local: one, term } = &statement.action else { return false };
             *one == local && self.holds_term(term)

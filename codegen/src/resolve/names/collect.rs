@@ -1,15 +1,16 @@
 //! Collection of the names of a signature, and of those that a function captures.
 
+use abi_spec::Scalar;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::{MAX_SYMBOLS, Meaning, Names};
+use super::{MAX_SYMBOLS, Meaning, Names, Scoped};
 use crate::declaration::reserved::spelled;
 use crate::declaration::{Dim, Expr, Function, ParamType, Platform, Tensor};
 use crate::error::Part;
 use crate::resolve::captured::{Captive, Capture, Captured};
 use crate::resolve::ids::{Home, Id, SymbolId, Table, ValueId};
 use crate::resolve::image::UsedImage;
-use crate::resolve::named::{Output, Symbol};
+use crate::resolve::named::{Local, Output, Symbol};
 use crate::resolve::step::Place;
 use crate::resolve::term::Kind;
 use crate::resolve::value::{self, Source, Value, values};
@@ -145,7 +146,7 @@ impl<'a> Names<'a> {
             return Err(format!("an element or a type of a union cannot determine `{name}`"));
         }
         self.dtypes.insert(name, tensor);
-        self.scoped.push(name);
+        self.scoped.push(Scoped::Dtype(name));
         Ok(())
     }
 
@@ -177,6 +178,13 @@ impl<'a> Names<'a> {
         let value = &self.values[id];
         let is_int = matches!(value.ty, ParamType::Scalar(scalar) if scalar.is_int());
         is_int && !value.optional && matches!(value.source, Source::Argument(_))
+    }
+
+    /// Returns the type of a value that is an integer in every call.
+    fn integer(&self, id: ValueId) -> Option<Scalar> {
+        let value = &self.values[id];
+        let scalar = value.ty.scalar().filter(|scalar| scalar.is_int());
+        scalar.filter(|_| value.guard.is_none() && !value.dynamic)
     }
 
     fn collect_dims(&mut self, dims: &'a [Dim], place: impl Fn(usize) -> Place) -> Located<()> {
@@ -237,13 +245,22 @@ impl<'a> Names<'a> {
             {
                 Some(*local)
             }
+            Some(&Meaning::Value(value)) if let Some(scalar) = self.integer(value) => {
+                let (is_stream, is_lent, is_read, of) = (false, false, false, Some(value));
+                // Those above `int64` are negative as symbols, which no extent is.
+                let is_wide = scalar == Scalar::Uint64;
+                let kind = if is_wide { Kind::Unsigned } else { Kind::Int };
+                let scalar = (!is_wide).then_some(scalar);
+                let local = Local { name, kind, is_stream, scalar, is_lent, is_read, of };
+                Some(self.locals.push(local))
+            }
             Some(_) => return Err((part, format!("`{name}` is no integer"))),
             None => None,
         };
         let symbol =
             self.symbols.push(Symbol { name, part, value, local, measures: false, mentions: 0 });
         self.known.insert(name, symbol);
-        self.scoped.push(name);
+        self.scoped.push(Scoped::Symbol(name));
         Ok(symbol)
     }
 
