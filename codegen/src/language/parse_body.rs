@@ -9,8 +9,8 @@ use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Arm, Body, Branch, Call, Expr, FunctionRef, KernelCall, KernelRef, Local, Statement,
-    StatementKind, StatusError,
+    Arm, Body, Branch, CLOSURE, Call, Expr, FunctionRef, KernelCall, KernelRef, Local, ObjectClass,
+    ParamType, Statement, StatementKind, StatusError,
 };
 use crate::error::Part;
 
@@ -208,7 +208,13 @@ impl Parser<'_> {
         if self.accept(Token::Colon) {
             let ty = self.param_type()?;
             self.expect(Token::Assign, "`=`")?;
-            let call = self.call("a call")?;
+            let expected = "a call, as what is no call is named without a type";
+            // A C function may have this name, but makes nothing of this type.
+            let is_function = matches!(ty, ParamType::Object(ObjectClass::Function));
+            if is_function && self.is_word(CLOSURE) {
+                return Err(self.unexpected(expected));
+            }
+            let call = self.call(expected)?;
             return Ok(StatementKind::Call { result: Some(Local::new(name, ty)), call });
         }
         self.expect_after_name(Token::Assign, "`:` or `=`")?;

@@ -132,7 +132,7 @@ impl<'a> Block<'_, 'a> {
             return Err(format!("`{}` does not take {given} arguments", signature.header()));
         }
         for (arg, param) in call.args.iter().zip(signature.arguments()) {
-            if !self.possible_indices(arg).meets(possible(&param.ty)) {
+            if !self.may_be(arg, &param.ty) {
                 let (param, ty) = (&param.name, &param.ty);
                 return Err(format!("`{param}` of `{name}` is of type `{ty}`"));
             }
@@ -148,6 +148,22 @@ impl<'a> Block<'_, 'a> {
         match result.filter(|ty| !possible(ty).meets(yields)) {
             Some(ty) => Err(format!("`{name}` yields `{}`, not `{ty}`", signature.result)),
             None => Ok(()),
+        }
+    }
+
+    /// Returns false if a value is never of a type: by its type index, or by its own values if the body makes an array of
+    /// them.
+    pub(super) fn may_be(&self, packed: &Packed<'_>, ty: &ParamType) -> bool {
+        match (packed, ty.required().0) {
+            (Packed::Array(entries), ParamType::Tuple(elements)) => {
+                let mut pairs = entries.iter().zip(elements);
+                entries.len() == elements.len()
+                    && pairs.all(|(entry, element)| self.may_be(entry, &element.ty))
+            }
+            (Packed::Array(entries), ParamType::Sequence(_, element)) => {
+                entries.iter().all(|entry| self.may_be(entry, element))
+            }
+            _ => self.possible_indices(packed).meets(possible(ty)),
         }
     }
 

@@ -238,7 +238,14 @@ fn syntax() {
         ),
         ("let v: = k();", "1:23: expected `Tensor` or another type such as `float32`, found `=`"),
         ("let v: int8;", "1:27: expected `=`, found `;`"),
-        ("let v: int8 = 5;", "1:30: expected a call, found `5`"),
+        (
+            "let v: int8 = 5;",
+            "1:30: expected a call, as what is no call is named without a type, found `5`",
+        ),
+        (
+            "let v: Function = function(n: int8) -> None { k(n); };",
+            "1:34: expected a call, as what is no call is named without a type, found `function`",
+        ),
         ("let v: int8 = n + 5;", "1:32: expected `(`, found `+`"),
         ("let t = alloc float32;", "1:30: expected `Tensor`, found `float32`"),
         ("let t = alloc Tensor;", "1:36: expected `(`, found `;`"),

@@ -7,7 +7,6 @@ use abi_spec::Scalar;
 use super::{Block, converted};
 use crate::declaration::{self, Expr, Local, ParamType, ResultType, Tensor};
 use crate::resolve::Explained;
-use crate::resolve::accepted::possible;
 use crate::resolve::body::{Action, KernelCall, KernelResult, PackedCall, Received, Returned};
 use crate::resolve::c_type::ResultConvention;
 use crate::resolve::ids::ValueId;
@@ -154,7 +153,7 @@ impl<'a> Block<'_, 'a> {
             }
             (ResultType::Value(ty), Some(value)) => {
                 let packed = self.packed(value)?;
-                if !self.possible_indices(&packed).meets(possible(ty)) {
+                if !self.may_be(&packed, ty) {
                     return Err(format!("the result is of type `{ty}`, which `{value}` is not"));
                 }
                 if self.is_known_to_be(&packed, ty) {
