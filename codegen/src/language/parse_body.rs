@@ -150,6 +150,7 @@ impl Parser<'_> {
         }
         self.advance();
         let start = self.expr()?;
+        self.no_other_loop()?;
         self.expect(Token::Range, "an operator or `..`")?;
         let end = self.expr()?;
         let body = self.block("an operator or `{`")?;

@@ -33,7 +33,9 @@ impl Parser<'_> {
         let value = self.value;
         self.value += 1;
         match word {
-            "Tensor" if self.next_is(Token::OpenParen) => self.tensor(value).map(ParamType::Tensor),
+            "Tensor" if self.next_is(Token::OpenParen) || self.next_is(Token::OpenBracket) => {
+                self.tensor(value).map(ParamType::Tensor)
+            }
             "Shape" => self.shape_type(value),
             "Object" => self.class().map(ParamType::Object),
             "Array" => self.sequence(Sequence::Array),
@@ -163,6 +165,7 @@ impl Parser<'_> {
     /// Parses a tensor type, from the word `Tensor` on.
     pub(super) fn tensor(&mut self, value: usize) -> Parsed<Tensor> {
         self.advance();
+        self.no_bracket()?;
         self.expect(Token::OpenParen, "`(`")?;
         let shape = self.tensor_shape(value)?;
         self.expect(Token::Comma, "`,` and an element type")?;

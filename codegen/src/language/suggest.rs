@@ -8,10 +8,11 @@ use crate::declaration::{ANY_DTYPE, Expr};
 use crate::error::Error;
 
 /// Words that start statements in other languages.
-const ELSEWHERE: [(&str, &str); 4] = [
+const ELSEWHERE: [(&str, &str); 5] = [
     ("while", "but loops are `for i in a..b { … }`"),
     ("elif", "which is `else if`"),
     ("break", "but a loop ends when its counter does, or by `return`"),
+    ("assert", "but conditions stand after `where`, or in `if c { raise ValueError \"…\"; }`"),
     ("continue", "but a turn of a loop ends where its block does: `if c { … }`"),
 ];
 
@@ -105,6 +106,22 @@ impl Parser<'_> {
             return Ok(());
         }
         Err(self.instead(expected, "but a name has one value, which `let` gives it: `let a = 1;`"))
+    }
+
+    /// Checks that a loop has a second bound.
+    pub(super) fn no_other_loop(&self) -> Parsed<()> {
+        if self.token == Token::Range {
+            return Ok(());
+        }
+        Err(self.instead("an operator or `..`", "but a loop counts: `for i in 0..n { … }`"))
+    }
+
+    /// Checks that no bracket follows `Tensor`, as it does in other languages.
+    pub(super) fn no_bracket(&self) -> Parsed<()> {
+        if self.token != Token::OpenBracket {
+            return Ok(());
+        }
+        Err(self.instead("`(`", "but the parts of a tensor are `Tensor([n], float32)`"))
     }
 
     /// Checks that no block follows the arguments of a call, as in a loop of another language.

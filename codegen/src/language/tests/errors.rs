@@ -85,7 +85,10 @@ fn syntax() {
             "f(x: tensor) -> None = k();",
             "1:6: expected `Tensor` or another type such as `float32`, found `tensor`",
         ),
-        ("f(x: Tensor[n]) -> None = k();", "1:12: expected `,` or `)`, found `[`"),
+        (
+            "f(x: Tensor[n]) -> None = k();",
+            "1:12: expected `(`, found `[`, but the parts of a tensor are `Tensor([n], float32)`",
+        ),
         ("f(x: Tensor(n, float32)) -> None = k();", "1:13: expected `[`, found `n`"),
         ("f(x: Tensor([n, float32)) -> None = k();", "1:24: expected `(`, found `)`"),
         ("f(x: Tensor([n])) -> None = k();", "1:16: expected `,` and an element type, found `)`"),

@@ -281,8 +281,14 @@ fn syntax() {
         ),
         ("for", "1:19: expected the name of a counter, found the end of the text"),
         ("for i = 0", "1:22: expected `in`, found `=`"),
-        ("for i in 0, 1 {}", "1:26: expected an operator or `..`, found `,`"),
-        ("for i in 0...1 {}", "1:26: expected an operator or `..`, found `...`"),
+        (
+            "for i in 0, 1 {}",
+            "1:26: expected an operator or `..`, found `,`, but a loop counts: `for i in 0..n { … }`",
+        ),
+        (
+            "for i in 0...1 {}",
+            "1:26: expected an operator or `..`, found `...`, but a loop counts: `for i in 0..n { … }`",
+        ),
         ("for i in 0.. {}", "1:29: expected an expression, found `{`"),
         ("for i in 0..1..2 {}", "1:29: expected an operator or `{`, found `..`"),
         ("match v", "1:23: expected an operator or `{`, found the end of the text"),

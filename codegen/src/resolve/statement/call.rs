@@ -151,21 +151,24 @@ impl<'a> Block<'_, 'a> {
             (ResultType::Value(ty @ ParamType::Scalar(scalar)), Some(value)) => {
                 self.scalar(*scalar, ty, value)
             }
-            (ResultType::Value(ty), Some(value)) => {
-                let packed = self.packed(value)?;
-                if !self.may_be(&packed, ty) {
-                    return Err(format!("the result is of type `{ty}`, which `{value}` is not"));
-                }
-                if self.is_known_to_be(&packed, ty) {
-                    return Ok(Returned::Packed(packed, None));
-                }
-                let received = self.receive("result".to_owned(), ty)?;
-                Ok(Returned::Packed(packed, Some(received)))
-            }
+            (ResultType::Value(ty), Some(value)) => self.value(ty, value),
         }
     }
 
-    /// Resolves a scalar to return. An address or a value is received, so that its type is checked at run time.
+    /// Resolves a value to return. It is received, so that its type is checked at run time, unless the type is known.
+    fn value(&mut self, ty: &'a ParamType, value: &'a Expr) -> Explained<Returned<'a>> {
+        let packed = self.packed(value)?;
+        if !self.may_be(&packed, ty) {
+            return Err(format!("the result is of type `{ty}`, which `{value}` is not"));
+        }
+        if self.is_known_to_be(&packed, ty) {
+            return Ok(Returned::Packed(packed, None));
+        }
+        let received = self.receive("result".to_owned(), ty)?;
+        Ok(Returned::Packed(packed, Some(received)))
+    }
+
+    /// Resolves a scalar to return. An address or a value may be of its type at run time.
     fn scalar(
         &mut self,
         scalar: Scalar,
@@ -183,9 +186,7 @@ impl<'a> Block<'_, 'a> {
                 scalar == Scalar::Ptr
             }
             Kind::Ptr | Kind::DType | Kind::Device | Kind::Text | Kind::Several => {
-                let packed = self.packed(value)?;
-                let received = self.receive("result".to_owned(), ty)?;
-                return Ok(Returned::Packed(packed, Some(received)));
+                return self.value(ty, value);
             }
         };
         if !fits {
