@@ -27,6 +27,7 @@ impl Parser<'_> {
         if self.token != Token::OpenBrace {
             const EXPECTED: &str = "the symbol to call or `{`";
             self.no_bare_statement(EXPECTED)?;
+            self.no_bare_number(EXPECTED)?;
             return self.kernel_call(EXPECTED).map(Body::Call);
         }
         self.statements = 0;
@@ -209,7 +210,7 @@ impl Parser<'_> {
         if self.accept(Token::Colon) {
             let ty = self.param_type()?;
             self.expect(Token::Assign, "`=`")?;
-            let expected = "a call, as what is no call is named without a type";
+            let expected = "a call, as an expression is named without a type";
             // A C function may have this name, but makes nothing of this type.
             let is_function = matches!(ty, ParamType::Object(ObjectClass::Function));
             if is_function && self.is_word(CLOSURE) {

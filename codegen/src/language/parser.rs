@@ -6,6 +6,7 @@ use logos::{Lexer, Logos};
 use rustc_hash::FxHashMap;
 
 use super::reserved::is_reserved;
+use super::suggest;
 use super::token::{Token, describe};
 use crate::declaration::limit::{Limit, MAX_TEXT};
 use crate::error::{Error, Part, Position};
@@ -138,7 +139,11 @@ impl<'a> Parser<'a> {
     /// Returns the error for a current token that cannot stand here.
     #[cold]
     pub(super) fn unexpected(&self, expected: &str) -> Box<Error> {
-        let found = describe(self.token, self.span.len(), &self.text[self.span.start..]);
+        let rest = &self.text[self.span.start..];
+        let mut found = describe(self.token, self.span.len(), rest);
+        if let Some(meant) = suggest::operator(rest) {
+            found += &format!(", {meant}");
+        }
         self.syntax(expected, found)
     }
 

@@ -255,7 +255,11 @@ fn syntax() {
             "f() -> None = try _();",
             "1:19: expected the symbol to call, found `_`, which needs quotes",
         ),
-        ("f() -> None = 5();", "1:15: expected the symbol to call or `{`, found `5`"),
+        (
+            "f() -> None = 5();",
+            "1:15: expected the symbol to call or `{`, found `5`, but a program returns a value, \
+             `= { return 0; };`, and `==` compares",
+        ),
         (
             r#"f() -> None = "k;"#,
             "1:15: expected the symbol to call or `{`, found an unterminated quotation",
@@ -330,6 +334,24 @@ fn syntax() {
             "f() -> None = k(a & b);",
             "1:19: expected an operator, `,` or `)`, found the character '&'",
         ),
+        (
+            "f(b: bool) -> None where b && b = k();",
+            "1:28: expected an operator, `else`, `,` or `=`, found the character '&', which is `and`",
+        ),
+        (
+            "f(b: bool) -> None where b || b = k();",
+            "1:28: expected an operator, `else`, `,` or `=`, found `|`, which is `or`",
+        ),
+        (
+            "f(b: bool) -> None where !b = k();",
+            "1:26: expected an expression, found the character '!', which is `not`",
+        ),
+        (
+            "f(n: int64) -> None where n % 16 = 0 = k();",
+            "1:36: expected the symbol to call or `{`, found `0`, but a program returns a value, \
+             `= { return 0; };`, and `==` compares",
+        ),
+        ("f(b: bool) -> None where != b = k();", "1:26: expected an expression, found `!=`"),
         ("f() -> None = k(é);", "1:17: expected an expression, found the character 'é'"),
         ("/// docs", "1:9: expected the name of a function, found the end of the text"),
         ("/// docs\n# comment", "1:9: expected the name of a function, found the end of the text"),

@@ -240,11 +240,11 @@ fn syntax() {
         ("let v: int8;", "1:27: expected `=`, found `;`"),
         (
             "let v: int8 = 5;",
-            "1:30: expected a call, as what is no call is named without a type, found `5`",
+            "1:30: expected a call, as an expression is named without a type, found `5`",
         ),
         (
             "let v: Function = function(n: int8) -> None { k(n); };",
-            "1:34: expected a call, as what is no call is named without a type, found `function`",
+            "1:34: expected a call, as an expression is named without a type, found `function`",
         ),
         ("let v: int8 = n + 5;", "1:32: expected `(`, found `+`"),
         ("let t = alloc float32;", "1:30: expected `Tensor`, found `float32`"),
