@@ -1,5 +1,7 @@
 //! State of values, symbols and tensors of a function under construction.
 
+use std::rc::Rc;
+
 use abi_spec::Scalar;
 
 use crate::ir::{Builder, Value};
@@ -28,12 +30,23 @@ pub(crate) struct TensorState {
     pub(crate) address: Option<Value>,
     /// A `Bool`: no extent is 0.
     pub(crate) not_empty: Option<Value>,
-    /// Properties that took branches or a call to compute. That of a stride says `shown: 0`.
-    pub(crate) computed: Vec<(OfTensor, Value)>,
+    /// The last of the properties that took branches or a call to compute.
+    pub(crate) computed: Option<Rc<Computed>>,
     /// Dims whose extent is a symbol, one for each symbol.
     pub(crate) symbols: Vec<(usize, SymbolId)>,
     /// True if the strides must be compact, which is checked together with the data.
     pub(crate) compact: bool,
+}
+
+/// A property of a tensor that has been computed: a link of a list, since states are copied more often than they are
+/// searched.
+#[derive(Debug)]
+pub(crate) struct Computed {
+    /// The property; that of a stride says `shown: 0`.
+    pub(crate) property: OfTensor,
+    pub(crate) result: Value,
+    /// The one computed before.
+    pub(crate) before: Option<Rc<Computed>>,
 }
 
 /// Strides that can be read whether or not the pointer is NULL.
@@ -59,7 +72,7 @@ impl TensorState {
             data: None,
             address: None,
             not_empty: None,
-            computed: Vec::new(),
+            computed: None,
             symbols: Vec::new(),
             compact: false,
         }

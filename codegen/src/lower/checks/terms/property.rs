@@ -1,5 +1,7 @@
 //! Properties of values: of tensors, shapes, texts, devices and sequences.
 
+use std::rc::Rc;
+
 use abi_spec::TypeIndex;
 use abi_spec::layout::{dl_tensor, seq_cell};
 
@@ -7,7 +9,7 @@ use crate::ir::{self, Cond, Convert, Type, Value};
 use crate::language::MAX_RANK;
 use crate::lower::checks::checker::Checker;
 use crate::lower::checks::terms::{evaluate, exact};
-use crate::lower::emitter::state::ValueState;
+use crate::lower::emitter::state::{Computed, ValueState};
 use crate::lower::emitter::tensor::device_numbers;
 use crate::lower::failure::message::Message;
 use crate::lower::routines::Routine;
@@ -140,13 +142,17 @@ fn once<'a, 'm>(
     property: OfTensor,
     compute: impl FnOnce(&mut Checker<'a, 'm>) -> Value,
 ) -> Value {
-    let computed = &c.e.known.tensor(value).computed;
-    if let Some((_, known)) = computed.iter().find(|(known, _)| *known == property) {
-        return *known;
+    let last = c.e.known.tensor(value).computed.clone();
+    let mut computed = std::iter::successors(last.as_deref(), |one| one.before.as_deref());
+    if let Some(known) = computed.find(|one| one.property == property) {
+        return known.result;
     }
     exact::settle_overflows(c);
     let result = compute(c);
-    c.e.known.remember(value, |tensor| tensor.computed.push((property, result)));
+    c.e.known.remember(value, |tensor| {
+        let before = tensor.computed.take();
+        tensor.computed = Some(Rc::new(Computed { property, result, before }));
+    });
     result
 }
 
