@@ -55,7 +55,7 @@ fn properties_of_tensors_are_computed_once() {
         // In the operand that may not be evaluated, in the message of its condition, and after it.
         ("n > 0 or x.numel > 4, x.numel < 9", "k(x, x.numel)", "extents_from", 3),
         ("x.numel > 4, x.numel < 9", "k(x.numel, x.numel + n)", "extents_from", 1),
-        // Of NULL strides, and each message reads what the check has read.
+        // The call is for NULL strides. Each message reads what its check has computed.
         ("x.strides[-2] > 4, x.strides[-2] < n", "k(x, x.strides[-2])", "extents_from", 1),
         ("x.strides[-2] > 4, x.strides[-1] < n", "k(x, x.strides[-2])", "extents_from", 2),
     ];

@@ -6,7 +6,6 @@ use logos::{Lexer, Logos};
 use rustc_hash::FxHashMap;
 
 use super::reserved::is_reserved;
-use super::suggest;
 use super::token::{Token, describe};
 use crate::declaration::limit::{Limit, MAX_TEXT};
 use crate::error::{Error, Part, Position};
@@ -139,11 +138,7 @@ impl<'a> Parser<'a> {
     /// Returns the error for a current token that cannot stand here.
     #[cold]
     pub(super) fn unexpected(&self, expected: &str) -> Box<Error> {
-        let rest = &self.text[self.span.start..];
-        let mut found = describe(self.token, self.span.len(), rest);
-        if let Some(meant) = suggest::operator(rest) {
-            found += &format!(", {meant}");
-        }
+        let found = describe(self.token, self.span.len(), &self.text[self.span.start..]);
         self.syntax(expected, found)
     }
 

@@ -4,7 +4,7 @@ use abi_spec::DType;
 
 use super::parser::{Parsed, Parser};
 use super::token::Token;
-use crate::declaration::{ANY_DTYPE, Comparison, Expr};
+use crate::declaration::{ANY_DTYPE, Expr};
 use crate::error::Error;
 
 /// Words that start statements in other languages.
@@ -26,16 +26,6 @@ const TYPES: [(&str, &str); 7] = [
     ("half", "which is `float16`"),
     ("string", "which is `str`"),
 ];
-
-/// Operators of other languages.
-const OPERATORS: [(&str, &str); 3] =
-    [("&&", "which is `and`"), ("||", "which is `or`"), ("!", "which is `not`")];
-
-/// Returns what the operator of another language at the start of a text is here.
-pub(super) fn operator(rest: &str) -> Option<&'static str> {
-    let mut all = OPERATORS.iter().filter(|_| !rest.starts_with(Comparison::Ne.text()));
-    all.find(|(operator, _)| rest.starts_with(operator)).map(|(_, meant)| *meant)
-}
 
 fn find(table: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
     table.iter().find(|(known, _)| *known == word).map(|(_, meant)| *meant)

@@ -102,11 +102,22 @@ pub(super) fn describe(token: Token, length: usize, rest: &str) -> String {
             None => "a name without the second backtick".to_owned(),
         }
     } else if token == Token::Unknown {
-        format!("the character {:?}", rest.chars().next().unwrap_or_default())
+        let character = rest.chars().next().unwrap_or_default();
+        format!("the character {character:?}{}", meant(rest))
     } else {
         let text = &rest[..length];
         let cut = text.char_indices().nth(SHOWN).map_or(length, |(offset, _)| offset);
         let quote = if token == Token::Name { "" } else { "`" };
-        format!("{quote}{}{}{quote}", &text[..cut], if cut < length { "…" } else { "" })
+        let dots = if cut < length { "…" } else { "" };
+        let meant = if token == Token::Pipe { meant(rest) } else { "" };
+        format!("{quote}{}{dots}{quote}{meant}", &text[..cut])
     }
+}
+
+/// Returns what the operator of another language at the start of a text is here; nothing for other texts.
+fn meant(rest: &str) -> &'static str {
+    const OPERATORS: [(&str, &str); 3] =
+        [("&&", ", which is `and`"), ("||", ", which is `or`"), ("!", ", which is `not`")];
+    let found = OPERATORS.iter().find(|(operator, _)| rest.starts_with(operator));
+    found.map_or("", |(_, meant)| meant)
 }

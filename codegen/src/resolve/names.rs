@@ -34,7 +34,8 @@ pub(super) enum Meaning {
     Dtype(ValueId),
 }
 
-/// What the end of a scope makes unknown. A symbol may have the name of a number outside of the scope, which stays.
+/// A name that the end of its scope makes unknown, by the table that has it. The end of a symbol leaves the number known
+/// that has the same name in a scope around.
 #[derive(Clone, Copy, Debug)]
 enum Scoped<'a> {
     /// A name of the body.
@@ -80,7 +81,7 @@ pub(super) struct Names<'a> {
     dtypes: FxHashMap<&'a str, ValueId>,
     /// Names of the body that are in scope.
     pub(super) defined: FxHashMap<&'a str, Meaning>,
-    /// What the body has named so far, in order.
+    /// Names, symbols and element types of the body so far, in order.
     scoped: Vec<Scoped<'a>>,
     /// Number of values of the body so far. Their [`Value::param`] counts on from the parameters.
     others: usize,
