@@ -436,7 +436,8 @@
 //! # C functions
 //!
 //! `extern` before a signature adds a C function of the same name (in a system library with its prefix), which packs
-//! its parameters, calls the function and returns 0, or -1 with the error in the thread's slot.
+//! its parameters, calls the function and returns 0, or -1 with the error in the thread's slot. The name is an identifier
+//! of C without a leading underscore, no word of C or C++ and no function of the C library.
 //! [`Resolved::header`](crate::Resolved::header) is its header. Its arguments are borrowed.
 //!
 //! | parameter | in C | `Optional` |

@@ -14,42 +14,57 @@ fn refusals() {
             "extern k() -> None = f(); extern f() -> None = k();",
             "1:8: k: `k` is also the C function that `f` calls",
         ),
-        ("extern int() -> None = {};", "1:8: int: `int` cannot be the name of a C function"),
-        ("extern class() -> None = {};", "1:8: class: `class` cannot be the name of a C function"),
-        ("extern main() -> None = {};", "1:8: main: `main` cannot be the name of a C function"),
+        (
+            "extern int() -> None = {};",
+            "1:8: int: `int` cannot be the name of a C function: it means something else in C, in C++ or in the header",
+        ),
+        (
+            "extern class() -> None = {};",
+            "1:8: class: `class` cannot be the name of a C function: it means something else in C, in C++ or in the header",
+        ),
+        (
+            "extern main() -> None = {};",
+            "1:8: main: `main` cannot be the name of a C function: it means something else in C, in C++ or in the header",
+        ),
         (
             "extern memcpy() -> None = {};",
-            "1:8: memcpy: `memcpy` cannot be the name of a C function",
+            "1:8: memcpy: `memcpy` cannot be the name of a C function: it means something else in C, in C++ or in the header",
         ),
         (
             "extern malloc(n: int64) -> y: Tensor([n], float32) = k(y.data, n);",
-            "1:8: malloc: `malloc` cannot be the name of a C function",
+            "1:8: malloc: `malloc` cannot be the name of a C function: the system has one of this name",
         ),
-        ("extern free() -> None = {};", "1:8: free: `free` cannot be the name of a C function"),
+        (
+            "extern free() -> None = {};",
+            "1:8: free: `free` cannot be the name of a C function: the system has one of this name",
+        ),
         (
             "extern dlopen() -> None = {};",
-            "1:8: dlopen: `dlopen` cannot be the name of a C function",
+            "1:8: dlopen: `dlopen` cannot be the name of a C function: the system has one of this name",
         ),
-        ("extern dlsym() -> None = {};", "1:8: dlsym: `dlsym` cannot be the name of a C function"),
+        (
+            "extern dlsym() -> None = {};",
+            "1:8: dlsym: `dlsym` cannot be the name of a C function: the system has one of this name",
+        ),
         (
             "extern GetProcAddress() -> None = {};",
-            "1:8: GetProcAddress: `GetProcAddress` cannot be the name of a C function",
+            "1:8: GetProcAddress: `GetProcAddress` cannot be the name of a C function: the system has one of this name",
         ),
         (
             "extern uint8_t() -> None = {};",
-            "1:8: uint8_t: `uint8_t` cannot be the name of a C function",
+            "1:8: uint8_t: `uint8_t` cannot be the name of a C function: it means something else in C, in C++ or in the header",
         ),
         (
             "extern INT8_MAX() -> None = {};",
-            "1:8: INT8_MAX: `INT8_MAX` cannot be the name of a C function",
+            "1:8: INT8_MAX: `INT8_MAX` cannot be the name of a C function: it means something else in C, in C++ or in the header",
         ),
         (
             "extern DLTensor() -> None = {};",
-            "1:8: DLTensor: `DLTensor` cannot be the name of a C function",
+            "1:8: DLTensor: `DLTensor` cannot be the name of a C function: it means something else in C, in C++ or in the header",
         ),
         (
             "extern TVMFFIAny() -> None = {};",
-            "1:8: TVMFFIAny: `TVMFFIAny` cannot be the name of a C function",
+            "1:8: TVMFFIAny: `TVMFFIAny` cannot be the name of a C function: names that begin so are of compilers, linkers and the runtime",
         ),
         (
             "extern f(self: ptr) -> None = {};",
@@ -88,12 +103,12 @@ fn prefixes_make_names_that_are_taken() {
         ),
         (
             system("extern x() -> None = {};", "TVMFFI"),
-            "x: `TVMFFIx` cannot be the name of a C function",
+            "x: `TVMFFIx` cannot be the name of a C function: names that begin so are of compilers, linkers and the runtime",
         ),
         (system("extern f() -> None = {};", "in"), ""),
         (
             system("extern t() -> None = {};", "floa"),
-            "t: `float` cannot be the name of a C function",
+            "t: `float` cannot be the name of a C function: it means something else in C, in C++ or in the header",
         ),
     ];
     for (library, expected) in rows {

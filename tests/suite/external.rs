@@ -113,12 +113,26 @@ fn linkers() -> [Linker; 2] {
 #[test]
 fn headers_need_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
-    let header = library().resolve().unwrap().header();
-    std::fs::write(folder.path().join("external.h"), &header).unwrap();
+    let write = |name: &str, library: &Library| {
+        let header = library.resolve().unwrap().header();
+        std::fs::write(folder.path().join(name), header).unwrap();
+    };
+    write("external.h", &library());
+    write("small.h", &SMALL.parse().unwrap());
+    // Two libraries whose first kernel is the same.
+    for (name, kernel) in [("first.h", "first_kernel"), ("second.h", "second_kernel")] {
+        let text = format!("f(n: int64) -> None = {{ check_number(n); {kernel}(n); }};");
+        write(name, &text.parse().unwrap());
+    }
+    let macros = "#include <errno.h>\n#include <stddef.h>\n#include <stdio.h>\n";
+    let small = &format!("{macros}#include \"small.h\"\n");
     let twice = "#include \"external.h\"\n#include \"external.h\"\n";
+    let both = "#include \"first.h\"\n#include \"second.h\"\n";
+    let used = "void use(void);\nvoid use(void) { first_kernel(1); second_kernel(2); }\n";
+    let twice = &format!("{twice}{both}{used}");
     let whole = format!("#include <tvm/ffi/c_api.h>\n{twice}");
     for (program, standard, language) in [("cc", "-std=c99", "c"), ("c++", "-std=c++17", "c++")] {
-        for text in [twice, &whole] {
+        for text in [twice, &whole, small] {
             let path = folder.path().join("use");
             std::fs::write(&path, text).unwrap();
             let mut compiler = compiler(program, standard);
@@ -139,6 +153,8 @@ extern reserved(`try`: uint64, `_`: str, `float32`: Shape, `and`: Any) -> `or`: 
     = fill(`or`, `or`.data);
 extern each(x: Optional[Tensor([...], int8)], s: Shape, d: Device, f: Function) -> Any
     = try each_kernel(x, s, d, f);
+extern macros(NULL: int64, EOF: int64, stdin: str, TVMFFIAny: bool, DLTensor: int8) -> None
+    = count(NULL, EOF, stdin.data);
 silent() -> out: Tensor([], float32) = fill(out, out.data);
 no_name(n: int64, *rest: Any) -> None = { "no name"(n); nothing(); other(rest, n); other(rest, 1); };
 "#;

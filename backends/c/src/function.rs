@@ -11,7 +11,7 @@ use crate::body::{Body, Functions};
 use crate::data::comment;
 use crate::debug::Places;
 use crate::expression::Expression;
-use crate::names::{Taken, identifier, reserved};
+use crate::names::{Taken, identifier};
 use crate::prelude::Helper;
 use crate::prototype::prototype;
 use crate::share::share;
@@ -37,13 +37,13 @@ pub(crate) fn define(
     uses: Uses,
     text: &mut String,
 ) -> Topics {
-    let reserved = reserved(functions.symbols.headers);
+    let headers = functions.symbols.headers;
     let outer = Some(&functions.symbols.taken);
-    let mut taken = Taken { reserved, outer, ..Taken::default() };
+    let mut taken = Taken { headers, outer, ..Taken::default() };
     let names = source.value_names();
     let mut names: Vec<String> = names.iter().map(|name| identifier(name, &mut taken)).collect();
     share(source, &uses, &mut names);
-    let mut labels = Taken { reserved, ..Taken::default() };
+    let mut labels = Taken { headers, ..Taken::default() };
     let labels: Vec<String> =
         source.blocks().map(|(block, _)| identifier(&source.label(block), &mut labels)).collect();
     let has_places = source.location().is_some();

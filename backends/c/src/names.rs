@@ -48,12 +48,12 @@ const RESERVED_STARTS: &[&str] = &[
 /// Beginnings of names that the runtime's headers define.
 const RUNTIME_STARTS: &[&str] = &["DL", "TVM", "kDL", "kTVM"];
 
-/// Returns the beginnings of the names that the headers of a text define.
-pub(crate) fn reserved(headers: Headers) -> &'static [&'static str] {
-    match headers {
-        Headers::Own => &[],
-        Headers::Include => RUNTIME_STARTS,
-    }
+/// Returns true if other C before a text may have a macro of this name: of the runtime, or of whoever writes macros in
+/// capitals.
+fn may_be_macro(text: &str) -> bool {
+    let in_capitals = !text.bytes().any(|byte| byte.is_ascii_lowercase());
+    in_capitals && !text.ends_with('_')
+        || RUNTIME_STARTS.iter().any(|start| text.starts_with(start))
 }
 
 /// Beginnings of the names of integer types.
@@ -76,8 +76,8 @@ pub(crate) fn is_free(text: &str) -> bool {
 /// The names that are in use: those of a text, and those of a function in it.
 #[derive(Default)]
 pub(crate) struct Taken<'a> {
-    /// The beginnings of names that the headers of the text have.
-    pub(crate) reserved: &'static [&'static str],
+    /// The headers of the text, before which other C may stand.
+    pub(crate) headers: Headers,
     /// The names of the text around the function.
     pub(crate) outer: Option<&'a HashSet<String>>,
     pub(crate) own: HashSet<String>,
@@ -88,7 +88,11 @@ pub(crate) struct Taken<'a> {
 impl Taken<'_> {
     /// Returns true if the text may be declared as it is.
     fn is_free(&self, text: &str) -> bool {
-        is_free(text) && !self.reserved.iter().any(|start| text.starts_with(start))
+        let is_taken = match self.headers {
+            Headers::Own => false,
+            Headers::Include => may_be_macro(text),
+        };
+        is_free(text) && !is_taken
     }
 
     /// Takes a name; returns false if it is in use.

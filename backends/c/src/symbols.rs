@@ -9,7 +9,7 @@ use codegen::backend::{
 use codegen::ir::{self, FieldType, Linkage, Pointee, Struct, SymbolKind};
 
 use crate::Headers;
-use crate::names::{Taken, identifier, is_free, is_quotable, is_symbol, reserved};
+use crate::names::{Taken, identifier, is_free, is_quotable, is_symbol};
 use crate::prelude::{Helper, Prelude};
 use crate::refused;
 
@@ -72,8 +72,7 @@ pub(crate) fn declare(
         is_seen && is_plain && !is_declared_otherwise(symbol, headers)
     };
     let own = source.symbols.iter().filter(|symbol| is_own(symbol));
-    let reserved = reserved(headers);
-    let mut taken = Taken { reserved, ..Taken::default() };
+    let mut taken = Taken { headers, ..Taken::default() };
     taken.own.extend(own.map(|symbol| symbol.name.clone()));
     taken.own.extend(structs.iter().cloned());
     let otherwise = source.symbols.iter().filter(|symbol| is_declared_otherwise(symbol, headers));

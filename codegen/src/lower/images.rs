@@ -203,11 +203,16 @@ pub(crate) fn define(module: &mut Module, images: &[Image]) {
     }
 }
 
-/// Prints an image as its kind, its size and a hash of its bytes (FNV-1a).
-fn print(bytes: &[u8], _: u32) -> String {
-    let sum = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, &byte| {
+/// Returns a hash of bytes: FNV-1a.
+pub(super) fn sum(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |sum, &byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    });
+    })
+}
+
+/// Prints an image as its kind, its size and a hash of its bytes.
+fn print(bytes: &[u8], _: u32) -> String {
+    let sum = sum(bytes);
     let kind = ImageKind::of(bytes).map_or_else(String::new, |kind| format!("{kind:?}, "));
     format!("    {kind}{} bytes, sum {sum:016x}\n", bytes.len())
 }

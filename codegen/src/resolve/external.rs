@@ -158,6 +158,24 @@ pub(super) fn externals<'a>(
     Ok(all)
 }
 
+/// Returns why no C function may have a name, if that is so. C keeps names with a leading underscore; to linkers `_init` and
+/// others mean something.
+fn reason_against(symbol: &str) -> Option<&'static str> {
+    if !is_identifier(symbol) {
+        Some("it is no identifier of C")
+    } else if symbol.starts_with('_')
+        || RESERVED_PREFIXES.iter().any(|start| symbol.starts_with(start))
+    {
+        Some("names that begin so are of compilers, linkers and the runtime")
+    } else if c_library::ALL.contains(&symbol) {
+        Some("the system has one of this name")
+    } else if is_c_word(symbol) {
+        Some("it means something else in C, in C++ or in the header")
+    } else {
+        None
+    }
+}
+
 fn external<'a>(
     function: usize,
     declared: &'a crate::Function,
@@ -165,12 +183,9 @@ fn external<'a>(
 ) -> Located<External<'a>> {
     let signature = &declared.signature;
     let symbol = format!("{prefix}{}", signature.name);
-    let reserved = RESERVED_PREFIXES.iter().any(|prefix| symbol.starts_with(prefix));
-    let imported = c_library::ALL.contains(&&symbol[..]);
-    // C keeps names with a leading underscore; to linkers `_init` and others mean something.
-    let is_name = is_identifier(&symbol) && !symbol.starts_with('_');
-    if reserved || imported || !is_name || is_c_word(&symbol) {
-        return Err((Part::Name, format!("`{symbol}` cannot be the name of a C function")));
+    if let Some(reason) = reason_against(&symbol) {
+        let no_name = format!("`{symbol}` cannot be the name of a C function: {reason}");
+        return Err((Part::Name, no_name));
     }
     if signature.has_self() {
         let reason = "a closure has no C function: `self` is known to the function object only";
@@ -216,7 +231,8 @@ const KEYWORDS: &str = "alignas alignof and and_eq asm auto bitand bitor bool br
     typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq";
 
 /// Functions that compilers call by themselves, the function where programs start, and macros of GNU C.
-const TAKEN: &str = "linux main memcmp memcpy memmove memset unix";
+const TAKEN: &str =
+    "EOF I NULL assert errno linux main memcmp memcpy memmove memset stderr stdin stdout unix";
 
 /// Returns true for words that can name neither a C function nor a parameter.
 pub(crate) fn is_c_word(word: &str) -> bool {
@@ -225,7 +241,7 @@ pub(crate) fn is_c_word(word: &str) -> bool {
 }
 
 /// Returns true for types that prototypes mention.
-fn is_type(word: &str) -> bool {
+pub(crate) fn is_type(word: &str) -> bool {
     let is_integer = |word: &str| word.starts_with("int") || word.starts_with("uint");
     word == "DLTensor" || word.starts_with("TVMFFI") || is_integer(word) && word.ends_with("_t")
 }

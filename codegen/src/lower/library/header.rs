@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use crate::declaration::is_identifier;
+use crate::lower::images::sum;
 use crate::resolve::Resolved;
 use crate::resolve::c_type::{CType, Prototype};
 use crate::resolve::external::External;
-use crate::resolve::external::is_c_word;
+use crate::resolve::external::{is_c_word, is_type};
 
 /// The start of a header: declarations of the types in prototypes.
 const TYPES: &str = "\
@@ -18,12 +19,15 @@ extern \"C\" {
 #endif
 
 /* Whoever looks into these includes <tvm/ffi/c_api.h> before this file. */
+#ifndef TVM_FFI_CODEGEN_TYPES
+#define TVM_FFI_CODEGEN_TYPES
 #ifndef DLPACK_DLPACK_H_
 typedef struct DLTensor DLTensor;
 #endif
 #ifndef TVM_FFI_C_API_H_
 typedef struct TVMFFIAny TVMFFIAny;
 typedef struct TVMFFIObject TVMFFIObject;
+#endif
 #endif
 ";
 
@@ -53,10 +57,7 @@ impl Resolved<'_> {
     pub fn header(&self) -> String {
         let mut kernels = self.called();
         kernels.retain(|(symbol, _)| is_identifier(symbol) && !is_c_word(symbol));
-        let externals = self.externals.iter().map(|external| &external.symbol[..]);
-        let first = externals.chain(kernels.iter().map(|(symbol, _)| *symbol)).next();
-        let guard = format!("TVM_FFI_{}_H", first.unwrap_or("EMPTY"));
-        let mut text = format!("#ifndef {guard}\n#define {guard}\n\n{TYPES}");
+        let mut text = TYPES.to_owned();
         if !self.externals.is_empty() {
             text.push_str(CONTRACT);
         }
@@ -68,8 +69,12 @@ impl Resolved<'_> {
             kernels.iter().for_each(|(symbol, ty)| put_kernel(&mut text, symbol, ty));
             text.push_str("#endif\n");
         }
-        text.push_str("\n#ifdef __cplusplus\n}\n#endif\n\n");
-        text + &format!("#endif /* {guard} */\n")
+        text.push_str("\n#ifdef __cplusplus\n}\n#endif\n");
+        let externals = self.externals.iter().map(|external| &external.symbol[..]);
+        let first = externals.chain(kernels.iter().map(|(symbol, _)| *symbol)).next();
+        // Headers of two libraries may begin with the same kernel.
+        let guard = format!("TVM_FFI_{}_{:016X}", first.unwrap_or("EMPTY"), sum(text.as_bytes()));
+        format!("#ifndef {guard}\n#define {guard}\n\n{text}\n#endif /* {guard} */\n")
     }
 }
 
@@ -91,7 +96,7 @@ fn put_external(text: &mut String, external: &External<'_>) {
         let is_plain = |c: char| c.is_ascii_alphanumeric();
         let mut name = name.replace(|c| !is_plain(c), "_");
         // Names with a leading underscore are reserved for compilers, like `_Bool` and `__FILE__`.
-        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) || is_type(&name) {
             name.insert(0, 'p');
         }
         while is_c_word(&name) || name == external.symbol || !names.insert(name.clone()) {
