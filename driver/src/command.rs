@@ -130,7 +130,7 @@ pub fn run(program: &[OsString], arguments: &[OsString]) -> u8 {
 
 fn input_error(error: &Error) -> u8 {
     // The exit code tells of the failure even if standard error cannot be written.
-    let _ = say("error", &error.to_string());
+    let _ = error.messages().iter().try_for_each(|message| say("error", message));
     1
 }
 

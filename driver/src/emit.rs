@@ -99,7 +99,7 @@ impl Request {
     ///
     /// let shared = Request { form: Form::Shared, ..Request::default() };
     /// let error = shared.emit(&library).unwrap_err();
-    /// assert!(matches!(error, Error::MissingSymbols { names } if names == ["twice_kernel"]));
+    /// assert!(matches!(error, Error::MissingSymbols { names, .. } if names == ["twice_kernel"]));
     /// # Ok::<(), Error>(())
     /// ```
     pub fn emit(&self, library: &Library) -> Result<Vec<u8>, Error> {
@@ -275,7 +275,19 @@ fn check_kernels(module: &ir::Module, host: &Input, request: &Request) -> Result
         !is_ours && host.uses(&symbol.name) && !defined()
     });
     let names: Vec<String> = missing.map(|symbol| symbol.name.clone()).collect();
-    if names.is_empty() { Ok(()) } else { Err(Error::MissingSymbols { names }) }
+    if names.is_empty() {
+        return Ok(());
+    }
+    let is_of_cxx = |symbol: &String| names.iter().any(|name| is_mangled(symbol, name));
+    let mangled = request.kernels.iter().flat_map(Input::defined).find(is_of_cxx);
+    Err(Error::MissingSymbols { names, mangled })
+}
+
+/// Returns true for the symbol of a function of C++ with this name, by the ABI of Itanium or of Windows.
+fn is_mangled(symbol: &str, name: &str) -> bool {
+    let starts = ["", "_"].map(|platform| format!("{platform}_Z{}{name}", name.len()));
+    let windows = format!("?{name}@@Y");
+    starts.iter().chain([&windows]).any(|start| symbol.starts_with(start))
 }
 
 /// Returns the functions of a target that allocate tensors, and those that open the driver of a device.

@@ -83,6 +83,8 @@ pub enum Error {
     MissingSymbols {
         /// Their names, in the order in which the declarations use them.
         names: Vec<String>,
+        /// A function of C++ in a linked file that has one of these names in the source, by its symbol.
+        mangled: Option<String>,
     },
     /// A linked file uses the variable `__tvm_ffi__library_ctx`, which is defined only in a library whose import tree
     /// holds the library itself.
@@ -143,12 +145,18 @@ impl fmt::Display for Error {
                 }
                 Some(_) | None => write!(f, "backend {name}: {source}"),
             },
-            Error::MissingSymbols { names } => {
+            Error::MissingSymbols { names, mangled } => {
                 let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
                 let verb = if names.len() == 1 { "is" } else { "are" };
-                write!(f, "{} {verb} called by a declaration and defined by no linked file", {
-                    names.join(", ")
-                })
+                let names = names.join(", ");
+                write!(f, "{names} {verb} called by a declaration and defined by no linked file")?;
+                if let Some(mangled) = mangled {
+                    write!(
+                        f,
+                        "; `{mangled}` is one of C++, to which `extern \"C\"` gives that name"
+                    )?;
+                }
+                Ok(())
             }
             Error::LibraryContext { file } => {
                 write!(
@@ -158,6 +166,20 @@ impl fmt::Display for Error {
                 f.write_str("something: give --import or --import-tree (`Library::imports`)")
             }
         }
+    }
+}
+
+impl Error {
+    /// Returns the messages of an error: one for each error of a declaration in a file.
+    pub(crate) fn messages(&self) -> Vec<String> {
+        let Error::Declaration { path: Some(path), source } = self else {
+            return vec![self.to_string()];
+        };
+        let message = |error: &codegen::Error| {
+            let (path, source) = (Some(path.clone()), error.clone().into());
+            Error::Declaration { path, source }.to_string()
+        };
+        source.as_slice().iter().map(message).collect()
     }
 }
 

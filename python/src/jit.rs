@@ -136,7 +136,7 @@ impl Job {
             self.request.kernels.push(link::addresses(&self.kernels)?);
         }
         let fault = |error| {
-            let driver::Error::MissingSymbols { names } = error else { return error.into() };
+            let driver::Error::MissingSymbols { names, .. } = error else { return error.into() };
             undefined::fault(&self.library, &names, &given)
         };
         let key = Key::of(&self.request, &self.library);

@@ -294,8 +294,8 @@ fn check_reports_all_errors() {
     let lines: Vec<&str> = outcome.stderr.lines().filter(|line| line.contains(": ")).collect();
     let expected = [
         "error: -:1:17: f: statement 0: nothing determines the symbol `a`",
-        "-:1:29: f: statement 2: nothing determines the symbol `b`",
-        "-:2:8: g: result: a path ends here without `return` or `raise`",
+        "error: -:1:29: f: statement 2: nothing determines the symbol `b`",
+        "error: -:2:8: g: result: a path ends here without `return` or `raise`",
     ];
     assert_eq!(lines, expected);
 }

@@ -376,7 +376,7 @@ fn launches_need_the_functions_of_their_platform() {
     ] {
         let module = lower(&library, &codegen::Options { loader, ..Default::default() }).unwrap();
         let error = request(target, Form::Shared).emit_module(&module).unwrap_err();
-        let Error::MissingSymbols { mut names } = error else { panic!("{target}: {error}") };
+        let Error::MissingSymbols { mut names, .. } = error else { panic!("{target}: {error}") };
         names.sort_by_key(|name| expected.iter().position(|known| known == name));
         assert_eq!(names, expected, "{target}");
     }
@@ -406,7 +406,7 @@ fn missing_kernels_are_named_as_in_c() {
     for target in [WINDOWS[0], MACOS[0]] {
         let error = request(target, Form::Shared).emit(&DECLARATIONS.parse().unwrap()).unwrap_err();
         assert!(
-            matches!(error, Error::MissingSymbols { names } if names == ["kernel"]),
+            matches!(error, Error::MissingSymbols { names, .. } if names == ["kernel"]),
             "{target}"
         );
     }

@@ -245,6 +245,14 @@ fn missing_kernels_are_named_before_linking() {
         error.to_string(),
         "`kernel` is called by a declaration and defined by no linked file"
     );
+    let mangled = "__attribute__((weak)) int _Z6kernelPfl(int x) { return x; }";
+    let kernels = [object("mangled", mangled)];
+    let error = alone(&kernels, &Linker::Cc("/none".into())).emit_module(&twice()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`kernel` is called by a declaration and defined by no linked file; `_Z6kernelPfl` is one of C++, to which \
+         `extern \"C\"` gives that name"
+    );
 }
 
 #[test]
