@@ -25,8 +25,8 @@ const OPTIONS: [&str; 7] = [
     "-w",
 ];
 
-/// Returns the compiler for a target: that of the environment variable `CC` or else `cc` for this machine, GCC by its
-/// name for another one.
+/// Returns the compiler for a target: that of the environment variable `CC` or else `cc` for this machine, for another one
+/// GCC by its name, or clang where the system is neither Linux nor Windows.
 pub(crate) fn compiler(triple: &Triple) -> PathBuf {
     let host = Triple::host();
     let is_host = triple.architecture == host.architecture
@@ -38,6 +38,9 @@ pub(crate) fn compiler(triple: &Triple) -> PathBuf {
     let machine = Machine::name_of(triple.architecture);
     if triple.operating_system == OperatingSystem::Windows {
         return format!("{machine}-w64-mingw32-gcc").into();
+    }
+    if triple.operating_system != OperatingSystem::Linux {
+        return "clang".into();
     }
     let is_known = triple.environment != Environment::Unknown;
     let environment = if is_known { triple.environment } else { Environment::Gnu };
@@ -55,7 +58,7 @@ pub(crate) fn object(c: &C, source: &ir::Module) -> Result<Vec<u8>, Error> {
     let folder = tempfile::tempdir().map_err(|error| fail(error.to_string()))?;
     // The name stands in the object.
     fs::write(folder.path().join(SOURCE), text).map_err(|error| fail(error.to_string()))?;
-    let done = Command::new(&c.compiler)
+    let done = command(&c.compiler)
         .args(OPTIONS)
         .args(options(c, machine))
         .args(debug_options(source, folder.path()))
@@ -70,7 +73,25 @@ pub(crate) fn object(c: &C, source: &ir::Module) -> Result<Vec<u8>, Error> {
         let text = String::from_utf8_lossy(&done.stderr);
         return Err(fail(format!("{}\n{}", done.status, text.trim_end())));
     }
-    fs::read(folder.path().join(OBJECT)).map_err(|error| fail(error.to_string()))
+    let object = fs::read(folder.path().join(OBJECT)).map_err(|error| fail(error.to_string()))?;
+    if is_elf(&object) != (c.triple.binary_format == BinaryFormat::Elf) {
+        return Err(fail(format!("it makes no objects for {}", c.triple)));
+    }
+    Ok(object)
+}
+
+fn is_elf(object: &[u8]) -> bool {
+    object.starts_with(b"\x7fELF")
+}
+
+/// Returns the command of a compiler: a file or a name, or else words, as in `CC="ccache gcc"`.
+fn command(compiler: &Path) -> Command {
+    let text = compiler.to_str().filter(|_| !compiler.is_file());
+    let words = text.and_then(shlex::split).unwrap_or_default();
+    let Some((first, others)) = words.split_first() else { return Command::new(compiler) };
+    let mut command = Command::new(first);
+    command.args(others);
+    command
 }
 
 /// Returns the options for debug information, in which `folder` does not occur.

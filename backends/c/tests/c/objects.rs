@@ -101,3 +101,16 @@ fn compilers_that_fail_are_named() {
     let error = C::new(triple, Optimize::O2).object(&module, &[]).unwrap_err();
     assert_eq!(error.to_string(), "unsupported target wasm32-unknown-unknown: not a known machine");
 }
+
+/// A compiler with options, and one of another format than that of the target.
+#[cfg(target_os = "linux")]
+#[test]
+fn compilers_make_what_they_are_asked_for() {
+    let module = sample::module();
+    let words = C { compiler: "env cc".into(), ..C::default() };
+    assert!(words.object(&module, &[]).unwrap() == C::default().object(&module, &[]).unwrap());
+    let triple: Triple = "x86_64-apple-darwin".parse().unwrap();
+    let own = C { triple, compiler: "cc".into(), ..C::default() };
+    let error = own.object(&module, &[]).unwrap_err().to_string();
+    assert_eq!(error, "c: cc: it makes no objects for x86_64-apple-darwin");
+}

@@ -237,6 +237,9 @@ fn unsupported_targets_are_errors() {
     for (triple, reason) in [
         ("i686-unknown-linux-gnu", "not a known machine"),
         ("riscv64gc-apple-darwin", "no such object format for this machine"),
+        ("aarch64-unknown-linux-gnu_ilp32", "its addresses do not have 64 bits"),
+        ("x86_64-unknown-linux-gnux32", "its addresses do not have 64 bits"),
+        ("x86_64-unknown-uefi", "it has no shared libraries"),
     ] {
         let triple: target_lexicon::Triple = triple.parse().unwrap();
         let error = isa(&triple, Settings::OBJECT).err();

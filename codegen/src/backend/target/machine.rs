@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use target_lexicon::{
-    Aarch64Architecture, Architecture, BinaryFormat, OperatingSystem, Riscv64Architecture, Triple,
+    Aarch64Architecture, Architecture, BinaryFormat, OperatingSystem, PointerWidth,
+    Riscv64Architecture, Triple,
 };
 
 use crate::backend::Error;
@@ -193,10 +194,16 @@ impl Machine {
             |reason: &str| Error::Target { triple: triple.clone(), reason: reason.to_owned() };
         let machine =
             Machine::with_generator(triple).ok_or_else(|| unsupported("not a known machine"))?;
-        if machine.facts().formats.contains(&triple.binary_format) {
-            return Ok(machine);
+        if !machine.facts().formats.contains(&triple.binary_format) {
+            return Err(unsupported("no such object format for this machine"));
         }
-        Err(unsupported("no such object format for this machine"))
+        if triple.pointer_width() != Ok(PointerWidth::U64) {
+            return Err(unsupported("its addresses do not have 64 bits"));
+        }
+        if triple.operating_system == OperatingSystem::Uefi {
+            return Err(unsupported("it has no shared libraries"));
+        }
+        Ok(machine)
     }
 
     /// Returns the machine of a target with a code generator, whatever its format.
