@@ -12,6 +12,7 @@ use crate::abi::{Any, SafeCall};
 use crate::code::address::DataRange;
 use crate::compiled::{Code, Compiled, HostFunction};
 use crate::error::Error;
+use crate::unwinding::quietly;
 use crate::value::function::FfiFunction;
 use crate::value::object::raised;
 
@@ -111,7 +112,8 @@ unsafe extern "C" fn enter(
 /// The deleter of function objects.
 unsafe extern "C" fn release(handle: *mut c_void) {
     // SAFETY: called once, with the pointer that `into_ffi_function` handed over.
-    drop(unsafe { Box::from_raw(handle.cast::<Holder>()) });
+    let holder = unsafe { Box::from_raw(handle.cast::<Holder>()) };
+    quietly(|| drop(holder));
 }
 
 /// The variable [`KEEPER`](tvm_ffi_codegen::KEEPER) of host IR.
@@ -165,7 +167,8 @@ unsafe extern "C" fn do_nothing(_: *mut c_void, _: *const Any, _: i32, result: *
 /// The deleter of an object that keeps code.
 unsafe extern "C" fn release_code(code: *mut c_void) {
     // SAFETY: called once, with the handle of `make_owner`.
-    drop(unsafe { Arc::from_raw(code.cast_const().cast::<Code>()) });
+    let code = unsafe { Arc::from_raw(code.cast_const().cast::<Code>()) };
+    quietly(|| drop(code));
 }
 
 impl HostFunction {

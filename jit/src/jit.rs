@@ -35,7 +35,8 @@ use crate::value::call::Reads;
 /// * be sound for all arguments that the checks of those declarations let pass, on any thread: a
 ///   tensor's memory is what its extents, strides and type say, readable and writable, and may overlap
 ///   that of other tensors; a `ptr` is what its caller vouched for, in unsafe code, or NULL, since None stands for it
-///   and anybody may pass that (`where p != null` refuses it); a closure's `self` is what its
+///   and anybody may pass that (`where p != null` refuses it); a `Stream` is any number, for which only
+///   [`Jit::launches`] vouches; a closure's `self` is what its
 ///   [`Context`](crate::Context) holds. Checks that [`JitOptions::lowering`] omits refuse nothing;
 /// * be sound for the addresses that the declarations make themselves, of a number (`ptr(n)`) or of a tensor (`x.data`
 ///   in a function made by a body, which may outlive the tensor);
@@ -44,7 +45,8 @@ use crate::value::call::Reads;
 ///   type with which declarations call the kernel says `const` there;
 /// * not access the memory of a tensor after it has returned the tensor, nor write to that of a tensor that a function
 ///   made by a body holds, unless nobody reads it then;
-/// * not unwind;
+/// * not unwind, nor leave an error in the thread's slot after which it says that all went well: the next kernel that
+///   fails would seem to have raised it;
 /// * stay at its address until the code is freed: [`Jit::keep`] keeps its library loaded.
 pub struct Jit {
     pub(crate) options: JitOptions,
@@ -221,7 +223,9 @@ impl Jit {
     /// [`Error::Unvouched`] without [`Jit::launches`] or [`Jit::calls`]; [`Error::Backend`] for a [system
     /// library](Library::system_lib); and those of [`Jit::finish`].
     pub fn compile(mut self, library: &Library) -> Result<Compiled, Error> {
-        let source = tvm_ffi_codegen::lower(&library.resolve()?, &self.options.lowering);
+        // Whatever else the options say: the code is freed, and with it what its cached calls keep.
+        let lowering = Options { in_process: true, ..self.options.lowering.clone() };
+        let source = tvm_ffi_codegen::lower(&library.resolve()?, &lowering);
         let given: HashSet<&str> = self.given.iter().map(|given| &*given.name).collect();
         self.vouched.check(library, &given)?;
         let declared = Declared::new(library);

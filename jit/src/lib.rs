@@ -107,6 +107,7 @@ mod raise;
 mod runtime;
 mod signatures;
 mod typed;
+mod unwinding;
 mod value;
 mod wrapped;
 

@@ -5,7 +5,6 @@ mod parameter;
 
 use std::any::Any as Payload;
 use std::ffi::c_void;
-use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
 use std::slice;
@@ -17,6 +16,7 @@ use parameter::Refused;
 use crate::abi::Any;
 use crate::error::{CallError, Error};
 use crate::runtime::Runtime;
+use crate::unwinding::quietly;
 use crate::value::function::FfiFunction;
 use crate::value::object::{raise_again, raised};
 
@@ -141,13 +141,6 @@ impl<F> Holder<F> {
         );
         quietly(|| drop(panic));
         error
-    }
-}
-
-/// Runs code that must not unwind into C. What a panic carries is leaked, since dropping it might panic again.
-fn quietly(work: impl FnOnce()) {
-    if let Err(panic) = panic::catch_unwind(AssertUnwindSafe(work)) {
-        mem::forget(panic);
     }
 }
 

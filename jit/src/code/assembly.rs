@@ -90,7 +90,10 @@ impl Assembly {
         define: impl FnOnce(&mut dyn Module) -> Result<(), E>,
     ) -> Result<(), E> {
         let before = self.native.defined.len();
-        define(&mut self.native)?;
+        self.native.verifies = true;
+        let defined = define(&mut self.native);
+        self.native.verifies = false;
+        defined?;
         let declarations = self.native.module.declarations();
         for &Defined { id: place, .. } in &self.native.defined[before..] {
             let declaration = declarations.get_function_decl(place);

@@ -33,6 +33,8 @@ pub(crate) struct Native {
     pub(crate) module: JITModule,
     /// The level of the module's code generator.
     pub(crate) level: OptLevel,
+    /// True while the user defines functions, which Cranelift verifies.
+    pub(crate) verifies: bool,
     pub(crate) defined: Vec<Defined>,
 }
 
@@ -47,7 +49,7 @@ impl Native {
             JITBuilder::with_isa(isa(level, Allocator::Backtracking)?, default_libcall_names());
         builder.memory_provider(Box::new(memory.clone()));
         builder.symbol_lookup_fn(Box::new(move |name| Some(address(name))));
-        Ok(Native { module: JITModule::new(builder), level, defined: Vec::new() })
+        Ok(Native { module: JITModule::new(builder), level, verifies: false, defined: Vec::new() })
     }
 
     /// Sets the unwind information of a function that was defined as bytes, one of the last.
@@ -126,6 +128,9 @@ impl Module for Native {
         context: &mut Context,
         plane: &mut ControlPlane,
     ) -> ModuleResult<()> {
+        if self.verifies {
+            context.verify(self.module.isa()).map_err(CodegenError::Verifier)?;
+        }
         if is_wide(&context.func) {
             let isa = isa(self.level, Allocator::SinglePass);
             let isa = isa.map_err(|error| CodegenError::Unsupported(error.to_string()))?;
