@@ -23,16 +23,25 @@ const DECLARATIONS: &str = "
             if n == 2 { @\"graph.py\":12 @(f)(n); }
             if n == 3 { @\"graph.py\":13 @located(0); }
             if n == 4 { @\"graph.py\":14 try status_and_error(n, raise); }
-            if n == 5 { @\"graph.py\":15 let t = alloc Tensor([n, -1], float64); }
+            if n == 5 { @\"graph.py\":15 let t = alloc Tensor([n, -n], float64); }
             if n == 6 { @\"graph.py\":16 let r: int8 = @(f)([n, \"text\"], Shape(n)); }
             if n == 7 { @(f)(n); }
             @\"graph.py\":17
             return n;
         };
+    @\"graph.py\":20
+    made(n: int64) -> Function
+        = {
+            if n == 1 {
+                @\"graph.py\":21
+                return function(m: int64) -> None where m > 0 { if m == 2 { raise KeyError m; } };
+            }
+            return function(m: int64) -> None where m > 0 {};
+        };
 ";
 
 /// Calls, and the class and frames of each error, without frames of native functions and of the script.
-const ROWS: [(&str, &str); 14] = [
+const ROWS: [(&str, &str); 17] = [
     ("m.plain(1)", "RuntimeError: <tvm-ffi-codegen>:0 in plain"),
     ("m.located(None)", "TypeError: kernel.py:12 in located"),
     ("m.located()", "TypeError: kernel.py:12 in located"),
@@ -47,6 +56,9 @@ const ROWS: [(&str, &str); 14] = [
     ("m.graph(5, fails, raise_)", "ValueError: graph.py:15 in graph"),
     ("m.graph(6, fails, raise_)", "ValueError: graph.py:16 in graph"),
     ("m.graph(7, fails, raise_)", "ValueError: graph.py:10 in graph"),
+    ("m.made(1)(0)", "ValueError: graph.py:21 in function"),
+    ("m.made(1)(2)", "KeyError: graph.py:21 in function"),
+    ("m.made(2)(0)", "ValueError: graph.py:20 in function"),
 ];
 
 #[test]

@@ -100,9 +100,9 @@ fn define<'a>(
         None => ffi_function(module, symbol, own),
     };
     let header = function.shown.header().to_string();
-    let host = records.host(function, function.declared.location.as_ref(), &header);
+    let host = records.host(function, function.location, &header);
     b.about(header);
-    if let Some(location) = &function.declared.location {
+    if let Some(location) = function.location {
         let location = source_location(b.module, location);
         b.locate(location);
     }

@@ -57,8 +57,14 @@ impl<'a> Block<'_, 'a> {
             }
             (Part::Statement(index), located(declared, part, reason))
         };
-        let resolved =
-            definition::resolve_in(declared, self.items, self.names.platform, captures, self.count);
+        let resolved = definition::resolve_in(
+            declared,
+            self.location,
+            self.items,
+            self.names.platform,
+            captures,
+            self.count,
+        );
         let (function, count) = resolved.map_err(|faults| {
             let mut faults: Faults = faults.into_iter().map(within).collect();
             let last = faults.pop().unwrap_or_else(|| unreachable!("a failure has a fault"));

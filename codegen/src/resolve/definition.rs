@@ -17,7 +17,7 @@ use super::statement::Block;
 use super::step::Step;
 use super::term::Term;
 use super::{Faults, Items, Located};
-use crate::declaration::{self, ParamType, Platform, ResultType};
+use crate::declaration::{self, Location, ParamType, Platform, ResultType};
 use crate::error::Part;
 
 /// Resolves a function of the library.
@@ -26,13 +26,16 @@ pub(super) fn resolve<'a>(
     items: &Items<'a>,
 ) -> Result<Function<'a>, Faults> {
     let platform = launch::platform::of(declared, items);
-    resolve_in(declared, items, platform, Vec::new(), 0).map(|(function, _)| function)
+    let location = declared.location.as_ref();
+    let resolved = resolve_in(declared, location, items, platform, Vec::new(), 0);
+    resolved.map(|(function, _)| function)
 }
 
-/// Resolves a function that holds what it captures. Its statements are counted from `count` on; also returns the number
-/// after them.
+/// Resolves a function at a location that holds what it captures. Its statements are counted from `count` on; also returns
+/// the number after them.
 pub(super) fn resolve_in<'a>(
     declared: &'a crate::Function,
+    location: Option<&'a Location>,
     items: &Items<'a>,
     platform: Platform,
     captures: Vec<Capture<'a>>,
@@ -56,7 +59,7 @@ pub(super) fn resolve_in<'a>(
             one_call(&mut names, &mut knowledge, &facts, call).map_err(one)?
         }
         declaration::Body::Block(statements) => {
-            let mut block = Block::new(&mut names, knowledge, facts, items, count);
+            let mut block = Block::new(&mut names, knowledge, facts, items, (location, count));
             let statements = block.body(statements)?;
             (count, closures) = block.into_parts();
             Body::Block(statements)
@@ -65,6 +68,7 @@ pub(super) fn resolve_in<'a>(
     let Names { images, values, symbols, outputs, locals, maps, look_ups, .. } = names;
     let function = Function {
         declared,
+        location,
         shown: &declared.signature,
         platform,
         images,

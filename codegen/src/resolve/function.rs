@@ -11,12 +11,15 @@ use super::look_up::LookUp;
 use super::named::{Local, Output, Symbol};
 use super::step::Step;
 use super::value::{Source, Value};
-use crate::declaration::{self, Expr, Global, Platform, Tensor};
+use crate::declaration::{self, Expr, Global, Location, Platform, Tensor};
 
 /// A resolved function.
 #[derive(Clone, Debug)]
 pub(crate) struct Function<'a> {
     pub(crate) declared: &'a declaration::Function,
+    /// The declared location; for a function that a body makes, that of the statement, of one around it or of the function
+    /// around it.
+    pub(crate) location: Option<&'a Location>,
     /// Signature that errors show: what callers see.
     pub(crate) shown: &'a declaration::Signature,
     /// Platform that launches its kernels.

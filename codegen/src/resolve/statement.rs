@@ -17,7 +17,7 @@ use super::presence::{Consequences, Facts, Point};
 use super::term::{Kind, Node, Term};
 use super::{Explained, Faults, Items, Located};
 use crate::declaration::reserved::spelled;
-use crate::declaration::{self, Expr, ObjectClass, ParamType, ResultType, StatementKind};
+use crate::declaration::{self, Expr, Location, ObjectClass, ParamType, ResultType, StatementKind};
 use crate::error::Part;
 
 /// Resolver of a program.
@@ -27,6 +27,8 @@ pub(super) struct Block<'n, 'a> {
     /// Facts that hold before the current statement.
     pub(super) facts: Facts,
     pub(super) items: &'n Items<'a>,
+    /// Location of the current statement, of one around it or of the function.
+    pub(super) location: Option<&'a Location>,
     /// Number of statements resolved so far.
     pub(super) count: usize,
     /// True if a call may have run before the current statement.
@@ -54,11 +56,11 @@ impl<'n, 'a> Block<'n, 'a> {
         knowledge: Knowledge,
         facts: Facts,
         items: &'n Items<'a>,
-        count: usize,
+        (location, count): (Option<&'a Location>, usize),
     ) -> Self {
         let called = names.is_closure;
         let (closures, faults) = (Vec::new(), Faults::new());
-        Block { names, knowledge, facts, items, count, called, closures, faults }
+        Block { names, knowledge, facts, items, location, count, called, closures, faults }
     }
 
     /// Resolves the whole program. It may end without `return` if there is nothing to return.
@@ -152,6 +154,20 @@ impl<'n, 'a> Block<'n, 'a> {
     /// Resolves statement number `index`, which `rest` follows. Returns `None` for one without an action, and true if
     /// control does not continue after it.
     fn numbered(
+        &mut self,
+        index: usize,
+        statement: &'a declaration::Statement,
+        rest: &'a [declaration::Statement],
+    ) -> Located<(Option<Statement<'a>>, bool)> {
+        let around = self.location;
+        self.location = statement.location.as_ref().or(around);
+        let resolved = self.located(index, statement, rest);
+        self.location = around;
+        resolved
+    }
+
+    /// Resolves a statement at the current location.
+    fn located(
         &mut self,
         index: usize,
         statement: &'a declaration::Statement,

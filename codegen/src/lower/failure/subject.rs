@@ -74,7 +74,7 @@ pub(crate) struct Subjects<'a, 'm> {
 impl<'a, 'm> Subjects<'a, 'm> {
     /// Creates the records of a function that has none yet. `host` is the offset of the record of the function.
     pub(crate) fn new(function: &'a Function<'a>, host: u32, records: &'m mut Records) -> Self {
-        let location = function.declared.location.as_ref();
+        let location = function.location;
         let mut subjects = Subjects {
             function,
             records,
@@ -247,7 +247,7 @@ impl Subjects<'_, '_> {
 
     /// Returns the offset of the record of the function at the location of the current statement.
     pub(crate) fn host(&mut self) -> u32 {
-        let location = self.location.or(self.function.declared.location.as_ref());
+        let location = self.location.or(self.function.location);
         let key = location.map(std::ptr::from_ref);
         if let Some((_, host)) = self.hosts.iter().find(|(known, _)| *known == key) {
             return *host;
