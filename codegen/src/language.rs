@@ -100,8 +100,10 @@
 //! label      = word | "`" any "`"
 //! any        = characters, at least one, but no "`" and no control characters
 //! word       = ( letter | "_" ) { letter | digit | "_" }
-//! int        = digit { digit }
-//! float      = digit { digit } "." digit { digit }
+//! int        = digits
+//! digits     = digit { digit }
+//! float      = digits "." digits [ exponent ] | digits exponent
+//! exponent   = ( "e" | "E" ) [ "+" | "-" ] digits
 //! quoted     = '"' { any character but '"', '\' and the end of the line | '\"' | '\\' } '"'
 //! doc        = "///" and the rest of the line
 //! comment    = "#" and the rest of the line
@@ -200,7 +202,7 @@
 //! others; an expression with several such symbols is compared where all of them are bound. It may be used only where
 //! one of these values is known to be there: after `where x.is_some or y.is_some`, to the right of `x.is_some and` or
 //! `not x.is_some or`, in `if x.is_some { … }`, after `if not x.is_some { return; }`. In the message of a condition
-//! it is 0 if nothing has bound it.
+//! it is 0 if nothing has bound it, and so is a number that is None, there and in a `raise`.
 //!
 //! ```
 //! let text = "\
@@ -265,7 +267,9 @@
 //!
 //! `/` and `%` are the floor division and its remainder (`-12 % 5 == 3`), `ceildiv` rounds up; a divisor of 0 is a
 //! ValueError that names the expression. A `uint64` above `int64` is out of range as an operand, by its name;
-//! comparisons, conversions such as `int32(u)` and calls use its value. As an argument of a C function `float16(e)` is
+//! comparisons, conversions such as `int32(u)` and calls of C functions use its value. A parameter reaches functions of
+//! the FFI and the caller as the `ffi.BigInt` that it came as; any other is out of range there. A comparison of an
+//! integer with a float is one of floats: the integer is rounded to a `float64`. As an argument of a C function `float16(e)` is
 //! C's `_Float16` and `bfloat16(e)` its `__bf16`. `int64(p)` of an address is checked like a
 //! `uint64`. The sum of an address and a number of bytes wraps like that of pointers in hardware, while the number is an
 //! expression as any other. `x.numel` and a compact `x.strides[i]` are products of extents: 0 where an extent is 0, else
@@ -462,7 +466,7 @@
 //! A violated constraint raises ``ValueError: Violated n % 4 == 0 when calling: `…`, n = 6``; a text after `else`
 //! replaces `Violated n % 4 == 0`. A conversion that does not fit names the argument that it converts, or the places that
 //! have bound its symbols: ``Out of range int32(n) when calling: `…`, expected int32 but got 2147483648 (= x.shape[0])``,
-//! and of `int8(n * m)` `…, n = 6 (= x.shape[0]), m = 30 (= y.shape[0])`. A non-zero status raises the error that the kernel has left in the thread's slot.
+//! and of `int8(n * m)` `…, n = 6 (= x.shape[0]), m = 30 (= y.shape[0])`. A non-zero status raises the error that the kernel has left in the thread's slot, which no kernel leaves there with a status of 0.
 //! Without one, the entry of that status, or that of `_`, is the kind and the text of an error ``<text> when calling:
 //! `…`, status = 1``; without an entry it is a RuntimeError `Failed kernel …`. The wrapper adds one frame to every
 //! error: the location of the statement, of one around it or of the function, or `<tvm-ffi-codegen>` without a line, and

@@ -12,6 +12,7 @@ mod condition;
 mod definition;
 mod element;
 pub(crate) mod external;
+mod fits;
 pub(crate) mod function;
 pub(crate) mod global;
 pub(crate) mod ids;

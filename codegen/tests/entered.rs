@@ -84,7 +84,7 @@ fn extents_that_the_caller_declares() {
             &["checked own @sized", "own @sized", "own @sized"],
         ),
         (
-            "f(a: Tensor([i, j], float32)) -> None = { let t = alloc Tensor([i, j], float32); @one(a, t); @sum(a) into t; };",
+            "f(a: Tensor([i, j], float32)) -> None = { let t = alloc Tensor([i, j], float32); let u = alloc Tensor([j], float32); @one(a, t); @sum(a) into u; };",
             &["checked own @one", "own @sum into"],
         ),
     ]);

@@ -79,7 +79,7 @@ def test_long_chains_are_no_deep_nesting() -> None:
     assert str(all_of(*[n < i for i in range(17)])).count("(") == 1
     many = function("f", {n: "int64"}, [Return(sum(range(100), start=n))], "int64")
     assert [found.message for found in check(Library([many]))] == [
-        "more than 64 levels of nesting (MAX_NESTING)"
+        "more than 64 levels of nesting or operators in a row (MAX_NESTING)"
     ]
     raises(ValueError, "the declaration is nested too deeply", lambda: str(sum(range(9999), start=n)))
 

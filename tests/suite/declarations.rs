@@ -55,10 +55,22 @@ fn no_text_is_too_long_or_too_deep() {
     let repeat = |text: &str| text.repeat(1_000_000);
     let rows = [
         (repeat(" ") + &repeat("                "), "more than 16777216 bytes of text (MAX_TEXT)"),
-        (format!("f() -> None = k({}", repeat("(")), "levels of nesting (MAX_NESTING)"),
-        (format!("f() -> None = k({}n", repeat("- ")), "levels of nesting (MAX_NESTING)"),
-        (format!("f() -> None = k(n{}", repeat(" + n")), "levels of nesting (MAX_NESTING)"),
-        (format!("f() -> None = k({}", repeat("min(1, ")), "levels of nesting (MAX_NESTING)"),
+        (
+            format!("f() -> None = k({}", repeat("(")),
+            "levels of nesting or operators in a row (MAX_NESTING)",
+        ),
+        (
+            format!("f() -> None = k({}n", repeat("- ")),
+            "levels of nesting or operators in a row (MAX_NESTING)",
+        ),
+        (
+            format!("f() -> None = k(n{}", repeat(" + n")),
+            "levels of nesting or operators in a row (MAX_NESTING)",
+        ),
+        (
+            format!("f() -> None = k({}", repeat("min(1, ")),
+            "levels of nesting or operators in a row (MAX_NESTING)",
+        ),
         (format!("f() -> None = k({});", repeat("n, ")), "arguments (MAX_ARGUMENTS)"),
         (format!("f({}) -> None = k();", repeat("a: int8, ")), "parameters (MAX_PARAMS)"),
         (format!("f(x: Tensor([{}], int8))", repeat("n, ")), "dims (MAX_RANK)"),

@@ -69,8 +69,8 @@ const ROWS: [(&str, &str); 26] = [
         "[-3, 7, True, 2.0, 's', b'y', dtype('float32'), device(type='cpu', index=0), 2, (1,), None]",
     ),
     (
-        "m.all_kinds(-3, 2**63, 1, 2, 's', b'y', 'float32', tvm_ffi.device('cpu'), numpy.zeros((2, 3), 'float32'), [1], None, None)",
-        "ValueError: Out of range u",
+        "list(m.all_kinds(-3, 2**63, 1, 2, 's', b'y', 'float32', tvm_ffi.device('cpu'), numpy.zeros((2, 3), 'float32'), [1], None, None))[:2]",
+        "[-3, 9223372036854775808]",
     ),
     ("t = tvm_ffi.from_dlpack(numpy.arange(3, dtype='float32'))", ""),
     ("numpy.from_dlpack(m.give_tensor(t)).tolist()", "[0.0, 1.0, 2.0]"),
@@ -98,8 +98,6 @@ fn call_out(declarations: &str) {
         build(&library, backend, &path);
         let lines = run(&path, &ROWS.map(|(statement, _)| statement));
         for ((statement, expected), found) in ROWS.iter().zip(&lines) {
-            let cut = found.get(..expected.len().min(found.len())).unwrap_or(found);
-            let found = if expected.starts_with("ValueError: Out of range") { cut } else { found };
             assert_eq!(found, *expected, "{backend}: {statement}");
         }
         assert_eq!(lines.len(), ROWS.len(), "{backend}");

@@ -16,6 +16,7 @@ pub(super) enum Token {
     Name,
     #[regex("[0-9]+")]
     Int,
+    #[regex(r"[0-9]+(\.[0-9]+)?[eE][+-]?[0-9]+")]
     #[regex(r"[0-9]+\.[0-9]+")]
     Float,
     #[regex(r#""([^"\\\n]|\\[^\n])*""#)]
@@ -116,8 +117,12 @@ pub(super) fn describe(token: Token, length: usize, rest: &str) -> String {
 
 /// Returns what the operator of another language at the start of a text is here; nothing for other texts.
 fn meant(rest: &str) -> &'static str {
-    const OPERATORS: [(&str, &str); 3] =
-        [("&&", ", which is `and`"), ("||", ", which is `or`"), ("!", ", which is `not`")];
+    const OPERATORS: [(&str, &str); 4] = [
+        ("&&", ", which is `and`"),
+        ("||", ", which is `or`"),
+        ("!", ", which is `not`"),
+        ("'", ", but texts stand in double quotes"),
+    ];
     let found = OPERATORS.iter().find(|(operator, _)| rest.starts_with(operator));
     found.map_or("", |(_, meant)| meant)
 }

@@ -193,6 +193,7 @@ routines! {
     PutInt cold inner, text::put_int;
     PutUnsigned cold inner, text::put_unsigned;
     PutQuoted cold inner, text::put_quoted;
+    PutUnquoted cold inner, text::put_unquoted;
     PutWords cold inner, big_int::put_words;
     PutFloat cold inner, float::put_float;
     PutDigits cold inner, float::put_digits;

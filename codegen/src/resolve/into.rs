@@ -45,7 +45,8 @@ impl<'a> Block<'_, 'a> {
         }
         entry.into = true;
         call.args.extend(omitted(signature, call.args.len()));
-        for expr in into {
+        let outputs = signature.outputs();
+        for (at, (expr, output)) in into.iter().zip(outputs).enumerate() {
             let packed = self.packed(expr)?;
             let is_tensor = match &packed {
                 Packed::Plain(Plain::Output(_)) => true,
@@ -60,6 +61,15 @@ impl<'a> Block<'_, 'a> {
             }
             if self.is_read_value(&packed) {
                 return Err(format!("`{expr}` is only read, and `{path}` writes into it"));
+            }
+            if into[..at].contains(expr) {
+                return Err(format!("`{path}` would write two results into `{expr}`"));
+            }
+            if !self.may_be(&packed, &output.tensor.clone().into()) {
+                let (name, tensor) = (&output.name, &output.tensor);
+                return Err(format!(
+                    "`{name}` of `{path}` is of type `{tensor}`, which `{expr}` is not"
+                ));
             }
             call.args.push(packed);
         }

@@ -3,13 +3,14 @@
 use std::fmt::Display;
 
 use super::Explained;
+use super::fits::check_int64;
 use super::ids::{OutputId, ValueId};
 use super::named::Output;
 use super::names::Names;
 use super::term::{Node, OfGlobal, OfSeveral, OfTensor, Property, Term};
 use super::value::Source;
 use crate::declaration::{
-    BinaryOp, Element, Expr, Kind, Mapping, Member, ObjectClass, ParamType, Shape, Tensor, is_text,
+    BinaryOp, Element, Expr, Kind, Member, ObjectClass, ParamType, Shape, Tensor, is_text,
 };
 
 impl Names<'_> {
@@ -26,9 +27,9 @@ impl Names<'_> {
                 Err(format!("the tuple `{of}` has no element `{expr}`{known}"))
             }
             (_, Expr::Field(_, name)) => Err(self.no_member(of, name)),
-            (Some((_, ParamType::Mapping(mapping, _))), _) => Err(format!(
-                "`{of}` is a mapping: programs look a key up by `@\"{}\"({of}, key)`",
-                of_mapping(*mapping)[1]
+            (Some((_, ParamType::Mapping(..))), _) => Err(format!(
+                "`{of}` is a mapping: programs look a key up by {}",
+                by_functions("GetItem", format_args!("{of}, key"))
             )),
             (Some(_) | None, _) => Err(format!("`{of}` has no elements that can be named")),
         }
@@ -60,7 +61,9 @@ impl Names<'_> {
 
     /// Checks that an index is an integer. Returns a literal; `None` for an index that is known at run time only.
     pub(super) fn index(&self, index: &Expr) -> Explained<Option<u64>> {
-        let term = self.int64(index, self.term(index)?);
+        let term = self.term(index)?;
+        check_int64(index, &term)?;
+        let term = self.int64(index, term);
         match term.constant() {
             Some(known) => match u64::try_from(known) {
                 Ok(known) => Ok(Some(known)),
@@ -88,13 +91,11 @@ impl Names<'_> {
             );
         }
         let ty = self.value_of(of).map(|value| self.values[value].ty);
-        if let Some(ParamType::Mapping(mapping, _)) = ty
+        if let Some(ParamType::Mapping(..)) = ty
             && name.to_string() == "size"
         {
-            return format!(
-                "`{of}` has no member `size`: programs get the size by `@\"{}\"({of})`",
-                of_mapping(*mapping)[0]
-            );
+            let by = by_functions("Size", of);
+            return format!("`{of}` has no member `size`: programs get the size by {by}");
         }
         if known.is_empty() {
             return match (ty, self.term(of)) {
@@ -183,12 +184,11 @@ impl Names<'_> {
     }
 }
 
-/// Returns the functions of the runtime that give the size of a mapping, whose layout is private to it, and look a key up.
-fn of_mapping(mapping: Mapping) -> [&'static str; 2] {
-    match mapping {
-        Mapping::Map => ["ffi.MapSize", "ffi.MapGetItem"],
-        Mapping::Dict => ["ffi.DictSize", "ffi.DictGetItem"],
-    }
+/// Spells the calls of the functions of the runtime for mappings, whose layout is private to it. Parameters accept both
+/// classes.
+fn by_functions(function: &str, args: impl Display) -> String {
+    let of = |class: &str| format!("`@\"ffi.{class}{function}\"({args})`");
+    format!("{}, a `dict` of Python too, or {} for an `ffi.Dict`", of("Map"), of("Dict"))
 }
 
 /// Spells the members that exist, to end an error.

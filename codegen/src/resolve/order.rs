@@ -5,6 +5,7 @@ mod binding;
 use super::Located;
 use super::body::Received;
 use super::captured::Captured;
+use super::fits::check_extent;
 use super::ids::{Id, SymbolId, Table, ValueId};
 use super::knowledge::{Knowledge, Known};
 use super::named::Symbol;
@@ -221,10 +222,8 @@ impl<'n, 'a> Order<'n, 'a> {
             return Ok(());
         };
         let term = self.names.dim(expr).map_err(at)?;
-        if let Place::Extent { .. } = place
-            && let Some(extent @ ..=-1) = term.constant()
-        {
-            return Err(at(format!("an extent is never negative, as {extent} is")));
+        if let Place::Extent { .. } = place {
+            check_extent(&term).map_err(at)?;
         }
         let (rule, bound) = self.rule(expr, &term);
         if let Rule::Any = rule {

@@ -5,10 +5,13 @@ use abi_spec::TypeIndex;
 use super::Explained;
 use super::accepted::{Accepted, possible};
 use super::body::{Callee, Entry, Packed, PackedCall, Plain};
+use super::fits::{check_int64, indices, literal, may_meet, may_take, shapes_meet, tensors_meet};
 use super::statement::Block;
 use super::term::{Kind, Node, Term};
 use super::value::Source;
-use crate::declaration::{Expr, FunctionRef, ObjectClass, ParamType, ResultType, Sequence, Shape};
+use crate::declaration::{
+    Dim, Expr, FunctionRef, ObjectClass, ParamType, ResultType, Sequence, Shape,
+};
 
 impl<'a> Block<'_, 'a> {
     /// Resolves a callee, and returns its spelling in errors.
@@ -18,6 +21,11 @@ impl<'a> Block<'_, 'a> {
                 let function = self.items.functions.get(&name[..]);
                 if function.is_some_and(|function| function.signature.has_self()) {
                     return Err(format!("`{name}` is a closure, whose context nobody has here"));
+                }
+                let is_value =
+                    function.is_none() && self.names.value_of(&Expr::name(name)).is_some();
+                if is_value {
+                    return Err(format!("`{name}` is a value here, which `@({name})(…)` calls"));
                 }
                 let entry = function.map(|_| Entry::default());
                 Ok((Callee::Symbol { name, entry }, callee.to_string()))
@@ -74,6 +82,7 @@ impl<'a> Block<'_, 'a> {
             (Some((value, _)), _) => Ok(Packed::Plain(Plain::Value(value))),
             (None, Kind::Text | Kind::Several) => Err(format!("`{expr}` is no value of the FFI")),
             (None, Kind::Unsigned) => {
+                check_int64(expr, &term)?;
                 let term = Term { kind: Kind::Unsigned, ..self.names.int64(expr, term) };
                 Ok(Packed::Plain(Plain::Term(term)))
             }
@@ -151,10 +160,14 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    /// Returns false if a value is never of a type: by its type index, or by its own values if the body makes an array of
-    /// them.
+    /// Returns false if a value is never of a type: by its type index, by what is declared of both, or by its own values
+    /// if the body makes an array of them.
     pub(super) fn may_be(&self, packed: &Packed<'_>, ty: &ParamType) -> bool {
+        if !self.possible_indices(packed).meets(possible(ty)) {
+            return false;
+        }
         match (packed, ty.required().0) {
+            (_, ParamType::Union(types)) => types.iter().any(|ty| self.may_be(packed, ty)),
             (Packed::Array(entries), ParamType::Tuple(elements)) => {
                 let mut pairs = entries.iter().zip(elements);
                 entries.len() == elements.len()
@@ -163,7 +176,21 @@ impl<'a> Block<'_, 'a> {
             (Packed::Array(entries), ParamType::Sequence(_, element)) => {
                 entries.iter().all(|entry| self.may_be(entry, element))
             }
-            _ => self.possible_indices(packed).meets(possible(ty)),
+            (Packed::Plain(Plain::Value(value)), _) => {
+                let value = &self.names.values[*value];
+                (value.optional && ty.required().1) || may_meet(value.ty, ty)
+            }
+            (Packed::Plain(Plain::Output(output)), ParamType::Tensor(tensor)) => {
+                tensors_meet(&self.names.outputs[*output].tensor, tensor)
+            }
+            (Packed::Plain(plain), required) => {
+                literal(plain).is_none_or(|literal| may_take(required, &literal))
+            }
+            (Packed::Shape(numbers), ParamType::Shape(shape)) => {
+                let dim = |number: &Term| number.constant().map_or(Dim::Any, Dim::from);
+                shapes_meet(&Shape::Dims(numbers.iter().map(dim).collect()), shape)
+            }
+            (Packed::Array(_) | Packed::Function(_) | Packed::Shape(_), _) => true,
         }
     }
 
@@ -188,7 +215,7 @@ impl<'a> Block<'_, 'a> {
             Packed::Plain(Plain::Value(value)) => {
                 let value = &self.names.values[*value];
                 let none = if value.optional { &[T::NONE][..] } else { &[] };
-                possible(value.ty).or(Accepted::of(none))
+                indices(value.ty).or(Accepted::of(none))
             }
             Packed::Plain(Plain::Output(_)) => Accepted::of(&[T::TENSOR]),
             Packed::Array(_) => Accepted::of(&[T::ARRAY]),

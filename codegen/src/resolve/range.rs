@@ -61,7 +61,7 @@ impl Range {
     }
 
     /// Returns true if a number is in the range.
-    pub(crate) fn has(self, number: i64) -> bool {
+    pub(crate) fn has(self, number: impl Into<i128>) -> bool {
         (self.least..=self.most).contains(&number.into())
     }
 

@@ -7,6 +7,7 @@ use abi_spec::Scalar;
 
 use super::argument::Argument;
 use super::body::{Action, Piece, Returned, Statement};
+use super::fits::check_int64;
 use super::function::Closure;
 use super::ids::Home;
 use super::ids::{LocalId, ValueId};
@@ -269,7 +270,9 @@ impl<'n, 'a> Block<'n, 'a> {
 
     /// Resolves an integer.
     pub(super) fn integer(&self, expr: &Expr) -> Explained<Term> {
-        let term = self.names.int64(expr, self.term(expr)?);
+        let term = self.term(expr)?;
+        check_int64(expr, &term)?;
+        let term = self.names.int64(expr, term);
         if term.kind == Kind::Int { Ok(term) } else { Err(format!("`{expr}` is not an integer")) }
     }
 

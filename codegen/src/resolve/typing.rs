@@ -4,6 +4,7 @@ use abi_spec::Scalar;
 
 use super::Explained;
 use super::argument::Argument;
+use super::fits::{check_extent, check_number};
 use super::ids::Home;
 use super::ids::ValueId;
 use super::named::Symbol;
@@ -52,7 +53,8 @@ impl Names<'_> {
             }
             Expr::Function(_) => Err("a function is a value of the FFI only".to_owned()),
             Expr::None | Expr::Array(_) | Expr::Shape(_) => {
-                Err(format!("`{expr}` is an argument of a function of the FFI only"))
+                let reason = "is an argument of a function of the FFI only";
+                Err(format!("`{expr}` {reason}: `x.is_some` asks whether `x` is there"))
             }
         }
     }
@@ -327,7 +329,10 @@ impl Names<'_> {
             let number = Term::new(Kind::Unsigned, Node::Unary(Unary::Number, term.into()));
             return Ok(self.int64(expr, number));
         }
-        let term = as_number(inner, term)?;
+        let term = if scalar.is_int() { term.into_number() } else { term };
+        let is_literal = scalar.is_int() && term.constant().is_some();
+        let term = if is_literal { term } else { as_number(inner, term)? };
+        check_number(&term, scalar)?;
         if scalar == Scalar::Float64 {
             return Ok(term.into_float());
         }
@@ -369,7 +374,11 @@ impl<'a> Names<'a> {
     pub(super) fn extent(&self, expr: &Expr) -> Explained<Term> {
         self.no_output(expr)?;
         let term = self.dim(expr)?;
-        if term.kind == Kind::Int { Ok(term) } else { Err(format!("`{expr}` is not an integer")) }
+        if term.kind != Kind::Int {
+            return Err(format!("`{expr}` is not an integer"));
+        }
+        check_extent(&term)?;
+        Ok(term)
     }
 
     /// Checks that an expression does not mention an allocated tensor, which is unknown before the call.
@@ -408,7 +417,7 @@ impl<'a> Names<'a> {
             (_, Kind::Bool) => Scalar::Bool,
             (_, Kind::Int) => Scalar::Int64,
             (_, Kind::Unsigned) => {
-                return Err(format!("`{expr}` is above int64: only a `uint64` compares with it"));
+                return Err(format!("`{expr}` is above int64: `uint64({expr})` passes it"));
             }
             (_, Kind::Float) => Scalar::Float64,
             (_, Kind::DType) => Scalar::Uint32,
@@ -487,6 +496,9 @@ fn over_symbols(expr: &Expr) -> Explained<()> {
     }
     if let Expr::Neg(_) | Expr::Binary(..) | Expr::Call(..) = expr {
         return expr.children().try_for_each(over_symbols);
+    }
+    if let Expr::Unsigned(_) = expr {
+        return Err(format!("`{expr}` is above int64"));
     }
     Err(format!("`{expr}` is no expression over symbols"))
 }

@@ -101,6 +101,23 @@ impl<'a> Value<'a> {
     }
 }
 
+/// Returns true if the caller lends a value for the call: it is an argument, or in a tuple that is.
+pub(crate) fn is_of_caller(values: &Table<ValueId, Value<'_>>, value: ValueId) -> bool {
+    match values[value].source {
+        Source::Argument(_) => true,
+        Source::Element { of, .. } => is_of_caller(values, of),
+        Source::Context
+        | Source::Rest(_)
+        | Source::Result
+        | Source::LookUp(_)
+        | Source::Captured(_)
+        | Source::Each { .. }
+        | Source::Key { .. }
+        | Source::Mapped { .. }
+        | Source::Alternative { .. } => false,
+    }
+}
+
 /// Returns the values of a signature, in source order.
 pub(crate) fn values(signature: &Signature) -> Table<ValueId, Value<'_>> {
     let mut all = Table::with_capacity(signature.params.len());

@@ -94,7 +94,7 @@ fn syntax() {
         ("f(x: Tensor([n])) -> None = k();", "1:16: expected `,` and an element type, found `)`"),
         (
             "f(x: Tensor([n], T: f32)) -> None = k();",
-            "1:21: expected an element type such as `float32`, found `f32`",
+            "1:21: expected an element type such as `float32`, found `f32`, which is `float32`",
         ),
         (
             "f(x: Tensor([n], float32|float32x1)) -> None = k();",
@@ -285,7 +285,11 @@ fn syntax() {
         ("f() -> None = k(5.data);", "1:18: expected an operator, `,` or `)`, found `.`"),
         ("f() -> None = k(1.);", "1:18: expected an operator, `,` or `)`, found `.`"),
         ("f() -> None = k(.5);", "1:17: expected an expression, found `.`"),
-        ("f() -> None = k(1.5e3);", "1:20: expected an operator, `,` or `)`, found `e3`"),
+        ("f() -> None = k(1.5e);", "1:20: expected an operator, `,` or `)`, found `e`"),
+        (
+            "f() -> None = k(1e999);",
+            "1:17: expected a number in the range of float64, found `1e999`",
+        ),
         (
             "f() -> None = k(18446744073709551616);",
             "1:17: expected a number up to 18446744073709551615, found `18446744073709551616`",
@@ -426,6 +430,17 @@ fn what_was_meant() {
         (
             "f() -> None = @g();",
             format!("1:15: expected the symbol to call or `{{`, found `@`, {braces}"),
+        ),
+        (
+            "f() -> None = k('a');",
+            "1:17: expected an expression, found the character '\\'', but texts stand in double quotes"
+                .to_owned(),
+        ),
+        (
+            "f(x: list[int64]) -> None = k();",
+            "1:6: expected `Tensor` or another type such as `float32`, found `list`, which is `Array[…]` or \
+             `List[…]`"
+                .to_owned(),
         ),
         (
             "f() -> None = k(1, // one\n2);",

@@ -16,6 +16,7 @@ use crate::resolve::accepted::{Accepted, possible, result_index};
 use crate::resolve::body::Plain;
 use crate::resolve::ids::ValueId;
 use crate::resolve::term::{Kind, Term};
+use crate::resolve::value::is_of_caller;
 
 /// A value to write, after the object that it may need has been made.
 pub(super) enum Made<'p, 'a> {
@@ -163,15 +164,26 @@ fn store_there(
     store_words(c, value, AnyWords { head, payload: word }, to, at);
 }
 
-/// Writes a declared scalar.
+/// Writes a declared scalar. The only integer type of the FFI is `int64`: a larger `uint64` that a caller has passed is
+/// passed on as the object that it came as, and any other is an error.
 fn pack_scalar(c: &mut Checker<'_, '_>, value: ValueId, scalar: Scalar, to: Value, at: i32) {
     let wide = c.e.wide(value);
-    // The only integer type of the FFI is `int64`.
-    if scalar == Scalar::Uint64 {
+    if scalar != Scalar::Uint64 {
+        return store_there(c, value, result_index(scalar), wide, to, at);
+    }
+    let fits = c.e.b.compare_const(Cond::Sge, wide, 0);
+    if !is_of_caller(&c.e.function.values, value) {
         let path = &c.e.function.values[value].path;
         let fail = c.failing(|_| Message::of(Complaint::WideArgument, path).with_values(&[wide]));
-        let fits = c.e.b.compare_const(Cond::Sge, wide, 0);
         c.e.b.guard(fits, fail);
+        return store_there(c, value, result_index(scalar), wide, to, at);
     }
+    let (large, packed) = (c.e.b.cold_block("large"), c.e.b.block("packed"));
+    c.e.b.guard(fits, large);
     store_there(c, value, result_index(scalar), wide, to, at);
+    c.e.b.jump(packed, &[]);
+    c.e.b.switch_to(large);
+    pack_copy(c, value, to, at);
+    c.e.b.jump(packed, &[]);
+    c.e.b.switch_to(packed);
 }

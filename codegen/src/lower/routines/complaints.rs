@@ -88,7 +88,7 @@ complaints! {
     NegativeSize: "ValueError" "Out of range {subject}{calling}, expected a non-negative size but got {int}";
     LargeSize: "ValueError" "Out of range {subject}{calling}, expected at most {int} but got {int}";
     FewElements: "ValueError" "Mismatched {subject}{calling}, expected at least {int} but got {int}";
-    ResultRange: "OverflowError" "Out of range result{calling}, expected int64 but got {unsigned}";
+    ResultRange: "ValueError" "Out of range result{calling}, expected int64 but got {unsigned}";
     Status: "RuntimeError" "{subject}{calling}, status = {int}";
     Failed: "RuntimeError" "Failed {plain}{calling}, status = {int}";
     Missing: "RuntimeError" "Missing function {plain}{calling}";
@@ -202,7 +202,7 @@ fn placeholder(name: &str) -> Option<TemplatePart> {
 /// Returns the name of what stands in the place of a placeholder.
 pub(crate) fn placeholder_name(kind: PieceKind) -> &'static str {
     match kind {
-        PieceKind::Words | PieceKind::Plain | PieceKind::Text => "TEXT",
+        PieceKind::Words | PieceKind::Plain | PieceKind::Text | PieceKind::Unquoted => "TEXT",
         PieceKind::Int | PieceKind::Unsigned | PieceKind::Big => "INT",
         PieceKind::Sum | PieceKind::Difference | PieceKind::Product => "INT",
         PieceKind::Float => "FLOAT",

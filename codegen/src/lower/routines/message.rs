@@ -17,7 +17,7 @@ use crate::lower::routines::records::{
 };
 use crate::lower::routines::runtime::get_version;
 use crate::lower::routines::schema::FieldType;
-use crate::lower::routines::text::{put, put_int, put_quoted, put_unsigned};
+use crate::lower::routines::text::{put, put_int, put_quoted, put_unquoted, put_unsigned};
 
 handles! {
     /// The context of a message.
@@ -200,6 +200,10 @@ pub(crate) fn say_any(
             PieceKind::Text => {
                 let data = next(s) as u64 as &u8;
                 put_quoted(s, slice(data, next(s) as u64));
+            }
+            PieceKind::Unquoted => {
+                let data = next(s) as u64 as &u8;
+                put_unquoted(s, slice(data, next(s) as u64));
             }
             PieceKind::Big => put_big(s, next(s) as u64 as &BigInt),
             PieceKind::Written => put_written(s, next(s) as u64 as &Any),

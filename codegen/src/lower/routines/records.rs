@@ -326,6 +326,9 @@ codes! {
         On,
         /// `` when calling: `f()` ``. Takes no value.
         Calling,
+        /// Text of a value without quotes. Bytes that are not well-formed UTF-8 are escaped. Takes two values: address and
+        /// length.
+        Unquoted,
     }
 }
 
@@ -357,6 +360,7 @@ impl PieceKind {
                 | PieceKind::Difference
                 | PieceKind::Product
                 | PieceKind::Origin
+                | PieceKind::Unquoted
         )
     }
 }

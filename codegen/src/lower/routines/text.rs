@@ -109,6 +109,25 @@ pub(crate) fn put_quoted(s: &MessageBuffer, text: Text) {
     put(s, "\"");
 }
 
+/// Appends text without quotes. Bytes that are not well-formed UTF-8, which a message must be, are escaped.
+#[routine]
+pub(crate) fn put_unquoted(s: &MessageBuffer, text: Text) {
+    let mut at: u64 = 0;
+    while at < text.len {
+        let from = &text.data[at];
+        let mut size: u64 = 1;
+        if *from >= 0x80 {
+            size = character(from, text.len - at);
+        }
+        if size != 0 {
+            put(s, slice(from, size));
+        } else {
+            put_byte(s, *from as u64);
+        }
+        at += if size != 0 { size } else { 1 };
+    }
+}
+
 /// Appends a byte: printable ASCII but for quote and backslash as it is, all else as `\xNN`.
 #[routine(inline)]
 fn put_byte(s: &MessageBuffer, byte: u64) {

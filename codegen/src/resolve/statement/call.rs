@@ -9,12 +9,14 @@ use crate::declaration::{self, Expr, Local, ParamType, ResultType, Tensor};
 use crate::resolve::Explained;
 use crate::resolve::body::{Action, KernelCall, KernelResult, PackedCall, Received, Returned};
 use crate::resolve::c_type::ResultConvention;
+use crate::resolve::fits::{check_extent, check_int64, check_number};
 use crate::resolve::ids::ValueId;
 use crate::resolve::named::Output;
 use crate::resolve::names::{Meaning, Names};
 use crate::resolve::order::receive;
 use crate::resolve::prototype;
-use crate::resolve::term::{Kind, Term};
+use crate::resolve::term::{Kind, Node, Property, Term};
+use crate::resolve::value::is_of_caller;
 
 impl<'a> Block<'_, 'a> {
     pub(super) fn call(
@@ -27,6 +29,7 @@ impl<'a> Block<'_, 'a> {
             declaration::Call::Kernel(call) => self.kernel(result, called, call),
             declaration::Call::Function { callee, args, into, keys } => {
                 let keys = keys.iter().map(|key| self.key(key)).collect::<Explained<Vec<_>>>()?;
+                let keys = keys.concat();
                 let (callee, path) = self.callee(callee)?;
                 let packed =
                     args.iter().map(|arg| self.packed(arg)).collect::<Explained<Vec<_>>>()?;
@@ -56,8 +59,9 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    /// Resolves a key of a cached call: one word.
-    fn key(&self, expr: &Expr) -> Explained<Term> {
+    /// Resolves a key of a cached call to the words that are compared: whether an optional value is there is a word of
+    /// its own, since a value that is not reads as 0.
+    fn key(&self, expr: &Expr) -> Explained<Vec<Term>> {
         let term = self.term(expr)?;
         let is_word = match term.kind {
             Kind::Int | Kind::Bool | Kind::Unsigned | Kind::DType | Kind::Device => true,
@@ -65,7 +69,9 @@ impl<'a> Block<'_, 'a> {
             Kind::Float | Kind::Text | Kind::Several => false,
         };
         if is_word {
-            return Ok(term);
+            let value = self.names.value_of(expr).filter(|of| self.names.values[*of].optional);
+            let there = value.map(|of| Term::new(Kind::Bool, Node::Property(of, Property::IsSome)));
+            return Ok(there.into_iter().chain([term]).collect());
         }
         Err(format!(
             "`{expr}` is no key: keys are integers, truths, element types, addresses and devices"
@@ -128,8 +134,9 @@ impl<'a> Block<'_, 'a> {
         on: Option<&'a Expr>,
     ) -> Explained<Action<'a>> {
         tensor.extents().try_for_each(|extent| self.names.no_element(extent))?;
-        let extents =
+        let extents: Vec<Term> =
             tensor.extents().map(|extent| self.integer(extent)).collect::<Explained<_>>()?;
+        extents.iter().try_for_each(check_extent)?;
         let home = on.map(|on| self.home(on)).transpose()?;
         let dtype_of = self.names.dtype_of(tensor)?;
         let tensor = Cow::Borrowed(tensor);
@@ -145,7 +152,9 @@ impl<'a> Block<'_, 'a> {
             (ResultType::None, Some(value)) => Err(format!("nothing is returned, not `{value}`")),
             (ResultType::Allocated(_), None) => Ok(Returned::Outputs),
             (ResultType::Allocated(outputs), Some(_)) => {
-                Err(format!("the result is `{}`: `return;`", outputs[0].name))
+                let names: Vec<String> =
+                    outputs.iter().map(|output| format!("`{}`", output.name)).collect();
+                Err(format!("the result is {}: `return;`", names.join(", ")))
             }
             (ResultType::Value(ty), None) => Err(format!("the result is of type `{ty}`")),
             (ResultType::Value(ty @ ParamType::Scalar(scalar)), Some(value)) => {
@@ -176,6 +185,14 @@ impl<'a> Block<'_, 'a> {
         value: &'a Expr,
     ) -> Explained<Returned<'a>> {
         let term = self.term(value)?;
+        let values = &self.names.values;
+        let is_passed = |of: &ValueId| !values[*of].optional && is_of_caller(values, *of);
+        if term.kind == Kind::Unsigned
+            && self.names.value_of(value).is_some_and(|of| is_passed(&of))
+        {
+            // One above `int64` is returned as it came.
+            return self.value(ty, value);
+        }
         let fits = match term.kind {
             Kind::Bool => scalar == Scalar::Bool || scalar.is_int() || scalar.is_float(),
             Kind::Int | Kind::Unsigned => {
@@ -192,6 +209,8 @@ impl<'a> Block<'_, 'a> {
         if !fits {
             return Err(format!("`{value}` is no `{scalar}`"));
         }
+        check_int64(value, &term)?;
+        check_number(&term, scalar)?;
         let name = format!("{scalar}({value})");
         Ok(Returned::Scalar(converted(term, scalar, name), scalar))
     }

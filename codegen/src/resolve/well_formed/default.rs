@@ -2,12 +2,11 @@
 
 use std::slice;
 
-use abi_spec::Scalar;
-
 use super::Checker;
 use crate::declaration::{Literal, ParamType};
 use crate::error::{Error, Part};
 use crate::resolve::accepted::{MAX_SMALL, needs_object};
+use crate::resolve::fits::takes;
 use crate::resolve::range::Range;
 
 impl Checker<'_> {
@@ -28,32 +27,6 @@ impl Checker<'_> {
             Literal::None | Literal::Bool(_) | Literal::Float(_) | Literal::Str(_) => {}
         }
         Err(self.invalid(Part::Default(index), reason))
-    }
-}
-
-/// Returns true if a type accepts a literal as an argument.
-fn takes(ty: &ParamType, literal: &Literal) -> bool {
-    let (ty, optional) = ty.required();
-    match ty {
-        _ if *literal == Literal::None && optional => true,
-        ParamType::Scalar(Scalar::Ptr) => *literal == Literal::None,
-        ParamType::Scalar(scalar) => match literal {
-            // Every number has a truth.
-            Literal::Int(number) => !scalar.is_int() || Range::of(*scalar).has(*number),
-            Literal::Bool(_) => true,
-            Literal::Float(_) => scalar.is_float(),
-            Literal::None | Literal::Str(_) => false,
-        },
-        ParamType::Leaf(leaf) => leaf.takes(literal),
-        ParamType::Union(types) => types.iter().any(|ty| takes(ty, literal)),
-        ParamType::Literal(literals) => literals.contains(literal),
-        ParamType::Tensor(_)
-        | ParamType::Shape(_)
-        | ParamType::Object(_)
-        | ParamType::Sequence(..)
-        | ParamType::Mapping(..)
-        | ParamType::Tuple(_)
-        | ParamType::Optional(_) => false,
     }
 }
 

@@ -344,11 +344,12 @@ impl Checker<'_> {
     /// Checks that a tensor can be allocated.
     pub(super) fn allocated(&self, part: Part, tensor: &Tensor) -> Result<(), Error> {
         let Shape::Dims(dims) = &tensor.shape else {
-            return Err(self.invalid(part, "the rank of a result must be known"));
+            return Err(self.invalid(part, "the rank of a tensor that is allocated must be known"));
         };
         self.limit(part, dims.len(), Limit::Rank)?;
         for dim in dims {
-            let unknown = || self.invalid(part, "the extents of a result must be known");
+            let unknown =
+                || self.invalid(part, "the extents of a tensor that is allocated must be known");
             self.expr(part, dim.expr().ok_or_else(unknown)?)?;
         }
         if tensor.strides != Strides::Contiguous {

@@ -104,7 +104,7 @@ pub(in crate::lower) fn say_piece(
             let kind = if term.kind == Kind::Bool {
                 PieceKind::Truth
             } else if term.kind == Kind::Text {
-                PieceKind::Plain
+                PieceKind::Unquoted
             } else {
                 PieceKind::of(term.kind)
             };
