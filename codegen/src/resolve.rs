@@ -120,6 +120,28 @@ impl Library {
         self.resolve_declarations().map(drop)
     }
 
+    /// Checks the form of every declaration: sizes, depth, names, and what goes with what, apart from what names mean. It
+    /// needs little stack whatever the depth, which other walks over a declaration take for granted.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{Call, Expr, Library, Signature};
+    ///
+    /// let deep = (0..100_000).fold(Expr::name("n"), |sum, _| sum + 1);
+    /// let library = Library::new([Signature::new("f").body(Call::kernel("k", [deep]))]);
+    /// let error = library.check_form().unwrap_err().to_string();
+    /// assert_eq!(
+    ///     error,
+    ///     "f: call argument 0: more than 64 levels of nesting or operators in a row (MAX_NESTING)"
+    /// );
+    /// ```
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn check_form(&self) -> Result<(), Error> {
+        let mut functions = exported(self).enumerate();
+        functions.try_for_each(|(index, declared)| well_formed::check(index, declared))
+    }
+
     /// Resolves every declaration, for [`lower`](crate::lower()).
     ///
     /// ```

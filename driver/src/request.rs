@@ -311,8 +311,12 @@ impl Request {
     /// Adds `images`, `imports` or `import_tree`, `prepare`, `entry`, `system_lib` and `register` to a library. Reads their files.
     ///
     /// # Errors
-    /// [`link::Error::Read`], [`Error::Import`], and [`Error::Usage`] for an image that the library does not declare.
+    /// [`Error::Declaration`] if the [form](Library::check_form) of the library is wrong, [`link::Error::Read`],
+    /// [`Error::Import`], and [`Error::Usage`] for an image that the library does not declare.
     pub fn complete<'a>(&self, library: &'a Library) -> Result<Cow<'a, Library>, Error> {
+        // A copy is as deep as the library.
+        let wrong = |error: codegen::Error| Error::Declaration { path: None, source: error.into() };
+        library.check_form().map_err(wrong)?;
         let mut library = Cow::Borrowed(library);
         if let Some(path) = &self.import_tree {
             library.to_mut().imports = Some(read_tree(path)?);

@@ -59,6 +59,10 @@ impl Library {
             self;
         let start = Fingerprint::of(STAMP.as_bytes());
         let start = start.with(env!("CARGO_PKG_VERSION").as_bytes());
+        if let Err(error) = self.check_form() {
+            // Nothing is made of the library, whose text may be deeper than a stack.
+            return start.with(error.to_string().as_bytes());
+        }
         let text = start.with(self.to_string().as_bytes());
         let bytes = |all: Fingerprint, image: &Image| optional(all, image.bytes.as_deref());
         let images = images.iter().fold(text, bytes);

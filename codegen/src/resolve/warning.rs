@@ -148,8 +148,12 @@ impl Library {
     /// Returns the warnings about images that nothing uses, unused parameters, names that are attributes of every
     /// module in Python, conditions that no value of the types satisfies, other conditions that name nothing, and kinds
     /// of errors that Python does not know. Those about images come first, then those of each function in order. Who wants
-    /// no warnings of a kind leaves them out by [`Warning::kind`].
+    /// no warnings of a kind leaves them out by [`Warning::kind`]. There are none about a library whose
+    /// [form](Library::check_form) is wrong.
     pub fn warnings(&self) -> Vec<Warning> {
+        if self.check_form().is_err() {
+            return Vec::new();
+        }
         let images = unused::images(self).map(|(index, image)| {
             let subject = Subject::Image { index, name: image.name.clone() };
             Warning::new(Kind::UnusedImage, subject, "nothing uses it, and it is left out")

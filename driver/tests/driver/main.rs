@@ -4,6 +4,7 @@ mod cache;
 mod cli;
 mod contents;
 mod damage;
+mod deep;
 mod dependencies;
 mod explorer;
 mod exports;
