@@ -140,15 +140,7 @@ impl TensorObject {
 
     /// True if its elements follow each other in row-major order.
     pub fn is_compact(&self) -> bool {
-        let Some(strides) = self.strides() else { return true };
-        let mut expected = 1_i64;
-        let mut dims = self.shape().iter().zip(strides).rev();
-        let compact = dims.all(|(&extent, &stride)| {
-            let fits = extent == 1 || stride == expected;
-            expected = expected.wrapping_mul(extent);
-            fits
-        });
-        compact || self.shape().contains(&0)
+        view::is_compact(self.shape(), self.strides())
     }
 
     /// The elements of a compact tensor in host memory: on the CPU, or pinned for CUDA or ROCm.
@@ -220,46 +212,15 @@ impl TensorObject {
 
     /// Returns the address of the first element and the number of elements, if they can be accessed as this type.
     fn first<T: TensorElement>(&self) -> Result<(*mut T, usize), Error> {
-        if self.dtype() != T::DTYPE {
-            let expected = format!("a tensor of {}", T::DTYPE);
-            return Err(Error::mismatch(expected, format!("one of {}", self.dtype())));
-        }
-        if ![DeviceType::CPU, DeviceType::CUDA_HOST, DeviceType::ROCM_HOST]
-            .contains(&self.device().ty)
-        {
-            return Err(Error::mismatch(
-                "a tensor on the CPU",
-                format!("one on {}", self.device()),
-            ));
-        }
-        if !self.is_unique() {
-            return Err(Error::Shared);
-        }
-        let extent = |&extent: &i64| usize::try_from(extent).unwrap_or(0);
-        let shape: Vec<usize> = self.shape().iter().map(extent).collect();
-        let offset = self.view().byte_offset as usize;
-        Ok((self.view().data.cast::<u8>().wrapping_add(offset).cast(), elements(&shape)))
+        let first = view::first::<T>(self.view(), self.shape())?;
+        if self.is_unique() { Ok(first) } else { Err(Error::Shared) }
     }
 
     /// Returns the address and the number of elements of a compact tensor. The address is valid for a slice.
     fn elements<T: TensorElement>(&self) -> Result<(*mut T, usize), Error> {
-        let (data, count) = self.first::<T>()?;
-        if !self.is_compact() {
-            return Err(Error::mismatch("a compact tensor", "one with other strides"));
-        }
-        if count == 0 {
-            return Ok((ptr::dangling_mut(), 0));
-        }
-        if data.is_null() || !data.is_aligned() {
-            return Err(Error::mismatch("aligned memory", format!("the address {data:p}")));
-        }
-        let size = count * size_of::<T>();
-        // SAFETY: a compact tensor has `count` elements, and this is the only reference to it.
-        let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) };
-        if !T::are_valid(bytes) {
-            return Err(Error::mismatch("0 or 1", "another byte in a tensor of bool"));
-        }
-        Ok((data, count))
+        self.first::<T>()?;
+        // SAFETY: a tensor has the memory that it describes, and this is the only reference to it.
+        unsafe { view::all(self.view(), self.shape(), self.strides()) }
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::fmt;
 use std::marker::PhantomData;
 
-use abi_spec::{DType, Device};
+use abi_spec::{DType, Device, DeviceType};
 
 use super::element::{Elements, TensorElement};
 use crate::abi::DLTensor;
@@ -128,6 +128,40 @@ impl<'a> TensorView<'a> {
         &self.view
     }
 
+    /// The elements of a compact tensor in host memory, for closures that get a view as an argument: nothing says who else
+    /// may write to it.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen_jit::{Error, FfiFunction, TensorView, runtime};
+    ///
+    /// let sum = |x: TensorView<'_>| -> Result<f64, Error> {
+    ///     // SAFETY: the caller below writes to no tensor while the function runs.
+    ///     Ok(unsafe { x.as_slice::<f64>() }?.iter().sum())
+    /// };
+    /// let sum = FfiFunction::wrap("sum", sum, runtime())?;
+    /// let mut x = [1.0_f64, 2.5];
+    /// assert_eq!(f64::try_from(sum.call((&mut x[..],))?)?, 3.5);
+    /// let error = sum.call((&mut [1_i8][..],)).unwrap_err().to_string();
+    /// assert_eq!(error, "RuntimeError: expected a tensor of float64 but got one of int8");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Safety
+    /// Nobody writes to the memory as long as the slice is there.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] if the elements are of another type, the tensor is not compact, aligned and in host memory,
+    /// or a `bool` is neither 0 nor 1.
+    pub unsafe fn as_slice<T: TensorElement>(&self) -> Result<&[T], Error> {
+        let dims = self.dims.split_at_checked(self.view.ndim as usize);
+        let (shape, strides) = dims.ok_or_else(|| Error::mismatch("extents", "NULL"))?;
+        let strides = (!self.view.strides.is_null()).then_some(strides);
+        // SAFETY: whoever has made the view vouches for its memory, which nobody writes to.
+        let (data, len) = unsafe { all::<T>(&self.view, shape, strides) }?;
+        // SAFETY: as above, and the elements are valid.
+        Ok(unsafe { std::slice::from_raw_parts(data, len) })
+    }
+
     /// True if its memory is borrowed as shared, so that nobody may write to it.
     #[inline]
     pub fn is_shared(&self) -> bool {
@@ -181,6 +215,66 @@ pub(crate) fn describe(data: *mut c_void, dtype: DType, device: Device) -> DLTen
         strides: std::ptr::null_mut(),
         byte_offset: 0,
     }
+}
+
+/// Returns true if elements follow each other in row-major order.
+pub(super) fn is_compact(shape: &[i64], strides: Option<&[i64]>) -> bool {
+    let Some(strides) = strides else { return true };
+    let mut expected = 1_i64;
+    let mut dims = shape.iter().zip(strides).rev();
+    let compact = dims.all(|(&extent, &stride)| {
+        let fits = extent == 1 || stride == expected;
+        expected = expected.wrapping_mul(extent);
+        fits
+    });
+    compact || shape.contains(&0)
+}
+
+/// Returns the address of the first element and the number of elements, if they can be accessed as this type.
+pub(super) fn first<T: TensorElement>(
+    view: &DLTensor,
+    shape: &[i64],
+) -> Result<(*mut T, usize), Error> {
+    let dtype = DType { code: view.code, bits: view.bits, lanes: view.lanes };
+    if dtype != T::DTYPE {
+        let expected = format!("a tensor of {}", T::DTYPE);
+        return Err(Error::mismatch(expected, format!("one of {dtype}")));
+    }
+    let device = Device { ty: DeviceType(view.device_type), id: view.device_id };
+    if ![DeviceType::CPU, DeviceType::CUDA_HOST, DeviceType::ROCM_HOST].contains(&device.ty) {
+        return Err(Error::mismatch("a tensor on the CPU", format!("one on {device}")));
+    }
+    let extent = |&extent: &i64| usize::try_from(extent).unwrap_or(0);
+    let shape: Vec<usize> = shape.iter().map(extent).collect();
+    let offset = view.byte_offset as usize;
+    Ok((view.data.cast::<u8>().wrapping_add(offset).cast(), elements(&shape)))
+}
+
+/// Returns the address and the number of elements of a compact tensor. The address is valid for a slice.
+///
+/// # Safety
+/// A compact tensor has the memory that it describes, and nobody writes to it meanwhile.
+pub(super) unsafe fn all<T: TensorElement>(
+    view: &DLTensor,
+    shape: &[i64],
+    strides: Option<&[i64]>,
+) -> Result<(*mut T, usize), Error> {
+    let (data, count) = first::<T>(view, shape)?;
+    if !is_compact(shape, strides) {
+        return Err(Error::mismatch("a compact tensor", "one with other strides"));
+    }
+    if count == 0 {
+        return Ok((std::ptr::dangling_mut(), 0));
+    }
+    if data.is_null() || !data.is_aligned() {
+        return Err(Error::mismatch("aligned memory", format!("the address {data:p}")));
+    }
+    // SAFETY: a compact tensor has `count` elements, as required above.
+    let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), count * size_of::<T>()) };
+    if !T::are_valid(bytes) {
+        return Err(Error::mismatch("0 or 1", "another byte in a tensor of bool"));
+    }
+    Ok((data, count))
 }
 
 /// Returns the number of elements of a shape; `usize::MAX` if it overflows.

@@ -63,6 +63,8 @@ impl Refused {
         let got = match ty {
             TypeIndex::NONE => "None".to_owned(),
             ty if ty.is_object() && any.pointer().is_null() => "NULL".to_owned(),
+            // A parameter that is an object takes no tensor that is lent.
+            TypeIndex::DL_TENSOR_PTR => "DLTensor*".to_owned(),
             ty => ty.received_name().map_or_else(|| format!("type index {}", ty.0), str::to_owned),
         };
         Refused { kind: "TypeError", what: "Mismatched type of", got }
