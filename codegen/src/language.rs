@@ -51,7 +51,7 @@
 //!            | "let" name "=" "@" label "(" args ")" ";"      (of the type that a function of this library returns)
 //!            | "let" name "=" "alloc" tensor [ "on" expr ] ";" | "let" name "=" map ";"
 //!            | branch | "for" name "in" expr ".." expr block | "match" expr "{" { arm } "}"
-//!            | "return" [ expr ] ";" | "raise" word [ expr { "," expr } ] ";"
+//!            | "return" [ expr ] ";" | "raise" kind [ expr { "," expr } ] ";"
 //!            | "launch" name "." quoted "(" [ given { "," given } ] ")" { clause } ";"
 //!            | "upload" expr "(" given { "," given } ")" { target } ";"
 //!            | ( "fill" | "copy" ) expr "," expr "," expr { target } ";"
@@ -72,7 +72,8 @@
 //!            | ( "smem" | "priority" | "mem_sync_domain" ) "(" expr ")" | "cooperative" | "pdl"
 //!            | "attribute" "(" int "," args ")" | target              (grid and block always, each once)
 //! target     = "on" expr | "stream" expr                       (each once)
-//! status     = ( "_" | [ "-" ] int ) ":" word quoted           (each status at most once)
+//! status     = ( "_" | [ "-" ] int ) ":" kind quoted           (each status at most once)
+//! kind       = word { "." word }
 //!
 //! expr       = all { "or" all }
 //! all        = denial { "and" denial }
@@ -115,8 +116,8 @@
 //! `` `my.f`(`stream`: int64) ``. It has [`MAX_NAME`] bytes at most. The canonical text, and with it every message, has
 //! backticks only where they are needed; Rust values have none. No way is needed to write a backtick in a name, so
 //! there is none. A function whose symbol the runtime reads as something else is refused: `_library_ctx`,
-//! `_library_bin`, and the names that begin with `_metadata_`, `_doc_` and `_cubin_`. Images and kinds of errors are
-//! words. All other words are names: `errors`, `extern` and the words of statements have a meaning only where the
+//! `_library_bin`, and the names that begin with `_metadata_`, `_doc_` and `_cubin_`. Images are words, kinds of errors
+//! too, also with dots. All other words are names: `errors`, `extern` and the words of statements have a meaning only where the
 //! grammar has them and no `(` follows, so that `let(x);` calls a C function; the first
 //! operand of `upload`, `fill`, `copy` and `wait` therefore starts with no parenthesis. `if` and `return` always start a
 //! statement, since a parenthesis may follow them; a C function of that name is called as `"if"(x);`. In quotes a C

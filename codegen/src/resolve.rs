@@ -115,7 +115,8 @@ impl Library {
     ///
     /// # Errors
     /// All faults that can be told apart, 100 at most: of every function, each condition and each statement, up to one
-    /// without which the rest has no meaning, such as a `let`. [`resolve`](Library::resolve) returns the first.
+    /// without which the rest has no meaning, such as a `let`, or for its block the head of an `if`, `for` or `match`.
+    /// [`resolve`](Library::resolve) returns the first.
     pub fn validate(&self) -> Result<(), Errors> {
         self.resolve_declarations().map(drop)
     }

@@ -196,9 +196,9 @@ impl From<Vec<Function>> for Library {
 }
 
 impl Function {
-    /// Sets the documentation, lines joined by newlines.
+    /// Sets the documentation, lines joined by newlines; those of Windows become `\n`.
     pub fn with_docs(mut self, docs: impl Into<String>) -> Function {
-        self.docs = docs.into();
+        self.docs = docs.into().replace("\r\n", "\n");
         self
     }
 

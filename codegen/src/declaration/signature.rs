@@ -247,7 +247,7 @@ impl Param {
         Param { docs, name: name.into(), ty: ty.into(), default, variadic: false }
     }
 
-    /// Sets the documentation, lines joined by newlines.
+    /// Sets the documentation, lines joined by newlines; those of Windows become `\n`.
     ///
     /// ```
     /// use tvm_ffi_codegen::{Call, Param, Scalar, Signature};
@@ -265,7 +265,7 @@ impl Param {
     /// assert_eq!(text.parse(), Ok(function));
     /// ```
     pub fn with_docs(mut self, docs: impl Into<String>) -> Param {
-        self.docs = docs.into();
+        self.docs = docs.into().replace("\r\n", "\n");
         self
     }
 

@@ -397,9 +397,14 @@ impl Parser<'_> {
         })
     }
 
-    /// Parses the kind of an error.
+    /// Parses the kind of an error: words with dots between them.
     fn kind(&mut self) -> Parsed<String> {
-        self.word("a kind of error such as `ValueError`").map(str::to_owned)
+        let mut kind = self.word("a kind of error such as `ValueError`")?.to_owned();
+        while self.accept(Token::Dot) {
+            kind.push('.');
+            kind.push_str(self.word("the rest of a kind of error")?);
+        }
+        Ok(kind)
     }
 
     /// Parses a status: `"_"` or a number.

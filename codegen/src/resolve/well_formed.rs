@@ -149,6 +149,15 @@ impl Checker<'_> {
         Err(self.invalid(part, format!("{name:?} is not an identifier")))
     }
 
+    /// Checks the kind of an error: identifiers with dots between them.
+    pub(super) fn error_kind(&self, part: Part, kind: &str) -> Result<(), Error> {
+        self.limit(part, kind.len(), Limit::Name)?;
+        if kind.split('.').all(is_identifier) {
+            return Ok(());
+        }
+        Err(self.invalid(part, format!("{kind:?} is no kind of error")))
+    }
+
     pub(super) fn expr(&self, part: Part, expr: &Expr) -> Result<(), Error> {
         if deeper_than(expr, Limit::Nesting.max()) {
             return Err(Error::limit(self.index, self.function, part, Limit::Nesting));

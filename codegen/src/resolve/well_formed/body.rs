@@ -94,7 +94,7 @@ impl Checker<'_> {
                 value.as_ref().map_or(Ok(()), |value| self.expr(part, value))
             }
             StatementKind::Raise { kind, message } => {
-                self.identifier(part, kind)?;
+                self.error_kind(part, kind)?;
                 self.limit(part, message.len(), Limit::Arguments)?;
                 message.iter().try_for_each(|piece| self.expr(part, piece))
             }
@@ -202,7 +202,7 @@ impl Checker<'_> {
                 let status = status.map_or("_".to_owned(), |status| status.to_string());
                 return Err(self.invalid(part, format!("an earlier entry is about `{status}`")));
             }
-            self.identifier(part, kind)?;
+            self.error_kind(part, kind)?;
             self.message(part, message)?;
         }
         Ok(())
