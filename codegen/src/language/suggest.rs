@@ -17,22 +17,22 @@ const ELSEWHERE: [(&str, &str); 5] = [
 ];
 
 /// Names of scalar and element types in other languages.
-const TYPES: [(&str, &str); 11] = [
+const TYPES: [(&str, &str); 7] = [
     ("int", "but integers have a width: `int64`, `int32`, …"),
     ("uint", "but integers have a width: `uint64`, `uint32`, …"),
     ("long", "which is `int64`"),
-    ("i64", "which is `int64`"),
-    ("i32", "which is `int32`"),
-    ("f64", "which is `float64`"),
-    ("f32", "which is `float32`"),
     ("float", "but floats have a width: `float64`, `float32`, …"),
     ("double", "which is `float64`"),
     ("half", "which is `float16`"),
     ("string", "which is `str`"),
 ];
 
-/// Names of containers in other languages.
-const CONTAINERS: [(&str, &str); 3] = [
+/// Names of further types in other languages, which symbols of element types may have.
+const OTHERS: [(&str, &str); 7] = [
+    ("i64", "which is `int64`"),
+    ("i32", "which is `int32`"),
+    ("f64", "which is `float64`"),
+    ("f32", "which is `float32`"),
     ("list", "which is `Array[…]` or `List[…]`"),
     ("dict", "which is `Map[…]` or `Dict[…]`"),
     ("tuple", "which is `Tuple[…]`"),
@@ -58,7 +58,7 @@ impl Parser<'_> {
     #[cold]
     pub(super) fn no_type(&self, expected: &str) -> Box<Error> {
         let word = Some(self.slice()).filter(|_| self.token == Token::Word);
-        let meant = word.and_then(|word| find(&TYPES, word).or_else(|| find(&CONTAINERS, word)));
+        let meant = word.and_then(|word| find(&TYPES, word).or_else(|| find(&OTHERS, word)));
         meant.map_or_else(|| self.unexpected(expected), |meant| self.instead(expected, meant))
     }
 

@@ -173,8 +173,16 @@ def _return(at: Cursor) -> Statement:
     return Return(returned)
 
 
+def _error_kind(at: Cursor) -> str:
+    """Skips the kind of an error: words with dots between them."""
+    kind = at.label("a kind of error such as `ValueError`")
+    while at.accept("."):
+        kind += "." + at.label("the rest of a kind of error")
+    return kind
+
+
 def _raise(at: Cursor) -> Statement:
-    return Raise(at.label("a kind of error such as `ValueError`"), at.list(";", expr))
+    return Raise(_error_kind(at), at.list(";", expr))
 
 
 def _let(at: Cursor) -> Statement:
@@ -261,5 +269,5 @@ def _kernel_call(at: Cursor) -> KernelCall:
 def _status_error(at: Cursor) -> StatusError:
     status = None if at.accept_word("_") else at.signed("a status other than 0, or `_`")
     at.expect(":")
-    kind = at.label("a kind of error such as `ValueError`")
+    kind = _error_kind(at)
     return StatusError(status, kind, at.quoted("a message in quotes"))

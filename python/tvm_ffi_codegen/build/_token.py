@@ -11,7 +11,8 @@ from ._text import is_reserved, unquoted
 T = TypeVar("T")
 
 _TOKEN = re.compile(
-    r"(?P<doc>///[^\n]*)|(?P<word>[A-Za-z_][A-Za-z0-9_]*)|(?P<name>`[^`\x00-\x1f\x7f-\x9f]+`)|(?P<float>[0-9]+\.[0-9]+)|(?P<int>[0-9]+)"
+    r"(?P<doc>///[^\n]*)|(?P<word>[A-Za-z_][A-Za-z0-9_]*)|(?P<name>`[^`\x00-\x1f\x7f-\x9f]+`)"
+    r"|(?P<float>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)|(?P<int>[0-9]+)"
     r'|(?P<quoted>"(?:[^"\\\n]|\\[^\n])*")'
     r"|(?P<sign>\.\.\.|\.\.|->|=>|==|!=|<=|>=|[(){}\[\],:;@.=<>+\-*/%|])"
 )

@@ -2,6 +2,7 @@
 #ifndef TVM_FFI_CODEGEN_BUILD_TEXT_HPP_
 #define TVM_FFI_CODEGEN_BUILD_TEXT_HPP_
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -157,9 +158,14 @@ inline std::string c_symbol(std::string_view name) {
   return plain ? std::string(name) : quoted(name);
 }
 
-/// Returns the kind of an error, which is an identifier.
+/// Returns the kind of an error: identifiers with dots between them.
 inline const std::string& kind_of_error(const std::string& kind) {
-  if (!is_identifier(kind)) throw Error("\"" + kind + "\" is no kind of error");
+  for (std::size_t start = 0, end; start <= kind.size(); start = end + 1) {
+    end = std::min(kind.find('.', start), kind.size());
+    if (!is_identifier(std::string_view(kind).substr(start, end - start))) {
+      throw Error("\"" + kind + "\" is no kind of error");
+    }
+  }
   return kind;
 }
 
