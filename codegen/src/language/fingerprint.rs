@@ -60,7 +60,7 @@ impl Library {
         let start = Fingerprint::of(STAMP.as_bytes());
         let start = start.with(env!("CARGO_PKG_VERSION").as_bytes());
         if let Err(error) = self.check_form() {
-            // Nothing is made of the library, whose text may be deeper than a stack.
+            // The text of such a library, of which nothing is made, may be deeper than a stack.
             return start.with(error.to_string().as_bytes());
         }
         let text = start.with(self.to_string().as_bytes());

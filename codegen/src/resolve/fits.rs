@@ -38,11 +38,12 @@ pub(super) fn takes(ty: &ParamType, literal: &Literal) -> bool {
 /// Returns false if a literal of the body, which has a type index that the type accepts, is no value of the type.
 pub(super) fn may_take(ty: &ParamType, literal: &Literal) -> bool {
     match (ty, literal) {
-        (ParamType::Scalar(scalar), Literal::Int(number)) => {
-            !scalar.is_int() || *scalar == Scalar::Bool || Range::of(*scalar).has(*number)
+        // An address is one of the numbers that an argument may be.
+        (ParamType::Scalar(Scalar::Ptr), _) => true,
+        (ParamType::Scalar(_), Literal::Int(_))
+        | (ParamType::Leaf(Leaf::DType | Leaf::Device) | ParamType::Literal(_), Literal::Str(_)) => {
+            takes(ty, literal)
         }
-        (ParamType::Leaf(Leaf::DType | Leaf::Device), Literal::Str(_)) => takes(ty, literal),
-        (ParamType::Literal(literals), Literal::Str(_)) => literals.contains(literal),
         // A truth is equal to a number, and an integer to a float.
         (ParamType::Literal(literals), Literal::Int(number)) => {
             let is_other = |one: &Literal| matches!(one, Literal::Int(one) if one != number);
