@@ -33,7 +33,7 @@ mod tensor_map;
 
 pub use access::Access;
 pub use body::Body;
-pub use call::{Call, FunctionRef, KernelCall, KernelRef, StatusError};
+pub use call::{Call, FunctionCall, FunctionRef, KernelCall, KernelRef, StatusError};
 pub use command::{MemoryCopy, MemoryFill, Target, Upload, Wait};
 pub use expr::{BinaryOp, Builtin, Comparison, DeviceAttribute, Expr, Logic, Member};
 pub use global::Global;

@@ -2,7 +2,7 @@
 //! of the caller.
 
 use tvm_ffi_codegen::{
-    Call, DType, Library, Options, Output, Signature, Statement, Tensor, ir, lower,
+    Call, DType, FunctionCall, Library, Options, Output, Signature, Statement, Tensor, ir, lower,
 };
 
 /// Functions that bodies call.
@@ -259,7 +259,7 @@ fn builders_give_tensors_to_write() {
     let double = Signature::new("double").param("x", tensor()).returns(Output::new("y", tensor()));
     let double = double.body(Call::kernel("k", ["x", "y"]));
     let plan = Signature::new("plan").param("x", tensor()).param("t", tensor());
-    let plan = plan.body([Statement::call(Call::symbol("double", ["x"]).with_into(["t"]))]);
+    let plan = plan.body([Statement::call(FunctionCall::symbol("double", ["x"]).with_into(["t"]))]);
     let library = Library::new([double, plan]);
     library.validate().unwrap();
     assert!(library.to_string().contains("@double(x) into t;"));

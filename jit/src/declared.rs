@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use tvm_ffi_codegen::{
-    Call, Expr, Function, FunctionRef, KernelCall, KernelRef, Library, Signature, StatementKind,
+    Call, Expr, Function, FunctionCall, FunctionRef, KernelCall, KernelRef, Library, Signature,
+    StatementKind,
 };
 
 use crate::error::Error;
@@ -107,13 +108,15 @@ impl Vouched {
             StatementKind::Fill(_) => command("fill"),
             StatementKind::Copy(_) => command("copy"),
             StatementKind::Wait(_) => command("wait"),
-            StatementKind::Call { call: Call::Function { callee, .. }, .. } => match callee {
-                FunctionRef::Name(name) if given.contains(&**name) => return Ok(()),
-                FunctionRef::Name(_) | FunctionRef::Value(_) => {
-                    (self.calls, callee.to_string(), "calls")
+            StatementKind::Call { call: Call::Function(FunctionCall { callee, .. }), .. } => {
+                match callee {
+                    FunctionRef::Name(name) if given.contains(&**name) => return Ok(()),
+                    FunctionRef::Name(_) | FunctionRef::Value(_) => {
+                        (self.calls, callee.to_string(), "calls")
+                    }
+                    FunctionRef::Symbol(_) => return Ok(()),
                 }
-                FunctionRef::Symbol(_) => return Ok(()),
-            },
+            }
             StatementKind::Call { call: Call::Kernel(_), .. }
             | StatementKind::Let { .. }
             | StatementKind::Alloc { .. }

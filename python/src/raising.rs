@@ -76,8 +76,8 @@ fn of_statement(mut statement: Statement, kernels: &[String]) -> Vec<Statement> 
     {
         of_expr(value, kernels);
     }
-    if let StatementKind::Call { call: Call::Function { args, .. }, .. } = &mut statement.kind {
-        args.iter_mut().for_each(|arg| of_expr(arg, kernels));
+    if let StatementKind::Call { call: Call::Function(call), .. } = &mut statement.kind {
+        call.args.iter_mut().for_each(|arg| of_expr(arg, kernels));
     }
     let asks = matches!(
         &statement.kind,

@@ -1,7 +1,7 @@
 //! Errors about functions that declarations call and nobody defines.
 
 use abi_spec::symbol::PREFIX;
-use codegen::{Call, Function, FunctionRef, Library, StatementKind};
+use codegen::{Call, Function, FunctionCall, FunctionRef, Library, StatementKind};
 
 use crate::fault::Fault;
 use crate::ffi::is_global;
@@ -53,7 +53,7 @@ pub(crate) fn callers<'a>(library: &'a Library, symbol: &str) -> Vec<&'a str> {
         kernels.any(|call| call.symbol() == Some(symbol))
             || function.body.statements().any(|statement| {
                 let StatementKind::Call {
-                    call: Call::Function { callee: FunctionRef::Symbol(name), .. },
+                    call: Call::Function(FunctionCall { callee: FunctionRef::Symbol(name), .. }),
                     ..
                 } = &statement.kind
                 else {

@@ -74,7 +74,7 @@ impl<C: Into<Call>> From<C> for Body {
     fn from(call: C) -> Body {
         match call.into() {
             Call::Kernel(call) => Body::Call(call),
-            call @ Call::Function { .. } => Body::Block(vec![Statement::call(call)]),
+            call @ Call::Function(_) => Body::Block(vec![Statement::call(call)]),
         }
     }
 }

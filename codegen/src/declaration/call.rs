@@ -8,18 +8,7 @@ pub enum Call {
     /// A call of a C function.
     Kernel(KernelCall),
     /// A call of a function of the FFI.
-    Function {
-        /// Function to call.
-        callee: FunctionRef,
-        /// Arguments: values, numbers, text, arrays and shapes.
-        args: Vec<Expr>,
-        /// Tensors for the function to write, in the place of those that it would allocate and return; either none or
-        /// one for each. The function must be one of this library. The call then returns None.
-        into: Vec<Expr>,
-        /// Keys under which the result is kept: a call with keys is made only if no call of the same statement has yet
-        /// had equal ones. None for a call that is always made.
-        keys: Vec<Expr>,
-    },
+    Function(FunctionCall),
 }
 
 /// A call of a C function.
@@ -34,6 +23,22 @@ pub struct KernelCall {
     /// function has left in the thread's slot, else the entry of the status, else a RuntimeError. A scalar result, and each
     /// element of a tuple of scalars, is written through an argument of its own after the others.
     pub status: Option<Vec<StatusError>>,
+}
+
+/// A call of a function of the FFI.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FunctionCall {
+    /// Function to call.
+    pub callee: FunctionRef,
+    /// Arguments: values, numbers, text, arrays and shapes.
+    pub args: Vec<Expr>,
+    /// Tensors for the function to write, in the place of those that it would allocate and return; either none or one
+    /// for each. The function must be one of this library. The call then returns None.
+    pub into: Vec<Expr>,
+    /// Keys under which the result is kept: a call with keys is made only if no call of the same statement has yet had
+    /// equal ones. None for a call that is always made.
+    pub keys: Vec<Expr>,
 }
 
 /// A reference to a C function.
@@ -72,8 +77,10 @@ impl Call {
     /// Returns the expression of the callee, if it is a value.
     pub(super) fn callee(&self) -> Option<&Expr> {
         match self {
-            Call::Function { callee: FunctionRef::Value(function), .. } => Some(function),
-            Call::Function { callee: FunctionRef::Symbol(_) | FunctionRef::Name(_), .. } => None,
+            Call::Function(FunctionCall { callee: FunctionRef::Value(function), .. }) => {
+                Some(function)
+            }
+            Call::Function(_) => None,
             Call::Kernel(call) => call.address(),
         }
     }
@@ -81,8 +88,10 @@ impl Call {
     /// Returns the expression of the callee, if it is a value, for changes.
     pub(super) fn callee_mut(&mut self) -> Option<&mut Expr> {
         match self {
-            Call::Function { callee: FunctionRef::Value(function), .. } => Some(function),
-            Call::Function { callee: FunctionRef::Symbol(_) | FunctionRef::Name(_), .. } => None,
+            Call::Function(FunctionCall { callee: FunctionRef::Value(function), .. }) => {
+                Some(function)
+            }
+            Call::Function(_) => None,
             Call::Kernel(KernelCall { callee: KernelRef::Address(address), .. }) => Some(address),
             Call::Kernel(KernelCall { callee: KernelRef::Symbol(_), .. }) => None,
         }
@@ -92,26 +101,26 @@ impl Call {
     pub(super) fn given_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
         let (args, into): (_, &mut [Expr]) = match self {
             Call::Kernel(KernelCall { args, .. }) => (args, &mut []),
-            Call::Function { args, into, .. } => (args, into),
+            Call::Function(FunctionCall { args, into, .. }) => (args, into),
         };
         args.iter_mut().chain(into)
     }
 
     /// Returns the keys under which the result is kept.
     pub(crate) fn keys(&self) -> &[Expr] {
-        if let Call::Function { keys, .. } = self { keys } else { &[] }
+        if let Call::Function(call) = self { &call.keys } else { &[] }
     }
 
     /// Returns the keys, for changes.
     pub(super) fn keys_mut(&mut self) -> &mut [Expr] {
-        if let Call::Function { keys, .. } = self { keys } else { &mut [] }
+        if let Call::Function(call) = self { &mut call.keys } else { &mut [] }
     }
 
     /// Returns what the callee gets: the arguments, then the tensors to write.
     pub(super) fn given(&self) -> impl Iterator<Item = &Expr> {
         let (args, into): (_, &[Expr]) = match self {
             Call::Kernel(KernelCall { args, .. }) => (args, &[]),
-            Call::Function { args, into, .. } => (args, into),
+            Call::Function(FunctionCall { args, into, .. }) => (args, into),
         };
         args.iter().chain(into)
     }
@@ -120,7 +129,7 @@ impl Call {
 /// Constructors of calls.
 ///
 /// ```
-/// use tvm_ffi_codegen::{Call, Expr, KernelCall, exprs};
+/// use tvm_ffi_codegen::{Call, Expr, FunctionCall, KernelCall, exprs};
 ///
 /// let calls = [
 ///     Call::symbol("relu", ["t", "y"]),
@@ -135,9 +144,11 @@ impl Call {
 /// assert_eq!(texts[2], "@(f)(None, True)");
 /// assert_eq!(texts[3], r#"try k(n) errors { 1: ValueError "too small" }"#);
 /// assert_eq!(texts[4], "(p)(n)");
-/// let compile = Call::name("mini.compile", ["T"]).with_keys(exprs!["T", Expr::name("n") % 16]);
+/// let keys = exprs!["T", Expr::name("n") % 16];
+/// let compile = Call::from(FunctionCall::name("mini.compile", ["T"]).with_keys(keys));
 /// assert_eq!(compile.to_string(), r#"cached (T, n % 16) @"mini.compile"(T)"#);
-/// assert_eq!(Call::symbol("matmul", ["x", "w"]).with_into(["y"]).to_string(), "@matmul(x, w) into y");
+/// let matmul = Call::from(FunctionCall::symbol("matmul", ["x", "w"]).with_into(["y"]));
+/// assert_eq!(matmul.to_string(), "@matmul(x, w) into y");
 /// ```
 impl Call {
     /// Builds `symbol(args)`, a call of a C function.
@@ -152,54 +163,68 @@ impl Call {
 
     /// Builds `@name(args)`, a call of `__tvm_ffi_name`, defined in this library or resolved by the linker.
     pub fn symbol(name: impl Into<String>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
-        Call::Function {
-            callee: FunctionRef::Symbol(name.into()),
-            args: list(args),
-            into: Vec::new(),
-            keys: Vec::new(),
-        }
+        Call::Function(FunctionCall::symbol(name, args))
     }
 
     /// Builds `@"name"(args)`, a call of a function that is looked up in the imports, then in the registry.
     pub fn name(name: impl Into<String>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
-        Call::Function {
-            callee: FunctionRef::Name(name.into()),
-            args: list(args),
-            into: Vec::new(),
-            keys: Vec::new(),
-        }
+        Call::Function(FunctionCall::name(name, args))
     }
 
     /// Builds `@(function)(args)`, a call of a value of type `Function`.
     pub fn value(function: impl Into<Expr>, args: impl IntoIterator<Item: Into<Expr>>) -> Call {
-        Call::Function {
-            callee: FunctionRef::Value(function.into()),
-            args: list(args),
-            into: Vec::new(),
-            keys: Vec::new(),
-        }
+        Call::Function(FunctionCall::value(function, args))
     }
 }
 
-impl Call {
+impl FunctionCall {
+    /// Builds `@name(args)`, a call of `__tvm_ffi_name`, defined in this library or resolved by the linker.
+    pub fn symbol(
+        name: impl Into<String>,
+        args: impl IntoIterator<Item: Into<Expr>>,
+    ) -> FunctionCall {
+        FunctionCall::of(FunctionRef::Symbol(name.into()), args)
+    }
+
+    /// Builds `@"name"(args)`, a call of a function that is looked up in the imports, then in the registry.
+    pub fn name(
+        name: impl Into<String>,
+        args: impl IntoIterator<Item: Into<Expr>>,
+    ) -> FunctionCall {
+        FunctionCall::of(FunctionRef::Name(name.into()), args)
+    }
+
+    /// Builds `@(function)(args)`, a call of a value of type `Function`.
+    pub fn value(
+        function: impl Into<Expr>,
+        args: impl IntoIterator<Item: Into<Expr>>,
+    ) -> FunctionCall {
+        FunctionCall::of(FunctionRef::Value(function.into()), args)
+    }
+
     /// Gives the function tensors to write in the place of those that it would [allocate and
-    /// return](super::ResultType::Allocated): `@matmul(x, w) into y`. It must be a function of the same library. A call
-    /// of a C function has none, and stays as it is.
-    pub fn with_into(mut self, tensors: impl IntoIterator<Item: Into<Expr>>) -> Call {
-        if let Call::Function { into, .. } = &mut self {
-            *into = list(tensors);
-        }
+    /// return](super::ResultType::Allocated): `@matmul(x, w) into y`. It must be a function of the same library.
+    pub fn with_into(mut self, tensors: impl IntoIterator<Item: Into<Expr>>) -> FunctionCall {
+        self.into = list(tensors);
         self
     }
 
     /// Keeps the result, an object, under keys: integers, truths, element types, addresses and devices. The call is made
-    /// only where no call of this statement has kept one under equal keys. A call of a C function has none, and stays as
-    /// it is.
-    pub fn with_keys(mut self, values: impl IntoIterator<Item: Into<Expr>>) -> Call {
-        if let Call::Function { keys, .. } = &mut self {
-            *keys = list(values);
-        }
+    /// only where no call of this statement has kept one under equal keys.
+    pub fn with_keys(mut self, values: impl IntoIterator<Item: Into<Expr>>) -> FunctionCall {
+        self.keys = list(values);
         self
+    }
+
+    /// Builds a call of a function, which is made each time and returns what it returns.
+    fn of(callee: FunctionRef, args: impl IntoIterator<Item: Into<Expr>>) -> FunctionCall {
+        FunctionCall { callee, args: list(args), into: Vec::new(), keys: Vec::new() }
+    }
+}
+
+impl From<FunctionCall> for Call {
+    fn from(call: FunctionCall) -> Call {
+        Call::Function(call)
     }
 }
 

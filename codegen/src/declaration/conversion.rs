@@ -73,6 +73,12 @@ impl From<f64> for Expr {
     }
 }
 
+impl From<f32> for Expr {
+    fn from(value: f32) -> Expr {
+        Expr::Float(value.into())
+    }
+}
+
 /// Builds a name; [`Expr::text`] builds text.
 impl From<&str> for Expr {
     fn from(name: &str) -> Expr {

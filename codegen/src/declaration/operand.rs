@@ -95,7 +95,7 @@ impl StatementKind {
 
     /// Returns true if the statement hands something on as a value of the FFI: to a function, or as the result.
     pub(crate) fn hands_on(&self) -> bool {
-        let calls = matches!(self, StatementKind::Call { call: Call::Function { .. }, .. });
+        let calls = matches!(self, StatementKind::Call { call: Call::Function(_), .. });
         calls || matches!(self, StatementKind::Return(Some(_)))
     }
 

@@ -9,8 +9,8 @@ use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Arm, Body, Branch, CLOSURE, Call, Expr, FunctionRef, KernelCall, KernelRef, Local, ObjectClass,
-    ParamType, Statement, StatementKind, StatusError,
+    Arm, Body, Branch, CLOSURE, Call, Expr, FunctionCall, FunctionRef, KernelCall, KernelRef,
+    Local, ObjectClass, ParamType, Statement, StatementKind, StatusError,
 };
 use crate::error::Part;
 
@@ -303,7 +303,7 @@ impl Parser<'_> {
         self.expect_after_name(Token::OpenParen, "`(`")?;
         let args = self.arguments()?;
         let into = self.tensors_to_write()?;
-        Ok(Call::Function { callee, args, into, keys })
+        Ok(FunctionCall { callee, args, into, keys }.into())
     }
 
     /// `[ "into" expr { "," expr } ] ";"`

@@ -5,8 +5,8 @@ use std::fmt::{self, Display, Formatter, Write as _};
 use super::print_items::{enclosed, list, quote};
 use super::reserved::{is_symbol, spelled, spelled_label};
 use crate::declaration::{
-    Arm, Body, Branch, Call, Expr, Function, FunctionRef, KernelCall, KernelRef, Local, Statement,
-    StatementKind, StatusError,
+    Arm, Body, Branch, Call, Expr, Function, FunctionCall, FunctionRef, KernelCall, KernelRef,
+    Local, Statement, StatementKind, StatusError,
 };
 
 /// The indentation of a body's statements, and the further indentation of each nested block.
@@ -144,7 +144,7 @@ impl Display for Call {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (callee, args, into, keys) = match self {
             Call::Kernel(call) => return call.fmt(f),
-            Call::Function { callee, args, into, keys } => (callee, args, into, keys),
+            Call::Function(FunctionCall { callee, args, into, keys }) => (callee, args, into, keys),
         };
         if !keys.is_empty() {
             enclosed(f, "cached (", keys, ") ")?;

@@ -98,7 +98,7 @@ impl<'a> Block<'_, 'a> {
         }
         let used = match statement {
             StatementKind::Let { .. } => outlives_calls(after),
-            StatementKind::Call { call: Call::Function { .. }, .. } => true,
+            StatementKind::Call { call: Call::Function(_), .. } => true,
             StatementKind::Match { arms, .. } => arms.iter().any(|arm| calls(&arm.body)),
             StatementKind::Call { call: Call::Kernel(_), .. }
             | StatementKind::Alloc { .. }

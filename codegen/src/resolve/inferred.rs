@@ -15,8 +15,8 @@ use super::words;
 use crate::declaration::limit::Limit;
 use crate::declaration::reserved::spelled;
 use crate::declaration::{
-    Call, Dim, Element, Expr, FunctionRef, Local, Member, ParamType, ResultType, Shape, Signature,
-    Strides, Tensor,
+    Call, Dim, Element, Expr, FunctionCall, FunctionRef, Local, Member, ParamType, ResultType,
+    Shape, Signature, Strides, Tensor,
 };
 
 impl<'a> Block<'_, 'a> {
@@ -27,10 +27,13 @@ impl<'a> Block<'_, 'a> {
         }
         let name = spelled(&result.name);
         let callee = match call {
-            Call::Function { callee: FunctionRef::Symbol(callee), args, .. } => {
+            Call::Function(FunctionCall { callee: FunctionRef::Symbol(callee), args, .. }) => {
                 self.items.functions.get(&callee[..]).map(|callee| (&callee.signature, args))
             }
-            Call::Function { callee: FunctionRef::Name(_) | FunctionRef::Value(_), .. }
+            Call::Function(FunctionCall {
+                callee: FunctionRef::Name(_) | FunctionRef::Value(_),
+                ..
+            })
             | Call::Kernel(_) => None,
         };
         let Some((signature, args)) = callee else {

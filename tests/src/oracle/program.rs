@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use abi_spec::Scalar;
 use codegen::{
-    Arm, Body, Branch, Call as Callee, Dim, Expr, Function, FunctionRef, KernelCall, Leaf,
-    ParamType, ResultType, Shape, Statement, StatementKind, Tensor as Declared,
+    Arm, Body, Branch, Call as Callee, Dim, Expr, Function, FunctionCall, FunctionRef, KernelCall,
+    Leaf, ParamType, ResultType, Shape, Statement, StatementKind, Tensor as Declared,
 };
 
 use super::expression::{Number, elements};
@@ -68,7 +68,7 @@ impl<'a> Call<'a> {
             }
             StatementKind::Call {
                 result: Some(local),
-                call: Callee::Function { callee, args, .. },
+                call: Callee::Function(FunctionCall { callee, args, .. }),
             } => {
                 let values: Vec<i64> =
                     args.iter().map(|arg| self.int(arg)).collect::<Checked<_>>()?;
@@ -263,7 +263,7 @@ fn exprs(kind: &StatementKind) -> Vec<&Expr> {
     match kind {
         StatementKind::Let { value, .. } => vec![value],
         StatementKind::Call { call: Callee::Kernel(call), .. } => exprs_of(call),
-        StatementKind::Call { call: Callee::Function { args, .. }, .. } => args.iter().collect(),
+        StatementKind::Call { call: Callee::Function(call), .. } => call.args.iter().collect(),
         StatementKind::If { branches, .. } => {
             branches.first().map(|branch| &branch.condition).into_iter().collect()
         }

@@ -156,14 +156,14 @@ fn statement(kind: &mut StatementKind, edit: &mut impl Edit) {
 fn call(call: &mut Call, edit: &mut impl Edit) {
     match call {
         Call::Kernel(call) => kernel_call(call, edit),
-        Call::Function { callee, args, into, keys } => {
-            match callee {
+        Call::Function(call) => {
+            match &mut call.callee {
                 FunctionRef::Value(value) => expr(value, edit),
                 FunctionRef::Symbol(_) | FunctionRef::Name(_) => {}
             }
-            exprs(args, edit);
-            exprs(into, edit);
-            exprs(keys, edit);
+            exprs(&mut call.args, edit);
+            exprs(&mut call.into, edit);
+            exprs(&mut call.keys, edit);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! the function itself. Results that it allocates are allocated by the caller, which gives them to it.
 
 use codegen::language::spelled_label;
-use codegen::{Call as Callee, Expr, Function, Library, ResultType, Statement};
+use codegen::{Expr, Function, FunctionCall, Library, ResultType, Statement};
 
 use super::kept;
 use crate::argument::{Argument, print_list};
@@ -25,7 +25,7 @@ fn calling(function: &Function) -> Option<Library> {
         return None;
     }
     let args: Vec<Expr> = signature.params.iter().map(|param| Expr::name(&param.name)).collect();
-    let call = Callee::symbol(&callee.signature.name, args);
+    let call = FunctionCall::symbol(&callee.signature.name, args);
     let body = match &signature.result {
         ResultType::None => vec![Statement::call(call)],
         ResultType::Value(ty) => vec![

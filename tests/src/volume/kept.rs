@@ -1,7 +1,7 @@
 //! Values that outlive a call: functions that hold some, called when everything that was lent is gone and lists have
 //! changed, and arrays that a callee keeps. Only the machine can see what such code reads.
 
-use codegen::{Body, Call as Callee, Expr, Function, FunctionRef, Library, ObjectClass, ParamType};
+use codegen::{Body, Call as Callee, Expr, Function, Library, ObjectClass, ParamType};
 use codegen::{ResultType, Statement, StatementKind};
 
 use crate::argument::{Argument, print_list};
@@ -27,13 +27,7 @@ pub(super) fn keeping(function: &Function) -> Option<Function> {
     let signature = &function.signature;
     let named = signature.params.iter().filter(|param| !param.variadic && param.name != "self");
     let names: Vec<Expr> = named.map(|param| Expr::name(&param.name)).collect();
-    let callee = FunctionRef::Name(KEEP.to_owned());
-    let keep = Callee::Function {
-        callee,
-        args: vec![Expr::Array(names)],
-        into: Vec::new(),
-        keys: Vec::new(),
-    };
+    let keep = Callee::name(KEEP, [Expr::Array(names)]);
     let mut function = function.clone();
     let rest = match function.body {
         Body::Call(call) => vec![Statement::call(Callee::Kernel(call))],

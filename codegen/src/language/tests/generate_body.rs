@@ -8,8 +8,8 @@ use proptest::sample::select;
 use super::generate::{expr, identifier, name, param_type, signature, tensor, text};
 use super::generate_launch::{command, launch, tensor_map};
 use crate::declaration::{
-    Arm, Body, Branch, Call, Expr, Function, FunctionRef, KernelCall, KernelRef, Local, Location,
-    Signature, Statement, StatementKind, StatusError,
+    Arm, Body, Branch, Call, Expr, Function, FunctionCall, FunctionRef, KernelCall, KernelRef,
+    Local, Location, Signature, Statement, StatementKind, StatusError,
 };
 
 /// Words that have a meaning in statements only.
@@ -56,7 +56,7 @@ fn call() -> impl Strategy<Value = Call> {
     prop_oneof![
         kernel_call().prop_map(Call::Kernel),
         (callee, vec(expr(), 0..4), vec(expr(), 0..2), vec(expr(), 0..3))
-            .prop_map(|(callee, args, into, keys)| Call::Function { callee, args, into, keys }),
+            .prop_map(|(callee, args, into, keys)| FunctionCall { callee, args, into, keys }.into()),
     ]
 }
 

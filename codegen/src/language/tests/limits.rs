@@ -3,8 +3,8 @@
 use super::built::call;
 use crate::declaration::{BinaryOp, Builtin, Expr, Logic};
 use crate::declaration::{
-    Body, Call, Comparison, Constraint, Function, KernelRef, Leaf, Library, Location, ParamType,
-    ResultType, Statement, StatementKind, StatusError,
+    Body, Call, Comparison, Constraint, Function, FunctionCall, KernelRef, Leaf, Library, Location,
+    ParamType, ResultType, Statement, StatementKind, StatusError,
 };
 use crate::error::{Error, Errors, Part};
 use crate::language::{
@@ -229,7 +229,7 @@ fn statements_built_in_rust() {
     let called = |call| block(vec![StatementKind::Call { result: None, call }.into()]);
     assert_eq!(called(Call::symbol("g", many())), first);
     let keys = vec![Expr::Int(1); MAX_KEYS + 1];
-    let row = called(Call::symbol("g", ["x"]).with_keys(keys));
+    let row = called(FunctionCall::symbol("g", ["x"]).with_keys(keys).into());
     assert_eq!(row, (Limit::Keys, Part::Statement(0)));
     let returned = |value| block(vec![StatementKind::Return(Some(value)).into()]);
     assert_eq!(returned(Expr::Array(many())), first);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use abi_spec::Scalar;
 
 use super::{Block, converted};
-use crate::declaration::{self, Expr, Local, ParamType, ResultType, Tensor};
+use crate::declaration::{self, Expr, FunctionCall, Local, ParamType, ResultType, Tensor};
 use crate::resolve::Explained;
 use crate::resolve::body::{Action, KernelCall, KernelResult, PackedCall, Received, Returned};
 use crate::resolve::c_type::ResultConvention;
@@ -27,7 +27,7 @@ impl<'a> Block<'_, 'a> {
         let called = call;
         match call {
             declaration::Call::Kernel(call) => self.kernel(result, called, call),
-            declaration::Call::Function { callee, args, into, keys } => {
+            declaration::Call::Function(FunctionCall { callee, args, into, keys }) => {
                 let keys = keys.iter().map(|key| self.key(key)).collect::<Explained<Vec<_>>>()?;
                 let keys = keys.concat();
                 let (callee, path) = self.callee(callee)?;

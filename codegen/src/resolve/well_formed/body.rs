@@ -5,8 +5,8 @@ use rustc_hash::FxHashSet;
 use super::{Checker, RESERVED_PREFIXES, TOOL_PREFIXES};
 use crate::declaration::limit::Limit;
 use crate::declaration::{
-    Arm, Body, Branch, Call, Expr, FunctionRef, KernelCall, KernelRef, Local, Statement,
-    StatementKind, StatusError,
+    Arm, Body, Branch, Call, Expr, FunctionCall, FunctionRef, KernelCall, KernelRef, Local,
+    Statement, StatementKind, StatusError,
 };
 use crate::error::{Error, Part};
 
@@ -133,7 +133,7 @@ impl Checker<'_> {
             Call::Kernel(call) => {
                 self.kernel(call, CallParts { callee: part, argument: part, status: part })
             }
-            Call::Function { callee, args, into, keys } => {
+            Call::Function(FunctionCall { callee, args, into, keys }) => {
                 self.limit(part, keys.len(), Limit::Keys)?;
                 keys.iter().try_for_each(|key| self.expr(part, key))?;
                 self.callee(part, callee)?;
