@@ -16,7 +16,8 @@ mod thunks;
 pub use error::{Error, Mismatch};
 pub use feature::Feature;
 pub use headers::{
-    CType, RuntimeFunction, is_runtime_struct, is_safe_call, is_system_function, runtime_function,
+    CType, RuntimeFunction, is_runtime_struct, is_safe_call, is_system_function, is_word_of_c,
+    runtime_function,
 };
 pub use optimize::{Optimize, is_long};
 pub use plan::{Capabilities, Existing, Plan, State, SymbolSource, plan, unused_name};

@@ -3,30 +3,26 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use codegen::backend::is_word_of_c;
+
 use crate::Headers;
 
-/// Keywords of C and C++, names that compilers define or know without a header, and types of `stdint.h`.
+/// Names that compilers define or know without a header, keywords that C spells with an underscore, and types of
+/// `stdint.h`.
 const RESERVED: &str = "\
-    MIPSEL NULL WIN32 WIN64 WINNT _Alignas _Alignof _Atomic _Bool _Complex _Generic _Imaginary _Noreturn \
-    _Static_assert _Thread_local _exit abort abs acos acosh alignas aligned_alloc alignof alloca and and_eq asin \
-    asinh asm atan atan2 atanh auto bcmp bcopy bitand bitor bool break bzero cabs calloc carg case catch cbrt \
-    ceil cexp char char16_t char32_t char8_t class clog co_await co_return co_yield compl concept conj const \
-    const_cast consteval constexpr constinit continue copysign cos cosh cpow csin csqrt decltype default delete \
-    div do double drem dynamic_cast else enum erf erfc errno execl execv exit exp exp10 exp2 explicit expm1 \
-    export extern fabs false fdim ffs finite float floor fma fmax fmin fmod for fork fprintf fputc fputs free \
-    frexp friend fscanf fwrite gamma gettext goto hypot i386 if ilogb imaxabs index inline int intmax_t intptr_t \
-    isalnum isalpha isascii isblank iscntrl isdigit isgraph isinf islower isnan isprint ispunct isspace isupper \
-    isxdigit j0 j1 jn labs ldexp lgamma linux llabs llrint llround log log10 log1p log2 logb long lrint lround \
-    main malloc memchr memcmp memcpy memmove mempcpy memset mips modf mutable namespace nan nearbyint new \
-    nextafter nexttoward noexcept not not_eq nullptr operator or or_eq posix_memalign pow pow10 printf private \
-    protected ptrdiff_t public putchar puts realloc register reinterpret_cast remainder remquo requires restrict \
-    return rindex rint round scalb scalbln scalbn scanf short signbit signed significand sin sincos sinh size_t \
-    sizeof snprintf sparc sprintf sqrt sscanf static static_assert static_cast stpcpy stpncpy strcasecmp strcat \
-    strchr strcmp strcpy strcspn strdup strfmon strftime strlen strncasecmp strncat strncmp strncpy strndup \
-    strnlen strpbrk strrchr strspn strstr struct sun switch tan tanh template tgamma this thread_local throw \
-    toascii tolower toupper true trunc try typedef typeid typename typeof typeof_unqual uintmax_t uintptr_t \
-    union unix unsigned using vfprintf virtual void volatile vprintf vsnprintf vsprintf wchar_t while xor xor_eq \
-    y0 y1 yn";
+    MIPSEL WIN32 WIN64 WINNT _Alignas _Alignof _Atomic _Bool _Complex _Generic _Imaginary _Noreturn \
+    _Static_assert _Thread_local _exit abort abs acos acosh aligned_alloc alloca asin asinh atan atan2 atanh \
+    bcmp bcopy bzero cabs calloc carg cbrt ceil cexp clog conj copysign cos cosh cpow csin csqrt div drem \
+    erf erfc execl execv exit exp exp10 exp2 expm1 fabs fdim ffs finite floor fma fmax fmin fmod fork \
+    fprintf fputc fputs free frexp fscanf fwrite gamma gettext hypot i386 ilogb imaxabs index intmax_t \
+    intptr_t isalnum isalpha isascii isblank iscntrl isdigit isgraph isinf islower isnan isprint ispunct \
+    isspace isupper isxdigit j0 j1 jn labs ldexp lgamma llabs llrint llround log log10 log1p log2 logb lrint \
+    lround malloc memchr mempcpy mips modf nan nearbyint nextafter nexttoward posix_memalign pow pow10 \
+    printf ptrdiff_t putchar puts realloc remainder remquo rindex rint round scalb scalbln scalbn scanf \
+    signbit significand sin sincos sinh size_t snprintf sparc sprintf sqrt sscanf stpcpy stpncpy strcasecmp \
+    strcat strchr strcmp strcpy strcspn strdup strfmon strftime strlen strncasecmp strncat strncmp strncpy \
+    strndup strnlen strpbrk strrchr strspn strstr sun tan tanh tgamma toascii tolower toupper trunc \
+    uintmax_t uintptr_t vfprintf vprintf vsnprintf vsprintf y0 y1 yn";
 
 /// The words of [`RESERVED`].
 static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| RESERVED.split(' ').collect());
@@ -68,6 +64,7 @@ pub(crate) fn is_free(text: &str) -> bool {
     let is_sized = |rest: &str| rest.ends_with("_t");
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         && text.starts_with(is_letter)
+        && !is_word_of_c(text)
         && !WORDS.contains(text)
         && !RESERVED_STARTS.iter().any(|start| text.starts_with(start))
         && !INTEGERS.iter().any(|start| text.strip_prefix(start).is_some_and(is_sized))

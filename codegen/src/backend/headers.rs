@@ -1,4 +1,9 @@
-//! Declarations that headers have: those of the runtime and of the system, for a backend whose text may stand beside them.
+//! Names that C has: declarations of the runtime's and the system's headers, for a backend whose text may stand beside
+//! them, keywords, and macros.
+
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashSet;
 
 use abi_spec::c_library::{FREE, MALLOC, loader};
 use abi_spec::{layout, runtime, symbol};
@@ -34,3 +39,33 @@ pub fn is_system_function(symbol: &str) -> bool {
     let loaders = [loader::DLOPEN, loader::DLSYM, loader::LOAD_LIBRARY, loader::GET_PROC_ADDRESS];
     [MALLOC, FREE].contains(&symbol) || loaders.contains(&symbol)
 }
+
+/// Returns whether a word is a keyword of C or C++, or one that compilers or common headers of C give a meaning.
+///
+/// ```
+/// use tvm_ffi_codegen::backend::is_word_of_c;
+///
+/// assert!(["int", "namespace", "NULL", "memcpy"].into_iter().all(is_word_of_c));
+/// assert!(!is_word_of_c("add_one"));
+/// ```
+pub fn is_word_of_c(word: &str) -> bool {
+    WORDS.contains(word)
+}
+
+/// The words of [`KEYWORDS`] and [`TAKEN`].
+static WORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| {
+    KEYWORDS.split_ascii_whitespace().chain(TAKEN.split_ascii_whitespace()).collect()
+});
+
+/// Keywords of C23 and C++23, including C++'s alternative operators.
+const KEYWORDS: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t
+    char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
+    constinit continue decltype default delete do double dynamic_cast else enum explicit export extern false
+    float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or
+    or_eq private protected public register reinterpret_cast requires restrict return short signed sizeof
+    static static_assert static_cast struct switch template this thread_local throw true try typedef typeid
+    typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq";
+
+/// Functions that compilers call by themselves, the function where programs start, and macros of GNU C and of headers.
+const TAKEN: &str =
+    "EOF I NULL assert errno linux main memcmp memcpy memmove memset stderr stdin stdout unix";

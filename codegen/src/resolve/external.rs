@@ -7,6 +7,7 @@ use super::Located;
 use super::c_type::CType;
 use super::function::Function;
 use super::well_formed::RESERVED_PREFIXES;
+use crate::backend::is_word_of_c;
 use crate::declaration::{
     Leaf, Library, ParamType, ResultType, Tensor, is_identifier, is_text, literal_scalar,
 };
@@ -221,23 +222,9 @@ fn require_distinct_symbols(all: &[External<'_>], functions: &[Function<'_>]) ->
     Ok(())
 }
 
-/// Keywords of C23 and C++23, including C++'s alternative operators.
-const KEYWORDS: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t
-    char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr
-    constinit continue decltype default delete do double dynamic_cast else enum explicit export extern false
-    float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or
-    or_eq private protected public register reinterpret_cast requires restrict return short signed sizeof
-    static static_assert static_cast struct switch template this thread_local throw true try typedef typeid
-    typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t while xor xor_eq";
-
-/// Functions that compilers call by themselves, the function where programs start, and macros of GNU C.
-const TAKEN: &str =
-    "EOF I NULL assert errno linux main memcmp memcpy memmove memset stderr stdin stdout unix";
-
 /// Returns true for words that can name neither a C function nor a parameter.
 pub(crate) fn is_c_word(word: &str) -> bool {
-    let mut words = KEYWORDS.split_ascii_whitespace().chain(TAKEN.split_ascii_whitespace());
-    words.any(|known| known == word) || is_type(word) || is_macro(word)
+    is_word_of_c(word) || is_type(word) || is_macro(word)
 }
 
 /// Returns true for types that prototypes mention.
