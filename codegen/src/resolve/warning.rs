@@ -2,6 +2,7 @@
 
 mod constant;
 mod contradiction;
+mod unreached;
 mod unused;
 
 use std::fmt;
@@ -12,6 +13,7 @@ use abi_spec::{error_kind, module_attribute};
 use crate::declaration::{Body, Call, Function, KernelCall, Library, StatementKind};
 use crate::error::{Error, Part, Position, Site};
 use WarningKind as Kind;
+use unreached::Unreached;
 
 /// A warning about a valid declaration. `Display` prints it like an [`Error`].
 ///
@@ -77,6 +79,8 @@ kinds! {
     ModuleAttribute "module-attribute";
     /// A condition for which the types leave no value.
     Contradiction "contradiction";
+    /// A type of a union whose values an earlier one takes.
+    UnreachedType "unreached-type";
     /// A condition that names no value.
     ConstantCondition "constant-condition";
     /// A kind of error for which Python has no exception.
@@ -146,8 +150,8 @@ impl fmt::Display for Warning {
 
 impl Library {
     /// Returns the warnings about images that nothing uses, unused parameters, names that are attributes of every
-    /// module in Python, conditions that no value of the types satisfies, other conditions that name nothing, and kinds
-    /// of errors that Python does not know. Those about images come first, then those of each function in order. Who wants
+    /// module in Python, types of unions that no value reaches, conditions that no value of the types satisfies, other
+    /// conditions that name nothing, and kinds of errors that Python does not know. Those about images come first, then those of each function in order. Who wants
     /// no warnings of a kind leaves them out by [`Warning::kind`]. There are none about a library whose
     /// [form](Library::check_form) is wrong.
     pub fn warnings(&self) -> Vec<Warning> {
@@ -169,6 +173,15 @@ impl Library {
             let unused = unused::params(function).into_iter();
             let unused = unused
                 .map(|param| Warning::new(Kind::UnusedParameter, at(Part::Param(param)), UNUSED));
+            let unreached = unreached::types(function).into_iter();
+            let unreached = unreached.map(|(part, Unreached { ty, earlier })| {
+                let reason = if ty == earlier {
+                    format!("`{ty}` is in the union twice")
+                } else {
+                    format!("no value reaches `{ty}`: `{earlier}`, which is before it, takes them")
+                };
+                Warning::new(Kind::UnreachedType, at(part), reason)
+            });
             let never = meaning(index).and_then(contradiction::find).map(|constraint| {
                 let condition = &function.signature.constraints[constraint].condition;
                 let reason = format!(
@@ -190,6 +203,7 @@ impl Library {
             hidden
                 .into_iter()
                 .chain(unused)
+                .chain(unreached)
                 .chain(never)
                 .chain(constant)
                 .chain(kinds)

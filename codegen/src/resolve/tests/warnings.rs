@@ -123,6 +123,50 @@ fn conditions_that_never_hold() {
     }
 }
 
+/// Types of unions that no value reaches.
+#[test]
+fn types_that_no_value_reaches() {
+    let rows = [
+        ("bool, int64", Some("`int64`: `bool`")),
+        ("bool, float64, int64", Some("`int64`: `bool`")),
+        ("float16, int8", Some("`int8`: `float16`")),
+        ("float32, float64", Some("`float64`: `float32`")),
+        ("int16, uint8, int8", Some("`uint8`: `int16`")),
+        ("uint8, bool", Some("`bool`: `uint8`")),
+        ("str, Literal[\"a\", \"b\"]", Some("`Literal[\"a\", \"b\"]`: `str`")),
+        ("Object, Map[str, int64]", Some("`Map[str, int64]`: `Object`")),
+        ("Array[Any], Array[str]", Some("`Array[str]`: `Array[Any]`")),
+        ("Array[int64], Tuple[int8, int64]", Some("`Tuple[int8, int64]`: `Array[int64]`")),
+        ("Union[int64, str], Union[int8, str]", Some("`Union[int8, str]`: `Union[int64, str]`")),
+        ("int64, bool", Some("`bool`: `int64`")),
+        ("int8, int64", None),
+        ("int64, uint64", None),
+        ("bool, uint64", None),
+        ("float64, uint64", None),
+        ("ptr, int64", None),
+        ("int64, float64", None),
+        ("Literal[1], int64", None),
+        ("str, Literal[\"a\", 1]", None),
+        ("str, dtype", None),
+        ("Object, str", None),
+        ("Array[int64], Array[str]", None),
+        ("Tensor([n], int8), Tensor([n], float32)", None),
+    ];
+    for (types, found) in rows {
+        let expected = found.map(|pair| {
+            format!(
+                "1:3: f: x: no value reaches {pair}, which is before it, takes them [unreached-type]"
+            )
+        });
+        let text = format!("f(x: Union[{types}]) -> Any = {{ return x; }};");
+        assert_eq!(warnings(&text), expected.into_iter().collect::<Vec<_>>(), "{types}");
+    }
+    let twice = "f(_x: Array[Union[str, Tensor([2], int8), str]]) -> None = k();";
+    assert_eq!(warnings(twice), ["1:3: f: _x: `str` is in the union twice [unreached-type]"]);
+    let result = "f() -> Any = { let r: Union[bool, int8] = k(); return r; };";
+    assert_eq!(warnings(result).len(), 1);
+}
+
 /// Conditions that name nothing: as an `if` of Rust values compares two expressions with `==` by mistake.
 #[test]
 fn conditions_that_name_nothing() {
