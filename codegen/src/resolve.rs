@@ -156,8 +156,9 @@ impl Library {
     /// The first fault of the library, see [`Error`].
     pub fn resolve(&self) -> Result<Resolved<'_>, Error> {
         let mut resolved = self.resolve_declarations().map_err(Errors::into_first)?;
-        if let Some(index) = self.images.iter().position(|image| image.bytes.is_none()) {
-            return Err(launch::images::invalid(self, index, "its bytes are not given"));
+        if let Some(index) = self.image_without_bytes() {
+            let reason = "its bytes are not given, by `--image NAME=FILE`, by `images=` in Python, or by `Image::bytes`";
+            return Err(launch::images::invalid(self, index, reason));
         }
         kept::find(&mut resolved.functions);
         Ok(resolved)

@@ -24,6 +24,7 @@ use routines::Routines;
 
 use crate::Error;
 use crate::emit::check_in_time;
+use crate::link;
 use crate::stages::Times;
 
 /// Emits TVM FFI host functions from their declarations.
@@ -84,22 +85,32 @@ enum Stop {
 
 impl From<Error> for Stop {
     fn from(error: Error) -> Stop {
-        if let Error::Usage { option, reason } = error {
-            let message = format!("{} {reason}", flag(option));
-            return Stop::Usage(Cli::command().error(ErrorKind::ArgumentConflict, message));
+        match error {
+            Error::Usage { option, reason } => Stop::Usage(usage(option, &reason)),
+            Error::Link { source: link::Error::Option { option, reason } } => {
+                Stop::Usage(usage(option, reason))
+            }
+            _ => Stop::Input(error),
         }
-        Stop::Input(error)
     }
 }
 
-/// Returns the argument that fills a field of [`Request`](crate::Request).
-fn flag(field: &str) -> String {
-    let cli = Cli::command();
-    let mut arguments = cli.get_subcommands().flat_map(clap::Command::get_arguments);
-    let argument = arguments.find(|argument| argument.get_id() == field);
+/// Returns the error about the argument that fills a field of [`Request`](crate::Request), with the usage of the
+/// subcommand that has it.
+fn usage(field: &str, reason: &str) -> clap::Error {
+    let mut cli = Cli::command();
+    cli.build();
+    let has_it = |command: &&mut clap::Command| {
+        command.get_arguments().any(|argument| argument.get_id() == field)
+    };
+    let Some(command) = cli.get_subcommands_mut().find(has_it) else {
+        return cli.error(ErrorKind::ArgumentConflict, format!("{field} {reason}"));
+    };
+    let argument = command.get_arguments().find(|argument| argument.get_id() == field);
     let long = argument.and_then(clap::Arg::get_long).map(|long| format!("--{long}"));
     let short = || argument.and_then(clap::Arg::get_short).map(|short| format!("-{short}"));
-    long.or_else(short).unwrap_or_else(|| field.to_owned())
+    let flag = long.or_else(short).unwrap_or_else(|| field.to_owned());
+    command.error(ErrorKind::ArgumentConflict, format!("{flag} {reason}"))
 }
 
 /// Runs the command line and returns its exit code. `program` is the command that starts this program, a path and its

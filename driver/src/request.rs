@@ -187,7 +187,7 @@ pub enum Form {
     Object,
     /// A shared library that a TVM FFI host can load
     Shared,
-    /// A C header of the functions after `extern`
+    /// A C header of the functions after `extern`, and of the kernels that the library calls
     Header,
     /// A page that shows declarations, checks, messages, host IR, C and machine code side by side
     Html,
@@ -265,6 +265,8 @@ impl Request {
             ("linker", self.linker.is_some() && !is_linked, linked),
             ("headers", self.headers != Headers::Own && !self.is_c_text(), of_text),
             ("into", self.into.is_some() && !self.form.is_native(), native),
+            ("cpu", self.cpu.is_some() && !self.form.is_native(), native),
+            ("features", !self.features.is_empty() && !self.form.is_native(), native),
             ("exports", !self.exports.is_empty() && !is_shared, shared),
             ("rpath", !self.rpath.is_empty() && !is_shared, shared),
             ("runtime_dependency", !self.runtime_dependency && !is_shared, shared),
@@ -312,7 +314,8 @@ impl Request {
     ///
     /// # Errors
     /// [`Error::Declaration`] if the [form](Library::check_form) of the library is wrong, [`link::Error::Read`],
-    /// [`Error::Import`], and [`Error::Usage`] for an image that the library does not declare.
+    /// [`Error::Import`], and [`Error::Usage`] for an image that the library does not declare, and for an image or a host
+    /// that is named twice.
     pub fn complete<'a>(&self, library: &'a Library) -> Result<Cow<'a, Library>, Error> {
         // A copy is as deep as the library.
         let wrong = |error: codegen::Error| Error::Declaration { path: None, source: error.into() };
@@ -329,20 +332,33 @@ impl Request {
         if let Some(prefix) = &self.system_lib {
             library.to_mut().system_lib = Some(prefix.clone());
         }
+        let usage = |option, reason| Error::Usage { option, reason };
+        let (mut handlers, mut torch) = (None, None);
         for host in &self.register {
-            match host {
-                Register::Xla(handlers) => library.to_mut().handlers = Some(handlers.clone()),
-                Register::Torch(operators) => library.to_mut().torch = Some(operators.clone()),
+            let (name, before) = match host {
+                Register::Xla(of) => ("xla", handlers.replace(of).is_some()),
+                Register::Torch(of) => ("torch", torch.replace(of).is_some()),
+            };
+            if before {
+                return Err(usage("register", format!("names {name} twice")));
             }
+        }
+        if let Some(handlers) = handlers {
+            library.to_mut().handlers = Some(handlers.clone());
+        }
+        if let Some(operators) = torch {
+            library.to_mut().torch = Some(operators.clone());
         }
         if let Some(name) = &self.prepare {
             library.to_mut().prepare = Some(Prepare::new(name));
         }
-        for (name, file) in &self.images {
+        for (index, (name, file)) in self.images.iter().enumerate() {
+            if self.images[..index].iter().any(|(before, _)| before == name) {
+                return Err(usage("images", format!("has `{name}` twice")));
+            }
             let mut images = library.to_mut().images.iter_mut();
-            let image = images.find(|image| image.name == *name).ok_or_else(|| Error::Usage {
-                option: "images",
-                reason: format!("has `{name}`, but there is no `image {name};`"),
+            let image = images.find(|image| image.name == *name).ok_or_else(|| {
+                usage("images", format!("has `{name}`, but there is no `image {name};`"))
             })?;
             image.bytes = Some(file.read()?);
         }

@@ -30,7 +30,7 @@ from ._library import InternalError, include_dir, library_path
 from ._stub import stub
 
 if TYPE_CHECKING:
-    from . import triton
+    from . import build, frameworks, triton
 
 __all__ = [
     "C",
@@ -53,8 +53,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Imports `triton`, a third of the package, where it is used first."""
-    if name == "triton":
+    """Imports the modules that not everybody needs, a half of the package, where they are used first."""
+    if name in ("build", "frameworks", "triton"):
         return importlib.import_module(".triton", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

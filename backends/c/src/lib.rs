@@ -200,8 +200,16 @@ fn includes(source: &ir::Module, wanted: &[bool], headers: Headers) -> String {
         }
     };
     let lines: String = names.iter().map(|name| format!("#include <{name}>\n")).collect();
-    lines + "\n"
+    lines + MACHINE + "\n"
 }
+
+/// Refusal of machines for which the text is wrong. Compilers that do not say their order of bytes are those of Microsoft,
+/// whose machines are little-endian.
+const MACHINE: &str = "\
+#if UINTPTR_MAX != UINT64_MAX || defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error \"this is C for little-endian machines with addresses of 64 bits\"
+#endif
+";
 
 /// Writes the helpers in use that are not defined yet, and the declarations of symbols and aliases.
 fn declare(functions: &mut Functions<'_>, symbols: [&[bool]; 2], text: &mut String) {
@@ -323,6 +331,7 @@ impl Backend for C {
 
     fn text(&self, source: &ir::Module, kernels: &[Input<'_>]) -> Result<String, Error> {
         backend::no_kernels(kernels)?;
+        backend::check_words(&self.triple)?;
         let mut text = String::new();
         emit_with(&mut text, source, self.headers)?;
         Ok(text)

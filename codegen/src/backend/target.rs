@@ -5,7 +5,7 @@ mod machine;
 use target_lexicon::{BinaryFormat, OperatingSystem, Triple};
 
 use machine::Integers;
-pub use machine::{Machine, MachineFacts, Narrow};
+pub use machine::{Machine, MachineFacts, Narrow, check_words};
 
 use super::Error;
 use crate::ir::{AbiType, Extend, Function, Module, SymbolData, Type};

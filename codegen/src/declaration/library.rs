@@ -1,5 +1,7 @@
 //! Libraries, functions and their source locations.
 
+use rustc_hash::FxHashSet;
+
 use abi_spec::library_bin::ImportTree;
 
 use super::derived::Derived;
@@ -109,6 +111,21 @@ impl Function {
 }
 
 impl Library {
+    /// Returns the names of the images that functions use.
+    pub(crate) fn used_images(&self) -> FxHashSet<&str> {
+        self.functions.iter().flat_map(Function::used_images).collect()
+    }
+
+    /// Returns the first image that a function uses and that has no bytes.
+    pub(crate) fn image_without_bytes(&self) -> Option<usize> {
+        if self.images.iter().all(|image| image.bytes.is_some()) {
+            return None;
+        }
+        let used = self.used_images();
+        let is_missing = |image: &Image| image.bytes.is_none() && used.contains(&*image.name);
+        self.images.iter().position(is_missing)
+    }
+
     /// Builds a library of functions, without imports.
     ///
     /// ```

@@ -40,6 +40,7 @@ impl Parser<'_> {
         if external {
             self.advance();
         }
+        self.no_other_function()?;
         let signature = self.signature()?;
         let after = if signature.constraints.is_empty() {
             "`where` or `=`"

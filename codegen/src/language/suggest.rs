@@ -38,6 +38,9 @@ const OTHERS: [(&str, &str); 7] = [
     ("tuple", "which is `Tuple[…]`"),
 ];
 
+/// Words before the name of a function in other languages.
+const FUNCTIONS: [&str; 5] = ["def", "fn", "fun", "func", "function"];
+
 fn find(table: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
     table.iter().find(|(known, _)| *known == word).map(|(_, meant)| *meant)
 }
@@ -60,6 +63,24 @@ impl Parser<'_> {
         let word = Some(self.slice()).filter(|_| self.token == Token::Word);
         let meant = word.and_then(|word| find(&TYPES, word).or_else(|| find(&OTHERS, word)));
         meant.map_or_else(|| self.unexpected(expected), |meant| self.instead(expected, meant))
+    }
+
+    /// Checks that no comment of another language and no word of it stands before the name of a function.
+    pub(super) fn no_other_function(&self) -> Parsed<()> {
+        const EXPECTED: &str = "the name of a function";
+        if self.token == Token::Slash
+            && [Token::Slash, Token::Star].map(|next| self.next_is(next)) != [false, false]
+        {
+            return Err(
+                self.instead(EXPECTED, "but comments start with `#`, and documentation with `///`")
+            );
+        }
+        let is_word = FUNCTIONS.contains(&self.slice()) && self.next_is(Token::Word);
+        if is_word {
+            Err(self.instead(EXPECTED, "but functions begin with their name"))
+        } else {
+            Ok(())
+        }
     }
 
     /// Returns the error for a current token that starts no expression.

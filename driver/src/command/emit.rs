@@ -9,6 +9,7 @@ use clap::Args;
 use super::probe::probe;
 use super::{Stop, print_times};
 use crate::emit::parse_in_time;
+use crate::link;
 use crate::stages::{Stage, Times};
 use crate::{Error, File, Request, file};
 
@@ -42,6 +43,7 @@ impl Emit {
         let Emit { file, mut request, output, .. } = self;
         request.check()?;
         let mut inputs = [vec![file.clone()], request.paths()].concat();
+        refuse_second_standard(&inputs)?;
         times.of(Stage::Read, || {
             request.load()?;
             let into = request.into.as_ref().and_then(File::input);
@@ -63,6 +65,14 @@ pub(super) fn refuse_overwriting(output: &Path, inputs: &[PathBuf]) -> Result<()
         return Err(Error::Write { path: output.to_owned(), source });
     }
     Ok(())
+}
+
+/// Refuses two inputs of which both are standard input: it is read once.
+pub(super) fn refuse_second_standard(inputs: &[PathBuf]) -> Result<(), Error> {
+    let is_standard = |input: &&PathBuf| input.as_path() == Path::new(link::file::STANDARD);
+    let Some(path) = inputs.iter().filter(is_standard).nth(1) else { return Ok(()) };
+    let source = io::Error::other("standard input is two of the inputs");
+    Err(link::Error::Read { path: path.clone(), source }.into())
 }
 
 /// Names the file in an error about its declarations.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::emit::refuse_overwriting;
+use super::emit::{refuse_overwriting, refuse_second_standard};
 use crate::file::{self, Mode};
 use crate::{Error, triton};
 
@@ -34,7 +34,9 @@ pub(super) struct ImportTriton {
 impl ImportTriton {
     /// Writes the declaration, below comments with the options that make a library of it.
     pub(super) fn run(&self) -> Result<(), Error> {
-        refuse_overwriting(&self.output, &[self.metadata.clone(), self.code.clone()])?;
+        let inputs = [self.metadata.clone(), self.code.clone()];
+        refuse_second_standard(&inputs)?;
+        refuse_overwriting(&self.output, &inputs)?;
         let metadata = text(&self.metadata)?;
         // The IR is beside the metadata, unless only the files for launches were kept.
         let ttir = self.metadata.with_extension("ttir");

@@ -33,7 +33,7 @@ impl Log for Printer {
 
 /// Prints lines of the level that the variable names, and of those above it. A program with a logger of its own keeps it.
 pub(super) fn start() {
-    let Ok(name) = env::var(VARIABLE) else { return };
+    let Some(name) = env::var(VARIABLE).ok().filter(|name| !name.is_empty()) else { return };
     let Ok(level) = name.parse::<LevelFilter>() else {
         let levels = LevelFilter::iter().map(|level| level.as_str().to_lowercase());
         let levels = levels.collect::<Vec<_>>().join(", ");

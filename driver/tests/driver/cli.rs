@@ -453,6 +453,13 @@ fn wrong_usage_is_exit_code_2() {
         ),
         ("emit add_one.ffi --emit ir -l m -o a.o", "-l is for forms object and shared"),
         ("emit add_one.ffi --rpath /a -o a.o", "--rpath is for form shared"),
+        ("emit add_one.ffi --emit ir --cpu nope -o a.o", "--cpu is for forms native, bitcode, "),
+        ("emit add_one.ffi --emit html --features +avx2 -o a", "--features is for forms native, "),
+        ("emit add_one.ffi --register xla --register xla=a -o a.o", "--register names xla twice"),
+        (
+            "emit add_one.ffi --register torch=a --register torch=b -o a.o",
+            "--register names torch twice",
+        ),
         ("emit add_one.ffi --no-runtime-dependency -o a.o", "--no-runtime-dependency is for form"),
         ("emit add_one.ffi -O4 -o a.o", "[possible values: 0, 1, 2, 3]"),
         ("inspect", "<FILE>"),
@@ -475,6 +482,25 @@ fn inspect_prints_a_report() {
     assert_eq!(String::from_utf8(json).unwrap(), inspect(&library).unwrap().to_json());
     let piped = run(folder.path(), "inspect -", &library);
     assert_eq!((piped.code, piped.stdout), (0, report.into_bytes()));
+}
+
+/// An image needs bytes if something uses it, and has them once.
+#[test]
+fn images_have_bytes_once_if_they_are_used() {
+    let folder = folder();
+    fs::write(folder.path().join("a.ffi"), "image code; f() -> None = k();").unwrap();
+    quiet(folder.path(), "emit a.ffi -o a.o");
+    let twice = fails(folder.path(), "emit a.ffi --image code=a.o --image code=a.o -o b.o");
+    assert!(
+        twice.0 == 2 && twice.1.starts_with("error: --image has `code` twice\n"),
+        "{}",
+        twice.1
+    );
+    let text = "image code; f(x: Tensor([n], float32, device=cuda)) -> None = { launch code.\"k\"(x.data) grid(n) block(1); };";
+    fs::write(folder.path().join("b.ffi"), text).unwrap();
+    let expected = "error: b.ffi: image \"code\": its bytes are not given, by `--image NAME=FILE`, by `images=` in \
+                    Python, or by `Image::bytes`\n";
+    assert_eq!(fails(folder.path(), "emit b.ffi -o b.o"), (1, expected.to_owned()));
 }
 
 /// The text of C is for a file of its own, or for one with the headers of the runtime.

@@ -104,5 +104,8 @@ fn images_need_their_bytes() {
     // SAFETY: nothing is launched.
     let jit = unsafe { Jit::with_runtime(Runtime::builtin()).unwrap().launches() };
     let error = jit.compile(&library).unwrap_err().to_string();
-    assert_eq!(error, "image \"code\": its bytes are not given");
+    assert_eq!(
+        error,
+        "image \"code\": its bytes are not given, by `--image NAME=FILE`, by `images=` in Python, or by `Image::bytes`"
+    );
 }

@@ -154,7 +154,10 @@ fn functions_have_different_names() {
     }
     let mut library: Library = format!("image cubin; {text}").parse().unwrap();
     let error = library.resolve().map(drop).unwrap_err().to_string();
-    assert_eq!(error, "image \"cubin\": its bytes are not given");
+    assert_eq!(
+        error,
+        "image \"cubin\": its bytes are not given, by `--image NAME=FILE`, by `images=` in Python, or by `Image::bytes`"
+    );
     library.images[0].bytes = Some(CUBIN.to_vec());
     library.resolve().unwrap();
 }

@@ -102,6 +102,25 @@ fn compilers_that_fail_are_named() {
     assert_eq!(error.to_string(), "unsupported target wasm32-unknown-unknown: not a known machine");
 }
 
+/// The text is for machines with the words of host IR, also those that no other backend knows.
+#[test]
+fn text_is_refused_for_machines_with_other_words() {
+    let module = sample::module();
+    let rows = [
+        ("i686-unknown-linux-gnu", Some("its addresses do not have 64 bits")),
+        ("x86_64-unknown-linux-gnux32", Some("its addresses do not have 64 bits")),
+        ("s390x-unknown-linux-gnu", Some("it is big-endian")),
+        ("loongarch64-unknown-linux-gnu", None),
+        ("powerpc64le-unknown-linux-gnu", None),
+    ];
+    for (triple, reason) in rows {
+        let triple: Triple = triple.parse().unwrap();
+        let refused = C::new(triple.clone(), Optimize::O2).text(&module, &[]).err();
+        let expected = reason.map(|reason| Error::Target { triple, reason: reason.to_owned() });
+        assert_eq!(refused, expected);
+    }
+}
+
 /// A compiler with options, and one of another format than that of the target.
 #[cfg(target_os = "linux")]
 #[test]

@@ -258,7 +258,7 @@ fn wrappers_come_first() {
     let text = text.unwrap();
     let (first, rest) = text.split_once("/* What the functions above need. */").unwrap();
     let lines = first.lines().count();
-    assert!(lines <= 106, "{lines} lines\n{first}");
+    assert!(lines <= 109, "{lines} lines\n{first}");
     assert!(first.contains("__tvm_ffi_add_one(") && rest.contains("FFI_UNALIGNED"), "{text}");
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use target_lexicon::{
-    Aarch64Architecture, Architecture, BinaryFormat, OperatingSystem, PointerWidth,
+    Aarch64Architecture, Architecture, BinaryFormat, Endianness, OperatingSystem, PointerWidth,
     Riscv64Architecture, Triple,
 };
 
@@ -197,9 +197,7 @@ impl Machine {
         if !machine.facts().formats.contains(&triple.binary_format) {
             return Err(unsupported("no such object format for this machine"));
         }
-        if triple.pointer_width() != Ok(PointerWidth::U64) {
-            return Err(unsupported("its addresses do not have 64 bits"));
-        }
+        check_words(triple)?;
         if triple.operating_system == OperatingSystem::Uefi {
             return Err(unsupported("it has no shared libraries"));
         }
@@ -234,4 +232,21 @@ impl Machine {
     fn find(is_it: impl Fn(&MachineFacts) -> bool) -> Option<Machine> {
         Machine::ALL.iter().copied().find(|machine| is_it(machine.facts()))
     }
+}
+
+/// Checks that a target is not known to have other addresses or another order of bytes than all that is emitted: 64 bits,
+/// little-endian. Machines that are not known pass.
+///
+/// # Errors
+/// [`Error::Target`].
+pub fn check_words(triple: &Triple) -> Result<(), Error> {
+    let has_others = |width| width != PointerWidth::U64;
+    let reason = if triple.pointer_width().is_ok_and(has_others) {
+        "its addresses do not have 64 bits"
+    } else if triple.endianness() == Ok(Endianness::Big) {
+        "it is big-endian"
+    } else {
+        return Ok(());
+    };
+    Err(Error::Target { triple: triple.clone(), reason: reason.to_owned() })
 }

@@ -52,6 +52,14 @@ fn syntax() {
         ("f() -> None = k();;", "1:19: expected the name of a function, found `;`"),
         ("(", "1:1: expected the name of a function, found `(`"),
         (
+            "// one\nf() -> None = k();",
+            "1:1: expected the name of a function, found `/`, but comments start with `#`, and documentation with `///`",
+        ),
+        (
+            "def f() -> None = k();",
+            "1:1: expected the name of a function, found `def`, but functions begin with their name",
+        ),
+        (
             "1f() -> None = k();",
             "1:1: expected the name of a function, found `1`, which needs backticks",
         ),

@@ -333,12 +333,19 @@ fn images() {
             text.parse::<Library>().err().map(|error| error.to_string()).unwrap_or_default();
         assert_eq!(error.lines().next().unwrap_or_default(), expected, "{text}");
     }
-    let mut library: Library = "image i; f() -> None = k();".parse().unwrap();
+    let unused: Library = "image i; f() -> None = k();".parse().unwrap();
+    assert!(unused.resolve().is_ok());
+    let used = "image i; f(x: Tensor([n], float32, device=cuda)) -> None \
+                = { launch i.\"k\"(x.data) grid(1) block(1); };";
+    let mut library: Library = used.parse().unwrap();
     let unknown = |library: &Library| match library.resolve() {
         Err(Error::Image { index: 0, reason, .. }) => reason,
         other => panic!("{other:?}"),
     };
-    assert_eq!(unknown(&library), "its bytes are not given");
+    assert_eq!(
+        unknown(&library),
+        "its bytes are not given, by `--image NAME=FILE`, by `images=` in Python, or by `Image::bytes`"
+    );
     library.images[0].bytes = Some(b"\x7fELF".to_vec());
     let junk =
         "these bytes are no cubin, fatbin, PTX, hsaco or offload bundle, as their header says";

@@ -9,7 +9,7 @@ use crate::declaration::{
 
 /// Returns the images that nothing uses, with their indices.
 pub(super) fn images(library: &Library) -> impl Iterator<Item = (usize, &Image)> {
-    let used: FxHashSet<&str> = library.functions.iter().flat_map(Function::used_images).collect();
+    let used = library.used_images();
     let images = library.images.iter().enumerate();
     images.filter(move |(_, image)| !used.contains(&*image.name))
 }
