@@ -44,7 +44,7 @@ pub(crate) use launch::AttributeValue;
 pub use launch::{AttributeKind, Launch, LaunchArg, LaunchAttribute};
 pub(crate) use leaf::Kind;
 pub use leaf::Leaf;
-pub use library::{Function, Library, Location, Prepare};
+pub use library::{Function, Inquiry, Library, Location, Prepare};
 pub use param_type::{Element, Literal, Mapping, ObjectClass, ParamType, Sequence};
 pub(crate) use param_type::{is_text, literal_scalar};
 pub(crate) use reserved::is_identifier;

@@ -510,9 +510,9 @@ pub use crate::declaration::limit::{
 };
 pub use crate::declaration::reserved::{is_reserved, spelled, spelled_label};
 pub use fingerprint::Fingerprint;
-pub(crate) use parse::locate;
 #[cfg(test)]
 use parse::parse_library;
+pub(crate) use parse::{locate, locate_all};
 pub(crate) use print_body::MARK;
 
 use crate::declaration::reserved;

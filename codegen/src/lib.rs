@@ -78,12 +78,12 @@ pub use backend::Backend;
 pub use declaration::{
     Access, Arm, AttributeKind, BinaryOp, Body, Branch, Builtin, Call, Comparison, Constraint,
     Device, DeviceAttribute, Dim, Element, Expr, Fill, Function, FunctionCall, FunctionRef, Global,
-    GlobalFacts, GpuKernelFacts, Handlers, Im2col, Image, ImageKind, Interleave, KernelCall,
-    KernelRef, Launch, LaunchArg, LaunchAttribute, Leaf, Library, Literal, Local, Location, Logic,
-    MapMode, MapType, Mapping, Member, MemoryCopy, MemoryFill, ObjectClass, Output, Param,
-    ParamType, Platform, Prepare, Promotion, ResultType, Sequence, Shape, Signature, Statement,
-    StatementKind, StatusError, Strides, Swizzle, Target, Tensor, TensorMap, TorchOperators,
-    Upload, Wait,
+    GlobalFacts, GpuKernelFacts, Handlers, Im2col, Image, ImageKind, Inquiry, Interleave,
+    KernelCall, KernelRef, Launch, LaunchArg, LaunchAttribute, Leaf, Library, Literal, Local,
+    Location, Logic, MapMode, MapType, Mapping, Member, MemoryCopy, MemoryFill, ObjectClass,
+    Output, Param, ParamType, Platform, Prepare, Promotion, ResultType, Sequence, Shape, Signature,
+    Statement, StatementKind, StatusError, Strides, Swizzle, Target, Tensor, TensorMap,
+    TorchOperators, Upload, Wait,
 };
 pub use error::{Error, Errors, Part, Position, Site};
 pub use explain::{AboutLine, Explanation};

@@ -58,7 +58,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::declaration::limit::Limit;
 use crate::declaration::reserved::spelled_label;
-use crate::declaration::{self, Body, Library, StatementKind};
+use crate::declaration::{self, Body, Inquiry, Library, StatementKind};
 use crate::error::{Error, Errors, Part};
 use crate::ir::Signature;
 use body::Entry;
@@ -295,13 +295,16 @@ struct Items<'a> {
     functions: FxHashMap<&'a str, &'a crate::Function>,
     /// Images by name.
     images: FxHashMap<&'a str, UsedImage<'a>>,
+    /// Function to ask after calls of kernels.
+    inquiry: Option<&'a Inquiry>,
 }
 
 impl<'a> Items<'a> {
     fn of(library: &'a Library) -> Self {
         let functions = library.functions.iter().map(|f| (&f.signature.name[..], f));
         let images = library.images.iter().map(|image| (&image.name[..], UsedImage::of(image)));
-        Items { functions: functions.collect(), images: images.collect() }
+        let inquiry = library.inquiry.as_ref();
+        Items { functions: functions.collect(), images: images.collect(), inquiry }
     }
 
     /// Returns the images that a function uses, each once; those that the library lacks are left out.

@@ -44,8 +44,7 @@ pub fn check_file(path: &Path) -> Result<Vec<Warning>, Error> {
 pub(crate) fn check_in_time(path: &Path, times: &mut Times) -> Result<Vec<Warning>, Error> {
     let text = times.of(Stage::Read, || read(path))?;
     let library = times.of(Stage::Parse, || parse(path, &text))?;
-    let located = |warning: Warning| warning.locate(&text);
-    Ok(times.of(Stage::Warn, || library.warnings().into_iter().map(located).collect()))
+    Ok(times.of(Stage::Warn, || Warning::locate_all(library.warnings(), &text)))
 }
 
 fn read(path: &Path) -> Result<String, Error> {

@@ -286,11 +286,12 @@ impl Request {
         let backend = self.backend()?;
         self.into = self.into.take().map(File::loaded).transpose()?;
         for file in std::mem::take(&mut self.link) {
+            let make = file.maker();
             let (name, bytes) = file.into_linkable()?;
             if backend.reads(&bytes) {
                 self.sources.push(Source { name, bytes });
             } else {
-                self.kernels.push(Input::new(name, bytes)?);
+                self.kernels.push(make(name, bytes)?);
             }
         }
         for name in std::mem::take(&mut self.libraries) {

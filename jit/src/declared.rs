@@ -60,6 +60,11 @@ impl Vouched {
             .functions
             .iter()
             .try_for_each(|function| self.check_images(library, function, given))?;
+        let asked = library.inquiry.as_ref().map(|inquiry| &inquiry.function);
+        if let Some(name) = asked.filter(|name| !self.calls && !given.contains(&***name)) {
+            let what = FunctionRef::Name(name.clone()).to_string();
+            return Err(Error::Unvouched { what, method: "calls" });
+        }
         let mut statements = library.functions.iter().flat_map(|f| f.body.statements());
         statements.try_for_each(|statement| self.check_one(&statement.kind, given))?;
         let mut kernels = library.functions.iter().flat_map(|f| f.body.kernel_calls());

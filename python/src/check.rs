@@ -1,7 +1,7 @@
 //! `check`: diagnostics of declarations.
 
 use abi_spec::TypeIndex;
-use codegen::{Library, Position, WarningKind};
+use codegen::{Library, Position, Warning, WarningKind};
 use jit::{Arg, ArrayObject, IntoArg, Returned, runtime};
 
 use crate::fault::Fault;
@@ -19,9 +19,9 @@ pub(crate) fn check(text: &str, allow: &Returned) -> Outcome {
             errors.into_iter().map(diagnostic).collect::<Result<Vec<_>, _>>()?
         }
         Ok(library) => {
-            let warnings = library.warnings().into_iter();
-            let warnings = warnings.filter(|warning| !allow.contains(&warning.kind));
-            let warnings = warnings.map(|warning| warning.locate(text));
+            let mut warnings = library.warnings();
+            warnings.retain(|warning| !allow.contains(&warning.kind));
+            let warnings = Warning::locate_all(warnings, text).into_iter();
             let diagnostic = |warning: codegen::Warning| {
                 let (position, name) = (warning.position.as_ref(), warning.kind.name());
                 diagnostic("warning", &warning.to_string(), position, Some(name))

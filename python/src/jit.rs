@@ -16,7 +16,7 @@ use ::jit::{
     runtime,
 };
 use abi_spec::TypeIndex;
-use codegen::Library;
+use codegen::{Inquiry, Library};
 use driver::{Cache, Form, Key, Request};
 use link::Input;
 #[cfg(target_os = "linux")]
@@ -26,7 +26,10 @@ use crate::cache::Loaded;
 use crate::fault::Fault;
 use crate::ffi::{Outcome, entries, expected, global};
 use crate::options::{FUNCTIONS, JIT, Options};
-use crate::{raising, undefined};
+use crate::undefined;
+
+/// Name of the function, which the Python package registers, that raises the exception of a kernel in Python.
+const RAISE: &str = "tvm_ffi_codegen.raise_left";
 
 /// Makes a module of a text, kernels given by their addresses, and the files of the option `link`.
 ///
@@ -96,7 +99,9 @@ impl Job {
         let cache = cache.map(Cache::new);
         let library = text.parse()?;
         let mut library = request.complete(&library)?.into_owned();
-        raising::ask(&mut library, &raising);
+        if !raising.is_empty() {
+            library.inquiry = Some(Inquiry::new(RAISE, raising));
+        }
         let address = |(name, kernel): (String, Returned)| {
             let address = address(&name, &kernel)?;
             Ok((name, address))

@@ -25,6 +25,5 @@ mod jit;
 mod kernels;
 mod link;
 mod options;
-mod raising;
 mod shapes;
 mod undefined;

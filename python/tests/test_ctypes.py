@@ -14,6 +14,10 @@ from support import ADD_ONE, C_KERNEL, KernelType, raises
 from tvm_ffi_codegen import C, _dlpack, _kernels
 
 HALF = "half(x: float64) -> float64 = k(x);"
+OBJECTS = [
+    "Any", "str", "bytes", "Optional[str]", "Tensor([2], float32)", "Array[int64]", "Tuple[int64, str]", "Function",
+    "dtype", "Device", "Shape([2, _])", "Map[str, int64]", "Union[int64, str]",
+]
 
 
 def test_prototypes_are_compared() -> None:
@@ -79,6 +83,7 @@ def test_what_kernels_raise_is_raised() -> None:
 
         return k
 
+    fine = codegen.jit("f(n: int64) -> int64 = k(n);", {"k": CFUNCTYPE(c_int64, c_int64)(lambda n: n)}).f
     pairs = [(ValueError("no"), ValueError), (Lost("no"), RuntimeError), (SystemExit("no"), RuntimeError)]
     integer = CFUNCTYPE(c_int64, c_int64)
     bodies: list[tuple[str, Any]] = [
@@ -88,7 +93,11 @@ def test_what_kernels_raise_is_raised() -> None:
         ("-> float64 = k(n)", CFUNCTYPE(c_double, c_int64)),
         ("-> bool = k(n)", CFUNCTYPE(c_bool, c_int64)),
         ("-> ptr = k(n)", CFUNCTYPE(c_void_p, c_int64)),
-        ("-> Any = k(n)", CFUNCTYPE(None, c_int64, c_void_p)),
+        *[(f"-> {result} = k(n)", CFUNCTYPE(None, c_int64, c_void_p)) for result in OBJECTS],
+        ("-> None = { let s: str = k(n); }", CFUNCTYPE(None, c_int64, c_void_p)),
+        ("-> Any = { let f = function(i: int64) -> str { let s: str = k(i); return s; }; let r: Any = @(f)(n); return r; }",
+         CFUNCTYPE(None, c_int64, c_void_p)),
+        ("-> Tuple[q: int64, r: float64] = try k(n)", CFUNCTYPE(c_int, c_int64, c_void_p, c_void_p)),
         ("-> y: Tensor([4], float32) = k(n, y.data)", CFUNCTYPE(None, c_int64, c_void_p)),
         ("-> None = { if n > 0 { for i in 0..n { k(n); } } else { raise TypeError \"other\"; } }", integer),
         ("-> int64 = { let result: int64 = k(n); return 1 / result; }", integer),
@@ -98,6 +107,31 @@ def test_what_kernels_raise_is_raised() -> None:
         for error, kind in pairs:
             module = codegen.jit(f"f(n: int64) {body};", {"k": prototype(kernel(error))})
             raises(kind, "no", lambda: module.f(3))
+            assert fine(2) == 2
+
+
+def test_exceptions_pass_through_linked_code() -> None:
+    def fails(n: int) -> int:
+        if n == 7:
+            raise ValueError("seven")
+        return n
+
+    linked = codegen.C("""
+        long k(long n);
+        long by_c(long n) { return k(n); }
+        int status_of(long n) { k(n); return 3; }
+    """)
+    declarations = """
+        f(n: int64) -> int64 = by_c(n);
+        g(n: int64) -> None = try status_of(n);
+        h(n: int64) -> int64 = k(n);
+    """
+    kernels = {"k": CFUNCTYPE(c_int64, c_int64)(fails), "by_c": linked, "status_of": linked}
+    module = codegen.jit(declarations, kernels)
+    raises(ValueError, "seven", lambda: module.f(7))
+    raises(ValueError, "seven", lambda: module.g(7))
+    raises(RuntimeError, "Failed status_of", lambda: module.g(1))
+    assert (module.f(1), module.h(2)) == (1, 2)
 
 
 def test_what_is_no_result_is_an_error() -> None:

@@ -232,3 +232,17 @@ else:
     raise AssertionError("there is no trito")
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_shared_library_without_a_path_needs_a_name(tmp_path: Path) -> None:
+    source, library = tmp_path / "k.c", tmp_path / "libk.so"
+    source.write_text("long k(long n) { return 7 * n; }")
+    declaration = "f(n: int64) -> int64 = k(n);"
+    for name in ([], ["-Wl,-soname,libk.so"]):
+        subprocess.run(["cc", "-shared", "-fPIC", source, "-o", library, *name], check=True)
+        contents = library.read_bytes()
+        for linked in (lambda: codegen.emit(declaration, "shared", link=[contents]), lambda: codegen.link([contents])):
+            if name:
+                assert isinstance(linked(), bytes)
+            else:
+                raises(ValueError, "a shared library without a soname", linked)

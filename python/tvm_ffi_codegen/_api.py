@@ -239,12 +239,16 @@ def jit(
             warnings.warn(unused, stacklevel=2)
         guards = _ctypes.guards(kernels, described)
         places |= sorted_out(guards)[0]
+    raising = set(guards)
+    if guards and linked:
+        # What is linked may call a guarded kernel in turn.
+        raising |= {kernel["name"] for kernel in described["kernels"]}
     options = _given(
         {
             "link": linked or None,
             "rpath": sorted(_folders(linked)),
             "cache": os.fspath(cache) if linked and cache is not None else None,
-            "raising": sorted(guards) or None,
+            "raising": sorted(raising) or None,
             "images": images,
             "imports": imports,
             "prepare": prepare,

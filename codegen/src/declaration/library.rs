@@ -33,6 +33,21 @@ pub struct Library {
     pub handlers: Option<Handlers>,
     /// Operators by which PyTorch calls the functions, too.
     pub torch: Option<TorchOperators>,
+    /// Function of the FFI that is asked after calls of kernels, whether they have failed.
+    pub inquiry: Option<Inquiry>,
+}
+
+/// A function of the FFI that is asked after each call of some kernels, before their results are looked at. It raises an
+/// error that the kernel has kept, where C cannot return it: an exception of a kernel in Python, or an error that a system
+/// keeps for its thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Inquiry {
+    /// Name of the function, which is looked up as that of a [call by name](super::FunctionRef::Name). It takes no
+    /// arguments; what it returns is released.
+    pub function: String,
+    /// Symbols of the kernels.
+    pub kernels: Vec<String>,
 }
 
 /// A declaration: a signature and a body.
@@ -185,10 +200,37 @@ impl Library {
         self
     }
 
+    /// Sets the [function](Library::inquiry) that is asked after calls of kernels.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::{Inquiry, Library, Options, lower};
+    ///
+    /// let library: Library = "f(n: int64) -> str = k(n);".parse()?;
+    /// let library = library.with_inquiry(Inquiry::new("mini.raise_kept", ["k"]));
+    /// let module = lower(&library.resolve()?, &Options::default()).to_string();
+    /// assert!(module.contains("mini.raise_kept"));
+    /// # Ok::<(), tvm_ffi_codegen::Error>(())
+    /// ```
+    pub fn with_inquiry(mut self, inquiry: Inquiry) -> Library {
+        self.inquiry = Some(inquiry);
+        self
+    }
+
     /// Makes the library a [system library](Library::system_lib) with a prefix.
     pub fn with_system_lib(mut self, prefix: impl Into<String>) -> Library {
         self.system_lib = Some(prefix.into());
         self
+    }
+}
+
+impl Inquiry {
+    /// Builds an inquiry after calls of kernels.
+    pub fn new(
+        function: impl Into<String>,
+        kernels: impl IntoIterator<Item: Into<String>>,
+    ) -> Inquiry {
+        let kernels = kernels.into_iter().map(Into::into).collect();
+        Inquiry { function: function.into(), kernels }
     }
 }
 

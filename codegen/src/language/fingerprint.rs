@@ -4,7 +4,7 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-use crate::declaration::{Handlers, Image, Library, Prepare, TorchOperators};
+use crate::declaration::{Handlers, Image, Inquiry, Library, Prepare, TorchOperators};
 
 /// The digest of the sources that decide what is made of a library.
 const STAMP: &str = env!("ROUTINES_STAMP");
@@ -40,7 +40,7 @@ impl fmt::Display for Fingerprint {
 
 impl Library {
     /// Computes a digest of the library and of this crate: of the text with documentation and source locations, the bytes
-    /// of images, the import tree, `prepare`, `entry`, `system_lib`, `handlers` and `torch`, and of the version and the
+    /// of images, the import tree, `prepare`, `entry`, `system_lib`, `handlers`, `torch` and `inquiry`, and of the version and the
     /// sources of the crate.
     /// It is the same in every process and on every machine. What else decides about an output, such as options and the
     /// files to link, can be added by [`Fingerprint::with`].
@@ -55,8 +55,17 @@ impl Library {
     /// # Ok::<(), tvm_ffi_codegen::Error>(())
     /// ```
     pub fn fingerprint(&self) -> Fingerprint {
-        let Library { functions: _, images, prepare, imports, entry, system_lib, handlers, torch } =
-            self;
+        let Library {
+            functions: _,
+            images,
+            prepare,
+            imports,
+            entry,
+            system_lib,
+            handlers,
+            torch,
+            inquiry,
+        } = self;
         let start = Fingerprint::of(STAMP.as_bytes());
         let start = start.with(env!("CARGO_PKG_VERSION").as_bytes());
         if let Err(error) = self.check_form() {
@@ -75,7 +84,9 @@ impl Library {
         let handlers = handlers.as_ref().map(|Handlers { prefix, functions }| (prefix, functions));
         let torch = torch.as_ref();
         let torch = torch.map(|TorchOperators { namespace, functions }| (namespace, functions));
-        [handlers, torch].into_iter().fold(named, |all, host| {
+        let inquiry = inquiry.as_ref();
+        let inquiry = inquiry.map(|Inquiry { function, kernels }| (function, kernels));
+        [handlers, torch, inquiry].into_iter().fold(named, |all, host| {
             let all = optional(all, host.map(|(name, _)| name.as_bytes()));
             let names = host.into_iter().flat_map(|(_, names)| names).map(String::as_bytes);
             names.fold(all, Fingerprint::with)

@@ -88,7 +88,7 @@ pub(crate) fn locate(text: &str, error: Error) -> Error {
 /// Adds the positions in `text` to errors about its declarations. The parser stores no positions: it runs again, looking
 /// for the parts at fault.
 #[cold]
-fn locate_all(text: &str, errors: Errors) -> Errors {
+pub(crate) fn locate_all(text: &str, errors: Errors) -> Errors {
     let sought = |error: &Error| {
         if let Error::Image { index, .. } = error {
             return Some(Sought::Image(*index));

@@ -146,6 +146,8 @@ pub(crate) struct KernelCall<'a> {
     pub(crate) yields: ResultConvention,
     /// Errors by status, if the function returns a status.
     pub(crate) status: Option<&'a [StatusError]>,
+    /// Name of the function of the FFI that is called next, before the result is looked at.
+    pub(crate) inquiry: Option<&'a str>,
 }
 
 /// A callee of a call of a C function.

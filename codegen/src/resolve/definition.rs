@@ -45,6 +45,7 @@ pub(super) fn resolve_in<'a>(
     let images = items.used(declared);
     let (mut names, mut captured) =
         Names::new(declared, platform, images, captures).map_err(one)?;
+    names.inquiry = items.inquiry;
     let order = Order::new(&names, &mut captured).map_err(one)?;
     let Order { mut steps, mut knowledge, .. } = order;
     let facts = constraints(&mut names, &knowledge, &mut steps)?;
@@ -168,7 +169,8 @@ fn one_call<'a>(
     let yields = ResultConvention::of(result, status.is_some());
     let prototype = prototype::of_call(names, call, &args, &yields);
     let signature = prototype.signature();
-    let call = KernelCall { callee, signature, prototype, args, yields, status };
+    let inquiry = names.inquiry_after(&callee);
+    let call = KernelCall { callee, signature, prototype, args, yields, status, inquiry };
     let result = match result {
         Some(ParamType::Scalar(_)) | None => None,
         Some(ty) => {

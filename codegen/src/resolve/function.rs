@@ -116,7 +116,9 @@ impl<'a> Function<'a> {
             if let Callee::Name(name) = callee { Some(*name) } else { None }
         };
         let called = self.statements().into_iter().filter_map(Statement::callee).filter_map(name);
-        called.chain(self.images.iter().filter_map(|image| image.on_load)).collect()
+        let loaded = self.images.iter().filter_map(|image| image.on_load);
+        let asked = self.calls().into_iter().filter_map(|(_, call)| call.inquiry);
+        called.chain(loaded).chain(asked).collect()
     }
 
     /// Returns the device variables that the function uses, each with its image.

@@ -6,11 +6,11 @@ use super::named::Local;
 use super::names::{Meaning, Names};
 use super::term::{Kind, Node};
 use crate::declaration::reserved::spelled;
-use crate::declaration::{Expr, KernelCall, KernelRef, ObjectClass, ParamType};
+use crate::declaration::{Expr, Inquiry, KernelCall, KernelRef, ObjectClass, ParamType};
 
-impl Names<'_> {
+impl<'a> Names<'a> {
     /// Resolves the callee of a call of a C function.
-    pub(super) fn kernel<'a>(&self, call: &'a KernelCall) -> Explained<Kernel<'a>> {
+    pub(super) fn kernel<'c>(&self, call: &'c KernelCall) -> Explained<Kernel<'c>> {
         match &call.callee {
             KernelRef::Symbol(symbol) => {
                 self.no_callable(symbol)?;
@@ -20,8 +20,19 @@ impl Names<'_> {
         }
     }
 
+    /// Returns the function of the FFI that is asked after a call whether the callee has failed.
+    pub(super) fn inquiry_after(&self, callee: &Kernel<'_>) -> Option<&'a str> {
+        let Inquiry { function, kernels } = self.inquiry?;
+        match callee {
+            Kernel::Symbol(symbol) => {
+                kernels.iter().any(|kernel| kernel == symbol).then_some(function)
+            }
+            Kernel::Address(_) => None,
+        }
+    }
+
     /// Resolves the address of a C function.
-    fn kernel_at<'a>(&self, address: &Expr) -> Explained<Kernel<'a>> {
+    fn kernel_at<'c>(&self, address: &Expr) -> Explained<Kernel<'c>> {
         let value = self.value_of(address).map(|value| self.values[value].ty);
         if value.is_some_and(is_function) {
             return Err(format!("`{address}` is a value of type `Function`: `@({address})(…)`"));

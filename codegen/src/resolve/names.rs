@@ -12,7 +12,9 @@ use super::look_up::LookUp;
 use super::named::{Local, Output, Symbol};
 use super::value::{self, Source, Value};
 use super::{Explained, Located};
-use crate::declaration::{Device, Expr, Function, ParamType, Platform, ResultType, Tensor};
+use crate::declaration::{
+    Device, Expr, Function, Inquiry, ParamType, Platform, ResultType, Tensor,
+};
 
 /// Largest number of symbols in a function, integer parameters included.
 pub(crate) const MAX_SYMBOLS: usize = 1024;
@@ -54,6 +56,8 @@ pub(super) struct Names<'a> {
     pub(super) platform: Platform,
     /// Images that the function uses, as far as the library has them.
     pub(super) images: Vec<UsedImage<'a>>,
+    /// Function to ask after calls of kernels.
+    pub(super) inquiry: Option<&'a Inquiry>,
     /// Tensor that says the device of the statement that is being resolved.
     pub(super) device: Option<Home>,
     /// True for a closure. What it holds has been checked when it was made, since when lists may have changed.

@@ -11,7 +11,7 @@ use std::str::FromStr;
 use abi_spec::{error_kind, module_attribute};
 
 use crate::declaration::{Body, Call, Function, KernelCall, Library, StatementKind};
-use crate::error::{Error, Part, Position, Site};
+use crate::error::{Error, Errors, Part, Position, Site};
 use WarningKind as Kind;
 use unreached::Unreached;
 
@@ -129,6 +129,21 @@ impl Warning {
     pub fn locate(self, text: &str) -> Warning {
         let position = crate::language::locate(text, self.error()).position().cloned();
         Warning { position, ..self }
+    }
+
+    /// Returns warnings with their positions in the text from which the library was parsed, which is parsed once more for
+    /// all of them.
+    pub fn locate_all(warnings: Vec<Warning>, text: &str) -> Vec<Warning> {
+        if warnings.is_empty() {
+            return warnings;
+        }
+        let errors = Errors::new(warnings.iter().map(Warning::error).collect());
+        let located = crate::language::locate_all(text, errors).into_iter();
+        let at = |(warning, error): (Warning, Error)| Warning {
+            position: error.position().cloned(),
+            ..warning
+        };
+        warnings.into_iter().zip(located).map(at).collect()
     }
 
     /// Returns an error that prints the same.

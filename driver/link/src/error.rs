@@ -123,6 +123,8 @@ pub enum ObjectFault {
     Bitcode,
     /// Text, for a backend that does not read it.
     Text,
+    /// A shared library without a name of its own, which came without a path by which the loader could find it.
+    Nameless,
     /// An archive, where a single file is needed.
     Archive,
     /// An archive that holds paths instead of objects.
@@ -227,6 +229,9 @@ impl fmt::Display for ObjectFault {
             }
             ObjectFault::Text => f.write_str(
                 "text, not an object file; LLVM IR and MLIR are for --backend llvm and mlir",
+            ),
+            ObjectFault::Nameless => f.write_str(
+                "a shared library without a soname, by which the loader would find it: give its path",
             ),
             ObjectFault::Archive => {
                 f.write_str("an archive; take its members, as `ar x` makes them")

@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use object::read::archive::ArchiveFile;
 use object::read::coff::ImportFile;
+use object::read::elf::ElfFile64;
 use object::{
-    BinaryFormat, FileFlags, FileKind, NameOrOrdinal, Object, ObjectKind, ObjectSection,
-    ObjectSymbol, SectionFlags, SectionKind, SymbolFlags, SymbolScope, archive, elf, pe,
+    BinaryFormat, Endianness, FileFlags, FileKind, NameOrOrdinal, Object, ObjectKind,
+    ObjectSection, ObjectSymbol, SectionFlags, SectionKind, SymbolFlags, SymbolScope, archive, elf,
+    pe,
 };
 
 use super::obstacle::{self, Obstacle};
@@ -146,6 +148,19 @@ impl Input {
         };
         let objects = objects.into();
         Ok(Input { name, bytes: Arc::new(bytes), kind, objects, shown: Vec::new() })
+    }
+
+    /// Checks contents that came without a path, as [`Input::new`] does. The loader of a shared library without a soname
+    /// would look for a file of the `name` for messages.
+    ///
+    /// # Errors
+    /// Those of [`Input::new`], and [`ObjectFault::Nameless`].
+    pub fn without_path(name: impl Into<String>, bytes: Vec<u8>) -> Result<Input, Error> {
+        let input = Input::new(name, bytes)?;
+        if input.is_library() && has_soname(&input.bytes) == Some(false) {
+            return Err(at(&input.name, ObjectFault::Nameless));
+        }
+        Ok(input)
     }
 
     /// Makes the input of a text that stands for a shared library.
@@ -404,4 +419,12 @@ fn is_strong(object: &object::File<'_>, symbol: &object::Symbol<'_, '_>) -> bool
         false
     };
     !is_grouped && !symbol.is_common()
+}
+
+/// Returns whether a shared library in ELF has a soname; `None` for other formats.
+fn has_soname(bytes: &[u8]) -> Option<bool> {
+    let file = ElfFile64::<Endianness>::parse(bytes).ok()?;
+    let (dynamic, _) = file.elf_section_table().dynamic(file.endian(), bytes).ok()??;
+    let tag = |entry: &elf::Dyn64<Endianness>| entry.d_tag.get(file.endian());
+    Some(dynamic.iter().any(|entry| tag(entry) == elf::DT_SONAME))
 }

@@ -52,6 +52,14 @@ impl File {
         Ok(File::Bytes { name: self.path().display().to_string(), bytes })
     }
 
+    /// Returns the function that checks the contents of a file to link.
+    pub(super) fn maker(&self) -> fn(String, Vec<u8>) -> Result<Input, link::Error> {
+        match self {
+            File::Path(_) => Input::new,
+            File::Bytes { .. } => Input::without_path,
+        }
+    }
+
     /// Returns name and contents of a file to link; of files that are certainly none only the beginning is read.
     pub(super) fn into_linkable(self) -> Result<(String, Vec<u8>), Error> {
         match self {
@@ -65,8 +73,9 @@ impl TryFrom<File> for Input {
     type Error = Error;
 
     fn try_from(file: File) -> Result<Input, Error> {
+        let make = file.maker();
         let (name, bytes) = file.into_linkable()?;
-        Ok(Input::new(name, bytes)?)
+        Ok(make(name, bytes)?)
     }
 }
 

@@ -1,11 +1,13 @@
 //! Closures that bodies call: by name and by symbol, from several threads, and how long they live.
 
+use std::cell::Cell;
+use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use tvm_ffi_codegen::Library;
-use tvm_ffi_codegen_jit::{Compiled, FfiFunction, Jit, Runtime};
+use tvm_ffi_codegen::{Inquiry, Library};
+use tvm_ffi_codegen_jit::{Compiled, Error, FfiFunction, Jit, Runtime};
 
 use crate::ir::{int, runtimes};
 use crate::wrapped::shown;
@@ -112,5 +114,68 @@ fn threads_share_closures() {
         assert_eq!(freed.load(Ordering::SeqCst), 0);
         thread::spawn(move || drop(function)).join().unwrap();
         assert_eq!(freed.load(Ordering::SeqCst), 2);
+    }
+}
+
+/// Kernels that keep their errors: a function that the bodies call after them raises what they have kept, before their
+/// results, which they have not written, are looked at.
+#[test]
+fn kernels_are_asked_for_errors() {
+    thread_local!(static KEPT: Cell<Option<&'static str>> = const { Cell::new(None) });
+    unsafe extern "C" fn writes(n: i64, _: *mut c_void) {
+        KEPT.set((n < 0).then_some("kept"));
+    }
+    extern "C" fn returns(n: i64) -> i64 {
+        KEPT.set((n < 0).then_some("kept"));
+        n
+    }
+    let text = "
+        text(n: int64) -> str = writes(n);
+        inner(n: int64) -> Any
+            = { let f = function (i: int64) -> str { let s: str = writes(i); return s; };
+                let r: Any = @(f)(n); return r; };
+        number(n: int64) -> int64 = returns(n);
+        nothing(n: int64) -> None = { for i in 0..2 { let r: int64 = returns(n); } };
+        failing(n: int64) -> None = try status(n);
+        other(n: int64) -> int64 = unasked(n);
+    ";
+    extern "C" fn status(n: i64) -> i32 {
+        KEPT.set((n < 0).then_some("kept"));
+        -1
+    }
+    let kernels = ["writes", "returns", "status"];
+    let library = text.parse::<Library>().unwrap();
+    let library = library.with_inquiry(Inquiry::new("host.raise_kept", kernels));
+    for runtime in runtimes() {
+        let jit = Jit::with_runtime(runtime).unwrap();
+        let what = r#"@"host.raise_kept""#.to_owned();
+        let unvouched = Jit::with_runtime(runtime).unwrap().compile(&library).err();
+        let expected = Some(Error::Unvouched { what, method: "calls" });
+        assert_eq!(format!("{unvouched:?}"), format!("{expected:?}"));
+        let raise = || KEPT.take().map_or(Ok(()), Err);
+        let jit = jit.function("host.raise_kept", raise).unwrap();
+        let returns = returns as extern "C" fn(_) -> _;
+        // SAFETY: they keep nothing and read no memory.
+        let jit = unsafe {
+            jit.kernel("writes", writes as unsafe extern "C" fn(_, _))
+                .kernel("returns", returns)
+                .kernel("unasked", returns)
+                .kernel("status", status as extern "C" fn(_) -> _)
+                .calls()
+        };
+        let compiled = jit.compile(&library).unwrap();
+        let call = |name: &str, n: i64| compiled.function(name).unwrap().call((n,));
+        for name in ["text", "inner", "number", "nothing", "failing"] {
+            assert_eq!(shown(call(name, -1)), "RuntimeError: kept", "{name}");
+        }
+        assert_eq!(int(call("number", 7)), 7);
+        let mismatched = shown(call("text", 1));
+        assert!(
+            mismatched.starts_with("TypeError: Mismatched type of result of writes when"),
+            "{mismatched}"
+        );
+        assert_eq!(shown(call("failing", 1)), "RuntimeError: Failed status with status -1");
+        assert_eq!(int(call("other", -1)), -1);
+        assert_eq!(KEPT.take(), Some("kept"));
     }
 }

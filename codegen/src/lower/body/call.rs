@@ -27,9 +27,9 @@ use crate::resolve::ids::ValueId;
 /// Emits a call of a C function and the check of its status if it returns one. Returns the scalar that it yields, in its
 /// C type. Any other result is written to `slot`, a `TVMFFIAny` that the frame owns; if scalars are the elements of a
 /// tuple, their array is made there.
-pub(super) fn call_kernel(
-    c: &mut Checker<'_, '_>,
-    call: &KernelCall<'_>,
+pub(super) fn call_kernel<'a>(
+    c: &mut Checker<'a, '_>,
+    call: &KernelCall<'a>,
     mut args: Vec<Value>,
     slot: Option<Value>,
 ) -> Option<Value> {
@@ -50,6 +50,9 @@ pub(super) fn call_kernel(
             c.e.b.call_indirect(call.signature.clone(), address, &args)
         }
     };
+    if let Some(name) = call.inquiry {
+        inquire(c, name);
+    }
     if let Some(status) = returned.filter(|_| call.status.is_some()) {
         check_status(c, call, status);
     }
@@ -67,6 +70,17 @@ pub(super) fn call_kernel(
     }
 }
 
+/// Emits a call of the function of the FFI that raises what a kernel has kept; leaves with its error.
+fn inquire<'a>(c: &mut Checker<'a, '_>, name: &'a str) {
+    let before = c.e.frame.owned();
+    let call = PackedCall { callee: Callee::Name(name), args: Vec::new(), values: None };
+    let (args, count, result) = (c.e.b.null(), c.e.b.i32(0), c.e.own_none());
+    let status = call_packed(c, &call.callee, PackedArgs { args, count, result });
+    check_call(c, &call, status, Some(result));
+    c.e.release_beyond(before);
+    c.e.frame.truncate_owned(before);
+}
+
 /// Returns the address of a C function; leaves with an error if it is NULL.
 fn kernel_address(c: &mut Checker<'_, '_>, Address { term, text }: &Address) -> Value {
     let address = terms::eval(c, term);
@@ -79,7 +93,7 @@ fn kernel_address(c: &mut Checker<'_, '_>, Address { term, text }: &Address) -> 
 /// Emits a statement that calls a C function. If it `ends` the function, None is written as the result before the call.
 pub(super) fn kernel<'a>(
     c: &mut Checker<'a, '_>,
-    call: &KernelCall<'_>,
+    call: &KernelCall<'a>,
     result: &'a KernelResult<'a>,
     ends: bool,
 ) {

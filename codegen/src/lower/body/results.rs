@@ -56,7 +56,7 @@ pub(super) fn cannot_fail(call: &KernelCall<'_>) -> bool {
         | ResultConvention::StoredAll(_)
         | ResultConvention::Written => false,
     };
-    is_symbol && yields_none && call.status.is_none()
+    is_symbol && yields_none && call.status.is_none() && call.inquiry.is_none()
 }
 
 /// Writes None as the result, if the function has a place for it.

@@ -36,6 +36,7 @@ impl<'a> Names<'a> {
             function,
             platform,
             images,
+            inquiry: None,
             device: None,
             is_closure: !captures.is_empty(),
             values,

@@ -123,7 +123,8 @@ impl<'a> Block<'_, 'a> {
             }
             Some((result, ty)) => KernelResult::Written(self.received(name, result, ty)?),
         };
-        let call = KernelCall { callee, signature, prototype, args, yields, status };
+        let inquiry = self.names.inquiry_after(&callee);
+        let call = KernelCall { callee, signature, prototype, args, yields, status, inquiry };
         Ok(Action::Kernel { call, result })
     }
 

@@ -1,11 +1,15 @@
 //! Warnings, and declarations without any.
 
-use crate::Library;
+use crate::{Library, Warning};
 
 /// Returns the warnings about a text, each with its part.
 fn warnings(text: &str) -> Vec<String> {
     let library: Library = text.parse().unwrap_or_else(|error| panic!("{error}"));
-    let located = library.warnings().into_iter().map(|warning| warning.locate(text).to_string());
+    let warnings = library.warnings();
+    let one_by_one: Vec<Warning> = warnings.iter().cloned().map(|one| one.locate(text)).collect();
+    let warnings = Warning::locate_all(warnings, text);
+    assert_eq!(warnings, one_by_one);
+    let located = warnings.iter().map(Warning::to_string);
     located.map(|text| text.lines().next().unwrap_or_default().to_owned()).collect()
 }
 
