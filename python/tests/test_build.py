@@ -7,6 +7,7 @@ import importlib
 import pickle
 import pkgutil
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -73,6 +74,13 @@ def test_the_examples_of_the_documentation_are_true(name: str) -> None:
 )
 def test_an_expression_prints_its_text(expr: Expr, text: str) -> None:
     assert str(expr) == text
+
+
+@pytest.mark.parametrize("name", ["build", "frameworks", "triton"])
+def test_modules_are_imported_where_they_are_used_first(name: str) -> None:
+    script = f"import tvm_ffi_codegen as codegen; print(codegen.{name}.__name__)"
+    run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert run.stdout == f"tvm_ffi_codegen.{name}\n"
 
 
 def test_long_chains_are_no_deep_nesting() -> None:
