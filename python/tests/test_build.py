@@ -20,6 +20,7 @@ from tvm_ffi_codegen import build
 from tvm_ffi_codegen.build import *
 
 MODULES = [build.__name__, *(f"{build.__name__}.{module.name}" for module in pkgutil.iter_modules(build.__path__))]
+MODULES += ["tvm_ffi_codegen._literals", "tvm_ffi_codegen._words"]
 n, m, x, y, f = symbols("n m x y f")
 
 

@@ -131,12 +131,6 @@ def quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def unquoted(text: str) -> str | None:
-    """Returns the text in quotes; None if it has an escape that the language does not know."""
-    inner = text[1:-1]
-    return None if re.search(r'(?<!\\)(?:\\\\)*\\[^"\\]', inner) else re.sub(r"\\(.)", r"\1", inner)
-
-
 def decimal(value: float) -> str:
     """Returns the shortest digits that read back as a finite float, at least one after the point.
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple, NoReturn, TypeVar
 
-from ._text import is_reserved, unquoted
+from .._literals import unquoted
+from ._text import is_reserved
 
 T = TypeVar("T")
 
