@@ -1,6 +1,7 @@
 """Declarations as text, objects and shared libraries, and diagnostics of declarations."""
 
 import ctypes
+import os
 import subprocess
 import sys
 import tempfile
@@ -202,6 +203,21 @@ def test_equal_c_is_compiled_once(tmp_path: Path) -> None:
     file.write_bytes(b"kept")
     assert compiled() == b"kept"
     assert compiled(None) == first and compiled(None) is not first
+
+
+def test_a_file_of_c_has_headers_beside_it_and_any_comment(tmp_path: Path) -> None:
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    source, header = folder / "k.c", folder / "one.h"
+    source.write_bytes(b'#include "one.h"\n/* \xe9 */ long k(long n) { return n + ONE; }')
+    text = "f(n: int64) -> int64 = k(n);"
+    for one in (1, 2):
+        header.write_text(f"#define ONE {one}\n")
+        for file in (source, os.path.relpath(source)):
+            assert codegen.jit(text, {"k": file}).f(1) == 1 + one
+    source.write_bytes(b"\xe9;")
+    raises(RuntimeError, f"{source}:1:1: error", lambda: codegen.jit(text, {"k": source}))
+    raises(FileNotFoundError, "no/such.c", lambda: codegen.jit(text, {"k": "no/such.c"}))
 
 
 def test_routines() -> None:
