@@ -117,6 +117,10 @@ class Cursor:
         """Skips the name of a value."""
         return self.label(what) if self.has_name() else self.wrong(what)
 
+    def word(self, what: str) -> str:
+        """Skips a word, reserved or not."""
+        return self.take() if self.token.kind == "word" else self.wrong(what)
+
     def label(self, what: str = "a name") -> str:
         """Skips a name or a word, reserved or not."""
         if self.token.kind not in ("word", "name"):
