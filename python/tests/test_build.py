@@ -3,15 +3,18 @@
 import copy
 import dataclasses
 import doctest
+import enum
 import importlib
 import pickle
 import pkgutil
 import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tvm_ffi_codegen as codegen
 from support import raises
@@ -19,6 +22,7 @@ from tvm_ffi_codegen import build
 from tvm_ffi_codegen.build import *
 
 MODULES = [build.__name__, *(f"{build.__name__}.{module.name}" for module in pkgutil.iter_modules(build.__path__))]
+MODULES += ["tvm_ffi_codegen._literals", "tvm_ffi_codegen._words"]
 n, m, x, y, f = symbols("n m x y f")
 
 
@@ -73,6 +77,13 @@ def test_the_examples_of_the_documentation_are_true(name: str) -> None:
 )
 def test_an_expression_prints_its_text(expr: Expr, text: str) -> None:
     assert str(expr) == text
+
+
+@pytest.mark.parametrize("name", ["build", "frameworks", "triton"])
+def test_modules_are_imported_where_they_are_used_first(name: str) -> None:
+    script = f"import tvm_ffi_codegen as codegen; print(codegen.{name}.__name__)"
+    run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert run.stdout == f"tvm_ffi_codegen.{name}\n"
 
 
 def test_long_chains_are_no_deep_nesting() -> None:
@@ -251,6 +262,7 @@ def test_every_class_is_among_what_is_parsed() -> None:
         ('f() -> None = { k("a\\n"); };', "1:19: expected"),
         ("f() -> None = { launch i.\"k\"() grid(1); };", "expected `grid` and `block`"),
         ("f(n: int64) -> None = k(" + "(" * 9999 + "n" + ")" * 9999 + ");", "the text is nested too deeply"),
+        ("f() -> None = { raise `a`; };", "1:23: expected a kind of error such as `ValueError`, found ``a``"),
         ("f() -> None = k(§);", "1:17: expected a token, found '§'"),
     ],
     ids=lambda value: value[:30],
@@ -284,6 +296,114 @@ def test_what_is_no_launch_is_refused() -> None:
     both = "f() -> None = { let m = tensormap(x, box=[1], im2col(lower=[1])); };"
     raises(ValueError, "expected one of `box` and `im2col`", lambda: parse(both))
     raises(TypeError, "parameters are a sequence, not str", lambda: Signature("f", "n"))
+
+
+class Mode(int, enum.Enum):
+    FAST = 2
+
+
+class Word(str, enum.Enum):
+    VALUE = "ValueError"
+
+
+class Index:
+    def __index__(self) -> int:
+        return 5
+
+
+@pytest.mark.parametrize(
+    ("built", "text"),
+    [
+        (Constraint(True), "True"),
+        (Signature("f", where=[8 % 4 == 0, (True, "never")]), 'f() -> None where True, True else "never"'),
+        (Param("m", "int64", default=Mode.FAST), "m: int64 = 2"),
+        (Param("m", "int64", default=np.int32(-3)), "m: int64 = -3"),
+        (Param("m", "int64", default=Index()), "m: int64 = 5"),
+        (Param("b", "bool", default=True), "b: bool = True"),
+        (Param("x", "float64", default=np.float64(0.5)), "x: float64 = 0.5"),
+        (Param("s", "str", default=Word.VALUE), 's: str = "ValueError"'),
+        (Literal([Mode.FAST, np.uint8(3), Word.VALUE, None, False]), 'Literal[2, 3, "ValueError", None, False]'),
+        (n + Mode.FAST, "n + 2"),
+        (x.device.attribute(Mode.FAST), "x.device.attribute(2)"),
+        (Tensor([Mode.FAST], "int8", align=np.int64(16)), "Tensor([2], int8, align=16)"),
+        (at("f.py", np.int64(7), Mode.FAST), '@"f.py":7:2'),
+        (Raise(Word.VALUE), "raise ValueError;"),
+        (Raise("my_package.Error2", ["n is ", n]), 'raise my_package.Error2 "n is ", n;'),
+        (try_kernel("k", errors={Mode.FAST: ("OSError", "lost")}), 'try k() errors { 2: OSError "lost" }'),
+        (build.KernelCall("k", [n, m]), "k(n, m)"),
+    ],
+)
+def test_values_of_other_classes_are_those_of_python(built: Part, text: str) -> None:
+    assert str(built) == text
+    assert not isinstance(built, Param) or parse_signature(f"f({text}) -> None").params == (built,)
+
+
+KINDS = ['ValueError "a"; g(); raise TypeError', "", "a.", ".a", "a..b", "1", "a b", "`a`", "é", "a\n"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_kind_of_an_error_is_words(kind: str) -> None:
+    error = f"the kind of an error is words with dots between them, not {kind!r}"
+    raises(ValueError, error, lambda: Raise(kind, ["b"]))
+    raises(ValueError, error, lambda: try_kernel("k", errors={1: (kind, "b")}))
+
+
+CONDITION = "a condition is an expression, not 'n > 0': `symbols` makes names"
+LINE = "text in quotes is one line"
+NAME = "a name is text without backticks and control characters"
+
+WRONG: list[tuple[type, str, Callable[[], object]]] = [
+    (TypeError, CONDITION, lambda: Signature("f", where=["n > 0"])),
+    (TypeError, CONDITION, lambda: Signature("f", where=[("n > 0", "no n")])),
+    (TypeError, "message of Constraint is of type int, expected str or None", lambda: Constraint(n > 0, 3)),
+    (ValueError, LINE, lambda: Constraint(n > 0, "a\nb")),
+    (ValueError, LINE, lambda: Literal(["a\nb"])),
+    (ValueError, LINE, lambda: let("s", "a\nb")),
+    (ValueError, LINE, lambda: at("a\nb", 1)),
+    (ValueError, LINE, lambda: try_kernel("k", errors={1: ("OSError", "a\nb")})),
+    (TypeError, "functions[0] of Library is of type str, expected Function", lambda: Library(["text"])),
+    (TypeError, "functions[1] of Library is of type int", lambda: Library([function("f", [], []), 3])),
+    (TypeError, "images[0] of Library is of type int, expected Image", lambda: Library([], [3])),
+    (TypeError, "tensor of Output is of type str, expected Tensor", lambda: Output("y", "int64")),
+    (TypeError, "result[0] of Signature is of type Name, expected Output", lambda: Signature("f", result=[n])),
+    (TypeError, "align of Tensor is of type str", lambda: Tensor([n], "int8", align="16, device=cuda")),
+    (TypeError, "align of Tensor is of type bool, expected int or None", lambda: Tensor([n], "int8", align=True)),
+    (TypeError, "storage of Tensor is of type int, expected bool", lambda: Tensor([n], "int8", storage=1)),
+    (TypeError, "line of Location is of type bool, expected int", lambda: at("f", True)),
+    (TypeError, "line of Location is of type str, expected int", lambda: Return().at("f", "1; g()")),
+    (TypeError, "docs of Function is of type int, expected str", lambda: function("f", [], [], docs=3)),
+    (TypeError, "docs of Param is of type int, expected str", lambda: Param("n", "int64", docs=3)),
+    (TypeError, "default of Param is of type tuple, expected None or bool", lambda: Param("n", "int64", default=[])),
+    (ValueError, "inf is not a number that can be written", lambda: Param("n", "float64", default=float("inf"))),
+    (TypeError, "values[1] of Literal is of type Name, expected None or bool", lambda: Literal([1, n])),
+    (TypeError, "arms[0] of Match is of type Return, expected Arm", lambda: Match(n, [Return()])),
+    (TypeError, "status of StatusError is of type bool", lambda: try_kernel("k", errors={True: ("E", "")})),
+    (TypeError, "on of Fill is of type int, expected Expr or None", lambda: Fill(n, 1, 2, on=0)),
+    (TypeError, "image of Launch is of type int, expected str", lambda: Launch(3, "k", [], grid=1, block=1)),
+    (TypeError, "callee of FunctionCall is of type int, expected str or Expr", lambda: call_name(3)),
+    (TypeError, "name of Name is of type int, expected str", lambda: Name(3)),
+    (TypeError, "names are one text, not list", lambda: symbols(["n"])),
+    (ValueError, NAME, lambda: Name("a`b")),
+    (ValueError, NAME, lambda: Param("", "int64")),
+    (ValueError, NAME, lambda: Signature("a`b")),
+    (ValueError, NAME, lambda: Image("a\n")),
+    (ValueError, NAME, lambda: n.field("a`b")),
+    (ValueError, NAME, lambda: call("a`b")),
+    (ValueError, LINE, lambda: call_name("a\nb")),
+    (ValueError, LINE, lambda: kernel("a\nb")),
+    (ValueError, LINE, lambda: Launch("code", "k\n", [], grid=1, block=1)),
+    (ValueError, LINE, lambda: ObjectClass.of("a\n")),
+    (ValueError, "`**` is no operator, expected one of or, and, ==", lambda: build.binary("**", n, n)),
+    (ValueError, "`int64, m` is no type without parts", lambda: build.Leaf("int64, m")),
+    (ValueError, "`Class` is no class of objects", lambda: ObjectClass("Class")),
+    (ValueError, "`Tensor` has no type key, `Object` has", lambda: ObjectClass("Tensor", "my.Class")),
+    (ValueError, "'on x' is no attribute", lambda: Attribute("on x", ())),
+]
+
+
+@pytest.mark.parametrize("row", range(len(WRONG)))
+def test_what_is_no_part_is_refused_where_it_is_built(row: int) -> None:
+    raises(*WRONG[row])
 
 
 def test_values_are_frozen_copied_and_pickled() -> None:

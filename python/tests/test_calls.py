@@ -53,6 +53,16 @@ def test_functions_are_the_same_without_the_native_caller(monkeypatch: pytest.Mo
         assert inspect.signature(builtin.f) == inspect.signature(written.f)
 
 
+def test_defaults_are_any_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = 'f(s: str = "a\rb", t: str = "\0", u: str = "\\\\\\"") -> Any = { return [s, t, u]; };'
+    for caller in (_calls._caller(), None):
+        monkeypatch.setattr(_calls, "_caller", lambda: caller)
+        m = codegen.jit(text)
+        for function in (m.f, m.module().f):
+            assert list(function()) == ["a\rb", "\0", '\\"'] and list(function(u="u", s="s")) == ["s", "\0", "u"]
+            assert [param.default for param in inspect.signature(function).parameters.values()] == ["a\rb", "\0", '\\"']
+
+
 def test_keywords_are_those_of_a_def() -> None:
     hits = calls.keywords(3000)
     assert min(hits["fits"], hits["does not fit"]) > 300, hits
@@ -303,7 +313,7 @@ def test_functions_are_freed_and_their_objects_with_them() -> None:
     def made() -> weakref.ref[Any]:
         function = tvm_ffi.convert(lambda n: n + 1)
         metadata = {"declaration": {"signature": "f(n: int64)", "params": [{"name": "n", "type": "int64"}]}}
-        builtin = _calls.native(function, metadata, "Adds one.")
+        builtin = _calls.native("f", function, metadata, "Adds one.")
         assert builtin(2) == builtin(n=2) == 3 and type(builtin) is type(len)
         return weakref.ref(builtin)
 
@@ -395,5 +405,5 @@ def test_libraries_are_loaded(tmp_path: Path) -> None:
 def test_functions_of_others_are_called_by_tvm_ffi() -> None:
     function = tvm_ffi.convert(lambda n: n + 1)
     for metadata in (None, {}, {"declaration": {"signature": "f(s: str)", "params": [{"name": "s", "default": '"\n"'}]}}):
-        assert _calls.native(function, metadata, None) is function
+        assert _calls.native("f", function, metadata, None) is function
     assert calls.function_of(function) is function

@@ -1,6 +1,7 @@
 """Declarations as text, objects and shared libraries, and diagnostics of declarations."""
 
 import ctypes
+import os
 import subprocess
 import sys
 import tempfile
@@ -202,6 +203,43 @@ def test_equal_c_is_compiled_once(tmp_path: Path) -> None:
     file.write_bytes(b"kept")
     assert compiled() == b"kept"
     assert compiled(None) == first and compiled(None) is not first
+
+
+def test_a_file_of_c_has_headers_beside_it_and_any_comment(tmp_path: Path) -> None:
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    source, header = folder / "k.c", folder / "one.h"
+    source.write_bytes(b'#include "one.h"\n/* \xe9 */ long k(long n) { return n + ONE; }')
+    text = "f(n: int64) -> int64 = k(n);"
+    for one in (1, 2):
+        header.write_text(f"#define ONE {one}\n")
+        for file in (source, os.path.relpath(source)):
+            assert codegen.jit(text, {"k": file}).f(1) == 1 + one
+    source.write_bytes(b"\xe9;")
+    raises(RuntimeError, f"{source}:1:1: error", lambda: codegen.jit(text, {"k": source}))
+    raises(FileNotFoundError, "no/such.c", lambda: codegen.jit(text, {"k": "no/such.c"}))
+
+
+def test_functions_with_the_names_of_getters_are_loaded(tmp_path: Path) -> None:
+    text = "f(x: Tensor([n], float32)) -> None = {}; "
+    rows = [
+        ("_torch() -> None = {}; _xla_f(n: int64) -> int64 = { return n; };", None, ["_torch", "_xla_f", "f"]),
+        ("`_xla_a b`() -> None = {}; `a b`() -> None = {};", None, ["_xla_a b", "a b", "f"]),
+        ("_torch() -> None = {};", "xla", ["_torch", "f"]),
+        ("", ["xla", "torch=ours"], ["f"]),
+        ("g(m: int64) -> Function = { return function(x: Tensor([n], int8)) -> None { k(m); }; };", "xla", ["f", "g"]),
+    ]
+    for index, (more, register, names) in enumerate(rows):
+        path = tmp_path / f"library{index}.so"
+        path.write_bytes(codegen.emit(text + more, "shared", register=register, link=[C("void k(long m) {}")]))
+        assert sorted(codegen.load(path)) == names, more
+
+
+def test_contents_of_images_are_any_bytes() -> None:
+    text = 'image i; f(x: Tensor([n], float32, device=cuda)) -> None = { launch i."k"(x.data) grid(n) block(1); };'
+    ptx = b".version 8.0\n.target sm_80\n.address_size 64\n"
+    given = [codegen.emit(text, images={"i": kind(ptx)}) for kind in (bytes, bytearray, memoryview)]
+    assert given[0] == given[1] == given[2]
 
 
 def test_routines() -> None:

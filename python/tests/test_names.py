@@ -9,6 +9,7 @@ from support import raises
 from tvm_ffi_codegen import C, build
 
 NAMES = [
+    *("f(x)", "(", "a.b("),
     *("_f", "_", "__init__", "_make", "_parts", "my.f", "my-f", "a b", " ", ".", "a.", "1", "é", "数", "🦀", "'", "%s", "$x"),
     *("a@b", "f\\", 'say "f"', "{}", "#", "llvm.memcpy", "lambda", "min", "float32", "None", "module", "f" * 1000, "é" * 1000),
 ]

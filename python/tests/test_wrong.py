@@ -281,7 +281,7 @@ def test_flags_of_c() -> None:
         text = f"flags of C are of type {kind}, expected str"
         raises(TypeError, text, lambda: C("", cast(Any, flags)))
     raises(TypeError, "the source of C is of type bytes", lambda: C(cast(Any, b"")))
-    raises(ValueError, "No closing quotation", lambda: C("", "-DA='"))
+    raises(ValueError, "flags of C: No closing quotation: -DA='", lambda: C("", "-DA='"))
 
 
 def test_what_is_undefined_is_explained() -> None:
@@ -367,6 +367,8 @@ def test_no_compiler() -> None:
         )
         os.environ["CC"] = "true"
         raises(RuntimeError, "true wrote no object", lambda: codegen.jit(ADD_ONE, {"k": C("")}))
+        os.environ["CC"] = "gcc 'x"
+        raises(ValueError, "CC: No closing quotation: gcc 'x", lambda: codegen.jit(ADD_ONE, {"k": C("")}))
     finally:
         os.environ.pop("CC")
         if before is not None:

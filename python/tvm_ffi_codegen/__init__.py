@@ -55,7 +55,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Imports the modules that not everybody needs, a half of the package, where they are used first."""
     if name in ("build", "frameworks", "triton"):
-        return importlib.import_module(".triton", __name__)
+        return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -279,13 +279,19 @@ def jit(
 
 def load(library: Path_) -> Functions:
     """Loads a shared library that `emit` has made. Its functions are called as those that `jit` makes."""
-    found = [one["name"] for one in inspect(library)["functions"]]
-    # Functions that return addresses of handlers and that register operators are for `frameworks`.
+    found = {one["name"]: one["signature"] for one in inspect(library)["functions"]}
+    # Functions that return addresses of handlers and that register operators are for `frameworks`. They have no signature of
+    # their own, as a declared one has.
     getters = {f"_xla_{name}{stage}" for name in found for stage in ("", "_instantiate")} | {"_torch"}
-    names = [name for name in found if name not in getters]
+    names = [name for name, signed in found.items() if name not in getters or _is_declared(name, signed)]
     # The loader would look for a name without a folder where the system has its libraries.
     module = tvm_ffi.load_module(os.path.abspath(library))
     return _functions.of_module(_calls.attach(module), names)
+
+
+def _is_declared(name: str, signature: str | None) -> bool:
+    """Returns true if the signature of a function is known and its own, not that of the function of a handler."""
+    return signature is not None and signature.startswith((f"{name}(", f"`{name}`("))
 
 
 def inspect(file: Path_ | bytes) -> dict[str, Any]:
@@ -329,9 +335,9 @@ def _given(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _contents(file: Any, what: str) -> Any:
-    """Reads a file that is given by its path; returns other values as they are."""
+    """Reads a file that is given by its path, and copies bytes; returns other values as they are."""
     if not isinstance(file, (str, os.PathLike)):
-        return file
+        return bytes(file) if isinstance(file, (bytearray, memoryview)) else file
     otherwise = "what would be in the file is given as `bytes`, PTX as `source.encode()`"
     return Path(path(file, what, otherwise)).read_bytes()
 

@@ -7,7 +7,6 @@ Without the native caller it becomes an object that is written in Python, with a
 
 from __future__ import annotations
 
-import ast
 import ctypes
 import functools
 import importlib.machinery
@@ -24,6 +23,7 @@ import tvm_ffi
 from ._access import is_fixed, lent, refusal
 from ._dlpack import address_in
 from ._library import library_path
+from ._literals import literal
 from ._words import is_word
 
 FILE = "libtvm_ffi_codegen_call.so"
@@ -36,8 +36,10 @@ _OTHER, _OBJECT, _ARRAY, _FIXED = 0, 1, 2, 3
 _NO, _MEMORY, _READ_ONLY = 0, 1, 2
 
 
-def native(function: tvm_ffi.Function, metadata: Mapping[str, Any] | None, docs: str | None) -> Callable[..., Any]:
-    """Returns a builtin that calls the function; the function itself if the library has not made it."""
+def native(
+    name: str, function: tvm_ffi.Function, metadata: Mapping[str, Any] | None, docs: str | None
+) -> Callable[..., Any]:
+    """Returns a builtin of a name that calls the function; the function itself if the library has not made it."""
     caller = _caller()
     declared = None if metadata is None else metadata.get("declaration")
     if declared is None:
@@ -47,7 +49,6 @@ def native(function: tvm_ffi.Function, metadata: Mapping[str, Any] | None, docs:
     except (SyntaxError, ValueError):
         return function
     variadic = any(param.variadic for param in params)
-    name = declared["signature"].partition("(")[0].strip("`")
     convert, refuse = _lending(function, params), refusal(declared)
     if caller is None:
         return _Written(_signature(name, params), _text(declared["signature"], docs), function, convert, refuse)
@@ -71,7 +72,7 @@ def attach(module: tvm_ffi.Module) -> tvm_ffi.Module:
 
     def get_function(name: str, query_imports: bool = False) -> Any:
         function = look_up(name, query_imports)
-        return native(function, metadata(name, query_imports), doc(name, query_imports))
+        return native(name, function, metadata(name, query_imports), doc(name, query_imports))
 
     setattr(module, "get_function", get_function)  # noqa: B010
     return module
@@ -94,7 +95,7 @@ class _Param:
         else:
             self.borrows = _READ_ONLY if declared["tensor"].get("access") == "read" else _MEMORY
         default = declared.get("default")
-        self.default = () if default is None else (ast.literal_eval(default),)
+        self.default = () if default is None else (literal(default),)
         self.fact = (self.name, self.borrows, *self.default)
 
     def __str__(self) -> str:

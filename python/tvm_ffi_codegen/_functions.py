@@ -37,8 +37,7 @@ class Functions:
         by_name = {part.name: part for part in parts}
         object.__setattr__(self, "__tvm_ffi_parts__", by_name)
         object.__setattr__(self, "__tvm_ffi_make__", make)
-        made = {part.name: _calls.native(part.function, part.metadata, part.docs) for part in by_name.values()}
-        self.__dict__.update(made)
+        self.__dict__.update({name: _calls.native(*part) for name, part in by_name.items()})
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         function: Callable[..., Any] = self.__dict__[name]

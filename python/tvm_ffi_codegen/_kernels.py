@@ -39,7 +39,7 @@ class C:
     def words(self) -> tuple[str, ...]:
         """Returns the options as words."""
         if isinstance(self.flags, str):
-            return tuple(shlex.split(self.flags))
+            return _split(self.flags, "flags of C")
         listed = isinstance(self.flags, Iterable) and not isinstance(self.flags, (bytes, bytearray))
         words: tuple[Any, ...] = tuple(self.flags) if listed else (self.flags,)
         for word in words:
@@ -64,27 +64,45 @@ Kernel: TypeAlias = int | ctypes.c_void_p | CFuncPtr | HasAddress | Object
 
 def compile_c(source: C) -> bytes:
     """Compiles C to an object file, or returns that of equal C: of the cache's folder, or of this process."""
-    # One program may start another, as in `CC="ccache cc"`.
-    compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
-    command = (*compiler, *source.words(), "-fPIC")
+    return _object(source.words(), ("-x", "c", "-"), source.source.encode(), source.cache)
+
+
+def compile_file(file: str) -> bytes:
+    """Compiles a file of C as `compile_c` does. The compiler looks beside it for what it includes."""
+    os.stat(file)
+    return _object(C("").words(), (os.path.abspath(file),))
+
+
+def _object(words: Sequence[str], given: Sequence[str], source: bytes = b"", cache: Path_ | None = None) -> bytes:
+    """Returns the object file of C that is given to the compiler by its name, or as its input."""
+    compiler = _split(os.environ.get("CC", ""), "CC") or ("cc",)
+    command = (*compiler, *words, "-fPIC", *given)
     digest = hashlib.sha256(repr((_programs(compiler), command)).encode())
     # The preprocessed source has the contents of headers.
-    digest.update(_run((*command, "-E"), source.source))
+    digest.update(_run((*command, "-E"), source))
     key = digest.hexdigest()
-    if source.cache is None:
-        return _compiled(key, command, source.source)
-    file = Path(source.cache, f"{key}.o")
+    if cache is None:
+        return _compiled(key, command, source)
+    file = Path(cache, f"{key}.o")
     with contextlib.suppress(OSError):
         return file.read_bytes()
-    made = _compiled(key, command, source.source)
+    made = _compiled(key, command, source)
     _put(file, made)
     return made
 
 
 @functools.lru_cache(maxsize=256)
-def _compiled(key: str, command: tuple[str, ...], source: str) -> bytes:
+def _compiled(key: str, command: tuple[str, ...], source: bytes) -> bytes:
     """Compiles C to an object file. The key tells apart what the same command makes of the same source."""
     return _run((*command, "-c"), source)
+
+
+def _split(text: str, what: str) -> tuple[str, ...]:
+    """Splits a text into words as a shell does. One program may start another, as in `CC="ccache cc"`."""
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}: {text}") from None
 
 
 def _programs(words: Iterable[str]) -> list[tuple[str, int, int]]:
@@ -93,22 +111,16 @@ def _programs(words: Iterable[str]) -> list[tuple[str, int, int]]:
     return [(path, os.stat(path).st_mtime_ns, os.stat(path).st_size) for path in paths]
 
 
-def _run(command: tuple[str, ...], source: str) -> bytes:
-    """Runs a compiler of C on a text and returns what it writes."""
+def _run(command: tuple[str, ...], source: bytes) -> bytes:
+    """Runs a compiler of C, with a source as its input, and returns what it writes."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder, "kernel.o")
         try:
-            run = subprocess.run(
-                [*command, "-x", "c", "-", "-o", str(output)],
-                input=source,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            run = subprocess.run([*command, "-o", str(output)], input=source, capture_output=True, check=False)
         except OSError as error:
             raise RuntimeError(f"no C compiler for kernels in C: {error}") from error
         if run.returncode != 0:
-            raise RuntimeError(f"{command[0]} failed:\n{run.stderr}")
+            raise RuntimeError(f"{command[0]} failed:\n{run.stderr.decode(errors='replace')}")
         if not output.is_file():
             raise RuntimeError(f"{command[0]} wrote no object")
         return output.read_bytes()
@@ -141,7 +153,7 @@ def linkable(kernel: Any, what: str) -> str | bytes:
         return bytes(kernel)
     if isinstance(kernel, (str, os.PathLike)):
         found = path(kernel, what, "C is given as `C(source)`, PTX as one of the `images`")
-        return compile_c(C(Path(found).read_text())) if found.endswith(".c") else found
+        return compile_file(found) if found.endswith(".c") else found
     raise TypeError(f"{what} is of type {type(kernel).__name__}, which is no file to link")
 
 

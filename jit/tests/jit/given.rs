@@ -171,10 +171,13 @@ fn kernels_are_asked_for_errors() {
         assert_eq!(int(call("number", 7)), 7);
         let mismatched = shown(call("text", 1));
         assert!(
-            mismatched.starts_with("TypeError: Mismatched type of result of writes when"),
+            mismatched.starts_with("TypeError: Mismatched type of result when calling: `text"),
             "{mismatched}"
         );
-        assert_eq!(shown(call("failing", 1)), "RuntimeError: Failed status with status -1");
+        assert_eq!(
+            shown(call("failing", 1)),
+            "RuntimeError: Failed status when calling: `failing(n: int64)`, status = -1"
+        );
         assert_eq!(int(call("other", -1)), -1);
         assert_eq!(KEPT.take(), Some("kept"));
     }

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from ._expression import Expr, Operand, expression, expressions
 from ._part import Part, Writer, part
-from ._text import label, quoted, symbol
+from ._text import check_error_kind, label, quoted, symbol
 
 
 @part
@@ -17,6 +17,10 @@ class StatusError(Part):
     status: int | None
     kind: str
     message: str
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_error_kind(self.kind)
 
     def _print(self, out: Writer) -> None:
         out.put("_" if self.status is None else str(self.status), f": {self.kind} {quoted(self.message)}")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from ._call import Call, FunctionCall, KernelCall
-from ._expression import Expr, Name
+from ._expression import Expr, Name, Operand, expression
 from ._part import Part, Writer, part, tuple_of
 from ._statement import NOTHING, Body, Location, Making, Nothing, Statement, statements
 from ._text import label, literal, quoted, spelled
@@ -18,7 +18,7 @@ Params: TypeAlias = (
 )
 """Parameters: some, or pairs of a name and a type, or a mapping of them."""
 
-ConstraintLike: TypeAlias = "Constraint | Expr | tuple[Expr, str]"
+ConstraintLike: TypeAlias = "Constraint | Expr | bool | tuple[Expr | bool, str]"
 """A condition that must hold, or one with the message of its error."""
 
 Result: TypeAlias = "TypeLike | Output | Iterable[Output] | None"
@@ -66,7 +66,12 @@ class Constraint(Part):
     """`n % 4 == 0 else "n must be a multiple of 4"`: a condition of the `where` clause."""
 
     condition: Expr
-    message: str | None = None
+    message: str | None
+
+    def __init__(self, condition: Operand, message: str | None = None) -> None:
+        if isinstance(condition, str):
+            raise TypeError(f"a condition is an expression, not {condition!r}: `symbols` makes names")
+        self._set(condition=expression(condition), message=message)
 
     def _print(self, out: Writer) -> None:
         out.put(self.condition, "" if self.message is None else f" else {quoted(self.message)}")

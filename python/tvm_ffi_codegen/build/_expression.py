@@ -53,10 +53,8 @@ def expression(value: Operand) -> Expr:
     """
     if isinstance(value, Expr):
         return value
-    if value is None or isinstance(value, (bool, str)):
+    if value is None or isinstance(value, (int, float, str)):
         return Constant(value)
-    if isinstance(value, float):
-        return Constant(float(value))
     if isinstance(value, list):
         return ArrayExpr(tuple(map(expression, value)))
     if isinstance(value, SupportsIndex):
@@ -355,6 +353,11 @@ class Binary(Expr):
     operator: str
     left: Expr
     right: Expr
+
+    def __post_init__(self) -> None:
+        if self.operator not in OPERATORS:
+            raise ValueError(f"`{self.operator}` is no operator, expected one of {', '.join(OPERATORS)}")
+        super().__post_init__()
 
     @property
     def binds(self) -> Precedence:

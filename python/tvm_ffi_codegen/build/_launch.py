@@ -95,6 +95,11 @@ class Attribute(Part):
     kind: str | int
     fields: tuple[Expr, ...]
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.kind, str) and self.kind not in ATTRIBUTES:
+            raise ValueError(f"{self.kind!r} is no attribute, expected one of {', '.join(ATTRIBUTES)} or a number")
+
     def _print(self, out: Writer) -> None:
         if isinstance(self.kind, int):
             return out.enclosed("attribute(", [str(self.kind), *self.fields], ")")
@@ -183,12 +188,10 @@ def _attribute(kind: str | int, given: Fields) -> Attribute:
         fields = expressions(given, "the fields of an attribute")
     else:
         fields = (expression(given),)
-    if isinstance(kind, str):
-        if kind not in ATTRIBUTES:
-            raise ValueError(f"{kind!r} is no attribute, expected one of {', '.join(ATTRIBUTES)} or a number")
-        if len(fields) not in ATTRIBUTES[kind]:
-            raise ValueError(f"the attribute {kind} has not {len(fields)} fields")
-    return Attribute(kind, fields)
+    attribute = Attribute(kind, fields)
+    if isinstance(kind, str) and len(fields) not in ATTRIBUTES[kind]:
+        raise ValueError(f"the attribute {kind} has not {len(fields)} fields")
+    return attribute
 
 
 def _put_target(out: Writer, on: Expr | None, stream: Expr | None) -> None:

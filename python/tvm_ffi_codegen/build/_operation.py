@@ -119,6 +119,8 @@ def symbols(names: str) -> tuple[Name, ...]:
     >>> print(n // 2 * 4 + -m, n % 4 == 0, 2 * (n + 1), sep="; ")
     n / 2 * 4 + -m; n % 4 == 0; 2 * (n + 1)
     """
+    if not isinstance(names, str):
+        raise TypeError(f"names are one text, not {type(names).__name__}")
     return tuple(map(Name, names.replace(",", " ").split()))
 
 

@@ -175,9 +175,9 @@ def _return(at: Cursor) -> Statement:
 
 def _error_kind(at: Cursor) -> str:
     """Skips the kind of an error: words with dots between them."""
-    kind = at.label("a kind of error such as `ValueError`")
+    kind = at.word("a kind of error such as `ValueError`")
     while at.accept("."):
-        kind += "." + at.label("the rest of a kind of error")
+        kind += "." + at.word("the rest of a kind of error")
     return kind
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, dataclass_transform
 
+from ._field import check
+
 if TYPE_CHECKING:
     from ._statement import Statement
 
@@ -54,13 +56,16 @@ class Part:
     place: Place
 
     def __post_init__(self) -> None:
+        check(self)
+        # A name or a text that the language cannot spell is refused here, not when the whole is printed.
+        self._print(_NOWHERE)
         object.__setattr__(self, "place", _caller())
 
     def _set(self, **values: object) -> None:
         """Sets the fields of a new part, and its place."""
         for name, value in values.items():
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "place", _caller())
+        Part.__post_init__(self)
 
     def _with(self, **values: object) -> Self:
         """Returns a copy with other values of some fields. Its place remains."""
@@ -167,6 +172,19 @@ class Writer:
             self.put(" " * margin, statement, "\n")
         self.margin = around
         self.put(" " * (margin - self.STEP), "}")
+
+
+class _Nowhere(Writer):
+    """Prints nothing, and no parts of a part."""
+
+    def put(self, *pieces: str | Part) -> None:
+        pass
+
+    def block(self, statements: Sequence[Statement], margin: int) -> None:
+        pass
+
+
+_NOWHERE = _Nowhere()
 
 
 def tuple_of(values: Any, what: str) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from typing import Final, Literal, Self, TypeAlias
 from ._call import Call, FunctionCall, KernelCall
 from ._expression import Expr, Name, Operand, expression, expressions
 from ._part import Part, Writer, part, tuple_of
-from ._text import quoted, spelled
+from ._text import check_error_kind, quoted, spelled
 from ._type import Tensor, Type, TypeLike, name_of, type_of
 
 
@@ -296,6 +296,7 @@ class Raise(Statement):
     def __init__(self, kind: str, message: Iterable[Operand] | str = ()) -> None:
         pieces = [message] if isinstance(message, str) else message
         self._set(kind=kind, message=expressions(pieces, "the pieces of a message"))
+        check_error_kind(self.kind)
 
     def _print(self, out: Writer) -> None:
         out.put(f"raise {self.kind}", " " if self.message else "")

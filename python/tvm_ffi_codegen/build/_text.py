@@ -37,6 +37,7 @@ _RESERVED = frozenset(
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _NAME = re.compile(r"[^`\x00-\x1f\x7f-\x9f]+")
+_KIND = re.compile(rf"{_IDENTIFIER.pattern}(?:\.{_IDENTIFIER.pattern})*", re.ASCII)
 _NUMBER = "(?:0|[1-9][0-9]*)"
 _DTYPE = re.compile(
     rf"(?:(?P<bits>u?int{_NUMBER}|float(?:16|32|64)|bfloat16|complex(?:64|128))|handle|bool|float8_e3m4|float8_e4m3"
@@ -131,10 +132,10 @@ def quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def unquoted(text: str) -> str | None:
-    """Returns the text in quotes; None if it has an escape that the language does not know."""
-    inner = text[1:-1]
-    return None if re.search(r'(?<!\\)(?:\\\\)*\\[^"\\]', inner) else re.sub(r"\\(.)", r"\1", inner)
+def check_error_kind(text: str) -> None:
+    """Raises a `ValueError` for what is no kind of an error: words with dots between them."""
+    if not _KIND.fullmatch(text):
+        raise ValueError(f"the kind of an error is words with dots between them, not {text!r}")
 
 
 def decimal(value: float) -> str:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple, NoReturn, TypeVar
 
-from ._text import is_reserved, unquoted
+from .._literals import unquoted
+from ._text import is_reserved
 
 T = TypeVar("T")
 
@@ -115,6 +116,10 @@ class Cursor:
     def name(self, what: str = "a name") -> str:
         """Skips the name of a value."""
         return self.label(what) if self.has_name() else self.wrong(what)
+
+    def word(self, what: str) -> str:
+        """Skips a word, reserved or not."""
+        return self.take() if self.token.kind == "word" else self.wrong(what)
 
     def label(self, what: str = "a name") -> str:
         """Skips a name or a word, reserved or not."""

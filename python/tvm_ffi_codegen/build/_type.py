@@ -87,6 +87,11 @@ class Leaf(Type):
 
     name: str
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.name not in _text.LEAVES:
+            raise ValueError(f"`{self.name}` is no type without parts")
+
     def _print(self, out: Writer) -> None:
         out.put(self.name)
 
@@ -97,6 +102,13 @@ class ObjectClass(Type):
 
     name: str = "Object"
     key: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.name not in _text.CLASSES:
+            raise ValueError(f"`{self.name}` is no class of objects")
+        if self.key is not None and self.name != "Object":
+            raise ValueError(f"`{self.name}` has no type key, `Object` has")
 
     @staticmethod
     def of(key: str) -> ObjectClass:
@@ -239,7 +251,7 @@ class Tensor(Type):
             symbol=None if symbol is None else name_of(symbol),
             strides=_strides(strides),
             device=device,
-            align=None if align == natural else align,
+            align=None if align == natural and align is not True else align,
             storage=storage,
             access=access,
         )
