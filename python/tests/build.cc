@@ -65,6 +65,8 @@ void expressions() {
       {b::any_of({}), "False"},
       {b::product({n, m, 2}), "n * m * 2"},
       {b::product({}), "1"},
+      {b::sum_of({n, m, 2}), "n + m + 2"},
+      {b::sum_of({}), "0"},
       {0 < n, "0 < n"},
       {x.shape(-1) * x.strides(0) + x.numel(), "x.shape[-1] * x.strides[0] + x.numel"},
       {x[n + 1][0].field("min").data(), "x[n + 1][0].min.data"},

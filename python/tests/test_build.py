@@ -53,6 +53,8 @@ def test_the_examples_of_the_documentation_are_true(name: str) -> None:
         (all_of(any_of(n < 1, m < 2), n != 3), "(n < 1 or m < 2) and n != 3"),
         (all_of(), "True"),
         (product(), "1"),
+        (sum_of(n, 1, m), "n + 1 + m"),
+        (sum_of(), "0"),
         (0 < n, "n > 0"),
         (x.shape[-1] * x.strides[0] + x.numel, "x.shape[-1] * x.strides[0] + x.numel"),
         (x[n + 1][0].field("min").data, "x[n + 1][0].min.data"),

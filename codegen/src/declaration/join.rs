@@ -35,6 +35,19 @@ impl Expr {
         let all = list(factors);
         joined(all, |a, b| a.binary(BinaryOp::Mul, b)).unwrap_or(Expr::Int(1))
     }
+
+    /// Builds `a + b + c`, as of offsets in a buffer that several tensors share; `0` if there are none. See [`Expr::all`].
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Expr;
+    ///
+    /// assert_eq!(Expr::sum(["n", "m", "k"]).to_string(), "n + m + k");
+    /// assert_eq!(Expr::sum([] as [Expr; 0]).to_string(), "0");
+    /// ```
+    pub fn sum(terms: impl IntoIterator<Item: Into<Expr>>) -> Expr {
+        let all = list(terms);
+        joined(all, |a, b| a.binary(BinaryOp::Add, b)).unwrap_or(Expr::Int(0))
+    }
 }
 
 /// Largest number of operands that are joined one after the other, as `a + b + c` is read.

@@ -91,6 +91,7 @@ from ._operation import (
     product,
     shape_of,
     stream,
+    sum_of,
     symbols,
 )
 from ._parse import parse, parse_expr, parse_function, parse_signature, parse_type
@@ -243,6 +244,7 @@ __all__ = [
     "same",
     "shape_of",
     "stream",
+    "sum_of",
     "symbols",
     "try_kernel",
     "type_of",

@@ -156,6 +156,11 @@ def product(*factors: Operand) -> Expr:
     return _joined("*", tuple(map(expression, factors)), Constant(1))
 
 
+def sum_of(*terms: Operand) -> Expr:
+    """Builds `a + b + c`; 0 without terms."""
+    return _joined("+", tuple(map(expression, terms)), Constant(0))
+
+
 def not_(condition: Operand) -> Expr:
     """Builds `not condition`."""
     return Not(expression(condition))

@@ -241,6 +241,10 @@ inline Expr any_of(const std::vector<Expr>& conditions) {
 inline Expr product(const std::vector<Expr>& factors) {
   return factors.empty() ? Expr(1) : detail::joined(factors, "*", Precedence::kProduct, "");
 }
+/// Builds `a + b + c`, of any number of terms; 0 of none.
+inline Expr sum_of(const std::vector<Expr>& terms) {
+  return terms.empty() ? Expr(0) : detail::joined(terms, "+", Precedence::kSum, "");
+}
 
 /// Builds `True` or `False`.
 inline Expr truth(bool value) { return Expr::printed(value ? "True" : "False"); }
