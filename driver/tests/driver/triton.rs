@@ -336,6 +336,30 @@ fn metadata_that_says_too_little_or_too_much_is_refused() {
     insta::assert_snapshot!(none, @r#"the metadata is not Triton's: it is no object"#);
 }
 
+/// The driver is not told where code ends, so code that lacks its last byte is refused, wherever its tables stand.
+#[test]
+fn code_is_whole() {
+    let resolved = |bytes: Vec<u8>| {
+        let mut library: Library = "image code;".parse().expect("a declaration");
+        library.images[0].bytes = Some(bytes);
+        library.resolve().map(drop).map_err(|error| error.to_string())
+    };
+    let refused = Err("image \"code\": these bytes end before the image does".to_owned());
+    for kernel in ["add", "scale", "tiles", "columns", "add_gfx942"] {
+        let whole = code(kernel);
+        assert_eq!(resolved(whole.clone()), Ok(()), "{kernel}");
+        for end in [64, whole.len() / 2, whole.len() - 1] {
+            assert_eq!(resolved(whole[..end].to_vec()), refused, "{kernel}: {end}");
+        }
+        // `e_phoff`, `e_shoff`, and the numbers of entries.
+        for (field, size) in [(32, 8), (40, 8), (56, 2), (60, 2)] {
+            let mut hostile = whole.clone();
+            hostile[field..field + size].fill(0xff);
+            assert_eq!(resolved(hostile), refused, "{kernel}: {field}");
+        }
+    }
+}
+
 /// Unknown keys are ignored, and code that is no cubin has no sizes of parameters to check.
 #[test]
 fn what_launches_do_not_need_is_not_read() {
