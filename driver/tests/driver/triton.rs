@@ -299,6 +299,8 @@ fn metadata_that_says_too_little_or_too_much_is_refused() {
         ("add", "\"shared\"", "\"sharing\""),
         ("add", "\"global_scratch_align\"", "\"_\""),
         ("add", "\"num_warps\": 4", "\"num_warps\": \"four\""),
+        ("add", "\"num_warps\": 4", "\"num_warps\": 0"),
+        ("add", "\"warp_size\": 32", "\"warp_size\": 0"),
         ("add", "\"num_ctas\": 1", "\"num_ctas\": -1"),
         ("add", "\"shared\": 0", "\"shared\": 240000"),
         ("add", "\"backend\": \"cuda\"", "\"backend\": \"metal\""),
@@ -318,8 +320,10 @@ fn metadata_that_says_too_little_or_too_much_is_refused() {
     the metadata is not Triton's: expected `,` or `]` at line 2 column 28
     the metadata lacks `shared`, which Triton 3.9 writes
     the metadata lacks `global_scratch_align`, which Triton 3.9 writes
-    `num_warps` in the metadata is "four", not a number from 0 to 2147483647
-    `num_ctas` in the metadata is -1, not a number from 0 to 2147483647
+    `num_warps` in the metadata is "four", not a number from 1 to 2147483647
+    `num_warps` in the metadata is 0, not a number from 1 to 2147483647
+    `warp_size` in the metadata is 0, not a number from 1 to 2147483647
+    `num_ctas` in the metadata is -1, not a number from 1 to 2147483647
     `shared` in the metadata: shared memory above 233472 bytes cannot be declared
     `target` in the metadata: a kernel for metal cannot be declared
     `num_ctas` in the metadata: a cluster of blocks on rocm cannot be declared
