@@ -38,7 +38,11 @@ impl Names<'_> {
             Expr::Global(global) => self.global(global, OfGlobal::Address),
             Expr::CurrentDevice => Ok(Term::new(Kind::Int, Node::CurrentDevice)),
             Expr::DeviceAttribute(of, attribute) => {
-                self.device_attribute(of, self.platform.attribute(*attribute))
+                let id = self.platform.attribute(*attribute);
+                if !self.platform.has_attribute(id) {
+                    return Err(format!("{id} is no attribute of a device"));
+                }
+                self.device_attribute(of, id)
             }
             Expr::Cast(scalar, inner) => self.cast(expr, *scalar, inner),
             Expr::Bool(truth) => Ok(Term::new(Kind::Bool, Node::Int(i64::from(*truth)))),
