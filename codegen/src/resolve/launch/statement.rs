@@ -29,7 +29,7 @@ const AXES: [&str; 3] = ["x", "y", "z"];
 /// Tensors among the arguments of a launch.
 #[derive(Default)]
 pub(super) struct LaunchTensors {
-    /// First tensor that is or may be on a GPU and that is never None.
+    /// First tensor that is or may be on a GPU and that is known to be there.
     pub(super) first: Option<Home>,
     /// Tensors declared for any device.
     pub(super) unsure: Vec<ValueId>,
@@ -332,7 +332,7 @@ impl<'a> Block<'_, 'a> {
                 ));
             }
         }
-        if self.is_there(home) {
+        if self.has_tensor(home) {
             tensors.first = tensors.first.or(Some(home));
         }
         Ok(())
@@ -345,10 +345,10 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    /// Returns false for a tensor that may be None.
-    fn is_there(&self, home: Home) -> bool {
+    /// Returns false for a tensor that may be None before the current statement.
+    fn has_tensor(&self, home: Home) -> bool {
         match home {
-            Home::Value(value) => self.names.values[value].guard.is_none(),
+            Home::Value(value) => self.is_there(value),
             Home::Output(_) => true,
         }
     }
@@ -375,7 +375,7 @@ impl<'a> Block<'_, 'a> {
             };
         }
         if tensors.first.is_none()
-            && let Some(value) = self.names.gpu_value()
+            && let Some(value) = self.names.gpu_value(&self.facts)
         {
             self.collect_tensor(Home::Value(value), tensors)?;
         }
