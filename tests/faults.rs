@@ -233,7 +233,7 @@ const LAUNCHES: &str = "image code; f(x: Tensor([n, 64], float32, device=cuda)) 
     launch code.\"tma\"(tensormap(x, box=[1, 64]), x.data) grid(1) block(1);
 };
 refused(x: Tensor([n, 64], float32, device=cuda)) -> None
-    = { launch code.\"hidden\"(x.data, int32(n), scratch(n, 16), null) grid(1) block(0); };";
+    = { launch code.\"hidden\"(x.data, int32(n), scratch(n, 16), null) grid(1) block(1025); };";
 
 /// Makes functions of the driver fail: the runtime's objects are released, and the call fails with an error. Each call
 /// has a tensor of another size, whose tensor map is not the one that the last call made.

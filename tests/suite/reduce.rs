@@ -137,7 +137,7 @@ fold() -> None
 
 grid(x: Tensor([], int8, device=cuda)) -> None
     = {
-        launch kernels.\"axpy\"() grid(ceildiv(0, 1)) block(0);
+        launch kernels.\"axpy\"() grid(ceildiv(0, 1)) block(1);
     };
 ";
     assert_eq!(kept(&["raise", "ceildiv"]), raised);
@@ -167,7 +167,7 @@ image kernels;
 
 grid(x: Tensor([], int8, device=cuda)) -> None
     = {
-        launch kernels.\"axpy\"() grid(0) block(0);
+        launch kernels.\"axpy\"() grid(0) block(1);
     };
 ";
     assert_eq!(ten.text, launch);

@@ -155,20 +155,53 @@ impl ImageKind {
     }
 }
 
-/// Returns false if the bytes end before the image does. The driver is not told their number and would read on. An ELF
-/// file extends at least to the end of its section table.
+/// Returns false if the bytes end before the image does. The driver is not told their number and would read on.
 pub(crate) fn is_whole(bytes: &[u8], kind: ImageKind) -> bool {
     let end = || match kind {
-        // `e_shoff`, `e_shentsize` and `e_shnum` of the ELF header.
-        ImageKind::Cubin | ImageKind::Hsaco => {
-            number(bytes, 40, 8)?.checked_add(number(bytes, 58, 2)? * number(bytes, 60, 2)?)
-        }
+        ImageKind::Cubin | ImageKind::Hsaco => end_of_elf(bytes),
         // Size of the contents and size of the header.
         ImageKind::Fatbin => number(bytes, 8, 8)?.checked_add(number(bytes, 6, 2)?),
         ImageKind::OffloadBundle => amdgpu::bundle_size(bytes),
         ImageKind::Ptx => Some(0),
     };
     end().is_some_and(|end| end <= bytes.len())
+}
+
+/// Returns where a 64-bit ELF file ends: behind both of its tables, and what these say is in the file. Returns `None` if
+/// the tables are not.
+fn end_of_elf(bytes: &[u8]) -> Option<usize> {
+    let sections = File::read(bytes)?.sections;
+    let sections = sections.iter().filter(|section| section.has_bytes());
+    let sections = sections.map(|section| (section.start, section.size));
+    let mut parts = vec![table(bytes, SECTIONS)?, table(bytes, SEGMENTS)?];
+    parts.extend(sections.chain(segments(bytes)?));
+    let ends = parts.into_iter().filter(|(_, size)| *size > 0);
+    ends.map(|(start, size)| start.checked_add(size)).try_fold(0, |end, next| Some(end.max(next?)))
+}
+
+/// Offsets in the header of an ELF file of the offset of a table, and of the size and the number of its entries.
+type TableFields = [usize; 3];
+
+/// `e_shoff`, `e_shentsize` and `e_shnum`.
+const SECTIONS: TableFields = [40, 58, 60];
+
+/// `e_phoff`, `e_phentsize` and `e_phnum`.
+const SEGMENTS: TableFields = [32, 54, 56];
+
+/// Returns offset and size of a table.
+fn table(elf: &[u8], [start, size, count]: TableFields) -> Option<(usize, usize)> {
+    Some((number(elf, start, 8)?, number(elf, size, 2)? * number(elf, count, 2)?))
+}
+
+/// Returns offset and size of the contents of each segment.
+fn segments(elf: &[u8]) -> Option<Vec<(usize, usize)>> {
+    let [start, size, count] = SEGMENTS;
+    let (start, size) = (number(elf, start, 8)?, number(elf, size, 2)?);
+    let segment = |index: usize| {
+        let header = elf.get(start.checked_add(index * size)?..)?;
+        Some((number(header, 8, 8)?, number(header, 32, 8)?))
+    };
+    (0..number(elf, count, 2)?).map(segment).collect()
 }
 
 /// Returns true for text whose first directive, after comments, is `.version`.
@@ -282,6 +315,17 @@ struct Section {
     size: usize,
     /// For a symbol table, index of the section that holds the symbol names.
     link: usize,
+}
+
+impl Section {
+    /// Returns true for a section whose contents are in the file. Those of the types of a processor may be or not, as
+    /// NVIDIA's of shared memory are not; what is loaded of them is in a segment.
+    fn has_bytes(&self) -> bool {
+        /// `SHT_NOBITS` and `SHT_LOPROC`.
+        const EMPTY: usize = 8;
+        const OF_PROCESSORS: usize = 0x7000_0000;
+        self.kind != EMPTY && self.kind < OF_PROCESSORS
+    }
 }
 
 struct Symbol<'a> {

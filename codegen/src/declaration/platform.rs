@@ -23,6 +23,14 @@ impl Platform {
         }
     }
 
+    /// Returns false for numbers below those of the attributes of devices. The numbers of HIP begin with 0.
+    pub(crate) const fn has_attribute(self, id: u32) -> bool {
+        match self {
+            Platform::Cuda => id > 0,
+            Platform::Hip => true,
+        }
+    }
+
     /// Returns the number of an attribute of devices: a `CUdevice_attribute` or a `hipDeviceAttribute_t`.
     pub(crate) const fn attribute(self, attribute: DeviceAttribute) -> u32 {
         match (self, attribute) {

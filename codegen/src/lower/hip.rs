@@ -58,6 +58,9 @@ fn text_of(b: &mut Builder<'_>, entry: Entry, status: Int<i32>) -> Ref<u8> {
 pub(crate) enum HipModule {}
 pub(crate) enum HipFunction {}
 
+/// Largest handle of a default stream, `hipStreamPerThread`. The others are NULL and `hipStreamLegacy` (1).
+pub(crate) const LAST_DEFAULT: u64 = 2;
+
 /// Values of `hipError_t`.
 const HIP_ERROR_INVALID_VALUE: i32 = 1;
 const HIP_ERROR_INVALID_CONFIGURATION: i32 = 9;

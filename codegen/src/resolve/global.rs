@@ -4,6 +4,7 @@ use super::Explained;
 use super::ids::{Home, ValueId};
 use super::launch::platform;
 use super::names::{Meaning, Names};
+use super::presence::Facts;
 use super::term::{Global, Kind, Node, OfGlobal, Term};
 use super::value::Source;
 use crate::declaration::{self, Device, Platform};
@@ -44,7 +45,7 @@ impl<'a> Names<'a> {
         self.device
             .or_else(|| known().map(Home::Value))
             .or_else(|| self.gpu_output())
-            .or_else(|| self.gpu_value().map(Home::Value))
+            .or_else(|| self.gpu_value(&Facts::default()).map(Home::Value))
     }
 
     /// Returns the first allocated tensor in scope that is on a GPU.
@@ -61,12 +62,15 @@ impl<'a> Names<'a> {
         all.filter(|output| self.is_on_gpu(Home::Output(*output))).min().map(Home::Output)
     }
 
-    /// Returns the first value in scope that is, or may be, a tensor on a GPU, and that is never None.
-    pub(super) fn gpu_value(&self) -> Option<ValueId> {
+    /// Returns the first value in scope that is, or may be, a tensor on a GPU, and that is never None; if there is none,
+    /// the first that is there where the facts hold.
+    pub(super) fn gpu_value(&self, facts: &Facts) -> Option<ValueId> {
         let on_gpu = |value: &ValueId| {
             self.values[*value].tensor().is_some() && self.is_on_gpu(Home::Value(*value))
         };
-        self.values.keys().find(|value| on_gpu(value) && self.is_there(*value))
+        let shown = |value: &ValueId| self.is_in_scope(*value) && facts.show(self, *value);
+        let all = || self.values.keys().filter(on_gpu);
+        all().find(|value| self.is_there(*value)).or_else(|| all().find(shown))
     }
 
     /// Returns true for a value in scope that is never None.

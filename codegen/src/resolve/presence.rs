@@ -1,8 +1,8 @@
 //! Facts about optional values at a point of a function: which of them are known to be there, so that the symbols that
-//! they determine may be used.
+//! they determine, and the devices of tensors, may be used.
 
 use super::Explained;
-use super::ids::{SymbolId, ValueId};
+use super::ids::{Home, SymbolId, ValueId};
 use super::knowledge::{Knowledge, Known};
 use super::names::Names;
 use super::operator::Unary;
@@ -78,9 +78,19 @@ impl Facts {
     /// Returns true if a symbol in this state is bound where the facts hold.
     pub(super) fn bind(&self, names: &Names<'_>, known: &Known) -> bool {
         let Known::Within { values, .. } = known else { return *known == Known::Always };
-        let determines =
+        self.imply(names, values)
+    }
+
+    /// Returns true if a value is there where the facts hold.
+    pub(super) fn show(&self, names: &Names<'_>, value: ValueId) -> bool {
+        names.values[value].guard.is_none_or(|guard| self.imply(names, &[guard]))
+    }
+
+    /// Returns true if one of these optional values is there where the facts hold.
+    fn imply(&self, names: &Names<'_>, values: &[ValueId]) -> bool {
+        let implies =
             |there: &ValueId| optionals(&names.values, *there).any(|outer| values.contains(&outer));
-        self.0.iter().any(|fact| fact.iter().all(determines))
+        self.0.iter().any(|fact| fact.iter().all(implies))
     }
 }
 
@@ -124,6 +134,8 @@ impl Checker<'_, '_> {
             found.holds = Facts::there(value);
         } else if let Node::Symbol(symbol) = term.node {
             self.symbol(symbol)?;
+        } else if let Node::DeviceAttribute { home: Home::Value(tensor), .. } = term.node {
+            self.tensor(tensor)?;
         }
         term.operands().iter().try_for_each(|operand| self.term(operand).map(drop))?;
         Ok(found)
@@ -161,6 +173,20 @@ impl Checker<'_, '_> {
         }
         Err(undetermined(self.names, symbol, known))
     }
+
+    /// Checks that a tensor is there whose device is asked for an attribute.
+    fn tensor(&self, tensor: ValueId) -> Explained<()> {
+        let shows = |facts: &Facts| facts.show(self.names, tensor);
+        if shows(self.outer) || shows(&self.inner) {
+            return Ok(());
+        }
+        Err(absent(&self.names.values[tensor].path))
+    }
+}
+
+/// Returns the reason why an optional value cannot be used.
+pub(super) fn absent(path: &str) -> String {
+    format!("`{path}` may not be there")
 }
 
 /// Returns the reason why a symbol in this state cannot be used.

@@ -14,7 +14,7 @@ use super::ids::{LocalId, ValueId};
 use super::knowledge::Knowledge;
 use super::named::Local;
 use super::names::{Meaning, Names};
-use super::presence::{Consequences, Facts, Point};
+use super::presence::{Consequences, Facts, Point, absent};
 use super::term::{Kind, Node, Term};
 use super::{Explained, Faults, Items, Located};
 use crate::declaration::reserved::spelled;
@@ -342,13 +342,19 @@ impl<'n, 'a> Block<'n, 'a> {
     pub(super) fn home(&self, on: &Expr) -> Explained<Home> {
         let is_tensor = |value: &ValueId| self.names.values[*value].tensor().is_some();
         if let Some(value) = self.names.value_of(on).filter(is_tensor) {
-            if self.names.values[value].guard.is_some() {
-                return Err(format!("`{on}` may not be there"));
-            }
-            return Ok(Home::Value(value));
+            return if self.is_there(value) {
+                Ok(Home::Value(value))
+            } else {
+                Err(absent(&on.to_string()))
+            };
         }
         let output = self.names.output_of(on).map(Home::Output);
         output.ok_or_else(|| format!("`{on}` is no tensor"))
+    }
+
+    /// Returns true for a value that is known to be there before the current statement.
+    pub(super) fn is_there(&self, value: ValueId) -> bool {
+        self.facts.show(self.names, value)
     }
 
     /// Resolves a piece of a message.

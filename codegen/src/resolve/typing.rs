@@ -38,7 +38,11 @@ impl Names<'_> {
             Expr::Global(global) => self.global(global, OfGlobal::Address),
             Expr::CurrentDevice => Ok(Term::new(Kind::Int, Node::CurrentDevice)),
             Expr::DeviceAttribute(of, attribute) => {
-                self.device_attribute(of, self.platform.attribute(*attribute))
+                let id = self.platform.attribute(*attribute);
+                if !self.platform.has_attribute(id) {
+                    return Err(format!("{id} is no attribute of a device"));
+                }
+                self.device_attribute(of, id)
             }
             Expr::Cast(scalar, inner) => self.cast(expr, *scalar, inner),
             Expr::Bool(truth) => Ok(Term::new(Kind::Bool, Node::Int(i64::from(*truth)))),
@@ -228,9 +232,6 @@ impl Names<'_> {
     fn device_attribute(&self, of: &Expr, id: u32) -> Explained<Term> {
         let tensor = self.value_of(of).filter(|&value| self.values[value].tensor().is_some());
         let home = match (tensor, self.output_of(of)) {
-            (Some(value), _) if self.values[value].guard.is_some() => {
-                return Err(format!("`{of}` may not be there"));
-            }
             (Some(value), _) => Home::Value(value),
             (None, Some(output)) => Home::Output(output),
             (None, None) => {
@@ -358,8 +359,18 @@ impl Names<'_> {
     pub(super) fn quote(&self, text: String, exprs: &[&Expr]) -> Explained<Quote> {
         let mut found: Vec<&Expr> = Vec::new();
         exprs.iter().for_each(|expr| collect_shown(expr, &mut found));
+        found.retain(|expr| !self.may_have_no_device(expr));
         let shown = |expr: &&Expr| Ok(ShownTerm { text: expr.to_string(), term: self.term(expr)? });
         Ok(Quote { text, shown: found.iter().map(shown).collect::<Explained<_>>()? })
+    }
+}
+
+/// Optional tensors in quotes.
+impl Names<'_> {
+    /// Returns true for an attribute of the device of a tensor that may not be there, which no error can show.
+    fn may_have_no_device(&self, expr: &Expr) -> bool {
+        let Expr::DeviceAttribute(of, _) = expr else { return false };
+        self.value_of(of).is_some_and(|tensor| self.values[tensor].guard.is_some())
     }
 }
 

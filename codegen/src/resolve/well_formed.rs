@@ -181,7 +181,7 @@ impl Checker<'_> {
         {
             return Err(self.invalid(part, format!("{value} is an `int64`")));
         } else if let Expr::DeviceAttribute(_, DeviceAttribute::Other(id)) = expr {
-            if !(1..=i32::MAX as u32).contains(id) {
+            if i32::try_from(*id).is_err() {
                 return Err(self.invalid(part, format!("{id} is no attribute of a device")));
             }
         } else if let Expr::Global(global) = expr {

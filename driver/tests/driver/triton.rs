@@ -299,6 +299,8 @@ fn metadata_that_says_too_little_or_too_much_is_refused() {
         ("add", "\"shared\"", "\"sharing\""),
         ("add", "\"global_scratch_align\"", "\"_\""),
         ("add", "\"num_warps\": 4", "\"num_warps\": \"four\""),
+        ("add", "\"num_warps\": 4", "\"num_warps\": 0"),
+        ("add", "\"warp_size\": 32", "\"warp_size\": 0"),
         ("add", "\"num_ctas\": 1", "\"num_ctas\": -1"),
         ("add", "\"shared\": 0", "\"shared\": 240000"),
         ("add", "\"backend\": \"cuda\"", "\"backend\": \"metal\""),
@@ -318,8 +320,10 @@ fn metadata_that_says_too_little_or_too_much_is_refused() {
     the metadata is not Triton's: expected `,` or `]` at line 2 column 28
     the metadata lacks `shared`, which Triton 3.9 writes
     the metadata lacks `global_scratch_align`, which Triton 3.9 writes
-    `num_warps` in the metadata is "four", not a number from 0 to 2147483647
-    `num_ctas` in the metadata is -1, not a number from 0 to 2147483647
+    `num_warps` in the metadata is "four", not a number from 1 to 2147483647
+    `num_warps` in the metadata is 0, not a number from 1 to 2147483647
+    `warp_size` in the metadata is 0, not a number from 1 to 2147483647
+    `num_ctas` in the metadata is -1, not a number from 1 to 2147483647
     `shared` in the metadata: shared memory above 233472 bytes cannot be declared
     `target` in the metadata: a kernel for metal cannot be declared
     `num_ctas` in the metadata: a cluster of blocks on rocm cannot be declared
@@ -334,6 +338,30 @@ fn metadata_that_says_too_little_or_too_much_is_refused() {
     "#);
     let none = triton::import("[]", &[], "", "1").expect_err("it is wrong").to_string();
     insta::assert_snapshot!(none, @r#"the metadata is not Triton's: it is no object"#);
+}
+
+/// The driver is not told where code ends, so code that lacks its last byte is refused, wherever its tables stand.
+#[test]
+fn code_is_whole() {
+    let resolved = |bytes: Vec<u8>| {
+        let mut library: Library = "image code;".parse().expect("a declaration");
+        library.images[0].bytes = Some(bytes);
+        library.resolve().map(drop).map_err(|error| error.to_string())
+    };
+    let refused = Err("image \"code\": these bytes end before the image does".to_owned());
+    for kernel in ["add", "scale", "tiles", "columns", "add_gfx942"] {
+        let whole = code(kernel);
+        assert_eq!(resolved(whole.clone()), Ok(()), "{kernel}");
+        for end in [64, whole.len() / 2, whole.len() - 1] {
+            assert_eq!(resolved(whole[..end].to_vec()), refused, "{kernel}: {end}");
+        }
+        // `e_phoff`, `e_shoff`, and the numbers of entries.
+        for (field, size) in [(32, 8), (40, 8), (56, 2), (60, 2)] {
+            let mut hostile = whole.clone();
+            hostile[field..field + size].fill(0xff);
+            assert_eq!(resolved(hostile), refused, "{kernel}: {field}");
+        }
+    }
 }
 
 /// Unknown keys are ignored, and code that is no cubin has no sizes of parameters to check.

@@ -64,8 +64,8 @@ impl Metadata {
         Ok(Metadata {
             platform,
             name: keys.text("name")?.to_owned(),
-            threads: keys.number("num_warps")? * keys.number("warp_size")?,
-            ctas: keys.number("num_ctas")?,
+            threads: keys.count("num_warps")? * keys.count("warp_size")?,
+            ctas: keys.count("num_ctas")?,
             shared: keys.number("shared")?,
             pdl: platform == Platform::Cuda && keys.flag("launch_pdl")?,
             cooperative: keys.flag("launch_cooperative_grid")?,
@@ -98,6 +98,12 @@ impl<'a> Keys<'a> {
     /// Reads a number so small that products of two do not overflow.
     fn number(&self, key: &'static str) -> Result<i64, Error> {
         self.find(key, "a number from 0 to 2147483647", small)
+    }
+
+    /// Reads such a number that is not 0.
+    fn count(&self, key: &'static str) -> Result<i64, Error> {
+        let count = |value: &Value| small(value).filter(|count| *count > 0);
+        self.find(key, "a number from 1 to 2147483647", count)
     }
 
     fn flag(&self, key: &'static str) -> Result<bool, Error> {

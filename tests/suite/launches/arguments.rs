@@ -175,7 +175,7 @@ fn an_empty_grid_launches_nothing() {
     call(&[
         ("launch cubin.\"cluster_kernel\"(x.data) grid(0) block(1);", ""),
         ("launch cubin.\"cluster_kernel\"(x.data) grid(n - 3) block(1);", ""),
-        ("launch cubin.\"cluster_kernel\"(x.data) grid(1, i - 7, n) block(0);", ""),
+        ("launch cubin.\"cluster_kernel\"(x.data) grid(1, i - 7, n) block(1);", ""),
         ("launch cubin.\"cluster_kernel\"(x.data) grid(1, 1, 0) block(1);", ""),
         (
             "launch cubin.\"hidden\"(x.data, int32(i), scratch(64, 64), null) grid(m - 5) block(1);",

@@ -58,7 +58,7 @@ fn attributes_are_what_the_driver_reads() {
 fn what_the_driver_refuses_is_said_with_all_that_was_asked() {
     call(&[
         (
-            "launch cubin.\"cluster_kernel\"(x.data) grid(3, 2, 1) block(1, 2, 3) cluster(2, 1, 1) smem(64);",
+            "launch cubin.\"cluster_kernel\"(x.data) grid(i - 4, 2, 1) block(1, 2, 3) cluster(2, 1, 1) smem(64);",
             "\"cluster_kernel\" grid=3,2,1 block=1,2,3 shared=64 attributes=[4:020000000100000001]) \
              = 912 CUDA_ERROR_INVALID_CLUSTER_SIZE (clusters of 2,1,1)\n\
              ValueError: Mismatched grid.x of cluster_kernel …, expected a multiple of the cluster's 2 but got 3",

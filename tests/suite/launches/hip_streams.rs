@@ -3,7 +3,9 @@
 use std::ffi::c_void;
 use std::ptr;
 
+use abi_spec::TypeIndex;
 use codegen::Library;
+use jit::abi::Any;
 use tvm_ffi_codegen_tests::fake_hip::{self, FakeHip};
 
 use super::closures::Held;
@@ -116,6 +118,32 @@ fn streams_belong_to_a_device() {
         assert_eq!(hip.live().pushed, 0, "{}", session.name);
         session.set_stream_of(rocm(1), own[1]);
         session.call("f", &[vector(0x1000, 16, 1).arg()]).unwrap();
+    }
+}
+
+/// A stream that waits or is waited for may be one of another device than the tensor's.
+#[test]
+fn waits_use_the_devices_of_their_streams() {
+    let hip = fake_hip::exclusive();
+    let own = streams(&hip);
+    let library = library(
+        "for_other(x: Tensor([n], float32, device=rocm), s: Stream) -> None = { wait stream(x), s; };
+        of_other(x: Tensor([n], float32, device=rocm), s: Stream) -> None = { wait s, stream(x); };",
+    );
+    let x = vector(0x1000, 16, 0);
+    for session in sessions(&library) {
+        session.set_stream_of(rocm(0), own[0]);
+        let args = [x.arg(), Any::ptr(TypeIndex::OPAQUE_PTR, own[1])];
+        for (function, device) in [("for_other", 1), ("of_other", 0)] {
+            let events = hip.live().events;
+            hip.reset();
+            session.call(function, &args).unwrap();
+            let record = taken(&hip);
+            let created = format!("hipEventCreateWithFlags(flags=2) -> context=device{device}\n");
+            assert!(record.contains(&created), "{} {function}: {record}", session.name);
+            let live = hip.live();
+            assert_eq!((live.pushed, live.events), (0, events), "{} {function}", session.name);
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Errors of failed launches: each names the limit that the launch exceeds.
 
+use std::ptr;
+
 use tvm_ffi_codegen_tests::fake_cuda;
 
 use super::session::{Driver, Fake, error_of, int, library, sessions};
@@ -56,7 +58,7 @@ fn the_limit_is_named() {
         (
             0,
             "grid(4) block(1) cluster(1, k)",
-            "Mismatched grid.y of cluster_kernel …, expected a multiple of the cluster's 0 but got 1",
+            "Out of range cluster.y of cluster_kernel …, expected 1 to 1 on cuda:0 but got 0",
         ),
         (
             32,
@@ -85,4 +87,33 @@ fn the_limit_is_named() {
         }
     }
     driver.destroy_stream(0, stream);
+}
+
+/// The limit of clusters is that of the device of the launch, whether no context is current or that of another device.
+#[test]
+fn the_limit_of_clusters_is_that_of_the_device() {
+    let stand_in = fake_cuda::exclusive();
+    let driver = Driver(&stand_in);
+    let library = library(
+        "f(x: Tensor([n], float32, device=cuda), k: int64) -> None
+            = { launch cubin.\"cluster_kernel\"(x.data) grid(k) block(1) cluster(k); };",
+    );
+    let text = "ValueError: Out of range blocks per cluster of cluster_kernel …, expected 1 to 16 on cuda:0 but got 32";
+    let (expected, x) = (error_of(&library, "f", text), Fake::new(0x1000, &[3]));
+    let other = driver.primary(1);
+    for session in sessions(&library) {
+        session.set_stream(0, ptr::null_mut());
+        for is_other in [false, true] {
+            if is_other {
+                driver.push(other);
+            }
+            let found = session.call("f", &[x.arg(), int(32)]).unwrap_err();
+            if is_other {
+                assert_eq!(driver.pop(), other, "{}", session.name);
+            }
+            assert_eq!(found, expected, "{}: {is_other}", session.name);
+            assert_eq!(stand_in.live().pushed, 0, "{}", session.name);
+        }
+    }
+    driver.release(1);
 }

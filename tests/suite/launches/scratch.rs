@@ -90,7 +90,7 @@ const TEXT: &str = "
     both(x: Tensor([n], float32, device=cuda), b: int64) -> None
         = { launch cubin.\"hidden\"(x.data, int32(n), scratch(b, 1), scratch(b + 1, 1024)) grid(1) block(1); };
     refused(x: Tensor([n], float32, device=cuda), b: int64) -> None
-        = { launch cubin.\"hidden\"(x.data, int32(n), scratch(b, 1), scratch(b, 16)) grid(1) block(0); };
+        = { launch cubin.\"hidden\"(x.data, int32(n), scratch(b, 1), scratch(b, 16)) grid(1) block(1025); };
     narrow(x: Tensor([n], float32, device=cuda), b: int64) -> None
         = { launch cubin.\"hidden\"(x.data, int32(b * 10000000000), scratch(b, 1), null) grid(1) block(1); };
     turns(x: Tensor([n], float32, device=cuda), b: int64) -> None
@@ -131,8 +131,8 @@ const ROWS: &[Row] = &[
         5,
         0,
         &["5 on 2:0", "5 on 2:0"],
-        "\"hidden\" grid=1,1,1 block=0,1,1) = 1 CUDA_ERROR_INVALID_VALUE (the block is 0,1,1)\n\
-         ValueError: Out of range block.x of hidden …, expected 1 to 1024 on cuda:0 but got 0",
+        "\"hidden\" grid=1,1,1 block=1025,1,1) = 1 CUDA_ERROR_INVALID_VALUE (the block is 1025,1,1)\n\
+         ValueError: Out of range block.x of hidden …, expected 1 to 1024 on cuda:0 but got 1025",
     ),
     (
         "narrow",

@@ -28,6 +28,10 @@ fn waits() -> Library {
         of_numbers(a: int64, b: int64) -> None = { wait ptr(a), ptr(b); };
         of_tensor(x: Tensor([n], float32, device=cuda), b: Stream) -> None = { wait stream(x), b; };
         for_tensor(x: Tensor([n], float32, device=cuda), a: Stream) -> None = { let t = stream(x); wait a, t on x; };
+        of_optional(x: Optional[Tensor([n], float32, device=cuda)], b: Stream)
+            -> None = { if x.is_some { wait b, stream(x); } };
+        launch_optional(x: Optional[Tensor([n], float32, device=cuda)]) -> None
+            = { if x.is_some { launch cubin.\"cluster_kernel\"(x.data) grid(x.device.multiprocessors) block(1); } };
         launch_on(x: Tensor([n], float32, device=cuda), s: Stream)
             -> None = { launch cubin.\"cluster_kernel\"(x.data) grid(1) block(1) stream s; };
         launch_on_number(x: Tensor([n], float32, device=cuda), s: int64)
@@ -106,6 +110,41 @@ fn events_are_of_the_context_of_the_stream() {
         assert_eq!((live.pushed, live.events), (0, 0), "{}", session.name);
     }
     (0..).zip([first, second]).for_each(|(device, stream)| driver.destroy_stream(device, stream));
+}
+
+/// An optional tensor that is there says the device, whatever context is current.
+#[test]
+fn optional_tensors_say_the_device() {
+    let stand_in = fake_cuda::exclusive();
+    let driver = Driver(&stand_in);
+    let (stream, other) = (driver.create_stream(0), driver.primary(1));
+    let x = Fake::new(0x1000, &[3]);
+    for session in sessions(&waits()) {
+        session.set_stream(0, ptr::null_mut());
+        let record = |function: &str, args: &[Any]| {
+            stand_in.reset();
+            driver.push(other);
+            session.call(function, args).unwrap();
+            let record = stand_in.record();
+            assert_eq!(driver.pop(), other, "{}", session.name);
+            record
+        };
+        let waited = record("of_optional", &[x.arg(), pointer(stream)]);
+        let event = "cuEventCreate(flags=2) -> context=primary0\ncuEventRecord(null)\n";
+        assert!(waited.contains(event), "{}: {waited}", session.name);
+        let launched = record("launch_optional", &[x.arg()]);
+        let grid = "grid=132,1,1 block=1,1,1";
+        let is_on_0 = launched.contains(grid) && launched.contains("device=0 context=primary0");
+        assert!(is_on_0, "{}: {launched}", session.name);
+        for (function, args) in
+            [("of_optional", &[Any::NONE, pointer(stream)][..]), ("launch_optional", &[Any::NONE])]
+        {
+            let nothing = record(function, args);
+            assert!(!nothing.contains("Event") && !nothing.contains("Launch"), "{nothing}");
+        }
+    }
+    driver.release(1);
+    driver.destroy_stream(0, stream);
 }
 
 /// A given stream replaces that of the environment; a default one wants a context of the device.

@@ -132,6 +132,22 @@ fn meaning() {
             "`x` may not be there",
         ),
         (
+            "f(x: Optional[Tensor([n], int8, device=cuda)]) -> None where x.is_some or x.device.multiprocessors > 1 = k();",
+            "`x` may not be there",
+        ),
+        (
+            "f(x: Optional[Tensor([n], int8, device=cuda)], s: Stream) -> None = { wait s, stream(x); };",
+            "`x` may not be there",
+        ),
+        (
+            "f(x: Optional[Tensor([n], int8, device=cuda)], s: Stream) -> None = { if x.is_some {} else { wait s, stream(x); } };",
+            "`x` may not be there",
+        ),
+        (
+            "f(x: Optional[Tensor([n], int8, device=cuda)]) -> None = { fill x.data, 1, 1; };",
+            "no tensor says on which device this runs: `on x`",
+        ),
+        (
             "f(x: Tensor([n / x.device.multiprocessors], int8, device=cuda)) -> None = k();",
             "`x` is a tensor, not a symbol",
         ),
@@ -144,9 +160,39 @@ fn meaning() {
         let found = text.parse::<Library>().expect_err(text).to_string();
         assert!(found.contains(expected), "{text}: {found}");
     }
-    // Streams need no device.
-    let streams = "f(a: Stream, b: Stream) -> None = { wait a, b; };";
-    streams.parse::<Library>().unwrap_or_else(|error| panic!("{error}"));
+    let rows = [
+        // Streams need no device.
+        "f(a: Stream, b: Stream) -> None = { wait a, b; };",
+        "f(x: Tensor([n], int8, device=rocm)) -> None = k(x.device.attribute(0));",
+    ];
+    rows.into_iter().for_each(accepted);
+}
+
+fn accepted(text: &str) {
+    text.parse::<Library>().unwrap_or_else(|error| panic!("{text}: {error}"));
+}
+
+/// The device of an optional tensor may be used wherever the tensor is known to be there.
+#[test]
+fn optional_tensors_have_devices_where_they_are_there() {
+    let statements = [
+        "launch i.\"k\"(x.data) grid(x.device.multiprocessors) block(1);",
+        "launch i.\"k\"(tensormap(x, box=[64])) grid(1) block(1) on x;",
+        "let m = tensormap(x, box=[64]); launch i.\"k\"(m) grid(1) block(1);",
+        "fill p, 1, 1 on x;",
+        "fill p, 1, 1;",
+        "upload x.data (n);",
+        "wait s, stream(x);",
+        "let t = alloc Tensor([n], int8) on x; k(t.data);",
+    ];
+    for statement in statements {
+        let params = "p: ptr, s: Stream, x: Optional[Tensor([n], int8, device=cuda)]";
+        accepted(&format!("image i; f({params}) -> None = {{ if x.is_some {{ {statement} }} }};"));
+        accepted(&format!("image i; f({params}) -> None where x.is_some = {{ {statement} }};"));
+    }
+    accepted(
+        "f(x: Optional[Tensor([n], int8, device=cuda)]) -> None where x.is_some and x.device.multiprocessors > 1 = k();",
+    );
 }
 
 /// Values that have no text: after the word of a command a parenthesis starts arguments.

@@ -18,8 +18,8 @@ fn text_is_canonical() {
             "launch i.\"k\"(x.data, n) grid(n) block(1, 2, 3) on x;",
         ),
         (
-            "launch i.\"k\"() cooperative smem(4) attribute(13, int32(1)) pdl grid(1) cluster(2, 1) block(1) on x;",
-            "launch i.\"k\"() grid(1) block(1) smem(4) cooperative attribute(13, int32(1)) pdl cluster(2, 1) on x;",
+            "launch i.\"k\"() cooperative smem(4) attribute(13, int32(1)) pdl grid(2) cluster(2, 1) block(1) on x;",
+            "launch i.\"k\"() grid(2) block(1) smem(4) cooperative attribute(13, int32(1)) pdl cluster(2, 1) on x;",
         ),
         (
             "launch i.\"k\"(struct(m, struct(1.5, n)), scratch(n*4,16), x.data) grid(1) block(1);",
@@ -158,6 +158,18 @@ fn meaning() {
         (
             "launch i.\"k\"(x.data) grid(1, 4294967296) block(1);",
             "2:1: grid.y of k is 4294967296, which is no `uint32`",
+        ),
+        (
+            "launch i.\"k\"(x.data) grid(n) block(n, 0);",
+            "2:1: block.y of k is 0, which is not 1 to 4294967295",
+        ),
+        (
+            "launch i.\"k\"(x.data) grid(n) block(1) cluster(n, 1, 1 - 1);",
+            "2:1: cluster.z of k is 0, which is not 1 to 4294967295",
+        ),
+        (
+            "launch i.\"k\"(x.data) grid(n, 3) block(1) cluster(2, 2);",
+            "2:1: grid.y of k is 3, which is no multiple of the cluster's 2",
         ),
         ("launch i.\"k\"(x.data) grid(1.5) block(1);", "2:1: `1.5` is not an integer"),
         ("launch i.\"k\"(x.data) grid(1) block(1) smem(x);", "2:1: `x` is not an integer"),

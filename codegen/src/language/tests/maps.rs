@@ -107,6 +107,30 @@ fn rules() {
             "let m0 = tensormap(x, dims=[n, 128], box=[1, 128], interleave=\"16b\", dtype=\"16u6_align16b\");",
             "2:1: `interleave=\"16b\"` of the map of `x` needs elements of another type",
         ),
+        (
+            "let m0 = tensormap(x, box=[1, 4], interleave=\"16b\");",
+            "2:1: `interleave=\"16b\"` of the map of `x` needs three dims or more",
+        ),
+        (
+            "let m0 = tensormap(x, dims=[n, 192], strides=[64, 1], box=[1, 128], dtype=\"16u4_align16b\");",
+            "2:1: the last of the dims of `x` is 192, and elements of `16u4_align16b` come by 128",
+        ),
+        (
+            "let m0 = tensormap(x, dims=[n, 128], strides=[64, 1], box=[1, 64], dtype=\"16u4_align16b\");",
+            "2:1: the last extent of the box of `x` is 64, and elements of `16u4_align16b` come by 128",
+        ),
+        (
+            "let m0 = tensormap(x, dims=[n, 33], strides=[32, 1], box=[1, 32], dtype=\"16u4_align8b\");",
+            "2:1: the last of the dims of `x` is 33, and elements of `16u4_align8b` come by 2",
+        ),
+        (
+            "let m0 = tensormap(x, dims=[n, 64], strides=[32, 1], box=[1, 16], dtype=\"16u4_align8b\");",
+            "2:1: a row of the box of `x` has 16 elements of 4 bits, which is no multiple of 16 bytes",
+        ),
+        (
+            "let m0 = tensormap(x, box=[n, 2]);",
+            "2:1: a row of the box of `x` has 2 elements of 32 bits, which is no multiple of 16 bytes",
+        ),
     ];
     check_statements(START, &rows);
 }

@@ -11,6 +11,7 @@ use crate::resolve::Explained;
 use crate::resolve::argument::Argument;
 use crate::resolve::body::Action;
 use crate::resolve::ids::Home;
+use crate::resolve::presence::absent;
 use crate::resolve::statement::Block;
 use crate::resolve::term::{Node, Term};
 
@@ -131,9 +132,14 @@ impl<'a> Block<'_, 'a> {
         Ok(term)
     }
 
-    /// Resolves a stream, which may be given as a number.
+    /// Resolves a stream, which may be given as a number. That of a tensor is one of its device, so the tensor is there.
     pub(super) fn stream(&self, expr: &Expr) -> Explained<Term> {
         let term = self.term(expr)?;
+        if let Node::Stream(tensor) = term.node
+            && !self.is_there(tensor)
+        {
+            return Err(absent(&self.names.values[tensor].path));
+        }
         if self.is_stream(&term) || matches!(expr, Expr::Cast(Scalar::Ptr, _)) {
             return Ok(term);
         }

@@ -27,8 +27,14 @@ pub(crate) const MOST_STEP: i64 = 8;
 /// Least offsets of a corner, by the number of spatial dims less one. The largest are as many below 0.
 pub(crate) const LEAST_CORNERS: [i64; 3] = [-32_768, -128, -16];
 
-/// Channels of a pixel whose elements have gaps in shared memory.
+/// Channels of a pixel, and elements in a row of a box, whose elements have gaps in shared memory.
 const PADDED_CHANNELS: i64 = 128;
+
+/// Elements of which a row of packed elements without gaps is a multiple.
+const PACKED_ROW: i64 = 2;
+
+/// Least number of dims of a map that interleaves elements.
+const INTERLEAVED_RANK: usize = 3;
 
 /// Bytes of which addresses and strides are multiples, in general and for maps that interleave elements or pad them.
 const UNIT: u32 = 16;
@@ -62,9 +68,10 @@ impl<'a> Block<'_, 'a> {
         let element = element(declared, map)?;
         let unit = unit(map);
         let strides = strides(declared, map, &dims)?;
-        check_options(map, element.ty)?;
+        check_options(map, element.ty, dims.len())?;
         let mut numbers = Vec::with_capacity(5 * dims.len());
         numbers.extend(self.within(map, "dims", 0, &dims, &(1..=MOST_EXTENT))?);
+        check_row(map, numbers.last().and_then(Term::constant), element.ty)?;
         for (dim, stride) in strides.iter().enumerate() {
             let term = self.integer(stride)?;
             check_stride(map, dim, &term, element, unit)?;
@@ -72,7 +79,9 @@ impl<'a> Block<'_, 'a> {
         }
         match &map.mode {
             MapMode::Tiled(extents) => {
-                numbers.extend(self.within(map, "box", 0, extents, &(1..=MOST_BOX))?);
+                let extents = self.within(map, "box", 0, extents, &(1..=MOST_BOX))?;
+                check_box_row(map, extents.last().and_then(Term::constant), element.ty)?;
+                numbers.extend(extents);
             }
             MapMode::Im2col(columns) => self.columns(map, columns, element, &mut numbers)?,
         }
@@ -157,7 +166,7 @@ impl<'a> Block<'_, 'a> {
 }
 
 /// Checks what the driver demands of options together, whatever the numbers are.
-fn check_options(map: &declaration::TensorMap, ty: MapType) -> Explained<()> {
+fn check_options(map: &declaration::TensorMap, ty: MapType, rank: usize) -> Explained<()> {
     const PADDED_SWIZZLES: [Swizzle; 4] =
         [Swizzle::None, Swizzle::B128, Swizzle::B128Atom32, Swizzle::B128Atom64];
     let declaration::TensorMap { tensor: of, interleave, swizzle, fill, .. } = map;
@@ -173,12 +182,61 @@ fn check_options(map: &declaration::TensorMap, ty: MapType) -> Explained<()> {
     if ty == MapType::U6x16Align16 && *interleave != Interleave::None {
         return refused("interleave", interleave.name(), "elements of another type");
     }
+    if *interleave != Interleave::None && rank < INTERLEAVED_RANK {
+        return refused("interleave", interleave.name(), "three dims or more");
+    }
     // Maps of 4-bit elements with gaps only load, and the last swizzle is for stores.
     let count = if ty == MapType::U4x16Align16 { 3 } else { PADDED_SWIZZLES.len() };
     if ty.is_padded() && !PADDED_SWIZZLES[..count].contains(swizzle) {
         return refused("swizzle", swizzle.name(), "elements of another type");
     }
     Ok(())
+}
+
+/// Checks the last extent of a map, if it is a constant: packed elements come by pairs or by 128.
+fn check_row(map: &declaration::TensorMap, extent: Option<i64>, ty: MapType) -> Explained<()> {
+    if !ty.is_packed() {
+        return Ok(());
+    }
+    let least = if ty.is_padded() { PADDED_CHANNELS } else { PACKED_ROW };
+    match extent.filter(|extent| extent % least != 0) {
+        Some(extent) => Err(format!(
+            "the last of the dims of `{}` is {extent}, and elements of `{}` come by {least}",
+            map.tensor,
+            ty.name()
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Checks the last extent of a box, if it is a constant: elements with gaps come by 128, and without interleaving a row
+/// of others is a multiple of 16 bytes.
+fn check_box_row(map: &declaration::TensorMap, extent: Option<i64>, ty: MapType) -> Explained<()> {
+    let (of, Some(extent)) = (&map.tensor, extent) else { return Ok(()) };
+    if ty.is_padded() {
+        return check_padded(map, "the last extent of the box", extent, ty);
+    }
+    let bits = ty.bits();
+    if map.interleave == Interleave::None && extent * i64::from(bits) % i64::from(8 * UNIT) != 0 {
+        return Err(format!(
+            "a row of the box of `{of}` has {extent} elements of {bits} bits, which is no multiple of {UNIT} bytes"
+        ));
+    }
+    Ok(())
+}
+
+/// Checks a constant number of elements with gaps, which come by 128.
+fn check_padded(
+    map: &declaration::TensorMap,
+    what: &str,
+    number: i64,
+    ty: MapType,
+) -> Explained<()> {
+    if number == PADDED_CHANNELS {
+        return Ok(());
+    }
+    let (of, name) = (&map.tensor, ty.name());
+    Err(format!("{what} of `{of}` is {number}, and elements of `{name}` come by {PADDED_CHANNELS}"))
 }
 
 /// Checks the channels of a pixel: elements with gaps come by 128, and without interleaving no pixel is wider than the
@@ -189,11 +247,8 @@ fn check_channels(
     element: MapElement,
 ) -> Explained<()> {
     let of = &map.tensor;
-    if element.ty.is_padded() && channels != PADDED_CHANNELS {
-        let name = element.ty.name();
-        return Err(format!(
-            "channels of `{of}` is {channels}, and elements of `{name}` come by {PADDED_CHANNELS}"
-        ));
+    if element.ty.is_padded() {
+        check_padded(map, "channels", channels, element.ty)?;
     }
     let (bytes, span) = (channels * i64::from(element.bits) / 8, map.swizzle.span().into());
     let is_bound = map.interleave == Interleave::None && map.swizzle != Swizzle::None;

@@ -23,10 +23,13 @@ use crate::resolve::range::Range;
 use crate::resolve::statement::{Block, converted};
 use crate::resolve::term::{Node, OfTensor, Property, Term};
 
+/// Names of the extents of grids, blocks and clusters, in order.
+const AXES: [&str; 3] = ["x", "y", "z"];
+
 /// Tensors among the arguments of a launch.
 #[derive(Default)]
 pub(super) struct LaunchTensors {
-    /// First tensor that is or may be on a GPU and that is never None.
+    /// First tensor that is or may be on a GPU and that is known to be there.
     pub(super) first: Option<Home>,
     /// Tensors declared for any device.
     pub(super) unsure: Vec<ValueId>,
@@ -53,6 +56,7 @@ impl<'a> Block<'_, 'a> {
         };
         let attributes = attributes.iter().map(|attribute| self.attribute(attribute));
         let attributes = attributes.collect::<Explained<Vec<_>>>()?;
+        check_clusters(launch, &extents, &attributes)?;
         let mut tensors = LaunchTensors::default();
         let (without, with): (Vec<_>, Vec<_>) =
             launch.args.iter().partition(|arg| arg.globals().is_empty());
@@ -92,6 +96,9 @@ impl<'a> Block<'_, 'a> {
         for (word, extents) in [("grid", &launch.grid), ("block", &launch.block)] {
             fields.extend(self.dims(word, &launch.gpu_kernel, extents)?);
         }
+        for (axis, extent) in AXES.into_iter().zip(&fields[AXES.len()..]) {
+            check_extent(("block", axis), &launch.gpu_kernel, &extent.parts[0])?;
+        }
         let name = format!("shared memory of {}", launch.gpu_kernel);
         fields.push(match &launch.shared {
             Some(bytes) => self.field(bytes, Scalar::Uint32, name)?,
@@ -108,7 +115,7 @@ impl<'a> Block<'_, 'a> {
             }
             None => Ok(constant(1, Scalar::Uint32)),
         };
-        ["x", "y", "z"].into_iter().enumerate().map(dim).collect()
+        AXES.into_iter().enumerate().map(dim).collect()
     }
 
     /// Resolves a number that must fit a field of the driver's struct; `name` is its name in errors.
@@ -133,7 +140,7 @@ impl<'a> Block<'_, 'a> {
                 vec![self.field(&fields[0], Scalar::Int32, kind.word().to_owned())?]
             }
             AttributeValue::Dims => {
-                let name = |at: usize| format!("{}.{}", kind.word(), ["x", "y", "z"][at]);
+                let name = |at: usize| format!("{}.{}", kind.word(), AXES[at]);
                 let given = |at: usize| match fields.get(at) {
                     Some(field) => self.field(field, Scalar::Uint32, name(at)),
                     None => Ok(constant(1, Scalar::Uint32)),
@@ -325,7 +332,7 @@ impl<'a> Block<'_, 'a> {
                 ));
             }
         }
-        if self.is_there(home) {
+        if self.has_tensor(home) {
             tensors.first = tensors.first.or(Some(home));
         }
         Ok(())
@@ -338,10 +345,10 @@ impl<'a> Block<'_, 'a> {
         }
     }
 
-    /// Returns false for a tensor that may be None.
-    fn is_there(&self, home: Home) -> bool {
+    /// Returns false for a tensor that may be None before the current statement.
+    fn has_tensor(&self, home: Home) -> bool {
         match home {
-            Home::Value(value) => self.names.values[value].guard.is_none(),
+            Home::Value(value) => self.is_there(value),
             Home::Output(_) => true,
         }
     }
@@ -368,7 +375,7 @@ impl<'a> Block<'_, 'a> {
             };
         }
         if tensors.first.is_none()
-            && let Some(value) = self.names.gpu_value()
+            && let Some(value) = self.names.gpu_value(&self.facts)
         {
             self.collect_tensor(Home::Value(value), tensors)?;
         }
@@ -381,12 +388,52 @@ fn constant(value: i64, scalar: Scalar) -> Packing {
     Packing::scalar(Argument::Term(Term::int(value), scalar), bytes)
 }
 
-/// Computes the permissions that the GPU kernel needs.
-fn allowed(extents: &Packing, attributes: &[(u32, Packing)]) -> Allowed {
-    let number = |(_, argument): &(u32, Argument)| match argument {
+/// Returns the number that a scalar of a struct is in every call.
+fn number((_, argument): &(u32, Argument)) -> Option<i64> {
+    match argument {
         Argument::Term(term, _) => term.constant(),
         Argument::Value(_) | Argument::Text(_) => None,
-    };
+    }
+}
+
+/// Checks that an extent of a block or of a cluster is not the constant 0, with which no launch succeeds.
+fn check_extent(
+    (word, axis): (&str, &str),
+    gpu_kernel: &str,
+    extent: &(u32, Argument),
+) -> Explained<()> {
+    if number(extent) == Some(0) {
+        let most = u32::MAX;
+        return Err(format!("{word}.{axis} of {gpu_kernel} is 0, which is not 1 to {most}"));
+    }
+    Ok(())
+}
+
+/// Checks clusters, as far as they are constants: they divide the grid.
+fn check_clusters(
+    launch: &declaration::Launch,
+    extents: &Packing,
+    attributes: &[(u32, Packing)],
+) -> Explained<()> {
+    let mut given = launch.attributes.iter().zip(attributes);
+    let cluster = given.find(|(attribute, _)| attribute.kind == AttributeKind::Cluster);
+    let Some((_, (_, cluster))) = cluster else { return Ok(()) };
+    let gpu_kernel = &launch.gpu_kernel;
+    for ((axis, grid), cluster) in AXES.into_iter().zip(&extents.parts).zip(&cluster.parts) {
+        check_extent(("cluster", axis), gpu_kernel, cluster)?;
+        if let (Some(grid), Some(cluster)) = (number(grid), number(cluster))
+            && grid % cluster != 0
+        {
+            return Err(format!(
+                "grid.{axis} of {gpu_kernel} is {grid}, which is no multiple of the cluster's {cluster}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Computes the permissions that the GPU kernel needs.
+fn allowed(extents: &Packing, attributes: &[(u32, Packing)]) -> Allowed {
     let shared = extents.parts.last().and_then(number);
     let clusters = [AttributeKind::Cluster.id(), AttributeKind::PreferredCluster.id()];
     let mut clusters = attributes.iter().filter(|(id, _)| clusters.contains(id));

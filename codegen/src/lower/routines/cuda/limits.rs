@@ -5,6 +5,7 @@ use crate::ir::typed::{Text, routine};
 use crate::lower::cuda::{self, Config, Entry};
 use crate::lower::driver::driver_address;
 use crate::lower::routines::complaints::Complaint;
+use crate::lower::routines::cuda::context::{enter_context, leave};
 use crate::lower::routines::driver::failed::{Attempt, check, shown};
 use crate::lower::routines::driver::limits::{Extents, extents, fits, up_to};
 use crate::lower::routines::driver::{Cuda, Driver};
@@ -12,6 +13,9 @@ use crate::lower::routines::message::raise;
 
 /// The launch attribute that holds the extents of clusters.
 const CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: u32 = AttributeKind::Cluster.id();
+
+/// A status other than 0, of a launch whose error takes precedence.
+const LAUNCH_FAILED: i32 = -1;
 
 /// Name of the product of the extents of a block.
 const THREADS: &str = "threads per block";
@@ -45,6 +49,9 @@ pub(crate) fn check_limits(attempt: Attempt<Cuda>, config: &Config) -> i32 {
 #[routine]
 pub(crate) fn check_cluster(attempt: Attempt<Cuda>, config: &Config) -> i32 {
     let (cluster, grid) = (cluster(config), extents(config.grid));
+    not_empty(attempt, "cluster.x", cluster.x, grid.x)?;
+    not_empty(attempt, "cluster.y", cluster.y, grid.y)?;
+    not_empty(attempt, "cluster.z", cluster.z, grid.z)?;
     divides(attempt, "grid.x", cluster.x, grid.x)?;
     divides(attempt, "grid.y", cluster.y, grid.y)?;
     divides(attempt, "grid.z", cluster.z, grid.z)?;
@@ -60,21 +67,33 @@ pub(crate) fn check_cluster(attempt: Attempt<Cuda>, config: &Config) -> i32 {
     if driver_address(Entry::OccupancyMaxPotentialClusterSize) == null {
         return 0;
     }
+    // The driver answers for the current context, and the launch may have left that of its device.
+    let entered = enter_context(attempt);
+    if entered < 0 {
+        return -1;
+    }
     let kernel = (&attempt.kernel.handle).load_atomic();
-    if cuda::occupancy_max_potential_cluster_size(most, kernel, config) == 0 {
+    let status = cuda::occupancy_max_potential_cluster_size(most, kernel, config);
+    leave(attempt.caller, entered, LAUNCH_FAILED)?;
+    if status == 0 {
         fits(attempt, "blocks per cluster", *most as u32 as u64, blocks)?;
     }
     0
 }
 
-/// Checks that an extent of a grid is a multiple of that of a cluster. Returns 0, or -1 once it has raised.
+/// Checks that an extent of a cluster is not 0; it is at most that of the grid. Returns 0, or -1 once it has raised.
+#[routine(inline)]
+fn not_empty(attempt: Attempt<Cuda>, what: Text, cluster: u32, grid: u32) -> i32 {
+    if cluster == 0 {
+        fits(attempt, what, grid as u64, 0)?;
+    }
+    0
+}
+
+/// Checks that an extent of a grid is a multiple of that of a cluster, which is not 0. Returns 0, or -1 once it has raised.
 #[routine]
 pub(crate) fn divides(attempt: Attempt<Cuda>, what: Text, cluster: u32, grid: u32) -> i32 {
-    let mut rest: u32 = 1;
-    if cluster != 0 {
-        rest = grid % cluster;
-    }
-    if rest != 0 {
+    if grid % cluster != 0 {
         let name = shown(attempt);
         raise!(attempt.caller, Complaint::Cluster, what, name, cluster, grid);
     }

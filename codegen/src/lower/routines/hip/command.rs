@@ -39,18 +39,19 @@ pub(crate) fn enter_waiter(b: &mut Builder<'_>, command: Command) -> Int<i32> {
     stream_device(b, command, command.stream)
 }
 
-/// Makes the device of a stream current. Returns as [`enter_device()`] does.
+/// Makes the device of a stream current; that of a default stream is the device of the command, and so is that of every
+/// stream where the runtime cannot be asked. Returns as [`enter_device()`] does.
 #[routine]
 pub(crate) fn stream_device(command: Command, stream: &Stream) -> i32 {
     let mut device = command.device;
-    if device as i64 == NO_DEVICE {
-        if stream == null || driver_address(Entry::StreamGetDevice) == null {
-            return 0;
-        }
+    if stream as u64 > hip::LAST_DEFAULT && driver_address(Entry::StreamGetDevice) != null {
         let found: i32;
         let status = hip::stream_get_device(stream, found);
         check_driver::<Hip>(Entry::StreamGetDevice, command.caller, status)?;
         device = *found as u64;
+    }
+    if device as i64 == NO_DEVICE {
+        return 0;
     }
     enter_device(Attempt { caller: command.caller, kernel: null, device })
 }
