@@ -85,12 +85,12 @@ enum Stop {
 
 impl From<Error> for Stop {
     fn from(error: Error) -> Stop {
-        match error {
-            Error::Usage { option, reason } => Stop::Usage(usage(option, &reason)),
-            Error::Link { source: link::Error::Option { option, reason } } => {
-                Stop::Usage(usage(option, reason))
-            }
-            _ => Stop::Input(error),
+        if let Error::Usage { option, reason } = error {
+            Stop::Usage(usage(option, &reason))
+        } else if let Error::Link { source: link::Error::Option { option, reason } } = error {
+            Stop::Usage(usage(option, reason))
+        } else {
+            Stop::Input(error)
         }
     }
 }
