@@ -7,7 +7,7 @@ use abi_spec::c_library::{self, loader};
 use abi_spec::symbol::{LIBRARY_CTX, PREFIX};
 use clap::ValueEnum;
 use codegen::backend;
-use codegen::ir::{self, Linkage};
+use codegen::ir::{self, Linkage, SymbolKind};
 use codegen::language::Limit;
 use codegen::{Errors, Library, Loader, Resolved, Warning, is_linked_routine};
 use link::Input;
@@ -132,8 +132,8 @@ impl Request {
     ///
     /// # Errors
     /// The errors of [`check`](Request::check), [`backend`](Request::backend), [`load`](Request::load) and
-    /// [`link`](Request::link); [`Error::Backend`], [`Error::MissingSymbols`] and [`Error::LibraryContext`];
-    /// [`Error::Usage`] for forms that are made from declarations.
+    /// [`link`](Request::link); [`Error::Backend`], [`Error::MissingSymbols`], [`Error::Data`] and
+    /// [`Error::LibraryContext`]; [`Error::Usage`] for forms that are made from declarations.
     pub fn emit_module(&self, module: &ir::Module) -> Result<Vec<u8>, Error> {
         self.emit_module_in_time(module, &mut Times::default())
     }
@@ -275,11 +275,24 @@ fn check_kernels(module: &ir::Module, host: &Input, request: &Request) -> Result
     });
     let names: Vec<String> = missing.map(|symbol| symbol.name.clone()).collect();
     if names.is_empty() {
-        return Ok(());
+        return check_functions(module, host, request);
     }
     let is_of_cxx = |symbol: &String| names.iter().any(|name| is_mangled(symbol, name));
     let mangled = request.kernels.iter().flat_map(Input::defined).find(is_of_cxx);
     Err(Error::MissingSymbols { names, mangled })
+}
+
+/// Checks that no symbol that the declarations call is data of a kernel's file.
+fn check_functions(module: &ir::Module, host: &Input, request: &Request) -> Result<(), Error> {
+    let called = module.symbols.iter().filter(|symbol| {
+        let is_function = matches!(symbol.kind, SymbolKind::Function(_));
+        symbol.linkage == Linkage::Import && is_function && host.uses(&symbol.name)
+    });
+    let mut data = called.filter_map(|symbol| {
+        let file = request.kernels.iter().find(|input| input.has_data(&symbol.name))?;
+        Some(Error::Data { name: symbol.name.clone(), file: file.name().to_owned() })
+    });
+    data.next().map_or(Ok(()), Err)
 }
 
 /// Returns true for the symbol of a function of C++ with this name, by the ABI of Itanium or of Windows.

@@ -86,6 +86,13 @@ pub enum Error {
         /// A function of C++ in a linked file that has one of these names in the source, by its symbol.
         mangled: Option<String>,
     },
+    /// The declarations call something that a linked file defines, and that is no function.
+    Data {
+        /// Its name.
+        name: String,
+        /// The file.
+        file: String,
+    },
     /// A linked file uses the variable `__tvm_ffi__library_ctx`, which is defined only in a library whose import tree
     /// holds the library itself.
     LibraryContext {
@@ -157,6 +164,9 @@ impl fmt::Display for Error {
                     )?;
                 }
                 Ok(())
+            }
+            Error::Data { name, file } => {
+                write!(f, "`{name}` is called by a declaration, and is data in {file}")
             }
             Error::LibraryContext { file } => {
                 write!(

@@ -10,8 +10,8 @@ use object::read::coff::ImportFile;
 use object::read::elf::ElfFile64;
 use object::{
     BinaryFormat, Endianness, FileFlags, FileKind, NameOrOrdinal, Object, ObjectKind,
-    ObjectSection, ObjectSymbol, SectionFlags, SectionKind, SymbolFlags, SymbolScope, archive, elf,
-    pe,
+    ObjectSection, ObjectSymbol, SectionFlags, SectionKind, SymbolFlags, SymbolScope,
+    SymbolSection, archive, elf, pe,
 };
 
 use super::obstacle::{self, Obstacle};
@@ -73,6 +73,8 @@ pub(super) enum Definition {
     Common,
     /// A function of a library for Windows.
     Import,
+    /// A number that stands for an address, which may be that of code.
+    Absolute,
 }
 
 impl ObjectFacts {
@@ -208,6 +210,15 @@ impl Input {
     /// Returns whether an object here defines a symbol.
     pub fn defines(&self, symbol: &str) -> bool {
         self.defines_bytes(symbol.as_bytes())
+    }
+
+    /// Returns whether an object that becomes part of the output defines a symbol as data.
+    pub fn has_data(&self, symbol: &str) -> bool {
+        let is_data = |facts: &ObjectFacts| {
+            let definition = facts.defined.get(symbol.as_bytes());
+            matches!(definition, Some(Definition::Data | Definition::Common))
+        };
+        !self.is_library() && self.objects.iter().any(is_data)
     }
 
     /// Returns the symbols defined here.
@@ -395,6 +406,9 @@ fn is_constructors(name: &[u8]) -> bool {
 fn definition(object: &object::File<'_>, symbol: &object::Symbol<'_, '_>) -> Definition {
     if symbol.is_common() {
         return Definition::Common;
+    }
+    if symbol.section() == SymbolSection::Absolute {
+        return Definition::Absolute;
     }
     let section = symbol.section_index().and_then(|index| object.section_by_index(index).ok());
     let is_code = section.is_some_and(|section| section.kind() == SectionKind::Text);

@@ -56,7 +56,7 @@ impl<'a> Taken<'a> {
     fn wants(&self, name: &[u8], definition: Definition) -> bool {
         let is_common = self.defined.get(name) == Some(&Definition::Common);
         let is_missing = self.undefined.get(name) == Some(&true);
-        is_missing || (is_common && definition == Definition::Data)
+        is_missing || (is_common && matches!(definition, Definition::Data | Definition::Absolute))
     }
 
     /// Adds an object or a shared library.

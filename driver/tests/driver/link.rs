@@ -255,6 +255,32 @@ fn missing_kernels_are_named_before_linking() {
     );
 }
 
+/// A kernel that is data would be called all the same; a number may be the address of code.
+#[test]
+fn kernels_are_no_data() {
+    let rows = [
+        ("int kernel = 3;", false),
+        ("const int kernel = 3;", false),
+        ("int kernel;", false),
+        ("__attribute__((common)) int kernel;", false),
+        ("int kernel(int x) { return x; }", true),
+        ("__attribute__((section(\".text.hot\"))) int kernel(int x) { return x; }", true),
+        ("int other(int x) { return x; } int kernel(int) __attribute__((alias(\"other\")));", true),
+        ("__asm__(\".text; .globl kernel; kernel: ret\");", true),
+        ("__asm__(\".globl kernel; kernel = 4096\");", true),
+    ];
+    for (source, is_function) in rows {
+        let result = alone(&[object("data", source)], &Linker::Wild).emit_module(&twice());
+        let expected = "`kernel` is called by a declaration, and is data in data.o";
+        match result {
+            Ok(_) => assert!(is_function, "{source}"),
+            Err(error) => {
+                assert!(!is_function && error.to_string() == expected, "{source}: {error}")
+            }
+        }
+    }
+}
+
 #[test]
 fn undefined_and_local_symbols_define_nothing() {
     let uses = object("uses", "int kernel(int); int other(int x) { return kernel(x); }");
