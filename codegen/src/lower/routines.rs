@@ -214,7 +214,7 @@ routines! {
     CheckParams cold inner, cuda::load::check_params;
     Allow outline, cuda::load::allow;
     KeepLaunch cold, cuda::kept::keep_launch;
-    FitShared cold inner, cuda::limits::fit_shared;
+    FitShared cold inner, cuda::shared::fit_shared;
     EnterContext outline inner, cuda::context::enter_context;
     EnterPrimary cold, cuda::context::enter_primary;
     PushPrimary cold inner, cuda::context::push_primary;

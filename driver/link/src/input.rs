@@ -104,7 +104,6 @@ impl ObjectFacts {
     }
 
     /// Returns whether the object defines a symbol, and hides it from other libraries.
-    /// Returns whether the symbols become symbols of the output, unlike those of a shared library or of its imports.
     pub(super) fn hides(&self, symbol: &[u8]) -> bool {
         self.hidden.contains(symbol)
     }

@@ -9,6 +9,7 @@ pub(super) mod kept;
 pub(super) mod limits;
 pub(super) mod load;
 pub(super) mod map;
+pub(super) mod shared;
 
 use crate::lower::driver::DEVICES;
 

@@ -5,7 +5,7 @@ use crate::lower::cuda::{self, Config, CuKernel, CuLibrary, CuModule, Entry, Ima
 use crate::lower::driver::driver_address;
 use crate::lower::routines::complaints::Complaint;
 use crate::lower::routines::cuda::DEVICES;
-use crate::lower::routines::cuda::limits::fit_shared;
+use crate::lower::routines::cuda::shared::fit_shared;
 use crate::lower::routines::driver::Cuda;
 use crate::lower::routines::driver::failed::{Attempt, check, shown};
 use crate::lower::routines::driver::open::open_driver;
