@@ -1,7 +1,9 @@
 """Functions of ctypes as kernels: their prototypes, and their exceptions."""
 
 import ctypes
+import gc
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -132,6 +134,26 @@ def test_exceptions_pass_through_linked_code() -> None:
     raises(ValueError, "seven", lambda: module.g(7))
     raises(RuntimeError, "Failed status_of", lambda: module.g(1))
     assert (module.f(1), module.h(2)) == (1, 2)
+
+
+def test_elements_outlive_kernels_in_python() -> None:
+    array = np.ones(4, "float32")
+    alive, xs = weakref.ref(array), tvm_ffi.List([tvm_ffi.from_dlpack(array)])
+    del array
+    seen = []
+
+    def changes(data: int) -> None:
+        xs.clear()
+        gc.collect()
+        seen.append(alive() is not None and ctypes.cast(data, POINTER(c_float))[3] == 1.0)
+
+    module = codegen.jit(
+        "f(xs: List[Tensor([4], float32)]) -> None = { let x = xs[0]; k(x.data); };",
+        {"k": CFUNCTYPE(None, c_void_p)(changes)},
+    )
+    module.f(xs)
+    gc.collect()
+    assert seen == [True] and alive() is None
 
 
 def test_what_is_no_result_is_an_error() -> None:

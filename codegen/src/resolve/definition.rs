@@ -169,7 +169,7 @@ fn one_call<'a>(
     let yields = ResultConvention::of(result, status.is_some());
     let prototype = prototype::of_call(names, call, &args, &yields);
     let signature = prototype.signature();
-    let inquiry = names.inquiry_after(&callee);
+    let inquiry = names.inquiry_after(call);
     let call = KernelCall { callee, signature, prototype, args, yields, status, inquiry };
     let result = match result {
         Some(ParamType::Scalar(_)) | None => None,

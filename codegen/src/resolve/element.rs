@@ -97,7 +97,7 @@ impl<'a> Block<'_, 'a> {
             return Ok(Vec::new());
         }
         let used = match statement {
-            StatementKind::Let { .. } => outlives_calls(after),
+            StatementKind::Let { .. } => self.outlives_calls(after),
             StatementKind::Call { call: Call::Function(_), .. } => true,
             StatementKind::Match { arms, .. } => arms.iter().any(|arm| calls(&arm.body)),
             StatementKind::Call { call: Call::Kernel(_), .. }
@@ -132,6 +132,19 @@ impl<'a> Block<'_, 'a> {
         self.called |= matches!(statement, StatementKind::Call { .. }) || calls(turn);
     }
 
+    /// Returns true if a name that is used to the end of these statements may be used while or after a function runs that
+    /// may change a sequence. A last call of a C function, which knows addresses only, is no such function, but for one
+    /// that is [asked](declaration::Library::inquiry) for an error: its language may know the sequence.
+    fn outlives_calls(&self, statements: &[declaration::Statement]) -> bool {
+        let Some((last, before)) = statements.split_last() else { return false };
+        let knows_addresses = matches!(
+            &last.kind,
+            StatementKind::Call { call: Call::Kernel(call), .. }
+                if self.names.inquiry_after(call).is_none()
+        );
+        calls(before) || is_call(last) && !knows_addresses
+    }
+
     /// Notes that the symbols of a named element are known.
     pub(super) fn know_symbols_of(&mut self, named: ValueId) {
         let Some(found) = value::look_up(&self.names.values, named) else { return };
@@ -155,12 +168,4 @@ fn calls(statements: &[declaration::Statement]) -> bool {
 fn is_call(statement: &declaration::Statement) -> bool {
     let nested = || statement.kind.blocks().into_iter().any(calls);
     matches!(statement.kind, StatementKind::Call { .. }) || nested()
-}
-
-/// Returns true if a name that is used to the end of these statements may be used while or after a function runs that
-/// may change a sequence. A last call of a C function, which knows addresses only, is no such function.
-fn outlives_calls(statements: &[declaration::Statement]) -> bool {
-    let Some((last, before)) = statements.split_last() else { return false };
-    let is_kernel = matches!(&last.kind, StatementKind::Call { call: Call::Kernel(_), .. });
-    calls(before) || is_call(last) && !is_kernel
 }

@@ -21,14 +21,10 @@ impl<'a> Names<'a> {
     }
 
     /// Returns the function of the FFI that is asked after a call whether the callee has failed.
-    pub(super) fn inquiry_after(&self, callee: &Kernel<'_>) -> Option<&'a str> {
+    pub(super) fn inquiry_after(&self, call: &KernelCall) -> Option<&'a str> {
         let Inquiry { function, kernels } = self.inquiry?;
-        match callee {
-            Kernel::Symbol(symbol) => {
-                kernels.iter().any(|kernel| kernel == symbol).then_some(function)
-            }
-            Kernel::Address(_) => None,
-        }
+        let symbol = call.symbol()?;
+        kernels.iter().any(|kernel| kernel == symbol).then_some(function)
     }
 
     /// Resolves the address of a C function.

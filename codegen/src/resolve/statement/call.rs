@@ -123,7 +123,7 @@ impl<'a> Block<'_, 'a> {
             }
             Some((result, ty)) => KernelResult::Written(self.received(name, result, ty)?),
         };
-        let inquiry = self.names.inquiry_after(&callee);
+        let inquiry = self.names.inquiry_after(call);
         let call = KernelCall { callee, signature, prototype, args, yields, status, inquiry };
         Ok(Action::Kernel { call, result })
     }
