@@ -167,8 +167,8 @@ pub(crate) fn is_whole(bytes: &[u8], kind: ImageKind) -> bool {
     end().is_some_and(|end| end <= bytes.len())
 }
 
-/// Returns where a 64-bit ELF file ends: behind both of its tables, and what these say is in the file. Returns `None` if
-/// the tables are not.
+/// Returns the offset at which a 64-bit ELF file ends: the largest end of its two tables, its sections and its segments.
+/// Returns `None` if a table lies outside of the bytes.
 fn end_of_elf(bytes: &[u8]) -> Option<usize> {
     let sections = File::read(bytes)?.sections;
     let sections = sections.iter().filter(|section| section.has_bytes());

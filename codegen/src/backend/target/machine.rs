@@ -234,8 +234,8 @@ impl Machine {
     }
 }
 
-/// Checks that a target is not known to have other addresses or another order of bytes than all that is emitted: 64 bits,
-/// little-endian. Machines that are not known pass.
+/// Checks a target for what all emitted code assumes: addresses of 64 bits, and numbers whose lowest byte comes first. A
+/// target of which this is not known passes.
 ///
 /// # Errors
 /// [`Error::Target`].
