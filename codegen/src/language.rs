@@ -512,7 +512,6 @@ pub use crate::declaration::reserved::{is_reserved, spelled, spelled_label};
 pub use fingerprint::Fingerprint;
 #[cfg(test)]
 use parse::parse_library;
-pub(crate) use parse::{locate, locate_all};
 pub(crate) use print_body::MARK;
 
 use crate::declaration::reserved;

@@ -23,13 +23,14 @@ use crate::{Error, File, Form, Request, explorer};
 /// # Errors
 /// [`link::Error::Read`], also if the file is not UTF-8, and [`Error::Declaration`].
 pub fn parse_file(path: &Path) -> Result<Library, Error> {
-    parse_in_time(path, &mut Times::default())
+    parse_in_time(path, &mut Times::default()).map(|(_, library)| library)
 }
 
-/// Parses a file as [`parse_file`] does, and adds the time to that of the stages.
-pub(crate) fn parse_in_time(path: &Path, times: &mut Times) -> Result<Library, Error> {
+/// Parses a file as [`parse_file`] does, and adds the time to that of the stages. Returns the text, too.
+pub(crate) fn parse_in_time(path: &Path, times: &mut Times) -> Result<(String, Library), Error> {
     let text = times.of(Stage::Read, || read(path))?;
-    times.of(Stage::Parse, || parse(path, &text))
+    let library = times.of(Stage::Parse, || parse(path, &text))?;
+    Ok((text, library))
 }
 
 /// Returns the warnings about a file of valid declarations, with positions; `-` is standard input.
@@ -42,8 +43,7 @@ pub fn check_file(path: &Path) -> Result<Vec<Warning>, Error> {
 
 /// Checks a file as [`check_file`] does, and adds the time to that of the stages.
 pub(crate) fn check_in_time(path: &Path, times: &mut Times) -> Result<Vec<Warning>, Error> {
-    let text = times.of(Stage::Read, || read(path))?;
-    let library = times.of(Stage::Parse, || parse(path, &text))?;
+    let (text, library) = parse_in_time(path, times)?;
     Ok(times.of(Stage::Warn, || Warning::locate_all(library.warnings(), &text)))
 }
 

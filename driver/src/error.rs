@@ -180,6 +180,14 @@ impl fmt::Display for Error {
 }
 
 impl Error {
+    /// Returns the error, of which those about declarations have their positions in the text from which they were parsed.
+    pub fn locate(self, text: &str) -> Error {
+        if let Error::Declaration { path, source } = self {
+            return Error::Declaration { path, source: source.locate(text) };
+        }
+        self
+    }
+
     /// Returns the messages of an error: one for each error of a declaration in a file.
     pub(crate) fn messages(&self) -> Vec<String> {
         let Error::Declaration { path: Some(path), source } = self else {

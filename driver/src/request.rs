@@ -255,6 +255,8 @@ impl Request {
     pub fn check(&self) -> Result<(), Error> {
         let (is_linked, is_shared) = (self.form.is_linked(), self.form == Form::Shared);
         let (linked, shared) = ("is for forms object and shared", "is for form shared");
+        let links = is_shared || self.links_files();
+        let of_link = "is for form shared, and for form object with something to link";
         let of_text = "is for form native of backend c";
         let native = "is for forms native, bitcode, object and shared";
         let unshared = "is for what is linked into programs, not for form shared";
@@ -263,6 +265,10 @@ impl Request {
             ("libraries", !self.libraries.is_empty() && !is_linked, linked),
             ("sysroot", self.sysroot.is_some() && !is_linked, linked),
             ("linker", self.linker.is_some() && !is_linked, linked),
+            ("folders", !self.folders.is_empty() && !is_linked, linked),
+            ("sysroot", self.sysroot.is_some() && !links, of_link),
+            ("linker", self.linker.is_some() && !links, of_link),
+            ("folders", !self.folders.is_empty() && !links, of_link),
             ("headers", self.headers != Headers::Own && !self.is_c_text(), of_text),
             ("into", self.into.is_some() && !self.form.is_native(), native),
             ("cpu", self.cpu.is_some() && !self.form.is_native(), native),
@@ -298,6 +304,12 @@ impl Request {
             self.kernels.extend(link::library(&name, &self.linking())?);
         }
         Ok(())
+    }
+
+    /// Returns whether there is something to link.
+    fn links_files(&self) -> bool {
+        let named = !self.link.is_empty() || !self.libraries.is_empty();
+        named || !self.sources.is_empty() || !self.kernels.is_empty()
     }
 
     /// Returns whether the output is C.

@@ -10,7 +10,7 @@ pub(crate) fn emit(text: &str, options: &Returned) -> Outcome {
     let mut request = Options::read(options, EMIT)?.request;
     request.check()?;
     request.load()?;
-    let bytes = request.emit(&text.parse()?)?;
+    let bytes = request.emit(&text.parse()?).map_err(|error| error.locate(text))?;
     if request.form.is_text() {
         ffi::string(&String::from_utf8_lossy(&bytes))
     } else {

@@ -79,26 +79,28 @@ pub(crate) unsafe fn functions(
 }
 
 /// Declarations with the addresses of their kernels, files and options.
-struct Job {
+struct Job<'t> {
+    text: &'t str,
     library: Library,
     kernels: Vec<(String, usize)>,
     request: Request,
     cache: Option<Cache>,
 }
 
-impl Job {
+impl<'t> Job<'t> {
     fn read(
-        text: &str,
+        text: &'t str,
         kernels: &Returned,
         options: &Returned,
         known: &[&str],
-    ) -> Result<Job, Fault> {
+    ) -> Result<Job<'t>, Fault> {
         let Options { mut request, raising, cache } = Options::read(options, known)?;
         request.form = Form::Shared;
         request.in_process = true;
         let cache = cache.map(Cache::new);
         let library = text.parse()?;
-        let mut library = request.complete(&library)?.into_owned();
+        let completed = request.complete(&library).map_err(|error| error.locate(text))?;
+        let mut library = completed.into_owned();
         if !raising.is_empty() {
             library.inquiry = Some(Inquiry::new(RAISE, raising));
         }
@@ -109,7 +111,7 @@ impl Job {
         let kernels = entries(kernels)?.into_iter().map(address);
         let kernels = kernels.collect::<Result<Vec<_>, Fault>>()?;
         request.load()?;
-        Ok(Job { library, kernels, request, cache })
+        Ok(Job { text, library, kernels, request, cache })
     }
 
     /// Compiles with the JIT. The code keeps `kept`.
@@ -127,8 +129,11 @@ impl Job {
         // SAFETY: as required above, which includes the kernels of images and the functions that bodies call.
         let jit = unsafe { jit.launches().calls() }.keep(kept);
         let fault = |error| {
-            let Error::Undefined { symbols } = error else { return error.into() };
-            undefined::fault(&self.library, &symbols, &self.names())
+            if let Error::Undefined { symbols } = error {
+                return undefined::fault(&self.library, &symbols, &self.names());
+            }
+            let Error::Declaration(error) = error else { return error.into() };
+            error.locate(self.text).into()
         };
         jit.compile(&self.library).map_err(fault)
     }
@@ -141,7 +146,9 @@ impl Job {
             self.request.kernels.push(link::addresses(&self.kernels)?);
         }
         let fault = |error| {
-            let driver::Error::MissingSymbols { names, .. } = error else { return error.into() };
+            let driver::Error::MissingSymbols { names, .. } = error else {
+                return error.locate(self.text).into();
+            };
             undefined::fault(&self.library, &names, &given)
         };
         let key = Key::of(&self.request, &self.library);

@@ -14,7 +14,7 @@ impl FromStr for Library {
         let library = parse_library(text)?;
         match library.validate() {
             Ok(()) => Ok(library),
-            Err(errors) => Err(locate(text, errors.into_first())),
+            Err(errors) => Err(errors.into_first().locate(text)),
         }
     }
 }
@@ -37,7 +37,7 @@ impl Library {
         let library = parse_library(text)?;
         match library.validate() {
             Ok(()) => Ok(library),
-            Err(errors) => Err(locate_all(text, errors)),
+            Err(errors) => Err(errors.locate(text)),
         }
     }
 }
@@ -51,7 +51,7 @@ impl FromStr for Function {
         let function = Parser::whole(text, Parser::function)?;
         let mut library = Library::from(vec![function]);
         library.images = library.functions[0].images();
-        library.validate().map_err(|errors| locate(text, errors.into_first()))?;
+        library.validate().map_err(|errors| errors.into_first().locate(text))?;
         Ok(library.functions.remove(0))
     }
 }
@@ -79,29 +79,45 @@ pub(super) fn parse_library(text: &str) -> Result<Library, Error> {
     Parser::whole(text, Parser::library)
 }
 
-/// Adds the position in `text` to an error about its declaration.
-#[cold]
-pub(crate) fn locate(text: &str, error: Error) -> Error {
-    locate_all(text, error.into()).into_first()
+impl Error {
+    /// Returns the error with its position in the text from which the library was parsed.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen::Library;
+    ///
+    /// let text = r#"image code;
+    /// f(x: Tensor([n], int8, device=cuda)) -> None = { launch code."k"(x.data) grid(n) block(1); };"#;
+    /// let library: Library = text.parse()?;
+    /// let error = library.resolve().unwrap_err();
+    /// assert!(error.to_string().starts_with("image \"code\": its bytes are not given"));
+    /// assert!(error.locate(text).to_string().starts_with("1:1: image \"code\": its bytes"));
+    /// # Ok::<(), tvm_ffi_codegen::Error>(())
+    /// ```
+    pub fn locate(self, text: &str) -> Error {
+        Errors::from(self).locate(text).into_first()
+    }
 }
 
-/// Adds the positions in `text` to errors about its declarations. The parser stores no positions: it runs again, looking
-/// for the parts at fault.
-#[cold]
-pub(crate) fn locate_all(text: &str, errors: Errors) -> Errors {
-    let sought = |error: &Error| {
-        if let Error::Image { index, .. } = error {
-            return Some(Sought::Image(*index));
-        }
-        error.site().map(|site| Sought::Part(site.function, site.part))
-    };
-    let found = Parser::find(text, errors.as_slice().iter().filter_map(sought));
-    let located = |error: Error| {
-        let offset = sought(&error).and_then(|sought| found.get(&sought).copied().flatten());
-        match offset {
-            Some(offset) => error.at(Position::new(text, offset)),
-            None => error,
-        }
-    };
-    Errors::new(errors.into_iter().map(located).collect())
+impl Errors {
+    /// Returns the errors with their positions in the text from which the library was parsed. Those that are about no part
+    /// of it stay without.
+    #[cold]
+    pub fn locate(self, text: &str) -> Errors {
+        // The parser stores no positions: it runs again, looking for the parts at fault.
+        let sought = |error: &Error| {
+            if let Error::Image { index, .. } = error {
+                return Some(Sought::Image(*index));
+            }
+            error.site().map(|site| Sought::Part(site.function, site.part))
+        };
+        let found = Parser::find(text, self.as_slice().iter().filter_map(sought));
+        let located = |error: Error| {
+            let offset = sought(&error).and_then(|sought| found.get(&sought).copied().flatten());
+            match offset {
+                Some(offset) => error.at(Position::new(text, offset)),
+                None => error,
+            }
+        };
+        Errors::new(self.into_iter().map(located).collect())
+    }
 }

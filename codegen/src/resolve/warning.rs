@@ -127,7 +127,7 @@ impl Warning {
 
     /// Returns the warning with its position in the text from which the library was parsed.
     pub fn locate(self, text: &str) -> Warning {
-        let position = crate::language::locate(text, self.error()).position().cloned();
+        let position = self.error().locate(text).position().cloned();
         Warning { position, ..self }
     }
 
@@ -138,7 +138,7 @@ impl Warning {
             return warnings;
         }
         let errors = Errors::new(warnings.iter().map(Warning::error).collect());
-        let located = crate::language::locate_all(text, errors).into_iter();
+        let located = errors.locate(text).into_iter();
         let at = |(warning, error): (Warning, Error)| Warning {
             position: error.position().cloned(),
             ..warning

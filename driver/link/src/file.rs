@@ -68,14 +68,23 @@ pub fn text(path: &Path, max: usize) -> Result<Option<String>, Error> {
         if bytes.len() > max {
             return Ok(None);
         }
-        let fault =
-            |error: FromUtf8Error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error());
-        String::from_utf8(bytes).map(Some).map_err(fault)
+        String::from_utf8(bytes).map(Some).map_err(|error| not_utf8(&error))
     };
     with(path, contents)
 }
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Returns the error for bytes that are no UTF-8, with the line and the column of the first that does not fit.
+fn not_utf8(error: &FromUtf8Error) -> io::Error {
+    let (before, after) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
+    let before = String::from_utf8_lossy(before);
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+    let byte = after.first().map_or(String::new(), |byte| format!(" {byte:#04x}"));
+    let reason = format!("line {line}, column {column}: the byte{byte} is no UTF-8");
+    io::Error::new(io::ErrorKind::InvalidData, reason)
+}
 
 /// Opens a file and calls `read` with it and its size, which is 0 if unknown.
 fn with<T>(

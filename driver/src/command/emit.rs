@@ -52,9 +52,9 @@ impl Emit {
         })?;
         inputs.extend(request.paths());
         refuse_overwriting(&output, &inputs)?;
-        let library = parse_in_time(&file, times)?;
+        let (text, library) = parse_in_time(&file, times)?;
         let written = request.write_in_time(&library, &output, times);
-        written.map_err(|error| in_file(error, &file))
+        written.map_err(|error| in_file(error.locate(&text), &file))
     }
 }
 

@@ -170,7 +170,7 @@ fn other_hosts_are_an_option() {
     assert_eq!(refused("--register xla:subtract"), (1, missing.to_owned()));
     let missing = "error: add_one.ffi: torch: there is no function \"subtract\"\n";
     assert_eq!(refused("--register torch=a:subtract"), (1, missing.to_owned()));
-    let namespace = "error: add_one.ffi: add_one: `a.b` cannot be a namespace of PyTorch\n";
+    let namespace = "error: add_one.ffi:1:1: add_one: `a.b` cannot be a namespace of PyTorch\n";
     let (code, message) = refused("--register torch=a.b");
     assert_eq!((code, message.lines().next().unwrap()), (1, namespace.trim_end()));
     for wrong in ["xlb", "xla=", "xla:", "xla:a,,b", "torch", "torch=", "torch=a:"] {
@@ -343,11 +343,14 @@ fn wrong_input_is_exit_code_1() {
     let missing = "No such file or directory (os error 2)";
     let rows = [
         ("check none.ffi", format!("cannot read none.ffi: {missing}")),
-        ("check latin.ffi", "cannot read latin.ffi: invalid utf-8 sequence of 1 bytes from index 5".into()),
+        ("check latin.ffi", "cannot read latin.ffi: line 1, column 6: the byte 0xe9 is no UTF-8".into()),
         ("emit none.ffi -o out.so", format!("cannot read none.ffi: {missing}")),
         (
             "emit closure.ffi -o out.so",
-            "closure.ffi: f: self: `self` is the context of a closure, which exists in process only".into(),
+            "closure.ffi:1:3: f: self: `self` is the context of a closure, which exists in process only
+  | f(self: ptr) -> None = k(self);
+  |   ^"
+                .into(),
         ),
         (
             "emit add_one.ffi --target pdp11 -o out.so",
@@ -452,6 +455,15 @@ fn wrong_usage_is_exit_code_2() {
             "--linker is for forms object and shared",
         ),
         ("emit add_one.ffi --emit ir -l m -o a.o", "-l is for forms object and shared"),
+        ("emit add_one.ffi --emit ir -L . -o a.o", "-L is for forms object and shared"),
+        (
+            "emit add_one.ffi -L . -o a.o",
+            "-L is for form shared, and for form object with something to link",
+        ),
+        (
+            "emit add_one.ffi --linker cc -o a.o",
+            "--linker is for form shared, and for form object with something to link",
+        ),
         ("emit add_one.ffi --rpath /a -o a.o", "--rpath is for form shared"),
         ("emit add_one.ffi --emit ir --cpu nope -o a.o", "--cpu is for forms native, bitcode, "),
         ("emit add_one.ffi --emit html --features +avx2 -o a", "--features is for forms native, "),
@@ -496,10 +508,10 @@ fn images_have_bytes_once_if_they_are_used() {
         "{}",
         twice.1
     );
-    let text = "image code; f(x: Tensor([n], float32, device=cuda)) -> None = { launch code.\"k\"(x.data) grid(n) block(1); };";
+    let text = "image code;\nf(x: Tensor([n], float32, device=cuda)) -> None = { launch code.\"k\"(x.data) grid(n) block(1); };";
     fs::write(folder.path().join("b.ffi"), text).unwrap();
-    let expected = "error: b.ffi: image \"code\": its bytes are not given, by `--image NAME=FILE`, by `images=` in \
-                    Python, or by `Image::bytes`\n";
+    let expected = "error: b.ffi:1:1: image \"code\": its bytes are not given, by `--image NAME=FILE`, by \
+                    `images=` in Python, or by `Image::bytes`\n  | image code;\n  | ^\n";
     assert_eq!(fails(folder.path(), "emit b.ffi -o b.o"), (1, expected.to_owned()));
 }
 

@@ -3,7 +3,6 @@
 use super::errors::{error, first_line};
 use crate::declaration::Library;
 use crate::error::{Error, Part};
-use crate::language::locate;
 
 /// Returns line, column, and the two lines with the caret.
 fn shown(text: &str) -> (usize, usize, String) {
@@ -53,7 +52,7 @@ fn results_have_positions() {
         [(Part::Result, "1:8"), (Part::Output(0), "1:9"), (Part::Output(1), "2:5")]
     {
         let error = Error::invalid(0, &library.functions[0], part, "reason");
-        let located = locate(text, error);
+        let located = error.locate(text);
         let position = located.position().expect("a position");
         assert_eq!(format!("{}:{}", position.line, position.column), expected);
     }
@@ -97,7 +96,7 @@ g(
     ];
     for (part, expected) in rows {
         let error = Error::invalid(1, &library.functions[1], part, "reason");
-        let located = locate(text, error.clone());
+        let located = error.clone().locate(text);
         let position = located.position().expect("a position");
         let site = located.site().expect("a site");
         assert_eq!(format!("{}:{} {site}", position.line, position.column), expected);

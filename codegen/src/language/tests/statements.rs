@@ -3,7 +3,7 @@
 use super::errors::first_line;
 use crate::declaration::{Body, Call, Function, Library, Statement, StatementKind};
 use crate::error::{Error, Part};
-use crate::language::{locate, parse_library};
+use crate::language::parse_library;
 
 /// Returns the statements of a function.
 fn block(function: &Function) -> &[Statement] {
@@ -163,7 +163,7 @@ fn statements_have_positions() {
         (Part::Arm(1, 2), "f: statement 1, branch 2".to_owned(), "11:16"),
     ];
     for (part, name, expected) in statements.chain(branches) {
-        let located = locate(&text, Error::invalid(1, function, part, "reason"));
+        let located = Error::invalid(1, function, part, "reason").locate(&text);
         let position = located.position().expect("a position");
         assert_eq!(format!("{}:{}", position.line, position.column), expected);
         assert_eq!(located.site().expect("a site").to_string(), name);
@@ -187,8 +187,8 @@ fn blocks_have_no_other_parts() {
     ];
     for part in parts {
         let reason = "reason";
-        let inside = locate(text, Error::invalid(0, &library.functions[0], part, reason));
-        let after = locate(text, Error::invalid(1, &library.functions[1], part, reason));
+        let inside = Error::invalid(0, &library.functions[0], part, reason).locate(text);
+        let after = Error::invalid(1, &library.functions[1], part, reason).locate(text);
         let line = |error: Error| error.position().map(|position| (position.line, position.column));
         let expected = (part == Part::Location).then_some((1, 1));
         assert_eq!(line(inside), expected, "{part:?}");
