@@ -146,6 +146,8 @@ fn kernels_are_asked_for_errors() {
     let kernels = ["writes", "returns", "status"];
     let library = text.parse::<Library>().unwrap();
     let library = library.with_inquiry(Inquiry::new("host.raise_kept", kernels));
+    let shown_body = library.resolve().unwrap().to_string();
+    assert_eq!(shown_body.matches(r#", then @"host.raise_kept""#).count(), 5, "{shown_body}");
     for runtime in runtimes() {
         let jit = Jit::with_runtime(runtime).unwrap();
         let what = r#"@"host.raise_kept""#.to_owned();

@@ -187,7 +187,8 @@ impl<'a> Printer<'_, 'a> {
             true => String::new(),
             false => format!(", errors {}", errors.join(", ")),
         };
-        format!("{verb} {callee}({args}) as {result}({params}){errors}")
+        let asked = call.inquiry.map_or(String::new(), |name| format!(", then @{}", quoted(name)));
+        format!("{verb} {callee}({args}) as {result}({params}){errors}{asked}")
     }
 
     fn packed_call(&self, call: &PackedCall<'_>) -> String {
