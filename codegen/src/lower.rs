@@ -30,8 +30,9 @@ mod unchecked;
 mod value;
 
 use crate::ir::{self, Linkage};
+use crate::resolve::Resolved;
 use crate::resolve::body::Entry;
-use crate::resolve::{MAIN, Resolved};
+use crate::resolve::exported_names::MAIN;
 pub use driver::Loader;
 pub(crate) use failure::messages;
 use failure::records::Records;

@@ -6,11 +6,13 @@ mod access;
 pub(crate) mod argument;
 pub(crate) mod body;
 pub(crate) mod c_type;
+mod callees;
 pub(crate) mod captured;
 mod closure;
 mod condition;
 mod definition;
 mod element;
+pub(crate) mod exported_names;
 pub(crate) mod external;
 mod fits;
 pub(crate) mod function;
@@ -53,12 +55,10 @@ pub(crate) mod xla;
 #[cfg(test)]
 mod tests;
 
-use abi_spec::symbol::Reserved;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::declaration::limit::Limit;
-use crate::declaration::reserved::spelled_label;
-use crate::declaration::{self, Body, Inquiry, Library, StatementKind};
+use crate::declaration::{Inquiry, Library};
 use crate::error::{Error, Errors, Part};
 use crate::ir::Signature;
 use body::Entry;
@@ -189,9 +189,11 @@ impl Library {
         let operated = operators.iter().map(|operator| (operator.function, operator.entry()));
         let entered: Vec<(usize, Entry)> = handled.chain(operated).collect();
         let into = into::functions(&functions, &entered, &items)?;
-        entry(self)?;
+        exported_names::entry(self)?;
         self.imports.as_ref().map_or(Ok(()), |tree| tree.validate()).map_err(Error::from)?;
-        self.system_lib.as_ref().map_or(Ok(()), |prefix| system_lib(self, prefix, &functions))?;
+        self.system_lib
+            .as_ref()
+            .map_or(Ok(()), |prefix| exported_names::system_lib(self, prefix, &functions))?;
         Ok(Resolved { library: self, functions, into, externals, handlers, operators })
     }
 }
@@ -343,7 +345,7 @@ fn functions<'a>(library: &'a Library, items: &Items<'a>) -> Result<Vec<Function
                 all.push(function);
                 let function = &all[all.len() - 1];
                 let checked = written::check(declared)
-                    .and_then(|()| agrees(declared, function, &mut prototypes));
+                    .and_then(|()| callees::agrees(declared, function, &mut prototypes));
                 errors.extend(checked.err().map(invalid));
             }
             Err(faults) => errors.extend(faults.into_iter().map(invalid)),
@@ -353,7 +355,7 @@ fn functions<'a>(library: &'a Library, items: &Items<'a>) -> Result<Vec<Function
     if !errors.is_empty() {
         return Err(Errors::new(errors));
     }
-    c_library(library, &all)?;
+    callees::c_library(library, &all)?;
     let launches = launch::images::launches(library, &all)?;
     launch::images::globals(library, &all)?;
     if library.prepare.is_some() {
@@ -363,123 +365,8 @@ fn functions<'a>(library: &'a Library, items: &Items<'a>) -> Result<Vec<Function
     Ok(all)
 }
 
-/// Checks that a function calls C functions as those before it do, and notes the types of others.
-fn agrees<'a>(
-    declared: &crate::Function,
-    function: &Function<'a>,
-    prototypes: &mut FxHashMap<&'a str, Signature>,
-) -> Located<()> {
-    for (count, (symbol, call)) in function.calls().into_iter().enumerate() {
-        let found = &call.signature;
-        let known = prototypes.entry(symbol).or_insert_with(|| found.clone());
-        if known != found {
-            let reason = format!("`{symbol}` is called as {found}, but earlier as {known}");
-            return Err((callee(&declared.body, count), reason));
-        }
-    }
-    Ok(())
-}
-
 /// Returns the exported functions: the declared ones, and the one that prepares launches.
 fn exported(library: &Library) -> impl Iterator<Item = &crate::Function> {
     let prepared = library.prepare.iter().map(|prepare| &prepare.function);
     library.functions.iter().chain(prepared)
-}
-
-/// Returns the part of a body that is its call number `count` of a C function by its symbol, counted from 0 in source
-/// order.
-fn callee(body: &Body, count: usize) -> Part {
-    let Body::Block(_) = body else { return Part::Callee };
-    nth_statement(body, count, |action| {
-        let StatementKind::Call { call: declaration::Call::Kernel(call), .. } = action else {
-            return false;
-        };
-        call.symbol().is_some()
-    })
-}
-
-/// Returns the part that is number `count` of the statements that satisfy a predicate, counted from 0 in source order.
-fn nth_statement(body: &Body, count: usize, wanted: impl Fn(&StatementKind) -> bool) -> Part {
-    let mut found = body.statements().enumerate().filter(|(_, at)| wanted(&at.kind));
-    found.nth(count).map_or(Part::Callee, |(index, _)| Part::Statement(index))
-}
-
-/// Checks calls of C functions that lowering calls too, to allocate tensors and to find the driver: both must call a
-/// function with the same type.
-fn c_library(library: &Library, functions: &[Function<'_>]) -> Result<(), Error> {
-    let mut known = Vec::new();
-    let mut all = functions.iter().flat_map(Function::with_closures);
-    if all.any(|function| function.outputs.iter().next().is_some()) {
-        known.extend(prototype::of_c_library().map(|function| (function, "allocate tensors")));
-    }
-    if functions.iter().any(Function::uses_driver) {
-        known.extend(prototype::of_loaders().map(|function| (function, "find the driver")));
-    }
-    for (index, function) in functions.iter().enumerate() {
-        for (count, (symbol, call)) in function.calls().into_iter().enumerate() {
-            let wrong =
-                |((name, own), _): &&((&str, _), _)| *name == symbol && *own != call.signature;
-            let Some(((_, own), what)) = known.iter().find(wrong) else { continue };
-            let found = &call.signature;
-            let reason = format!("`{symbol}` is called as {found}, but to {what} as {own}");
-            let declared = &library.functions[index];
-            let part = callee(&declared.body, count);
-            return Err(Error::invalid(index, declared, part, reason));
-        }
-    }
-    Ok(())
-}
-
-/// Name under which the entry is exported too: the function that a call of the module calls.
-pub(crate) const MAIN: &str = "main";
-
-/// Checks that the entry is a function of the library and that no other function is called [`MAIN`].
-fn entry(library: &Library) -> Result<(), Error> {
-    let Some(entry) = library.entry.as_deref() else { return Ok(()) };
-    if library.functions.iter().all(|function| function.signature.name != entry) {
-        return Err(Error::Entry { name: entry.to_owned() });
-    }
-    let mut all = exported(library).enumerate();
-    match all.find(|(_, function)| entry != MAIN && function.signature.name == MAIN) {
-        Some((index, function)) => {
-            let reason =
-                format!("`{MAIN}` is declared twice: it is the name of the entry `{entry}` too");
-            Err(Error::invalid(index, function, Part::Name, reason))
-        }
-        None => Ok(()),
-    }
-}
-
-/// Checks that the prefix of a system library is a valid name, and that no callee has the name of a symbol that gets
-/// the prefix.
-fn system_lib(library: &Library, prefix: &str, functions: &[Function<'_>]) -> Result<(), Error> {
-    let invalid = |reason| Err(Error::Prefix { prefix: prefix.to_owned(), reason });
-    if prefix.is_empty() {
-        return Ok(());
-    }
-    if prefix.len() > Limit::Name.max() {
-        return invalid(Limit::Name.to_string());
-    }
-    if !declaration::is_identifier(prefix) || prefix.starts_with('_') {
-        return invalid("it is no identifier that starts with a letter".to_owned());
-    }
-    let is_taken =
-        |symbol: &str| symbol.strip_prefix(prefix).is_some_and(|rest| Reserved::of(rest).is_some());
-    let mut symbols = functions.iter().flat_map(|f| f.calls()).map(|(symbol, _)| symbol);
-    if let Some(symbol) = symbols.find(|symbol| is_taken(symbol)) {
-        return invalid(format!("a kernel has the name `{symbol}`"));
-    }
-    let entry = library.entry.iter().map(|_| MAIN);
-    let own: FxHashSet<&str> =
-        exported(library).map(|function| &function.signature.name[..]).chain(entry).collect();
-    let is_made = |callee: &&str| {
-        let behind = callee.strip_prefix(prefix);
-        !own.contains(callee) && behind.is_some_and(|name| own.contains(name))
-    };
-    match functions.iter().flat_map(Function::imported).find(is_made) {
-        Some(callee) => {
-            invalid(format!("`@{}` has the name that it gives a function", spelled_label(callee)))
-        }
-        None => Ok(()),
-    }
 }

@@ -10,9 +10,9 @@ use crate::declaration::{
 };
 use crate::error::{Error, Part};
 use crate::resolve::body::{self, Prepare};
+use crate::resolve::callees::nth_statement;
 use crate::resolve::function::Function;
 use crate::resolve::ids::Id;
-use crate::resolve::nth_statement;
 
 /// Checks that images have names of their own, and bytes of a format that the driver loads.
 pub(in crate::resolve) fn check(library: &Library) -> Result<(), Error> {
