@@ -56,13 +56,14 @@ def _fields(cls: type) -> tuple[tuple[str, Any, Callable[[Any], bool]], ...]:
 def _test(hint: Any) -> Callable[[Any], bool]:
     """Returns what tells whether a value has a type."""
     args = get_args(hint)
+    if _is_class(hint):
+        return lambda value: isinstance(value, hint)
     if hint is int:
         return lambda value: isinstance(value, int) and not isinstance(value, bool)
-    if isinstance(hint, type) and not args:
-        return lambda value: isinstance(value, hint)
     if _is_union(hint):
-        tests = tuple(map(_test, args))
-        return lambda value: any(fits(value) for fits in tests)
+        classes = tuple(arg for arg in args if _is_class(arg))
+        tests = tuple(_test(arg) for arg in args if not _is_class(arg))
+        return lambda value: isinstance(value, classes) or any(fits(value) for fits in tests)
     if get_origin(hint) is Literal:
         # An expression would be compared by a condition of the language.
         return lambda value: isinstance(value, (str, Enum)) and value in args
@@ -75,6 +76,11 @@ def _test(hint: Any) -> Callable[[Any], bool]:
         and len(value) == len(tests)
         and all(fits(one) for fits, one in zip(tests, value, strict=True))
     )
+
+
+def _is_class(hint: Any) -> bool:
+    """Returns true for a type that has all instances of a class; `int` has no `bool`."""
+    return isinstance(hint, type) and not get_args(hint) and hint is not int
 
 
 def _is_union(hint: Any) -> bool:
