@@ -16,7 +16,7 @@ use tvm_ffi_codegen_tests::route::request;
 use crate::cross::machine::runtime;
 use crate::cross::system::{MINGW, System, WINE, of_compiler};
 
-/// The kernel of `walked` notes the function that frames lead to.
+/// The kernel of `walked` notes the function that frames lead to, `call_kept` of the host.
 const DECLARATIONS: &str = "
     image i;
     walked(to: ptr) -> int64 = walked_kernel(to);
@@ -28,13 +28,17 @@ const DECLARATIONS: &str = "
 /// Another object of the same library, which calls by name too.
 const ALSO: &str = "also(n: int64) -> int64 = { let r: int64 = @\"imported\"(n); return r; };";
 
-/// Kernels that walk frames by the tables of their functions, or have a frame of many pages, which have to be touched in
+/// Kernels that walk frames by the tables of their functions, to one whose registers have known contents, or have a frame of many pages, which have to be touched in
 /// order. `long` has 32 bits on Windows.
 const KERNELS: &str = "
     #include <math.h>
     #include <windows.h>
     typedef long long word;
     static DWORD64 wanted;
+    static word has_kept(const CONTEXT *c) {
+        return c->Rbx == 1 && c->Rbp == 2 && c->Rsi == 3 && c->Rdi == 4 && c->R12 == 5 && c->R13 == 6 && c->R14 == 7
+            && c->R15 == 8;
+    }
     static __attribute__((noinline)) word walk(void) {
         CONTEXT context;
         RtlCaptureContext(&context);
@@ -43,7 +47,7 @@ const KERNELS: &str = "
             void *data;
             PRUNTIME_FUNCTION entry = RtlLookupFunctionEntry(context.Rip, &base, NULL);
             if (!entry) return -depth;
-            if (base + entry->BeginAddress == wanted) return 1;
+            if (base + entry->BeginAddress == wanted) return has_kept(&context);
             RtlVirtualUnwind(UNW_FLAG_NHANDLER, base, context.Rip, entry, &context, &data, &frame, NULL);
         }
         return -40;

@@ -2,7 +2,9 @@
 
 use codegen::backend::{Facts, Machine, Side};
 use codegen::ir;
-use cranelift_codegen::ir::{AbiParam, Function, SigRef, Signature, Type, types};
+use cranelift_codegen::ir::{
+    AbiParam, ArgumentExtension, Function, SigRef, Signature, Type, types,
+};
 use cranelift_codegen::isa::{CallConv, TargetIsa};
 
 /// The type of truth values, the result of `icmp`.
@@ -16,6 +18,12 @@ pub(crate) const AREA: Type = types::F64;
 
 /// The type that is passed where C has a 16-bit float, whose bits are the low ones: both are in the same register.
 pub(crate) const HALF: Type = types::F32;
+
+/// The type of a 16-bit float on the stack under Apple's convention, where it has a place of its own size.
+const PACKED_HALF: Type = types::F16;
+
+/// Number of arguments of each class that arm64 passes in registers.
+const ARM64_REGISTERS: usize = 8;
 
 /// Returns the type of a value in a register.
 pub(crate) fn ty(ty: ir::Type) -> Type {
@@ -44,6 +52,9 @@ pub(crate) fn signature(isa: &dyn TargetIsa, source: &ir::Signature) -> Signatur
     if let Some(registers) = machine.and_then(|machine| machine.facts().floats) {
         floats_as_integers(&mut signature.params, registers);
     }
+    if isa.default_call_conv() == CallConv::AppleAarch64 {
+        pack(&mut signature.params, &source.params);
+    }
     signature
 }
 
@@ -65,6 +76,22 @@ pub(crate) fn is_preserving(signature: &Signature) -> bool {
 fn floats_as_integers(params: &mut [AbiParam], registers: usize) {
     let floats = params.iter_mut().filter(|param| param.value_type.is_float());
     floats.skip(registers).for_each(|param| param.value_type = param.value_type.as_int());
+}
+
+/// Makes the parameters on the stack those of Apple's convention for arm64, which packs them by their own sizes: Cranelift
+/// would store narrow integers as extended ones, over what follows them, and a 16-bit float takes no more than its size.
+fn pack(params: &mut [AbiParam], sources: &[ir::AbiType]) {
+    let (mut integers, mut floats) = (0, 0);
+    for (param, source) in params.iter_mut().zip(sources) {
+        let before = if param.value_type.is_float() { &mut floats } else { &mut integers };
+        if *before >= ARM64_REGISTERS {
+            param.extension = ArgumentExtension::None;
+            if source.extend.is_half() {
+                param.value_type = PACKED_HALF;
+            }
+        }
+        *before += 1;
+    }
 }
 
 /// Returns a parameter or result.

@@ -46,10 +46,7 @@ impl Tables {
         let info = code.create_unwind_info(isa).map_err(refused)?;
         let info = match info {
             Some(UnwindInfo::SystemV(info)) => info,
-            Some(UnwindInfo::WindowsX64(info)) => {
-                self.coff.add(id, code.code_buffer().len(), &info);
-                return Ok(());
-            }
+            Some(UnwindInfo::WindowsX64(_)) => return self.coff.add(id, code),
             // Other kinds cannot be named here, or are those of aarch64 on Windows.
             _ => return Ok(()),
         };

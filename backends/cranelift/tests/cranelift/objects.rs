@@ -213,6 +213,25 @@ fn integers_are_extended_as_the_platform_says() {
     }
 }
 
+/// Apple packs arguments on the stack by their own sizes: what is narrow there is not extended, and a 16-bit float has two
+/// bytes.
+#[test]
+fn arguments_on_the_stack_of_macos_are_packed() {
+    let byte = ir::AbiType { ty: ir::Type::I8, extend: ir::Extend::Zero };
+    let half = ir::AbiType { ty: ir::Type::I16, extend: ir::Extend::Float16 };
+    let params = [[byte; 9], [half; 9]].concat();
+    let source = ir::Signature { params, result: None, reads: Box::default() };
+    for (triple, expected) in [
+        ("aarch64-apple-darwin", ["i8 uext", "i8", "f32", "f16"]),
+        ("aarch64-unknown-linux-gnu", ["i8", "i8", "f32", "f32"]),
+    ] {
+        let isa = isa(&triple.parse().unwrap(), Settings::OBJECT).unwrap();
+        let native = signature(&*isa, &source);
+        let shown = [7, 8, 16, 17].map(|index| native.params[index].to_string());
+        assert_eq!(shown, expected, "{triple}");
+    }
+}
+
 /// On riscv64 a ninth float takes an integer register.
 #[test]
 fn floats_beyond_their_registers_are_integers() {
