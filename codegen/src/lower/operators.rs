@@ -29,6 +29,11 @@ fn truth(b: &mut Builder<'_>, cond: Cond, value: Value) -> Value {
 
 /// Emits a binary operator on `I64`, or on `F64` if its name starts with `F`. Comparisons return a `Bool`.
 pub(crate) fn binary(b: &mut Builder<'_>, op: Binary, lhs: Value, rhs: Value) -> Value {
+    if lhs == rhs
+        && let Some(known) = of_equal(b, op, lhs)
+    {
+        return known;
+    }
     match op {
         Binary::Fadd => b.binary(ir::Binary::Fadd, lhs, rhs),
         Binary::Fsub => b.binary(ir::Binary::Fsub, lhs, rhs),
@@ -55,6 +60,20 @@ pub(crate) fn binary(b: &mut Builder<'_>, op: Binary, lhs: Value, rhs: Value) ->
         Binary::Fgt => b.compare(Cond::Fgt, lhs, rhs),
         Binary::Fge => b.compare(Cond::Fge, lhs, rhs),
     }
+}
+
+/// Returns what an operator yields of an integer and itself: compilers of C warn of such comparisons. `None` for floats,
+/// which may be NaN, and for arithmetic.
+fn of_equal(b: &mut Builder<'_>, op: Binary, value: Value) -> Option<Value> {
+    let truth = match op {
+        Binary::Min | Binary::Max => return Some(value),
+        Binary::Eq | Binary::Le | Binary::Ge | Binary::Ule | Binary::Uge => 1,
+        Binary::Ne | Binary::Lt | Binary::Gt | Binary::Ult | Binary::Ugt => 0,
+        Binary::Fadd | Binary::Fsub | Binary::Fmul | Binary::Fdiv => return None,
+        Binary::Fmin | Binary::Fmax | Binary::Feq | Binary::Fne => return None,
+        Binary::Flt | Binary::Fle | Binary::Fgt | Binary::Fge => return None,
+    };
+    Some(b.constant(Type::Bool, truth))
 }
 
 /// Emits an operation of integers modulo 2^64.
