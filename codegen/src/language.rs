@@ -118,8 +118,9 @@
 //! there is none. A function whose symbol the runtime reads as something else is refused: `_library_ctx`,
 //! `_library_bin`, and the names that begin with `_metadata_`, `_doc_` and `_cubin_`. Images are words, kinds of errors
 //! too, also with dots. All other words are names: `errors`, `extern` and the words of statements have a meaning only where the
-//! grammar has them and no `(` follows, so that `let(x);` calls a C function; the first
-//! operand of `upload`, `fill`, `copy` and `wait` therefore starts with no parenthesis. `if` and `return` always start a
+//! grammar has them and no `(` follows, so that `let(x);` calls a C function. The first operand of `upload`, `fill`,
+//! `copy` and `wait` may start with a parenthesis, unless nothing but `;` follows the one that closes it:
+//! `wait(s);` calls a C function. `if` and `return` always start a
 //! statement, since a parenthesis may follow them; a C function of that name is called as `"if"(x);`. In quotes a C
 //! function may have any name that the runtime, LLVM and assemblers do not reserve: no control characters, and no
 //! prefix `__tvm_ffi_`, `TVMFFI`, `tvm_ffi_codegen.`, `llvm.` or `.`. One blank after `///` is not part of the

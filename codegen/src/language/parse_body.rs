@@ -69,11 +69,16 @@ impl Parser<'_> {
     /// Returns true where a statement other than a call starts.
     pub(super) fn starts_statement(&self) -> bool {
         let word = self.peek_word();
-        STATEMENTS.contains(&word)
-            && (matches!(word, "if" | "return") || !self.next_is(Token::OpenParen))
+        match word {
+            "if" | "return" => true,
+            // An expression follows, which may begin with a parenthesis.
+            "fill" | "copy" | "upload" | "wait" => !self.next_is_call(),
+            _ => STATEMENTS.contains(&word) && !self.next_is(Token::OpenParen),
+        }
     }
 
-    /// Parses a statement. Words of statements before `(` are C functions, except `if` and `return`.
+    /// Parses a statement. Words of statements before `(` are C functions, except `if` and `return`, and unless an
+    /// expression in parentheses goes on, as in `fill (p + 4) * 2, 1, n;`.
     fn statement_kind(&mut self) -> Parsed<StatementKind> {
         self.mark(Part::Statement(self.statements));
         if self.blocks > Limit::Nesting.max() {

@@ -7,9 +7,7 @@ use super::parser::{Parsed, Parser};
 use super::reserved::{self, Word};
 use super::token::Token;
 use crate::declaration::limit::Limit;
-use crate::declaration::{
-    BinaryOp, Builtin, CLOSURE, Comparison, DeviceAttribute, Expr, Logic, Member,
-};
+use crate::declaration::{BinaryOp, Builtin, Comparison, DeviceAttribute, Expr, Logic, Member};
 
 /// The precedence of an operator, loosest first; atoms have the highest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -219,9 +217,6 @@ impl Parser<'_> {
             } else if self.accept(Token::Dot) {
                 tree = self.after_point(tree)?;
             } else {
-                if self.token == Token::OpenParen {
-                    self.no_conversion(&tree.expr)?;
-                }
                 return Ok(tree);
             }
         }
@@ -304,7 +299,7 @@ impl Parser<'_> {
             let after = "an operator, `,` or `]`";
             return self.several(Token::CloseBracket, after, Limit::Arguments, Expr::Array);
         }
-        if self.is_word(CLOSURE) && self.next_is(Token::OpenParen) && self.blocks > 0 {
+        if self.starts_closure() && self.blocks > 0 {
             return self.closure().map(|function| Tree::leaf(Expr::function(function)));
         }
         if let Some(name) = self.peek_name() {

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::reserved::is_reserved;
 use super::token::{Token, describe};
+use crate::declaration::CLOSURE;
 use crate::declaration::limit::{Limit, MAX_TEXT};
 use crate::error::{Error, Part, Position};
 
@@ -130,6 +131,39 @@ impl<'a> Parser<'a> {
         (next.next() == Some(Ok(Token::Word))).then(|| next.slice())
     }
 
+    /// Returns true if a list in parentheses that ends a statement follows the current token, as that of a call does.
+    pub(super) fn next_is_call(&self) -> bool {
+        let (mut next, mut depth) = (self.lexer.clone(), 0);
+        loop {
+            match next.next() {
+                Some(Ok(Token::OpenParen)) => depth += 1,
+                Some(Ok(Token::CloseParen)) if depth > 1 => depth -= 1,
+                Some(Ok(Token::CloseParen)) => return next.next() == Some(Ok(Token::Semicolon)),
+                // What never ends is no statement of another kind.
+                None => return depth > 0,
+                Some(_) if depth == 0 => return false,
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Returns true where a closure starts, and not a value of that name: the list of its parameters follows.
+    pub(super) fn starts_closure(&self) -> bool {
+        let mut next = self.lexer.clone();
+        let [open, first, second] = std::array::from_fn(|_| next.next().and_then(Result::ok));
+        let has_params = match first {
+            Some(Token::Word | Token::Name) => second == Some(Token::Colon),
+            Some(Token::CloseParen | Token::Star) | None => true,
+            Some(_) => false,
+        };
+        self.is_word(CLOSURE) && open == Some(Token::OpenParen) && has_params
+    }
+
+    /// Returns the text before the current token.
+    pub(super) fn before(&self) -> &'a str {
+        &self.text[..self.span.start]
+    }
+
     /// Returns the text of the current token.
     pub(super) fn slice(&self) -> &'a str {
         &self.text[self.span.clone()]
@@ -139,7 +173,7 @@ impl<'a> Parser<'a> {
     #[cold]
     pub(super) fn unexpected(&self, expected: &str) -> Box<Error> {
         let found = describe(self.token, self.span.len(), &self.text[self.span.start..]);
-        self.syntax(expected, found)
+        self.syntax(expected, found + &self.conversion())
     }
 
     /// Returns a syntax error at the current token.

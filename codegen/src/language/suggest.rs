@@ -4,7 +4,7 @@ use abi_spec::DType;
 
 use super::parser::{Parsed, Parser};
 use super::token::Token;
-use crate::declaration::{ANY_DTYPE, Expr};
+use crate::declaration::ANY_DTYPE;
 use crate::error::Error;
 
 /// Words that start statements in other languages.
@@ -104,13 +104,15 @@ impl Parser<'_> {
         Err(self.instead("an expression", meant))
     }
 
-    /// Checks that a name before `(` is not a type of another language, called as a conversion.
-    pub(super) fn no_conversion(&self, name: &Expr) -> Parsed<()> {
-        let Expr::Name(name) = name else { return Ok(()) };
-        match find(&TYPES, name) {
-            Some(meant) => Err(self.syntax("an operator", format!("`(` after `{name}`, {meant}"))),
-            None => Ok(()),
-        }
+    /// Returns what to say of a current token that cannot stand here, besides which it is: that it follows a type of
+    /// another language, called as a conversion.
+    #[cold]
+    pub(super) fn conversion(&self) -> String {
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let before = self.before().trim_end_matches(' ');
+        let word = before.trim_end_matches(is_name).len();
+        let meant = find(&TYPES, &before[word..]).filter(|_| self.token == Token::OpenParen);
+        meant.map_or(String::new(), |meant| format!(" after `{}`, {meant}", &before[word..]))
     }
 
     /// Checks that the current word starts no statement of another language.

@@ -103,7 +103,7 @@ def _atom(at: Cursor) -> Expr:
         return closed(at)
     if at.accept("["):
         return ArrayExpr(at.list("]", expr))
-    if at.is_word("function") and at.opens():
+    if at.starts_closure():
         # The rules of expressions and of statements contain each other.
         from ._parse_item import block, signature
 

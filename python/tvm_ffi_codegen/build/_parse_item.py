@@ -120,9 +120,11 @@ def block(at: Cursor) -> tuple[Statement, ...]:
 
 
 def _statement(at: Cursor) -> Statement:
-    """Parses a statement. Words of statements before `(` are C functions, except `if` and `return`."""
+    """Parses a statement. Words of statements before `(` are C functions, except `if` and `return`, and unless an
+    expression in parentheses goes on, as in `fill (p + 4) * 2, 1, n;`."""
     word = at.token.text if at.token.kind == "word" else ""
-    if word in ("if", "return") or word in _STATEMENTS and not at.opens():
+    is_call = at.is_call() if word in ("fill", "copy", "upload", "wait") else at.opens()
+    if word in ("if", "return") or word in _STATEMENTS and not is_call:
         at.take()
         return _STATEMENTS[word](at)
     return CallStatement(_call(at))

@@ -91,6 +91,23 @@ class Cursor:
         """Returns true if `(` follows the current token."""
         return self.next().text == "("
 
+    def is_call(self) -> bool:
+        """Returns true if a list in parentheses that ends a statement follows the current token."""
+        depth = count = 0
+        while depth or not count:
+            count += 1
+            text = self.next(count).text if self.next(count).kind == "sign" else ""
+            depth += (text == "(") - (text == ")")
+            if self.next(count).kind == "end":
+                return depth > 0
+        return count > 1 and self.next(count + 1).text == ";"
+
+    def starts_closure(self) -> bool:
+        """Returns true where a function without a name starts, and not a value called `function`."""
+        first, second = self.next(2), self.next(3)
+        has_params = first.kind in ("word", "name") and second.text == ":" or first.text in (")", "*")
+        return self.is_word("function") and self.opens() and has_params
+
     def accept(self, sign: str) -> bool:
         """Skips a sign if it is the current token; returns whether it was."""
         found = self.is_sign(sign)

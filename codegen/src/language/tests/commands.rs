@@ -20,7 +20,18 @@ fn text_is_canonical() {
         ("wait s, s on x;", "wait s, s on x;"),
         ("k(x.device.multiprocessors);", "k(x.device.multiprocessors);"),
         ("k(-x . device . attribute( 16 ));", "k(-x.device.attribute(16));"),
-        // The words are names elsewhere.
+        // A parenthesis that opens an expression.
+        ("fill (n + 1) * 4 + p, 4, 0 on x;", "fill (n + 1) * 4 + p, 4, 0 on x;"),
+        ("copy (n * 2 + (1)) * 4 + p, p, 8 on x;", "copy (n * 2 + 1) * 4 + p, p, 8 on x;"),
+        ("upload (p) (n) on x;", "upload p (n) on x;"),
+        ("wait (s), s;", "wait s, s;"),
+        ("fill((n + 1) * 4 + p);", "fill((n + 1) * 4 + p);"),
+        // The words are names elsewhere, also before a list.
+        (
+            "let function = p; upload function (int32(1)) on x;",
+            "let function = p;\n        upload function (int32(1)) on x;",
+        ),
+        ("let int = p; upload int (n) on x;", "let int = p;\n        upload int (n) on x;"),
         (
             "let fill = n; upload(fill); fill(); copy(); wait();",
             "let fill = n;\n        upload(fill);\n        fill();\n        copy();\n        wait();",
@@ -195,13 +206,18 @@ fn optional_tensors_have_devices_where_they_are_there() {
     );
 }
 
-/// Values that have no text: after the word of a command a parenthesis starts arguments.
+/// What a value prints is read as that value, and not as the arguments of a C function.
 #[test]
-fn operands_do_not_start_with_a_parenthesis() {
+fn operands_start_with_a_parenthesis() {
+    use abi_spec::Scalar;
+
     use crate::declaration::{Expr, MemoryFill, Signature};
-    let sum = (Expr::name("n") + 1) * 2;
-    let fill = MemoryFill::new(sum, 1, 1).into();
-    let function = Signature::new("f").body([fill]);
-    let error = Library::new([function]).validate().expect_err("no address").to_string();
-    assert!(error.contains("`(n + 1) * 2` starts with a parenthesis"), "{error}");
+    let place = (Expr::name("n") + 1) * 2 + Expr::name("p");
+    let fill = MemoryFill::new(place, 1, 1).on("x").into();
+    let signature = Signature::new("f").param("n", Scalar::Int64).param("p", Scalar::Ptr);
+    let library = Library::new([signature.body([fill])]);
+    let text = library.to_string();
+    assert!(text.contains("fill (n + 1) * 2 + p, 1, 1 on x;"), "{text}");
+    let error = text.parse::<Library>().expect_err("there is no `x`").to_string();
+    assert!(error.contains("`x`"), "{error}");
 }

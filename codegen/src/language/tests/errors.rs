@@ -410,7 +410,7 @@ fn what_was_meant() {
         ("f(x: Tensor([n], float)) -> None = k();", format!("{element} {floats}")),
         (
             "f() -> None = k(int(1.5));",
-            format!("1:20: expected an operator, found `(` after {ints}"),
+            format!("1:20: expected an operator, `,` or `)`, found `(` after {ints}"),
         ),
         ("f() -> None = { i = 1; };", format!("1:19: expected `(`, found `=`, {once}")),
         ("f() -> None = { i: int8 = 1; };", format!("1:18: expected `(`, found `:`, {once}")),

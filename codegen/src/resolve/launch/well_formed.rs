@@ -63,21 +63,16 @@ impl Checker<'_> {
             }
             self.given(part, value)?;
         }
-        self.command(part, &upload.to, upload.exprs())
+        self.command(part, upload.exprs())
     }
 
-    /// Checks the operands of a command. After its word, a parenthesis would start the arguments of a C function.
+    /// Checks the operands of a command.
     pub(in crate::resolve) fn command<'e>(
         &self,
         part: Part,
-        first: &Expr,
         mut exprs: impl Iterator<Item = &'e Expr>,
     ) -> Result<(), Error> {
-        exprs.try_for_each(|expr| self.expr(part, expr))?;
-        if first.to_string().starts_with('(') {
-            return Err(self.invalid(part, format!("`{first}` starts with a parenthesis")));
-        }
-        Ok(())
+        exprs.try_for_each(|expr| self.expr(part, expr))
     }
 
     fn given(&self, part: Part, arg: &LaunchArg) -> Result<(), Error> {

@@ -87,9 +87,9 @@ impl Checker<'_> {
             }
             StatementKind::Launch(launch) => self.launch(part, launch),
             StatementKind::Upload(upload) => self.upload(part, upload),
-            StatementKind::Fill(fill) => self.command(part, &fill.to, fill.exprs()),
-            StatementKind::Copy(copy) => self.command(part, &copy.to, copy.exprs()),
-            StatementKind::Wait(wait) => self.command(part, &wait.waiter, wait.exprs()),
+            StatementKind::Fill(fill) => self.command(part, fill.exprs()),
+            StatementKind::Copy(copy) => self.command(part, copy.exprs()),
+            StatementKind::Wait(wait) => self.command(part, wait.exprs()),
             StatementKind::Return(value) => {
                 value.as_ref().map_or(Ok(()), |value| self.expr(part, value))
             }
