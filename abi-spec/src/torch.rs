@@ -31,7 +31,7 @@ pub const OPERATOR_NEW: &str = "_Znwm";
 
 /// Functions that return the number of an element type, `int32_t getter(void)`, with the type. Only their numbers are not
 /// part of the ABI.
-pub const DTYPES: [(&str, DType); 20] = [
+pub const DTYPES: [(&str, DType); 22] = [
     ("aoti_torch_dtype_bool", DType::BOOL),
     ("aoti_torch_dtype_int8", DType::INT8),
     ("aoti_torch_dtype_int16", DType::INT16),
@@ -45,12 +45,14 @@ pub const DTYPES: [(&str, DType); 20] = [
     ("aoti_torch_dtype_bfloat16", DType::BFLOAT16),
     ("aoti_torch_dtype_float32", DType::FLOAT32),
     ("aoti_torch_dtype_float64", DType::FLOAT64),
+    ("aoti_torch_dtype_complex32", DType::new(TypeCode::Complex, 32, 1)),
     ("aoti_torch_dtype_complex64", DType::new(TypeCode::Complex, 64, 1)),
     ("aoti_torch_dtype_complex128", DType::new(TypeCode::Complex, 128, 1)),
     ("aoti_torch_dtype_float8_e4m3fn", DType::new(TypeCode::Float8E4m3fn, 8, 1)),
     ("aoti_torch_dtype_float8_e4m3fnuz", DType::new(TypeCode::Float8E4m3fnuz, 8, 1)),
     ("aoti_torch_dtype_float8_e5m2", DType::new(TypeCode::Float8E5m2, 8, 1)),
     ("aoti_torch_dtype_float8_e5m2fnuz", DType::new(TypeCode::Float8E5m2fnuz, 8, 1)),
+    ("aoti_torch_dtype_float4_e2m1fn_x2", DType::new(TypeCode::Float4E2m1fn, 4, 2)),
     ("torch_dtype_float8_e8m0fnu", DType::new(TypeCode::Float8E8m0fnu, 8, 1)),
 ];
 
@@ -75,7 +77,7 @@ pub const EXCEPTION: &str = "torch_exception_get_what_without_backtrace";
 
 /// Functions with their types in C++. Those that return `AOTITorchError`, an `int32_t`, return 0, or another number once
 /// they have printed why, or keep it for [`EXCEPTION`].
-pub const FUNCTIONS: [(&str, &str); 33] = [
+pub const FUNCTIONS: [(&str, &str); 35] = [
     (
         "aoti_torch_library_init_fragment",
         "AOTITorchError(const char*, const char*, uint32_t, TorchLibraryHandle*)",
@@ -96,6 +98,7 @@ pub const FUNCTIONS: [(&str, &str); 33] = [
     ),
     ("torch_get_const_data_ptr", "AOTITorchError(AtenTensorHandle, const void**)"),
     ("torch_get_mutable_data_ptr", "AOTITorchError(AtenTensorHandle, void**)"),
+    ("aoti_torch_new_tensor_handle", "AOTITorchError(AtenTensorHandle, AtenTensorHandle*)"),
     ("aoti_torch_get_dim", "AOTITorchError(AtenTensorHandle, int64_t*)"),
     ("aoti_torch_get_sizes", "AOTITorchError(AtenTensorHandle, int64_t**)"),
     ("aoti_torch_get_strides", "AOTITorchError(AtenTensorHandle, int64_t**)"),
@@ -122,6 +125,7 @@ pub const FUNCTIONS: [(&str, &str); 33] = [
     ),
     ("aoti_torch_layout_strided", "int32_t()"),
     ("aoti_torch_check", "void(bool, const char*, const char*, uint32_t, const char*)"),
+    ("aoti_torch_warn", "void(const char*, const char*, uint32_t, const char*)"),
     ("torch_new_stable_ivalue", "AOTITorchError(StableIValue**)"),
     ("torch_delete_stable_ivalue", "AOTITorchError(StableIValue*)"),
     (EXCEPTION, "const char*()"),

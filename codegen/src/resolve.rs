@@ -22,7 +22,7 @@ pub(crate) mod image;
 pub(crate) mod implied;
 mod inferred;
 mod into;
-mod kept;
+pub(crate) mod kept;
 mod kernel;
 mod knowledge;
 pub(crate) mod launch;
@@ -155,12 +155,11 @@ impl Library {
     /// # Errors
     /// The first fault of the library, see [`Error`].
     pub fn resolve(&self) -> Result<Resolved<'_>, Error> {
-        let mut resolved = self.resolve_declarations().map_err(Errors::into_first)?;
+        let resolved = self.resolve_declarations().map_err(Errors::into_first)?;
         if let Some(index) = self.image_without_bytes() {
             let reason = "its bytes are not given, by `--image NAME=FILE`, by `images=` in Python, or by `Image::bytes`";
             return Err(launch::images::invalid(self, index, reason));
         }
-        kept::find(&mut resolved.functions);
         Ok(resolved)
     }
 
@@ -181,7 +180,8 @@ impl Library {
         }
         launch::images::check(self)?;
         let items = Items::of(self);
-        let functions = functions(self, &items)?;
+        let mut functions = functions(self, &items)?;
+        kept::find(&mut functions);
         let externals = external::externals(self, &functions)?;
         let handlers = xla::handlers(self, &functions, &externals)?;
         let operators = torch::operators(self, &functions)?;

@@ -170,6 +170,12 @@ ffi::Array<ffi::Any> numbers(int64_t n) {
   return made;
 }
 
+// Sees tensors as objects, and writes to the last.
+void seen(ffi::Tensor x, ffi::Optional<ffi::Tensor> o, ffi::Tensor y) {
+  std::printf("  x has %" PRId64 ", o %" PRId64, x.size(0), o.has_value() ? o.value().size(0) : -1);
+  static_cast<float*>(y.data_ptr())[0] = static_cast<float*>(x.data_ptr())[0] + 40;
+}
+
 // A tensor of a host, on its device 2, without strides if it may be. 1 is an unknown element type, 2 no memory, 3 neither
 // elements nor memory.
 ffi::Array<ffi::Tensor> foreign(int64_t n) {
@@ -189,6 +195,7 @@ ffi::Array<ffi::Tensor> foreign(int64_t n) {
 
 int main(int, char** argv) {
   ffi::Function::SetGlobal("test.numbers", ffi::Function::FromTyped(numbers), true);
+  ffi::Function::SetGlobal("test.seen", ffi::Function::FromTyped(seen), true);
   ffi::Function::SetGlobal("test.foreign", ffi::Function::FromTyped(foreign), true);
   if (argv[2] == nullptr && dlopen(argv[1], RTLD_NOW) == nullptr) {
     std::printf("%s\n", dlerror());
@@ -261,7 +268,11 @@ int main(int, char** argv) {
   call("no float", "maybe", {0}, "?f");
   call("allocated by the body", "grown", {vec(3), 2}, "ti");
   call("too much in the body", "grown", {vec(3), 1ll << 60}, "ti");
-  call("borrowed", "same", {vec(3)}, "t");
+  call("objects", "seen", {vec(3), some(vec(2))}, "t");
+  call("an object", "seen", {vec(3), 0}, "t");
+  setenv("SHIM_FAILS", "aoti_torch_new_tensor_handle", 1);
+  call("no object", "seen", {vec(3), some(vec(2))}, "t");
+  unsetenv("SHIM_FAILS");
   call("numbers", "numbers", {2}, "li");
   call("large numbers", "numbers", {3}, "li");
   call("foreign", "foreign", {0}, "lt");

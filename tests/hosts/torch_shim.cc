@@ -86,6 +86,11 @@ int32_t aoti_torch_get_device_index(Tensor* tensor, int32_t* index) {
   *index = tensor->index;
   return 0;
 }
+int32_t aoti_torch_new_tensor_handle(Tensor* tensor, Tensor** shared) {
+  if (fails("aoti_torch_new_tensor_handle")) return 1;
+  *shared = make(tensor->extents, tensor->strides, tensor->dtype, tensor->device, tensor->index, tensor->data);
+  return 0;
+}
 int32_t aoti_torch_delete_tensor_object(Tensor* tensor) {
   --live;
   if (tensor->owned) std::free(tensor->data);
@@ -187,6 +192,9 @@ int32_t torch_new_stable_ivalue(uint64_t** word) {
 int32_t torch_delete_stable_ivalue(uint64_t* word) {
   delete word;
   return 0;
+}
+void aoti_torch_warn(const char* function, const char*, uint32_t, const char* message) {
+  std::printf("warning of %s: %s\n", function, message);
 }
 const char* torch_exception_get_what_without_backtrace() { return "a reason of PyTorch"; }
 #endif

@@ -96,6 +96,7 @@ fn errors_name_what_pytorch_has_no_value_for() {
         "f(x: Array[dtype]) -> None = {};",
         "f(x: Tensor([n], float32), y: Tensor([n], float32, device=cuda), z: Tensor([n], float32, device=rocm)) -> None = {};",
         "f(x: Array[int64]) -> Any = { return x; };",
+        "f(x: Tensor([n], float32)) -> Tensor([_], float32) = { return x; };",
         "f(x: dtype) -> dtype = { return x; };",
         "f(x: dtype) -> Array[dtype] = { return [x]; };",
         "f(x: dtype) -> Tuple[int64, dtype] = { return [1, x]; };",

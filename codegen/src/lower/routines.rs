@@ -325,6 +325,7 @@ routines! {
     TorchGiveBack outline inner, torch::give::torch_give_back;
     TorchList outline, torch::list::torch_list;
     TorchItem outline inner, torch::list::torch_item;
+    TorchShare outline, torch::list::torch_share;
     TorchOwn outline inner, torch::list::torch_own;
     TorchDelete outline inner, torch::allocate::torch_delete;
     TorchAllocate outline, torch::allocate::torch_allocate;

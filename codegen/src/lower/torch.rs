@@ -25,6 +25,8 @@ entries! {
     GetDtype "aoti_torch_get_dtype" get_dtype(tensor: Ref<Tensor>, dtype: Ref<i32>) true;
     GetDeviceType "aoti_torch_get_device_type" get_device_type(tensor: Ref<Tensor>, ty: Ref<i32>) true;
     GetDeviceIndex "aoti_torch_get_device_index" get_device_index(tensor: Ref<Tensor>, index: Ref<i32>) true;
+    /// The new handle shares the tensor.
+    NewHandle "aoti_torch_new_tensor_handle" new_handle(tensor: Ref<Tensor>, shared: Ref<Ref<Tensor>>) true;
     DeleteTensor "aoti_torch_delete_tensor_object" delete_tensor(tensor: Ref<Tensor>) true;
     EmptyStrided "aoti_torch_empty_strided" empty_strided(
         rank: Int<i64>, extents: Ref<i64>, strides: Ref<i64>, dtype: Int<i32>, device_type: Int<i32>, device: Int<i32>,
@@ -56,6 +58,8 @@ entries! {
     /// Since 2.13.
     NewWord "torch_new_stable_ivalue" new_word(word: Ref<Ref<u64>>) false;
     DeleteWord "torch_delete_stable_ivalue" delete_word(word: Ref<u64>) false;
+    /// Warns. Returns nothing.
+    Warn "aoti_torch_warn" warn(function: Ref<u8>, file: Ref<u8>, line: Int<u32>, message: Ref<u8>) false;
     CudaStream "aoti_torch_get_current_cuda_stream" cuda_stream(device: Int<i32>, stream: Ref<Ref<u8>>) false;
 }
 

@@ -269,14 +269,12 @@ pub(crate) enum Piece<'a> {
 }
 
 impl Packed<'_> {
-    /// Calls a function with the value of the function that this is, or with each that it contains.
-    pub(super) fn for_each_value(&self, found: &mut impl FnMut(ValueId)) {
+    /// Calls a function with the plain value that this is, or with each that it contains.
+    pub(super) fn for_each_plain(&self, found: &mut impl FnMut(&Plain<'_>)) {
         match self {
-            Packed::Plain(Plain::Value(value)) => found(*value),
-            Packed::Plain(Plain::None | Plain::Term(_) | Plain::Text(_) | Plain::Output(_))
-            | Packed::Function(_)
-            | Packed::Shape(_) => {}
-            Packed::Array(entries) => entries.iter().for_each(|entry| entry.for_each_value(found)),
+            Packed::Plain(plain) => found(plain),
+            Packed::Function(_) | Packed::Shape(_) => {}
+            Packed::Array(entries) => entries.iter().for_each(|entry| entry.for_each_plain(found)),
         }
     }
 }

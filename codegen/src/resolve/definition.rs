@@ -83,7 +83,7 @@ pub(super) fn resolve_in<'a>(
         steps,
         body,
         closures,
-        kept: Vec::new(),
+        kept: super::kept::Kept::default(),
     };
     Ok((function, count))
 }

@@ -2,10 +2,11 @@
 
 use abi_spec::{DType, Scalar};
 
-use super::body::{Action, Body, Callee, Entry, KernelCall, Statement};
+use super::body::{Action, Body, Callee, Entry, KernelCall, Plain, Returned, Statement};
 use super::captured::{Captured, Given};
 use super::ids::{Home, LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::image::UsedImage;
+use super::kept::Kept;
 use super::launch::{Launch, platform};
 use super::look_up::LookUp;
 use super::named::{Local, Output, Symbol};
@@ -46,8 +47,8 @@ pub(crate) struct Function<'a> {
     pub(crate) body: Body<'a>,
     /// Functions that the body makes.
     pub(crate) closures: Vec<Closure<'a>>,
-    /// Which parameters callers should pass as objects; empty for functions that no caller sees.
-    pub(crate) kept: Vec<bool>,
+    /// What callers should pass as objects; nothing for functions that no caller sees.
+    pub(crate) kept: Kept,
 }
 
 /// A function that a body makes.
@@ -84,6 +85,22 @@ impl<'a> Function<'a> {
     pub(crate) fn own_statements(&self) -> Vec<&Statement<'a>> {
         let Body::Block(statements) = &self.body else { return Vec::new() };
         Statement::with_nested(statements)
+    }
+
+    /// Returns the parameters that the body itself returns, alone or in an array.
+    pub(super) fn returned_params(&self) -> Vec<usize> {
+        let mut all = Vec::new();
+        let mut add = |plain: &Plain<'_>| {
+            if let Plain::Value(value) = plain {
+                all.push(self.values[*value].param);
+            }
+        };
+        for statement in self.own_statements() {
+            if let Action::Return(Returned::Packed(packed, _)) = &statement.action {
+                packed.for_each_plain(&mut add);
+            }
+        }
+        all
     }
 
     /// Appends statements, each followed by those of the functions that it makes and by its nested ones.
@@ -204,7 +221,7 @@ impl<'a> Function<'a> {
 
     /// Returns true if callers should pass a parameter as an object, since it may be in use after the call.
     pub(crate) fn is_kept(&self, param: usize) -> bool {
-        self.kept.get(param).is_some_and(|kept| *kept)
+        self.kept.param(param)
     }
 
     /// Returns true for a `uint64` that may exceed `int64`: no extent, stride or number of a shape depends on it.

@@ -1,28 +1,42 @@
-//! Parameters that may be in use after a call, which callers should pass as objects.
+//! Parameters and results that may be in use after a call, or elsewhere during it, which callers should pass as objects.
 
 use rustc_hash::FxHashMap;
 
 use super::body::{Action, Callee, Packed, PackedCall, Plain, Returned};
 use super::captured::Given;
 use super::function::Function;
-use super::ids::ValueId;
+use super::ids::Id as _;
 use crate::declaration::Signature;
 
-/// Each function by its name, and which of its parameters are kept.
-type Known<'a> = FxHashMap<&'a str, (&'a Signature, Vec<bool>)>;
+/// What a function keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// Which parameters.
+    params: Vec<bool>,
+    /// True for tensors of the signature that it allocates.
+    pub(crate) results: bool,
+}
 
-/// Finds the parameters that functions keep. A parameter is kept if the body returns it, puts it into an array, gives it to
+impl Kept {
+    /// Returns true if a parameter is kept.
+    pub(crate) fn param(&self, index: usize) -> bool {
+        self.params.get(index).is_some_and(|kept| *kept)
+    }
+}
+
+/// Each function by its name, and what it keeps.
+type Known<'a> = FxHashMap<&'a str, (&'a Signature, Kept)>;
+
+/// Finds what functions keep. A parameter is kept if the body returns it, puts it into an array, gives it to
 /// a function that it makes, or hands it to a function of the FFI, unless that is one of the library, which takes it as a
 /// tensor and does not keep it. It is kept, too, if it has tensors, and the body asks for the object of one, of whichever
-/// parameter.
+/// parameter. So is a result that the function allocates.
 pub(super) fn find<'a>(functions: &mut [Function<'a>]) {
     let name = |function: &Function<'a>| -> &'a str { &function.shown.name };
     // Functions that call each other keep nothing for that alone.
     let mut known: Known<'a> = functions
         .iter()
-        .map(|function| {
-            (name(function), (function.shown, vec![false; function.shown.params.len()]))
-        })
+        .map(|function| (name(function), (function.shown, Kept::default())))
         .collect();
     let mut pending: Vec<&Function<'a>> = functions.iter().collect();
     while !pending.is_empty() {
@@ -38,22 +52,26 @@ pub(super) fn find<'a>(functions: &mut [Function<'a>]) {
     }
 }
 
-/// Returns which parameters a function keeps, as far as that is known of those that it calls.
-fn kept<'a>(function: &Function<'a>, known: &Known<'a>) -> Vec<bool> {
+/// Returns what a function keeps, as far as that is known of those that it calls.
+fn kept<'a>(function: &Function<'a>, known: &Known<'a>) -> Kept {
     let params = &function.shown.params;
     let asks = function.declared.body.asks_object();
-    let mut all: Vec<bool> =
-        params.iter().map(|param| asks && !param.ty.tensors().is_empty()).collect();
-    let mut keep = |value: ValueId| {
-        if let Some(kept) = all.get_mut(function.values[value].param) {
-            *kept = true;
+    let params = params.iter().map(|param| asks && !param.ty.tensors().is_empty()).collect();
+    let mut all = Kept { params, results: asks };
+    let results = function.results().count();
+    let mut keep = |plain: &Plain<'_>| match plain {
+        Plain::Value(value) => {
+            if let Some(kept) = all.params.get_mut(function.values[*value].param) {
+                *kept = true;
+            }
         }
+        Plain::Output(output) => all.results |= output.index() < results,
+        Plain::None | Plain::Term(_) | Plain::Text(_) => {}
     };
     for given in function.closures.iter().flat_map(|closure| &closure.given) {
         match given {
-            Given::Plain(Plain::Value(value)) => keep(*value),
-            Given::Plain(Plain::None | Plain::Term(_) | Plain::Text(_) | Plain::Output(_))
-            | Given::Map(_) => {}
+            Given::Plain(plain) => keep(plain),
+            Given::Map(_) => {}
         }
     }
     // Statements of the body itself: what functions that it makes do with a value is theirs, since they hold it.
@@ -62,9 +80,9 @@ fn kept<'a>(function: &Function<'a>, known: &Known<'a>) -> Vec<bool> {
             Action::Call { call, .. } => {
                 let args = call.args.iter().enumerate();
                 args.filter(|(place, _)| !is_lent(call, *place, known))
-                    .for_each(|(_, arg)| arg.for_each_value(&mut keep));
+                    .for_each(|(_, arg)| arg.for_each_plain(&mut keep));
             }
-            Action::Return(Returned::Packed(packed, _)) => packed.for_each_value(&mut keep),
+            Action::Return(Returned::Packed(packed, _)) => packed.for_each_plain(&mut keep),
             Action::Return(Returned::None | Returned::Outputs | Returned::Scalar(..))
             | Action::Name
             | Action::Let { .. }
@@ -91,6 +109,7 @@ fn is_lent(call: &PackedCall<'_>, place: usize, known: &Known<'_>) -> bool {
     is_plain
         && known.get(name).is_some_and(|(signature, kept)| {
             let param = signature.params.get(place);
-            param.is_some_and(|param| param.ty.required().0.tensor().is_some()) && !kept[place]
+            param.is_some_and(|param| param.ty.required().0.tensor().is_some())
+                && !kept.param(place)
         })
 }

@@ -32,6 +32,8 @@ pub(crate) struct TorchOperator<'a> {
     pub(crate) yielded: Yielded,
     /// True if the function may allocate more than its results, itself or by functions that it calls.
     pub(crate) allocates: bool,
+    /// True if the function may keep the tensors that it allocates, or hand them to others.
+    pub(crate) keeps_outputs: bool,
     /// Devices of the tensors of a call.
     pub(crate) devices: Devices,
 }
@@ -54,6 +56,8 @@ pub(crate) struct Argument<'a> {
     /// True if it may be None.
     pub(crate) optional: bool,
     pub(crate) given: Given,
+    /// True for a tensor that the function may keep, or hand to others: it gets an object.
+    pub(crate) kept: bool,
 }
 
 /// Form in which PyTorch passes a value.
@@ -114,9 +118,32 @@ pub(crate) struct Answer {
 }
 
 impl TorchOperator<'_> {
+    /// Notes what the body of the function says: what it allocates and keeps. A result that is an argument is an error, since
+    /// PyTorch takes each result for new memory.
+    fn note(&mut self, function: &Function<'_>) -> Located<()> {
+        self.allocates = function.allocates_more_than(self.outputs as usize);
+        self.keeps_outputs = function.kept.results;
+        for (index, argument) in self.args.iter_mut().enumerate() {
+            argument.kept =
+                matches!(argument.given, Given::Tensor { .. }) && function.is_kept(index);
+        }
+        let returned = |index: usize| {
+            let argument = self.args.get(index)?;
+            let reason =
+                format!("no operator of PyTorch returns an argument, as `{}` is", argument.name);
+            matches!(argument.given, Given::Tensor { .. }).then_some((Part::Result, reason))
+        };
+        function.returned_params().into_iter().find_map(returned).map_or(Ok(()), Err)
+    }
+
     /// Returns the entry that gets the tensors which the function otherwise allocates.
     pub(crate) fn entry(&self) -> Entry {
         Entry { into: self.outputs > 0, checked: false }
+    }
+
+    /// Returns the number of arguments of the wrapper: those of the function, then the tensors that it allocates.
+    pub(crate) fn arguments(&self) -> usize {
+        self.args.len() + self.outputs as usize
     }
 
     /// Returns the number of results.
@@ -128,11 +155,12 @@ impl TorchOperator<'_> {
         }
     }
 
-    /// Returns true if a call makes objects of texts and lists.
+    /// Returns true if a call makes objects: of texts and lists, and of tensors that are kept.
     pub(crate) fn makes_objects(&self) -> bool {
-        let is_made =
-            |arg: &Argument<'_>| matches!(arg.given, Given::Str | Given::Shape | Given::Array(_));
-        self.args.iter().any(is_made)
+        let is_made = |arg: &Argument<'_>| {
+            arg.kept || matches!(arg.given, Given::Str | Given::Shape | Given::Array(_))
+        };
+        self.keeps_outputs || self.args.iter().any(is_made)
     }
 
     /// Returns the arguments that PyTorch passes.
@@ -157,7 +185,7 @@ pub(super) fn operators<'a>(
             return Err(invalid((Part::Name, reason)));
         }
         let mut made = operator(index, &declared.signature).map_err(invalid)?;
-        made.allocates = functions[index].allocates_more_than(made.outputs as usize);
+        made.note(&functions[index]).map_err(invalid)?;
         all.push(made);
     }
     if let Some(index) = library.functions.iter().position(|f| f.signature.name == GETTER) {
@@ -209,8 +237,17 @@ fn operator(function: usize, signature: &Signature) -> Located<TorchOperator<'_>
     let _ = write!(schema, ") -> {results}");
     let devices = devices(signature).map_err(|reason| (Part::Name, reason))?;
     let outputs = outputs.len() as u32;
-    let allocates = false;
-    Ok(TorchOperator { function, name, schema, args, outputs, yielded, allocates, devices })
+    Ok(TorchOperator {
+        function,
+        name,
+        schema,
+        args,
+        outputs,
+        yielded,
+        allocates: false,
+        keeps_outputs: false,
+        devices,
+    })
 }
 
 /// Returns where the tensors of an operator may be.
@@ -268,7 +305,7 @@ fn argument(param: &Param) -> Result<Argument<'_>, String> {
     };
     let given =
         given.ok_or_else(|| format!("no operator of PyTorch has a value for `{}`", param.ty))?;
-    Ok(Argument { name: &param.name, optional, given })
+    Ok(Argument { name: &param.name, optional, given, kept: false })
 }
 
 /// Returns the form of a value; `None` if PyTorch has no such value.

@@ -114,8 +114,8 @@ fn start<'m, 'a>(
     }
     let stack = b.param(0);
     let (leave, throw) = (b.cold_block("leave"), b.cold_block("throw"));
-    let (count, outputs) = (operator.args.len() as u32, operator.outputs);
-    let args = b.stack_slot(ANY.size * (count + outputs).max(1), ANY.align);
+    let (count, outputs) = (operator.arguments() as u32, operator.outputs);
+    let args = b.stack_slot(ANY.size * count.max(1), ANY.align);
     b.points_to(args, Pointee::Struct(&ANY));
     let owned = b.stack_slot(8 * (operator.inputs().count() as u32 + outputs).max(1), 8);
     let lent = b.stack_slot(LENT_SIZE * outputs.max(1), 8);
@@ -186,7 +186,7 @@ impl Kernel<'_, '_> {
             self.b.store(zero, word, 0);
         }
         if operator.makes_objects() {
-            for index in 0..operator.args.len() {
+            for index in 0..operator.arguments() {
                 self.write(index, TypeIndex::NONE, zero);
             }
         }
@@ -248,10 +248,16 @@ impl Kernel<'_, '_> {
         let status = self.b.call_value(allocator, &[handle, self.args, count, self.lent]);
         self.go_on(status);
         for output in 0..self.operator.outputs {
-            let tensor = self.b.ptr_offset(self.lent, (output * LENT_SIZE).into());
-            let tensor = self.b.as_word(tensor);
             let index = self.operator.args.len() + output as usize;
-            self.write(index, TypeIndex::DL_TENSOR_PTR, tensor);
+            if self.operator.keeps_outputs {
+                let handle = (output * LENT_SIZE) as i32 + LENT_HANDLE;
+                let handle = self.b.load(Type::Ptr, self.lent, handle);
+                self.share(index, handle, true);
+            } else {
+                let tensor = self.b.ptr_offset(self.lent, (output * LENT_SIZE).into());
+                let tensor = self.b.as_word(tensor);
+                self.write(index, TypeIndex::DL_TENSOR_PTR, tensor);
+            }
         }
     }
 
@@ -260,7 +266,7 @@ impl Kernel<'_, '_> {
         let result = self.b.stack_slot(ANY.size, ANY.align);
         let none = self.b.i64(0);
         write_any(&mut self.b, result, TypeIndex::NONE, none);
-        let count = self.operator.args.len() as i32 + self.operator.outputs as i32;
+        let count = self.operator.arguments() as i32;
         let (handle, count) = (self.b.null(), self.b.i32(count));
         let status = self.b.call_value(callee, &[handle, self.args, count, result]);
         self.go_on(status);
@@ -311,7 +317,7 @@ impl Kernel<'_, '_> {
     fn end(&mut self, failed: bool) {
         let operator = self.operator;
         if operator.makes_objects() {
-            let count = self.b.i64(operator.args.len() as i64);
+            let count = self.b.i64(operator.arguments() as i64);
             self.routine(Routine::Release, &[self.args, count]);
         }
         let mut forms: Vec<u8> = operator.inputs().map(|input| form_of(input.given)).collect();

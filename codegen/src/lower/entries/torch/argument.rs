@@ -40,6 +40,10 @@ impl Kernel<'_, '_> {
                 if self.place.is_some() {
                     self.elsewhere.push((view, there));
                 }
+                if argument.kept {
+                    let handle = self.pointer(word);
+                    return self.share(index, handle, writes);
+                }
                 let view = self.b.as_word(view);
                 self.write(index, TypeIndex::DL_TENSOR_PTR, view);
             }
@@ -115,6 +119,16 @@ impl Kernel<'_, '_> {
         self.b.jump(self.leave, &[]);
         self.b.switch_to(next);
         view
+    }
+
+    /// Writes a tensor object that shares a tensor of PyTorch's.
+    pub(super) fn share(&mut self, index: usize, tensor: Value, writes: bool) {
+        let host = records::address(&mut self.b, self.raising.host);
+        let (accelerator, to) = (self.accelerator(), self.slot(index));
+        let writes = self.b.i32(writes.into());
+        let args = [host, tensor, writes, accelerator, to];
+        let status = self.routine_value(Routine::TorchShare, &args);
+        self.go_on(status);
     }
 
     /// Writes an array or a shape, which is made of a list.

@@ -11,7 +11,9 @@ use crate::lower::routines::release::release;
 use crate::lower::routines::runtime::{free, malloc, tensor_from_dl_pack};
 use crate::lower::routines::torch::allocate::{OWNED_SIZE, owned_by, torch_delete};
 use crate::lower::routines::torch::{drop_element, form, torch_text, torch_view};
-use crate::lower::torch::{List, Str, Tensor, delete_list, delete_string, list_item, list_size};
+use crate::lower::torch::{
+    List, Str, Tensor, delete_list, delete_string, list_item, list_size, new_handle,
+};
 
 /// Makes an array or a shape of a list, whose form is `form`. Takes over and clears
 /// the list, which is not 0. Returns 0, or -1 once it has raised.
@@ -85,6 +87,23 @@ pub(crate) fn torch_item(
         }
     }
     0
+}
+
+/// Makes a tensor object that shares a tensor. Returns 0, or -1 once it has raised.
+#[routine]
+pub(crate) fn torch_share(
+    caller: Caller,
+    tensor: &Tensor,
+    writes: i32,
+    accelerator: u32,
+    to: &Any,
+) -> i32 {
+    let shared: &Tensor;
+    *shared = null;
+    if new_handle(tensor, shared) != 0 {
+        raise!(caller, Complaint::OutOfMemory, "a tensor", OWNED_SIZE);
+    }
+    torch_own(caller, *shared, writes, accelerator, to)
 }
 
 /// Makes a tensor object of a tensor, which it takes over. Returns 0, or -1 once it has raised.

@@ -7,10 +7,10 @@ use crate::ir::Builder;
 use crate::ir::typed::{Int, Ref, Single, Text, call_indirect, constant, routine, structs};
 use crate::lower::driver::{Entries, driver_address, table};
 use crate::lower::routines::loading::{NAME_SIZE, cells, dl, function, load, names, opened};
-use crate::lower::routines::torch::{has_delete, has_new};
+use crate::lower::routines::torch::{PRINTED, has_delete, has_new, reason};
 use crate::lower::torch::{
     Entry, Library, compliant_tag, define, define_tagged, facts, implement, init_fragment,
-    init_impl,
+    init_impl, warn,
 };
 
 /// States of the operators of a module: not registered, since there is no PyTorch.
@@ -247,9 +247,20 @@ pub(crate) fn torch_define(
     if failed == 0 {
         failed = implement(registration.kernels, name, kernel, torch::VERSION);
     }
-    if failed != 0 && registration.state == REGISTERED {
-        registration.state = REFUSED + number;
+    if failed != 0 {
+        // Older releases have printed why.
+        if facts().exception != null && warning() != null {
+            warn(name, "an operator of a library\0".data, 0, reason(PRINTED.data).data);
+        }
+        if registration.state == REGISTERED {
+            registration.state = REFUSED + number;
+        }
     }
+}
+
+/// Loads the address of the function that warns.
+fn warning(b: &mut Builder<'_>) -> Ref<u8> {
+    driver_address(b, Entry::Warn)
 }
 
 /// Loads the address of the function that defines operators with tags.
