@@ -43,7 +43,8 @@ class Shapes:
         described = _api.shapes(declared["signature"])
         self._symbols, self._returned = described["symbols"], described["returned"]
         # Those that are returned have no names but their numbers.
-        self._tensors: dict[str | int, Any] = {**described["tensors"], **dict(enumerate(self._returned))}
+        returned: dict[str | int, Any] = {number: one for number, one in enumerate(self._returned) if one is not None}
+        self._tensors = {**described["tensors"], **returned}
         self._indices = {param["name"]: index for index, param in enumerate(declared["params"])}
         self._lists = {index for index, param in enumerate(declared["params"]) if "tensor" not in param}
         integers = {one["argument"] for one in self._symbols if "extents" not in one}
@@ -53,17 +54,15 @@ class Shapes:
         self._dtype = dtype
 
     def returned(self, arguments: Collection[int]) -> list[int]:
-        """Returns the numbers of the tensors that the function returns without allocating them by its signature. They may
-        have extents that no argument determines. There are none if it returns other values too, or tensors of any rank or
-        element type."""
+        """Returns the numbers of the results that are tensors of a known rank and element type, which the function does
+        not allocate by its signature. They may have extents that no argument determines."""
 
         def is_known(number: int, tensor: Mapping[str, Any] | None) -> bool:
             if tensor is None or tensor["shape"] is None:
                 return False
             return tensor["dtype"] is not None or self._typed(number, arguments) is not None
 
-        known = all(is_known(number, tensor) for number, tensor in enumerate(self._returned))
-        return list(range(len(self._returned))) if known else []
+        return [number for number, tensor in enumerate(self._returned) if is_known(number, tensor)]
 
     def check(self, names: Sequence[str], arguments: Collection[int]) -> None:
         """Raises a `TypeError` if one of these tensors does not follow from the arguments with these indices."""
@@ -148,9 +147,13 @@ class Shapes:
         if argument is None or "extents" not in one:
             return argument
         first, end = one["extents"]
+        name = list(self._indices)[index]
         if index in self._lists and not isinstance(argument, Sequence):
-            name = next(name for name, place in self._indices.items() if place == index)
             raise TypeError(f"{name} is a list of integers, not {argument!r}")
+        declared = None if index in self._lists else self._tensors[name]["shape"]
+        if declared is not None and len(declared) != len(argument.shape):
+            said = f"expected {len(declared)} but got {len(argument.shape)}"
+            raise ValueError(f"Mismatched {name}.ndim on argument #{index}, {said}")
         extents = (argument if index in self._lists else argument.shape)[first:end]
         # Only a range of leading extents may be empty.
         return functools.reduce(operator.mul, extents) if extents else 1 if first is None else None

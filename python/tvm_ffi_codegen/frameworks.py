@@ -27,27 +27,29 @@ _PLATFORMS = {"cuda": "CUDA", "rocm": "ROCM"}
 def register_fakes(library: Functions | tvm_ffi.Module) -> dict[str, Any]:
     """Gives PyTorch fake implementations of the operators of a library that was made with the option
     `register="torch=NAMESPACE"`, for `torch.compile` and `torch.export`; returns the operators by the names of their
-    functions. A second call does nothing more.
+    functions. Those that are there already stay, so that a second call does nothing more.
 
-    Extents of results that are known after a call only, as in `-> Tensor([_, 2 * n], float32)`, are new dynamic sizes.
-    Operators that yield a number, a text or a list have no fake implementation. The library registers its operators itself when it is loaded; where
-    PyTorch came later, this does so."""
+    Extents of results that are known after a call only, as in `-> Tensor([_, 2 * n], float32)`, are new dynamic sizes,
+    and integers are new symbols. PyTorch compiles no other results, and no operator that writes to a tensor and yields
+    an integer: their fake implementations raise a `NotImplementedError`. The library registers its operators itself when
+    it is loaded; where PyTorch came later, this does so."""
     from . import _torch
 
-    return {name: _torch.with_fake(library, f"{namespace}::{name}", name) for namespace, name in _torch.operators(library)}
+    return {name: _torch.with_fake(library, namespace, name) for namespace, name in _torch.operators(library)}
 
 
 def torch_op(module: Functions | tvm_ffi.Module, name: str, *, namespace: str | None = None) -> Any:
     """Makes an operator of PyTorch with a fake implementation: in the namespace, or that of the library if it was made with
     the option `register="torch=NAMESPACE"`, or else in `tvm_ffi_codegen`. The library's own operator calls no Python. Its
     schema says that it writes to all tensors that it is given, `Tensor(a!)`, but those that are declared with `access=read`.
+    One in Python raises their version counters, so that autograd notices; the library's own does not.
     The operator has no derivative: PyTorch warns where one is asked for."""
     from . import _torch
 
     if namespace is None:
         own = [known for known, of in _torch.operators(module, missing=()) if of == name]
         if own:
-            return _torch.with_fake(module, f"{own[0]}::{name}", name)
+            return _torch.with_fake(module, own[0], name)
     return _torch.define(module, name, namespace or "tvm_ffi_codegen")
 
 

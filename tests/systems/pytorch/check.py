@@ -70,6 +70,72 @@ def check_filled():
     assert torch.equal(compiled(3), torch.full([3], 3.0))
 
 
+VALUES = (
+    "joined(x: Array[Tensor([_], float32, access=read)], n: int64) -> y: Tensor([n], float32) = fill(y.data, n);"
+    "columns(x: Tensor([n, m], float32, access=read)) -> y: Tensor([m], float32) = fill(y.data, m);"
+    "below(x: Tensor([n], float32, access=read)) -> int64 = { return -n; };"
+    "typed(x: Tensor([n], T: float32|int32, access=read)) -> Tuple[Tensor([n], T), int64]"
+    " = { let y = alloc Tensor([n], T) on x; fill(y.data, n); return [y, -n]; };"
+    "filled(y: Tensor([n], float32), z: Optional[Tensor([n], float32)] = None) -> int64"
+    " = { fill(y.data, n); if z.is_some { fill(z.data, n); } return n; };"
+    "half(k: int64) -> float64 = { return float64(k) / 2.0; };"
+    'mixed(k: int64, t: str = "a", o: Optional[Array[str]] = None)'
+    " -> Tuple[int64, bool, str, Array[int64], Optional[Array[str]]] = { return [k, k > 2, t, [k, 1], o]; };"
+)
+
+
+def check_values():
+    """Results that are no tensors, and what fake implementations make of them and of wrong arguments."""
+    fill = codegen.C("void fill(int* y, long n) { while (n--) y[n] = 0; }")
+    m = codegen.jit(VALUES, {"fill": fill}, register="torch=values")
+    fakes = register_fakes(m)
+    names = ("columns", "below", "filled", "half", "mixed")
+    made = {name: torch_op(m, name, namespace="made_values") for name in names}
+    schemas = [[str(one[name]._schema).partition("::")[2] for name in made] for one in (made, fakes)]
+    assert schemas[0] == schemas[1], schemas
+    x = torch.ones(3)
+    for of in (made, fakes):
+        assert of["below"](x) == -3 and of["half"](3) == 1.5
+        assert of["mixed"](3, o=["b"]) == (3, True, "a", [3, 1], ["b"])
+        torch.library.opcheck(of["below"], (x,))
+        assert torch.compile(lambda x: x * of["below"](x), fullgraph=True)(x).tolist() == [-3.0] * 3
+        # It is called as it is, outside of what is compiled.
+        y = x.clone()
+        assert torch.compile(lambda x: (of["filled"](x), x * 2)[1])(y).tolist() == [0.0] * 3
+        refused = [
+            (ValueError, "Mismatched x.ndim on argument #0, expected 2 but got 1", lambda: of["columns"](x.to("meta"))),
+            (NotImplementedError, "yields int64: compilers have", lambda: of["filled"](x.to("meta"))),
+        ]
+        for kind, text, call in refused:
+            system.refused(kind, text, call)
+        assert of["columns"](x.to("meta").reshape(3, 1)).device.type == "meta"
+    assert fakes["joined"]([x.to("meta")], 2).device.type == "meta"
+    torch.library.opcheck(fakes["typed"], (x.int(),))
+    named = codegen.jit("name() -> None = {};", register="torch=named")
+    system.refused(ValueError, "torch.ops.named.name is no operator but 'named'", register_fakes, named)
+    system.refused(ValueError, "torch.ops.o.name is no operator", lambda: torch_op(named, "name", namespace="o"))
+    system.refused(ValueError, "an operator values::half already", lambda: torch_op(m, "half", namespace="values"))
+
+
+def check_versions():
+    """Autograd learns which tensors an operator of `torch_op` has changed."""
+    m = codegen.jit(
+        "zero(x: Tensor([n], float32, access=read), y: Tensor([n], float32), z: Optional[Tensor([n], float32)] = None)"
+        " -> None = { zero(y.data, n); if z.is_some { zero(z.data, n); } };",
+        {"zero": codegen.C("void zero(float* y, long n) { while (n--) y[n] = 0; }")},
+    )
+    zero = torch_op(m, "zero")
+    x, y, z = (torch.ones(3) for _ in range(3))
+    zero(x, y)
+    zero(x, y, z)
+    assert (x._version, y._version, z._version) == (0, 2, 1)
+    with torch.inference_mode():
+        zero(x, torch.ones(3))
+    saved = (x * torch.ones(3, requires_grad=True)).sum()
+    zero(y, x)
+    system.refused(RuntimeError, "modified by an inplace operation", saved.backward)
+
+
 def check_reading():
     """Tensors that the package reads by PyTorch's C API, and what leaves them to the exchange API."""
     look = codegen.C(
@@ -138,6 +204,16 @@ def check_copies():
         assert not torch._C._is_cow_tensor(copy)
         copy = torch._lazy_clone(x)
         assert torch.from_dlpack(getattr(m, f"keep_{name}")(copy))[0] == 3 and not torch._C._is_cow_tensor(copy)
+
+
+def check_views():
+    """Tensors that are conjugated without a copy: functions see what is in memory, and operators what is meant."""
+    m = codegen.jit(
+        "imaginary(x: Tensor([1], complex64, access=read)) -> float64 = second(x.data);",
+        {"second": codegen.C("double second(const float* x) { return x[1]; }")},
+    )
+    x = torch.tensor([1 + 2j]).conj()
+    assert (m.imaginary(x), m.imaginary(x.resolve_conj()), torch_op(m, "imaginary")(x)) == (2, -2, -2)
 
 
 def check_symbols():
@@ -262,6 +338,7 @@ def check_library(backend):
     with ThreadPoolExecutor(8) as threads:
         assert all(threads.map(lambda a: float(own.scale(matrix, a=float(a))[0][0, 1]) == a, range(400)))
     assert sys.getrefcount(x) == before
+    torch.library.register_fake(f"{name}::sums", lambda *_: 7)
     check_compiled(module, x, matrix)
     if backend == "jit":
         del module
@@ -296,17 +373,15 @@ def check_compiled(module, x, matrix):
     compiled = torch.compile(lambda x, k: scale(x * 2, k=k)[1] + 1, fullgraph=True, dynamic=True)
     for k in (3, 5, 7):
         assert compiled(matrix, k).tolist() == [k + 1.0] * k
+    # The one that was there before stays, and another takes its place.
+    for value in (7, 8):
+        assert fakes["sums"]([], [], [], [], [x.to("meta")]) == value
+        torch.library.register_fake(fakes["sums"], lambda *_: 8)
+    system.refused(NotImplementedError, "yields Tuple[", fakes["several"], None, "", [], [x.to("meta")])
     grown = fakes["grown"]
-
-    def grown_without(x, k):
-        size = torch.library.get_ctx().new_dynamic_size()
-        return x.new_empty(size), size
-
-    torch.library.register_fake(grown.name(), grown_without)
     torch._dynamo.config.capture_dynamic_output_shape_ops = True
     compiled = torch.compile(lambda x, k: grown(x * 2, k)[0] + 1, fullgraph=True, dynamic=True)
     assert compiled(x, 2).tolist() == [11.0] * 10
-    # The fake implementation of this one is the package's: the extent is a new size.
     positive = fakes["positive"]
     torch.library.opcheck(positive, (x,), test_utils=("test_schema", "test_faketensor"))
     compiled = torch.compile(lambda x: [one + 1 for one in positive(x * 2)], fullgraph=True, dynamic=True)
@@ -365,7 +440,8 @@ gc.collect()
 assert torch.ops.late.echo("a") == "a"
 again = tvm_ffi.load_module({str(emitted("late_again", OWN, KERNELS, register="torch=late:echo,scale"))!r})
 assert again["_torch"]() == 0, again["_torch"]()
-from tvm_ffi_codegen.frameworks import register_fakes
+from tvm_ffi_codegen.frameworks import register_fakes, torch_op
+assert torch_op(again, "scale", namespace="elsewhere").name() == "elsewhere::scale"
 try:
     register_fakes(again)
 except RuntimeError as error:
@@ -436,7 +512,10 @@ check_without()
 system.check_guide_and_example("torch")
 check_operators()
 check_filled()
+check_values()
+check_versions()
 check_reading()
 check_copies()
+check_views()
 check_symbols()
 system.on_each(check, "add_one.ffi", system.compile_c("../shared/add_one.c"))
