@@ -125,6 +125,14 @@ def metadata(functions: Functions | tvm_ffi.Module, name: str) -> Any:
     return functions.get_function_metadata(name)
 
 
+def docs(functions: Functions | tvm_ffi.Module, name: str) -> str | None:
+    """Returns the documentation of a function; `None` if it has none."""
+    if isinstance(functions, Functions):
+        return functions.__tvm_ffi_parts__[name].docs
+    found: str | None = functions.get_function_doc(name)
+    return found
+
+
 def _signature(part: Part) -> str:
     """Returns the signature of a function, its name if that is not known."""
     return part.name if part.metadata is None else str(part.metadata["declaration"]["signature"])
