@@ -120,10 +120,12 @@ def _place(address: int) -> str | None:
 def _contents(start: int, path: str) -> str:
     """Returns a digest of a library, which is never unloaded: of the code and the constants that it has loaded, and of
     its file, if there is one, which has more but may have been replaced."""
-    offset, count = struct.unpack("<32xQ16xH6x", ctypes.string_at(start, 64))
-    headers = [*struct.iter_unpack("<IIQQQQQQ", ctypes.string_at(start + offset, 56 * count))]
-    segments = [(flags, place, size) for kind, flags, _, place, _, size, *_ in headers if kind == _PT_LOAD]
-    digest = hashlib.sha256()
+    digest, segments = hashlib.sha256(), []
+    # The format of macOS has no such headers.
+    if ctypes.string_at(start, 4) == b"\x7fELF":
+        offset, count = struct.unpack("<32xQ16xH6x", ctypes.string_at(start, 64))
+        headers = [*struct.iter_unpack("<IIQQQQQQ", ctypes.string_at(start + offset, 56 * count))]
+        segments = [(flags, place, size) for kind, flags, _, place, _, size, *_ in headers if kind == _PT_LOAD]
     for flags, place, size in segments:
         if not flags & _PF_W:
             digest.update((ctypes.c_char * size).from_address(start + place - segments[0][1]))
