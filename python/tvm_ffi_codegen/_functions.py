@@ -118,10 +118,19 @@ def of_module(module: tvm_ffi.Module, names: Iterable[str]) -> Functions:
 
 
 def metadata(functions: Functions | tvm_ffi.Module, name: str) -> Any:
-    """Returns the metadata of a function; `None` if it has none."""
+    """Returns the metadata of a function; `None` if it has none, or is not there."""
     if isinstance(functions, Functions):
-        return functions.__tvm_ffi_parts__[name].metadata
+        part = functions.__tvm_ffi_parts__.get(name)
+        return None if part is None else part.metadata
     return functions.get_function_metadata(name)
+
+
+def docs(functions: Functions | tvm_ffi.Module, name: str) -> str | None:
+    """Returns the documentation of a function; `None` if it has none."""
+    if isinstance(functions, Functions):
+        return functions.__tvm_ffi_parts__[name].docs
+    found: str | None = functions.get_function_doc(name)
+    return found
 
 
 def _signature(part: Part) -> str:

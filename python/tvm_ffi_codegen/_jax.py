@@ -42,13 +42,15 @@ _FORMS: dict[str, Functions] = {}
 _TARGETS: set[tuple[str, str]] = set()
 
 
-def target(function: tvm_ffi.Function, signature: str, form: str, platform: str, graph: bool) -> tuple[str, str]:
-    """Returns the name of a form's target, whose calls XLA may capture in graphs or not, and the attribute `function` with
-    which it calls this function."""
+def target(
+    function: tvm_ffi.Function, signature: str, form: str, platform: str, graph: bool, own: str | None
+) -> tuple[str, str]:
+    """Returns the name of a form's target, whose calls XLA may capture in graphs or not, and the attribute `function`
+    with which it calls this function: that of a name of its own, if it has one."""
     # jax-tvm-ffi knows no other name of GPUs.
     platform = platform if platform == "cpu" else "gpu"
     with _LOCK:
-        key = _key(function, signature)
+        key = _key(function, signature) if own is None else _own_key(function, own)
         name = f"tvm_ffi_codegen.{form}{'.graph' if graph else ''}"
         if form not in _FORMS:
             _FORMS[form] = jit(_declarations(form), {"strtoll": ctypes.CDLL(None).strtoll}, metadata=False)
@@ -62,23 +64,30 @@ def target(function: tvm_ffi.Function, signature: str, form: str, platform: str,
 
 
 def _key(function: tvm_ffi.Function, signature: str) -> str:
-    """Returns the key of a function: the same in every process in which as many functions of its signature were asked for
-    before, so that programs that JAX keeps on disk find the function that they mean, or none."""
+    """Returns the key of a function: the same in every process in which as many functions of its signature were asked
+    for before."""
     if (key := _KEYS.get(function.__chandle__())) is not None:
         return key
     key = ""
     while not key or key in _FUNCTIONS:
-        digest = hashlib.sha256(f"{signature}\n{_COUNTS[signature]}".encode()).digest()
-        key = _digits(int.from_bytes(digest, "little"))
+        key = _digits(f"{signature}\n{_COUNTS[signature]}")
         _COUNTS[signature] += 1
     # The function is kept so that no other gets its address.
     _KEYS[function.__chandle__()], _FUNCTIONS[key] = key, function
     return key
 
 
-def _digits(number: int) -> str:
-    """Returns the last digits of a number."""
-    found = ""
+def _own_key(function: tvm_ffi.Function, own: str) -> str:
+    """Returns the key of a function that has a name of its own."""
+    key = _digits(own)
+    if _FUNCTIONS.setdefault(key, function).__chandle__() != function.__chandle__():
+        raise ValueError(f"the target {own} is that of another function")
+    return key
+
+
+def _digits(text: str) -> str:
+    """Returns digits of a hash of a text."""
+    number, found = int.from_bytes(hashlib.sha256(text.encode()).digest(), "little"), ""
     for _ in range(_LENGTH):
         number, digit = divmod(number, len(_DIGITS))
         found += _DIGITS[digit]
@@ -108,7 +117,7 @@ def _find(key: str) -> tvm_ffi.Function:
         raise RuntimeError(
             f"no function of this process has the key {key}: a program that another process has compiled or exported calls "
             "the functions that `jax_target` has got there; it needs the same calls of `jax_target` here, those for equal "
-            "signatures in the same order"
+            "signatures in the same order or with names, `target=`"
         )
     return function
 

@@ -114,7 +114,11 @@ class Shapes:
         first = self._tensors[name].get("dtype_of", self._indices.get(name))
         if first is None:
             return None
-        same = (self._indices.get(other) for other, one in self._tensors.items() if one.get("dtype_of") == first)
+        same = (
+            self._indices.get(other)
+            for other, one in self._tensors.items()
+            if one is not None and one.get("dtype_of") == first
+        )
         return next((index for index in (first, *same) if index is not None and index in arguments), None)
 
     def _sizes(self, arguments: Sequence[Any]) -> dict[str, Any]:
@@ -187,6 +191,8 @@ def described(module: Functions | tvm_ffi.Module, name: str) -> dict[str, Any]:
     """Returns the metadata of a function; `codegen::metadata` lists the keys."""
     found = metadata(module, name)
     if found is None:
+        # Raises an `AttributeError` if there is no such function.
+        getattr(module, name)
         raise ValueError(f"{name} has no metadata")
     return dict(json.loads(found) if isinstance(found, str) else found)
 

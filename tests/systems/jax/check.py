@@ -3,6 +3,7 @@
 With --times a handler is called beside one in C++ by XLA's own headers, and nothing else is done.
 """
 
+import inspect
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -42,7 +43,7 @@ def check_symbols():
     )
     f = jax_target(m, "f", results=["y", "z"])
     n, m = jax.export.symbolic_shape("n, m")
-    y, z = jax.eval_shape(lambda x: tuple(f(x)), jax.ShapeDtypeStruct((n, m), jnp.float32))
+    y, z = jax.eval_shape(f, jax.ShapeDtypeStruct((n, m), jnp.float32))
     for value in (11, 20):
         [y_shape, z_shape] = [one.shape for one in f(jnp.zeros((value, 6), "float32"))]
         found = [extent if isinstance(extent, int) else extent._evaluate({"n": value, "m": 6}) for extent in (*y.shape, *z.shape)]
@@ -75,14 +76,49 @@ def check_updates():
     # What a caller names is allocated, whatever its access.
     named = jax_target(m, "bump", results=["w", "z"])
     assert [one.shape for one in named(x, y)] == [(4,)] * 3
+    # What is no array of JAX is made one, whose type is one of those that are enabled.
+    for given in ([0.0, 1.0, 2.0, 3.0], np.arange(4.0), np.arange(4, dtype="float32")):
+        assert np.array_equal(np.array(bump(given, w=x + 0, y=np.full(4, 10.0))), np.array(bump(x, y, x + 0)))
+    # Results are a tuple, as the state of a loop is.
+    assert jax.lax.fori_loop(0, 3, lambda _, state: bump(x, *state[:2]), (y, x + 0, y))[1][1] == 8
     rows = [
         (ValueError, "same writes to no tensor", lambda: jax_target(m, "same")),
+        (AttributeError, "no function 'none': there is bump, same", lambda: jax_target(m, "none")),
+        (AttributeError, "Module has no function 'none'", lambda: jax_target(m.module(), "none")),
+        (TypeError, "bump has got x twice", lambda: bump(x, y, x, x=x)),
         (ValueError, "bump writes to no tensor x", lambda: jax_target(m, "bump", results=["x"])),
         (ValueError, "bump writes to no tensor v", lambda: jax_target(m, "bump", results=["v"])),
         (TypeError, "bump takes 3 arrays, x, y, w, but 2 were given", lambda: bump(x, y)),
     ]
     for row in rows:
         system.refused(*row)
+
+
+def check_without_handlers():
+    """What only handlers pass is refused when a target is made."""
+    vector = "Tensor([n], float32"
+    m = codegen.jit(
+        f"number(x: {vector}), a: float64) -> None = {{}}; list(x: {vector}), of: Array[Tensor]) -> None = {{}};"
+        f"object(x: Tensor, y: {vector})) -> None = {{}};"
+        f"result(x: {vector}, access=read)) -> y: {vector}) = same(x.data, y.data, n);"
+        f"counted(x: {vector}, access=read), y: {vector}, access=write)) -> int64"
+        " = { same(x.data, y.data, n); return n; };"
+        f"any(x: {vector}, access=read), o: Optional[{vector}, access=read)], a: Any, u: Union[int64, handle],"
+        f" y: {vector}, access=write)) -> None = {{ same(x.data, y.data, n); }};",
+        {"same": codegen.C("void same(const float* x, float* y, long n) { while (n--) y[n] = x[n]; }")},
+    )
+    said = 'make the library with the option register="xla"'
+    for name, why in {
+        "number": "takes a: float64",
+        "list": "takes of: Array[Tensor]",
+        "object": "takes x: Tensor",
+        "result": "yields y: Tensor([n], float32)",
+        "counted": "yields int64",
+    }.items():
+        system.refused(ValueError, f"{name} {why}, but jax-tvm-ffi", lambda name=name: jax_target(m, name))
+        system.refused(ValueError, said, lambda name=name: jax_target(m, name))
+    x = jnp.arange(4, dtype="float32")
+    assert np.array_equal(jax_target(m, "any")(x, x, x, x), x)
 
 
 def check_places():
@@ -262,12 +298,119 @@ def check_handlers(backend):
         (Exception, "Mismatched type of attribute scale when calling: `padded(", lambda: padded(square, by=[0, 0], scale=1.0)),
         (Exception, "expected int64 but got float", lambda: scale(x, a=1.0, k=0.5)),
         (Exception, "TypeError: Mismatched x.dtype on argument #1", lambda: scale(x.astype("int32"), a=1.0)),
+        (Exception, "expected float32 but got void", lambda: scale(x.astype("int4"), a=1.0)),
         (Exception, "ValueError: Mismatched w.shape[0] on argument #2", lambda: bump(x, x[:2])),
     ]
     refused.append((ValueError, "the handler of on is for the platform CUDA, not for cpu", lambda: jax_target(m, "on", platform="cpu")))
     assert jax_target(m, "on", platform="gpu") and jax_target(m, "on", platform="CUDA")
     for kind, text, call in refused:
         system.refused(kind, text, lambda call=call: jax.block_until_ready(call()))
+
+
+def check_attributes(backend):
+    """Keywords are what XLA has attributes for, or an error that names function and keyword."""
+    m = library(
+        f"attributes-{backend}",
+        "/// Shows keywords.\n"
+        "seen(x: Tensor([n], float32, access=read), flags: Array[bool], parts: Array[float32], big: uint64 = 0,"
+        " half: float16 = 0.0, none: Optional[int64] = None, some: Optional[int64] = 7) -> y: Tensor([n], float64) = {"
+        " see(y.data, 0, float64(big)); see(y.data, 1, float64(float32(half))); see(y.data, 2, float64(some.is_some));"
+        " see(y.data, 3, float64(none.is_some)); for i in 0..flags.size { see(y.data, 4 + i, float64(flags[i])); }"
+        " for i in 0..parts.size { see(y.data, 4 + flags.size + i, float64(parts[i])); } };"
+        "grow(n: int64 = 3) -> y: Tensor([n], float64) = { for i in 0..n { see(y.data, i, 1.0); } };",
+        "void see(double* y, long i, double value) { y[i] = value; }",
+        backend=backend,
+    )
+    seen, x = jax_target(m, "seen"), jnp.zeros(6, "float32")
+    lists = {"flags": [True], "parts": [0.5]}
+    rows = [
+        ({}, [0, 0, 1, 0, 1, 0.5]),
+        ({"none": None, "big": np.array(3), "half": np.float16(1.5)}, [3, 1.5, 1, 0, 1, 0.5]),
+        ({"none": jnp.int32(2), "big": 2**62, "half": jnp.bfloat16(1.5)}, [2**62, 1.5, 1, 1, 1, 0.5]),
+        ({"flags": np.array([False]), "parts": np.array([1.5], "float16")}, [0, 0, 1, 0, 0, 1.5]),
+        ({"flags": (), "parts": jnp.array([0.5, 2.0], "bfloat16")}, [0, 0, 1, 0, 0.5, 2]),
+        ({"flags": [1], "parts": range(1, 2)}, [0, 0, 1, 0, 1, 1]),
+    ]
+    with jax.enable_x64(True):
+        for given, expected in rows:
+            found = seen(x, **lists | given)
+            assert np.array_equal(found, expected), (given, found)
+        grow = jax_target(m, "grow")
+        assert grow().shape == (3,) and grow(n=np.int8(2)).tolist() == [1, 1]
+    refused = [
+        (ValueError, "big of seen is 9223372036854775808, which is no int64", {"big": 2**63}),
+        (ValueError, "big of seen is 9223372036854775808, which is no int64", {"big": np.uint64(2**63)}),
+        (TypeError, "some of seen cannot be None: XLA has no None, and 7 is the default", {"some": None}),
+        (TypeError, "half of seen is 1j, no number, text or list of numbers", {"half": 1j}),
+        (TypeError, "parts of seen has 2 dimensions, and a list has one", {"parts": np.zeros((2, 1))}),
+        (TypeError, "parts of seen is a list of <U1, not of integers, floats or bool", {"parts": ["a"]}),
+        (Exception, "Missing attribute flags", {"flags": None}),
+    ]
+    for kind, text, given in refused:
+        system.refused(kind, text, lambda given=given: jax.block_until_ready(seen(x, **lists | given)))
+    for given in (lambda k: {"big": k}, lambda k: {"parts": [k]}):
+        call = jax.jit(lambda x, k, given=given: seen(x, **lists | given(k)))
+        system.refused(TypeError, "of seen is a tracer, no constant", call, x, 1)
+    shown = "(x, *, flags, parts, big=0, half=0.0, none=None, some=7)"
+    assert (seen.__name__, str(inspect.signature(seen))) == ("seen", shown), inspect.signature(seen)
+    assert seen.__doc__.startswith("seen(x: Tensor(") and seen.__doc__.endswith("\n\nShows keywords."), seen.__doc__
+
+
+def check_names():
+    """Programs know a function by the library that it is in, whatever else a process has loaded, or by its own name."""
+    text = "times(x: Tensor([n], float32, access=read)) -> y: Tensor([n], float32) = times(x.data, y.data, n);"
+    kernel = "void times(const float* x, float* y, long n) {{ while (n--) y[n] = {} * x[n]; }}".format
+    two, three, again = (library(name, text, kernel(name[0])) for name in ("2-times", "3-times", "2-times-again"))
+    x = jnp.ones(2, "float32")
+    two, three, again = calls = [jax_target(one, "times") for one in (two, three, again)]
+    assert [call(x)[0] for call in calls] == [2, 3, 2] and len({call.target for call in calls}) == 3
+    # Files may differ in variables alone.
+    variable = "float k = {}; void times(const float* x, float* y, long n) {{ while (n--) y[n] = k * x[n]; }}".format
+    variables = [jax_target(library(f"{k}-variable", text, variable(k)), "times") for k in (8, 9)]
+    assert [call(x)[0] for call in variables] == [8, 9] and variables[0].target != variables[1].target
+    program = system.MADE / "names.py"
+    program.write_text(
+        "import sys, jax, tvm_ffi_codegen as codegen\n"
+        "from tvm_ffi_codegen.frameworks import jax_target\n"
+        "x, program, *paths = jax.numpy.ones(2), *sys.argv[1:]\n"
+        "for path in paths: print(jax_target(codegen.load(path), 'times').target)\n"
+        "try: print(jax.ffi.ffi_call(program, jax.ShapeDtypeStruct((2,), 'float32'))(x)[0])\n"
+        "except Exception as error: print(str(error).partition(':')[0])\n"
+    )
+    for other, names, found in [
+        (three, ["3-times", "2-times"], "3.0"),
+        (two, ["3-times", "2-times"], "2.0"),
+        (two, ["3-times"], "NOT_FOUND"),
+        (again, ["2-times"], "NOT_FOUND"),
+    ]:
+        paths = [system.MADE / f"{name}.so" for name in names]
+        targets = [{"2-times": two, "3-times": three}[name].target for name in names]
+        assert system.run(sys.executable, program, other.target, *paths).split() == [*targets, found]
+    # The same for what is linked in memory, and code in no library has its place among those of its signature.
+    linked = codegen.jit(text, {"times": codegen.C(kernel(5))}, register="xla")
+    inner = [library(f"{k}-inner", text, kernel(k), backend="jit") for k in (6, 7)]
+    inner = [jax_target(one, "times") for one in (linked, *inner)]
+    assert [call(x)[0] for call in inner] == [5, 6, 7] and len({call.target for call in calls + inner}) == 6
+    plain = codegen.jit(
+        "a(x: Tensor([n], float32)) -> None = twice(x.data, n); b(x: Tensor([n], float32)) -> None = twice(x.data, n);",
+        {"twice": codegen.C("void twice(float* x, long n) { while (n--) x[n] *= 2; }")},
+    )
+    handlers = library("4-times", text.replace("times(x:", "a(x:") + text.replace("times(x:", "b(x:"), kernel(4))
+    for m, value in ((plain, 2), (handlers, 4)):
+        name = f"check.a{value}"
+        for _ in range(2):
+            assert jax_target(m, "a", target=name)(x)[0] == value
+        said = f"the target {name} is that of another function"
+        system.refused(ValueError, said, lambda: jax_target(m, "b", target=name))
+    own = jax.ffi.ffi_call("check.a4", jax.ShapeDtypeStruct((2,), jnp.float32))
+    assert own(x)[0] == 4 and jax_target(handlers, "a", target="check.a4").target == "check.a4"
+    options = jax_target(handlers, "a", has_side_effect=True, vmap_method="broadcast_all")
+    assert "has_side_effect=True" in str(jax.make_jaxpr(options)(x))
+    system.refused(Exception, "Mismatched x.ndim", lambda: jax.block_until_ready(jax.vmap(options)(jnp.ones((2, 2)))))
+    # A program that is exported says which targets it may call.
+    allowed = [jax.export.DisabledSafetyCheck.custom_call(two.target)]
+    exported = jax.export.export(jax.jit(two), disabled_checks=allowed)(jax.ShapeDtypeStruct((2,), jnp.float32))
+    assert exported.call(x)[0] == 2
 
 
 def check_closures(backend):
@@ -326,14 +469,17 @@ def check_devices():
     """Shards on several devices of the cpu are calls of one handler."""
     m = library(
         "shards",
-        "one(x: Tensor([n], float32, access=read)) -> y: Tensor([n], float32) = one_kernel(x.data, y.data, n);",
+        "one(x: Tensor([n], float32, access=read)) -> y: Tensor([n], float32) = one_kernel(x.data, y.data, n);"
+        "both(x: Tensor([n], float32), y: Tensor([n], float32)) -> None = one_kernel(x.data, y.data, n);",
         "void one_kernel(const float* x, float* y, long n) { while (n--) y[n] = x[n] + 1; }",
     )
-    one = jax_target(m, "one")
+    one, both = jax_target(m, "one"), jax_target(m, "both")
     mesh = jax.make_mesh((2,), ("i",))
     spec = jax.sharding.PartitionSpec("i")
-    sharded = jax.jit(jax.shard_map(one, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False))
-    assert np.array_equal(sharded(jax.device_put(jnp.arange(8, dtype="float32"), jax.NamedSharding(mesh, spec))), np.arange(1, 9))
+    x = jax.device_put(jnp.arange(8, dtype="float32"), jax.NamedSharding(mesh, spec))
+    for call, specs in ((one, spec), (lambda x: both(x, x)[1], spec), (lambda x: both(x, x), (spec, spec))):
+        sharded = jax.jit(jax.shard_map(call, mesh=mesh, in_specs=spec, out_specs=specs, check_vma=False))
+        assert np.array_equal(jax.tree.leaves(sharded(x))[-1], np.arange(1, 9))
 
 
 def check_layouts():
@@ -368,13 +514,16 @@ if "--times" in sys.argv:
     sys.exit()
 check_symbols()
 check_updates()
+check_without_handlers()
 check_places()
 check_platforms()
 check_direct()
 check_many()
 for backend in (*system.BACKENDS, "jit"):
     check_handlers(backend)
+    check_attributes(backend)
     check_closures(backend)
+check_names()
 check_devices()
 check_layouts()
 system.check_guide_and_example("jax")
