@@ -21,6 +21,22 @@ static_assert(std::is_same_v<decltype(b::symbol("n") == b::symbol("m")), b::Expr
 static_assert(std::is_same_v<decltype(1 < b::symbol("n")), b::Expr>);
 static_assert(!std::is_convertible_v<bool, b::Expr> && !std::is_convertible_v<char, b::Expr>);
 static_assert(!std::is_convertible_v<std::nullptr_t, b::Expr> && !std::is_convertible_v<void*, b::Expr>);
+// A literal is a truth, a number or text; what C++ would only convert to a truth is none, and an enum is its number.
+enum Unscoped : uint8_t { kTwo = 2 };
+enum class Scoped { kTwo = 2 };
+template <typename... Types>
+constexpr bool kAreNoLiterals = (!std::is_constructible_v<b::Literal, Types> && ...);
+static_assert(kAreNoLiterals<char, wchar_t, char16_t, char32_t, int*, int (&)[2], void (*)(), std::nullptr_t, Scoped>);
+static_assert(std::is_convertible_v<bool, b::Literal> && std::is_convertible_v<Unscoped, b::Literal>);
+static_assert(std::is_convertible_v<Unscoped, b::Expr> && !std::is_convertible_v<Scoped, b::Expr>);
+#ifdef __cpp_char8_t
+static_assert(kAreNoLiterals<char8_t, const char8_t*> && !std::is_convertible_v<char8_t, b::Expr>);
+#endif
+template <typename T, typename = void>
+constexpr bool kIsTruth = false;
+template <typename T>
+constexpr bool kIsTruth<T, std::void_t<decltype(b::truth(std::declval<T>()))>> = true;
+static_assert(kIsTruth<bool> && !kIsTruth<char> && !kIsTruth<int*> && !kIsTruth<b::Expr>);
 // A text is no dim, and no name of one.
 static_assert(!std::is_convertible_v<const char*, b::Dim> && !std::is_convertible_v<std::string, b::Dim>);
 // The body that is one call calls a C function, and a type for the result of a function of this library has no place.
@@ -89,6 +105,7 @@ void expressions() {
       {b::Expr(-0.0), "-0.0"},
       {b::Expr(0.1f), "0.10000000149011612"},
       {-0.5 * n, "-0.5 * n"},
+      {n + kTwo, "n + 2"},
   };
   for (const auto& [expr, text] : table) expect(expr.text(), text);
   expect(b::Expr(5e-324).text(), "0." + std::string(323, '0') + "5");
@@ -116,6 +133,7 @@ void types() {
       {b::optional(b::array(b::map("str", b::list("Dict")))), "Optional[Array[Map[str, List[Dict[Any, Any]]]]]"},
       {b::object("my.Class"), "Object[\"my.Class\"]"},
       {b::literal({-1, 2.5, "a", b::none, false}), "Literal[-1, 2.5, \"a\", None, False]"},
+      {b::literal({kTwo, true}), "Literal[2, True]"},
       {b::tuple({}), "Tuple[]"},
       {b::tuple({"int64", {"f", "Function"}, b::union_of({"str", "handle"})}),
        "Tuple[int64, f: Function, Union[str, handle]]"},

@@ -25,11 +25,22 @@ inline constexpr None none{};
 
 namespace detail {
 
-/// True for integers that are numbers: neither truths nor characters.
+/// True for a type that is one of several.
+template <typename T, typename... Types>
+inline constexpr bool kIsOneOf = (std::is_same_v<T, Types> || ...);
+
+/// True for truths and characters, which are integers of C++ and no numbers.
+template <typename T>
+inline constexpr bool kIsNoNumber = kIsOneOf<T, bool, char, wchar_t, char16_t, char32_t>;
+#ifdef __cpp_char8_t
+template <>
+inline constexpr bool kIsNoNumber<char8_t> = true;
+#endif
+
+/// True for integers that are numbers, and for enums that convert to one without a cast.
 template <typename T>
 inline constexpr bool kIsInteger =
-    std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char> && !std::is_same_v<T, wchar_t> &&
-    !std::is_same_v<T, char16_t> && !std::is_same_v<T, char32_t>;
+    (std::is_integral_v<T> && !kIsNoNumber<T>) || (std::is_enum_v<T> && std::is_convertible_v<T, long long>);
 
 /// Access to the text of parts as it is kept, with lines that may be fixed.
 struct Kept {
@@ -56,13 +67,14 @@ std::string list(std::string_view before, const std::vector<Part>& parts, std::s
 
 }  // namespace detail
 
-/// An expression: its canonical text, and how tightly that binds. Numbers, `none` and text (always in quotes, never a name)
-/// convert to one; `symbol` makes names. A comparison is a condition of the language, another expression; what uses one as
-/// a truth of C++ does not compile, and no truth converts to an expression: `truth(true)` is the literal.
+/// An expression: its canonical text, and how tightly that binds. Numbers, unscoped enums (as numbers), `none` and text
+/// (always in quotes, never a name) convert to one; `symbol` makes names. A comparison is a condition of the language,
+/// another expression; what uses one as a truth of C++ does not compile, and no truth converts to an expression:
+/// `truth(true)` is the literal.
 class Expr {
  public:
   template <typename T, std::enable_if_t<detail::kIsInteger<T>, int> = 0>
-  Expr(T value) : text_(std::to_string(value)), is_number_(true) {
+  Expr(T value) : text_(std::to_string(+value)), is_number_(true) {
     if (text_[0] == '-') binds_ = Precedence::kUnary;
   }
   template <typename T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
@@ -246,8 +258,11 @@ inline Expr sum_of(const std::vector<Expr>& terms) {
   return terms.empty() ? Expr(0) : detail::joined(terms, "+", Precedence::kSum, "");
 }
 
-/// Builds `True` or `False`.
-inline Expr truth(bool value) { return Expr::printed(value ? "True" : "False"); }
+/// Builds `True` or `False`, of a `bool` and nothing else that converts to one.
+template <typename T, std::enable_if_t<std::is_same_v<T, bool>, int> = 0>
+Expr truth(T value) {
+  return Expr::printed(value ? "True" : "False");
+}
 /// Builds `null`, the null pointer.
 inline Expr null() { return Expr::printed("null"); }
 /// Builds `min(a, b)`.

@@ -19,7 +19,8 @@ namespace tvm_ffi_codegen::build {
 /// A literal in a type, or as a default: `none`, a truth, a number or text.
 class Literal {
  public:
-  Literal(bool value) : text_(value ? "True" : "False") {}
+  template <typename T, std::enable_if_t<std::is_same_v<T, bool>, int> = 0>
+  Literal(T value) : text_(truth(value).text()) {}
   template <typename T, std::enable_if_t<std::is_convertible_v<T, Expr> && !std::is_base_of_v<Expr, T>, int> = 0>
   Literal(const T& value) : text_(Expr(value).text()) {}
   /// Returns the canonical text.
