@@ -143,6 +143,20 @@ void types() {
   for (const auto& [type, text] : table) expect(type.text(), text);
 }
 
+// Clauses of calls replace one another, and texts have every character but the end of a line.
+void statements() {
+  const b::Symbol n = "n", x = "x";
+  const auto call = b::call("f", {n});
+  const std::vector<std::pair<b::Statement, const char*>> table = {
+      {call.keys({1}).into({x}).keys({n}), "cached (n) @f(n) into x;"},
+      {call.into({n}).into({x, n}).keys({}), "@f(n) into x, n;"},
+      {call.into({x}).into({}), "@f(n);"},
+      {b::raise("my.Error", {"a\1\t\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\xef\xbf\xbf", n}),
+       "raise my.Error \"a\1\t\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\xef\xbf\xbf\", n;"},
+  };
+  for (const auto& [statement, text] : table) expect(statement.text(), text);
+}
+
 void refused() {
   const b::Symbol n = "n", x = "x";
   const auto launch = b::launch("i", "k").grid(n);
@@ -157,8 +171,25 @@ void refused() {
       {[&] { b::tensor({n}, "float33"); }, "\"float33\" is no element type"},
       {[&] { b::tensor({n}, "int65"); }, "\"int65\" is no element type"},
       {[&] { b::tensor({n}, std::vector<std::string>{}); }, "a tensor has an element type, or the name of one"},
+      {[&] { b::tensor({n}, {"int8", "any"}); }, "\"any\" stands for every element type, beside no other"},
+      {[&] { b::tensor({n, b::dots}, "int8"); }, "`...` is the first entry of a shape"},
+      {[&] { b::tensor({b::dots, b::folded(n)}, "int8"); }, "`n...` is the first entry of a shape"},
+      {[&] { b::tensor({b::dots, n}, "int8").strides({1, b::dots}); }, "`...` is the first entry of a shape"},
+      {[&] { b::shape({b::folded(n), 1}); }, "`n...` is no number of a shape"},
       {[&] { b::tensor({n}, "int8").device("gpu"); }, "\"gpu\" is no type of device"},
       {[&] { b::tensor({n}, "int8").access("const"); }, "\"const\" is no access"},
+      {[] { b::Expr bytes = "a\xff"; }, "text is UTF-8, which ends after \"a\""},
+      {[] { b::symbol("\xed\xa0\x80"); }, "text is UTF-8, which ends after \"\""},
+      {[] { b::function("f").docs("\xc3\xa4\xc3"); }, "text is UTF-8, which ends after \"\xc3\xa4\""},
+      {[] { b::function("f").docs("a\r\nb"); }, "documentation has no control characters, as \"a\r\" has"},
+      {[] { b::function("f").at("", 1); }, "the name of a file is empty"},
+      {[&] { b::constraint(n > 0, "a\1"); }, "a message is text without control characters, not \"a\1\""},
+      {[] { b::try_kernel("k", {}, {{1, "ValueError", ""}}); }, "a message is empty"},
+      {[] { b::kernel(""); }, "a symbol is empty"},
+      {[] { b::call_name("a\tb"); }, "the name of a function is text without control characters, not \"a\tb\""},
+      {[] { b::launch("a.b", "k"); }, "the name of an image is a word, not \"a.b\""},
+      {[] { b::Library().image("a.b"); }, "the name of an image is a word, not \"a.b\""},
+      {[] { b::global_of("1", "g"); }, "the name of an image is a word, not \"1\""},
       {[] { b::raise("Value Error"); }, "\"Value Error\" is no kind of error"},
       {[&] { b::if_(n > 0, {}).else_({b::return_()}).elif_(n < 0, {}); }, "`elif_` stands before `else_`"},
       {[&] { b::if_(n > 0, {}).else_({}).else_({}); }, "`else_` stands once"},
@@ -208,6 +239,7 @@ thrice(n: int64 = 14) -> int64
 int main() {
   expressions();
   types();
+  statements();
   refused();
   called();
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -16,8 +16,8 @@
 // and a name or a word where a name or a type stands. Names are put in backticks, and symbols of C functions in quotes,
 // where they have to be.
 //
-// What cannot be a part is thrown as `Error` where it is built. `check` finds everything else, and names the location of
-// the function or statement (`at`).
+// What cannot be a part is thrown as `Error` where it is built; where exceptions are off (`-fno-exceptions`) it is printed,
+// and ends the process. `check` finds everything else, and names the location of the function or statement (`at`).
 #ifndef TVM_FFI_CODEGEN_BUILD_HPP_
 #define TVM_FFI_CODEGEN_BUILD_HPP_
 

@@ -68,36 +68,41 @@ class KernelCall : public Call {
     std::vector<std::string> entries;
     for (const auto& [status, kind, message] : errors) {
       const std::string number = status.has_value() ? std::to_string(*status) : "_";
-      entries.push_back(number + ": " + detail::kind_of_error(kind) + " " + detail::quoted(message));
+      const std::string error(detail::kind_of_error(kind));
+      entries.push_back(number + ": " + error + " " + detail::quoted_name("a message", message));
     }
     return entries.empty() ? "" : detail::enclosed(" errors { ", entries, " }");
   }
 };
 
-/// A call of a function of the FFI: `@relu(t, y)`, `@"blas.matmul"(x, w)` or `@(f)(x)`.
+/// A call of a function of the FFI: `@relu(t, y)`, `@"blas.matmul"(x, w)` or `@(f)(x)`. Methods return one with clauses in
+/// the place of those that it had.
 class FunctionCall : public Call {
  public:
   FunctionCall(const Callee& callee, const std::vector<Expr>& args)
-      : Call("@" + (callee.is_name_ ? detail::label(callee.text_) : callee.text_) +
-             detail::list("(", args, ")")) {}
+      : FunctionCall(plain(callee.is_name_ ? detail::label(callee.text_) : callee.text_, args), "", "") {}
   /// Makes a call of the function of a name in the imports of the library, else in the registry.
   static FunctionCall by_name(std::string_view name, const std::vector<Expr>& args) {
-    return FunctionCall("@" + detail::quoted(name) + detail::list("(", args, ")"));
+    return FunctionCall(plain(detail::quoted_name("the name of a function", name), args), "", "");
   }
   /// Gives the function tensors to write in the place of those that it would allocate and return.
   FunctionCall into(const std::vector<Expr>& tensors) const {
-    const std::string target = tensors.empty() ? "" : detail::list(" into ", tensors, "");
-    return FunctionCall(detail::Kept::of(*this) + target);
+    return FunctionCall(call_, keys_, tensors.empty() ? "" : detail::list(" into ", tensors, ""));
   }
   /// Keeps the result, an object, under keys: integers, truths, element types, addresses and devices. The call is made only
   /// where no call of the same statement has kept one under equal keys.
   FunctionCall keys(const std::vector<Expr>& values) const {
-    const std::string kept = values.empty() ? "" : detail::list("cached (", values, ") ");
-    return FunctionCall(kept + detail::Kept::of(*this));
+    return FunctionCall(call_, values.empty() ? "" : detail::list("cached (", values, ") "), into_);
   }
 
  private:
-  explicit FunctionCall(std::string text) : Call(std::move(text)) {}
+  FunctionCall(std::string call, std::string keys, std::string into)
+      : Call(keys + call + into), call_(std::move(call)), keys_(std::move(keys)), into_(std::move(into)) {}
+  static std::string plain(const std::string& function, const std::vector<Expr>& args) {
+    return "@" + function + detail::list("(", args, ")");
+  }
+
+  std::string call_, keys_, into_;
 };
 
 /// Builds a call of the C function of a symbol or at an address, which returns the result, or nothing.

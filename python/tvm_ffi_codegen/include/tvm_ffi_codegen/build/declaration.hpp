@@ -21,9 +21,10 @@ namespace detail {
 /// Returns documentation as the text has it, each line on one of its own.
 inline std::string docs_text(std::string_view docs, std::string_view margin) {
   std::string text;
-  for (size_t start = 0; !docs.empty() && start <= docs.size();) {
+  for (size_t start = 0; !utf8(docs).empty() && start <= docs.size();) {
     const size_t end = std::min(docs.find('\n', start), docs.size());
     const std::string_view line = docs.substr(start, end - start);
+    if (has_control(line, "\t")) fail("documentation has no control characters, as " + quoted(line) + " has");
     text.append(margin).append(line.empty() ? "///" : "/// ").append(line).append("\n");
     start = end + 1;
   }
@@ -104,7 +105,7 @@ class Constraint {
   template <typename T, std::enable_if_t<std::is_convertible_v<T, Expr>, int> = 0>
   Constraint(const T& condition) : text_(detail::inner(Expr(condition))) {}
   Constraint(const Expr& condition, std::string_view message)
-      : text_(detail::inner(condition) + " else " + detail::quoted(message)) {}
+      : text_(detail::inner(condition) + " else " + detail::quoted_name("a message", message)) {}
 
  private:
   friend struct detail::Kept;
@@ -248,12 +249,13 @@ class Library {
   }
   /// Adds an image, from which launches take GPU kernels, and expressions device variables.
   Library& image(std::string_view name) {
-    images_ += "image " + detail::label(name) + ";\n";
+    images_.append("image ").append(detail::image_name(name)).append(";\n");
     return *this;
   }
   /// Adds an image, after whose loading on a device the function `on_load` is called.
   Library& image(std::string_view name, std::string_view on_load) {
-    images_ += "image " + detail::label(name) + " on load @" + detail::quoted(on_load) + ";\n";
+    const std::string event = " on load @" + detail::quoted_name("the name of a function", on_load);
+    images_.append("image ").append(detail::image_name(name)).append(event).append(";\n");
     return *this;
   }
   /// Returns the canonical text, which `jit`, `emit` and `check` take.

@@ -277,7 +277,8 @@ inline Expr stream(const Expr& tensor) { return detail::applied("stream", {tenso
 inline Expr current_device() { return detail::applied("current_device", {}); }
 /// Builds `image.global("name")`: the address of a device variable of an image. Its `size` is the number of its bytes.
 inline Expr global_of(std::string_view image, std::string_view name) {
-  return Expr::printed(detail::spelled(image) + ".global(" + detail::quoted(name) + ")");
+  const std::string member = ".global(" + detail::quoted_name("the name of a variable", name) + ")";
+  return Expr::printed(detail::spelled(detail::image_name(image)) + member);
 }
 /// Builds `Shape(n, m)`, a shape object.
 inline Expr shape_of(const std::vector<Expr>& numbers) { return detail::applied("Shape", numbers); }

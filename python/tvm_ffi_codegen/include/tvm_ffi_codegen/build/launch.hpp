@@ -95,7 +95,7 @@ class TensorMap {
   static std::string option(std::string_view name, std::string_view word, const std::string_view (&words)[N]) {
     if (!detail::contains(words, word)) {
       const std::vector<std::string> known(words, words + N);
-      throw Error(std::string(name) + detail::enclosed(" is one of ", known, ", not \"") + std::string(word) + "\"");
+      detail::fail(std::string(name) + detail::enclosed(" is one of ", known, ", not \"") + std::string(word) + "\"");
     }
     return word == "none" ? "" : ", " + std::string(name) + "=" + detail::quoted(word);
   }
@@ -159,7 +159,7 @@ class Extents {
   Extents(std::initializer_list<Expr> extents) : Extents(std::vector<Expr>(extents)) {}
   Extents(const std::vector<Expr>& extents) : text_(detail::list("(", extents, ")")) {
     if (extents.empty() || extents.size() > 3) {
-      throw Error("extents are one to three, not " + std::to_string(extents.size()));
+      detail::fail("extents are one to three, not " + std::to_string(extents.size()));
     }
   }
 
@@ -198,8 +198,8 @@ class Command {
 class Launch {
  public:
   Launch(std::string_view image, std::string_view gpu_kernel, const std::vector<LaunchArg>& args)
-      : text_("launch " + detail::label(image) + "." + detail::quoted(gpu_kernel) +
-              detail::list("(", args, ")")) {}
+      : text_("launch " + std::string(detail::image_name(image)) + "." +
+              detail::quoted_name("the name of a kernel", gpu_kernel) + detail::list("(", args, ")")) {}
 
   /// Sets the number of blocks.
   Launch grid(const Extents& extents) const { return with(&Launch::grid_, " grid" + detail::Kept::of(extents)); }
@@ -229,7 +229,7 @@ class Launch {
   Launch stream(const Expr& stream) const { return with(&Launch::stream_, " stream " + detail::inner(stream)); }
 
   operator Statement() const {
-    if (grid_.empty() || block_.empty()) throw Error("`" + text_ + "` needs a grid and a block");
+    if (grid_.empty() || block_.empty()) detail::fail("`" + text_ + "` needs a grid and a block");
     return Statement::printed(text_ + grid_ + block_ + smem_ + attributes_ + on_ + stream_ + ";");
   }
   /// Returns the statement with a source location, as `Statement::at` does.

@@ -55,7 +55,7 @@ class Type {
     if (word == "Array" || word == "List") text_ += "[Any]";
     if (word == "Map" || word == "Dict") text_ += "[Any, Any]";
     const bool is_word = contains_word(word) || word == "Shape" || text_ != word;
-    if (!is_word) throw Error("`" + text_ + "` is no word for a type");
+    if (!is_word) detail::fail("`" + text_ + "` is no word for a type");
   }
   Type(const char* word) : Type(std::string_view(word)) {}
   Type(const std::string& word) : Type(std::string_view(word)) {}
@@ -95,10 +95,13 @@ class Dim {
     dim.text_ = std::move(text);
     return dim;
   }
+  /// Returns the canonical text.
+  std::string text() const { return detail::finished(text_); }
+  /// Returns true for `dots` and `folded(name)`, which stand for leading dims.
+  bool is_leading() const { return text_.size() >= 3 && text_.compare(text_.size() - 3, 3, "...") == 0; }
 
  private:
   friend struct detail::Kept;
-  friend class Tensor;
   std::string text_;
 };
 
@@ -111,6 +114,18 @@ inline Dim folded(const Symbol& name) { return Dim::printed(name.text() + "...")
 
 using Dims = std::vector<Dim>;
 
+namespace detail {
+
+/// Returns dims of a tensor, of which only the first may stand for leading ones.
+inline Dims dims(Dims dims) {
+  for (size_t index = 1; index < dims.size(); ++index) {
+    if (dims[index].is_leading()) fail("`" + dims[index].text() + "` is the first entry of a shape");
+  }
+  return dims;
+}
+
+}  // namespace detail
+
 /// The element types of a tensor: one, several of which a call passes any, "any" for every one, or the name that an earlier
 /// tensor has given to its element type by `Tensor::dtype_symbol`.
 class Dtypes {
@@ -121,9 +136,11 @@ class Dtypes {
   Dtypes(std::initializer_list<const char*> names) : Dtypes(std::vector<std::string>(names.begin(), names.end())) {}
   Dtypes(std::vector<std::string> names) : names_(std::move(names)) {
     for (const std::string& name : names_) {
-      if (!detail::is_dtype(name) && name != "any") throw Error("\"" + name + "\" is no element type");
+      if (!detail::is_dtype(name) && name != "any") detail::fail(detail::quoted(name) + " is no element type");
     }
-    if (names_.empty()) throw Error("a tensor has an element type, or the name of one");
+    if (names_.empty()) detail::fail("a tensor has an element type, or the name of one");
+    const bool has_any = std::find(names_.begin(), names_.end(), "any") != names_.end();
+    if (has_any && names_.size() > 1) detail::fail("\"any\" stands for every element type, beside no other");
   }
   Dtypes(const Symbol& symbol) : symbol_(symbol) {}
 
@@ -136,7 +153,7 @@ class Dtypes {
 /// A tensor. Options hold their defaults until a method returns a tensor with another one.
 class Tensor {
  public:
-  Tensor(Dims shape, Dtypes dtypes) : shape_(std::move(shape)), dtypes_(std::move(dtypes)) {}
+  Tensor(Dims shape, Dtypes dtypes) : shape_(detail::dims(std::move(shape))), dtypes_(std::move(dtypes)) {}
 
   /// Names the element type: `T: float16|bfloat16`.
   Tensor dtype_symbol(const Symbol& name) const {
@@ -144,9 +161,9 @@ class Tensor {
   }
   /// Sets the strides of the declared dims, in elements.
   Tensor strides(const Dims& strides) const {
-    Dims dims = strides;
-    const bool has_dots = shape_.size() > 1 && shape_[0].text_ == "...";
-    if (has_dots && (dims.empty() || dims[0].text_ != "...")) dims.insert(dims.begin(), shape_[0]);
+    Dims dims = detail::dims(strides);
+    const bool has_dots = shape_.size() > 1 && shape_[0].text() == "...";
+    if (has_dots && (dims.empty() || !dims[0].is_leading())) dims.insert(dims.begin(), shape_[0]);
     return with([&](Tensor& one) { one.strides_ = detail::list(", strides=[", dims, "]"); });
   }
   /// Allows any strides.
@@ -155,7 +172,7 @@ class Tensor {
   }
   /// Sets the type of the device: "cpu", "cuda" and others of DLPack, or "any".
   Tensor device(std::string_view device) const {
-    if (!detail::contains(detail::kDevices, device)) throw Error("\"" + std::string(device) + "\" is no type of device");
+    if (!detail::contains(detail::kDevices, device)) detail::fail(detail::quoted(device) + " is no type of device");
     return with([&](Tensor& one) { one.device_ = device == "cpu" ? "" : ", device=" + std::string(device); });
   }
   /// Sets the alignment of the first element in bytes, a power of two.
@@ -168,7 +185,7 @@ class Tensor {
   }
   /// Sets what a function does with the elements that it is given: "update" (the default), "read" or "write".
   Tensor access(std::string_view access) const {
-    if (!detail::contains(detail::kAccesses, access)) throw Error("\"" + std::string(access) + "\" is no access");
+    if (!detail::contains(detail::kAccesses, access)) detail::fail(detail::quoted(access) + " is no access");
     return with([&](Tensor& one) { one.access_ = access == "update" ? "" : ", access=" + std::string(access); });
   }
 
@@ -215,10 +232,16 @@ inline Type shape() { return "Shape"; }
 /// Builds `Shape([n, 2, _])`.
 inline Type shape(const Dims& numbers) {
   const std::string entries = detail::list("", numbers, "");
-  return entries == "..." ? shape() : Type::printed("Shape([" + entries + "])");
+  if (entries == "...") return shape();
+  for (const Dim& one : numbers) {
+    if (one.is_leading()) detail::fail("`" + one.text() + "` is no number of a shape");
+  }
+  return Type::printed("Shape([" + entries + "])");
 }
 /// Builds `Object["my.Class"]`: objects of the class with this type key, and of classes derived from it.
-inline Type object(std::string_view key) { return Type::printed("Object[" + detail::quoted(key) + "]"); }
+inline Type object(std::string_view key) {
+  return Type::printed("Object[" + detail::quoted_name("a type key", key) + "]");
+}
 /// Builds `Array[of]`, an immutable array.
 inline Type array(const Type& of) { return Type::printed("Array[" + detail::inner(of) + "]"); }
 /// Builds `List[of]`, a mutable list.
