@@ -4,7 +4,9 @@
 #include <functional>
 #include <iostream>
 #include <limits>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -37,6 +39,13 @@ constexpr bool kIsTruth = false;
 template <typename T>
 constexpr bool kIsTruth<T, std::void_t<decltype(b::truth(std::declval<T>()))>> = true;
 static_assert(kIsTruth<bool> && !kIsTruth<char> && !kIsTruth<int*> && !kIsTruth<b::Expr>);
+// A text is no condition: a condition with a message is `constraint(n > 0, "message")`.
+template <typename T, typename = void>
+constexpr bool kHasWhere = false;
+template <typename T>
+constexpr bool kHasWhere<T, std::void_t<decltype(b::function("f").where({b::symbol("n") > 0, std::declval<T>()}))>> = true;
+static_assert(kHasWhere<b::Expr> && kHasWhere<b::Constraint> && !kHasWhere<const char*> && !kHasWhere<std::string>);
+static_assert(!std::is_convertible_v<const char*, b::Constraint>);
 // A text is no dim, and no name of one.
 static_assert(!std::is_convertible_v<const char*, b::Dim> && !std::is_convertible_v<std::string, b::Dim>);
 // The body that is one call calls a C function, and a type for the result of a function of this library has no place.
@@ -157,6 +166,29 @@ void statements() {
   for (const auto& [statement, text] : table) expect(statement.text(), text);
 }
 
+// Words and names are texts of any type, lists are vectors of what converts, and all parts print.
+void converted() {
+  const std::string_view k = "k", n = "n", float32 = "float32";
+  const std::vector<int64_t> extents = {2, 3};
+  const std::vector<b::Symbol> names = {n, "m"};
+  const b::Tensor x = b::tensor(names, float32), y = b::tensor(extents, {"int8", float32});
+  const std::vector<b::Param> params = {b::param(n, "int64"), b::param(std::string("x"), x)};
+  const std::vector<b::Expr> conditions = {names[0] > 0, names[1] > 0};
+  const b::Function function = b::function("f").params(params).where(conditions).kernel(k, params);
+  expect(function.text(), R"(f(n: int64, x: Tensor([n, m], float32)) -> None
+    where n > 0, m > 0
+    = k(n, x);)");
+  std::ostringstream printed;
+  printed << y << b::shape(extents) << b::Type(k.empty() ? "str" : "Map") << b::any_dim << b::Literal(true) << b::array_of(extents)
+          << b::constraint(conditions[0], k) << b::call(k, names).keys(extents) << b::raise("E", names)
+          << b::launch("i", k, params).grid(extents).block(1) << b::fill(names[0], 4, 0).on(names[1])
+          << b::Arm(b::none, {b::return_()});
+  expect(printed.str(), R"(Tensor([2, 3], int8|float32)Shape([2, 3])Map[Any, Any]_True[2, 3])"
+                        R"(n > 0 else "k"cached (2, 3) @k(n, m)raise E n, m;)"
+                        R"(launch i."k"(n, x) grid(2, 3) block(1);fill n, 4, 0 on m;)"
+                        "None => {\n                return;\n            }");
+}
+
 void refused() {
   const b::Symbol n = "n", x = "x";
   const auto launch = b::launch("i", "k").grid(n);
@@ -240,6 +272,7 @@ int main() {
   expressions();
   types();
   statements();
+  converted();
   refused();
   called();
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <ostream>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -102,10 +101,12 @@ class Result {
 /// A condition that must hold: `n % 4 == 0 else "n must be a multiple of 4"`.
 class Constraint {
  public:
-  template <typename T, std::enable_if_t<std::is_convertible_v<T, Expr>, int> = 0>
+  template <typename T, std::enable_if_t<detail::kIsOperand<T>, int> = 0>
   Constraint(const T& condition) : text_(detail::inner(Expr(condition))) {}
   Constraint(const Expr& condition, std::string_view message)
       : text_(detail::inner(condition) + " else " + detail::quoted_name("a message", message)) {}
+  /// Returns the canonical text.
+  std::string text() const { return detail::finished(text_); }
 
  private:
   friend struct detail::Kept;
@@ -122,7 +123,7 @@ class Signature {
   /// Adds parameters.
   void add(const std::vector<Param>& params) { params_.insert(params_.end(), params.begin(), params.end()); }
   /// Adds conditions.
-  void add(const std::vector<Constraint>& constraints) {
+  void add(const List<Constraint>& constraints) {
     for (const Constraint& one : constraints) constraints_.push_back(detail::Kept::of(one));
   }
   void set(const Result& result) { result_ = result.text_; }
@@ -167,20 +168,21 @@ class Function {
     return with([&](Function& one) { one.signature_.set(result); });
   }
   /// Adds conditions: `where(n % 4 == 0, constraint(m > 0, "m is not positive"))`.
-  template <typename... Conditions>
+  template <typename... Conditions,
+            std::enable_if_t<(std::is_convertible_v<const Conditions&, Constraint> && ...), int> = 0>
   Function where(const Conditions&... conditions) const {
     return with([&](Function& one) { one.signature_.add(std::vector<Constraint>{conditions...}); });
   }
   /// Adds conditions of a list.
-  Function where(const std::vector<Constraint>& conditions) const {
+  Function where(const List<Constraint>& conditions) const {
     return with([&](Function& one) { one.signature_.add(conditions); });
   }
   /// Makes the call of a C function the body.
-  Function kernel(const Callee& callee, const std::vector<Expr>& args = {}) const {
+  Function kernel(const Callee& callee, const List<Expr>& args = {}) const {
     return calls(build::kernel(callee, args));
   }
   /// Makes the call of a C function that returns a status the body.
-  Function try_kernel(const Callee& callee, const std::vector<Expr>& args = {},
+  Function try_kernel(const Callee& callee, const List<Expr>& args = {},
                       const std::vector<StatusError>& errors = {}) const {
     return calls(build::try_kernel(callee, args, errors));
   }
@@ -229,7 +231,7 @@ inline Function function(std::string_view name) { return Function(name); }
 
 /// Builds `function(i: int64) -> None { … }`: a function object that holds what its body names of the outside.
 inline Expr closure(const std::vector<Param>& params, const Block& body, const Result& result = none,
-                    const std::vector<Constraint>& where = {}) {
+                    const List<Constraint>& where = {}) {
   Signature signature("function");
   signature.add(params);
   signature.set(result);
@@ -269,9 +271,6 @@ class Library {
   std::string images_;
   std::vector<Function> functions_;
 };
-
-inline std::ostream& operator<<(std::ostream& out, const Function& function) { return out << function.text(); }
-inline std::ostream& operator<<(std::ostream& out, const Library& library) { return out << library.text(); }
 
 }  // namespace tvm_ffi_codegen::build
 

@@ -129,6 +129,8 @@ class Arm {
   Arm(const Type& type, const Block& body) : text_(typed("_", type, body)) {}
   /// Makes the arm of None.
   Arm(None, const Block& body) : text_("None => " + block_text(body)) {}
+  /// Returns the canonical text, as it stands in a `match` of a body.
+  std::string text() const { return detail::finished(detail::indented(text_, detail::kMargin + detail::kStep)); }
 
  private:
   friend struct detail::Kept;
@@ -150,7 +152,7 @@ inline Statement return_() { return Statement::printed("return;"); }
 /// Builds `return e;`.
 inline Statement return_(const Expr& value) { return Statement::printed("return " + detail::Kept::of(value) + ";"); }
 /// Builds `raise ValueError "n is ", n;`: an error of a kind, whose message is joined from text and scalars.
-inline Statement raise(std::string_view kind, const std::vector<Expr>& message = {}) {
+inline Statement raise(std::string_view kind, const List<Expr>& message = {}) {
   const std::string pieces = detail::list(message.empty() ? "" : " ", message, "");
   return Statement::printed("raise " + std::string(detail::kind_of_error(kind)) + pieces + ";");
 }

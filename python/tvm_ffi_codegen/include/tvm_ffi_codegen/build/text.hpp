@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace tvm_ffi_codegen::build {
@@ -70,6 +71,10 @@ bool contains(const std::string_view (&table)[N], std::string_view word) {
   }
   return false;
 }
+
+/// Enables what takes texts: `const char*`, `std::string`, `std::string_view`, and classes that convert to the last.
+template <typename T>
+using IfText = std::enable_if_t<std::is_convertible_v<const T&, std::string_view>, int>;
 
 /// Returns true for the digits of numbers.
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }

@@ -51,14 +51,14 @@ inline constexpr Scalar bool_{"bool"}, int8{"int8"}, int16{"int16"}, int32{"int3
 /// A type. A word stands for one without parts: "int64", "str", "handle", "Function", and "Array" for arrays of anything.
 class Type {
  public:
-  Type(std::string_view word) : text_(word) {
+  template <typename T, detail::IfText<T> = 0>
+  Type(const T& text) : text_(std::string_view(text)) {
+    const std::string word = text_;
     if (word == "Array" || word == "List") text_ += "[Any]";
     if (word == "Map" || word == "Dict") text_ += "[Any, Any]";
     const bool is_word = contains_word(word) || word == "Shape" || text_ != word;
     if (!is_word) detail::fail("`" + text_ + "` is no word for a type");
   }
-  Type(const char* word) : Type(std::string_view(word)) {}
-  Type(const std::string& word) : Type(std::string_view(word)) {}
   Type(Scalar scalar) : text_(scalar.name()) {}
 
   /// Makes a type of its canonical text, which is not checked.
@@ -84,9 +84,7 @@ class Type {
 /// `symbol` makes names.
 class Dim {
  public:
-  template <typename T, std::enable_if_t<std::is_convertible_v<T, Expr> && !std::is_convertible_v<T, std::string_view> &&
-                                             !std::is_same_v<T, None>,
-                                         int> = 0>
+  template <typename T, std::enable_if_t<detail::kIsOperand<T>, int> = 0>
   Dim(const T& value) : text_(detail::inner(Expr(value))) {}
 
   /// Makes a dim of its canonical text, which is not checked.
@@ -112,7 +110,7 @@ inline const Dim dots = Dim::printed("...");
 /// Builds `outer...`, the first entry of a shape: all leading dims as one, whose extent is their product.
 inline Dim folded(const Symbol& name) { return Dim::printed(name.text() + "..."); }
 
-using Dims = std::vector<Dim>;
+using Dims = List<Dim>;
 
 namespace detail {
 
@@ -130,10 +128,10 @@ inline Dims dims(Dims dims) {
 /// tensor has given to its element type by `Tensor::dtype_symbol`.
 class Dtypes {
  public:
-  Dtypes(const char* name) : Dtypes(std::vector<std::string>{name}) {}
-  Dtypes(const std::string& name) : Dtypes(std::vector<std::string>{name}) {}
+  template <typename T, detail::IfText<T> = 0>
+  Dtypes(const T& name) : Dtypes(std::vector<std::string>{std::string(std::string_view(name))}) {}
   Dtypes(Scalar scalar) : Dtypes(scalar.name()) {}
-  Dtypes(std::initializer_list<const char*> names) : Dtypes(std::vector<std::string>(names.begin(), names.end())) {}
+  Dtypes(std::initializer_list<std::string_view> names) : Dtypes(std::vector<std::string>(names.begin(), names.end())) {}
   Dtypes(std::vector<std::string> names) : names_(std::move(names)) {
     for (const std::string& name : names_) {
       if (!detail::is_dtype(name) && name != "any") detail::fail(detail::quoted(name) + " is no element type");
@@ -257,11 +255,11 @@ inline Type dict(const Type& key, const Type& value) {
 /// Builds `Optional[of]`: None or a value of the type.
 inline Type optional(const Type& of) { return Type::printed("Optional[" + detail::inner(of) + "]"); }
 /// Builds `Union[a, b]`: a value of one of several types.
-inline Type union_of(const std::vector<Type>& types) {
+inline Type union_of(const List<Type>& types) {
   return Type::printed(detail::list("Union[", types, "]"));
 }
 /// Builds `Literal[1, "a"]`: one of several literals.
-inline Type literal(const std::vector<Literal>& values) {
+inline Type literal(const List<Literal>& values) {
   return Type::printed(detail::list("Literal[", values, "]"));
 }
 /// An element of a tuple: a type, or a name and a type.
@@ -277,7 +275,7 @@ class Element {
 };
 
 /// Builds `Tuple[a, name: b]`, an array with a fixed number of elements: `tuple({"int64", {"f", "Function"}})`.
-inline Type tuple(const std::vector<Element>& elements) {
+inline Type tuple(const List<Element>& elements) {
   return Type::printed(detail::list("Tuple[", elements, "]"));
 }
 
