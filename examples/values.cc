@@ -85,13 +85,13 @@ int main() try {
   const codegen::Kernels kernels = {{"mul", codegen::address(mul)}, {"add", codegen::address(add)}};
   const b::Library library({declaration("net.mt", "net", parse("t = mul x stream\nu = add t x\ny = mul u t"))});
   std::cout << library;
-  ffi::Function net = codegen::jit(library.text(), kernels)->GetFunction("net").value();
+  const ffi::Function net = codegen::functions(library, kernels)["net"];
   ffi::Tensor out = net(tensor({1, 2, 3}), tensor({2, 2, 4})).cast<ffi::Tensor>();
   for (int i = 0; i < 3; ++i) std::cout << static_cast<const float*>(out.data_ptr())[i] << (i < 2 ? " " : "\n");
 
   // A kernel has one prototype, which the second line contradicts.
   const b::Library wrong({declaration("bad.mt", "bad", parse("t = mul x x\ny = mul t 2"))});
-  for (const codegen::Diagnostic& one : codegen::check(wrong.text())) std::cout << one << "\n";
+  for (const codegen::Diagnostic& one : codegen::check(wrong)) std::cout << one << "\n";
   net(tensor({1}), tensor({1, 2}));
   return 1;
 } catch (const ffi::Error& error) {

@@ -35,7 +35,13 @@ static inline int32_t tvm_ffi_codegen_call(const TVMFFIByteArray* name, const TV
   result->type_index = kTVMFFINone;
   result->zero_padding = 0;
   result->v_int64 = 0;
-  status = TVMFFIFunctionCall(function, (TVMFFIAny*)arguments, count, result);
+  /* The function reads the arguments, though its type does not say so. */
+  union {
+    const TVMFFIAny* given;
+    TVMFFIAny* taken;
+  } as;
+  as.given = arguments;
+  status = TVMFFIFunctionCall(function, as.taken, count, result);
   TVMFFIObjectDecRef(function);
   return status;
 }
@@ -60,7 +66,13 @@ static inline TVMFFIByteArray tvm_ffi_codegen_contents(const TVMFFIAny* value) {
     contents.data = value->v_bytes;
     contents.size = value->small_str_len;
   } else if (value->type_index == kTVMFFIStr || value->type_index == kTVMFFIBytes) {
-    contents = *(const TVMFFIByteArray*)((const char*)value->v_obj + sizeof(TVMFFIObject));
+    /* The contents stand behind the head of the object. */
+    union {
+      const TVMFFIObject* head;
+      const TVMFFIByteArray* contents;
+    } as;
+    as.head = value->v_obj + 1;
+    contents = *as.contents;
   }
   return contents;
 }

@@ -4,7 +4,9 @@
 #include <functional>
 #include <iostream>
 #include <limits>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -21,6 +23,29 @@ static_assert(std::is_same_v<decltype(b::symbol("n") == b::symbol("m")), b::Expr
 static_assert(std::is_same_v<decltype(1 < b::symbol("n")), b::Expr>);
 static_assert(!std::is_convertible_v<bool, b::Expr> && !std::is_convertible_v<char, b::Expr>);
 static_assert(!std::is_convertible_v<std::nullptr_t, b::Expr> && !std::is_convertible_v<void*, b::Expr>);
+// A literal is a truth, a number or text; what C++ would only convert to a truth is none, and an enum is its number.
+enum Unscoped : uint8_t { kTwo = 2 };
+enum class Scoped { kTwo = 2 };
+template <typename... Types>
+constexpr bool kAreNoLiterals = (!std::is_constructible_v<b::Literal, Types> && ...);
+static_assert(kAreNoLiterals<char, wchar_t, char16_t, char32_t, int*, int (&)[2], void (*)(), std::nullptr_t, Scoped>);
+static_assert(std::is_convertible_v<bool, b::Literal> && std::is_convertible_v<Unscoped, b::Literal>);
+static_assert(std::is_convertible_v<Unscoped, b::Expr> && !std::is_convertible_v<Scoped, b::Expr>);
+#ifdef __cpp_char8_t
+static_assert(kAreNoLiterals<char8_t, const char8_t*> && !std::is_convertible_v<char8_t, b::Expr>);
+#endif
+template <typename T, typename = void>
+constexpr bool kIsTruth = false;
+template <typename T>
+constexpr bool kIsTruth<T, std::void_t<decltype(b::truth(std::declval<T>()))>> = true;
+static_assert(kIsTruth<bool> && !kIsTruth<char> && !kIsTruth<int*> && !kIsTruth<b::Expr>);
+// A text is no condition: a condition with a message is `constraint(n > 0, "message")`.
+template <typename T, typename = void>
+constexpr bool kHasWhere = false;
+template <typename T>
+constexpr bool kHasWhere<T, std::void_t<decltype(b::function("f").where({b::symbol("n") > 0, std::declval<T>()}))>> = true;
+static_assert(kHasWhere<b::Expr> && kHasWhere<b::Constraint> && !kHasWhere<const char*> && !kHasWhere<std::string>);
+static_assert(!std::is_convertible_v<const char*, b::Constraint>);
 // A text is no dim, and no name of one.
 static_assert(!std::is_convertible_v<const char*, b::Dim> && !std::is_convertible_v<std::string, b::Dim>);
 // The body that is one call calls a C function, and a type for the result of a function of this library has no place.
@@ -89,6 +114,7 @@ void expressions() {
       {b::Expr(-0.0), "-0.0"},
       {b::Expr(0.1f), "0.10000000149011612"},
       {-0.5 * n, "-0.5 * n"},
+      {n + kTwo, "n + 2"},
   };
   for (const auto& [expr, text] : table) expect(expr.text(), text);
   expect(b::Expr(5e-324).text(), "0." + std::string(323, '0') + "5");
@@ -116,6 +142,7 @@ void types() {
       {b::optional(b::array(b::map("str", b::list("Dict")))), "Optional[Array[Map[str, List[Dict[Any, Any]]]]]"},
       {b::object("my.Class"), "Object[\"my.Class\"]"},
       {b::literal({-1, 2.5, "a", b::none, false}), "Literal[-1, 2.5, \"a\", None, False]"},
+      {b::literal({kTwo, true}), "Literal[2, True]"},
       {b::tuple({}), "Tuple[]"},
       {b::tuple({"int64", {"f", "Function"}, b::union_of({"str", "handle"})}),
        "Tuple[int64, f: Function, Union[str, handle]]"},
@@ -123,6 +150,43 @@ void types() {
       {b::shape({n, 2, b::any_dim}), "Shape([n, 2, _])"},
   };
   for (const auto& [type, text] : table) expect(type.text(), text);
+}
+
+// Clauses of calls replace one another, and texts have every character but the end of a line.
+void statements() {
+  const b::Symbol n = "n", x = "x";
+  const auto call = b::call("f", {n});
+  const std::vector<std::pair<b::Statement, const char*>> table = {
+      {call.keys({1}).into({x}).keys({n}), "cached (n) @f(n) into x;"},
+      {call.into({n}).into({x, n}).keys({}), "@f(n) into x, n;"},
+      {call.into({x}).into({}), "@f(n);"},
+      {b::raise("my.Error", {"a\1\t\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\xef\xbf\xbf", n}),
+       "raise my.Error \"a\1\t\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\xef\xbf\xbf\", n;"},
+  };
+  for (const auto& [statement, text] : table) expect(statement.text(), text);
+}
+
+// Words and names are texts of any type, lists are vectors of what converts, and all parts print.
+void converted() {
+  const std::string_view k = "k", n = "n", float32 = "float32";
+  const std::vector<int64_t> extents = {2, 3};
+  const std::vector<b::Symbol> names = {n, "m"};
+  const b::Tensor x = b::tensor(names, float32), y = b::tensor(extents, {"int8", float32});
+  const std::vector<b::Param> params = {b::param(n, "int64"), b::param(std::string("x"), x)};
+  const std::vector<b::Expr> conditions = {names[0] > 0, names[1] > 0};
+  const b::Function function = b::function("f").params(params).where(conditions).kernel(k, params);
+  expect(function.text(), R"(f(n: int64, x: Tensor([n, m], float32)) -> None
+    where n > 0, m > 0
+    = k(n, x);)");
+  std::ostringstream printed;
+  printed << y << b::shape(extents) << b::Type(k.empty() ? "str" : "Map") << b::any_dim << b::Literal(true) << b::array_of(extents)
+          << b::constraint(conditions[0], k) << b::call(k, names).keys(extents) << b::raise("E", names)
+          << b::launch("i", k, params).grid(extents).block(1) << b::fill(names[0], 4, 0).on(names[1])
+          << b::Arm(b::none, {b::return_()});
+  expect(printed.str(), R"(Tensor([2, 3], int8|float32)Shape([2, 3])Map[Any, Any]_True[2, 3])"
+                        R"(n > 0 else "k"cached (2, 3) @k(n, m)raise E n, m;)"
+                        R"(launch i."k"(n, x) grid(2, 3) block(1);fill n, 4, 0 on m;)"
+                        "None => {\n                return;\n            }");
 }
 
 void refused() {
@@ -139,8 +203,25 @@ void refused() {
       {[&] { b::tensor({n}, "float33"); }, "\"float33\" is no element type"},
       {[&] { b::tensor({n}, "int65"); }, "\"int65\" is no element type"},
       {[&] { b::tensor({n}, std::vector<std::string>{}); }, "a tensor has an element type, or the name of one"},
+      {[&] { b::tensor({n}, {"int8", "any"}); }, "\"any\" stands for every element type, beside no other"},
+      {[&] { b::tensor({n, b::dots}, "int8"); }, "`...` is the first entry of a shape"},
+      {[&] { b::tensor({b::dots, b::folded(n)}, "int8"); }, "`n...` is the first entry of a shape"},
+      {[&] { b::tensor({b::dots, n}, "int8").strides({1, b::dots}); }, "`...` is the first entry of a shape"},
+      {[&] { b::shape({b::folded(n), 1}); }, "`n...` is no number of a shape"},
       {[&] { b::tensor({n}, "int8").device("gpu"); }, "\"gpu\" is no type of device"},
       {[&] { b::tensor({n}, "int8").access("const"); }, "\"const\" is no access"},
+      {[] { b::Expr bytes = "a\xff"; }, "text is UTF-8, which ends after \"a\""},
+      {[] { b::symbol("\xed\xa0\x80"); }, "text is UTF-8, which ends after \"\""},
+      {[] { b::function("f").docs("\xc3\xa4\xc3"); }, "text is UTF-8, which ends after \"\xc3\xa4\""},
+      {[] { b::function("f").docs("a\r\nb"); }, "documentation has no control characters, as \"a\r\" has"},
+      {[] { b::function("f").at("", 1); }, "the name of a file is empty"},
+      {[&] { b::constraint(n > 0, "a\1"); }, "a message is text without control characters, not \"a\1\""},
+      {[] { b::try_kernel("k", {}, {{1, "ValueError", ""}}); }, "a message is empty"},
+      {[] { b::kernel(""); }, "a symbol is empty"},
+      {[] { b::call_name("a\tb"); }, "the name of a function is text without control characters, not \"a\tb\""},
+      {[] { b::launch("a.b", "k"); }, "the name of an image is a word, not \"a.b\""},
+      {[] { b::Library().image("a.b"); }, "the name of an image is a word, not \"a.b\""},
+      {[] { b::global_of("1", "g"); }, "the name of an image is a word, not \"1\""},
       {[] { b::raise("Value Error"); }, "\"Value Error\" is no kind of error"},
       {[&] { b::if_(n > 0, {}).else_({b::return_()}).elif_(n < 0, {}); }, "`elif_` stands before `else_`"},
       {[&] { b::if_(n > 0, {}).else_({}).else_({}); }, "`else_` stands once"},
@@ -190,6 +271,8 @@ thrice(n: int64 = 14) -> int64
 int main() {
   expressions();
   types();
+  statements();
+  converted();
   refused();
   called();
   return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -468,3 +468,23 @@ def test_lines_of_python_are_locations_on_request() -> None:
     lines = [int(found) - line for found in re.findall(rf'@"{re.escape(__file__)}":([0-9]+)', str(located))]
     assert lines == [3, 2, 2, 1, 2]
     assert '@"net.py":7\n' in str(located)
+
+
+# Compilers that are built as LLVM is have no exceptions.
+def test_cxx_builds_declarations_without_exceptions(tmp_path: Path) -> None:
+    source, program = tmp_path / "built.cc", tmp_path / "built"
+    source.write_text("""
+        #include <cstdio>
+        #include <tvm_ffi_codegen/build.hpp>
+        namespace b = tvm_ffi_codegen::build;
+        int main(int count, char** names) {
+          std::puts(b::function("f").params({b::param(count > 1 ? names[1] : "n", b::int64)}).text().c_str());
+        }
+    """)
+    options = ["-std=c++17", "-fno-exceptions", "-fno-rtti", f"-I{codegen.include_dir()}"]
+    subprocess.run(["g++", *options, source, "-o", program], check=True)
+    printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    assert printed == "f(n: int64) -> None\n    = {};\n"
+    refused = subprocess.run([program, ""], check=False, capture_output=True, text=True)
+    assert refused.returncode < 0
+    assert refused.stderr == "tvm_ffi_codegen: a name is empty\n"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <ostream>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -21,9 +20,10 @@ namespace detail {
 /// Returns documentation as the text has it, each line on one of its own.
 inline std::string docs_text(std::string_view docs, std::string_view margin) {
   std::string text;
-  for (size_t start = 0; !docs.empty() && start <= docs.size();) {
+  for (size_t start = 0; !utf8(docs).empty() && start <= docs.size();) {
     const size_t end = std::min(docs.find('\n', start), docs.size());
     const std::string_view line = docs.substr(start, end - start);
+    if (has_control(line, "\t")) fail("documentation has no control characters, as " + quoted(line) + " has");
     text.append(margin).append(line.empty() ? "///" : "/// ").append(line).append("\n");
     start = end + 1;
   }
@@ -101,10 +101,12 @@ class Result {
 /// A condition that must hold: `n % 4 == 0 else "n must be a multiple of 4"`.
 class Constraint {
  public:
-  template <typename T, std::enable_if_t<std::is_convertible_v<T, Expr>, int> = 0>
+  template <typename T, std::enable_if_t<detail::kIsOperand<T>, int> = 0>
   Constraint(const T& condition) : text_(detail::inner(Expr(condition))) {}
   Constraint(const Expr& condition, std::string_view message)
-      : text_(detail::inner(condition) + " else " + detail::quoted(message)) {}
+      : text_(detail::inner(condition) + " else " + detail::quoted_name("a message", message)) {}
+  /// Returns the canonical text.
+  std::string text() const { return detail::finished(text_); }
 
  private:
   friend struct detail::Kept;
@@ -121,7 +123,7 @@ class Signature {
   /// Adds parameters.
   void add(const std::vector<Param>& params) { params_.insert(params_.end(), params.begin(), params.end()); }
   /// Adds conditions.
-  void add(const std::vector<Constraint>& constraints) {
+  void add(const List<Constraint>& constraints) {
     for (const Constraint& one : constraints) constraints_.push_back(detail::Kept::of(one));
   }
   void set(const Result& result) { result_ = result.text_; }
@@ -166,20 +168,21 @@ class Function {
     return with([&](Function& one) { one.signature_.set(result); });
   }
   /// Adds conditions: `where(n % 4 == 0, constraint(m > 0, "m is not positive"))`.
-  template <typename... Conditions>
+  template <typename... Conditions,
+            std::enable_if_t<(std::is_convertible_v<const Conditions&, Constraint> && ...), int> = 0>
   Function where(const Conditions&... conditions) const {
     return with([&](Function& one) { one.signature_.add(std::vector<Constraint>{conditions...}); });
   }
   /// Adds conditions of a list.
-  Function where(const std::vector<Constraint>& conditions) const {
+  Function where(const List<Constraint>& conditions) const {
     return with([&](Function& one) { one.signature_.add(conditions); });
   }
   /// Makes the call of a C function the body.
-  Function kernel(const Callee& callee, const std::vector<Expr>& args = {}) const {
+  Function kernel(const Callee& callee, const List<Expr>& args = {}) const {
     return calls(build::kernel(callee, args));
   }
   /// Makes the call of a C function that returns a status the body.
-  Function try_kernel(const Callee& callee, const std::vector<Expr>& args = {},
+  Function try_kernel(const Callee& callee, const List<Expr>& args = {},
                       const std::vector<StatusError>& errors = {}) const {
     return calls(build::try_kernel(callee, args, errors));
   }
@@ -228,7 +231,7 @@ inline Function function(std::string_view name) { return Function(name); }
 
 /// Builds `function(i: int64) -> None { … }`: a function object that holds what its body names of the outside.
 inline Expr closure(const std::vector<Param>& params, const Block& body, const Result& result = none,
-                    const std::vector<Constraint>& where = {}) {
+                    const List<Constraint>& where = {}) {
   Signature signature("function");
   signature.add(params);
   signature.set(result);
@@ -248,12 +251,13 @@ class Library {
   }
   /// Adds an image, from which launches take GPU kernels, and expressions device variables.
   Library& image(std::string_view name) {
-    images_ += "image " + detail::label(name) + ";\n";
+    images_.append("image ").append(detail::image_name(name)).append(";\n");
     return *this;
   }
   /// Adds an image, after whose loading on a device the function `on_load` is called.
   Library& image(std::string_view name, std::string_view on_load) {
-    images_ += "image " + detail::label(name) + " on load @" + detail::quoted(on_load) + ";\n";
+    const std::string event = " on load @" + detail::quoted_name("the name of a function", on_load);
+    images_.append("image ").append(detail::image_name(name)).append(event).append(";\n");
     return *this;
   }
   /// Returns the canonical text, which `jit`, `emit` and `check` take.
@@ -267,9 +271,6 @@ class Library {
   std::string images_;
   std::vector<Function> functions_;
 };
-
-inline std::ostream& operator<<(std::ostream& out, const Function& function) { return out << function.text(); }
-inline std::ostream& operator<<(std::ostream& out, const Library& library) { return out << library.text(); }
 
 }  // namespace tvm_ffi_codegen::build
 

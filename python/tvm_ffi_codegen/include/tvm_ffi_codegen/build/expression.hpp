@@ -25,11 +25,22 @@ inline constexpr None none{};
 
 namespace detail {
 
-/// True for integers that are numbers: neither truths nor characters.
+/// True for a type that is one of several.
+template <typename T, typename... Types>
+inline constexpr bool kIsOneOf = (std::is_same_v<T, Types> || ...);
+
+/// True for truths and characters, which are integers of C++ and no numbers.
+template <typename T>
+inline constexpr bool kIsNoNumber = kIsOneOf<T, bool, char, wchar_t, char16_t, char32_t>;
+#ifdef __cpp_char8_t
+template <>
+inline constexpr bool kIsNoNumber<char8_t> = true;
+#endif
+
+/// True for integers that are numbers, and for enums that convert to one without a cast.
 template <typename T>
 inline constexpr bool kIsInteger =
-    std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char> && !std::is_same_v<T, wchar_t> &&
-    !std::is_same_v<T, char16_t> && !std::is_same_v<T, char32_t>;
+    (std::is_integral_v<T> && !kIsNoNumber<T>) || (std::is_enum_v<T> && std::is_convertible_v<T, long long>);
 
 /// Access to the text of parts as it is kept, with lines that may be fixed.
 struct Kept {
@@ -56,22 +67,31 @@ std::string list(std::string_view before, const std::vector<Part>& parts, std::s
 
 }  // namespace detail
 
-/// An expression: its canonical text, and how tightly that binds. Numbers, `none` and text (always in quotes, never a name)
-/// convert to one; `symbol` makes names. A comparison is a condition of the language, another expression; what uses one as
-/// a truth of C++ does not compile, and no truth converts to an expression: `truth(true)` is the literal.
+/// Parts: in braces, or a vector of what converts to a part, such as a `std::vector<int64_t>` of expressions.
+template <typename Part>
+class List : public std::vector<Part> {
+ public:
+  using std::vector<Part>::vector;
+  template <typename T, std::enable_if_t<std::is_convertible_v<const T&, Part>, int> = 0>
+  List(const std::vector<T>& parts) : std::vector<Part>(parts.begin(), parts.end()) {}
+};
+
+/// An expression: its canonical text, and how tightly that binds. Numbers, unscoped enums (as numbers), `none` and text
+/// (always in quotes, never a name) convert to one; `symbol` makes names. A comparison is a condition of the language,
+/// another expression; what uses one as a truth of C++ does not compile, and no truth converts to an expression:
+/// `truth(true)` is the literal.
 class Expr {
  public:
   template <typename T, std::enable_if_t<detail::kIsInteger<T>, int> = 0>
-  Expr(T value) : text_(std::to_string(value)), is_number_(true) {
+  Expr(T value) : text_(std::to_string(+value)), is_number_(true) {
     if (text_[0] == '-') binds_ = Precedence::kUnary;
   }
   template <typename T, std::enable_if_t<std::is_floating_point_v<T>, int> = 0>
   Expr(T value) : text_(detail::decimal(static_cast<double>(value))), is_number_(true) {
     if (text_[0] == '-') binds_ = Precedence::kUnary;
   }
-  Expr(const char* text) : text_(detail::quoted(text)) {}
-  Expr(std::string_view text) : text_(detail::quoted(text)) {}
-  Expr(const std::string& text) : text_(detail::quoted(text)) {}
+  template <typename T, detail::IfText<T> = 0>
+  Expr(const T& text) : text_(detail::quoted(text)) {}
   Expr(None) : text_("None") {}
   Expr(std::nullptr_t) = delete;
   template <typename T, std::enable_if_t<std::is_same_v<T, bool>, int> = 0>
@@ -143,11 +163,20 @@ class Expr {
   bool is_number_ = false;
 };
 
+namespace detail {
+
+/// True for what converts to an expression and is neither text nor `none`.
+template <typename T>
+inline constexpr bool kIsOperand =
+    std::is_convertible_v<T, Expr> && !std::is_convertible_v<T, std::string_view> && !std::is_same_v<T, None>;
+
+}  // namespace detail
+
 /// A name of a symbol, a parameter or a local. Its text has backticks if the name is reserved or no identifier.
 class Symbol : public Expr {
  public:
-  Symbol(std::string name) : Expr(detail::spelled(name), Precedence::kPostfix, false), name_(std::move(name)) {}
-  Symbol(const char* name) : Symbol(std::string(name)) {}
+  template <typename T, detail::IfText<T> = 0>
+  Symbol(const T& name) : Expr(detail::spelled(name), Precedence::kPostfix, false), name_(std::string_view(name)) {}
   /// Returns the name, without backticks.
   const std::string& name() const { return name_; }
 
@@ -156,7 +185,7 @@ class Symbol : public Expr {
 };
 
 /// Makes a name.
-inline Symbol symbol(std::string name) { return Symbol(std::move(name)); }
+inline Symbol symbol(std::string_view name) { return Symbol(name); }
 
 /// Makes several names: `auto [n, m] = symbols("n", "m");`.
 template <typename... Names>
@@ -210,7 +239,11 @@ inline Expr operator-(const Expr& a) {
   const bool is_plain_number = a.is_number() && a.binds() == Precedence::kPostfix;
   return Expr::printed("-" + detail::operand(a, !is_plain_number && a.binds() >= Precedence::kUnary), Precedence::kUnary);
 }
-inline std::ostream& operator<<(std::ostream& out, const Expr& expr) { return out << expr.text(); }
+/// Prints the text of a part.
+template <typename Part>
+auto operator<<(std::ostream& out, const Part& part) -> decltype(out << part.text()) {
+  return out << part.text();
+}
 
 namespace detail {
 
@@ -230,24 +263,27 @@ inline Expr joined(const std::vector<Expr>& operands, std::string_view op, Prece
 }  // namespace detail
 
 /// Builds `a and b and c`, of any number of conditions; `True` of none.
-inline Expr all_of(const std::vector<Expr>& conditions) {
+inline Expr all_of(const List<Expr>& conditions) {
   return detail::joined(conditions, "and", Precedence::kAnd, "True");
 }
 /// Builds `a or b or c`, of any number of conditions; `False` of none.
-inline Expr any_of(const std::vector<Expr>& conditions) {
+inline Expr any_of(const List<Expr>& conditions) {
   return detail::joined(conditions, "or", Precedence::kOr, "False");
 }
 /// Builds `a * b * c`, of any number of factors; 1 of none.
-inline Expr product(const std::vector<Expr>& factors) {
+inline Expr product(const List<Expr>& factors) {
   return factors.empty() ? Expr(1) : detail::joined(factors, "*", Precedence::kProduct, "");
 }
 /// Builds `a + b + c`, of any number of terms; 0 of none.
-inline Expr sum_of(const std::vector<Expr>& terms) {
+inline Expr sum_of(const List<Expr>& terms) {
   return terms.empty() ? Expr(0) : detail::joined(terms, "+", Precedence::kSum, "");
 }
 
-/// Builds `True` or `False`.
-inline Expr truth(bool value) { return Expr::printed(value ? "True" : "False"); }
+/// Builds `True` or `False`, of a `bool` and nothing else that converts to one.
+template <typename T, std::enable_if_t<std::is_same_v<T, bool>, int> = 0>
+Expr truth(T value) {
+  return Expr::printed(value ? "True" : "False");
+}
 /// Builds `null`, the null pointer.
 inline Expr null() { return Expr::printed("null"); }
 /// Builds `min(a, b)`.
@@ -262,12 +298,13 @@ inline Expr stream(const Expr& tensor) { return detail::applied("stream", {tenso
 inline Expr current_device() { return detail::applied("current_device", {}); }
 /// Builds `image.global("name")`: the address of a device variable of an image. Its `size` is the number of its bytes.
 inline Expr global_of(std::string_view image, std::string_view name) {
-  return Expr::printed(detail::spelled(image) + ".global(" + detail::quoted(name) + ")");
+  const std::string member = ".global(" + detail::quoted_name("the name of a variable", name) + ")";
+  return Expr::printed(detail::spelled(detail::image_name(image)) + member);
 }
 /// Builds `Shape(n, m)`, a shape object.
-inline Expr shape_of(const std::vector<Expr>& numbers) { return detail::applied("Shape", numbers); }
+inline Expr shape_of(const List<Expr>& numbers) { return detail::applied("Shape", numbers); }
 /// Builds `[a, b]`, an array object.
-inline Expr array_of(const std::vector<Expr>& elements) {
+inline Expr array_of(const List<Expr>& elements) {
   return Expr::printed(detail::list("[", elements, "]"));
 }
 

@@ -19,7 +19,7 @@ namespace tvm_ffi_codegen::build {
 class Im2col {
  private:
   friend class TensorMap;
-  friend Im2col im2col(const std::vector<Expr>& lower, const std::vector<Expr>& upper, const Expr& channels,
+  friend Im2col im2col(const List<Expr>& lower, const List<Expr>& upper, const Expr& channels,
                        const Expr& pixels);
   explicit Im2col(std::string text) : text_(std::move(text)) {}
   std::string text_;
@@ -27,7 +27,7 @@ class Im2col {
 
 /// Makes a column of pixels. `lower` and `upper` are the offsets of the corners of the bounding box from those of an image,
 /// for each spatial dim; `channels` and `pixels` are what an access brings.
-inline Im2col im2col(const std::vector<Expr>& lower, const std::vector<Expr>& upper, const Expr& channels,
+inline Im2col im2col(const List<Expr>& lower, const List<Expr>& upper, const Expr& channels,
                      const Expr& pixels) {
   const std::string corners = detail::list("lower=[", lower, "]") + detail::list(", upper=[", upper, "]");
   const std::string numbers = ", channels=" + detail::inner(channels) + ", pixels=" + detail::inner(pixels);
@@ -38,20 +38,20 @@ inline Im2col im2col(const std::vector<Expr>& lower, const std::vector<Expr>& up
 /// `tensormap(x, im2col(…))`. Options hold their defaults until a method returns a map with another one.
 class TensorMap {
  public:
-  TensorMap(const Expr& tensor, const std::vector<Expr>& box)
+  TensorMap(const Expr& tensor, const List<Expr>& box)
       : tensor_(detail::inner(tensor)), mode_(detail::list(", box=[", box, "]")) {}
   TensorMap(const Expr& tensor, const Im2col& columns) : tensor_(detail::inner(tensor)), mode_(", " + columns.text_) {}
 
   /// Sets the extents of the memory, the innermost last; those of the tensor by default.
-  TensorMap dims(const std::vector<Expr>& dims) const { return with(&TensorMap::dims_, list("dims", dims)); }
+  TensorMap dims(const List<Expr>& dims) const { return with(&TensorMap::dims_, list("dims", dims)); }
   /// Sets the strides of the memory, in elements.
-  TensorMap strides(const std::vector<Expr>& strides) const {
+  TensorMap strides(const List<Expr>& strides) const {
     return with(&TensorMap::strides_, list("strides", strides));
   }
   /// Sets where the memory starts, in elements.
   TensorMap offset(const Expr& offset) const { return with(&TensorMap::offset_, ", offset=" + detail::inner(offset)); }
   /// Sets the steps between the elements that a box takes, or between pixels.
-  TensorMap steps(const std::vector<Expr>& steps) const { return with(&TensorMap::steps_, list("steps", steps)); }
+  TensorMap steps(const List<Expr>& steps) const { return with(&TensorMap::steps_, list("steps", steps)); }
   /// Sets how elements are interleaved: "none", "16b" or "32b".
   TensorMap interleave(std::string_view word) const {
     return with(&TensorMap::interleave_, option("interleave", word, kInterleaves));
@@ -86,7 +86,7 @@ class TensorMap {
       "uint8",   "uint16",   "uint32",      "int32",    "uint64",       "int64",        "float16",       "float32",
       "float64", "bfloat16", "float32_ftz", "tfloat32", "tfloat32_ftz", "16u4_align8b", "16u4_align16b", "16u6_align16b"};
 
-  static std::string list(std::string_view name, const std::vector<Expr>& numbers) {
+  static std::string list(std::string_view name, const List<Expr>& numbers) {
     if (numbers.empty()) return "";
     return detail::list(", " + std::string(name) + "=[", numbers, "]");
   }
@@ -95,7 +95,7 @@ class TensorMap {
   static std::string option(std::string_view name, std::string_view word, const std::string_view (&words)[N]) {
     if (!detail::contains(words, word)) {
       const std::vector<std::string> known(words, words + N);
-      throw Error(std::string(name) + detail::enclosed(" is one of ", known, ", not \"") + std::string(word) + "\"");
+      detail::fail(std::string(name) + detail::enclosed(" is one of ", known, ", not \"") + std::string(word) + "\"");
     }
     return word == "none" ? "" : ", " + std::string(name) + "=" + detail::quoted(word);
   }
@@ -109,7 +109,7 @@ class TensorMap {
 };
 
 /// Makes a tensor map with the extents of its box, the innermost last.
-inline TensorMap tensormap(const Expr& tensor, const std::vector<Expr>& box) { return TensorMap(tensor, box); }
+inline TensorMap tensormap(const Expr& tensor, const List<Expr>& box) { return TensorMap(tensor, box); }
 /// Makes a tensor map of columns of pixels.
 inline TensorMap tensormap(const Expr& tensor, const Im2col& columns) { return TensorMap(tensor, columns); }
 /// An argument of a launch, or a value of an upload: an expression, a tensor map, a `structure`, `scratch` memory or
@@ -138,7 +138,7 @@ inline Statement let(const Symbol& name, const TensorMap& map) {
 }
 
 /// Builds `struct(a, b)`: a struct with C layout.
-inline LaunchArg structure(const std::vector<LaunchArg>& fields) {
+inline LaunchArg structure(const List<LaunchArg>& fields) {
   return LaunchArg::printed(detail::list("struct(", fields, ")"));
 }
 /// Builds `scratch(bytes, align)`: the address of device memory that is released after the launch; both are in bytes.
@@ -157,9 +157,10 @@ class Extents {
   template <typename T, std::enable_if_t<std::is_convertible_v<T, Expr>, int> = 0>
   Extents(const T& extent) : Extents(std::vector<Expr>{extent}) {}
   Extents(std::initializer_list<Expr> extents) : Extents(std::vector<Expr>(extents)) {}
-  Extents(const std::vector<Expr>& extents) : text_(detail::list("(", extents, ")")) {
+  template <typename T>
+  Extents(const std::vector<T>& extents) : text_(detail::list("(", List<Expr>(extents), ")")) {
     if (extents.empty() || extents.size() > 3) {
-      throw Error("extents are one to three, not " + std::to_string(extents.size()));
+      detail::fail("extents are one to three, not " + std::to_string(extents.size()));
     }
   }
 
@@ -185,6 +186,8 @@ class Command {
     return copy;
   }
   operator Statement() const { return Statement::printed(text_ + on_ + stream_ + ";"); }
+  /// Returns the canonical text, as it stands in the body of a function.
+  std::string text() const { return Statement(*this).text(); }
   /// Returns the statement with a source location, as `Statement::at` does.
   Statement at(std::string_view file, uint32_t line, uint32_t column = 0) const {
     return Statement(*this).at(file, line, column);
@@ -197,9 +200,9 @@ class Command {
 /// A launch of a GPU kernel: `launch image."kernel"(args) grid(n) block(128);`. It needs `grid` and `block`.
 class Launch {
  public:
-  Launch(std::string_view image, std::string_view gpu_kernel, const std::vector<LaunchArg>& args)
-      : text_("launch " + detail::label(image) + "." + detail::quoted(gpu_kernel) +
-              detail::list("(", args, ")")) {}
+  Launch(std::string_view image, std::string_view gpu_kernel, const List<LaunchArg>& args)
+      : text_("launch " + std::string(detail::image_name(image)) + "." +
+              detail::quoted_name("the name of a kernel", gpu_kernel) + detail::list("(", args, ")")) {}
 
   /// Sets the number of blocks.
   Launch grid(const Extents& extents) const { return with(&Launch::grid_, " grid" + detail::Kept::of(extents)); }
@@ -220,7 +223,7 @@ class Launch {
   /// Adds `mem_sync_domain(n)`.
   Launch mem_sync_domain(const Expr& number) const { return add("mem_sync_domain(" + detail::inner(number) + ")"); }
   /// Adds `attribute(13, int32(1))`: an attribute by its `CUlaunchAttributeID`, with the fields of its value.
-  Launch attribute(uint32_t id, const std::vector<Expr>& fields) const {
+  Launch attribute(uint32_t id, const List<Expr>& fields) const {
     return add(detail::list("attribute(" + std::to_string(id) + ", ", fields, ")"));
   }
   /// Launches on the device of a tensor.
@@ -229,9 +232,11 @@ class Launch {
   Launch stream(const Expr& stream) const { return with(&Launch::stream_, " stream " + detail::inner(stream)); }
 
   operator Statement() const {
-    if (grid_.empty() || block_.empty()) throw Error("`" + text_ + "` needs a grid and a block");
+    if (grid_.empty() || block_.empty()) detail::fail("`" + text_ + "` needs a grid and a block");
     return Statement::printed(text_ + grid_ + block_ + smem_ + attributes_ + on_ + stream_ + ";");
   }
+  /// Returns the canonical text, as it stands in the body of a function.
+  std::string text() const { return Statement(*this).text(); }
   /// Returns the statement with a source location, as `Statement::at` does.
   Statement at(std::string_view file, uint32_t line, uint32_t column = 0) const {
     return Statement(*this).at(file, line, column);
@@ -249,11 +254,11 @@ class Launch {
 };
 
 /// Makes a launch of a kernel of an image, which needs `grid` and `block`.
-inline Launch launch(std::string_view image, std::string_view gpu_kernel, const std::vector<LaunchArg>& args = {}) {
+inline Launch launch(std::string_view image, std::string_view gpu_kernel, const List<LaunchArg>& args = {}) {
   return Launch(image, gpu_kernel, args);
 }
 /// Builds `upload p (a, b);`: writes values into device memory, laid out as C lays out a struct.
-inline Command upload(const Expr& to, const std::vector<LaunchArg>& values) {
+inline Command upload(const Expr& to, const List<LaunchArg>& values) {
   return Command("upload " + detail::inner(to) + detail::list(" (", values, ")"));
 }
 /// Builds `fill p, bytes, value;`: sets every byte of device memory to a value.

@@ -17,7 +17,8 @@ namespace detail {
 
 /// Returns the text of a place in a source file. Line and column are counted from 1; a column of 0 is not known.
 inline std::string location(std::string_view file, uint32_t line, uint32_t column) {
-  return "@" + quoted(file) + ":" + std::to_string(line) + (column == 0 ? "" : ":" + std::to_string(column));
+  const std::string place = "@" + quoted_name("the name of a file", file) + ":" + std::to_string(line);
+  return column == 0 ? place : place + ":" + std::to_string(column);
 }
 
 }  // namespace detail
@@ -92,12 +93,12 @@ class If : public Statement {
       : Statement("if " + detail::inner(condition) + " " + block_text(body)) {}
   /// Returns the statement with one more branch.
   If elif_(const Expr& condition, const Block& body) const {
-    if (ends_) throw Error("`elif_` stands before `else_`");
+    if (ends_) detail::fail("`elif_` stands before `else_`");
     return with(" else if " + detail::inner(condition) + " " + block_text(body));
   }
   /// Returns the statement with what runs if no condition holds.
   If else_(const Block& body) const {
-    if (ends_) throw Error("`else_` stands once");
+    if (ends_) detail::fail("`else_` stands once");
     If copy = with(body.empty() ? "" : " else " + block_text(body));
     copy.ends_ = true;
     return copy;
@@ -128,6 +129,8 @@ class Arm {
   Arm(const Type& type, const Block& body) : text_(typed("_", type, body)) {}
   /// Makes the arm of None.
   Arm(None, const Block& body) : text_("None => " + block_text(body)) {}
+  /// Returns the canonical text, as it stands in a `match` of a body.
+  std::string text() const { return detail::finished(detail::indented(text_, detail::kMargin + detail::kStep)); }
 
  private:
   friend struct detail::Kept;
@@ -149,9 +152,9 @@ inline Statement return_() { return Statement::printed("return;"); }
 /// Builds `return e;`.
 inline Statement return_(const Expr& value) { return Statement::printed("return " + detail::Kept::of(value) + ";"); }
 /// Builds `raise ValueError "n is ", n;`: an error of a kind, whose message is joined from text and scalars.
-inline Statement raise(const std::string& kind, const std::vector<Expr>& message = {}) {
+inline Statement raise(std::string_view kind, const List<Expr>& message = {}) {
   const std::string pieces = detail::list(message.empty() ? "" : " ", message, "");
-  return Statement::printed("raise " + detail::kind_of_error(kind) + pieces + ";");
+  return Statement::printed("raise " + std::string(detail::kind_of_error(kind)) + pieces + ";");
 }
 
 }  // namespace tvm_ffi_codegen::build

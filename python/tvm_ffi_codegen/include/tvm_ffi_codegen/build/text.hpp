@@ -7,10 +7,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace tvm_ffi_codegen::build {
@@ -23,6 +25,16 @@ class Error : public std::invalid_argument {
 };
 
 namespace detail {
+
+/// Throws an `Error`. Where exceptions are off (`-fno-exceptions`), prints the message and ends the process.
+[[noreturn]] inline void fail(const std::string& message) {
+#ifdef __cpp_exceptions
+  throw Error(message);
+#else
+  std::fprintf(stderr, "tvm_ffi_codegen: %s\n", message.c_str());
+  std::abort();
+#endif
+}
 
 /// Names of the scalar types.
 inline constexpr std::string_view kScalars[] = {"bool",   "int8",   "int16",   "int32",    "int64",   "uint8",   "uint16",
@@ -59,6 +71,10 @@ bool contains(const std::string_view (&table)[N], std::string_view word) {
   }
   return false;
 }
+
+/// Enables what takes texts: `const char*`, `std::string`, `std::string_view`, and classes that convert to the last.
+template <typename T>
+using IfText = std::enable_if_t<std::is_convertible_v<const T&, std::string_view>, int>;
 
 /// Returns true for the digits of numbers.
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -116,20 +132,50 @@ inline int64_t lane_alignment(std::string_view dtype) {
   return bytes & -bytes;
 }
 
+/// Returns the number of bytes before the first that is no UTF-8; that of all bytes if there is none.
+inline size_t utf8_size(std::string_view text) {
+  constexpr uint32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
+  size_t at = 0;
+  while (at < text.size()) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const size_t more = byte < 0x80 ? 0 : byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
+    const bool is_start = byte < 0x80 || (byte >= 0xc0 && byte < 0xf8);
+    if (!is_start || text.size() - at <= more) return at;
+    uint32_t code = more == 0 ? byte : byte & (0x3fu >> more);
+    for (size_t next = 1; next <= more; ++next) {
+      const auto continued = static_cast<unsigned char>(text[at + next]);
+      if ((continued & 0xc0) != 0x80) return at;
+      code = code << 6 | (continued & 0x3f);
+    }
+    const bool is_surrogate = code >= 0xd800 && code < 0xe000;
+    if (code < kLeast[more] || code > 0x10ffff || is_surrogate) return at;
+    at += more + 1;
+  }
+  return at;
+}
+
+/// Returns a text that is UTF-8.
+inline std::string_view utf8(std::string_view text) {
+  const size_t size = utf8_size(text);
+  if (size != text.size()) fail("text is UTF-8, which ends after \"" + std::string(text.substr(0, size)) + "\"");
+  return text;
+}
+
 /// Returns a text in quotes.
 inline std::string quoted(std::string_view text) {
   std::string result = "\"";
-  for (char c : text) {
-    if (c == '\n') throw Error("text in quotes is one line, not \"" + std::string(text) + "\"");
+  for (char c : utf8(text)) {
+    if (c == '\n') fail("text in quotes is one line, not \"" + std::string(text) + "\"");
     if (c == '"' || c == '\\') result += '\\';
     result += c;
   }
   return result + "\"";
 }
 
-/// Returns true for texts in UTF-8 that have a control character, U+0000 to U+001F or U+007F to U+009F.
-inline bool has_control(std::string_view text) {
+/// Returns true for texts in UTF-8 that have a control character, U+0000 to U+001F or U+007F to U+009F, but for some.
+inline bool has_control(std::string_view text, std::string_view but = "") {
   for (size_t at = 0; at < text.size(); ++at) {
+    if (but.find(text[at]) != std::string_view::npos) continue;
     const auto byte = static_cast<unsigned char>(text[at]);
     if (byte < 0x20 || byte == 0x7f) return true;
     if (byte == 0xc2 && at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) < 0xa0) return true;
@@ -137,11 +183,19 @@ inline bool has_control(std::string_view text) {
   return false;
 }
 
+/// Returns in quotes what is neither empty nor has control characters: a message, a symbol or a key.
+inline std::string quoted_name(std::string_view what, std::string_view text) {
+  if (text.empty()) fail(std::string(what) + " is empty");
+  const std::string result = quoted(text);
+  if (has_control(text)) fail(std::string(what) + " is text without control characters, not " + result);
+  return result;
+}
+
 /// Returns a name in backticks.
 inline std::string in_backticks(std::string_view name) {
-  if (name.empty()) throw Error("a name is empty");
-  if (has_control(name) || name.find('`') != std::string_view::npos) {
-    throw Error("a name is text without backticks and control characters, not \"" + std::string(name) + "\"");
+  if (name.empty()) fail("a name is empty");
+  if (has_control(utf8(name)) || name.find('`') != std::string_view::npos) {
+    fail("a name is text without backticks and control characters, not \"" + std::string(name) + "\"");
   }
   return "`" + std::string(name) + "`";
 }
@@ -155,23 +209,27 @@ inline std::string spelled(std::string_view name) { return is_reserved(name) ? i
 /// Returns the symbol of a C function, in quotes if it is no word that names one.
 inline std::string c_symbol(std::string_view name) {
   const bool plain = is_identifier(name) && !is_reserved(name) && name != "if" && name != "return";
-  return plain ? std::string(name) : quoted(name);
+  return plain ? std::string(name) : quoted_name("a symbol", name);
+}
+
+/// Returns the name of an image, an identifier.
+inline std::string_view image_name(std::string_view name) {
+  if (!is_identifier(name)) fail("the name of an image is a word, not " + quoted(name));
+  return name;
 }
 
 /// Returns the kind of an error: identifiers with dots between them.
-inline const std::string& kind_of_error(const std::string& kind) {
+inline std::string_view kind_of_error(std::string_view kind) {
   for (std::size_t start = 0, end; start <= kind.size(); start = end + 1) {
     end = std::min(kind.find('.', start), kind.size());
-    if (!is_identifier(std::string_view(kind).substr(start, end - start))) {
-      throw Error("\"" + kind + "\" is no kind of error");
-    }
+    if (!is_identifier(kind.substr(start, end - start))) fail(quoted(kind) + " is no kind of error");
   }
   return kind;
 }
 
 /// Returns the shortest digits that read back as a finite float, without an exponent, at least one after the point.
 inline std::string decimal(double value) {
-  if (!std::isfinite(value)) throw Error(std::to_string(value) + " is not a number that can be written");
+  if (!std::isfinite(value)) fail(std::to_string(value) + " is not a number that can be written");
   char written[32] = {};
   std::to_chars(written, written + sizeof written - 1, std::fabs(value), std::chars_format::scientific);
   const std::string_view text = written;

@@ -19,7 +19,8 @@ namespace tvm_ffi_codegen::build {
 /// A literal in a type, or as a default: `none`, a truth, a number or text.
 class Literal {
  public:
-  Literal(bool value) : text_(value ? "True" : "False") {}
+  template <typename T, std::enable_if_t<std::is_same_v<T, bool>, int> = 0>
+  Literal(T value) : text_(truth(value).text()) {}
   template <typename T, std::enable_if_t<std::is_convertible_v<T, Expr> && !std::is_base_of_v<Expr, T>, int> = 0>
   Literal(const T& value) : text_(Expr(value).text()) {}
   /// Returns the canonical text.
@@ -50,14 +51,14 @@ inline constexpr Scalar bool_{"bool"}, int8{"int8"}, int16{"int16"}, int32{"int3
 /// A type. A word stands for one without parts: "int64", "str", "handle", "Function", and "Array" for arrays of anything.
 class Type {
  public:
-  Type(std::string_view word) : text_(word) {
+  template <typename T, detail::IfText<T> = 0>
+  Type(const T& text) : text_(std::string_view(text)) {
+    const std::string word = text_;
     if (word == "Array" || word == "List") text_ += "[Any]";
     if (word == "Map" || word == "Dict") text_ += "[Any, Any]";
     const bool is_word = contains_word(word) || word == "Shape" || text_ != word;
-    if (!is_word) throw Error("`" + text_ + "` is no word for a type");
+    if (!is_word) detail::fail("`" + text_ + "` is no word for a type");
   }
-  Type(const char* word) : Type(std::string_view(word)) {}
-  Type(const std::string& word) : Type(std::string_view(word)) {}
   Type(Scalar scalar) : text_(scalar.name()) {}
 
   /// Makes a type of its canonical text, which is not checked.
@@ -83,9 +84,7 @@ class Type {
 /// `symbol` makes names.
 class Dim {
  public:
-  template <typename T, std::enable_if_t<std::is_convertible_v<T, Expr> && !std::is_convertible_v<T, std::string_view> &&
-                                             !std::is_same_v<T, None>,
-                                         int> = 0>
+  template <typename T, std::enable_if_t<detail::kIsOperand<T>, int> = 0>
   Dim(const T& value) : text_(detail::inner(Expr(value))) {}
 
   /// Makes a dim of its canonical text, which is not checked.
@@ -94,10 +93,13 @@ class Dim {
     dim.text_ = std::move(text);
     return dim;
   }
+  /// Returns the canonical text.
+  std::string text() const { return detail::finished(text_); }
+  /// Returns true for `dots` and `folded(name)`, which stand for leading dims.
+  bool is_leading() const { return text_.size() >= 3 && text_.compare(text_.size() - 3, 3, "...") == 0; }
 
  private:
   friend struct detail::Kept;
-  friend class Tensor;
   std::string text_;
 };
 
@@ -108,21 +110,35 @@ inline const Dim dots = Dim::printed("...");
 /// Builds `outer...`, the first entry of a shape: all leading dims as one, whose extent is their product.
 inline Dim folded(const Symbol& name) { return Dim::printed(name.text() + "..."); }
 
-using Dims = std::vector<Dim>;
+using Dims = List<Dim>;
+
+namespace detail {
+
+/// Returns dims of a tensor, of which only the first may stand for leading ones.
+inline Dims dims(Dims dims) {
+  for (size_t index = 1; index < dims.size(); ++index) {
+    if (dims[index].is_leading()) fail("`" + dims[index].text() + "` is the first entry of a shape");
+  }
+  return dims;
+}
+
+}  // namespace detail
 
 /// The element types of a tensor: one, several of which a call passes any, "any" for every one, or the name that an earlier
 /// tensor has given to its element type by `Tensor::dtype_symbol`.
 class Dtypes {
  public:
-  Dtypes(const char* name) : Dtypes(std::vector<std::string>{name}) {}
-  Dtypes(const std::string& name) : Dtypes(std::vector<std::string>{name}) {}
+  template <typename T, detail::IfText<T> = 0>
+  Dtypes(const T& name) : Dtypes(std::vector<std::string>{std::string(std::string_view(name))}) {}
   Dtypes(Scalar scalar) : Dtypes(scalar.name()) {}
-  Dtypes(std::initializer_list<const char*> names) : Dtypes(std::vector<std::string>(names.begin(), names.end())) {}
+  Dtypes(std::initializer_list<std::string_view> names) : Dtypes(std::vector<std::string>(names.begin(), names.end())) {}
   Dtypes(std::vector<std::string> names) : names_(std::move(names)) {
     for (const std::string& name : names_) {
-      if (!detail::is_dtype(name) && name != "any") throw Error("\"" + name + "\" is no element type");
+      if (!detail::is_dtype(name) && name != "any") detail::fail(detail::quoted(name) + " is no element type");
     }
-    if (names_.empty()) throw Error("a tensor has an element type, or the name of one");
+    if (names_.empty()) detail::fail("a tensor has an element type, or the name of one");
+    const bool has_any = std::find(names_.begin(), names_.end(), "any") != names_.end();
+    if (has_any && names_.size() > 1) detail::fail("\"any\" stands for every element type, beside no other");
   }
   Dtypes(const Symbol& symbol) : symbol_(symbol) {}
 
@@ -135,7 +151,7 @@ class Dtypes {
 /// A tensor. Options hold their defaults until a method returns a tensor with another one.
 class Tensor {
  public:
-  Tensor(Dims shape, Dtypes dtypes) : shape_(std::move(shape)), dtypes_(std::move(dtypes)) {}
+  Tensor(Dims shape, Dtypes dtypes) : shape_(detail::dims(std::move(shape))), dtypes_(std::move(dtypes)) {}
 
   /// Names the element type: `T: float16|bfloat16`.
   Tensor dtype_symbol(const Symbol& name) const {
@@ -143,9 +159,9 @@ class Tensor {
   }
   /// Sets the strides of the declared dims, in elements.
   Tensor strides(const Dims& strides) const {
-    Dims dims = strides;
-    const bool has_dots = shape_.size() > 1 && shape_[0].text_ == "...";
-    if (has_dots && (dims.empty() || dims[0].text_ != "...")) dims.insert(dims.begin(), shape_[0]);
+    Dims dims = detail::dims(strides);
+    const bool has_dots = shape_.size() > 1 && shape_[0].text() == "...";
+    if (has_dots && (dims.empty() || !dims[0].is_leading())) dims.insert(dims.begin(), shape_[0]);
     return with([&](Tensor& one) { one.strides_ = detail::list(", strides=[", dims, "]"); });
   }
   /// Allows any strides.
@@ -154,7 +170,7 @@ class Tensor {
   }
   /// Sets the type of the device: "cpu", "cuda" and others of DLPack, or "any".
   Tensor device(std::string_view device) const {
-    if (!detail::contains(detail::kDevices, device)) throw Error("\"" + std::string(device) + "\" is no type of device");
+    if (!detail::contains(detail::kDevices, device)) detail::fail(detail::quoted(device) + " is no type of device");
     return with([&](Tensor& one) { one.device_ = device == "cpu" ? "" : ", device=" + std::string(device); });
   }
   /// Sets the alignment of the first element in bytes, a power of two.
@@ -167,7 +183,7 @@ class Tensor {
   }
   /// Sets what a function does with the elements that it is given: "update" (the default), "read" or "write".
   Tensor access(std::string_view access) const {
-    if (!detail::contains(detail::kAccesses, access)) throw Error("\"" + std::string(access) + "\" is no access");
+    if (!detail::contains(detail::kAccesses, access)) detail::fail(detail::quoted(access) + " is no access");
     return with([&](Tensor& one) { one.access_ = access == "update" ? "" : ", access=" + std::string(access); });
   }
 
@@ -214,10 +230,16 @@ inline Type shape() { return "Shape"; }
 /// Builds `Shape([n, 2, _])`.
 inline Type shape(const Dims& numbers) {
   const std::string entries = detail::list("", numbers, "");
-  return entries == "..." ? shape() : Type::printed("Shape([" + entries + "])");
+  if (entries == "...") return shape();
+  for (const Dim& one : numbers) {
+    if (one.is_leading()) detail::fail("`" + one.text() + "` is no number of a shape");
+  }
+  return Type::printed("Shape([" + entries + "])");
 }
 /// Builds `Object["my.Class"]`: objects of the class with this type key, and of classes derived from it.
-inline Type object(std::string_view key) { return Type::printed("Object[" + detail::quoted(key) + "]"); }
+inline Type object(std::string_view key) {
+  return Type::printed("Object[" + detail::quoted_name("a type key", key) + "]");
+}
 /// Builds `Array[of]`, an immutable array.
 inline Type array(const Type& of) { return Type::printed("Array[" + detail::inner(of) + "]"); }
 /// Builds `List[of]`, a mutable list.
@@ -233,11 +255,11 @@ inline Type dict(const Type& key, const Type& value) {
 /// Builds `Optional[of]`: None or a value of the type.
 inline Type optional(const Type& of) { return Type::printed("Optional[" + detail::inner(of) + "]"); }
 /// Builds `Union[a, b]`: a value of one of several types.
-inline Type union_of(const std::vector<Type>& types) {
+inline Type union_of(const List<Type>& types) {
   return Type::printed(detail::list("Union[", types, "]"));
 }
 /// Builds `Literal[1, "a"]`: one of several literals.
-inline Type literal(const std::vector<Literal>& values) {
+inline Type literal(const List<Literal>& values) {
   return Type::printed(detail::list("Literal[", values, "]"));
 }
 /// An element of a tuple: a type, or a name and a type.
@@ -253,7 +275,7 @@ class Element {
 };
 
 /// Builds `Tuple[a, name: b]`, an array with a fixed number of elements: `tuple({"int64", {"f", "Function"}})`.
-inline Type tuple(const std::vector<Element>& elements) {
+inline Type tuple(const List<Element>& elements) {
   return Type::printed(detail::list("Tuple[", elements, "]"));
 }
 
