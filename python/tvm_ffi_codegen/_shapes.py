@@ -114,11 +114,7 @@ class Shapes:
         first = self._tensors[name].get("dtype_of", self._indices.get(name))
         if first is None:
             return None
-        same = (
-            self._indices.get(other)
-            for other, one in self._tensors.items()
-            if one is not None and one.get("dtype_of") == first
-        )
+        same = (self._indices.get(other) for other, one in self._tensors.items() if one.get("dtype_of") == first)
         return next((index for index in (first, *same) if index is not None and index in arguments), None)
 
     def _sizes(self, arguments: Sequence[Any]) -> dict[str, Any]:
