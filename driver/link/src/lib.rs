@@ -176,8 +176,8 @@ fn run(
     target: &Target<'_>,
 ) -> Result<Vec<u8>, Error> {
     for facts in Taken::of(inputs).objects {
-        let fault = facts.obstacle.and_then(|obstacle| obstacle.fault(options.output, linker));
-        if let Some(fault) = fault {
+        let mut obstacles = facts.obstacles.iter();
+        if let Some(fault) = obstacles.find_map(|obstacle| obstacle.fault(options.output, linker)) {
             return Err(Error::Object { file: facts.file.clone(), fault });
         }
     }

@@ -21,8 +21,8 @@ pub(super) struct LinkFacts {
     pub(super) finalizer: Option<Finalizer>,
     /// Relocations for thread-local variables of a program; see the supplement of the ELF specification for the processor.
     pub(super) local_exec: Relocations,
-    /// Relocations for the size of a symbol, with their names.
-    pub(super) sizes: &'static [(elf::RelocationType, &'static str)],
+    /// Relocations that Wild does not know, or whose values it writes into the wrong bits, with their names.
+    pub(super) not_of_wild: &'static [(elf::RelocationType, &'static str)],
     /// The relocation of an instruction that loads an address, which a linker may replace by one that computes it.
     pub(super) load: Option<elf::RelocationType>,
     /// The names in COFF; `None` if nothing is linked for Windows.
@@ -106,7 +106,10 @@ const X86_64: LinkFacts = LinkFacts {
         name: "R_X86_64_TPOFF32",
         numbers: &[elf::R_X86_64_TPOFF32.0..=elf::R_X86_64_TPOFF32.0],
     },
-    sizes: &[(elf::R_X86_64_SIZE32, "R_X86_64_SIZE32"), (elf::R_X86_64_SIZE64, "R_X86_64_SIZE64")],
+    not_of_wild: &[
+        (elf::R_X86_64_SIZE32, "R_X86_64_SIZE32"),
+        (elf::R_X86_64_SIZE64, "R_X86_64_SIZE64"),
+    ],
     load: Some(elf::R_X86_64_GOTPCREL),
     coff: Some(Coff { import: MachineTypes::AMD64, option: "/machine:x64" }),
     macho: Some("x86_64"),
@@ -129,7 +132,12 @@ const AARCH64: LinkFacts = LinkFacts {
         address: elf::R_AARCH64_ABS64,
     }),
     local_exec: Relocations { name: "R_AARCH64_TLSLE_*", numbers: &[544..=559, 570..=571] },
-    sizes: &[],
+    not_of_wild: &[
+        (elf::R_AARCH64_GOTREL64, "R_AARCH64_GOTREL64"),
+        (elf::R_AARCH64_GOTREL32, "R_AARCH64_GOTREL32"),
+        (elf::R_AARCH64_GOT_LD_PREL19, "R_AARCH64_GOT_LD_PREL19"),
+        (elf::R_AARCH64_TLSLD_LD_PREL19, "R_AARCH64_TLSLD_LD_PREL19"),
+    ],
     load: None,
     coff: Some(Coff { import: MachineTypes::ARM64, option: "/machine:arm64" }),
     macho: Some("arm64"),
@@ -143,7 +151,12 @@ const RISCV64: LinkFacts = LinkFacts {
     jump: &[0x17, 0x03, 0, 0, 0x03, 0x33, 0x03, 0x01, 0x67, 0, 0x03, 0, 0x13, 0, 0, 0],
     finalizer: None,
     local_exec: Relocations { name: "R_RISCV_TPREL_*", numbers: &[29..=32, 49..=50] },
-    sizes: &[],
+    not_of_wild: &[
+        (elf::R_RISCV_TLSDESC_HI20, "R_RISCV_TLSDESC_HI20"),
+        (elf::R_RISCV_TLSDESC_LOAD_LO12, "R_RISCV_TLSDESC_LOAD_LO12"),
+        (elf::R_RISCV_TLSDESC_ADD_LO12, "R_RISCV_TLSDESC_ADD_LO12"),
+        (elf::R_RISCV_TLSDESC_CALL, "R_RISCV_TLSDESC_CALL"),
+    ],
     load: None,
     coff: None,
     macho: None,

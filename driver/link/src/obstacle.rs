@@ -13,12 +13,12 @@ use super::{Linker, Output};
 use crate::ObjectFault;
 
 /// Contents that an output or a linker cannot take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Obstacle {
     /// A relocation for thread-local variables of a program, whose places are known before it starts.
     LocalExec(&'static str),
-    /// A relocation for the size of a symbol.
-    Size(&'static str),
+    /// A relocation that Wild does not write as it should.
+    Relocation(&'static str),
     /// A part of a function that start-up files begin and end.
     Part(&'static str),
     /// Debug information in the compression that GNU's tools had before there was a standard.
@@ -37,8 +37,8 @@ impl Obstacle {
                 "compile it with -fPIC",
                 is_shared,
             ),
-            Obstacle::Size(name) => (
-                format!("the relocation {name}, which linker wild does not know"),
+            Obstacle::Relocation(name) => (
+                format!("the relocation {name}, which linker wild cannot take"),
                 "take linker cc or lld",
                 is_shared && is_wild,
             ),
@@ -57,33 +57,36 @@ impl Obstacle {
     }
 }
 
-/// Returns the first obstacle of an object. Adds the names of weak hidden symbols whose addresses code loads from the
-/// table of addresses by an instruction that a linker may replace, up to the obstacle, to `loaded`.
-pub(super) fn first(object: &object::File<'_>, loaded: &mut BTreeSet<Vec<u8>>) -> Option<Obstacle> {
+/// Returns the obstacles of an object. Adds the names of weak hidden symbols whose addresses code loads from the table of
+/// addresses by an instruction that a linker may replace to `loaded`.
+pub(super) fn all(object: &object::File<'_>, loaded: &mut BTreeSet<Vec<u8>>) -> BTreeSet<Obstacle> {
     let mut rows = Machine::ALL.iter().map(|&machine| facts(machine));
     let known = rows.find(|facts| facts.architecture == object.architecture());
-    object.sections().find_map(|section| {
-        let SectionFlags::Elf { sh_flags, .. } = section.flags() else { return None };
-        let name = section.name_bytes().unwrap_or_default();
-        if name.starts_with(b".zdebug_") {
-            return Some(Obstacle::OldCompression);
-        }
-        if !sh_flags.contains(elf::SHF_ALLOC) {
-            return None;
-        }
-        let part = [".init", ".fini"].into_iter().find(|part| part.as_bytes() == name);
-        if let Some(part) = part.filter(|_| section.size() > 0) {
-            return Some(Obstacle::Part(part));
-        }
-        section.relocations().find_map(|(_, relocation)| {
-            let RelocationFlags::Elf { r_type } = relocation.flags() else { return None };
-            let facts = known?;
+    let mut found = BTreeSet::new();
+    for section in object.sections() {
+        let SectionFlags::Elf { sh_flags, .. } = section.flags() else { continue };
+        found.extend(of_section(&section, sh_flags));
+        let Some(facts) = known.filter(|_| sh_flags.contains(elf::SHF_ALLOC)) else { continue };
+        for (_, relocation) in section.relocations() {
+            let RelocationFlags::Elf { r_type } = relocation.flags() else { continue };
             if facts.load == Some(r_type) {
                 loaded.extend(absent(object, relocation.target()));
             }
-            of_relocation(facts, r_type)
-        })
-    })
+            found.extend(of_relocation(facts, r_type));
+        }
+    }
+    found
+}
+
+/// Returns the obstacle that a section is.
+fn of_section(section: &object::Section<'_, '_>, flags: elf::SectionFlags) -> Option<Obstacle> {
+    let name = section.name_bytes().unwrap_or_default();
+    if name.starts_with(b".zdebug_") {
+        return Some(Obstacle::OldCompression);
+    }
+    let part = [".init", ".fini"].into_iter().find(|part| part.as_bytes() == name);
+    let is_there = flags.contains(elf::SHF_ALLOC) && section.size() > 0;
+    part.filter(|_| is_there).map(Obstacle::Part)
 }
 
 /// Returns the name of the symbol that a relocation names, if the address is 0 unless an object defines it.
@@ -102,6 +105,6 @@ fn of_relocation(facts: &LinkFacts, r_type: elf::RelocationType) -> Option<Obsta
     if local.numbers.iter().any(|numbers| numbers.contains(&r_type.0)) {
         return Some(Obstacle::LocalExec(local.name));
     }
-    let size = facts.sizes.iter().find(|(known, _)| *known == r_type);
-    size.map(|(_, name)| Obstacle::Size(name))
+    let refused = facts.not_of_wild.iter().find(|(known, _)| *known == r_type);
+    refused.map(|(_, name)| Obstacle::Relocation(name))
 }

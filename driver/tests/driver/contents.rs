@@ -78,7 +78,7 @@ fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
         (
             &size,
             &[],
-            "has the relocation R_X86_64_SIZE64, which linker wild does not know: take linker cc or lld",
+            "has the relocation R_X86_64_SIZE64, which linker wild cannot take: take linker cc or lld",
         ),
         (
             KERNEL,
@@ -99,6 +99,55 @@ fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
         "has only GCC's code for -flto: compile it without -flto, or with -ffat-lto-objects";
     assert!(error.ends_with(expected), "{error}");
     object_with("fat", KERNEL, &["-flto", "-ffat-lto-objects"]);
+}
+
+/// Relocations that Wild writes into the wrong bits, or panics on.
+#[test]
+fn relocations_that_wild_cannot_take_are_refused_by_name() {
+    use object::write::{Object, Relocation, Symbol, SymbolSection};
+    use object::{
+        Architecture, BinaryFormat, Endianness, RelocationFlags, SectionKind, SymbolFlags,
+        SymbolKind, SymbolScope, elf,
+    };
+    let rows = [
+        (Architecture::Aarch64, elf::R_AARCH64_GOTREL64, "R_AARCH64_GOTREL64"),
+        (Architecture::Aarch64, elf::R_AARCH64_GOTREL32, "R_AARCH64_GOTREL32"),
+        (Architecture::Aarch64, elf::R_AARCH64_GOT_LD_PREL19, "R_AARCH64_GOT_LD_PREL19"),
+        (Architecture::Aarch64, elf::R_AARCH64_TLSLD_LD_PREL19, "R_AARCH64_TLSLD_LD_PREL19"),
+        (Architecture::Riscv64, elf::R_RISCV_TLSDESC_HI20, "R_RISCV_TLSDESC_HI20"),
+        (Architecture::Riscv64, elf::R_RISCV_TLSDESC_LOAD_LO12, "R_RISCV_TLSDESC_LOAD_LO12"),
+        (Architecture::Riscv64, elf::R_RISCV_TLSDESC_ADD_LO12, "R_RISCV_TLSDESC_ADD_LO12"),
+        (Architecture::Riscv64, elf::R_RISCV_TLSDESC_CALL, "R_RISCV_TLSDESC_CALL"),
+    ];
+    for (architecture, r_type, name) in rows {
+        let mut writer = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
+        let text = writer.add_section(Vec::new(), b".text".to_vec(), SectionKind::Text);
+        writer.append_section_data(text, &[0; 16], 8);
+        let symbol = writer.add_symbol(Symbol {
+            name: b"kernel".to_vec(),
+            value: 0,
+            size: 16,
+            kind: SymbolKind::Text,
+            scope: SymbolScope::Dynamic,
+            weak: false,
+            section: SymbolSection::Section(text),
+            flags: SymbolFlags::None,
+        });
+        let flags = RelocationFlags::Elf { r_type };
+        let relocation = Relocation { offset: 8, symbol, addend: 0, flags };
+        writer.add_relocation(text, relocation).unwrap();
+        let kernels = vec![Input::new("kernel.o", writer.write().unwrap()).unwrap()];
+        let is_aarch64 = architecture == Architecture::Aarch64;
+        let machine = if is_aarch64 { "aarch64" } else { "riscv64gc" };
+        let target = format!("{machine}-unknown-linux-gnu").parse().unwrap();
+        let shared = Request { kernels, target, ..Request::new(Form::Shared) };
+        let expected = format!(
+            "kernel.o: has the relocation {name}, which linker wild cannot take: take linker cc or lld"
+        );
+        assert_eq!(shared.link().unwrap_err().to_string(), expected);
+        // Objects keep their relocations.
+        Request { form: Form::Object, ..shared }.link().unwrap();
+    }
 }
 
 /// A common symbol is data of zeros unless a member of an archive defines it.
