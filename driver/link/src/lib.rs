@@ -26,6 +26,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "libwild")]
+mod adapt;
 mod addresses;
 mod c_library;
 mod cc;

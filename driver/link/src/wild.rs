@@ -20,6 +20,7 @@ use libwild::{Args, FileSystem, FileType, InputFileData, Linker, OutputFileData,
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf as format};
 
+use super::adapt::adapt;
 use super::input::ObjectFacts;
 use super::merge::Merge;
 use super::{Input, Options, Output, Taken, base_name, elf};
@@ -47,6 +48,7 @@ pub(super) fn link(
     let mut objects: Vec<Input> =
         inputs.iter().filter(|input| !input.is_archive()).cloned().collect();
     objects.extend(members(inputs));
+    adapt(&mut objects);
     let merge = (options.output == Output::Object).then(|| Merge::of(&mut objects));
     match attempt(&objects, options, machine) {
         Ok(mut bytes) => {

@@ -49,6 +49,35 @@ fn variables_of_threads_of_a_program_are_refused() {
     assert!(error.contains("locals.a(local.o): has the relocation R_X86_64_TPOFF32"), "{error}");
 }
 
+/// The segment of thread-local variables begins at a multiple of its alignment, also where initialised variables, which
+/// are its beginning, are less aligned than zeros.
+#[test]
+fn variables_of_threads_are_aligned() {
+    const SEED: &str = "__thread long seed = 3;";
+    const WIDE: &str = "
+        extern __thread long seed;
+        __thread int zeros[64] __attribute__((aligned(ALIGN)));
+        int __tvm_ffi_f(void* h, const void* a, int n, void* r) {
+            int* volatile at = zeros;
+            return ((long)at & (ALIGN - 1)) * 1000 + (at[n] += n) + seed;
+        }
+    ";
+    let folder = folder();
+    let path = folder.path().join("f.so");
+    for align in [8, 64, 4096] {
+        let wide = WIDE.replace("ALIGN", &align.to_string());
+        let inputs = [
+            object("wide", &wide),
+            object("seed", SEED),
+            object("other", "__thread int other = 5;"),
+        ];
+        for linker in routes() {
+            fs::write(&path, link(&inputs, &linker).unwrap()).unwrap();
+            assert_eq!(call(&path, "__tvm_ffi_f", 4), 7, "{align} {linker:?}");
+        }
+    }
+}
+
 /// Inputs that other linkers take and Wild does not, or that need a compiler's files.
 #[test]
 fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
@@ -98,7 +127,14 @@ fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
     let expected =
         "has only GCC's code for -flto: compile it without -flto, or with -ffat-lto-objects";
     assert!(error.ends_with(expected), "{error}");
-    object_with("fat", KERNEL, &["-flto", "-ffat-lto-objects"]);
+    // Code for the machine is beside it in these.
+    let function = KERNEL.replace("kernel", "__tvm_ffi_f");
+    let fat = object_with("fat", &function, &["-flto", "-ffat-lto-objects"]);
+    for linker in routes() {
+        let path = folder.path().join("fat.so");
+        fs::write(&path, link(std::slice::from_ref(&fat), &linker).unwrap()).unwrap();
+        assert_eq!(call(&path, "__tvm_ffi_f", 0), 0, "{linker:?}");
+    }
 }
 
 /// Relocations that Wild writes into the wrong bits, or panics on.
