@@ -21,7 +21,7 @@ use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf as format};
 
 use super::adapt::adapt;
-use super::input::ObjectFacts;
+use super::input::{Definition, ObjectFacts};
 use super::merge::Merge;
 use super::{Input, Options, Output, Taken, base_name, elf};
 use crate::Error;
@@ -201,8 +201,9 @@ fn arguments(
     memory.put(SCRIPT.into(), Arc::new(elf::version_script(inputs, options).into_bytes()));
     let mut arguments = vec!["ld".to_owned(), "--no-identity-comment".to_owned()];
     arguments.extend(elf::arguments(options, machine, SCRIPT));
-    // Wild replaces loads of the address of a symbol that is not there by the address of the library's beginning.
-    if options.output == Output::Shared && loads_absent(inputs) {
+    // Wild replaces loads of the address of a symbol that is not there by the address of the library's beginning, and
+    // loads of numbers by instructions that have room for 31 bits.
+    if options.output == Output::Shared && loads_what_is_no_address(inputs) {
         arguments.push("--no-relax".to_owned());
     }
     for (i, input) in inputs.iter().enumerate() {
@@ -217,11 +218,14 @@ fn arguments(
     arguments
 }
 
-/// Returns true if code loads the address of a weak hidden symbol that no object defines.
-fn loads_absent(inputs: &[Input]) -> bool {
+/// Returns true if code loads the address of a weak hidden symbol that no object defines, or may load that of a symbol
+/// that is a number.
+fn loads_what_is_no_address(inputs: &[Input]) -> bool {
     let taken = Taken::of(inputs);
-    let loaded = taken.objects.iter().flat_map(|facts| &facts.loaded);
-    loaded.into_iter().any(|name| !taken.defined.contains_key(name.as_slice()))
+    let mut loaded = taken.objects.iter().flat_map(|facts| &facts.loaded);
+    let mut defined = taken.defined.values();
+    loaded.any(|name| !taken.defined.contains_key(name.as_slice()))
+        || defined.any(|definition| *definition == Definition::Absolute)
 }
 
 /// Returns the members of archives that are taken: Wild leaves some of them out that other linkers take.

@@ -78,6 +78,27 @@ fn variables_of_threads_are_aligned() {
     }
 }
 
+/// A symbol may be a number of any size, whose loads a linker may replace by the number.
+#[test]
+fn numbers_that_stand_for_addresses_are_kept() {
+    let folder = folder();
+    let path = folder.path().join("f.so");
+    for number in ["3", "0x90000000", "0x123456789abc", "0xfffffffffffff000"] {
+        let text = "
+            extern char number; int same(char* at);
+            int __tvm_ffi_f(void* h, const void* a, int n, void* r) {
+                return same(&number) + ((unsigned long)&number == NUMBER) + (&number > (char*)NUMBER);
+            }";
+        let user = object("user", &text.replace("NUMBER", &format!("{number}ul")));
+        let same = format!("int same(char* at) {{ return at == (char*){number}ul ? 2 : 100; }}");
+        let symbol = format!("__asm__(\".globl number; number = {number}\");");
+        let inputs = [user, object("same", &same), object("number", &symbol)];
+        // GNU's linker fails on the large ones.
+        fs::write(&path, link(&inputs, &Linker::Wild).unwrap()).unwrap();
+        assert_eq!(call(&path, "__tvm_ffi_f", 0), 3, "{number}");
+    }
+}
+
 /// Inputs that other linkers take and Wild does not, or that need a compiler's files.
 #[test]
 fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
