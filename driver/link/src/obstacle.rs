@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use codegen::backend::Machine;
 use object::{
-    Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SectionFlags,
-    SymbolFlags, elf,
+    CompressionFormat, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget,
+    SectionFlags, SymbolFlags, elf,
 };
 
 use super::machine::{LinkFacts, facts};
@@ -23,6 +23,12 @@ pub(super) enum Obstacle {
     Part(&'static str),
     /// Debug information in the compression that GNU's tools had before there was a standard.
     OldCompression,
+    /// Debug information in a compression that Wild has not in this build.
+    Zstd,
+    /// A section that is aligned more than Wild can.
+    Alignment,
+    /// Code that writes code to its stack, which no output lets it run.
+    Stack,
 }
 
 impl Obstacle {
@@ -31,6 +37,7 @@ impl Obstacle {
         let is_shared = output == Output::Shared;
         let is_wild = *linker == Linker::Wild;
         let is_cc = matches!(linker, Linker::Cc(_));
+        let is_lld = matches!(linker, Linker::Lld(_));
         let (found, advice, applies) = match self {
             Obstacle::LocalExec(name) => (
                 format!("the relocation {name}, for thread-local variables of a program"),
@@ -51,6 +58,24 @@ impl Obstacle {
                 "debug information as -gz=zlib-gnu compresses it".to_owned(),
                 "compile it with -gz=zlib, or take linker cc",
                 !is_cc,
+            ),
+            Obstacle::Zstd => (
+                "debug information as -gz=zstd compresses it".to_owned(),
+                "compile it with -gz=zlib, or take linker cc or lld",
+                is_wild,
+            ),
+            Obstacle::Alignment => (
+                "a section with an alignment above 64 KiB, which linker wild cannot take".to_owned(),
+                "take linker cc or lld",
+                is_wild,
+            ),
+            // In an object of several, lld forgets it.
+            Obstacle::Stack => (
+                "code that needs an executable stack, for the address of a function in a function, as of GNU C \
+                 and Fortran"
+                    .to_owned(),
+                "move that function out of the other one",
+                is_shared || is_lld,
             ),
         };
         applies.then_some(ObjectFault::Unlinkable { found, advice })
@@ -78,11 +103,24 @@ pub(super) fn all(object: &object::File<'_>, loaded: &mut BTreeSet<Vec<u8>>) -> 
     found
 }
 
+/// Most bytes of an alignment that Wild takes.
+const MAX_ALIGN: u64 = 64 << 10;
+
 /// Returns the obstacle that a section is.
 fn of_section(section: &object::Section<'_, '_>, flags: elf::SectionFlags) -> Option<Obstacle> {
     let name = section.name_bytes().unwrap_or_default();
     if name.starts_with(b".zdebug_") {
         return Some(Obstacle::OldCompression);
+    }
+    let compressed = section.compressed_file_range();
+    if compressed.is_ok_and(|range| range.format == CompressionFormat::Zstandard) {
+        return Some(Obstacle::Zstd);
+    }
+    if section.align() > MAX_ALIGN {
+        return Some(Obstacle::Alignment);
+    }
+    if name == b".note.GNU-stack" && flags.contains(elf::SHF_EXECINSTR) {
+        return Some(Obstacle::Stack);
     }
     let part = [".init", ".fini"].into_iter().find(|part| part.as_bytes() == name);
     let is_there = flags.contains(elf::SHF_ALLOC) && section.size() > 0;

@@ -99,6 +99,38 @@ fn numbers_that_stand_for_addresses_are_kept() {
     }
 }
 
+/// Nobody lets code on a stack run, so that a call of it would end the process.
+#[test]
+fn code_that_needs_an_executable_stack_is_refused() {
+    const NEST: &str = "
+        __attribute__((noinline)) int apply(int (*f)(int), int n) { __asm__(\"\"); return f(n); }
+        int kernel(int n) { int add(int m) { return n + m; } return apply(add, 1); }
+    ";
+    let nest = object("nest", NEST);
+    let lld = || Linker::Lld("none".into());
+    for linker in routes().into_iter().chain([lld()]) {
+        let error = link(std::slice::from_ref(&nest), &linker).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "nest.o: has code that needs an executable stack, for the address of a function in a function, as of \
+             GNU C and Fortran: move that function out of the other one",
+            "{linker:?}"
+        );
+    }
+    // Objects say so themselves, but those of lld.
+    for (linker, is_taken) in
+        routes().map(|linker| (linker, true)).into_iter().chain([(lld(), false)])
+    {
+        let (kernels, linker) = (vec![nest.clone()], Some(linker));
+        let made = Request { kernels, linker, ..Request::new(Form::Object) }.link();
+        let error = made
+            .and_then(|bytes| link(&[Input::new("made.o", bytes).unwrap()], &Linker::Wild))
+            .unwrap_err();
+        let file = if is_taken { "made.o" } else { "nest.o" };
+        assert!(error.to_string().starts_with(&format!("{file}: has code that needs")), "{error}");
+    }
+}
+
 /// Inputs that other linkers take and Wild does not, or that need a compiler's files.
 #[test]
 fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
@@ -114,7 +146,8 @@ fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
         "int array[5]; {KERNEL} long size(void) {{ long n; \
          __asm__(\"movabsq $array@SIZE, %0\" : \"=r\"(n)); return n; }}"
     );
-    let rows: [(&str, &[&str], &str); 4] = [
+    let aligned = format!("{KERNEL} char wide[9] __attribute__((aligned(1 << 17)));");
+    let rows: [(&str, &[&str], &str); 5] = [
         (
             &begun,
             &[],
@@ -135,6 +168,11 @@ fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
             &["-g", "-gz=zlib-gnu"],
             "has debug information as -gz=zlib-gnu compresses it: compile it with -gz=zlib, or take linker cc",
         ),
+        (
+            &aligned,
+            &[],
+            "has a section with an alignment above 64 KiB, which linker wild cannot take: take linker cc or lld",
+        ),
     ];
     for (text, options, expected) in rows {
         let input = object_with("kernel", text, options);
@@ -143,6 +181,13 @@ fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
         link(&[input], &Linker::Cc("cc".into())).unwrap();
     }
     let folder = folder();
+    let plain = compile(folder.path(), "plain", KERNEL, &["-g"]);
+    let squeezed =
+        Command::new("objcopy").arg("--compress-debug-sections=zstd").arg(&plain).status();
+    assert!(squeezed.unwrap().success());
+    let error = link(&[Input::read(&plain).unwrap()], &Linker::Wild).unwrap_err().to_string();
+    let expected = "has debug information as -gz=zstd compresses it: compile it with -gz=zlib, or take linker cc or lld";
+    assert!(error.ends_with(expected), "{error}");
     let slim = compile(folder.path(), "slim", KERNEL, &["-flto", "-fno-fat-lto-objects"]);
     let error = Input::read(&slim).unwrap_err().to_string();
     let expected =
