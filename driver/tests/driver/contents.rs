@@ -445,6 +445,46 @@ fn damaged_objects_are_merged_or_refused() {
             let at = if turn % 2 == 0 { bytes.len() - 1 - at / 2 } else { at };
             bytes[at] ^= 1 << (turn % 8) | u8::from(turn % 5 == 0) << 7;
         }
+/// Variables and functions that many objects of C++ define are one in a library of objects of several.
+#[test]
+fn objects_of_several_objects_may_share_inline_variables() {
+    const HEADER: &str = r#"
+template<class T> struct Numbers { static T number; };
+template<class T> T Numbers<T>::number = 3;
+inline int variable = 5;
+inline int& counter() { static int count = 1; return count; }
+inline thread_local int local = 7;
+extern "C" int other(int n);
+"#;
+    const KERNEL: &str = r#"
+extern "C" int __tvm_ffi_f(void*, const void*, int n, void*) {
+    counter() += n; variable += n; Numbers<int>::number += n; local += n;
+    return other(n);
+}
+"#;
+    const OTHER: &str = r#"
+extern "C" int other(int n) { return counter() + 100 * variable + 10000 * Numbers<int>::number + 1000000 * local; }
+"#;
+    let folder = folder();
+    let path = folder.path().join("f.so");
+    let made = |name: &str, source: &str, linker: &Linker| {
+        let text = format!("{HEADER}{source}");
+        let object = Input::read(&compile(folder.path(), name, &text, &["-x", "c++"])).unwrap();
+        let kernels = vec![object, object_with(&format!("{name}_beside"), "", &[])];
+        let linker = Some(linker.clone());
+        let bytes = Request { kernels, linker, ..Request::new(Form::Object) }.link().unwrap();
+        Input::new(format!("{name}.o"), bytes).unwrap()
+    };
+    for merging in routes() {
+        let inputs = [("kernel", KERNEL), ("other", OTHER)];
+        let inputs = inputs.map(|(name, text)| made(name, text, &merging));
+        for linker in routes() {
+            fs::write(&path, link(&inputs, &linker).unwrap()).unwrap();
+            assert_eq!(call(&path, "__tvm_ffi_f", 2), 9_050_703, "{merging:?} {linker:?}");
+        }
+    }
+}
+
         let Ok(damaged) = Input::new("damaged.o", bytes) else { continue };
         let (kernels, linker) = (vec![damaged, user.clone()], Some(Linker::Wild));
         let made = Request { kernels, linker, ..Request::new(Form::Object) }.link();
