@@ -330,9 +330,10 @@ fn read(file: &str, bytes: &[u8]) -> Result<(InputKind, ObjectFacts), ObjectFaul
         return Ok((InputKind::Object, import(file, bytes)?));
     }
     let object = object_file::parse(bytes)?;
-    let is_library = object.kind() == ObjectKind::Dynamic;
-    if !is_library && object.kind() != ObjectKind::Relocatable {
-        return Err(ObjectFault::NotRelocatable { found: object_file::kind_name(object.kind()) });
+    let kind = object_file::kind(&object);
+    let is_library = kind == ObjectKind::Dynamic;
+    if !is_library && kind != ObjectKind::Relocatable {
+        return Err(ObjectFault::NotRelocatable { found: object_file::kind_name(kind) });
     }
     let flags = object.flags();
     let flags = if let FileFlags::Elf { e_flags, .. } = flags { e_flags.0 } else { 0 };

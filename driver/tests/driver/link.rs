@@ -337,20 +337,17 @@ fn other_files_are_refused() {
     let kernel = compile(folder.path(), "kernel", KERNEL, &[]);
     let bytes = fs::read(&kernel).unwrap();
     let host = compile(folder.path(), "host", "int main(void) { return 0; }", &[]);
-    let program = folder.path().join("host");
-    assert!(
-        Command::new("cc")
-            .arg(host)
-            .arg("-no-pie")
-            .arg("-o")
-            .arg(&program)
-            .status()
-            .unwrap()
-            .success()
-    );
-    let program = fs::read(program).unwrap();
+    let program = |option: &str| {
+        let path = folder.path().join("host");
+        let mut cc = Command::new("cc");
+        assert!(cc.arg(&host).arg(option).arg("-o").arg(&path).status().unwrap().success());
+        let bytes = fs::read(path).unwrap();
+        assert_eq!(inspect(&bytes).unwrap().kind, "executable", "{option}");
+        bytes
+    };
     let truncated = bytes[..bytes.len() / 2].to_vec();
-    let rows: [(&str, Vec<u8>, &str); 6] = [
+    let an_executable = "expected a relocatable object but got an executable";
+    let rows: [(&str, Vec<u8>, &str); 7] = [
         ("empty", vec![], "not an object file"),
         (
             "script",
@@ -362,7 +359,8 @@ fn other_files_are_refused() {
             b"BC\xc0\xde0000000000000000".to_vec(),
             "LLVM bitcode: take --backend llvm, or compile it without -flto",
         ),
-        ("program", program, "expected a relocatable object but got an executable"),
+        ("program", program("-no-pie"), an_executable),
+        ("anywhere", program("-pie"), an_executable),
         (
             "header",
             bytes[..20].to_vec(),
