@@ -390,6 +390,27 @@ fn other_machines_are_refused() {
 
 #[test]
 fn libraries_for_other_elf_machines_are_linked_in_process() {
+/// The linker of a compiler for another machine does not say so.
+#[test]
+fn a_compiler_for_another_machine_is_named() {
+    let folder = folder();
+    let compiler = folder.path().join("compiler");
+    let program = format!("sh {}", compiler.display());
+    let kernel = object("kernel", KERNEL);
+    let own = &Triple::host().to_string();
+    for (machine, is_other) in [("sparc-linux-gnu", true), (own, false), ("unheard", false)] {
+        let text = format!("[ $1 = -dumpmachine ] && exec echo {machine}; echo no >&2; exit 1");
+        fs::write(&compiler, text).unwrap();
+        let target = own.parse().unwrap();
+        let linker = Some(Linker::Cc((&*program).into()));
+        let request = Request { target, linker, ..shared(vec![kernel.clone()]) };
+        let advice = format!("\nit is a compiler for {machine}: set CC to one for {own}");
+        let advice = if is_other { &advice } else { "" };
+        let expected = format!("linker {program}: exit status: 1\nno{advice}");
+        assert_eq!(request.link().unwrap_err().to_string(), expected);
+    }
+}
+
     for target in ["aarch64-unknown-linux-gnu", "riscv64gc-unknown-linux-gnu"] {
         let target: Triple = target.parse().unwrap();
         let mut module = twice();
