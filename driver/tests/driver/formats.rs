@@ -399,6 +399,21 @@ fn constructors_are_not_forgotten() {
     assert_eq!(error, expected);
 }
 
+/// Thread-local variables of Windows need what a compiler of C adds.
+#[test]
+fn variables_of_threads_are_refused_in_words() {
+    for name in ["_tls_index", "__emutls_get_address"] {
+        let mut module = twice();
+        module.symbols[0].name = name.to_owned();
+        let bytes = request(WINDOWS[0], Form::Object).emit_module(&module).unwrap();
+        let kernels = vec![Input::new("local.o", bytes).unwrap()];
+        let error = Request { kernels, ..request(WINDOWS[0], Form::Shared) }.link().unwrap_err();
+        let expected = "local.o: has thread-local variables, which need the start-up code of a compiler: take linker \
+                        cc, with the compiler of MinGW";
+        assert_eq!(error.to_string(), expected, "{name}");
+    }
+}
+
 /// The names that Mach-O adds an underscore to are those of C here.
 #[test]
 #[ignore = "tests/setup installs lld"]
