@@ -56,6 +56,7 @@ mod taken;
 mod target;
 #[cfg(feature = "libwild")]
 mod wild;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -23,7 +23,7 @@ use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf as format};
 use super::adapt::adapt;
 use super::input::{Definition, ObjectFacts};
 use super::merge::Merge;
-use super::{Input, Options, Output, Taken, base_name, elf};
+use super::{Input, Options, Output, Taken, base_name, elf, words};
 use crate::Error;
 
 const LIBRARY: &str = "library.so";
@@ -94,7 +94,10 @@ fn attempt(inputs: &[Input], options: &Options, machine: Machine) -> Result<Vec<
     let run = || pool.install(|| run(&arguments, &memory));
     match panic::catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => return Err(Failure::Said(error.to_string())),
+        Ok(Err(error)) => {
+            let text = words::without_numbers(&error.to_string());
+            return Err(Failure::Said(words::with_names(&text, inputs)));
+        }
         Err(panic) => return Err(Failure::Panic(text_of(&*panic))),
     }
     memory.take(Path::new(LIBRARY)).ok_or_else(|| Failure::Said("it wrote nothing".to_owned()))
@@ -210,7 +213,7 @@ fn arguments(
         // Paths are distinct and no options. A library keeps its name, which is recorded if it has no soname.
         let base = base_name(input.name());
         let as_is = input.is_library() && !base.starts_with('-') && !memory.has(base.as_ref());
-        let path = if as_is { base } else { format!("{i}/{}", input.name()) };
+        let path = if as_is { base } else { words::path(i, input) };
         memory.put(path.clone().into(), input.shared_bytes());
         arguments.push(path);
     }

@@ -326,7 +326,9 @@ fn objects_that_do_not_fit_a_library_are_the_linkers_error() {
             matches!(error, Error::Link { source: link::Error::Linker { .. } }),
             "{linker:?}: {error}"
         );
-        assert!(error.to_string().contains("fixed.o"), "{linker:?}: {error}");
+        // Inputs have the names that they were given, and no others.
+        assert!(error.to_string().contains(" fixed.o"), "{linker:?}: {error}");
+        assert!(!error.to_string().contains("(1/"), "{linker:?}: {error}");
         assert!(error.to_string().contains("-fPIC"), "{linker:?}: {error}");
     }
 }
@@ -388,8 +390,6 @@ fn other_machines_are_refused() {
     assert_eq!(error.to_string(), expected);
 }
 
-#[test]
-fn libraries_for_other_elf_machines_are_linked_in_process() {
 /// The linker of a compiler for another machine does not say so.
 #[test]
 fn a_compiler_for_another_machine_is_named() {
@@ -411,6 +411,8 @@ fn a_compiler_for_another_machine_is_named() {
     }
 }
 
+#[test]
+fn libraries_for_other_elf_machines_are_linked_in_process() {
     for target in ["aarch64-unknown-linux-gnu", "riscv64gc-unknown-linux-gnu"] {
         let target: Triple = target.parse().unwrap();
         let mut module = twice();
