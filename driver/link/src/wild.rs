@@ -210,7 +210,7 @@ fn arguments(
         arguments.push("--no-relax".to_owned());
     }
     for (i, input) in inputs.iter().enumerate() {
-        // Paths are distinct and no options. A library keeps its name, which is recorded if it has no soname.
+        // A library keeps its name, which is recorded if it has no soname.
         let base = base_name(input.name());
         let as_is = input.is_library() && !base.starts_with('-') && !memory.has(base.as_ref());
         let path = if as_is { base } else { words::path(i, input) };
@@ -224,7 +224,9 @@ fn arguments(
 /// Returns true if code loads the address of a weak hidden symbol that no object defines, or may load that of a symbol
 /// that is a number.
 fn loads_what_is_no_address(inputs: &[Input]) -> bool {
-    let taken = Taken::of(inputs);
+    // Libraries have numbers that stand for versions.
+    let own: Vec<Input> = inputs.iter().filter(|input| !input.is_library()).cloned().collect();
+    let taken = Taken::of(&own);
     let mut loaded = taken.objects.iter().flat_map(|facts| &facts.loaded);
     let mut defined = taken.defined.values();
     loaded.any(|name| !taken.defined.contains_key(name.as_slice()))
