@@ -317,6 +317,30 @@ static Last last;
     }
 }
 
+/// `atexit` is added, and the archive of glibc that has it registers by the value of the handle.
+#[test]
+fn functions_at_the_end_run_when_a_library_is_unloaded() {
+    const ADDED: &str = "
+        int atexit(void (*)(void)); static int* told; static void note(void) { *told += 1; }
+        void tell(int* place) { told = place; atexit(note); }
+    ";
+    const ARCHIVED: &str = "
+        int __cxa_atexit(void (*)(void*), void*, void*);
+        extern __attribute__((visibility(\"hidden\"))) void* __dso_handle;
+        static void note(void* place) { *(int*)place += 1; }
+        void tell(int* place) { __cxa_atexit(note, place, __dso_handle); }
+    ";
+    let folder = folder();
+    let path = folder.path().join("last.so");
+    for (text, linker) in
+        [ADDED, ARCHIVED].iter().flat_map(|text| routes().map(|linker| (text, linker)))
+    {
+        let kernel = object("kernel", text).showing(vec!["tell".to_owned()]);
+        fs::write(&path, link(&[kernel], &linker).unwrap()).unwrap();
+        assert_eq!(told(&path), 1, "{text} {linker:?}");
+    }
+}
+
 /// The destructors of C++ objects run after the functions of C that run at the end, as a C compiler's start-up files
 /// have it.
 #[test]
@@ -427,24 +451,6 @@ fn objects_of_several_objects_keep_their_symbols() {
     }
 }
 
-/// Damaged objects become part of an object or are refused; no symbol table leads outside of the file.
-#[test]
-fn damaged_objects_are_merged_or_refused() {
-    const TEXT: &str = "
-        int shared[4];
-        __attribute__((visibility(\"hidden\"))) int helper(int n) { return shared[n]; }
-    ";
-    let whole = object_with("whole", TEXT, &["-fcommon"]);
-    let user = object("user", "int helper(int); int user(int n) { return helper(n) + 1; }");
-    let mut outcomes = [0, 0];
-    for turn in 0..600_usize {
-        let mut bytes = whole.bytes().to_vec();
-        // Headers of sections and symbols are in the second half, and change more than code does.
-        for change in 0..1 + turn % 3 {
-            let at = (turn * 7919 + change * 104_729) % bytes.len();
-            let at = if turn % 2 == 0 { bytes.len() - 1 - at / 2 } else { at };
-            bytes[at] ^= 1 << (turn % 8) | u8::from(turn % 5 == 0) << 7;
-        }
 /// Variables and functions that many objects of C++ define are one in a library of objects of several.
 #[test]
 fn objects_of_several_objects_may_share_inline_variables() {
@@ -485,6 +491,24 @@ extern "C" int other(int n) { return counter() + 100 * variable + 10000 * Number
     }
 }
 
+/// Damaged objects become part of an object or are refused; no symbol table leads outside of the file.
+#[test]
+fn damaged_objects_are_merged_or_refused() {
+    const TEXT: &str = "
+        int shared[4];
+        __attribute__((visibility(\"hidden\"))) int helper(int n) { return shared[n]; }
+    ";
+    let whole = object_with("whole", TEXT, &["-fcommon"]);
+    let user = object("user", "int helper(int); int user(int n) { return helper(n) + 1; }");
+    let mut outcomes = [0, 0];
+    for turn in 0..600_usize {
+        let mut bytes = whole.bytes().to_vec();
+        // Headers of sections and symbols are in the second half, and change more than code does.
+        for change in 0..1 + turn % 3 {
+            let at = (turn * 7919 + change * 104_729) % bytes.len();
+            let at = if turn % 2 == 0 { bytes.len() - 1 - at / 2 } else { at };
+            bytes[at] ^= 1 << (turn % 8) | u8::from(turn % 5 == 0) << 7;
+        }
         let Ok(damaged) = Input::new("damaged.o", bytes) else { continue };
         let (kernels, linker) = (vec![damaged, user.clone()], Some(Linker::Wild));
         let made = Request { kernels, linker, ..Request::new(Form::Object) }.link();
