@@ -13,7 +13,7 @@ use abi_spec::runtime::{self, Version};
 use abi_spec::symbol::{self, Reserved};
 use codegen::metadata::TextKind;
 use link::object_file::{self, Header, NameBudget, RUNTIME_PREFIX};
-use object::{Object, ReadRef};
+use object::ReadRef;
 
 use crate::ObjectFault;
 use symbols::Symbol;
@@ -164,7 +164,7 @@ fn look<'data>(data: impl ReadRef<'data>) -> Result<Inspection, ObjectFault> {
     }
     Ok(Inspection {
         machine: Header::of(&file).to_string(),
-        kind: object_file::kind_name(file.kind()),
+        kind: object_file::kind_name(object_file::kind(&file)),
         functions: found.functions(),
         library_bin: found.tree.map(|(prefix, data)| decode(prefix, data)),
         library_ctx: found.library_ctx,

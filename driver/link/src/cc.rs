@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+
+use target_lexicon::Triple;
 
 use super::folder::Folder;
 use super::{Format, Input, Options, Output, Target, coff, elf};
@@ -31,7 +33,29 @@ pub(super) fn link(
         command.arg(option);
     }
     command.args(arguments).arg("-o").arg(folder.path().join(LIBRARY));
-    folder.run(command, LIBRARY, "").map_err(fail)
+    folder.run(command, LIBRARY, "").map_err(|reason| {
+        let found = machine(program).filter(|found| !is_for(found, target.triple));
+        let advice = found.map(|found| {
+            format!("\nit is a compiler for {found}: set CC to one for {}", target.triple)
+        });
+        fail(reason + &advice.unwrap_or_default())
+    })
+}
+
+/// Returns the machine that a compiler compiles for, if it says so.
+fn machine(program: &Path) -> Option<String> {
+    let done = command(program).arg("-dumpmachine").stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8(done.stdout).ok().filter(|_| done.status.success())?;
+    Some(text.trim().to_owned())
+}
+
+/// Returns false if the name of a machine is known to be that of another processor than the target's, or of a system
+/// with other objects.
+fn is_for(machine: &str, target: &Triple) -> bool {
+    let is_same = |known: Triple| {
+        known.architecture == target.architecture && known.binary_format == target.binary_format
+    };
+    machine.parse().map_or(true, is_same)
 }
 
 /// Returns the command of a program: a file or a name, or else words, as in `CC="ccache gcc"`.
@@ -62,8 +86,9 @@ fn shared(inputs: &[Input], options: &Options, folder: &Folder) -> io::Result<Ve
     let mut option = OsString::from("-Wl,--version-script=");
     option.push(folder.path().join(SCRIPT));
     arguments.push(option);
-    for place in &options.rpath {
-        arguments.extend(["-Xlinker".into(), "-rpath".into(), "-Xlinker".into(), place.into()]);
+    let soname = options.soname.iter().map(|name| ("-soname", name));
+    for (option, value) in soname.chain(options.rpath.iter().map(|place| ("-rpath", place))) {
+        arguments.extend(["-Xlinker".into(), option.into(), "-Xlinker".into(), value.into()]);
     }
     // Some compilers drop libraries of which no symbol is used.
     arguments.push("-Wl,--no-as-needed".into());

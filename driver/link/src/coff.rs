@@ -29,6 +29,10 @@ const PROBE: [&str; 2] = ["__chkstk", "___chkstk_ms"];
 /// The symbol that marks objects with floating-point code.
 const FLOATS: &str = "_fltused";
 
+/// What code refers to that has thread-local variables, by LLVM and Microsoft's compilers, and by GCC. Start-up code
+/// defines the first, a library of the compiler the second.
+const LOCAL: [&str; 2] = ["_tls_index", "__emutls_get_address"];
+
 /// The beginning of the image, a symbol that linkers define.
 const IMAGE: &str = "__ImageBase";
 
@@ -43,6 +47,9 @@ pub(super) fn dependencies(
     let refuse = |option, reason| Err(Error::Option { option, reason });
     if !options.rpath.is_empty() {
         return refuse("rpath", "is not for Windows, which looks for libraries beside the program");
+    }
+    if options.soname.is_some() {
+        return refuse("soname", "is not for Windows, where a library is known by its file");
     }
     if !options.runtime_dependency {
         let reason = "is not for Windows, where every import names its library";
@@ -64,6 +71,21 @@ pub(super) fn dependencies(
         return Err(Error::Object { file, fault });
     }
     let wanted = imported(all);
+    if let Some(name) = wanted.iter().find(|name| is_any(&LOCAL, name)) {
+        let user = all
+            .iter()
+            .flat_map(Input::objects)
+            .find(|facts| facts.undefined().any(|used| used == *name));
+        let file = user.map_or_else(String::new, |facts| facts.file.clone());
+        return Err(Error::Object {
+            file,
+            fault: ObjectFault::Unlinkable {
+                found: "thread-local variables, which need the start-up code of a compiler"
+                    .to_owned(),
+                advice: "take linker cc, with the compiler of MinGW",
+            },
+        });
+    }
     let mut system: BTreeMap<&str, BTreeSet<&[u8]>> = BTreeMap::new();
     for name in wanted {
         if let Some((library, name)) = in_system(name) {

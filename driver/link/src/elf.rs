@@ -1,5 +1,7 @@
 //! Shared libraries in ELF: what they need besides the inputs, and what they export.
 
+mod archived;
+mod code;
 mod destructors;
 mod stub;
 mod system;
@@ -39,6 +41,7 @@ pub(super) fn dependencies(
         all.push(runtime);
     }
     if !matches!(linker, Linker::Cc(_)) {
+        all.extend(system::copied(all, options, target)?);
         let registers = undefined(all).into_iter().any(destructors::is_wanted);
         // The last functions of a library run first, and those of the destructors of C++ run after those of C.
         let destructors = destructors::object(registers, target.machine)?;
@@ -75,6 +78,7 @@ pub(super) fn arguments(options: &Options, machine: Machine, script: &str) -> Ve
                 ["-shared", "--no-gc-sections"].into_iter().chain(OPTIONS).map(str::to_owned),
             );
             arguments.push(format!("--version-script={script}"));
+            arguments.extend(options.soname.iter().map(|name| format!("--soname={name}")));
             arguments.extend(options.rpath.iter().map(|folder| format!("--rpath={folder}")));
         }
     }

@@ -7,27 +7,28 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::{Input, base_name};
+use super::{Input, words};
 
 /// A folder with copies of inputs, so that the linked bytes are the checked ones. It is removed with the value.
-pub(super) struct Folder {
+pub(super) struct Folder<'a> {
     folder: TempDir,
+    inputs: &'a [Input],
     /// The files of the inputs, relative to the folder. Each is in a folder of its own, so that it keeps its name.
     pub(super) files: Vec<PathBuf>,
 }
 
-impl Folder {
+impl Folder<'_> {
     /// Writes copies of the inputs.
-    pub(super) fn of(inputs: &[Input]) -> io::Result<Folder> {
+    pub(super) fn of(inputs: &[Input]) -> io::Result<Folder<'_>> {
         let folder = tempfile::tempdir()?;
         let mut files = Vec::new();
         for (i, input) in inputs.iter().enumerate() {
-            let file = Path::new(&i.to_string()).join(base_name(input.name()));
+            let file = PathBuf::from(words::path(i, input));
             fs::create_dir(folder.path().join(i.to_string()))?;
             fs::write(folder.path().join(&file), input.bytes())?;
             files.push(file);
         }
-        Ok(Folder { folder, files })
+        Ok(Folder { folder, inputs, files })
     }
 
     /// Returns the files of the inputs, relative to the folder: absolute paths could be taken for options.
@@ -61,7 +62,8 @@ impl Folder {
         if !done.status.success() {
             let text = String::from_utf8_lossy(&done.stderr);
             let text = text.replace(&format!("{}/", self.path().display()), "");
-            return Err(format!("{}\n{}", done.status, text.trim_end()));
+            let text = words::with_names(text.trim_end(), self.inputs);
+            return Err(format!("{}\n{text}", done.status));
         }
         fs::read(self.path().join(output)).map_err(|error| error.to_string())
     }

@@ -49,7 +49,7 @@ pub(super) struct ObjectFacts {
     /// True if start-up code of Windows runs a function of this object.
     pub(super) has_constructors: bool,
     /// Contents that some outputs or linkers cannot take.
-    pub(super) obstacle: Option<Obstacle>,
+    pub(super) obstacles: BTreeSet<Obstacle>,
     /// Weak hidden symbols whose addresses code loads by an instruction that a linker may replace.
     pub(super) loaded: BTreeSet<Vec<u8>>,
     /// Range of the bytes of a member in its archive; the whole file otherwise.
@@ -84,7 +84,7 @@ impl ObjectFacts {
             header,
             flags,
             has_constructors: false,
-            obstacle: None,
+            obstacles: BTreeSet::new(),
             loaded: BTreeSet::new(),
             range: 0..0,
             defined: BTreeMap::new(),
@@ -330,9 +330,10 @@ fn read(file: &str, bytes: &[u8]) -> Result<(InputKind, ObjectFacts), ObjectFaul
         return Ok((InputKind::Object, import(file, bytes)?));
     }
     let object = object_file::parse(bytes)?;
-    let is_library = object.kind() == ObjectKind::Dynamic;
-    if !is_library && object.kind() != ObjectKind::Relocatable {
-        return Err(ObjectFault::NotRelocatable { found: object_file::kind_name(object.kind()) });
+    let kind = object_file::kind(&object);
+    let is_library = kind == ObjectKind::Dynamic;
+    if !is_library && kind != ObjectKind::Relocatable {
+        return Err(ObjectFault::NotRelocatable { found: object_file::kind_name(kind) });
     }
     let flags = object.flags();
     let flags = if let FileFlags::Elf { e_flags, .. } = flags { e_flags.0 } else { 0 };
@@ -352,7 +353,7 @@ fn read(file: &str, bytes: &[u8]) -> Result<(InputKind, ObjectFacts), ObjectFaul
     facts.has_constructors = facts.header.format == BinaryFormat::Coff
         && object.sections().any(|section| section.name_bytes().is_ok_and(is_constructors));
     if !is_library {
-        facts.obstacle = obstacle::first(&object, &mut facts.loaded);
+        facts.obstacles = obstacle::all(&object, &mut facts.loaded);
     }
     let symbols = if is_library { object.dynamic_symbols() } else { object.symbols() };
     for symbol in symbols.filter(|symbol| symbol.is_global()) {

@@ -26,6 +26,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "libwild")]
+mod adapt;
 mod addresses;
 mod c_library;
 mod cc;
@@ -54,6 +56,7 @@ mod taken;
 mod target;
 #[cfg(feature = "libwild")]
 mod wild;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -176,8 +179,8 @@ fn run(
     target: &Target<'_>,
 ) -> Result<Vec<u8>, Error> {
     for facts in Taken::of(inputs).objects {
-        let fault = facts.obstacle.and_then(|obstacle| obstacle.fault(options.output, linker));
-        if let Some(fault) = fault {
+        let mut obstacles = facts.obstacles.iter();
+        if let Some(fault) = obstacles.find_map(|obstacle| obstacle.fault(options.output, linker)) {
             return Err(Error::Object { file: facts.file.clone(), fault });
         }
     }

@@ -17,12 +17,12 @@ pub(super) struct LinkFacts {
     pub(super) glibc: &'static str,
     /// Code that jumps to the address that follows it. Its size is a multiple of 8 bytes.
     pub(super) jump: &'static [u8],
-    /// Code that runs destructors, if it is known.
-    pub(super) finalizer: Option<Finalizer>,
+    /// Code that libraries for glibc need, if it is known.
+    pub(super) code: Option<LibraryCode>,
     /// Relocations for thread-local variables of a program; see the supplement of the ELF specification for the processor.
     pub(super) local_exec: Relocations,
-    /// Relocations for the size of a symbol, with their names.
-    pub(super) sizes: &'static [(elf::RelocationType, &'static str)],
+    /// Relocations that Wild does not know, or whose values it writes into the wrong bits, with their names.
+    pub(super) not_of_wild: &'static [(elf::RelocationType, &'static str)],
     /// The relocation of an instruction that loads an address, which a linker may replace by one that computes it.
     pub(super) load: Option<elf::RelocationType>,
     /// The names in COFF; `None` if nothing is linked for Windows.
@@ -51,19 +51,36 @@ pub(super) const HANDLE: &str = "__dso_handle";
 /// `void __cxa_finalize(void* handle)` of the C library.
 pub(super) const FINALIZE: &str = "__cxa_finalize";
 
-/// Code that calls [`FINALIZE`] with the address of [`HANDLE`] and returns, with its relocations.
-pub(super) struct Finalizer {
-    pub(super) bytes: &'static [u8],
-    pub(super) relocations: &'static [FinalizerRelocation],
+/// Stands for the function that a [`Code`] ends with.
+pub(super) const CALLEE: &str = "";
+
+/// Code that C compilers link into every library.
+pub(super) struct LibraryCode {
+    /// Ends with [`FINALIZE`], and gives it the address of [`HANDLE`].
+    pub(super) finalize: Code,
+    /// Ends with a function that has the version of a structure before its other arguments, which are four at most.
+    pub(super) versioned: Code,
+    /// Ends with a function that has the address of [`HANDLE`] as its second argument.
+    pub(super) second: Code,
+    /// Ends with one that has NULL and that address behind its first argument.
+    pub(super) third: Code,
+    /// Ends with one that has that address as its fourth argument.
+    pub(super) fourth: Code,
     /// Type of a relocation for a 64-bit address.
     pub(super) address: elf::RelocationType,
 }
 
-/// Relocation of a [`Finalizer`].
+/// Code of a function.
+pub(super) struct Code {
+    pub(super) bytes: &'static [u8],
+    pub(super) relocations: &'static [CodeRelocation],
+}
+
+/// Relocation of a [`Code`].
 #[derive(Clone, Copy)]
-pub(super) struct FinalizerRelocation {
+pub(super) struct CodeRelocation {
     pub(super) offset: u64,
-    /// [`HANDLE`] or [`FINALIZE`].
+    /// [`HANDLE`] or [`CALLEE`].
     pub(super) symbol: &'static str,
     pub(super) kind: elf::RelocationType,
     pub(super) addend: i64,
@@ -74,8 +91,25 @@ const fn relocation(
     symbol: &'static str,
     kind: elf::RelocationType,
     addend: i64,
-) -> FinalizerRelocation {
-    FinalizerRelocation { offset, symbol, kind, addend }
+) -> CodeRelocation {
+    CodeRelocation { offset, symbol, kind, addend }
+}
+
+/// Returns the relocations of code that begins with the address of [`HANDLE`] and jumps to [`CALLEE`].
+const fn x86_64_relocations(jump: u64) -> [CodeRelocation; 2] {
+    [
+        relocation(3, HANDLE, elf::R_X86_64_PC32, -4),
+        relocation(jump, CALLEE, elf::R_X86_64_PLT32, -4),
+    ]
+}
+
+/// Returns the relocations of code that begins with the address of [`HANDLE`] and jumps to [`CALLEE`].
+const fn aarch64_relocations(jump: u64) -> [CodeRelocation; 3] {
+    [
+        relocation(0, HANDLE, elf::R_AARCH64_ADR_PREL_PG_HI21, 0),
+        relocation(4, HANDLE, elf::R_AARCH64_ADD_ABS_LO12_NC, 0),
+        relocation(jump, CALLEE, elf::R_AARCH64_JUMP26, 0),
+    ]
 }
 
 /// Returns the row of a machine.
@@ -93,20 +127,45 @@ const X86_64: LinkFacts = LinkFacts {
     glibc: include_str!("glibc/x86_64.txt"),
     // `jmp [rip + 2]`, two bytes of padding
     jump: &[0xff, 0x25, 2, 0, 0, 0, 0, 0],
-    // `lea rdi, [rip + handle]`, `jmp finalize`
-    finalizer: Some(Finalizer {
-        bytes: &[0x48, 0x8d, 0x3d, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0],
-        relocations: &[
-            relocation(3, HANDLE, elf::R_X86_64_PC32, -4),
-            relocation(8, FINALIZE, elf::R_X86_64_PLT32, -4),
-        ],
+    code: Some(LibraryCode {
+        // `lea rdi, [rip + handle]`, `jmp callee`
+        finalize: Code {
+            bytes: &[0x48, 0x8d, 0x3d, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0],
+            relocations: &x86_64_relocations(8),
+        },
+        // `mov r8, rcx`, `mov rcx, rdx`, `mov rdx, rsi`, `mov rsi, rdi`, `mov edi, 1`, `jmp callee`
+        versioned: Code {
+            bytes: &[
+                0x49, 0x89, 0xc8, 0x48, 0x89, 0xd1, 0x48, 0x89, 0xf2, 0x48, 0x89, 0xfe, 0xbf, 1, 0,
+                0, 0, 0xe9, 0, 0, 0, 0,
+            ],
+            relocations: &[relocation(18, CALLEE, elf::R_X86_64_PLT32, -4)],
+        },
+        // `lea rsi, [rip + handle]`, `jmp callee`
+        second: Code {
+            bytes: &[0x48, 0x8d, 0x35, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0],
+            relocations: &x86_64_relocations(8),
+        },
+        // `lea rdx, [rip + handle]`, `xor esi, esi`, `jmp callee`
+        third: Code {
+            bytes: &[0x48, 0x8d, 0x15, 0, 0, 0, 0, 0x31, 0xf6, 0xe9, 0, 0, 0, 0],
+            relocations: &x86_64_relocations(10),
+        },
+        // `lea rcx, [rip + handle]`, `jmp callee`
+        fourth: Code {
+            bytes: &[0x48, 0x8d, 0x0d, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0],
+            relocations: &x86_64_relocations(8),
+        },
         address: elf::R_X86_64_64,
     }),
     local_exec: Relocations {
         name: "R_X86_64_TPOFF32",
         numbers: &[elf::R_X86_64_TPOFF32.0..=elf::R_X86_64_TPOFF32.0],
     },
-    sizes: &[(elf::R_X86_64_SIZE32, "R_X86_64_SIZE32"), (elf::R_X86_64_SIZE64, "R_X86_64_SIZE64")],
+    not_of_wild: &[
+        (elf::R_X86_64_SIZE32, "R_X86_64_SIZE32"),
+        (elf::R_X86_64_SIZE64, "R_X86_64_SIZE64"),
+    ],
     load: Some(elf::R_X86_64_GOTPCREL),
     coff: Some(Coff { import: MachineTypes::AMD64, option: "/machine:x64" }),
     macho: Some("x86_64"),
@@ -118,18 +177,44 @@ const AARCH64: LinkFacts = LinkFacts {
     glibc: include_str!("glibc/aarch64.txt"),
     // `ldr x16, . + 8`, `br x16`
     jump: &[0x50, 0, 0, 0x58, 0, 0x02, 0x1f, 0xd6],
-    // `adrp x0, handle`, `add x0, x0, :lo12:handle`, `b finalize`
-    finalizer: Some(Finalizer {
-        bytes: &[0, 0, 0, 0x90, 0, 0, 0, 0x91, 0, 0, 0, 0x14],
-        relocations: &[
-            relocation(0, HANDLE, elf::R_AARCH64_ADR_PREL_PG_HI21, 0),
-            relocation(4, HANDLE, elf::R_AARCH64_ADD_ABS_LO12_NC, 0),
-            relocation(8, FINALIZE, elf::R_AARCH64_JUMP26, 0),
-        ],
+    code: Some(LibraryCode {
+        // `adrp x0, handle`, `add x0, x0, :lo12:handle`, `b callee`
+        finalize: Code {
+            bytes: &[0, 0, 0, 0x90, 0, 0, 0, 0x91, 0, 0, 0, 0x14],
+            relocations: &aarch64_relocations(8),
+        },
+        // `mov x4, x3`, `mov x3, x2`, `mov x2, x1`, `mov x1, x0`, `mov x0, 0`, `b callee`
+        versioned: Code {
+            bytes: &[
+                0xe4, 0x03, 0x03, 0xaa, 0xe3, 0x03, 0x02, 0xaa, 0xe2, 0x03, 0x01, 0xaa, 0xe1, 0x03,
+                0, 0xaa, 0, 0, 0x80, 0xd2, 0, 0, 0, 0x14,
+            ],
+            relocations: &[relocation(20, CALLEE, elf::R_AARCH64_JUMP26, 0)],
+        },
+        // `adrp x1, handle`, `add x1, x1, :lo12:handle`, `b callee`
+        second: Code {
+            bytes: &[1, 0, 0, 0x90, 0x21, 0, 0, 0x91, 0, 0, 0, 0x14],
+            relocations: &aarch64_relocations(8),
+        },
+        // `adrp x2, handle`, `add x2, x2, :lo12:handle`, `mov x1, 0`, `b callee`
+        third: Code {
+            bytes: &[2, 0, 0, 0x90, 0x42, 0, 0, 0x91, 1, 0, 0x80, 0xd2, 0, 0, 0, 0x14],
+            relocations: &aarch64_relocations(12),
+        },
+        // `adrp x3, handle`, `add x3, x3, :lo12:handle`, `b callee`
+        fourth: Code {
+            bytes: &[3, 0, 0, 0x90, 0x63, 0, 0, 0x91, 0, 0, 0, 0x14],
+            relocations: &aarch64_relocations(8),
+        },
         address: elf::R_AARCH64_ABS64,
     }),
     local_exec: Relocations { name: "R_AARCH64_TLSLE_*", numbers: &[544..=559, 570..=571] },
-    sizes: &[],
+    not_of_wild: &[
+        (elf::R_AARCH64_GOTREL64, "R_AARCH64_GOTREL64"),
+        (elf::R_AARCH64_GOTREL32, "R_AARCH64_GOTREL32"),
+        (elf::R_AARCH64_GOT_LD_PREL19, "R_AARCH64_GOT_LD_PREL19"),
+        (elf::R_AARCH64_TLSLD_LD_PREL19, "R_AARCH64_TLSLD_LD_PREL19"),
+    ],
     load: None,
     coff: Some(Coff { import: MachineTypes::ARM64, option: "/machine:arm64" }),
     macho: Some("arm64"),
@@ -141,9 +226,14 @@ const RISCV64: LinkFacts = LinkFacts {
     glibc: include_str!("glibc/riscv64.txt"),
     // `auipc t1, 0`, `ld t1, 16(t1)`, `jr t1`, four bytes of padding
     jump: &[0x17, 0x03, 0, 0, 0x03, 0x33, 0x03, 0x01, 0x67, 0, 0x03, 0, 0x13, 0, 0, 0],
-    finalizer: None,
+    code: None,
     local_exec: Relocations { name: "R_RISCV_TPREL_*", numbers: &[29..=32, 49..=50] },
-    sizes: &[],
+    not_of_wild: &[
+        (elf::R_RISCV_TLSDESC_HI20, "R_RISCV_TLSDESC_HI20"),
+        (elf::R_RISCV_TLSDESC_LOAD_LO12, "R_RISCV_TLSDESC_LOAD_LO12"),
+        (elf::R_RISCV_TLSDESC_ADD_LO12, "R_RISCV_TLSDESC_ADD_LO12"),
+        (elf::R_RISCV_TLSDESC_CALL, "R_RISCV_TLSDESC_CALL"),
+    ],
     load: None,
     coff: None,
     macho: None,

@@ -1,6 +1,7 @@
 //! Objects of several objects by Wild, which makes hidden symbols local where two inputs have them, and leaves out common
-//! symbols and references to what linkers define. Its inputs say nothing of the first two, its output gets them back, and
-//! the last are refused.
+//! symbols, references to what linkers define, and the groups of which linkers keep one. Its inputs say nothing of the
+//! first two, its output gets them back; references are refused; and what was in a group, or unique, is weak, since other
+//! objects may define it again.
 //!
 //! All of this can go once Wild keeps them in the output of `-r`.
 
@@ -19,6 +20,9 @@ const OTHER: usize = 5;
 const SECTION: usize = 6;
 const VALUE: usize = 8;
 const SIZE: usize = 16;
+
+/// Bits of [`INFO`] that are the type; the binding is above them.
+const TYPE: u8 = 15;
 
 /// Bits of [`OTHER`] that are the visibility.
 const VISIBILITY: u8 = 3;
@@ -82,6 +86,7 @@ impl Merge {
     /// # Errors
     /// [`Error::Object`] if it lacks a symbol that an input defines or that a relocation of an input names.
     pub(super) fn give_back(&self, bytes: &mut [u8], inputs: &[Input]) -> Result<(), Error> {
+        let strong: BTreeSet<&[u8]> = inputs.iter().flat_map(Input::strong).collect();
         let mut kept = BTreeSet::new();
         for (name, at) in symbols(bytes) {
             let symbol = &mut bytes[at..at + SYMBOL];
@@ -96,9 +101,13 @@ impl Merge {
             }
             // Zeros take the place of a weak definition, which Wild has kept.
             let is_weak = symbol[INFO] >> 4 == elf::STB_WEAK.0;
-            if told.common.is_none() || is_undefined || !is_weak {
-                kept.insert(name);
+            if told.common.is_some() && !is_undefined && is_weak {
+                continue;
             }
+            if told.common.is_none() && !is_undefined && !strong.contains(&*name) {
+                symbol[INFO] = elf::STB_WEAK.0 << 4 | symbol[INFO] & TYPE;
+            }
+            kept.insert(name);
         }
         for input in inputs {
             let Some(facts) = input.objects().first() else { continue };

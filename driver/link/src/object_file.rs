@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use object::{Architecture, BinaryFormat, FileKind, Object, ObjectKind, ReadRef};
+use object::read::elf::ProgramHeader;
+use object::{Architecture, BinaryFormat, Endianness, FileKind, Object, ObjectKind, ReadRef, elf};
 
 use crate::ObjectFault;
 use crate::file::MAX_FILE_BYTES;
@@ -49,6 +50,21 @@ pub fn parse<'data, R: ReadRef<'data>>(data: R) -> Result<object::File<'data, R>
 /// Converts an error of the `object` crate.
 pub fn malformed(error: object::Error) -> ObjectFault {
     ObjectFault::Malformed { reason: error.to_string() }
+}
+
+/// Returns the kind of a file. A program that is loaded at any address is an executable, although its header says what
+/// that of a shared library says.
+pub fn kind<'data>(file: &object::File<'data, impl ReadRef<'data>>) -> ObjectKind {
+    let object::File::Elf64(headers) = file else { return file.kind() };
+    let endian = headers.endian();
+    let mut segments = headers.elf_program_headers().iter();
+    let dynamic = segments.find_map(|segment| segment.dynamic(endian, headers.data()).ok()?);
+    let is_program = |entry: &elf::Dyn64<Endianness>| {
+        let is_flags = entry.d_tag.get(endian) == elf::DT_FLAGS_1;
+        is_flags && entry.d_val.get(endian) & elf::DF_1_PIE.0 != 0
+    };
+    let is_program = dynamic.unwrap_or_default().iter().any(is_program);
+    if is_program { ObjectKind::Executable } else { file.kind() }
 }
 
 /// Returns the name of a kind of file in reports.

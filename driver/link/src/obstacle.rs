@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use codegen::backend::Machine;
 use object::{
-    Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SectionFlags,
-    SymbolFlags, elf,
+    CompressionFormat, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget,
+    SectionFlags, SymbolFlags, elf,
 };
 
 use super::machine::{LinkFacts, facts};
@@ -13,16 +13,22 @@ use super::{Linker, Output};
 use crate::ObjectFault;
 
 /// Contents that an output or a linker cannot take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Obstacle {
     /// A relocation for thread-local variables of a program, whose places are known before it starts.
     LocalExec(&'static str),
-    /// A relocation for the size of a symbol.
-    Size(&'static str),
+    /// A relocation that Wild does not write as it should.
+    Relocation(&'static str),
     /// A part of a function that start-up files begin and end.
     Part(&'static str),
     /// Debug information in the compression that GNU's tools had before there was a standard.
     OldCompression,
+    /// Debug information in a compression that Wild has not in this build.
+    Zstd,
+    /// A section that is aligned more than Wild can.
+    Alignment,
+    /// Code that writes code to its stack, which no output lets it run.
+    Stack,
 }
 
 impl Obstacle {
@@ -31,14 +37,15 @@ impl Obstacle {
         let is_shared = output == Output::Shared;
         let is_wild = *linker == Linker::Wild;
         let is_cc = matches!(linker, Linker::Cc(_));
+        let is_lld = matches!(linker, Linker::Lld(_));
         let (found, advice, applies) = match self {
             Obstacle::LocalExec(name) => (
                 format!("the relocation {name}, for thread-local variables of a program"),
                 "compile it with -fPIC",
                 is_shared,
             ),
-            Obstacle::Size(name) => (
-                format!("the relocation {name}, which linker wild does not know"),
+            Obstacle::Relocation(name) => (
+                format!("the relocation {name}, which linker wild cannot take"),
                 "take linker cc or lld",
                 is_shared && is_wild,
             ),
@@ -52,38 +59,72 @@ impl Obstacle {
                 "compile it with -gz=zlib, or take linker cc",
                 !is_cc,
             ),
+            Obstacle::Zstd => (
+                "debug information as -gz=zstd compresses it".to_owned(),
+                "compile it with -gz=zlib, or take linker cc or lld",
+                is_wild,
+            ),
+            Obstacle::Alignment => (
+                "a section with an alignment above 64 KiB, which linker wild cannot take".to_owned(),
+                "take linker cc or lld",
+                is_wild,
+            ),
+            // In an object of several, lld forgets it.
+            Obstacle::Stack => (
+                "code that needs an executable stack, for the address of a function in a function, as of GNU C \
+                 and Fortran"
+                    .to_owned(),
+                "move that function out of the other one",
+                is_shared || is_lld,
+            ),
         };
         applies.then_some(ObjectFault::Unlinkable { found, advice })
     }
 }
 
-/// Returns the first obstacle of an object. Adds the names of weak hidden symbols whose addresses code loads from the
-/// table of addresses by an instruction that a linker may replace, up to the obstacle, to `loaded`.
-pub(super) fn first(object: &object::File<'_>, loaded: &mut BTreeSet<Vec<u8>>) -> Option<Obstacle> {
+/// Returns the obstacles of an object. Adds the names of weak hidden symbols whose addresses code loads from the table of
+/// addresses by an instruction that a linker may replace to `loaded`.
+pub(super) fn all(object: &object::File<'_>, loaded: &mut BTreeSet<Vec<u8>>) -> BTreeSet<Obstacle> {
     let mut rows = Machine::ALL.iter().map(|&machine| facts(machine));
     let known = rows.find(|facts| facts.architecture == object.architecture());
-    object.sections().find_map(|section| {
-        let SectionFlags::Elf { sh_flags, .. } = section.flags() else { return None };
-        let name = section.name_bytes().unwrap_or_default();
-        if name.starts_with(b".zdebug_") {
-            return Some(Obstacle::OldCompression);
-        }
-        if !sh_flags.contains(elf::SHF_ALLOC) {
-            return None;
-        }
-        let part = [".init", ".fini"].into_iter().find(|part| part.as_bytes() == name);
-        if let Some(part) = part.filter(|_| section.size() > 0) {
-            return Some(Obstacle::Part(part));
-        }
-        section.relocations().find_map(|(_, relocation)| {
-            let RelocationFlags::Elf { r_type } = relocation.flags() else { return None };
-            let facts = known?;
+    let mut found = BTreeSet::new();
+    for section in object.sections() {
+        let SectionFlags::Elf { sh_flags, .. } = section.flags() else { continue };
+        found.extend(of_section(&section, sh_flags));
+        let Some(facts) = known.filter(|_| sh_flags.contains(elf::SHF_ALLOC)) else { continue };
+        for (_, relocation) in section.relocations() {
+            let RelocationFlags::Elf { r_type } = relocation.flags() else { continue };
             if facts.load == Some(r_type) {
                 loaded.extend(absent(object, relocation.target()));
             }
-            of_relocation(facts, r_type)
-        })
-    })
+            found.extend(of_relocation(facts, r_type));
+        }
+    }
+    found
+}
+
+/// Most bytes of an alignment that Wild takes.
+const MAX_ALIGN: u64 = 64 << 10;
+
+/// Returns the obstacle that a section is.
+fn of_section(section: &object::Section<'_, '_>, flags: elf::SectionFlags) -> Option<Obstacle> {
+    let name = section.name_bytes().unwrap_or_default();
+    if name.starts_with(b".zdebug_") {
+        return Some(Obstacle::OldCompression);
+    }
+    let compressed = section.compressed_file_range();
+    if compressed.is_ok_and(|range| range.format == CompressionFormat::Zstandard) {
+        return Some(Obstacle::Zstd);
+    }
+    if section.align() > MAX_ALIGN {
+        return Some(Obstacle::Alignment);
+    }
+    if name == b".note.GNU-stack" && flags.contains(elf::SHF_EXECINSTR) {
+        return Some(Obstacle::Stack);
+    }
+    let part = [".init", ".fini"].into_iter().find(|part| part.as_bytes() == name);
+    let is_there = flags.contains(elf::SHF_ALLOC) && section.size() > 0;
+    part.filter(|_| is_there).map(Obstacle::Part)
 }
 
 /// Returns the name of the symbol that a relocation names, if the address is 0 unless an object defines it.
@@ -102,6 +143,6 @@ fn of_relocation(facts: &LinkFacts, r_type: elf::RelocationType) -> Option<Obsta
     if local.numbers.iter().any(|numbers| numbers.contains(&r_type.0)) {
         return Some(Obstacle::LocalExec(local.name));
     }
-    let size = facts.sizes.iter().find(|(known, _)| *known == r_type);
-    size.map(|(_, name)| Obstacle::Size(name))
+    let refused = facts.not_of_wild.iter().find(|(known, _)| *known == r_type);
+    refused.map(|(_, name)| Obstacle::Relocation(name))
 }

@@ -20,9 +20,10 @@ use libwild::{Args, FileSystem, FileType, InputFileData, Linker, OutputFileData,
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, elf as format};
 
-use super::input::ObjectFacts;
+use super::adapt::adapt;
+use super::input::{Definition, ObjectFacts};
 use super::merge::Merge;
-use super::{Input, Options, Output, Taken, base_name, elf};
+use super::{Input, Options, Output, Taken, base_name, elf, words};
 use crate::Error;
 
 const LIBRARY: &str = "library.so";
@@ -47,6 +48,7 @@ pub(super) fn link(
     let mut objects: Vec<Input> =
         inputs.iter().filter(|input| !input.is_archive()).cloned().collect();
     objects.extend(members(inputs));
+    adapt(&mut objects);
     let merge = (options.output == Output::Object).then(|| Merge::of(&mut objects));
     match attempt(&objects, options, machine) {
         Ok(mut bytes) => {
@@ -92,7 +94,10 @@ fn attempt(inputs: &[Input], options: &Options, machine: Machine) -> Result<Vec<
     let run = || pool.install(|| run(&arguments, &memory));
     match panic::catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => return Err(Failure::Said(error.to_string())),
+        Ok(Err(error)) => {
+            let text = words::without_numbers(&error.to_string());
+            return Err(Failure::Said(words::with_names(&text, inputs)));
+        }
         Err(panic) => return Err(Failure::Panic(text_of(&*panic))),
     }
     memory.take(Path::new(LIBRARY)).ok_or_else(|| Failure::Said("it wrote nothing".to_owned()))
@@ -199,15 +204,16 @@ fn arguments(
     memory.put(SCRIPT.into(), Arc::new(elf::version_script(inputs, options).into_bytes()));
     let mut arguments = vec!["ld".to_owned(), "--no-identity-comment".to_owned()];
     arguments.extend(elf::arguments(options, machine, SCRIPT));
-    // Wild replaces loads of the address of a symbol that is not there by the address of the library's beginning.
-    if options.output == Output::Shared && loads_absent(inputs) {
+    // Wild replaces loads of the address of a symbol that is not there by the address of the library's beginning, and
+    // loads of numbers by instructions that have room for 31 bits.
+    if options.output == Output::Shared && loads_what_is_no_address(inputs) {
         arguments.push("--no-relax".to_owned());
     }
     for (i, input) in inputs.iter().enumerate() {
-        // Paths are distinct and no options. A library keeps its name, which is recorded if it has no soname.
+        // A library keeps its name, which is recorded if it has no soname.
         let base = base_name(input.name());
         let as_is = input.is_library() && !base.starts_with('-') && !memory.has(base.as_ref());
-        let path = if as_is { base } else { format!("{i}/{}", input.name()) };
+        let path = if as_is { base } else { words::path(i, input) };
         memory.put(path.clone().into(), input.shared_bytes());
         arguments.push(path);
     }
@@ -215,11 +221,16 @@ fn arguments(
     arguments
 }
 
-/// Returns true if code loads the address of a weak hidden symbol that no object defines.
-fn loads_absent(inputs: &[Input]) -> bool {
-    let taken = Taken::of(inputs);
-    let loaded = taken.objects.iter().flat_map(|facts| &facts.loaded);
-    loaded.into_iter().any(|name| !taken.defined.contains_key(name.as_slice()))
+/// Returns true if code loads the address of a weak hidden symbol that no object defines, or may load that of a symbol
+/// that is a number.
+fn loads_what_is_no_address(inputs: &[Input]) -> bool {
+    // Libraries have numbers that stand for versions.
+    let own: Vec<Input> = inputs.iter().filter(|input| !input.is_library()).cloned().collect();
+    let taken = Taken::of(&own);
+    let mut loaded = taken.objects.iter().flat_map(|facts| &facts.loaded);
+    let mut defined = taken.defined.values();
+    loaded.any(|name| !taken.defined.contains_key(name.as_slice()))
+        || defined.any(|definition| *definition == Definition::Absolute)
 }
 
 /// Returns the members of archives that are taken: Wild leaves some of them out that other linkers take.

@@ -49,6 +49,88 @@ fn variables_of_threads_of_a_program_are_refused() {
     assert!(error.contains("locals.a(local.o): has the relocation R_X86_64_TPOFF32"), "{error}");
 }
 
+/// The segment of thread-local variables begins at a multiple of its alignment, also where initialised variables, which
+/// are its beginning, are less aligned than zeros.
+#[test]
+fn variables_of_threads_are_aligned() {
+    const SEED: &str = "__thread long seed = 3;";
+    const WIDE: &str = "
+        extern __thread long seed;
+        __thread int zeros[64] __attribute__((aligned(ALIGN)));
+        int __tvm_ffi_f(void* h, const void* a, int n, void* r) {
+            int* volatile at = zeros;
+            return ((long)at & (ALIGN - 1)) * 1000 + (at[n] += n) + seed;
+        }
+    ";
+    let folder = folder();
+    let path = folder.path().join("f.so");
+    for align in [8, 64, 4096] {
+        let wide = WIDE.replace("ALIGN", &align.to_string());
+        let inputs = [
+            object("wide", &wide),
+            object("seed", SEED),
+            object("other", "__thread int other = 5;"),
+        ];
+        for linker in routes() {
+            fs::write(&path, link(&inputs, &linker).unwrap()).unwrap();
+            assert_eq!(call(&path, "__tvm_ffi_f", 4), 7, "{align} {linker:?}");
+        }
+    }
+}
+
+/// A symbol may be a number of any size, whose loads a linker may replace by the number.
+#[test]
+fn numbers_that_stand_for_addresses_are_kept() {
+    let folder = folder();
+    let path = folder.path().join("f.so");
+    for number in ["3", "0x90000000", "0x123456789abc", "0xfffffffffffff000"] {
+        let text = "
+            extern char number; int same(char* at);
+            int __tvm_ffi_f(void* h, const void* a, int n, void* r) {
+                return same(&number) + ((unsigned long)&number == NUMBER) + (&number > (char*)NUMBER);
+            }";
+        let user = object("user", &text.replace("NUMBER", &format!("{number}ul")));
+        let same = format!("int same(char* at) {{ return at == (char*){number}ul ? 2 : 100; }}");
+        let symbol = format!("__asm__(\".globl number; number = {number}\");");
+        let inputs = [user, object("same", &same), object("number", &symbol)];
+        // GNU's linker fails on the large ones.
+        fs::write(&path, link(&inputs, &Linker::Wild).unwrap()).unwrap();
+        assert_eq!(call(&path, "__tvm_ffi_f", 0), 3, "{number}");
+    }
+}
+
+/// Nobody lets code on a stack run, so that a call of it would end the process.
+#[test]
+fn code_that_needs_an_executable_stack_is_refused() {
+    const NEST: &str = "
+        __attribute__((noinline)) int apply(int (*f)(int), int n) { __asm__(\"\"); return f(n); }
+        int kernel(int n) { int add(int m) { return n + m; } return apply(add, 1); }
+    ";
+    let nest = object("nest", NEST);
+    let lld = || Linker::Lld("none".into());
+    for linker in routes().into_iter().chain([lld()]) {
+        let error = link(std::slice::from_ref(&nest), &linker).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "nest.o: has code that needs an executable stack, for the address of a function in a function, as of \
+             GNU C and Fortran: move that function out of the other one",
+            "{linker:?}"
+        );
+    }
+    // Objects say so themselves, but those of lld.
+    for (linker, is_taken) in
+        routes().map(|linker| (linker, true)).into_iter().chain([(lld(), false)])
+    {
+        let (kernels, linker) = (vec![nest.clone()], Some(linker));
+        let made = Request { kernels, linker, ..Request::new(Form::Object) }.link();
+        let error = made
+            .and_then(|bytes| link(&[Input::new("made.o", bytes).unwrap()], &Linker::Wild))
+            .unwrap_err();
+        let file = if is_taken { "made.o" } else { "nest.o" };
+        assert!(error.to_string().starts_with(&format!("{file}: has code that needs")), "{error}");
+    }
+}
+
 /// Inputs that other linkers take and Wild does not, or that need a compiler's files.
 #[test]
 fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
@@ -64,7 +146,8 @@ fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
         "int array[5]; {KERNEL} long size(void) {{ long n; \
          __asm__(\"movabsq $array@SIZE, %0\" : \"=r\"(n)); return n; }}"
     );
-    let rows: [(&str, &[&str], &str); 4] = [
+    let aligned = format!("{KERNEL} char wide[9] __attribute__((aligned(1 << 17)));");
+    let rows: [(&str, &[&str], &str); 5] = [
         (
             &begun,
             &[],
@@ -78,12 +161,17 @@ fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
         (
             &size,
             &[],
-            "has the relocation R_X86_64_SIZE64, which linker wild does not know: take linker cc or lld",
+            "has the relocation R_X86_64_SIZE64, which linker wild cannot take: take linker cc or lld",
         ),
         (
             KERNEL,
             &["-g", "-gz=zlib-gnu"],
             "has debug information as -gz=zlib-gnu compresses it: compile it with -gz=zlib, or take linker cc",
+        ),
+        (
+            &aligned,
+            &[],
+            "has a section with an alignment above 64 KiB, which linker wild cannot take: take linker cc or lld",
         ),
     ];
     for (text, options, expected) in rows {
@@ -93,12 +181,75 @@ fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
         link(&[input], &Linker::Cc("cc".into())).unwrap();
     }
     let folder = folder();
+    let plain = compile(folder.path(), "plain", KERNEL, &["-g"]);
+    let squeezed =
+        Command::new("objcopy").arg("--compress-debug-sections=zstd").arg(&plain).status();
+    assert!(squeezed.unwrap().success());
+    let error = link(&[Input::read(&plain).unwrap()], &Linker::Wild).unwrap_err().to_string();
+    let expected = "has debug information as -gz=zstd compresses it: compile it with -gz=zlib, or take linker cc or lld";
+    assert!(error.ends_with(expected), "{error}");
     let slim = compile(folder.path(), "slim", KERNEL, &["-flto", "-fno-fat-lto-objects"]);
     let error = Input::read(&slim).unwrap_err().to_string();
     let expected =
         "has only GCC's code for -flto: compile it without -flto, or with -ffat-lto-objects";
     assert!(error.ends_with(expected), "{error}");
-    object_with("fat", KERNEL, &["-flto", "-ffat-lto-objects"]);
+    // Code for the machine is beside it in these.
+    let function = KERNEL.replace("kernel", "__tvm_ffi_f");
+    let fat = object_with("fat", &function, &["-flto", "-ffat-lto-objects"]);
+    for linker in routes() {
+        let path = folder.path().join("fat.so");
+        fs::write(&path, link(std::slice::from_ref(&fat), &linker).unwrap()).unwrap();
+        assert_eq!(call(&path, "__tvm_ffi_f", 0), 0, "{linker:?}");
+    }
+}
+
+/// Relocations that Wild writes into the wrong bits, or panics on.
+#[test]
+fn relocations_that_wild_cannot_take_are_refused_by_name() {
+    use object::write::{Object, Relocation, Symbol, SymbolSection};
+    use object::{
+        Architecture, BinaryFormat, Endianness, RelocationFlags, SectionKind, SymbolFlags,
+        SymbolKind, SymbolScope, elf,
+    };
+    let rows = [
+        (Architecture::Aarch64, elf::R_AARCH64_GOTREL64, "R_AARCH64_GOTREL64"),
+        (Architecture::Aarch64, elf::R_AARCH64_GOTREL32, "R_AARCH64_GOTREL32"),
+        (Architecture::Aarch64, elf::R_AARCH64_GOT_LD_PREL19, "R_AARCH64_GOT_LD_PREL19"),
+        (Architecture::Aarch64, elf::R_AARCH64_TLSLD_LD_PREL19, "R_AARCH64_TLSLD_LD_PREL19"),
+        (Architecture::Riscv64, elf::R_RISCV_TLSDESC_HI20, "R_RISCV_TLSDESC_HI20"),
+        (Architecture::Riscv64, elf::R_RISCV_TLSDESC_LOAD_LO12, "R_RISCV_TLSDESC_LOAD_LO12"),
+        (Architecture::Riscv64, elf::R_RISCV_TLSDESC_ADD_LO12, "R_RISCV_TLSDESC_ADD_LO12"),
+        (Architecture::Riscv64, elf::R_RISCV_TLSDESC_CALL, "R_RISCV_TLSDESC_CALL"),
+    ];
+    for (architecture, r_type, name) in rows {
+        let mut writer = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
+        let text = writer.add_section(Vec::new(), b".text".to_vec(), SectionKind::Text);
+        writer.append_section_data(text, &[0; 16], 8);
+        let symbol = writer.add_symbol(Symbol {
+            name: b"kernel".to_vec(),
+            value: 0,
+            size: 16,
+            kind: SymbolKind::Text,
+            scope: SymbolScope::Dynamic,
+            weak: false,
+            section: SymbolSection::Section(text),
+            flags: SymbolFlags::None,
+        });
+        let flags = RelocationFlags::Elf { r_type };
+        let relocation = Relocation { offset: 8, symbol, addend: 0, flags };
+        writer.add_relocation(text, relocation).unwrap();
+        let kernels = vec![Input::new("kernel.o", writer.write().unwrap()).unwrap()];
+        let is_aarch64 = architecture == Architecture::Aarch64;
+        let machine = if is_aarch64 { "aarch64" } else { "riscv64gc" };
+        let target = format!("{machine}-unknown-linux-gnu").parse().unwrap();
+        let shared = Request { kernels, target, ..Request::new(Form::Shared) };
+        let expected = format!(
+            "kernel.o: has the relocation {name}, which linker wild cannot take: take linker cc or lld"
+        );
+        assert_eq!(shared.link().unwrap_err().to_string(), expected);
+        // Objects keep their relocations.
+        Request { form: Form::Object, ..shared }.link().unwrap();
+    }
 }
 
 /// A common symbol is data of zeros unless a member of an archive defines it.
@@ -163,6 +314,30 @@ static Last last;
         let bytes = link(&[kernel], &linker).unwrap();
         std::fs::write(&path, bytes).unwrap();
         assert_eq!(told(&path), 1, "{linker:?}");
+    }
+}
+
+/// `atexit` is added, and the archive of glibc that has it registers by the value of the handle.
+#[test]
+fn functions_at_the_end_run_when_a_library_is_unloaded() {
+    const ADDED: &str = "
+        int atexit(void (*)(void)); static int* told; static void note(void) { *told += 1; }
+        void tell(int* place) { told = place; atexit(note); }
+    ";
+    const ARCHIVED: &str = "
+        int __cxa_atexit(void (*)(void*), void*, void*);
+        extern __attribute__((visibility(\"hidden\"))) void* __dso_handle;
+        static void note(void* place) { *(int*)place += 1; }
+        void tell(int* place) { __cxa_atexit(note, place, __dso_handle); }
+    ";
+    let folder = folder();
+    let path = folder.path().join("last.so");
+    for (text, linker) in
+        [ADDED, ARCHIVED].iter().flat_map(|text| routes().map(|linker| (text, linker)))
+    {
+        let kernel = object("kernel", text).showing(vec!["tell".to_owned()]);
+        fs::write(&path, link(&[kernel], &linker).unwrap()).unwrap();
+        assert_eq!(told(&path), 1, "{text} {linker:?}");
     }
 }
 
@@ -273,6 +448,46 @@ fn objects_of_several_objects_keep_their_symbols() {
             results.push(call(&path, "__tvm_ffi_f", 2));
         }
         assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "{text}: {results:?}");
+    }
+}
+
+/// Variables and functions that many objects of C++ define are one in a library of objects of several.
+#[test]
+fn objects_of_several_objects_may_share_inline_variables() {
+    const HEADER: &str = r#"
+template<class T> struct Numbers { static T number; };
+template<class T> T Numbers<T>::number = 3;
+inline int variable = 5;
+inline int& counter() { static int count = 1; return count; }
+inline thread_local int local = 7;
+extern "C" int other(int n);
+"#;
+    const KERNEL: &str = r#"
+extern "C" int __tvm_ffi_f(void*, const void*, int n, void*) {
+    counter() += n; variable += n; Numbers<int>::number += n; local += n;
+    return other(n);
+}
+"#;
+    const OTHER: &str = r#"
+extern "C" int other(int n) { return counter() + 100 * variable + 10000 * Numbers<int>::number + 1000000 * local; }
+"#;
+    let folder = folder();
+    let path = folder.path().join("f.so");
+    let made = |name: &str, source: &str, linker: &Linker| {
+        let text = format!("{HEADER}{source}");
+        let object = Input::read(&compile(folder.path(), name, &text, &["-x", "c++"])).unwrap();
+        let kernels = vec![object, object_with(&format!("{name}_beside"), "", &[])];
+        let linker = Some(linker.clone());
+        let bytes = Request { kernels, linker, ..Request::new(Form::Object) }.link().unwrap();
+        Input::new(format!("{name}.o"), bytes).unwrap()
+    };
+    for merging in routes() {
+        let inputs = [("kernel", KERNEL), ("other", OTHER)];
+        let inputs = inputs.map(|(name, text)| made(name, text, &merging));
+        for linker in routes() {
+            fs::write(&path, link(&inputs, &linker).unwrap()).unwrap();
+            assert_eq!(call(&path, "__tvm_ffi_f", 2), 9_050_703, "{merging:?} {linker:?}");
+        }
     }
 }
 

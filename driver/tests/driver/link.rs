@@ -326,7 +326,9 @@ fn objects_that_do_not_fit_a_library_are_the_linkers_error() {
             matches!(error, Error::Link { source: link::Error::Linker { .. } }),
             "{linker:?}: {error}"
         );
-        assert!(error.to_string().contains("fixed.o"), "{linker:?}: {error}");
+        // Inputs have the names that they were given, and no others.
+        assert!(error.to_string().contains(" fixed.o"), "{linker:?}: {error}");
+        assert!(!error.to_string().contains("(1/"), "{linker:?}: {error}");
         assert!(error.to_string().contains("-fPIC"), "{linker:?}: {error}");
     }
 }
@@ -337,20 +339,17 @@ fn other_files_are_refused() {
     let kernel = compile(folder.path(), "kernel", KERNEL, &[]);
     let bytes = fs::read(&kernel).unwrap();
     let host = compile(folder.path(), "host", "int main(void) { return 0; }", &[]);
-    let program = folder.path().join("host");
-    assert!(
-        Command::new("cc")
-            .arg(host)
-            .arg("-no-pie")
-            .arg("-o")
-            .arg(&program)
-            .status()
-            .unwrap()
-            .success()
-    );
-    let program = fs::read(program).unwrap();
+    let program = |option: &str| {
+        let path = folder.path().join("host");
+        let mut cc = Command::new("cc");
+        assert!(cc.arg(&host).arg(option).arg("-o").arg(&path).status().unwrap().success());
+        let bytes = fs::read(path).unwrap();
+        assert_eq!(inspect(&bytes).unwrap().kind, "executable", "{option}");
+        bytes
+    };
     let truncated = bytes[..bytes.len() / 2].to_vec();
-    let rows: [(&str, Vec<u8>, &str); 6] = [
+    let an_executable = "expected a relocatable object but got an executable";
+    let rows: [(&str, Vec<u8>, &str); 7] = [
         ("empty", vec![], "not an object file"),
         (
             "script",
@@ -362,7 +361,8 @@ fn other_files_are_refused() {
             b"BC\xc0\xde0000000000000000".to_vec(),
             "LLVM bitcode: take --backend llvm, or compile it without -flto",
         ),
-        ("program", program, "expected a relocatable object but got an executable"),
+        ("program", program("-no-pie"), an_executable),
+        ("anywhere", program("-pie"), an_executable),
         (
             "header",
             bytes[..20].to_vec(),
@@ -388,6 +388,47 @@ fn other_machines_are_refused() {
     let error = link(&[foreign.unwrap()], &Linker::Wild).unwrap_err();
     let expected = "foreign.o: expected an object for ELF x86_64 but got one for ELF aarch64";
     assert_eq!(error.to_string(), expected);
+}
+
+/// The name of a library is that by which others need it.
+#[test]
+fn libraries_are_needed_by_the_name_that_they_are_given() {
+    let name = "libkernels.so.1";
+    let user = object("user", "int kernel(int); int __tvm_ffi_f(void) { return kernel(1); }");
+    for linker in routes() {
+        let exports = vec!["kernel".to_owned()];
+        let plain = Request { exports, ..alone(&[object("kernel", KERNEL)], &linker) };
+        let nameless = Input::without_path("bytes", plain.link().unwrap()).unwrap_err();
+        assert!(nameless.to_string().contains("a shared library without a soname"), "{nameless}");
+        let named = Request { soname: Some(name.to_owned()), ..plain };
+        let library = Input::without_path("bytes", named.link().unwrap()).unwrap();
+        let found = inspect(&link(&[user.clone(), library], &linker).unwrap()).unwrap();
+        assert!(found.needed.iter().any(|needed| needed == name), "{linker:?}: {:?}", found.needed);
+    }
+    let request = Request { soname: Some(name.to_owned()), ..Request::new(Form::Object) };
+    let error = request.emit_module(&twice()).unwrap_err().to_string();
+    assert!(error.ends_with("soname is for form shared"), "{error}");
+}
+
+/// The linker of a compiler for another machine does not say so.
+#[test]
+fn a_compiler_for_another_machine_is_named() {
+    let folder = folder();
+    let compiler = folder.path().join("compiler");
+    let program = format!("sh {}", compiler.display());
+    let kernel = object("kernel", KERNEL);
+    let own = &Triple::host().to_string();
+    for (machine, is_other) in [("sparc-linux-gnu", true), (own, false), ("unheard", false)] {
+        let text = format!("[ $1 = -dumpmachine ] && exec echo {machine}; echo no >&2; exit 1");
+        fs::write(&compiler, text).unwrap();
+        let target = own.parse().unwrap();
+        let linker = Some(Linker::Cc((&*program).into()));
+        let request = Request { target, linker, ..shared(vec![kernel.clone()]) };
+        let advice = format!("\nit is a compiler for {machine}: set CC to one for {own}");
+        let advice = if is_other { &advice } else { "" };
+        let expected = format!("linker {program}: exit status: 1\nno{advice}");
+        assert_eq!(request.link().unwrap_err().to_string(), expected);
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use tvm_ffi_codegen_driver::link::{Input, Linker};
 use tvm_ffi_codegen_driver::{Error, Form, Request, inspect};
 
 use crate::cli::{fails, quiet, run_with};
-use crate::support::{compile, folder, object, object_with};
+use crate::support::{alone, call, compile, folder, object, object_with};
 
 const TARGETS: [&str; Machine::ALL.len()] =
     ["x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "riscv64gc-unknown-linux-gnu"];
@@ -167,7 +167,7 @@ fn later_symbols_are_refused_by_name_unless_something_defines_them() {
 #[test]
 fn functions_of_no_library_are_refused_by_name() {
     for (target, name, archive) in [
-        (TARGETS[1], "atexit", "libc_nonshared.a"),
+        (TARGETS[2], "atexit", "libc_nonshared.a"),
         (TARGETS[0], "__cpu_indicator_init", "libgcc.a"),
         (TARGETS[1], "__aarch64_ldadd8_relax", "libgcc.a"),
     ] {
@@ -184,6 +184,48 @@ fn functions_of_no_library_are_refused_by_name() {
     assert!(request.link().unwrap_err().to_string().contains("(libgcc.a)"));
     request.kernels.push(archive);
     request.link().unwrap();
+}
+
+/// Functions that compilers link from an archive of glibc are added, and call others of 2.28.
+#[test]
+fn functions_that_glibc_had_in_an_archive_are_added() {
+    let rows = [
+        ("stat", "__xstat"),
+        ("stat64", "__xstat64"),
+        ("fstat", "__fxstat"),
+        ("fstat64", "__fxstat64"),
+        ("lstat", "__lxstat"),
+        ("lstat64", "__lxstat64"),
+        ("fstatat", "__fxstatat"),
+        ("fstatat64", "__fxstatat64"),
+        ("at_quick_exit", "__cxa_at_quick_exit"),
+        ("atexit", "__cxa_atexit"),
+        ("pthread_atfork", "__register_atfork"),
+    ];
+    for (target, (name, callee)) in
+        TARGETS[..2].iter().flat_map(|target| rows.map(|row| (target, row)))
+    {
+        let library = request(target, &Linker::Wild, calling(target, &[name])).link().unwrap();
+        let found = versions(&library);
+        let mut names: Vec<&str> = found.iter().filter_map(|line| line.split(' ').next()).collect();
+        names.retain(|name| *name != "__cxa_finalize");
+        assert_eq!(names, [callee], "{target} {name}");
+    }
+    let text = "
+        #include <fcntl.h>
+        #include <sys/stat.h>
+        int __tvm_ffi_f(void* h, const void* a, int n, void* r) {
+            struct stat s[4];
+            int place = open(\"/\", O_RDONLY);
+            int status = stat(\"/\", s) + lstat(\"/\", s + 1) + fstat(place, s + 2);
+            status += fstatat(place, \"proc/..\", s + 3, 0);
+            for (int i = 0; i < 4; ++i) n += S_ISDIR(s[i].st_mode) && s[i].st_ino == s[0].st_ino;
+            return status * 1000 + n;
+        }";
+    let folder = folder();
+    let path = folder.path().join("f.so");
+    fs::write(&path, alone(&[object("files", text)], &Linker::Wild).link().unwrap()).unwrap();
+    assert_eq!(call(&path, "__tvm_ffi_f", 0), 4);
 }
 
 /// Members of archives that no linker takes need nothing.
@@ -432,6 +474,34 @@ fn a_sysroot_takes_the_place_of_this_machine() {
     assert_eq!(fails(path, &format!("{emit} g.so")), (1, expected.to_owned()));
     let (code, message) = fails(path, "emit f.ffi --emit ir --sysroot root -o -");
     assert!(code == 2 && message.starts_with("error: --sysroot is for forms object and shared\n"));
+}
+
+/// Functions of the archive that compilers add come from a sysroot too, and refer to its libraries.
+#[test]
+fn a_sysroot_has_functions_that_are_in_no_library() {
+    let (folder, root) = (folder(), folder());
+    let place = root.path().join("usr/lib/x86_64-linux-gnu");
+    fs::create_dir_all(&place).unwrap();
+    library(&place.join("libc.so.6"), "GLIBC_9.9", &["__cxa_atexit", "__cxa_finalize"]);
+    let text = "
+        int __cxa_atexit(void (*)(void*), void*, void*); extern void* __dso_handle;
+        __attribute__((visibility(\"hidden\"))) int atexit(void (*f)(void)) {
+            return __cxa_atexit((void (*)(void*))f, 0, &__dso_handle);
+        }";
+    let member = compile(folder.path(), "atexit", text, &["-fno-builtin"]);
+    let archive = place.join("libc_nonshared.a");
+    let mut ar = Command::new("ar");
+    assert!(ar.arg("rcs").arg(&archive).arg(member).status().unwrap().success());
+    let user = "int atexit(void (*)(void)); static void end(void) {} int kernel(void) { return atexit(end); }";
+    let sysroot = Some(root.path().to_owned());
+    let request = Request { sysroot, ..request(TARGETS[0], &Linker::Wild, object("user", user)) };
+    let expected = ["__cxa_atexit libc.so.6 GLIBC_9.9", "__cxa_finalize libc.so.6 GLIBC_9.9"];
+    assert_eq!(versions(&request.link().unwrap()), expected);
+    fs::remove_file(archive).unwrap();
+    let message = request.link().unwrap_err().to_string();
+    let expected =
+        "user.o uses `atexit` (libc_nonshared.a), which is in no C library of the sysroot ";
+    assert!(message.starts_with(expected), "{message}");
 }
 
 /// A folder of the request may have a part of the C library of its own.

@@ -3,10 +3,35 @@
 
 use std::collections::BTreeMap;
 
+use super::archived;
 use super::stub::{Stub, Versioned};
 use crate::glibc::{Group, Table};
 use crate::search::{Search, is_gnu};
 use crate::{Error, Input, Options, Target, is_ours};
+
+/// Part of a C library for GNU/Linux that becomes a part of every library that uses it: `atexit` is there.
+const ARCHIVE: &str = "libc_nonshared.a";
+
+/// Returns what every library has a copy of: the archive of a sysroot, or the functions that the inputs use.
+pub(super) fn copied(
+    inputs: &[Input],
+    options: &Options,
+    target: &Target<'_>,
+) -> Result<Vec<Input>, Error> {
+    if !is_gnu(target.triple) {
+        return Ok(Vec::new());
+    }
+    if options.sysroot.is_none() {
+        return archived::objects(inputs, target.machine);
+    }
+    let found = Search::new(options).file(ARCHIVE).map(|path| Input::read(&path)).transpose()?;
+    Ok(found.filter(|archive| fits(archive, target)).into_iter().collect())
+}
+
+/// Returns whether a file is for the target.
+fn fits(input: &Input, target: &Target<'_>) -> bool {
+    input.objects().iter().all(|facts| facts.header == target.header())
+}
 
 /// Returns the parts of the C library that the inputs use.
 ///
@@ -127,9 +152,8 @@ fn of_sysroot<'a>(
     for file in table.files() {
         let Some(path) = search.file(file) else { continue };
         let input = Input::read(&path)?;
-        let fits = input.is_library()
-            && input.objects().iter().all(|facts| facts.header == target.header());
-        if fits && wanted.iter().any(|(name, users)| must(users) && input.defines_bytes(name)) {
+        let is_part = input.is_library() && fits(&input, target);
+        if is_part && wanted.iter().any(|(name, users)| must(users) && input.defines_bytes(name)) {
             wanted.retain(|name, _| !input.defines_bytes(name));
             parts.push(input);
         }
