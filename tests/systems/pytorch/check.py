@@ -15,6 +15,7 @@ from unittest import mock
 import torch
 
 import system
+import tvm_ffi
 import tvm_ffi_codegen as codegen
 from tvm_ffi_codegen import _calls
 from tvm_ffi_codegen.frameworks import register_fakes, torch_op
@@ -346,6 +347,30 @@ def check_library(backend):
         assert own.echo("a") == "a"
 
 
+def check_objects():
+    """Functions that an operator hands its tensors to, or the one that it allocates, get objects, in Python too."""
+    seen = []
+    for name in ("look", "change"):
+        tvm_ffi.register_global_func(f"check.{name}", lambda one: seen.append(torch.from_dlpack(one)), override=True)
+    register_fakes(
+        codegen.jit(
+            'handed(x: Tensor([n], any, access=read)) -> y: Tensor([n], float32) = { @"check.look"(x); @"check.change"(y); };',
+            register="torch=check_objects",
+        )
+    )
+    handed = torch.ops.check_objects.handed
+    for dtype in (torch.float32, torch.complex64, torch.complex32):
+        x = torch.arange(4, dtype=torch.float32).to(dtype)
+        y = handed(x)
+        kept, made = seen
+        assert kept.data_ptr() == x.data_ptr() and kept.dtype == dtype and made.data_ptr() == y.data_ptr()
+        made.fill_(7)
+        # What was handed on outlives the call, and the tensors.
+        del x, y
+        assert made.tolist() == [7] * 4 and kept[1] == 1
+        seen.clear()
+
+
 def check_results(own, x):
     """Results that the function does not allocate by its signature."""
     before = sys.getrefcount(x)
@@ -507,6 +532,7 @@ if "--times" in sys.argv:
 check_prototypes()
 for backend in (*system.BACKENDS, "jit"):
     check_library(backend)
+check_objects()
 check_packaged()
 check_without()
 system.check_guide_and_example("torch")
