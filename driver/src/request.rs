@@ -56,6 +56,10 @@ pub struct Request {
     /// be given several times.
     #[arg(long = "export", value_name = "NAME")]
     pub exports: Vec<String>,
+    /// Name by which the loader, and what is linked with the shared library, know it; on macOS its install name [default:
+    /// none, on macOS `@rpath/library.dylib`].
+    #[arg(long, value_name = "NAME")]
+    pub soname: Option<String>,
     /// Folder in which the loader looks for libraries that the shared library needs; `$ORIGIN` is the folder of the
     /// library. May be given several times.
     #[arg(long, value_name = "DIR")]
@@ -147,6 +151,7 @@ impl Default for Request {
             folders: Vec::new(),
             sysroot: None,
             exports: Vec::new(),
+            soname: None,
             rpath: Vec::new(),
             runtime_dependency: true,
             linker: None,
@@ -274,6 +279,7 @@ impl Request {
             ("cpu", self.cpu.is_some() && !self.form.is_native(), native),
             ("features", !self.features.is_empty() && !self.form.is_native(), native),
             ("exports", !self.exports.is_empty() && !is_shared, shared),
+            ("soname", self.soname.is_some() && !is_shared, shared),
             ("rpath", !self.rpath.is_empty() && !is_shared, shared),
             ("runtime_dependency", !self.runtime_dependency && !is_shared, shared),
             ("system_lib", self.system_lib.is_some() && is_shared, unshared),
@@ -416,6 +422,7 @@ impl Request {
             linker: self.linker.clone(),
             runtime_dependency: self.runtime_dependency,
             exports: self.exports.clone(),
+            soname: self.soname.clone(),
             rpath: self.rpath.clone(),
             folders: self.folders.clone(),
             sysroot: self.sysroot.clone(),

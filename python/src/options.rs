@@ -25,6 +25,7 @@ pub(crate) const EMIT: &[&str] = &[
     "linker",
     "sysroot",
     "exports",
+    "soname",
     "rpath",
     "runtime_dependency",
     "images",
@@ -40,7 +41,7 @@ pub(crate) const EMIT: &[&str] = &[
 
 /// Options of `link`.
 pub(crate) const LINK: &[&str] =
-    &["target", "linker", "sysroot", "exports", "rpath", "runtime_dependency"];
+    &["target", "linker", "sysroot", "exports", "soname", "rpath", "runtime_dependency"];
 
 /// Options of `jit`.
 pub(crate) const JIT: &[&str] = &[
@@ -112,6 +113,7 @@ impl Options {
             "linker" => request.linker = Some(value.parsed()?),
             "sysroot" => request.sysroot = Some(value.text()?.into()),
             "exports" => request.exports = value.texts()?,
+            "soname" => request.soname = Some(value.text()?.to_owned()),
             "rpath" => request.rpath = value.texts()?,
             "runtime_dependency" => request.runtime_dependency = value.flag()?,
             "images" => request.images = value.files()?,

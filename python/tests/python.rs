@@ -230,7 +230,7 @@ error: 1:6: expected `Tensor` or another type such as `float32`, found `int65`
   |      ^
 ValueError: option form: no form \"elf\", expected one of resolved, ir, native, bitcode, object, shared, header, html
 ValueError: unknown option \"optimisation\", expected one of form, backend, target, cpu, features, optimization, \
-headers, link, into, linker, sysroot, exports, rpath, runtime_dependency, images, imports, prepare, entry, system_lib, register, metadata, routines, unchecked
+headers, link, into, linker, sysroot, exports, soname, rpath, runtime_dependency, images, imports, prepare, entry, system_lib, register, metadata, routines, unchecked
 TypeError: Mismatched type of option cpu, expected str but got int
 RuntimeError: backend cranelift: only llvm and mlir add to a module
 ValueError: there are no objects to link
@@ -323,7 +323,7 @@ map: 0
 array: 0
 emit: 0
 ir: import
-link: -1, ValueError: unknown option \"form\", expected one of target, linker, sysroot, exports, rpath, runtime_dependency
+link: -1, ValueError: unknown option \"form\", expected one of target, linker, sysroot, exports, soname, rpath, runtime_dependency
 odd: -1
 left: 0, \n\
 version: 0, 0

@@ -160,6 +160,7 @@ def test_values_of_options() -> None:
         (dict(system_lib="a\0b"), "system library prefix"),
         (dict(form="ir", link=[OBJECT]), "option link is for forms object and shared"),
         (dict(rpath=["x"]), "option rpath is for form shared"),
+        (dict(soname="x"), "option soname is for form shared"),
         (dict(exports=["x"]), "option exports is for form shared"),
         (
             dict(system_lib="", form="shared"),

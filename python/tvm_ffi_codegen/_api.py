@@ -131,6 +131,8 @@ class Options(TextOptions, total=False):
     """The root folder of the system to link for; without it that is glibc 2.28 for GNU/Linux."""
     exports: Sequence[str]
     """Symbols of linked files that a shared library exports, besides functions of the FFI and what a loader fills."""
+    soname: str | None
+    """The name by which the loader knows a shared library, and what is linked with it."""
     rpath: Sequence[str]
     """Folders in which the loader looks for the libraries that a shared library needs."""
     runtime_dependency: bool | None
@@ -173,6 +175,7 @@ def link(
     linker: Literal["wild", "cc", "lld"] | None = None,
     sysroot: str | None = None,
     exports: Sequence[str] = (),
+    soname: str | None = None,
     rpath: Sequence[str] = (),
     runtime_dependency: bool = True,
 ) -> bytes:
@@ -186,6 +189,7 @@ def link(
             "linker": linker,
             "sysroot": sysroot,
             "exports": exports,
+            "soname": soname,
             "rpath": rpath,
             "runtime_dependency": runtime_dependency,
         }

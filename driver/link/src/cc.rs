@@ -86,8 +86,9 @@ fn shared(inputs: &[Input], options: &Options, folder: &Folder) -> io::Result<Ve
     let mut option = OsString::from("-Wl,--version-script=");
     option.push(folder.path().join(SCRIPT));
     arguments.push(option);
-    for place in &options.rpath {
-        arguments.extend(["-Xlinker".into(), "-rpath".into(), "-Xlinker".into(), place.into()]);
+    let soname = options.soname.iter().map(|name| ("-soname", name));
+    for (option, value) in soname.chain(options.rpath.iter().map(|place| ("-rpath", place))) {
+        arguments.extend(["-Xlinker".into(), option.into(), "-Xlinker".into(), value.into()]);
     }
     // Some compilers drop libraries of which no symbol is used.
     arguments.push("-Wl,--no-as-needed".into());

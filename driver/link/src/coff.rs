@@ -48,6 +48,9 @@ pub(super) fn dependencies(
     if !options.rpath.is_empty() {
         return refuse("rpath", "is not for Windows, which looks for libraries beside the program");
     }
+    if options.soname.is_some() {
+        return refuse("soname", "is not for Windows, where a library is known by its file");
+    }
     if !options.runtime_dependency {
         let reason = "is not for Windows, where every import names its library";
         return refuse("runtime_dependency", reason);

@@ -78,6 +78,7 @@ pub(super) fn arguments(options: &Options, machine: Machine, script: &str) -> Ve
                 ["-shared", "--no-gc-sections"].into_iter().chain(OPTIONS).map(str::to_owned),
             );
             arguments.push(format!("--version-script={script}"));
+            arguments.extend(options.soname.iter().map(|name| format!("--soname={name}")));
             arguments.extend(options.rpath.iter().map(|folder| format!("--rpath={folder}")));
         }
     }

@@ -1,6 +1,6 @@
 //! Shared libraries for macOS: what they need besides the inputs, and the options of their linker.
 //!
-//! A library is signed ad hoc, and has the install name [`INSTALL_NAME`]. The process resolves the symbols that are left
+//! A library is signed ad hoc, and has the install name [`INSTALL_NAME`] or that of the options. The process resolves the symbols that are left
 //! undefined. The runtime's library is looked for as `@rpath/libtvm_ffi.dylib`, as it calls itself.
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use crate::object_file::RUNTIME_PREFIX;
 /// The runtime's library.
 const RUNTIME: &str = "libtvm_ffi.dylib";
 
-/// The name by which programs that are linked with a library look for it.
+/// The name by which programs that are linked with a library look for it, if the options name none.
 const INSTALL_NAME: &str = "@rpath/library.dylib";
 
 /// The version of macOS if the target names none: that of the runtime's package, and the first on aarch64.
@@ -75,10 +75,11 @@ pub(super) fn arguments(inputs: &[Input], options: &Options, target: &Target<'_>
             VERSION
         };
     let version = format!("{major}.{minor}.{patch}");
+    let install_name = options.soname.as_deref().unwrap_or(INSTALL_NAME);
     let mut arguments: Vec<String> = [
         ["-dylib", "-arch", architecture(target)].as_slice(),
         &["-platform_version", "macos", &version, &version],
-        &["-undefined", "dynamic_lookup", "-install_name", INSTALL_NAME],
+        &["-undefined", "dynamic_lookup", "-install_name", install_name],
         // Without `-S` the library would name the files of kernels that have debug information.
         &["-adhoc_codesign", "-S"],
     ]

@@ -32,6 +32,9 @@ pub struct Options {
     /// Symbols that a shared library exports besides functions of the FFI and what a loader fills: C names, which an
     /// input must define.
     pub exports: Vec<String>,
+    /// Name by which a shared library is known to the loader and to what is linked with it: its soname, on macOS its install
+    /// name.
+    pub soname: Option<String>,
     /// Folders in which the loader looks for libraries that a shared library needs; `$ORIGIN` is the folder of the library.
     pub rpath: Vec<String>,
     /// Folders that [`library`](crate::library()) searches before those of the target.
@@ -52,6 +55,7 @@ impl Default for Options {
             linker: None,
             runtime_dependency: true,
             exports: Vec::new(),
+            soname: None,
             rpath: Vec::new(),
             folders: Vec::new(),
             sysroot: None,

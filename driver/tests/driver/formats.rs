@@ -88,6 +88,12 @@ fn libraries_for_macos_are_signed_and_name_what_they_need() {
         assert_eq!(names(found.undefined.iter().map(|s| &s.name)), ["free", "malloc"], "{target}");
         let file = object::File::parse(&*bytes).unwrap();
         assert_eq!(file.exports().unwrap().count(), 3, "{target}");
+        let name = "@rpath/kernels.dylib";
+        let soname = Some(name.to_owned());
+        let named =
+            Request { soname, kernels: vec![kernel(target)], ..request(target, Form::Shared) };
+        let has_name = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains(name);
+        assert_eq!([has_name(&bytes), has_name(&named.link().unwrap())], [false, true], "{target}");
         assert_eq!(commands(&bytes, macho::LC_CODE_SIGNATURE), 1, "{target}");
     }
 }
@@ -285,7 +291,12 @@ fn what_a_format_cannot_do_is_refused_in_words() {
         request.emit(&DECLARATIONS.parse().unwrap()).unwrap_err().to_string()
     };
     type Change = &'static dyn Fn(&mut Request);
-    let rows: [(&str, Change, &str); 8] = [
+    let rows: [(&str, Change, &str); 9] = [
+        (
+            windows,
+            &|request| request.soname = Some("kernels".to_owned()),
+            "option soname is not for Windows, where a library is known by its file",
+        ),
         (
             windows,
             &|request| request.rpath = vec!["lib".to_owned()],

@@ -390,6 +390,26 @@ fn other_machines_are_refused() {
     assert_eq!(error.to_string(), expected);
 }
 
+/// The name of a library is that by which others need it.
+#[test]
+fn libraries_are_needed_by_the_name_that_they_are_given() {
+    let name = "libkernels.so.1";
+    let user = object("user", "int kernel(int); int __tvm_ffi_f(void) { return kernel(1); }");
+    for linker in routes() {
+        let exports = vec!["kernel".to_owned()];
+        let plain = Request { exports, ..alone(&[object("kernel", KERNEL)], &linker) };
+        let nameless = Input::without_path("bytes", plain.link().unwrap()).unwrap_err();
+        assert!(nameless.to_string().contains("a shared library without a soname"), "{nameless}");
+        let named = Request { soname: Some(name.to_owned()), ..plain };
+        let library = Input::without_path("bytes", named.link().unwrap()).unwrap();
+        let found = inspect(&link(&[user.clone(), library], &linker).unwrap()).unwrap();
+        assert!(found.needed.iter().any(|needed| needed == name), "{linker:?}: {:?}", found.needed);
+    }
+    let request = Request { soname: Some(name.to_owned()), ..Request::new(Form::Object) };
+    let error = request.emit_module(&twice()).unwrap_err().to_string();
+    assert!(error.ends_with("soname is for form shared"), "{error}");
+}
+
 /// The linker of a compiler for another machine does not say so.
 #[test]
 fn a_compiler_for_another_machine_is_named() {

@@ -1,5 +1,5 @@
-//! Objects of functions that are bytes, because the loader passes nothing to some of them, and the C library is there in
-//! none of the languages of this library.
+//! Objects of one function, whose code is bytes: the loader passes nothing to some functions, of which host IR has none, and
+//! the others are a jump behind a few moves.
 
 use codegen::backend::Machine;
 use object::write::{Object, Relocation, Result, Symbol, SymbolId, SymbolSection};
