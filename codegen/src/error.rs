@@ -28,6 +28,8 @@ pub enum Error {
     Syntax {
         /// Position of the first token that does not fit.
         position: Box<Position>,
+        /// Declared location of the statement that has it, of one around that, or of the function.
+        location: Option<Box<Location>>,
         /// Tokens that fit there.
         expected: String,
         /// Token that stands there.
@@ -39,6 +41,8 @@ pub enum Error {
         limit: Limit,
         /// Part that is too large; `None` if the parser found it, or if the whole library is too large.
         site: Option<Site>,
+        /// Declared location, if the parser found it: that of the statement, of one around it, or of the function.
+        location: Option<Box<Location>>,
         /// Position of the part; `None` if the library does not come from a text.
         position: Option<Box<Position>>,
     },
@@ -119,7 +123,17 @@ impl Error {
     /// Returns the location of the statement at fault, or of one around it, or of the function; `None` if the declaration
     /// has none.
     pub fn location(&self) -> Option<&Location> {
+        if let Error::Syntax { location, .. } | Error::Limit { location: location @ Some(_), .. } =
+            self
+        {
+            return location.as_deref();
+        }
         self.site().and_then(|site| site.location.as_deref())
+    }
+
+    /// Makes the error for a whole library that exceeds a limit.
+    pub fn excess(limit: Limit) -> Error {
+        Error::Limit { limit, site: None, location: None, position: None }
     }
 
     /// Returns the error with a position.

@@ -175,8 +175,7 @@ impl Library {
 
     fn resolve_declarations(&self) -> Result<Resolved<'_>, Errors> {
         if self.functions.len() > Limit::Functions.max() {
-            let limit = Limit::Functions;
-            return Err(Error::Limit { limit, site: None, position: None }.into());
+            return Err(Error::excess(Limit::Functions).into());
         }
         launch::images::check(self)?;
         let items = Items::of(self);

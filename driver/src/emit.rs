@@ -48,7 +48,7 @@ pub(crate) fn check_in_time(path: &Path, times: &mut Times) -> Result<Vec<Warnin
 }
 
 fn read(path: &Path) -> Result<String, Error> {
-    let too_long = || codegen::Error::Limit { limit: Limit::Text, site: None, position: None };
+    let too_long = || codegen::Error::excess(Limit::Text);
     file::text(path, Limit::Text.max())?.ok_or_else(|| declaration(Some(path), too_long()))
 }
 

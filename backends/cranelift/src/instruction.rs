@@ -261,7 +261,7 @@ impl Body<'_> {
             let wanted = dfg.signatures[signature].params[index].value_type;
             let given = dfg.value_type(*arg);
             if given != wanted {
-                if given == types::ty(Type::I16) && wanted == types::HALF {
+                if wanted.bytes() > given.bytes() {
                     *arg = self.boxed(*arg);
                 }
                 *arg = self.ins().bitcast(wanted, MemFlagsData::new(), *arg);

@@ -62,8 +62,14 @@ impl Parser<'_> {
     /// `[ location ] statement`
     fn statement(&mut self) -> Parsed<Statement> {
         let is_location = self.token == Token::At && self.next_are([Token::Quoted, Token::Colon]);
+        let around = self.located;
+        if is_location {
+            self.located = Some(self.start());
+        }
         let location = if is_location { self.location()? } else { None };
-        Ok(Statement { location, kind: self.statement_kind()? })
+        let kind = self.statement_kind()?;
+        self.located = around;
+        Ok(Statement { location, kind })
     }
 
     /// Returns true where a statement other than a call starts.

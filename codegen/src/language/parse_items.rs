@@ -35,6 +35,7 @@ impl Parser<'_> {
     pub(super) fn function(&mut self) -> Parsed<Function> {
         self.mark(Part::Docs);
         let docs = self.docs();
+        self.located = (self.token == Token::At).then_some(self.start());
         let location = self.location()?;
         let external = self.is_word("extern") && !self.next_is(Token::OpenParen);
         if external {
@@ -49,6 +50,7 @@ impl Parser<'_> {
         };
         self.expect(Token::Assign, after)?;
         let body = self.body()?;
+        self.located = None;
         Ok(Function { docs, location, external, ..signature.body(body) })
     }
 

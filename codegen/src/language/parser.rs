@@ -7,8 +7,8 @@ use rustc_hash::FxHashMap;
 
 use super::reserved::is_reserved;
 use super::token::{Token, describe};
-use crate::declaration::CLOSURE;
 use crate::declaration::limit::{Limit, MAX_TEXT};
+use crate::declaration::{CLOSURE, Location};
 use crate::error::{Error, Part, Position};
 
 /// The result of a rule. The error is boxed, so that the result stays small.
@@ -40,6 +40,8 @@ pub(super) struct Parser<'a> {
     pub(super) blocks: usize,
     /// The number of statements of the body that have been started.
     pub(super) statements: usize,
+    /// The offset of the declared location of the statement that is being parsed, or of one around it, or of the function.
+    pub(super) located: Option<usize>,
     /// The parts whose positions are wanted, each with its offset once it has been met.
     sought: FxHashMap<Sought, Option<usize>>,
 }
@@ -56,6 +58,7 @@ impl<'a> Parser<'a> {
             value: 0,
             blocks: 0,
             statements: 0,
+            located: None,
             sought: FxHashMap::default(),
         };
         parser.advance();
@@ -65,7 +68,7 @@ impl<'a> Parser<'a> {
     /// Parses a text that consists of one `rule`.
     pub(super) fn whole<T>(text: &'a str, rule: fn(&mut Self) -> Parsed<T>) -> Result<T, Error> {
         if text.len() > MAX_TEXT {
-            return Err(Error::Limit { limit: Limit::Text, site: None, position: None });
+            return Err(Error::excess(Limit::Text));
         }
         let mut parser = Parser::new(text);
         let value = rule(&mut parser).map_err(|error| *error)?;
@@ -153,7 +156,7 @@ impl<'a> Parser<'a> {
         let [open, first, second] = std::array::from_fn(|_| next.next().and_then(Result::ok));
         let has_params = match first {
             Some(Token::Word | Token::Name) => second == Some(Token::Colon),
-            Some(Token::CloseParen | Token::Star) | None => true,
+            Some(Token::CloseParen | Token::Star | Token::Doc) | None => true,
             Some(_) => false,
         };
         self.is_word(CLOSURE) && open == Some(Token::OpenParen) && has_params
@@ -180,14 +183,27 @@ impl<'a> Parser<'a> {
     #[cold]
     pub(super) fn syntax(&self, expected: &str, found: String) -> Box<Error> {
         let position = Box::new(Position::new(self.text, self.span.start));
-        Box::new(Error::Syntax { position, expected: expected.to_owned(), found })
+        let location = self.declared_location();
+        Box::new(Error::Syntax { position, location, expected: expected.to_owned(), found })
     }
 
     /// Returns the error for a limit that the current token exceeds.
     #[cold]
     pub(super) fn excess(&self, limit: Limit) -> Box<Error> {
         let position = Some(Box::new(Position::new(self.text, self.span.start)));
-        Box::new(Error::Limit { limit, site: None, position })
+        let location = self.declared_location();
+        Box::new(Error::Limit { limit, site: None, location, position })
+    }
+
+    /// Returns the location that the declaration gives for the current token.
+    fn declared_location(&self) -> Option<Box<Location>> {
+        let mut parser = Parser::new(&self.text[self.located?..]);
+        parser.location().ok().flatten().map(Box::new)
+    }
+
+    /// Returns the offset of the current token.
+    pub(super) fn start(&self) -> usize {
+        self.span.start
     }
 
     /// Skips the token if it is the current one; returns true if it was.

@@ -20,7 +20,8 @@ impl Error {
 
     /// Builds the error for a part of function number `index` that exceeds a limit. The error has no position.
     pub(crate) fn limit(index: usize, function: &Function, part: Part, limit: Limit) -> Error {
-        Error::Limit { limit, site: Some(Site::new(index, function, part)), position: None }
+        let site = Some(Site::new(index, function, part));
+        Error::Limit { limit, site, location: None, position: None }
     }
 
     /// Makes an error about a function that a body makes one about the part of the outer function that makes it.

@@ -1,5 +1,7 @@
 //! Operators of PyTorch: their schemas, and what of a call becomes which argument of a function.
 
+mod schema;
+
 use std::fmt::Write;
 
 use abi_spec::{DeviceType, Scalar, torch};
@@ -10,7 +12,7 @@ use super::function::Function;
 use super::well_formed::RESERVED_PREFIXES;
 use super::xla::chosen;
 use crate::declaration::{
-    Access, Device, Leaf, Library, Literal, ObjectClass, Param, ParamType, ResultType, Signature,
+    Access, Device, Leaf, Library, ObjectClass, Param, ParamType, ResultType, Signature,
     TorchOperators, is_identifier, is_text, literal_scalar,
 };
 use crate::error::{Error, Part};
@@ -222,7 +224,7 @@ fn operator(function: usize, signature: &Signature) -> Located<TorchOperator<'_>
             if !schema.ends_with('(') {
                 schema.push_str(", ");
             }
-            write_argument(&mut schema, index, param, argument).map_err(at)?;
+            schema::write_argument(&mut schema, index, param, argument).map_err(at)?;
         }
         args.push(argument);
     }
@@ -367,71 +369,6 @@ impl Plain {
     fn is_named(self) -> bool {
         matches!(self, Plain::DType | Plain::Device)
     }
-
-    /// Returns the name of the type in schemas. A compiler may know an integer as a symbol.
-    fn name(self) -> &'static str {
-        match self {
-            Plain::Int => "SymInt",
-            Plain::Bool => "bool",
-            Plain::Float => "float",
-            Plain::DType => "ScalarType",
-            Plain::Device => "Device",
-        }
-    }
-}
-
-impl Element {
-    /// Returns the name of the type in schemas. A tensor that is written has the number of its parameter.
-    fn name(self, number: usize) -> String {
-        match self {
-            Element::Plain(plain) => plain.name().to_owned(),
-            Element::Str => "str".to_owned(),
-            Element::Tensor { writes: true } => format!("Tensor(a{number}!)"),
-            Element::Tensor { writes: false } => "Tensor".to_owned(),
-        }
-    }
-}
-
-/// Appends a parameter to a schema.
-fn write_argument(
-    schema: &mut String,
-    number: usize,
-    param: &Param,
-    argument: Argument<'_>,
-) -> Result<(), String> {
-    let name = match argument.given {
-        Given::Plain(plain) => plain.name().to_owned(),
-        Given::Tensor { writes } => Element::Tensor { writes }.name(number),
-        Given::Str | Given::Bytes | Given::Stream => "str".to_owned(),
-        Given::Shape => "SymInt[]".to_owned(),
-        Given::Array(element) => format!("{}[]", element.name(number)),
-    };
-    let mark = if argument.optional { "?" } else { "" };
-    let _ = write!(schema, "{name}{mark} {}", param.name);
-    if let Some(default) = &param.default {
-        let is_number = matches!(argument.given, Given::Plain(Plain::DType | Plain::Device));
-        let text = spelled(default).filter(|_| !is_number || *default == Literal::None);
-        let text = text.ok_or_else(|| format!("no schema of PyTorch spells `{default}`"))?;
-        let _ = write!(schema, "={text}");
-    }
-    Ok(())
-}
-
-/// Returns a default as schemas spell it; `None` if they cannot.
-fn spelled(default: &Literal) -> Option<String> {
-    Some(match default {
-        Literal::None => "None".to_owned(),
-        Literal::Bool(value) => if *value { "True" } else { "False" }.to_owned(),
-        Literal::Int(value) => value.to_string(),
-        Literal::Float(value) => format!("{value:?}"),
-        Literal::Str(text) => {
-            let is_plain = |c: char| c == '\n' || c == '\t' || (' '..='~').contains(&c);
-            if !text.chars().all(is_plain) {
-                return None;
-            }
-            format!("{text:?}")
-        }
-    })
 }
 
 /// Returns the results of a function, unless it allocates them.
@@ -454,18 +391,4 @@ fn answer(ty: &ParamType) -> Option<Answer> {
     let is_named = |given: &Given| matches!(given, Given::Plain(plain) if plain.is_named());
     let given = given_of(ty).filter(|given| !is_named(given))?;
     Some(Answer { optional, given })
-}
-
-impl Answer {
-    /// Returns the name of the type in schemas.
-    fn name(&self) -> String {
-        let name = match self.given {
-            Given::Plain(plain) | Given::Array(Element::Plain(plain)) => plain.name(),
-            Given::Shape => Plain::Int.name(),
-            Given::Tensor { .. } | Given::Array(Element::Tensor { .. }) => "Tensor",
-            Given::Str | Given::Bytes | Given::Stream | Given::Array(Element::Str) => "str",
-        };
-        let list = if matches!(self.given, Given::Array(_) | Given::Shape) { "[]" } else { "" };
-        format!("{name}{list}{}", if self.optional { "?" } else { "" })
-    }
 }

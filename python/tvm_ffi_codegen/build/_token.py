@@ -105,7 +105,8 @@ class Cursor:
     def starts_closure(self) -> bool:
         """Returns true where a function without a name starts, and not a value called `function`."""
         first, second = self.next(2), self.next(3)
-        has_params = first.kind in ("word", "name") and second.text == ":" or first.text in (")", "*")
+        is_named = first.kind in ("word", "name") and second.text == ":"
+        has_params = is_named or first.kind == "doc" or first.text in (")", "*")
         return self.is_word("function") and self.opens() and has_params
 
     def accept(self, sign: str) -> bool:

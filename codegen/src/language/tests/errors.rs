@@ -522,3 +522,25 @@ fn one_item_is_one_item() {
     let signature = |text: &str| first_line(&text.parse::<crate::Signature>().unwrap_err());
     assert_eq!(signature("f() -> None = k()"), "1:13: expected the end of the text, found `=`");
 }
+
+/// Errors of the grammar have the location that a declaration gives, of the innermost statement that has one.
+#[test]
+fn locations_of_faults_of_the_grammar() {
+    let sum = vec!["n"; 80].join(" + ");
+    let statements = "@\"m.py\":43 if n > 0 { k(n); @\"m.py\":44 k(n); }";
+    let start = "@\"m.py\":42\nf(n: int64) -> None = {";
+    let rows = [
+        ("@\"m.py\":42\nf(n: int7) -> None = k();".to_owned(), "m.py:42: expected"),
+        (format!("{start} k({sum}); }};"), "m.py:42: more than 64 levels"),
+        (format!("{start} {statements} @\"m.py\":45 k(n +); }};"), "m.py:45: expected"),
+        (format!("{start} {statements} k(n +); }};"), "m.py:42: expected"),
+        (format!("{start} @\"m.py\":43 if n > 0 {{ k(n +); }} }};"), "m.py:43: expected"),
+        (format!("{start} k(n); }}; g() -> None = 1;"), "expected"),
+        ("@\"m.py\" f() -> None = k();".to_owned(), "expected `:`"),
+    ];
+    for (text, expected) in rows {
+        let error = text.parse::<Library>().expect_err(&text).to_string();
+        let (_, message) = error.split_once(": ").expect("a position");
+        assert!(message.starts_with(expected), "{text}: {error}");
+    }
+}

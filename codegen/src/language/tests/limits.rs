@@ -152,7 +152,9 @@ fn built(change: impl FnOnce(&mut Function)) -> (Limit, Part) {
     let mut function = function();
     change(&mut function);
     match Library::from(vec![function]).validate().map_err(Errors::into_first) {
-        Err(Error::Limit { limit, site: Some(site), position: None }) => (limit, site.part),
+        Err(Error::Limit { limit, site: Some(site), location: None, position: None }) => {
+            (limit, site.part)
+        }
         other => panic!("{other:?}"),
     }
 }

@@ -17,7 +17,7 @@ use crate::resolve::ids::Id;
 /// Checks that images have names of their own, and bytes of a format that the driver loads.
 pub(in crate::resolve) fn check(library: &Library) -> Result<(), Error> {
     if library.images.len() > Limit::Images.max() {
-        return Err(Error::Limit { limit: Limit::Images, site: None, position: None });
+        return Err(Error::excess(Limit::Images));
     }
     let mut names = FxHashSet::default();
     for (index, Image { name, bytes, on_load }) in library.images.iter().enumerate() {
