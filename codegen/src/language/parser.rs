@@ -152,6 +152,9 @@ impl<'a> Parser<'a> {
 
     /// Returns true where a closure starts, and not a value of that name: the list of its parameters follows.
     pub(super) fn starts_closure(&self) -> bool {
+        if !self.is_word(CLOSURE) {
+            return false;
+        }
         let mut next = self.lexer.clone();
         let [open, first, second] = std::array::from_fn(|_| next.next().and_then(Result::ok));
         let has_params = match first {
@@ -159,7 +162,7 @@ impl<'a> Parser<'a> {
             Some(Token::CloseParen | Token::Star | Token::Doc) | None => true,
             Some(_) => false,
         };
-        self.is_word(CLOSURE) && open == Some(Token::OpenParen) && has_params
+        open == Some(Token::OpenParen) && has_params
     }
 
     /// Returns the text before the current token.
