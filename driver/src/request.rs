@@ -56,8 +56,8 @@ pub struct Request {
     /// be given several times.
     #[arg(long = "export", value_name = "NAME")]
     pub exports: Vec<String>,
-    /// Name by which the loader, and what is linked with the shared library, know it; on macOS its install name [default:
-    /// none, on macOS `@rpath/library.dylib`].
+    /// Name by which the loader, and what is linked with the shared library, know it; on macOS its install name, which is
+    /// otherwise `@rpath/library.dylib`.
     #[arg(long, value_name = "NAME")]
     pub soname: Option<String>,
     /// Folder in which the loader looks for libraries that the shared library needs; `$ORIGIN` is the folder of the
