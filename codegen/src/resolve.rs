@@ -155,11 +155,14 @@ impl Library {
     /// # Errors
     /// The first fault of the library, see [`Error`].
     pub fn resolve(&self) -> Result<Resolved<'_>, Error> {
-        let resolved = self.resolve_declarations().map_err(Errors::into_first)?;
+        let mut resolved = self.resolve_declarations().map_err(Errors::into_first)?;
         if let Some(index) = self.image_without_bytes() {
             let reason = "its bytes are not given, by `--image NAME=FILE`, by `images=` in Python, or by `Image::bytes`";
             return Err(launch::images::invalid(self, index, reason));
         }
+        let kept = kept::find(&resolved.functions);
+        let functions = resolved.functions.iter_mut().zip(kept);
+        functions.for_each(|(function, kept)| function.kept = kept);
         Ok(resolved)
     }
 
@@ -179,8 +182,7 @@ impl Library {
         }
         launch::images::check(self)?;
         let items = Items::of(self);
-        let mut functions = functions(self, &items)?;
-        kept::find(&mut functions);
+        let functions = functions(self, &items)?;
         let externals = external::externals(self, &functions)?;
         let handlers = xla::handlers(self, &functions, &externals)?;
         let operators = torch::operators(self, &functions)?;

@@ -27,11 +27,11 @@ impl Kept {
 /// Each function by its name, and what it keeps.
 type Known<'a> = FxHashMap<&'a str, (&'a Signature, Kept)>;
 
-/// Finds what functions keep. A parameter is kept if the body returns it, puts it into an array, gives it to
+/// Returns what functions keep. A parameter is kept if the body returns it, puts it into an array, gives it to
 /// a function that it makes, or hands it to a function of the FFI, unless that is one of the library, which takes it as a
 /// tensor and does not keep it. It is kept, too, if it has tensors, and the body asks for the object of one, of whichever
 /// parameter. So is a result that the function allocates.
-pub(super) fn find<'a>(functions: &mut [Function<'a>]) {
+pub(super) fn find<'a>(functions: &[Function<'a>]) -> Vec<Kept> {
     let name = |function: &Function<'a>| -> &'a str { &function.shown.name };
     // Functions that call each other keep nothing for that alone.
     let mut known: Known<'a> = functions
@@ -47,9 +47,8 @@ pub(super) fn find<'a>(functions: &mut [Function<'a>]) {
         }
         pending.retain(|function| has_changed && !function.entered().is_empty());
     }
-    for function in functions {
-        function.kept = known.remove(name(function)).map(|(_, kept)| kept).unwrap_or_default();
-    }
+    let all = functions.iter().map(|function| known.remove(name(function)));
+    all.map(|found| found.map(|(_, kept)| kept).unwrap_or_default()).collect()
 }
 
 /// Returns what a function keeps, as far as that is known of those that it calls.

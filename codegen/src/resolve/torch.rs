@@ -9,6 +9,7 @@ use abi_spec::{DeviceType, Scalar, torch};
 use super::Located;
 use super::body::Entry;
 use super::function::Function;
+use super::kept::{self, Kept};
 use super::well_formed::RESERVED_PREFIXES;
 use super::xla::chosen;
 use crate::declaration::{
@@ -122,12 +123,11 @@ pub(crate) struct Answer {
 impl TorchOperator<'_> {
     /// Notes what the body of the function says: what it allocates and keeps. A result that is an argument is an error, since
     /// PyTorch takes each result for new memory.
-    fn note(&mut self, function: &Function<'_>) -> Located<()> {
+    fn note(&mut self, function: &Function<'_>, kept: &Kept) -> Located<()> {
         self.allocates = function.allocates_more_than(self.outputs as usize);
-        self.keeps_outputs = function.kept.results;
+        self.keeps_outputs = kept.results;
         for (index, argument) in self.args.iter_mut().enumerate() {
-            argument.kept =
-                matches!(argument.given, Given::Tensor { .. }) && function.is_kept(index);
+            argument.kept = matches!(argument.given, Given::Tensor { .. }) && kept.param(index);
         }
         let returned = |index: usize| {
             let argument = self.args.get(index)?;
@@ -179,7 +179,7 @@ pub(super) fn operators<'a>(
     let Some(TorchOperators { namespace, functions: names }) = &library.torch else {
         return Ok(Vec::new());
     };
-    let mut all = Vec::new();
+    let (mut all, kept) = (Vec::new(), kept::find(functions));
     for (index, declared) in chosen(library, "torch", names)? {
         let invalid = |(part, reason)| Error::invalid(index, declared, part, reason);
         if !is_name(namespace) {
@@ -187,7 +187,7 @@ pub(super) fn operators<'a>(
             return Err(invalid((Part::Name, reason)));
         }
         let mut made = operator(index, &declared.signature).map_err(invalid)?;
-        made.note(&functions[index]).map_err(invalid)?;
+        made.note(&functions[index], &kept[index]).map_err(invalid)?;
         all.push(made);
     }
     if let Some(index) = library.functions.iter().position(|f| f.signature.name == GETTER) {
