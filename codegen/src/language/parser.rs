@@ -142,7 +142,7 @@ impl<'a> Parser<'a> {
                 Some(Ok(Token::OpenParen)) => depth += 1,
                 Some(Ok(Token::CloseParen)) if depth > 1 => depth -= 1,
                 Some(Ok(Token::CloseParen)) => return next.next() == Some(Ok(Token::Semicolon)),
-                // What never ends is no statement of another kind.
+                // A list that never ends is taken for that of a call.
                 None => return depth > 0,
                 Some(_) if depth == 0 => return false,
                 Some(_) => {}

@@ -4,7 +4,7 @@ use super::argument::Argument;
 use super::body::{Body, KernelCall};
 use super::c_type::ResultConvention;
 use super::captured::Capture;
-use super::function::Function;
+use super::function::{Function, Kept};
 use super::ids::LookUpId;
 use super::knowledge::Knowledge;
 use super::launch;
@@ -83,7 +83,7 @@ pub(super) fn resolve_in<'a>(
         steps,
         body,
         closures,
-        kept: super::kept::Kept::default(),
+        kept: Kept::default(),
     };
     Ok((function, count))
 }

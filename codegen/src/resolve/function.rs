@@ -6,7 +6,6 @@ use super::body::{Action, Body, Callee, Entry, KernelCall, Plain, Returned, Stat
 use super::captured::{Captured, Given};
 use super::ids::{Home, LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::image::UsedImage;
-use super::kept::Kept;
 use super::launch::{Launch, platform};
 use super::look_up::LookUp;
 use super::named::{Local, Output, Symbol};
@@ -47,8 +46,24 @@ pub(crate) struct Function<'a> {
     pub(crate) body: Body<'a>,
     /// Functions that the body makes.
     pub(crate) closures: Vec<Closure<'a>>,
-    /// What callers should pass as objects; nothing for functions that no caller sees.
+    /// Values that callers should pass as objects; none for functions that no caller sees.
     pub(crate) kept: Kept,
+}
+
+/// Values that a function may use after a call, or hand to others during it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Kept {
+    /// One truth for each parameter; parameters beyond the list are not kept.
+    pub(super) params: Vec<bool>,
+    /// True for tensors of the signature that it allocates.
+    pub(crate) results: bool,
+}
+
+impl Kept {
+    /// Returns true if a parameter is kept.
+    pub(crate) fn param(&self, index: usize) -> bool {
+        self.params.get(index).is_some_and(|kept| *kept)
+    }
 }
 
 /// A function that a body makes.

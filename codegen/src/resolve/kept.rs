@@ -4,25 +4,9 @@ use rustc_hash::FxHashMap;
 
 use super::body::{Action, Callee, Packed, PackedCall, Plain, Returned};
 use super::captured::Given;
-use super::function::Function;
+use super::function::{Function, Kept};
 use super::ids::Id as _;
 use crate::declaration::Signature;
-
-/// What a function keeps.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Kept {
-    /// Which parameters.
-    params: Vec<bool>,
-    /// True for tensors of the signature that it allocates.
-    pub(crate) results: bool,
-}
-
-impl Kept {
-    /// Returns true if a parameter is kept.
-    pub(crate) fn param(&self, index: usize) -> bool {
-        self.params.get(index).is_some_and(|kept| *kept)
-    }
-}
 
 /// Each function by its name, and what it keeps.
 type Known<'a> = FxHashMap<&'a str, (&'a Signature, Kept)>;

@@ -8,8 +8,8 @@ use abi_spec::{DeviceType, Scalar, torch};
 
 use super::Located;
 use super::body::Entry;
-use super::function::Function;
-use super::kept::{self, Kept};
+use super::function::{Function, Kept};
+use super::kept;
 use super::well_formed::RESERVED_PREFIXES;
 use super::xla::chosen;
 use crate::declaration::{

@@ -29,8 +29,8 @@ const PROBE: [&str; 2] = ["__chkstk", "___chkstk_ms"];
 /// The symbol that marks objects with floating-point code.
 const FLOATS: &str = "_fltused";
 
-/// What code refers to that has thread-local variables, by LLVM and Microsoft's compilers, and by GCC. Start-up code
-/// defines the first, a library of the compiler the second.
+/// Symbols of code with thread-local variables, by LLVM and Microsoft's compilers, and by GCC. Start-up code defines the
+/// first, a library of the compiler the second.
 const LOCAL: [&str; 2] = ["_tls_index", "__emutls_get_address"];
 
 /// The beginning of the image, a symbol that linkers define.

@@ -68,9 +68,9 @@ const MAX_SMALL: u32 = 128;
 /// Returns the `UNWIND_INFO` of a function, by what Cranelift notes of its prologue: RBP is pushed and set, and registers are
 /// saved in an area below it.
 ///
-/// That of Cranelift itself (0.135) scales the places of integers as those of vectors, and counts from RBP instead of from
-/// the area, so that the caller's registers come out wrong. Here the area is the frame: RBP points to its end, and it counts
-/// as allocated where RBP is set. What is allocated below it concerns nobody.
+/// Cranelift's own (0.135) scales the places of integers as those of vectors, and counts from RBP instead of from the area,
+/// so that the caller's registers come out wrong. The frame here is the area: RBP points to its end, and it counts as
+/// allocated where RBP is set. Memory below it is no part of the tables, since every place counts from RBP.
 fn unwind_info(prologue: &[(CodeOffset, UnwindInst)]) -> Result<Vec<u8>, Error> {
     let mut codes: Vec<Vec<u8>> = Vec::new();
     let (mut end, mut area) = (0, 0);

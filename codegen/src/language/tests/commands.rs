@@ -206,7 +206,7 @@ fn optional_tensors_have_devices_where_they_are_there() {
     );
 }
 
-/// What a value prints is read as that value, and not as the arguments of a C function.
+/// Printed commands are read as the same commands, and their operands not as the arguments of a C function.
 #[test]
 fn operands_start_with_a_parenthesis() {
     use abi_spec::Scalar;
