@@ -1,5 +1,5 @@
-//! Libraries for Windows and macOS: their contents, and what is refused. `tests/suite/windows.rs` calls such libraries;
-//! those for macOS are not called anywhere.
+//! Libraries for Windows and macOS: their contents, and what is refused. `tests/suite/windows.rs` and
+//! `tests/suite/cross.rs` call such libraries.
 
 use std::fs;
 use std::process::Command;

@@ -49,4 +49,11 @@ void *system_find(void *library, const char *name);
 /* Allocates zeroed memory at an address; NULL if something is there. */
 void *system_room(void *place, size_t size);
 
+/* mach_o.c */
+
+/* Loads a library for macOS; the process stops if that fails. */
+void *mach_o_load(const char *path);
+/* Finds a symbol of a library that was loaded; NULL if it is missing. */
+void *mach_o_find(void *library, const char *name);
+
 #endif

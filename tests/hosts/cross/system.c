@@ -47,6 +47,16 @@ void *system_room(void *place, size_t size) {
 
 void system_begin(void) {}
 
+#ifdef MACH_O
+
+void *system_load(const char *name) { return mach_o_load(name); }
+
+void *system_find(void *library, const char *name) {
+  return known(library ? mach_o_find(library, name) : dlsym(RTLD_DEFAULT, name), name);
+}
+
+#else
+
 void *system_load(const char *name) {
   void *library = dlopen(name, RTLD_NOW);
   if (!library) stop(dlerror());
@@ -56,6 +66,8 @@ void *system_load(const char *name) {
 void *system_find(void *library, const char *name) {
   return known(dlsym(library ? library : RTLD_DEFAULT, name), name);
 }
+
+#endif
 
 void *system_room(void *place, size_t size) {
   int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;

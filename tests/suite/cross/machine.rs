@@ -21,8 +21,10 @@ use super::system::{System, of_compiler};
 pub(super) struct Machine {
     pub(super) triple: &'static str,
     pub(super) system: System,
-    /// C compiler for the machine.
+    /// C compiler for the machine, and on macOS for the Linux of its processor.
     pub(super) compiler: &'static str,
+    /// Compiler of kernels with its options, if it is another one.
+    pub(super) kernels: &'static [&'static str],
     /// Folder of its libtvm_ffi.
     pub(super) runtime: PathBuf,
     /// Emulator of the machine, with the folder of its libraries.
@@ -37,6 +39,7 @@ pub(super) fn native() -> Machine {
         triple: "x86_64-unknown-linux-gnu",
         system: System::Linux,
         compiler: "cc",
+        kernels: &[],
         runtime: config("--libdir").into(),
         emulator: &[],
         extends: false,
@@ -92,24 +95,27 @@ impl Machine {
         let folder = tempfile::tempdir().expect("a folder can be made");
         let path = |name: &str| folder.path().join(name);
         let parts = ["main.c", "arguments.c", "outcome.c", "system.c"];
-        let parts = parts.map(|part| host("cross").join(part));
-        let mut compile = self.compile();
-        compile
+        let loader = (self.system == System::MacOs).then_some("mach_o.c");
+        let parts = parts.into_iter().chain(loader).map(|part| host("cross").join(part));
+        let mut command = compile(&[self.compiler]);
+        command
             .args(self.system.options())
             .args(includes())
             .args(parts)
             .args(self.system.runtime(&self.runtime));
-        cc(compile.arg("-o").arg(path(HOST)));
-        let mut compile = self.compile();
-        compile
+        cc(command.arg("-o").arg(path(HOST)));
+        let kernels = if self.kernels.is_empty() { &[self.compiler] } else { self.kernels };
+        let mut command = compile(kernels);
+        command
             .args(self.system.of_kernels())
             .args(["-fPIC", "-c", "-o"])
             .arg(path("kernels.o"))
             .arg(host("kernels.c"));
-        cc(&mut compile);
-        let (driver, name) = (fake_cuda::in_c(&fake_cuda::sources()), self.system.driver());
-        let options = self.system.options();
-        fake_cuda::compile(self.compiler, name, &driver, options, &path(name));
+        cc(&mut command);
+        if let Some(name) = self.system.driver() {
+            let (driver, options) = (fake_cuda::in_c(&fake_cuda::sources()), self.system.options());
+            fake_cuda::compile(self.compiler, name, &driver, options, &path(name));
+        }
         let kernels = std::fs::read(path("kernels.o")).expect("the compiler has written it");
         let kernels = Input::new("kernels.o", kernels).unwrap_or_else(|error| panic!("{error}"));
         let libraries = self.system.libraries().iter().map(|name| of_compiler(self.compiler, name));
@@ -117,16 +123,10 @@ impl Machine {
         Place { machine: self, folder, kernels }
     }
 
-    /// Returns a command that compiles C for the machine.
-    fn compile(&self) -> Command {
-        let mut compile = Command::new(self.compiler);
-        compile.args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2"]);
-        compile
-    }
-
     /// Returns the linker of libraries. MinGW links objects of its own kind.
     fn linker(&self, routines: Routines) -> Linker {
-        if routines == Routines::Linked || self.triple.ends_with("msvc") {
+        let links = self.triple.ends_with("msvc") || self.system == System::MacOs;
+        if routines == Routines::Linked || links {
             Linker::of(&self.target())
         } else {
             Linker::Cc(self.compiler.into())
@@ -141,6 +141,13 @@ impl Machine {
     fn request(&self, backend: &str, form: Form) -> Request {
         Request { target: self.target(), ..request(backend, form) }
     }
+}
+
+/// Returns a command that compiles C with a compiler and its options.
+fn compile(compiler: &[&str]) -> Command {
+    let mut compile = Command::new(compiler[0]);
+    compile.args(&compiler[1..]).args(["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2"]);
+    compile
 }
 
 /// The program that makes the calls.
@@ -198,7 +205,7 @@ impl Place<'_> {
         let emulator = self.machine.emulator.iter().map(AsRef::as_ref);
         let mut all = emulator.chain([host.as_os_str()]);
         let mut command = Command::new(all.next().unwrap_or_default());
-        command.args(all).arg(self.path(system.library())).arg(system.driver());
+        command.args(all).arg(self.path(system.library())).args(system.driver());
         system.prepare(&mut command, &self.machine.runtime, self.folder.path());
         let output = output(&mut command, calls);
         let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -12,6 +12,8 @@ pub(crate) enum System {
     Linux,
     /// Windows, whose place Wine takes.
     Windows,
+    /// macOS, whose place a loader in the host takes, which is a program of Linux.
+    MacOs,
 }
 
 /// Wine of Debian's packages.
@@ -19,6 +21,9 @@ pub(crate) const WINE: &[&str] = &["/usr/lib/wine/wine64"];
 
 /// Compiler of MinGW, which is for Windows.
 pub(crate) const MINGW: &str = "x86_64-w64-mingw32-gcc";
+
+/// Compiler of kernels for macOS.
+pub(crate) const CLANG: &str = "clang-22";
 
 /// Reads a library of a C compiler.
 pub(crate) fn of_compiler(compiler: &str, name: &str) -> Input {
@@ -34,14 +39,16 @@ impl System {
         match self {
             System::Linux => "library.so",
             System::Windows => "library.dll",
+            System::MacOs => "library.dylib",
         }
     }
 
-    /// Returns the name by which libraries open the driver of GPUs.
-    pub(crate) fn driver(self) -> &'static str {
+    /// Returns the name by which libraries open the driver of GPUs, which macOS has not.
+    pub(crate) fn driver(self) -> Option<&'static str> {
         match self {
-            System::Linux => "libcuda.so.1",
-            System::Windows => "nvcuda.dll",
+            System::Linux => Some("libcuda.so.1"),
+            System::Windows => Some("nvcuda.dll"),
+            System::MacOs => None,
         }
     }
 
@@ -50,21 +57,24 @@ impl System {
         match self {
             System::Linux => &[],
             System::Windows => &["-D__USE_MINGW_ANSI_STDIO=1", "-static"],
+            System::MacOs => &["-DMACH_O"],
         }
     }
 
-    /// Returns options of the C compiler for kernels. [`libraries`](System::libraries) has their `printf`.
+    /// Returns options of the C compiler for kernels. [`libraries`](System::libraries) has their `printf`. Kernels for
+    /// macOS are compiled with the headers of Linux, which has not all that clang would call there.
     pub(crate) fn of_kernels(self) -> &'static [&'static str] {
         match self {
             System::Linux => &[],
             System::Windows => &["-D_UCRT"],
+            System::MacOs => &["-U__nonnull", "-fno-builtin", "-fno-stack-protector"],
         }
     }
 
     /// Returns libraries of the C compiler in which kernels find what no other linker adds.
     pub(crate) fn libraries(self) -> &'static [&'static str] {
         match self {
-            System::Linux => &[],
+            System::Linux | System::MacOs => &[],
             System::Windows => &["libucrt.a"],
         }
     }
@@ -72,7 +82,7 @@ impl System {
     /// Returns the C compiler's arguments that link the host with the runtime in a folder.
     pub(crate) fn runtime(self, folder: &Path) -> Vec<OsString> {
         match self {
-            System::Linux => {
+            System::Linux | System::MacOs => {
                 let mut rpath = OsString::from("-Wl,-rpath-link,");
                 rpath.push(folder);
                 let fixed = ["-ltvm_ffi", "-ldl", "-rdynamic"].map(OsString::from);
@@ -85,7 +95,7 @@ impl System {
     /// Lets a command find the runtime and the libraries in the folder of the host, where Wine keeps its files.
     pub(crate) fn prepare(self, command: &mut Command, runtime: &Path, folder: &Path) {
         match self {
-            System::Linux => {
+            System::Linux | System::MacOs => {
                 let mut paths = runtime.as_os_str().to_owned();
                 paths.push(":");
                 paths.push(folder);
