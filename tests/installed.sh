@@ -16,6 +16,14 @@ stage() {
     return "$status"
 }
 
+# Every script answers `--help` with the comment at its head.
+case " $* " in
+    *" --help "*)
+        (cd "$OLDPWD" && sed -n '2,/^[^#]/ { /^#/ s/^# \{0,1\}//p }' "$0")
+        exit
+        ;;
+esac
+
 has_tools() { command -v cc >/dev/null && command -v c++ >/dev/null && python3 -c 'import ensurepip, venv' 2>/dev/null; }
 
 # Returns true if the tools and the environment with the runtime are there.
