@@ -176,6 +176,24 @@ impl Library {
         Ok(resolved.kernels())
     }
 
+    /// Returns [`Resolved::header`] of a library whose images need no bytes yet.
+    ///
+    /// ```
+    /// let text = "image i; extern f(x: Tensor([n], float32, device=cuda)) -> None
+    ///     = { launch i.\"k\"(x.data) grid(n) block(1); };";
+    /// let library: tvm_ffi_codegen::Library = text.parse()?;
+    /// assert!(library.header()?.contains("int32_t f(DLTensor* x);"));
+    /// # Ok::<(), tvm_ffi_codegen::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The first error of [`validate`](Library::validate).
+    pub fn header(&self) -> Result<String, Error> {
+        let resolved = self.resolve_declarations().map_err(Errors::into_first)?;
+        Ok(resolved.header())
+    }
+
     fn resolve_declarations(&self) -> Result<Resolved<'_>, Errors> {
         if self.functions.len() > Limit::Functions.max() {
             return Err(Error::excess(Limit::Functions).into());

@@ -111,17 +111,22 @@ impl Request {
         // An unknown backend is refused for every form.
         self.backend()?;
         let library = times.of(Stage::Read, || self.complete(library))?;
-        let resolved = times.of(Stage::Resolve, || resolve(&library))?;
+        let resolve = |times: &mut Times| times.of(Stage::Resolve, || resolve(&library));
         match self.form {
-            Form::Resolved => Ok(resolved.to_string().into_bytes()),
-            Form::Header => Ok(resolved.header().into_bytes()),
+            Form::Resolved => Ok(resolve(times)?.to_string().into_bytes()),
+            Form::Header => {
+                let header = || library.header().map_err(|error| declaration(None, error));
+                Ok(times.of(Stage::Resolve, header)?.into_bytes())
+            }
             Form::Html => {
+                let resolved = resolve(times)?;
                 let module =
                     times.of(Stage::Lower, || lower_resolved(&resolved, &self.lowering()))?;
                 let page = || explorer::page(&resolved, &module, &self.target);
                 Ok(times.of(Stage::Compile, page)?.into_bytes())
             }
             Form::Ir | Form::Native | Form::Bitcode | Form::Object | Form::Shared => {
+                let resolved = resolve(times)?;
                 let lower = || lower_resolved(&resolved, &self.lowering());
                 self.emit_module_in_time(&times.of(Stage::Lower, lower)?, times)
             }
