@@ -1,5 +1,5 @@
 //! Contents of objects that need care: variables of threads, common and absent symbols, functions that run at load and
-//! unload, what an object of several objects keeps.
+//! unload, what an object of several objects keeps. `refused.rs` has those that no library can have.
 
 use std::fs;
 use std::path::Path;
@@ -10,44 +10,6 @@ use tvm_ffi_codegen_driver::link::{Input, Linker};
 use tvm_ffi_codegen_driver::{Form, Request};
 
 use crate::support::{call, compile, folder, link, object, object_with, routes};
-
-/// A thread-local variable of a program is at a place that is known before the program starts.
-#[test]
-fn variables_of_threads_of_a_program_are_refused() {
-    const LOCAL: &str = "static __thread long a = 5; long kernel(long n) { return a += n; }";
-    let local = object_with("local", LOCAL, &["-fno-pic"]);
-    let mut linkers = routes().to_vec();
-    linkers.push(Linker::Lld("none".into()));
-    for linker in linkers {
-        let error = link(std::slice::from_ref(&local), &linker).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "local.o: has the relocation R_X86_64_TPOFF32, for thread-local variables of a \
-             program: compile it with -fPIC",
-            "{linker:?}"
-        );
-    }
-    // Models that a library can have, and objects, which may become part of a program.
-    link(&[object("shared", LOCAL)], &Linker::Wild).unwrap();
-    let initial = object_with("initial", LOCAL, &["-ftls-model=initial-exec"]);
-    link(&[initial], &Linker::Wild).unwrap();
-    for linker in routes() {
-        let kernels = vec![local.clone()];
-        let request = Request { kernels, linker: Some(linker), ..Request::new(Form::Object) };
-        request.link().unwrap();
-    }
-    // A member that is not taken does not matter.
-    let folder = folder();
-    let member = compile(folder.path(), "local", LOCAL, &["-fno-pic"]);
-    let archive = folder.path().join("locals.a");
-    assert!(Command::new("ar").arg("rcs").arg(&archive).arg(member).status().unwrap().success());
-    let archive = Input::read(&archive).unwrap();
-    let free = object("free", "int free_of_it(void) { return 1; }");
-    link(&[free, archive.clone()], &Linker::Wild).unwrap();
-    let user = object("user", "long kernel(long); long user(long n) { return kernel(n); }");
-    let error = link(&[user, archive], &Linker::Wild).unwrap_err().to_string();
-    assert!(error.contains("locals.a(local.o): has the relocation R_X86_64_TPOFF32"), "{error}");
-}
 
 /// The segment of thread-local variables begins at a multiple of its alignment, also where initialised variables, which
 /// are its beginning, are less aligned than zeros.
@@ -96,159 +58,6 @@ fn numbers_that_stand_for_addresses_are_kept() {
         // GNU's linker fails on the large ones.
         fs::write(&path, link(&inputs, &Linker::Wild).unwrap()).unwrap();
         assert_eq!(call(&path, "__tvm_ffi_f", 0), 3, "{number}");
-    }
-}
-
-/// Nobody lets code on a stack run, so that a call of it would end the process.
-#[test]
-fn code_that_needs_an_executable_stack_is_refused() {
-    const NEST: &str = "
-        __attribute__((noinline)) int apply(int (*f)(int), int n) { __asm__(\"\"); return f(n); }
-        int kernel(int n) { int add(int m) { return n + m; } return apply(add, 1); }
-    ";
-    let nest = object("nest", NEST);
-    let lld = || Linker::Lld("none".into());
-    for linker in routes().into_iter().chain([lld()]) {
-        let error = link(std::slice::from_ref(&nest), &linker).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "nest.o: has code that needs an executable stack, for the address of a function in a function, as of \
-             GNU C and Fortran: move that function out of the other one",
-            "{linker:?}"
-        );
-    }
-    // Objects say so themselves, but those of lld.
-    for (linker, is_taken) in
-        routes().map(|linker| (linker, true)).into_iter().chain([(lld(), false)])
-    {
-        let (kernels, linker) = (vec![nest.clone()], Some(linker));
-        let made = Request { kernels, linker, ..Request::new(Form::Object) }.link();
-        let error = made
-            .and_then(|bytes| link(&[Input::new("made.o", bytes).unwrap()], &Linker::Wild))
-            .unwrap_err();
-        let file = if is_taken { "made.o" } else { "nest.o" };
-        assert!(error.to_string().starts_with(&format!("{file}: has code that needs")), "{error}");
-    }
-}
-
-/// Inputs that other linkers take and Wild does not, or that need a compiler's files.
-#[test]
-fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
-    const KERNEL: &str = "int kernel(int x) { return x; }";
-    let part = |section: &str| {
-        format!(
-            "{KERNEL} static void hook(void) {{}} void (*use)(void) = hook;
-             __asm__(\".section {section},\\\"ax\\\",@progbits\\n call use\\n .text\");"
-        )
-    };
-    let (begun, ended) = (part(".init"), part(".fini"));
-    let size = format!(
-        "int array[5]; {KERNEL} long size(void) {{ long n; \
-         __asm__(\"movabsq $array@SIZE, %0\" : \"=r\"(n)); return n; }}"
-    );
-    let aligned = format!("{KERNEL} char wide[9] __attribute__((aligned(1 << 17)));");
-    let rows: [(&str, &[&str], &str); 5] = [
-        (
-            &begun,
-            &[],
-            "has a part of `.init`, which needs the start-up files of a compiler: take linker cc",
-        ),
-        (
-            &ended,
-            &[],
-            "has a part of `.fini`, which needs the start-up files of a compiler: take linker cc",
-        ),
-        (
-            &size,
-            &[],
-            "has the relocation R_X86_64_SIZE64, which linker wild cannot take: take linker cc or lld",
-        ),
-        (
-            KERNEL,
-            &["-g", "-gz=zlib-gnu"],
-            "has debug information as -gz=zlib-gnu compresses it: compile it with -gz=zlib, or take linker cc",
-        ),
-        (
-            &aligned,
-            &[],
-            "has a section with an alignment above 64 KiB, which linker wild cannot take: take linker cc or lld",
-        ),
-    ];
-    for (text, options, expected) in rows {
-        let input = object_with("kernel", text, options);
-        let error = link(std::slice::from_ref(&input), &Linker::Wild).unwrap_err();
-        assert_eq!(error.to_string(), format!("kernel.o: {expected}"));
-        link(&[input], &Linker::Cc("cc".into())).unwrap();
-    }
-    let folder = folder();
-    let plain = compile(folder.path(), "plain", KERNEL, &["-g"]);
-    let squeezed =
-        Command::new("objcopy").arg("--compress-debug-sections=zstd").arg(&plain).status();
-    assert!(squeezed.unwrap().success());
-    let error = link(&[Input::read(&plain).unwrap()], &Linker::Wild).unwrap_err().to_string();
-    let expected = "has debug information as -gz=zstd compresses it: compile it with -gz=zlib, or take linker cc or lld";
-    assert!(error.ends_with(expected), "{error}");
-    let slim = compile(folder.path(), "slim", KERNEL, &["-flto", "-fno-fat-lto-objects"]);
-    let error = Input::read(&slim).unwrap_err().to_string();
-    let expected =
-        "has only GCC's code for -flto: compile it without -flto, or with -ffat-lto-objects";
-    assert!(error.ends_with(expected), "{error}");
-    // Code for the machine is beside it in these.
-    let function = KERNEL.replace("kernel", "__tvm_ffi_f");
-    let fat = object_with("fat", &function, &["-flto", "-ffat-lto-objects"]);
-    for linker in routes() {
-        let path = folder.path().join("fat.so");
-        fs::write(&path, link(std::slice::from_ref(&fat), &linker).unwrap()).unwrap();
-        assert_eq!(call(&path, "__tvm_ffi_f", 0), 0, "{linker:?}");
-    }
-}
-
-/// Relocations that Wild writes into the wrong bits, or panics on.
-#[test]
-fn relocations_that_wild_cannot_take_are_refused_by_name() {
-    use object::write::{Object, Relocation, Symbol, SymbolSection};
-    use object::{
-        Architecture, BinaryFormat, Endianness, RelocationFlags, SectionKind, SymbolFlags,
-        SymbolKind, SymbolScope, elf,
-    };
-    let rows = [
-        (Architecture::Aarch64, elf::R_AARCH64_GOTREL64, "R_AARCH64_GOTREL64"),
-        (Architecture::Aarch64, elf::R_AARCH64_GOTREL32, "R_AARCH64_GOTREL32"),
-        (Architecture::Aarch64, elf::R_AARCH64_GOT_LD_PREL19, "R_AARCH64_GOT_LD_PREL19"),
-        (Architecture::Aarch64, elf::R_AARCH64_TLSLD_LD_PREL19, "R_AARCH64_TLSLD_LD_PREL19"),
-        (Architecture::Riscv64, elf::R_RISCV_TLSDESC_HI20, "R_RISCV_TLSDESC_HI20"),
-        (Architecture::Riscv64, elf::R_RISCV_TLSDESC_LOAD_LO12, "R_RISCV_TLSDESC_LOAD_LO12"),
-        (Architecture::Riscv64, elf::R_RISCV_TLSDESC_ADD_LO12, "R_RISCV_TLSDESC_ADD_LO12"),
-        (Architecture::Riscv64, elf::R_RISCV_TLSDESC_CALL, "R_RISCV_TLSDESC_CALL"),
-    ];
-    for (architecture, r_type, name) in rows {
-        let mut writer = Object::new(BinaryFormat::Elf, architecture, Endianness::Little);
-        let text = writer.add_section(Vec::new(), b".text".to_vec(), SectionKind::Text);
-        writer.append_section_data(text, &[0; 16], 8);
-        let symbol = writer.add_symbol(Symbol {
-            name: b"kernel".to_vec(),
-            value: 0,
-            size: 16,
-            kind: SymbolKind::Text,
-            scope: SymbolScope::Dynamic,
-            weak: false,
-            section: SymbolSection::Section(text),
-            flags: SymbolFlags::None,
-        });
-        let flags = RelocationFlags::Elf { r_type };
-        let relocation = Relocation { offset: 8, symbol, addend: 0, flags };
-        writer.add_relocation(text, relocation).unwrap();
-        let kernels = vec![Input::new("kernel.o", writer.write().unwrap()).unwrap()];
-        let is_aarch64 = architecture == Architecture::Aarch64;
-        let machine = if is_aarch64 { "aarch64" } else { "riscv64gc" };
-        let target = format!("{machine}-unknown-linux-gnu").parse().unwrap();
-        let shared = Request { kernels, target, ..Request::new(Form::Shared) };
-        let expected = format!(
-            "kernel.o: has the relocation {name}, which linker wild cannot take: take linker cc or lld"
-        );
-        assert_eq!(shared.link().unwrap_err().to_string(), expected);
-        // Objects keep their relocations.
-        Request { form: Form::Object, ..shared }.link().unwrap();
     }
 }
 
@@ -489,32 +298,6 @@ extern "C" int other(int n) { return counter() + 100 * variable + 10000 * Number
             assert_eq!(call(&path, "__tvm_ffi_f", 2), 9_050_703, "{merging:?} {linker:?}");
         }
     }
-}
-
-/// Damaged objects become part of an object or are refused; no symbol table leads outside of the file.
-#[test]
-fn damaged_objects_are_merged_or_refused() {
-    const TEXT: &str = "
-        int shared[4];
-        __attribute__((visibility(\"hidden\"))) int helper(int n) { return shared[n]; }
-    ";
-    let whole = object_with("whole", TEXT, &["-fcommon"]);
-    let user = object("user", "int helper(int); int user(int n) { return helper(n) + 1; }");
-    let mut outcomes = [0, 0];
-    for turn in 0..600_usize {
-        let mut bytes = whole.bytes().to_vec();
-        // Headers of sections and symbols are in the second half, and change more than code does.
-        for change in 0..1 + turn % 3 {
-            let at = (turn * 7919 + change * 104_729) % bytes.len();
-            let at = if turn % 2 == 0 { bytes.len() - 1 - at / 2 } else { at };
-            bytes[at] ^= 1 << (turn % 8) | u8::from(turn % 5 == 0) << 7;
-        }
-        let Ok(damaged) = Input::new("damaged.o", bytes) else { continue };
-        let (kernels, linker) = (vec![damaged, user.clone()], Some(Linker::Wild));
-        let made = Request { kernels, linker, ..Request::new(Form::Object) }.link();
-        outcomes[usize::from(made.is_ok())] += 1;
-    }
-    assert!(outcomes.iter().all(|&count| count > 20), "{outcomes:?}");
 }
 
 /// Zeros after everything else, of an object without initialised data, as clang makes them.

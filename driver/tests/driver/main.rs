@@ -19,6 +19,7 @@ mod into;
 mod ir_kernels;
 mod link;
 mod processors;
+mod refused;
 mod routines;
 mod stages;
 mod support;
