@@ -195,6 +195,7 @@ ffi::Array<ffi::Tensor> foreign(int64_t n) {
 
 int main(int, char** argv) {
   ffi::Function::SetGlobal("test.numbers", ffi::Function::FromTyped(numbers), true);
+  ffi::Function::SetGlobal("test.same", ffi::Function::FromTyped([](ffi::Any value) { return value; }), true);
   ffi::Function::SetGlobal("test.seen", ffi::Function::FromTyped(seen), true);
   ffi::Function::SetGlobal("test.foreign", ffi::Function::FromTyped(foreign), true);
   if (argv[2] == nullptr && dlopen(argv[1], RTLD_NOW) == nullptr) {

@@ -97,6 +97,8 @@ fn errors_name_what_pytorch_has_no_value_for() {
         "f(x: Tensor([n], float32), y: Tensor([n], float32, device=cuda), z: Tensor([n], float32, device=rocm)) -> None = {};",
         "f(x: Array[int64]) -> Any = { return x; };",
         "f(x: Tensor([n], float32)) -> Tensor([_], float32) = { return x; };",
+        "f(xs: Array[Tensor([_], float32)]) -> Tensor([_], float32) = { return xs[0]; };",
+        "f(x: Tensor([n], float32)) -> Tensor([_], float32) = { let r: Tensor([_], float32) = @g(x); return r; }; g(y: Tensor([n], float32)) -> Tensor([_], float32) = { let r: Tensor([_], float32) = @h([y]); return r; }; h(a: Array[Tensor([_], float32)]) -> Tensor([_], float32) = { return a[0]; };",
         "f(x: dtype) -> dtype = { return x; };",
         "f(x: dtype) -> Array[dtype] = { return [x]; };",
         "f(x: dtype) -> Tuple[int64, dtype] = { return [1, x]; };",

@@ -2,7 +2,7 @@
 
 use abi_spec::{DType, Scalar};
 
-use super::body::{Action, Body, Callee, Entry, KernelCall, Plain, Returned, Statement};
+use super::body::{Action, Body, Callee, Entry, KernelCall, Statement};
 use super::captured::{Captured, Given};
 use super::ids::{Home, LocalId, LookUpId, MapId, OutputId, SymbolId, Table, ValueId};
 use super::image::UsedImage;
@@ -55,6 +55,8 @@ pub(crate) struct Function<'a> {
 pub(crate) struct Kept {
     /// One truth for each parameter; parameters beyond the list are not kept.
     pub(super) params: Vec<bool>,
+    /// One truth for each parameter: whether the result may be it, or contain it or a part of it.
+    pub(super) returned: Vec<bool>,
     /// True for tensors of the signature that it allocates.
     pub(crate) results: bool,
 }
@@ -100,22 +102,6 @@ impl<'a> Function<'a> {
     pub(crate) fn own_statements(&self) -> Vec<&Statement<'a>> {
         let Body::Block(statements) = &self.body else { return Vec::new() };
         Statement::with_nested(statements)
-    }
-
-    /// Returns the parameters that the body itself returns, alone or in an array.
-    pub(super) fn returned_params(&self) -> Vec<usize> {
-        let mut all = Vec::new();
-        let mut add = |plain: &Plain<'_>| {
-            if let Plain::Value(value) = plain {
-                all.push(self.values[*value].param);
-            }
-        };
-        for statement in self.own_statements() {
-            if let Action::Return(Returned::Packed(packed, _)) = &statement.action {
-                packed.for_each_plain(&mut add);
-            }
-        }
-        all
     }
 
     /// Appends statements, each followed by those of the functions that it makes and by its nested ones.

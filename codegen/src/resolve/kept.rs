@@ -1,8 +1,9 @@
-//! Parameters and results that may be in use after a call, or elsewhere during it, which callers should pass as objects.
+//! Parameters and results that may be in use after a call, or elsewhere during it, which callers should pass as objects, and
+//! parameters that are returned.
 
 use rustc_hash::FxHashMap;
 
-use super::body::{Action, Callee, Packed, PackedCall, Plain, Returned};
+use super::body::{Action, Callee, Packed, PackedCall, Plain, Received, Returned};
 use super::captured::Given;
 use super::function::{Function, Kept};
 use super::ids::Id as _;
@@ -22,14 +23,19 @@ pub(super) fn find<'a>(functions: &[Function<'a>]) -> Vec<Kept> {
         .iter()
         .map(|function| (name(function), (function.shown, Kept::default())))
         .collect();
-    let mut pending: Vec<&Function<'a>> = functions.iter().collect();
-    while !pending.is_empty() {
-        let mut has_changed = false;
-        for function in &pending {
-            let found = (function.shown, kept(function, &known));
-            has_changed |= known.insert(name(function), found.clone()) != Some(found);
+    // What a function keeps follows from what those keep that it calls, so that these tell it when theirs changes.
+    let mut callers: FxHashMap<&str, Vec<&Function<'a>>> = FxHashMap::default();
+    for function in functions {
+        for (callee, _) in function.entered() {
+            callers.entry(callee).or_default().push(function);
         }
-        pending.retain(|function| has_changed && !function.entered().is_empty());
+    }
+    let mut pending: Vec<&Function<'a>> = functions.iter().collect();
+    while let Some(function) = pending.pop() {
+        let found = (function.shown, kept(function, &known));
+        if known.insert(name(function), found.clone()) != Some(found) {
+            pending.extend(callers.get(name(function)).into_iter().flatten());
+        }
     }
     let all = functions.iter().map(|function| known.remove(name(function)));
     all.map(|found| found.map(|(_, kept)| kept).unwrap_or_default()).collect()
@@ -39,33 +45,23 @@ pub(super) fn find<'a>(functions: &[Function<'a>]) -> Vec<Kept> {
 fn kept<'a>(function: &Function<'a>, known: &Known<'a>) -> Kept {
     let params = &function.shown.params;
     let asks = function.declared.body.asks_object();
-    let params = params.iter().map(|param| asks && !param.ty.tensors().is_empty()).collect();
-    let mut all = Kept { params, results: asks };
-    let results = function.results().count();
-    let mut keep = |plain: &Plain<'_>| match plain {
-        Plain::Value(value) => {
-            if let Some(kept) = all.params.get_mut(function.values[*value].param) {
-                *kept = true;
-            }
-        }
-        Plain::Output(output) => all.results |= output.index() < results,
-        Plain::None | Plain::Term(_) | Plain::Text(_) => {}
-    };
+    let is_asked = params.iter().map(|param| asks && !param.ty.tensors().is_empty()).collect();
+    let all = Kept { params: is_asked, returned: vec![false; params.len()], results: asks };
+    let mut finder = Finder { function, known, all, origins: FxHashMap::default() };
     for given in function.closures.iter().flat_map(|closure| &closure.given) {
         match given {
-            Given::Plain(plain) => keep(plain),
+            Given::Plain(plain) => finder.keep(plain),
             Given::Map(_) => {}
         }
     }
     // Statements of the body itself: what functions that it makes do with a value is theirs, since they hold it.
     for statement in function.own_statements() {
         match &statement.action {
-            Action::Call { call, .. } => {
-                let args = call.args.iter().enumerate();
-                args.filter(|(place, _)| !is_lent(call, *place, known))
-                    .for_each(|(_, arg)| arg.for_each_plain(&mut keep));
-            }
-            Action::Return(Returned::Packed(packed, _)) => packed.for_each_plain(&mut keep),
+            Action::Call { call, result, .. } => finder.call(call, result.as_ref()),
+            Action::Return(Returned::Packed(packed, _)) => packed.for_each_plain(&mut |plain| {
+                finder.keep(plain);
+                finder.give_back(plain);
+            }),
             Action::Return(Returned::None | Returned::Outputs | Returned::Scalar(..))
             | Action::Name
             | Action::Let { .. }
@@ -81,7 +77,71 @@ fn kept<'a>(function: &Function<'a>, known: &Known<'a>) -> Kept {
             | Action::Raise { .. } => {}
         }
     }
-    all
+    finder.all
+}
+
+/// What is known of a function while its statements are read.
+struct Finder<'f, 'a> {
+    function: &'f Function<'a>,
+    known: &'f Known<'a>,
+    all: Kept,
+    /// Parameters of the function that a value of the body may be or contain, by its [`Value::param`]: results of calls.
+    ///
+    /// [`Value::param`]: super::value::Value::param
+    origins: FxHashMap<usize, Vec<usize>>,
+}
+
+impl Finder<'_, '_> {
+    /// Notes that a value is kept.
+    fn keep(&mut self, plain: &Plain<'_>) {
+        match plain {
+            Plain::Value(value) => {
+                if let Some(kept) = self.all.params.get_mut(self.function.values[*value].param) {
+                    *kept = true;
+                }
+            }
+            Plain::Output(output) => {
+                self.all.results |= output.index() < self.function.results().count();
+            }
+            Plain::None | Plain::Term(_) | Plain::Text(_) => {}
+        }
+    }
+
+    /// Notes that a value is returned.
+    fn give_back(&mut self, plain: &Plain<'_>) {
+        for param in self.params_of(plain) {
+            self.all.returned[param] = true;
+        }
+    }
+
+    /// Returns the parameters that a value may be or contain.
+    fn params_of(&self, plain: &Plain<'_>) -> Vec<usize> {
+        let Plain::Value(value) = plain else { return Vec::new() };
+        let param = self.function.values[*value].param;
+        if param < self.all.returned.len() {
+            return vec![param];
+        }
+        self.origins.get(&param).cloned().unwrap_or_default()
+    }
+
+    /// Notes what a call keeps, and what its result may be.
+    fn call(&mut self, call: &PackedCall<'_>, result: Option<&Received<'_>>) {
+        for (place, arg) in call.args.iter().enumerate() {
+            if !is_lent(call, place, self.known) {
+                arg.for_each_plain(&mut |plain| self.keep(plain));
+            }
+        }
+        let Some(received) = result else { return };
+        let Callee::Symbol { name, entry: Some(_) } = call.callee else { return };
+        let Some((_, kept)) = self.known.get(name) else { return };
+        let mut from = Vec::new();
+        for (place, arg) in call.args.iter().enumerate() {
+            if kept.returned.get(place) == Some(&true) {
+                arg.for_each_plain(&mut |plain| from.extend(self.params_of(plain)));
+            }
+        }
+        self.origins.insert(self.function.values[received.value].param, from);
+    }
 }
 
 /// Returns true if a call only lends its argument number `place`: the function is one of the library, takes it as a tensor

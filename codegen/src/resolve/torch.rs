@@ -129,13 +129,15 @@ impl TorchOperator<'_> {
         for (index, argument) in self.args.iter_mut().enumerate() {
             argument.kept = matches!(argument.given, Given::Tensor { .. }) && kept.param(index);
         }
-        let returned = |index: usize| {
-            let argument = self.args.get(index)?;
-            let reason =
-                format!("no operator of PyTorch returns an argument, as `{}` is", argument.name);
-            matches!(argument.given, Given::Tensor { .. }).then_some((Part::Result, reason))
+        let has_tensors = |argument: &Argument<'_>| {
+            matches!(argument.given, Given::Tensor { .. } | Given::Array(Element::Tensor { .. }))
         };
-        function.returned_params().into_iter().find_map(returned).map_or(Ok(()), Err)
+        let mut args = self.args.iter().zip(&kept.returned);
+        let found = args.find(|(argument, is_returned)| **is_returned && has_tensors(argument));
+        let Some((Argument { name, given, .. }, _)) = found else { return Ok(()) };
+        let within = if let Given::Array(_) = given { "a tensor of " } else { "" };
+        let reason = format!("no operator of PyTorch returns an argument, as {within}`{name}` is");
+        Err((Part::Result, reason))
     }
 
     /// Returns the entry that gets the tensors which the function otherwise allocates.
