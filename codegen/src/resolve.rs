@@ -367,7 +367,8 @@ fn functions<'a>(library: &'a Library, items: &Items<'a>) -> Result<Vec<Function
                     .and_then(|()| callees::agrees(declared, function, &mut prototypes));
                 errors.extend(checked.err().map(invalid));
             }
-            Err(faults) => errors.extend(faults.into_iter().map(invalid)),
+            // To find the place of a fault takes a walk over the statements.
+            Err(faults) => errors.extend(faults.into_iter().take(MAX_FAULTS).map(invalid)),
         }
     }
     errors.truncate(MAX_FAULTS);

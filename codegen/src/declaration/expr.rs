@@ -250,12 +250,13 @@ impl Expr {
         self.children().for_each(|child| child.names(with));
     }
 
-    /// Appends the functions that the expression makes, in source order, without those within them.
-    pub(crate) fn functions<'a>(&'a self, all: &mut Vec<&'a Function>) {
+    /// Appends the functions that the expression makes, in source order, without those within them, each with the number of
+    /// expressions around it, which is `around` for this one.
+    pub(crate) fn functions<'a>(&'a self, around: usize, all: &mut Vec<(&'a Function, usize)>) {
         if let Expr::Function(function) = self {
-            all.push(function);
+            all.push((function, around));
         }
-        self.children().for_each(|child| child.functions(all));
+        self.children().for_each(|child| child.functions(around + 1, all));
     }
 }
 

@@ -150,15 +150,22 @@ impl LaunchArg {
         }
     }
 
-    /// Returns the nesting depth of structs; 1 for any other argument.
+    /// Returns the nesting depth of structs; 1 for any other argument. It needs little stack whatever the depth.
     pub(crate) fn depth(&self) -> usize {
-        match self {
-            LaunchArg::Struct(fields) => 1 + fields.iter().map(LaunchArg::depth).max().unwrap_or(0),
-            LaunchArg::Value(_)
-            | LaunchArg::Scratch { .. }
-            | LaunchArg::TensorMap(_)
-            | LaunchArg::Bytes { .. } => 1,
+        let (mut deepest, mut left) = (1, vec![(self, 1)]);
+        while let Some((arg, depth)) = left.pop() {
+            deepest = deepest.max(depth);
+            match arg {
+                LaunchArg::Struct(fields) => {
+                    left.extend(fields.iter().map(|field| (field, depth + 1)))
+                }
+                LaunchArg::Value(_)
+                | LaunchArg::Scratch { .. }
+                | LaunchArg::TensorMap(_)
+                | LaunchArg::Bytes { .. } => {}
+            }
         }
+        deepest
     }
 }
 

@@ -131,8 +131,13 @@ impl StatementKind {
 
     /// Returns the functions that this statement makes, in source order, without those in its blocks.
     pub(crate) fn functions(&self) -> Vec<&Function> {
+        self.nested_functions().into_iter().map(|(function, _)| function).collect()
+    }
+
+    /// Returns the functions that this statement makes, each with the number of expressions around it.
+    fn nested_functions(&self) -> Vec<(&Function, usize)> {
         let mut all = Vec::new();
-        self.own_exprs().into_iter().for_each(|expr| expr.functions(&mut all));
+        self.own_exprs().into_iter().for_each(|expr| expr.functions(0, &mut all));
         all
     }
 
@@ -156,10 +161,14 @@ impl StatementKind {
 
     /// Returns the nested blocks, in source order: the bodies of functions that this statement makes, then its own.
     pub(crate) fn blocks(&self) -> Vec<&[Statement]> {
-        let mut all: Vec<_> =
-            self.functions().into_iter().map(|function| function.body.block()).collect();
-        all.extend(self.own_blocks());
-        all
+        self.nested_blocks().into_iter().map(|(block, _)| block).collect()
+    }
+
+    /// Returns [`blocks`](StatementKind::blocks), each with the number of expressions between it and this statement.
+    pub(crate) fn nested_blocks(&self) -> Vec<(&[Statement], usize)> {
+        let made = self.nested_functions().into_iter();
+        let made = made.map(|(function, around)| (function.body.block(), around));
+        made.chain(self.own_blocks().into_iter().map(|block| (block, 0))).collect()
     }
 
     /// Returns the nested blocks without the bodies of functions that this statement makes.

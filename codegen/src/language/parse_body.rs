@@ -1,6 +1,7 @@
 //! The parser: bodies, statements and calls.
 //!
-//! [`MAX_NESTING`](super::MAX_NESTING) bounds recursion: it limits the number of blocks around a statement.
+//! [`MAX_NESTING`](super::MAX_NESTING) bounds recursion: it limits the number of blocks, and of expressions around
+//! functions that a body makes, around a statement.
 
 use super::parse_expression::Infix;
 use super::parse_types::NO_VALUE;

@@ -54,7 +54,8 @@ impl Parser<'_> {
         Ok(Function { docs, location, external, ..signature.body(body) })
     }
 
-    /// Parses a function that a body makes: `signature block`.
+    /// Parses a function that a body makes: `signature block`. Its statements are as deep as the block and the expressions
+    /// around it, and their expressions nest by themselves.
     pub(super) fn closure(&mut self) -> Parsed<Function> {
         let signature = self.nested(Self::signature)?;
         let after = if signature.constraints.is_empty() {
@@ -62,7 +63,11 @@ impl Parser<'_> {
         } else {
             "an operator, `else`, `,` or `{`"
         };
+        let around = std::mem::take(&mut self.depth);
+        self.blocks += around;
         let body = Body::Block(self.block(after)?);
+        self.blocks -= around;
+        self.depth = around;
         Ok(signature.body(body))
     }
 

@@ -198,7 +198,7 @@ impl<'a> Names<'a> {
     ) -> Located<ValueId> {
         let first = self.values.len();
         let id = value::add_required(&mut self.values, path, ty, param, source);
-        for id in self.values.keys().skip(first) {
+        for id in self.values.keys_from(first) {
             self.collect_value(id)?;
         }
         Ok(id)

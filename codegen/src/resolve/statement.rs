@@ -189,55 +189,85 @@ impl<'n, 'a> Block<'n, 'a> {
     }
 
     /// Resolves a statement. Returns `None` for one without an action, and true if control does not continue after
-    /// it.
+    /// it. Those with blocks are functions of their own, and those without a single one, so that nested blocks need little
+    /// stack in builds that give every arm of a `match` a place of its own.
     fn statement(
         &mut self,
         index: usize,
         action: &'a StatementKind,
     ) -> Located<(Option<Action<'a>>, bool)> {
-        let at = |reason| (Part::Statement(index), reason);
-        Ok(match action {
-            StatementKind::If { branches, otherwise } => self.choose(index, branches, otherwise)?,
+        match action {
+            StatementKind::If { branches, otherwise } => self.choose(index, branches, otherwise),
             StatementKind::For { name, start, end, body } => {
-                let start = self.integer(start).map_err(at)?;
-                let end = self.integer(end).map_err(at)?;
-                let begin = self.names.open_scope();
-                let counter = self.local(name, &Term::int(0)).map_err(at)?;
-                let mark = self.facts.mark();
-                let body = self.block(body);
-                self.facts.split_off(mark);
-                self.names.close_scope(begin);
-                let (body, _) = body?;
-                (Some(Action::For { counter, start, end, body }), false)
+                self.for_each(index, name, (start, end), body)
             }
             StatementKind::Match { value, arms } => {
                 let (action, left) = self.match_type(index, value, arms)?;
-                (Some(action), left)
+                Ok((Some(action), left))
             }
-            StatementKind::Let { name, value } => (self.name(name, value).map_err(at)?, false),
-            StatementKind::Call { result, call } => {
-                (Some(self.call(result.as_ref(), call).map_err(at)?), false)
+            StatementKind::Let { .. }
+            | StatementKind::Call { .. }
+            | StatementKind::Alloc { .. }
+            | StatementKind::TensorMap { .. }
+            | StatementKind::Launch(_)
+            | StatementKind::Upload(_)
+            | StatementKind::Fill(_)
+            | StatementKind::Copy(_)
+            | StatementKind::Wait(_)
+            | StatementKind::Return(_)
+            | StatementKind::Raise { .. } => {
+                let left = matches!(action, StatementKind::Return(_) | StatementKind::Raise { .. });
+                let action =
+                    self.flat(action).map_err(|reason| (Part::Statement(index), reason))?;
+                Ok((action, left))
             }
+        }
+    }
+
+    /// Resolves a loop, which numbers count.
+    fn for_each(
+        &mut self,
+        index: usize,
+        name: &'a str,
+        (start, end): (&Expr, &Expr),
+        body: &'a [declaration::Statement],
+    ) -> Located<(Option<Action<'a>>, bool)> {
+        let at = |reason| (Part::Statement(index), reason);
+        let start = self.integer(start).map_err(at)?;
+        let end = self.integer(end).map_err(at)?;
+        let begin = self.names.open_scope();
+        let counter = self.local(name, &Term::int(0)).map_err(at)?;
+        let mark = self.facts.mark();
+        let body = self.block(body);
+        self.facts.split_off(mark);
+        self.names.close_scope(begin);
+        let (body, _) = body?;
+        Ok((Some(Action::For { counter, start, end, body }), false))
+    }
+
+    /// Resolves a statement without blocks.
+    fn flat(&mut self, action: &'a StatementKind) -> Explained<Option<Action<'a>>> {
+        Ok(Some(match action {
+            StatementKind::Let { name, value } => return self.name(name, value),
+            StatementKind::Call { result, call } => self.call(result.as_ref(), call)?,
             StatementKind::Alloc { name, tensor, on } => {
-                (Some(self.allocate(name, tensor, on.as_ref()).map_err(at)?), false)
+                self.allocate(name, tensor, on.as_ref())?
             }
-            StatementKind::TensorMap { name, map } => {
-                (Some(self.named_map(name, map).map_err(at)?), false)
-            }
-            StatementKind::Launch(launch) => (Some(self.launch(launch).map_err(at)?), false),
-            StatementKind::Upload(upload) => (Some(self.upload(upload).map_err(at)?), false),
-            StatementKind::Fill(fill) => (Some(self.fill(fill).map_err(at)?), false),
-            StatementKind::Copy(copy) => (Some(self.copy(copy).map_err(at)?), false),
-            StatementKind::Wait(wait) => (Some(self.wait(wait).map_err(at)?), false),
-            StatementKind::Return(value) => {
-                (Some(Action::Return(self.returned(value.as_ref()).map_err(at)?)), true)
-            }
+            StatementKind::TensorMap { name, map } => self.named_map(name, map)?,
+            StatementKind::Launch(launch) => self.launch(launch)?,
+            StatementKind::Upload(upload) => self.upload(upload)?,
+            StatementKind::Fill(fill) => self.fill(fill)?,
+            StatementKind::Copy(copy) => self.copy(copy)?,
+            StatementKind::Wait(wait) => self.wait(wait)?,
+            StatementKind::Return(value) => Action::Return(self.returned(value.as_ref())?),
             StatementKind::Raise { kind, message } => {
-                let message = message.iter().map(|part| self.piece(part).map_err(at));
-                let message = message.collect::<Result<_, _>>()?;
-                (Some(Action::Raise { kind, message }), true)
+                let message = message.iter().map(|part| self.piece(part));
+                Action::Raise { kind, message: message.collect::<Result<_, _>>()? }
             }
-        })
+            StatementKind::If { .. } | StatementKind::For { .. } | StatementKind::Match { .. } => {
+                return Ok(None);
+            }
+        }))
     }
 
     /// Resolves an expression, all of whose symbols must be bound here.

@@ -49,7 +49,7 @@ impl Checks {
 
     /// Checks that an address, an `I64`, is a multiple of `align`, a power of two.
     pub(crate) fn aligned(self, b: &mut Builder<'_>, address: Value, align: u64) {
-        let remainder = b.binary_const(Binary::And, address, align as i64 - 1);
+        let remainder = b.binary_const(Binary::And, address, (align - 1) as i64);
         self.equal_const(b, remainder, 0);
     }
 

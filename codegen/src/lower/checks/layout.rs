@@ -152,7 +152,7 @@ fn usual_strides(c: &mut Checker<'_, '_>, value: ValueId, extents: &[Value], unu
 /// tensor. Returns the `DLTensor*` that the routine returns.
 fn settle(c: &mut Checker<'_, '_>, value: ValueId, align: u64) -> Value {
     let (dl, compact) = (c.e.tensor(value).dl(), c.e.known.tensor(value).compact);
-    let mask = c.e.b.i64(align as i64 - 1);
+    let mask = c.e.b.i64((align - 1) as i64);
     let compact = c.e.b.i32(i32::from(compact));
     let settled = c.e.routine_value(Routine::Settle, &[dl, mask, compact]);
     let exit = c.exits.layout(&mut c.e, value, settled);

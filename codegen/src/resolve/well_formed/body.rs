@@ -31,7 +31,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks all statements of a body, nested ones included.
+    /// Checks all statements of a body, nested ones included. The statements of a function within expressions are as deep as
+    /// these and the statement that makes it.
     pub(super) fn statements(&self, statements: &[Statement]) -> Result<(), Error> {
         let mut left: Vec<(&Statement, usize)> =
             statements.iter().rev().map(|statement| (statement, 1)).collect();
@@ -51,9 +52,10 @@ impl Checker<'_> {
             if let StatementKind::If { branches, .. } = &statement.kind {
                 self.branches(index - 1, branches)?;
             }
-            let blocks = statement.kind.blocks();
-            let inner = blocks.iter().rev().flat_map(|block| block.iter().rev());
-            left.extend(inner.map(|statement| (statement, depth + 1)));
+            for (block, around) in statement.kind.nested_blocks().into_iter().rev() {
+                let inner = block.iter().rev();
+                left.extend(inner.map(|statement| (statement, depth + around + 1)));
+            }
         }
         Ok(())
     }
