@@ -492,6 +492,7 @@ mod launch;
 mod map;
 mod parse;
 mod parse_body;
+mod parse_call;
 mod parse_expression;
 mod parse_items;
 mod parse_types;

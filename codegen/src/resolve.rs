@@ -3,6 +3,7 @@
 
 pub(crate) mod accepted;
 mod access;
+mod addresses;
 pub(crate) mod argument;
 pub(crate) mod body;
 pub(crate) mod c_type;
@@ -11,6 +12,7 @@ pub(crate) mod captured;
 mod closure;
 mod condition;
 mod definition;
+mod devices;
 mod element;
 pub(crate) mod exported_names;
 pub(crate) mod external;

@@ -88,8 +88,8 @@ impl<'n, 'a> Order<'n, 'a> {
         Ok(order)
     }
 
-    /// Orders the checks of a value of the body. It binds the symbols that it is the first to mention.
-    fn received(names: &'n Names<'a>, mut knowledge: Knowledge, value: ValueId) -> Located<Self> {
+    /// Returns the order of no checks yet, of a value of the body. It binds the symbols that it is the first to mention.
+    fn received(names: &'n Names<'a>, mut knowledge: Knowledge) -> Self {
         while knowledge.len() < names.symbols.len() {
             let symbol = names.symbols.values().nth(knowledge.len());
             knowledge.push(symbol.map_or(Known::Unknown, initially));
@@ -98,11 +98,7 @@ impl<'n, 'a> Order<'n, 'a> {
         let first = Table::like(&names.symbols, None);
         let (steps, waiting, optional, of_arms) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let within = None;
-        let mut order =
-            Order { names, steps, knowledge, waiting, waits, first, optional, within, of_arms };
-        order.value(value)?;
-        order.finish(value.index())?;
-        Ok(order)
+        Order { names, steps, knowledge, waiting, waits, first, optional, within, of_arms }
     }
 
     fn value(&mut self, value: ValueId) -> Located<()> {
@@ -284,9 +280,13 @@ fn received<'a>(
     within.iter().for_each(|(symbol, _)| knowledge[*symbol] = Known::Always);
     let mut before = Table::like(&names.symbols, false);
     knowledge.iter().for_each(|(symbol, known)| before[symbol] = *known == Known::Always);
-    let order = Order::received(names, std::mem::take(knowledge), value)?;
+    let mut order = Order::received(names, std::mem::take(knowledge));
+    let ordered = order.value(value).and_then(|()| order.finish(value.index()));
     let Order { steps, knowledge: after, .. } = order;
+    // What is known stays so for the statements after one with a fault.
     *knowledge = after;
+    within.iter().for_each(|(symbol, state)| knowledge[*symbol] = state.clone());
+    ordered?;
     let mut known = Vec::new();
     let mut mention = |symbol: SymbolId| {
         let local = names.symbols[symbol].local.is_some();
@@ -300,7 +300,6 @@ fn received<'a>(
         if known.contains(&symbol) && !is_bound {
             return Err((Part::Type(value.index()), undetermined(names, symbol, &state)));
         }
-        knowledge[symbol] = state;
     }
     Ok(Received { value, steps, known })
 }

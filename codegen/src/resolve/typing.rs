@@ -5,16 +5,13 @@ use abi_spec::Scalar;
 use super::Explained;
 use super::argument::Argument;
 use super::fits::{check_extent, check_number};
-use super::ids::Home;
 use super::ids::ValueId;
 use super::named::Symbol;
 use super::names::{Meaning, Names};
 use super::operator::{self, Arithmetic, Division, Exact, Unary};
-use super::term::{Node, OfGlobal, OfSeveral, OfTensor, Property, Quote, ShownTerm, Term};
+use super::term::{Node, OfGlobal, OfTensor, Property, Quote, ShownTerm, Term};
 use super::value::Source;
-use crate::declaration::{
-    BinaryOp, Builtin, Device, Expr, Kind, ParamType, Platform, is_text, literal_scalar,
-};
+use crate::declaration::{BinaryOp, Builtin, Expr, Kind, ParamType, is_text, literal_scalar};
 
 impl Names<'_> {
     /// Resolves an expression.
@@ -219,107 +216,6 @@ impl Names<'_> {
         }
     }
 
-    fn stream(&self, of: &Expr) -> Explained<Term> {
-        let tensor = self.value_of(of).filter(|&value| self.values[value].tensor().is_some());
-        match (tensor, self.output_of(of)) {
-            (Some(value), _) => Ok(Term::new(Kind::Ptr, Node::Stream(value))),
-            (None, Some(output)) => Ok(Term::new(Kind::Ptr, Node::OutputStream(output))),
-            (None, None) => Err(format!("stream takes a tensor, not `{of}`")),
-        }
-    }
-
-    /// Resolves an attribute of the device of a tensor, which must be a GPU.
-    fn device_attribute(&self, of: &Expr, id: u32) -> Explained<Term> {
-        let tensor = self.value_of(of).filter(|&value| self.values[value].tensor().is_some());
-        let home = match (tensor, self.output_of(of)) {
-            (Some(value), _) => Home::Value(value),
-            (None, Some(output)) => Home::Output(output),
-            (None, None) => {
-                return Err(format!("`{of}` is no tensor, whose device has attributes"));
-            }
-        };
-        let unsure = match self.device_of(home) {
-            (Device::Any, Home::Value(value)) => Some(value),
-            (device, _)
-                if device == Device::Any || Platform::of_device(device) == Some(self.platform) =>
-            {
-                None
-            }
-            (device, _) => {
-                let gpu = self.platform.device_type();
-                return Err(format!(
-                    "`{of}` is on {device}, and only {gpu} devices have attributes"
-                ));
-            }
-        };
-        Ok(Term::new(Kind::Int, Node::DeviceAttribute { home, unsure, id }))
-    }
-
-    /// Returns true for an address of elements or of other memory, not of a `DLTensor`, an object or a stream.
-    pub(super) fn is_data(&self, term: &Term) -> bool {
-        if let Node::Value(value) = term.node {
-            return matches!(self.values[value].ty, ParamType::Scalar(Scalar::Ptr));
-        }
-        if let Node::Local(local) = term.node {
-            let local = &self.locals[local];
-            return local.kind == Kind::Ptr && !local.is_stream;
-        }
-        if let Node::Property(_, property) = term.node {
-            return property == Property::Tensor(OfTensor::Data);
-        }
-        let is_global =
-            matches!(&term.node, Node::Global(global) if global.part == OfGlobal::Address);
-        is_global || matches!(term.node, Node::OutputData(_) | Node::Offset(..))
-    }
-
-    /// Builds the sum or the difference of an address and a number of bytes, one of each.
-    fn offset(&self, op: BinaryOp, [first, second]: [(&Expr, Term); 2]) -> Explained<Term> {
-        let is_first = first.1.kind == Kind::Ptr;
-        let (base, (expr, bytes)) = if is_first { (first.1, second) } else { (second.1, first) };
-        let operands = [base, self.bytes(expr, bytes)?];
-        Ok(Term::new(Kind::Ptr, Node::Offset(op == BinaryOp::Sub, operands.into())))
-    }
-
-    /// Checks that the term of an operand is an integer, as a number of bytes is.
-    fn bytes(&self, expr: &Expr, term: Term) -> Explained<Term> {
-        let term = self.int64(expr, as_number(expr, term)?);
-        if term.is_float() { Err(format!("`{expr}` is not an integer")) } else { Ok(term) }
-    }
-
-    /// Returns true for an address in a value, or a number that tells one.
-    pub(super) fn is_lent(&self, term: &Term) -> bool {
-        let is_lent_local =
-            |node: &Node| matches!(node, Node::Local(local) if self.locals[*local].is_lent);
-        let is_part = |node: &Node| {
-            let is_property = matches!(
-                node,
-                Node::Output(_)
-                    | Node::OutputData(_)
-                    | Node::OutputObject(_)
-                    | Node::Property(_, Property::Object)
-                    | Node::Property(_, Property::Tensor(OfTensor::Data))
-                    | Node::Property(_, Property::Several(OfSeveral::Address))
-            );
-            let is_whole =
-                matches!(node, Node::Value(value) if self.values[*value].ty.scalar().is_none());
-            is_property || is_whole || is_lent_local(node)
-        };
-        let is_number = |node: &Node| {
-            let is_told = matches!(
-                node,
-                Node::Unary(Unary::Number, address) if address.any(&mut |node| is_part(node))
-            );
-            is_told || is_lent_local(node)
-        };
-        match (term.kind, &term.node) {
-            // The remainder of an address tells how it is aligned.
-            (_, Node::Divide(Division::Rem, ..)) => false,
-            (Kind::Ptr, _) => term.any(&mut |node| is_part(node)),
-            (Kind::Int | Kind::Unsigned, _) => term.any(&mut |node| is_number(node)),
-            _ => false,
-        }
-    }
-
     fn cast(&self, expr: &Expr, scalar: Scalar, inner: &Expr) -> Explained<Term> {
         let term = self.term(inner)?;
         if scalar == Scalar::Ptr {
@@ -366,13 +262,6 @@ impl Names<'_> {
 }
 
 /// Optional tensors in quotes.
-impl Names<'_> {
-    /// Returns true for an attribute of the device of a tensor that may not be there, which no error can show.
-    fn may_have_no_device(&self, expr: &Expr) -> bool {
-        let Expr::DeviceAttribute(of, _) = expr else { return false };
-        self.value_of(of).is_some_and(|tensor| self.values[tensor].guard.is_some())
-    }
-}
 
 impl<'a> Names<'a> {
     /// Resolves a dim: an expression over symbols only.
@@ -442,7 +331,7 @@ impl<'a> Names<'a> {
 }
 
 /// Checks that the term of an operand is a number; a truth counts as one.
-fn as_number(expr: &Expr, term: Term) -> Explained<Term> {
+pub(super) fn as_number(expr: &Expr, term: Term) -> Explained<Term> {
     match term.kind {
         Kind::Unsigned if term.constant().is_some() => {
             Err(format!("`{expr}` is above int64: only a `uint64` compares with it"))

@@ -44,14 +44,19 @@ fn check_warns() {
 #[test]
 fn check_reports_all_errors() {
     let folder = add_one();
-    let text = "f() -> None = { k(a); k(1); k(b); };\ng() -> int64 = { };";
+    // A value that cannot be received leaves what is known as it was.
+    let text = "f() -> None = { k(a); k(1); k(b); };\ng() -> int64 = { };
+h(x: Tensor([m], int8)) -> None = { if m > 2 { let z: Tensor([1.5], int8) = @other(); } k(m + c); };";
     let outcome = run(folder.path(), "check -", text.as_bytes());
     assert_eq!(outcome.code, 1, "{}", outcome.stderr);
-    let lines: Vec<&str> = outcome.stderr.lines().filter(|line| line.contains(": ")).collect();
+    let lines: Vec<&str> =
+        outcome.stderr.lines().filter(|line| line.starts_with("error")).collect();
     let expected = [
         "error: -:1:17: f: statement 0: nothing determines the symbol `a`",
         "error: -:1:29: f: statement 2: nothing determines the symbol `b`",
         "error: -:2:8: g: result: a path ends here without `return` or `raise`",
+        "error: -:3:48: h: statement 1: `1.5` is no expression over symbols",
+        "error: -:3:89: h: statement 2: nothing determines the symbol `c`",
     ];
     assert_eq!(lines, expected);
 }
