@@ -319,8 +319,7 @@ def _text(declarations: str | Library) -> str:
 
 def _call(name: str, *arguments: Any) -> Any:
     function: Callable[..., Any] = getattr(library(), name)
-    with _process.working():
-        return function(*arguments)
+    return _process.working(function, *arguments)
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:
