@@ -276,6 +276,8 @@ def test_what_is_no_text_is_refused(text: str, error: str) -> None:
 def test_what_is_no_statement_is_refused() -> None:
     raises(TypeError, "Name is no statement", lambda: For("i", 0, n, [n]))
     raises(TypeError, "the statements of a block are a sequence, not KernelCall", lambda: For("i", 0, n, kernel("k")))
+    for branch in [None, (n,), "ab"]:
+        raises(TypeError, "a branch of an `if` is a pair of a condition and statements, not ", lambda b=branch: If([b]))
     raises(TypeError, "the type of an expression is not declared", lambda: let("i", n, "int64"))
     raises(TypeError, "int is no name: 3", lambda: Let(3, n))
     raises(TypeError, "a callee is a name or an expression, not int", lambda: kernel(3))
@@ -488,3 +490,9 @@ def test_cxx_builds_declarations_without_exceptions(tmp_path: Path) -> None:
     refused = subprocess.run([program, ""], check=False, capture_output=True, text=True)
     assert refused.returncode < 0
     assert refused.stderr == "tvm_ffi_codegen: a name is empty\n"
+
+
+def test_what_is_no_part() -> None:
+    for use in (build.check, build.checked):
+        raises(TypeError, "library is of type int, expected a `build.Library`", lambda use=use: use(5))
+    raises(TypeError, "part is of type int, expected a `build.Part`", lambda: build.with_lines(5))
