@@ -157,6 +157,7 @@ def test_what_is_no_type_is_refused() -> None:
     raises(ValueError, "not 'const'", lambda: Tensor([n], "int8", access="const"))
     raises(ValueError, "strides are", lambda: Tensor([n], "int8", strides="compact"))
     raises(TypeError, "a dim is a number or an expression, not 'n': `symbols` makes names", lambda: Shape(["n"]))
+    raises(ValueError, "strides begin with `...` where the extents do", lambda: Tensor([n], "int8", strides=[..., 1]))
     raises(TypeError, "the extents of a tensor are a sequence, not Name", lambda: Tensor(n, "int8"))
 
 
@@ -263,9 +264,9 @@ def test_every_class_is_among_what_is_parsed() -> None:
         ("f(x: Tensor([n], 8)) -> None = k();", "1:18: expected an element type such as `float32`, found `8`"),
         ('f() -> None = { k("a\\n"); };', "1:19: expected"),
         ("f() -> None = { launch i.\"k\"() grid(1); };", "expected `grid` and `block`"),
-        ("f(n: int64) -> None = k(" + "(" * 9999 + "n" + ")" * 9999 + ");", "the text is nested too deeply"),
-        ("f() -> None = { raise `a`; };", "1:23: expected a kind of error such as `ValueError`, found ``a``"),
-        ("f() -> None = k(§);", "1:17: expected a token, found '§'"),
+        ("f(n: int64) -> None = k(" + "(" * 9999 + "n" + ")" * 9999 + ");", "1:90: more than 64 levels of nesting"),
+        ("f() -> None = { raise `a`; };", "1:23: expected a kind of error such as `ValueError`, found `a`"),
+        ("f() -> None = k(§);", "1:17: expected an expression, found the character '§'"),
     ],
     ids=lambda value: value[:30],
 )
