@@ -338,6 +338,7 @@ def test_interrupts_at_forks() -> None:
     in_process("""
 import os, random, signal, sys, threading, time
 import tvm_ffi_codegen as codegen
+from tvm_ffi_codegen import _process
 
 def interrupt(*_):
     raise KeyboardInterrupt
@@ -345,7 +346,7 @@ def interrupt(*_):
 # Python prints the exceptions of functions that it calls at a fork.
 sys.unraisablehook = lambda ignored: None
 signal.signal(signal.SIGALRM, interrupt)
-stop, seed, count = threading.Event(), random.Random(0), [0, 0]
+stop, seed, count, statuses = threading.Event(), random.Random(0), [0, 0], set()
 
 def busy():
     while not stop.is_set():
@@ -360,11 +361,18 @@ while time.monotonic() < end:
     try:
         signal.setitimer(signal.ITIMER_REAL, seed.uniform(1e-5, 2e-3))
         if os.fork() == 0:
-            os._exit(0)
+            # The references of threads that worked when the process was copied are here, too.
+            os._exit(len(_process._threads(_process._WORKING)))
         signal.setitimer(signal.ITIMER_REAL, 0)
     except KeyboardInterrupt:
         count[0] += 1
-signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    try:
+        while True:
+            statuses.add(os.wait()[1])
+    except ChildProcessError:
+        pass
+assert statuses == {0}, statuses
 before = count[1]
 time.sleep(0.2)
 assert count[0] and count[1] > before, count

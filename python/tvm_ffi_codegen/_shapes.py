@@ -180,8 +180,8 @@ class Shapes:
 
 
 def _divides(coefficient: Any, number: Any) -> bool:
-    """Returns false if a number is known to be the coefficient times no integer, or times any. Symbols of a framework are not
-    looked at."""
+    """Returns false if a number is known to be the coefficient times no integer, or times any. Symbols of a framework are
+    not looked at."""
     if not isinstance(coefficient, int):
         return True
     return coefficient != 0 and (not isinstance(number, int) or number % coefficient == 0)
