@@ -157,6 +157,7 @@ def test_what_is_no_type_is_refused() -> None:
     raises(ValueError, "not 'const'", lambda: Tensor([n], "int8", access="const"))
     raises(ValueError, "strides are", lambda: Tensor([n], "int8", strides="compact"))
     raises(TypeError, "a dim is a number or an expression, not 'n': `symbols` makes names", lambda: Shape(["n"]))
+    raises(ValueError, "strides begin with `...` where the extents do", lambda: Tensor([n], "int8", strides=[..., 1]))
     raises(TypeError, "the extents of a tensor are a sequence, not Name", lambda: Tensor(n, "int8"))
 
 
@@ -263,9 +264,9 @@ def test_every_class_is_among_what_is_parsed() -> None:
         ("f(x: Tensor([n], 8)) -> None = k();", "1:18: expected an element type such as `float32`, found `8`"),
         ('f() -> None = { k("a\\n"); };', "1:19: expected"),
         ("f() -> None = { launch i.\"k\"() grid(1); };", "expected `grid` and `block`"),
-        ("f(n: int64) -> None = k(" + "(" * 9999 + "n" + ")" * 9999 + ");", "the text is nested too deeply"),
-        ("f() -> None = { raise `a`; };", "1:23: expected a kind of error such as `ValueError`, found ``a``"),
-        ("f() -> None = k(§);", "1:17: expected a token, found '§'"),
+        ("f(n: int64) -> None = k(" + "(" * 9999 + "n" + ")" * 9999 + ");", "1:90: more than 64 levels of nesting"),
+        ("f() -> None = { raise `a`; };", "1:23: expected a kind of error such as `ValueError`, found `a`"),
+        ("f() -> None = k(§);", "1:17: expected an expression, found the character '§'"),
     ],
     ids=lambda value: value[:30],
 )
@@ -276,6 +277,8 @@ def test_what_is_no_text_is_refused(text: str, error: str) -> None:
 def test_what_is_no_statement_is_refused() -> None:
     raises(TypeError, "Name is no statement", lambda: For("i", 0, n, [n]))
     raises(TypeError, "the statements of a block are a sequence, not KernelCall", lambda: For("i", 0, n, kernel("k")))
+    for branch in [None, (n,), "ab"]:
+        raises(TypeError, "a branch of an `if` is a pair of a condition and statements, not ", lambda b=branch: If([b]))
     raises(TypeError, "the type of an expression is not declared", lambda: let("i", n, "int64"))
     raises(TypeError, "int is no name: 3", lambda: Let(3, n))
     raises(TypeError, "a callee is a name or an expression, not int", lambda: kernel(3))
@@ -488,3 +491,9 @@ def test_cxx_builds_declarations_without_exceptions(tmp_path: Path) -> None:
     refused = subprocess.run([program, ""], check=False, capture_output=True, text=True)
     assert refused.returncode < 0
     assert refused.stderr == "tvm_ffi_codegen: a name is empty\n"
+
+
+def test_what_is_no_part() -> None:
+    for use in (build.check, build.checked):
+        raises(TypeError, "library is of type int, expected a `build.Library`", lambda use=use: use(5))
+    raises(TypeError, "part is of type int, expected a `build.Part`", lambda: build.with_lines(5))

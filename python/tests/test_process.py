@@ -246,3 +246,143 @@ def test_a_shared_library_without_a_path_needs_a_name(tmp_path: Path) -> None:
                 assert isinstance(linked(), bytes)
             else:
                 raises(ValueError, "a shared library without a soname", linked)
+
+
+def in_process(code: str) -> str:
+    """Runs code in another process and returns what it prints."""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def test_interrupts_leave_no_thread_at_work() -> None:
+    in_process("""
+import os, random, signal, threading, time
+import tvm_ffi_codegen as codegen
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+signal.signal(signal.SIGALRM, interrupt)
+modules = [codegen.jit("f() -> int64 = { return 1; };").module()]
+kept, seed = [], random.Random(0)
+end = time.monotonic() + 3
+while time.monotonic() < end or len(kept) < 1000:
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seed.uniform(1e-5, 4e-4))
+        for _ in range(50):
+            codegen.check("")
+            modules[0].get_function("f")
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt as error:
+        # Tracebacks keep the variables of functions.
+        kept.append(error)
+    except RuntimeError:
+        # The shared object reports an interrupt while it converts its result.
+        pass
+signal.setitimer(signal.ITIMER_REAL, 0)
+
+def fork():
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if codegen.check("f") and modules[0].get_function("f")() == 1 else 1)
+    statuses.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+statuses = []
+thread = threading.Thread(target=fork, daemon=True)
+thread.start()
+thread.join(10)
+# Others can look functions up, too.
+os._exit(0 if statuses == [0] else 1)
+""")
+
+
+def test_an_interrupt_waits_for_the_fork() -> None:
+    code = """
+import os, signal, threading, time
+import tvm_ffi_codegen as codegen
+from tvm_ffi_codegen import _process
+
+enter, go = threading.Event(), threading.Event()
+thread = threading.Thread(target=_process.working, args=(lambda: (enter.set(), go.wait()),))
+thread.start()
+enter.wait()
+for late, call in [(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)), (0.4, go.set)]:
+    threading.Timer(late, call).start()
+try:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    time.sleep(1)
+    print("not interrupted")
+except KeyboardInterrupt:
+    print("interrupted", go.is_set())
+thread.join()
+for _ in range(2):
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(codegen.check("f")), daemon=True) for _ in range(2)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(10)
+    assert len(found) == 2
+    if os.fork() == 0:
+        os._exit(0)
+print(os.wait()[1], os.wait()[1], os.wait()[1])
+os._exit(0)
+"""
+    assert in_process(code) == "interrupted True\n0 0 0\n"
+
+
+def test_interrupts_at_forks() -> None:
+    in_process("""
+import os, random, signal, sys, threading, time
+import tvm_ffi_codegen as codegen
+from tvm_ffi_codegen import _process
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+# Python prints the exceptions of functions that it calls at a fork.
+sys.unraisablehook = lambda ignored: None
+signal.signal(signal.SIGALRM, interrupt)
+stop, seed, count, statuses = threading.Event(), random.Random(0), [0, 0], set()
+
+def busy():
+    while not stop.is_set():
+        codegen.check("f")
+        count[1] += 1
+
+threads = [threading.Thread(target=busy, daemon=True) for _ in range(2)]
+for thread in threads:
+    thread.start()
+end = time.monotonic() + 3
+while time.monotonic() < end:
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seed.uniform(1e-5, 2e-3))
+        if os.fork() == 0:
+            # The references of threads that worked when the process was copied are here, too.
+            os._exit(len(_process._threads(_process._WORKING)))
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        count[0] += 1
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    try:
+        while True:
+            statuses.add(os.wait()[1])
+    except ChildProcessError:
+        pass
+assert statuses == {0}, statuses
+before = count[1]
+time.sleep(0.2)
+assert count[0] and count[1] > before, count
+pid = os.fork()
+if pid == 0:
+    signal.alarm(20)
+    os._exit(0 if codegen.check("f") else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+stop.set()
+for thread in threads:
+    thread.join(10)
+os._exit(any(thread.is_alive() for thread in threads))
+""")

@@ -183,6 +183,15 @@ def test_what_is_not_known_is_refused() -> None:
     # Arguments that the function refuses.
     given = [tensor((3,))] * 5
     raises(ValueError, "Mismatched v.ndim on argument #4, expected 2 but got 1", lambda: found.of(["v"], given))
+    for given, said in [
+        ([(2,), (5,), [1]], "Mismatched y.shape[0] on argument #1, expected 2 * n but got 5"),
+        ([(0,), (0,), [1]], "Mismatched y.shape[0] on argument #1, expected 0 * n but got 0"),
+        ([(2,), (4,), [5]], "Mismatched s[0] on argument #2, expected 2 * k - 2 but got 5"),
+    ]:
+        params = "x: Tensor([m], int8), y: Tensor([m * n], int8), s: Shape([2 * k - m])"
+        text = f'f({params}) -> r: Tensor([n, k], int8) = {{ @"ffi.Array"(r); }};'
+        known = [tensor(one, "int8") if isinstance(one, tuple) else one for one in given]
+        raises(ValueError, said, lambda: shapes(text, "f", {}).of(["r"], known))
     text = 'f(s: Shape([n, m])) -> r: Tensor([m], int8) = { @"ffi.Array"(r); };'
     raises(TypeError, "no argument of this call determines m", lambda: shapes(text, "f").of(["r"], [[3]]))
     text = 'g(n: int64) -> r: Tensor([1 / n], int8) = { @"ffi.Array"(r); };'

@@ -29,6 +29,15 @@ def test_text() -> None:
         )
 
 
+def test_what_is_no_list_of_names_and_no_functions() -> None:
+    for allow in [None, 5, "unused-parameter"]:
+        said = f"allow is of type {type(allow).__name__}, expected a sequence of names"
+        raises(TypeError, said, lambda allow=allow: codegen.check("", allow=cast(Any, allow)))
+    for functions in [None, "f", lambda: None]:
+        said = f"functions is of type {type(functions).__name__}, expected what `jit` or `load` returns"
+        raises(TypeError, said, lambda functions=functions: codegen.stub(cast(Any, functions)))
+
+
 def test_long_text() -> None:
     text, start = "x" * (100 << 20), time.perf_counter()
     assert codegen.check(text)[0].message == "more than 16777216 bytes of text (MAX_TEXT)"

@@ -58,7 +58,7 @@ class Diagnostic:
 def check(text: str, *, allow: Iterable[str] = ()) -> list[Diagnostic]:
     """Returns the errors and warnings about declarations, but no warnings whose names are in `allow`. `build.check` does so
     for a `build.Library`."""
-    if isinstance(allow, (str, bytes)):
+    if isinstance(allow, (str, bytes)) or not isinstance(allow, Iterable):
         raise TypeError(f"allow is of type {type(allow).__name__}, expected a sequence of names")
     return [Diagnostic(**dict(found.items())) for found in _call("check", text, list(allow))]
 
@@ -319,8 +319,7 @@ def _text(declarations: str | Library) -> str:
 
 def _call(name: str, *arguments: Any) -> Any:
     function: Callable[..., Any] = getattr(library(), name)
-    with _process.working():
-        return function(*arguments)
+    return _process.working(function, *arguments)
 
 
 def _given(options: Mapping[str, Any]) -> dict[str, Any]:

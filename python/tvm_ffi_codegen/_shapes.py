@@ -136,9 +136,19 @@ class Shapes:
             return False
         if "coefficient" in one:
             coefficient, constant = (self._value(one[term], sizes) for term in ("coefficient", "constant"))
+            if not _divides(coefficient, size - constant):
+                raise ValueError(self._mismatch(one, size, coefficient, constant))
             size = (size - constant) // coefficient
         sizes[one["symbol"]] = size
         return True
+
+    def _mismatch(self, one: Mapping[str, Any], size: Any, coefficient: Any, constant: Any) -> str:
+        """Returns the error of a place whose number is that of no value of its symbol."""
+        index, (first, _) = one["argument"], one["extents"]
+        shape = "" if index in self._lists else ".shape"
+        constant = f" {'-' if constant < 0 else '+'} {abs(constant)}" if constant else ""
+        place = f"{list(self._indices)[index]}{shape}[{first}]"
+        return f"Mismatched {place} on argument #{index}, expected {coefficient} * {one['symbol']}{constant} but got {size}"
 
     def _size(self, one: Mapping[str, Any], arguments: Sequence[Any]) -> Any:
         """Returns the number at a place of a symbol; `None` if it is not there."""
@@ -167,6 +177,14 @@ class Shapes:
             return sizes[term]
         name, *operands = term
         return self._operators[name](*(self._value(operand, sizes) for operand in operands))
+
+
+def _divides(coefficient: Any, number: Any) -> bool:
+    """Returns false if a number is known to be the coefficient times no integer, or times any. Symbols of a framework are
+    not looked at."""
+    if not isinstance(coefficient, int):
+        return True
+    return coefficient != 0 and (not isinstance(number, int) or number % coefficient == 0)
 
 
 def _terms(one: Mapping[str, Any]) -> list[str]:

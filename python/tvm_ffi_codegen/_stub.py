@@ -56,6 +56,8 @@ def stub(functions: Functions, about: str = "Functions of TVM FFI.") -> str:
     Functions without metadata take and return anything. A function whose name is no word of Python's source is a comment,
     and one with such a parameter takes anything.
     """
+    if not isinstance(functions, Functions):
+        raise TypeError(f"functions is of type {type(functions).__name__}, expected what `jit` or `load` returns")
     parts = functions.__tvm_ffi_parts__.values()
     own = _Own(part.name for part in parts)
     return "\n\n".join([_head(about, own), *(_function(own, part.name, part.metadata, part.docs) for part in parts)])

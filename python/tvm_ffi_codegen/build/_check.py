@@ -44,6 +44,7 @@ def check(library: Library, *, allow: Iterable[str] = ()) -> list[Diagnostic]:
       |     = k(m);
       |         ^
     """
+    _check_type("library", library, Library)
     out = printed(library)
     text = out.text()
     starts = [0]
@@ -79,10 +80,17 @@ def with_lines(part: P) -> P:
     >>> print(with_lines(Return(1)).location, with_lines(Return(1).at("f.py", 3)).location)  # doctest: +ELLIPSIS
     @"<doctest ...>":1 @"f.py":3
     """
+    _check_type("part", part, Part)
     changed = {name: _with_lines(value) for name, value in part.__dict__.items() if name != "place"}
     if isinstance(part, (Statement, Function)) and part.location is None:
         changed["location"] = Location(*part.place)
     return part._with(**changed)
+
+
+def _check_type(name: str, given: object, expected: type) -> None:
+    """Raises a `TypeError` for an argument of another type."""
+    if not isinstance(given, expected):
+        raise TypeError(f"{name} is of type {type(given).__name__}, expected a `build.{expected.__name__}`")
 
 
 def _with_lines(value: Any) -> Any:

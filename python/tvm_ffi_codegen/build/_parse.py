@@ -58,11 +58,13 @@ def parse_expr(text: str) -> Expr:
 
 def _whole(text: str, rule: Callable[[Cursor], T]) -> T:
     """Parses a text that consists of one rule."""
+    if not isinstance(text, str):
+        raise TypeError(f"text is of type {type(text).__name__}, expected str")
     cursor = Cursor(text)
     try:
         value = rule(cursor)
     except RecursionError:
-        raise ValueError("the text is nested too deeply") from None
+        raise cursor.fault("the text is nested too deeply for Python's limit of recursion") from None
     if cursor.token.kind != "end":
         cursor.wrong("the end of the text")
     return value

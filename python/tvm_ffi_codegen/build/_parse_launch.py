@@ -32,14 +32,24 @@ def _given(at: Cursor) -> LaunchArg:
         return tensor_map(at)
     if word not in ("struct", "scratch", "bytes"):
         return expr(at)
-    at.take(), at.take()
     if word == "struct":
-        return Struct(at.list(")", _given))
+        at.take()
+        at.enter()
+        at.take()
+        fields = _arguments(at)
+        at.leave()
+        return Struct(fields)
+    at.take(), at.take()
     first = expr(at)
-    at.expect(",")
-    number = at.natural("a number of bytes")
+    at.expect(",", f"an operator, or `,` and {'an alignment' if word == 'scratch' else 'a number of bytes'}")
+    number = at.natural("a number of bytes", (1 << (64 if word == "scratch" else 32)) - 1)
     at.expect(")")
     return Scratch(first, number) if word == "scratch" else BytesOf(first, number)
+
+
+def _arguments(at: Cursor) -> tuple[LaunchArg, ...]:
+    """Parses arguments of a launch, and the parenthesis that closes them."""
+    return at.list(")", _given, "an operator, `,` or `)`")
 
 
 def tensor_map(at: Cursor) -> TensorMap:
@@ -53,15 +63,15 @@ def tensor_map(at: Cursor) -> TensorMap:
             at.wrong("every option once")
         if {"box", "im2col"} <= {option, *options}:
             at.wrong("one of `box` and `im2col`")
-        at.take()
         options[option] = _im2col(at) if option == "im2col" else _map_option(at, option)
-    at.expect(")")
+    at.expect(")", "an operator, `,` or `)`")
     mode = options.pop("im2col", None) or options.pop("box", ())
     return TensorMap(tensor, mode, **options)
 
 
 def _im2col(at: Cursor) -> Im2col:
-    """Parses a column of pixels, after its word."""
+    """Parses a column of pixels."""
+    at.take()
     at.expect("(")
     known = ("lower", "upper", "channels", "pixels")
     parts: dict[str, Any] = {}
@@ -74,35 +84,36 @@ def _im2col(at: Cursor) -> Im2col:
         parts[name] = _dims(at) if name in ("lower", "upper") else expr(at)
     if len(parts) < len(known):
         at.wrong("`lower`, `upper`, `channels` and `pixels`, each once")
-    at.expect(")")
+    at.expect(")", "an operator, `,` or `)`")
     return Im2col(**parts)
 
 
 def _dims(at: Cursor) -> tuple[Expr, ...]:
     at.expect("[")
-    return at.list("]", expr)
+    return at.list("]", expr, "an operator, `,` or `]`")
 
 
 def _map_option(at: Cursor, option: str) -> Any:
-    """Parses the value of an option, after its word."""
+    """Parses an option."""
+    lists = ("dims", "strides", "box", "steps")
+    if option not in (*lists, "offset", *MAP_OPTIONS):
+        at.wrong("an option of a tensor map")
+    at.take()
     at.expect("=")
-    if option in ("dims", "strides", "box", "steps"):
+    if option in lists:
         return _dims(at)
     if option == "offset":
         return expr(at)
-    words = MAP_OPTIONS.get(option)
-    if words is None:
-        at.wrong("an option of a tensor map")
-    known = at.token.text.strip('"') in words
-    return at.quoted() if known else at.wrong(", ".join(f'"{word}"' for word in words))
+    words = [f'"{word}"' for word in MAP_OPTIONS[option]]
+    return at.quoted() if at.token.text in words else at.wrong(", ".join(words))
 
 
 def _launch(at: Cursor) -> Statement:
-    image = at.label("the name of an image")
-    at.expect(".")
+    image = at.word("the name of an image")
+    at.expect(".", "`.` and the name of a kernel in quotes")
     kernel = at.quoted("the name of a kernel in quotes")
     at.expect("(")
-    args = at.list(")", _given)
+    args = _arguments(at)
     clauses: dict[str, Any] = {}
     attributes: list[Attribute] = []
     while not at.accept(";"):
@@ -111,9 +122,12 @@ def _launch(at: Cursor) -> Statement:
             at.wrong("every clause once")
         if word == "attribute" or word in ATTRIBUTES:
             attributes.append(_attribute(at))
-        elif word in ("grid", "block", "smem", "on", "stream"):
+        elif word in ("on", "stream"):
             at.take()
-            clauses[word] = expr(at) if word in ("on", "stream") else _numbers(at)
+            clauses[word] = expr(at)
+        elif word in ("grid", "block", "smem"):
+            at.take()
+            clauses[word] = _numbers(at, 1 if word == "smem" else 3)
         else:
             at.wrong("`grid`, `block` or another clause")
     smem = clauses.pop("smem", (None,))[0]
@@ -122,19 +136,25 @@ def _launch(at: Cursor) -> Statement:
     return Launch(image, kernel, args, smem=smem, attributes=attributes, **clauses)
 
 
-def _numbers(at: Cursor) -> tuple[Expr, ...]:
+def _numbers(at: Cursor, most: int) -> tuple[Expr, ...]:
+    """Parses expressions in parentheses, at least one and not more than `most`."""
     at.expect("(")
-    return at.list(")", expr)
+    numbers = [expr(at)]
+    while len(numbers) < most and at.accept(","):
+        numbers.append(expr(at))
+    at.expect(")", "an operator, `,` or `)`" if len(numbers) < most else "an operator or `)`")
+    return tuple(numbers)
 
 
 def _attribute(at: Cursor) -> Attribute:
     word = at.take()
     if word != "attribute":
-        return Attribute(word, _numbers(at) if ATTRIBUTES[word] != range(1) else ())
+        most = ATTRIBUTES[word][-1]
+        return Attribute(word, _numbers(at, most) if most else ())
     at.expect("(")
-    number = at.natural("the number of an attribute")
-    at.expect(",")
-    return Attribute(number, at.list(")", expr))
+    number = at.natural("the number of an attribute", (1 << 32) - 1)
+    at.expect(",", "`,` and the fields of its value")
+    return Attribute(number, at.list(")", expr, "an operator, `,` or `)`"))
 
 
 def _target(at: Cursor) -> dict[str, Expr]:
@@ -148,32 +168,33 @@ def _target(at: Cursor) -> dict[str, Expr]:
     return target
 
 
-def _operands(at: Cursor, count: int) -> list[Expr]:
+def _operands(at: Cursor, *what: str) -> list[Expr]:
+    """Parses an operand, and one more for each of these descriptions."""
     operands = [expr(at)]
-    while len(operands) < count:
-        at.expect(",")
+    for one in what:
+        at.expect(",", f"an operator, or `,` and {one}")
         operands.append(expr(at))
     return operands
 
 
 def _upload(at: Cursor) -> Statement:
     to = expr(at)
-    at.expect("(")
-    return Upload(to, at.list(")", _given), **_target(at))
+    at.expect("(", "an operator, or `(` and the values")
+    return Upload(to, _arguments(at), **_target(at))
 
 
 def _fill(at: Cursor) -> Statement:
-    return Fill(*_operands(at, 3), **_target(at))
+    return Fill(*_operands(at, "a number of bytes", "the value of a byte"), **_target(at))
 
 
 def _copy(at: Cursor) -> Statement:
-    return Copy(*_operands(at, 3), **_target(at))
+    return Copy(*_operands(at, "the address to read", "a number of bytes"), **_target(at))
 
 
 def _wait(at: Cursor) -> Statement:
-    waiter, other = _operands(at, 2)
+    waiter, other = _operands(at, "the stream to wait for")
     on = expr(at) if at.accept_word("on") else None
-    at.expect(";")
+    at.expect(";", "an operator, `on` or `;`" if on is None else "an operator or `;`")
     return Wait(waiter, other, on=on)
 
 

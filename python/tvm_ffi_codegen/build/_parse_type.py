@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from . import _text
 from ._declaration import Output
 from ._expression import Name
-from ._parse_expression import expr
+from ._parse_expression import expr, number
 from ._token import Cursor
 from ._type import (
     AnyDim,
@@ -33,13 +33,17 @@ from ._type import (
 )
 
 
-def type_(at: Cursor) -> Type:
-    """Parses a type."""
+T = TypeVar("T")
+
+
+def type_(at: Cursor, expected: str = "`Tensor` or another type such as `float32`") -> Type:
+    """Parses a type; `expected` names what else may stand there."""
     word = at.token.text if at.token.kind == "word" else ""
-    if word == "Tensor" and at.opens():
+    if word == "Tensor" and at.next().text in ("(", "["):
         return tensor(at)
-    if word in _PARTS and at.next().text == "[":
-        at.take(), at.take()
+    if word in _PARTS and not (word in _BARE and at.next().text != "["):
+        at.take()
+        at.expect("[")
         return _PARTS[word](at)
     if word == "Shape" and at.opens():
         at.take(), at.take()
@@ -47,30 +51,43 @@ def type_(at: Cursor) -> Type:
         at.expect(")")
         return shape
     if not (word in _text.SCALARS or word in _text.LEAVES or word in _text.CLASSES or word in _BARE):
-        at.wrong("`Tensor` or another type such as `float32`")
+        at.wrong(expected)
     return type_of(at.take())
 
 
-_BARE = ("Shape", "Array", "List", "Map", "Dict")
+_BARE = ("Shape", "Array", "List", "Map", "Dict", "Object")
 
 
 def _one(at: Cursor) -> Type:
+    at.enter()
     inner = type_(at)
+    at.leave()
     at.expect("]")
     return inner
 
 
 def _two(at: Cursor) -> tuple[Type, Type]:
+    at.enter()
     key = type_(at)
     at.expect(",")
-    return key, _one(at)
+    second = type_(at)
+    at.leave()
+    at.expect("]")
+    return key, second
+
+
+def _several(at: Cursor, entry: Callable[[Cursor], T]) -> tuple[T, ...]:
+    at.enter()
+    entries = at.list("]", entry)
+    at.leave()
+    return entries
 
 
 def _element(at: Cursor) -> Type | NamedElement:
     if not at.has_name():
         return type_(at)
     name = at.name()
-    at.expect(":")
+    at.expect(":", "`:` after what is no type")
     return NamedElement(name, type_(at))
 
 
@@ -86,9 +103,9 @@ _PARTS: dict[str, Callable[[Cursor], Type]] = {
     "List": lambda at: List(_one(at)),
     "Map": lambda at: Map(*_two(at)),
     "Dict": lambda at: Dict(*_two(at)),
-    "Tuple": lambda at: Tuple(at.list("]", _element)),
-    "Union": lambda at: Union(at.list("]", type_)),
-    "Literal": lambda at: Literal(at.list("]", value)),
+    "Tuple": lambda at: Tuple(_several(at, _element)),
+    "Union": lambda at: Union(_several(at, type_)),
+    "Literal": lambda at: Literal(_several(at, value)),
     "Object": _class,
 }
 
@@ -99,75 +116,103 @@ def value(at: Cursor) -> Value:
         return at.quoted()
     if at.is_word("None", "True", "False"):
         return {"None": None, "True": True, "False": False}[at.take()]
-    negative = at.accept("-")
-    if at.token.kind == "float":
-        return float(at.take()) * (-1 if negative else 1)
-    number = at.natural("`None`, `True`, `False`, a number or text in quotes")
-    return -number if negative else number
+    found = number(at, at.accept("-"), (1 << 63) - 1)
+    return at.wrong("`None`, `True`, `False`, a number or text in quotes") if found is None else found
 
 
 def tensor(at: Cursor) -> Tensor:
     """Parses a tensor type, from the word `Tensor` on."""
     at.take()
     at.expect("(")
-    shape = _shape(at)
-    at.expect(",")
+    shape = _tensor_shape(at)
+    at.expect(",", "`,` and an element type")
     symbol, dtypes = None, []
     if at.token.kind == "name" or at.has_name() and not _text.reads_as_dtype(at.token.text):
         symbol = Name(at.name())
     if symbol is None or at.accept(":"):
-        dtypes.append(_dtype(at))
-    while dtypes and at.accept("|"):
+        dtypes.append(at.take() if at.is_word(_text.ANY_DTYPE) else _dtype(at))
+    while dtypes and dtypes[0] != _text.ANY_DTYPE and at.accept("|"):
         dtypes.append(_dtype(at))
     options: dict[str, Any] = {}
     while at.accept(","):
         option = at.token.text
         if option in options:
             at.wrong("every option once")
-        if option not in _OPTIONS:
+        if option not in ("strides", *_OPTIONS):
             at.wrong("`strides`, `device`, `align`, `dtypes` or `access`")
         at.take()
         at.expect("=")
-        options[option] = _OPTIONS[option](at)
-    at.expect(")")
+        options[option] = _strides(at, shape) if option == "strides" else _OPTIONS[option](at)
+    at.expect(")", "`,` or `)`")
     storage = options.pop("dtypes", "exact") == "storage"
     return Tensor(shape, dtypes, symbol=symbol, storage=storage, **options)
 
 
 def _dtype(at: Cursor) -> str:
-    if not (_text.is_dtype(at.token.text) or at.is_word(_text.ANY_DTYPE)):
+    if not _text.is_dtype(at.token.text):
         at.wrong("an element type such as `float32`")
     return at.take()
 
 
 def _shape(at: Cursor) -> tuple[DimLike, ...]:
+    """Parses the numbers of a shape: `[...]`, or dims in brackets."""
     at.expect("[")
-    return at.list("]", _dim)
+    if at.accept("..."):
+        at.expect("]")
+        return (Dots(),)
+    return _dims(at)
+
+
+def _dims(at: Cursor) -> tuple[DimLike, ...]:
+    """Parses dims, and the bracket that closes them."""
+    return at.list("]", _dim, "an operator, `,` or `]`")
 
 
 def _dim(at: Cursor) -> DimLike:
-    if at.accept("..."):
-        return Dots()
-    if at.is_word("_"):
-        at.take()
+    if at.accept_word("_"):
         return AnyDim()
-    if at.next().text == "...":
-        name = Folded(at.name())
-        at.take()
-        return name
     return expr(at)
 
 
-def _one_of(at: Cursor, *words: str) -> str:
-    return at.take() if at.is_word(*words) else at.wrong(f"`{words[0]}` or another of {', '.join(words[1:])}")
+def _tensor_shape(at: Cursor) -> tuple[DimLike, ...]:
+    """Parses the extents of a tensor: those of a shape, `[..., m, k]` and `[outer..., m, k]`."""
+    trailing = at.next().text == "..." and at.next(2).text == ","
+    folds = at.next().kind in ("word", "name") and at.next(2).text == "..."
+    if not (trailing or folds):
+        return _shape(at)
+    at.expect("[")
+    first: DimLike = Folded(at.name("the name of all leading dims")) if folds else Dots()
+    at.take()
+    return (first, *_after_dots(at, folds))
+
+
+def _after_dots(at: Cursor, ends: bool) -> tuple[DimLike, ...]:
+    """Parses the dims after `...`. There may be none if `ends` is true."""
+    if ends and at.accept("]"):
+        return ()
+    at.expect(",", "`,` or `]`" if ends else "`,` and the strides of the declared dims")
+    return at.wrong("a dim") if at.is_sign("]") else _dims(at)
+
+
+def _strides(at: Cursor, shape: tuple[DimLike, ...]) -> tuple[DimLike, ...] | str:
+    """Parses strides, which have dots where the extents have."""
+    if not at.accept("["):
+        return _one_of(at, ("contiguous", "any"), "`contiguous`, `any` or `[`")
+    if len(shape) > 1 and isinstance(shape[0], Dots):
+        at.expect("...", "`...`, for the strides of the leading dims")
+        return _after_dots(at, False)
+    return _dims(at)
+
+
+def _one_of(at: Cursor, words: Sequence[str], expected: str) -> str:
+    return at.take() if at.is_word(*words) else at.wrong(expected)
 
 
 _OPTIONS: dict[str, Callable[[Cursor], Any]] = {
-    "strides": lambda at: _shape(at) if at.is_sign("[") else _one_of(at, "contiguous", "any"),
-    "device": lambda at: _one_of(at, *_text.DEVICES),
+    "device": lambda at: _one_of(at, _text.DEVICES, "`any` or a type of device such as `cuda`"),
     "align": lambda at: at.natural("a number of bytes"),
-    "dtypes": lambda at: _one_of(at, "exact", "storage"),
-    "access": lambda at: _one_of(at, *_text.ACCESSES),
+    "dtypes": lambda at: _one_of(at, ("exact", "storage"), "`exact` or `storage`"),
+    "access": lambda at: _one_of(at, _text.ACCESSES, "`update`, `read` or `write`"),
 }
 
 
@@ -177,7 +222,7 @@ def result(at: Cursor) -> Type | tuple[Output, ...] | None:
         return at.list(")", _output)
     if at.token.kind in ("word", "name") and at.next().text == ":":
         return (_output(at),)
-    return None if at.accept_word("None") else type_(at)
+    return None if at.accept_word("None") else type_(at, "`None`, a type such as `float32` or `str`, or a name and `:`")
 
 
 def _output(at: Cursor) -> Output:

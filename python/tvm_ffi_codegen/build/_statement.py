@@ -166,7 +166,7 @@ class If(Statement):
     def __init__(self, branches: Iterable[tuple[Operand, Body]], otherwise: Body = ()) -> None:
         given = tuple_of(branches, "the branches of an `if`")
         self._set(
-            branches=tuple((expression(condition), statements(body)) for condition, body in given),
+            branches=tuple(map(_branch, given)),
             otherwise=statements(otherwise),
         )
 
@@ -188,6 +188,12 @@ class If(Statement):
         if self.otherwise:
             out.put(" else ")
             out.block(self.otherwise, margin)
+
+
+def _branch(given: tuple[Operand, Body]) -> tuple[Expr, tuple[Statement, ...]]:
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        raise TypeError(f"a branch of an `if` is a pair of a condition and statements, not {given!r:.100}")
+    return expression(given[0]), statements(given[1])
 
 
 def if_(condition: Operand, body: Body, otherwise: Body = ()) -> If:

@@ -245,11 +245,12 @@ class Tensor(Type):
         if access not in _text.ACCESSES:
             raise ValueError(f'access is "update", "read" or "write", not {access!r}')
         natural = min(map(lane_alignment, dtypes), default=None)
+        extents = _dims(shape, "the extents of a tensor")
         self._set(
-            shape=_dims(shape, "the extents of a tensor"),
+            shape=extents,
             dtype=dtypes,
             symbol=None if symbol is None else name_of(symbol),
-            strides=_strides(strides),
+            strides=_strides(strides, extents),
             device=device,
             align=None if align == natural and align is not True else align,
             storage=storage,
@@ -278,14 +279,18 @@ class Tensor(Type):
         out.put(")")
 
 
-def _strides(given: Any) -> tuple[Dim, ...] | str:
-    """Returns strides, without the dots of leading dims, which the shape has too."""
+def _strides(given: Any, extents: tuple[Dim, ...]) -> tuple[Dim, ...] | str:
+    """Returns strides, without the dots of leading dims, which the extents have too."""
     if isinstance(given, str):
         if given not in ("contiguous", "any"):
             raise ValueError(f'strides are "contiguous", "any" or a list, not {given!r}')
         return given
     dims = _dims(given, "the strides of a tensor")
-    return dims[1:] if dims and isinstance(dims[0], Dots) else dims
+    if not (dims and isinstance(dims[0], Dots)):
+        return dims
+    if not (len(extents) > 1 and isinstance(extents[0], Dots)):
+        raise ValueError("strides begin with `...` where the extents do, before others")
+    return dims[1:]
 
 
 @part
