@@ -41,7 +41,7 @@ pub(in crate::lower) fn range(c: &Checker<'_, '_>, term: &Term) -> Range {
         Node::Global(_) => Range::NATURAL,
         Node::Unary(Unary::Number, _) => Range::UINT64,
         Node::Unary(..) | Node::Binary(..) | Node::Mixed(..) | Node::Logic(..) => {
-            if term.is_float() { Range::INT64 } else { Range::TRUTH }
+            if term.kind == Kind::Bool { Range::TRUTH } else { Range::INT64 }
         }
         Node::SameText(..) => Range::TRUTH,
         Node::Int(_)
