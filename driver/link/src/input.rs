@@ -42,6 +42,8 @@ pub(super) struct ObjectFacts {
     pub(super) header: Header,
     /// Flags of the ELF header, which name the calling convention; 0 in other formats.
     pub(super) flags: u32,
+    /// True for a shared library, which does not become part of the output.
+    pub(super) is_library: bool,
     /// True if start-up code of Windows runs a function of this object.
     pub(super) has_constructors: bool,
     /// Contents that some outputs or linkers cannot take.
@@ -58,6 +60,10 @@ pub(super) struct ObjectFacts {
     hidden: BTreeSet<Vec<u8>>,
     /// Undefined symbols of an object, and whether they are strong.
     undefined: BTreeMap<Vec<u8>, bool>,
+    /// Undefined symbols that only a definition in the same output is one for, and the name of their visibility.
+    bound: BTreeMap<Vec<u8>, &'static str>,
+    /// Names of sections that are words in C: linkers define symbols for their beginnings and ends.
+    pub(super) sections: BTreeSet<Vec<u8>>,
 }
 
 /// Kind of a defined symbol.
@@ -79,6 +85,7 @@ impl ObjectFacts {
             file: file.to_owned(),
             header,
             flags,
+            is_library: false,
             has_constructors: false,
             obstacles: BTreeSet::new(),
             loaded: BTreeSet::new(),
@@ -87,6 +94,8 @@ impl ObjectFacts {
             strong: BTreeSet::new(),
             hidden: BTreeSet::new(),
             undefined: BTreeMap::new(),
+            bound: BTreeMap::new(),
+            sections: BTreeSet::new(),
         }
     }
 
@@ -107,6 +116,12 @@ impl ObjectFacts {
     /// Returns the undefined symbols, and whether they are strong.
     pub(super) fn references(&self) -> impl Iterator<Item = (&[u8], bool)> {
         self.undefined.iter().map(|(name, must)| (name.as_slice(), *must))
+    }
+
+    /// Returns the undefined symbols that only a definition in the same output is one for, and the name of their
+    /// visibility.
+    pub(super) fn bound(&self) -> impl Iterator<Item = (&[u8], &'static str)> {
+        self.bound.iter().map(|(name, visibility)| (name.as_slice(), *visibility))
     }
 
     /// Returns the strong undefined symbols.

@@ -73,7 +73,7 @@ use object_file::{Header, RUNTIME_PREFIX};
 pub use options::{Linker, Options, Output};
 pub use routines::archive as routines_archive;
 pub use search::library;
-use taken::{Taken, undefined, wanted};
+use taken::{Taken, undefined};
 use target::{Format, Target};
 pub use target_lexicon;
 

@@ -3,6 +3,8 @@
 //! Bindings in its output are corrected by [`require`], because Wild takes them from the definitions in shared libraries.
 //! [`require`] can go once Wild takes them from the references (wild-linker/wild#1156).
 
+mod symbols;
+
 use std::any::Any;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::env;
@@ -44,6 +46,9 @@ pub(super) fn link(
         return Err(fail(format!(
             "{name} is set, which changes what it does: unset it, or take linker cc"
         )));
+    }
+    if options.output == Output::Shared {
+        symbols::check(inputs)?;
     }
     let mut objects: Vec<Input> =
         inputs.iter().filter(|input| !input.is_archive()).cloned().collect();

@@ -57,6 +57,7 @@ pub(super) fn read(file: &str, bytes: &[u8]) -> Result<(InputKind, ObjectFacts),
     let flags = object.flags();
     let flags = if let FileFlags::Elf { e_flags, .. } = flags { e_flags.0 } else { 0 };
     let mut facts = ObjectFacts::new(file, Header::of(&object), flags);
+    facts.is_library = is_library;
     facts.range = 0..bytes.len();
     let mut names = NameBudget::of(bytes);
     if facts.header.format == BinaryFormat::Pe {
@@ -73,6 +74,12 @@ pub(super) fn read(file: &str, bytes: &[u8]) -> Result<(InputKind, ObjectFacts),
         && object.sections().any(|section| section.name_bytes().is_ok_and(is_constructors));
     if !is_library {
         facts.obstacles = obstacle::all(&object, &mut facts.loaded);
+        for section in object.sections() {
+            let name = section.name_bytes().unwrap_or_default();
+            if is_word(name) {
+                facts.sections.insert(names.take(Ok(name))?);
+            }
+        }
     }
     let symbols = if is_library { object.dynamic_symbols() } else { object.symbols() };
     for symbol in symbols.filter(|symbol| symbol.is_global()) {
@@ -83,6 +90,9 @@ pub(super) fn read(file: &str, bytes: &[u8]) -> Result<(InputKind, ObjectFacts),
         let name = names.take(symbol.name_bytes())?;
         let name = object_file::c_name(facts.header.format, &name).to_vec();
         if symbol.is_undefined() {
+            if let Some(visibility) = visibility(&symbol) {
+                facts.bound.insert(name.clone(), visibility);
+            }
             facts.undefined.insert(name, !symbol.is_weak());
             continue;
         }
@@ -104,6 +114,24 @@ pub(super) fn read(file: &str, bytes: &[u8]) -> Result<(InputKind, ObjectFacts),
         facts.defined.insert(name, definition(&object, &symbol));
     }
     Ok((if is_library { InputKind::Library } else { InputKind::Object }, facts))
+}
+
+/// Returns whether a name of a section is one of C.
+fn is_word(name: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    name.first().is_some_and(|first| !first.is_ascii_digit()) && name.iter().all(is_part)
+}
+
+/// Returns the name of the visibility of a symbol in ELF that other libraries cannot define.
+fn visibility(symbol: &object::Symbol<'_, '_>) -> Option<&'static str> {
+    let SymbolFlags::Elf { st_other, .. } = symbol.flags() else { return None };
+    let names = [
+        (elf::STV_INTERNAL, "internal"),
+        (elf::STV_HIDDEN, "hidden"),
+        (elf::STV_PROTECTED, "protected"),
+    ];
+    let known = names.into_iter().find(|(visibility, _)| st_other.visibility() == *visibility);
+    known.map(|(_, name)| name)
 }
 
 /// Reads a member of an import library for Windows.
