@@ -150,6 +150,60 @@ fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
     }
 }
 
+/// Wild would look for a string for as long as the distance is, or find one of another object.
+#[test]
+fn addresses_outside_of_merged_strings_are_refused() {
+    const EXPECTED: &str = "has an address that leads out of a section of strings, which linkers merge: name the string \
+                            by a label in that section, or take the flag `M` off it";
+    let code = |lines: &str| {
+        let lines = lines.replace('"', "\\\"").replace(';', "\\n ");
+        format!("int kernel(int n) {{ return n; }} __asm__(\"{lines}\\n .text\");")
+    };
+    let section = ".section .rodata.str1.1,\"aMS\",@progbits,1; 1: .string \"hi\"; label: .string \"ho\"; end:";
+    let at = |place: &str| format!("{section}; .text; lea {place}(%rip),%rax");
+    let debug = |place: &str| {
+        format!(
+            ".section .debug_str,\"MS\",@progbits,1; .string \"hi\"; .fill 999; .section .debug_info,\"\",@progbits; .quad {place}"
+        )
+    };
+    let outside = [
+        at(".rodata.str1.1-100"),
+        at(".rodata.str1.1+50"),
+        at(".rodata.str1.1+0x7ffffff0"),
+        at("end"),
+        debug(".debug_str+0x400000000000"),
+        debug(".debug_str-1"),
+        format!("{section}; .globl far; .set far, end + 0x400000000000"),
+    ];
+    for lines in outside {
+        let input = object("kernel", &code(&lines));
+        let error = link(std::slice::from_ref(&input), &Linker::Wild).unwrap_err();
+        assert_eq!(error.to_string(), format!("kernel.o: {EXPECTED}"), "{lines}");
+        // Objects keep their strings and relocations.
+        let kernels = vec![input, object("other", "int other;")];
+        let linker = Some(Linker::Wild);
+        Request { kernels, linker, ..Request::new(Form::Object) }.link().unwrap();
+    }
+    let folder = folder();
+    let path = compile(folder.path(), "squeezed", &code(&debug(".debug_str+0x400000000000")), &[]);
+    let squeezed =
+        Command::new("objcopy").arg("--compress-debug-sections=zlib").arg(&path).status();
+    assert!(squeezed.unwrap().success());
+    let error = link(&[Input::read(&path).unwrap()], &Linker::Wild).unwrap_err().to_string();
+    assert!(error.ends_with(EXPECTED), "{error}");
+    for lines in
+        [at("label"), at("label+1"), at("label+100"), debug(".debug_str+2"), section.to_owned()]
+    {
+        link(&[object("kernel", &code(&lines))], &Linker::Wild).unwrap();
+    }
+    const TEXTS: &str = "#include <stdio.h>
+        const char* const ends[] = {\"first\" + 5, \"second\" + 7, \"first\"};
+        int kernel(int n) { return printf(\"%s of %d\", ends[n], n) + puts(\"first\" + n); }";
+    for options in [&["-g"][..], &["-g", "-gz=zlib"], &["-O0"]] {
+        link(&[object_with("texts", TEXTS, options)], &Linker::Wild).unwrap();
+    }
+}
+
 /// Relocations that Wild writes into the wrong bits, or panics on.
 #[test]
 fn relocations_that_wild_cannot_take_are_refused_by_name() {
