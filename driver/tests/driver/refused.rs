@@ -204,6 +204,40 @@ fn addresses_outside_of_merged_strings_are_refused() {
     }
 }
 
+/// Wild names no file where it finds damage.
+#[test]
+fn errors_of_wild_name_the_file() {
+    const KERNEL: &str =
+        "int kernel(int n) { return n; } char wide[9] __attribute__((aligned(64)));";
+    let other = object("other", "int other(int n) { return n + 1; }");
+    let whole = object("kernel", KERNEL);
+    let endless = object(
+        "endless",
+        "int kernel(int n) { return n; } \
+         __asm__(\".section .rodata.m,\\\"aMS\\\",@progbits,1\\n .ascii \\\"no end\\\"\\n .text\");",
+    );
+    let mut bytes = whole.bytes().to_vec();
+    let at = {
+        use object::read::elf::{ElfFile64, SectionHeader};
+        let file = ElfFile64::<object::Endianness>::parse(&*bytes).unwrap();
+        let start = file.elf_header().e_shoff.get(file.endian()) as usize;
+        let mut headers = file.elf_section_table().iter();
+        start
+            + 64 * headers.position(|header| header.sh_addralign(file.endian()) == 64).unwrap()
+            + 48
+    };
+    bytes[at] = 3;
+    let odd = Input::new("odd.o", bytes).unwrap();
+    for (input, reason) in [
+        (odd, "Invalid alignment 0x3"),
+        (endless, "String in merge-string section is not null-terminated"),
+    ] {
+        let error = link(&[other.clone(), input.clone()], &Linker::Wild).unwrap_err().to_string();
+        let expected = format!("linker wild: it fails on {}: {reason}", input.name());
+        assert_eq!(error, expected);
+    }
+}
+
 /// Relocations that Wild writes into the wrong bits, or panics on.
 #[test]
 fn relocations_that_wild_cannot_take_are_refused_by_name() {
