@@ -150,6 +150,43 @@ fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
     }
 }
 
+/// Wild panics on the first ones, and leaves out the others; GNU ld takes any bytes, and versions that a script defines.
+#[test]
+fn names_that_wild_cannot_take_are_refused() {
+    let kernel = |lines: &str| {
+        let text = format!("int kernel(int n) {{ return n; }} __asm__(\"{lines}\");");
+        object("kernel", &text)
+    };
+    let advice = "whose name is no UTF-8: take linker cc or lld";
+    for sort in [".globl", ".weak", ".hidden g\u{e9}\\n .globl"] {
+        let folder = folder();
+        let (text, path) = (folder.path().join("odd.s"), folder.path().join("odd.o"));
+        let lines =
+            format!(".text\n{}g\u{e9}\ng\u{e9}: ret\n", format!("{sort} ").replace("\\n", "\n"));
+        // In Latin-1 the letter is one byte.
+        let bytes: Vec<u8> = lines.chars().map(|c| c as u8).collect();
+        fs::write(&text, bytes).unwrap();
+        let assembled = Command::new("cc").arg("-c").arg(&text).arg("-o").arg(&path).status();
+        assert!(assembled.unwrap().success());
+        let odd = Input::read(&path).unwrap();
+        let error = link(std::slice::from_ref(&odd), &Linker::Wild).unwrap_err().to_string();
+        let expected = format!("{}: has the symbol `g\u{fffd}`, {advice}", path.display());
+        assert_eq!(error, expected);
+        link(std::slice::from_ref(&odd), &Linker::Cc("cc".into())).unwrap();
+        let (kernels, linker) = (vec![odd, kernel("")], Some(Linker::Wild));
+        Request { kernels, linker, ..Request::new(Form::Object) }.link().unwrap();
+    }
+    for version in ["@", "@@"] {
+        let input = kernel(&format!(".globl h\\n h: ret\\n .symver h,g{version}V1"));
+        let error = link(std::slice::from_ref(&input), &Linker::Wild).unwrap_err().to_string();
+        let expected = format!(
+            "kernel.o: has the symbol `g{version}V1` of a version, which the library has not: leave out its `.symver`"
+        );
+        assert_eq!(error, expected);
+        link(&[input], &Linker::Cc("cc".into())).unwrap_err();
+    }
+}
+
 /// Wild would look for a string for as long as the distance is, or find one of another object.
 #[test]
 fn addresses_outside_of_merged_strings_are_refused() {

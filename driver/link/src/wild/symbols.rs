@@ -44,7 +44,8 @@ const DEFINED: [&str; 25] = [
 /// [`Error::Object`].
 pub(super) fn check(inputs: &[Input]) -> Result<(), Error> {
     let taken = Taken::of(inputs);
-    absent(&taken).map_or(Ok(()), |(facts, found, advice)| {
+    let found = absent(&taken).or_else(|| misnamed(&taken));
+    found.map_or(Ok(()), |(facts, found, advice)| {
         let fault = ObjectFault::Unlinkable { found, advice };
         Err(Error::Object { file: facts.file.clone(), fault })
     })
@@ -75,4 +76,21 @@ fn absent<'a>(taken: &Taken<'a>) -> Option<Found<'a>> {
         format!("the {visibility} symbol `{name}`, which no linked object defines"),
         "link the object that defines it, or let a library do so by default visibility",
     ))
+}
+
+/// Finds a defined symbol whose name Wild reads as text, and fails, or takes for a version, and leaves out.
+fn misnamed<'a>(taken: &Taken<'a>) -> Option<Found<'a>> {
+    let own = taken.objects.iter().filter(|facts| !facts.is_library);
+    own.flat_map(|facts| facts.defined().map(|name| (*facts, name))).find_map(|(facts, name)| {
+        let shown = String::from_utf8_lossy(name);
+        if str::from_utf8(name).is_err() {
+            let found = format!("the symbol `{shown}`, whose name is no UTF-8");
+            Some((facts, found, "take linker cc or lld"))
+        } else if name.contains(&b'@') {
+            let found = format!("the symbol `{shown}` of a version, which the library has not");
+            Some((facts, found, "leave out its `.symver`"))
+        } else {
+            None
+        }
+    })
 }
