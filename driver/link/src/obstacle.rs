@@ -29,6 +29,8 @@ pub(super) enum Obstacle {
     Alignment,
     /// An address outside of the strings of its section, which linkers merge.
     Outside,
+    /// Code in a section whose name is empty.
+    Nameless,
     /// Code that writes code to its stack, which no output lets it run.
     Stack,
 }
@@ -75,6 +77,11 @@ impl Obstacle {
                 "an address that leads out of a section of strings, which linkers merge".to_owned(),
                 "name the string by a label in that section, or take the flag `M` off it",
                 is_shared && is_wild,
+            ),
+            Obstacle::Nameless => (
+                "code in a section without a name, which linker wild cannot merge".to_owned(),
+                "take linker cc or lld",
+                is_wild && !is_shared,
             ),
             // In an object of several, lld forgets it.
             Obstacle::Stack => (
@@ -136,6 +143,9 @@ fn of_section(section: &object::Section<'_, '_>, flags: elf::SectionFlags) -> Op
     }
     if section.align() > MAX_ALIGN {
         return Some(Obstacle::Alignment);
+    }
+    if name.is_empty() && flags.contains(elf::SHF_ALLOC | elf::SHF_EXECINSTR) {
+        return Some(Obstacle::Nameless);
     }
     if name == b".note.GNU-stack" && flags.contains(elf::SHF_EXECINSTR) {
         return Some(Obstacle::Stack);

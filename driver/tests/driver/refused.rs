@@ -187,6 +187,30 @@ fn names_that_wild_cannot_take_are_refused() {
     }
 }
 
+/// Wild merges all but code in sections without a name.
+#[test]
+fn sections_without_a_name_are_linked_or_refused() {
+    let rows = [("ax", false), ("aw", true), ("", true)];
+    for (flags, is_taken) in rows {
+        let text = format!(
+            "int kernel(int n) {{ return n; }} \
+             __asm__(\".section \\\"\\\",\\\"{flags}\\\",@progbits\\n .long 0\\n .text\");"
+        );
+        let input = object("kernel", &text);
+        link(std::slice::from_ref(&input), &Linker::Wild).unwrap();
+        for linker in routes() {
+            let is_wild = linker == Linker::Wild;
+            let (kernels, linker) =
+                (vec![input.clone(), object("other", "int other;")], Some(linker));
+            let merged = Request { kernels, linker, ..Request::new(Form::Object) }.link();
+            assert_eq!(merged.is_ok(), is_taken || !is_wild, "{flags}");
+            let expected = "kernel.o: has code in a section without a name, which linker wild cannot merge: take linker \
+                            cc or lld";
+            assert!(merged.err().is_none_or(|error| error.to_string() == expected));
+        }
+    }
+}
+
 /// Wild would look for a string for as long as the distance is, or find one of another object.
 #[test]
 fn addresses_outside_of_merged_strings_are_refused() {
