@@ -349,8 +349,15 @@ fn other_files_are_refused() {
     };
     let truncated = bytes[..bytes.len() / 2].to_vec();
     let an_executable = "expected a relocatable object but got an executable";
-    let rows: [(&str, Vec<u8>, &str); 7] = [
+    let cut =
+        |format: &str| format!("malformed object file: cut or damaged behind the mark of {format}");
+    let [elf, macho, pe] = ["ELF", "Mach-O", "PE"].map(cut);
+    let rows: [(&str, Vec<u8>, &str); 11] = [
         ("empty", vec![], "not an object file"),
+        ("mark", b"\x7fELF".to_vec(), &elf),
+        ("ident", bytes[..7].to_vec(), &elf),
+        ("macho", b"\xcf\xfa\xed\xfe\x07".to_vec(), &macho),
+        ("dos", b"MZ".to_vec(), &pe),
         (
             "script",
             b"INPUT(libc.so.6) GROUP(a b)".to_vec(),
