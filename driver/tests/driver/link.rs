@@ -425,7 +425,10 @@ fn a_compiler_for_another_machine_is_named() {
     let program = format!("sh {}", compiler.display());
     let kernel = object("kernel", KERNEL);
     let own = &Triple::host().to_string();
-    for (machine, is_other) in [("sparc-linux-gnu", true), (own, false), ("unheard", false)] {
+    let host = Triple::host();
+    let pc = format!("{}-pc-linux-gnu", host.architecture);
+    let rows = [("sparc-linux-gnu", true), (own, false), (&pc, false), ("unheard", false)];
+    for (machine, is_other) in rows {
         let text = format!("[ $1 = -dumpmachine ] && exec echo {machine}; echo no >&2; exit 1");
         fs::write(&compiler, text).unwrap();
         let target = own.parse().unwrap();
@@ -436,6 +439,13 @@ fn a_compiler_for_another_machine_is_named() {
         let expected = format!("linker {program}: exit status: 1\nno{advice}");
         assert_eq!(request.link().unwrap_err().to_string(), expected);
     }
+    // GCC names the processor without the extensions that the target does.
+    let text = "[ $1 = -dumpmachine ] && exec echo riscv64-linux-gnu; echo no >&2; exit 1";
+    fs::write(&compiler, text).unwrap();
+    let target: Triple = "riscv64gc-unknown-linux-gnu".parse().unwrap();
+    let linker = Some(Linker::Cc((&*program).into()));
+    let error = Request { target, linker, ..shared(Vec::new()) }.link().unwrap_err();
+    assert_eq!(error.to_string(), format!("linker {program}: exit status: 1\nno"));
 }
 
 #[test]
