@@ -449,6 +449,26 @@ fn a_compiler_for_another_machine_is_named() {
 }
 
 #[test]
+fn names_for_the_loader_have_characters() {
+    let kernels = vec![object("kernel", KERNEL)];
+    for linker in routes() {
+        for text in ["", "lib\nk.so", "lib\0k.so"] {
+            let linker = Some(linker.clone());
+            let request = Request { linker, ..shared(kernels.clone()) };
+            let soname = Request { soname: Some(text.to_owned()), ..request.clone() };
+            let rpath = Request { rpath: vec!["/lib".to_owned(), text.to_owned()], ..request };
+            for (option, request) in [("soname", soname), ("rpath", rpath)] {
+                let expected =
+                    format!("option {option} must have characters, and no control characters");
+                assert_eq!(request.check().unwrap_err().to_string(), expected);
+                let linked = link::link(&kernels, &request.linking()).unwrap_err();
+                assert_eq!(linked.to_string(), expected);
+            }
+        }
+    }
+}
+
+#[test]
 fn libraries_for_other_elf_machines_are_linked_in_process() {
     for target in ["aarch64-unknown-linux-gnu", "riscv64gc-unknown-linux-gnu"] {
         let target: Triple = target.parse().unwrap();
