@@ -66,11 +66,12 @@ pub(super) fn link(
             }
             Ok(bytes)
         }
-        Err(Failure::Said { text, names_file: true }) => Err(fail(text)),
         Err(failure) => {
-            let files = culprits(&objects, options, machine).join(", ");
+            let culprits = culprits(&objects, options, machine);
+            let files = culprits.join(", ");
             Err(fail(match failure {
-                Failure::Said { text, .. } => format!("it fails on {files}: {text}"),
+                Failure::Said(text) if culprits.iter().all(|file| text.contains(file)) => text,
+                Failure::Said(text) => format!("it fails on {files}: {text}"),
                 Failure::Panic(text) => format!("it panicked on {files}: {text}"),
             }))
         }
@@ -86,8 +87,8 @@ fn variable() -> Option<String> {
 
 /// Failure of the linker.
 enum Failure {
-    /// An error, with its text, and whether that names an input.
-    Said { text: String, names_file: bool },
+    /// An error, with its text, which may name another file than the one at fault.
+    Said(String),
     /// A panic, with its text.
     Panic(String),
 }
@@ -97,20 +98,18 @@ fn attempt(inputs: &[Input], options: &Options, machine: Machine) -> Result<Vec<
     let arguments = arguments(inputs, options, machine, &memory);
     // Wild runs in the current pool; without this one it would start the global pool, which never ends.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).thread_name(|_| THREAD.to_owned());
-    let said = |text: String| Failure::Said { text, names_file: false };
-    let pool = pool.build().map_err(|error| said(error.to_string()))?;
+    let pool = pool.build().map_err(|error| Failure::Said(error.to_string()))?;
     keep_quiet();
     let run = || pool.install(|| run(&arguments, &memory));
     match panic::catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
-            let said = words::without_advice(&words::without_numbers(&error.to_string()));
-            let text = words::with_names(&said, inputs);
-            return Err(Failure::Said { names_file: text != said, text });
+            let text = words::without_advice(&words::without_numbers(&error.to_string()));
+            return Err(Failure::Said(words::with_names(&text, inputs)));
         }
         Err(panic) => return Err(Failure::Panic(text_of(&*panic))),
     }
-    memory.take(Path::new(LIBRARY)).ok_or_else(|| said("it wrote nothing".to_owned()))
+    memory.take(Path::new(LIBRARY)).ok_or_else(|| Failure::Said("it wrote nothing".to_owned()))
 }
 
 /// Name of the thread that links.
@@ -136,12 +135,19 @@ fn text_of(panic: &(dyn Any + Send)) -> String {
     text.unwrap_or("it does not say why").to_owned()
 }
 
-/// Returns the names of the inputs on which alone the linker fails; all if there is none.
+/// Returns the names of the inputs on which alone the linker fails, or else of those without which it does not; all if
+/// there is none.
 fn culprits(inputs: &[Input], options: &Options, machine: Machine) -> Vec<String> {
-    let fails = |input: &&Input| attempt(std::slice::from_ref(*input), options, machine).is_err();
-    let found: Vec<&Input> = inputs.iter().filter(fails).collect();
-    let named = if found.is_empty() { inputs.iter().collect() } else { found };
-    named.into_iter().map(|input| input.name().to_owned()).collect()
+    let fails = |inputs: &[Input]| attempt(inputs, options, machine).is_err();
+    let alone = |at: &usize| fails(&inputs[*at..=*at]);
+    let needed = |at: &usize| !fails(&[&inputs[..*at], &inputs[at + 1..]].concat());
+    let mut found: Vec<usize> = (0..inputs.len()).filter(alone).collect();
+    if found.is_empty() {
+        found = (0..inputs.len()).filter(needed).collect();
+    }
+    let named = |at: &usize| inputs[*at].name().to_owned();
+    let all = || inputs.iter().map(|input| input.name().to_owned()).collect();
+    if found.is_empty() { all() } else { found.iter().map(named).collect() }
 }
 
 /// Makes weak undefined symbols of a library strong if an input refers to them strongly: Wild copies a weak binding

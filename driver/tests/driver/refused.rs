@@ -268,27 +268,31 @@ fn addresses_outside_of_merged_strings_are_refused() {
 /// Wild names no file where it finds damage.
 #[test]
 fn errors_of_wild_name_the_file() {
-    const KERNEL: &str =
-        "int kernel(int n) { return n; } char wide[9] __attribute__((aligned(64)));";
-    let other = object("other", "int other(int n) { return n + 1; }");
-    let whole = object("kernel", KERNEL);
+    use object::Endianness;
+    use object::elf::{SHT_NOBITS, SHT_RELA, SectionHeader64};
+    use object::read::elf::{ElfFile64, SectionHeader};
+    type Wanted = fn(&SectionHeader64<Endianness>) -> bool;
+    /// Bytes of the header of a section, and the offsets of its type and its alignment.
+    const HEADER: usize = 64;
+    const TYPE: usize = 4;
+    const ALIGN: usize = 48;
+    let damaged = |is_wanted: Wanted, field: usize, value: u8| {
+        const KERNEL: &str = "int f(int); int kernel(int n) { return f(n) + 1; } \
+                              char wide[9] __attribute__((aligned(64)));";
+        let mut bytes = object("kernel", KERNEL).bytes().to_vec();
+        let file = ElfFile64::<Endianness>::parse(&*bytes).unwrap();
+        let start = file.elf_header().e_shoff.get(file.endian()) as usize;
+        let place = file.elf_section_table().iter().position(is_wanted).unwrap();
+        bytes[start + HEADER * place + field] = value;
+        Input::new("damaged.o", bytes).unwrap()
+    };
+    let other = object("other", "int g(int); int other(int n) { return g(n) + 1; }");
+    let odd = damaged(|header| header.sh_addralign(Endianness::Little) == 64, ALIGN, 3);
     let endless = object(
         "endless",
         "int kernel(int n) { return n; } \
          __asm__(\".section .rodata.m,\\\"aMS\\\",@progbits,1\\n .ascii \\\"no end\\\"\\n .text\");",
     );
-    let mut bytes = whole.bytes().to_vec();
-    let at = {
-        use object::read::elf::{ElfFile64, SectionHeader};
-        let file = ElfFile64::<object::Endianness>::parse(&*bytes).unwrap();
-        let start = file.elf_header().e_shoff.get(file.endian()) as usize;
-        let mut headers = file.elf_section_table().iter();
-        start
-            + 64 * headers.position(|header| header.sh_addralign(file.endian()) == 64).unwrap()
-            + 48
-    };
-    bytes[at] = 3;
-    let odd = Input::new("odd.o", bytes).unwrap();
     for (input, reason) in [
         (odd, "Invalid alignment 0x3"),
         (endless, "String in merge-string section is not null-terminated"),
@@ -297,6 +301,16 @@ fn errors_of_wild_name_the_file() {
         let expected = format!("linker wild: it fails on {}: {reason}", input.name());
         assert_eq!(error, expected);
     }
+    // Wild speaks of the file that it copies when there is no room left.
+    let relocations = |header: &SectionHeader64<Endianness>| {
+        header.sh_type(Endianness::Little) == SHT_RELA && header.sh_info(Endianness::Little) == 1
+    };
+    let cut = damaged(relocations, TYPE, SHT_NOBITS.0 as u8);
+    let (kernels, linker) = (vec![other, cut], Some(Linker::Wild));
+    let merged = Request { kernels, linker, ..Request::new(Form::Object) }.link();
+    let error = merged.unwrap_err().to_string();
+    let expected = "linker wild: it fails on other.o, damaged.o: Failed copying from other.o";
+    assert!(error.starts_with(expected), "{error}");
 }
 
 /// Relocations that Wild writes into the wrong bits, or panics on.

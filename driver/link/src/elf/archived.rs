@@ -10,7 +10,8 @@ use super::code;
 use crate::machine::{Code, LibraryCode, facts};
 use crate::{Error, Input, undefined};
 
-/// Function of the archive; there are no others in that of the stated version but what start-up files of programs need.
+/// Function of the archive. The stated version has no others that code for these machines calls, but those of the start-up
+/// files of programs.
 struct Function {
     name: &'static str,
     callee: &'static str,
