@@ -256,7 +256,7 @@ impl Request {
     /// Checks that the options make sense together.
     ///
     /// # Errors
-    /// [`Error::Usage`], which names the first option that is out of place.
+    /// [`Error::Usage`], which names the first option that is out of place, and that of [`link::Options::check`].
     pub fn check(&self) -> Result<(), Error> {
         let (is_linked, is_shared) = (self.form.is_linked(), self.form == Form::Shared);
         let (linked, shared) = ("is for forms object and shared", "is for form shared");
@@ -285,9 +285,10 @@ impl Request {
             ("system_lib", self.system_lib.is_some() && is_shared, unshared),
         ];
         let broken = rules.into_iter().find(|(_, is_broken, _)| *is_broken);
-        broken.map_or(Ok(()), |(option, _, reason)| {
-            Err(Error::Usage { option, reason: reason.to_owned() })
-        })
+        if let Some((option, _, reason)) = broken {
+            return Err(Error::Usage { option, reason: reason.to_owned() });
+        }
+        Ok(self.linking().check()?)
     }
 
     /// Reads the files of `link` and finds `libraries`, and moves both to `sources` and `kernels`. Reads the file of `into`.

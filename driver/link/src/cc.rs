@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use codegen::backend::Machine;
 use target_lexicon::Triple;
 
 use super::folder::Folder;
@@ -52,8 +53,9 @@ fn machine(program: &Path) -> Option<String> {
 /// Returns false if the name of a machine is known to be that of another processor than the target's, or of a system
 /// with other objects.
 fn is_for(machine: &str, target: &Triple) -> bool {
+    let processor = |triple: &Triple| Machine::of_architecture(triple.architecture);
     let is_same = |known: Triple| {
-        known.architecture == target.architecture && known.binary_format == target.binary_format
+        processor(&known) == processor(target) && known.binary_format == target.binary_format
     };
     machine.parse().map_or(true, is_same)
 }

@@ -73,7 +73,7 @@ use object_file::{Header, RUNTIME_PREFIX};
 pub use options::{Linker, Options, Output};
 pub use routines::archive as routines_archive;
 pub use search::library;
-use taken::{Taken, undefined, wanted};
+use taken::{Taken, undefined};
 use target::{Format, Target};
 pub use target_lexicon;
 
@@ -110,6 +110,7 @@ pub fn check_target(target: &Triple) -> Result<(), Error> {
 /// sysroot that is no folder.
 pub fn link(inputs: &[Input], options: &Options) -> Result<Vec<u8>, Error> {
     let target = check(inputs, &options.target)?;
+    options.check()?;
     if let Some(root) = &options.sysroot {
         let unreadable = |source| Error::Read { path: root.clone(), source };
         fs::read_dir(root).map_err(unreadable)?;

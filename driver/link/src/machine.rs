@@ -60,6 +60,10 @@ pub(super) struct LibraryCode {
     pub(super) finalize: Code,
     /// Ends with a function that has the version of a structure before its other arguments, which are four at most.
     pub(super) versioned: Code,
+    /// Calls a function that has version 0 of an interface, its two arguments, and the address of a copy of its third one.
+    pub(super) node: Code,
+    /// Calls one that has version 0, its three arguments, and the address of a copy of its fourth one.
+    pub(super) node_at: Code,
     /// Ends with a function that has the address of [`HANDLE`] as its second argument.
     pub(super) second: Code,
     /// Ends with one that has NULL and that address behind its first argument.
@@ -141,6 +145,25 @@ const X86_64: LinkFacts = LinkFacts {
             ],
             relocations: &[relocation(18, CALLEE, elf::R_X86_64_PLT32, -4)],
         },
+        // `sub rsp, 24`, `mov [rsp + 8], rdx`, `lea rcx, [rsp + 8]`, `mov edx, esi`, `mov rsi, rdi`, `xor edi, edi`,
+        // `call callee`, `add rsp, 24`, `ret`
+        node: Code {
+            bytes: &[
+                0x48, 0x83, 0xec, 0x18, 0x48, 0x89, 0x54, 0x24, 8, 0x48, 0x8d, 0x4c, 0x24, 8, 0x89,
+                0xf2, 0x48, 0x89, 0xfe, 0x31, 0xff, 0xe8, 0, 0, 0, 0, 0x48, 0x83, 0xc4, 0x18, 0xc3,
+            ],
+            relocations: &[relocation(22, CALLEE, elf::R_X86_64_PLT32, -4)],
+        },
+        // `sub rsp, 24`, `mov [rsp + 8], rcx`, `lea r8, [rsp + 8]`, `mov ecx, edx`, `mov rdx, rsi`, `mov esi, edi`,
+        // `xor edi, edi`, `call callee`, `add rsp, 24`, `ret`
+        node_at: Code {
+            bytes: &[
+                0x48, 0x83, 0xec, 0x18, 0x48, 0x89, 0x4c, 0x24, 8, 0x4c, 0x8d, 0x44, 0x24, 8, 0x89,
+                0xd1, 0x48, 0x89, 0xf2, 0x89, 0xfe, 0x31, 0xff, 0xe8, 0, 0, 0, 0, 0x48, 0x83, 0xc4,
+                0x18, 0xc3,
+            ],
+            relocations: &[relocation(24, CALLEE, elf::R_X86_64_PLT32, -4)],
+        },
         // `lea rsi, [rip + handle]`, `jmp callee`
         second: Code {
             bytes: &[0x48, 0x8d, 0x35, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0],
@@ -190,6 +213,26 @@ const AARCH64: LinkFacts = LinkFacts {
                 0, 0xaa, 0, 0, 0x80, 0xd2, 0, 0, 0, 0x14,
             ],
             relocations: &[relocation(20, CALLEE, elf::R_AARCH64_JUMP26, 0)],
+        },
+        // `stp x29, x30, [sp, -32]!`, `mov x29, sp`, `str x2, [sp, 24]`, `add x3, sp, 24`, `mov w2, w1`, `mov x1, x0`,
+        // `mov w0, 0`, `bl callee`, `ldp x29, x30, [sp], 32`, `ret`
+        node: Code {
+            bytes: &[
+                0xfd, 0x7b, 0xbe, 0xa9, 0xfd, 0x03, 0, 0x91, 0xe2, 0x0f, 0, 0xf9, 0xe3, 0x63, 0,
+                0x91, 0xe2, 0x03, 0x01, 0x2a, 0xe1, 0x03, 0, 0xaa, 0, 0, 0x80, 0x52, 0, 0, 0, 0x94,
+                0xfd, 0x7b, 0xc2, 0xa8, 0xc0, 0x03, 0x5f, 0xd6,
+            ],
+            relocations: &[relocation(28, CALLEE, elf::R_AARCH64_CALL26, 0)],
+        },
+        // `stp x29, x30, [sp, -32]!`, `mov x29, sp`, `str x3, [sp, 24]`, `add x4, sp, 24`, `mov w3, w2`, `mov x2, x1`,
+        // `mov w1, w0`, `mov w0, 0`, `bl callee`, `ldp x29, x30, [sp], 32`, `ret`
+        node_at: Code {
+            bytes: &[
+                0xfd, 0x7b, 0xbe, 0xa9, 0xfd, 0x03, 0, 0x91, 0xe3, 0x0f, 0, 0xf9, 0xe4, 0x63, 0,
+                0x91, 0xe3, 0x03, 0x02, 0x2a, 0xe2, 0x03, 0x01, 0xaa, 0xe1, 0x03, 0, 0x2a, 0, 0,
+                0x80, 0x52, 0, 0, 0, 0x94, 0xfd, 0x7b, 0xc2, 0xa8, 0xc0, 0x03, 0x5f, 0xd6,
+            ],
+            relocations: &[relocation(32, CALLEE, elf::R_AARCH64_CALL26, 0)],
         },
         // `adrp x1, handle`, `add x1, x1, :lo12:handle`, `b callee`
         second: Code {

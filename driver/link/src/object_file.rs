@@ -3,7 +3,9 @@
 use std::fmt;
 
 use object::read::elf::ProgramHeader;
-use object::{Architecture, BinaryFormat, Endianness, FileKind, Object, ObjectKind, ReadRef, elf};
+use object::{
+    Architecture, BinaryFormat, Endianness, FileKind, Object, ObjectKind, ReadRef, elf, macho,
+};
 
 use crate::ObjectFault;
 use crate::file::MAX_FILE_BYTES;
@@ -11,11 +13,19 @@ use crate::file::MAX_FILE_BYTES;
 /// First bytes of LLVM bitcode.
 const BITCODE: [u8; 4] = *b"BC\xc0\xde";
 
+/// First bytes of files that have any of their own, and the names of their formats. The signature of a PE file is behind
+/// a program for DOS, which has these.
+const MARKS: [(&[u8], &str); 4] = [
+    (&elf::ELFMAG, "ELF"),
+    (&macho::MH_MAGIC_64.to_le_bytes(), "Mach-O"),
+    (&macho::MH_MAGIC_64.to_be_bytes(), "Mach-O"),
+    (b"MZ", "PE"),
+];
+
 /// Returns whether the beginning of a file is that of a file for [`parse`], of an archive or of bitcode.
 pub fn begins(head: &[u8]) -> bool {
-    // The signature of a PE file is beyond the beginning.
-    let marked = [&BITCODE[..], b"MZ"].iter().any(|mark| head.starts_with(mark));
-    marked || FileKind::parse(head).is_ok()
+    let marks = MARKS.iter().map(|(mark, _)| *mark).chain([&BITCODE[..]]);
+    marks.into_iter().any(|mark| head.starts_with(mark)) || FileKind::parse(head).is_ok()
 }
 
 /// Parses the headers of an ELF, Mach-O, COFF or PE file.
@@ -42,7 +52,11 @@ pub fn parse<'data, R: ReadRef<'data>>(data: R) -> Result<object::File<'data, R>
             | FileKind::Pe64)
     );
     if !known {
-        return Err(ObjectFault::Unrecognized);
+        let has = |mark: &[u8]| data.read_bytes_at(0, mark.len() as u64) == Ok(mark);
+        let begun = MARKS.iter().find(|(mark, _)| has(mark));
+        return Err(begun.map_or(ObjectFault::Unrecognized, |(_, format)| {
+            ObjectFault::Malformed { reason: format!("cut or damaged behind the mark of {format}") }
+        }));
     }
     object::File::parse(data).map_err(malformed)
 }

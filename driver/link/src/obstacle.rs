@@ -1,11 +1,11 @@
 //! Contents of objects that an output or a linker cannot take. All others are left to the linkers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use codegen::backend::Machine;
 use object::{
-    CompressionFormat, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget,
-    SectionFlags, SymbolFlags, elf,
+    CompressionFormat, Object, ObjectSection, ObjectSymbol, Relocation, RelocationFlags,
+    RelocationTarget, SectionFlags, SectionIndex, SymbolFlags, elf,
 };
 
 use super::machine::{LinkFacts, facts};
@@ -27,6 +27,10 @@ pub(super) enum Obstacle {
     Zstd,
     /// A section that is aligned more than Wild can.
     Alignment,
+    /// An address outside of the strings of its section, which linkers merge.
+    Outside,
+    /// Code in a section whose name is empty.
+    Nameless,
     /// Code that writes code to its stack, which no output lets it run.
     Stack,
 }
@@ -69,6 +73,16 @@ impl Obstacle {
                 "take linker cc or lld",
                 is_wild,
             ),
+            Obstacle::Outside => (
+                "an address that leads out of a section of strings, which linkers merge".to_owned(),
+                "name the string by a label in that section, or take the flag `M` off it",
+                is_shared && is_wild,
+            ),
+            Obstacle::Nameless => (
+                "code in a section without a name, which linker wild cannot merge".to_owned(),
+                "take linker cc or lld",
+                is_wild && !is_shared,
+            ),
             // In an object of several, lld forgets it.
             Obstacle::Stack => (
                 "code that needs an executable stack, for the address of a function in a function, as of GNU C \
@@ -88,12 +102,23 @@ pub(super) fn all(object: &object::File<'_>, loaded: &mut BTreeSet<Vec<u8>>) -> 
     let mut rows = Machine::ALL.iter().map(|&machine| facts(machine));
     let known = rows.find(|facts| facts.architecture == object.architecture());
     let mut found = BTreeSet::new();
+    let merged = merged(object);
+    if !merged.is_empty() && object.symbols().any(|symbol| is_beyond(&symbol, &merged)) {
+        found.insert(Obstacle::Outside);
+    }
     for section in object.sections() {
         let SectionFlags::Elf { sh_flags, .. } = section.flags() else { continue };
         found.extend(of_section(&section, sh_flags));
-        let Some(facts) = known.filter(|_| sh_flags.contains(elf::SHF_ALLOC)) else { continue };
+        let facts = known.filter(|_| sh_flags.contains(elf::SHF_ALLOC));
+        if facts.is_none() && merged.is_empty() {
+            continue;
+        }
         for (_, relocation) in section.relocations() {
             let RelocationFlags::Elf { r_type } = relocation.flags() else { continue };
+            if leads_out(object, &relocation, &merged) {
+                found.insert(Obstacle::Outside);
+            }
+            let Some(facts) = facts else { continue };
             if facts.load == Some(r_type) {
                 loaded.extend(absent(object, relocation.target()));
             }
@@ -119,12 +144,51 @@ fn of_section(section: &object::Section<'_, '_>, flags: elf::SectionFlags) -> Op
     if section.align() > MAX_ALIGN {
         return Some(Obstacle::Alignment);
     }
+    if name.is_empty() && flags.contains(elf::SHF_ALLOC | elf::SHF_EXECINSTR) {
+        return Some(Obstacle::Nameless);
+    }
     if name == b".note.GNU-stack" && flags.contains(elf::SHF_EXECINSTR) {
         return Some(Obstacle::Stack);
     }
     let part = [".init", ".fini"].into_iter().find(|part| part.as_bytes() == name);
     let is_there = flags.contains(elf::SHF_ALLOC) && section.size() > 0;
     part.filter(|_| is_there).map(Obstacle::Part)
+}
+
+/// Sections of which Wild merges parts, and their sizes.
+type Merged = HashMap<SectionIndex, u64>;
+
+/// Returns the sections that Wild merges: without an alignment, and not empty.
+fn merged(object: &object::File<'_>) -> Merged {
+    let sections = object.sections().filter_map(|section| {
+        let SectionFlags::Elf { sh_flags, .. } = section.flags() else { return None };
+        // The alignment of a compressed section is that of the header of the compression.
+        let is_aligned = section.align() > 1 && !sh_flags.contains(elf::SHF_COMPRESSED);
+        let is_merged = sh_flags.contains(elf::SHF_MERGE) && !is_aligned;
+        let size = section.compressed_file_range().ok().filter(|_| is_merged)?.uncompressed_size;
+        Some((section.index(), size))
+    });
+    sections.filter(|(_, size)| *size > 0).collect()
+}
+
+/// Returns whether a symbol is behind the end of its section. Labels of ends are common where nothing uses them.
+fn is_beyond(symbol: &object::Symbol<'_, '_>, merged: &Merged) -> bool {
+    let size = symbol.section_index().and_then(|section| merged.get(&section));
+    size.is_some_and(|size| symbol.address() > *size)
+}
+
+/// Returns whether a relocation leads to no part of a merged section. Wild looks for a part behind the last one, or before
+/// the first one, for as long as the distance is, and may find one of another object.
+fn leads_out(object: &object::File<'_>, relocation: &Relocation, merged: &Merged) -> bool {
+    let RelocationTarget::Symbol(index) = relocation.target() else { return false };
+    let Ok(symbol) = object.symbol_by_index(index) else { return false };
+    let Some(size) = symbol.section_index().and_then(|section| merged.get(&section)) else {
+        return false;
+    };
+    // A symbol with a name stands for a part; what is added to it is added to the place of that part.
+    let is_named = symbol.name_bytes().is_ok_and(|name| !name.is_empty());
+    let addend = if is_named { 0 } else { relocation.addend() };
+    symbol.address().wrapping_add_signed(addend) >= *size
 }
 
 /// Returns the name of the symbol that a relocation names, if the address is 0 unless an object defines it.

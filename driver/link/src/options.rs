@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use target_lexicon::Triple;
 
+use crate::Error;
+
 /// Kind of file that a link makes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Output {
@@ -65,6 +67,26 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Checks what a shared library says to the loader.
+    ///
+    /// # Errors
+    /// [`Error::Option`] for text by which the loader would find nothing.
+    ///
+    /// ```
+    /// use tvm_ffi_codegen_link::Options;
+    ///
+    /// let error = Options { soname: Some(String::new()), ..Options::default() }.check().unwrap_err();
+    /// assert_eq!(error.to_string(), "option soname must have characters, and no control characters");
+    /// ```
+    pub fn check(&self) -> Result<(), Error> {
+        let is_wrong = |text: &String| text.is_empty() || text.contains(char::is_control);
+        let soname = self.soname.iter().map(|name| ("soname", name));
+        let mut all = soname.chain(self.rpath.iter().map(|folder| ("rpath", folder)));
+        let reason = "must have characters, and no control characters";
+        let wrong = all.find(|(_, text)| is_wrong(text));
+        wrong.map_or(Ok(()), |(option, _)| Err(Error::Option { option, reason }))
+    }
+
     /// Returns the linker that is asked for, or else the default of the target.
     pub(crate) fn linker(&self) -> Linker {
         self.linker.clone().unwrap_or_else(|| Linker::of(&self.target))

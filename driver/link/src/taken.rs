@@ -12,7 +12,11 @@ pub(crate) struct Taken<'a> {
     pub(crate) objects: Vec<&'a ObjectFacts>,
     pub(crate) defined: BTreeMap<&'a [u8], Definition>,
     /// Symbols that are undefined, and whether any object needs them strongly.
-    undefined: BTreeMap<&'a [u8], bool>,
+    pub(crate) undefined: BTreeMap<&'a [u8], bool>,
+    /// Symbols that an object defines which becomes part of the output.
+    pub(crate) own: BTreeSet<&'a [u8]>,
+    /// Symbols that only such a definition is one for, with the first object that says so and the name of the visibility.
+    pub(crate) bound: BTreeMap<&'a [u8], (&'a ObjectFacts, &'static str)>,
 }
 
 impl<'a> Taken<'a> {
@@ -63,26 +67,36 @@ impl<'a> Taken<'a> {
     fn add(&mut self, facts: &'a ObjectFacts) {
         self.objects.push(facts);
         for (name, definition) in facts.definitions() {
+            if facts.is_library && self.bound.contains_key(name) {
+                continue;
+            }
+            if !facts.is_library {
+                self.own.insert(name);
+            }
             let known = self.defined.entry(name).or_insert(definition);
             if *known == Definition::Common {
                 *known = definition;
             }
             self.undefined.remove(name);
         }
+        for (name, visibility) in facts.bound() {
+            self.bound.entry(name).or_insert((facts, visibility));
+        }
         for (name, must) in facts.references() {
-            if !self.defined.contains_key(name) {
+            let is_known = if self.bound.contains_key(name) {
+                self.own.contains(name)
+            } else {
+                self.defined.contains_key(name)
+            };
+            if !is_known {
                 *self.undefined.entry(name).or_default() |= must;
             }
         }
     }
 }
 
-/// Returns the undefined symbols that no input defines, and whether any input needs them strongly.
-pub(crate) fn wanted(inputs: &[Input]) -> BTreeMap<&[u8], bool> {
-    Taken::of(inputs).undefined
-}
-
-/// Returns the strong ones of the [`wanted`] symbols.
+/// Returns the undefined symbols that no input defines and any needs strongly.
 pub(crate) fn undefined(inputs: &[Input]) -> BTreeSet<&[u8]> {
-    wanted(inputs).into_iter().filter(|(_, must)| *must).map(|(name, _)| name).collect()
+    let undefined = Taken::of(inputs).undefined;
+    undefined.into_iter().filter(|(_, must)| *must).map(|(name, _)| name).collect()
 }

@@ -3,6 +3,8 @@
 //! Bindings in its output are corrected by [`require`], because Wild takes them from the definitions in shared libraries.
 //! [`require`] can go once Wild takes them from the references (wild-linker/wild#1156).
 
+mod symbols;
+
 use std::any::Any;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::env;
@@ -45,6 +47,9 @@ pub(super) fn link(
             "{name} is set, which changes what it does: unset it, or take linker cc"
         )));
     }
+    if options.output == Output::Shared {
+        symbols::check(inputs)?;
+    }
     let mut objects: Vec<Input> =
         inputs.iter().filter(|input| !input.is_archive()).cloned().collect();
     objects.extend(members(inputs));
@@ -61,10 +66,14 @@ pub(super) fn link(
             }
             Ok(bytes)
         }
-        Err(Failure::Said(reason)) => Err(fail(reason)),
-        Err(Failure::Panic(text)) => {
-            let files = culprits(&objects, options, machine).join(", ");
-            Err(fail(format!("it panicked on {files}: {text}")))
+        Err(failure) => {
+            let culprits = culprits(&objects, options, machine);
+            let files = culprits.join(", ");
+            Err(fail(match failure {
+                Failure::Said(text) if culprits.iter().all(|file| text.contains(file)) => text,
+                Failure::Said(text) => format!("it fails on {files}: {text}"),
+                Failure::Panic(text) => format!("it panicked on {files}: {text}"),
+            }))
         }
     }
 }
@@ -78,7 +87,7 @@ fn variable() -> Option<String> {
 
 /// Failure of the linker.
 enum Failure {
-    /// An error, with its text.
+    /// An error, with its text, which may name another file than the one at fault.
     Said(String),
     /// A panic, with its text.
     Panic(String),
@@ -95,7 +104,7 @@ fn attempt(inputs: &[Input], options: &Options, machine: Machine) -> Result<Vec<
     match panic::catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(())) => {}
         Ok(Err(error)) => {
-            let text = words::without_numbers(&error.to_string());
+            let text = words::without_advice(&words::without_numbers(&error.to_string()));
             return Err(Failure::Said(words::with_names(&text, inputs)));
         }
         Err(panic) => return Err(Failure::Panic(text_of(&*panic))),
@@ -126,14 +135,19 @@ fn text_of(panic: &(dyn Any + Send)) -> String {
     text.unwrap_or("it does not say why").to_owned()
 }
 
-/// Returns the names of the inputs that alone make the linker panic; all if there is none.
+/// Returns the names of the inputs on which alone the linker fails, or else of those without which it does not; all if
+/// there is none.
 fn culprits(inputs: &[Input], options: &Options, machine: Machine) -> Vec<String> {
-    let panics = |input: &&Input| {
-        matches!(attempt(std::slice::from_ref(*input), options, machine), Err(Failure::Panic(_)))
-    };
-    let found: Vec<&Input> = inputs.iter().filter(panics).collect();
-    let named = if found.is_empty() { inputs.iter().collect() } else { found };
-    named.into_iter().map(|input| input.name().to_owned()).collect()
+    let fails = |inputs: &[Input]| attempt(inputs, options, machine).is_err();
+    let alone = |at: &usize| fails(&inputs[*at..=*at]);
+    let needed = |at: &usize| !fails(&[&inputs[..*at], &inputs[at + 1..]].concat());
+    let mut found: Vec<usize> = (0..inputs.len()).filter(alone).collect();
+    if found.is_empty() {
+        found = (0..inputs.len()).filter(needed).collect();
+    }
+    let named = |at: &usize| inputs[*at].name().to_owned();
+    let all = || inputs.iter().map(|input| input.name().to_owned()).collect();
+    if found.is_empty() { all() } else { found.iter().map(named).collect() }
 }
 
 /// Makes weak undefined symbols of a library strong if an input refers to them strongly: Wild copies a weak binding

@@ -33,3 +33,14 @@ pub(super) fn without_numbers(text: &str) -> String {
     }
     kept + rest
 }
+
+/// Leaves out the sentences about variables of the environment that Wild reads: with them it is not started here.
+#[cfg(feature = "libwild")]
+pub(super) fn without_advice(text: &str) -> String {
+    let line = |line: &str| {
+        let sentences = line.split(". ").filter(|sentence| !sentence.contains("WILD_"));
+        sentences.collect::<Vec<_>>().join(". ")
+    };
+    let is_advice = |line: &&str| line.contains("WILD_") && !line.contains(". ");
+    text.lines().filter(|line| !is_advice(line)).map(line).collect::<Vec<_>>().join("\n")
+}

@@ -118,7 +118,8 @@ fn overlapping_names_are_refused() {
 /// If the linker panics, the error has the file and the text of the panic, and nothing else is printed.
 #[test]
 fn damaged_inputs_that_pass_the_check_do_not_bring_down_the_linker() {
-    let sample = object("kernel", "int kernel(int x) { return x; }").bytes().to_vec();
+    let sample = object("kernel", "int f(int); int kernel(int x) { return f(x) + 1; }");
+    let sample = sample.bytes().to_vec();
     let good = object("good", "int other(int x) { return x; }");
     let mut panics = Vec::new();
     for offset in (0..sample.len()).step_by(3) {

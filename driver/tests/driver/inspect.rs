@@ -121,8 +121,12 @@ fn runtime_functions_we_do_not_know_have_no_release() {
 
 #[test]
 fn nothing_else_is_an_object() {
-    for bytes in [&b""[..], b"\x7fEL", b"\x7fELF", b"MZ", b"#!/bin/sh\necho hello\n"] {
+    for bytes in [&b""[..], b"\x7fEL", b"M", b"#!/bin/sh\necho hello\n"] {
         assert_eq!(inspect(bytes), Err(ObjectFault::Unrecognized), "{bytes:?}");
+    }
+    for (bytes, format) in [(&b"\x7fELF"[..], "ELF"), (b"MZ", "PE")] {
+        let reason = format!("cut or damaged behind the mark of {format}");
+        assert_eq!(inspect(bytes), Err(ObjectFault::Malformed { reason }));
     }
     assert_eq!(inspect(b"!<arch>\n0123456789abcdef"), Err(ObjectFault::Archive));
     assert_eq!(inspect(b"\xca\xfe\xba\xbe\0\0\0\x01\0\0\0\0\0\0\0\0"), Err(ObjectFault::Universal));

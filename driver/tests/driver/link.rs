@@ -349,8 +349,15 @@ fn other_files_are_refused() {
     };
     let truncated = bytes[..bytes.len() / 2].to_vec();
     let an_executable = "expected a relocatable object but got an executable";
-    let rows: [(&str, Vec<u8>, &str); 7] = [
+    let cut =
+        |format: &str| format!("malformed object file: cut or damaged behind the mark of {format}");
+    let [elf, macho, pe] = ["ELF", "Mach-O", "PE"].map(cut);
+    let rows: [(&str, Vec<u8>, &str); 11] = [
         ("empty", vec![], "not an object file"),
+        ("mark", b"\x7fELF".to_vec(), &elf),
+        ("ident", bytes[..7].to_vec(), &elf),
+        ("macho", b"\xcf\xfa\xed\xfe\x07".to_vec(), &macho),
+        ("dos", b"MZ".to_vec(), &pe),
         (
             "script",
             b"INPUT(libc.so.6) GROUP(a b)".to_vec(),
@@ -418,7 +425,10 @@ fn a_compiler_for_another_machine_is_named() {
     let program = format!("sh {}", compiler.display());
     let kernel = object("kernel", KERNEL);
     let own = &Triple::host().to_string();
-    for (machine, is_other) in [("sparc-linux-gnu", true), (own, false), ("unheard", false)] {
+    let host = Triple::host();
+    let pc = format!("{}-pc-linux-gnu", host.architecture);
+    let rows = [("sparc-linux-gnu", true), (own, false), (&pc, false), ("unheard", false)];
+    for (machine, is_other) in rows {
         let text = format!("[ $1 = -dumpmachine ] && exec echo {machine}; echo no >&2; exit 1");
         fs::write(&compiler, text).unwrap();
         let target = own.parse().unwrap();
@@ -428,6 +438,33 @@ fn a_compiler_for_another_machine_is_named() {
         let advice = if is_other { &advice } else { "" };
         let expected = format!("linker {program}: exit status: 1\nno{advice}");
         assert_eq!(request.link().unwrap_err().to_string(), expected);
+    }
+    // GCC names the processor without the extensions that the target does.
+    let text = "[ $1 = -dumpmachine ] && exec echo riscv64-linux-gnu; echo no >&2; exit 1";
+    fs::write(&compiler, text).unwrap();
+    let target: Triple = "riscv64gc-unknown-linux-gnu".parse().unwrap();
+    let linker = Some(Linker::Cc((&*program).into()));
+    let error = Request { target, linker, ..shared(Vec::new()) }.link().unwrap_err();
+    assert_eq!(error.to_string(), format!("linker {program}: exit status: 1\nno"));
+}
+
+#[test]
+fn names_for_the_loader_have_characters() {
+    let kernels = vec![object("kernel", KERNEL)];
+    for linker in routes() {
+        for text in ["", "lib\nk.so", "lib\0k.so"] {
+            let linker = Some(linker.clone());
+            let request = Request { linker, ..shared(kernels.clone()) };
+            let soname = Request { soname: Some(text.to_owned()), ..request.clone() };
+            let rpath = Request { rpath: vec!["/lib".to_owned(), text.to_owned()], ..request };
+            for (option, request) in [("soname", soname), ("rpath", rpath)] {
+                let expected =
+                    format!("option {option} must have characters, and no control characters");
+                assert_eq!(request.check().unwrap_err().to_string(), expected);
+                let linked = link::link(&kernels, &request.linking()).unwrap_err();
+                assert_eq!(linked.to_string(), expected);
+            }
+        }
     }
 }
 

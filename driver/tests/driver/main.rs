@@ -1,5 +1,6 @@
 //! The driver from outside: linking, inspection and the command line.
 
+mod bound;
 mod cache;
 mod cli;
 mod contents;

@@ -150,6 +150,169 @@ fn inputs_that_a_linker_cannot_take_are_refused_in_words() {
     }
 }
 
+/// Wild panics on the first ones, and leaves out the others; GNU ld takes any bytes, and versions that a script defines.
+#[test]
+fn names_that_wild_cannot_take_are_refused() {
+    let kernel = |lines: &str| {
+        let text = format!("int kernel(int n) {{ return n; }} __asm__(\"{lines}\");");
+        object("kernel", &text)
+    };
+    let advice = "whose name is no UTF-8: take linker cc or lld";
+    for sort in [".globl", ".weak", ".hidden g\u{e9}\\n .globl"] {
+        let folder = folder();
+        let (text, path) = (folder.path().join("odd.s"), folder.path().join("odd.o"));
+        let lines =
+            format!(".text\n{}g\u{e9}\ng\u{e9}: ret\n", format!("{sort} ").replace("\\n", "\n"));
+        // In Latin-1 the letter is one byte.
+        let bytes: Vec<u8> = lines.chars().map(|c| c as u8).collect();
+        fs::write(&text, bytes).unwrap();
+        let assembled = Command::new("cc").arg("-c").arg(&text).arg("-o").arg(&path).status();
+        assert!(assembled.unwrap().success());
+        let odd = Input::read(&path).unwrap();
+        let error = link(std::slice::from_ref(&odd), &Linker::Wild).unwrap_err().to_string();
+        let expected = format!("{}: has the symbol `g\u{fffd}`, {advice}", path.display());
+        assert_eq!(error, expected);
+        link(std::slice::from_ref(&odd), &Linker::Cc("cc".into())).unwrap();
+        let (kernels, linker) = (vec![odd, kernel("")], Some(Linker::Wild));
+        Request { kernels, linker, ..Request::new(Form::Object) }.link().unwrap();
+    }
+    for version in ["@", "@@"] {
+        let input = kernel(&format!(".globl h\\n h: ret\\n .symver h,g{version}V1"));
+        let error = link(std::slice::from_ref(&input), &Linker::Wild).unwrap_err().to_string();
+        let expected = format!(
+            "kernel.o: has the symbol `g{version}V1` of a version, which the library has not: leave out its `.symver`"
+        );
+        assert_eq!(error, expected);
+        link(&[input], &Linker::Cc("cc".into())).unwrap_err();
+    }
+}
+
+/// Wild merges all but code in sections without a name.
+#[test]
+fn sections_without_a_name_are_linked_or_refused() {
+    let rows = [("ax", false), ("aw", true), ("", true)];
+    for (flags, is_taken) in rows {
+        let text = format!(
+            "int kernel(int n) {{ return n; }} \
+             __asm__(\".section \\\"\\\",\\\"{flags}\\\",@progbits\\n .long 0\\n .text\");"
+        );
+        let input = object("kernel", &text);
+        link(std::slice::from_ref(&input), &Linker::Wild).unwrap();
+        for linker in routes() {
+            let is_wild = linker == Linker::Wild;
+            let (kernels, linker) =
+                (vec![input.clone(), object("other", "int other;")], Some(linker));
+            let merged = Request { kernels, linker, ..Request::new(Form::Object) }.link();
+            assert_eq!(merged.is_ok(), is_taken || !is_wild, "{flags}");
+            let expected = "kernel.o: has code in a section without a name, which linker wild cannot merge: take linker \
+                            cc or lld";
+            assert!(merged.err().is_none_or(|error| error.to_string() == expected));
+        }
+    }
+}
+
+/// Wild would look for a string for as long as the distance is, or find one of another object.
+#[test]
+fn addresses_outside_of_merged_strings_are_refused() {
+    const EXPECTED: &str = "has an address that leads out of a section of strings, which linkers merge: name the string \
+                            by a label in that section, or take the flag `M` off it";
+    let code = |lines: &str| {
+        let lines = lines.replace('"', "\\\"").replace(';', "\\n ");
+        format!("int kernel(int n) {{ return n; }} __asm__(\"{lines}\\n .text\");")
+    };
+    let section = ".section .rodata.str1.1,\"aMS\",@progbits,1; 1: .string \"hi\"; label: .string \"ho\"; end:";
+    let at = |place: &str| format!("{section}; .text; lea {place}(%rip),%rax");
+    let debug = |place: &str| {
+        format!(
+            ".section .debug_str,\"MS\",@progbits,1; .string \"hi\"; .fill 999; .section .debug_info,\"\",@progbits; .quad {place}"
+        )
+    };
+    let outside = [
+        at(".rodata.str1.1-100"),
+        at(".rodata.str1.1+50"),
+        at(".rodata.str1.1+0x7ffffff0"),
+        at("end"),
+        debug(".debug_str+0x400000000000"),
+        debug(".debug_str-1"),
+        format!("{section}; .globl far; .set far, end + 0x400000000000"),
+    ];
+    for lines in outside {
+        let input = object("kernel", &code(&lines));
+        let error = link(std::slice::from_ref(&input), &Linker::Wild).unwrap_err();
+        assert_eq!(error.to_string(), format!("kernel.o: {EXPECTED}"), "{lines}");
+        // Objects keep their strings and relocations.
+        let kernels = vec![input, object("other", "int other;")];
+        let linker = Some(Linker::Wild);
+        Request { kernels, linker, ..Request::new(Form::Object) }.link().unwrap();
+    }
+    let folder = folder();
+    let path = compile(folder.path(), "squeezed", &code(&debug(".debug_str+0x400000000000")), &[]);
+    let squeezed =
+        Command::new("objcopy").arg("--compress-debug-sections=zlib").arg(&path).status();
+    assert!(squeezed.unwrap().success());
+    let error = link(&[Input::read(&path).unwrap()], &Linker::Wild).unwrap_err().to_string();
+    assert!(error.ends_with(EXPECTED), "{error}");
+    for lines in
+        [at("label"), at("label+1"), at("label+100"), debug(".debug_str+2"), section.to_owned()]
+    {
+        link(&[object("kernel", &code(&lines))], &Linker::Wild).unwrap();
+    }
+    const TEXTS: &str = "#include <stdio.h>
+        const char* const ends[] = {\"first\" + 5, \"second\" + 7, \"first\"};
+        int kernel(int n) { return printf(\"%s of %d\", ends[n], n) + puts(\"first\" + n); }";
+    for options in [&["-g"][..], &["-g", "-gz=zlib"], &["-O0"]] {
+        link(&[object_with("texts", TEXTS, options)], &Linker::Wild).unwrap();
+    }
+}
+
+/// Wild names no file where it finds damage.
+#[test]
+fn errors_of_wild_name_the_file() {
+    use object::Endianness;
+    use object::elf::{SHT_NOBITS, SHT_RELA, SectionHeader64};
+    use object::read::elf::{ElfFile64, SectionHeader};
+    type Wanted = fn(&SectionHeader64<Endianness>) -> bool;
+    /// Bytes of the header of a section, and the offsets of its type and its alignment.
+    const HEADER: usize = 64;
+    const TYPE: usize = 4;
+    const ALIGN: usize = 48;
+    let damaged = |is_wanted: Wanted, field: usize, value: u8| {
+        const KERNEL: &str = "int f(int); int kernel(int n) { return f(n) + 1; } \
+                              char wide[9] __attribute__((aligned(64)));";
+        let mut bytes = object("kernel", KERNEL).bytes().to_vec();
+        let file = ElfFile64::<Endianness>::parse(&*bytes).unwrap();
+        let start = file.elf_header().e_shoff.get(file.endian()) as usize;
+        let place = file.elf_section_table().iter().position(is_wanted).unwrap();
+        bytes[start + HEADER * place + field] = value;
+        Input::new("damaged.o", bytes).unwrap()
+    };
+    let other = object("other", "int g(int); int other(int n) { return g(n) + 1; }");
+    let odd = damaged(|header| header.sh_addralign(Endianness::Little) == 64, ALIGN, 3);
+    let endless = object(
+        "endless",
+        "int kernel(int n) { return n; } \
+         __asm__(\".section .rodata.m,\\\"aMS\\\",@progbits,1\\n .ascii \\\"no end\\\"\\n .text\");",
+    );
+    for (input, reason) in [
+        (odd, "Invalid alignment 0x3"),
+        (endless, "String in merge-string section is not null-terminated"),
+    ] {
+        let error = link(&[other.clone(), input.clone()], &Linker::Wild).unwrap_err().to_string();
+        let expected = format!("linker wild: it fails on {}: {reason}", input.name());
+        assert_eq!(error, expected);
+    }
+    // Wild speaks of the file that it copies when there is no room left.
+    let relocations = |header: &SectionHeader64<Endianness>| {
+        header.sh_type(Endianness::Little) == SHT_RELA && header.sh_info(Endianness::Little) == 1
+    };
+    let cut = damaged(relocations, TYPE, SHT_NOBITS.0 as u8);
+    let (kernels, linker) = (vec![other, cut], Some(Linker::Wild));
+    let merged = Request { kernels, linker, ..Request::new(Form::Object) }.link();
+    let error = merged.unwrap_err().to_string();
+    let expected = "linker wild: it fails on other.o, damaged.o: Failed copying from other.o";
+    assert!(error.starts_with(expected), "{error}");
+}
+
 /// Relocations that Wild writes into the wrong bits, or panics on.
 #[test]
 fn relocations_that_wild_cannot_take_are_refused_by_name() {

@@ -196,6 +196,8 @@ fn functions_that_glibc_had_in_an_archive_are_added() {
         ("lstat64", "__lxstat64"),
         ("fstatat", "__fxstatat"),
         ("fstatat64", "__fxstatat64"),
+        ("mknod", "__xmknod"),
+        ("mknodat", "__xmknodat"),
         ("at_quick_exit", "__cxa_at_quick_exit"),
         ("atexit", "__cxa_atexit"),
         ("pthread_atfork", "__register_atfork"),
@@ -224,6 +226,21 @@ fn functions_that_glibc_had_in_an_archive_are_added() {
     let path = folder.path().join("f.so");
     fs::write(&path, alone(&[object("files", text)], &Linker::Wild).link().unwrap()).unwrap();
     assert_eq!(call(&path, "__tvm_ffi_f", 0), 4);
+    let text = r#"
+        #define _GNU_SOURCE
+        #include <fcntl.h>
+        #include <sys/stat.h>
+        int __tvm_ffi_f(void* h, const void* a, int n, void* r) {
+            struct stat s;
+            int place = open("FOLDER", O_RDONLY | O_DIRECTORY);
+            if (mknod("FOLDER/pipe", S_IFIFO | 0600, 0) || stat("FOLDER/pipe", &s) || !S_ISFIFO(s.st_mode)) return -1;
+            if (mknodat(place, "file", S_IFREG | 0400, 0) || stat("FOLDER/file", &s)) return -2;
+            if (!S_ISREG(s.st_mode) || (s.st_mode & 0777) != 0400) return -3;
+            return mknod("FOLDER/pipe", S_IFIFO | 0600, 0) + n;
+        }"#;
+    let text = text.replace("FOLDER", folder.path().to_str().unwrap());
+    fs::write(&path, alone(&[object("nodes", &text)], &Linker::Wild).link().unwrap()).unwrap();
+    assert_eq!(call(&path, "__tvm_ffi_f", 8), 7);
 }
 
 /// Members of archives that no linker takes need nothing.

@@ -10,7 +10,8 @@ use super::code;
 use crate::machine::{Code, LibraryCode, facts};
 use crate::{Error, Input, undefined};
 
-/// Function of the archive.
+/// Function of the archive. The stated version has no others that code for these machines calls, but those of the start-up
+/// files of programs.
 struct Function {
     name: &'static str,
     callee: &'static str,
@@ -22,7 +23,7 @@ const fn of_file(name: &'static str, callee: &'static str) -> Function {
     Function { name, callee, code: |code| &code.versioned }
 }
 
-const FUNCTIONS: [Function; 11] = [
+const FUNCTIONS: [Function; 13] = [
     of_file("stat", "__xstat"),
     of_file("stat64", "__xstat64"),
     of_file("fstat", "__fxstat"),
@@ -31,6 +32,8 @@ const FUNCTIONS: [Function; 11] = [
     of_file("lstat64", "__lxstat64"),
     of_file("fstatat", "__fxstatat"),
     of_file("fstatat64", "__fxstatat64"),
+    Function { name: "mknod", callee: "__xmknod", code: |code| &code.node },
+    Function { name: "mknodat", callee: "__xmknodat", code: |code| &code.node_at },
     Function { name: "at_quick_exit", callee: "__cxa_at_quick_exit", code: |code| &code.second },
     Function { name: "atexit", callee: "__cxa_atexit", code: |code| &code.third },
     Function { name: "pthread_atfork", callee: "__register_atfork", code: |code| &code.fourth },

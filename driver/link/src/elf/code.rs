@@ -33,7 +33,7 @@ pub(super) fn symbol(
     }
 }
 
-/// Adds a function that ends with a callee to an object that has no other one.
+/// Adds a function that calls a callee, most as their end, to an object that has no other one.
 pub(super) fn add_function(
     object: &mut Object<'_>,
     name: &str,

@@ -7,7 +7,7 @@ use super::archived;
 use super::stub::{Stub, Versioned};
 use crate::glibc::{Group, Table};
 use crate::search::{Search, is_gnu};
-use crate::{Error, Input, Options, Target, is_ours};
+use crate::{Error, Input, Options, Taken, Target, is_ours};
 
 /// Part of a C library for GNU/Linux that becomes a part of every library that uses it: `atexit` is there.
 const ARCHIVE: &str = "libc_nonshared.a";
@@ -42,8 +42,10 @@ pub(super) fn libraries(
     options: &Options,
     target: &Target<'_>,
 ) -> Result<Vec<Input>, Error> {
-    let mut wanted = Uses::new();
-    for (name, must) in crate::wanted(inputs).into_iter().filter(|(name, _)| !is_ours(name)) {
+    let (mut wanted, taken) = (Uses::new(), Taken::of(inputs));
+    // The C library is no definition of a symbol that the output must define.
+    let free = taken.undefined.iter().filter(|(name, _)| !taken.bound.contains_key(**name));
+    for (&name, &must) in free.filter(|(name, _)| !is_ours(name)) {
         let (base, version) = versioned(name);
         wanted.entry(base).or_default().push(Use { name, version, must });
     }

@@ -213,6 +213,10 @@ fn wrong_usage_is_exit_code_2() {
             "--linker is for form shared, and for form object with something to link",
         ),
         ("emit add_one.ffi --rpath /a -o a.o", "--rpath is for form shared"),
+        (
+            "emit add_one.ffi --emit shared --soname= -o a.so",
+            "--soname must have characters, and no control characters",
+        ),
         ("emit add_one.ffi --emit ir --cpu nope -o a.o", "--cpu is for forms native, bitcode, "),
         ("emit add_one.ffi --emit html --features +avx2 -o a", "--features is for forms native, "),
         ("emit add_one.ffi --register xla --register xla=a -o a.o", "--register names xla twice"),
