@@ -67,6 +67,12 @@ pub enum Error {
         /// Name of the function.
         name: String,
     },
+    /// The function that is [asked after calls of kernels](crate::Library::inquiry) has no name, or its kernels are not
+    /// those of the library.
+    Inquiry {
+        /// Reason.
+        reason: String,
+    },
     /// The prefix of a system library cannot be used.
     Prefix {
         /// The prefix.
@@ -103,6 +109,7 @@ impl Error {
             Error::Imports { .. }
             | Error::Entry { .. }
             | Error::Registered { .. }
+            | Error::Inquiry { .. }
             | Error::Prefix { .. } => None,
         }
     }
@@ -116,6 +123,7 @@ impl Error {
             Error::Imports { .. }
             | Error::Entry { .. }
             | Error::Registered { .. }
+            | Error::Inquiry { .. }
             | Error::Prefix { .. } => None,
         }
     }
@@ -148,6 +156,7 @@ impl Error {
             Error::Imports { .. }
             | Error::Entry { .. }
             | Error::Registered { .. }
+            | Error::Inquiry { .. }
             | Error::Prefix { .. } => {}
         }
         self
@@ -186,6 +195,7 @@ impl fmt::Display for Error {
             Error::Registered { host, name } => {
                 write!(f, "{host}: there is no function {name:?}")?;
             }
+            Error::Inquiry { reason } => write!(f, "inquiry: {reason}")?,
             Error::Image { name, reason, .. } => write!(f, "image {name:?}: {reason}")?,
             Error::Prefix { prefix, reason } => {
                 write!(f, "system library prefix {prefix:?}: {reason}")?;

@@ -46,7 +46,8 @@ pub struct Inquiry {
     /// Name of the function, which is looked up as that of a [call by name](super::FunctionRef::Name). It takes no
     /// arguments; what it returns is released.
     pub function: String,
-    /// Symbols of the kernels.
+    /// Symbols of the kernels, at least one. Functions of the library call each; one that none calls is an error, since
+    /// a misspelt kernel is never asked about.
     pub kernels: Vec<String>,
 }
 
