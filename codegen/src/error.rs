@@ -163,9 +163,10 @@ impl Error {
     }
 }
 
+/// The message contains that of an inner error, so the chain goes on behind that one.
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        if let Error::Imports { source } = self { Some(source) } else { None }
+        if let Error::Imports { source } = self { source.source() } else { None }
     }
 }
 
@@ -391,5 +392,26 @@ impl Part {
             return Part::Argument(first + index);
         }
         if let Part::Status(first) = self { Part::Status(first + index) } else { self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::iter;
+
+    use super::*;
+
+    /// Printers of chains print each text once: no error contains the text of one behind it.
+    #[test]
+    fn chains_say_nothing_twice() {
+        let errors: [&dyn std::error::Error; 2] =
+            [&Error::from(TreeError::Empty), &Errors::from(Error::from(TreeError::Empty))];
+        for error in errors {
+            let chain: Vec<String> = iter::successors(Some(error), |&error| error.source())
+                .map(ToString::to_string)
+                .collect();
+            let (first, behind) = chain.split_first().expect("an error has a text");
+            assert!(behind.iter().all(|inner| !first.contains(&inner[..])), "{chain:?}");
+        }
     }
 }

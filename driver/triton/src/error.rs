@@ -79,4 +79,9 @@ impl fmt::Display for Error {
     }
 }
 
-impl error::Error for Error {}
+/// The message contains that of an inner error, so the chain goes on behind that one.
+impl error::Error for Error {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        if let Error::Declaration { source } = self { source.source() } else { None }
+    }
+}
