@@ -111,7 +111,7 @@
 //! ```
 //!
 //! Blanks, ends of lines and comments may stand between any two tokens; tokens are as long as possible. Letters are
-//! ASCII. The reserved words are `where try null stream current_device min max ceildiv else and or not _ None
+//! ASCII. A byte order mark at the start of a text is skipped, and positions are counted without it. The reserved words are `where try null stream current_device min max ceildiv else and or not _ None
 //! True False` and the words that types start with. In backticks any text names a value or a function, a reserved word too:
 //! `` `my.f`(`stream`: int64) ``. It has [`MAX_NAME`] bytes at most. The canonical text, and with it every message, has
 //! backticks only where they are needed; Rust values have none. No way is needed to write a backtick in a name, so

@@ -488,3 +488,10 @@ def test_cxx_builds_declarations_without_exceptions(tmp_path: Path) -> None:
     refused = subprocess.run([program, ""], check=False, capture_output=True, text=True)
     assert refused.returncode < 0
     assert refused.stderr == "tvm_ffi_codegen: a name is empty\n"
+
+
+def test_a_byte_order_mark_at_the_start_is_not_counted() -> None:
+    text = "f(n: int64) -> None = k(n);"
+    assert build.parse("\ufeff" + text) == build.parse(text)
+    raises(ValueError, "1:3: expected", lambda: build.parse("\ufefff(1"))
+    raises(ValueError, "1:1: expected a token", lambda: build.parse("\ufeff\ufeff" + text))

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::parser::{Parser, Sought};
+use super::parser::{Parser, Sought, unmarked};
 use crate::declaration::{Expr, Function, Library, Signature};
 use crate::error::{Error, Errors, Position};
 
@@ -103,6 +103,7 @@ impl Errors {
     /// of it stay without.
     #[cold]
     pub fn locate(self, text: &str) -> Errors {
+        let text = unmarked(text);
         // The parser stores no positions: it runs again, looking for the parts at fault.
         let sought = |error: &Error| {
             if let Error::Image { index, .. } = error {
