@@ -82,9 +82,9 @@ pub struct Prepare {
 pub struct Location {
     /// Name of the file, as it is shown.
     pub file: String,
-    /// Line number, counted from 1.
+    /// Line number, counted from 1, up to [`Location::MAX`].
     pub line: u32,
-    /// Column in characters, counted from 1; 0 if it is not known.
+    /// Column in characters, counted from 1, up to [`Location::MAX`]; 0 if it is not known.
     pub column: u32,
 }
 
@@ -281,6 +281,9 @@ impl Function {
 }
 
 impl Location {
+    /// The largest number of a line or a column: backtraces and debug information have signed numbers of 32 bits.
+    pub const MAX: u32 = i32::MAX as u32;
+
     /// Writes the head of a message about the location: `demo.mt:2: `, or `demo.mt:2:5: `.
     pub(crate) fn head(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let file = self.file.replace(|c: char| c.is_control(), "_");
@@ -290,7 +293,7 @@ impl Location {
         }
     }
 
-    /// Builds a location; lines are counted from 1.
+    /// Builds a location; lines are counted from 1, up to [`Location::MAX`].
     pub fn new(file: impl Into<String>, line: u32) -> Location {
         Location { file: file.into(), line, column: 0 }
     }
