@@ -159,7 +159,7 @@ pub(crate) fn variable<T: Pointee>(b: &mut Builder<'_>, name: &str, count: u64) 
 }
 
 /// Functions with which a platform opens libraries and finds symbols.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Loader {
     /// `dlopen` and `dlsym`.
     #[default]
