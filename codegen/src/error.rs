@@ -22,7 +22,7 @@ use crate::declaration::reserved::{name_fault, spelled_label};
 ///   |      ^";
 /// assert_eq!(error.to_string(), text);
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The text does not follow the [grammar](crate::language).
     Syntax {
@@ -207,7 +207,7 @@ impl fmt::Display for Error {
 }
 
 /// The faults of a library, at least one, in the order of its functions. `Display` prints them one below the other.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Errors(Vec<Error>);
 
 impl Errors {
@@ -262,7 +262,7 @@ impl fmt::Display for Errors {
 }
 
 /// A position in a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Position {
     /// Line number, counted from 1.
     pub line: usize,
@@ -311,7 +311,7 @@ impl fmt::Display for Position {
 }
 
 /// The subject of an error, independent of any text. `Display` prints `add_one: x.shape[0]`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Site {
     /// Index of the function in the library.
     pub function: usize,
@@ -400,6 +400,15 @@ mod tests {
     use std::iter;
 
     use super::*;
+
+    /// What compilers keep in sets and compare with `==` has the traits for it.
+    #[test]
+    fn places_are_hashed_and_errors_are_equal() {
+        fn is_hashed<T: Eq + std::hash::Hash>() {}
+        fn is_equal<T: Eq>() {}
+        is_hashed::<(Location, Position, Site, Part, Limit)>();
+        is_equal::<(Error, Errors)>();
+    }
 
     /// Printers of chains print each text once: no error contains the text of one behind it.
     #[test]

@@ -10,7 +10,7 @@ use abi_spec::library_bin::DecodeError;
 use tvm_ffi_codegen::ir::Signature;
 
 /// An error of compiling, loading, registering or converting.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// The declarations are not valid.

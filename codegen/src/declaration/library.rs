@@ -78,7 +78,7 @@ pub struct Prepare {
 }
 
 /// A place in a source file of the user.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
     /// Name of the file, as it is shown.
     pub file: String,

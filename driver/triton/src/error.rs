@@ -4,7 +4,7 @@ use std::error;
 use std::fmt;
 
 /// Reason why a kernel of Triton cannot be declared.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// The metadata is not a JSON object.
     Metadata {
