@@ -480,7 +480,15 @@
 //! `Display` prints one blank around binary operators and after `,` and `:`, only the parentheses that the structure
 //! needs, no option that holds its default, and each statement and its location on lines of their own. Parsing the text
 //! of a valid value yields an equal value, if the text is no longer than [`MAX_TEXT`]; an `align` that is the default
-//! is read as `None`.
+//! is read as `None`. The text of a library has its images and its functions; `entry`, `prepare`, `system_lib`, `imports`,
+//! `handlers`, `torch`, `inquiry` and the bytes of images are no part of it.
+//!
+//! # Depth
+//!
+//! A text of any depth is parsed, or refused, with little stack, and so is a value validated: what is deeper than
+//! [`MAX_NESTING`] is an error. A value in Rust may be built deeper than that, and is dropped without a frame for each
+//! level; to clone, compare, print or format one for debugging takes stack for its depth, as such walks of the standard
+//! library do. [`Library::check_form`](crate::Library::check_form) says first whether a value from elsewhere is refused.
 
 mod token;
 

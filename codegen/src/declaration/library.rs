@@ -8,6 +8,11 @@ use super::derived::Derived;
 use super::{Body, Handlers, Image, Param, Signature, TorchOperators};
 
 /// Contents of one shared object.
+///
+/// Its [text](crate::language) has the functions and the images. An expression or a type may be nested deeper than
+/// [`MAX_NESTING`](crate::language::MAX_NESTING), which [`validate`](Library::validate) refuses with little stack. To clone,
+/// compare or print a library that is refused for that takes stack for its depth;
+/// [`check_form`](Library::check_form) tells before.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Library {

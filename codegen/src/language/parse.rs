@@ -6,7 +6,8 @@ use super::parser::{Parser, Sought, unmarked};
 use crate::declaration::{Expr, Function, Library, Signature};
 use crate::error::{Error, Errors, Position};
 
-/// Parses and validates a library. Its imports are no part of its text.
+/// Parses and validates a library: its images, without their bytes, and its functions. The other fields, such as imports,
+/// entry and inquiry, are no part of a text, and are `None`.
 impl FromStr for Library {
     type Err = Error;
 
